@@ -1,0 +1,60 @@
+# Every target sets up what it needs in .venv by itself: Python 3.11+, git and make are enough.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt
+FILES  := pyproject.toml constraints.txt
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-all check bench wheel clean
+
+help: ## this list
+	@grep -hE '^[a-z-]+:.*## ' Makefile | sed 's/:.*## /\t/' | expand -t 12
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+# What is installed is remembered by a stamp file for each group, renewed when the pins change.
+$(VENV)/demo.stamp: $(FILES) | $(BIN)/python
+	$(PIP) --editable '.[cli,plot]'
+	@touch $@
+
+$(VENV)/dev.stamp: $(FILES) | $(BIN)/python
+	$(PIP) --editable '.[dev]'
+	@touch $@
+
+$(VENV)/all.stamp: $(VENV)/dev.stamp
+	$(PIP) --editable '.[dev,torch]'
+	@touch $@
+
+demo: $(VENV)/demo.stamp ## play the paper's experiment; a table and two figures in out/
+	$(BIN)/python examples/paper_toy.py
+
+check: $(VENV)/dev.stamp ## lint, types, import contract, fast tests: before each commit
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/pytest -q -n 2 -m 'not slow and not torch'
+
+test: $(VENV)/dev.stamp ## all tests that need neither torch nor a browser, with coverage
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/pytest -n 2 -m 'not torch' --cov --cov-report=term
+
+test-all: $(VENV)/all.stamp ## what `make test` leaves out: torch
+	$(BIN)/pytest -m torch
+
+bench: $(VENV)/dev.stamp ## speed, as ratios against hand-written code in the same run
+	$(BIN)/python benchmarks/update.py
+
+wheel: $(VENV)/dev.stamp ## build the wheel and try it in an environment of its own
+	rm -rf build/wheel && mkdir -p build/wheel
+	$(BIN)/python -m build --quiet --wheel --no-isolation --outdir build/wheel .
+	$(PYTHON) -m venv build/wheel/venv
+	build/wheel/venv/bin/pip install --quiet --disable-pip-version-check --constraint constraints.txt build/wheel/*.whl
+	cd build/wheel && venv/bin/python -I ../../tests/smoke.py
+
+clean: ## remove everything that the other targets made
+	rm -rf $(VENV) build dist out .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .coverage*
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,90 @@
+"""Online decisions under a constraint that must hold in every round.
+
+The namespaces, from the ground up: :mod:`~surefoot.sets`, :mod:`~surefoot.costs`,
+:mod:`~surefoot.constraints`, :mod:`~surefoot.theory`, :mod:`~surefoot.hindsight`,
+:mod:`~surefoot.algorithms`, :mod:`~surefoot.problems`, :mod:`~surefoot.metrics`,
+:mod:`~surefoot.games`; and :mod:`~surefoot.testing` for your own algorithms. What most programs
+need is here at the top.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from surefoot import (
+        algorithms,
+        constraints,
+        costs,
+        games,
+        hindsight,
+        metrics,
+        problems,
+        sets,
+        testing,
+        theory,
+    )
+    from surefoot.algorithms import OGD, PFS
+    from surefoot.constants import Constants
+    from surefoot.games import Trace, play, play_all
+    from surefoot.problems import Problem
+    from surefoot.sets import Ball
+    from surefoot.theory import Guarantee, Tuned
+    from surefoot.types import Feedback
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "OGD",
+    "PFS",
+    "Ball",
+    "Constants",
+    "Feedback",
+    "Guarantee",
+    "Problem",
+    "Trace",
+    "Tuned",
+    "algorithms",
+    "constraints",
+    "costs",
+    "games",
+    "hindsight",
+    "metrics",
+    "play",
+    "play_all",
+    "problems",
+    "sets",
+    "testing",
+    "theory",
+]
+
+_HOME = {
+    "OGD": "algorithms",
+    "PFS": "algorithms",
+    "Ball": "sets",
+    "Constants": "constants",
+    "Feedback": "types",
+    "Guarantee": "theory",
+    "Problem": "problems",
+    "Trace": "games",
+    "Tuned": "theory",
+    "play": "games",
+    "play_all": "games",
+}
+
+
+def __getattr__(name: str) -> Any:
+    # Loaded when first used: importing surefoot costs no more than importing NumPy's part of it.
+    if name not in __all__:
+        raise AttributeError(f"module 'surefoot' has no attribute {name!r}")
+    if name in _HOME:
+        value = getattr(importlib.import_module(f"surefoot.{_HOME[name]}"), name)
+    else:
+        value = importlib.import_module(f"surefoot.{name}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

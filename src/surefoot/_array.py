@@ -1,0 +1,198 @@
+"""The few array operations that update rules may use, with the same result on every backend.
+
+Rules are written once (see :mod:`surefoot.types` for the shapes) and must be fast for one small
+NumPy run, where every call counts, and right for a batch, for JAX under ``jit`` and for torch.
+So each operation here has a short way for Python floats and 1-D NumPy arrays and a general one
+through the array API standard.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+
+from surefoot.types import Array, Number
+
+__all__ = [
+    "certainly",
+    "constant",
+    "dot",
+    "is_concrete",
+    "largest",
+    "maximum",
+    "minimum",
+    "namespace",
+    "norm",
+    "one_run",
+    "row",
+    "same_fields",
+    "sqrt",
+    "to_numpy",
+    "where",
+]
+
+# Bound once: the primitives run every round, where looking up np.ndarray is a measurable cost.
+ndarray = np.ndarray
+_NUMBERS = (float, int, np.floating, np.integer)
+_torch_namespace: Any = None
+
+
+def namespace(x: Array) -> Any:
+    """The array-API namespace of x: ``numpy``, ``jax.numpy``, ...
+
+    >>> namespace(np.ones(2)).__name__
+    'numpy'
+    """
+    if type(x) is np.ndarray or isinstance(x, _NUMBERS):
+        return np
+    if hasattr(x, "__array_namespace__"):
+        return x.__array_namespace__()
+    if type(x).__module__.split(".")[0] == "torch":
+        return _torch()
+    raise TypeError(
+        f"expected an array of NumPy, JAX, torch or another array-API library, got {type(x)!r}"
+    )
+
+
+def _torch() -> Any:
+    global _torch_namespace
+    if _torch_namespace is None:
+        from surefoot._extras import need  # not needed, hence not loaded, by NumPy users
+
+        # torch tensors carry no __array_namespace__ (checked on 2.13): the compat layer does.
+        _torch_namespace = need("array_api_compat.torch", "torch", "playing with torch tensors")
+    return _torch_namespace
+
+
+def one_run(x: Array) -> bool:
+    """Whether x is the action of one run (``(d,)``) rather than of a batch (``(B, d)``)."""
+    return bool(x.ndim == 1)
+
+
+def certainly(condition: Any) -> bool:
+    """Whether a condition is known, here and now, to be true.
+
+    Only a Python bool can be: the same test on a batch or a tracer is False, and the rule goes
+    on to its vector form. This is how one run leaves early.
+    """
+    return condition is True
+
+
+def is_concrete(x: Array) -> bool:
+    """Whether x has values to look at; a JAX tracer has not."""
+    if type(x) is np.ndarray or type(x).__module__.split(".")[0] != "jax":
+        return True
+    from jax.core import Tracer
+
+    return not isinstance(x, Tracer)
+
+
+def constant(data: Array, like: Array) -> Array:
+    """Data held as NumPy, as an array of the same backend as ``like``."""
+    if type(like) is np.ndarray or type(data) is not np.ndarray:
+        return data
+    xp = namespace(like)
+    # Actions may live on a device; JAX moves constants by itself, and its tracers have none.
+    device = getattr(like, "device", None) if type(like).__module__ == "torch" else None
+    return xp.asarray(data, device=device) if device is not None else xp.asarray(data)
+
+
+def dot(a: Array, b: Array) -> Number:
+    r"""Inner product over the last axis: a float for one NumPy run, a column for a batch.
+
+    >>> dot(np.array([1.0, 2.0]), np.array([3.0, 4.0]))
+    11.0
+    >>> dot(np.array([[1.0, 2.0]]), np.array([[3.0, 4.0]]))
+    array([[11.]])
+    """
+    if type(a) is ndarray:
+        if a.ndim == 1:
+            return float(a.dot(b))
+        # vecdot rather than a matrix product or einsum: no temporary, one pass.
+        return np.vecdot(a, b)[..., None]
+    xp = namespace(a)
+    product = a * b
+    return xp.sum(product, axis=-1, keepdims=product.ndim > 1)
+
+
+def norm(a: Array) -> Number:
+    """Euclidean norm over the last axis, shaped as :func:`dot` shapes it.
+
+    >>> norm(np.array([3.0, 4.0]))
+    5.0
+    """
+    return sqrt(dot(a, a))
+
+
+def sqrt(a: Number) -> Number:
+    """Square root."""
+    if type(a) is float:
+        return math.sqrt(a)
+    return namespace(a).sqrt(a)
+
+
+def maximum(a: Number, b: Number) -> Number:
+    """The larger of two numbers; NaN if the first is (a rule must not lose one)."""
+    if type(a) is float and type(b) is float:
+        return b if b > a else a
+    a, b = (b, a) if isinstance(a, _NUMBERS) else (a, b)
+    return namespace(a).maximum(a, b)
+
+
+def minimum(a: Number, b: Number) -> Number:
+    """The smaller of two numbers; NaN if the first is."""
+    if type(a) is float and type(b) is float:
+        return b if b < a else a
+    a, b = (b, a) if isinstance(a, _NUMBERS) else (a, b)
+    return namespace(a).minimum(a, b)
+
+
+def where(condition: Any, a: Number, b: Number) -> Number:
+    """``a`` where the condition holds, else ``b``."""
+    if isinstance(condition, bool):
+        return a if condition else b
+    return namespace(condition).where(condition, a, b)
+
+
+def largest(values: Array) -> tuple[Number, Array]:
+    """The largest entry along the last axis, and its index; the first of equals.
+
+    >>> largest(np.array([1.0, 3.0, 3.0]))
+    (3.0, 1)
+    """
+    if type(values) is np.ndarray and values.ndim == 1:
+        i = int(values.argmax())
+        return float(values[i]), i
+    xp = namespace(values)
+    index = xp.argmax(values, axis=-1)
+    value = xp.max(values, axis=-1, keepdims=values.ndim > 1)
+    return value, index
+
+
+def row(table: Array, index: Any) -> Array:
+    """Rows of a table at the indices that :func:`largest` gave."""
+    if type(index) is int:
+        return table[index]
+    xp = namespace(table)
+    if index.ndim == 0:
+        return xp.take(table, xp.reshape(index, (1,)), axis=0)[0, ...]
+    return xp.take(table, index, axis=0)
+
+
+def same_fields(a: Any, b: Any) -> bool:
+    """Equality of two dataclasses that hold arrays."""
+    if type(a) is not type(b):
+        return False
+    return all(np.array_equal(getattr(a, f.name), getattr(b, f.name)) for f in fields(a))
+
+
+def to_numpy(x: Any) -> Any:
+    """The values as a NumPy array, whatever the backend."""
+    if type(x) is np.ndarray:
+        return x
+    if type(x).__module__.split(".")[0] == "torch":
+        return x.detach().cpu().numpy()
+    return np.asarray(x)

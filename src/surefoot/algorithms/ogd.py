@@ -1,0 +1,73 @@
+"""Online gradient descent with full projection (OGD)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from surefoot import _check
+from surefoot.algorithms._start import start_in
+from surefoot.constants import Constants
+from surefoot.theory import Tuned, Zinkevich
+from surefoot.types import Array, Feedback, Number, Region
+
+__all__ = ["OGD", "OGDState"]
+
+
+class OGDState(NamedTuple):
+    """What the next round needs: the action to play, and nothing else."""
+
+    x: Array
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OGD:
+    r"""Online gradient descent with full projection.
+
+    .. math:: x_{t+1} = \Pi_X(x_t - \eta \nabla f_t(x_t))
+
+    It must know the feasible set X and project onto it, and ignores the constraint's feedback:
+    the baseline that pays for feasibility with a projection a round.
+
+    Args:
+        eta: step size, :math:`\eta > 0`.
+        domain: the feasible set :math:`X`.
+
+    Example:
+        >>> import numpy as np
+        >>> from surefoot.sets import Box
+        >>> player = OGD(eta=0.1, domain=Box([-1.0, -0.5], [1.0, 0.5]))
+        >>> state = player.init(np.array([0.0, 0.4]))
+        >>> seen = Feedback(np.array([-1.0, -3.0]), -0.1, np.array([0.0, 1.0]))
+        >>> player.update(state, seen).x
+        array([0.1, 0.5])
+
+    Reference: Zinkevich, ICML 2003.
+    """
+
+    eta: Number
+    domain: Region
+
+    def __post_init__(self) -> None:
+        _check.positive(eta=self.eta)
+        if not isinstance(self.domain, Region):
+            raise ValueError(f"domain must be a set with a projection, got {self.domain!r}")
+
+    def init(self, x1: Array) -> OGDState:
+        """Start at x1, a point of X."""
+        return OGDState(start_in(self.domain, x1))
+
+    def update(self, state: OGDState, feedback: Feedback) -> OGDState:
+        """One round: the line of the docstring."""
+        x = state.x
+        grad, _, _ = _check.feedback(x, feedback)
+        return OGDState(self.domain.project(x - self.eta * grad))
+
+    @classmethod
+    def fixed(cls, constants: Constants, horizon: int, domain: Region) -> Tuned[OGD]:
+        r"""The fixed step :math:`D/(G_f\sqrt T)`, D the diameter of the feasible set."""
+        diameter = getattr(domain, "diameter", None)
+        if diameter is None or not diameter < float("inf"):
+            raise ValueError(f"domain must be bounded, got {domain!r} with diameter {diameter!r}")
+        theorem = Zinkevich(constants, horizon, diameter)
+        return Tuned(cls(eta=theorem.eta, domain=domain), theorem)

@@ -1,0 +1,104 @@
+"""Online gradient descent with Polyak feasibility steps (PFS)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from surefoot import _check
+from surefoot._array import dot
+from surefoot.algorithms._start import start_in
+from surefoot.constants import Constants
+from surefoot.sets import Ball, project_halfspace
+from surefoot.theory import Corollary1, Corollary2, Corollary3, Theorem1, Tuned, tune_polyak
+from surefoot.types import Array, Feedback, Number
+
+__all__ = ["PFS", "PFSState"]
+
+
+class PFSState(NamedTuple):
+    """What the next round needs: the action to play, and nothing else."""
+
+    x: Array
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PFS:
+    r"""Online gradient descent with Polyak feasibility steps.
+
+    A gradient step on the cost, then the projection onto the tightened constraint linearised at
+    the action already played, so one query a round is enough:
+
+    .. math::
+        y_t     &= x_t - \eta \nabla f_t(x_t) \\
+        p_t     &= \Pi\{p : g_t + s_t^\top (p - x_t) + \rho \le 0\}(y_t) \\
+        x_{t+1} &= \Pi_{R\mathbb{B}}(p_t)
+
+    Args:
+        eta: step size of the cost step, :math:`\eta > 0`.
+        rho: tightening of the constraint, :math:`\rho \ge 0`.
+        domain: a ball :math:`R\mathbb{B}` that holds the feasible set.
+
+    Example:
+        >>> import numpy as np
+        >>> player = PFS(eta=0.1, rho=0.05, domain=Ball(1.0))
+        >>> state = player.init(np.array([0.0, 0.4]))  # feasible: x[1] <= 0.5
+        >>> seen = Feedback(np.array([-1.0, -3.0]), -0.1, np.array([0.0, 1.0]))
+        >>> player.update(state, seen).x
+        array([0.1 , 0.45])
+
+    Reference: Hutchinson and Alizadeh, ICML 2025, Algorithm 1.
+    """
+
+    eta: Number
+    rho: Number
+    domain: Ball
+
+    def __post_init__(self) -> None:
+        _check.positive(eta=self.eta)
+        _check.nonnegative(rho=self.rho)
+
+    def init(self, x1: Array) -> PFSState:
+        """Start at x1, a point of the domain."""
+        return PFSState(start_in(self.domain, x1))
+
+    def update(self, state: PFSState, feedback: Feedback) -> PFSState:
+        """One round: the three lines of the docstring."""
+        x = state.x
+        grad, g, s = _check.feedback(x, feedback)
+        y = x - self.eta * grad
+        p = project_halfspace(y, g + dot(s, y - x) + self.rho, s)
+        return PFSState(self.domain.project(p))
+
+    @classmethod
+    def anytime(cls, constants: Constants, horizon: int, domain: Ball | None = None) -> Tuned[PFS]:
+        """Corollary 1: g(x_t) <= 0 in every round, from a strictly feasible start."""
+        return cls._with(Corollary1(constants, horizon), domain)
+
+    @classmethod
+    def eventually(
+        cls, constants: Constants, horizon: int, domain: Ball | None = None
+    ) -> Tuned[PFS]:
+        """Corollary 2 (corrected): any start, g(x_t) <= 0 after O(log T) rounds."""
+        return cls._with(Corollary2(constants, horizon), domain)
+
+    @classmethod
+    def nearly(cls, constants: Constants, horizon: int, domain: Ball | None = None) -> Tuned[PFS]:
+        """Corollary 3: the regret of full projection, g(x_t) = O(1/sqrt(T)) in each round."""
+        return cls._with(Corollary3(constants, horizon), domain)
+
+    @classmethod
+    def tuned(cls, constants: Constants, horizon: int, domain: Ball | None = None) -> Tuned[PFS]:
+        """Theorem 1 with its regret bound minimised, g(x_t) <= 0 in every round kept.
+
+        The promise of :meth:`anytime` at a bound that is never worse and often far better; see
+        :func:`surefoot.theory.tune_polyak`.
+        """
+        return cls._with(tune_polyak(constants, horizon), domain)
+
+    @classmethod
+    def _with(
+        cls, theorem: Corollary1 | Corollary2 | Corollary3 | Theorem1, domain: Ball | None
+    ) -> Tuned[PFS]:
+        ball = Ball(theorem.constants.R) if domain is None else domain
+        return Tuned(cls(eta=theorem.eta, rho=theorem.rho, domain=ball), theorem)

@@ -1,0 +1,182 @@
+r"""The numbers a theorem needs, each with where it came from.
+
+================  ================  ==========================================================
+name              paper             meaning
+================  ================  ==========================================================
+``R``             :math:`R`         the feasible set lies in a ball of this radius
+``G_f``           :math:`G_f`       largest norm of a cost gradient
+``G_g``           :math:`G_g`       largest norm of a subgradient of g on that ball
+``sigma``         :math:`\sigma`    smallest norm of a subgradient of g where g = -epsilon
+``epsilon``       :math:`\epsilon`  the level at which sigma holds
+``start_slack``   :math:`\alpha`    g(x_1) <= -start_slack
+``start_reach``   :math:`D_0`       largest distance from x_1 to a point of the ball
+================  ================  ==========================================================
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from types import MappingProxyType
+from typing import Literal, TypeAlias
+
+from surefoot import _check
+
+__all__ = ["Constants", "Origin", "polyak_rate"]
+
+Origin: TypeAlias = Literal["given", "derived", "slater", "local", "estimated"]
+"""given by the user; derived exactly from the structure of the problem; from Slater's condition
+(the paper's proposition); from the sharper local form of it; estimated, and then no proof."""
+
+
+def polyak_rate(sigma: float, G_g: float) -> float:
+    r"""The paper's :math:`\xi = 1 - \sqrt{1 - \sigma^2/G_g^2}`, without loss of digits.
+
+    With :math:`r = \sigma^2/G_g^2` the same number is :math:`r/(1 + \sqrt{1 - r})`, which has no
+    cancellation when sigma is far below G_g.
+
+    >>> polyak_rate(1e-9, 1.0)
+    5e-19
+    """
+    r = (sigma / G_g) ** 2
+    return r / (1.0 + math.sqrt(1.0 - r))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Constants:
+    r"""The constants of a problem. None means not known; nothing is guessed.
+
+    Example:
+        >>> toy = Constants(R=1.0, G_f=14.5, G_g=1.0, sigma=0.5**0.5, epsilon=0.25)
+        >>> round(toy.xi, 6)
+        0.292893
+        >>> print(toy.with_origin("derived", start_slack=0.5, start_reach=1.0))
+        R = 1 (given), G_f = 14.5 (given), G_g = 1 (given), sigma = 0.707107 (given),
+        epsilon = 0.25 (given), start_slack = 0.5 (derived), start_reach = 1 (derived)
+    """
+
+    R: float
+    G_f: float | None = None
+    G_g: float | None = None
+    sigma: float | None = None
+    epsilon: float | None = None
+    start_slack: float | None = None
+    start_reach: float | None = None
+    origins: Mapping[str, Origin] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        known = {name: v for name in self.names() if (v := getattr(self, name)) is not None}
+        _check.positive(**{n: v for n, v in known.items() if n != "start_slack"})
+        if self.start_slack is not None:
+            _check.finite(start_slack=self.start_slack)  # negative: x_1 is outside
+        if self.sigma is not None:
+            if self.epsilon is None:
+                raise ValueError(
+                    f"sigma must come with the level epsilon at which it holds, "
+                    f"got sigma = {self.sigma:g} alone"
+                )
+            if self.G_g is not None:
+                _check.at_most(self.G_g, "G_g", sigma=self.sigma)
+        strangers = set(self.origins) - set(self.names())
+        if strangers:
+            raise ValueError(f"origins must name constants, got {sorted(strangers)!r}")
+        origins = {name: self.origins.get(name, "given") for name in known}
+        object.__setattr__(self, "origins", MappingProxyType(origins))
+
+    @classmethod
+    def names(cls) -> tuple[str, ...]:
+        """The names of the constants, in the order they are shown."""
+        return tuple(f.name for f in fields(cls) if f.name != "origins")
+
+    @classmethod
+    def from_slater(
+        cls, slack: float, *, R: float, G_g: float | None = None, share: float = 0.5
+    ) -> Constants:
+        r"""The paper's proposition: a point with :math:`g \le -\zeta` gives epsilon and sigma.
+
+        :math:`\epsilon = c\zeta` and :math:`\sigma = (1-c)\zeta/(2R)` for any c in (0, 1).
+
+        Args:
+            slack: :math:`\zeta > 0`, the slack of the strictly feasible point.
+            R: radius of a ball that holds the feasible set.
+            G_g: upper bound on the subgradients of g, if known.
+            share: the proposition's c.
+
+        >>> c = Constants.from_slater(0.5, R=1.0)
+        >>> c.epsilon, c.sigma
+        (0.25, 0.125)
+        """
+        _check.positive(slack=slack, R=R)
+        if not 0 < share < 1:
+            raise ValueError(f"share must be strictly between 0 and 1, got {share!r}")
+        return cls(
+            R=R,
+            G_g=G_g,
+            epsilon=share * slack,
+            sigma=(1 - share) * slack / (2 * R),
+            origins={"epsilon": "slater", "sigma": "slater"},
+        )
+
+    def with_origin(self, origin: Origin, **values: float | None) -> Constants:
+        """The same constants with some of them replaced, and the origin of those."""
+        kept = {name: o for name, o in self.origins.items() if name not in values}
+        new: dict[str, Origin] = {name: origin for name, v in values.items() if v is not None}
+        return replace(self, origins=kept | new, **values)  # type: ignore[arg-type]
+
+    def require(self, *names: str, by: str) -> tuple[float, ...]:
+        """The named constants, or one sentence saying which is missing and who needs it."""
+        missing = [name for name in names if getattr(self, name) is None]
+        if missing:
+            raise ValueError(f"{by} needs {', '.join(missing)}, which is not known: give it")
+        return tuple(getattr(self, name) for name in names)
+
+    def local_sigma(self, rho: float) -> float:
+        r"""The error-bound constant that the start alone gives at tightening rho.
+
+        With :math:`g(x_1) \le -\alpha` and :math:`0 \le \rho < \alpha`, every x of the ball with
+        :math:`g(x) > -\rho` has
+
+        .. math::
+            \mathrm{dist}(x, X_\rho)
+            \le \frac{g(x) + \rho}{g(x) + \alpha} \|x - x_1\|
+            \le \frac{g(x) + \rho}{(\alpha - \rho)/D_0}. \qquad (*)
+
+        Proof: with :math:`\theta = (g(x)+\rho)/(g(x)+\alpha) \in (0, 1]`, convexity gives
+        :math:`g(x + \theta(x_1 - x)) \le (1-\theta)g(x) - \theta\alpha = -\rho`. So Lemmas 1 and 2
+        of the paper hold at this rho with :math:`\sigma_\rho = (\alpha - \rho)/D_0`. It is also a
+        sigma in the sense of Assumption 4 at :math:`\epsilon = \rho`: where g(x) = -rho,
+        :math:`-\alpha \ge g(x_1) \ge -\rho - \|s\| D_0` for every subgradient s.
+        """
+        slack, reach = self.require("start_slack", "start_reach", by="the local form (*)")
+        if not 0 <= rho < slack:
+            raise ValueError(f"rho must be >= 0 and below start_slack = {slack:g}, got {rho!r}")
+        return (slack - rho) / reach
+
+    @property
+    def xi(self) -> float:
+        r"""The paper's :math:`\xi = 1 - \sqrt{\gamma}`."""
+        sigma, G_g = self.require("sigma", "G_g", by="xi")
+        return polyak_rate(sigma, G_g)
+
+    @property
+    def gamma(self) -> float:
+        r"""The paper's :math:`\gamma = 1 - \sigma^2/G_g^2`, the contraction of a Polyak step."""
+        sigma, G_g = self.require("sigma", "G_g", by="gamma")
+        return 1.0 - (sigma / G_g) ** 2
+
+    def __str__(self) -> str:
+        return ", ".join(
+            f"{name} = {getattr(self, name):g} ({origin})" for name, origin in self.origins.items()
+        )
+
+    def __getstate__(self) -> dict[str, object]:
+        # A mapping proxy keeps `origins` read-only but cannot be pickled.
+        return {f.name: getattr(self, f.name) for f in fields(self)} | {
+            "origins": dict(self.origins)
+        }
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        for name, value in state.items():
+            object.__setattr__(self, name, value)
+        object.__setattr__(self, "origins", MappingProxyType(dict(self.origins)))

@@ -1,0 +1,142 @@
+"""Finitely many linear constraints, as their maximum."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from surefoot import _check
+from surefoot._array import constant, largest, row, same_fields
+from surefoot.constraints.base import Constraint, as_data, level_below
+from surefoot.sets import Ball, Box, Halfspace
+from surefoot.types import Array, Number, Region
+
+__all__ = ["Affine"]
+
+
+@dataclass(frozen=True, slots=True)
+class Affine(Constraint):
+    r"""The largest of m affine functions, :math:`g(x) = \max_i (a_i^\top x - b_i)`.
+
+    Value and subgradient come from the same row; of rows that tie, the first counts.
+
+    Args:
+        A: rows :math:`a_i`, ``(m, d)``, none of them zero.
+        b: :math:`b_i`, ``(m,)``.
+
+    Example:
+        >>> g = Affine([[1.0, 0.0], [0.0, 2.0]], [1.0, 1.0])
+        >>> g.query(np.array([0.5, 0.75]))
+        (0.5, array([0., 2.]))
+        >>> g.query(np.array([0.0, 0.0]))  # a tie: the first row
+        (-1.0, array([1., 0.]))
+    """
+
+    A: Array
+    b: Array
+
+    def __post_init__(self) -> None:
+        A = as_data(self.A, _check.matrix, "A")
+        if type(A) is np.ndarray:
+            zero = np.flatnonzero(~A.any(axis=1))
+            if len(zero):
+                raise ValueError(f"A must have no zero row, got zeros in row {zero[0]}")
+            object.__setattr__(self, "A", A)
+            object.__setattr__(self, "b", _check.vector(self.b, "b", length=len(A)))
+
+    def __eq__(self, other: object) -> bool:
+        return same_fields(self, other)
+
+    def query(self, x: Array) -> tuple[Number, Array]:
+        """The largest row's value, and that row."""
+        A, b = constant(self.A, x), constant(self.b, x)
+        value, index = largest((A @ x if x.ndim == 1 else x @ A.T) - b)
+        return value, row(A, index)
+
+    @property
+    def region(self) -> Region | None:
+        """A half-space for one row, a box for rows along the axes, else None."""
+        if len(self.A) == 1:
+            return Halfspace(self.A[0], float(self.b[0]))
+        if (np.count_nonzero(self.A, axis=1) == 1).all():
+            return self._box()
+        return None
+
+    def _box(self) -> Box | None:
+        d = self.A.shape[1]
+        lower, upper = np.full(d, -math.inf), np.full(d, math.inf)
+        for a, b in zip(self.A, self.b, strict=True):
+            i = int(np.flatnonzero(a)[0])
+            limit = b / a[i]
+            if a[i] > 0:
+                upper[i] = min(upper[i], limit)
+            else:
+                lower[i] = max(lower[i], limit)
+        bounded = np.isfinite(lower).all() and np.isfinite(upper).all()
+        return Box(lower, upper) if bounded and (lower <= upper).all() else None
+
+    def subgradient_bound(self, domain: Ball) -> float:
+        r"""The longest row: every subgradient is a convex combination of rows."""
+        # Rounded up, so that no computed norm of a row is above it.
+        return float(np.linalg.norm(self.A, axis=1).max()) * (1 + 2.0**-50)
+
+    def exact_sigma(self, epsilon: float | None) -> tuple[float, float] | None:
+        r"""Exact where the rows fall into classes of parallel rows that are mutually orthogonal.
+
+        That covers one half-space, a slab, a box and a rotated box. Proof. Let g(x) = -epsilon
+        with epsilon below the depth of g. Two opposite rows of one class cannot both be active
+        at x: they would pin their slab to width zero at level -epsilon, so that g >= -epsilon
+        everywhere. So the active rows of a class all point the same way, and a subgradient is
+        :math:`s = \sum_j \lambda_j v_j` with :math:`\lambda` in the simplex, one vector
+        :math:`v_j` per class in the hull of its active rows, hence of norm at least
+        :math:`n_j`, the shortest row of class j, and the :math:`v_j` orthogonal:
+        :math:`\|s\|^2 = \sum_j \lambda_j^2\|v_j\|^2 \ge \sum_j \lambda_j^2 n_j^2
+        \ge 1/\sum_j n_j^{-2}`, the last by minimising over the simplex. A box attains it at a
+        corner; in general it is a valid lower bound.
+        """
+        classes = _orthogonal_classes(self.A)
+        if classes is None:
+            return None
+        norms = np.linalg.norm(self.A, axis=1)
+        shortest = np.array([norms[members].min() for members in classes])
+        depth = min(_depth(self.A[c], self.b[c]) for c in classes)
+        if not depth > 0:
+            return None
+        # Rounded down: a lower bound must survive the rounding of computed norms.
+        sigma = float(1 / np.sqrt((shortest**-2.0).sum())) * (1 - 2.0**-50)
+        return sigma, level_below(depth, epsilon)
+
+
+def _orthogonal_classes(A: Any) -> list[Any] | None:
+    """Indices of parallel rows, class by class; None where two classes are not orthogonal."""
+    unit = A / np.linalg.norm(A, axis=1, keepdims=True)
+    classes: list[list[int]] = []
+    for i, a in enumerate(unit):
+        cosines = [float(a @ unit[members[0]]) for members in classes]
+        parallel = [c for c, cosine in enumerate(cosines) if abs(cosine) > 1 - 1e-12]
+        others = [cosine for c, cosine in enumerate(cosines) if c not in parallel]
+        if any(abs(cosine) > 1e-12 for cosine in others):
+            return None
+        if parallel:
+            classes[parallel[0]].append(i)
+        else:
+            classes.append([i])
+    return [np.array(members) for members in classes]
+
+
+def _depth(A: Any, b: Any) -> float:
+    """Minus the minimum over the line of the largest of parallel rows; inf where unbounded.
+
+    With z the coordinate along the first row's direction, row i is n_i z - b_i, n_i signed. The
+    minimum of the largest of lines is where a rising and a falling one cross, the highest of all
+    such crossings.
+    """
+    n = A @ (A[0] / np.linalg.norm(A[0]))
+    rising, falling = np.flatnonzero(n > 0), np.flatnonzero(n < 0)
+    if not len(falling):
+        return math.inf
+    crossings = [(-b[i] * -n[j] + -b[j] * n[i]) / (n[i] - n[j]) for i in rising for j in falling]
+    return -float(max(crossings))

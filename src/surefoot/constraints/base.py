@@ -1,0 +1,110 @@
+"""What every constraint is: a convex g, asked for its value and a subgradient."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, final
+
+import numpy as np
+
+from surefoot import _check
+from surefoot._array import to_numpy
+from surefoot.constants import Constants
+from surefoot.sets import Ball
+from surefoot.types import Array, Number, Region
+
+__all__ = ["Constraint"]
+
+
+class Constraint(ABC):
+    r"""A convex constraint :math:`g(x) \le 0`.
+
+    A new one implements :meth:`query`, and as much of the rest as it knows about itself:
+    :meth:`subgradient_bound`, :meth:`exact_sigma`, :attr:`region`.
+    """
+
+    __slots__ = ()
+
+    @abstractmethod
+    def query(self, x: Array) -> tuple[Number, Array]:
+        """The value of g and one subgradient, both at x, for one action or a batch."""
+
+    @final
+    def value(self, x: Array) -> Number:
+        """The value of g at x."""
+        return self.query(x)[0]
+
+    @final
+    def subgradient(self, x: Array) -> Array:
+        """One subgradient of g at x."""
+        return self.query(x)[1]
+
+    @property
+    @abstractmethod
+    def region(self) -> Region | None:
+        """The feasible set, where it is one that can be projected onto; else None."""
+
+    @abstractmethod
+    def subgradient_bound(self, domain: Ball) -> float | None:
+        """The smallest known G_g: no subgradient on the domain is longer. None if not known."""
+
+    @abstractmethod
+    def exact_sigma(self, epsilon: float | None) -> tuple[float, float] | None:
+        """Assumption 4 exactly: (sigma, epsilon), epsilon as asked or the constraint's own choice.
+
+        None where the structure does not give it.
+        """
+
+    @final
+    def constants(
+        self, domain: Ball, start: Array | None = None, epsilon: float | None = None
+    ) -> Constants:
+        r"""What the constraint knows of R, G_g, sigma, epsilon and the start's slack.
+
+        sigma comes from the structure of g where that gives it exactly, else from the start by
+        the local form (*) at :math:`\epsilon = \alpha/2`: half of the slack for the level, half
+        for the slope (see :meth:`surefoot.constants.Constants.local_sigma`).
+
+        Args:
+            domain: a ball that holds the feasible set.
+            start: the first action, if it is to be strictly feasible.
+            epsilon: the level of Assumption 4, where another than the default is wanted.
+        """
+        known = Constants(R=float(domain.radius))
+        G_g = self.subgradient_bound(domain)
+        if G_g is not None:
+            known = known.with_origin("derived", G_g=G_g)
+        if start is not None:
+            x1 = _check.vector(to_numpy(start), "start")
+            slack = -float(self.value(x1))
+            # The reach is rounded up: it bounds a distance from above.
+            reach = domain.reach(x1) * (1 + 2.0**-50)
+            known = known.with_origin("derived", start_slack=slack, start_reach=reach)
+        exact = self.exact_sigma(epsilon)
+        if exact is not None:
+            return known.with_origin("derived", sigma=exact[0], epsilon=exact[1])
+        if known.start_slack is not None and known.start_slack > 0:
+            level = 0.5 * known.start_slack if epsilon is None else epsilon
+            sigma = known.local_sigma(level)
+            return known.with_origin("local", sigma=sigma, epsilon=level)
+        return known
+
+
+def level_below(depth: float, epsilon: float | None) -> float:
+    """A level at which Assumption 4 is asked for, refused at or below the minimum of g.
+
+    Half of the depth unless given: far from the minimum, where subgradients may vanish, and as
+    in the paper's experiment.
+    """
+    if epsilon is None:
+        return 0.5 * depth if np.isfinite(depth) else 1.0
+    if not 0 < epsilon < depth:
+        raise ValueError(
+            f"epsilon must be > 0 and below {depth:g}, the depth of the constraint, got {epsilon!r}"
+        )
+    return epsilon
+
+
+def as_data(value: Any, check: Any, name: str) -> Any:
+    """Check data given as lists or NumPy; pass another backend's arrays through."""
+    return check(value, name) if type(value) in (list, tuple, np.ndarray) else value

@@ -1,0 +1,112 @@
+"""Constraints made from other things: the maximum of several, and a user's own functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from surefoot import _check
+from surefoot._array import certainly, where
+from surefoot.constraints.base import Constraint
+from surefoot.sets import Ball
+from surefoot.types import Array, Number, Region
+
+__all__ = ["FromFunctions", "MaxOf", "max_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class MaxOf(Constraint):
+    """The largest of several constraints; made by :func:`max_of`."""
+
+    parts: tuple[Constraint, ...]
+
+    def query(self, x: Array) -> tuple[Number, Array]:
+        """Value and subgradient of the largest part; of parts that tie, the first counts."""
+        value, subgradient = self.parts[0].query(x)
+        for part in self.parts[1:]:
+            g, s = part.query(x)
+            larger = g > value
+            if certainly(larger is True):
+                value, subgradient = g, s
+            elif larger is not False:
+                value, subgradient = where(larger, g, value), where(larger, s, subgradient)
+        return value, subgradient
+
+    @property
+    def region(self) -> Region | None:
+        """None: an intersection has in general no closed-form projection."""
+        return None
+
+    def subgradient_bound(self, domain: Ball) -> float | None:
+        """The largest of the parts' bounds, if each is known."""
+        bounds = [part.subgradient_bound(domain) for part in self.parts]
+        return None if None in bounds else max(b for b in bounds if b is not None)
+
+    def exact_sigma(self, epsilon: float | None) -> None:
+        """None: where parts meet, a convex combination of their gradients may be short."""
+        return
+
+
+def max_of(*constraints: Constraint) -> MaxOf:
+    """All of the constraints at once, as their maximum.
+
+    Example:
+        >>> import numpy as np
+        >>> from surefoot.constraints import Affine, L2Ball
+        >>> g = max_of(L2Ball(1.0), Affine([[1.0, 0.0]], [0.5]))
+        >>> g.query(np.array([0.75, 0.0]))
+        (0.25, array([1., 0.]))
+    """
+    if not constraints:
+        raise ValueError("max_of must be given at least one constraint, got none")
+    for part in constraints:
+        if not isinstance(part, Constraint):
+            raise ValueError(f"max_of must be given constraints, got {part!r}")
+    return MaxOf(constraints)
+
+
+@dataclass(frozen=True, slots=True)
+class FromFunctions(Constraint):
+    r"""A constraint from two functions of your own.
+
+    Args:
+        value_of: from an action to g, a number.
+        subgradient_of: from an action to one subgradient at the same point.
+        bound: :math:`G_g`, an upper bound on the norm of your subgradients over the ball you
+            will play in, if you know one; no guarantee can be had without.
+
+    The functions see one action ``(d,)`` in a live loop and ``(B, d)`` in a batch.
+
+    Example:
+        >>> import numpy as np
+        >>> g = FromFunctions(lambda x: float(x @ x) - 1, lambda x: 2 * x, bound=2.0)
+        >>> g.query(np.array([1.0, 1.0]))
+        (1.0, array([2., 2.]))
+    """
+
+    value_of: Callable[[Array], Number]
+    subgradient_of: Callable[[Array], Array]
+    bound: float | None = None
+
+    def __post_init__(self) -> None:
+        _check.function(value_of=self.value_of, subgradient_of=self.subgradient_of)
+        if self.bound is not None:
+            _check.positive(bound=self.bound)
+
+    def query(self, x: Array) -> tuple[Number, Array]:
+        """Your value and your subgradient."""
+        return _check.number(self.value_of(x), x, "value_of(x)"), self.subgradient_of(x)
+
+    @property
+    def region(self) -> Region | None:
+        """None: nothing is known of the shape."""
+        return None
+
+    def subgradient_bound(self, domain: Ball) -> float | None:
+        """The bound given."""
+        return self.bound
+
+    def exact_sigma(self, epsilon: float | None) -> Any:
+        """None: nothing is known of the shape."""
+        return None

@@ -1,0 +1,129 @@
+"""Norm balls as constraints: the distance to a centre is at most a radius."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from surefoot import _check
+from surefoot._array import constant, dot, largest, namespace, same_fields, sqrt, where
+from surefoot.constraints.base import Constraint, as_data, level_below
+from surefoot.sets import Ball, Box
+from surefoot.types import Array, Number
+
+__all__ = ["L2Ball", "LinfBall"]
+
+
+@dataclass(frozen=True, slots=True)
+class L2Ball(Constraint):
+    r"""The Euclidean ball as a constraint, :math:`g(x) = \|x - c\| - r`.
+
+    At the centre, the one kink, the subgradient is 0.
+
+    Args:
+        radius: :math:`r > 0`.
+        centre: :math:`c`; 0 unless given.
+
+    Example:
+        >>> L2Ball(1.0).query(np.array([3.0, -4.0]))
+        (4.0, array([ 0.6, -0.8]))
+    """
+
+    radius: Number
+    centre: Array | None = None
+
+    def __post_init__(self) -> None:
+        _check.positive(radius=self.radius)
+        if self.centre is not None:
+            object.__setattr__(self, "centre", as_data(self.centre, _check.vector, "centre"))
+
+    def __eq__(self, other: object) -> bool:
+        return same_fields(self, other)
+
+    def query(self, x: Array) -> tuple[Number, Array]:
+        """The distance to the sphere, negative inside, and the unit vector from the centre."""
+        z = x if self.centre is None else x - constant(self.centre, x)
+        squared = dot(z, z)
+        length = sqrt(squared)
+        return length - self.radius, z / where(length > 0, length, 1.0)
+
+    @property
+    def region(self) -> Ball:
+        """The ball itself."""
+        return Ball(self.radius, self.centre)
+
+    def subgradient_bound(self, domain: Ball) -> float:
+        """1, up to the rounding of a unit vector."""
+        return 1.0 + 2.0**-50
+
+    def exact_sigma(self, epsilon: float | None) -> tuple[float, float]:
+        """1: the norm is differentiable with a unit gradient wherever x is not the centre.
+
+        Where g = -epsilon with epsilon < r, the distance to the centre is r - epsilon > 0.
+        """
+        return 1.0 - 2.0**-50, level_below(float(self.radius), epsilon)
+
+
+@dataclass(frozen=True, slots=True)
+class LinfBall(Constraint):
+    r"""The cube as a constraint, :math:`g(x) = \max_i |x_i - c_i| - r`.
+
+    The subgradient is a signed unit vector; of entries that tie, the first counts, and an entry
+    of exactly 0 counts as positive.
+
+    Args:
+        radius: :math:`r > 0`, half the side.
+        dimension: d; sigma depends on it.
+        centre: :math:`c`; 0 unless given.
+
+    Example:
+        >>> LinfBall(0.5, dimension=2).query(np.array([0.25, -1.0]))
+        (0.5, array([ 0., -1.]))
+    """
+
+    radius: Number
+    dimension: int
+    centre: Array | None = None
+
+    def __post_init__(self) -> None:
+        _check.positive(radius=self.radius, dimension=self.dimension)
+        if self.centre is not None:
+            object.__setattr__(self, "centre", as_data(self.centre, _check.vector, "centre"))
+
+    def __eq__(self, other: object) -> bool:
+        return same_fields(self, other)
+
+    def query(self, x: Array) -> tuple[Number, Array]:
+        """The largest entry of |x - c| less the radius, and the sign at that entry."""
+        z = x if self.centre is None else x - constant(self.centre, x)
+        value, index = largest(abs(z))
+        if type(index) is int:
+            s = np.zeros(len(z))
+            s[index] = -1.0 if z[index] < 0 else 1.0
+            return value - self.radius, s
+        xp = namespace(z)
+        here = xp.arange(z.shape[-1]) == (index if z.ndim == 1 else index[:, None])
+        s = xp.where(here, xp.where(z < 0, -xp.ones_like(z), xp.ones_like(z)), 0.0)
+        return value - self.radius, s
+
+    @property
+    def region(self) -> Box:
+        """The cube itself."""
+        centre = np.zeros(self.dimension) if self.centre is None else self.centre
+        return Box(centre - self.radius, centre + self.radius)
+
+    def subgradient_bound(self, domain: Ball) -> float:
+        """1: subgradients are convex combinations of signed unit vectors."""
+        return 1.0
+
+    def exact_sigma(self, epsilon: float | None) -> tuple[float, float]:
+        r""":math:`1/\sqrt d`, attained at the corners.
+
+        Where g = -epsilon with epsilon < r, the active entries are at distance r - epsilon > 0
+        from the centre, so each has one sign and the active gradients are k <= d orthonormal
+        vectors; the shortest convex combination of them is their mean, of norm
+        :math:`1/\sqrt k`.
+        """
+        return 1.0 / math.sqrt(self.dimension), level_below(float(self.radius), epsilon)

@@ -1,0 +1,133 @@
+"""Linear costs: given beforehand, or chosen by an adversary who has seen the action."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from surefoot import _check
+from surefoot._array import constant, dot, same_fields
+from surefoot.costs._stream import check_stream, pick_run, runs_of
+from surefoot.sets import Ball
+from surefoot.types import Array, Number
+
+__all__ = ["Adversarial", "Linear"]
+
+
+@dataclass(frozen=True, slots=True)
+class Linear:
+    r"""Costs :math:`f_t(x) = c_t^\top x`.
+
+    Args:
+        slopes: :math:`c_t`, ``(T, d)``, or ``(T, B, d)`` for B runs with slopes of their own.
+
+    Example:
+        >>> Linear([[1.0, -2.0]]).value(0, np.array([3.0, 1.0]))
+        1.0
+    """
+
+    slopes: Array
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "slopes", check_stream(self.slopes, "slopes"))
+
+    def __eq__(self, other: object) -> bool:
+        return same_fields(self, other)
+
+    @property
+    def horizon(self) -> int:
+        """How many rounds there are."""
+        return int(self.slopes.shape[0])
+
+    @property
+    def runs(self) -> int | None:
+        """How many runs have slopes of their own."""
+        return runs_of(self.slopes)
+
+    @property
+    def dimension(self) -> int:
+        """The length of an action."""
+        return int(self.slopes.shape[-1])
+
+    def value(self, t: Any, x: Array) -> Number:
+        r""":math:`c_t^\top x`."""
+        return dot(x, constant(self.slopes[t], x))
+
+    def gradient(self, t: Any, x: Array) -> Array:
+        r""":math:`c_t`, once per run."""
+        c = constant(self.slopes[t], x)
+        # A shared slope still has to be an array per run, so that feedback has one shape.
+        return c if c.ndim == x.ndim else c + 0.0 * x
+
+    def gradient_bound(self, domain: Ball | None = None) -> float:
+        r"""The largest gradient norm, :math:`\max_t\|c_t\|`."""
+        return float(np.linalg.norm(self.slopes, axis=-1).max())
+
+    def rounds(self, start: int, stop: int) -> Linear:
+        """The stream of rounds start to stop - 1."""
+        return Linear(self.slopes[start:stop])
+
+    def run(self, index: Any) -> Linear:
+        """The stream of one run, or of the runs of a slice or an array of indices."""
+        return Linear(pick_run(self.slopes, index))
+
+
+@dataclass(frozen=True, slots=True)
+class Adversarial:
+    r"""Linear costs whose slope is chosen after the action is seen: :math:`c_t = r(t, x_t)`.
+
+    The strongest opponent the theorems allow. In hindsight the stream is the linear one it
+    turned into, :meth:`realised`, so regret needs every action of the game.
+
+    Args:
+        rule: :math:`r`, from a round (from 0) and the action or actions to the slope or slopes.
+        horizon: number of rounds.
+        dimension: length of an action.
+        bound: the largest norm of a slope.
+        first: the round, in the rule's count, at which this stream starts.
+    """
+
+    rule: Callable[[Any, Array], Array]
+    horizon: int
+    dimension: int
+    bound: float
+    first: int | np.int64 = 0
+
+    def __post_init__(self) -> None:
+        _check.function(rule=self.rule)
+        _check.horizon(self.horizon)
+        _check.positive(bound=self.bound)
+
+    @property
+    def runs(self) -> None:
+        """None: every run meets the same rule."""
+        return
+
+    def value(self, t: Any, x: Array) -> Number:
+        r""":math:`r(t, x)^\top x`."""
+        return dot(x, self.gradient(t, x))
+
+    def gradient(self, t: Any, x: Array) -> Array:
+        r""":math:`r(t, x)`."""
+        return self.rule(self.first + t, x)
+
+    def gradient_bound(self, domain: Ball | None = None) -> float:
+        """The bound given."""
+        return self.bound
+
+    def rounds(self, start: int, stop: int) -> Adversarial:
+        """The stream of rounds start to stop - 1."""
+        # NumPy's integer, which a compiled scan takes as data: a Python int would be compiled in.
+        first = np.int64(self.first + start)
+        return Adversarial(self.rule, stop - start, self.dimension, self.bound, first)
+
+    def run(self, index: Any) -> Adversarial:
+        """The same rule: it has no streams to choose from."""
+        return self
+
+    def realised(self, actions: Array) -> Linear:
+        """The linear costs that these actions, ``(T, d)`` or ``(T, B, d)``, have met."""
+        return Linear(np.stack([self.gradient(t, x) for t, x in enumerate(actions)]))

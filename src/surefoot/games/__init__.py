@@ -1,0 +1,18 @@
+"""Games: an algorithm against a problem, in a loop, in a batch or compiled, with one trace."""
+
+from surefoot.games.playing import Engine, play, play_all
+from surefoot.games.record import Progress
+from surefoot.games.trace import Trace
+from surefoot.games.watch import Breach, Observed, PremiseError, PremiseWarning
+
+__all__ = [
+    "Breach",
+    "Engine",
+    "Observed",
+    "PremiseError",
+    "PremiseWarning",
+    "Progress",
+    "Trace",
+    "play",
+    "play_all",
+]

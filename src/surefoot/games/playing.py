@@ -1,0 +1,237 @@
+"""Play an algorithm against a problem."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import fields, is_dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from surefoot import _check
+from surefoot.games._tree import pick
+from surefoot.games.batch import play_batch
+from surefoot.games.loop import play_loop
+from surefoot.games.record import Progress, Recorder
+from surefoot.games.scan import play_scan
+from surefoot.games.trace import Trace
+from surefoot.games.watch import Mode, Observed, Watch
+from surefoot.metrics import Violations
+from surefoot.problems import Problem
+from surefoot.theory import Guarantee, Tuned
+from surefoot.types import Array
+
+__all__ = ["Engine", "play", "play_all"]
+
+Engine: TypeAlias = Literal["auto", "loop", "batch", "scan"]
+
+
+def play(
+    player: Any,
+    problem: Problem,
+    *,
+    horizon: int | None = None,
+    engine: Engine = "auto",
+    start: Array | None = None,
+    every: int | None = 1,
+    keep_actions: bool = True,
+    watch: Mode = "warn",
+    callback: Callable[[Progress], None] | None = None,
+) -> Trace:
+    """Play one algorithm against a problem, in all of the problem's runs.
+
+    Args:
+        player: an algorithm, or one with its guarantee (``Tuned``).
+        problem: what is played.
+        horizon: number of rounds; else that of the guarantee, else all that the costs have.
+        engine: "loop" plays run after run, round after round, on any backend; "batch" all runs
+            in one NumPy program; "scan" the same compiled by JAX. The trace is the same to
+            rounding. "auto" takes the loop for one run and the batch for several.
+        start: the first action, where not the problem's; its backend is the loop's.
+        every: keep every k-th round, and the last; None keeps the last only. Sums, extremes and
+            counts are of all rounds all the same.
+        keep_actions: whether the kept rounds' actions are kept.
+        watch: what to do when a premise of the guarantee breaks: "off" does not look, "record"
+            keeps it in the trace, "warn" also warns, "raise" ends the game.
+        callback: called with a :class:`Progress` every few thousand rounds.
+
+    Example:
+        >>> from surefoot import PFS, problems
+        >>> toy = problems.paper_toy(horizon=2_000, trials=3)
+        >>> trace = play(PFS.tuned(toy.constants, 2_000), toy)
+        >>> print(trace.verdict())
+        Theorem 1 for T = 2000 (every round) held: largest g = -0.0437
+    """
+    (trace,) = play_all(
+        [player],
+        problem,
+        horizons=None if horizon is None else [horizon],
+        engine=engine,
+        start=start,
+        every=every,
+        keep_actions=keep_actions,
+        watch=watch,
+        callback=callback,
+    )
+    return trace
+
+
+def play_all(
+    players: Sequence[Any],
+    problem: Problem,
+    *,
+    horizons: Sequence[int] | None = None,
+    engine: Engine = "auto",
+    start: Array | None = None,
+    every: int | None = 1,
+    keep_actions: bool = True,
+    watch: Mode = "warn",
+    callback: Callable[[Progress], None] | None = None,
+) -> list[Trace]:
+    """Play several algorithms of one type at once, each in all of the problem's runs.
+
+    Each may have parameters and a horizon of its own; with the batch and scan engines all of them
+    are one array program. The other arguments are those of :func:`play`.
+
+    Returns:
+        One trace for each player, in order.
+    """
+    _check.one_of(("auto", "loop", "batch", "scan"), engine=engine)
+    _check.one_of(("off", "record", "warn", "raise"), watch=watch)
+    if every is not None and (type(every) is not int or every < 1):
+        raise ValueError(f"every must be a whole number >= 1 or None, got {every!r}")
+    if callback is not None:
+        _check.function(callback=callback)
+    if not players:
+        raise ValueError("players must not be empty, got []")
+    algorithms, guarantees = zip(*(_unpack(p) for p in players), strict=True)
+    lengths = _horizons(guarantees, problem, horizons)
+    trials = problem.costs.runs
+    columns = max((_columns(a) for a in algorithms), default=1)
+    per_player = trials or columns
+    if columns > 1 and (len(players) > 1 or columns != per_player):
+        raise ValueError(
+            f"an algorithm with columns must have one row for each of the {per_player} runs, "
+            f"got {columns} rows and {len(players)} players"
+        )
+    if engine == "auto":
+        engine = "loop" if len(players) == 1 and per_player == 1 else "batch"
+    x1 = problem.start if start is None else start
+    if engine != "loop":
+        x1 = _check.vector(x1, "start", length=problem.costs.dimension)
+
+    # A run is a player and a stream; runs are ordered by falling horizon.
+    player_of = np.repeat(np.arange(len(players)), per_player)
+    order = np.argsort(-lengths[player_of], kind="stable")
+    run_horizons = lengths[player_of][order]
+    streams = np.tile(np.arange(per_player), len(players))[order]
+    each = [algorithms[player_of[r]] for r in order] if len(players) > 1 else algorithms
+    watching = Watch([guarantees[player_of[r]] for r in order], watch)
+    recorder = Recorder(run_horizons, problem.costs.dimension, every, keep_actions, watching)
+
+    def after_block(done: int) -> None:
+        if callback is not None:
+            callback(recorder.progress(done))
+
+    final = _ENGINES[engine](each, problem, streams, x1, run_horizons, recorder, after_block)
+    place = np.argsort(order)
+    traces = []
+    for i, guarantee in enumerate(guarantees):
+        mine = place[player_of == i]
+        status = [
+            _status(pick(algorithms[i], k), problem, k, int(recorder.lost[r]), x1)
+            for k, r in enumerate(mine)
+        ]
+        # One run of a problem that has no run axis has none in its trace either.
+        runs = int(mine[0]) if trials is None and columns == 1 else mine
+        traces.append(_trace(problem, guarantee, engine, recorder, runs, final, status))
+    return traces
+
+
+_ENGINES = {"loop": play_loop, "batch": play_batch, "scan": play_scan}
+
+
+def _unpack(player: Any) -> tuple[Any, Guarantee | None]:
+    """An algorithm, and its guarantee where it has one."""
+    algorithm, guarantee = player if isinstance(player, Tuned) else (player, None)
+    for method in ("init", "update"):
+        if not callable(getattr(algorithm, method, None)):
+            raise ValueError(
+                f"player must be an algorithm with init and update, or a Tuned, got {player!r}"
+            )
+    return algorithm, guarantee
+
+
+def _horizons(
+    guarantees: Sequence[Guarantee | None], problem: Problem, horizons: Sequence[int] | None
+) -> Array:
+    """The number of rounds of each player."""
+    available = problem.costs.horizon
+    if horizons is None:
+        horizons = [available if g is None or g.horizon is None else g.horizon for g in guarantees]
+    if len(horizons) != len(guarantees):
+        raise ValueError(
+            f"horizons must be one for each of the {len(guarantees)} players, got {len(horizons)}"
+        )
+    for horizon in horizons:
+        if _check.horizon(horizon) > available:
+            raise ValueError(
+                f"horizon must be at most {available}, the rounds of the costs, got {horizon}"
+            )
+    return np.array(horizons, dtype=np.int64)
+
+
+def _columns(algorithm: Any) -> int:
+    """How many runs an algorithm's own columns ask for."""
+    values = (
+        (getattr(algorithm, f.name) for f in fields(algorithm)) if is_dataclass(algorithm) else ()
+    )
+    return max((v.shape[0] for v in values if isinstance(v, np.ndarray) and v.ndim == 2), default=1)
+
+
+def _status(algorithm: Any, problem: Problem, run: int, lost: int, x1: Array) -> str:
+    """Why a run lost its action, in the words of the live loop; "ok" if it did not."""
+    if lost == 0:
+        return "ok"
+    one = np.array([lost])
+    silent = Recorder(one, problem.costs.dimension, None, False, Watch([None], "off"))
+    try:
+        play_loop([algorithm], problem, np.array([run]), x1, one, silent, lambda _: None)
+    except ValueError as error:
+        return str(error)
+    return f"round {lost}: g is not finite"
+
+
+def _trace(
+    problem: Problem,
+    guarantee: Guarantee | None,
+    engine: str,
+    recorder: Recorder,
+    runs: Any,
+    final: Array,
+    status: list[str],
+) -> Trace:
+    """One player's share of what was recorded; ``runs`` is an int for a trace without run axis."""
+    mine = np.atleast_1d(runs)
+    last = int(recorder.horizons[mine].max())
+    kept = recorder.rounds <= last
+    rounds = recorder.rounds[kept]
+    watch = recorder.watch
+    number = {int(r): k for k, r in enumerate(mine)}
+    return Trace(
+        problem=problem,
+        guarantee=guarantee,
+        engine=engine,
+        horizon=last,
+        rounds=rounds,
+        actions=None if recorder.actions is None else recorder.actions[kept][:, runs],
+        cost=recorder.cost[kept][:, runs],
+        cost_sum=recorder.cost_sum[kept][:, runs],
+        constraint=recorder.constraint[kept][:, runs],
+        total_cost=recorder.total[runs],
+        violations=Violations(*(m[runs] for m in recorder.meter.read())),
+        next_action=final[runs],
+        observed=Observed(*(o[runs] for o in watch.observed())) if watch.is_on else None,
+        breaches=tuple(b._replace(run=number[b.run]) for b in watch.breaches if b.run in number),
+        status=status[0] if isinstance(runs, int) else tuple(status),
+    )

@@ -1,0 +1,128 @@
+"""What a game keeps of its rounds: exact sums always, paths as thinned as asked."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from surefoot.games.watch import Watch
+from surefoot.metrics import ViolationMeter
+from surefoot.types import Array
+
+__all__ = ["Block", "Progress", "Recorder"]
+
+
+class Block(NamedTuple):
+    """Consecutive rounds of some runs, as an engine hands them over.
+
+    Attributes:
+        start: how many rounds came before.
+        runs: which runs, of those the recorder knows.
+        cost: ``(rounds, runs)``.
+        constraint: values of g, same shape.
+        actions: those of the rounds that :meth:`Recorder.kept` asked for, ``(kept, runs, d)``.
+        gradient_norm: norms of the cost gradients, where the watch is on.
+        subgradient_norm: norms of the constraint subgradients, likewise.
+    """
+
+    start: int
+    runs: slice
+    cost: Array
+    constraint: Array
+    actions: Array | None
+    gradient_norm: Array | None = None
+    subgradient_norm: Array | None = None
+
+
+class Progress(NamedTuple):
+    """What a callback is told between blocks of rounds.
+
+    Attributes:
+        round: rounds played.
+        horizon: rounds to be played.
+        cost_sum: cost so far, one entry a run.
+        worst: largest g so far, one entry a run.
+        x: the last actions played that are kept, ``(runs, d)``; None where none are kept.
+    """
+
+    round: int
+    horizon: int
+    cost_sum: Array
+    worst: Array
+    x: Array | None
+
+
+class Recorder:
+    """Takes in blocks from any engine, so that all engines leave the same trace.
+
+    Runs are ordered by falling horizon: those still playing are always the first ones.
+    """
+
+    def __init__(
+        self, horizons: Array, dimension: int, every: int | None, keep_actions: bool, watch: Watch
+    ) -> None:
+        runs, last = len(horizons), int(horizons[0])
+        step = last if every is None else every
+        self.rounds = np.unique(np.append(np.arange(step, last + 1, step), horizons))
+        self.watch = watch
+        self.horizons = horizons
+        shape = (len(self.rounds), runs)
+        self.cost = np.full(shape, np.nan)
+        self.cost_sum = np.full(shape, np.nan)
+        self.constraint = np.full(shape, np.nan)
+        self.actions = np.full((*shape, dimension), np.nan) if keep_actions else None
+        self.total = np.zeros(runs)
+        self.meter = ViolationMeter(runs)
+        self.lost = np.zeros(runs, dtype=np.int64)  # first round with no finite g; 0 if none
+
+    def kept(self, start: int, stop: int) -> Array:
+        """Which of the rounds after ``start``, up to ``stop``, are kept: offsets from 0."""
+        low, high = np.searchsorted(self.rounds, [start + 1, stop + 1])
+        return self.rounds[low:high] - start - 1
+
+    def add(self, block: Block) -> None:
+        """Take in a block."""
+        start, runs, cost, g = block[:4]
+        lost = ~np.isfinite(g)
+        if lost.any():
+            first = start + 1 + lost.argmax(axis=0)
+            fresh = lost.any(axis=0) & (self.lost[runs] == 0)
+            self.lost[runs] = np.where(fresh, first, self.lost[runs])
+        self.meter.add(start, g, runs)
+        kept = self.kept(start, start + len(cost))
+        if len(kept):
+            at = np.searchsorted(self.rounds, start + 1 + kept)
+            sums = self.total[runs] + np.cumsum(cost, axis=0)
+            self.cost[at, runs] = cost[kept]
+            self.cost_sum[at, runs] = sums[kept]
+            self.constraint[at, runs] = g[kept]
+            if self.actions is not None:
+                self.actions[at, runs] = block.actions
+            self.total[runs] = sums[-1]
+        else:
+            self.total[runs] += cost.sum(axis=0)
+        if self.watch.is_on:
+            self.watch.add(start, runs, g, block.gradient_norm, block.subgradient_norm)
+
+    def progress(self, done: int) -> Progress:
+        """What a callback is told."""
+        low = int(np.searchsorted(self.rounds, done, side="right"))
+        x = None if self.actions is None or low == 0 else self.actions[low - 1]
+        worst = self.meter.read().worst
+        return Progress(done, int(self.horizons[0]), self.total.copy(), worst, x)
+
+
+def block_length(runs: int, dimension: int) -> int:
+    """Rounds a block: about 4 MB of actions, and not so long that a callback waits for ever."""
+    return int(np.clip(500_000 // (runs * (dimension + 4)), 16, 2_048))
+
+
+def segments(horizons: Array, length: int) -> Any:
+    """Blocks ``(start, stop, active runs)`` with the same runs playing throughout each."""
+    last = int(horizons[0])
+    stops = set(range(length, last, length)) | {int(h) for h in horizons}
+    start = 0
+    for stop in sorted(stops):
+        yield start, stop, int((horizons > start).sum())
+        start = stop

@@ -1,0 +1,128 @@
+"""What a game leaves behind."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from surefoot._extras import need
+from surefoot.costs import Adversarial
+from surefoot.games.watch import Breach, Observed
+from surefoot.hindsight import Comparator, best_action
+from surefoot.metrics import Regret, Violations, regret_of
+from surefoot.problems import Problem
+from surefoot.theory import Guarantee
+from surefoot.types import Array, CostStream
+
+__all__ = ["Trace"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trace:
+    """The rounds of a game, thinned as asked; totals and violations are exact all the same.
+
+    Arrays have time first, then runs where there are several, then the entries of an action.
+
+    Attributes:
+        problem: what was played.
+        guarantee: what was promised, if anything.
+        engine: which engine played: "loop", "batch" or "scan".
+        horizon: rounds played.
+        rounds: which rounds are kept, ``(n,)``, counted from 1.
+        actions: the actions of those rounds, ``(n, d)`` or ``(n, B, d)``; None if not kept.
+        cost: the costs of those rounds, ``(n,)`` or ``(n, B)``.
+        cost_sum: the costs up to and with those rounds.
+        constraint: the values of g in those rounds.
+        total_cost: the sum of all costs, of each run.
+        violations: the seven measures over all rounds, of each run.
+        next_action: what would be played next.
+        observed: extremes of the gradients, where the watch was on.
+        breaches: premises that broke, the first round of each run.
+        status: "ok", or why a run has no more actions; one for each run of several.
+    """
+
+    problem: Problem
+    guarantee: Guarantee | None
+    engine: str
+    horizon: int
+    rounds: Array
+    actions: Array | None
+    cost: Array
+    cost_sum: Array
+    constraint: Array
+    total_cost: Array
+    violations: Violations
+    next_action: Array
+    observed: Observed | None
+    breaches: tuple[Breach, ...]
+    status: Any
+
+    @property
+    def runs(self) -> int | None:
+        """How many runs there were; None for one without a run axis."""
+        return self.cost.shape[1] if self.cost.ndim == 2 else None
+
+    def regret(self) -> Regret:
+        """Regret at every kept round, each against the best action of the rounds up to it."""
+        return regret_of(self.cost_sum, self._comparator(self.rounds))
+
+    def final_regret(self) -> Array:
+        """Regret over all rounds, of each run; the upper end where it is an interval."""
+        best = self._comparator([self.horizon])
+        return regret_of(np.asarray(self.total_cost)[None], best).upper[0]
+
+    def _comparator(self, rounds: Any) -> Comparator:
+        return best_action(self._costs(), self.problem.constraint.region, rounds)
+
+    def _costs(self) -> CostStream:
+        costs = self.problem.costs
+        if isinstance(costs, Adversarial):
+            if self.actions is None or len(self.rounds) != self.horizon:
+                raise ValueError(
+                    "every action must be kept to know the costs of an adversary, "
+                    f"got {0 if self.actions is None else len(self.rounds)} of "
+                    f"{self.horizon} rounds: play with every=1"
+                )
+            return costs.realised(self.actions)
+        return costs
+
+    def verdict(self) -> str:
+        """Whether the guarantee held, in one sentence."""
+        lost = [s for s in ([self.status] if self.runs is None else self.status) if s != "ok"]
+        if lost:
+            return f"stopped, {lost[0]}"
+        if self.guarantee is None:
+            return "no guarantee was claimed"
+        if self.breaches:
+            return f"premise broken, {min(self.breaches, key=lambda b: b.round)}"
+        worst = float(np.max(self.violations.worst))
+        word = "held" if self._held(self.guarantee) else "FAILED though no premise broke"
+        return f"{self.guarantee} {word}: largest g = {worst:.3g}"
+
+    def _held(self, guarantee: Guarantee) -> bool:
+        """Whether the constraint did what the kind of guarantee says, at the rounds kept."""
+        if guarantee.kind == "every round":
+            return bool(np.all(self.violations.worst <= 0))
+        if guarantee.kind == "cumulative":
+            return bool(np.all(self.violations.total <= 0))
+        bound = guarantee.violation_bound(self.rounds)
+        return bool(np.all(bound >= self.constraint.T))
+
+    def plot(self, path: Any = None) -> Any:
+        """A quick look: regret with its bound, g round by round, and the actions in the plane.
+
+        Args:
+            path: where to save the figure; not saved if None.
+
+        Returns:
+            The matplotlib figure.
+        """
+        from surefoot.games.quicklook import quick_look
+
+        need("matplotlib", "plot", "trace.plot")
+        figure = quick_look(self)
+        if path is not None:
+            figure.savefig(path, dpi=150)
+        return figure

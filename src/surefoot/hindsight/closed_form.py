@@ -1,0 +1,110 @@
+r"""The best fixed action in hindsight, where summed costs have a closed-form minimiser.
+
+A sum of quadratics around targets is one quadratic around their mean, a sum of linear costs is
+one linear cost: the work after that does not depend on the number of rounds.
+"""
+
+from __future__ import annotations
+
+from functools import singledispatch
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from surefoot._array import dot
+from surefoot.costs import Adversarial, Linear, Quadratic
+from surefoot.types import Array, CostStream, Region
+
+__all__ = ["Comparator", "best_action"]
+
+
+class Comparator(NamedTuple):
+    """The best fixed action over the first t rounds, for each t asked for.
+
+    Attributes:
+        rounds: the t's, ``(n,)``.
+        action: a feasible action, ``(n, d)``, or ``(n, B, d)`` where runs have their own costs.
+        value: its summed cost, ``(n,)`` or ``(n, B)``: an upper bound on the minimum.
+        lower: a lower bound on the minimum, so that ``value - lower`` is the optimality gap;
+            equal to ``value`` where the minimiser is exact up to rounding.
+    """
+
+    rounds: Array
+    action: Array
+    value: Array
+    lower: Array
+
+
+def best_action(costs: CostStream, region: Region | None, rounds: Any) -> Comparator:
+    """The best fixed action of the region over the first t rounds, for each t in ``rounds``.
+
+    Example:
+        >>> from surefoot.sets import Box
+        >>> costs = Quadratic([[1.0, 0.0], [3.0, 0.0]], curvature=2.0)
+        >>> best = best_action(costs, Box([0.0, 0.0], [1.5, 1.5]), [1, 2])
+        >>> best.action, best.value
+        (array([[1. , 0. ], [1.5, 0. ]]), array([0. , 2.5]))
+    """
+    rounds = np.atleast_1d(np.asarray(rounds, dtype=np.int64))
+    if rounds.min() < 1 or rounds.max() > costs.horizon:
+        raise ValueError(
+            f"rounds must be from 1 to the horizon {costs.horizon}, "
+            f"got {rounds.min()} to {rounds.max()}"
+        )
+    if region is None:
+        raise ValueError(
+            "the constraint must know its feasible set for a closed-form comparator, "
+            "got a constraint whose region is None"
+        )
+    action, value = _minimise(costs, region, rounds)
+    return Comparator(rounds, action, value, value)
+
+
+@singledispatch
+def _minimise(costs: CostStream, region: Region, rounds: Array) -> tuple[Array, Array]:
+    raise ValueError(f"costs must have a closed-form sum, got {type(costs).__name__}")
+
+
+@_minimise.register
+def _(costs: Quadratic, region: Region, rounds: Array) -> tuple[Array, Array]:
+    # sum |x - v_s|^2 = t |x - m|^2 + sum |v_s - m|^2 with m the mean of v_1..v_t, so the minimiser
+    # is the projection of m. Taking all targets relative to the overall mean first keeps the
+    # second sum, a difference of sums of squares, from cancelling.
+    centre = costs.targets.mean(axis=0)
+    relative = costs.targets - centre
+    counts = rounds.reshape(-1, *[1] * (relative.ndim - 1)).astype(np.float64)
+    mean = _prefix_sums(relative, rounds) / counts
+    action = _each(region.project, mean + centre)
+    away = action - centre - mean
+    squares = _prefix_sums(np.vecdot(relative, relative), rounds)
+    spread = np.maximum(squares - counts[..., 0] * np.vecdot(mean, mean), 0.0)
+    value = 0.5 * costs.curvature * (counts[..., 0] * np.vecdot(away, away) + spread)
+    return action, value
+
+
+@_minimise.register
+def _(costs: Linear, region: Region, rounds: Array) -> tuple[Array, Array]:
+    total = _prefix_sums(costs.slopes, rounds)
+    action = _each(region.minimize_linear, total)
+    return action, dot(total, action)[..., 0]
+
+
+@_minimise.register
+def _(costs: Adversarial, region: Region, rounds: Array) -> tuple[Array, Array]:
+    raise ValueError(
+        "costs of an adversary are known only after the game: "
+        "record every action and compare with costs.realised(actions)"
+    )
+
+
+def _prefix_sums(values: Array, rounds: Array) -> Array:
+    """Sums over the first t entries, for each t."""
+    stops, which = np.unique(rounds, return_inverse=True)
+    starts = np.concatenate([[0], stops[:-1]])
+    return np.cumsum(np.add.reduceat(values[: stops[-1]], starts, axis=0), axis=0)[which]
+
+
+def _each(operation: Any, points: Array) -> Array:
+    """Apply an operation on ``(N, d)`` to ``(n, d)`` or ``(n, B, d)``."""
+    flat = points.reshape(-1, points.shape[-1])
+    return np.asarray(operation(flat)).reshape(points.shape)

@@ -1,0 +1,43 @@
+"""Regret, never without its comparator."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from surefoot.hindsight import Comparator
+from surefoot.types import Array
+
+__all__ = ["Regret", "regret_of"]
+
+
+class Regret(NamedTuple):
+    r"""Regret after t rounds, for each t of the comparator.
+
+    Attributes:
+        rounds: the t's, ``(n,)``.
+        upper: :math:`\sum_{s \le t} f_s(x_s)` less the lower bound on the comparator's cost,
+            ``(n,)`` or ``(n, B)``; regret is never more.
+        lower: the same less the upper bound; regret is never less.
+        comparator: the best actions themselves.
+    """
+
+    rounds: Array
+    upper: Array
+    lower: Array
+    comparator: Comparator
+
+    @property
+    def gap(self) -> Array:
+        """How far apart the two are: 0 for an exact comparator."""
+        return self.upper - self.lower
+
+
+def regret_of(cost_sums: Array, comparator: Comparator) -> Regret:
+    """Regret from summed costs ``(n,)`` or ``(n, B)`` at the comparator's rounds."""
+    sums = np.asarray(cost_sums, dtype=np.float64)
+    value, lower = comparator.value, comparator.lower
+    if sums.ndim > value.ndim:  # all runs share one cost stream
+        value, lower = value[:, None], lower[:, None]
+    return Regret(comparator.rounds, sums - lower, sums - value, comparator)

@@ -1,0 +1,90 @@
+"""Violation is never one number: seven measures, exact whatever a trace keeps."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from surefoot.types import Array
+
+__all__ = ["ViolationMeter", "Violations", "violations"]
+
+
+class Violations(NamedTuple):
+    r"""The violation measures of a run; arrays over the runs of a batch.
+
+    Attributes:
+        total: :math:`\sum g(x_t)`; may be negative.
+        soft: :math:`[\sum g(x_t)]_+`, what cumulative guarantees bound.
+        hard: :math:`\sum [g(x_t)]_+`.
+        squared: :math:`\sum [g(x_t)]_+^2`.
+        worst: :math:`\max_t g(x_t)`.
+        count: how many rounds had :math:`g(x_t) > 0`; exactly, no tolerance.
+        feasible_from: the first round from which no round has :math:`g(x_t) > 0`;
+            one more than the horizon if the last round has.
+    """
+
+    total: Array
+    soft: Array
+    hard: Array
+    squared: Array
+    worst: Array
+    count: Array
+    feasible_from: Array
+
+
+class ViolationMeter:
+    """Streams constraint values, in blocks of rounds, into the seven measures.
+
+    Blocks are summed pairwise by NumPy and added up, so a long run loses few digits and needs no
+    memory of its rounds.
+    """
+
+    def __init__(self, runs: int) -> None:
+        self._total = np.zeros(runs)
+        self._hard = np.zeros(runs)
+        self._squared = np.zeros(runs)
+        self._worst = np.full(runs, -np.inf)
+        self._count = np.zeros(runs, dtype=np.int64)
+        self._last = np.zeros(runs, dtype=np.int64)
+
+    def add(self, start: int, g: Array, runs: slice = slice(None)) -> None:
+        """Take in the values ``(rounds, runs)`` of the rounds after the first ``start``."""
+        positive = np.maximum(g, 0.0)
+        above = g > 0
+        self._total[runs] += g.sum(axis=0)
+        self._hard[runs] += positive.sum(axis=0)
+        self._squared[runs] += (positive * positive).sum(axis=0)
+        self._worst[runs] = np.maximum(self._worst[runs], g.max(axis=0))
+        self._count[runs] += above.sum(axis=0)
+        if above.any():
+            rounds = start + 1 + np.arange(len(g))[:, None]
+            self._last[runs] = np.maximum(self._last[runs], (above * rounds).max(axis=0))
+
+    def read(self) -> Violations:
+        """The measures of all rounds so far, one entry a run."""
+        return Violations(
+            total=self._total.copy(),
+            soft=np.maximum(self._total, 0.0),
+            hard=self._hard.copy(),
+            squared=self._squared.copy(),
+            worst=self._worst.copy(),
+            count=self._count.copy(),
+            feasible_from=self._last + 1,
+        )
+
+
+def violations(g: Array) -> Violations:
+    """The measures of the values of all rounds, ``(T,)`` or ``(T, B)``.
+
+    Example:
+        >>> seen = violations(np.array([0.5, -1.0, 0.25, -2.0]))
+        >>> float(seen.total), float(seen.hard), int(seen.count), int(seen.feasible_from)
+        (-2.25, 0.75, 2, 4)
+    """
+    g = np.asarray(g, dtype=np.float64)
+    meter = ViolationMeter(1 if g.ndim == 1 else g.shape[1])
+    meter.add(0, g.reshape(len(g), -1))
+    seen = meter.read()
+    return Violations(*(m[0] for m in seen)) if g.ndim == 1 else seen

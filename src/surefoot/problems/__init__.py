@@ -1,0 +1,16 @@
+"""Problems: costs, a constraint, its constants, a strictly feasible start."""
+
+from surefoot.problems.adversarial import ADVERSARIES, adversarial_cube
+from surefoot.problems.paper_toy import HORIZONS, SETTINGS, Setting, binding_toy, paper_toy
+from surefoot.problems.problem import Problem
+
+__all__ = [
+    "ADVERSARIES",
+    "HORIZONS",
+    "SETTINGS",
+    "Problem",
+    "Setting",
+    "adversarial_cube",
+    "binding_toy",
+    "paper_toy",
+]

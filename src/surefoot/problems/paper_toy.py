@@ -1,0 +1,118 @@
+r"""The experiment of the paper, from the published random streams, and its binding sibling.
+
+:math:`f_t(x) = 3\|x - v_t\|^2` with v_t uniform on a unit square,
+:math:`g(x) = \|x\|_\infty - 1/2`, :math:`x_1 = 0`, R = 1, 30 trials. The text has
+:math:`v_t \in [0,1]^2`; the published scripts draw from :math:`[-1,0]^2`, the mirror image, and
+so does this module.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from surefoot import _check
+from surefoot.constants import polyak_rate
+from surefoot.constraints import LinfBall
+from surefoot.costs import Quadratic
+from surefoot.problems.problem import Problem
+from surefoot.sets import Ball
+
+__all__ = ["HORIZONS", "SETTINGS", "Setting", "binding_toy", "paper_toy"]
+
+HORIZONS = tuple(range(2_000, 20_001, 2_000))
+"""The ten horizons of Figure 1."""
+
+_DRAWN = 20_000
+
+
+class Setting(NamedTuple):
+    r"""One of the parameter sets that go by the name of the paper's experiment.
+
+    All have :math:`\eta = \xi \cdot 0.25/(G_f\sqrt T)` and :math:`\rho = c/\sqrt T`.
+
+    Attributes:
+        name: what it is called in tables.
+        source: where it is found.
+        G_f: the gradient bound it puts in; the true one is 6(1 + sqrt 2) = 14.49.
+        rho_scale: the c of rho.
+    """
+
+    name: str
+    source: str
+    G_f: float
+    rho_scale: float
+
+    def parameters(self, horizon: int) -> tuple[float, float]:
+        """Step size and tightening for a horizon."""
+        xi = polyak_rate(math.sqrt(0.5), 1.0)
+        root = math.sqrt(horizon)
+        return xi * 0.25 / (self.G_f * root), self.rho_scale / root
+
+
+_TRUE_G_F = 6 * (1 + math.sqrt(2))
+
+SETTINGS = (
+    Setting("as plotted", "matches the published Figure 1a", 1.0, 1.0),
+    Setting("as written", "Section 5 of the paper", math.sqrt(2), 0.25),
+    Setting("as released", "the published regret script", _TRUE_G_F, 1.0),
+)
+"""The three that differ, in the figure, the text and the scripts."""
+
+
+def paper_toy(horizon: int = _DRAWN, trials: int = 30, seed: int = 0) -> Problem:
+    """The paper's toy on the published streams (seed 0 for regret, 1 for violation).
+
+    Args:
+        horizon: rounds; up to 20,000 they are the first of the published 20,000.
+        trials: runs; the published number is 30.
+        seed: of the generator.
+
+    Example:
+        >>> toy = paper_toy(horizon=2, trials=1)
+        >>> toy.costs.targets[0, 0].round(4)
+        array([-0.363 , -0.0476])
+    """
+    return _toy(_published_targets(horizon, trials, seed), "paper toy", farthest=math.sqrt(2))
+
+
+def binding_toy(horizon: int = _DRAWN, trials: int = 30, seed: int = 0) -> Problem:
+    """The same streams moved by -0.5: the best action is now a corner, so the constraint binds."""
+    targets = _published_targets(horizon, trials, seed) - 0.5
+    return _toy(targets, "binding toy", farthest=1.5 * math.sqrt(2))
+
+
+def _toy(targets: Any, name: str, farthest: float) -> Problem:
+    domain = Ball(1.0)
+    toy = Problem.of(
+        Quadratic(targets, curvature=6.0), LinfBall(0.5, 2), domain, np.zeros(2), name=name
+    )
+    # The bound over all targets that could be drawn, not only those that were.
+    constants = toy.constants.with_origin("derived", G_f=6 * (1 + farthest))
+    return Problem(
+        costs=toy.costs,
+        constraint=toy.constraint,
+        domain=domain,
+        start=toy.start,
+        constants=constants,
+        name=name,
+    )
+
+
+def _published_targets(horizon: int, trials: int, seed: int) -> Any:
+    """Targets ``(T, trials, 2)`` in the order in which the published scripts draw them."""
+    _check.horizon(horizon)
+    if type(trials) is not int or trials < 1:
+        raise ValueError(f"trials must be a whole number >= 1, got {trials!r}")
+    rng = np.random.default_rng(seed)
+    drawn = max(horizon, _DRAWN)
+    targets = np.empty((horizon, trials, 2))
+    for trial in range(trials):
+        targets[:, trial, 0] = rng.uniform(-1, 0, (drawn, 1))[:horizon, 0]
+        targets[:, trial, 1] = rng.uniform(-1, 0, (drawn, 1))[:horizon, 0]
+        rng.normal(
+            0, 1, (drawn, 4)
+        )  # noise the scripts draw and multiply by 0: keeps streams aligned
+    return targets

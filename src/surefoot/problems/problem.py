@@ -1,0 +1,76 @@
+"""A problem: costs, a constraint, the ball around it, a start, and their constants."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from surefoot import _check
+from surefoot.constants import Constants
+from surefoot.constraints import Constraint
+from surefoot.sets import Ball
+from surefoot.types import Array, CostStream
+
+__all__ = ["Problem"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """What is played, and what a theorem may know of it.
+
+    Args:
+        costs: the cost stream.
+        constraint: g; feasible means at most 0.
+        domain: a ball that holds the feasible set.
+        start: the first action.
+        constants: what is known of the problem; :meth:`of` derives what can be derived.
+        name: for tables and figures.
+    """
+
+    costs: CostStream
+    constraint: Constraint
+    domain: Ball
+    start: Array
+    constants: Constants
+    name: str = "problem"
+
+    def __post_init__(self) -> None:
+        start = _check.vector(self.start, "start", length=self.costs.dimension)
+        object.__setattr__(self, "start", start)
+
+    @classmethod
+    def of(
+        cls,
+        costs: Any,
+        constraint: Constraint,
+        domain: Ball,
+        start: Array,
+        *,
+        G_f: float | None = None,
+        epsilon: float | None = None,
+        name: str = "problem",
+    ) -> Problem:
+        """A problem with all constants that its parts know; G_f from the costs unless given.
+
+        Example:
+            >>> from surefoot.constraints import LinfBall
+            >>> from surefoot.costs import Linear
+            >>> p = Problem.of(Linear([[1.0, 2.0]]), LinfBall(0.5, 2), Ball(1.0), [0.0, 0.0])
+            >>> print(p.constants)
+            R = 1 (derived), G_f = 2.23607 (derived), G_g = 1 (derived), sigma = 0.707107 (derived),
+            epsilon = 0.25 (derived), start_slack = 0.5 (derived), start_reach = 1 (derived)
+        """
+        known = constraint.constants(domain, start, epsilon)
+        if G_f is not None:
+            known = known.with_origin("given", G_f=G_f)
+        elif hasattr(costs, "gradient_bound"):
+            known = known.with_origin("derived", G_f=costs.gradient_bound(domain))
+        known = known.with_origin("derived", R=known.R)
+        return cls(
+            costs=costs,
+            constraint=constraint,
+            domain=domain,
+            start=start,
+            constants=known,
+            name=name,
+        )

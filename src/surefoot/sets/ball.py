@@ -1,0 +1,106 @@
+"""The Euclidean ball."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from surefoot import _check
+from surefoot._array import (
+    constant,
+    dot,
+    maximum,
+    namespace,
+    norm,
+    same_fields,
+    sqrt,
+    to_numpy,
+    where,
+)
+from surefoot.types import Array, Number
+
+__all__ = ["Ball"]
+
+
+@dataclass(frozen=True, slots=True)
+class Ball:
+    r"""The ball :math:`\{x : \|x - c\| \le R\}`; :math:`R\mathbb{B}` when the centre is 0.
+
+    Args:
+        radius: :math:`R > 0`.
+        centre: :math:`c`; 0 unless given.
+
+    Example:
+        >>> Ball(1.0).project(np.array([3.0, -4.0])).round(12)
+        array([ 0.6, -0.8])
+        >>> Ball(1.0, centre=[2.0, 0.0]).minimize_linear(np.array([0.0, 5.0]))
+        array([ 2., -1.])
+    """
+
+    radius: Number
+    centre: Array | None = None
+
+    def __post_init__(self) -> None:
+        _check.positive(radius=self.radius)
+        if self.centre is not None and type(self.centre) in (list, tuple, np.ndarray):
+            object.__setattr__(self, "centre", _check.vector(self.centre, "centre"))
+
+    def __eq__(self, other: object) -> bool:
+        return same_fields(self, other)
+
+    @property
+    def diameter(self) -> float:
+        """Twice the radius."""
+        return 2.0 * float(self.radius)
+
+    def reach(self, point: Array) -> float:
+        """The largest distance from a point to a point of the ball."""
+        offset = point if self.centre is None else point - self.centre
+        return float(self.radius) + float(np.linalg.norm(to_numpy(offset)))
+
+    def project(self, x: Array) -> Array:
+        r"""The nearest point: :math:`c + (x - c)\min(1, R/\|x - c\|)`.
+
+        A point outside lands a rounding error inside the sphere, so that the result is in the
+        ball as computed, and projecting again changes nothing.
+        """
+        z = x if self.centre is None else x - constant(self.centre, x)
+        squared = dot(z, z)
+        if type(squared) is float:
+            if squared <= self.radius * self.radius:
+                return x
+            if not squared < math.inf:
+                raise ValueError(f"the point to project must be finite, got {x!r}")
+            p = (self._inner(x) / math.sqrt(squared)) * z
+        else:
+            # The maximum is taken before the root: the derivative of the root at 0 is infinite.
+            outside = squared > self.radius * self.radius
+            scale = self._inner(x) / sqrt(maximum(squared, self.radius * self.radius))
+            p = where(outside, scale * z, z)
+        return p if self.centre is None else constant(self.centre, x) + p
+
+    def _inner(self, x: Array) -> Number:
+        """The radius less a bound on the rounding of a computed norm.
+
+        A sum of d squares, in any order, errs by at most d u of itself, u = 2^-53; the root
+        halves that; scaling adds 3u and adding the centre u (|c| + R) per entry.
+        """
+        d = x.shape[-1]
+        inner = self.radius * (1.0 - (d + 8) * 2.0**-53)
+        return inner if self.centre is None else inner - 2 * d * 2.0**-53 * norm(self.centre)
+
+    def contains(self, x: Array) -> Array:
+        """Whether the computed distance to the centre is at most the radius."""
+        z = x if self.centre is None else x - constant(self.centre, x)
+        return dot(z, z) <= self.radius * self.radius
+
+    def minimize_linear(self, c: Array) -> Array:
+        r"""The point :math:`-R c/\|c\|` from the centre; the centre itself when c is 0."""
+        n = norm(c)
+        v = -self._inner(c) * c / where(n > 0, n, 1.0)
+        if self.centre is None:
+            return v
+        centre = constant(self.centre, c)
+        return (centre if c.ndim == 1 else namespace(c).broadcast_to(centre, c.shape)) + v

@@ -1,0 +1,76 @@
+"""The axis-parallel box."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from surefoot import _check
+from surefoot._array import constant, dot, namespace, same_fields
+from surefoot.types import Array
+
+__all__ = ["Box"]
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    r"""The box :math:`\{x : l \le x \le u\}`, entry by entry.
+
+    Args:
+        lower: :math:`l`, a vector.
+        upper: :math:`u \ge l`.
+
+    Example:
+        >>> Box([-0.5, -0.5], [0.5, 0.5]).project(np.array([-3.0, 0.2]))
+        array([-0.5,  0.2])
+    """
+
+    lower: Array
+    upper: Array
+
+    def __post_init__(self) -> None:
+        if type(self.lower) in (list, tuple, np.ndarray):
+            lower = _check.vector(self.lower, "lower")
+            upper = _check.vector(self.upper, "upper", length=len(lower))
+            if not (lower <= upper).all():
+                i = int((lower > upper).argmax())
+                raise ValueError(
+                    f"lower must be at most upper, got {lower[i]:g} > {upper[i]:g} at index {i}"
+                )
+            object.__setattr__(self, "lower", lower)
+            object.__setattr__(self, "upper", upper)
+
+    @classmethod
+    def cube(cls, radius: float, dimension: int) -> Box:
+        """The box of all points with no entry above the radius in absolute value."""
+        _check.positive(radius=radius)
+        return cls(np.full(dimension, -radius), np.full(dimension, radius))
+
+    def __eq__(self, other: object) -> bool:
+        return same_fields(self, other)
+
+    @property
+    def diameter(self) -> float:
+        """The length of the diagonal."""
+        return float(np.linalg.norm(self.upper - self.lower))
+
+    def project(self, x: Array) -> Array:
+        """Clip each entry; exact."""
+        xp = namespace(x)
+        squared = dot(x, x)
+        # Clipping would hide an infinity, and one run must not go on with a NaN.
+        if type(squared) is float and not squared < math.inf:
+            raise ValueError(f"the point to project must be finite, got {x!r}")
+        return xp.minimum(xp.maximum(x, constant(self.lower, x)), constant(self.upper, x))
+
+    def contains(self, x: Array) -> Array:
+        """Whether every entry is within its limits."""
+        xp = namespace(x)
+        inside = (x >= constant(self.lower, x)) & (x <= constant(self.upper, x))
+        return xp.all(inside, axis=-1, keepdims=x.ndim > 1)
+
+    def minimize_linear(self, c: Array) -> Array:
+        """The corner against c; the lower face where c is 0."""
+        return namespace(c).where(c < 0, constant(self.upper, c), constant(self.lower, c))

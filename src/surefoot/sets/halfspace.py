@@ -1,0 +1,130 @@
+"""Half-spaces: the projection that is the Polyak feasibility step, and the set."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from surefoot import _check
+from surefoot._array import constant, dot, maximum, namespace, norm, same_fields, to_numpy, where
+from surefoot.types import Array, Number
+
+__all__ = ["EmptyTighteningError", "Halfspace", "project_halfspace"]
+
+
+_INF = math.inf
+
+
+class EmptyTighteningError(ValueError):
+    """A zero subgradient where the tightened constraint is violated: no point satisfies it."""
+
+
+def project_halfspace(y: Array, excess: Number, s: Array) -> Array:
+    r"""Project y onto a half-space, from how far y exceeds it: :math:`y - [v]_+ s/\|s\|^2`.
+
+    With the excess :math:`v = g_t + s_t^\top(y - x_t) + \rho` this is the projection onto
+    :math:`H_t = \{p : g_t + s_t^\top(p - x_t) + \rho \le 0\}`: Fact 1 of the paper.
+
+    A zero s is no half-space: with :math:`v \le 0` it is the whole space and y is returned; with
+    v > 0 it is empty. Then one run raises :class:`EmptyTighteningError`, and a run of a batch
+    becomes NaN, which every later step keeps and the game reports. NaN and inf in any argument
+    end the same way: the comparisons are written so that a NaN fails them, at no extra cost.
+
+    Example:
+        >>> project_halfspace(np.array([0.1, 0.7]), 0.25, np.array([0.0, 1.0]))
+        array([0.1 , 0.45])
+    """
+    if type(excess) is float:
+        if -_INF < excess <= 0.0:
+            return y
+        squared = dot(s, s)
+        if not (0.0 < squared < _INF and excess < _INF):
+            raise _why_not(y, excess, s)
+        return y - (excess / squared) * s
+    squared = dot(s, s)
+    step = maximum(excess, 0.0) / where(squared > 0, squared, 1.0)
+    return y - where((squared > 0) | (excess <= 0), step, math.nan) * s
+
+
+def _why_not(y: Array, excess: float, s: Array) -> ValueError:
+    """The sentence for a projection that does not exist."""
+    s = to_numpy(s)
+    if not np.isfinite(s).all():
+        return ValueError(f"the constraint subgradient must be finite, got {s!r}")
+    if not np.isfinite(to_numpy(y)).all():
+        return ValueError(
+            f"the point to project must be finite, got {y!r}: is the cost gradient finite?"
+        )
+    if not math.isfinite(excess):
+        return ValueError(f"the constraint value must be finite, got an excess of {excess!r}")
+    if s.any():
+        return ValueError(f"the constraint subgradient is too large or small to square, got {s!r}")
+    return EmptyTighteningError(
+        "the constraint subgradient must not be 0 where the tightened constraint is violated, "
+        f"got s = 0 with g + rho = {excess:g} > 0: 0 is the minimum of g, so g <= -rho nowhere"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Halfspace:
+    r"""The half-space :math:`\{x : a^\top x \le b\}`.
+
+    Args:
+        normal: :math:`a \ne 0`.
+        offset: :math:`b`.
+
+    Example:
+        >>> below = Halfspace([0.0, 2.0], 1.0)
+        >>> below.project(np.array([3.0, 1.0])).round(12)
+        array([3. , 0.5])
+    """
+
+    normal: Array
+    offset: Number
+
+    def __post_init__(self) -> None:
+        if type(self.normal) in (list, tuple, np.ndarray):
+            object.__setattr__(self, "normal", _check.vector(self.normal, "normal"))
+            if not self.normal.any():
+                raise ValueError("normal must not be zero, got the zero vector")
+            _check.finite(offset=self.offset)
+
+    def __eq__(self, other: object) -> bool:
+        return same_fields(self, other)
+
+    @property
+    def diameter(self) -> float:
+        """Infinite: a half-space is unbounded."""
+        return math.inf
+
+    def excess(self, x: Array) -> Number:
+        r"""By how much x exceeds the half-space, :math:`a^\top x - b`."""
+        return dot(x, constant(self.normal, x)) - self.offset
+
+    def project(self, x: Array) -> Array:
+        """The nearest point, a hair inside so that :meth:`contains` is true of it."""
+        a = constant(self.normal, x)
+        # Rounding: the computed a'p - b errs by at most (d + 2) u (|a||p| + |b|), u = 2^-53, and
+        # p itself by 4u per entry. Going further inside by twice their sum keeps it at most 0.
+        u, d = 2.0**-53, x.shape[-1]
+        margin = 2 * (d + 8) * u * (norm(a) * norm(x) + abs(self.offset))
+        excess = self.excess(x)
+        return project_halfspace(x, where(excess > 0, excess + margin, excess), _like(a, x))
+
+    def contains(self, x: Array) -> Array:
+        r"""Whether :math:`a^\top x \le b`, exactly."""
+        return self.excess(x) <= 0
+
+    def minimize_linear(self, c: Array) -> Array:
+        """Refused: over a half-space a linear function has in general no minimum."""
+        raise ValueError(
+            "minimize_linear must be given a bounded set, got a Halfspace: "
+            "intersect it with a ball or a box"
+        )
+
+
+def _like(a: Array, x: Array) -> Array:
+    """The vector a once per run."""
+    return a if x.ndim == 1 else namespace(x).broadcast_to(a, x.shape)

@@ -1,0 +1,1 @@
+"""Checks that any algorithm must pass."""

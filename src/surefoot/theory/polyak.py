@@ -1,0 +1,350 @@
+r"""Theorem 1 of the paper and its corollaries, with the parameters they choose.
+
+Throughout, :math:`\gamma = 1 - \sigma^2/G_g^2`, :math:`\xi = 1 - \sqrt\gamma`,
+:math:`\alpha` = ``start_slack``, and :math:`X_\rho = \{g \le -\rho\}`.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+
+from surefoot import _check
+from surefoot.constants import Constants
+from surefoot.theory.guarantee import Guarantee, Kind, Premise
+from surefoot.types import Array
+
+__all__ = ["Corollary1", "Corollary2", "Corollary3", "Theorem1"]
+
+# Where a corollary lets an action come to rest exactly on the boundary (gamma = 0: one half-space,
+# or d = 1), rounding could leave g at +1e-17. Steps shorter by this share leave a slack of
+# 1e-9 rho, which is above the rounding of a step, about 24 (d + 8) 2^-53 G_g R, as long as
+# rho > 3e-6 (d + 8) G_g R. Where gamma > 0 the contraction itself leaves far more.
+SHRINK = 1.0 - 1e-9
+
+
+@final
+@dataclass(frozen=True)
+class Theorem1(Guarantee):
+    r"""Theorem 1: any :math:`\eta > 0` and :math:`\rho \in [0, \epsilon]`, any number of rounds.
+
+    .. math::
+        \mathrm{Reg}_t &\le \frac{2R^2}{\eta} + \frac{\eta}{2}G_f^2 t + \frac{G_f\rho}{\sigma} t \\
+        g(x_t) &\le G_g\gamma^{(t-1)/2}\,\mathrm{dist}(x_1, X_\rho)
+                    + \frac{\eta G_g G_f}{\xi} - \rho
+
+    Args:
+        constants: needs R, G_f, G_g, sigma, epsilon.
+        eta: step size.
+        rho: tightening, at most epsilon.
+        horizon: the number of rounds meant, if the parameters were chosen for one.
+        tightening_cost: how far the best action may move per unit of rho; :math:`1/\sigma` by
+            Lemma 1, unless a better number is known (:func:`surefoot.theory.tune_polyak`).
+
+    Example:
+        >>> c = Constants(R=1.0, G_f=1.0, G_g=1.0, sigma=1.0, epsilon=0.5, start_slack=0.5)
+        >>> bound = Theorem1(c, eta=0.1, rho=0.2)
+        >>> float(bound.regret_bound(100)), bound.kind
+        (45.0, 'every round')
+    """
+
+    constants: Constants
+    eta: float
+    rho: float
+    horizon: int | None = None
+    tightening_cost: float | None = None
+
+    def __post_init__(self) -> None:
+        self._known()
+        _check.positive(eta=self.eta)
+        _check.nonnegative(rho=self.rho)
+        (epsilon,) = self.constants.require("epsilon", by=self.name)
+        _check.at_most(epsilon, "epsilon", rho=self.rho)
+        if self.horizon is not None:
+            _check.horizon(self.horizon)
+
+    def _known(self) -> tuple[float, ...]:
+        return self.constants.require("R", "G_f", "G_g", "sigma", by=self.name)
+
+    @property
+    def name(self) -> str:
+        """Theorem 1."""
+        return "Theorem 1"
+
+    @property
+    def kind(self) -> Kind:
+        """Every round where the violation bound is never positive, else after t0, else bounded."""
+        if self.drift > self.rho:
+            return "bounded"
+        return "every round" if self.start_distance == 0 else "after t0"
+
+    @property
+    def drift(self) -> float:
+        r"""How far a steady stream of costs can push: :math:`\eta G_g G_f/\xi`."""
+        _, G_f, G_g, _ = self._known()
+        return self.eta * G_g * G_f / self.constants.xi
+
+    @property
+    def start_distance(self) -> float:
+        r"""A bound on :math:`\mathrm{dist}(x_1, X_\rho)`.
+
+        0 when the start's slack is at least rho; else :math:`(\rho - \alpha)/\sigma` by Lemma 1,
+        and never more than 2R.
+        """
+        R, _, _, sigma = self._known()
+        slack = self.constants.start_slack
+        return 2 * R if slack is None else min(2 * R, max(0.0, self.rho - slack) / sigma)
+
+    def regret_bound(self, t: Any) -> Array:
+        r""":math:`2R^2/\eta + (\eta/2) G_f^2 t + (G_f\rho/\sigma) t`."""
+        R, G_f, _, sigma = self._known()
+        t = np.asarray(t, dtype=np.float64)
+        cost = 1 / sigma if self.tightening_cost is None else self.tightening_cost
+        return 2 * R**2 / self.eta + self.eta / 2 * G_f**2 * t + G_f * self.rho * cost * t
+
+    def violation_bound(self, t: Any) -> Array:
+        r""":math:`G_g\gamma^{(t-1)/2} dist(x_1, X_\rho) + \eta G_g G_f/\xi - \rho`."""
+        t = np.asarray(t, dtype=np.float64)
+        if self.kind == "every round":
+            return np.zeros_like(t)  # any slack below it is spent on rounding (SHRINK)
+        _, _, G_g, _ = self._known()
+        fading = self.constants.gamma ** ((t - 1) / 2)
+        return G_g * fading * self.start_distance + self.drift - self.rho
+
+    @property
+    def first_feasible(self) -> float:
+        """The first round from which the violation bound is at most 0; inf if there is none."""
+        if self.kind == "every round":
+            return 1
+        room = self.rho - self.drift
+        if room <= 0:
+            return math.inf
+        _, _, G_g, _ = self._known()
+        excess = G_g * self.start_distance / room
+        if excess <= 1:
+            return 1
+        gamma = self.constants.gamma
+        return 2 if gamma == 0 else 1 + math.ceil(2 * math.log(excess) / -math.log(gamma))
+
+    @property
+    def premises(self) -> tuple[Premise, ...]:
+        """G_f and G_g from above, sigma from below; the start and the horizon where they count."""
+        _, G_f, G_g, sigma = self._known()
+        c = self.constants
+        found = [
+            Premise("cost gradient", "G_f", G_f),
+            Premise("constraint subgradient", "G_g", G_g),
+            Premise("subgradient near the boundary", "sigma", sigma, level=c.epsilon or 0.0),
+        ]
+        if c.start_slack is not None:
+            found.append(Premise("start", "the slack counted on", min(c.start_slack, self.rho)))
+        if self.horizon is not None:
+            found.append(Premise("horizon", "the horizon", self.horizon))
+        return tuple(found)
+
+
+class _Corollary(Guarantee):
+    """Theorem 1 with the parameters that a corollary gives for a horizon."""
+
+    horizon: int
+
+    @property
+    @abstractmethod
+    def eta(self) -> float:
+        """The corollary's step size."""
+
+    @property
+    @abstractmethod
+    def rho(self) -> float:
+        """The corollary's tightening."""
+
+    @property
+    @final
+    def theorem(self) -> Theorem1:
+        """Theorem 1 at these parameters: it holds in every round, not only the last."""
+        return Theorem1(self.constants, self.eta, self.rho, self.horizon)
+
+    @final
+    def regret_bound(self, t: Any) -> Array:
+        """Theorem 1's bound; at t = horizon it is the corollary's."""
+        return self.theorem.regret_bound(t)
+
+    @final
+    def violation_bound(self, t: Any) -> Array:
+        """Theorem 1's bound; never above the corollary's."""
+        return self.theorem.violation_bound(t)
+
+    @property
+    @final
+    def premises(self) -> tuple[Premise, ...]:
+        """Theorem 1's."""
+        return self.theorem.premises
+
+
+@final
+@dataclass(frozen=True)
+class Corollary1(_Corollary):
+    r"""Corollary 1: feasible in every round from a strictly feasible start.
+
+    With :math:`g(x_1) \le -\alpha`, :math:`\alpha \in (0, \epsilon]`,
+    :math:`\rho = \alpha/\sqrt T` and :math:`\eta = \xi\rho/(G_f G_g)`:
+
+    .. math::
+        g(x_t) \le 0 \ \forall t \le T, \qquad
+        \mathrm{Reg}_T \le \Big(\frac{2G_fG_gR^2}{\xi\alpha} + \frac{G_f\xi\alpha}{2G_g}
+                               + \frac{G_f\alpha}{\sigma}\Big)\sqrt T
+
+    G_f need only bound the gradients on the feasible set (the paper's Remark 2): all actions
+    are in it, by induction. The same holds of G_g, and the ball projection is never active.
+    """
+
+    constants: Constants
+    horizon: int
+
+    def __post_init__(self) -> None:
+        _check.horizon(self.horizon)
+        (slack,) = self.constants.require("start_slack", by=self.name)
+        _strictly_feasible(slack, self.name)
+        _ = self.theorem
+
+    @property
+    def name(self) -> str:
+        """Corollary 1."""
+        return "Corollary 1"
+
+    @property
+    def kind(self) -> Kind:
+        """Every round."""
+        return "every round"
+
+    @property
+    def rho(self) -> float:
+        r""":math:`\min(\alpha, \epsilon)/\sqrt T`."""
+        return min(self.constants.require("start_slack", "epsilon", by=self.name)) / math.sqrt(
+            self.horizon
+        )
+
+    @property
+    def eta(self) -> float:
+        r""":math:`\xi\rho/(G_f G_g)`, a hair shorter (SHRINK)."""
+        G_f, G_g = self.constants.require("G_f", "G_g", by=self.name)
+        return SHRINK * self.constants.xi * self.rho / (G_f * G_g)
+
+
+@final
+@dataclass(frozen=True)
+class Corollary2(_Corollary):
+    r"""Corollary 2: any start, feasible after O(log T) rounds.
+
+    With :math:`\rho = \epsilon/\sqrt T` and :math:`\eta = \xi\epsilon/(2G_fG_g\sqrt T)`:
+
+    .. math::
+        g(x_t) \le 0 \ \forall t \ge t_0 = 1 + \frac{2G_g^2}{\sigma^2}
+                                      \log\frac{4G_gR\sqrt T}{\epsilon}, \qquad
+        \mathrm{Reg}_T \le \Big(\frac{4G_fG_gR^2}{\xi\epsilon} + \frac{G_f\xi\epsilon}{4G_g}
+                               + \frac{G_f\epsilon}{\sigma}\Big)\sqrt T
+
+    and :math:`\sum_t g(x_t) \le 0` when :math:`\sqrt T \ge 4RG_g/(\epsilon\xi)`.
+
+    The paper prints the first term without the 4. That is a slip: the term is
+    :math:`2R^2/\eta` at this eta. With it left out the bound fails; for d = 1, g = \|x\| - 1,
+    f_t(x) = x, x_1 = 1, epsilon = 0.9, T = 16 the regret is 16.84, the printed bound 8.94 and
+    this one 22.28.
+    """
+
+    constants: Constants
+    horizon: int
+
+    def __post_init__(self) -> None:
+        _check.horizon(self.horizon)
+        _ = self.theorem
+
+    @property
+    def name(self) -> str:
+        """Corollary 2, corrected."""
+        return "Corollary 2 (corrected)"
+
+    @property
+    def kind(self) -> Kind:
+        """After t0, or every round where the start's slack is known to reach rho."""
+        return self.theorem.kind
+
+    @property
+    def rho(self) -> float:
+        r""":math:`\epsilon/\sqrt T`."""
+        (epsilon,) = self.constants.require("epsilon", by=self.name)
+        return epsilon / math.sqrt(self.horizon)
+
+    @property
+    def eta(self) -> float:
+        r""":math:`\xi\rho/(2G_f G_g)`."""
+        G_f, G_g = self.constants.require("G_f", "G_g", by=self.name)
+        return self.constants.xi * self.rho / (2 * G_f * G_g)
+
+    @property
+    def first_feasible(self) -> int:
+        r""":math:`t_0`, rounded up to a round."""
+        R, G_g, sigma, epsilon = self.constants.require(
+            "R", "G_g", "sigma", "epsilon", by=self.name
+        )
+        logarithm = math.log(4 * G_g * R * math.sqrt(self.horizon) / epsilon)
+        return 1 + max(0, math.ceil(2 * (G_g / sigma) ** 2 * logarithm))
+
+    @property
+    def is_cumulative(self) -> bool:
+        r"""Whether :math:`\sum_t g(x_t) \le 0` is promised too: T is large enough."""
+        R, G_g, epsilon = self.constants.require("R", "G_g", "epsilon", by=self.name)
+        return math.sqrt(self.horizon) >= 4 * R * G_g / (epsilon * self.constants.xi)
+
+
+@final
+@dataclass(frozen=True)
+class Corollary3(_Corollary):
+    r"""Corollary 3: the regret of OGD with full projection, violation O(1/sqrt T) in each round.
+
+    With :math:`\rho = 0` and :math:`\eta = 2R/(G_f\sqrt T)`:
+
+    .. math::
+        \mathrm{Reg}_T \le 2RG_f\sqrt T, \qquad
+        g(x_t) \le 2RG_g \exp\Big(-\frac{\sigma^2(t-1)}{2G_g^2}\Big) + \frac{2RG_g}{\xi\sqrt T}
+    """
+
+    constants: Constants
+    horizon: int
+
+    def __post_init__(self) -> None:
+        _check.horizon(self.horizon)
+        _ = self.theorem
+
+    @property
+    def name(self) -> str:
+        """Corollary 3."""
+        return "Corollary 3"
+
+    @property
+    def kind(self) -> Kind:
+        """Bounded in each round."""
+        return "bounded"
+
+    @property
+    def rho(self) -> float:
+        """0: nothing is tightened."""
+        return 0.0
+
+    @property
+    def eta(self) -> float:
+        r""":math:`2R/(G_f\sqrt T)`."""
+        R, G_f = self.constants.require("R", "G_f", by=self.name)
+        return 2 * R / (G_f * math.sqrt(self.horizon))
+
+
+def _strictly_feasible(slack: float, name: str) -> None:
+    if not slack > 0:
+        raise ValueError(
+            f"{name} needs a strictly feasible start: start_slack = -g(x_1) must be > 0, "
+            f"got {slack:g}"
+        )

@@ -1,0 +1,118 @@
+r"""Parameters that minimise Theorem 1's own regret bound, feasibility in every round kept."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from surefoot import _check
+from surefoot.constants import Constants, polyak_rate
+from surefoot.theory.polyak import SHRINK, Theorem1, _strictly_feasible
+
+__all__ = ["tune_polyak"]
+
+
+def tune_polyak(constants: Constants, horizon: int) -> Theorem1:
+    r"""The best :math:`(\eta, \rho)` that Theorem 1 allows for this horizon.
+
+    Feasibility in every round asks for :math:`\eta \le \xi\rho/(G_fG_g)` and a start with
+    :math:`g(x_1) \le -\rho`, nothing else; so :math:`\rho` may be anything up to
+    :math:`\min(\epsilon, \alpha)`, where Corollary 1 fixes :math:`\rho = \alpha/\sqrt T`. With the
+    first inequality tight (it is at the optimum, see below) the bound is
+
+    .. math::
+        B(\rho) = \frac{2R^2G_fG_g}{\xi\rho}
+                + \Big(\frac{\xi}{2G_g} + \kappa\Big) G_f T \rho
+
+    with :math:`\kappa` the cost of tightening. Two sources give :math:`(\sigma, \kappa)`:
+
+    * a sigma that holds at epsilon: :math:`\kappa = 1/\sigma`, and neither depends on rho. Then
+      B is convex, with its minimum at
+      :math:`\rho^\star = \sqrt{(2G_gR^2/\xi)/(T(\xi/(2G_g) + \kappa))}`,
+      cut off at :math:`\min(\epsilon, \alpha)`;
+    * the start alone: :math:`\sigma_\rho = (\alpha-\rho)/D_0` by the local form (*), and
+      :math:`\kappa = D_0/\alpha` because :math:`u = (1-\rho/\alpha)x^\star + (\rho/\alpha)x_1` has
+      :math:`g(u) \le -\rho` and :math:`\|u - x^\star\| \le \rho D_0/\alpha`. Then B is minimised
+      numerically over :math:`(0, \alpha)`.
+
+    The better of the two is taken. Why the step is tight: for fixed rho the bound falls in eta up
+    to :math:`2R/(G_f\sqrt T)`, and at :math:`\rho^\star` the limit :math:`\xi\rho^\star/(G_fG_g)`
+    is below that, since :math:`\rho^{\star 2}T \le (2G_gR^2/\xi)(2G_g/\xi)`. For larger rho
+    (only the numerical search goes there) the smaller of the two steps is used.
+
+    Example:
+        >>> toy = Constants(R=1.0, G_f=14.4853, G_g=1.0, sigma=0.5**0.5, epsilon=0.25,
+        ...                 start_slack=0.5)
+        >>> best = tune_polyak(toy, 20_000)
+        >>> round(best.rho * 20_000**0.5, 2)  # Corollary 1 has 0.25 here
+        2.09
+    """
+    _check.horizon(horizon)
+    by = "the tuned Theorem 1"
+    R, _, G_g, slack = constants.require("R", "G_f", "G_g", "start_slack", by=by)
+    _strictly_feasible(slack, by)
+    found: list[Theorem1] = []
+
+    if constants.sigma is not None:
+        sigma, epsilon = constants.require("sigma", "epsilon", by=by)
+        xi = constants.xi
+        best = math.sqrt((2 * G_g * R**2 / xi) / (horizon * (xi / (2 * G_g) + 1 / sigma)))
+        rho = min(best, epsilon, slack)
+        found.append(_at(constants, rho, horizon, tightening_cost=None))
+
+    if constants.start_reach is not None:
+
+        def local(rho: float) -> Theorem1:
+            sigma = min(constants.local_sigma(rho), G_g)
+            here = constants.with_origin("local", sigma=sigma, epsilon=rho)
+            cost = constants.start_reach / slack  # type: ignore[operator]
+            return _at(here, rho, horizon, tightening_cost=cost)
+
+        rho = minimise_bracketed(
+            lambda r: float(local(r).regret_bound(horizon)), slack * 1e-9, slack * (1 - 1e-9)
+        )
+        found.append(local(rho))
+
+    if not found:
+        constants.require("sigma", "start_reach", by=by)
+    return min(found, key=lambda theorem: float(theorem.regret_bound(horizon)))
+
+
+def _at(constants: Constants, rho: float, horizon: int, tightening_cost: float | None) -> Theorem1:
+    """Theorem 1 at rho with the longest step that is feasible and useful."""
+    R, G_f, G_g, sigma = constants.require("R", "G_f", "G_g", "sigma", by="Theorem 1")
+    feasible = SHRINK * polyak_rate(sigma, G_g) * rho / (G_f * G_g)
+    eta = min(feasible, 2 * R / (G_f * math.sqrt(horizon)))
+    return Theorem1(constants, eta, rho, horizon, tightening_cost)
+
+
+def minimise_bracketed(
+    objective: Callable[[float], float], lower: float, upper: float, points: int = 400
+) -> float:
+    """The minimiser on an interval of positive numbers: a logarithmic grid, then golden sections.
+
+    The grid brackets the best of its points, so the result is never worse than the grid's best
+    even where the function has more than one valley.
+    """
+    grid = np.geomspace(lower, upper, points)
+    # The function may turn within the last grid cell below `upper`, where a log grid is coarse.
+    grid = np.unique(np.concatenate([grid, upper - np.geomspace(lower, upper / 2, points)]))
+    values = [objective(float(r)) for r in grid]
+    i = int(np.argmin(values))
+    a, b = float(grid[max(i - 1, 0)]), float(grid[min(i + 1, len(grid) - 1)])
+    shrink = (math.sqrt(5) - 1) / 2
+    c, d = b - shrink * (b - a), a + shrink * (b - a)
+    fc, fd = objective(c), objective(d)
+    while b - a > 1e-10 * b:
+        if fc < fd:
+            b, d, fd = d, c, fc
+            c = b - shrink * (b - a)
+            fc = objective(c)
+        else:
+            a, c, fc = c, d, fd
+            d = a + shrink * (b - a)
+            fd = objective(d)
+    middle = 0.5 * (a + b)
+    return middle if objective(middle) <= values[i] else float(grid[i])

@@ -1,0 +1,127 @@
+"""The words of the library as types: action, feedback, algorithm, set, constraint, cost stream.
+
+Shapes, everywhere:
+
+========================  ==============  ====================================
+what                      one run         B runs at once
+========================  ==============  ====================================
+action, gradient          ``(d,)``        ``(B, d)``
+a number (g, eta, rho)    ``float``       column ``(B, 1)``
+========================  ==============  ====================================
+
+Columns make update rules plain arithmetic: ``eta * gradient`` is right for one run and for a
+batch. The numbers of one NumPy run are Python floats, which is also how primitives tell the two
+apart; the numbers of one JAX or torch run are 0-d arrays.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar, runtime_checkable
+
+__all__ = [
+    "Algorithm",
+    "Array",
+    "CostStream",
+    "Feedback",
+    "Number",
+    "Region",
+    "State",
+]
+
+# Any array that follows the array API (NumPy, JAX, torch, array-api-strict). Naming one of them
+# here would make that one a dependency of every rule.
+Array: TypeAlias = Any
+# A Python float for one run, a column for a batch, a tracer under JAX.
+Number: TypeAlias = Any
+
+
+class Feedback(NamedTuple):
+    """What a round reveals, all of it at the action just played.
+
+    Attributes:
+        cost_gradient: a (sub)gradient of the round's cost.
+        constraint_value: :math:`g(x_t)`; feasible means at most zero.
+        constraint_subgradient: one subgradient of g at the same point.
+        cost_value: the cost itself, where it was observed; no update rule needs it.
+    """
+
+    cost_gradient: Array
+    constraint_value: Number
+    constraint_subgradient: Array
+    cost_value: Number | None = None
+
+
+class State(Protocol):
+    """What the next round needs and nothing else; ``x`` is the next action."""
+
+    @property
+    def x(self) -> Array:
+        """The action to play next."""
+        ...
+
+
+S = TypeVar("S", bound=State)
+
+
+class Algorithm(Protocol[S]):
+    """Hyperparameters and two pure functions: the first state, and the state after a round."""
+
+    def init(self, x1: Array) -> S:
+        """The state before the first round, with ``x1`` as its action."""
+        ...
+
+    def update(self, state: S, feedback: Feedback) -> S:
+        """The state after a round; its ``x`` is the next action."""
+        ...
+
+
+@runtime_checkable
+class Region(Protocol):
+    """A closed convex set that knows its own geometry (the classes in :mod:`surefoot.sets`)."""
+
+    def project(self, x: Array) -> Array:
+        """The nearest point of the set."""
+        ...
+
+    def contains(self, x: Array) -> Any:
+        """Whether x is in the set: a bool, or a column of them."""
+        ...
+
+    def minimize_linear(self, c: Array) -> Array:
+        """A point of the set where the inner product with c is smallest."""
+        ...
+
+
+class CostStream(Protocol):
+    """The convex costs of all rounds. Rounds count from 0 here, as arrays do."""
+
+    @property
+    def horizon(self) -> int:
+        """How many rounds there are."""
+        ...
+
+    @property
+    def runs(self) -> int | None:
+        """How many runs have streams of their own; None where all runs share one."""
+        ...
+
+    @property
+    def dimension(self) -> int:
+        """The length d of an action."""
+        ...
+
+    def value(self, t: Any, x: Array) -> Number:
+        """The cost of round t at x."""
+        ...
+
+    def gradient(self, t: Any, x: Array) -> Array:
+        """A (sub)gradient of the cost of round t at x."""
+        ...
+
+    def rounds(self, start: int, stop: int) -> CostStream:
+        """The stream of rounds start to stop - 1."""
+        ...
+
+    def run(self, index: Any) -> CostStream:
+        """The stream of one run, or of the runs of a slice or an array of indices."""
+        ...
