@@ -20,8 +20,11 @@ __all__ = [
     "certainly",
     "constant",
     "dot",
+    "exp",
     "is_concrete",
     "largest",
+    "log",
+    "log1p",
     "maximum",
     "minimum",
     "namespace",
@@ -132,6 +135,21 @@ def sqrt(a: Number) -> Number:
     if type(a) is float:
         return math.sqrt(a)
     return namespace(a).sqrt(a)
+
+
+def exp(a: Number) -> Number:
+    """Exponential."""
+    return math.exp(a) if type(a) is float else namespace(a).exp(a)
+
+
+def log(a: Number) -> Number:
+    """Natural logarithm."""
+    return math.log(a) if type(a) is float else namespace(a).log(a)
+
+
+def log1p(a: Number) -> Number:
+    """Logarithm of 1 + a."""
+    return math.log1p(a) if type(a) is float else namespace(a).log1p(a)
 
 
 def maximum(a: Number, b: Number) -> Number:

@@ -1,44 +1,136 @@
-"""What the streams held as arrays share: time first, then runs, then the entries of an action."""
+"""What streams held as arrays share: time first, then runs, then the entries of an action."""
 
 from __future__ import annotations
 
-from typing import Any
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import fields
+from typing import Any, ClassVar, Self, final
 
 import numpy as np
 
-from surefoot.types import Array
+from surefoot._array import same_fields
+from surefoot.sets import Ball
+from surefoot.types import Array, Number
 
-__all__ = ["check_stream", "pick_run", "runs_of"]
+__all__ = ["ArrayCosts", "freeze"]
 
 
-def check_stream(values: Any, name: str) -> Array:
-    """The parameters of all rounds as a read-only float64 array ``(T, d)`` or ``(T, B, d)``."""
-    if type(values) in (list, tuple):
-        values = np.asarray(values, dtype=np.float64)
-    if type(values) is not np.ndarray or not values.flags.writeable:
-        return values  # another backend's array, or one that has been through here
-    if values.ndim not in (2, 3) or 0 in values.shape:
-        raise ValueError(
-            f"{name}.shape must be (T, d) or (T, B, d) with no empty axis, got {values.shape}"
+class ArrayCosts(ABC):
+    """Costs of all rounds, given by arrays with one entry a round.
+
+    A new one is a frozen dataclass that names those arrays in ``series``, the one whose last
+    axis is that of an action first, and implements the abstract methods.
+    """
+
+    __slots__ = ()
+    series: ClassVar[tuple[str, ...]]
+
+    @abstractmethod
+    def value(self, t: Any, x: Array) -> Number:
+        """The cost of round t at x."""
+
+    @abstractmethod
+    def gradient(self, t: Any, x: Array) -> Array:
+        """A (sub)gradient of the cost of round t at x."""
+
+    @abstractmethod
+    def summed(self, x: Array) -> tuple[float, Array]:
+        """The sum of all costs at one action, and a subgradient of it; for one run's stream."""
+
+    @abstractmethod
+    def gradient_bound(self, domain: Ball) -> float | None:
+        """The largest norm of a gradient over a ball; None if there is none."""
+
+    @property
+    @abstractmethod
+    def strong_convexity(self) -> float:
+        """The modulus of strong convexity of every cost; 0 for merely convex ones."""
+
+    @final
+    def __eq__(self, other: object) -> bool:
+        return same_fields(self, other)
+
+    @property
+    def _leading(self) -> Array:
+        return getattr(self, self.series[0])
+
+    @property
+    @final
+    def horizon(self) -> int:
+        """How many rounds there are."""
+        return int(self._leading.shape[0])
+
+    @property
+    @final
+    def runs(self) -> int | None:
+        """How many runs have costs of their own; None where all runs share them."""
+        return int(self._leading.shape[1]) if self._leading.ndim == 3 else None
+
+    @property
+    @final
+    def dimension(self) -> int:
+        """The length of an action."""
+        return int(self._leading.shape[-1])
+
+    @final
+    def rounds(self, start: int, stop: int) -> Self:
+        """The stream of rounds start to stop - 1."""
+        return self._with({name: getattr(self, name)[start:stop] for name in self.series})
+
+    @final
+    def run(self, index: Any) -> Self:
+        """The stream of one run, or of the runs of a slice or an array of indices."""
+        if self.runs is None:
+            return self
+        return self._with({name: getattr(self, name)[:, index] for name in self.series})
+
+    @classmethod
+    @final
+    def joined(cls, parts: Sequence[Self]) -> Self:
+        """Streams one after the other in time."""
+        if len(parts) == 1:
+            return parts[0]
+        return parts[0]._with(
+            {n: np.concatenate([getattr(p, n) for p in parts]) for n in cls.series}
         )
-    if not np.isfinite(values).all():
-        t = int(np.argwhere(~np.isfinite(values))[0][0])
-        raise ValueError(f"{name} must be finite, got {values[t]!r} in round {t + 1}")
-    # A view, not a copy: streams are large. It is read-only, so that slicing can skip the checks.
-    values = np.asarray(values, dtype=np.float64).view()
-    values.setflags(write=False)
-    return values
+
+    def _with(self, arrays: dict[str, Array]) -> Self:
+        """The same costs with other arrays; these come from checked ones and are not checked."""
+        made = object.__new__(type(self))
+        for f in fields(self):  # type: ignore[arg-type]
+            value = arrays.get(f.name)
+            object.__setattr__(made, f.name, getattr(self, f.name) if value is None else value)
+        return made
 
 
-def runs_of(values: Array) -> int | None:
-    """The length of the run axis, if there is one."""
-    return int(values.shape[1]) if values.ndim == 3 else None
+def freeze(stream: ArrayCosts) -> None:
+    """Check the arrays of a new stream, and make them read-only float64.
 
+    They are ``(T, d)``, or ``(T, B, d)`` for B runs with costs of their own; arrays with one
+    number a round have no last axis.
+    """
+    shape: tuple[int, ...] | None = None
+    for name in stream.series:
+        values = getattr(stream, name)
+        if type(values) in (list, tuple):
+            values = np.asarray(values, dtype=np.float64)
+        if type(values) is not np.ndarray:
+            return  # another backend's arrays
+        if shape is None:
+            if values.ndim not in (2, 3) or 0 in values.shape:
+                raise ValueError(
+                    f"{name}.shape must be (T, d) or (T, B, d) with no empty axis, "
+                    f"got {values.shape}"
+                )
+            shape = values.shape
+        elif values.shape != shape[:-1]:
+            raise ValueError(f"{name}.shape must be {shape[:-1]}, got {values.shape}")
+        if not np.isfinite(values).all():
+            t = int(np.argwhere(~np.isfinite(values))[0][0])
+            raise ValueError(f"{name} must be finite, got {values[t]!r} in round {t + 1}")
+        # A view, not a copy: streams are large.
+        values = np.asarray(values, dtype=np.float64).view()
+        values.setflags(write=False)
+        object.__setattr__(stream, name, values)
 
-def pick_run(values: Array, index: Any) -> Array:
-    """The parameters of one run or of some; of the shared stream, itself."""
-    if values.ndim == 2:
-        return values
-    picked = values[:, index]
-    picked.setflags(write=False)  # an array of indices makes a copy, which starts out writeable
-    return picked

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 
 from surefoot import _check
-from surefoot._array import constant, dot, same_fields
-from surefoot.costs._stream import check_stream, pick_run, runs_of
+from surefoot._array import constant, dot
+from surefoot.costs._stream import ArrayCosts, freeze
 from surefoot.sets import Ball
 from surefoot.types import Array, Number
 
 __all__ = ["Adversarial", "Linear"]
 
 
-@dataclass(frozen=True, slots=True)
-class Linear:
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Linear(ArrayCosts):
     r"""Costs :math:`f_t(x) = c_t^\top x`.
 
     Args:
@@ -29,28 +30,12 @@ class Linear:
         1.0
     """
 
+    series = ("slopes",)
+
     slopes: Array
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "slopes", check_stream(self.slopes, "slopes"))
-
-    def __eq__(self, other: object) -> bool:
-        return same_fields(self, other)
-
-    @property
-    def horizon(self) -> int:
-        """How many rounds there are."""
-        return int(self.slopes.shape[0])
-
-    @property
-    def runs(self) -> int | None:
-        """How many runs have slopes of their own."""
-        return runs_of(self.slopes)
-
-    @property
-    def dimension(self) -> int:
-        """The length of an action."""
-        return int(self.slopes.shape[-1])
+        freeze(self)
 
     def value(self, t: Any, x: Array) -> Number:
         r""":math:`c_t^\top x`."""
@@ -62,17 +47,19 @@ class Linear:
         # A shared slope still has to be an array per run, so that feedback has one shape.
         return c if c.ndim == x.ndim else c + 0.0 * x
 
+    def summed(self, x: Array) -> tuple[float, Array]:
+        """The sum over all rounds, and its gradient."""
+        total = self.slopes.sum(axis=0)
+        return float(total @ x), total
+
     def gradient_bound(self, domain: Ball | None = None) -> float:
-        r"""The largest gradient norm, :math:`\max_t\|c_t\|`."""
+        r"""The largest gradient norm, :math:`\max_t\|c_t\|`; the same on every ball."""
         return float(np.linalg.norm(self.slopes, axis=-1).max())
 
-    def rounds(self, start: int, stop: int) -> Linear:
-        """The stream of rounds start to stop - 1."""
-        return Linear(self.slopes[start:stop])
-
-    def run(self, index: Any) -> Linear:
-        """The stream of one run, or of the runs of a slice or an array of indices."""
-        return Linear(pick_run(self.slopes, index))
+    @property
+    def strong_convexity(self) -> float:
+        """0."""
+        return 0.0
 
 
 @dataclass(frozen=True, slots=True)

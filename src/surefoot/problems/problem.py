@@ -63,7 +63,7 @@ class Problem:
         known = constraint.constants(domain, start, epsilon)
         if G_f is not None:
             known = known.with_origin("given", G_f=G_f)
-        elif hasattr(costs, "gradient_bound"):
+        else:
             known = known.with_origin("derived", G_f=costs.gradient_bound(domain))
         known = known.with_origin("derived", R=known.R)
         return cls(

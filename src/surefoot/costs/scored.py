@@ -1,0 +1,64 @@
+r"""Costs that depend on the action through one score: :math:`f_t(x) = \phi(a_t^\top x, y_t)`."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, final
+
+import numpy as np
+
+from surefoot._array import constant, dot, namespace
+from surefoot.costs._stream import ArrayCosts
+from surefoot.types import Array, Number
+
+__all__ = ["ScoredCosts"]
+
+
+class ScoredCosts(ArrayCosts):
+    r"""Costs :math:`\phi(a_t^\top x, y_t)` from features :math:`a_t` and a target :math:`y_t`.
+
+    A new one gives :math:`\phi` and its derivative in the score; both see Python floats in a
+    live loop and arrays elsewhere.
+    """
+
+    __slots__ = ()
+    features: Array
+    targets: Array
+
+    @abstractmethod
+    def loss(self, score: Number, target: Number) -> Number:
+        r""":math:`\phi`."""
+
+    @abstractmethod
+    def slope(self, score: Number, target: Number) -> Number:
+        r"""A (sub)derivative of :math:`\phi` in the score."""
+
+    @final
+    def value(self, t: Any, x: Array) -> Number:
+        """The loss of round t at x."""
+        features, target = self._round(t, x)
+        return self.loss(dot(x, features), target)
+
+    @final
+    def gradient(self, t: Any, x: Array) -> Array:
+        """The slope of the loss times the features."""
+        features, target = self._round(t, x)
+        return self.slope(dot(x, features), target) * features
+
+    @final
+    def summed(self, x: Array) -> tuple[float, Array]:
+        """The sum over all rounds, and a subgradient of it."""
+        scores = self.features @ x
+        value = float(np.sum(self.loss(scores, self.targets)))
+        return value, self.slope(scores, self.targets) @ self.features
+
+    def _round(self, t: Any, x: Array) -> tuple[Array, Number]:
+        """Features and target of a round in the shapes that x asks for."""
+        features, target = constant(self.features[t], x), constant(self.targets[t], x)
+        if type(x) is np.ndarray and x.ndim == 1:
+            return features, float(target)
+        if x.ndim == 1:
+            return features, namespace(x).asarray(target)
+        if features.ndim == 1:  # one stream for all runs
+            return features + 0.0 * x, target + 0.0 * x[:, :1]
+        return features, target[:, None]
