@@ -10,7 +10,7 @@ import numpy as np
 from surefoot._extras import need
 from surefoot.costs import Adversarial
 from surefoot.games.watch import Breach, Observed
-from surefoot.hindsight import Comparator, best_action
+from surefoot.hindsight import Comparator, best_action, has_closed_form
 from surefoot.metrics import Regret, Violations, regret_of
 from surefoot.problems import Problem
 from surefoot.theory import Guarantee
@@ -64,17 +64,35 @@ class Trace:
         """How many runs there were; None for one without a run axis."""
         return self.cost.shape[1] if self.cost.ndim == 2 else None
 
-    def regret(self) -> Regret:
-        """Regret at every kept round, each against the best action of the rounds up to it."""
-        return regret_of(self.cost_sum, self._comparator(self.rounds))
+    def regret(self, rounds: Any = None) -> Regret:
+        """Regret after some of the kept rounds, each against the best action up to that round.
+
+        Args:
+            rounds: which of the kept rounds; all of them where the best action has a closed
+                form, else the last one, since each takes a bundle of its own.
+        """
+        if rounds is None:
+            closed = has_closed_form(self._costs(), self.problem.constraint.region)
+            rounds = self.rounds if closed else self.rounds[-1:]
+        rounds = np.atleast_1d(rounds)
+        at = np.searchsorted(self.rounds, rounds)
+        if (at >= len(self.rounds)).any() or (self.rounds[at] != rounds).any():
+            raise ValueError(f"rounds must be among those kept, got {rounds!r}")
+        return regret_of(self.cost_sum[at], self._comparator(rounds))
 
     def final_regret(self) -> Array:
         """Regret over all rounds, of each run; the upper end where it is an interval."""
-        best = self._comparator([self.horizon])
-        return regret_of(np.asarray(self.total_cost)[None], best).upper[0]
+        return self.regret(self.rounds[-1:]).upper[0]
 
     def _comparator(self, rounds: Any) -> Comparator:
-        return best_action(self._costs(), self.problem.constraint.region, rounds)
+        problem = self.problem
+        return best_action(
+            self._costs(),
+            problem.constraint,
+            rounds,
+            domain=problem.domain,
+            interior=problem.interior,
+        )
 
     def _costs(self) -> CostStream:
         costs = self.problem.costs

@@ -1,5 +1,7 @@
 """The best fixed action in hindsight, with its optimality gap: what regret is measured against."""
 
-from surefoot.hindsight.closed_form import Comparator, best_action
+from surefoot.hindsight.best import best_action
+from surefoot.hindsight.closed_form import Comparator, has_closed_form
+from surefoot.hindsight.level_bundle import Bracket, level_bundle
 
-__all__ = ["Comparator", "best_action"]
+__all__ = ["Bracket", "Comparator", "best_action", "has_closed_form", "level_bundle"]

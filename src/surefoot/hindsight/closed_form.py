@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from surefoot._array import dot
-from surefoot.costs import Adversarial, Linear, Quadratic
+from surefoot.costs import Linear, Quadratic
 from surefoot.types import Array, CostStream, Region
 
-__all__ = ["Comparator", "best_action"]
+__all__ = ["Comparator", "closed_form", "has_closed_form"]
 
 
 class Comparator(NamedTuple):
@@ -35,27 +35,23 @@ class Comparator(NamedTuple):
     lower: Array
 
 
-def best_action(costs: CostStream, region: Region | None, rounds: Any) -> Comparator:
-    """The best fixed action of the region over the first t rounds, for each t in ``rounds``.
+def has_closed_form(costs: CostStream, region: Region | None) -> bool:
+    """Whether :func:`closed_form` knows the costs, and the region its own geometry exactly."""
+    # A polytope projects by a solver and says so by offering its `nearest`.
+    exact = region is not None and not hasattr(region, "nearest")
+    return exact and isinstance(costs, (Quadratic, Linear))
+
+
+def closed_form(costs: CostStream, region: Region, rounds: Array) -> Comparator:
+    """The best fixed action of a region over the first t rounds, for each t in ``rounds``.
 
     Example:
         >>> from surefoot.sets import Box
         >>> costs = Quadratic([[1.0, 0.0], [3.0, 0.0]], curvature=2.0)
-        >>> best = best_action(costs, Box([0.0, 0.0], [1.5, 1.5]), [1, 2])
+        >>> best = closed_form(costs, Box([0.0, 0.0], [1.5, 1.5]), np.array([1, 2]))
         >>> best.action, best.value
         (array([[1. , 0. ], [1.5, 0. ]]), array([0. , 2.5]))
     """
-    rounds = np.atleast_1d(np.asarray(rounds, dtype=np.int64))
-    if rounds.min() < 1 or rounds.max() > costs.horizon:
-        raise ValueError(
-            f"rounds must be from 1 to the horizon {costs.horizon}, "
-            f"got {rounds.min()} to {rounds.max()}"
-        )
-    if region is None:
-        raise ValueError(
-            "the constraint must know its feasible set for a closed-form comparator, "
-            "got a constraint whose region is None"
-        )
     action, value = _minimise(costs, region, rounds)
     return Comparator(rounds, action, value, value)
 
@@ -87,14 +83,6 @@ def _(costs: Linear, region: Region, rounds: Array) -> tuple[Array, Array]:
     total = _prefix_sums(costs.slopes, rounds)
     action = _each(region.minimize_linear, total)
     return action, dot(total, action)[..., 0]
-
-
-@_minimise.register
-def _(costs: Adversarial, region: Region, rounds: Array) -> tuple[Array, Array]:
-    raise ValueError(
-        "costs of an adversary are known only after the game: "
-        "record every action and compare with costs.realised(actions)"
-    )
 
 
 def _prefix_sums(values: Array, rounds: Array) -> Array:

@@ -101,7 +101,8 @@ def level_bundle(
     if not slack > 0:
         raise ValueError(f"interior must have g < 0, got g = {-slack:g}")
 
-    best, upper, lower, x = z0, np.inf, -np.inf, z0
+    best, upper, lower = z0, np.inf, -np.inf
+    x: Array = z0
     for query in range(1, int(max_queries) + 1):
         g, s = constraint.query(x)
         if g > 0:
@@ -121,9 +122,9 @@ def level_bundle(
         if found.gap <= tolerance:
             return found._replace(converged=True)
         level = lower + 0.3 * (upper - lower)
-        x = model.project(best, level)
-        if x is None:  # the solver gave up: Kelley's point is a valid, if wilder, next query
-            x = proposal
+        nearest = model.project(best, level)
+        # Where the solver gave up, Kelley's point is a valid, if wilder, next query.
+        x = proposal if nearest is None else nearest
     return found
 
 
@@ -179,8 +180,8 @@ class _Model:
         d = cost.shape[1] - 1
         rows = np.column_stack([cost[:, :-1] / scale, -np.ones(len(cost))])
         right = -(cost[:, -1] - shift) / scale
-        if self._limit:
-            limit = np.array(self._limit)
+        limit = np.array(self._limit) if self._limit else None
+        if limit is not None:
             rows = np.vstack([rows, np.column_stack([limit[:, :-1], np.zeros(len(limit))])])
             right = np.append(right, -limit[:, -1])
         objective = np.append(np.zeros(d), 1.0)
@@ -194,7 +195,6 @@ class _Model:
         total = on_cost.sum()
         if not total > 0:
             on_cost, total = np.full(len(cost), 1.0), float(len(cost))
-        limit = np.array(self._limit) if self._limit else None
         bound = self._bound_from(cost, on_cost / total, limit, on_limit * scale / total)
         self._forget(on_cost > 0, on_limit > 0)
         return self._outward(solved.x[:d]), bound
@@ -223,9 +223,7 @@ class _Model:
         z = self._inward(x)
         d = len(z)
         bounds = np.full(d, 1.0)
-        found = self._solve_qp(
-            np.eye(d), -z, G=rows, h=right, lb=-bounds, ub=bounds, solver="piqp"
-        )
+        found = self._solve_qp(np.eye(d), -z, G=rows, h=right, lb=-bounds, ub=bounds, solver="piqp")
         return None if found is None or not np.isfinite(found).all() else self._outward(found)
 
     def _forget(self, cost_used: Array, limit_used: Array) -> None:

@@ -38,6 +38,11 @@ class Problem:
         start = _check.vector(self.start, "start", length=self.costs.dimension)
         object.__setattr__(self, "start", start)
 
+    @property
+    def interior(self) -> Array | None:
+        """A strictly feasible point: the start, if it is one; else None."""
+        return self.start if self.constraint.value(self.start) < 0 else None
+
     @classmethod
     def of(
         cls,
