@@ -19,7 +19,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 from surefoot import _check
 
@@ -34,13 +34,22 @@ def polyak_rate(sigma: float, G_g: float) -> float:
     r"""The paper's :math:`\xi = 1 - \sqrt{1 - \sigma^2/G_g^2}`, without loss of digits.
 
     With :math:`r = \sigma^2/G_g^2` the same number is :math:`r/(1 + \sqrt{1 - r})`, which has no
-    cancellation when sigma is far below G_g.
+    cancellation when sigma is far below G_g; :func:`_contraction` has none when it is close.
 
     >>> polyak_rate(1e-9, 1.0)
     5e-19
     """
-    r = (sigma / G_g) ** 2
-    return r / (1.0 + math.sqrt(1.0 - r))
+    return (sigma / G_g) ** 2 / (1.0 + math.sqrt(_contraction(sigma, G_g)))
+
+
+def _contraction(sigma: float, G_g: float) -> float:
+    r"""The paper's :math:`\gamma = 1 - \sigma^2/G_g^2`, factored.
+
+    One minus a rounded square has an error of 2^-53, and the root in xi makes 1e-8 of that where
+    sigma is nearly G_g: more than a corollary's steps are shortened by. A difference of close
+    floats is exact, so the factored form keeps all digits.
+    """
+    return ((G_g - sigma) / G_g) * ((G_g + sigma) / G_g)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,13 +72,18 @@ class Constants:
     epsilon: float | None = None
     start_slack: float | None = None
     start_reach: float | None = None
-    origins: Mapping[str, Origin] = field(default_factory=dict, repr=False)
+    # Not hashed, because a mapping cannot be; constants that differ in origins are not equal.
+    origins: Mapping[str, Origin] = field(default_factory=dict, repr=False, hash=False)
 
     def __post_init__(self) -> None:
         known = {name: v for name in self.names() if (v := getattr(self, name)) is not None}
         _check.positive(**{n: v for n, v in known.items() if n != "start_slack"})
         if self.start_slack is not None:
             _check.finite(start_slack=self.start_slack)  # negative: x_1 is outside
+        _check.plain(self, *known)
+        for name in known:
+            if type(getattr(self, name)) is not float:
+                raise ValueError(f"{name} must be one number, got {known[name]!r}")
         if self.sigma is not None:
             if self.epsilon is None:
                 raise ValueError(
@@ -81,6 +95,8 @@ class Constants:
         strangers = set(self.origins) - set(self.names())
         if strangers:
             raise ValueError(f"origins must name constants, got {sorted(strangers)!r}")
+        for origin in self.origins.values():
+            _check.one_of(get_args(Origin), origin=origin)
         origins = {name: self.origins.get(name, "given") for name in known}
         object.__setattr__(self, "origins", MappingProxyType(origins))
 
@@ -163,7 +179,7 @@ class Constants:
     def gamma(self) -> float:
         r"""The paper's :math:`\gamma = 1 - \sigma^2/G_g^2`, the contraction of a Polyak step."""
         sigma, G_g = self.require("sigma", "G_g", by="gamma")
-        return 1.0 - (sigma / G_g) ** 2
+        return _contraction(sigma, G_g)
 
     def __str__(self) -> str:
         return ", ".join(

@@ -46,9 +46,11 @@ class Premise:
 
     def broken(self, observed: Any) -> Any:
         """Whether an observed value breaks the premise; entry by entry for arrays."""
+        # The limit may be negative: a start outside has a slack below 0.
+        margin = ROUNDING * abs(self.limit)
         if self.is_upper:
-            return observed > self.limit * (1 + ROUNDING)
-        return observed < self.limit * (1 - ROUNDING)
+            return observed > self.limit + margin
+        return observed < self.limit - margin
 
     def sentence(self, t: int, observed: float) -> str:
         """What to tell the user when it breaks."""
