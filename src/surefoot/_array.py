@@ -98,9 +98,11 @@ def constant(data: Array, like: Array) -> Array:
     if type(like) is np.ndarray or type(data) is not np.ndarray:
         return data
     xp = namespace(like)
-    # Actions may live on a device; JAX moves constants by itself, and its tracers have none.
-    device = getattr(like, "device", None) if type(like).__module__ == "torch" else None
-    return xp.asarray(data, device=device) if device is not None else xp.asarray(data)
+    if type(like).__module__.split(".")[0] != "torch":
+        return xp.asarray(data)
+    # torch shares memory with NumPy, which it must not with data that is read-only, and has
+    # actions on devices; JAX moves constants by itself, and its tracers have none.
+    return xp.asarray(data if data.flags.writeable else data.copy(), device=like.device)
 
 
 def dot(a: Array, b: Array) -> Number:

@@ -6,7 +6,6 @@ passes through a constructor untouched.
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -21,13 +20,17 @@ __all__ = [
     "action",
     "at_most",
     "feedback",
+    "finite",
     "function",
     "horizon",
     "matrix",
     "nonnegative",
+    "number",
     "one_of",
+    "plain",
     "positive",
     "vector",
+    "whole",
 ]
 
 
@@ -37,14 +40,16 @@ def _bad(name: str, rule: str, value: Any) -> ValueError:
 
 def _each(rule: str, holds: Callable[[Any], Any], numbers: dict[str, Any]) -> None:
     for name, value in numbers.items():
-        if isinstance(value, bool) or not isinstance(value, (int, float, np.number, np.ndarray)):
-            if value is None or isinstance(value, (bool, str, complex, list, tuple, dict)):
-                raise _bad(name, rule, value)
-            continue
-        # NaN fails every comparison, so `holds` refuses it without being asked to.
-        good = np.logical_and(holds(value), np.isfinite(value))
-        if not np.all(good):
-            raise _bad(name, rule, np.asarray(value)[~good].flat[0].item())
+        if hasattr(value, "dtype") and not isinstance(value, (np.generic, np.ndarray)):
+            continue  # another backend's
+        if isinstance(value, (list, tuple)) or (array := np.asarray(value)).dtype.kind not in "iuf":
+            raise _bad(name, rule, value)
+        if array.ndim and array.shape[1:] != (1,):
+            # A flat array would broadcast against the entries of an action instead of the runs.
+            raise _bad(f"{name}.shape", "() or (B, 1), a column with a row a run", array.shape)
+        good = holds(array) & np.isfinite(array)
+        if not good.all():
+            raise _bad(name, rule, array[~good].flat[0].item())
 
 
 def positive(**numbers: Any) -> None:
@@ -67,11 +72,35 @@ def at_most(limit: float, limit_name: str, **numbers: Any) -> None:
     _each(f"at most {limit_name} = {limit:g}", lambda v: v <= limit, numbers)
 
 
+def finite(**numbers: Any) -> None:
+    """Refuse NaN, infinities and what is no number."""
+    _each("a finite number", lambda v: v == v, numbers)
+
+
+def plain(owner: Any, *names: str) -> None:
+    """Turn number fields of a frozen dataclass into Python floats.
+
+    NumPy's scalars and 0-d arrays would send a primitive its vector way, where one run cannot
+    raise, and an int would be compiled into a scan. Columns and other backends' numbers stay.
+    """
+    for name in names:
+        value = getattr(owner, name)
+        if isinstance(value, (int, float, np.number)) or (
+            type(value) is np.ndarray and not value.ndim
+        ):
+            object.__setattr__(owner, name, float(value))
+
+
+def whole(value: Any, name: str, rule: str = "a whole number >= 1") -> int:
+    """Refuse what is not a whole number of at least one."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+        raise _bad(name, rule, value)
+    return int(value)
+
+
 def horizon(value: Any) -> int:
     """Refuse a number of rounds that is not a whole number of at least one."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-        raise _bad("horizon", "a whole number of rounds >= 1", value)
-    return int(value)
+    return whole(value, "horizon", "a whole number of rounds >= 1")
 
 
 def one_of(choices: tuple[str, ...], **values: str) -> None:
@@ -101,17 +130,25 @@ def matrix(value: Any, name: str) -> np.ndarray:
 def _frozen(value: Any, name: str, ndim: int, shape: tuple[int, ...] | None) -> np.ndarray:
     kind = "vector" if ndim == 1 else "matrix"
     try:
-        array = np.array(value, dtype=np.float64)
+        array = np.array(to_numpy(value), dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise _bad(name, f"a {kind} of numbers", value) from error
     if array.ndim != ndim or array.size == 0:
         raise _bad(f"{name}.shape", f"that of a {kind} that is not empty", array.shape)
     if shape is not None and array.shape != shape:
         raise _bad(f"{name}.shape", str(shape), array.shape)
-    if not np.isfinite(array).all():
-        raise _bad(name, "finite", array[~np.isfinite(array)][0].item())
+    refuse_unfinite(array, name)
     array.setflags(write=False)
     return array
+
+
+def refuse_unfinite(array: np.ndarray, name: str) -> None:
+    """Refuse NaN and infinities in an array; the first of them is named."""
+    good = np.isfinite(array)
+    if not good.all():
+        where = tuple(int(i) for i in np.argwhere(~good)[0])
+        index = where[0] if len(where) == 1 else where
+        raise ValueError(f"{name} must be finite, got {array[where].item()!r} at index {index}")
 
 
 class PrecisionWarning(UserWarning):
@@ -127,28 +164,32 @@ def action(x: Any, name: str = "x1") -> Array:
     Lists are taken as NumPy; float32 is upcast, and the first time said: certified slacks are
     far below its rounding.
     """
-    if isinstance(x, (list, tuple, float, int)):
-        x = np.asarray(x)
+    if isinstance(x, (list, tuple)):
+        try:
+            x = np.asarray(x)
+        except ValueError as error:
+            raise _bad(name, "an array of shape (d,) or (B, d)", x) from error
     if not hasattr(x, "shape"):
         raise _bad(name, "an array of shape (d,) or (B, d)", x)
     if len(x.shape) not in (1, 2) or 0 in x.shape:
         raise _bad(f"{name}.shape", "(d,) or (B, d) with no empty axis", tuple(x.shape))
     xp = namespace(x)
     if x.dtype != xp.float64:
-        if str(x.dtype).endswith("float32"):
-            _say_precision(name)
-        elif "int" not in str(x.dtype):
-            raise _bad(f"{name}.dtype", "float64", str(x.dtype))
-        x = x.astype(xp.float64) if hasattr(x, "astype") else xp.astype(x, xp.float64)
+        given = str(x.dtype)
+        if "int" not in given and not given.endswith("float32"):
+            raise _bad(f"{name}.dtype", "float64", given)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # JAX's own words for what is refused below
+            x = x.astype(xp.float64) if hasattr(x, "astype") else xp.astype(x, xp.float64)
         if x.dtype != xp.float64:  # JAX outside 64-bit mode: silently float32 again
             raise ValueError(
                 f"{name}.dtype must be float64, got {x.dtype}: enable 64-bit mode in JAX "
                 "(jax.config.update('jax_enable_x64', True))"
             )
+        if given.endswith("float32"):
+            _say_precision(name)
     if is_concrete(x):
-        values = to_numpy(x)
-        if not np.isfinite(values).all():
-            raise _bad(name, "finite", values[~np.isfinite(values)][0].item())
+        refuse_unfinite(to_numpy(x), name)
     return x
 
 
@@ -159,7 +200,7 @@ def _say_precision(name: str) -> None:
         warnings.warn(
             f"{name} is float32 and is taken as float64; all numbers of a game are float64",
             PrecisionWarning,
-            stacklevel=4,
+            stacklevel=5,  # the line that called an algorithm's init
         )
 
 
@@ -169,19 +210,22 @@ def feedback(x: Array, seen: Feedback) -> tuple[Array, Number, Array]:
     Runs in every update, so it compares shapes and leaves the values to the primitives, which
     catch NaN and inf on the way (:func:`surefoot.sets.project_halfspace`).
     """
-    gradient, g, s, _ = seen
+    try:
+        gradient, g, s, _ = seen
+    except (TypeError, ValueError) as error:
+        raise _bad("feedback", "a Feedback", seen) from error
     try:
         if gradient.shape == x.shape == s.shape:
-            if type(g) is float or (type(g) is np.ndarray and g.ndim == 2):
-                return gradient, g, s
-            return gradient, number(g, x), s
+            return gradient, g if type(g) is float else number(g, x), s
     except AttributeError:
-        pass
+        pass  # one of them is no array, and is named below
     for name, value in (("cost_gradient", gradient), ("constraint_subgradient", s)):
-        if getattr(value, "shape", None) != x.shape:
-            got = getattr(value, "shape", value)
-            raise _bad(f"{name}.shape", f"{tuple(x.shape)}, that of the action", got)
-    raise _bad("constraint_value", "a number", g)
+        shape = getattr(value, "shape", None)
+        if shape is None:
+            raise _bad(name, f"an array of shape {tuple(x.shape)}, that of the action", value)
+        if shape != x.shape:
+            raise _bad(f"{name}.shape", f"{tuple(x.shape)}, that of the action", tuple(shape))
+    raise _bad("state", "one of this algorithm", x)
 
 
 def number(value: Any, x: Array, name: str = "constraint_value") -> Number:
@@ -189,19 +233,17 @@ def number(value: Any, x: Array, name: str = "constraint_value") -> Number:
     one = len(x.shape) == 1
     if type(x) is np.ndarray and one:
         try:
-            return float(value)
+            if getattr(value, "ndim", 0) == 0:  # NumPy is about to forbid float() of one entry
+                return float(value)
         except (TypeError, ValueError) as error:
             raise _bad(name, "one number", value) from error
+        raise _bad(name, "one number", value)
     shape = () if one else (x.shape[0], 1)
     if isinstance(value, (int, float, np.generic)):
         return constant(np.full(shape, value, dtype=np.float64), x)
-    if tuple(getattr(value, "shape", (None,))) != shape:
-        raise _bad(f"{name}.shape", str(shape), getattr(value, "shape", value))
+    got = getattr(value, "shape", None)
+    if got is None:
+        raise _bad(name, f"a number or an array of shape {shape}", value)
+    if tuple(got) != shape:
+        raise _bad(f"{name}.shape", str(shape), tuple(got))
     return value
-
-
-def finite(**values: float) -> None:
-    """Refuse NaN and infinities."""
-    for name, value in values.items():
-        if not math.isfinite(value):
-            raise _bad(name, "finite", value)

@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from surefoot import _check
 from surefoot._array import is_concrete, to_numpy
 from surefoot.types import Array, Region
 
-__all__ = ["start_in"]
+__all__ = ["check_domain", "start_in"]
+
+
+def check_domain(domain: Any) -> None:
+    """Refuse what cannot be projected onto."""
+    if not isinstance(domain, Region) or isinstance(domain, type):
+        raise ValueError(f"domain must be a set with a projection, got {domain!r}")
 
 
 def start_in(domain: Region, x1: Array) -> Array:
     """x1 as a float64 action, refused outside the domain."""
     x1 = _check.action(x1)
+    # A set of yours need not know its dimension; then its own operations are left to object.
+    d = getattr(domain, "dimension", None)
+    if d is not None and x1.shape[-1] != d:
+        raise ValueError(f"x1.shape must end in {d}, as the domain's, got {tuple(x1.shape)}")
     if is_concrete(x1):
-        try:
-            inside = to_numpy(domain.contains(x1))
-        except (ValueError, TypeError) as error:
-            raise ValueError(
-                f"x1.shape must fit the domain {domain!r}, got {tuple(x1.shape)}"
-            ) from error
-        if not np.all(inside):
-            raise ValueError(f"x1 must be in the domain {domain!r}, got {x1!r}")
+        inside = np.atleast_1d(to_numpy(domain.contains(x1)))
+        if not inside.all():
+            outside = to_numpy(x1).reshape(len(inside), -1)[~inside.ravel()][0]
+            raise ValueError(f"x1 must be in the domain {domain!r}, got {outside!r}")
     return x1

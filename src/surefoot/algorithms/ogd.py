@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from surefoot import _check
-from surefoot.algorithms._start import start_in
+from surefoot.algorithms._start import check_domain, start_in
 from surefoot.constants import Constants
 from surefoot.theory import Tuned, Zinkevich
 from surefoot.types import Array, Feedback, Number, Region
@@ -50,8 +50,8 @@ class OGD:
 
     def __post_init__(self) -> None:
         _check.positive(eta=self.eta)
-        if not isinstance(self.domain, Region):
-            raise ValueError(f"domain must be a set with a projection, got {self.domain!r}")
+        _check.plain(self, "eta")
+        check_domain(self.domain)
 
     def init(self, x1: Array) -> OGDState:
         """Start at x1, a point of X."""

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from surefoot import _check
 from surefoot._array import dot
-from surefoot.algorithms._start import start_in
+from surefoot.algorithms._start import check_domain, start_in
 from surefoot.constants import Constants
 from surefoot.sets import Ball, project_halfspace
 from surefoot.theory import Corollary1, Corollary2, Corollary3, Theorem1, Tuned, tune_polyak
@@ -57,6 +57,8 @@ class PFS:
     def __post_init__(self) -> None:
         _check.positive(eta=self.eta)
         _check.nonnegative(rho=self.rho)
+        _check.plain(self, "eta", "rho")
+        check_domain(self.domain)
 
     def init(self, x1: Array) -> PFSState:
         """Start at x1, a point of the domain."""

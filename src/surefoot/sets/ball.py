@@ -44,11 +44,17 @@ class Ball:
 
     def __post_init__(self) -> None:
         _check.positive(radius=self.radius)
+        _check.plain(self, "radius")
         if self.centre is not None and type(self.centre) in (list, tuple, np.ndarray):
             object.__setattr__(self, "centre", _check.vector(self.centre, "centre"))
 
     def __eq__(self, other: object) -> bool:
         return same_fields(self, other)
+
+    @property
+    def dimension(self) -> int | None:
+        """The length of the centre; None for a ball around 0, which has no dimension of its own."""
+        return None if self.centre is None else int(self.centre.shape[-1])
 
     @property
     def diameter(self) -> float:
@@ -72,24 +78,28 @@ class Ball:
             if squared <= self.radius * self.radius:
                 return x
             if not squared < math.inf:
-                raise ValueError(f"the point to project must be finite, got {x!r}")
+                _check.refuse_unfinite(to_numpy(x), "the point to project")
+                raise ValueError(f"the point to project must have a finite square, got {x!r}")
             p = (self._inner(x) / math.sqrt(squared)) * z
-        else:
-            # The maximum is taken before the root: the derivative of the root at 0 is infinite.
-            outside = squared > self.radius * self.radius
-            scale = self._inner(x) / sqrt(maximum(squared, self.radius * self.radius))
-            p = where(outside, scale * z, z)
-        return p if self.centre is None else constant(self.centre, x) + p
+            return p if self.centre is None else self.centre + p
+        # The maximum is taken before the root: the derivative of the root at 0 is infinite.
+        p = self._inner(x) / sqrt(maximum(squared, self.radius * self.radius)) * z
+        p = p if self.centre is None else constant(self.centre, x) + p
+        # x itself where it is inside: centre + (x - centre) would be a rounding error off.
+        return where(squared > self.radius * self.radius, p, x)
 
     def _inner(self, x: Array) -> Number:
         """The radius less a bound on the rounding of a computed norm.
 
         A sum of d squares, in any order, errs by at most d u of itself, u = 2^-53; the root
-        halves that; scaling adds 3u and adding the centre u (|c| + R) per entry.
+        halves that; scaling adds 3u and adding the centre u (|c| + R) per entry. Where the centre
+        is so far away that this eats the radius, only the centre itself is certain to be inside.
         """
         d = x.shape[-1]
         inner = self.radius * (1.0 - (d + 8) * 2.0**-53)
-        return inner if self.centre is None else inner - 2 * d * 2.0**-53 * norm(self.centre)
+        if self.centre is None:
+            return inner
+        return maximum(inner - 2 * d * 2.0**-53 * norm(self.centre), 0.0)
 
     def contains(self, x: Array) -> Array:
         """Whether the computed distance to the centre is at most the radius."""
@@ -99,6 +109,9 @@ class Ball:
     def minimize_linear(self, c: Array) -> Array:
         r"""The point :math:`-R c/\|c\|` from the centre; the centre itself when c is 0."""
         n = norm(c)
+        if type(n) is float and not n < math.inf:
+            _check.refuse_unfinite(to_numpy(c), "c")
+            raise ValueError(f"c must have a finite square, got {c!r}")
         v = -self._inner(c) * c / where(n > 0, n, 1.0)
         if self.centre is None:
             return v

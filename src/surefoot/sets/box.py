@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from surefoot import _check
-from surefoot._array import constant, dot, namespace, same_fields
+from surefoot._array import constant, namespace, same_fields
 from surefoot.types import Array
 
 __all__ = ["Box"]
@@ -46,10 +45,16 @@ class Box:
     def cube(cls, radius: float, dimension: int) -> Box:
         """The box of all points with no entry above the radius in absolute value."""
         _check.positive(radius=radius)
+        _check.whole(dimension, "dimension")
         return cls(np.full(dimension, -radius), np.full(dimension, radius))
 
     def __eq__(self, other: object) -> bool:
         return same_fields(self, other)
+
+    @property
+    def dimension(self) -> int:
+        """The length of a point."""
+        return int(self.lower.shape[-1])
 
     @property
     def diameter(self) -> float:
@@ -59,16 +64,19 @@ class Box:
     def project(self, x: Array) -> Array:
         """Clip each entry; exact."""
         xp = namespace(x)
-        squared = dot(x, x)
-        # Clipping would hide an infinity, and one run must not go on with a NaN.
-        if type(squared) is float and not squared < math.inf:
-            raise ValueError(f"the point to project must be finite, got {x!r}")
-        return xp.minimum(xp.maximum(x, constant(self.lower, x)), constant(self.upper, x))
+        clipped = xp.minimum(xp.maximum(x, constant(self.lower, x)), constant(self.upper, x))
+        # Clipping would hide an infinity: one run is refused, a run of a batch becomes NaN.
+        if type(x) is np.ndarray and x.ndim == 1:
+            _check.refuse_unfinite(x, "the point to project")
+            return clipped
+        return xp.where(xp.isfinite(x), clipped, xp.nan)
 
     def contains(self, x: Array) -> Array:
         """Whether every entry is within its limits."""
         xp = namespace(x)
         inside = (x >= constant(self.lower, x)) & (x <= constant(self.upper, x))
+        if type(x) is np.ndarray and x.ndim == 1:
+            return bool(inside.all())
         return xp.all(inside, axis=-1, keepdims=x.ndim > 1)
 
     def minimize_linear(self, c: Array) -> Array:

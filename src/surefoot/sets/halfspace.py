@@ -4,11 +4,21 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NoReturn
 
 import numpy as np
 
 from surefoot import _check
-from surefoot._array import constant, dot, maximum, namespace, norm, same_fields, to_numpy, where
+from surefoot._array import (
+    constant,
+    dot,
+    maximum,
+    namespace,
+    norm,
+    same_fields,
+    to_numpy,
+    where,
+)
 from surefoot.types import Array, Number
 
 __all__ = ["EmptyTighteningError", "Halfspace", "project_halfspace"]
@@ -30,7 +40,8 @@ def project_halfspace(y: Array, excess: Number, s: Array) -> Array:
     A zero s is no half-space: with :math:`v \le 0` it is the whole space and y is returned; with
     v > 0 it is empty. Then one run raises :class:`EmptyTighteningError`, and a run of a batch
     becomes NaN, which every later step keeps and the game reports. NaN and inf in any argument
-    end the same way: the comparisons are written so that a NaN fails them, at no extra cost.
+    end the same way, those of y because the excess is computed from y: the comparisons are
+    written so that a NaN fails them, at no extra cost.
 
     Example:
         >>> project_halfspace(np.array([0.1, 0.7]), 0.25, np.array([0.0, 1.0]))
@@ -40,30 +51,30 @@ def project_halfspace(y: Array, excess: Number, s: Array) -> Array:
         if -_INF < excess <= 0.0:
             return y
         squared = dot(s, s)
-        if not (0.0 < squared < _INF and excess < _INF):
-            raise _why_not(y, excess, s)
+        if not (0.0 < squared < _INF and 0.0 < excess < _INF):
+            _refuse(y, excess, s)
         return y - (excess / squared) * s
+    if isinstance(excess, (int, np.number)):
+        return project_halfspace(y, float(excess), s)
     squared = dot(s, s)
     step = maximum(excess, 0.0) / where(squared > 0, squared, 1.0)
-    return y - where((squared > 0) | (excess <= 0), step, math.nan) * s
+    # An excess of -inf would be no step at all: like the other infinities it is refused.
+    exists = ((squared > 0) | (excess <= 0)) & (excess > -_INF)
+    return y - where(exists, step, math.nan) * s
 
 
-def _why_not(y: Array, excess: float, s: Array) -> ValueError:
-    """The sentence for a projection that does not exist."""
+def _refuse(y: Array, excess: float, s: Array) -> NoReturn:
+    """Say why a projection does not exist."""
     s = to_numpy(s)
-    if not np.isfinite(s).all():
-        return ValueError(f"the constraint subgradient must be finite, got {s!r}")
-    if not np.isfinite(to_numpy(y)).all():
-        return ValueError(
-            f"the point to project must be finite, got {y!r}: is the cost gradient finite?"
-        )
+    _check.refuse_unfinite(s, "constraint_subgradient")
+    _check.refuse_unfinite(to_numpy(y), "the point to project, x - eta cost_gradient,")
     if not math.isfinite(excess):
-        return ValueError(f"the constraint value must be finite, got an excess of {excess!r}")
+        raise ValueError(f"constraint_value must be finite, got an excess of {excess!r}")
     if s.any():
-        return ValueError(f"the constraint subgradient is too large or small to square, got {s!r}")
-    return EmptyTighteningError(
-        "the constraint subgradient must not be 0 where the tightened constraint is violated, "
-        f"got s = 0 with g + rho = {excess:g} > 0: 0 is the minimum of g, so g <= -rho nowhere"
+        raise ValueError(f"constraint_subgradient must have a square above 0, got {s!r}")
+    raise EmptyTighteningError(
+        "constraint_subgradient must not be 0 where the tightened constraint is violated, "
+        f"got s = 0 with g + rho = {excess:g} > 0: x is a minimum of g, so g <= -rho nowhere"
     )
 
 
@@ -89,10 +100,16 @@ class Halfspace:
             object.__setattr__(self, "normal", _check.vector(self.normal, "normal"))
             if not self.normal.any():
                 raise ValueError("normal must not be zero, got the zero vector")
-            _check.finite(offset=self.offset)
+        _check.finite(offset=self.offset)
+        _check.plain(self, "offset")
 
     def __eq__(self, other: object) -> bool:
         return same_fields(self, other)
+
+    @property
+    def dimension(self) -> int:
+        """The length of a point."""
+        return int(self.normal.shape[-1])
 
     @property
     def diameter(self) -> float:
@@ -106,10 +123,12 @@ class Halfspace:
     def project(self, x: Array) -> Array:
         """The nearest point, a hair inside so that :meth:`contains` is true of it."""
         a = constant(self.normal, x)
-        # Rounding: the computed a'p - b errs by at most (d + 2) u (|a||p| + |b|), u = 2^-53, and
-        # p itself by 4u per entry. Going further inside by twice their sum keeps it at most 0.
+        # With M = |a||x| + |b| and u = 2^-53, to first order and for sums in any order: the excess
+        # errs by (d + 1) u M, its quotient by |a|^2 by (d + 1) u of itself, p by 2 u M / |a|, and
+        # a'p - b, computed again, by (d + 1) u 2M because |a||p| + |b| <= 2M. Together less than
+        # 4 (d + 8) u M, so that going further inside by as much leaves it at most 0.
         u, d = 2.0**-53, x.shape[-1]
-        margin = 2 * (d + 8) * u * (norm(a) * norm(x) + abs(self.offset))
+        margin = 4 * (d + 8) * u * (norm(a) * norm(x) + abs(self.offset))
         excess = self.excess(x)
         return project_halfspace(x, where(excess > 0, excess + margin, excess), _like(a, x))
 
