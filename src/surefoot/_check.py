@@ -216,7 +216,11 @@ def feedback(x: Array, seen: Feedback) -> tuple[Array, Number, Array]:
         raise _bad("feedback", "a Feedback", seen) from error
     try:
         if gradient.shape == x.shape == s.shape:
-            return gradient, g if type(g) is float else number(g, x), s
+            if type(g) is float or (
+                type(g) is np.ndarray and g.ndim == 2 and g.shape == (*x.shape[:-1], 1)
+            ):
+                return gradient, g, s  # said first of what comes most often
+            return gradient, number(g, x), s
     except AttributeError:
         pass  # one of them is no array, and is named below
     for name, value in (("cost_gradient", gradient), ("constraint_subgradient", s)):

@@ -57,9 +57,10 @@ def project_halfspace(y: Array, excess: Number, s: Array) -> Array:
     if isinstance(excess, (int, np.number)):
         return project_halfspace(y, float(excess), s)
     squared = dot(s, s)
-    step = maximum(excess, 0.0) / where(squared > 0, squared, 1.0)
+    cuts = squared > 0
+    step = maximum(excess, 0.0) / where(cuts, squared, 1.0)
     # An excess of -inf would be no step at all: like the other infinities it is refused.
-    exists = ((squared > 0) | (excess <= 0)) & (excess > -_INF)
+    exists = (cuts | (excess <= 0)) & (excess > -_INF)
     return y - where(exists, step, math.nan) * s
 
 
