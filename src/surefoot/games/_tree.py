@@ -1,4 +1,4 @@
-"""Algorithms, constraints and streams as numbers and structure: to batch, pick and compile them."""
+"""Algorithms, constraints, streams and states as numbers and structure: batch, pick, compile."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["flatten", "pick", "stack", "unflatten"]
+from surefoot._array import to_numpy
+
+__all__ = ["columns", "flatten", "live", "part", "pick", "stack", "unflatten"]
 
 
 def stack(algorithms: Sequence[Any]) -> Any:
@@ -17,10 +19,15 @@ def stack(algorithms: Sequence[Any]) -> Any:
     if any(type(a) is not type(first) for a in algorithms):
         names = sorted({type(a).__name__ for a in algorithms})
         raise ValueError(f"algorithms of one batch must be of one type, got {', '.join(names)}")
-    changed = {}
+    if not is_dataclass(first) or isinstance(first, type):
+        raise ValueError(
+            f"algorithms of one batch must be dataclasses, got {type(first).__name__}: "
+            "play them one by one"
+        )
+    changed: dict[str, Any] = {}
     for f in fields(first):
         values = [getattr(a, f.name) for a in algorithms]
-        if all(isinstance(v, (int, float)) for v in values):
+        if all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in values):
             if len(set(values)) > 1:
                 changed[f.name] = np.array(values, dtype=np.float64)[:, None]
         elif is_dataclass(values[0]) and any(v is not values[0] for v in values):
@@ -33,6 +40,14 @@ def stack(algorithms: Sequence[Any]) -> Any:
     return replace(first, **changed) if changed else first
 
 
+def columns(algorithm: Any) -> int:
+    """How many runs the columns ``(B, 1)`` of an algorithm are for; 1 if it has none."""
+    if not is_dataclass(algorithm):
+        return 1
+    values = [getattr(algorithm, f.name) for f in fields(algorithm)]
+    return max((len(v) if _is_column(v) else columns(v) for v in values), default=1)
+
+
 def pick(algorithm: Any, run: int) -> Any:
     """One run's algorithm out of one with columns ``(B, 1)``."""
     if not is_dataclass(algorithm) or isinstance(algorithm, type):
@@ -40,13 +55,34 @@ def pick(algorithm: Any, run: int) -> Any:
     changed: dict[str, Any] = {}
     for f in fields(algorithm):
         value = getattr(algorithm, f.name)
-        if isinstance(value, np.ndarray) and value.ndim == 2 and value.shape[1] == 1:
-            changed[f.name] = float(value[run, 0])
+        if _is_column(value):
+            changed[f.name] = float(value[run if len(value) > 1 else 0, 0])
         elif is_dataclass(value):
-            part = pick(value, run)
-            if part is not value:
-                changed[f.name] = part
+            one = pick(value, run)
+            if one is not value:
+                changed[f.name] = one
     return replace(algorithm, **changed) if changed else algorithm
+
+
+def _is_column(value: Any) -> bool:
+    return isinstance(value, np.ndarray) and value.ndim == 2 and value.shape[1] == 1
+
+
+def part(state: Any, which: Any, runs: int) -> Any:
+    """The part of a batch's state that belongs to one run or to a slice of its ``runs`` runs."""
+    if isinstance(state, tuple):
+        return type(state)(*(part(leaf, which, runs) for leaf in state))
+    per_run = getattr(state, "ndim", 0) > 0 and state.shape[0] == runs
+    return state[which] if per_run else state
+
+
+def live(state: Any, like: Any) -> Any:
+    """One run's state as the live loop has it, NumPy and floats, with the shapes of ``like``."""
+    if isinstance(like, tuple):
+        return type(like)(*(live(*leaves) for leaves in zip(state, like, strict=True)))
+    if isinstance(like, (bool, int, float)):
+        return type(like)(to_numpy(state).item())
+    return np.array(to_numpy(state)).reshape(np.shape(like))
 
 
 def flatten(tree: Any) -> tuple[list[Any], Any]:

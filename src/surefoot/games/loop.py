@@ -1,95 +1,81 @@
-"""The live loop: one run, one round after another, with arrays of any backend."""
+"""The live loop: round after round of each run, with arrays of any backend."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
 
-from surefoot import _check
 from surefoot._array import norm, to_numpy
-from surefoot.games._tree import pick
-from surefoot.games.record import Block, Recorder, block_length, segments
-from surefoot.problems import Problem
+from surefoot._extras import need
+from surefoot.games.game import Game
+from surefoot.games.record import Block, block_length, segments
 from surefoot.types import Array, CostStream, Feedback
 
 __all__ = ["play_loop"]
 
 
-def play_loop(
-    algorithms: Sequence[Any],
-    problem: Problem,
-    streams: Array,
-    start: Array,
-    horizons: Array,
-    recorder: Recorder,
-    after_block: Callable[[int], None],
-) -> Array:
-    """Play run after run; returns the actions that would come next.
+def play_loop(game: Game) -> Array:
+    """Play run by run, a block of rounds at a time; returns the actions that would come next.
 
-    The arguments are those of the batch engine; the start may be of any backend, and the run
-    stays on it.
+    The start may be of any backend, and the runs stay on it.
     """
-    final = []
-    for run, horizon in enumerate(horizons):
-        algorithm = algorithms[run] if len(algorithms) > 1 else pick(algorithms[0], run)
-        costs = problem.costs.run(int(streams[run]))
-        state = algorithm.init(start)
-        _check_oracles(costs, problem, state.x)
-        length = block_length(1, costs.dimension)
-        for first, stop, _ in segments(np.array([horizon]), length):
-            state = _play_block(algorithm, problem, costs, state, first, stop, run, recorder)
-            after_block(stop)
-        final.append(to_numpy(state.x))
-    return np.array(final)
+    runs, problem, recorder = len(game.horizons), game.problem, game.recorder
+    players = [game.algorithm(run) for run in range(runs)]
+    with _double_precision(game.start):
+        states = [player.init(game.start) for player in players]
+        length = block_length(runs, problem.costs.dimension)
+        for first, stop, active in segments(game.horizons, length):
+            costs = problem.costs.rounds(first, stop)
+            if first == 0:
+                game.check_oracles(costs.run(int(game.streams[0])), states[0].x)
+            block = recorder.block(first, stop, active)
+            kept = recorder.kept(first, stop).tolist()
+            before = states.copy()
+            for run in range(active):
+                own = costs.run(int(game.streams[run]))
+                query = problem.constraint.query
+                states[run] = _play_run(players[run], own, query, states[run], block, run, kept)
+            recorder.add(block)
+            x = np.array([to_numpy(state.x) for state in states[:active]])
+            game.after_block(first, stop, costs, before.__getitem__, x)
+    return np.array([to_numpy(state.x) for state in states])
 
 
-def _play_block(
+def _play_run(
     algorithm: Any,
-    problem: Problem,
     costs: CostStream,
+    query: Any,
     state: Any,
-    first: int,
-    stop: int,
+    block: Block,
     run: int,
-    recorder: Recorder,
+    kept: list[int],
 ) -> Any:
-    """Play the rounds from first to stop and hand them to the recorder."""
-    query, watched = problem.constraint.query, recorder.watch.is_on
-    kept = set(recorder.kept(first, stop).tolist()) if recorder.actions is not None else ()
-    cost, values, gradients, subgradients = [], [], [], []
-    actions: list[Array] = []
-    for t in range(first, stop):
+    """Play one run's rounds of a block, and fill in its column."""
+    start, cost, values, actions, gradients, subgradients = block
+    wanted = 0
+    for k in range(len(cost)):
         x = state.x
-        gradient = costs.gradient(t, x)
+        gradient = costs.gradient(k, x)
         g, s = query(x)
-        cost.append(float(costs.value(t, x)))
-        values.append(float(g))
-        if t - first in kept:
-            actions.append(to_numpy(x))
-        if watched:
-            gradients.append(float(norm(gradient)))
-            subgradients.append(float(norm(s)))
+        cost[k, run], values[k, run] = float(costs.value(k, x)), float(g)
+        if actions is not None and wanted < len(kept) and kept[wanted] == k:
+            actions[wanted, run] = to_numpy(x)
+            wanted += 1
+        if gradients is not None and subgradients is not None:
+            gradients[k, run], subgradients[k, run] = float(norm(gradient)), float(norm(s))
         try:
             state = algorithm.update(state, Feedback(gradient, g, s))
         except ValueError as error:
-            raise type(error)(f"round {t + 1}: {error}") from error
-    recorder.add(
-        Block(
-            first,
-            slice(run, run + 1),
-            np.array(cost)[:, None],
-            np.array(values)[:, None],
-            np.array(actions)[:, None] if actions else None,
-            np.array(gradients)[:, None] if watched else None,
-            np.array(subgradients)[:, None] if watched else None,
-        )
-    )
+            error.args = (f"round {start + k + 1}: {error}",)
+            raise
     return state
 
 
-def _check_oracles(costs: CostStream, problem: Problem, x: Array) -> None:
-    """One look at the shapes before the first round, so that a user's own functions are named."""
-    g, s = problem.constraint.query(x)
-    _check.feedback(x, Feedback(costs.gradient(0, x), g, s))
+def _double_precision(start: Array) -> AbstractContextManager[Any]:
+    """JAX computes in float32 outside its 64-bit mode, even with arrays that are float64."""
+    if type(start).__module__.split(".")[0] in ("jax", "jaxlib"):
+        mode: AbstractContextManager[Any] = need("jax", "jax", "a JAX start").enable_x64(True)
+        return mode
+    return nullcontext()

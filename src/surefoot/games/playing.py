@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import fields, is_dataclass
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from surefoot import _check
-from surefoot.games._tree import pick
+from surefoot.games._tree import columns
 from surefoot.games.batch import play_batch
+from surefoot.games.game import Game
 from surefoot.games.loop import play_loop
 from surefoot.games.record import Progress, Recorder
 from surefoot.games.scan import play_scan
@@ -107,44 +107,41 @@ def play_all(
     algorithms, guarantees = zip(*(_unpack(p) for p in players), strict=True)
     lengths = _horizons(guarantees, problem, horizons)
     trials = problem.costs.runs
-    columns = max((_columns(a) for a in algorithms), default=1)
-    per_player = trials or columns
-    if columns > 1 and (len(players) > 1 or columns != per_player):
+    rows = max(columns(a) for a in algorithms)
+    per_player = trials or rows
+    if rows > 1 and (len(players) > 1 or rows != per_player):
         raise ValueError(
             f"an algorithm with columns must have one row for each of the {per_player} runs, "
-            f"got {columns} rows and {len(players)} players"
+            f"got {rows} rows and {len(players)} players"
         )
     if engine == "auto":
         engine = "loop" if len(players) == 1 and per_player == 1 else "batch"
-    x1 = problem.start if start is None else start
-    if engine != "loop":
-        x1 = _check.vector(x1, "start", length=problem.costs.dimension)
+    x1 = _start(problem.start if start is None else start, problem.costs.dimension, engine)
 
     # A run is a player and a stream; runs are ordered by falling horizon.
     player_of = np.repeat(np.arange(len(players)), per_player)
     order = np.argsort(-lengths[player_of], kind="stable")
     run_horizons = lengths[player_of][order]
-    streams = np.tile(np.arange(per_player), len(players))[order]
-    each = [algorithms[player_of[r]] for r in order] if len(players) > 1 else algorithms
     watching = Watch([guarantees[player_of[r]] for r in order], watch)
-    recorder = Recorder(run_horizons, problem.costs.dimension, every, keep_actions, watching)
-
-    def after_block(done: int) -> None:
-        if callback is not None:
-            callback(recorder.progress(done))
-
-    final = _ENGINES[engine](each, problem, streams, x1, run_horizons, recorder, after_block)
+    game = Game(
+        algorithms=[algorithms[player_of[r]] for r in order] if len(players) > 1 else algorithms,
+        problem=problem,
+        streams=np.tile(np.arange(per_player), len(players))[order],
+        start=x1,
+        horizons=run_horizons,
+        recorder=Recorder(run_horizons, problem.costs.dimension, every, keep_actions, watching),
+        callback=callback,
+    )
+    # A lost run is reported by its status; NumPy need not warn of the NaN it has become.
+    with np.errstate(invalid="ignore", over="ignore"):
+        final = _ENGINES[engine](game)
     place = np.argsort(order)
     traces = []
     for i, guarantee in enumerate(guarantees):
         mine = place[player_of == i]
-        status = [
-            _status(pick(algorithms[i], k), problem, k, int(recorder.lost[r]), x1)
-            for k, r in enumerate(mine)
-        ]
         # One run of a problem that has no run axis has none in its trace either.
-        runs = int(mine[0]) if trials is None and columns == 1 else mine
-        traces.append(_trace(problem, guarantee, engine, recorder, runs, final, status))
+        runs = int(mine[0]) if trials is None and rows == 1 else mine
+        traces.append(_trace(game, guarantee, engine, runs, final))
     return traces
 
 
@@ -181,49 +178,30 @@ def _horizons(
     return np.array(horizons, dtype=np.int64)
 
 
-def _columns(algorithm: Any) -> int:
-    """How many runs an algorithm's own columns ask for."""
-    values = (
-        (getattr(algorithm, f.name) for f in fields(algorithm)) if is_dataclass(algorithm) else ()
-    )
-    return max((v.shape[0] for v in values if isinstance(v, np.ndarray) and v.ndim == 2), default=1)
+def _start(x1: Any, dimension: int, engine: str) -> Array:
+    """The first action; for the loop of any backend, else NumPy."""
+    if engine != "loop" or type(x1) is np.ndarray or not hasattr(x1, "shape"):
+        return _check.vector(x1, "start", length=dimension)
+    if tuple(x1.shape) != (dimension,):
+        raise ValueError(f"start.shape must be ({dimension},), got {tuple(x1.shape)}")
+    return x1
 
 
-def _status(algorithm: Any, problem: Problem, run: int, lost: int, x1: Array) -> str:
-    """Why a run lost its action, in the words of the live loop; "ok" if it did not."""
-    if lost == 0:
-        return "ok"
-    one = np.array([lost])
-    silent = Recorder(one, problem.costs.dimension, None, False, Watch([None], "off"))
-    try:
-        play_loop([algorithm], problem, np.array([run]), x1, one, silent, lambda _: None)
-    except ValueError as error:
-        return str(error)
-    return f"round {lost}: g is not finite"
-
-
-def _trace(
-    problem: Problem,
-    guarantee: Guarantee | None,
-    engine: str,
-    recorder: Recorder,
-    runs: Any,
-    final: Array,
-    status: list[str],
-) -> Trace:
+def _trace(game: Game, guarantee: Guarantee | None, engine: str, runs: Any, final: Array) -> Trace:
     """One player's share of what was recorded; ``runs`` is an int for a trace without run axis."""
+    recorder, watch = game.recorder, game.recorder.watch
     mine = np.atleast_1d(runs)
-    last = int(recorder.horizons[mine].max())
-    kept = recorder.rounds <= last
-    rounds = recorder.rounds[kept]
-    watch = recorder.watch
+    horizon = int(game.horizons[mine[0]])
+    kept = recorder.rounds_of(horizon)
     number = {int(r): k for k, r in enumerate(mine)}
+    breaches = [b._replace(run=number[b.run]) for b in watch.breaches if b.run in number]
+    status = [game.status[r] for r in mine]
     return Trace(
-        problem=problem,
+        problem=game.problem,
         guarantee=guarantee,
         engine=engine,
-        horizon=last,
-        rounds=rounds,
+        horizon=horizon,
+        rounds=recorder.rounds[kept],
         actions=None if recorder.actions is None else recorder.actions[kept][:, runs],
         cost=recorder.cost[kept][:, runs],
         cost_sum=recorder.cost_sum[kept][:, runs],
@@ -232,6 +210,6 @@ def _trace(
         violations=Violations(*(m[runs] for m in recorder.meter.read())),
         next_action=final[runs],
         observed=Observed(*(o[runs] for o in watch.observed())) if watch.is_on else None,
-        breaches=tuple(b._replace(run=number[b.run]) for b in watch.breaches if b.run in number),
+        breaches=tuple(sorted(breaches, key=lambda b: (b.round, b.run))),
         status=status[0] if isinstance(runs, int) else tuple(status),
     )

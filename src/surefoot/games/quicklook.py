@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
 from surefoot._extras import need
+from surefoot.costs import Adversarial
+from surefoot.hindsight import has_closed_form
 
 __all__ = ["quick_look"]
 
@@ -41,10 +44,12 @@ def _band(ax: Any, rounds: Any, values: Any, label: str) -> None:
 
 
 def _regret(ax: Any, trace: Any) -> None:
-    try:
-        values, label = trace.regret().upper, "regret"
-    except ValueError:  # no closed-form comparator: the cost itself is still worth a look
-        values, label = trace.cost_sum, "summed cost"
+    values, label = trace.cost_sum, "summed cost"
+    costs, region = trace.problem.costs, trace.problem.constraint.region
+    # Without a closed form every round would take a solver: the cost itself is worth a look too.
+    if isinstance(costs, Adversarial) or has_closed_form(costs, region):
+        with suppress(ValueError):  # an adversary's costs are not known where actions are thinned
+            values, label = trace.regret(trace.rounds).upper, "regret"
     _band(ax, trace.rounds, values, label)
     ax.set(xlabel="round", ylabel=label)
     if trace.guarantee is not None and label == "regret":
@@ -69,10 +74,12 @@ def _plane(ax: Any, trace: Any) -> None:
     ax.plot(*actions[::thin].T, ".", ms=2, color=BLUE, alpha=0.4)
     domain = trace.problem.domain
     centre = np.zeros(2) if domain.centre is None else domain.centre
-    span = np.linspace(-1.05, 1.05, 201) * domain.radius
+    span = np.linspace(-1.05, 1.05, 151) * domain.radius
     X, Y = np.meshgrid(centre[0] + span, centre[1] + span)
-    points = np.column_stack([X.ravel(), Y.ravel()])
-    G = trace.problem.constraint.value(points).reshape(X.shape)
-    ax.contour(X, Y, G, levels=[0.0], colors=[VERMILLION], linewidths=1)
-    ax.plot(*np.atleast_2d(trace.problem.start).T, "k+", ms=8)
+    points, value = np.column_stack([X.ravel(), Y.ravel()]), trace.problem.constraint.value
+    # After a loop a user's functions are known to take one action, not that they take many.
+    G = np.array([float(value(p)) for p in points]) if trace.engine == "loop" else value(points)
+    ax.contour(X, Y, G.reshape(X.shape), levels=[0.0], colors=[VERMILLION], linewidths=1)
+    if trace.rounds[0] == 1:
+        ax.plot(*np.atleast_2d(trace.actions[0]).T, "k+", ms=8)
     ax.set(xlabel="$x_1$", ylabel="$x_2$", aspect="equal")

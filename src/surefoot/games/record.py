@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
@@ -10,29 +11,27 @@ from surefoot.games.watch import Watch
 from surefoot.metrics import ViolationMeter
 from surefoot.types import Array
 
-__all__ = ["Block", "Progress", "Recorder"]
+__all__ = ["Block", "Progress", "Recorder", "block_length", "segments"]
 
 
 class Block(NamedTuple):
-    """Consecutive rounds of some runs, as an engine hands them over.
+    """Consecutive rounds of the first few runs, as an engine hands them over.
 
     Attributes:
         start: how many rounds came before.
-        runs: which runs, of those the recorder knows.
         cost: ``(rounds, runs)``.
         constraint: values of g, same shape.
-        actions: those of the rounds that :meth:`Recorder.kept` asked for, ``(kept, runs, d)``.
+        actions: those of the rounds that :meth:`Recorder.kept` asks for, ``(kept, runs, d)``.
         gradient_norm: norms of the cost gradients, where the watch is on.
         subgradient_norm: norms of the constraint subgradients, likewise.
     """
 
     start: int
-    runs: slice
     cost: Array
     constraint: Array
     actions: Array | None
-    gradient_norm: Array | None = None
-    subgradient_norm: Array | None = None
+    gradient_norm: Array | None
+    subgradient_norm: Array | None
 
 
 class Progress(NamedTuple):
@@ -43,7 +42,8 @@ class Progress(NamedTuple):
         horizon: rounds to be played.
         cost_sum: cost so far, one entry a run.
         worst: largest g so far, one entry a run.
-        x: the last actions played that are kept, ``(runs, d)``; None where none are kept.
+        x: the last actions played that are kept, ``(runs, d)``, NaN for runs that have ended;
+            None where none are kept.
     """
 
     round: int
@@ -63,8 +63,9 @@ class Recorder:
         self, horizons: Array, dimension: int, every: int | None, keep_actions: bool, watch: Watch
     ) -> None:
         runs, last = len(horizons), int(horizons[0])
-        step = last if every is None else every
-        self.rounds = np.unique(np.append(np.arange(step, last + 1, step), horizons))
+        self._step = last if every is None else every
+        thinned = np.arange(self._step, last + 1, self._step)
+        self.rounds = np.unique(np.append(thinned, horizons))
         self.watch = watch
         self.horizons = horizons
         shape = (len(self.rounds), runs)
@@ -76,39 +77,62 @@ class Recorder:
         self.meter = ViolationMeter(runs)
         self.lost = np.zeros(runs, dtype=np.int64)  # first round with no finite g; 0 if none
 
+    def rounds_of(self, horizon: int) -> Array:
+        """Which of the kept rounds are meant for a run: every k-th one, and its last."""
+        mine = (self.rounds % self._step == 0) & (self.rounds <= horizon)
+        return mine | (self.rounds == horizon)
+
     def kept(self, start: int, stop: int) -> Array:
         """Which of the rounds after ``start``, up to ``stop``, are kept: offsets from 0."""
         low, high = np.searchsorted(self.rounds, [start + 1, stop + 1])
         return self.rounds[low:high] - start - 1
 
+    def block(self, start: int, stop: int, runs: int) -> Block:
+        """An empty block for an engine to fill in."""
+
+        def empty(wanted: bool, *shape: int) -> Array | None:
+            return np.empty(shape) if wanted else None
+
+        length, watched = stop - start, self.watch.is_on
+        kept = 0 if self.actions is None else len(self.kept(start, stop))
+        dimension = 0 if self.actions is None else self.actions.shape[2]
+        return Block(
+            start,
+            np.empty((length, runs)),
+            np.empty((length, runs)),
+            empty(self.actions is not None, kept, runs, dimension),
+            empty(watched, length, runs),
+            empty(watched, length, runs),
+        )
+
     def add(self, block: Block) -> None:
         """Take in a block."""
-        start, runs, cost, g = block[:4]
+        start, cost, g, actions = block[:4]
+        runs = slice(cost.shape[1])
         lost = ~np.isfinite(g)
         if lost.any():
             first = start + 1 + lost.argmax(axis=0)
             fresh = lost.any(axis=0) & (self.lost[runs] == 0)
             self.lost[runs] = np.where(fresh, first, self.lost[runs])
         self.meter.add(start, g, runs)
+        # Summed the same way whether rounds of this block are kept or not: thinning must not
+        # change a total, not even its last bit.
+        sums = self.total[runs] + np.cumsum(cost, axis=0)
+        self.total[runs] = sums[-1]
         kept = self.kept(start, start + len(cost))
-        if len(kept):
-            at = np.searchsorted(self.rounds, start + 1 + kept)
-            sums = self.total[runs] + np.cumsum(cost, axis=0)
-            self.cost[at, runs] = cost[kept]
-            self.cost_sum[at, runs] = sums[kept]
-            self.constraint[at, runs] = g[kept]
-            if self.actions is not None:
-                self.actions[at, runs] = block.actions
-            self.total[runs] = sums[-1]
-        else:
-            self.total[runs] += cost.sum(axis=0)
+        at = np.searchsorted(self.rounds, start + 1 + kept)
+        self.cost[at, runs] = cost[kept]
+        self.cost_sum[at, runs] = sums[kept]
+        self.constraint[at, runs] = g[kept]
+        if self.actions is not None:
+            self.actions[at, runs] = actions
         if self.watch.is_on:
-            self.watch.add(start, runs, g, block.gradient_norm, block.subgradient_norm)
+            self.watch.add(start, g, block.gradient_norm, block.subgradient_norm)
 
     def progress(self, done: int) -> Progress:
         """What a callback is told."""
         low = int(np.searchsorted(self.rounds, done, side="right"))
-        x = None if self.actions is None or low == 0 else self.actions[low - 1]
+        x = None if self.actions is None or low == 0 else self.actions[low - 1].copy()
         worst = self.meter.read().worst
         return Progress(done, int(self.horizons[0]), self.total.copy(), worst, x)
 
@@ -118,7 +142,7 @@ def block_length(runs: int, dimension: int) -> int:
     return int(np.clip(500_000 // (runs * (dimension + 4)), 16, 2_048))
 
 
-def segments(horizons: Array, length: int) -> Any:
+def segments(horizons: Array, length: int) -> Iterator[tuple[int, int, int]]:
     """Blocks ``(start, stop, active runs)`` with the same runs playing throughout each."""
     last = int(horizons[0])
     stops = set(range(length, last, length)) | {int(h) for h in horizons}

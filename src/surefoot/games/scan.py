@@ -2,51 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import cache
+from collections.abc import Callable
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 
 from surefoot._array import norm
 from surefoot._extras import need
-from surefoot.games._tree import flatten, stack, unflatten
+from surefoot.games._tree import flatten, part, stack, unflatten
+from surefoot.games.game import Game
 from surefoot.games.record import Block, Recorder, block_length
-from surefoot.problems import Problem
 from surefoot.types import Array, Feedback
 
 __all__ = ["play_scan"]
 
 
-def play_scan(
-    algorithms: Sequence[Any],
-    problem: Problem,
-    streams: Array,
-    start: Array,
-    horizons: Array,
-    recorder: Recorder,
-    after_block: Callable[[int], None],
-) -> Array:
-    """Play runs ordered by falling horizon; the arguments are those of the batch engine.
+def play_scan(game: Game) -> Array:
+    """Play all runs at once, compiled; returns the actions that would come next.
 
     Rounds go through the compiled program in blocks of one fixed length, with every number an
     argument, so that neither another horizon nor another parameter compiles anew. A run that has
-    reached its horizon keeps its state.
+    reached its horizon keeps its action.
     """
     jax = need("jax", "jax", "the scan engine")
-    runs, last = len(horizons), int(horizons[0])
-    costs = problem.costs
+    problem, recorder, horizons = game.problem, game.recorder, game.horizons
+    runs, last, available = len(horizons), int(horizons[0]), problem.costs.horizon
     # A power of two no longer than the stream: few lengths, hence few compilations.
-    length = 2 ** int(np.log2(min(block_length(runs, costs.dimension), costs.horizon)))
-    algorithm = stack(algorithms) if len(algorithms) > 1 else algorithms[0]
+    longest = min(block_length(runs, problem.costs.dimension), available)
+    length = 1 << (longest.bit_length() - 1)
+    algorithm = stack(game.algorithms) if len(game.algorithms) > 1 else game.algorithms[0]
     with jax.enable_x64(True):
-        state = algorithm.init(jax.numpy.asarray(np.tile(start, (runs, 1))))
+        state = algorithm.init(jax.numpy.asarray(np.tile(game.start, (runs, 1))))
         player, player_structure = flatten(algorithm)
         constraint, constraint_structure = flatten(problem.constraint)
         for first in range(0, last, length):
             # The last chunk starts early enough to be whole; its rounds before `first` are skipped.
-            begin = min(first, costs.horizon - length)
-            chunk, chunk_structure = flatten(costs.rounds(begin, begin + length).run(streams))
+            begin = min(first, available - length)
+            costs = problem.costs.rounds(begin, begin + length)
+            chunk, chunk_structure = flatten(costs.run(game.streams))
+            before = state
             state, out = _compiled()(
                 (player_structure, constraint_structure, chunk_structure),
                 length,
@@ -61,7 +56,9 @@ def play_scan(
             )
             stop = min(first + length, last)
             _hand_over(recorder, first, stop, horizons, out)
-            after_block(stop)
+            played = costs.rounds(first - begin, stop - begin)
+            x = np.asarray(state.x)[: int((horizons > first).sum())]
+            game.after_block(first, stop, played, partial(part, before, runs=runs), x)
         return np.asarray(state.x)
 
 
@@ -92,8 +89,7 @@ def _compiled() -> Callable[..., Any]:
             gradient = costs.gradient(t, x)
             g, s = constraint.query(x)
             new = algorithm.update(state, Feedback(gradient, g, s))
-            playing = k < remaining
-            new = jax.tree.map(lambda a, b: jax.numpy.where(playing, a, b), new, state)
+            new = new._replace(x=jax.numpy.where(k < remaining, new.x, x))
             seen = (
                 costs.value(t, x),
                 g,
@@ -110,23 +106,15 @@ def _compiled() -> Callable[..., Any]:
 
 def _hand_over(recorder: Recorder, first: int, stop: int, horizons: Array, out: Any) -> None:
     """Give a compiled block to the recorder, cut where runs end."""
-    cost, g = np.asarray(out[0]), np.asarray(out[1])
-    actions, gradient, subgradient = (None if o is None else np.asarray(o) for o in out[2:])
+    out = [None if o is None else np.asarray(o) for o in out]
+    actions = out.pop(2)
     ends = sorted({stop, *(int(h) for h in horizons if first < h < stop)})
     low = first
     for high in ends:
         active = int((horizons > low).sum())
-        part = slice(low - first, high - first)
+        rows = slice(low - first, high - first)
+        cost, g, gradient, subgradient = (None if o is None else o[rows, :active, 0] for o in out)
         kept = recorder.kept(low, high) + (low - first)
-        recorder.add(
-            Block(
-                low,
-                slice(active),
-                cost[part, :active, 0],
-                g[part, :active, 0],
-                None if actions is None else actions[kept, :active],
-                None if gradient is None else gradient[part, :active, 0],
-                None if subgradient is None else subgradient[part, :active, 0],
-            )
-        )
+        mine = None if actions is None else actions[kept, :active]
+        recorder.add(Block(low, cost, g, mine, gradient, subgradient))
         low = high

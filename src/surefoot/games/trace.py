@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from surefoot._extras import need
 from surefoot.costs import Adversarial
+from surefoot.games.quicklook import quick_look
 from surefoot.games.watch import Breach, Observed
 from surefoot.hindsight import Comparator, best_action, has_closed_form
 from surefoot.metrics import Regret, Violations, regret_of
@@ -39,7 +39,7 @@ class Trace:
         violations: the seven measures over all rounds, of each run.
         next_action: what would be played next.
         observed: extremes of the gradients, where the watch was on.
-        breaches: premises that broke, the first round of each run.
+        breaches: premises that broke, the first round of each run, in order of the rounds.
         status: "ok", or why a run has no more actions; one for each run of several.
     """
 
@@ -114,7 +114,7 @@ class Trace:
         if self.guarantee is None:
             return "no guarantee was claimed"
         if self.breaches:
-            return f"premise broken, {min(self.breaches, key=lambda b: b.round)}"
+            return f"premise broken, {self.breaches[0]}"
         worst = float(np.max(self.violations.worst))
         word = "held" if self._held(self.guarantee) else "FAILED though no premise broke"
         return f"{self.guarantee} {word}: largest g = {worst:.3g}"
@@ -137,9 +137,6 @@ class Trace:
         Returns:
             The matplotlib figure.
         """
-        from surefoot.games.quicklook import quick_look
-
-        need("matplotlib", "plot", "trace.plot")
         figure = quick_look(self)
         if path is not None:
             figure.savefig(path, dpi=150)

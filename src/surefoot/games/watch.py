@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Sequence
 from typing import Literal, NamedTuple, TypeAlias
@@ -78,17 +79,16 @@ class Watch:
         """Whether norms are wanted."""
         return self.mode != "off"
 
-    def add(self, start: int, runs: slice, g: Array, gradient: Array, subgradient: Array) -> None:
-        """Look at a block: values and norms, ``(rounds, runs)``, after ``start`` rounds."""
+    def add(self, start: int, g: Array, gradient: Array, subgradient: Array) -> None:
+        """Look at a block of the first runs: ``(rounds, runs)``, after ``start`` rounds."""
+        runs = slice(g.shape[1])
         self._gradient[runs] = np.maximum(self._gradient[runs], gradient.max(axis=0))
         self._subgradient[runs] = np.maximum(self._subgradient[runs], subgradient.max(axis=0))
-        first, stop, _ = runs.indices(len(self._gradient))
         new: list[Breach] = []
         still: list[tuple[Premise, Array]] = []
         for premise, watched in self._open:
-            here = watched[(watched >= first) & (watched < stop)]
-            at = here - first
-            bad, seen = _look(premise, start, g[:, at], gradient[:, at], subgradient[:, at])
+            here = watched[watched < g.shape[1]]
+            bad, seen = _look(premise, start, g[:, here], gradient[:, here], subgradient[:, here])
             broken = bad.any(axis=0)
             for k in np.flatnonzero(broken):
                 t = int(bad[:, k].argmax())
@@ -109,11 +109,20 @@ class Watch:
             if self.mode == "raise":
                 raise PremiseError(str(breach))
             if self.mode == "warn":
-                warnings.warn(str(breach), PremiseWarning, stacklevel=5)
+                warnings.warn(str(breach), PremiseWarning, stacklevel=_levels_up())
 
     def observed(self) -> Observed:
         """The extremes so far."""
         return Observed(self._gradient.copy(), self._subgradient.copy())
+
+
+def _levels_up() -> int:
+    """How many calls up the first one outside this package is: where a warning should point."""
+    level, frame = 1, sys._getframe(1)
+    package = __name__.split(".")[0]
+    while frame.f_back and frame.f_globals.get("__name__", "").split(".")[0] == package:
+        level, frame = level + 1, frame.f_back
+    return level
 
 
 def _look(

@@ -1,0 +1,115 @@
+"""What every engine is given to play, and what happens between blocks of rounds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from surefoot import _check
+from surefoot._array import to_numpy
+from surefoot.games._tree import live, pick
+from surefoot.games.record import Progress, Recorder
+from surefoot.problems import Problem
+from surefoot.types import Array, CostStream, Feedback
+
+__all__ = ["Game"]
+
+
+@dataclass(slots=True, kw_only=True)
+class Game:
+    """Runs, each a player and a stream, ordered by falling horizon.
+
+    Attributes:
+        algorithms: one for each run, or a single one for all.
+        problem: what is played.
+        streams: which stream of the costs each run meets.
+        start: the first action, of all runs.
+        horizons: rounds of each run, falling.
+        recorder: takes the blocks.
+        callback: told of progress after every block.
+        status: "ok", or why a run has no more actions; one for each run.
+    """
+
+    algorithms: Sequence[Any]
+    problem: Problem
+    streams: Array
+    start: Array
+    horizons: Array
+    recorder: Recorder
+    callback: Callable[[Progress], None] | None
+    status: list[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.status = ["ok"] * len(self.horizons)
+
+    def algorithm(self, run: int) -> Any:
+        """The algorithm of one run, its numbers floats."""
+        return self.algorithms[run] if len(self.algorithms) > 1 else pick(self.algorithms[0], run)
+
+    def check_oracles(self, costs: CostStream, x: Array) -> None:
+        """One look at the shapes before the first round, so that a user's own functions are named.
+
+        Args:
+            costs: the costs of the first rounds.
+            x: the first action or actions.
+        """
+        g, s = self.problem.constraint.query(x)
+        _check.feedback(x, Feedback(costs.gradient(0, x), g, s))
+        want = () if len(x.shape) == 1 else (x.shape[0], 1)
+        for name, value in (("cost_value", costs.value(0, x)), ("constraint_value", g)):
+            if tuple(np.shape(value)) != want:
+                raise ValueError(f"{name}.shape must be {want}, got {tuple(np.shape(value))}")
+
+    def after_block(
+        self,
+        first: int,
+        stop: int,
+        costs: CostStream,
+        before: Callable[[int], Any],
+        x: Array,
+    ) -> None:
+        """Look for runs that were lost, and tell the callback.
+
+        Args:
+            first: rounds played before the block.
+            stop: rounds played with it.
+            costs: those of the block.
+            before: from a run to its state before the block.
+            x: the next actions of the runs that played, as NumPy.
+        """
+        lost = ~np.isfinite(x).all(axis=1) | (self.recorder.lost[: len(x)] > 0)
+        for run in np.flatnonzero(lost).tolist():
+            if self.status[run] == "ok":
+                last = min(stop, int(self.horizons[run]))
+                self.status[run] = self._why_lost(run, first, last, costs, before)
+        if self.callback is not None:
+            self.callback(self.recorder.progress(stop))
+
+    def _why_lost(
+        self, run: int, first: int, stop: int, costs: CostStream, before: Callable[[int], Any]
+    ) -> str:
+        """The sentence of the live loop, from playing the run's block once more in NumPy."""
+        try:
+            algorithm, query = self.algorithm(run), self.problem.constraint.query
+            state = live(before(run), algorithm.init(to_numpy(self.start)))
+            own = costs.run(int(self.streams[run]))
+            for t in range(first, stop):
+                g, s = query(state.x)
+                seen = Feedback(own.gradient(t - first, state.x), g, s)
+                try:
+                    state = algorithm.update(state, seen)
+                except ValueError as error:
+                    return f"round {t + 1}: {error}"
+                if not np.isfinite(g):
+                    return f"round {t + 1}: the constraint value must be finite, got {g!r}"
+                if not np.isfinite(state.x).all():
+                    return f"round {t + 1}: the next action must be finite, got {state.x!r}"
+        except Exception:
+            # A user's functions may know no other arrays than those of the engine; that must not
+            # cost the game, which has been played.
+            pass
+        at = int(self.recorder.lost[run])
+        return f"round {at}: g is not finite" if at else f"round {stop}: the action is not finite"
