@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from surefoot._extras import need
-from surefoot.costs import Adversarial
 from surefoot.hindsight import has_closed_form
 
 __all__ = ["quick_look"]
@@ -45,10 +44,9 @@ def _band(ax: Any, rounds: Any, values: Any, label: str) -> None:
 
 def _regret(ax: Any, trace: Any) -> None:
     values, label = trace.cost_sum, "summed cost"
-    costs, region = trace.problem.costs, trace.problem.constraint.region
-    # Without a closed form every round would take a solver: the cost itself is worth a look too.
-    if isinstance(costs, Adversarial) or has_closed_form(costs, region):
-        with suppress(ValueError):  # an adversary's costs are not known where actions are thinned
+    with suppress(ValueError):  # an adversary's costs are not known where actions are thinned
+        # Without a closed form every round would take a solver: the cost is worth a look too.
+        if has_closed_form(trace.costs(), trace.problem.constraint.region):
             values, label = trace.regret(trace.rounds).upper, "regret"
     _band(ax, trace.rounds, values, label)
     ax.set(xlabel="round", ylabel=label)

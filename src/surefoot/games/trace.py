@@ -72,7 +72,7 @@ class Trace:
                 form, else the last one, since each takes a bundle of its own.
         """
         if rounds is None:
-            closed = has_closed_form(self._costs(), self.problem.constraint.region)
+            closed = has_closed_form(self.costs(), self.problem.constraint.region)
             rounds = self.rounds if closed else self.rounds[-1:]
         rounds = np.atleast_1d(rounds)
         at = np.searchsorted(self.rounds, rounds)
@@ -87,14 +87,15 @@ class Trace:
     def _comparator(self, rounds: Any) -> Comparator:
         problem = self.problem
         return best_action(
-            self._costs(),
+            self.costs(),
             problem.constraint,
             rounds,
             domain=problem.domain,
             interior=problem.interior,
         )
 
-    def _costs(self) -> CostStream:
+    def costs(self) -> CostStream:
+        """The costs that were played; an adversary's as they turned out."""
         costs = self.problem.costs
         if isinstance(costs, Adversarial):
             if self.actions is None or len(self.rounds) != self.horizon:

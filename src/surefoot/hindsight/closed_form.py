@@ -63,19 +63,14 @@ def _minimise(costs: CostStream, region: Region, rounds: Array) -> tuple[Array, 
 
 @_minimise.register
 def _(costs: Quadratic, region: Region, rounds: Array) -> tuple[Array, Array]:
-    # sum |x - v_s|^2 = t |x - m|^2 + sum |v_s - m|^2 with m the mean of v_1..v_t, so the minimiser
-    # is the projection of m. Taking all targets relative to the overall mean first keeps the
-    # second sum, a difference of sums of squares, from cancelling.
-    centre = costs.targets.mean(axis=0)
-    relative = costs.targets - centre
-    counts = rounds.reshape(-1, *[1] * (relative.ndim - 1)).astype(np.float64)
-    mean = _prefix_sums(relative, rounds) / counts
-    action = _each(region.project, mean + centre)
-    away = action - centre - mean
-    squares = _prefix_sums(np.vecdot(relative, relative), rounds)
-    spread = np.maximum(squares - counts[..., 0] * np.vecdot(mean, mean), 0.0)
-    value = 0.5 * costs.curvature * (counts[..., 0] * np.vecdot(away, away) + spread)
-    return action, value
+    # sum |x - v_s|^2 = t |x - m|^2 + spread, with m the mean of v_1..v_t and the spread the sum of
+    # |v_s - m|^2, so the minimiser is the projection of m.
+    origin = costs.targets[0]  # sums are taken from here: a large common offset must not cancel
+    mean, spread = _prefix_moments(costs.targets - origin, rounds)
+    counts = rounds.reshape(-1, *[1] * (mean.ndim - 2)).astype(np.float64)
+    action = _each(region.project, mean + origin)
+    away = action - origin - mean
+    return action, 0.5 * costs.curvature * (counts * np.vecdot(away, away) + spread)
 
 
 @_minimise.register
@@ -88,8 +83,32 @@ def _(costs: Linear, region: Region, rounds: Array) -> tuple[Array, Array]:
 def _prefix_sums(values: Array, rounds: Array) -> Array:
     """Sums over the first t entries, for each t."""
     stops, which = np.unique(rounds, return_inverse=True)
-    starts = np.concatenate([[0], stops[:-1]])
-    return np.cumsum(np.add.reduceat(values[: stops[-1]], starts, axis=0), axis=0)[which]
+    return np.cumsum(_segment_sums(values, stops), axis=0)[which]
+
+
+def _prefix_moments(values: Array, rounds: Array) -> tuple[Array, Array]:
+    """Mean, and summed squared distance to it, of the first t entries, for each t.
+
+    Between one t and the next the entries form a segment. Joining n entries of mean p to t others
+    of mean m adds their own spread and :math:`|p - m|^2 n t/(n + t)`, none of it negative, so
+    nothing cancels, also when the entries drift far away later.
+    """
+    stops, which = np.unique(rounds, return_inverse=True)
+    ones = [1] * (values.ndim - 1)
+    before, after = np.append(0, stops[:-1]).reshape(-1, *ones), stops.reshape(-1, *ones)
+    length = after - before
+    sums = _segment_sums(values, stops)
+    own, mean = sums / length, np.cumsum(sums, axis=0) / after
+    inside = values[: stops[-1]] - np.repeat(own, length.ravel(), axis=0)
+    apart = own - np.concatenate([own[:1], mean[:-1]])
+    joining = (length * before / after)[..., 0] * np.vecdot(apart, apart)
+    spread = np.cumsum(_segment_sums(np.vecdot(inside, inside), stops) + joining, axis=0)
+    return mean[which], spread[which]
+
+
+def _segment_sums(values: Array, stops: Array) -> Array:
+    """Sums of the entries from each stop to the next."""
+    return np.add.reduceat(values[: stops[-1]], np.append(0, stops[:-1]), axis=0)
 
 
 def _each(operation: Any, points: Array) -> Array:
