@@ -38,6 +38,11 @@ def regret_of(cost_sums: Array, comparator: Comparator) -> Regret:
     """Regret from summed costs ``(n,)`` or ``(n, B)`` at the comparator's rounds."""
     sums = np.asarray(cost_sums, dtype=np.float64)
     value, lower = comparator.value, comparator.lower
+    if sums.shape[: value.ndim] != value.shape or sums.ndim > 2:
+        raise ValueError(
+            f"cost_sums.shape must be that of the comparator's values, {value.shape}, or have one "
+            f"axis of runs more where it has none, got {sums.shape}"
+        )
     if sums.ndim > value.ndim:  # all runs share one cost stream
         value, lower = value[:, None], lower[:, None]
     return Regret(comparator.rounds, sums - lower, sums - value, comparator)

@@ -20,7 +20,8 @@ class Violations(NamedTuple):
         hard: :math:`\sum [g(x_t)]_+`.
         squared: :math:`\sum [g(x_t)]_+^2`.
         worst: :math:`\max_t g(x_t)`.
-        count: how many rounds had :math:`g(x_t) > 0`; exactly, no tolerance.
+        count: how many rounds had :math:`g(x_t) > 0`; exactly, no tolerance. A round without a
+            value (NaN, of a run that was lost) counts: it was not seen to be feasible.
         feasible_from: the first round from which no round has :math:`g(x_t) > 0`;
             one more than the horizon if the last round has.
     """
@@ -37,8 +38,8 @@ class Violations(NamedTuple):
 class ViolationMeter:
     """Streams constraint values, in blocks of rounds, into the seven measures.
 
-    Blocks are summed pairwise by NumPy and added up, so a long run loses few digits and needs no
-    memory of its rounds.
+    Blocks are summed and the sums added up, so a long run needs no memory of its rounds and loses
+    fewer digits than one running sum.
     """
 
     def __init__(self, runs: int) -> None:
@@ -52,7 +53,7 @@ class ViolationMeter:
     def add(self, start: int, g: Array, runs: slice = slice(None)) -> None:
         """Take in the values ``(rounds, runs)`` of the rounds after the first ``start``."""
         positive = np.maximum(g, 0.0)
-        above = g > 0
+        above = ~(g <= 0)
         self._total[runs] += g.sum(axis=0)
         self._hard[runs] += positive.sum(axis=0)
         self._squared[runs] += (positive * positive).sum(axis=0)
@@ -84,6 +85,8 @@ def violations(g: Array) -> Violations:
         (-2.25, 0.75, 2, 4)
     """
     g = np.asarray(g, dtype=np.float64)
+    if g.ndim not in (1, 2) or g.size == 0:
+        raise ValueError(f"g.shape must be (T,) or (T, B) with no empty axis, got {g.shape}")
     meter = ViolationMeter(1 if g.ndim == 1 else g.shape[1])
     meter.add(0, g.reshape(len(g), -1))
     seen = meter.read()

@@ -109,7 +109,8 @@ def adversarial_cube(
     """
     _check.one_of(ADVERSARIES, adversary=adversary)
     _check.horizon(horizon)
-    _check.positive(size=size, radius=radius, dimension=dimension)
+    _check.whole(dimension, "dimension")
+    _check.positive(size=size, radius=radius)
     constraint = LinfBall(radius, dimension)
     costs: Linear | Adversarial
     if adversary in _OBLIVIOUS:

@@ -35,6 +35,12 @@ class Problem:
     name: str = "problem"
 
     def __post_init__(self) -> None:
+        wanted = getattr(self.constraint, "dimension", None)
+        if wanted is not None and wanted != self.costs.dimension:
+            raise ValueError(
+                f"constraint.dimension must be {self.costs.dimension}, that of the costs, "
+                f"got {wanted}"
+            )
         start = _check.vector(self.start, "start", length=self.costs.dimension)
         object.__setattr__(self, "start", start)
 
