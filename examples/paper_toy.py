@@ -28,7 +28,6 @@ from rich.table import Table
 
 from surefoot import PFS, Problem, Trace, Tuned, play_all
 from surefoot.games import Breach, Progress
-from surefoot.hindsight import best_action
 from surefoot.problems import HORIZONS, SETTINGS, Setting, paper_toy
 from surefoot.theory import Theorem1
 from surefoot.types import Array
@@ -283,8 +282,7 @@ def _plane(ax: Axes, trace: Trace, trial: int) -> Any:
     g = problem.constraint.value(np.column_stack([X.ravel(), Y.ravel()])).reshape(X.shape)
     ax.contourf(X, Y, g, levels=[-np.inf, 0.0], colors=[FILL])
     ax.contour(X, Y, g, levels=[0.0], colors=[INK], linewidths=1.2)
-    region = problem.constraint.region
-    best = best_action(problem.costs.run(trial), region, [trace.horizon]).action[0]
+    best = trace.regret([trace.horizon]).comparator.action[0, trial]
     ax.plot(*problem.start, "+", color=INK, ms=11, mew=1.5, ls="none", label="start")
     ax.plot(*best, "*", color="#D55E00", ms=13, ls="none", label="best fixed action in hindsight")
     rounds, actions = kept_actions(trace, trial)

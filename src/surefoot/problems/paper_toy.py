@@ -56,7 +56,7 @@ _TRUE_G_F = 6 * (1 + math.sqrt(2))
 
 SETTINGS = (
     Setting("as plotted", "matches the published Figure 1a", 1.0, 1.0),
-    Setting("as written", "Section 5 of the paper", math.sqrt(2), 0.25),
+    Setting("as written", "Section 4 of the paper", math.sqrt(2), 0.25),
     Setting("as released", "the published regret script", _TRUE_G_F, 1.0),
 )
 """The three that differ, in the figure, the text and the scripts."""
