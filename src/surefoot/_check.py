@@ -29,6 +29,7 @@ __all__ = [
     "one_of",
     "plain",
     "positive",
+    "refuse_unfinite",
     "vector",
     "whole",
 ]
@@ -215,21 +216,27 @@ def feedback(x: Array, seen: Feedback) -> tuple[Array, Number, Array]:
     except (TypeError, ValueError) as error:
         raise _bad("feedback", "a Feedback", seen) from error
     try:
-        if gradient.shape == x.shape == s.shape:
-            if type(g) is float or (
-                type(g) is np.ndarray and g.ndim == 2 and g.shape == (*x.shape[:-1], 1)
-            ):
-                return gradient, g, s  # said first of what comes most often
-            return gradient, number(g, x), s
+        fits = gradient.shape == x.shape == s.shape
     except AttributeError:
-        pass  # one of them is no array, and is named below
-    for name, value in (("cost_gradient", gradient), ("constraint_subgradient", s)):
-        shape = getattr(value, "shape", None)
-        if shape is None:
-            raise _bad(name, f"an array of shape {tuple(x.shape)}, that of the action", value)
-        if shape != x.shape:
-            raise _bad(f"{name}.shape", f"{tuple(x.shape)}, that of the action", tuple(shape))
-    raise _bad("state", "one of this algorithm", x)
+        fits = False
+    if not fits:
+        raise _misfit(gradient, s, tuple(x.shape))
+    # Spelt out for what comes most often: one run, and a batch.
+    if type(g) is float or (
+        type(g) is np.ndarray and g.ndim == 2 and g.shape == (*x.shape[:-1], 1)
+    ):
+        return gradient, g, s
+    return gradient, number(g, x), s
+
+
+def _misfit(gradient: Any, s: Any, shape: tuple[int, ...]) -> ValueError:
+    name, value = ("constraint_subgradient", s)
+    if getattr(gradient, "shape", None) != shape:
+        name, value = ("cost_gradient", gradient)
+    got = getattr(value, "shape", None)
+    if got is None:
+        return _bad(name, f"an array of shape {shape}, that of the action", value)
+    return _bad(f"{name}.shape", f"{shape}, that of the action", tuple(got))
 
 
 def number(value: Any, x: Array, name: str = "constraint_value") -> Number:
