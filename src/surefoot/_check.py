@@ -243,12 +243,12 @@ def number(value: Any, x: Array, name: str = "constraint_value") -> Number:
     """A number of the round in the form its run wants: float, 0-d array or column."""
     one = len(x.shape) == 1
     if type(x) is np.ndarray and one:
+        if getattr(value, "ndim", 0):  # float() would take one entry for a number
+            raise _bad(f"{name}.shape", "(), that of one number", tuple(value.shape))
         try:
-            if getattr(value, "ndim", 0) == 0:  # NumPy is about to forbid float() of one entry
-                return float(value)
+            return float(value)
         except (TypeError, ValueError) as error:
             raise _bad(name, "one number", value) from error
-        raise _bad(name, "one number", value)
     shape = () if one else (x.shape[0], 1)
     if isinstance(value, (int, float, np.generic)):
         return constant(np.full(shape, value, dtype=np.float64), x)

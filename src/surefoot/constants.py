@@ -39,6 +39,8 @@ def polyak_rate(sigma: float, G_g: float) -> float:
     >>> polyak_rate(1e-9, 1.0)
     5e-19
     """
+    if not 0 < sigma <= G_g:
+        raise ValueError(f"sigma must be > 0 and at most G_g = {G_g:g}, got {sigma!r}")
     return (sigma / G_g) ** 2 / (1.0 + math.sqrt(_contraction(sigma, G_g)))
 
 
@@ -144,7 +146,8 @@ class Constants:
         """The named constants, or one sentence saying which is missing and who needs it."""
         missing = [name for name in names if getattr(self, name) is None]
         if missing:
-            raise ValueError(f"{by} needs {', '.join(missing)}, which is not known: give it")
+            rest = "which is not known: give it" if len(missing) == 1 else "which are not known"
+            raise ValueError(f"{by} needs {' and '.join(missing)}, {rest}")
         return tuple(getattr(self, name) for name in names)
 
     def local_sigma(self, rho: float) -> float:

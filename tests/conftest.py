@@ -1,0 +1,51 @@
+"""What every test runs under, and the arrays it may run with."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import settings
+
+from surefoot._array import to_numpy
+
+# Derandomised: a failure today is a failure tomorrow. No deadline: the machine may be busy.
+settings.register_profile("surefoot", deadline=None, derandomize=True)
+settings.load_profile("surefoot")
+
+
+class Backend(NamedTuple):
+    """An array library, float64."""
+
+    name: str
+    xp: Any
+
+    def array(self, values):
+        return self.xp.asarray(np.asarray(values, dtype=np.float64).tolist(), dtype=self.xp.float64)
+
+    def holds(self, value):
+        """Whether a value is an array of this library."""
+        return type(value) is type(self.array([0.0]))
+
+    @staticmethod
+    def numpy(value):
+        return np.asarray(to_numpy(value))
+
+
+@pytest.fixture
+def x64():
+    jax = pytest.importorskip("jax")
+    with jax.enable_x64(True):
+        yield jax
+
+
+@pytest.fixture(
+    params=["numpy", "array-api-strict", "jax", pytest.param("torch", marks=pytest.mark.torch)]
+)
+def backend(request):
+    if request.param == "numpy":
+        return Backend("numpy", np)
+    if request.param == "array-api-strict":
+        return Backend(request.param, pytest.importorskip("array_api_strict"))
+    if request.param == "torch":
+        return Backend("torch", pytest.importorskip("torch"))
+    return Backend("jax", request.getfixturevalue("x64").numpy)
