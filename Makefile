@@ -19,6 +19,14 @@ $(VENV)/demo.stamp: $(FILES) | $(BIN)/python
 	$(PIP) --editable '.[cli,plot]'
 	@touch $@
 
+$(VENV)/bench.stamp: $(FILES) | $(BIN)/python
+	$(PIP) --editable '.[cli,jax]'
+	@touch $@
+
+$(VENV)/build.stamp: $(FILES) | $(BIN)/python
+	$(PIP) build hatchling
+	@touch $@
+
 $(VENV)/dev.stamp: $(FILES) | $(BIN)/python
 	$(PIP) --editable '.[dev]'
 	@touch $@
@@ -45,10 +53,10 @@ test: $(VENV)/dev.stamp ## all tests that need neither torch nor a browser, with
 test-all: $(VENV)/all.stamp ## what `make test` leaves out: torch
 	$(BIN)/pytest -m torch
 
-bench: $(VENV)/dev.stamp ## speed, as ratios against hand-written code in the same run
+bench: $(VENV)/bench.stamp ## speed, as ratios against hand-written code in the same run
 	$(BIN)/python benchmarks/update.py
 
-wheel: $(VENV)/dev.stamp ## build the wheel and try it in an environment of its own
+wheel: $(VENV)/build.stamp ## build the wheel and try it in an environment of its own
 	rm -rf build/wheel && mkdir -p build/wheel
 	$(BIN)/python -m build --quiet --wheel --no-isolation --outdir build/wheel .
 	$(PYTHON) -m venv build/wheel/venv
