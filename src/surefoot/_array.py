@@ -29,6 +29,7 @@ __all__ = [
     "minimum",
     "namespace",
     "norm",
+    "number_like",
     "one_run",
     "row",
     "same_fields",
@@ -73,6 +74,20 @@ def _torch() -> Any:
 def one_run(x: Array) -> bool:
     """Whether x is the action of one run (``(d,)``) rather than of a batch (``(B, d)``)."""
     return bool(x.ndim == 1)
+
+
+def number_like(x: Array, value: float) -> Number:
+    """A number of the round in the form that x asks for: float, 0-d array or column.
+
+    >>> number_like(np.zeros((2, 3)), 0.5)
+    array([[0.5], [0.5]])
+    """
+    if type(x) is ndarray and x.ndim == 1:
+        return value
+    xp = namespace(x)
+    shape = () if x.ndim == 1 else (x.shape[0], 1)
+    # From x rather than from a shape: the result is on x's device, and varies as x does under vmap.
+    return xp.reshape(x[..., :1] * 0.0 + value, shape)
 
 
 def certainly(condition: Any) -> bool:

@@ -3,6 +3,13 @@
 from surefoot.problems.adversarial import ADVERSARIES, adversarial_cube
 from surefoot.problems.paper_toy import HORIZONS, SETTINGS, Setting, binding_toy, paper_toy
 from surefoot.problems.problem import Problem
+from surefoot.problems.synthetic import (
+    ellipsoid,
+    fair_logistic,
+    random_polytope,
+    rotated_box,
+    spectral_ball,
+)
 
 __all__ = [
     "ADVERSARIES",
@@ -12,5 +19,10 @@ __all__ = [
     "Setting",
     "adversarial_cube",
     "binding_toy",
+    "ellipsoid",
+    "fair_logistic",
     "paper_toy",
+    "random_polytope",
+    "rotated_box",
+    "spectral_ball",
 ]

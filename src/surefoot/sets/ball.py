@@ -61,6 +61,11 @@ class Ball:
         """Twice the radius."""
         return 2.0 * float(self.radius)
 
+    @property
+    def reach_from_origin(self) -> Number:
+        """The largest norm of a point of the ball: what the rounding of its points scales with."""
+        return self.radius if self.centre is None else self.radius + norm(self.centre)
+
     def reach(self, point: Array) -> float:
         """The largest distance from a point to a point of the ball."""
         offset = point if self.centre is None else point - self.centre

@@ -1,0 +1,143 @@
+r"""How long the next step may be so that the action it leads to is certainly feasible.
+
+Let A bound the distance of :math:`x_t` to the tightened set :math:`X_\rho = \{g \le -\rho\}`.
+After a step of length :math:`\ell` and the projection onto the half-space
+:math:`H_t = \{g_t + s_t^\top(p - x_t) + \rho \le 0\} \supseteq X_\rho`, the distance is at most
+:math:`B + \ell`, where B bounds what :math:`x_t` itself has left after that projection:
+
+* :math:`g_t \le -\rho`: the action is in :math:`X_\rho`, deeper than the boundary by at least
+  :math:`(-\rho - g_t)/G_g`, because g rises by at most G_g a unit of length. Keep the distance
+  signed: :math:`B = (g_t + \rho)/G_g \le 0`.
+* :math:`g_t > -\rho`: projecting onto :math:`H_t` moves by :math:`d = (g_t + \rho)/\|s_t\|` and
+  brings every point of :math:`X_\rho` closer, so :math:`B = \sqrt{A^2 - d^2}`. Convexity and the
+  start's slack :math:`\alpha` bound A afresh:
+  :math:`A \le \frac{g_t+\rho}{g_t+\alpha}\|x_t - x_1\|`.
+
+In both cases :math:`g(x_{t+1}) \le G_g(B + \ell) - \rho`, which is at most 0 for every
+:math:`\ell \le r = \rho/G_g - B`. That inequality is the certificate.
+
+Rounding. A full-length step ends on the boundary, and the root loses half of the digits where
+:math:`d \approx A`; so computed numbers need a margin. With u = 2^-53, d the dimension,
+:math:`\delta` a bound on the evaluation error of g, :math:`\kappa = 4(d+8)u` and
+:math:`e = 24(d+8)uR + \delta/G_g`: g is taken as :math:`g + \delta` wherever a larger g is the
+careful choice, the half-space as :math:`g_t + s_t^\top(p - x_t) + \rho - \delta \le 0`, the root as
+:math:`\sqrt{(A-d)_+(A+d) + \kappa A^2}`, and r as :math:`\rho/G_g - B - e`. Then the true g and the
+computed one are at most 0 in every round. Where r comes out as 0 or less the tightening is below
+the rounding level, and the action stays where it is, which is feasible.
+"""
+
+from __future__ import annotations
+
+from abc import ABC
+from typing import NamedTuple
+
+from surefoot import _check
+from surefoot._array import certainly, maximum, minimum, norm, sqrt, where
+from surefoot.sets import Ball
+from surefoot.types import Array, Number
+
+__all__ = ["Certifying", "Room"]
+
+_UNIT = 2.0**-53
+
+
+class Room(NamedTuple):
+    """What is known before a move.
+
+    Attributes:
+        start_slack: alpha, the slack of the first action.
+        rho: the tightening of this round.
+        distance: A, a bound on the distance to the tightened set.
+        left: B, what is left of it after the half-space projection; negative is depth.
+        length: r, the longest step that is certified; 0 or less if there is none.
+        noise: delta, the bound on the evaluation error of g.
+        error: e, the bound on the rounding of a step.
+    """
+
+    start_slack: Number
+    rho: Number
+    distance: Number
+    left: Number
+    length: Number
+    noise: Number
+    error: Number
+
+
+class Certifying(ABC):
+    """What rules with certified steps share: their constants and the length they give."""
+
+    __slots__ = ()
+    G_g: Number
+    domain: Ball
+    rho: Number
+    decreasing: bool
+    sigma: Number | None
+    evaluation_error: Number | None
+
+    def _check_fields(self) -> None:
+        _check.positive(G_g=self.G_g, rho=self.rho)
+        _check.plain(self, "G_g", "rho")
+        for name in ("sigma", "evaluation_error"):
+            if getattr(self, name) is not None:
+                _check.positive(**{name: getattr(self, name)})
+                _check.plain(self, name)
+
+    def tightening(self, t: Number, start_slack: Number) -> Number:
+        r""":math:`\rho_t = \min(\alpha/2, \rho)`, or :math:`\min(\alpha/2, \rho/\sqrt t)`."""
+        rho = self.rho / sqrt(t) if self.decreasing else self.rho
+        return minimum(0.5 * start_slack, rho)
+
+    def room(
+        self,
+        x: Array,
+        start: Array,
+        rounds: Number,
+        start_slack: Number,
+        distance: Number,
+        g: Number,
+        s: Array,
+    ) -> Room:
+        """How long the next step may be; the formulas of the module."""
+        d = x.shape[-1]
+        reach = self.domain.reach_from_origin
+        if self.evaluation_error is None:
+            # For g = max(a_i'x - b_i) the error is at most 4(d+4)u(|a_i||x| + |b_i|), and the row
+            # that counts has |b_i| <= |a_i||x| + |g| with |g| <= 2 G_g R on the feasible set.
+            noise = 16 * (d + 4) * _UNIT * self.G_g * reach
+        else:
+            noise = self.evaluation_error
+        error = 24 * (d + 8) * _UNIT * reach + noise / self.G_g
+        seen = g + noise
+        start_slack = where(rounds == 0, -seen, start_slack)
+        rho = self.tightening(rounds + 1.0, start_slack)
+        inside = seen <= -rho
+        left = (seen + rho) / self.G_g
+        if not certainly(inside):
+            over = maximum(seen + rho, 0.0 * seen)
+            # Inside, where this way is not taken, the denominator may be anything: make it 1.
+            share = over / where(inside, 1.0, seen + start_slack)
+            distance = minimum(distance, share * norm(x - start))
+            if self.sigma is not None:
+                distance = minimum(distance, over / self.sigma)
+            steep = norm(s)
+            cut = maximum(g + rho - noise, 0.0 * g) / where(steep > 0, steep, 1.0)
+            short = maximum(distance - cut, 0.0 * cut) * (distance + cut)
+            root = sqrt(short + 4 * (d + 8) * _UNIT * distance * distance)
+            left = where(inside, left, root)
+        length = rho / self.G_g - left - error
+        return Room(start_slack, rho, distance, left, length, noise, error)
+
+    def distance_after(self, room: Room, rounds: Number, taken: Number) -> Number:
+        r"""A for the next round: :math:`[B + \ell + e]_+`, less what a smaller rho brings nearer.
+
+        :math:`X_{\rho'}` with :math:`\rho' < \rho` holds every point within
+        :math:`(\rho - \rho')/G_g` of :math:`X_\rho`.
+        """
+        zero = 0.0 * room.length
+        reached = where(
+            room.length > 0,
+            maximum(room.left + taken + room.error, zero),
+            maximum(room.distance, zero),  # no room: nothing moved
+        )
+        nearer = room.rho - self.tightening(rounds + 2.0, room.start_slack)
+        return maximum(reached - nearer / self.G_g, zero)

@@ -1,0 +1,138 @@
+"""Polyak feasibility steps whose length is certified before the action is played."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from surefoot import _check
+from surefoot._array import dot, maximum, number_like, sqrt, where
+from surefoot.algorithms._certify import Certifying, Room
+from surefoot.algorithms._start import check_domain, start_in
+from surefoot.sets import Ball, project_halfspace
+from surefoot.types import Array, Feedback, Number
+
+__all__ = ["CertifiedPFS", "CertifiedState"]
+
+
+class CertifiedState(NamedTuple):
+    """What the next round needs.
+
+    Attributes:
+        x: the action to play.
+        start: the first action.
+        rounds: how many rounds have been played.
+        start_slack: alpha, the slack of the start; it comes with the first feedback.
+        distance: A, a bound on the distance of x to the tightened set.
+        inverse_eta: 1/eta of the last step, which never falls.
+        squares: the sum of the squared norms of the cost gradients.
+    """
+
+    x: Array
+    start: Array
+    rounds: Number
+    start_slack: Number
+    distance: Number
+    inverse_eta: Number
+    squares: Number
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CertifiedPFS(Certifying):
+    r"""Polyak feasibility steps of certified length: safe without G_f, sigma or horizon.
+
+    Each round computes the longest step after which the next action is certainly feasible, and
+    takes a gradient step no longer than that:
+
+    .. math::
+        r_t        &= \rho_t/G_g - B_t \\
+        1/\eta_t   &= \max(1/\eta_{t-1}, \sqrt{S_t}/(\sqrt2 R), \|\nabla_t\|/r_t) \\
+        y_t        &= x_t - \eta_t \nabla_t \\
+        p_t        &= \Pi\{p : g_t + s_t^\top (p - x_t) + \rho_t \le 0\}(y_t) \\
+        x_{t+1}    &= \Pi_{R\mathbb{B}}(p_t)
+
+    with :math:`S_t = \sum_{s \le t}\|\nabla_s\|^2` and :math:`B_t` the distance to the tightened
+    set that is left after the half-space projection (:mod:`surefoot.algorithms._certify`).
+
+    Args:
+        G_g: upper bound on every subgradient that the constraint may return on the feasible set.
+            The one constant that safety rests on.
+        domain: a ball that holds the feasible set.
+        rho: the tightening, cut off at half of the start's slack.
+        decreasing: whether it is :math:`\rho/\sqrt t` in round t, which needs no horizon.
+        eta: a fixed limit on the step size instead of :math:`\sqrt2R/\sqrt{S_t}`.
+        ratchet: whether the step size never rises again, which the regret bound needs. Without
+            it each step is limited by itself: as safe, often better, and without a regret proof.
+        sigma: a lower bound on the subgradients near the boundary, where one is known: longer
+            certified steps.
+        evaluation_error: bound on the error of the g that is observed; rounding unless given.
+
+    Example:
+        >>> import numpy as np
+        >>> player = CertifiedPFS(G_g=1.0, domain=Ball(1.0), rho=0.5)
+        >>> state = player.init(np.array([0.0, 0.0]))
+        >>> seen = Feedback(np.array([-1.0, -3.0]), -0.5, np.array([0.0, 1.0]))
+        >>> player.update(state, seen).x.round(6)  # as far as the slack of 0.5 reaches
+        array([0.158114, 0.25    ])
+    """
+
+    G_g: Number
+    domain: Ball
+    rho: Number
+    decreasing: bool = True
+    eta: Number | None = None
+    ratchet: bool = True
+    sigma: Number | None = None
+    evaluation_error: Number | None = None
+
+    def __post_init__(self) -> None:
+        self._check_fields()
+        check_domain(self.domain)
+        if self.eta is not None:
+            _check.positive(eta=self.eta)
+            _check.plain(self, "eta")
+
+    def init(self, x1: Array) -> CertifiedState:
+        """Start at x1; its slack comes with the first feedback."""
+        x1 = start_in(self.domain, x1)
+        zero = number_like(x1, 0.0)
+        return CertifiedState(x1, x1, zero, zero, zero, zero, zero)
+
+    def update(self, state: CertifiedState, feedback: Feedback) -> CertifiedState:
+        """One round: the lines of the docstring."""
+        x, start, rounds, start_slack, distance, inverse_eta, squares = state
+        grad, g, s = _check.feedback(x, feedback)
+        room = self.room(x, start, rounds, start_slack, distance, g, s)
+        squares = squares + dot(grad, grad)
+        inverse_eta, eta, taken = self._step(room, inverse_eta, squares, sqrt(dot(grad, grad)))
+        y = x - eta * grad
+        p = project_halfspace(y, g + dot(s, y - x) + room.rho - room.noise, s)
+        moved = self.domain.project(p)
+        return CertifiedState(
+            where(room.length > 0, moved, x),
+            start,
+            rounds + 1.0,
+            room.start_slack,
+            self.distance_after(room, rounds, taken),
+            inverse_eta,
+            squares,
+        )
+
+    def _step(
+        self, room: Room, inverse_eta: Number, squares: Number, size: Number
+    ) -> tuple[Number, Number, Number]:
+        """1/eta, eta and the length of the step; eta is 0 where there is no room or no gradient."""
+        usual = (
+            sqrt(squares) / (math.sqrt(2) * self.domain.radius)
+            if self.eta is None
+            else 1 / self.eta
+        )
+        has_room = room.length > 0
+        limit = where(has_room, size / where(has_room, room.length, 1.0), 0.0 * size)
+        inverse = maximum(limit, usual)
+        if self.ratchet:
+            inverse = maximum(inverse, inverse_eta)
+        moves = inverse > 0
+        eta = where(moves, where(has_room, 1.0, 0.0) / where(moves, inverse, 1.0), 0.0 * size)
+        return inverse, eta, eta * size

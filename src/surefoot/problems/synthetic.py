@@ -1,0 +1,195 @@
+"""Problems in any dimension, made from a seed: polytopes, rotated boxes, ellipsoids, matrices."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Literal
+
+import numpy as np
+
+from surefoot import _check
+from surefoot.constraints import Affine, Constraint, Ellipsoid, L2Ball, SpectralNorm, max_of
+from surefoot.costs import Linear, Logistic, Quadratic
+from surefoot.problems.problem import Problem
+from surefoot.sets import Ball
+
+__all__ = ["ellipsoid", "fair_logistic", "random_polytope", "rotated_box", "spectral_ball"]
+
+
+def random_polytope(
+    dimension: int = 20,
+    rows: int = 60,
+    *,
+    horizon: int,
+    trials: int | None = None,
+    costs: Literal["linear", "quadratic"] = "quadratic",
+    seed: int = 0,
+) -> Problem:
+    """A random polytope around 0 and costs whose best action is on its boundary.
+
+    The rows, all of norm 1, are those of a cube, which keep the set bounded, and random ones that
+    cut into it; so there are at least twice as many as entries of an action.
+
+    Example:
+        >>> p = random_polytope(3, 9, horizon=10)
+        >>> p.constraint.A.shape, p.constants.origins["sigma"]
+        ((9, 3), 'local')
+    """
+    _check.whole(dimension, "dimension")
+    if _check.whole(rows, "rows") < 2 * dimension:
+        raise ValueError(f"rows must be at least 2 dimension = {2 * dimension}, got {rows}")
+    rng = np.random.default_rng(seed)
+    cuts = rng.normal(size=(rows - 2 * dimension, dimension))
+    cuts /= np.linalg.norm(cuts, axis=1, keepdims=True)
+    A = np.vstack([np.eye(dimension), -np.eye(dimension), cuts])
+    b = np.append(np.ones(2 * dimension), rng.uniform(0.5, 1.0, len(cuts)))
+    name = f"random polytope, d = {dimension}, m = {rows}"
+    return _pulled(Affine(A, b), math.sqrt(dimension), dimension, horizon, trials, costs, rng, name)
+
+
+def rotated_box(
+    dimension: int = 5,
+    *,
+    horizon: int,
+    trials: int | None = None,
+    costs: Literal["linear", "quadratic"] = "quadratic",
+    seed: int = 0,
+) -> Problem:
+    """A box with sides of different lengths, turned at random; sigma is known exactly.
+
+    Example:
+        >>> rotated_box(3, horizon=10).constants.origins["sigma"]
+        'derived'
+    """
+    _check.whole(dimension, "dimension")
+    rng = np.random.default_rng(seed)
+    Q = np.linalg.qr(rng.normal(size=(dimension, dimension)))[0]
+    half = rng.uniform(0.5, 1.0, dimension)
+    constraint = Affine(np.vstack([Q, -Q]), np.append(half, half))
+    radius = float(np.linalg.norm(half)) * (1 + 1e-12)
+    name = f"rotated box, d = {dimension}"
+    return _pulled(constraint, radius, dimension, horizon, trials, costs, rng, name)
+
+
+def ellipsoid(
+    dimension: int = 5,
+    condition: float = 10.0,
+    *,
+    horizon: int,
+    trials: int | None = None,
+    costs: Literal["linear", "quadratic"] = "quadratic",
+    seed: int = 0,
+) -> Problem:
+    """An ellipsoid with half axes from 1 down to 1/sqrt(condition), turned at random.
+
+    Example:
+        >>> p = ellipsoid(3, horizon=10)
+        >>> round((p.constants.G_g / p.constants.sigma) ** 2, 6)  # the condition number
+        10.0
+    """
+    _check.whole(dimension, "dimension")
+    if not condition >= 1:
+        raise ValueError(f"condition must be at least 1, got {condition!r}")
+    rng = np.random.default_rng(seed)
+    Q = np.linalg.qr(rng.normal(size=(dimension, dimension)))[0]
+    P = Q @ np.diag(np.geomspace(1.0, condition, dimension)) @ Q.T
+    name = f"ellipsoid, d = {dimension}, condition {condition:g}"
+    radius = 1 + 1e-9  # the eigenvalues of the computed P are those asked for up to rounding
+    constraint = Ellipsoid(0.5 * (P + P.T))
+    return _pulled(constraint, radius, dimension, horizon, trials, costs, rng, name)
+
+
+def spectral_ball(
+    shape: tuple[int, int] = (4, 3),
+    *,
+    horizon: int,
+    trials: int | None = None,
+    costs: Literal["linear", "quadratic"] = "quadratic",
+    seed: int = 0,
+) -> Problem:
+    """Matrices of spectral norm at most 1; an action is the matrix row after row.
+
+    Example:
+        >>> spectral_ball((2, 3), horizon=10).costs.dimension
+        6
+    """
+    constraint = SpectralNorm(shape, 1.0)
+    radius = math.sqrt(min(shape)) * (1 + 1e-12)  # of min(shape) singular values, each at most 1
+    rng = np.random.default_rng(seed)
+    name = f"spectral ball, {shape[0]} x {shape[1]}"
+    return _pulled(constraint, radius, shape[0] * shape[1], horizon, trials, costs, rng, name)
+
+
+def fair_logistic(
+    dimension: int = 10,
+    *,
+    horizon: int,
+    trials: int | None = None,
+    radius: float = 5.0,
+    tolerance: float = 0.05,
+    seed: int = 0,
+) -> Problem:
+    r"""Logistic regression whose scores may hardly tell apart two groups, and under a norm limit.
+
+    The score :math:`a_t^\top x` of a person must have a covariance of at most the tolerance with
+    group membership, measured on an audit batch of 2,000 people, with the row scaled to norm 1:
+    :math:`|c^\top x| \le \tau`, :math:`\|x\| \le R`. Features leak the group, so the unconstrained
+    fit is unfair.
+
+    Example:
+        >>> p = fair_logistic(4, horizon=50)
+        >>> float(p.constraint.value(p.start))
+        -0.05
+    """
+    _check.whole(dimension, "dimension")
+    _check.positive(radius=radius, tolerance=tolerance)
+    rng = np.random.default_rng(seed)
+    leak, truth = rng.normal(size=(2, dimension))
+
+    def people(count: Any) -> tuple[Any, Any]:
+        group = rng.choice([-1.0, 1.0], count)
+        features = rng.normal(size=(*np.atleast_1d(count), dimension)) + group[..., None] * leak
+        return features / np.linalg.norm(features, axis=-1, keepdims=True), group
+
+    audit, group = people(2_000)
+    covariance = (group - group.mean()) @ audit
+    row = covariance / np.linalg.norm(covariance)
+    features, group = people(_lead(horizon, trials))
+    chance = 1 / (1 + np.exp(-4 * (features @ truth) - group))
+    classes = np.where(rng.random(chance.shape) < chance, 1.0, -1.0)
+    constraint = max_of(Affine([row, -row], [tolerance, tolerance]), L2Ball(radius))
+    return Problem.of(
+        Logistic(features, classes),
+        constraint,
+        Ball(radius),
+        np.zeros(dimension),
+        name=f"fair logistic regression, d = {dimension}",
+    )
+
+
+def _lead(horizon: int, trials: int | None) -> tuple[int, ...]:
+    """The leading axes of a stream: rounds, and runs if there are several."""
+    _check.horizon(horizon)
+    return (horizon,) if trials is None else (horizon, _check.whole(trials, "trials"))
+
+
+def _pulled(
+    constraint: Constraint,
+    radius: float,
+    dimension: int,
+    horizon: int,
+    trials: int | None,
+    costs: str,
+    rng: Any,
+    name: str,
+) -> Problem:
+    """Costs that pull towards a point outside, with as much noise as pull: the constraint binds."""
+    _check.one_of(("linear", "quadratic"), costs=costs)
+    pull = rng.normal(size=dimension)
+    pull *= 2 * radius / np.linalg.norm(pull)
+    noise = (
+        rng.normal(size=(*_lead(horizon, trials), dimension)) * 2 * radius / math.sqrt(dimension)
+    )
+    stream = Linear(-(pull + noise) / radius) if costs == "linear" else Quadratic(pull + noise, 1.0)
+    start = np.zeros(dimension)
+    return Problem.of(stream, constraint, Ball(radius), start, name=f"{name}, {costs} costs")
