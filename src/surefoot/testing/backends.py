@@ -1,0 +1,80 @@
+"""The array libraries that an algorithm has to work with, none of them imported before its use."""
+
+from __future__ import annotations
+
+import importlib
+from contextlib import AbstractContextManager, nullcontext
+from importlib.util import find_spec
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from surefoot import _check
+from surefoot._extras import MissingExtraError
+from surefoot.types import Array
+
+__all__ = ["BACKENDS", "asarray", "backends", "double_precision", "need_backend", "why_missing"]
+
+
+class _Backend(NamedTuple):
+    namespace: str  # the module that has asarray
+    packages: tuple[str, ...]  # what must be installed
+    install: str
+
+
+_KNOWN = {
+    "numpy": _Backend("numpy", ("numpy",), "numpy"),
+    "array-api-strict": _Backend("array_api_strict", ("array_api_strict",), "array-api-strict"),
+    "jax": _Backend("jax.numpy", ("jax",), "surefoot[jax]"),
+    "torch": _Backend("torch", ("torch", "array_api_compat"), "surefoot[torch]"),
+}
+
+BACKENDS: tuple[str, ...] = tuple(_KNOWN)
+"""The names of all backends, installed or not."""
+
+
+def backends() -> list[str]:
+    """The names of the backends that are installed.
+
+    >>> backends()
+    ['numpy', ...]
+    """
+    return [name for name in BACKENDS if why_missing(name) is None]
+
+
+def why_missing(backend: str) -> str | None:
+    """Why a backend cannot be used here, as a reason to skip its checks; None if it can.
+
+    >>> print(why_missing("numpy"))
+    None
+    """
+    _check.one_of(BACKENDS, backend=backend)
+    known = _KNOWN[backend]
+    for package in known.packages:
+        if find_spec(package) is None:
+            return (
+                f"the backend {backend!r} needs {package}, which is not installed: "
+                f"pip install '{known.install}'"
+            )
+    return None
+
+
+def need_backend(backend: str) -> None:
+    """Raise where a backend is missing: a check that was asked for must not pass unseen."""
+    reason = why_missing(backend)
+    if reason is not None:
+        raise MissingExtraError(reason)
+
+
+def asarray(values: Any, backend: str) -> Array:
+    """Numbers as a float64 array of a backend that shares memory with nothing."""
+    namespace = importlib.import_module(_KNOWN[backend].namespace)
+    return namespace.asarray(np.array(values, dtype=np.float64))
+
+
+def double_precision(backend: str) -> AbstractContextManager[Any]:
+    """The mode in which a backend computes in float64: JAX has to be told."""
+    if backend != "jax":
+        return nullcontext()
+    mode: AbstractContextManager[Any] = importlib.import_module("jax").enable_x64(True)
+    return mode

@@ -1,0 +1,109 @@
+"""A small problem that checks play an algorithm against, and how they look at what comes out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from surefoot import _check
+from surefoot._array import to_numpy
+from surefoot.constraints import Affine
+from surefoot.costs import Quadratic
+from surefoot.problems import Problem
+from surefoot.sets import Ball
+from surefoot.testing.backends import asarray
+from surefoot.types import Array, CostStream, Feedback
+
+__all__ = ["RUNS", "Case", "leaves", "must", "same", "small_problem", "snapshot"]
+
+RUNS = 3
+
+
+class Case(NamedTuple):
+    """An algorithm, a small problem to play it against, and the arrays to play it with."""
+
+    algorithm: Any
+    problem: Problem
+    backend: str
+
+    @property
+    def rounds(self) -> int:
+        """How many rounds are played."""
+        return self.problem.costs.horizon
+
+    def regimes(self) -> Iterator[tuple[str, Array, CostStream]]:
+        """One run and a batch: what it is called, the first action, the costs."""
+        start, costs = self.problem.start, self.problem.costs
+        yield "one run", asarray(start, self.backend), costs.run(0)
+        yield "a batch", asarray(np.tile(start, (RUNS, 1)), self.backend), costs
+
+    def feedback(self, costs: CostStream, t: int, x: Array) -> Feedback:
+        """What round t reveals at x."""
+        return Feedback(costs.gradient(t, x), *self.problem.constraint.query(x))
+
+    def states(self, x: Array, costs: CostStream, algorithm: Any = None) -> list[Any]:
+        """The state before the first round and after every one."""
+        player = self.algorithm if algorithm is None else algorithm
+        states = [player.init(x)]
+        for t in range(self.rounds):
+            states.append(player.update(states[-1], self.feedback(costs, t, states[-1].x)))
+        return states
+
+    def reference(self) -> Array:
+        """The actions of each run, played alone in NumPy: ``(rounds + 1, runs, d)``."""
+        runs = [self.states(self.problem.start, self.problem.costs.run(r)) for r in range(RUNS)]
+        return np.stack([[state.x for state in states] for states in runs], axis=1)
+
+    def compare(self, seen: Array, wanted: Array, what: str, tolerance: float = 0.0) -> None:
+        """Refuse actions that are not the same; a tolerance counts roundings."""
+        seen, wanted = np.asarray(to_numpy(seen)), np.asarray(to_numpy(wanted))
+        must(seen.shape == wanted.shape, f"{what} has shape {seen.shape}, not {wanted.shape}")
+        off = float(np.max(np.abs(seen - wanted), initial=0.0))
+        must(off <= tolerance, f"{what} is off by {off:.3g}, more than {tolerance:.3g}")
+
+    def rounding(self) -> float:
+        """How far two ways to compute the same actions may be apart.
+
+        A round has a few inner products of length d, each off by at most d u of its size,
+        u = 2^-53, and a few dozen single operations; projections do not enlarge what came before.
+        """
+        start, targets = self.problem.start, self.problem.costs.targets  # type: ignore[attr-defined]
+        size = 1.0 + float(np.abs(start).max()) + float(np.abs(targets).max())
+        return 32 * (len(start) + 16) * 2.0**-53 * size * self.rounds
+
+
+def small_problem(start: Any, rounds: int) -> Problem:
+    """Targets of all runs on one side of the start, and a corner that is soon in the way."""
+    x1 = _check.vector(start, "start")
+    d, rng = len(x1), np.random.default_rng(1)
+    out = 1.0 + rng.random(d)
+    targets = x1 + out + rng.normal(size=(rounds, RUNS, d))
+    A = np.vstack([np.eye(d), np.ones((1, d))]) * (0.5 + rng.random((d + 1, 1)))
+    constraint = Affine(A, A @ x1 + 0.05 + 0.1 * rng.random(d + 1))
+    domain = Ball(1.0 + float(np.linalg.norm(x1)))
+    return Problem.of(Quadratic(targets, 1.5), constraint, domain, x1, name="checks")
+
+
+def must(good: bool, sentence: str) -> None:
+    """Raise with the sentence unless all is good; `assert` would be stripped by -O."""
+    if not good:
+        raise AssertionError(sentence)
+
+
+def leaves(tree: Any) -> list[Any]:
+    """The entries of a state or a feedback."""
+    if isinstance(tree, tuple):
+        return [leaf for part in tree for leaf in leaves(part)]
+    return [] if tree is None else [tree]
+
+
+def snapshot(*trees: Any) -> list[Array]:
+    """Copies of the entries, as NumPy."""
+    return [np.array(to_numpy(leaf)) for tree in trees for leaf in leaves(tree)]
+
+
+def same(a: list[Array], b: list[Array]) -> bool:
+    """Whether two snapshots are equal to the last bit."""
+    return len(a) == len(b) and all(map(np.array_equal, a, b))
