@@ -1,16 +1,20 @@
 r"""The numbers a theorem needs, each with where it came from.
 
-================  ================  ==========================================================
-name              paper             meaning
-================  ================  ==========================================================
-``R``             :math:`R`         the feasible set lies in a ball of this radius
-``G_f``           :math:`G_f`       largest norm of a cost gradient
-``G_g``           :math:`G_g`       largest norm of a subgradient of g on that ball
-``sigma``         :math:`\sigma`    smallest norm of a subgradient of g where g = -epsilon
-``epsilon``       :math:`\epsilon`  the level at which sigma holds
-``start_slack``   :math:`\alpha`    g(x_1) <= -start_slack
-``start_reach``   :math:`D_0`       largest distance from x_1 to a point of the ball
-================  ================  ==========================================================
+====================  ================  ===========================================================
+name                  paper             meaning
+====================  ================  ===========================================================
+``R``                 :math:`R`         the feasible set lies in a ball of this radius
+``G_f``               :math:`G_f`       largest norm of a cost gradient
+``G_g``               :math:`G_g`       largest norm of a subgradient of g on that ball
+``sigma``             :math:`\sigma`    smallest norm of a subgradient of g where g = -epsilon
+``epsilon``           :math:`\epsilon`  the level at which sigma holds
+``start_slack``       :math:`\alpha`    g(x_1) <= -start_slack
+``start_reach``       :math:`D_0`       largest distance from x_1 to a point of the ball
+``F``                 :math:`F`         largest difference of a cost between two points of the ball
+``D_g``               :math:`D_g`       largest absolute value of any one constraint on the ball
+``rows``              :math:`m`         number of constraints that g is the maximum of
+``strong_convexity``  :math:`H`         modulus of strong convexity of every cost
+====================  ================  ===========================================================
 """
 
 from __future__ import annotations
@@ -74,6 +78,10 @@ class Constants:
     epsilon: float | None = None
     start_slack: float | None = None
     start_reach: float | None = None
+    F: float | None = None
+    D_g: float | None = None
+    rows: int | None = None
+    strong_convexity: float | None = None
     # Not hashed, because a mapping cannot be; constants that differ in origins are not equal.
     origins: Mapping[str, Origin] = field(default_factory=dict, repr=False, hash=False)
 

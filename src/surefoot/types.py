@@ -23,6 +23,7 @@ __all__ = [
     "Array",
     "CostStream",
     "Feedback",
+    "Needs",
     "Number",
     "Region",
     "State",
@@ -51,6 +52,28 @@ class Feedback(NamedTuple):
     cost_value: Number | None = None
 
 
+class Needs(NamedTuple):
+    """What an algorithm asks for in a round, and how its own work grows.
+
+    Attributes:
+        cost_gradients: gradients of the round's cost.
+        constraint_values: evaluations of g at the action played.
+        constraint_subgradients: subgradients of g there.
+        apart: whether all m constraints are wanted, each by itself, rather than their maximum.
+        projections: projections onto the feasible set; a ball around it does not count.
+        linear_minimisations: minimisations of a linear function over the feasible set.
+        work: arithmetic of an update beside these, as a product of sizes: "d", "m d".
+    """
+
+    cost_gradients: int = 1
+    constraint_values: int = 1
+    constraint_subgradients: int = 1
+    apart: bool = False
+    projections: int = 0
+    linear_minimisations: int = 0
+    work: str = "d"
+
+
 class State(Protocol):
     """What the next round needs and nothing else; ``x`` is the next action."""
 
@@ -64,7 +87,11 @@ S = TypeVar("S", bound=State)
 
 
 class Algorithm(Protocol[S]):
-    """Hyperparameters and two pure functions: the first state, and the state after a round."""
+    """Hyperparameters and two pure functions: the first state, and the state after a round.
+
+    A class variable ``needs`` says what a round asks for; without one it is :class:`Needs`'s
+    defaults, the feedback of the paper.
+    """
 
     def init(self, x1: Array) -> S:
         """The state before the first round, with ``x1`` as its action."""

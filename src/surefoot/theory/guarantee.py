@@ -9,10 +9,14 @@ from typing import Any, Generic, Literal, NamedTuple, TypeAlias, TypeVar, final
 from surefoot.constants import Constants
 from surefoot.types import Array
 
-__all__ = ["Guarantee", "Kind", "Premise", "Quantity", "Tuned"]
+__all__ = ["Guarantee", "Kind", "Measure", "Premise", "Quantity", "Tuned"]
 
-Kind: TypeAlias = Literal["every round", "after t0", "cumulative", "bounded"]
-"""g(x_t) <= 0 in every round; from round t0 on; sum of g at most 0; at most the violation bound."""
+Kind: TypeAlias = Literal["every round", "after t0", "bounded", "cumulative", "hard", "squared"]
+"""g(x_t) <= 0 in every round; from round t0 on; at most the violation bound in each round; the sum
+of g is bounded; the sum of [g]_+; the sum of [g]_+^2."""
+
+Measure: TypeAlias = Literal["soft", "hard", "squared"]
+"""The measures of :class:`surefoot.metrics.Violations` that a theorem may bound over all rounds."""
 
 Quantity: TypeAlias = Literal[
     "cost gradient", "constraint subgradient", "subgradient near the boundary", "start", "horizon"
@@ -102,6 +106,20 @@ class Guarantee(ABC):
     @abstractmethod
     def violation_bound(self, t: Any) -> Array:
         """No g(x_t) is larger; t may be an array."""
+
+    @abstractmethod
+    def sum_bounds(self, t: Any) -> dict[Measure, Array]:
+        """Bounds on summed violations after t rounds, by measure; those that are promised."""
+
+    @property
+    @abstractmethod
+    def regret_exponent(self) -> float | None:
+        """The power of T in the regret bound, logarithms aside; None if no horizon is meant."""
+
+    @property
+    @abstractmethod
+    def violation_exponent(self) -> float | None:
+        """The power of T in the bound on the violations that the kind speaks of; None if 0."""
 
     @property
     @abstractmethod

@@ -15,7 +15,7 @@ import numpy as np
 
 from surefoot import _check
 from surefoot.constants import Constants
-from surefoot.theory.guarantee import Guarantee, Kind, Premise
+from surefoot.theory.guarantee import Guarantee, Kind, Measure, Premise
 from surefoot.types import Array
 
 __all__ = ["Corollary1", "Corollary2", "Corollary3", "Theorem1"]
@@ -115,6 +115,20 @@ class Theorem1(Guarantee):
         fading = self.constants.gamma ** ((t - 1) / 2)
         return G_g * fading * self.start_distance + self.drift - self.rho
 
+    def sum_bounds(self, t: Any) -> dict[Measure, Array]:
+        """None beyond those of the rounds."""
+        return {}
+
+    @property
+    def regret_exponent(self) -> float | None:
+        """None: it depends on how the parameters are chosen for a horizon."""
+        return None
+
+    @property
+    def violation_exponent(self) -> float | None:
+        """None, likewise."""
+        return None
+
     @property
     def first_feasible(self) -> float:
         """The first round from which the violation bound is at most 0; inf if there is none."""
@@ -180,6 +194,12 @@ class _Corollary(Guarantee):
 
     @property
     @final
+    def regret_exponent(self) -> float:
+        """1/2."""
+        return 0.5
+
+    @property
+    @final
     def premises(self) -> tuple[Premise, ...]:
         """Theorem 1's."""
         return self.theorem.premises
@@ -220,6 +240,15 @@ class Corollary1(_Corollary):
     def kind(self) -> Kind:
         """Every round."""
         return "every round"
+
+    def sum_bounds(self, t: Any) -> dict[Measure, Array]:
+        """None beyond those of the rounds."""
+        return {}
+
+    @property
+    def violation_exponent(self) -> None:
+        """None: there are no violations."""
+        return
 
     @property
     def rho(self) -> float:
@@ -272,6 +301,17 @@ class Corollary2(_Corollary):
     def kind(self) -> Kind:
         """After t0, or every round where the start's slack is known to reach rho."""
         return self.theorem.kind
+
+    def sum_bounds(self, t: Any) -> dict[Measure, Array]:
+        """At the horizon the sum of g is at most 0, where T is large enough."""
+        if not self.is_cumulative or np.any(np.asarray(t) != self.horizon):
+            return {}
+        return {"soft": np.zeros_like(np.asarray(t, dtype=np.float64))}
+
+    @property
+    def violation_exponent(self) -> None:
+        """None: there are none after t0."""
+        return
 
     @property
     def rho(self) -> float:
@@ -329,6 +369,20 @@ class Corollary3(_Corollary):
     def kind(self) -> Kind:
         """Bounded in each round."""
         return "bounded"
+
+    def sum_bounds(self, t: Any) -> dict[Measure, Array]:
+        """The bounds of the rounds, added up: a geometric series and t times a constant."""
+        t = np.asarray(t, dtype=np.float64)
+        (G_g,) = self.constants.require("G_g", by=self.name)
+        root = math.sqrt(self.constants.gamma)
+        fading = G_g * self.theorem.start_distance * (1 - root**t) / (1 - root)
+        hard = fading + self.theorem.drift * t
+        return {"soft": hard, "hard": hard}
+
+    @property
+    def violation_exponent(self) -> float:
+        """1/2: T rounds of O(1/sqrt T) each."""
+        return 0.5
 
     @property
     def rho(self) -> float:

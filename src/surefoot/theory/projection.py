@@ -10,7 +10,7 @@ import numpy as np
 
 from surefoot import _check
 from surefoot.constants import Constants
-from surefoot.theory.guarantee import Guarantee, Kind, Premise
+from surefoot.theory.guarantee import Guarantee, Kind, Measure, Premise
 from surefoot.types import Array
 
 __all__ = ["Zinkevich"]
@@ -71,6 +71,20 @@ class Zinkevich(Guarantee):
     def violation_bound(self, t: Any) -> Array:
         """0."""
         return np.zeros_like(np.asarray(t, dtype=np.float64))
+
+    def sum_bounds(self, t: Any) -> dict[Measure, Array]:
+        """None beyond that of the rounds."""
+        return {}
+
+    @property
+    def regret_exponent(self) -> float:
+        """1/2."""
+        return 0.5
+
+    @property
+    def violation_exponent(self) -> None:
+        """None: there are no violations."""
+        return
 
     @property
     def premises(self) -> tuple[Premise, ...]:
