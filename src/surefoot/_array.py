@@ -18,6 +18,7 @@ from surefoot.types import Array, Number
 
 __all__ = [
     "certainly",
+    "combine",
     "constant",
     "dot",
     "exp",
@@ -32,6 +33,7 @@ __all__ = [
     "number_like",
     "one_run",
     "row",
+    "rows_dot",
     "same_fields",
     "sqrt",
     "to_numpy",
@@ -136,6 +138,28 @@ def dot(a: Array, b: Array) -> Number:
     xp = namespace(a)
     product = a * b
     return xp.sum(product, axis=-1, keepdims=product.ndim > 1)
+
+
+def combine(weights: Array, rows: Array) -> Array:
+    """The weighted sum of m rows: ``(m,)`` and ``(m, d)`` give ``(d,)``; a batch ``(B, d)``.
+
+    >>> combine(np.array([2.0, 1.0]), np.array([[1.0, 0.0], [0.0, 3.0]]))
+    array([2., 3.])
+    """
+    if rows.ndim == 2:
+        return weights @ rows
+    return (weights[:, None, :] @ rows)[:, 0, :]
+
+
+def rows_dot(rows: Array, x: Array) -> Array:
+    """The inner product of each of m rows with x: ``(m,)``; for a batch ``(B, m)``.
+
+    >>> rows_dot(np.array([[1.0, 0.0], [2.0, 3.0]]), np.array([1.0, 10.0]))
+    array([ 1., 32.])
+    """
+    if rows.ndim == 2:
+        return rows @ x
+    return (rows @ x[:, :, None])[:, :, 0]
 
 
 def norm(a: Array) -> Number:

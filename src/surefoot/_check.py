@@ -19,7 +19,9 @@ __all__ = [
     "above",
     "action",
     "at_most",
+    "cost_gradient",
     "feedback",
+    "feedback_apart",
     "finite",
     "function",
     "horizon",
@@ -227,6 +229,30 @@ def feedback(x: Array, seen: Feedback) -> tuple[Array, Number, Array]:
     ):
         return gradient, g, s
     return gradient, number(g, x), s
+
+
+def cost_gradient(x: Array, seen: Feedback) -> Array:
+    """The cost gradient of a round, for rules that do not ask for the constraint."""
+    gradient = seen[0]
+    if getattr(gradient, "shape", None) != x.shape:
+        raise _misfit(gradient, None, tuple(x.shape))
+    return gradient
+
+
+def feedback_apart(x: Array, seen: Feedback) -> tuple[Array, Array, Array]:
+    """Gradient, values and subgradients of a round with m constraints kept apart.
+
+    Values are ``(m,)`` and subgradients ``(m, d)``; ``(B, m)`` and ``(B, m, d)`` in a batch.
+    """
+    gradient, g, s = cost_gradient(x, seen), seen[1], seen[2]
+    values, slopes = getattr(g, "shape", ()), getattr(s, "shape", ())
+    if len(values) != x.ndim or values[:-1] != x.shape[:-1] or not values[-1]:
+        wanted = "(m,)" if x.ndim == 1 else f"({x.shape[0]}, m)"
+        raise _bad("constraint_value.shape", f"{wanted}, one for each constraint", tuple(values))
+    if slopes != (*values, x.shape[-1]):
+        wanted = str((*values, x.shape[-1]))
+        raise _bad("constraint_subgradient.shape", f"{wanted}, one row a value", tuple(slopes))
+    return gradient, g, s
 
 
 def _misfit(gradient: Any, s: Any, shape: tuple[int, ...]) -> ValueError:
