@@ -245,7 +245,8 @@ def feedback_apart(x: Array, seen: Feedback) -> tuple[Array, Array, Array]:
     Values are ``(m,)`` and subgradients ``(m, d)``; ``(B, m)`` and ``(B, m, d)`` in a batch.
     """
     gradient, g, s = cost_gradient(x, seen), seen[1], seen[2]
-    values, slopes = getattr(g, "shape", ()), getattr(s, "shape", ())
+    values: tuple[int, ...] = getattr(g, "shape", ())
+    slopes: tuple[int, ...] = getattr(s, "shape", ())
     if len(values) != x.ndim or values[:-1] != x.shape[:-1] or not values[-1]:
         wanted = "(m,)" if x.ndim == 1 else f"({x.shape[0]}, m)"
         raise _bad("constraint_value.shape", f"{wanted}, one for each constraint", tuple(values))
