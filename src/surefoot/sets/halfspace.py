@@ -14,7 +14,6 @@ from surefoot._array import (
     dot,
     maximum,
     namespace,
-    norm,
     same_fields,
     to_numpy,
     where,
@@ -72,7 +71,9 @@ def _refuse(y: Array, excess: float, s: Array) -> NoReturn:
     if not math.isfinite(excess):
         raise ValueError(f"constraint_value must be finite, got an excess of {excess!r}")
     if s.any():
-        raise ValueError(f"constraint_subgradient must have a square above 0, got {s!r}")
+        raise ValueError(
+            f"constraint_subgradient must have a square above 0 and below inf, got {s!r}"
+        )
     raise EmptyTighteningError(
         "constraint_subgradient must not be 0 where the tightened constraint is violated, "
         f"got s = 0 with g + rho = {excess:g} > 0: x is a minimum of g, so g <= -rho nowhere"
@@ -124,12 +125,13 @@ class Halfspace:
     def project(self, x: Array) -> Array:
         """The nearest point, a hair inside so that :meth:`contains` is true of it."""
         a = constant(self.normal, x)
-        # With M = |a||x| + |b| and u = 2^-53, to first order and for sums in any order: the excess
-        # errs by (d + 1) u M, its quotient by |a|^2 by (d + 1) u of itself, p by 2 u M / |a|, and
-        # a'p - b, computed again, by (d + 1) u 2M because |a||p| + |b| <= 2M. Together less than
-        # 4 (d + 8) u M, so that going further inside by as much leaves it at most 0.
+        # With M = sum |a_i x_i| + |b| and u = 2^-53, to first order and for sums in any order: the
+        # excess v errs by (d + 1) u M; v/|a|^2 by (d + 1) u of itself, which is (d + 1) u M in a'p;
+        # the entries of p by u |p_i| + u |x_i - p_i|, which is 3 u M in a'p; and a'p - b, computed
+        # again, by (d + 1) u 2M, because sum |a_i p_i| + |b| <= sum |a_i x_i| + v + |b| <= 2M.
+        # Going further inside by more than all of it, 4 (d + 8) u M, leaves it at most 0.
         u, d = 2.0**-53, x.shape[-1]
-        margin = 4 * (d + 8) * u * (norm(a) * norm(x) + abs(self.offset))
+        margin = 4 * (d + 8) * u * (dot(abs(x), abs(a)) + abs(self.offset))
         excess = self.excess(x)
         return project_halfspace(x, where(excess > 0, excess + margin, excess), _like(a, x))
 
