@@ -1,0 +1,71 @@
+"""Corollary 3: the regret of full projection, violation of O(1/sqrt T) in each round."""
+
+import math
+
+import numpy as np
+import pytest
+
+from surefoot import PFS, Ball, Problem, play, play_all
+from surefoot.problems import ADVERSARIES, adversarial_cube, binding_toy
+
+from ._cases import CASES, greedy, linear_regret, random_slopes
+
+STARTS = {
+    "inside": [0.1, -0.2],
+    "on the boundary": [-0.5, 0.3],
+    "outside": [0.8, -0.3],
+    "one dimension": [-0.9],
+    "three dimensions": [0.6, 0.7, -0.2],
+}
+
+
+def printed_violation(c, T, t):
+    """The corollary's violation bound as the paper prints it."""
+    xi = 1 - math.sqrt(1 - c.sigma**2 / c.G_g**2)
+    fading = np.exp(-(c.sigma**2) * (t - 1) / (2 * c.G_g**2))
+    return 2 * c.R * c.G_g * fading + 2 * c.R * c.G_g / (xi * math.sqrt(T))
+
+
+@pytest.mark.parametrize("start", STARTS)
+@pytest.mark.parametrize("adversary", ADVERSARIES)
+def test_each_round_is_within_the_violation_bound_and_the_regret_within_its(adversary, start):
+    x1 = STARTS[start]
+    made = adversarial_cube(adversary, horizon=1_000, dimension=len(x1))
+    ball = Ball(max(made.domain.radius, float(np.linalg.norm(x1)) * (1 + 1e-15)))
+    problem = Problem.of(made.costs, made.constraint, ball, x1, G_f=1.0)
+    c = problem.constants
+    for trace in play_all([PFS.nearly(c, T) for T in (1, 9, 150, 1_000)], problem, watch="raise"):
+        T, t = trace.horizon, trace.rounds
+        assert (trace.constraint <= printed_violation(c, T, t)).all()
+        # Theorem 1's bound, which the library uses, is the sharper of the two.
+        rounding = 24 * (len(x1) + 8) * 2.0**-53 * c.R * c.G_g / c.xi
+        assert (trace.constraint <= trace.guarantee.violation_bound(t) + rounding).all()
+        sharper = trace.guarantee.violation_bound(t)
+        assert (sharper <= printed_violation(c, T, t) * (1 + 1e-12)).all()
+        assert trace.guarantee.regret_bound(T) == pytest.approx(2 * c.R * c.G_f * math.sqrt(T))
+        assert (trace.regret().upper <= trace.guarantee.regret_bound(t)).all()
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize("opponent", ["random", "greedy"])
+def test_each_round_is_within_the_bounds_on_any_set(case, opponent):
+    sphere = case.points(n=12, seed=31)[12:24]
+    start = sphere[case.value(sphere).argmax()]
+    size, T = 2.1, 200
+    calm = case.problem(random_slopes(case.dimension, T, size), start, G_f=size)
+    player = PFS.nearly(calm.constants, T)
+    costs = calm.costs if opponent == "random" else greedy(player.algorithm, case, T, size)
+    trace = play(player, case.problem(costs, start, G_f=size), watch="raise")
+    assert (trace.constraint <= printed_violation(calm.constants, T, trace.rounds)).all()
+    slopes = costs.slopes if opponent == "random" else costs.realised(trace.actions).slopes
+    regret = linear_regret(case, slopes, trace.actions)
+    assert (regret <= player.guarantee.regret_bound(trace.rounds)).all()
+
+
+def test_it_does_violate_so_the_bound_is_about_something():
+    problem = binding_toy(horizon=2_000, trials=3)
+    trace = play(PFS.nearly(problem.constants, 2_000), problem, watch="raise")
+    assert (trace.violations.worst > 0).all()
+    bound = printed_violation(problem.constants, 2_000, trace.rounds)[:, None]
+    assert (trace.constraint <= bound).all()
+    assert (trace.final_regret() <= 2 * problem.constants.G_f * math.sqrt(2_000)).all()
