@@ -65,13 +65,15 @@ class Premise:
             ),
             "constraint subgradient": ("|s|", "the feasibility guarantee no longer applies"),
             "subgradient near the boundary": (
-                f"|s| where g >= -{self.level:g}",
+                "|s|",
                 "the regret bound and the feasibility guarantee no longer apply",
             ),
             "start": ("the slack -g(x_1)", "the feasibility guarantee does not apply"),
             "horizon": ("the round", "the bounds were tuned for fewer rounds"),
         }[self.quantity]
         relation = "exceeds" if self.is_upper else "is below"
+        if self.quantity == "subgradient near the boundary":
+            relation = f"where g >= -{self.level:g} {relation}"
         return (
             f"round {t}: {what} = {observed:.6g} {relation} "
             f"{self.constant} = {self.limit:.6g}: {lost}"

@@ -64,6 +64,10 @@ class Theorem1(Guarantee):
         _check.nonnegative(rho=self.rho)
         (epsilon,) = self.constants.require("epsilon", by=self.name)
         _check.at_most(epsilon, "epsilon", rho=self.rho)
+        _check.plain(self, "eta", "rho")
+        if self.tightening_cost is not None:
+            _check.nonnegative(tightening_cost=self.tightening_cost)
+            _check.plain(self, "tightening_cost")
         if self.horizon is not None:
             _check.horizon(self.horizon)
 
@@ -78,9 +82,9 @@ class Theorem1(Guarantee):
     @property
     def kind(self) -> Kind:
         """Every round where the violation bound is never positive, else after t0, else bounded."""
-        if self.drift > self.rho:
-            return "bounded"
-        return "every round" if self.start_distance == 0 else "after t0"
+        if self.drift <= self.rho and self.start_distance == 0:
+            return "every round"
+        return "after t0" if self.drift < self.rho else "bounded"
 
     @property
     def drift(self) -> float:

@@ -1,0 +1,77 @@
+import numpy as np
+import pytest
+
+from surefoot.theory import Premise
+
+GRADIENT = Premise("cost gradient", "G_f", 1.41)
+NEAR = Premise("subgradient near the boundary", "sigma", 0.5, level=0.25)
+START = Premise("start", "the slack counted on", 0.1)
+
+
+@pytest.mark.parametrize("premise", [GRADIENT, Premise("constraint subgradient", "G_g", 1.41)])
+def test_an_upper_limit_breaks_above_it_alone(premise):
+    assert premise.is_upper
+    assert not premise.broken(1.41)
+    assert not premise.broken(0.0)
+    assert premise.broken(1.42)
+    # The rounding of a computed norm is no breach.
+    assert not premise.broken(1.41 * (1 + 1e-15))
+
+
+@pytest.mark.parametrize("premise", [NEAR, Premise("start", "the slack counted on", 0.5)])
+def test_a_lower_limit_breaks_below_it_alone(premise):
+    assert not premise.is_upper
+    assert not premise.broken(0.5)
+    assert not premise.broken(7.0)
+    assert premise.broken(0.49)
+    assert not premise.broken(0.5 * (1 - 1e-15))
+
+
+def test_a_start_outside_keeps_its_premise():
+    outside = Premise("start", "the slack counted on", -0.3)
+    assert not outside.broken(-0.3)
+    assert not outside.broken(-0.2)
+    assert outside.broken(-0.31)
+
+
+def test_arrays_are_compared_entry_by_entry():
+    assert GRADIENT.broken(np.array([1.0, 8.4, 1.41])).tolist() == [False, True, False]
+
+
+@pytest.mark.parametrize(
+    ("premise", "observed", "sentence"),
+    [
+        (
+            GRADIENT,
+            8.4,
+            "round 17: |grad f| = 8.4 exceeds G_f = 1.41: the regret bound and the feasibility "
+            "guarantee no longer apply",
+        ),
+        (
+            Premise("constraint subgradient", "G_g", 1.0),
+            2.0,
+            "round 17: |s| = 2 exceeds G_g = 1: the feasibility guarantee no longer applies",
+        ),
+        (
+            NEAR,
+            0.25,
+            "round 17: |s| = 0.25 where g >= -0.25 is below sigma = 0.5: the regret bound and the "
+            "feasibility guarantee no longer apply",
+        ),
+        (
+            START,
+            0.05,
+            "round 17: the slack -g(x_1) = 0.05 is below the slack counted on = 0.1: the "
+            "feasibility guarantee does not apply",
+        ),
+        (
+            Premise("horizon", "the horizon", 16),
+            17,
+            "round 17: the round = 17 exceeds the horizon = 16: the bounds were tuned for fewer "
+            "rounds",
+        ),
+    ],
+)
+def test_a_breach_is_one_sentence_with_round_and_numbers(premise, observed, sentence):
+    assert premise.broken(observed)
+    assert premise.sentence(17, observed) == sentence
