@@ -34,6 +34,7 @@ from surefoot.types import Array
 
 THIN = 300  # Figure 2 of the paper shows every 300th action
 SHOWN = (2_000, 10_000, 20_000)  # horizons in the table
+WIDE = 120  # from this width on, the table fits without folding
 
 
 class Contest(NamedTuple):
@@ -140,30 +141,43 @@ def table_row(outcome: Outcome, horizons: Sequence[int]) -> list[str]:
     ]
 
 
-def result_table(outcomes: Sequence[Outcome], horizons: Sequence[int]) -> Table:
-    """The one table."""
+def result_table(outcomes: Sequence[Outcome], horizons: Sequence[int], width: int) -> Table:
+    """The one table, in as many columns of text as there are; 80 are enough."""
     first = outcomes[0].traces
     runs = first[0].runs or 1
     rounds = runs * sum(trace.horizon for trace in first)
     table = Table(
         box=box.SIMPLE_HEAD,
+        padding=(0, 1, 0, 0),
         title=f"PFS on the paper's experiment: {runs} trials, {len(first)} horizons",
         caption=(
-            f"Regret: mean ± standard deviation. g > 0 and max g: of all {rounds:,} rounds of a "
-            "row. A bound in brackets promises nothing: a premise of it broke."
+            "Regret by horizon: mean ± standard deviation. g > 0 and max g: of all "
+            f"{rounds:,} rounds of a row. A bound in brackets promises nothing: a premise broke."
         ),
         caption_justify="left",
     )
-    table.add_column("setting", no_wrap=True)
-    for T in horizons:
-        table.add_column(f"regret\nT = {T:,}", justify="right", no_wrap=True)
-    table.add_column("g > 0", justify="right")
-    table.add_column("max g", justify="right", no_wrap=True)
-    table.add_column(f"bound\nT = {first[-1].horizon:,}", justify="right", no_wrap=True)
+    heads = [
+        "setting",
+        *(f"regret\n{T:,}" for T in horizons),
+        "g > 0",
+        "max g",
+        f"bound\n{first[-1].horizon:,}",
+    ]
+    for head in _folded(heads, width):
+        table.add_column(head, justify="left" if head == "setting" else "right", no_wrap=True)
     table.add_column("premise broken")
     for outcome in outcomes:
-        table.add_row(*table_row(outcome, horizons))
+        *cells, premise = table_row(outcome, horizons)
+        table.add_row(*_folded(cells, width), premise)
     return table
+
+
+def _folded(cells: list[str], width: int) -> list[str]:
+    """On a narrow terminal, deviations below their means, and the largest g below the count."""
+    if width >= WIDE:
+        return cells
+    *first, count, worst, bound = (cell.replace(" ± ", "\n± ") for cell in cells)
+    return [*first, f"{count}\n{worst}", bound]
 
 
 # --- figures -------------------------------------------------------------------------------------
@@ -340,11 +354,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     folder = parser.parse_args(arguments).out
     console = Console()
     if not console.is_terminal:
-        console = Console(width=140)  # a pipe has no width of its own; 80 would break the table
+        console = Console(width=140)  # a pipe has no width of its own
     begun = time.perf_counter()
     toy = paper_toy()
     outcomes = play_with_bar(toy, HORIZONS, console)
-    console.print(result_table(outcomes, SHOWN))
+    console.print(result_table(outcomes, SHOWN, console.width))
     saved = save_figures(outcomes, folder)
     seconds = time.perf_counter() - begun
     console.print(f"{' and '.join(map(str, saved))} saved; {seconds:.0f} s in all", highlight=False)

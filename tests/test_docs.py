@@ -3,6 +3,8 @@
 import contextlib
 import io
 import re
+import sys
+import types
 from pathlib import Path
 
 import pytest
@@ -23,7 +25,9 @@ def test_code_of_the_page_runs_and_prints_what_it_says(page, tmp_path, monkeypat
     monkeypatch.chdir(tmp_path)  # what an example saves is no part of the checkout
     found = blocks(page)
     followers = [*found[1:], (0, "", "")]
-    namespace = {"__name__": page.stem}
+    # A module of its own, so that classes of an example can be pickled.
+    module = types.ModuleType(f"page_{page.stem}")
+    monkeypatch.setitem(sys.modules, module.__name__, module)
     for (line, language, code), (_, next_language, expected) in zip(found, followers, strict=True):
         if language != "python":
             continue
@@ -31,7 +35,7 @@ def test_code_of_the_page_runs_and_prints_what_it_says(page, tmp_path, monkeypat
         # Blank lines in front, so that a traceback names the line of the page.
         source = compile("\n" * line + code, page.name, "exec", dont_inherit=True)
         with contextlib.redirect_stdout(printed):
-            exec(source, namespace)
+            exec(source, module.__dict__)
         if next_language == "text":
             assert printed.getvalue() == expected, f"{page.name}, line {line}"
 

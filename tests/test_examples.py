@@ -107,13 +107,18 @@ def test_a_row_has_every_number_and_brackets_the_bound_that_is_void(outcomes):
     assert "(" not in demo.table_row(tuned, SHORT)[5]
 
 
-def test_a_piped_table_has_a_line_for_each_setting_and_no_terminal_codes(outcomes):
+@pytest.mark.parametrize("width", [80, 100, 140])
+def test_a_printed_table_loses_nothing_and_has_no_terminal_codes_in_a_pipe(outcomes, width):
     pipe = io.StringIO()
-    Console(file=pipe, width=140).print(demo.result_table(outcomes, SHORT))
+    table = demo.result_table(outcomes, SHORT, width)
+    Console(file=pipe, width=width).print(table)
     text = pipe.getvalue()
     assert "\x1b" not in text
+    assert "…" not in text  # how a cell that was cut off would end
     for outcome in outcomes:
-        assert text.count(f"  {outcome.name} ") == 1
+        assert text.count(f"{outcome.name} ") == 1
+        for cell in demo.table_row(outcome, SHORT):
+            assert set(cell.split()) <= set(text.split()), cell
 
 
 def test_the_figure_shows_every_300th_action_of_one_trial(outcomes):
