@@ -4,11 +4,13 @@ Feasible means `<= 0` exactly, in floating point as played: no tolerance anywher
 """
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from surefoot import PFS, Problem, play, play_all
+from surefoot.costs import Linear
 from surefoot.metrics import fit_rate
 from surefoot.problems import ADVERSARIES, HORIZONS, adversarial_cube, binding_toy, paper_toy
 
@@ -36,8 +38,8 @@ def printed_bound(c, T):
 @pytest.mark.parametrize("d", DIMENSIONS)
 @pytest.mark.parametrize("adversary", ADVERSARIES)
 def test_every_round_is_feasible_and_the_regret_within_the_bound(adversary, d):
-    problem = cube_near_a_corner(adversary, 1_500, d)
-    players = [PFS.anytime(problem.constants, T) for T in (1, 2, 7, 100, 1_500)]
+    problem = cube_near_a_corner(adversary, 800, d)
+    players = [PFS.anytime(problem.constants, T) for T in (1, 2, 7, 100, 800)]
     for trace in play_all(players, problem, watch="raise"):
         assert trace.status == "ok"
         assert (trace.constraint <= 0).all()
@@ -49,30 +51,36 @@ def test_every_round_is_feasible_and_the_regret_within_the_bound(adversary, d):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("d", DIMENSIONS)
-@pytest.mark.parametrize("adversary", ADVERSARIES)
-def test_a_hundred_thousand_rounds_are_feasible(adversary, d):
+@pytest.mark.parametrize("opponent", ["oblivious", "out", "uncut"])
+def test_a_hundred_thousand_rounds_are_feasible(opponent, d):
     T = 100_000
-    problem = cube_near_a_corner(adversary, T, d)
+    if opponent == "oblivious":  # the streams known beforehand, as the runs of one game
+        each = [cube_near_a_corner(a, T, d) for a in ADVERSARIES if a not in ("out", "uncut")]
+        slopes = np.stack([problem.costs.slopes for problem in each], axis=1)
+        problem = replace(each[0], costs=Linear(slopes))
+    else:
+        problem = cube_near_a_corner(opponent, T, d)
     players = [make(problem.constants, T) for make in (PFS.anytime, PFS.tuned)]
     anytime, tuned = play_all(
         players, problem, engine="scan", every=None, keep_actions=False, watch="off"
     )
     for trace in (anytime, tuned):
-        assert trace.status == "ok"
-        assert trace.violations.worst <= 0
-        assert trace.violations.count == 0
-        if adversary not in ("out", "uncut"):  # theirs are known only from every action
-            assert trace.final_regret() <= trace.guarantee.regret_bound(T)
-    if adversary == "uncut" and d > 1:
-        # The opponent is no straw man: it gets past the tightened set, where only the step length
-        # is left to keep the actions inside.
-        assert anytime.violations.worst > -anytime.guarantee.rho
-    if adversary == "out":
-        assert anytime.violations.worst == pytest.approx(-anytime.guarantee.rho, rel=1e-9)
+        assert set(np.ravel(trace.status)) == {"ok"}
+        assert (trace.violations.worst <= 0).all()
+        assert (trace.violations.count == 0).all()
+        if opponent == "oblivious":  # the others' costs are known only from every action
+            assert (trace.final_regret() <= trace.guarantee.regret_bound(T)).all()
+    # The opponents are no straw men: one drives the actions onto the boundary of the tightened
+    # set, the other past it, where only the length of the steps keeps them inside.
+    worst, rho = anytime.violations.worst, anytime.guarantee.rho
+    if opponent == "out" or (opponent == "uncut" and d == 1):
+        assert worst == pytest.approx(-rho, rel=1e-9)
+    elif opponent == "uncut":
+        assert worst > -rho
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-@pytest.mark.parametrize("T", [1, 2, 250])
+@pytest.mark.parametrize("T", [1, 2, 150])
 def test_an_opponent_who_looks_one_step_ahead_cannot_push_out(case, T):
     size = 0.7
     calm = case.problem(random_slopes(case.dimension, T, size), G_f=size)

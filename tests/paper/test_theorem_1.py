@@ -80,7 +80,7 @@ def cube_from(adversary, d, horizon, start):
 @pytest.mark.parametrize("start", STARTS)
 @pytest.mark.parametrize("adversary", ADVERSARIES)
 def test_both_bounds_hold_in_every_round_against_every_adversary(adversary, start, d):
-    problem = cube_from(adversary, d, 300, start)
+    problem = cube_from(adversary, d, 200, start)
     theorems = [Theorem1(problem.constants, eta, rho) for eta, rho in grid(problem.constants)]
     players = [Tuned(PFS(eta=m.eta, rho=m.rho, domain=problem.domain), m) for m in theorems]
     traces = play_all(players, problem, watch="raise")
