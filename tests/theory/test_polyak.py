@@ -52,7 +52,7 @@ def test_the_bounds_take_arrays_of_rounds():
     [
         (0.001, 0.3, "every round", 1),  # drift 0.0875, and the start's slack is rho
         (0.001, 0.1, "every round", 1),
-        (0.001, 0.35, "after t0", 1),  # 2.5 * 0.05 / 1.5 = 0.083 is below 0.35 - 0.0875 already
+        (0.001, 0.35, "every round", 1),  # 2.5 * 0.05 / 1.5 = 0.083 is below 0.35 - 0.0875
         (0.0035, 0.35, "after t0", 4),  # room 0.04375: 0.8^(t - 1) * 0.08333 <= 0.04375
         (0.005, 0.1, "bounded", INF),  # drift 0.4375
     ],
@@ -77,12 +77,27 @@ def test_the_first_feasible_round_is_where_the_bound_reaches_0(eta, rho, slack):
 
 
 def test_an_excess_that_only_fades_is_bounded():
-    # With xi = 1 the drift is eta, and at eta = rho the bound comes near 0 but never reaches it.
-    known = Constants(R=1.0, G_f=1.0, G_g=1.0, sigma=1.0, epsilon=0.5, start_slack=0.125)
-    assert Theorem1(known, eta=0.25, rho=0.25).drift == 0.25
-    assert Theorem1(known, eta=0.25, rho=0.25).kind == "bounded"
-    assert Theorem1(known, eta=0.25, rho=0.25).first_feasible == INF
-    assert Theorem1(known, eta=0.125, rho=0.125).kind == "every round"
+    known = Constants(**FULL | {"start_slack": 0.0})
+    theorem = Theorem1(known, eta=XI * 0.25 / 17.5, rho=0.25)
+    assert theorem.drift == 0.25
+    assert theorem.kind == "bounded"
+    assert theorem.first_feasible == INF
+    # With gamma = 0 it does not fade, it is gone after one round.
+    at_once = Constants(R=1.0, G_f=1.0, G_g=1.0, sigma=1.0, epsilon=0.5, start_slack=0.125)
+    theorem = Theorem1(at_once, eta=0.25, rho=0.25)
+    assert theorem.kind == "after t0"
+    assert theorem.first_feasible == 2
+    assert theorem.violation_bound(np.array([1, 2])).tolist() == [0.125, 0.0]
+
+
+@pytest.mark.parametrize("sigma", [1e-3, 1e-9, 1e-12])
+def test_a_contraction_too_slow_for_a_float_still_comes_to_an_end(sigma):
+    known = Constants(R=1.0, G_f=1.0, G_g=1.0, sigma=sigma, epsilon=0.5, start_slack=0.0)
+    theorem = Theorem1(known, eta=0.05 * known.xi, rho=0.1)
+    # 2R sqrt(gamma)^(t-1) <= 0.05, and log(gamma) = -sigma^2 as nearly as a float can be.
+    t0 = 1 + 2 * math.log(40) / sigma**2
+    assert theorem.first_feasible == pytest.approx(t0, rel=2 * sigma**2 + 1e-14, abs=1)
+    assert theorem.violation_bound(theorem.first_feasible) == pytest.approx(0.0, abs=1e-6)
 
 
 def test_nothing_known_of_the_start_is_the_whole_ball_away():

@@ -82,9 +82,9 @@ class Theorem1(Guarantee):
     @property
     def kind(self) -> Kind:
         """Every round where the violation bound is never positive, else after t0, else bounded."""
-        if self.drift <= self.rho and self.start_distance == 0:
+        if self.first_feasible == 1:
             return "every round"
-        return "after t0" if self.drift < self.rho else "bounded"
+        return "after t0" if self.first_feasible < math.inf else "bounded"
 
     @property
     def drift(self) -> float:
@@ -115,8 +115,14 @@ class Theorem1(Guarantee):
         t = np.asarray(t, dtype=np.float64)
         if self.kind == "every round":
             return np.zeros_like(t)  # any slack below it is spent on rounding (SHRINK)
-        _, _, G_g, _ = self._known()
-        fading = self.constants.gamma ** ((t - 1) / 2)
+        _, _, G_g, sigma = self._known()
+        gamma = self.constants.gamma
+        # The logarithm where gamma is closer to 1 than to 0: 1 - 1e-18 is no float.
+        fading = (
+            gamma ** ((t - 1) / 2)
+            if gamma < 0.5
+            else np.exp((t - 1) / 2 * math.log1p(-((sigma / G_g) ** 2)))
+        )
         return G_g * fading * self.start_distance + self.drift - self.rho
 
     def sum_bounds(self, t: Any) -> dict[Measure, Array]:
@@ -136,17 +142,17 @@ class Theorem1(Guarantee):
     @property
     def first_feasible(self) -> float:
         """The first round from which the violation bound is at most 0; inf if there is none."""
-        if self.kind == "every round":
-            return 1
-        room = self.rho - self.drift
-        if room <= 0:
-            return math.inf
-        _, _, G_g, _ = self._known()
-        excess = G_g * self.start_distance / room
-        if excess <= 1:
+        _, _, G_g, sigma = self._known()
+        excess, room = G_g * self.start_distance, self.rho - self.drift
+        if excess <= room:
             return 1
         gamma = self.constants.gamma
-        return 2 if gamma == 0 else 1 + math.ceil(2 * math.log(excess) / -math.log(gamma))
+        if room < 0 or (room == 0 and gamma > 0):
+            return math.inf
+        if gamma == 0:
+            return 2
+        decay = -math.log(gamma) if gamma < 0.5 else -math.log1p(-((sigma / G_g) ** 2))
+        return 1 + math.ceil(2 * math.log(excess / room) / decay)
 
     @property
     def premises(self) -> tuple[Premise, ...]:
