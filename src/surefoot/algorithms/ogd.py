@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from surefoot import _check
 from surefoot.algorithms._start import check_domain, start_in
 from surefoot.constants import Constants
 from surefoot.theory import Tuned, Zinkevich
-from surefoot.types import Array, Feedback, Number, Region
+from surefoot.types import Array, Feedback, Needs, Number, Region
 
 __all__ = ["OGD", "OGDState"]
 
@@ -45,6 +45,9 @@ class OGD:
     Reference: Zinkevich, ICML 2003.
     """
 
+    needs: ClassVar[Needs] = Needs(constraint_values=0, constraint_subgradients=0, projections=1)
+    tunings: ClassVar[tuple[str, ...]] = ("fixed",)
+
     eta: Number
     domain: Region
 
@@ -60,7 +63,7 @@ class OGD:
     def update(self, state: OGDState, feedback: Feedback) -> OGDState:
         """One round: the line of the docstring."""
         x = state.x
-        grad, _, _ = _check.feedback(x, feedback)
+        grad = _check.cost_gradient(x, feedback)
         return OGDState(self.domain.project(x - self.eta * grad))
 
     @classmethod

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from surefoot import _check
 from surefoot._array import dot
@@ -11,7 +11,7 @@ from surefoot.algorithms._start import check_domain, start_in
 from surefoot.constants import Constants
 from surefoot.sets import Ball, project_halfspace
 from surefoot.theory import Corollary1, Corollary2, Corollary3, Theorem1, Tuned, tune_polyak
-from surefoot.types import Array, Feedback, Number
+from surefoot.types import Array, Feedback, Needs, Number
 
 __all__ = ["PFS", "PFSState"]
 
@@ -49,6 +49,9 @@ class PFS:
 
     Reference: Hutchinson and Alizadeh, ICML 2025, Algorithm 1.
     """
+
+    needs: ClassVar[Needs] = Needs()
+    tunings: ClassVar[tuple[str, ...]] = ("anytime", "eventually", "nearly", "tuned")
 
     eta: Number
     rho: Number

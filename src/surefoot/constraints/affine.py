@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from surefoot import _check
-from surefoot._array import constant, largest, row, same_fields
+from surefoot._array import constant, largest, namespace, row, same_fields
 from surefoot.constraints.base import Constraint, as_data, level_below
-from surefoot.sets import Ball, Box, Halfspace
+from surefoot.sets import Ball, Box, Halfspace, Polytope
 from surefoot.types import Array, Number, Region
 
 __all__ = ["Affine"]
@@ -56,14 +56,69 @@ class Affine(Constraint):
         value, index = largest((A @ x if x.ndim == 1 else x @ A.T) - b)
         return value, row(A, index)
 
+    def query_all(self, x: Array) -> tuple[Array, Array]:
+        """Every row's value, and all rows.
+
+        Example:
+            >>> g = Affine([[1.0, 0.0], [0.0, 2.0]], [1.0, 1.0])
+            >>> g.query_all(np.array([0.5, 0.75]))[0]
+            array([-0.5,  0.5])
+        """
+        A, b = constant(self.A, x), constant(self.b, x)
+        if x.ndim == 1:
+            return A @ x - b, A
+        return x @ A.T - b, namespace(x).broadcast_to(A, (x.shape[0], *A.shape))
+
+    def normalized(self) -> Affine:
+        r"""The same feasible set with rows of norm 1: :math:`a_i/\|a_i\|`, :math:`b_i/\|a_i\|`.
+
+        g is then the largest distance to a violated row's half-space, :math:`G_g = 1`, and rows
+        in different units count alike.
+
+        Example:
+            >>> Affine([[3.0, -4.0]], [10.0]).normalized()
+            Affine(A=array([[ 0.6, -0.8]]), b=array([2.]))
+        """
+        norms = np.linalg.norm(self.A, axis=1)
+        return Affine(self.A / norms[:, None], self.b / norms)
+
     @property
-    def region(self) -> Region | None:
-        """A half-space for one row, a box for rows along the axes, else None."""
+    def dimension(self) -> int:
+        """The length of an action."""
+        return int(self.A.shape[1])
+
+    @property
+    def interior(self) -> Array | None:
+        """0 where every b is positive, the middle of a box, one unit inside a half-space."""
+        if (self.b > 0).all():
+            return np.zeros(self.dimension)
+        region = self.region
+        if isinstance(region, Box):
+            point = 0.5 * (region.lower + region.upper)
+        elif isinstance(region, Halfspace):
+            length = float(np.linalg.norm(self.A[0]))
+            point = (float(self.b[0]) / length - 1.0) * (self.A[0] / length)
+        else:
+            return None
+        return point if self.value(point) < 0 else None
+
+    @property
+    def rows(self) -> int:
+        """The number of rows."""
+        return len(self.A)
+
+    def value_bound(self, domain: Ball, point: Array | None = None) -> float:
+        r""":math:`\max_i (|a_i^\top c - b_i| + \|a_i\|R)`, attained."""
+        centre = 0.0 if domain.centre is None else self.A @ domain.centre
+        return float((abs(centre - self.b) + np.linalg.norm(self.A, axis=1) * domain.radius).max())
+
+    @property
+    def region(self) -> Region:
+        """A half-space for one row, a box for rows that bound one, else a polytope."""
         if len(self.A) == 1:
             return Halfspace(self.A[0], float(self.b[0]))
-        if (np.count_nonzero(self.A, axis=1) == 1).all():
-            return self._box()
-        return None
+        box = self._box() if (np.count_nonzero(self.A, axis=1) == 1).all() else None
+        return Polytope(self.A, self.b) if box is None else box
 
     def _box(self) -> Box | None:
         d = self.A.shape[1]
@@ -71,6 +126,8 @@ class Affine(Constraint):
         for a, b in zip(self.A, self.b, strict=True):
             i = int(np.flatnonzero(a)[0])
             limit = b / a[i]
+            while a[i] * limit > b:  # rounding: g > 0 there, but not at the number before it
+                limit = np.nextafter(limit, -a[i] * math.inf)
             if a[i] > 0:
                 upper[i] = min(upper[i], limit)
             else:

@@ -8,7 +8,7 @@ from typing import Any, final
 import numpy as np
 
 from surefoot import _check
-from surefoot._array import to_numpy
+from surefoot._array import namespace, to_numpy
 from surefoot.constants import Constants
 from surefoot.sets import Ball
 from surefoot.types import Array, Number, Region
@@ -20,7 +20,9 @@ class Constraint(ABC):
     r"""A convex constraint :math:`g(x) \le 0`.
 
     A new one implements :meth:`query`, and as much of the rest as it knows about itself:
-    :meth:`subgradient_bound`, :meth:`exact_sigma`, :attr:`region`.
+    :meth:`subgradient_bound`, :meth:`exact_sigma`, :attr:`region`, :attr:`interior`; a field or
+    property ``dimension`` where it knows the length of an action. One that is the largest of
+    several keeps them apart in :meth:`query_all`.
     """
 
     __slots__ = ()
@@ -54,6 +56,39 @@ class Constraint(ABC):
 
         None where the structure does not give it.
         """
+
+    @property
+    def interior(self) -> Array | None:
+        """A strictly feasible point, where the structure gives one; else None."""
+        return None
+
+    def query_all(self, x: Array) -> tuple[Array, Array]:
+        """All m constraints that this one is the largest of, kept apart; m = 1 unless it is.
+
+        Returns:
+            Values ``(m,)`` and subgradients ``(m, d)``; ``(B, m)`` and ``(B, m, d)`` for a batch.
+        """
+        g, s = self.query(x)
+        if type(g) is float:
+            return np.array([g]), s[None]
+        xp = namespace(s)
+        return xp.reshape(g, (*s.shape[:-1], 1)), xp.expand_dims(s, axis=-2)
+
+    @property
+    def rows(self) -> int:
+        """How many constraints :meth:`query_all` keeps apart."""
+        return 1
+
+    def value_bound(self, domain: Ball, point: Array) -> float | None:
+        r"""The largest absolute value that any one of them takes on the domain; None if not known.
+
+        From any point, :math:`\max_i |g_i| + G_g D` with D its largest distance to the domain,
+        unless the structure says better.
+        """
+        G_g = self.subgradient_bound(domain)
+        if G_g is None:
+            return None
+        return float(np.abs(self.query_all(point)[0]).max()) + G_g * domain.reach(point)
 
     @final
     def constants(
@@ -108,3 +143,19 @@ def level_below(depth: float, epsilon: float | None) -> float:
 def as_data(value: Any, check: Any, name: str) -> Any:
     """Check data given as lists or NumPy; pass another backend's arrays through."""
     return check(value, name) if type(value) in (list, tuple, np.ndarray) else value
+
+
+def dimension_of(owner: Any) -> int | None:
+    """The length of an action, where a constraint or set knows it."""
+    dimension = getattr(owner, "dimension", None)
+    return None if dimension is None else int(dimension)
+
+
+def rounded_up(value: float, operations: int) -> float:
+    """An upper bound on a number whose computation rounded this often, each time by u = 2^-53."""
+    return value * (1 + (operations + 8) * 2.0**-53)
+
+
+def rounded_down(value: float, operations: int) -> float:
+    """A lower bound, likewise."""
+    return value * (1 - (operations + 8) * 2.0**-53)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from surefoot import _check
-from surefoot._array import certainly, where
-from surefoot.constraints.base import Constraint
+from surefoot._array import certainly, namespace, where
+from surefoot.constraints.base import Constraint, dimension_of
 from surefoot.sets import Ball
 from surefoot.types import Array, Number, Region
 
@@ -32,6 +32,35 @@ class MaxOf(Constraint):
             elif larger is not False:
                 value, subgradient = where(larger, g, value), where(larger, s, subgradient)
         return value, subgradient
+
+    def query_all(self, x: Array) -> tuple[Array, Array]:
+        """Every part's constraints, in order: a part that has several itself keeps them apart."""
+        values, subgradients = zip(*(part.query_all(x) for part in self.parts), strict=True)
+        xp = namespace(x)
+        dense = [s.toarray() if hasattr(s, "toarray") else s for s in subgradients]
+        return xp.concat(values, axis=-1), xp.concat(dense, axis=-2)
+
+    @property
+    def dimension(self) -> int | None:
+        """The length of an action, if a part knows it."""
+        return next((d for part in self.parts if (d := dimension_of(part)) is not None), None)
+
+    @property
+    def interior(self) -> Array | None:
+        """The part's strictly feasible point with most slack in all, if one has any."""
+        points = [p for part in self.parts if (p := part.interior) is not None]
+        best = min(points, key=self.value, default=None)
+        return best if best is not None and self.value(best) < 0 else None
+
+    @property
+    def rows(self) -> int:
+        """Those of all parts."""
+        return sum(part.rows for part in self.parts)
+
+    def value_bound(self, domain: Ball, point: Array) -> float | None:
+        """The largest of the parts' bounds, if each is known."""
+        bounds = [part.value_bound(domain, point) for part in self.parts]
+        return None if None in bounds else max(b for b in bounds if b is not None)
 
     @property
     def region(self) -> Region | None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from surefoot import _check
-from surefoot._array import constant, dot, largest, namespace, same_fields, sqrt, where
+from surefoot._array import constant, dot, largest, namespace, same_fields, sqrt, to_numpy, where
 from surefoot.constraints.base import Constraint, as_data, level_below
 from surefoot.sets import Ball, Box
 from surefoot.types import Array, Number
@@ -53,6 +53,11 @@ class L2Ball(Constraint):
     def region(self) -> Ball:
         """The ball itself."""
         return Ball(self.radius, self.centre)
+
+    @property
+    def interior(self) -> Array | None:
+        """The centre; None where it is the default 0, of a length not known here."""
+        return self.centre
 
     def subgradient_bound(self, domain: Ball) -> float:
         """1, up to the rounding of a unit vector."""
@@ -110,9 +115,18 @@ class LinfBall(Constraint):
 
     @property
     def region(self) -> Box:
-        """The cube itself."""
-        centre = np.zeros(self.dimension) if self.centre is None else self.centre
-        return Box(centre - self.radius, centre + self.radius)
+        """The cube itself; a limit that rounding puts where g > 0 goes to the number before it."""
+        lower, upper = self.interior - self.radius, self.interior + self.radius
+        while (over := upper - self.interior > self.radius).any():
+            upper = np.where(over, np.nextafter(upper, -np.inf), upper)
+        while (over := self.interior - lower > self.radius).any():
+            lower = np.where(over, np.nextafter(lower, np.inf), lower)
+        return Box(lower, upper)
+
+    @property
+    def interior(self) -> Array:
+        """The centre."""
+        return np.zeros(self.dimension) if self.centre is None else to_numpy(self.centre)
 
     def subgradient_bound(self, domain: Ball) -> float:
         """1: subgradients are convex combinations of signed unit vectors."""

@@ -133,4 +133,3 @@ def freeze(stream: ArrayCosts) -> None:
         values = np.asarray(values, dtype=np.float64).view()
         values.setflags(write=False)
         object.__setattr__(stream, name, values)
-

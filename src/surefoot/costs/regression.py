@@ -98,9 +98,7 @@ class Quantile(ScoredCosts):
 
     def gradient_bound(self, domain: Ball) -> float:
         r"""The steeper line on the longest features."""
-        return max(self.level, 1 - self.level) * float(
-            np.linalg.norm(self.features, axis=-1).max()
-        )
+        return max(self.level, 1 - self.level) * float(np.linalg.norm(self.features, axis=-1).max())
 
     @property
     def strong_convexity(self) -> float:

@@ -1,5 +1,6 @@
 """Games: an algorithm against a problem, in a loop, in a batch or compiled, with one trace."""
 
+from surefoot.games.ledger import Ledger
 from surefoot.games.playing import Engine, play, play_all
 from surefoot.games.record import Progress
 from surefoot.games.trace import Trace
@@ -8,6 +9,7 @@ from surefoot.games.watch import Breach, Observed, PremiseError, PremiseWarning
 __all__ = [
     "Breach",
     "Engine",
+    "Ledger",
     "Observed",
     "PremiseError",
     "PremiseWarning",

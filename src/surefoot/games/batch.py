@@ -10,7 +10,7 @@ from surefoot._array import norm
 from surefoot.games._tree import part, stack
 from surefoot.games.game import Game
 from surefoot.games.record import block_length, segments
-from surefoot.types import Array, Feedback
+from surefoot.types import Array
 
 __all__ = ["play_batch"]
 
@@ -30,24 +30,24 @@ def play_batch(game: Game) -> Array:
             algorithm = stack(algorithms[:active])
             playing = active
         costs = problem.costs.rounds(first, stop)
-        own = costs.run(game.streams[:active])
+        oracle = game.oracle(costs, first, stop, game.streams[:active])
         if first == 0:
-            game.check_oracles(own, state.x)
+            game.check_oracle(oracle, state.x)
         block = recorder.block(first, stop, active)
         _, cost, values, actions, gradients, subgradients = block
         kept, wanted = recorder.kept(first, stop).tolist(), 0
         before = state
         for k in range(stop - first):
             x = state.x
-            gradient = own.gradient(k, x)
-            g, s = problem.constraint.query(x)
-            cost[k], values[k] = own.value(k, x)[:, 0], g[:, 0]
+            seen = oracle.ask(k, x)
+            cost[k], values[k] = seen.cost[:, 0], seen.worst[:, 0]
             if actions is not None and wanted < len(kept) and kept[wanted] == k:
                 actions[wanted] = x
                 wanted += 1
             if gradients is not None and subgradients is not None:
-                gradients[k], subgradients[k] = norm(gradient)[:, 0], norm(s)[:, 0]
-            state = algorithm.update(state, Feedback(gradient, g, s))
+                gradients[k] = norm(seen.feedback.cost_gradient)[:, 0]
+                subgradients[k] = seen.steepest[:, 0]
+            state = algorithm.update(state, seen.feedback)
         recorder.add(block)
         game.after_block(first, stop, costs, partial(part, before, runs=active), state.x)
     final[:playing] = state.x

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -11,9 +11,11 @@ import numpy as np
 from surefoot import _check
 from surefoot._array import to_numpy
 from surefoot.games._tree import live, pick
+from surefoot.games.ledger import Counted, counted
+from surefoot.games.oracle import Oracle, constraint_rounds, needs_of
 from surefoot.games.record import Progress, Recorder
 from surefoot.problems import Problem
-from surefoot.types import Array, CostStream, Feedback
+from surefoot.types import Array, CostStream, Region
 
 __all__ = ["Game"]
 
@@ -31,6 +33,7 @@ class Game:
         recorder: takes the blocks.
         callback: told of progress after every block.
         status: "ok", or why a run has no more actions; one for each run.
+        counters: of each run that was made to count, those of its feasible sets.
     """
 
     algorithms: Sequence[Any]
@@ -41,6 +44,7 @@ class Game:
     recorder: Recorder
     callback: Callable[[Progress], None] | None
     status: list[str] = field(init=False)
+    counters: dict[int, list[Counted]] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         self.status = ["ok"] * len(self.horizons)
@@ -49,17 +53,42 @@ class Game:
         """The algorithm of one run, its numbers floats."""
         return self.algorithms[run] if len(self.algorithms) > 1 else pick(self.algorithms[0], run)
 
-    def check_oracles(self, costs: CostStream, x: Array) -> None:
+    def counted_algorithm(self, run: int) -> Any:
+        """The same, made to count what it asks of the feasible set."""
+        algorithm, self.counters[run] = counted(self.algorithm(run), self.feasible)
+        return algorithm
+
+    @property
+    def feasible(self) -> Region | None:
+        """The feasible set, where it knows its own geometry."""
+        return self.problem.benchmark.region
+
+    def oracle(self, costs: CostStream, first: int, stop: int, streams: Any) -> Oracle:
+        """What answers the players of some streams in the rounds from first to stop."""
+        return Oracle(
+            costs.run(streams),
+            constraint_rounds(self.problem.constraint, first, stop),
+            needs_of(self.algorithms[0]),
+            self.recorder.watch.is_on,
+        )
+
+    def check_oracle(self, oracle: Oracle, x: Array) -> None:
         """One look at the shapes before the first round, so that a user's own functions are named.
 
         Args:
-            costs: the costs of the first rounds.
+            oracle: that of the first rounds.
             x: the first action or actions.
         """
-        g, s = self.problem.constraint.query(x)
-        _check.feedback(x, Feedback(costs.gradient(0, x), g, s))
+        # Not watched: norms come after the shapes are known to be right.
+        seen = replace(oracle, watched=False).ask(0, x)
+        if oracle.needs.apart:
+            _check.feedback_apart(x, seen.feedback)
+        elif oracle.needs.constraint_values and oracle.needs.constraint_subgradients:
+            _check.feedback(x, seen.feedback)
+        else:
+            _check.cost_gradient(x, seen.feedback)
         want = () if len(x.shape) == 1 else (x.shape[0], 1)
-        for name, value in (("cost_value", costs.value(0, x)), ("constraint_value", g)):
+        for name, value in (("cost_value", seen.cost), ("constraint_value", seen.worst)):
             if tuple(np.shape(value)) != want:
                 raise ValueError(f"{name}.shape must be {want}, got {tuple(np.shape(value))}")
 
@@ -93,14 +122,14 @@ class Game:
     ) -> str:
         """The sentence of the live loop, from playing the run's block once more in NumPy."""
         try:
-            algorithm, query = self.algorithm(run), self.problem.constraint.query
+            algorithm = self.algorithm(run)
             state = live(before(run), algorithm.init(to_numpy(self.start)))
-            own = costs.run(int(self.streams[run]))
+            oracle = self.oracle(costs, first, stop, int(self.streams[run]))
             for t in range(first, stop):
-                g, s = query(state.x)
-                seen = Feedback(own.gradient(t - first, state.x), g, s)
+                seen = oracle.ask(t - first, state.x)
+                g = seen.worst
                 try:
-                    state = algorithm.update(state, seen)
+                    state = algorithm.update(state, seen.feedback)
                 except ValueError as error:
                     return f"round {t + 1}: {error}"
                 if not np.isfinite(g):

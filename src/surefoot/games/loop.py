@@ -10,8 +10,9 @@ import numpy as np
 from surefoot._array import norm, to_numpy
 from surefoot._extras import need
 from surefoot.games.game import Game
+from surefoot.games.oracle import Oracle
 from surefoot.games.record import Block, block_length, segments
-from surefoot.types import Array, CostStream, Feedback
+from surefoot.types import Array
 
 __all__ = ["play_loop"]
 
@@ -22,21 +23,20 @@ def play_loop(game: Game) -> Array:
     The start may be of any backend, and the runs stay on it.
     """
     runs, problem, recorder = len(game.horizons), game.problem, game.recorder
-    players = [game.algorithm(run) for run in range(runs)]
+    players = [game.counted_algorithm(run) for run in range(runs)]
     with _double_precision(game.start):
         states = [player.init(game.start) for player in players]
         length = block_length(runs, problem.costs.dimension)
         for first, stop, active in segments(game.horizons, length):
             costs = problem.costs.rounds(first, stop)
+            oracles = [game.oracle(costs, first, stop, int(s)) for s in game.streams[:active]]
             if first == 0:
-                game.check_oracles(costs.run(int(game.streams[0])), states[0].x)
+                game.check_oracle(oracles[0], states[0].x)
             block = recorder.block(first, stop, active)
             kept = recorder.kept(first, stop).tolist()
             before = states.copy()
             for run in range(active):
-                own = costs.run(int(game.streams[run]))
-                query = problem.constraint.query
-                states[run] = _play_run(players[run], own, query, states[run], block, run, kept)
+                states[run] = _play_run(players[run], oracles[run], states[run], block, run, kept)
             recorder.add(block)
             x = np.array([to_numpy(state.x) for state in states[:active]])
             game.after_block(first, stop, costs, before.__getitem__, x)
@@ -44,29 +44,23 @@ def play_loop(game: Game) -> Array:
 
 
 def _play_run(
-    algorithm: Any,
-    costs: CostStream,
-    query: Any,
-    state: Any,
-    block: Block,
-    run: int,
-    kept: list[int],
+    algorithm: Any, oracle: Oracle, state: Any, block: Block, run: int, kept: list[int]
 ) -> Any:
     """Play one run's rounds of a block, and fill in its column."""
     start, cost, values, actions, gradients, subgradients = block
     wanted = 0
     for k in range(len(cost)):
         x = state.x
-        gradient = costs.gradient(k, x)
-        g, s = query(x)
-        cost[k, run], values[k, run] = float(costs.value(k, x)), float(g)
+        seen = oracle.ask(k, x)
+        cost[k, run], values[k, run] = float(seen.cost), float(seen.worst)
         if actions is not None and wanted < len(kept) and kept[wanted] == k:
             actions[wanted, run] = to_numpy(x)
             wanted += 1
         if gradients is not None and subgradients is not None:
-            gradients[k, run], subgradients[k, run] = float(norm(gradient)), float(norm(s))
+            gradients[k, run] = float(norm(seen.feedback.cost_gradient))
+            subgradients[k, run] = float(seen.steepest)
         try:
-            state = algorithm.update(state, Feedback(gradient, g, s))
+            state = algorithm.update(state, seen.feedback)
         except ValueError as error:
             error.args = (f"round {start + k + 1}: {error}",)
             raise

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, TypeAlias
 
@@ -11,6 +12,7 @@ from surefoot import _check
 from surefoot.games._tree import columns
 from surefoot.games.batch import play_batch
 from surefoot.games.game import Game
+from surefoot.games.ledger import tally
 from surefoot.games.loop import play_loop
 from surefoot.games.record import Progress, Recorder
 from surefoot.games.scan import play_scan
@@ -133,15 +135,17 @@ def play_all(
         callback=callback,
     )
     # A lost run is reported by its status; NumPy need not warn of the NaN it has become.
+    began = time.perf_counter()
     with np.errstate(invalid="ignore", over="ignore"):
         final = _ENGINES[engine](game)
+    seconds_a_round = (time.perf_counter() - began) / float(run_horizons.sum())
     place = np.argsort(order)
     traces = []
     for i, guarantee in enumerate(guarantees):
         mine = place[player_of == i]
         # One run of a problem that has no run axis has none in its trace either.
         runs = int(mine[0]) if trials is None and rows == 1 else mine
-        traces.append(_trace(game, guarantee, engine, runs, final))
+        traces.append(_trace(game, guarantee, engine, runs, final, seconds_a_round))
     return traces
 
 
@@ -187,7 +191,14 @@ def _start(x1: Any, dimension: int, engine: str) -> Array:
     return x1
 
 
-def _trace(game: Game, guarantee: Guarantee | None, engine: str, runs: Any, final: Array) -> Trace:
+def _trace(
+    game: Game,
+    guarantee: Guarantee | None,
+    engine: str,
+    runs: Any,
+    final: Array,
+    seconds_a_round: float,
+) -> Trace:
     """One player's share of what was recorded; ``runs`` is an int for a trace without run axis."""
     recorder, watch = game.recorder, game.recorder.watch
     mine = np.atleast_1d(runs)
@@ -212,4 +223,11 @@ def _trace(game: Game, guarantee: Guarantee | None, engine: str, runs: Any, fina
         observed=Observed(*(o[runs] for o in watch.observed())) if watch.is_on else None,
         breaches=tuple(sorted(breaches, key=lambda b: (b.round, b.run))),
         status=status[0] if isinstance(runs, int) else tuple(status),
+        ledger=tally(
+            game.algorithm(int(mine[0])),
+            horizon,
+            seconds_a_round * horizon,
+            game.counters.get(int(mine[0])),
+            hasattr(game.feasible, "nearest"),
+        ),
     )

@@ -46,7 +46,7 @@ def _regret(ax: Any, trace: Any) -> None:
     values, label = trace.cost_sum, "summed cost"
     with suppress(ValueError):  # an adversary's costs are not known where actions are thinned
         # Without a closed form every round would take a solver: the cost is worth a look too.
-        if has_closed_form(trace.costs(), trace.problem.constraint.region):
+        if has_closed_form(trace.costs(), trace.problem.benchmark.region):
             values, label = trace.regret(trace.rounds).upper, "regret"
     _band(ax, trace.rounds, values, label)
     ax.set(xlabel="round", ylabel=label)
@@ -74,7 +74,7 @@ def _plane(ax: Any, trace: Any) -> None:
     centre = np.zeros(2) if domain.centre is None else domain.centre
     span = np.linspace(-1.05, 1.05, 151) * domain.radius
     X, Y = np.meshgrid(centre[0] + span, centre[1] + span)
-    points, value = np.column_stack([X.ravel(), Y.ravel()]), trace.problem.constraint.value
+    points, value = np.column_stack([X.ravel(), Y.ravel()]), trace.problem.benchmark.value
     # After a loop a user's functions are known to take one action, not that they take many.
     G = np.array([float(value(p)) for p in points]) if trace.engine == "loop" else value(points)
     ax.contour(X, Y, G.reshape(X.shape), levels=[0.0], colors=[VERMILLION], linewidths=1)

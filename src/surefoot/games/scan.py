@@ -13,7 +13,7 @@ from surefoot._extras import need
 from surefoot.games._tree import flatten, part, stack, unflatten
 from surefoot.games.game import Game
 from surefoot.games.record import Block, Recorder, block_length
-from surefoot.types import Array, Feedback
+from surefoot.types import Array
 
 __all__ = ["play_scan"]
 
@@ -35,21 +35,20 @@ def play_scan(game: Game) -> Array:
     with jax.enable_x64(True):
         state = algorithm.init(jax.numpy.asarray(np.tile(game.start, (runs, 1))))
         player, player_structure = flatten(algorithm)
-        constraint, constraint_structure = flatten(problem.constraint)
         for first in range(0, last, length):
             # The last chunk starts early enough to be whole; its rounds before `first` are skipped.
             begin = min(first, available - length)
             costs = problem.costs.rounds(begin, begin + length)
-            chunk, chunk_structure = flatten(costs.run(game.streams))
+            oracle, oracle_structure = flatten(
+                game.oracle(costs, begin, begin + length, game.streams)
+            )
             before = state
             state, out = _compiled()(
-                (player_structure, constraint_structure, chunk_structure),
+                (player_structure, oracle_structure),
                 length,
                 recorder.actions is not None,
-                recorder.watch.is_on,
                 player,
-                constraint,
-                chunk,
+                oracle,
                 state,
                 first - begin,
                 horizons[:, None] - first,
@@ -71,37 +70,33 @@ def _compiled() -> Callable[..., Any]:
         structures: Any,
         length: int,
         keep: bool,
-        watched: bool,
         player: list[Array],
-        constraint_numbers: list[Array],
-        cost_numbers: list[Array],
+        oracle_numbers: list[Array],
         state: Any,
         skipped: Array,
         remaining: Array,
     ) -> Any:
         algorithm = unflatten(structures[0], player)
-        constraint = unflatten(structures[1], constraint_numbers)
-        costs = unflatten(structures[2], cost_numbers)
+        oracle = unflatten(structures[1], oracle_numbers)
 
         def step(state: Any, k: Array) -> Any:
             x = state.x
             t = jax.numpy.minimum(skipped + k, length - 1)  # past the end nobody plays
-            gradient = costs.gradient(t, x)
-            g, s = constraint.query(x)
-            new = algorithm.update(state, Feedback(gradient, g, s))
+            seen = oracle.ask(t, x)
+            new = algorithm.update(state, seen.feedback)
             new = new._replace(x=jax.numpy.where(k < remaining, new.x, x))
-            seen = (
-                costs.value(t, x),
-                g,
+            kept = (
+                seen.cost,
+                seen.worst,
                 x if keep else None,
-                norm(gradient) if watched else None,
-                norm(s) if watched else None,
+                norm(seen.feedback.cost_gradient) if oracle.watched else None,
+                seen.steepest if oracle.watched else None,
             )
-            return new, seen
+            return new, kept
 
         return jax.lax.scan(step, state, jax.numpy.arange(length))
 
-    return jax.jit(rounds, static_argnums=(0, 1, 2, 3))  # type: ignore[no-any-return]
+    return jax.jit(rounds, static_argnums=(0, 1, 2))  # type: ignore[no-any-return]
 
 
 def _hand_over(recorder: Recorder, first: int, stop: int, horizons: Array, out: Any) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from surefoot.costs import Adversarial
+from surefoot.games.ledger import Ledger
 from surefoot.games.quicklook import quick_look
 from surefoot.games.watch import Breach, Observed
 from surefoot.hindsight import Comparator, best_action, has_closed_form
@@ -41,6 +42,7 @@ class Trace:
         observed: extremes of the gradients, where the watch was on.
         breaches: premises that broke, the first round of each run, in order of the rounds.
         status: "ok", or why a run has no more actions; one for each run of several.
+        ledger: what the player asked for, and the time it took; of one run.
     """
 
     problem: Problem
@@ -58,6 +60,7 @@ class Trace:
     observed: Observed | None
     breaches: tuple[Breach, ...]
     status: Any
+    ledger: Ledger
 
     @property
     def runs(self) -> int | None:
@@ -72,7 +75,7 @@ class Trace:
                 form, else the last one, since each takes a bundle of its own.
         """
         if rounds is None:
-            closed = has_closed_form(self.costs(), self.problem.constraint.region)
+            closed = has_closed_form(self.costs(), self.problem.benchmark.region)
             rounds = self.rounds if closed else self.rounds[-1:]
         rounds = np.atleast_1d(rounds)
         at = np.searchsorted(self.rounds, rounds)
@@ -88,7 +91,7 @@ class Trace:
         problem = self.problem
         return best_action(
             self.costs(),
-            problem.constraint,
+            problem.benchmark,
             rounds,
             domain=problem.domain,
             interior=problem.interior,

@@ -90,7 +90,8 @@ def _toy(targets: Any, name: str, farthest: float) -> Problem:
         Quadratic(targets, curvature=6.0), LinfBall(0.5, 2), domain, np.zeros(2), name=name
     )
     # The bound over all targets that could be drawn, not only those that were.
-    constants = toy.constants.with_origin("derived", G_f=6 * (1 + farthest))
+    G_f = 6 * (1 + farthest)
+    constants = toy.constants.with_origin("derived", G_f=G_f, F=2 * G_f)
     return Problem(
         costs=toy.costs,
         constraint=toy.constraint,

@@ -7,7 +7,7 @@ from typing import Any
 
 from surefoot import _check
 from surefoot.constants import Constants
-from surefoot.constraints import Constraint
+from surefoot.constraints import Constraint, ConstraintStream, PlayedOnly
 from surefoot.sets import Ball
 from surefoot.types import Array, CostStream
 
@@ -20,7 +20,7 @@ class Problem:
 
     Args:
         costs: the cost stream.
-        constraint: g; feasible means at most 0.
+        constraint: g, feasible means at most 0; or a stream with one for each round.
         domain: a ball that holds the feasible set.
         start: the first action.
         constants: what is known of the problem; :meth:`of` derives what can be derived.
@@ -28,7 +28,7 @@ class Problem:
     """
 
     costs: CostStream
-    constraint: Constraint
+    constraint: Constraint | ConstraintStream
     domain: Ball
     start: Array
     constants: Constants
@@ -41,19 +41,33 @@ class Problem:
                 f"constraint.dimension must be {self.costs.dimension}, that of the costs, "
                 f"got {wanted}"
             )
+        if (
+            isinstance(self.constraint, ConstraintStream)
+            and self.constraint.horizon < self.costs.horizon
+        ):
+            raise ValueError(
+                f"constraint must have a round for each of the {self.costs.horizon} of the costs, "
+                f"got {self.constraint.horizon}"
+            )
         start = _check.vector(self.start, "start", length=self.costs.dimension)
         object.__setattr__(self, "start", start)
 
     @property
     def interior(self) -> Array | None:
-        """A strictly feasible point: the start, if it is one; else None."""
-        return self.start if self.constraint.value(self.start) < 0 else None
+        """A strictly feasible point: the start, if it is one; else what the constraint knows."""
+        benchmark = self.benchmark
+        return self.start if benchmark.value(self.start) < 0 else benchmark.interior
+
+    @property
+    def benchmark(self) -> Constraint:
+        """The constraint that the best action in hindsight meets: that of all rounds at once."""
+        return _benchmark(self.constraint)
 
     @classmethod
     def of(
         cls,
         costs: Any,
-        constraint: Constraint,
+        constraint: Constraint | ConstraintStream,
         domain: Ball,
         start: Array,
         *,
@@ -69,14 +83,25 @@ class Problem:
             >>> p = Problem.of(Linear([[1.0, 2.0]]), LinfBall(0.5, 2), Ball(1.0), [0.0, 0.0])
             >>> print(p.constants)
             R = 1 (derived), G_f = 2.23607 (derived), G_g = 1 (derived), sigma = 0.707107 (derived),
-            epsilon = 0.25 (derived), start_slack = 0.5 (derived), start_reach = 1 (derived)
+            epsilon = 0.25 (derived), start_slack = 0.5 (derived), start_reach = 1 (derived),
+            F = 4.47214 (derived), D_g = 1.5 (derived), rows = 1 (derived)
         """
-        known = constraint.constants(domain, start, epsilon)
+        benchmark = _benchmark(constraint)
+        known = benchmark.constants(domain, start, epsilon)
         if G_f is not None:
             known = known.with_origin("given", G_f=G_f)
         else:
             known = known.with_origin("derived", G_f=costs.gradient_bound(domain))
-        known = known.with_origin("derived", R=known.R)
+        x1 = _check.vector(start, "start", length=costs.dimension)
+        known = known.with_origin(
+            "derived",
+            R=known.R,
+            # A cost with gradients of at most G_f changes by that much over a diameter.
+            F=None if known.G_f is None else 2 * known.R * known.G_f,
+            D_g=benchmark.value_bound(domain, x1),
+            rows=benchmark.rows,
+            strong_convexity=getattr(costs, "strong_convexity", 0.0) or None,
+        )
         return cls(
             costs=costs,
             constraint=constraint,
@@ -85,3 +110,9 @@ class Problem:
             constants=known,
             name=name,
         )
+
+
+def _benchmark(constraint: Constraint | ConstraintStream) -> Constraint:
+    if isinstance(constraint, ConstraintStream):
+        return constraint.worst()
+    return constraint.constraint if isinstance(constraint, PlayedOnly) else constraint

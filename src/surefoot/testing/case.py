@@ -11,6 +11,7 @@ from surefoot import _check
 from surefoot._array import to_numpy
 from surefoot.constraints import Affine
 from surefoot.costs import Quadratic
+from surefoot.games.oracle import Oracle, needs_of
 from surefoot.problems import Problem
 from surefoot.sets import Ball
 from surefoot.testing.backends import asarray
@@ -41,7 +42,8 @@ class Case(NamedTuple):
 
     def feedback(self, costs: CostStream, t: int, x: Array) -> Feedback:
         """What round t reveals at x."""
-        return Feedback(costs.gradient(t, x), *self.problem.constraint.query(x))
+        oracle = Oracle(costs, self.problem.constraint, needs_of(self.algorithm), watched=False)
+        return oracle.ask(t, x).feedback
 
     def states(self, x: Array, costs: CostStream, algorithm: Any = None) -> list[Any]:
         """The state before the first round and after every one."""

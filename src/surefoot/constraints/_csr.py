@@ -1,0 +1,18 @@
+"""The rows of a sparse constraint; imported only where SciPy is wanted."""
+
+from __future__ import annotations
+
+from scipy.sparse import csr_array
+
+__all__ = ["Rows"]
+
+
+class Rows(csr_array):  # type: ignore[misc]
+    """A compressed sparse matrix that is equal to itself alone.
+
+    SciPy's matrices cannot be hashed. Compiled code keys on what it cannot trace, so without
+    this a scan would end in JAX's complaint about static arguments instead of ours about sparse
+    rows.
+    """
+
+    __hash__ = object.__hash__

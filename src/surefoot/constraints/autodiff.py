@@ -1,0 +1,112 @@
+"""A constraint from one function that JAX can differentiate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from surefoot import _check
+from surefoot._array import namespace
+from surefoot._extras import need
+from surefoot.constraints.base import Constraint
+from surefoot.sets import Ball
+from surefoot.types import Array, Number
+
+__all__ = ["FromJax", "from_jax"]
+
+
+@dataclass(frozen=True, slots=True)
+class FromJax(Constraint):
+    """A function of one action, with its derivative by JAX; made by :func:`from_jax`."""
+
+    function: Callable[[Array], Number]
+    bound: float | None = None
+
+    def __post_init__(self) -> None:
+        need("jax", "jax", "a constraint by automatic differentiation")
+        _check.function(function=self.function)
+        if self.bound is not None:
+            _check.positive(bound=self.bound)
+
+    def query(self, x: Array) -> tuple[Number, Array]:
+        """The value and the derivative, compiled, in float64; JAX actions stay in JAX."""
+        if type(x) is not np.ndarray:
+            if type(x).__module__.split(".")[0] not in ("jax", "jaxlib"):
+                raise TypeError(
+                    f"a constraint by JAX must be given NumPy or JAX actions, got {type(x)!r}"
+                )
+            return _differentiated(self.function, x.ndim > 1)(x)  # type: ignore[no-any-return]
+        jax = need("jax", "jax", "a constraint by automatic differentiation")
+        with jax.enable_x64(True):
+            value, s = _differentiated(self.function, x.ndim > 1)(jax.numpy.asarray(x))
+        if x.ndim > 1:
+            return np.array(value), np.array(s)
+        s = np.array(s)
+        if not np.isfinite(s).all():
+            raise ValueError(
+                f"the derivative of function must be finite, got {s!r} at x = {x!r}: where it has "
+                "none, as a root at 0, choose a subgradient with jax.numpy.where"
+            )
+        return float(value), s
+
+    @property
+    def region(self) -> None:
+        """None: nothing is known of the shape."""
+        return
+
+    def subgradient_bound(self, domain: Ball) -> float | None:
+        """The bound given."""
+        return self.bound
+
+    def exact_sigma(self, epsilon: float | None) -> None:
+        """None: nothing is known of the shape."""
+        return
+
+
+def from_jax(function: Callable[[Array], Number], bound: float | None = None) -> FromJax:
+    """A constraint from a convex function that JAX can differentiate.
+
+    At a kink JAX gives one of the subgradients, or a mean of them: of entries that tie in a
+    maximum, the mean of their gradients. So a subgradient of 0 is legal at the minimum of g. Ask
+    :func:`surefoot.testing.check_constraint` whether the function is what it is meant to be.
+
+    Args:
+        function: from one action ``(d,)`` to g, a number, in ``jax.numpy``; a batch is mapped.
+        bound: an upper bound on the norm of subgradients over the ball you will play in.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> g = from_jax(lambda x: jnp.max(jnp.abs(x)) - 1.0, bound=1.0)
+        >>> g.query(np.array([0.5, -3.0]))
+        (2.0, array([ 0., -1.]))
+        >>> g.query(np.array([2.0, 2.0]))  # a tie: the mean of both gradients
+        (1.0, array([0.5, 0.5]))
+    """
+    return FromJax(function, bound)
+
+
+# Compiled code hangs on the function object, so it is kept from one query to the next.
+@lru_cache(maxsize=256)
+def _differentiated(function: Callable[[Array], Number], batch: bool) -> Any:
+    jax = need("jax", "jax", "a constraint by automatic differentiation")
+
+    def one(x: Array) -> Number:
+        value = function(x)
+        shape = getattr(value, "shape", ())
+        if shape != ():
+            raise ValueError(f"function(x) must be one number, got an array of shape {shape}")
+        return value
+
+    query = jax.value_and_grad(one)
+    if not batch:
+        return jax.jit(query)
+
+    def all_of(x: Array) -> tuple[Any, Any]:
+        value, s = jax.vmap(query)(x)
+        return namespace(value).reshape(value, (-1, 1)), s
+
+    return jax.jit(all_of)

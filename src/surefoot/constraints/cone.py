@@ -1,0 +1,152 @@
+"""The second-order cone."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from surefoot import _check
+from surefoot._array import constant, dot, norm, same_fields, where
+from surefoot.constraints.base import Constraint, as_data, level_below, rounded_down, rounded_up
+from surefoot.sets import Ball
+from surefoot.types import Array, Number
+
+__all__ = ["SecondOrderCone"]
+
+
+@dataclass(frozen=True, slots=True)
+class SecondOrderCone(Constraint):
+    r"""A second-order cone constraint, :math:`g(x) = \|Ax + b\| - c^\top x - d`.
+
+    A risk limit that grows with the return, a robust linear constraint
+    (:math:`(a + Bu)^\top x \le \beta` for all :math:`\|u\| \le 1` is
+    :math:`\|B^\top x\| \le \beta - a^\top x`), a distance that a variable bounds. Where
+    Ax + b = 0, the kink, the norm's share of the subgradient is 0.
+
+    Args:
+        A: ``(k, n)``, with n the length of an action.
+        b: ``(k,)``; 0 unless given.
+        c: ``(n,)``; 0 unless given.
+        d: a number; 0 unless given.
+
+    Example:
+        >>> g = SecondOrderCone([[1.0, 0.0], [0.0, 2.0]], c=[0.5, 0.0], d=1.0)
+        >>> g.query(np.array([3.0, 2.0]))
+        (2.5, array([0.1, 1.6]))
+    """
+
+    A: Array
+    b: Array = None
+    c: Array = None
+    d: Number = 0.0
+
+    def __post_init__(self) -> None:
+        A = as_data(self.A, _check.matrix, "A")
+        object.__setattr__(self, "A", A)
+        if type(A) is np.ndarray:
+            for name, length in (("b", A.shape[0]), ("c", A.shape[1])):
+                given = getattr(self, name)
+                value = np.zeros(length) if given is None else given
+                object.__setattr__(self, name, _check.vector(value, name, length=length))
+            if not (A.any() or self.c.any()):
+                raise ValueError("A or c must have an entry that is not 0, got zeros")
+        _check.finite(d=self.d)
+        _check.plain(self, "d")
+
+    def __eq__(self, other: object) -> bool:
+        return same_fields(self, other)
+
+    def query(self, x: Array) -> tuple[Number, Array]:
+        """The norm less the affine part, and a subgradient."""
+        A, b, c = constant(self.A, x), constant(self.b, x), constant(self.c, x)
+        y = (A @ x if x.ndim == 1 else x @ A.T) + b
+        length = norm(y)
+        unit = y / where(length > 0, length, 1.0)
+        s = (A.T @ unit if x.ndim == 1 else unit @ A) - c
+        return length - dot(x, c) - self.d, s
+
+    @property
+    def dimension(self) -> int:
+        """The length of an action."""
+        return int(self.A.shape[1])
+
+    @property
+    def region(self) -> None:
+        """None: the projection has no closed form for a general A."""
+        return
+
+    @property
+    def interior(self) -> Array | None:
+        """0, the apex Ax + b = 0, or a point far down the cone, where it is strictly feasible."""
+        apex = -np.linalg.lstsq(self.A, self.b, rcond=None)[0]
+        points = [np.zeros(self.dimension), apex]
+        axis, slope = self._axis()
+        if slope > 0:
+            # From any point g falls along the axis at this slope or faster.
+            points.append((1.0 + max(self.value(points[0]), 0.0)) / slope * axis)
+        return next((point for point in points if self.value(point) < 0), None)
+
+    def subgradient_bound(self, domain: Ball) -> float:
+        r""":math:`\|A\|_2 + \|c\|`.
+
+        Every subgradient is :math:`A^\top u - c` with :math:`\|u\| \le 1`.
+        """
+        bound = float(np.linalg.norm(self.A, 2)) + float(np.linalg.norm(self.c))
+        return rounded_up(bound, self._operations())
+
+    def exact_sigma(self, epsilon: float | None) -> tuple[float, float] | None:
+        r"""The distance of c from :math:`\{A^\top u : \|u\| \le 1\}`, where that is positive.
+
+        Every subgradient anywhere is :math:`A^\top u - c` with :math:`\|u\| \le 1`, so none is
+        shorter than that distance. It is positive when the cone opens along some direction w
+        with :math:`c^\top w > \|Aw\|`, down which g falls for ever: then the depth is infinite
+        and any level will do. For the cone :math:`\|\bar x\| \le t` it is 1. A cone that closes
+        (c = 0, say) is left to the local form.
+
+        The number returned is :math:`c^\top w - \|Aw\|` for a unit vector w, at most the
+        distance for every w: :math:`\|A^\top u - c\| \ge w^\top(c - A^\top u) \ge
+        c^\top w - \|Aw\|`, and equal to it for the w that is found.
+        """
+        _, slope = self._axis()
+        scale = float(np.linalg.norm(self.A, 2)) + float(np.linalg.norm(self.c))
+        # The difference may cancel: its rounding is one of its terms, not of itself.
+        slope -= self._operations() * 2.0**-53 * scale
+        # A slope in the last digits is no slope.
+        if not slope > 1e-9 * scale:
+            return None
+        return rounded_down(slope, 0), level_below(math.inf, epsilon)
+
+    def _axis(self) -> tuple[Any, float]:
+        r"""The unit w with the largest :math:`c^\top w - \|Aw\|`, and that number.
+
+        It points from the nearest :math:`A^\top u` to c, and the nearest u solves
+        :math:`(AA^\top + \mu I)u = Ac` with the :math:`\mu \ge 0` that brings it into the unit
+        ball: found by bisection in the eigenvectors of :math:`AA^\top`.
+        """
+        values, vectors = np.linalg.eigh(self.A @ self.A.T)
+        values = np.maximum(values, 0.0)
+        target = vectors.T @ (self.A @ self.c)
+        some = values > 1e-14 * max(float(values[-1]), 1e-300)
+
+        def nearest(mu: float) -> Any:
+            return np.divide(target, values + mu, out=np.zeros_like(target), where=some)
+
+        u, low, high = nearest(0.0), 0.0, float(np.linalg.norm(target))
+        if u @ u > 1:  # at mu = |Ac| the solution is at most 1 long
+            for _ in range(200):
+                middle = 0.5 * (low + high)
+                u = nearest(middle)
+                low, high = (middle, high) if u @ u > 1 else (low, middle)
+        away = self.c - self.A.T @ (vectors @ u)
+        length = float(np.linalg.norm(away))
+        if length <= 1e-12 * float(np.linalg.norm(self.c)):
+            return away, 0.0
+        w = away / length
+        return w, float(self.c @ w) - float(np.linalg.norm(self.A @ w))
+
+    def _operations(self) -> int:
+        rows, columns = self.A.shape
+        return 8 * int(rows + columns)

@@ -1,0 +1,99 @@
+"""The paper's feedback model, enforced: a constraint that answers at the played action only."""
+
+from __future__ import annotations
+
+from typing import Any, final
+
+import numpy as np
+
+from surefoot._array import to_numpy
+from surefoot.constraints.base import Constraint
+from surefoot.sets import Ball
+from surefoot.types import Array, Number, Region
+
+__all__ = ["PeekingError", "PlayedOnly"]
+
+
+class PeekingError(RuntimeError):
+    """An algorithm asked for the constraint somewhere else than at the action played."""
+
+
+@final
+class PlayedOnly(Constraint):
+    """A constraint that refuses to be asked anywhere but at the action just played.
+
+    Put it into a problem, and give it to an algorithm that holds its own oracle: a game says
+    which action is played, and every other question raises.
+
+    Example:
+        >>> from surefoot.constraints import LinfBall
+        >>> g = PlayedOnly(LinfBall(0.5, 2))
+        >>> g.allow(np.array([0.25, 0.0]))
+        >>> g.value(np.array([0.25, 0.0]))
+        -0.25
+        >>> g.value(np.array([0.5, 0.0]))
+        Traceback (most recent call last):
+        surefoot.constraints.guard.PeekingError: the constraint answers at the action played,
+        [0.25 0.  ], and was asked at [0.5 0. ]
+    """
+
+    __slots__ = ("_played", "constraint")
+
+    def __init__(self, constraint: Constraint) -> None:
+        if not isinstance(constraint, Constraint):
+            raise ValueError(f"constraint must be a Constraint, got {constraint!r}")
+        self.constraint = constraint
+        self._played: Array | None = None
+
+    def allow(self, x: Array) -> None:
+        """From now on, answer at x."""
+        self._played = np.array(to_numpy(x))
+
+    def _refuse_elsewhere(self, x: Array) -> None:
+        if self._played is None or not np.array_equal(to_numpy(x), self._played):
+            raise PeekingError(
+                f"the constraint answers at the action played, {self._played}, "
+                f"and was asked at {to_numpy(x)}"
+            )
+
+    def query(self, x: Array) -> tuple[Number, Array]:
+        """The constraint's answer, if x is the action played."""
+        self._refuse_elsewhere(x)
+        return self.constraint.query(x)
+
+    def query_all(self, x: Array) -> tuple[Array, Array]:
+        """The constraint's answer, if x is the action played."""
+        self._refuse_elsewhere(x)
+        return self.constraint.query_all(x)
+
+    @property
+    def dimension(self) -> Any:
+        """That of the constraint."""
+        return getattr(self.constraint, "dimension", None)
+
+    @property
+    def region(self) -> Region | None:
+        """That of the constraint: the comparator is not bound by the feedback model."""
+        return self.constraint.region
+
+    @property
+    def interior(self) -> Array | None:
+        """That of the constraint."""
+        return self.constraint.interior
+
+    @property
+    def rows(self) -> int:
+        """Those of the constraint."""
+        return self.constraint.rows
+
+    def value_bound(self, domain: Ball, point: Array) -> float | None:
+        """That of the constraint."""
+        return self.constraint.value_bound(domain, point)
+
+    def subgradient_bound(self, domain: Ball) -> float | None:
+        """That of the constraint."""
+        return self.constraint.subgradient_bound(domain)
+
+    def exact_sigma(self, epsilon: float | None) -> tuple[float, float] | None:
+        """That of the constraint."""
+        return self.constraint.exact_sigma(epsilon)

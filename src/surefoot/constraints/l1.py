@@ -1,0 +1,82 @@
+"""The l1 norm as a constraint: the sum of absolute deviations is at most a radius."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from surefoot import _check, sets
+from surefoot._array import constant, namespace, same_fields
+from surefoot.constraints.base import Constraint, as_data, level_below
+from surefoot.sets import Ball
+from surefoot.types import Array, Number
+
+__all__ = ["L1Ball"]
+
+
+@dataclass(frozen=True, slots=True)
+class L1Ball(Constraint):
+    r"""The cross-polytope as a constraint, :math:`g(x) = \sum_i |x_i - c_i| - r`.
+
+    The subgradient has the sign of each entry, 0 for an entry at its kink.
+
+    Args:
+        radius: :math:`r > 0`.
+        dimension: d; :math:`G_g` depends on it.
+        centre: :math:`c`; 0 unless given.
+
+    Example:
+        >>> L1Ball(1.0, dimension=3).query(np.array([0.5, 0.0, -1.25]))
+        (0.75, array([ 1.,  0., -1.]))
+    """
+
+    radius: Number
+    dimension: int
+    centre: Array | None = None
+
+    def __post_init__(self) -> None:
+        _check.positive(radius=self.radius)
+        _check.plain(self, "radius")
+        object.__setattr__(self, "dimension", _check.whole(self.dimension, "dimension"))
+        if self.centre is not None:
+            object.__setattr__(self, "centre", as_data(self.centre, _check.vector, "centre"))
+            if len(self.centre) != self.dimension:
+                raise ValueError(
+                    f"centre.shape must be ({self.dimension},), got {tuple(self.centre.shape)}"
+                )
+
+    def __eq__(self, other: object) -> bool:
+        return same_fields(self, other)
+
+    def query(self, x: Array) -> tuple[Number, Array]:
+        """The sum of |x - c| less the radius, and the signs of x - c."""
+        z = x if self.centre is None else x - constant(self.centre, x)
+        if type(z) is np.ndarray and z.ndim == 1:
+            return float(np.abs(z).sum()) - self.radius, np.sign(z)
+        xp = namespace(z)
+        return xp.sum(abs(z), axis=-1, keepdims=z.ndim > 1) - self.radius, xp.sign(z)
+
+    @property
+    def region(self) -> sets.L1Ball:
+        """The ball itself."""
+        return sets.L1Ball(self.radius, self.centre)
+
+    @property
+    def interior(self) -> Array:
+        """The centre."""
+        return np.zeros(self.dimension) if self.centre is None else self.centre
+
+    def subgradient_bound(self, domain: Ball) -> float:
+        r""":math:`\sqrt d`: every entry of a subgradient is in [-1, 1]. Attained off the axes."""
+        return math.sqrt(self.dimension)
+
+    def exact_sigma(self, epsilon: float | None) -> tuple[float, float]:
+        r"""1, attained on the axes.
+
+        Where g = -epsilon with epsilon < r, the l1 distance to the centre is r - epsilon > 0, so
+        some entry is off its kink, and that entry of every subgradient is 1 or -1. On an axis
+        the other entries are at their kinks and may be 0.
+        """
+        return 1.0, level_below(float(self.radius), epsilon)

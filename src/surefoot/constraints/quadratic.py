@@ -1,0 +1,256 @@
+"""Quadratic constraints: the ellipsoid as a norm, and the general convex quadratic."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from surefoot import _check, sets
+from surefoot._array import constant, dot, maximum, same_fields, sqrt, where
+from surefoot.constraints.base import Constraint, as_data, level_below, rounded_down, rounded_up
+from surefoot.sets import Ball
+from surefoot.types import Array, Number
+
+__all__ = ["Ellipsoid", "Quadratic"]
+
+
+@dataclass(frozen=True, slots=True)
+class Ellipsoid(Constraint):
+    r"""The ellipsoid as a constraint, :math:`g(x) = \sqrt{(x - c)^\top P (x - c)} - 1`.
+
+    As a norm, not squared: the level sets of g are then scaled copies of one ellipsoid, and its
+    slope does not vanish towards the centre. At the centre, the one kink, the subgradient is 0.
+
+    Args:
+        P: symmetric and positive definite, ``(d, d)``; the half-axes are
+            :math:`1/\sqrt{\lambda_i}` long.
+        centre: :math:`c`; 0 unless given.
+
+    Example:
+        >>> Ellipsoid([[4.0, 0.0], [0.0, 1.0]]).query(np.array([1.5, 0.0]))
+        (2.0, array([2., 0.]))
+    """
+
+    P: Array
+    centre: Array | None = None
+
+    def __post_init__(self) -> None:
+        if type(self.P) in (list, tuple, np.ndarray):
+            # The set has the same arguments and checks them.
+            region = sets.Ellipsoid(self.P, self.centre)
+            object.__setattr__(self, "P", region.P)
+            object.__setattr__(self, "centre", region.centre)
+
+    def __eq__(self, other: object) -> bool:
+        return same_fields(self, other)
+
+    def query(self, x: Array) -> tuple[Number, Array]:
+        """The P-norm of x - c less 1, and its gradient."""
+        z = x if self.centre is None else x - constant(self.centre, x)
+        Pz = _times(constant(self.P, x), z)
+        # Rounding can take the square of a tiny P-norm below 0.
+        length = sqrt(maximum(dot(z, Pz), 0.0))
+        return length - 1.0, Pz / where(length > 0, length, math.inf)
+
+    @property
+    def dimension(self) -> int:
+        """The length of an action."""
+        return len(self.P)
+
+    @property
+    def region(self) -> sets.Ellipsoid:
+        """The ellipsoid itself."""
+        return sets.Ellipsoid(self.P, self.centre)
+
+    @property
+    def interior(self) -> Array:
+        """The centre."""
+        return np.zeros(self.dimension) if self.centre is None else self.centre
+
+    def subgradient_bound(self, domain: Ball) -> float:
+        r""":math:`\sqrt{\lambda_{\max}}`, attained along the shortest half-axis.
+
+        With :math:`w = P^{1/2}(x - c) \ne 0` the gradient is :math:`P^{1/2}w/\|w\|`; at the
+        centre the subgradients are :math:`P^{1/2}u` with :math:`\|u\| \le 1`.
+        """
+        return rounded_up(math.sqrt(_spectrum(self.P)[1]), _operations(self.P))
+
+    def exact_sigma(self, epsilon: float | None) -> tuple[float, float]:
+        r""":math:`\sqrt{\lambda_{\min}}`, attained along the longest half-axis.
+
+        Where g = -epsilon with epsilon < 1, x is not the centre, g is differentiable, and with
+        :math:`w = P^{1/2}(x - c)` the gradient :math:`P^{1/2}w/\|w\|` has the norm
+        :math:`\sqrt{w^\top P w/w^\top w}`, which runs over :math:`[\sqrt{\lambda_{\min}},
+        \sqrt{\lambda_{\max}}]`.
+        """
+        lowest, highest = _spectrum(self.P)
+        lowest -= _rounding(self.P) * highest
+        return rounded_down(math.sqrt(lowest), _operations(self.P)), level_below(1.0, epsilon)
+
+
+@dataclass(frozen=True, slots=True)
+class Quadratic(Constraint):
+    r"""A convex quadratic, :math:`g(x) = \tfrac12 x^\top Q x + q^\top x - r`.
+
+    Args:
+        Q: symmetric and positive semi-definite, ``(d, d)``.
+        q: :math:`q`, ``(d,)``.
+        r: :math:`r`, any number.
+
+    Example:
+        >>> Quadratic([[2.0, 0.0], [0.0, 6.0]], [1.0, 0.0], 4.0).query(np.array([1.0, -1.0]))
+        (1.0, array([ 3., -6.]))
+    """
+
+    Q: Array
+    q: Array
+    r: Number
+
+    def __post_init__(self) -> None:
+        Q = as_data(self.Q, _symmetric, "Q")
+        object.__setattr__(self, "Q", Q)
+        if type(Q) is np.ndarray:
+            lowest, highest = _spectrum(Q)
+            if lowest < -_rounding(Q) * max(highest, -lowest):
+                raise ValueError(
+                    "Q must be positive semi-definite for g to be convex, "
+                    f"got a smallest eigenvalue of {lowest:g}"
+                )
+            object.__setattr__(self, "q", _check.vector(self.q, "q", length=len(Q)))
+            if not (Q.any() or self.q.any()):
+                raise ValueError("Q or q must have an entry that is not 0, got zeros")
+        _check.finite(r=self.r)
+        _check.plain(self, "r")
+
+    def __eq__(self, other: object) -> bool:
+        return same_fields(self, other)
+
+    def query(self, x: Array) -> tuple[Number, Array]:
+        """The quadratic, and its gradient Qx + q."""
+        q, Qx = constant(self.q, x), _times(constant(self.Q, x), x)
+        return 0.5 * dot(x, Qx) + dot(x, q) - self.r, Qx + q
+
+    @property
+    def dimension(self) -> int:
+        """The length of an action."""
+        return len(self.Q)
+
+    @property
+    def region(self) -> sets.Ellipsoid | None:
+        """The ellipsoid, for a positive definite Q and a g that is negative somewhere; else None.
+
+        Smaller than the feasible set by what the rounding of g may add on it, so that a
+        projection has g <= 0 as computed.
+        """
+        lowest, highest = _spectrum(self.Q)
+        lowest -= _rounding(self.Q) * highest
+        depth = self._depth() if lowest > 0 else 0.0
+        if not depth > 0:
+            return None
+        centre = self._bottom()
+        reach = math.sqrt(2 * depth / lowest)
+        farthest = float(np.linalg.norm(centre)) + reach
+        terms = 0.5 * float(abs(self.Q).sum(axis=1).max()) * farthest**2
+        terms += float(np.linalg.norm(self.q)) * farthest + abs(float(self.r))
+        # Around the computed minimum, which is not quite one, g also has a slope.
+        slope = float(np.linalg.norm(self.Q @ centre + self.q))
+        depth -= slope * reach + terms * _operations(self.Q) * 2.0**-53
+        try:
+            return sets.Ellipsoid(self.Q / (2 * depth), centre) if depth > 0 else None
+        except ValueError:  # too flat in one direction to be told from a cylinder
+            return None
+
+    @property
+    def interior(self) -> Array | None:
+        """The minimum, where there is one and it is below 0; else 0, where that is."""
+        for point in (self._bottom(), np.zeros(self.dimension)):
+            if self.value(point) < 0:
+                return point
+        return None
+
+    def subgradient_bound(self, domain: Ball) -> float:
+        r""":math:`\|Qc + q\| + \lambda_{\max} R` on a ball of radius R around c.
+
+        By :math:`Qx + q = (Qc + q) + Q(x - c)`. Attained where :math:`Qc + q` is 0 or along the
+        steepest direction; otherwise an upper bound.
+        """
+        slope = self.q if domain.centre is None else self.Q @ domain.centre + self.q
+        steepest = max(_spectrum(self.Q)[1], 0.0)
+        bound = float(np.linalg.norm(slope)) + steepest * float(domain.radius)
+        return rounded_up(bound, _operations(self.Q))
+
+    def exact_sigma(self, epsilon: float | None) -> tuple[float, float] | None:
+        r""":math:`\sqrt{2\lambda_{\min}(\Delta - \epsilon)}` for a positive definite Q.
+
+        :math:`\Delta = r + \tfrac12 q^\top Q^{-1}q` is the depth of g, minus its minimum, and
+        must be positive. With :math:`z = x + Q^{-1}q` one has
+        :math:`g(x) = \tfrac12 z^\top Q z - \Delta` and the gradient is Qz. Where
+        :math:`g = -\epsilon`, :math:`z^\top Qz = 2(\Delta - \epsilon)`, and
+        :math:`\|Qz\|^2 = (Q^{1/2}z)^\top Q (Q^{1/2}z) \ge \lambda_{\min} z^\top Q z`; equal
+        along the flattest direction. A Q that is only semi-definite is left to the local form.
+        """
+        lowest, highest = _spectrum(self.Q)
+        lowest -= _rounding(self.Q) * highest
+        if not lowest > 0:
+            return None
+        depth = self._depth()
+        if not depth > 0:
+            return None
+        level = level_below(depth, epsilon)
+        return rounded_down(math.sqrt(2 * lowest * (depth - level)), _operations(self.Q)), level
+
+    def _bottom(self) -> Any:
+        """The shortest minimiser; where Q is singular and g has no minimum, of its curved part."""
+        return -np.linalg.lstsq(self.Q, self.q, rcond=None)[0]
+
+    def _depth(self) -> float:
+        """Minus the minimum of g, for a positive definite Q, from below.
+
+        Any point shows at least minus its value, up to the rounding of that value.
+        """
+        x = self._bottom()
+        size = abs(x)
+        terms = 0.5 * size @ abs(self.Q) @ size + abs(self.q) @ size + abs(float(self.r))
+        return -float(self.value(x)) - float(terms) * _operations(self.Q) * 2.0**-53
+
+
+def _symmetric(value: Any, name: str) -> Any:
+    """A finite, read-only, square and symmetric matrix."""
+    M = _check.matrix(value, name)
+    if M.shape[0] != M.shape[1]:
+        raise ValueError(f"{name}.shape must be that of a square matrix, got {M.shape}")
+    apart = abs(M - M.T)
+    if apart.max() > 1e-10 * abs(M).max():
+        i, j = (int(k) for k in np.unravel_index(int(apart.argmax()), M.shape))
+        raise ValueError(
+            f"{name} must be symmetric, got {M[i, j]:g} at ({i}, {j}) and {M[j, i]:g} at ({j}, {i})"
+        )
+    # The last digits of a computed covariance: x'Mx sees the symmetric part alone, and the
+    # gradient must agree with it.
+    M = 0.5 * (M + M.T)
+    M.setflags(write=False)
+    return M
+
+
+def _spectrum(M: Any) -> tuple[float, float]:
+    """The smallest and the largest eigenvalue."""
+    values = np.linalg.eigvalsh(M)
+    return float(values[0]), float(values[-1])
+
+
+def _rounding(M: Any) -> float:
+    """By how much a computed eigenvalue may err, as a share of the largest."""
+    return 8 * len(M) * 2.0**-52
+
+
+def _operations(M: Any) -> int:
+    """Roundings of a product with M, as a share of the largest term."""
+    return 16 * len(M)
+
+
+def _times(M: Array, x: Array) -> Array:
+    """M x for a symmetric M, for one action or a batch."""
+    return M @ x if x.ndim == 1 else x @ M

@@ -1,0 +1,153 @@
+"""A constraint moved by a constant: tightened, or relaxed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from surefoot import _check
+from surefoot.constraints.affine import Affine
+from surefoot.constraints.base import Constraint, dimension_of
+from surefoot.constraints.l1 import L1Ball
+from surefoot.constraints.norms import L2Ball, LinfBall
+from surefoot.constraints.quadratic import Ellipsoid, Quadratic
+from surefoot.constraints.sparse import SparseAffine
+from surefoot.constraints.spectral import NuclearNorm, SpectralNorm
+from surefoot.sets import Ball
+from surefoot.types import Array, Number, Region
+
+__all__ = ["Shifted", "shift"]
+
+
+@dataclass(frozen=True, slots=True)
+class Shifted(Constraint):
+    r"""The constraint :math:`g(x) + \rho \le 0`; made by :func:`shift`."""
+
+    constraint: Constraint
+    rho: Number
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.constraint, Constraint):
+            raise ValueError(f"constraint must be a constraint, got {self.constraint!r}")
+        _check.finite(rho=self.rho)
+        _check.plain(self, "rho")
+
+    def query(self, x: Array) -> tuple[Number, Array]:
+        """The value, moved, and the same subgradient."""
+        g, s = self.constraint.query(x)
+        return g + self.rho, s
+
+    def query_all(self, x: Array) -> tuple[Array, Array]:
+        """All values, moved, and the same subgradients."""
+        g, s = self.constraint.query_all(x)
+        return g + self.rho, s
+
+    @property
+    def dimension(self) -> int | None:
+        """The length of an action, where the constraint knows it."""
+        return dimension_of(self.constraint)
+
+    @property
+    def rows(self) -> int:
+        """Those of the constraint."""
+        return self.constraint.rows
+
+    def value_bound(self, domain: Ball, point: Array) -> float | None:
+        """The constraint's own, and as much as it is moved."""
+        bound = self.constraint.value_bound(domain, point)
+        return None if bound is None else bound + abs(float(self.rho))
+
+    @property
+    def region(self) -> Region | None:
+        """That with rho in its own numbers, for linear rows, balls and quadratics; else None."""
+        moved = _moved(self.constraint, self.rho)
+        return None if moved is None else moved.region
+
+    @property
+    def interior(self) -> Array | None:
+        """The constraint's own point, where it has more slack than rho."""
+        point = self.constraint.interior
+        return point if point is not None and self.value(point) < 0 else None
+
+    def subgradient_bound(self, domain: Ball) -> float | None:
+        """The constraint's own: a constant has no slope."""
+        return self.constraint.subgradient_bound(domain)
+
+    def exact_sigma(self, epsilon: float | None) -> tuple[float, float] | None:
+        r"""The constraint's own at the level that is meant.
+
+        :math:`g + \rho = -\epsilon` is :math:`g = -(\epsilon + \rho)`. Where that is no level of
+        Assumption 4 because :math:`\epsilon + \rho \le 0`, the sigma of any admissible level
+        holds: subgradients do not get shorter where g is larger. Indeed, let g(x) >= -e and z be
+        the nearest point with g = -e: x - z is a multiple of a subgradient at z, of norm at
+        least sigma, so that :math:`\|s_x\|\|x - z\| \ge g(x) - g(z) \ge \sigma\|x - z\|`.
+        """
+        rho = float(self.rho)
+        own = self.constraint.exact_sigma(None)
+        if own is None:
+            return None
+        sigma, level = own
+        if epsilon is not None:
+            if epsilon + rho > 0:
+                try:
+                    return self.constraint.exact_sigma(epsilon + rho)[0], epsilon  # type: ignore[index]
+                except ValueError as error:
+                    raise ValueError(
+                        f"epsilon must be > 0 and below the depth of the shifted constraint, "
+                        f"got {epsilon!r} with rho = {rho:g}"
+                    ) from error
+            _check.positive(epsilon=epsilon)
+            return sigma, epsilon
+        if rho <= 0:
+            return sigma, level - rho
+        # Half of the depth that is left, where the level was half of the depth; where the depth
+        # is infinite, as far below the new zero as it was below the old.
+        asked = level + 0.5 * rho if rho < 2 * level else level + rho
+        try:
+            return self.constraint.exact_sigma(asked)[0], asked - rho  # type: ignore[index]
+        except ValueError:
+            return None  # rho is beyond the depth: nothing is left
+
+
+def _moved(constraint: Constraint, rho: Number) -> Constraint | None:
+    """The same kind of constraint with rho in its own numbers; None where that cannot be.
+
+    A hair tighter, for the rounding of g + rho: what is feasible for it is so for the shifted one.
+    """
+
+    def less(limit: Number) -> Number:
+        return limit - rho - 2.0**-50 * (abs(limit) + abs(rho))
+
+    if isinstance(constraint, (Affine, SparseAffine)):
+        return replace(constraint, b=less(constraint.b))
+    if isinstance(constraint, Quadratic):
+        return replace(constraint, r=less(constraint.r))
+    if isinstance(constraint, Ellipsoid) and less(1.0) > 0:
+        return replace(constraint, P=constraint.P / less(1.0) ** 2)
+    balls = (L1Ball, L2Ball, LinfBall, NuclearNorm, SpectralNorm)
+    if isinstance(constraint, balls) and less(constraint.radius) > 0:
+        return replace(constraint, radius=less(constraint.radius))
+    return None
+
+
+def shift(constraint: Constraint, rho: Number) -> Shifted:
+    r"""The constraint :math:`g(x) + \rho \le 0`.
+
+    A positive rho keeps a margin, as the paper's tightened set :math:`X_\rho`; a negative one
+    grants it.
+
+    Args:
+        constraint: g.
+        rho: a finite number.
+
+    Example:
+        >>> import numpy as np
+        >>> from surefoot.constraints import LinfBall
+        >>> inside = shift(LinfBall(0.5, dimension=2), 0.125)
+        >>> inside.query(np.array([0.25, -0.5]))
+        (0.125, array([ 0., -1.]))
+        >>> inside.region.upper
+        array([0.375, 0.375])
+    """
+    if isinstance(constraint, Shifted):
+        return Shifted(constraint.constraint, constraint.rho + rho)
+    return Shifted(constraint, rho)

@@ -1,0 +1,84 @@
+"""What a round reveals to an algorithm, and what the game itself looks at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from surefoot._array import largest, namespace, norm, one_run
+from surefoot.constraints import Constraint, ConstraintStream, PlayedOnly
+from surefoot.types import Array, Feedback, Needs, Number
+
+__all__ = ["Oracle", "Seen", "needs_of"]
+
+
+class Seen(NamedTuple):
+    """A round as the game sees it.
+
+    Attributes:
+        feedback: what the algorithm asks for and is told.
+        cost: the round's cost.
+        worst: g, the largest constraint.
+        steepest: norm of the longest subgradient that was revealed.
+    """
+
+    feedback: Feedback
+    cost: Number
+    worst: Number
+    steepest: Number
+
+
+def needs_of(algorithm: Any) -> Needs:
+    """What a round of an algorithm asks for; the paper's feedback unless it says otherwise."""
+    needs = getattr(algorithm, "needs", None)
+    return needs if isinstance(needs, Needs) else Needs()
+
+
+@dataclass(frozen=True, slots=True)
+class Oracle:
+    """Answers an algorithm's needs in a block of rounds.
+
+    Args:
+        costs: those of the block, of the runs that play.
+        constraint: a constraint, or the constraints of the block's rounds.
+        needs: what the algorithm asks for; what it does not is not told.
+        watched: whether norms are wanted.
+    """
+
+    costs: Any
+    constraint: Constraint | ConstraintStream
+    needs: Needs
+    watched: bool
+
+    def ask(self, k: Any, x: Array) -> Seen:
+        """Round k of the block, at the action played."""
+        costs, g, needs = self.costs, self.constraint, self.needs
+        if isinstance(g, PlayedOnly):
+            g.allow(x)
+        gradient = costs.gradient(k, x)
+        if not needs.apart:
+            value, slope = g.query(x) if isinstance(g, Constraint) else g.query(k, x)
+            worst = value
+        else:
+            value, slope = g.query_all(x) if isinstance(g, Constraint) else g.query_all(k, x)
+            worst = largest(value)[0]
+        steepest: Number = _steepest(slope, x) if self.watched else 0.0
+        if not needs.constraint_values:
+            value = None
+        if not needs.constraint_subgradients:
+            slope = None
+        return Seen(Feedback(gradient, value, slope), costs.value(k, x), worst, steepest)
+
+
+def _steepest(slope: Array, x: Array) -> Number:
+    """The norm of a subgradient, or of the longest of several."""
+    if slope.ndim == x.ndim:
+        return norm(slope)
+    xp = namespace(slope)
+    squares = xp.sum(slope * slope, axis=-1)
+    return xp.sqrt(xp.max(squares, axis=-1, keepdims=not one_run(x)))
+
+
+def constraint_rounds(constraint: Any, start: int, stop: int) -> Any:
+    """The constraints of a block of rounds; a fixed one is itself."""
+    return constraint if isinstance(constraint, Constraint) else constraint.rounds(start, stop)

@@ -1,0 +1,64 @@
+"""What the sets ask of any point they are given, and how they add up its entries."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from surefoot import _check
+from surefoot._array import constant, namespace
+from surefoot.types import Array, Number
+
+__all__ = ["UNIT", "clean", "every", "has_length", "only_entry", "summed", "unless_nan"]
+
+# The unit roundoff u of float64: one operation errs by at most u of its result.
+UNIT = 2.0**-53
+
+
+def has_length(x: Array, dimension: int | None, name: str = "the point") -> None:
+    """Refuse points of another dimension than the set's."""
+    if dimension is not None and x.shape[-1] != dimension:
+        raise ValueError(f"{name} must have {dimension} entries, got shape {tuple(x.shape)}")
+
+
+def clean(x: Array, dimension: int | None, name: str = "the point to project") -> Array:
+    """The point, refused or made NaN where it is not finite.
+
+    One NumPy run is refused. A run of a batch, or of another backend, cannot be: all its entries
+    become NaN, which every later step keeps and the game reports.
+    """
+    has_length(x, dimension, name)
+    if type(x) is np.ndarray and x.ndim == 1:
+        _check.refuse_unfinite(x, name)
+        return x
+    xp = namespace(x)
+    return xp.where(xp.all(xp.isfinite(x), axis=-1, keepdims=True), x, xp.nan)
+
+
+def unless_nan(x: Array, result: Array) -> Array:
+    """The result, with NaN where :func:`clean` put it in x, for results that would lose it."""
+    if type(x) is np.ndarray and x.ndim == 1:
+        return result
+    xp = namespace(x)
+    return xp.where(xp.isnan(x), xp.nan, result)
+
+
+def summed(x: Array) -> Number:
+    """The sum of the entries: a float for one NumPy run, a column for a batch."""
+    if type(x) is np.ndarray and x.ndim == 1:
+        return float(x.sum())
+    return namespace(x).sum(x, axis=-1, keepdims=x.ndim > 1)
+
+
+def every(condition: Array) -> Array:
+    """Whether a condition holds at every entry: a bool for one NumPy run, a column for a batch."""
+    if type(condition) is np.ndarray and condition.ndim == 1:
+        return bool(condition.all())
+    return namespace(condition).all(condition, axis=-1, keepdims=condition.ndim > 1)
+
+
+def only_entry(index: Array, value: Number, like: Array) -> Array:
+    """A point with one entry that is not 0; ``index`` as :func:`surefoot._array.largest` has it."""
+    xp = namespace(like)
+    places = constant(np.arange(like.shape[-1]), like)
+    here = places == (index if like.ndim == 1 else index[:, None])
+    return xp.where(here, value + xp.zeros_like(like), xp.zeros_like(like))

@@ -1,0 +1,99 @@
+"""The l1 ball."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from surefoot import _check
+from surefoot._array import constant, largest, maximum, namespace, same_fields, where
+from surefoot.sets._points import UNIT, clean, has_length, only_entry, summed, unless_nan
+from surefoot.sets.simplex import onto_simplex
+from surefoot.types import Array, Number
+
+__all__ = ["L1Ball"]
+
+
+@dataclass(frozen=True, slots=True)
+class L1Ball:
+    r"""The l1 ball :math:`\{x : \sum_i |x_i - c_i| \le r\}`.
+
+    Args:
+        radius: :math:`r > 0`.
+        centre: :math:`c`; 0 unless given.
+
+    Example:
+        >>> L1Ball(2.0).project(np.array([3.0, -1.5, 0.25])).round(12)
+        array([ 1.75, -0.25,  0.  ])
+        >>> L1Ball(2.0).minimize_linear(np.array([1.0, -4.0, 0.5]))
+        array([0., 2., 0.])
+    """
+
+    radius: Number
+    centre: Array | None = None
+
+    def __post_init__(self) -> None:
+        _check.positive(radius=self.radius)
+        _check.plain(self, "radius")
+        if self.centre is not None and type(self.centre) in (list, tuple, np.ndarray):
+            object.__setattr__(self, "centre", _check.vector(self.centre, "centre"))
+
+    def __eq__(self, other: object) -> bool:
+        return same_fields(self, other)
+
+    @property
+    def dimension(self) -> int | None:
+        """The length of the centre; None for a ball around 0, which has no dimension of its own."""
+        return None if self.centre is None else int(self.centre.shape[-1])
+
+    @property
+    def diameter(self) -> float:
+        """Twice the radius, the distance of opposite corners."""
+        return 2.0 * float(self.radius)
+
+    def project(self, x: Array) -> Array:
+        r"""The nearest point: :math:`|x - c|` onto a simplex, with the signs put back.
+
+        A point outside lands a rounding error inside, so that the result is in the ball as
+        computed, and projecting again changes nothing.
+        """
+        x = clean(x, self.dimension)
+        z = self._offset(x)
+        size = abs(z)
+        inside = summed(size) <= self.radius
+        if inside is True:
+            return x
+        p = namespace(x).sign(z) * onto_simplex(size, self.radius, self._inner(x))
+        return where(inside, x, p if self.centre is None else constant(self.centre, x) + p)
+
+    def contains(self, x: Array) -> Array:
+        """Whether the computed l1 distance to the centre is at most the radius."""
+        has_length(x, self.dimension)
+        return summed(abs(self._offset(x))) <= self.radius
+
+    def minimize_linear(self, c: Array) -> Array:
+        """The corner against the largest entry of c, the first of equals; the centre if c is 0."""
+        c = clean(c, self.dimension, "c")
+        xp = namespace(c)
+        size, index = largest(abs(c))
+        # Around 0 the corner is exact: nothing is added to its one entry.
+        radius = self.radius if self.centre is None else self._inner(c)
+        corner = only_entry(index, where(size > 0, radius + 0.0 * size, 0.0), c)
+        v = unless_nan(c, xp.where(c > 0, 0.0 - corner, corner))
+        return v if self.centre is None else constant(self.centre, c) + v
+
+    def _offset(self, x: Array) -> Array:
+        return x if self.centre is None else x - constant(self.centre, x)
+
+    def _inner(self, x: Array) -> Number:
+        """The radius less a bound on the rounding of a computed l1 norm.
+
+        The sum is computed twice, after a scaling and in `contains`: (2d + 8) u together. Adding
+        the centre and taking it away again changes entry i by at most 2u (|c_i| + 2|p_i|). Where
+        the centre is so far away that this eats the radius, only it itself is certainly inside.
+        """
+        inner = self.radius * (1.0 - (2 * x.shape[-1] + 16) * UNIT)
+        if self.centre is None:
+            return inner
+        return maximum(inner - 4 * UNIT * summed(abs(constant(self.centre, x))), 0.0)

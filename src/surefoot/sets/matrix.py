@@ -1,0 +1,201 @@
+"""Balls of matrices, for actions that are the entries of a matrix row by row."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from surefoot import _check
+from surefoot._array import minimum, namespace, same_fields, where
+from surefoot.sets._points import UNIT, clean, has_length, unless_nan
+from surefoot.sets.simplex import onto_simplex
+from surefoot.types import Array, Number
+
+__all__ = ["NuclearBall", "SpectralBall"]
+
+
+@dataclass(frozen=True, slots=True)
+class SpectralBall:
+    r"""The matrices with no singular value above the radius, :math:`\{X : \sigma_1(X) \le r\}`.
+
+    Args:
+        shape: rows and columns.
+        radius: :math:`r > 0`.
+
+    Example:
+        >>> ball = SpectralBall((2, 2), 1.0)
+        >>> ball.project(np.array([0.0, 3.0, -0.5, 0.0])).round(12)  # singular values 3 and 0.5
+        array([ 0. ,  1. , -0.5,  0. ])
+    """
+
+    shape: tuple[int, int]
+    radius: Number
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "shape", _rows_and_columns(self.shape))
+        _check.positive(radius=self.radius)
+        _check.plain(self, "radius")
+
+    def __eq__(self, other: object) -> bool:
+        return same_fields(self, other)
+
+    @property
+    def dimension(self) -> int:
+        """The number of entries of a matrix."""
+        return self.shape[0] * self.shape[1]
+
+    @property
+    def diameter(self) -> float:
+        r"""The distance of opposite partial isometries, :math:`2r\sqrt{\min(m, n)}`."""
+        return 2.0 * float(self.radius) * math.sqrt(min(self.shape))
+
+    def project(self, x: Array) -> Array:
+        """The nearest matrix: singular values above the radius are cut off at it.
+
+        A rounding error below it, so that the result is in the ball as computed, and projecting
+        again changes nothing.
+        """
+        x = clean(x, self.dimension)
+        inside = self.contains(x)
+        if inside is True:
+            return x
+        U, sigma, V = _svd(x, self.shape)
+        cut = minimum(sigma, self.radius * _inner(self.shape) + 0.0 * sigma)
+        return where(inside, x, unless_nan(x, _flat(U, cut, V)))
+
+    def contains(self, x: Array) -> Array:
+        """Whether the largest computed singular value is at most the radius."""
+        has_length(x, self.dimension)
+        return _number(namespace(x).max(_singular_values(x, self.shape), axis=-1)) <= self.radius
+
+    def minimize_linear(self, c: Array) -> Array:
+        r"""The matrix :math:`-rUV^\top`, where c is :math:`U\Sigma V^\top`."""
+        c = clean(c, self.dimension, "c")
+        U, sigma, V = _svd(c, self.shape)
+        inner = self.radius * _inner(self.shape)
+        return unless_nan(c, _flat(U, 0.0 * sigma - inner, V))
+
+
+@dataclass(frozen=True, slots=True)
+class NuclearBall:
+    r"""The matrices whose singular values add up to the radius at most.
+
+    .. math:: \{X : \sum_i \sigma_i(X) \le r\}
+
+    Args:
+        shape: rows and columns.
+        radius: :math:`r > 0`.
+
+    Example:
+        >>> ball = NuclearBall((2, 2), 1.0)
+        >>> ball.project(np.array([0.0, 3.0, -2.5, 0.0])).round(12)  # singular values 3 and 2.5
+        array([ 0.  ,  0.75, -0.25,  0.  ])
+    """
+
+    shape: tuple[int, int]
+    radius: Number
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "shape", _rows_and_columns(self.shape))
+        _check.positive(radius=self.radius)
+        _check.plain(self, "radius")
+
+    def __eq__(self, other: object) -> bool:
+        return same_fields(self, other)
+
+    @property
+    def dimension(self) -> int:
+        """The number of entries of a matrix."""
+        return self.shape[0] * self.shape[1]
+
+    @property
+    def diameter(self) -> float:
+        """Twice the radius, the distance of opposite matrices of rank one."""
+        return 2.0 * float(self.radius)
+
+    def project(self, x: Array) -> Array:
+        """The nearest matrix: the singular values projected onto a simplex.
+
+        With a sum a rounding error below the radius, so that the result is in the ball as
+        computed, and projecting again changes nothing.
+        """
+        x = clean(x, self.dimension)
+        inside = self.contains(x)
+        if inside is True:
+            return x
+        U, sigma, V = _svd(x, self.shape)
+        sigma = onto_simplex(sigma, self.radius, self.radius * _inner(self.shape))
+        return where(inside, x, unless_nan(x, _flat(U, sigma, V)))
+
+    def contains(self, x: Array) -> Array:
+        """Whether the computed singular values add up to the radius at most."""
+        has_length(x, self.dimension)
+        return _number(namespace(x).sum(_singular_values(x, self.shape), axis=-1)) <= self.radius
+
+    def minimize_linear(self, c: Array) -> Array:
+        r"""The matrix :math:`-ru_1v_1^\top` of the first singular vectors of c."""
+        c = clean(c, self.dimension, "c")
+        U, sigma, V = _svd(c, self.shape)
+        inner = self.radius * _inner(self.shape)
+        first = 0.0 * sigma[..., :1] - inner
+        return unless_nan(c, _flat(U[..., :, :1], first, V[..., :1, :]))
+
+
+def _rows_and_columns(shape: Any) -> tuple[int, int]:
+    try:
+        rows, columns = shape
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"shape must be (rows, columns), got {shape!r}") from error
+    return _check.whole(rows, "rows"), _check.whole(columns, "columns")
+
+
+def _inner(shape: tuple[int, int]) -> float:
+    """One less a bound on the rounding of a computed spectral or nuclear norm.
+
+    LAPACK computes singular values to p u of the largest, and singular vectors that are
+    orthonormal to p u, p "a modestly growing function" of the shape (LAPACK Users' Guide, 4.9),
+    here taken as 4 (m + n), ten times what random matrices show. With k = min(m, n): multiplying
+    U, the values and V' errs by (k + 1) u of the sum of the values in the Frobenius norm, at most
+    k^(1/2) times that in the nuclear one; the vectors add 2p u and the final values k p u, all of
+    them relative to k times the spectral or once the nuclear radius. 16 k (m + n) u is above the
+    sum.
+    """
+    rows, columns = shape
+    return 1.0 - 16 * min(shape) * (rows + columns) * UNIT
+
+
+def _matrices(x: Array, shape: tuple[int, int]) -> Array:
+    """The points as matrices; those that are not finite, for which LAPACK gives up, as 0."""
+    xp = namespace(x)
+    if not (type(x) is np.ndarray and x.ndim == 1):
+        x = xp.where(xp.isfinite(x), x, 0.0)
+    return xp.reshape(x, (*x.shape[:-1], *shape))
+
+
+def _svd(x: Array, shape: tuple[int, int]) -> tuple[Array, Array, Array]:
+    U, sigma, V = namespace(x).linalg.svd(_matrices(x, shape), full_matrices=False)
+    return U, sigma, V
+
+
+def _singular_values(x: Array, shape: tuple[int, int]) -> Array:
+    xp = namespace(x)
+    if type(x) is np.ndarray and x.ndim == 1 and not np.isfinite(x).all():
+        return np.full(min(shape), np.nan)
+    values = xp.linalg.svdvals(_matrices(x, shape))
+    return unless_nan(xp.sum(x, axis=-1, keepdims=True), values)
+
+
+def _flat(U: Array, sigma: Array, V: Array) -> Array:
+    """The matrices U diag(sigma) V as points."""
+    product = (U * sigma[..., None, :]) @ V
+    return namespace(product).reshape(product, (*product.shape[:-2], -1))
+
+
+def _number(values: Array) -> Number:
+    """Numbers of runs in the shape they have everywhere: float, 0-d array or column."""
+    if values.ndim:
+        return values[:, None]
+    return float(values) if isinstance(values, (np.ndarray, np.generic)) else values

@@ -1,0 +1,354 @@
+r"""The polytope :math:`\{x : Ax \le b\}`, through solvers whose answers are made safe and checked.
+
+A solver returns a point that violates rows by its tolerance, and its word that the point is near
+the optimum. Here the point is drawn towards an interior point until every computed row holds, and
+how far it can be from the true projection is proven from multipliers that only need to be
+positive: see :meth:`Polytope.nearest`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from surefoot import _check
+from surefoot._extras import need
+from surefoot.sets._points import UNIT, clean, has_length
+from surefoot.sets.ball import Ball
+from surefoot.types import Array
+
+__all__ = ["Nearest", "Polytope"]
+
+
+class Nearest(NamedTuple):
+    """A projection onto a polytope, with how good it is.
+
+    Attributes:
+        point: a point of the polytope, every computed row at most 0.
+        residual: the largest excess of a row that the solver had left; 0 if none.
+        error: the distance from the point to the true projection is at most this.
+    """
+
+    point: Array
+    residual: float
+    error: float
+
+
+# No slots: what is solved for once is kept in the instance.
+@dataclass(frozen=True)
+class Polytope:
+    r"""The polytope :math:`\{x : Ax \le b\}`, with an interior; NumPy only.
+
+    Projection and linear minimisation need the extra ``solve``; ``contains`` does not.
+
+    Args:
+        A: rows :math:`a_i`, ``(m, d)``, none of them zero; NumPy, lists or SciPy sparse.
+        b: ``(m,)``.
+
+    Example:
+        >>> triangle = Polytope([[-1.0, 0.0], [0.0, -1.0], [1.0, 2.0]], [0.0, 0.0, 2.0])
+        >>> triangle.project(np.array([2.0, 2.0])).round(9)
+        array([1.2, 0.4])
+        >>> triangle.minimize_linear(np.array([-1.0, -1.0])).round(9)
+        array([2., 0.])
+        >>> triangle.nearest(np.array([2.0, 2.0])).error < 1e-5
+        True
+    """
+
+    A: Array
+    b: Array
+
+    def __post_init__(self) -> None:
+        A = self.A
+        if hasattr(A, "tocsr"):
+            A = A.tocsr().astype(np.float64, copy=True)
+            A.sum_duplicates()
+            A.eliminate_zeros()
+            _check.refuse_unfinite(A.data, "A.data")
+            if 0 in A.shape:
+                raise ValueError(f"A must not be empty, got shape {A.shape}")
+            A.data.setflags(write=False)
+            zero = np.flatnonzero(np.diff(A.indptr) == 0)
+        else:
+            A = _check.matrix(A, "A")
+            zero = np.flatnonzero(~A.any(axis=1))
+        if len(zero):
+            raise ValueError(f"A must have no zero row, got zeros in row {zero[0]}")
+        object.__setattr__(self, "A", A)
+        object.__setattr__(self, "b", _check.vector(self.b, "b", length=A.shape[0]))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Polytope) or self.A.shape != other.A.shape:
+            return False
+        # Of two sparse matrices != is sparse, else dense: both have any().
+        different = self.A != other.A
+        return bool(np.array_equal(self.b, other.b)) and not (
+            different.nnz if hasattr(different, "nnz") else different.any()
+        )
+
+    @property
+    def dimension(self) -> int:
+        """The length of a point."""
+        return int(self.A.shape[1])
+
+    @property
+    def diameter(self) -> float:
+        """An upper bound, the diagonal of the smallest box around the polytope."""
+        return self.bounding_ball().diameter
+
+    def project(self, x: Array) -> Array:
+        """The point of :meth:`nearest`, row by row for a batch."""
+        _numpy_only(x)
+        if x.ndim == 1:
+            return self.nearest(x).point
+        x = clean(x, self.dimension)
+        inside = self.contains(x)[:, 0] | np.isnan(x[:, 0])
+        points = [p if done else self.nearest(p).point for p, done in zip(x, inside, strict=True)]
+        return np.array(points)
+
+    def contains(self, x: Array) -> Any:
+        """Whether every computed row of Ax - b is at most 0."""
+        _numpy_only(x)
+        has_length(x, self.dimension)
+        if x.ndim == 1:
+            return bool((self._excess(x) <= 0).all())
+        return (self._excess(x.T).T <= 0).all(axis=-1, keepdims=True)
+
+    def nearest(self, x: Array) -> Nearest:
+        r"""The projection of one point, feasible, with a proven bound on its error.
+
+        For any multipliers :math:`z \ge 0` the dual value :math:`z^\top(Ax - b) - \|A^\top z\|^2/2`
+        is at most :math:`\|p^* - x\|^2/2`, and :math:`\|\cdot - x\|^2/2` is 1-strongly convex, so
+
+        .. math::
+            \tfrac12\|p - p^*\|^2
+            \le \tfrac12\|p - x\|^2 - z^\top(Ax - b) + \tfrac12\|A^\top z\|^2
+            = \tfrac12\|p - x + A^\top z\|^2 + z^\top(b - Ap)
+
+        for every p of the polytope. The last form has no difference of large numbers; the rounding
+        of what is left is added to it. Its second term is at least a rounding error, so that the
+        bound on the distance is at best about 1e-8 of it, although the point is better than that.
+        """
+        _numpy_only(x)
+        x = clean(x, self.dimension)
+        if self.contains(x):
+            return Nearest(x, 0.0, 0.0)
+        solver = need("qpsolvers", "solve", "projecting onto a polytope")
+        need("piqp", "solve", "projecting onto a polytope")
+        rows, norms = self._unit_rows
+        # Around x, in units of its distance to the row it violates most, which is at most that to
+        # the polytope: wherever and however large the polytope is, the numbers are then moderate.
+        violation = self._excess(x) / norms
+        unit = float(violation.max())
+        sparse = hasattr(rows, "tocsc")
+        identity = need("scipy.sparse", "solve", "projecting onto a polytope").eye_array
+        program = solver.Problem(
+            identity(len(x), format="csc") if sparse else np.eye(len(x)),
+            np.zeros(len(x)),
+            rows.tocsc() if sparse else rows,
+            -violation / unit,
+        )
+        q, z = _solved(solver, program)
+        solved = x + unit * q
+        point = self._drawn_in(solved)
+        z = np.maximum(z, 0.0) * (unit / norms)
+        residual = max(0.0, float(self._excess(solved).max()))
+        return Nearest(point, residual, self._distance_bound(x, point, z))
+
+    def minimize_linear(self, c: Array) -> Array:
+        """A corner where the inner product with c is smallest, a hair inside."""
+        _numpy_only(c)
+        c = clean(c, self.dimension, "c")
+        if c.ndim > 1:
+            return np.array([r if np.isnan(r[0]) else self.minimize_linear(r) for r in c])
+        largest = float(abs(c).max())
+        if largest == 0.0:
+            return self.interior
+        y, _ = self._corner(c / largest)
+        return self._drawn_in(self.interior + self._depth * y)
+
+    def bounding_ball(self) -> Ball:
+        """A ball around the polytope: that of the smallest box around it, from 2d linear programs.
+
+        Its size does not rest on the solver's word. Where the multipliers w >= 0 of a program
+        have A'w = e + r, e the direction, every x of the polytope has e'x = w'Ax - r'x <=
+        b'w + |r|_1 |x|_inf, and the largest of these bounds |x|_inf itself.
+        """
+        return self._bounding_ball
+
+    @cached_property
+    def interior(self) -> Array:
+        """The centre of a largest ball in the polytope (of some ball, where there is no largest).
+
+        Every computed row is below 0 there by more than rounding.
+        """
+        return self._chebyshev[0]
+
+    @property
+    def _depth(self) -> float:
+        """The distance from the interior point to the nearest row."""
+        return self._chebyshev[1]
+
+    @cached_property
+    def _unit_rows(self) -> tuple[Any, Array]:
+        """The rows divided by their lengths, and the lengths."""
+        if not hasattr(self.A, "tocsr"):
+            norms = np.linalg.norm(self.A, axis=1)
+            return self.A / norms[:, None], norms
+        diagonal = need("scipy.sparse", "solve", "solving over a polytope").diags_array
+        norms = np.sqrt(np.asarray(self.A.multiply(self.A).sum(axis=1)).ravel())
+        return (diagonal(1 / norms) @ self.A).tocsr(), norms
+
+    @cached_property
+    def _sizes(self) -> Any:
+        return abs(self.A)
+
+    def _excess(self, x: Array) -> Array:
+        return self.A @ x - (self.b if x.ndim == 1 else self.b[:, None])
+
+    def _rounding(self, *points: Array) -> Array:
+        """Bounds on the rounding of the excess of each row at points no larger than these together.
+
+        A sum of n products, in any order, errs by at most n u of the sum of their sizes, taking b
+        away by one more, and each entry of the point, itself computed, by at most 4 u.
+        """
+        size = sum(abs(p) for p in points)
+        terms = int(np.diff(self.A.indptr).max()) if hasattr(self.A, "tocsr") else self.dimension
+        return (terms + 6) * UNIT * (self._sizes @ size + abs(self.b))
+
+    def _drawn_in(self, p: Array) -> Array:
+        """A point of the segment from p to the interior point that is in the polytope.
+
+        Each row is affine, so that a share t of p leaves it at t e - (1 - t) s, e its excess at p
+        and s its slack inside; that is to be below minus the rounding, which is counted three
+        times: in e, in s and where the row is computed again.
+        """
+        z = self.interior
+        rounding = 3 * self._rounding(p, z)
+        excess, slack = self._excess(p), -self._excess(z)
+        over = excess + rounding > 0
+        if not over.any():
+            return p
+        shares = (slack[over] - rounding[over]) / (slack[over] + excess[over])
+        return z + max(0.0, float(shares.min())) * (p - z)
+
+    def _distance_bound(self, x: Array, p: Array, z: Array) -> float:
+        """The bound of :meth:`nearest`, rounded up."""
+        pull = self.A.T @ z
+        size = abs(p) + abs(x) + self._sizes.T @ z
+        apart = np.linalg.norm(p - x + pull) + (len(z) + 4) * UNIT * np.linalg.norm(size)
+        gap = 0.5 * float(apart) ** 2 + float(z @ (self._rounding(p) - self._excess(p)))
+        return float(np.sqrt(2.0 * gap)) * (1 + (len(x) + len(z)) * 4 * UNIT)
+
+    @cached_property
+    def _chebyshev(self) -> tuple[Array, float]:
+        """A point with as much slack as can be had, and how much that is, as a distance."""
+        rows, norms = self._unit_rows
+        sparse = need("scipy.sparse", "solve", "finding a point inside a polytope")
+        m, d = rows.shape
+        ones = np.ones((m, 1))
+        # max r subject to (rows) x + r <= b: never infeasible, and bounded by a limit on r.
+        table = (
+            sparse.hstack([rows, ones], format="csr")
+            if hasattr(rows, "tocsr")
+            else np.hstack([rows, ones])
+        )
+        objective = np.append(np.zeros(d), -1.0)
+        limits = [(None, None)] * d + [(None, 1.0)]
+        centre = np.zeros(d)
+        unit = float(abs(self.b / norms).max()) or 1.0
+        # Again around the point found, in units of its depth, where the first unit was too coarse.
+        for _ in range(4):
+            room = -self._excess(centre) / norms
+            solved = _linprog(objective, table, room / unit, limits)
+            if solved.x is None:
+                break
+            found = centre + unit * solved.x[:d]
+            weights, promised = -solved.ineqlin.marginals, unit * float(solved.x[d])
+            depth = float((-self._excess(found) / norms).min())
+            if (self._excess(found) + 3 * self._rounding(found, found) < 0).all():
+                if depth >= 0.5 * promised:
+                    found.setflags(write=False)
+                    return found, depth
+            elif promised <= 1e-9 * unit:
+                raise _no_interior(promised, weights)
+            centre, unit = found, max(abs(promised), abs(depth))
+        raise ValueError("a point inside the polytope must be found, got no answer from HiGHS")
+
+    def _corner(self, c: Array) -> tuple[Array, Array]:
+        """A minimiser of c'y around the interior point, in units of its depth; its multipliers."""
+        rows, norms = self._unit_rows
+        room = -self._excess(self.interior) / norms / self._depth
+        solved = _linprog(c, rows, room, [(None, None)] * len(c))
+        if solved.x is None:
+            direction = np.array2string(-c, precision=3, threshold=6)
+            raise ValueError(
+                f"the polytope must be bounded, got one without end towards {direction}: "
+                "add rows that bound it, or intersect it with a box"
+            )
+        return solved.x, np.maximum(-solved.ineqlin.marginals, 0.0)
+
+    @cached_property
+    def _bounding_ball(self) -> Ball:
+        rows, norms = self._unit_rows
+        room = -self._excess(self.interior) / norms / self._depth
+        d = self.dimension
+        bounds, off = np.empty((2, d)), 0.0
+        for j in range(d):
+            for k, sign in enumerate((1.0, -1.0)):
+                e = np.zeros(d)
+                e[j] = sign
+                _, w = self._corner(-e)
+                bounds[k, j] = room @ w
+                off = max(off, float(abs(rows.T @ w - e).sum()))
+        # Rounding: of the slack, of its product with w, of A'w; 1e-12 is far above all three.
+        off += 1e-12 * d
+        largest = float(bounds.max()) / (1 - off)
+        bounds = bounds * (1 + 1e-12) + off * largest
+        middle = self.interior + self._depth * (bounds[0] - bounds[1]) / 2
+        half = self._depth * (bounds[0] + bounds[1]) / 2
+        rounding = 8 * (d + 8) * UNIT * (np.linalg.norm(middle) + np.linalg.norm(half))
+        return Ball(float(np.linalg.norm(half) + rounding), middle)
+
+
+def _numpy_only(x: Array) -> None:
+    if type(x) is not np.ndarray:
+        raise TypeError(f"a Polytope must be given NumPy arrays, got {type(x)!r}")
+
+
+def _solved(solver: Any, program: Any) -> tuple[Array, Array]:
+    """The minimiser and the multipliers of a quadratic program, as good as the solver has them."""
+    # As tight as float64 allows, and where that is out of reach PIQP's own tolerances. An answer
+    # it is not content with will do if it is a number: how good it is will be measured.
+    for settings in ({"eps_abs": 1e-14, "eps_rel": 1e-14}, {}):
+        found = solver.solve_problem(program, solver="piqp", **settings)
+        if found.found:
+            break
+    if found.x is None or not np.isfinite(found.x).all() or not np.isfinite(found.z).all():
+        raise ValueError("the projection onto the polytope must be found, got no answer from PIQP")
+    return found.x, found.z
+
+
+def _linprog(c: Array, rows: Any, right: Array, limits: Any) -> Any:
+    optimize = need("scipy.optimize", "solve", "solving over a polytope")
+    tight = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+    return optimize.linprog(c, A_ub=rows, b_ub=right, bounds=limits, method="highs", options=tight)
+
+
+def _no_interior(depth: float, weights: Array) -> ValueError:
+    """The sentence for rows that leave no room, which are those that carry weight."""
+    pressed = np.flatnonzero(weights > 1e-9)
+    which = ", ".join(str(int(i)) for i in pressed[:6]) + (", ..." if len(pressed) > 6 else "")
+    if depth < -1e-9 * abs(depth):
+        return ValueError(
+            f"the polytope must not be empty, got rows {which} that no point satisfies together: "
+            f"every point is at least {-depth:g} outside one of them"
+        )
+    return ValueError(
+        f"the polytope must have an interior, got rows {which} that leave none: if they are an "
+        "equality Cx = e written as two inequalities, write x = x0 + Ny with C x0 = e and the "
+        "columns of N spanning the null space of C, and state the polytope in y"
+    )

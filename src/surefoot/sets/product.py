@@ -1,0 +1,95 @@
+"""The Cartesian product of sets."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from surefoot import _check
+from surefoot._array import namespace
+from surefoot.sets._points import has_length
+from surefoot.types import Array, Region
+
+__all__ = ["Product"]
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    r"""The product :math:`X_1 \times \dots \times X_n`: each set holds the next few entries.
+
+    Args:
+        sets: :math:`X_1, \dots, X_n`.
+        sizes: how many entries each of them takes; those of the sets that know their own
+            dimension unless given.
+
+    Example:
+        >>> import numpy as np
+        >>> from surefoot.sets import Ball, Simplex
+        >>> both = Product([Simplex(2), Ball(1.0)], sizes=[2, 3])
+        >>> both.project(np.array([3.0, 2.5, 0.0, -4.0, 3.0])).round(12)
+        array([ 0.75,  0.25,  0.  , -0.8 ,  0.6 ])
+    """
+
+    sets: tuple[Region, ...]
+    sizes: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        sets = tuple(self.sets)
+        if not sets:
+            raise ValueError("sets must be at least one set, got none")
+        for one in sets:
+            if not isinstance(one, Region):
+                raise ValueError(f"sets must be sets, got {one!r}")
+        object.__setattr__(self, "sets", sets)
+        known = [getattr(one, "dimension", None) for one in sets]
+        sizes: list[Any] = list(self.sizes) or known
+        if None in sizes:
+            name = type(sets[sizes.index(None)]).__name__
+            raise ValueError(f"sizes must be given, got a {name} without a dimension of its own")
+        if len(sizes) != len(sets):
+            raise ValueError(f"sizes must be one for each set, got {len(sizes)} for {len(sets)}")
+        for one, size, own in zip(sets, sizes, known, strict=True):
+            if own is not None and size != own:
+                raise ValueError(f"sizes must be {own} for this {type(one).__name__}, got {size!r}")
+        whole = tuple(_check.whole(size, "each of sizes") for size in sizes)
+        object.__setattr__(self, "sizes", whole)
+
+    @property
+    def dimension(self) -> int:
+        """The length of a point."""
+        return sum(self.sizes)
+
+    @property
+    def diameter(self) -> float:
+        """The root of the sum of the squared diameters."""
+        parts: list[Any] = list(self.sets)
+        return math.hypot(*(part.diameter for part in parts))
+
+    def project(self, x: Array) -> Array:
+        """Each part onto its own set."""
+        has_length(x, self.dimension, "the point to project")
+        parts = [one.project(part) for one, part in self._split(x)]
+        return namespace(x).concat(parts, axis=-1)
+
+    def contains(self, x: Array) -> Array:
+        """Whether each part is in its own set."""
+        has_length(x, self.dimension)
+        (one, part), *others = self._split(x)
+        inside = one.contains(part)
+        for one, part in others:
+            inside = inside & one.contains(part)
+        return inside
+
+    def minimize_linear(self, c: Array) -> Array:
+        """Each part over its own set."""
+        has_length(c, self.dimension, "c")
+        parts = [one.minimize_linear(part) for one, part in self._split(c)]
+        return namespace(c).concat(parts, axis=-1)
+
+    def _split(self, x: Array) -> Iterator[tuple[Region, Array]]:
+        start = 0
+        for one, size in zip(self.sets, self.sizes, strict=True):
+            yield one, x[..., start : start + size]
+            start += size

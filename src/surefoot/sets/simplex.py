@@ -1,0 +1,129 @@
+"""The simplex, and the threshold that projections onto it and onto l1 balls share."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from surefoot import _check
+from surefoot._array import constant, largest, namespace, same_fields, where
+from surefoot.sets._points import (
+    UNIT,
+    clean,
+    every,
+    has_length,
+    only_entry,
+    summed,
+    unless_nan,
+)
+from surefoot.types import Array, Number
+
+__all__ = ["Simplex", "onto_simplex"]
+
+
+def onto_simplex(v: Array, total: Number, rescaled: Number) -> Array:
+    r"""The point of :math:`\{p \ge 0, \sum_i p_i = s\}` nearest to v, scaled to another sum.
+
+    It is :math:`p_i = [v_i - \tau]_+` with :math:`\tau` such that the sum is s. For the k largest
+    entries of v, :math:`\sum_{i \le k} (v_i - \tau) \le \sum_i [v_i - \tau]_+ = s`, with equality
+    where these k are the positive ones, so
+
+    .. math:: \tau = \max_k \frac{v_{(1)} + \dots + v_{(k)} - s}{k}.
+
+    Rescaling makes the sum what it should be to rounding: the entries are positive, so the true
+    sum of the result is ``rescaled`` up to (d + 3) u of itself, for sums in any order.
+
+    Args:
+        v: the point, ``(d,)`` or ``(B, d)``.
+        total: s > 0.
+        rescaled: what the sum is to be in the end, s or a hair less.
+    """
+    xp = namespace(v)
+    # Relative to the largest entry, and cut off where the result is 0 for certain: no sum is then
+    # larger than d s, however far away v is, and tau is below 0.
+    v = v - xp.max(v, axis=-1, keepdims=True)
+    v = xp.maximum(v, -total + xp.zeros_like(v))
+    falling = -xp.sort(-v, axis=-1)
+    sums = np.cumsum(falling, axis=-1) if xp is np else xp.cumulative_sum(falling, axis=-1)
+    counts = constant(np.arange(1.0, v.shape[-1] + 1), v)
+    tau = xp.max((sums - total) / counts, axis=-1, keepdims=True)
+    p = xp.maximum(v - tau, xp.zeros_like(v))
+    return p * (rescaled / xp.sum(p, axis=-1, keepdims=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Simplex:
+    r"""The simplex :math:`\{x \ge 0, \sum_i x_i = s\}`, or with :math:`\le s` when filled.
+
+    Args:
+        dimension: d, the number of entries.
+        total: :math:`s > 0`.
+        filled: whether points with a smaller sum belong to it.
+
+    Example:
+        >>> Simplex(3).project(np.array([0.9, 0.4, -2.0])).round(12)
+        array([0.75, 0.25, 0.  ])
+        >>> Simplex(3, filled=True).project(np.array([0.5, 0.25, -2.0]))
+        array([0.5 , 0.25, 0.  ])
+        >>> Simplex(3, total=2.0).minimize_linear(np.array([0.1, -0.5, 0.3]))
+        array([0., 2., 0.])
+    """
+
+    dimension: int
+    total: Number = 1.0
+    filled: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "dimension", _check.whole(self.dimension, "dimension"))
+        _check.positive(total=self.total)
+        _check.plain(self, "total")
+
+    def __eq__(self, other: object) -> bool:
+        return same_fields(self, other)
+
+    @property
+    def diameter(self) -> float:
+        r"""The distance of two corners, :math:`\sqrt2 s`; of one entry, 0, or s when filled."""
+        if self.dimension == 1:
+            return float(self.total) if self.filled else 0.0
+        return math.sqrt(2.0) * float(self.total)
+
+    def project(self, x: Array) -> Array:
+        """The nearest point; a point of the set is returned as it is."""
+        x = clean(x, self.dimension)
+        inside = self.contains(x)
+        if inside is True:
+            return x
+        if not self.filled:
+            return where(inside, x, unless_nan(x, onto_simplex(x, self.total, self.total)))
+        xp = namespace(x)
+        clipped = xp.maximum(x, xp.zeros_like(x))
+        # The sum is computed twice, here after a scaling and in `contains`: (2d + 8) u together.
+        inner = self.total * (1.0 - (2 * self.dimension + 8) * UNIT)
+        return where(
+            summed(clipped) <= self.total,
+            clipped,
+            unless_nan(x, onto_simplex(x, self.total, inner)),
+        )
+
+    def contains(self, x: Array) -> Array:
+        """Whether no entry is below 0 and the computed sum is right.
+
+        The sum of the filled simplex is at most the total, exactly. That of the other equals it
+        up to (2d + 8) u of itself, u the unit roundoff: a sum of d entries, not negative and
+        scaled to add up, comes out so, and no floating-point rule could ask for more.
+        """
+        has_length(x, self.dimension)
+        excess = summed(x) - self.total
+        if self.filled:
+            return every(x >= 0) & (excess <= 0)
+        return every(x >= 0) & (abs(excess) <= (2 * self.dimension + 8) * UNIT * self.total)
+
+    def minimize_linear(self, c: Array) -> Array:
+        """The corner at the smallest entry of c, the first of equals; 0 if filled and c >= 0."""
+        c = clean(c, self.dimension, "c")
+        value, index = largest(-c)
+        corner = where(value > 0, self.total + 0.0 * value, 0.0) if self.filled else self.total
+        return unless_nan(c, only_entry(index, corner, c))
