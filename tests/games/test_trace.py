@@ -1,0 +1,174 @@
+"""What a trace tells of its game: verdict, regret, a quick look."""
+
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from surefoot import OGD, PFS, Ball, play, problems
+from surefoot._extras import MissingExtraError
+from surefoot.constraints import FromFunctions, LinfBall
+from surefoot.costs import Linear
+from surefoot.problems import Problem, adversarial_cube
+from surefoot.theory import Corollary3, Theorem1, Tuned
+
+PLAYER = PFS(eta=0.02, rho=0.01, domain=Ball(1.0))
+
+
+@pytest.fixture(scope="module")
+def toy():
+    return problems.binding_toy(200, trials=3)
+
+
+@pytest.fixture(scope="module")
+def trace(toy):
+    return play(PFS.tuned(toy.constants, 200), toy)
+
+
+class Cumulative(Corollary3):
+    """A promise on the sum alone, which no premise can break."""
+
+    kind, premises = "cumulative", ()
+
+
+class Lowered(Corollary3):
+    """Corollary 3 with a bound that is too low to be true."""
+
+    premises = ()
+
+    def violation_bound(self, t):
+        return super().violation_bound(t) - 10
+
+
+def test_a_guarantee_that_held_is_told_with_the_largest_g(trace):
+    worst = float(trace.violations.worst.max())
+    assert worst < 0
+    assert trace.verdict() == (f"Theorem 1 for T = 200 (every round) held: largest g = {worst:.3g}")
+
+
+def test_a_guarantee_that_failed_with_no_premise_broken_is_told_loudly():
+    # A guarantee that was never this algorithm's: steps that are too long, and no tightening.
+    costs = Linear(np.tile([0.0, -1.0], (9, 1)))
+    problem = Problem.of(costs, LinfBall(0.5, 2), Ball(1.0), [0.25, 0.2])
+    theorem = Theorem1(problem.constants, eta=0.01, rho=0.1)
+    assert theorem.kind == "every round"
+    trace = play(Tuned(PFS(eta=0.4, rho=0.0, domain=Ball(1.0)), theorem), problem)
+    assert trace.verdict() == (
+        "Theorem 1 for any number of rounds (every round) FAILED though no premise broke: "
+        "largest g = 0.1"
+    )
+
+
+@pytest.mark.parametrize(("horizon", "word"), [(9, "held"), (60, "FAILED")])
+def test_a_cumulative_guarantee_is_judged_by_the_sum(toy, horizon, word):
+    # On a ball larger than the cube the targets are reached: g rises from -1/2 above 0.
+    player = OGD(eta=0.02, domain=Ball(3.0))
+    trace = play(Tuned(player, Cumulative(toy.constants, 200)), toy, horizon=horizon)
+    assert (trace.violations.worst > 0).all()
+    assert np.all(trace.violations.total <= 0) == (word == "held")
+    assert f"Corollary 3 for T = 200 (cumulative) {word}" in trace.verdict()
+
+
+@pytest.mark.parametrize(("promise", "word"), [(Corollary3, "held"), (Lowered, "FAILED")])
+def test_a_bounded_guarantee_is_judged_by_its_bound_in_each_round(toy, promise, word):
+    player = PFS.nearly(toy.constants, 200).algorithm
+    trace = play(Tuned(player, promise(toy.constants, 200)), toy)
+    assert f"Corollary 3 for T = 200 (bounded) {word}" in trace.verdict()
+
+
+def test_regret_is_the_cost_less_that_of_the_best_action_of_the_same_rounds(toy, trace):
+    regret = trace.regret()
+    targets, g = toy.costs.targets, toy.constraint
+    for t in (1, 50, 200):
+        best = np.clip(targets[:t].mean(axis=0), -0.5, 0.5)  # the cube clips the mean
+        cost = 3 * ((best - targets[:t]) ** 2).sum(axis=(0, 2))
+        np.testing.assert_allclose(regret.upper[t - 1], trace.cost_sum[t - 1] - cost, atol=1e-10)
+        assert (g.value(regret.comparator.action[t - 1]) <= 0).all()
+    np.testing.assert_allclose(trace.final_regret(), regret.upper[-1], rtol=1e-12)
+    np.testing.assert_array_equal(regret.gap, 0)
+
+
+def test_regret_at_some_of_the_kept_rounds(toy):
+    thin = play(PFS.tuned(toy.constants, 200), toy, every=50)
+    whole = play(PFS.tuned(toy.constants, 200), toy).regret()
+    np.testing.assert_allclose(thin.regret().upper, whole.upper[49::50], atol=1e-10)
+    np.testing.assert_allclose(thin.regret([100]).upper, whole.upper[[99]], atol=1e-10)
+    for rounds in ([99], [201], [0]):
+        with pytest.raises(ValueError, match="rounds must be among those kept, got"):
+            thin.regret(rounds)
+
+
+def test_the_regret_against_an_adversary_is_that_of_the_costs_it_turned_out_to_play():
+    cube = adversarial_cube("out", horizon=60, dimension=3, size=2.0)
+    trace = play(PFS.tuned(cube.constants, 60), cube)
+    slopes = trace.costs().slopes
+    np.testing.assert_array_equal(slopes[7], cube.costs.gradient(7, trace.actions[7]))
+    best = -0.5 * np.abs(slopes.sum(axis=0)).sum()  # the corner against the summed slope
+    wanted = sum(float(c @ x) for c, x in zip(slopes, trace.actions, strict=True)) - best
+    assert float(trace.final_regret()) == pytest.approx(wanted, rel=1e-12)
+
+
+@pytest.mark.parametrize("options", [{"every": 7}, {"keep_actions": False}])
+def test_the_costs_of_an_adversary_need_every_action(options):
+    cube = adversarial_cube("out", horizon=60)
+    trace = play(PLAYER, cube, **options)
+    with pytest.raises(ValueError, match="every action must be kept to know the costs of an adv"):
+        trace.final_regret()
+
+
+def test_costs_are_those_of_the_problem_where_nobody_chooses_them(toy, trace):
+    assert trace.costs() is toy.costs
+
+
+def test_plot_is_a_figure_of_regret_constraint_and_plane(trace, tmp_path):
+    from matplotlib.figure import Figure
+
+    path = tmp_path / "look.png"
+    figure = trace.plot(path)
+    assert isinstance(figure, Figure)
+    assert path.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+    assert [ax.get_xlabel() for ax in figure.axes] == ["round", "round", "$x_1$"]
+    assert figure.axes[0].get_ylabel() == "regret"
+    labels = [t.get_text() for t in figure.axes[0].get_legend().get_texts()]
+    assert labels[0] == "regret, mean of 3 runs"
+    line = figure.axes[0].lines[0].get_ydata()
+    np.testing.assert_array_equal(line, trace.regret().upper.mean(axis=1))
+    assert trace.verdict() in figure.get_suptitle()
+
+
+def test_plot_of_one_run_in_three_dimensions_has_no_plane():
+    cube = adversarial_cube("corners", horizon=30, dimension=3)
+    figure = play(PLAYER, cube).plot()
+    assert len(figure.axes) == 2
+
+
+def test_plot_shows_the_summed_cost_where_the_costs_of_an_adversary_are_not_known():
+    cube = adversarial_cube("out", horizon=30)
+    thin = play(PLAYER, cube, every=7)
+    assert thin.plot().axes[0].get_ylabel() == "summed cost"
+    assert play(PLAYER, cube).plot().axes[0].get_ylabel() == "regret"
+
+
+def test_plot_takes_a_users_function_that_knows_one_action_only():
+    # No closed form either: the cost is shown, and no solver is started for a quick look.
+    g = FromFunctions(lambda x: float(x @ x) - 0.25, lambda x: 2 * x, bound=2.0)
+    cube = replace(adversarial_cube("corners", horizon=30), constraint=g)
+    figure = play(PLAYER, cube).plot()
+    assert figure.axes[0].get_ylabel() == "summed cost"
+    assert len(figure.axes) == 3
+
+
+def test_plot_of_a_single_round_and_of_a_thinned_game():
+    toy = problems.paper_toy(20, trials=2)
+    assert len(play(PLAYER, toy, horizon=1).plot().axes) == 3
+    assert len(play(PLAYER, toy, every=None).plot().axes) == 3
+
+
+def test_plot_names_the_extra_that_is_missing(trace, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(MissingExtraError) as raised:
+        trace.plot()
+    assert str(raised.value) == (
+        "trace.plot needs matplotlib, which is not installed: pip install 'surefoot[plot]'"
+    )
