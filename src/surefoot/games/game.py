@@ -15,7 +15,7 @@ from surefoot.games.ledger import Counted, counted
 from surefoot.games.oracle import Oracle, constraint_rounds, needs_of
 from surefoot.games.record import Progress, Recorder
 from surefoot.problems import Problem
-from surefoot.types import Array, CostStream, Region
+from surefoot.types import Array, CostStream, Feedback, Region
 
 __all__ = ["Game"]
 
@@ -79,14 +79,14 @@ class Game:
             oracle: that of the first rounds.
             x: the first action or actions.
         """
+        gradient = oracle.costs.gradient(0, x)
+        _check.cost_gradient(x, Feedback(gradient, None, None))
         # Not watched: norms come after the shapes are known to be right.
         seen = replace(oracle, watched=False).ask(0, x)
         if oracle.needs.apart:
             _check.feedback_apart(x, seen.feedback)
         elif oracle.needs.constraint_values and oracle.needs.constraint_subgradients:
             _check.feedback(x, seen.feedback)
-        else:
-            _check.cost_gradient(x, seen.feedback)
         want = () if len(x.shape) == 1 else (x.shape[0], 1)
         for name, value in (("cost_value", seen.cost), ("constraint_value", seen.worst)):
             if tuple(np.shape(value)) != want:
