@@ -233,7 +233,10 @@ def feedback(x: Array, seen: Feedback) -> tuple[Array, Number, Array]:
 
 def cost_gradient(x: Array, seen: Feedback) -> Array:
     """The cost gradient of a round, for rules that do not ask for the constraint."""
-    gradient = seen[0]
+    try:
+        gradient = seen[0]
+    except (TypeError, IndexError) as error:
+        raise _bad("feedback", "a Feedback", seen) from error
     if getattr(gradient, "shape", None) != x.shape:
         raise _misfit(gradient, None, tuple(x.shape))
     return gradient
