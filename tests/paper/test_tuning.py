@@ -106,17 +106,6 @@ def test_rho_is_cut_off_at_what_the_start_and_epsilon_allow(epsilon, slack):
     assert long.rho < min(epsilon, slack)
 
 
-def test_the_toy_regret_of_the_two_gradient_bounds():
-    # Optimised 455 instead of 3501 with G_f of the ball, 407 instead of 3077 with G_f of the set.
-    toy = paper_toy(trials=30)
-    on_set = toy.constants.with_origin("given", G_f=6 * 1.5 * math.sqrt(2))
-    trace = play(
-        PFS.tuned(on_set, 20_000), toy, every=None, keep_actions=False, watch="off", engine="scan"
-    )
-    assert float(trace.final_regret().mean()) == pytest.approx(407, abs=0.5)
-    assert (trace.violations.worst <= 0).all()
-
-
 @pytest.mark.parametrize("case", CASES, ids=str)
 @pytest.mark.parametrize("T", [1, 150])
 def test_the_local_form_alone_keeps_every_round_feasible(case, T):
