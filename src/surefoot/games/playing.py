@@ -155,11 +155,11 @@ _ENGINES = {"loop": play_loop, "batch": play_batch, "scan": play_scan}
 def _unpack(player: Any) -> tuple[Any, Guarantee | None]:
     """An algorithm, and its guarantee where it has one."""
     algorithm, guarantee = player if isinstance(player, Tuned) else (player, None)
-    for method in ("init", "update"):
-        if not callable(getattr(algorithm, method, None)):
-            raise ValueError(
-                f"player must be an algorithm with init and update, or a Tuned, got {player!r}"
-            )
+    methods = [getattr(algorithm, name, None) for name in ("init", "update")]
+    if isinstance(algorithm, type) or not all(map(callable, methods)):
+        raise ValueError(
+            f"player must be an algorithm with init and update, or a Tuned, got {player!r}"
+        )
     return algorithm, guarantee
 
 

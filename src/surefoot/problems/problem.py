@@ -35,12 +35,7 @@ class Problem:
     name: str = "problem"
 
     def __post_init__(self) -> None:
-        wanted = getattr(self.constraint, "dimension", None)
-        if wanted is not None and wanted != self.costs.dimension:
-            raise ValueError(
-                f"constraint.dimension must be {self.costs.dimension}, that of the costs, "
-                f"got {wanted}"
-            )
+        _same_dimension(self.costs, self.constraint)
         if (
             isinstance(self.constraint, ConstraintStream)
             and self.constraint.horizon < self.costs.horizon
@@ -86,13 +81,14 @@ class Problem:
             epsilon = 0.25 (derived), start_slack = 0.5 (derived), start_reach = 1 (derived),
             F = 4.47214 (derived), D_g = 1.5 (derived), rows = 1 (derived)
         """
+        _same_dimension(costs, constraint)
+        x1 = _check.vector(start, "start", length=costs.dimension)
         benchmark = _benchmark(constraint)
-        known = benchmark.constants(domain, start, epsilon)
+        known = benchmark.constants(domain, x1, epsilon)
         if G_f is not None:
             known = known.with_origin("given", G_f=G_f)
         else:
             known = known.with_origin("derived", G_f=costs.gradient_bound(domain))
-        x1 = _check.vector(start, "start", length=costs.dimension)
         known = known.with_origin(
             "derived",
             R=known.R,
@@ -106,9 +102,18 @@ class Problem:
             costs=costs,
             constraint=constraint,
             domain=domain,
-            start=start,
+            start=x1,
             constants=known,
             name=name,
+        )
+
+
+def _same_dimension(costs: Any, constraint: Any) -> None:
+    """Refuse a constraint on actions of another length: its constants would not be true."""
+    wanted = getattr(constraint, "dimension", None)
+    if wanted is not None and wanted != costs.dimension:
+        raise ValueError(
+            f"constraint.dimension must be {costs.dimension}, that of the costs, got {wanted}"
         )
 
 

@@ -1,0 +1,171 @@
+"""Bad input ends in one sentence at the call that got it."""
+
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from surefoot import OGD, PFS, Ball, play, play_all, problems
+from surefoot._extras import MissingExtraError
+from surefoot.constraints import FromFunctions
+from surefoot.costs import Adversarial
+from surefoot.problems import Problem, adversarial_cube
+from surefoot.testing.backends import asarray
+
+PLAYER = PFS(eta=0.01, rho=0.01, domain=Ball(1.0))
+COLUMNS = replace(PLAYER, eta=np.array([[0.01], [0.02], [0.03]]))
+TOY = problems.paper_toy(20, trials=2)
+CUBE = adversarial_cube("constant", horizon=20)
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"horizon": 0}, "horizon must be a whole number of rounds >= 1, got 0"),
+        ({"horizon": 2.5}, "horizon must be a whole number of rounds >= 1, got 2.5"),
+        ({"horizon": True}, "horizon must be a whole number of rounds >= 1, got True"),
+        ({"horizon": 21}, "horizon must be at most 20, the rounds of the costs, got 21"),
+        ({"engine": "gpu"}, "engine must be one of 'auto', 'loop', 'batch', 'scan', got 'gpu'"),
+        ({"watch": "on"}, "watch must be one of 'off', 'record', 'warn', 'raise', got 'on'"),
+        ({"every": 0}, "every must be a whole number >= 1 or None, got 0"),
+        ({"every": 1.5}, "every must be a whole number >= 1 or None, got 1.5"),
+        ({"callback": 3}, "callback must be a function, got 3"),
+        ({"start": [0.1]}, "start.shape must be (2,), got (1,)"),
+        ({"start": [0.1, np.nan]}, "start must be finite, got nan at index 1"),
+        ({"start": "here"}, "start must be a vector of numbers, got 'here'"),
+        ({"start": [0.1, 0.2, 0.3], "engine": "loop"}, "start.shape must be (2,), got (3,)"),
+        ({"start": [[0.1, 0.2]], "engine": "loop"}, "start.shape must be that of a vector"),
+        (
+            {"start": asarray([0.1], "array-api-strict"), "engine": "loop"},
+            "start.shape must be (2,), got (1,)",
+        ),
+        ({"start": [0.9, -0.9]}, "x1 must be in the domain"),
+    ],
+)
+@pytest.mark.parametrize("problem", [TOY, CUBE], ids=["runs", "one run"])
+def test_a_bad_option_of_play_is_named(problem, options, sentence):
+    with pytest.raises(ValueError) as raised:
+        play(PLAYER, problem, **options)
+    assert str(raised.value).startswith(sentence)
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("player", [3, "PFS", PFS, None, (PLAYER, None)])
+def test_a_player_that_is_no_algorithm_is_named(player):
+    sentence = "^player must be an algorithm with init and update, or a Tuned, got "
+    with pytest.raises(ValueError, match=sentence):
+        play(player, TOY)
+
+
+@pytest.mark.parametrize(
+    ("players", "options", "sentence"),
+    [
+        ([], {}, "players must not be empty, got []"),
+        ([PLAYER], {"horizons": [3, 4]}, "horizons must be one for each of the 1 players, got 2"),
+        ([PLAYER] * 2, {"horizons": [3, -1]}, "horizon must be a whole number of rounds >= 1, g"),
+        (
+            [COLUMNS],
+            {},
+            "an algorithm with columns must have one row for each of the 2 runs, "
+            "got 3 rows and 1 players",
+        ),
+        (
+            [COLUMNS, PLAYER],
+            {},
+            "an algorithm with columns must have one row for each of the 2 runs, "
+            "got 3 rows and 2 players",
+        ),
+    ],
+)
+def test_bad_players_of_play_all_are_named(players, options, sentence):
+    with pytest.raises(ValueError) as raised:
+        play_all(players, TOY, **options)
+    assert str(raised.value).startswith(sentence)
+
+
+def test_a_guarantee_for_more_rounds_than_there_are_costs_is_refused():
+    with pytest.raises(ValueError, match="horizon must be at most 20, the rounds of the costs"):
+        play(PFS.tuned(TOY.constants, 50), TOY)
+    assert play(PFS.tuned(TOY.constants, 50), TOY, horizon=20).horizon == 20
+
+
+@pytest.mark.parametrize("engine", ["loop", "batch", "scan"])
+@pytest.mark.parametrize(
+    ("value", "subgradient", "sentence"),
+    [
+        (lambda x: x, lambda x: x, "value_of(x)"),
+        (lambda x: "low", lambda x: x, "value_of(x)"),
+        (lambda x: 0.0, lambda x: 1.0, "constraint_subgradient must be an array of shape "),
+        (lambda x: 0.0, lambda x: x[..., :1], "constraint_subgradient.shape must be "),
+    ],
+)
+def test_a_users_constraint_of_the_wrong_shape_is_named(engine, value, subgradient, sentence):
+    problem = replace(TOY, constraint=FromFunctions(value, subgradient))
+    with pytest.raises(ValueError) as raised:
+        play(PLAYER, problem, engine=engine)
+    assert str(raised.value).startswith(sentence)
+
+
+@pytest.mark.parametrize("engine", ["loop", "batch", "scan"])
+@pytest.mark.parametrize("rule", [lambda t, x: x[..., :1], lambda t, x: 2.0 * np.ones(3)])
+def test_a_users_cost_gradient_of_the_wrong_shape_is_named(engine, rule):
+    problem = replace(TOY, costs=Adversarial(rule, 20, 2, 1.0))
+    with pytest.raises(ValueError, match=r"^cost_gradient\.shape must be "):
+        play_all([PLAYER, PLAYER], problem, engine=engine)
+
+
+class Totals:
+    """A user's cost stream that forgets that a batch wants a column."""
+
+    horizon, runs, dimension = 5, None, 2
+
+    def value(self, t, x):
+        return (x * x).sum(axis=-1)
+
+    def gradient(self, t, x):
+        return 2 * x
+
+    def rounds(self, start, stop):
+        return self
+
+    def run(self, index):
+        return self
+
+
+def test_a_users_cost_of_the_wrong_shape_is_named():
+    problem = Problem(
+        costs=Totals(),
+        constraint=TOY.constraint,
+        domain=TOY.domain,
+        start=[0.1, 0.0],
+        constants=TOY.constants,
+    )
+    assert play(PLAYER, problem).horizon == 5
+    with pytest.raises(ValueError, match=r"^cost_value\.shape must be \(2, 1\), got \(2,\)$"):
+        play_all([PLAYER, PLAYER], problem)
+
+
+def test_the_scan_engine_names_its_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "jax", None)
+    with pytest.raises(MissingExtraError) as raised:
+        play(PLAYER, TOY, engine="scan")
+    assert str(raised.value) == (
+        "the scan engine needs jax, which is not installed: pip install 'surefoot[jax]'"
+    )
+
+
+def test_a_game_that_failed_leaves_player_and_problem_as_they_were():
+    before = repr(PLAYER), TOY.costs.targets.copy()
+    with pytest.raises(ValueError, match="x1 must be in the domain"):
+        play(PLAYER, TOY, start=[3.0, 0.0])
+    assert repr(PLAYER) == before[0]
+    np.testing.assert_array_equal(TOY.costs.targets, before[1])
+    assert play(PLAYER, TOY).status == ("ok", "ok")
+
+
+def test_a_tuned_player_plays_the_horizon_it_was_tuned_for():
+    toy = problems.paper_toy(50, trials=2)
+    assert play(PFS.tuned(toy.constants, 30), toy).horizon == 30
+    assert play(PLAYER, toy).horizon == 50
+    assert play(OGD.fixed(toy.constants, 40, toy.constraint.region), toy).horizon == 40

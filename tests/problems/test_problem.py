@@ -1,0 +1,75 @@
+"""A problem holds together, and knows what its parts know."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from surefoot import Ball
+from surefoot.constraints import Affine, FromFunctions, L2Ball, LinfBall
+from surefoot.costs import Linear, Quadratic
+from surefoot.problems import Problem, paper_toy
+
+SLOPES = Linear([[1.0, 2.0], [0.0, -3.0]])
+
+
+def test_constants_come_from_the_parts():
+    problem = Problem.of(SLOPES, LinfBall(0.5, 2), Ball(1.0), [0.1, -0.2], name="mine")
+    c = problem.constants
+    assert (c.R, c.G_f, c.G_g, c.start_slack, c.epsilon) == (1.0, 3.0, 1.0, 0.3, 0.25)
+    assert set(c.origins.values()) == {"derived"}
+    assert problem.name == "mine"
+
+
+def test_given_constants_are_marked_as_given():
+    problem = Problem.of(SLOPES, LinfBall(0.5, 2), Ball(1.0), [0.1, -0.2], G_f=7.0, epsilon=0.1)
+    assert (problem.constants.G_f, problem.constants.epsilon) == (7.0, 0.1)
+    assert problem.constants.origins["G_f"] == "given"
+
+
+def test_the_start_is_a_copy_that_cannot_be_changed():
+    start = np.array([0.1, -0.2])
+    problem = Problem.of(SLOPES, LinfBall(0.5, 2), Ball(1.0), start)
+    start[0] = 9.0
+    np.testing.assert_array_equal(problem.start, [0.1, -0.2])
+    with pytest.raises(ValueError, match="read-only"):
+        problem.start[0] = 1.0
+
+
+def test_a_strictly_feasible_start_is_the_interior():
+    problem = Problem.of(SLOPES, L2Ball(0.5), Ball(1.0), [0.1, -0.2])
+    np.testing.assert_array_equal(problem.interior, problem.start)
+    outside = Problem.of(SLOPES, L2Ball(0.5), Ball(1.0), [0.6, 0.0])
+    assert outside.interior is None or problem.constraint.value(outside.interior) < 0
+
+
+def test_what_nobody_knows_stays_unknown():
+    g = FromFunctions(lambda x: float(x[0]), lambda x: np.array([1.0, 0.0]))
+    problem = Problem.of(SLOPES, g, Ball(1.0), [-0.1, 0.0])
+    assert problem.constants.G_g is None
+    assert problem.constants.start_slack == 0.1
+
+
+ROWS = Affine([[1.0, 0.0, 2.0]], [1.0])
+
+
+@pytest.mark.parametrize(
+    ("constraint", "start", "sentence"),
+    [
+        (LinfBall(0.5, 2), [0.0], r"start\.shape must be \(2,\), got \(1,\)"),
+        (LinfBall(0.5, 2), [0.0, np.inf], "start must be finite, got inf at index 1"),
+        (L2Ball(0.5), [[0.0, 0.0]], r"start\.shape must be that of a vector"),
+        (LinfBall(0.5, 3), [0.0, 0.0], "constraint.dimension must be 2, that of the costs, got 3"),
+        (ROWS, [0.0, 0.0], "constraint.dimension must be 2, that of the costs, got 3"),
+    ],
+)
+def test_parts_that_do_not_fit_are_refused(constraint, start, sentence):
+    with pytest.raises(ValueError, match=f"^{sentence}"):
+        Problem.of(SLOPES, constraint, Ball(1.0), start)
+
+
+def test_a_part_may_be_replaced_by_one_that_fits():
+    toy = paper_toy(5, trials=1)
+    assert replace(toy, costs=Quadratic([[1.0, 0.0]], 2.0)).costs.horizon == 1
+    with pytest.raises(ValueError, match=r"^constraint.dimension must be 1, that of the costs"):
+        replace(toy, costs=Quadratic([[1.0]], 2.0))
