@@ -8,7 +8,7 @@ from typing import Any, final
 import numpy as np
 
 from surefoot import _check
-from surefoot._array import namespace, to_numpy
+from surefoot._array import namespace
 from surefoot.constants import Constants
 from surefoot.sets import Ball
 from surefoot.types import Array, Number, Region
@@ -110,7 +110,7 @@ class Constraint(ABC):
         if G_g is not None:
             known = known.with_origin("derived", G_g=G_g)
         if start is not None:
-            x1 = _check.vector(to_numpy(start), "start")
+            x1 = _check.vector(start, "start", length=dimension_of(self))
             slack = -float(self.value(x1))
             # The reach is rounded up: it bounds a distance from above.
             reach = domain.reach(x1) * (1 + 2.0**-50)
@@ -119,13 +119,20 @@ class Constraint(ABC):
         if exact is not None:
             return known.with_origin("derived", sigma=exact[0], epsilon=exact[1])
         if known.start_slack is not None and known.start_slack > 0:
-            level = 0.5 * known.start_slack if epsilon is None else epsilon
+            level = level_below(known.start_slack, epsilon, "slack of the start")
             sigma = known.local_sigma(level)
             return known.with_origin("local", sigma=sigma, epsilon=level)
+        if epsilon is not None:
+            raise ValueError(
+                "epsilon must come with a strictly feasible start where the structure of g gives "
+                f"no sigma, got epsilon = {epsilon!r} with start_slack = {known.start_slack!r}"
+            )
         return known
 
 
-def level_below(depth: float, epsilon: float | None) -> float:
+def level_below(
+    depth: float, epsilon: float | None, whose: str = "depth of the constraint"
+) -> float:
     """A level at which Assumption 4 is asked for, refused at or below the minimum of g.
 
     Half of the depth unless given: far from the minimum, where subgradients may vanish, and as
@@ -134,15 +141,21 @@ def level_below(depth: float, epsilon: float | None) -> float:
     if epsilon is None:
         return 0.5 * depth if np.isfinite(depth) else 1.0
     if not 0 < epsilon < depth:
-        raise ValueError(
-            f"epsilon must be > 0 and below {depth:g}, the depth of the constraint, got {epsilon!r}"
-        )
-    return epsilon
+        raise ValueError(f"epsilon must be > 0 and below {depth:g}, the {whose}, got {epsilon!r}")
+    return float(epsilon)
 
 
 def as_data(value: Any, check: Any, name: str) -> Any:
     """Check data given as lists or NumPy; pass another backend's arrays through."""
     return check(value, name) if type(value) in (list, tuple, np.ndarray) else value
+
+
+def fits(x: Array, dimension: int) -> None:
+    """Refuse an action of another length than the constraint's, which might broadcast."""
+    if x.shape[-1] != dimension:
+        raise ValueError(
+            f"x.shape must end in {dimension}, the constraint's dimension, got {tuple(x.shape)}"
+        )
 
 
 def dimension_of(owner: Any) -> int | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from surefoot import _check
-from surefoot._array import certainly, namespace, where
+from surefoot._array import namespace, where
 from surefoot.constraints.base import Constraint, dimension_of
 from surefoot.sets import Ball
 from surefoot.types import Array, Number, Region
@@ -21,15 +21,30 @@ class MaxOf(Constraint):
 
     parts: tuple[Constraint, ...]
 
+    def __post_init__(self) -> None:
+        if not self.parts:
+            raise ValueError("max_of must be given at least one constraint, got none")
+        for part in self.parts:
+            if not isinstance(part, Constraint):
+                raise ValueError(f"max_of must be given constraints, got {part!r}")
+        lengths = {d for part in self.parts if (d := dimension_of(part)) is not None}
+        if len(lengths) > 1:
+            raise ValueError(
+                "max_of must be given constraints of one dimension, "
+                f"got {' and '.join(map(str, sorted(lengths)))}"
+            )
+
     def query(self, x: Array) -> tuple[Number, Array]:
         """Value and subgradient of the largest part; of parts that tie, the first counts."""
         value, subgradient = self.parts[0].query(x)
         for part in self.parts[1:]:
             g, s = part.query(x)
-            larger = g > value
-            if certainly(larger is True):
-                value, subgradient = g, s
-            elif larger is not False:
+            # A NaN is larger than anything: a part that is not known must not be passed over.
+            if type(g) is float and type(value) is float:
+                if g > value or g != g:
+                    value, subgradient = g, s
+            else:
+                larger = (g > value) | (g != g)
                 value, subgradient = where(larger, g, value), where(larger, s, subgradient)
         return value, subgradient
 
@@ -87,11 +102,6 @@ def max_of(*constraints: Constraint) -> MaxOf:
         >>> g.query(np.array([0.75, 0.0]))
         (0.25, array([1., 0.]))
     """
-    if not constraints:
-        raise ValueError("max_of must be given at least one constraint, got none")
-    for part in constraints:
-        if not isinstance(part, Constraint):
-            raise ValueError(f"max_of must be given constraints, got {part!r}")
     return MaxOf(constraints)
 
 
@@ -122,6 +132,7 @@ class FromFunctions(Constraint):
         _check.function(value_of=self.value_of, subgradient_of=self.subgradient_of)
         if self.bound is not None:
             _check.positive(bound=self.bound)
+            _check.plain(self, "bound")
 
     def query(self, x: Array) -> tuple[Number, Array]:
         """Your value and your subgradient."""

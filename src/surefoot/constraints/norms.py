@@ -9,7 +9,7 @@ import numpy as np
 
 from surefoot import _check
 from surefoot._array import constant, dot, largest, namespace, same_fields, sqrt, to_numpy, where
-from surefoot.constraints.base import Constraint, as_data, level_below
+from surefoot.constraints.base import Constraint, as_data, fits, level_below
 from surefoot.sets import Ball, Box
 from surefoot.types import Array, Number
 
@@ -36,6 +36,7 @@ class L2Ball(Constraint):
 
     def __post_init__(self) -> None:
         _check.positive(radius=self.radius)
+        _check.plain(self, "radius")
         if self.centre is not None:
             object.__setattr__(self, "centre", as_data(self.centre, _check.vector, "centre"))
 
@@ -44,10 +45,17 @@ class L2Ball(Constraint):
 
     def query(self, x: Array) -> tuple[Number, Array]:
         """The distance to the sphere, negative inside, and the unit vector from the centre."""
+        if self.centre is not None:
+            fits(x, self.centre.shape[-1])
         z = x if self.centre is None else x - constant(self.centre, x)
         squared = dot(z, z)
         length = sqrt(squared)
         return length - self.radius, z / where(length > 0, length, 1.0)
+
+    @property
+    def dimension(self) -> int | None:
+        """The length of the centre; None where it is the default 0, of a length not known here."""
+        return None if self.centre is None else int(self.centre.shape[-1])
 
     @property
     def region(self) -> Ball:
@@ -93,15 +101,23 @@ class LinfBall(Constraint):
     centre: Array | None = None
 
     def __post_init__(self) -> None:
-        _check.positive(radius=self.radius, dimension=self.dimension)
+        _check.positive(radius=self.radius)
+        _check.plain(self, "radius")
+        object.__setattr__(self, "dimension", _check.whole(self.dimension, "dimension"))
         if self.centre is not None:
-            object.__setattr__(self, "centre", as_data(self.centre, _check.vector, "centre"))
+            centre = as_data(self.centre, _check.vector, "centre")
+            if tuple(centre.shape) != (self.dimension,):
+                raise ValueError(
+                    f"centre.shape must be ({self.dimension},), got {tuple(centre.shape)}"
+                )
+            object.__setattr__(self, "centre", centre)
 
     def __eq__(self, other: object) -> bool:
         return same_fields(self, other)
 
     def query(self, x: Array) -> tuple[Number, Array]:
         """The largest entry of |x - c| less the radius, and the sign at that entry."""
+        fits(x, self.dimension)
         z = x if self.centre is None else x - constant(self.centre, x)
         value, index = largest(abs(z))
         if type(index) is int:
