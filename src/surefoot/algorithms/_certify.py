@@ -28,6 +28,7 @@ the rounding level, and the action stays where it is, which is feasible.
 
 from __future__ import annotations
 
+import math
 from abc import ABC
 from typing import NamedTuple
 
@@ -36,7 +37,7 @@ from surefoot._array import certainly, maximum, minimum, norm, sqrt, where
 from surefoot.sets import Ball
 from surefoot.types import Array, Number
 
-__all__ = ["Certifying", "Room"]
+__all__ = ["Certificate", "Certifying", "Room", "stay_unless"]
 
 _UNIT = 2.0**-53
 
@@ -61,6 +62,57 @@ class Room(NamedTuple):
     length: Number
     noise: Number
     error: Number
+
+
+class Certificate(NamedTuple):
+    """Why the next action is feasible, with the numbers, all known before it is played.
+
+    Attributes:
+        round: the round that was played.
+        rule: "slack" where the action was inside the tightened set and g rises by at most G_g a
+            unit of length; "contraction" where the half-space brought it back towards that set;
+            "stayed" where there was no room above the rounding level and nothing moved.
+        slack: -g at the action played.
+        rho: the tightening of the round.
+        length: r, the longest step that is certified.
+        wanted: the step that was proposed.
+        taken: the step that was taken, never longer than ``length``.
+        cut: whether the half-space then moved it.
+        bound: the next g is at most this; never above 0.
+        G_g: the constant that it rests on.
+    """
+
+    round: int
+    rule: str
+    slack: float
+    rho: float
+    length: float
+    wanted: float
+    taken: float
+    cut: bool
+    bound: float
+    G_g: float
+
+    @property
+    def shortened(self) -> bool:
+        """Whether less was taken than was wanted."""
+        return self.taken < self.wanted
+
+    def __str__(self) -> str:
+        step = f"step {self.taken:.3g}"
+        if self.shortened:
+            step += f" of {self.wanted:.3g} wanted"
+        if self.cut:
+            step += ", then cut by the half-space"
+        why = {
+            "slack": f"slack {self.slack:.3g} and g rises by at most G_g = {self.G_g:g}",
+            "contraction": f"slack {self.slack:.3g} below rho = {self.rho:.3g}, moving back",
+            "stayed": f"no room above rounding at slack {self.slack:.3g}, so nothing moved",
+        }[self.rule]
+        return (
+            f"round {self.round}: {why}: certified length {max(self.length, 0.0):.3g}, {step}; "
+            f"the next g is at most {self.bound:.3g}"
+        )
 
 
 class Certifying(ABC):
@@ -109,6 +161,11 @@ class Certifying(ABC):
         error = 24 * (d + 8) * _UNIT * reach + noise / self.G_g
         seen = g + noise
         start_slack = where(rounds == 0, -seen, start_slack)
+        if type(start_slack) is float and not start_slack > 0:
+            raise ValueError(
+                "the start must be strictly feasible, by more than the rounding of g, "
+                f"got g(x_1) = {g:g}"
+            )
         rho = self.tightening(rounds + 1.0, start_slack)
         inside = seen <= -rho
         left = (seen + rho) / self.G_g
@@ -141,3 +198,47 @@ class Certifying(ABC):
         )
         nearer = room.rho - self.tightening(rounds + 2.0, room.start_slack)
         return maximum(reached - nearer / self.G_g, zero)
+
+    def next_bound(self, room: Room, taken: float) -> float:
+        r"""The certified bound on the next g of one run: :math:`G_g(B + \ell + e) - \rho`."""
+        if room.length > 0:
+            return float(self.G_g * (room.left + taken + room.error) - room.rho)
+        return float(self.G_g * room.distance - room.rho)
+
+    def contradictions(
+        self, room: Room, rounds: float, distance: float, g: float, s: Array
+    ) -> list[str]:
+        """What one run has seen that cannot be if the constants are right; one sentence each.
+
+        Args:
+            room: the round's.
+            rounds: how many were played before.
+            distance: A as the last round left it.
+            g: the value observed.
+            s: the subgradient observed.
+        """
+        found, t, steep = [], int(rounds) + 1, float(norm(s))
+        if steep > self.G_g * (1 + 1e-12):
+            found.append(f"round {t}: |s| = {steep:.6g} exceeds G_g = {self.G_g:.6g}")
+        limit = self.G_g * distance - room.rho + 2 * room.noise
+        if rounds > 0 and g > limit:
+            found.append(
+                f"round {t}: g = {g:.6g} is above its certified bound {limit:.3g}: G_g = "
+                f"{self.G_g:.6g} is too small, or g is not convex or not the one of round 1"
+            )
+        cut = max(g + room.rho - room.noise, 0.0) / steep if steep > 0 else 0.0
+        # Computed distances err by the root of the rounding unit relative to themselves.
+        if cut > room.distance * (1 + 1e-7) + room.error and g + room.noise > -room.rho:
+            found.append(
+                f"round {t}: the cut moves by {cut:.6g}, more than the distance "
+                f"{room.distance:.6g} to the tightened set: G_g, sigma or the start is wrong"
+            )
+        return found
+
+
+def stay_unless(room: Room, moved: Array, x: Array) -> Array:
+    """The moved action where there is room, else x; NaN where the start was not feasible."""
+    if type(room.length) is float:
+        return moved if room.length > 0 else x
+    kept = where(room.length > 0, moved, x)
+    return where(room.start_slack > 0, kept, math.nan)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from surefoot import _check
-from surefoot._array import dot, maximum, number_like, sqrt, where
-from surefoot.algorithms._certify import Certifying, Room
+from surefoot._array import dot, maximum, norm, number_like, sqrt, where
+from surefoot.algorithms._certify import Certificate, Certifying, Room, stay_unless
 from surefoot.algorithms._start import check_domain, start_in
 from surefoot.sets import Ball, project_halfspace
 from surefoot.types import Array, Feedback, Number
@@ -101,36 +101,72 @@ class CertifiedPFS(Certifying):
 
     def update(self, state: CertifiedState, feedback: Feedback) -> CertifiedState:
         """One round: the lines of the docstring."""
-        x, start, rounds, start_slack, distance, inverse_eta, squares = state
+        x, start, rounds, _, _, inverse_eta, squares = state
         grad, g, s = _check.feedback(x, feedback)
-        room = self.room(x, start, rounds, start_slack, distance, g, s)
-        squares = squares + dot(grad, grad)
-        inverse_eta, eta, taken = self._step(room, inverse_eta, squares, sqrt(dot(grad, grad)))
+        room = self._room(state, g, s)
+        squared = dot(grad, grad)
+        inverse_eta, eta, taken = self._step(room, inverse_eta, squares + squared, sqrt(squared))
         y = x - eta * grad
         p = project_halfspace(y, g + dot(s, y - x) + room.rho - room.noise, s)
-        moved = self.domain.project(p)
         return CertifiedState(
-            where(room.length > 0, moved, x),
+            stay_unless(room, self.domain.project(p), x),
             start,
             rounds + 1.0,
             room.start_slack,
             self.distance_after(room, rounds, taken),
             inverse_eta,
-            squares,
+            squares + squared,
         )
+
+    def certificate(
+        self, before: CertifiedState, feedback: Feedback, after: CertifiedState
+    ) -> Certificate:
+        """Why the action of ``after`` is feasible: the numbers of one run's update."""
+        grad, g, s = _check.feedback(before.x, feedback)
+        room = self._room(before, g, s)
+        size = norm(grad)
+        # What the step would have been with no limit on its length.
+        usual = max(self._usual(after.squares), before.inverse_eta if self.ratchet else 0.0)
+        wanted = size / usual if usual > 0 else 0.0
+        taken = size / after.inverse_eta if room.length > 0 and after.inverse_eta > 0 else 0.0
+        y = before.x - (taken / size if size > 0 else 0.0) * grad
+        inside = g + room.noise <= -room.rho
+        return Certificate(
+            round=int(before.rounds) + 1,
+            rule="stayed" if room.length <= 0 else "slack" if inside else "contraction",
+            slack=-g,
+            rho=room.rho,
+            length=room.length,
+            wanted=wanted,
+            taken=taken,
+            cut=room.length > 0 and g + dot(s, y - before.x) + room.rho - room.noise > 0,
+            bound=self.next_bound(room, taken),
+            G_g=self.G_g,
+        )
+
+    def wrong_constants(self, before: CertifiedState, feedback: Feedback) -> list[str]:
+        """What a round of one run shows to be wrong with the constants; empty if nothing."""
+        _, g, s = _check.feedback(before.x, feedback)
+        room = self._room(before, g, s)
+        return self.contradictions(room, before.rounds, before.distance, g, s)
+
+    def _room(self, state: CertifiedState, g: Number, s: Array) -> Room:
+        x, start, rounds, start_slack, distance, _, _ = state
+        return self.room(x, start, rounds, start_slack, distance, g, s)
+
+    def _usual(self, squares: Number) -> Number:
+        """1/eta of the step size that costs alone would have."""
+        if self.eta is None:
+            return sqrt(squares) / (math.sqrt(2) * self.domain.radius)
+        return 1 / self.eta
 
     def _step(
         self, room: Room, inverse_eta: Number, squares: Number, size: Number
     ) -> tuple[Number, Number, Number]:
         """1/eta, eta and the length of the step; eta is 0 where there is no room or no gradient."""
-        usual = (
-            sqrt(squares) / (math.sqrt(2) * self.domain.radius)
-            if self.eta is None
-            else 1 / self.eta
-        )
         has_room = room.length > 0
         limit = where(has_room, size / where(has_room, room.length, 1.0), 0.0 * size)
-        inverse = maximum(limit, usual)
+        inverse = maximum(limit, self._usual(squares))
         if self.ratchet:
             inverse = maximum(inverse, inverse_eta)
         moves = inverse > 0

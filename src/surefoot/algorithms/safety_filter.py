@@ -1,0 +1,135 @@
+"""A filter that makes the steps of any optimiser safe."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from surefoot import _check
+from surefoot._array import dot, minimum, norm, number_like, where
+from surefoot.algorithms._certify import Certificate, Certifying, Room, stay_unless
+from surefoot.algorithms._start import check_domain, start_in
+from surefoot.sets import Ball, project_halfspace
+from surefoot.types import Array, Feedback, Number
+
+__all__ = ["FilterState", "SafetyFilter"]
+
+
+class FilterState(NamedTuple):
+    """What the next proposal is judged by.
+
+    Attributes:
+        x: the action to play.
+        start: the first action.
+        rounds: how many rounds have been played.
+        start_slack: alpha, the slack of the start; it comes with the first round.
+        distance: A, a bound on the distance of x to the tightened set.
+    """
+
+    x: Array
+    start: Array
+    rounds: Number
+    start_slack: Number
+    distance: Number
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SafetyFilter(Certifying):
+    r"""Takes any proposed next action and returns one that is certainly feasible.
+
+    The way there is shortened to the certified length and cut by the half-space:
+
+    .. math::
+        y_t     &= x_t + \min(1, r_t/\|z_t - x_t\|)(z_t - x_t) \\
+        p_t     &= \Pi\{p : g_t + s_t^\top (p - x_t) + \rho_t \le 0\}(y_t) \\
+        x_{t+1} &= \Pi_{R\mathbb{B}}(p_t)
+
+    for a proposal :math:`z_t` from momentum, Adam, a person: feasibility never depends on it.
+    There is no regret bound; that is the proposer's affair.
+
+    Args:
+        G_g: upper bound on every subgradient that the constraint may return on the feasible set.
+        domain: a ball that holds the feasible set.
+        rho: the tightening, cut off at half of the start's slack.
+        decreasing: whether it is :math:`\rho/\sqrt t` in round t.
+        sigma: a lower bound on the subgradients near the boundary, where one is known.
+        evaluation_error: bound on the error of the g that is observed; rounding unless given.
+
+    Example:
+        >>> import numpy as np
+        >>> safe = SafetyFilter(G_g=1.0, domain=Ball(1.0), rho=0.1)
+        >>> state = safe.init(np.array([0.0, 0.0]))  # g(x) = x[1] - 0.5
+        >>> state = safe.update(state, np.array([0.0, 9.0]), -0.5, np.array([0.0, 1.0]))
+        >>> state.x.round(6)  # 0.5 of slack would reach the limit; rho keeps 0.1 of it
+        array([0. , 0.4])
+    """
+
+    G_g: Number
+    domain: Ball
+    rho: Number
+    decreasing: bool = False
+    sigma: Number | None = None
+    evaluation_error: Number | None = None
+
+    def __post_init__(self) -> None:
+        self._check_fields()
+        check_domain(self.domain)
+
+    def init(self, x1: Array) -> FilterState:
+        """Start at x1; its slack comes with the first round."""
+        x1 = start_in(self.domain, x1)
+        zero = number_like(x1, 0.0)
+        return FilterState(x1, x1, zero, zero, zero)
+
+    def update(self, state: FilterState, proposal: Array, g: Number, s: Array) -> FilterState:
+        """The state whose ``x`` may be played, from a proposal and what was seen at the last x.
+
+        Args:
+            state: the last one.
+            proposal: the next action that somebody wants.
+            g: the constraint's value at the last action.
+            s: one subgradient there.
+        """
+        x, start, rounds, _, _ = state
+        room, step = self._judge(state, proposal, g, s)
+        size = norm(step)
+        share = minimum(number_like(x, 1.0), room.length / where(size > 0, size, 1.0))
+        share = where(room.length > 0, share, 0.0 * share)
+        y = x + share * step
+        p = project_halfspace(y, g + dot(s, y - x) + room.rho - room.noise, s)
+        return FilterState(
+            stay_unless(room, self.domain.project(p), x),
+            start,
+            rounds + 1.0,
+            room.start_slack,
+            self.distance_after(room, rounds, share * size),
+        )
+
+    def certificate(
+        self, before: FilterState, proposal: Array, g: Number, s: Array, after: FilterState
+    ) -> Certificate:
+        """Why the action of ``after`` is feasible: the numbers of one run's update."""
+        room, step = self._judge(before, proposal, g, s)
+        wanted = norm(step)
+        taken = min(wanted, max(room.length, 0.0))
+        y = before.x + (taken / wanted if wanted > 0 else 0.0) * step
+        inside = g + room.noise <= -room.rho
+        return Certificate(
+            round=int(after.rounds),
+            rule="stayed" if room.length <= 0 else "slack" if inside else "contraction",
+            slack=-g,
+            rho=room.rho,
+            length=room.length,
+            wanted=wanted,
+            taken=taken,
+            cut=room.length > 0 and g + dot(s, y - before.x) + room.rho - room.noise > 0,
+            bound=self.next_bound(room, taken),
+            G_g=self.G_g,
+        )
+
+    def _judge(
+        self, state: FilterState, proposal: Array, g: Number, s: Array
+    ) -> tuple[Room, Array]:
+        x, start, rounds, start_slack, distance = state
+        step, g, s = _check.feedback(x, Feedback(proposal - x, g, s))
+        return self.room(x, start, rounds, start_slack, distance, g, s), step
