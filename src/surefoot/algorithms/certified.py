@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from surefoot import _check
 from surefoot._array import dot, maximum, norm, number_like, sqrt, where
 from surefoot.algorithms._certify import Certificate, Certifying, Room, stay_unless
 from surefoot.algorithms._start import check_domain, start_in
+from surefoot.constants import Constants
 from surefoot.sets import Ball, project_halfspace
-from surefoot.types import Array, Feedback, Number
+from surefoot.theory import TheoremD, Tuned
+from surefoot.types import Array, Feedback, Needs, Number
 
 __all__ = ["CertifiedPFS", "CertifiedState"]
 
@@ -76,6 +78,9 @@ class CertifiedPFS(Certifying):
         >>> player.update(state, seen).x.round(6)  # as far as the slack of 0.5 reaches
         array([0.158114, 0.25    ])
     """
+
+    needs: ClassVar[Needs] = Needs()
+    tunings: ClassVar[tuple[str, ...]] = ("default", "known_horizon")
 
     G_g: Number
     domain: Ball
@@ -172,3 +177,36 @@ class CertifiedPFS(Certifying):
         moves = inverse > 0
         eta = where(moves, where(has_room, 1.0, 0.0) / where(moves, inverse, 1.0), 0.0 * size)
         return inverse, eta, eta * size
+
+    @classmethod
+    def default(
+        cls, constants: Constants, horizon: int | None = None, domain: Ball | None = None
+    ) -> Tuned[CertifiedPFS]:
+        r"""Theorem D with :math:`\rho_t = \min(\alpha/2, G_gR/(2\sqrt t))`: no horizon needed.
+
+        Uses R, G_g and the start; G_f only for the number in the regret bound, and the horizon
+        not at all: it is taken so that all tunings are called alike.
+        """
+        R, G_g = constants.require("R", "G_g", by="Theorem D")
+        return cls._with(TheoremD(constants, 0.5 * G_g * R), domain)
+
+    @classmethod
+    def known_horizon(
+        cls, constants: Constants, horizon: int, domain: Ball | None = None
+    ) -> Tuned[CertifiedPFS]:
+        r"""Theorem D with the fixed :math:`\rho = \min(\alpha/2, G_gR/(2\sqrt T))`."""
+        R, G_g = constants.require("R", "G_g", by="Theorem D")
+        rho = 0.5 * G_g * R / math.sqrt(_check.horizon(horizon))
+        return cls._with(TheoremD(constants, rho, decreasing=False, horizon=horizon), domain)
+
+    @classmethod
+    def _with(cls, theorem: TheoremD, domain: Ball | None) -> Tuned[CertifiedPFS]:
+        R, G_g = theorem.constants.require("R", "G_g", by=theorem.name)
+        player = cls(
+            G_g=G_g,
+            domain=Ball(R) if domain is None else domain,
+            rho=theorem.rho,
+            decreasing=theorem.decreasing,
+            eta=theorem.eta,
+        )
+        return Tuned(player, theorem)

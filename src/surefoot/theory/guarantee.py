@@ -36,12 +36,14 @@ class Premise:
         constant: the name of the constant that limits it.
         limit: the constant's value.
         level: for subgradients near the boundary, the epsilon in "where g >= -epsilon".
+        only_regret: whether feasibility does not rest on it.
     """
 
     quantity: Quantity
     constant: str
     limit: float
     level: float = 0.0
+    only_regret: bool = False
 
     @property
     def is_upper(self) -> bool:
@@ -71,6 +73,8 @@ class Premise:
             "start": ("the slack -g(x_1)", "the feasibility guarantee does not apply"),
             "horizon": ("the round", "the bounds were tuned for fewer rounds"),
         }[self.quantity]
+        if self.only_regret:
+            lost = "the regret bound no longer applies; feasibility does not rest on it"
         relation = "exceeds" if self.is_upper else "is below"
         if self.quantity == "subgradient near the boundary":
             relation = f"where g >= -{self.level:g} {relation}"

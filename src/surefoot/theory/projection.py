@@ -91,6 +91,6 @@ class Zinkevich(Guarantee):
         """The gradient bound, and the horizon."""
         (G_f,) = self.constants.require("G_f", by=self.name)
         return (
-            Premise("cost gradient", "G_f", G_f),
+            Premise("cost gradient", "G_f", G_f, only_regret=True),
             Premise("horizon", "the horizon", self.horizon),
         )
