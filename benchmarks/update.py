@@ -108,7 +108,7 @@ def rounds_of(problem: Problem, horizon: int, kept: int, runs: int | None = None
     state = player.init(np.zeros((runs, 2)) if runs else problem.start)
     actions, seen = [], []
     for t in range(horizon):
-        g, s = problem.constraint.query(state.x)
+        g, s = problem.benchmark.query(state.x)
         feedback = Feedback(costs.gradient(t, state.x), g, s)
         if t % (horizon // kept) == 0:
             actions.append(state.x)

@@ -293,7 +293,7 @@ def _plane(ax: Axes, trace: Trace, trial: int) -> Any:
     problem = trace.problem
     span = np.linspace(-0.6, 0.6, 241)
     X, Y = np.meshgrid(span, span)
-    g = problem.constraint.value(np.column_stack([X.ravel(), Y.ravel()])).reshape(X.shape)
+    g = problem.benchmark.value(np.column_stack([X.ravel(), Y.ravel()])).reshape(X.shape)
     ax.contourf(X, Y, g, levels=[-np.inf, 0.0], colors=[FILL])
     ax.contour(X, Y, g, levels=[0.0], colors=[INK], linewidths=1.2)
     best = trace.regret([trace.horizon]).comparator.action[0, trial]
