@@ -8,9 +8,11 @@ import pytest
 from surefoot import PFS, Ball, Constants, Feedback, Problem, play
 from surefoot.algorithms import PFSState
 from surefoot.constraints import Affine, FromFunctions, L2Ball, LinfBall, max_of
+from surefoot.costs import Adversarial
 from surefoot.problems import ADVERSARIES, adversarial_cube, paper_toy
+from surefoot.sets import EmptyTighteningError
 
-from ._cases import CASES, EXACT, greedy, random_slopes, shortest_in_hull
+from ._cases import CASES, EXACT, Greedy, fan, greedy, random_slopes, shortest_in_hull
 
 cases = pytest.mark.parametrize("case", CASES, ids=str)
 
@@ -73,10 +75,9 @@ def test_the_local_form_is_attained_by_a_cone():
     distance = 1.5 - (1.0 - rho)
     bound = (g.value(x) + rho) / (g.value(x) + 1.0) * np.linalg.norm(x)
     assert bound == pytest.approx(distance, rel=1e-15)
-    # At the far end of a ball of radius R = 1.5 sigma_rho = (1 - rho)/1.5 is half of what is
-    # true; on the sphere of X itself it is sharp: 1 - rho over D_0 = 1.
-    c = g.constants(Ball(1.0), [0.0, 0.0])
-    assert c.local_sigma(rho) == pytest.approx(1 - rho, rel=1e-15)
+    # The constant that Lemmas 1 and 2 get from it gives away that |x| may be smaller than D_0.
+    c = g.constants(Ball(2.0), [0.0, 0.0])
+    assert c.local_sigma(rho) == pytest.approx((1 - rho) / 2.0, rel=1e-15)
 
 
 def test_the_local_form_needs_rho_strictly_below_the_slack():
@@ -162,14 +163,11 @@ def test_subgradients_need_be_bounded_on_the_set_only(name, adversary):
     constants = known.with_origin("given", G_f=size)
     player = PFS.anytime(constants, T, domain=ball)
     start = np.array([0.05, -0.1]) if name == "cliff" else np.zeros(2)
-    if adversary == "greedy":
-        opponent = next(case for case in CASES if case.name == "square")
-        costs = greedy(player.algorithm, opponent, T, size)
-        costs = type(costs)(
-            type(costs.rule)(player.algorithm, constraint, costs.rule.directions, size), T, 2, size
-        )
-    else:
-        costs = random_slopes(2, T, size)
+    greedy_rule = Greedy(player.algorithm, constraint, fan(2), size)
+    costs = {
+        "random": random_slopes(2, T, size),
+        "greedy": Adversarial(greedy_rule, T, 2, size),
+    }[adversary]
     problem = Problem(
         costs=costs, constraint=constraint, domain=ball, start=start, constants=constants
     )
@@ -245,3 +243,11 @@ def test_a_zero_subgradient_is_met_only_where_the_tightened_constraint_holds():
     trace = play(PFS.anytime(problem.constants, 200), problem, watch="raise")
     assert trace.constraint[0] == -0.6 <= -c.epsilon
     assert (trace.constraint <= 0).all()
+
+
+def test_a_zero_subgradient_where_it_is_violated_proves_the_tightened_set_empty():
+    # g = |x| - 1/2 is never below -1/2: X_rho is empty for rho = 0.6, and the minimiser shows it.
+    player = PFS(eta=0.1, rho=0.6, domain=Ball(1.0))
+    seen = Feedback(np.array([1.0, -2.0]), *L2Ball(0.5).query(np.zeros(2)))
+    with pytest.raises(EmptyTighteningError, match=r"0\.1"):
+        player.update(PFSState(np.zeros(2)), seen)
