@@ -1,6 +1,71 @@
 """Algorithms, one file each: ``init`` and ``update``, both pure; ``state.x`` is the next action."""
 
+from surefoot.algorithms._certify import Certificate
+from surefoot.algorithms.certified import CertifiedPFS, CertifiedState
+from surefoot.algorithms.dpp import DPP, DPPState, ScalarDPP, ScalarDPPState
+from surefoot.algorithms.dual_averaging import (
+    DualAveraging,
+    DualAveragingState,
+    EntropicDualAveraging,
+    EntropicDualAveragingState,
+)
+from surefoot.algorithms.frank_wolfe import FrankWolfe, FrankWolfeState
+from surefoot.algorithms.jenatton import Jenatton, JenattonState
+from surefoot.algorithms.mahdavi import Mahdavi, MahdaviState
+from surefoot.algorithms.mahdavi_linear import MahdaviLinear, MahdaviLinearState
 from surefoot.algorithms.ogd import OGD, OGDState
+from surefoot.algorithms.ogd_steps import (
+    AdaGradOGD,
+    AdaGradOGDState,
+    DecayingOGD,
+    DecayingOGDState,
+)
 from surefoot.algorithms.pfs import PFS, PFSState
+from surefoot.algorithms.safety_filter import FilterState, SafetyFilter
+from surefoot.algorithms.sinha_vaze import (
+    SinhaVaze,
+    SinhaVazeState,
+    StrongSinhaVaze,
+    StrongSinhaVazeState,
+)
+from surefoot.algorithms.tighten import Tighten
+from surefoot.algorithms.yuan import Yuan, YuanState
 
-__all__ = ["OGD", "PFS", "OGDState", "PFSState"]
+__all__ = [
+    "DPP",
+    "OGD",
+    "PFS",
+    "AdaGradOGD",
+    "AdaGradOGDState",
+    "Certificate",
+    "CertifiedPFS",
+    "CertifiedState",
+    "DPPState",
+    "DecayingOGD",
+    "DecayingOGDState",
+    "DualAveraging",
+    "DualAveragingState",
+    "EntropicDualAveraging",
+    "EntropicDualAveragingState",
+    "FilterState",
+    "FrankWolfe",
+    "FrankWolfeState",
+    "Jenatton",
+    "JenattonState",
+    "Mahdavi",
+    "MahdaviLinear",
+    "MahdaviLinearState",
+    "MahdaviState",
+    "OGDState",
+    "PFSState",
+    "SafetyFilter",
+    "ScalarDPP",
+    "ScalarDPPState",
+    "SinhaVaze",
+    "SinhaVazeState",
+    "StrongSinhaVaze",
+    "StrongSinhaVazeState",
+    "Tighten",
+    "Yuan",
+    "YuanState",
+]

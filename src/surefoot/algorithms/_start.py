@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -10,13 +11,21 @@ from surefoot import _check
 from surefoot._array import is_concrete, to_numpy
 from surefoot.types import Array, Region
 
-__all__ = ["check_domain", "start_in"]
+__all__ = ["bounded_diameter", "check_domain", "start_in"]
 
 
 def check_domain(domain: Any) -> None:
     """Refuse what cannot be projected onto."""
     if not isinstance(domain, Region) or isinstance(domain, type):
         raise ValueError(f"domain must be a set with a projection, got {domain!r}")
+
+
+def bounded_diameter(domain: Any) -> float:
+    """The diameter of a feasible set; refused where it is not known or infinite."""
+    diameter = getattr(domain, "diameter", None)
+    if diameter is None or not diameter < math.inf:
+        raise ValueError(f"domain must be bounded, got {domain!r} with diameter {diameter!r}")
+    return float(diameter)
 
 
 def start_in(domain: Region, x1: Array) -> Array:

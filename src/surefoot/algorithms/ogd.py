@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from surefoot import _check
-from surefoot.algorithms._start import check_domain, start_in
+from surefoot.algorithms._start import bounded_diameter, check_domain, start_in
 from surefoot.constants import Constants
 from surefoot.theory import Tuned, Zinkevich
 from surefoot.types import Array, Feedback, Needs, Number, Region
@@ -69,8 +69,5 @@ class OGD:
     @classmethod
     def fixed(cls, constants: Constants, horizon: int, domain: Region) -> Tuned[OGD]:
         r"""The fixed step :math:`D/(G_f\sqrt T)`, D the diameter of the feasible set."""
-        diameter = getattr(domain, "diameter", None)
-        if diameter is None or not diameter < float("inf"):
-            raise ValueError(f"domain must be bounded, got {domain!r} with diameter {diameter!r}")
-        theorem = Zinkevich(constants, horizon, diameter)
+        theorem = Zinkevich(constants, horizon, bounded_diameter(domain))
         return Tuned(cls(eta=theorem.eta, domain=domain), theorem)

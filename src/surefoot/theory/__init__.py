@@ -1,21 +1,56 @@
 """Theorems as objects: bounds, premises, and the parameters they choose."""
 
+from surefoot.theory.certified import TheoremD, observed_regret_bound
+from surefoot.theory.dpp import DriftPlusPenalty
 from surefoot.theory.guarantee import Guarantee, Kind, Measure, Premise, Quantity, Tuned
+from surefoot.theory.jenatton import JenattonStronglyConvex, JenattonTradeOff
+from surefoot.theory.mahdavi import MahdaviBalanced, MahdaviLinearBalanced, MahdaviNoViolation
 from surefoot.theory.polyak import Corollary1, Corollary2, Corollary3, Theorem1
-from surefoot.theory.projection import Zinkevich
+from surefoot.theory.projection import (
+    AdaGradNorm,
+    Decaying,
+    DualAveragingTheorem,
+    EntropicTheorem,
+    FrankWolfeTheorem,
+    StronglyConvex,
+    Zinkevich,
+)
+from surefoot.theory.sinha_vaze import SinhaVazeConvex, SinhaVazeStronglyConvex
+from surefoot.theory.tightening import Tightened, tightened
 from surefoot.theory.tuning import tune_polyak
+from surefoot.theory.yuan import YuanStronglyConvex, YuanTradeOff
 
 __all__ = [
+    "AdaGradNorm",
     "Corollary1",
     "Corollary2",
     "Corollary3",
+    "Decaying",
+    "DriftPlusPenalty",
+    "DualAveragingTheorem",
+    "EntropicTheorem",
+    "FrankWolfeTheorem",
     "Guarantee",
+    "JenattonStronglyConvex",
+    "JenattonTradeOff",
     "Kind",
+    "MahdaviBalanced",
+    "MahdaviLinearBalanced",
+    "MahdaviNoViolation",
     "Measure",
     "Premise",
     "Quantity",
+    "SinhaVazeConvex",
+    "SinhaVazeStronglyConvex",
+    "StronglyConvex",
     "Theorem1",
+    "TheoremD",
+    "Tightened",
     "Tuned",
+    "YuanStronglyConvex",
+    "YuanTradeOff",
     "Zinkevich",
+    "observed_regret_bound",
+    "tightened",
     "tune_polyak",
 ]

@@ -1,8 +1,13 @@
-"""The guarantee of online gradient descent with full projection (Zinkevich 2003)."""
+r"""Guarantees of methods whose every action is in the feasible set by construction.
+
+D is the diameter of the feasible set; :math:`\nabla_t` the gradient at the action played, and u
+any feasible action. Standard results; the short proofs are given because the constants are used.
+"""
 
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -13,22 +18,70 @@ from surefoot.constants import Constants
 from surefoot.theory.guarantee import Guarantee, Kind, Measure, Premise
 from surefoot.types import Array
 
-__all__ = ["Zinkevich"]
+__all__ = [
+    "AdaGradNorm",
+    "Decaying",
+    "DualAveragingTheorem",
+    "EntropicTheorem",
+    "FrankWolfeTheorem",
+    "StronglyConvex",
+    "Zinkevich",
+]
+
+
+class Inside(Guarantee):
+    """A guarantee without violations; the regret bound is what differs."""
+
+    @property
+    @final
+    def kind(self) -> Kind:
+        """Every round: each action is in the set."""
+        return "every round"
+
+    @final
+    def violation_bound(self, t: Any) -> Array:
+        """0."""
+        return np.zeros_like(np.asarray(t, dtype=np.float64))
+
+    @final
+    def sum_bounds(self, t: Any) -> dict[Measure, Array]:
+        """None beyond that of the rounds."""
+        return {}
+
+    @property
+    @final
+    def violation_exponent(self) -> None:
+        """None: there are no violations."""
+        return
+
+    @property
+    @abstractmethod
+    def regret_exponent(self) -> float:
+        """The power of T in the regret bound, logarithms aside."""
+
+    @property
+    @final
+    def premises(self) -> tuple[Premise, ...]:
+        """The gradient bound, for the regret alone; the horizon if one was used."""
+        found = [Premise("cost gradient", "G_f", self._G_f(), only_regret=True)]
+        if self.horizon is not None:
+            found.append(Premise("horizon", "the horizon", self.horizon, only_regret=True))
+        return tuple(found)
+
+    @final
+    def _G_f(self) -> float:
+        (G_f,) = self.constants.require("G_f", by=self.name)
+        return G_f
 
 
 @final
 @dataclass(frozen=True)
-class Zinkevich(Guarantee):
-    r"""Projected online gradient descent with a fixed step.
-
-    With D the diameter of the feasible set, for any :math:`\eta > 0` and any t
+class Zinkevich(Inside):
+    r"""Projected gradient descent with the fixed step :math:`\eta = D/(G_f\sqrt T)`.
 
     .. math:: \mathrm{Reg}_t \le \frac{D^2}{2\eta} + \frac{\eta}{2} G_f^2 t,
 
-    and :math:`g(x_t) \le 0` because every action is a projection. :math:`\eta = D/(G_f\sqrt T)`
-    gives :math:`D G_f \sqrt T` at t = T.
-
-    Proof: projection does not increase distances to a feasible u, so
+    which is :math:`D G_f \sqrt T` at t = T. Proof: projection does not increase distances to u, so
     :math:`2\eta\langle\nabla_t, x_t - u\rangle \le \|x_t - u\|^2 - \|x_{t+1} - u\|^2
     + \eta^2\|\nabla_t\|^2`; sum over the rounds.
 
@@ -44,7 +97,7 @@ class Zinkevich(Guarantee):
     def __post_init__(self) -> None:
         _check.horizon(self.horizon)
         _check.positive(diameter=self.diameter)
-        self.constants.require("G_f", by=self.name)
+        self._G_f()
 
     @property
     def name(self) -> str:
@@ -52,45 +105,285 @@ class Zinkevich(Guarantee):
         return "Zinkevich 2003, fixed step"
 
     @property
-    def kind(self) -> Kind:
-        """Every round: each action is a projection."""
-        return "every round"
-
-    @property
     def eta(self) -> float:
         r""":math:`D/(G_f\sqrt T)`."""
-        (G_f,) = self.constants.require("G_f", by=self.name)
-        return self.diameter / (G_f * math.sqrt(self.horizon))
+        return self.diameter / (self._G_f() * math.sqrt(self.horizon))
 
     def regret_bound(self, t: Any) -> Array:
         r""":math:`D^2/(2\eta) + (\eta/2) G_f^2 t`."""
-        (G_f,) = self.constants.require("G_f", by=self.name)
         t = np.asarray(t, dtype=np.float64)
-        return self.diameter**2 / (2 * self.eta) + self.eta / 2 * G_f**2 * t
-
-    def violation_bound(self, t: Any) -> Array:
-        """0."""
-        return np.zeros_like(np.asarray(t, dtype=np.float64))
-
-    def sum_bounds(self, t: Any) -> dict[Measure, Array]:
-        """None beyond that of the rounds."""
-        return {}
+        return self.diameter**2 / (2 * self.eta) + self.eta / 2 * self._G_f() ** 2 * t
 
     @property
     def regret_exponent(self) -> float:
         """1/2."""
         return 0.5
 
-    @property
-    def violation_exponent(self) -> None:
-        """None: there are no violations."""
-        return
+
+@final
+@dataclass(frozen=True)
+class Decaying(Inside):
+    r"""Projected gradient descent with :math:`\eta_t = D/(G_f\sqrt t)`: any number of rounds.
+
+    .. math:: \mathrm{Reg}_t \le \tfrac32 D G_f \sqrt t
+
+    Proof: as :class:`Zinkevich`, each round divided by its own :math:`2\eta_t`; Abel summation
+    leaves :math:`D^2/(2\eta_t) = DG_f\sqrt t/2`, and
+    :math:`\tfrac12\sum\eta_s G_f^2 \le \tfrac12 DG_f \cdot 2\sqrt t`.
+    """
+
+    constants: Constants
+    diameter: float
+    horizon: None = None
+
+    def __post_init__(self) -> None:
+        _check.positive(diameter=self.diameter)
+        self._G_f()
 
     @property
-    def premises(self) -> tuple[Premise, ...]:
-        """The gradient bound, and the horizon."""
-        (G_f,) = self.constants.require("G_f", by=self.name)
-        return (
-            Premise("cost gradient", "G_f", G_f, only_regret=True),
-            Premise("horizon", "the horizon", self.horizon),
-        )
+    def name(self) -> str:
+        """Zinkevich's theorem, decaying step."""
+        return "Zinkevich 2003, decaying step"
+
+    @property
+    def eta(self) -> float:
+        r""":math:`D/G_f`, the step of round 1."""
+        return self.diameter / self._G_f()
+
+    def regret_bound(self, t: Any) -> Array:
+        r""":math:`\tfrac32 D G_f \sqrt t`."""
+        return 1.5 * self.diameter * self._G_f() * np.sqrt(np.asarray(t, dtype=np.float64))
+
+    @property
+    def regret_exponent(self) -> float:
+        """1/2."""
+        return 0.5
+
+
+@final
+@dataclass(frozen=True)
+class StronglyConvex(Inside):
+    r"""Projected gradient descent with :math:`\eta_t = 1/(Ht)` on H-strongly convex costs.
+
+    .. math:: \mathrm{Reg}_t \le \frac{G_f^2}{2H}(1 + \ln t)
+
+    Proof: strong convexity takes :math:`\tfrac H2\|x_s-u\|^2` off every round, so that the
+    distances telescope to nothing: :math:`\frac1{\eta_s} - \frac1{\eta_{s-1}} - H = 0`. What is
+    left is :math:`\tfrac12\sum G_f^2/(Hs)`.
+    """
+
+    constants: Constants
+    horizon: None = None
+
+    def __post_init__(self) -> None:
+        self.constants.require("G_f", "strong_convexity", by=self.name)
+
+    @property
+    def name(self) -> str:
+        """Hazan, Agarwal and Kale's theorem."""
+        return "Hazan, Agarwal and Kale 2007, strongly convex"
+
+    @property
+    def eta(self) -> float:
+        """1/H, the step of round 1."""
+        (H,) = self.constants.require("strong_convexity", by=self.name)
+        return 1 / H
+
+    def regret_bound(self, t: Any) -> Array:
+        r""":math:`(G_f^2/2H)(1 + \ln t)`."""
+        t = np.asarray(t, dtype=np.float64)
+        return 0.5 * self._G_f() ** 2 * self.eta * (1 + np.log(t))
+
+    @property
+    def regret_exponent(self) -> float:
+        """0: logarithmic."""
+        return 0.0
+
+
+@final
+@dataclass(frozen=True)
+class AdaGradNorm(Inside):
+    r"""Projected gradient descent with :math:`\eta_t = D/\sqrt{2\sum_{s \le t}\|\nabla_s\|^2}`.
+
+    .. math:: \mathrm{Reg}_t \le \sqrt2 D\sqrt{\textstyle\sum_{s \le t}\|\nabla_s\|^2}
+              \le \sqrt2 D G_f\sqrt t
+
+    No constant but D is used. Proof: Abel summation leaves :math:`D^2/(2\eta_t)`, and
+    :math:`\tfrac12\sum\eta_s\|\nabla_s\|^2 \le \tfrac{D}{\sqrt2}\sqrt{S_t}` since
+    :math:`\sum a_s/\sqrt{A_s} \le 2\sqrt{A_t}` for sums :math:`A_s` of :math:`a`.
+    """
+
+    constants: Constants
+    diameter: float
+    horizon: None = None
+
+    def __post_init__(self) -> None:
+        _check.positive(diameter=self.diameter)
+        self._G_f()
+
+    @property
+    def name(self) -> str:
+        """The scalar form of AdaGrad."""
+        return "AdaGrad-norm (Streeter and McMahan 2010)"
+
+    @property
+    def eta(self) -> float:
+        r""":math:`D/\sqrt2`, the step times the root of the squared gradients."""
+        return self.diameter / math.sqrt(2)
+
+    def regret_bound(self, t: Any) -> Array:
+        r""":math:`\sqrt2 D G_f\sqrt t`; with observed gradients it is tighter."""
+        return math.sqrt(2) * self.diameter * self._G_f() * np.sqrt(np.asarray(t, dtype=np.float64))
+
+    @property
+    def regret_exponent(self) -> float:
+        """1/2."""
+        return 0.5
+
+
+@final
+@dataclass(frozen=True)
+class DualAveragingTheorem(Inside):
+    r"""Dual averaging, :math:`x_{t+1} = \Pi_X(x_1 - \eta\sum_{s\le t}\nabla_s)`.
+
+    .. math:: \mathrm{Reg}_t \le \frac{D^2}{2\eta} + \frac\eta2 G_f^2 t,
+              \qquad \eta = \frac{D}{G_f\sqrt T}
+
+    Proof: :math:`x_{t+1}` minimises :math:`\eta\langle\sum\nabla, x\rangle + \tfrac12\|x-x_1\|^2`,
+    which is 1-strongly convex; being the leader costs at most :math:`\tfrac12\|u-x_1\|^2/\eta`,
+    and not yet knowing :math:`\nabla_t` at most
+    :math:`\langle\nabla_t, x_t-x_{t+1}\rangle - \tfrac1{2\eta}\|x_t-x_{t+1}\|^2
+    \le \tfrac\eta2\|\nabla_t\|^2`.
+    """
+
+    constants: Constants
+    horizon: int
+    diameter: float
+
+    def __post_init__(self) -> None:
+        _check.horizon(self.horizon)
+        _check.positive(diameter=self.diameter)
+        self._G_f()
+
+    @property
+    def name(self) -> str:
+        """Dual averaging."""
+        return "Dual averaging (Shalev-Shwartz and Singer 2007)"
+
+    @property
+    def eta(self) -> float:
+        r""":math:`D/(G_f\sqrt T)`."""
+        return self.diameter / (self._G_f() * math.sqrt(self.horizon))
+
+    def regret_bound(self, t: Any) -> Array:
+        r""":math:`D^2/(2\eta) + (\eta/2) G_f^2 t`."""
+        t = np.asarray(t, dtype=np.float64)
+        return self.diameter**2 / (2 * self.eta) + self.eta / 2 * self._G_f() ** 2 * t
+
+    @property
+    def regret_exponent(self) -> float:
+        """1/2."""
+        return 0.5
+
+
+@final
+@dataclass(frozen=True)
+class EntropicTheorem(Inside):
+    r"""Exponentiated gradients on a simplex of total s from its centre.
+
+    .. math:: \mathrm{Reg}_t \le \frac{s\ln d}{\eta} + \frac{\eta s}{2} G_\infty^2 t,
+              \qquad \eta = \frac{1}{G_\infty}\sqrt{\frac{2\ln d}{T}}
+
+    with :math:`G_\infty` the largest entry of a gradient, at most G_f. Proof: dual averaging with
+    the entropy, which is 1/s-strongly convex in the 1-norm on the simplex and has range
+    :math:`s\ln d` from its centre.
+    """
+
+    constants: Constants
+    horizon: int
+    dimension: int
+    total: float
+
+    def __post_init__(self) -> None:
+        _check.horizon(self.horizon)
+        _check.positive(total=self.total)
+        if _check.whole(self.dimension, "dimension") < 2:
+            raise ValueError(f"dimension must be at least 2 on a simplex, got {self.dimension}")
+        self._G_f()
+
+    @property
+    def name(self) -> str:
+        """Exponentiated gradients."""
+        return "Entropic dual averaging"
+
+    @property
+    def eta(self) -> float:
+        r""":math:`\sqrt{2\ln d/T}/G_\infty`."""
+        return math.sqrt(2 * math.log(self.dimension) / self.horizon) / self._G_f()
+
+    def regret_bound(self, t: Any) -> Array:
+        r""":math:`s\ln d/\eta + (\eta s/2)G_\infty^2 t`."""
+        t = np.asarray(t, dtype=np.float64)
+        first = self.total * math.log(self.dimension) / self.eta
+        return first + self.eta * self.total / 2 * self._G_f() ** 2 * t
+
+    @property
+    def regret_exponent(self) -> float:
+        """1/2."""
+        return 0.5
+
+
+@final
+@dataclass(frozen=True)
+class FrankWolfeTheorem(Inside):
+    r"""Online Frank-Wolfe, in the form of the textbook or tuned.
+
+    .. math::
+        \text{book: } \eta = \frac{D}{2G_fT^{3/4}},\ \sigma_t = \min(1, 2/\sqrt t):
+          \quad \mathrm{Reg}_T \le 8DG_fT^{3/4} \\
+        \text{tuned: } \eta = \frac{D}{2G_f}\Big(\frac3T\Big)^{3/4},\ \sigma = \min(1, \sqrt{3/T}):
+          \quad \mathrm{Reg}_T \le \frac{4}{3^{3/4}}DG_fT^{3/4}
+
+    The first as recalled from Hazan's book, the second from Weibel, Gaillard, Koolen and Taylor
+    2025 (as found in the examples of PEPit). The bounds are for t = T; for fewer rounds the same
+    number is returned, which is not smaller.
+    """
+
+    constants: Constants
+    horizon: int
+    diameter: float
+    is_tuned: bool
+
+    def __post_init__(self) -> None:
+        _check.horizon(self.horizon)
+        _check.positive(diameter=self.diameter)
+        self._G_f()
+
+    @property
+    def name(self) -> str:
+        """Hazan and Kale's theorem."""
+        form = "tuned" if self.is_tuned else "textbook"
+        return f"Online Frank-Wolfe (Hazan and Kale 2012), {form}"
+
+    @property
+    def eta(self) -> float:
+        """The weight of the gradients against the distance from the start."""
+        scale = self.diameter / (2 * self._G_f())
+        power = (3.0 if self.is_tuned else 1.0) / self.horizon
+        return scale * float(power**0.75)
+
+    @property
+    def step(self) -> float | None:
+        """The fixed step of the tuned form; None for the textbook's decaying one."""
+        return min(1.0, math.sqrt(3.0 / self.horizon)) if self.is_tuned else None
+
+    def regret_bound(self, t: Any) -> Array:
+        """The bound at the horizon."""
+        factor = 4 / 3**0.75 if self.is_tuned else 8.0
+        bound = factor * self.diameter * self._G_f() * self.horizon**0.75
+        return np.full_like(np.asarray(t, dtype=np.float64), bound)
+
+    @property
+    def regret_exponent(self) -> float:
+        """3/4."""
+        return 0.75

@@ -1,0 +1,51 @@
+"""Multipliers of m constraints kept apart, as Lagrangian methods carry them."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from surefoot import _check
+from surefoot._array import constant, maximum
+from surefoot.types import Array, Feedback, Number
+
+__all__ = ["no_multipliers", "of_rows", "positive_part"]
+
+
+def no_multipliers(x1: Array, rows: int) -> Array:
+    """Zeros, ``(m,)`` for one run and ``(B, m)`` for a batch."""
+    # From x1 rather than from a shape, as in number_like.
+    return x1[..., :1] * 0.0 + constant(np.zeros(rows), x1)
+
+
+def of_rows(x: Array, feedback: Feedback, rows: int) -> tuple[Array, Array, Array]:
+    """Gradient, values and subgradients of a round, refused when they are not of m rows.
+
+    One multiplier would broadcast against any number of values.
+    """
+    grad, g, s = _check.feedback_apart(x, feedback)
+    if g.shape[-1] != rows:
+        raise ValueError(
+            f"constraint_value.shape must end in {rows}, the rows of the algorithm, "
+            f"got {tuple(g.shape)}"
+        )
+    return grad, g, s
+
+
+def positive_part(multipliers: Number) -> Number:
+    """The larger of 0 and each entry.
+
+    A NaN of one run is refused here, in the round that brought it; a batch keeps it, and the game
+    tells of the run.
+    """
+    result = maximum(multipliers, 0.0)
+    if type(result) is float:
+        worst = result
+    elif type(result) is np.ndarray and result.ndim == 1:
+        worst = float(result.max())
+    else:
+        return result
+    if not worst < math.inf:
+        raise ValueError(f"constraint_value must be finite, got a multiplier of {worst}")
+    return result

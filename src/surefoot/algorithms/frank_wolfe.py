@@ -1,0 +1,105 @@
+"""Online Frank-Wolfe: one linear minimisation a round instead of a projection."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+from surefoot import _check
+from surefoot._array import minimum, number_like, sqrt, where
+from surefoot.algorithms._start import bounded_diameter, check_domain, start_in
+from surefoot.constants import Constants
+from surefoot.theory import FrankWolfeTheorem, Tuned
+from surefoot.types import Array, Feedback, Needs, Number, Region
+
+__all__ = ["FrankWolfe", "FrankWolfeState"]
+
+
+class FrankWolfeState(NamedTuple):
+    """The action to play, the first one, the sum of the gradients and the number of rounds."""
+
+    x: Array
+    start: Array
+    gradients: Array
+    rounds: Number
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FrankWolfe:
+    r"""Online Frank-Wolfe (conditional gradients).
+
+    .. math::
+        c_t     &= \eta \sum_{s \le t} \nabla f_s(x_s) + \omega(x_t - x_1) \\
+        v_t     &= \arg\min_{v \in X} \langle c_t, v \rangle \\
+        x_{t+1} &= (1 - \sigma_t) x_t + \sigma_t v_t
+
+    A convex combination of points of X, hence in X. The textbook has :math:`\omega = 2` and
+    :math:`\sigma_t = \min(1, 2/\sqrt t)`; the tuned form :math:`\omega = 1` and a fixed step.
+
+    Args:
+        eta: weight of the gradients, :math:`\eta > 0`.
+        domain: the feasible set :math:`X`, which must minimise linear functions.
+        step: :math:`\sigma`, if it is fixed; the textbook's form otherwise.
+
+    Example:
+        >>> import numpy as np
+        >>> from surefoot.sets import Box
+        >>> player = FrankWolfe(eta=0.1, domain=Box([-1.0, -0.5], [1.0, 0.5]), step=0.25)
+        >>> state = player.init(np.array([0.2, 0.0]))
+        >>> player.update(state, Feedback(np.array([-1.0, 3.0]), None, None)).x
+        array([ 0.4  , -0.125])
+
+    Reference: Hazan and Kale, ICML 2012.
+    """
+
+    needs: ClassVar[Needs] = Needs(
+        constraint_values=0, constraint_subgradients=0, linear_minimisations=1
+    )
+    tunings: ClassVar[tuple[str, ...]] = ("tuned", "textbook")
+
+    eta: Number
+    domain: Region
+    step: Number | None = None
+
+    def __post_init__(self) -> None:
+        _check.positive(eta=self.eta)
+        _check.plain(self, "eta")
+        check_domain(self.domain)
+        if self.step is not None:
+            _check.positive(step=self.step)
+            _check.at_most(1.0, "a whole step", step=self.step)
+            _check.plain(self, "step")
+
+    def init(self, x1: Array) -> FrankWolfeState:
+        """Start at x1, a point of X."""
+        x1 = start_in(self.domain, x1)
+        return FrankWolfeState(x1, x1, 0.0 * x1, number_like(x1, 0.0))
+
+    def update(self, state: FrankWolfeState, feedback: Feedback) -> FrankWolfeState:
+        """One round: the three lines of the docstring."""
+        x, start, gradients, rounds = state
+        t = rounds + 1.0
+        gradients = gradients + _check.cost_gradient(x, feedback)
+        pull = 2.0 if self.step is None else 1.0
+        v = self.domain.minimize_linear(self.eta * gradients + pull * (x - start))
+        step = minimum(number_like(x, 1.0), 2.0 / sqrt(t)) if self.step is None else self.step
+        # In this form rounding does not leave the set when x and v are on the same face.
+        mixed = where(step < 1.0, x + step * (v - x), v)
+        return FrankWolfeState(mixed, start, gradients, t)
+
+    @classmethod
+    def tuned(cls, constants: Constants, horizon: int, domain: Region) -> Tuned[FrankWolfe]:
+        """The tuned form: fixed step, half the textbook's constant and less."""
+        return cls._with(constants, horizon, domain, is_tuned=True)
+
+    @classmethod
+    def textbook(cls, constants: Constants, horizon: int, domain: Region) -> Tuned[FrankWolfe]:
+        """The textbook's form."""
+        return cls._with(constants, horizon, domain, is_tuned=False)
+
+    @classmethod
+    def _with(
+        cls, constants: Constants, horizon: int, domain: Region, *, is_tuned: bool
+    ) -> Tuned[FrankWolfe]:
+        theorem = FrankWolfeTheorem(constants, horizon, bounded_diameter(domain), is_tuned)
+        return Tuned(cls(eta=theorem.eta, domain=domain, step=theorem.step), theorem)

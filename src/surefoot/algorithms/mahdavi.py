@@ -1,0 +1,138 @@
+"""Descent and ascent on a regularised Lagrangian (Mahdavi, Jin and Yang)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+from surefoot import _check
+from surefoot._array import combine
+from surefoot.algorithms._multipliers import no_multipliers, of_rows, positive_part
+from surefoot.algorithms._start import check_domain, start_in
+from surefoot.constants import Constants
+from surefoot.sets import Ball
+from surefoot.theory import MahdaviBalanced, MahdaviNoViolation, Tuned
+from surefoot.types import Array, Feedback, Needs, Number, Region
+
+__all__ = ["Mahdavi", "MahdaviState"]
+
+
+class MahdaviState(NamedTuple):
+    """The action to play, and a multiplier for each constraint."""
+
+    x: Array
+    multipliers: Array
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mahdavi:
+    r"""Gradient descent on the action and ascent on the multipliers, both at the same point.
+
+    The Lagrangian :math:`f_t(x) + \sum_i \lambda_i (g_i(x) + \gamma) -
+    \tfrac{\delta\eta}{2}\|\lambda\|^2` keeps all m constraints apart and its multipliers small:
+
+    .. math::
+        x_{t+1}       &= \Pi_{R\mathbb{B}}\big(x_t - \eta(\nabla f_t(x_t)
+                         + \textstyle\sum_i \lambda_{t,i}\, s_{t,i})\big) \\
+        \lambda_{t+1} &= \big[\lambda_t + \eta(g(x_t) + \gamma - \delta\eta\lambda_t)\big]_+
+
+    from :math:`\lambda_1 = 0`. With :math:`\delta = 0` it is plain descent and ascent. Note the two
+    etas before delta.
+
+    Args:
+        eta: step size :math:`\eta > 0` of both.
+        delta: regulariser :math:`\delta \ge 0`.
+        rows: m, the number of constraints.
+        domain: a ball :math:`R\mathbb{B}` that holds the feasible set.
+        gamma: tightening :math:`\gamma \ge 0` of every constraint.
+
+    Example:
+        >>> import numpy as np
+        >>> player = Mahdavi(eta=0.5, delta=0.25, rows=2, domain=Ball(4.0))
+        >>> x, s = np.array([1.0, -1.0]), np.array([[1.0, 0.0], [0.0, -3.0]])
+        >>> seen = Feedback(np.array([2.0, 0.5]), np.array([0.5, -2.0]), s)
+        >>> first = player.update(player.init(x), seen)  # the multipliers were 0
+        >>> first.x, first.multipliers
+        (array([ 0.  , -1.25]), array([0.25, 0.  ]))
+        >>> second = player.update(first, seen)
+        >>> second.x, second.multipliers
+        (array([-1.125, -1.5  ]), array([0.484375, 0. ]))
+
+    Reference: Mahdavi, Jin and Yang, JMLR 13, 2012, Algorithm 1. The rule and the form of its
+    parameters are as recalled, the rates as in the abstract; all constants are derived, see
+    :class:`surefoot.theory.MahdaviBalanced`.
+    """
+
+    needs: ClassVar[Needs] = Needs(apart=True, work="m d")
+    tunings: ClassVar[tuple[str, ...]] = ("balanced", "no_violation")
+
+    eta: Number
+    delta: Number
+    rows: int
+    domain: Region
+    gamma: Number = 0.0
+
+    def __post_init__(self) -> None:
+        _check.positive(eta=self.eta)
+        _check.nonnegative(delta=self.delta, gamma=self.gamma)
+        _check.plain(self, "eta", "delta", "gamma")
+        _check.whole(self.rows, "rows")
+        check_domain(self.domain)
+
+    def init(self, x1: Array) -> MahdaviState:
+        """Start at x1, a point of the domain, with multipliers of 0."""
+        x1 = start_in(self.domain, x1)
+        return MahdaviState(x1, no_multipliers(x1, self.rows))
+
+    def update(self, state: MahdaviState, feedback: Feedback) -> MahdaviState:
+        """One round: the two lines of the docstring."""
+        x, multipliers = state
+        grad, g, s = of_rows(x, feedback, self.rows)
+        y = x - self.eta * (grad + combine(multipliers, s))
+        ascent = g + self.gamma - self.delta * self.eta * multipliers
+        return MahdaviState(self.domain.project(y), positive_part(multipliers + self.eta * ascent))
+
+    @classmethod
+    def balanced(
+        cls, constants: Constants, horizon: int, domain: Region | None = None
+    ) -> Tuned[Mahdavi]:
+        """Theorem 4: regret O(T^(1/2)), the sum of each constraint O(T^(3/4))."""
+        return cls._with(MahdaviBalanced(constants, horizon), domain, 0.0)
+
+    @classmethod
+    def no_violation(
+        cls,
+        constants: Constants,
+        horizon: int,
+        domain: Region | None = None,
+        *,
+        gamma: float | None = None,
+    ) -> Tuned[Mahdavi]:
+        """Theorem 4 on tightened constraints: no sum is positive after T rounds.
+
+        Args:
+            constants: those of the problem, not tightened.
+            horizon: T; the theorem's own gamma needs a very long one.
+            domain: the ball around the feasible set; that of radius R unless given.
+            gamma: a tightening of your own, at most epsilon, for any horizon; the guarantee then
+                says what it is enough for.
+        """
+        theorem = MahdaviNoViolation(constants, horizon, gamma)
+        return cls._with(theorem, domain, theorem.gamma)
+
+    @classmethod
+    def _with(
+        cls,
+        theorem: MahdaviBalanced | MahdaviNoViolation,
+        domain: Region | None,
+        gamma: float,
+    ) -> Tuned[Mahdavi]:
+        (rows,) = theorem.constants.require("rows", by=theorem.name)
+        player = cls(
+            eta=theorem.eta,
+            delta=theorem.delta,
+            rows=int(rows),
+            domain=Ball(theorem.constants.R) if domain is None else domain,
+            gamma=gamma,
+        )
+        return Tuned(player, theorem)

@@ -1,0 +1,196 @@
+"""Sinha and Vaze's method: a growing penalty, constraints that an adversary may pick."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+from surefoot import _check
+from surefoot._array import dot, exp, maximum, minimum, number_like, sqrt, where
+from surefoot.algorithms._start import check_domain, start_in
+from surefoot.constants import Constants
+from surefoot.sets import Ball
+from surefoot.theory import SinhaVazeConvex, SinhaVazeStronglyConvex, Tuned
+from surefoot.types import Array, Feedback, Needs, Number, Region
+
+__all__ = ["SinhaVaze", "SinhaVazeState", "StrongSinhaVaze", "StrongSinhaVazeState"]
+
+# The theorem keeps the exponent below the logarithm of a few T. Where its premises are broken the
+# penalty must not become inf, nor its square.
+_LARGEST_EXPONENT = 300.0
+
+
+class SinhaVazeState(NamedTuple):
+    """What the next round needs.
+
+    Attributes:
+        x: the action to play.
+        queue: the sum of the violations so far, scaled.
+        squares: the sum of the squared norms of the surrogates' gradients.
+    """
+
+    x: Array
+    queue: Number
+    squares: Number
+
+
+class StrongSinhaVazeState(NamedTuple):
+    """What the next round needs.
+
+    Attributes:
+        x: the action to play.
+        queue: the sum of the violations so far.
+        rounds: how many rounds have been played.
+    """
+
+    x: Array
+    queue: Number
+    rounds: Number
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SinhaVaze:
+    r"""Descent on the cost plus a penalty that grows exponentially with the violations so far.
+
+    .. math::
+        Q_t       &= Q_{t-1} + b[g_t(x_t)]_+ \\
+        h_t       &= b\nabla f_t(x_t) + \lambda e^{\lambda Q_t}\,b s_t\,1\{g_t(x_t) > 0\} \\
+        S_t       &= S_{t-1} + \|h_t\|^2 \\
+        x_{t+1}   &= \Pi_{R\mathbb{B}}\big(x_t - h_t\,D/\sqrt{2S_t}\big)
+
+    with no move while :math:`S_t = 0`. The constraint may be another one in each round, picked
+    after the action is known, and no action need be strictly feasible.
+
+    Args:
+        scale: :math:`b > 0`; the theorem has 1/(2GD).
+        rate: :math:`\lambda > 0`, growth of the penalty; the theorem has :math:`1/(2\sqrt T)`.
+        diameter: :math:`D > 0`, that of the domain.
+        domain: a ball that holds the feasible set, or any set that does and can be projected onto.
+
+    Example:
+        >>> import numpy as np
+        >>> player = SinhaVaze(scale=0.5, rate=1.0, diameter=2.0, domain=Ball(1.0))
+        >>> state = player.init(np.array([0.0, 0.0]))
+        >>> seen = Feedback(np.array([-6.0, 8.0]), -0.1, np.array([0.0, 1.0]))
+        >>> player.update(state, seen)  # sqrt(2) along the gradient, then back into the ball
+        SinhaVazeState(x=array([ 0.6, -0.8]), queue=0.0, squares=25.0)
+
+    Reference: Sinha and Vaze, NeurIPS 2024 (arXiv 2310.18955); the scaling and lambda as recalled.
+    """
+
+    needs: ClassVar[Needs] = Needs()
+    tunings: ClassVar[tuple[str, ...]] = ("convex",)
+
+    scale: Number
+    rate: Number
+    diameter: Number
+    domain: Region
+
+    def __post_init__(self) -> None:
+        _check.positive(scale=self.scale, rate=self.rate, diameter=self.diameter)
+        _check.plain(self, "scale", "rate", "diameter")
+        check_domain(self.domain)
+
+    def init(self, x1: Array) -> SinhaVazeState:
+        """Start at x1, a point of the domain."""
+        x1 = start_in(self.domain, x1)
+        zero = number_like(x1, 0.0)
+        return SinhaVazeState(x1, zero, zero)
+
+    def update(self, state: SinhaVazeState, feedback: Feedback) -> SinhaVazeState:
+        """One round: the four lines of the docstring."""
+        x, queue, squares = state
+        grad, g, s = _check.feedback(x, feedback)
+        queue = queue + self.scale * maximum(g, 0.0)
+        if type(queue) is float and not queue < math.inf:
+            raise ValueError(f"constraint_value must be finite, got {g!r}")
+        penalty = self.rate * exp(minimum(self.rate * queue, _LARGEST_EXPONENT))
+        h = self.scale * (grad + where(g > 0, penalty, 0.0 * penalty) * s)
+        squares = squares + dot(h, h)
+        moves = squares > 0
+        step = where(moves, self.diameter / sqrt(2 * where(moves, squares, 1.0)), 0.0 * squares)
+        return SinhaVazeState(self.domain.project(x - step * h), queue, squares)
+
+    @classmethod
+    def convex(
+        cls, constants: Constants, horizon: int, domain: Region | None = None
+    ) -> Tuned[SinhaVaze]:
+        r"""Convex costs: :math:`b = 1/(2GD)`, :math:`\lambda = 1/(2\sqrt T)`."""
+        theorem = SinhaVazeConvex(constants, horizon)
+        player = cls(
+            scale=theorem.scale,
+            rate=theorem.rate,
+            diameter=theorem.diameter,
+            domain=Ball(constants.R) if domain is None else domain,
+        )
+        return Tuned(player, theorem)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StrongSinhaVaze:
+    r"""Descent on strongly convex costs plus a penalty in proportion to the violations so far.
+
+    .. math::
+        Q_t       &= Q_{t-1} + [g_t(x_t)]_+ \\
+        h_t       &= \nabla f_t(x_t) + (2Q_t/V)\,s_t\,1\{g_t(x_t) > 0\} \\
+        x_{t+1}   &= \Pi_{R\mathbb{B}}(x_t - h_t/(Ht))
+
+    The constraint may be another one in each round, as for :class:`SinhaVaze`.
+
+    Args:
+        V: weight of the costs, :math:`V > 0`; the theorem has :math:`8G_g^2(1 + \ln T)/H`.
+        strong_convexity: :math:`H > 0`, modulus of every cost.
+        domain: a ball that holds the feasible set, or any set that does and can be projected onto.
+
+    Example:
+        >>> import numpy as np
+        >>> player = StrongSinhaVaze(V=0.5, strong_convexity=4.0, domain=Ball(1.0))
+        >>> state = player.init(np.array([0.0, 0.5]))
+        >>> seen = Feedback(np.array([-1.0, -2.0]), 0.25, np.array([0.0, 2.0]))
+        >>> player.update(state, seen)
+        StrongSinhaVazeState(x=array([0.25, 0.5 ]), queue=0.25, rounds=1.0)
+
+    Reference: Sinha and Vaze, NeurIPS 2024 (arXiv 2310.18955); the constants of V as derived with
+    the theorem.
+    """
+
+    needs: ClassVar[Needs] = Needs()
+    tunings: ClassVar[tuple[str, ...]] = ("strongly_convex",)
+
+    V: Number
+    strong_convexity: Number
+    domain: Region
+
+    def __post_init__(self) -> None:
+        _check.positive(V=self.V, strong_convexity=self.strong_convexity)
+        _check.plain(self, "V", "strong_convexity")
+        check_domain(self.domain)
+
+    def init(self, x1: Array) -> StrongSinhaVazeState:
+        """Start at x1, a point of the domain."""
+        x1 = start_in(self.domain, x1)
+        zero = number_like(x1, 0.0)
+        return StrongSinhaVazeState(x1, zero, zero)
+
+    def update(self, state: StrongSinhaVazeState, feedback: Feedback) -> StrongSinhaVazeState:
+        """One round: the three lines of the docstring."""
+        x, queue, rounds = state
+        grad, g, s = _check.feedback(x, feedback)
+        queue, rounds = queue + maximum(g, 0.0), rounds + 1.0
+        h = grad + where(g > 0, 2 * queue / self.V, 0.0 * queue) * s
+        new = self.domain.project(x - h / (self.strong_convexity * rounds))
+        return StrongSinhaVazeState(new, queue, rounds)
+
+    @classmethod
+    def strongly_convex(
+        cls, constants: Constants, horizon: int, domain: Region | None = None
+    ) -> Tuned[StrongSinhaVaze]:
+        r"""Costs of modulus H: :math:`V = 8G_g^2(1 + \ln T)/H`."""
+        theorem = SinhaVazeStronglyConvex(constants, horizon)
+        player = cls(
+            V=theorem.V,
+            strong_convexity=theorem.strong_convexity,
+            domain=Ball(constants.R) if domain is None else domain,
+        )
+        return Tuned(player, theorem)

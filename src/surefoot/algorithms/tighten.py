@@ -1,0 +1,120 @@
+"""Tightening for any base algorithm (the paper's Appendix A); with DPP it is DPP-T."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Generic, TypeVar
+
+from surefoot import _check
+from surefoot.algorithms.dpp import ScalarDPP
+from surefoot.constants import Constants
+from surefoot.theory import Tightened, Tuned, tightened
+from surefoot.types import Algorithm, Array, Feedback, Needs, Number, Region, State
+
+__all__ = ["Tighten"]
+
+S = TypeVar("S", bound=State)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tighten(Generic[S]):
+    r"""A base algorithm that is told :math:`g(x_t) + \rho` for :math:`g(x_t)`.
+
+    Nothing else changes: the gradients, the state and the work are the base's. A base whose sum
+    of g is bounded has a sum of at most 0 when rho is that bound spread over the rounds
+    (:meth:`tuned`). ``Tighten(base=ScalarDPP(...), rho=...)`` is the DPP-T of the paper's
+    experiments.
+
+    Args:
+        base: any algorithm that asks for the constraint's value.
+        rho: the tightening, :math:`\rho \ge 0`.
+
+    Example:
+        >>> import numpy as np
+        >>> from surefoot.sets import Ball
+        >>> player = Tighten(base=ScalarDPP(V=2.0, alpha=5.0, domain=Ball(1.0)), rho=0.25)
+        >>> state = player.init(np.array([0.0, 0.25]))
+        >>> seen = Feedback(np.array([-1.0, -2.5]), -0.75, np.array([0.0, 2.0]))
+        >>> player.update(state, seen)  # -0.75 + 0.25, and 2 * 0.5 for the move
+        ScalarDPPState(x=array([0.2 , 0.75]), queue=0.5)
+
+    Reference: Hutchinson and Alizadeh, ICML 2025, Appendix A, corrected; the idea is that of
+    Mahdavi, Jin and Yang, JMLR 2012.
+    """
+
+    tunings: ClassVar[tuple[str, ...]] = ("tuned",)
+
+    base: Algorithm[S]
+    rho: Number
+
+    def __post_init__(self) -> None:
+        _check.nonnegative(rho=self.rho)
+        _check.plain(self, "rho")
+        for method in ("init", "update"):
+            if isinstance(self.base, type) or not callable(getattr(self.base, method, None)):
+                raise ValueError(
+                    f"base must be an algorithm with init and update, got {self.base!r}"
+                )
+        if not self.needs.constraint_values:
+            raise ValueError(
+                f"base must ask for the value of the constraint, got {self.base!r}, "
+                "which would not notice"
+            )
+
+    @property
+    def needs(self) -> Needs:
+        """The base's."""
+        needs = getattr(self.base, "needs", None)
+        return needs if isinstance(needs, Needs) else Needs()
+
+    def init(self, x1: Array) -> S:
+        """The base's first state."""
+        return self.base.init(x1)
+
+    def update(self, state: S, feedback: Feedback) -> S:
+        """One round of the base, rho added to what it is told of g."""
+        told = feedback._replace(constraint_value=feedback.constraint_value + self.rho)
+        return self.base.update(state, told)
+
+    @classmethod
+    def tuned(
+        cls,
+        constants: Constants,
+        horizon: int,
+        domain: Region | None = None,
+        *,
+        base: Callable[..., Tuned[Any]] = ScalarDPP.tuned,
+        share: float = 0.5,
+        **options: Any,
+    ) -> Tuned[Tighten[Any]]:
+        """The smallest rho, but for a few hundredths, with which the base's own guarantee is 0.
+
+        Args:
+            constants: those of the problem, with a slack: ``start_slack`` or ``epsilon``.
+            horizon: T; one that is too short is told which it has to be.
+            domain: as the base wants it.
+            base: a theorem-tuned constructor, called with constants, horizon and domain.
+            share: of the slack, what tightening may take at most; the base is tuned for what it
+                leaves.
+            options: for the base.
+        """
+        if not 0 < share < 1:
+            raise ValueError(f"share must be strictly between 0 and 1, got {share!r}")
+        known = [v for v in (constants.start_slack, constants.epsilon) if v is not None]
+        slack = max([0.0, *known])
+        if not slack > 0:
+            raise ValueError(
+                "tightening needs a point with g < 0: start_slack or epsilon must be > 0, "
+                f"got {constants}"
+            )
+        room = share * slack
+        while True:
+            inner = base(tightened(constants, room), horizon, domain, **options)
+            theorem = Tightened(constants, horizon, inner.guarantee)
+            # Less tightening leaves more slack, and more slack needs less tightening. One hundredth
+            # above the fixed point, rounding cannot put rho beyond its room.
+            needed = 1.01 * theorem.rho
+            if needed > 0.99 * room:
+                return Tuned(cls(base=inner.algorithm, rho=theorem.rho), theorem)
+            room = needed

@@ -1,0 +1,134 @@
+"""Descent on a clipped Lagrangian, that is on squared penalties (Yuan and Lamperski)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+from surefoot import _check
+from surefoot._array import combine, maximum, number_like
+from surefoot.algorithms._start import check_domain, start_in
+from surefoot.constants import Constants
+from surefoot.sets import Ball
+from surefoot.theory import Tuned, YuanStronglyConvex, YuanTradeOff
+from surefoot.types import Array, Feedback, Needs, Number, Region
+
+__all__ = ["Yuan", "YuanState"]
+
+
+class YuanState(NamedTuple):
+    """The action to play, and the round."""
+
+    x: Array
+    t: Number
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Yuan:
+    r"""Descent on a Lagrangian of violations only, whose multipliers are the best in each round.
+
+    In :math:`f_t(x) + \sum_i \lambda_i [g_i(x)]_+ - \tfrac{\theta_t}{2}\|\lambda\|^2` the
+    multipliers that are largest at the action played have a closed form, so none are carried; for
+    t = 1, 2, ...
+
+    .. math::
+        \lambda_{t,i} &= [g_i(x_t)]_+/\theta_t \\
+        x_{t+1}       &= \Pi_{R\mathbb{B}}\big(x_t - \eta_t(\nabla f_t(x_t)
+                         + \textstyle\sum_i \lambda_{t,i}\, s_{t,i})\big) \\
+        \eta_t &= \eta\,t^{-p}, \qquad \theta_t = \theta\,t^{-p}
+
+    This is online gradient descent on :math:`f_t + \tfrac{1}{2\theta_t}\sum_i [g_i]_+^2`; a
+    constraint that is met has no part in it.
+
+    Args:
+        eta: first step size, :math:`\eta > 0`.
+        theta: first regulariser, :math:`\theta > 0`; the penalty is its inverse.
+        domain: a ball :math:`R\mathbb{B}` that holds the feasible set.
+        decay: p, how fast both fade, :math:`p \ge 0`; 0 for convex costs, 1 for strongly convex
+            ones.
+
+    Example:
+        >>> import numpy as np
+        >>> player = Yuan(eta=0.5, theta=2.0, domain=Ball(4.0), decay=1.0)
+        >>> s = np.array([[1.0, 0.0], [0.0, -3.0]])
+        >>> seen = Feedback(np.array([2.0, 0.5]), np.array([-1.0, 0.5]), s)
+        >>> first = player.update(player.init(np.array([1.0, -1.0])), seen)
+        >>> first.x
+        array([ 0.   , -0.875])
+        >>> player.update(first, seen).x  # eta_2 = 0.25, theta_2 = 1
+        array([-0.5  , -0.625])
+
+    Reference: Yuan and Lamperski, NeurIPS 2018. The rule is as recalled, the rate of the squares
+    as in the abstract; constants are derived, see :class:`surefoot.theory.YuanTradeOff`.
+    """
+
+    needs: ClassVar[Needs] = Needs(apart=True, work="m d")
+    tunings: ClassVar[tuple[str, ...]] = ("trade_off", "strongly_convex")
+
+    eta: Number
+    theta: Number
+    domain: Region
+    decay: Number = 0.0
+
+    def __post_init__(self) -> None:
+        _check.positive(eta=self.eta, theta=self.theta)
+        _check.nonnegative(decay=self.decay)
+        _check.plain(self, "eta", "theta", "decay")
+        check_domain(self.domain)
+
+    def init(self, x1: Array) -> YuanState:
+        """Start at x1, a point of the domain, before round 1."""
+        x1 = start_in(self.domain, x1)
+        return YuanState(x1, number_like(x1, 1.0))
+
+    def update(self, state: YuanState, feedback: Feedback) -> YuanState:
+        """One round: the lines of the docstring."""
+        x, t = state
+        grad, g, s = _check.feedback_apart(x, feedback)
+        fade = t**self.decay
+        multipliers = maximum(g, 0.0) / (self.theta / fade)
+        y = x - self.eta / fade * (grad + combine(multipliers, s))
+        return YuanState(self.domain.project(y), t + 1.0)
+
+    @classmethod
+    def trade_off(
+        cls,
+        constants: Constants,
+        horizon: int,
+        domain: Region | None = None,
+        *,
+        beta: float = 0.5,
+        alpha: float = 0.5,
+    ) -> Tuned[Yuan]:
+        """Convex costs: regret O(T^max(beta, 1 - beta)), sum of squares O(T^(1 - beta)).
+
+        Args:
+            constants: those of the problem.
+            horizon: T.
+            domain: the ball around the feasible set; that of radius R unless given.
+            beta: of the step size, strictly between 0 and 1.
+            alpha: how the penalty is weighed, strictly between 0 and 1.
+        """
+        return cls._with(YuanTradeOff(constants, horizon, beta, alpha), domain, 0.0)
+
+    @classmethod
+    def strongly_convex(
+        cls, constants: Constants, horizon: int, domain: Region | None = None
+    ) -> Tuned[Yuan]:
+        """Strongly convex costs: regret O(log T), sum of violations O((T log T)^(1/2)).
+
+        Args:
+            constants: those of the problem.
+            horizon: not used: the parameters and bounds are for any number of rounds.
+            domain: the ball around the feasible set; that of radius R unless given.
+        """
+        _check.horizon(horizon)
+        return cls._with(YuanStronglyConvex(constants), domain, 1.0)
+
+    @classmethod
+    def _with(
+        cls, theorem: YuanTradeOff | YuanStronglyConvex, domain: Region | None, decay: float
+    ) -> Tuned[Yuan]:
+        ball = Ball(theorem.constants.R) if domain is None else domain
+        player = cls(eta=theorem.eta, theta=theorem.theta, domain=ball, decay=decay)
+        return Tuned(player, theorem)

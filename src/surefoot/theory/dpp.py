@@ -1,0 +1,184 @@
+"""The guarantee of drift plus penalty (Yu, Neely and Wei 2017), for fixed constraints."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+
+from surefoot import _check
+from surefoot.constants import Constants
+from surefoot.theory._lagrangian import cost_range, premises, reach, rounds, unpromised
+from surefoot.theory.guarantee import Guarantee, Kind, Measure, Premise
+from surefoot.types import Array
+
+__all__ = ["DriftPlusPenalty"]
+
+
+@final
+@dataclass(frozen=True)
+class DriftPlusPenalty(Guarantee):
+    r"""Drift plus penalty with :math:`V = \sqrt T` and :math:`\alpha = T`.
+
+    The parameters are those of the source, which has random constraints and bounds in
+    expectation. The bounds below are for constraints that are fixed, or that an adversary picks
+    as long as one point is strictly feasible for all of them; they and their constants are
+    derived here. Write m for the number of queues, D = 2R, :math:`D_0` for the reach of the start,
+    :math:`B = D_g + G_gD`, and :math:`\epsilon_S` for the slack of any point of the ball. After
+    t rounds
+
+    .. math::
+        \mathrm{Reg}_t &\le \frac{\alpha D_0^2}{V}
+                            + \Big(\frac{VG_f^2}{4\alpha} + \frac{mB^2}{2V}\Big)t \\
+        \|Q_{t+1}\| &\le q_t = \min\Big(\sqrt{2\alpha D_0^2 + 2c_0t},
+                               \sqrt{c_0^2/\epsilon_S^2 + 2\alpha D^2 + 2c_0}\Big), \qquad
+                    c_0 = VF + \frac{V^2G_f^2}{4\alpha} + \frac{mB^2}{2} \\
+        \sum_{s \le t} g_k(x_s) &\le \Big(1 + \frac{\sqrt m\,G_g^2t}{2\alpha}\Big) q_t
+                                     + \frac{G_gG_fVt}{2\alpha} \quad\text{for every } k,
+
+    at t = T a regret of :math:`(D_0^2 + mB^2/2 + G_f^2/4)\sqrt T` and a violation of
+    :math:`O(\sqrt T)`; where no slack is known, of :math:`O(T^{3/4})`. The regret bound needs no
+    slack. A scalar queue on the maximum g of all constraints is m = 1: then the last line is about
+    g. With m > 1 queues it is about each constraint by itself, see :meth:`row_bound`; the sum of
+    their maximum has no such bound, and on the paper's toy grows faster.
+
+    Proof. Let :math:`\Delta_t = x_{t+1} - x_t`. The action minimises
+    :math:`V\nabla_t^\top x + \sum_k Q_{t,k}s_{t,k}^\top x + \alpha\|x - x_t\|^2`, which is
+    :math:`2\alpha`-strongly convex, and :math:`\tfrac12([q + h]_+^2 - q^2) \le qh + \tfrac12h^2`
+    with :math:`h_k = g_k(x_t) + s_{t,k}^\top\Delta_t`, :math:`|h_k| \le B`. Convexity of the cost
+    and of the constraints then gives, for every z of the ball,
+
+    .. math::
+        \tfrac12\|Q_{t+1}\|^2 - \tfrac12\|Q_t\|^2 + Vf_t(x_t) + V\nabla_t^\top\Delta_t
+        + \alpha\|\Delta_t\|^2
+        \le Vf_t(z) + \sum_k Q_{t,k}g_k(z) + \alpha(\|z - x_t\|^2 - \|z - x_{t+1}\|^2)
+        + \tfrac12mB^2,
+
+    where :math:`V\nabla_t^\top\Delta_t + \alpha\|\Delta_t\|^2 \ge -V^2G_f^2/(4\alpha)`. Regret:
+    take z the best feasible action, sum, divide by V. Queues: let
+    :math:`U_t = \tfrac12\|Q_t\|^2 + \alpha\|z - x_t\|^2`, so that
+    :math:`U_1 \le \alpha D_0^2`. With z feasible, :math:`U_{t+1} \le U_t + c_0`. With z of slack
+    :math:`\epsilon_S`,
+    :math:`U_{t+1} \le U_t + c_0 - \epsilon_S\|Q_t\|`: it falls where
+    :math:`\|Q_t\| > c_0/\epsilon_S`, and is at most
+    :math:`\tfrac12c_0^2/\epsilon_S^2 + \alpha D^2 + c_0` one round after any other. Violation:
+    :math:`Q_{t+1,k} \ge Q_{t,k} + g_k(x_t) - G_g\|\Delta_t\|`, sum; and
+    :math:`\|\Delta_t\| \le \|V\nabla_t + \sum_k Q_{t,k}s_{t,k}\|/(2\alpha)
+    \le (VG_f + \sqrt m\,G_g\|Q_t\|)/(2\alpha)`, since projections do not increase distances.
+
+    Args:
+        constants: needs R, G_f, G_g, D_g; G_g must bound the subgradients of each constraint, not
+            only of those that are the largest somewhere. Uses ``start_reach`` and F (2R and 2R G_f
+            where not known), and as :math:`\epsilon_S` the larger of ``start_slack`` and
+            ``epsilon``.
+        horizon: T.
+        rows: m, the number of queues; 1 for a scalar queue.
+
+    Example:
+        >>> c = Constants(R=0.5, G_f=2.0, G_g=1.0, D_g=1.0, start_slack=0.5)
+        >>> float(DriftPlusPenalty(c, 100).regret_bound(100))  # (1 + 2 + 1) sqrt(100)
+        40.0
+    """
+
+    constants: Constants
+    horizon: int
+    rows: int = 1
+
+    def __post_init__(self) -> None:
+        _check.horizon(self.horizon)
+        _check.whole(self.rows, "rows")
+        self._known()
+
+    def _known(self) -> tuple[float, ...]:
+        return self.constants.require("R", "G_f", "G_g", "D_g", by=self.name)
+
+    @property
+    def name(self) -> str:
+        """The source, and how many queues there are."""
+        queues = "scalar queue" if self.rows == 1 else f"{self.rows} queues"
+        return f"Yu-Neely-Wei 2017, {queues}"
+
+    @property
+    def kind(self) -> Kind:
+        """The sum of g, or of each constraint, is bounded."""
+        return "cumulative"
+
+    @property
+    def V(self) -> float:
+        r""":math:`\sqrt T`, the weight of the costs."""
+        return math.sqrt(self.horizon)
+
+    @property
+    def alpha(self) -> float:
+        """T, the weight of a move."""
+        return float(self.horizon)
+
+    @property
+    def slack(self) -> float:
+        r""":math:`\epsilon_S`: the start's slack or the level epsilon, whichever is larger.
+
+        0 where neither is known to be positive.
+        """
+        known = (self.constants.start_slack, self.constants.epsilon)
+        return max([0.0, *(value for value in known if value is not None)])
+
+    @property
+    def _half_square(self) -> float:
+        r""":math:`mB^2/2`."""
+        R, _, G_g, D_g = self._known()
+        return self.rows * (D_g + 2 * R * G_g) ** 2 / 2
+
+    @property
+    def _drift(self) -> float:
+        r""":math:`c_0`, the most that a round adds to U."""
+        _, G_f, _, _ = self._known()
+        F = cost_range(self.constants, self.name)
+        return self.V * F + (self.V * G_f) ** 2 / (4 * self.alpha) + self._half_square
+
+    def regret_bound(self, t: Any) -> Array:
+        r""":math:`\alpha D_0^2/V + (VG_f^2/(4\alpha) + mB^2/(2V))t`."""
+        _, G_f, _, _ = self._known()
+        each = self.V * G_f**2 / (4 * self.alpha) + self._half_square / self.V
+        return self.alpha * reach(self.constants) ** 2 / self.V + each * rounds(t)
+
+    def violation_bound(self, t: Any) -> Array:
+        """None: a single round may be as bad as any."""
+        return unpromised(t)
+
+    def queue_bound(self, t: Any) -> Array:
+        r""":math:`q_t`: no queue, and no norm of the queues, is longer before or after round t."""
+        c, c_0 = self.constants, self._drift
+        growing = np.sqrt(2 * self.alpha * reach(c) ** 2 + 2 * c_0 * rounds(t))
+        if not self.slack:
+            return growing
+        settled = (c_0 / self.slack) ** 2 + 2 * self.alpha * (2 * c.R) ** 2 + 2 * c_0
+        return np.minimum(growing, math.sqrt(settled))
+
+    def row_bound(self, t: Any) -> Array:
+        """The sum of each constraint by itself over t rounds is at most this."""
+        _, G_f, G_g, _ = self._known()
+        t = rounds(t)
+        pull = math.sqrt(self.rows) * G_g**2 / (2 * self.alpha)
+        push = G_g * G_f * self.V / (2 * self.alpha)
+        return (1 + pull * t) * self.queue_bound(t) + push * t
+
+    def sum_bounds(self, t: Any) -> dict[Measure, Array]:
+        """The sum of g where one queue watches the maximum; else :meth:`row_bound` is all."""
+        return {"soft": self.row_bound(t)} if self.rows == 1 else {}
+
+    @property
+    def regret_exponent(self) -> float:
+        """1/2."""
+        return 0.5
+
+    @property
+    def violation_exponent(self) -> float:
+        """1/2; 3/4 where no slack is known."""
+        return 0.5 if self.slack else 0.75
+
+    @property
+    def premises(self) -> tuple[Premise, ...]:
+        """The two gradient bounds, and the horizon."""
+        return premises(self.constants, self.horizon, self.name)

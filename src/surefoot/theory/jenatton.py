@@ -1,0 +1,226 @@
+r"""The guarantees of Jenatton, Huang and Archambeau (ICML 2016), for any number of rounds.
+
+Throughout, G is the larger of G_f and G_g, :math:`D_g` the largest absolute value of g on the ball
+and F the largest difference of a cost there (2R G_f where not known); g is one constraint, the
+largest where there are several.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+
+from surefoot import _check
+from surefoot.constants import Constants
+from surefoot.theory._lagrangian import (
+    cost_range,
+    harmonic,
+    power_sum,
+    premises,
+    rounds,
+    steepest,
+    unpromised,
+)
+from surefoot.theory.guarantee import Guarantee, Kind, Measure, Premise
+from surefoot.types import Array
+
+__all__ = ["JenattonStronglyConvex", "JenattonTradeOff"]
+
+
+class _Adaptive(Guarantee):
+    """What the convex and the strongly convex case share: the dual's part of the proof."""
+
+    beta: float
+
+    @property
+    @abstractmethod
+    def eta(self) -> float:
+        """The first step size."""
+
+    @property
+    @final
+    def theta(self) -> float:
+        r"""The first regulariser: :math:`6G^2\eta_1`."""
+        G = steepest(self.constants, self.name)
+        return 6 * G * (G * self.eta)
+
+    @final
+    def _refuse(self, *wanted: str) -> None:
+        self.constants.require("R", "G_f", "G_g", "D_g", *wanted, by=self.name)
+        _check.between(0, 1, beta=self.beta)
+        if self.horizon is not None:
+            _check.horizon(self.horizon)
+
+    @final
+    def _dual_steps(self, t: Any) -> Array:
+        r""":math:`D_g^2\sum\mu_s`, bounded by :math:`(s+1)\mu_s = s^\beta/\theta_1`."""
+        (D_g,) = self.constants.require("D_g", by=self.name)
+        return D_g * (D_g / self.theta) * power_sum(t, 1 - self.beta)
+
+    @property
+    @final
+    def kind(self) -> Kind:
+        """Cumulative."""
+        return "cumulative"
+
+    @final
+    def violation_bound(self, t: Any) -> Array:
+        """Infinite: nothing is promised of a single round."""
+        return unpromised(t)
+
+    @final
+    def sum_bounds(self, t: Any) -> dict[Measure, Array]:
+        r""":math:`[\sum g]_+ \le \sqrt{2(Ft + \mathrm{Reg})(\sum_s\theta_s + \theta_1)}`."""
+        F = cost_range(self.constants, self.name)
+        thetas = self.theta * (power_sum(t, self.beta) + 1)
+        left = np.sqrt(2 * (F * rounds(t) + self.regret_bound(t)))
+        return {"soft": left * np.sqrt(thetas)}
+
+    @property
+    @final
+    def violation_exponent(self) -> float:
+        """1 - beta/2."""
+        return 1 - self.beta / 2
+
+    @property
+    @final
+    def premises(self) -> tuple[Premise, ...]:
+        """G_f and G_g; the horizon only where one was named."""
+        return premises(self.constants, self.horizon, self.name)
+
+
+@final
+@dataclass(frozen=True)
+class JenattonTradeOff(_Adaptive):
+    r"""Convex costs: regret :math:`O(T^{\max(\beta, 1-\beta)})`, sum of g :math:`O(T^{1-\beta/2})`.
+
+    With :math:`\eta_t = R/(Gt^\beta)`, :math:`\theta_t = 6RG/t^\beta` and
+    :math:`\mu_t = 1/(\theta_t(t+1))`, after any number t of rounds
+
+    .. math::
+        \mathrm{Reg}_t &\le \frac{2R^2}{\eta_t} + G^2\sum_{s \le t}\eta_s
+            + D_g^2\sum_{s \le t}\mu_s \\
+        \Big[\sum_{s \le t} g(x_s)\Big]_+
+            &\le \sqrt{2(Ft + \text{the bound above})\Big(\sum_{s \le t}\theta_s + \theta_1\Big)},
+
+    the sums bounded by integrals. Parameters as recalled from the paper, those of
+    :math:`\beta = 1/2` also seen in a published implementation; constants derived here.
+
+    Proof: with :math:`L_t(x, \lambda) = f_t + \lambda g - \tfrac{\theta_t}{2}\lambda^2`, whose
+    concavity in lambda gives :math:`-\tfrac{\theta_t}{2}(\lambda - \lambda_t)^2` besides, the two
+    gradient steps and a feasible x* give
+
+    .. math::
+        f_t(x_t) - f_t(x^*) + \lambda g(x_t) - \tfrac{\theta_t}{2}\lambda^2
+        + \tfrac{\theta_t}{2}\lambda_t^2
+        \le{}& \frac{\|x^* - x_t\|^2 - \|x^* - x_{t+1}\|^2}{2\eta_t}
+            + \frac{(\lambda - \lambda_t)^2 - (\lambda - \lambda_{t+1})^2}{2\mu_t}
+            - \tfrac{\theta_t}{2}(\lambda - \lambda_t)^2 \\
+        &+ \eta_t G^2(1 + \lambda_t^2) + \mu_t D_g^2 + \mu_t\theta_t^2\lambda_t^2.
+
+    Summed, the distances are at most :math:`(2R)^2/(2\eta_t)`. As :math:`1/\mu_t = \theta_t(t+1)`,
+    the factor of :math:`(\lambda - \lambda_t)^2` is :math:`\tfrac12 t(\theta_t - \theta_{t-1}) \le
+    0` for t > 1, and :math:`\tfrac12\theta_1` for t = 1. The terms in :math:`\lambda_t^2`, which
+    start at t = 2 because :math:`\lambda_1 = 0`, cancel if
+    :math:`\theta_t(\tfrac12 - \tfrac{1}{t+1}) \ge \eta_t G^2`: hence the 6. So
+    :math:`\mathrm{Reg} + \lambda S - \tfrac12\lambda^2(\sum\theta + \theta_1)` is at most the
+    regret bound, S the sum of g; lambda = 0, and the best lambda with
+    :math:`\mathrm{Reg} \ge -Ft`.
+
+    Args:
+        constants: needs R, G_f, G_g, D_g; uses F.
+        beta: between 0 and 1; 1/2 has the least regret, 2/3 both exponents 2/3.
+        horizon: named only if the game is meant to have one.
+
+    Example:
+        >>> c = Constants(R=2.0, G_f=3.0, G_g=1.0, D_g=4.0)
+        >>> bound = JenattonTradeOff(c, beta=0.5)
+        >>> float(bound.regret_bound(1)) == 2 * 6 + 6 + 16 / 36
+        True
+    """
+
+    constants: Constants
+    beta: float = 0.5
+    horizon: int | None = None
+
+    def __post_init__(self) -> None:
+        self._refuse()
+
+    @property
+    def name(self) -> str:
+        """The convex case."""
+        return f"Jenatton et al. 2016, beta = {self.beta:g}"
+
+    @property
+    def eta(self) -> float:
+        """R/G."""
+        return self.constants.R / steepest(self.constants, self.name)
+
+    def regret_bound(self, t: Any) -> Array:
+        r""":math:`2R^2/\eta_t + G^2\sum\eta_s + D_g^2\sum\mu_s`."""
+        R, G = self.constants.R, steepest(self.constants, self.name)
+        ends = 2 * R * G * rounds(t) ** self.beta
+        return ends + G * R * power_sum(t, self.beta) + self._dual_steps(t)
+
+    @property
+    def regret_exponent(self) -> float:
+        """The larger of beta and 1 - beta."""
+        return max(self.beta, 1 - self.beta)
+
+
+@final
+@dataclass(frozen=True)
+class JenattonStronglyConvex(_Adaptive):
+    r"""Strongly convex costs: regret :math:`O(T^\beta)`, sum of g :math:`O(T^{1-\beta/2})`.
+
+    With H the modulus, :math:`\eta_t = 1/(Ht)`, :math:`\theta_t = 6G^2/(Ht^\beta)` and
+    :math:`\mu_t = 1/(\theta_t(t+1))`, after any number t of rounds
+
+    .. math::
+        \mathrm{Reg}_t \le \frac{G^2}{H}(1 + \ln t) + D_g^2\sum_{s \le t}\mu_s,
+
+    and the sum of g as in :class:`JenattonTradeOff`. Derived here. Proof: as there, but strong
+    convexity adds :math:`-\tfrac{H}{2}\|x_t - x^*\|^2`, so that the factor of
+    :math:`\|x_t - x^*\|^2` is :math:`\tfrac12(Ht - H(t-1) - H) = 0` and no distance is left;
+    :math:`\theta_t \ge 6\eta_t G^2` as :math:`\beta < 1`.
+
+    Args:
+        constants: needs R, G_f, G_g, D_g, strong_convexity; uses F.
+        beta: between 0 and 1.
+        horizon: named only if the game is meant to have one.
+
+    Example:
+        >>> c = Constants(R=2.0, G_f=3.0, G_g=1.0, D_g=4.0, strong_convexity=2.0)
+        >>> float(JenattonStronglyConvex(c).regret_bound(1)) == 9 / 2 + 16 / 27
+        True
+    """
+
+    constants: Constants
+    beta: float = 0.5
+    horizon: int | None = None
+
+    def __post_init__(self) -> None:
+        self._refuse("strong_convexity")
+
+    @property
+    def name(self) -> str:
+        """The strongly convex case."""
+        return f"Jenatton et al. 2016, strongly convex, beta = {self.beta:g}"
+
+    @property
+    def eta(self) -> float:
+        """1/H."""
+        return 1 / self.constants.require("strong_convexity", by=self.name)[0]
+
+    def regret_bound(self, t: Any) -> Array:
+        r""":math:`(G^2/H)(1 + \ln t) + D_g^2\sum\mu_s`."""
+        G = steepest(self.constants, self.name)
+        return G * (G * self.eta) * harmonic(t) + self._dual_steps(t)
+
+    @property
+    def regret_exponent(self) -> float:
+        """Beta."""
+        return self.beta

@@ -1,0 +1,436 @@
+r"""The guarantees of Mahdavi, Jin and Yang (JMLR 2012), with the parameters they choose.
+
+Throughout, :math:`D_0` is how far the best action may be from the first (``start_reach``; 2R where
+not known), G the larger of G_f and G_g, m the number of constraints, :math:`D_g` the largest
+absolute value of any one of them on the ball and F the largest difference of a cost there (2R G_f
+where not known). G_g must bound the subgradients of every constraint, not only of the largest.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+
+from surefoot import _check
+from surefoot.constants import Constants
+from surefoot.theory._lagrangian import (
+    cost_range,
+    first_horizon,
+    premises,
+    reach,
+    rounds,
+    rows,
+    steepest,
+    unpromised,
+)
+from surefoot.theory.guarantee import Guarantee, Kind, Measure, Premise
+from surefoot.types import Array
+
+__all__ = ["MahdaviBalanced", "MahdaviLinearBalanced", "MahdaviNoViolation"]
+
+
+class _EachRow(Guarantee):
+    """A promise for the sum of each constraint by itself."""
+
+    @abstractmethod
+    def row_bound(self, t: Any) -> Array:
+        r"""No :math:`[\sum_{s \le t} g_i(x_s)]_+` is larger, nor the Euclidean norm of all m."""
+
+    @property
+    @final
+    def kind(self) -> Kind:
+        """Cumulative: sums of the constraints, each by itself."""
+        return "cumulative"
+
+    @final
+    def violation_bound(self, t: Any) -> Array:
+        """Infinite: nothing is promised of a single round."""
+        return unpromised(t)
+
+    @final
+    def sum_bounds(self, t: Any) -> dict[Measure, Array]:
+        """The row's bound where there is one row.
+
+        The sum of the largest row is not bounded by the sums of the rows: two constraints that
+        are violated in turn may each sum to 0.
+        """
+        return {"soft": self.row_bound(t)} if rows(self.constants, self.name) == 1 else {}
+
+
+class _Regularised(_EachRow):
+    """Descent and ascent on the regularised Lagrangian of rows with a known largest value."""
+
+    horizon: int
+
+    @property
+    @abstractmethod
+    def largest_value(self) -> float:
+        """The largest absolute value of a constraint as the algorithm sees it."""
+
+    @final
+    def _known(self) -> tuple[float, float, float]:
+        """D_0, sqrt(m + 1) G, and the root of the square bound on both gradients at lambda = 0."""
+        m = rows(self.constants, self.name)
+        slopes = math.sqrt(m + 1) * steepest(self.constants, self.name)
+        return (
+            reach(self.constants),
+            slopes,
+            math.hypot(slopes, math.sqrt(2 * m) * self.largest_value),
+        )
+
+    @final
+    def _refuse_short(self) -> None:
+        _check.horizon(self.horizon)
+        if self.horizon < self._shortest:
+            raise ValueError(
+                f"{self.name} needs a horizon of at least {self._shortest} rounds "
+                f"for these constants, got {self.horizon}"
+            )
+
+    @property
+    @final
+    def _shortest(self) -> int:
+        r"""The first T with a delta: :math:`8(m+1)G^2\eta^2 \le 1`."""
+        D_0, slopes, both = self._known()
+        return max(1, math.ceil(8 * (D_0 * slopes / both) ** 2))
+
+    @property
+    @final
+    def a(self) -> float:
+        r""":math:`D_0\sqrt{(m+1)G^2 + 2mD_g^2}`."""
+        D_0, _, both = self._known()
+        return D_0 * both
+
+    @property
+    @final
+    def eta(self) -> float:
+        r""":math:`D_0^2/(a\sqrt T)`."""
+        D_0, _, both = self._known()
+        return D_0 / (both * math.sqrt(self.horizon))
+
+    @property
+    @final
+    def delta(self) -> float:
+        r"""The smallest :math:`\delta \ge (m+1)G^2 + 2\delta^2\eta^2`.
+
+        It is the smaller root of the quadratic, :math:`2q/(1 + \sqrt{1 - 8q\eta^2})` with
+        :math:`q = (m+1)G^2`: between q and 2q.
+        """
+        return self._delta(self.horizon)
+
+    @final
+    def _delta(self, horizon: int) -> float:
+        D_0, slopes, both = self._known()
+        under = 1 - 8 * (D_0 * slopes / both) ** 2 / horizon
+        return 2 * slopes**2 / (1 + math.sqrt(max(0.0, under)))
+
+    @final
+    def _regret(self, t: Any) -> Array:
+        D_0, _, both = self._known()
+        return D_0 / 2 * (D_0 / self.eta) + self.eta / 2 * both * (both * rounds(t))
+
+    @final
+    def _row(self, t: Any) -> Array:
+        F = cost_range(self.constants, self.name)
+        # The product of the roots: the root of the product would overflow long before.
+        left = np.sqrt(2 * (F * rounds(t) + self._regret(t)))
+        return left * np.sqrt(self.delta * self.eta * rounds(t) + 1 / self.eta)
+
+
+@final
+@dataclass(frozen=True)
+class MahdaviBalanced(_Regularised):
+    r"""Theorem 4: regret :math:`O(\sqrt T)`, each constraint's sum :math:`O(T^{3/4})`.
+
+    With :math:`a = D_0\sqrt{(m+1)G^2 + 2mD_g^2}`, :math:`\eta = D_0^2/(a\sqrt T)` and
+    :math:`\delta \ge (m+1)G^2 + 2\delta^2\eta^2`, which exists if
+    :math:`8(m+1)G^2\eta^2 \le 1`, for every t
+
+    .. math::
+        \mathrm{Reg}_t &\le \frac{D_0^2}{2\eta} + \frac{\eta t}{2}\big((m+1)G^2 + 2mD_g^2\big)
+            \qquad (= a\sqrt T \text{ at } t = T) \\
+        \Big[\sum_{s \le t} g_i(x_s)\Big]_+
+            &\le \sqrt{2(Ft + \text{the bound above})(\delta\eta t + 1/\eta)}.
+
+    Parameters as recalled from the paper; constants derived here. Proof: with
+    :math:`L_t(x, \lambda) = f_t + \lambda^\top g - \tfrac{\delta\eta}{2}\|\lambda\|^2`, convex in
+    x and concave in lambda, the two gradient steps give for feasible x* and
+    :math:`\lambda \ge 0`, with :math:`\lambda_1 = 0`,
+
+    .. math::
+        \sum_s L_s(x_s, \lambda) - L_s(x^*, \lambda_s)
+        \le \frac{D_0^2 + \|\lambda\|^2}{2\eta}
+        + \frac{\eta}{2}\sum_s \|\nabla_x L_s\|^2 + \|\nabla_\lambda L_s\|^2.
+
+    The gradients are at most :math:`(m+1)G^2(1 + \|\lambda_s\|^2)` and
+    :math:`2mD_g^2 + 2\delta^2\eta^2\|\lambda_s\|^2` by the inequality of Cauchy and Schwarz. On the
+    left :math:`-\lambda_s^\top g(x^*) \ge 0`, and the regulariser gives
+    :math:`\tfrac{\delta\eta}{2}\|\lambda_s\|^2`, which cancels the same on the right by the choice
+    of delta. What is left is :math:`\mathrm{Reg} + \lambda^\top S - \tfrac12(\delta\eta t +
+    1/\eta)\|\lambda\|^2 \le` the regret bound, S the sums. lambda = 0 gives regret;
+    :math:`\lambda = [S]_+/(\delta\eta t + 1/\eta)` and :math:`\mathrm{Reg} \ge -Ft` give
+    :math:`\|[S]_+\|`.
+
+    Args:
+        constants: needs R, G_f, G_g, D_g, rows; uses start_reach and F.
+        horizon: T, large enough for a delta.
+
+    Example:
+        >>> c = Constants(R=1.0, start_reach=1.0, G_f=3.0, G_g=1.0, D_g=2.0, rows=2)
+        >>> bound = MahdaviBalanced(c, 100)
+        >>> round(float(bound.regret_bound(100)), 9), round(10 * bound.a, 9)
+        (65.574385243, 65.574385243)
+        >>> MahdaviBalanced(c, 4)
+        Traceback (most recent call last):
+        ...
+        ValueError: Mahdavi et al. 2012, Theorem 4 needs a horizon of at least 6 rounds for these
+        constants, got 4
+    """
+
+    constants: Constants
+    horizon: int
+
+    def __post_init__(self) -> None:
+        self._refuse_short()
+
+    @property
+    def name(self) -> str:
+        """Theorem 4 of the paper."""
+        return "Mahdavi et al. 2012, Theorem 4"
+
+    @property
+    def largest_value(self) -> float:
+        """D_g."""
+        return self.constants.require("D_g", by=self.name)[0]
+
+    def regret_bound(self, t: Any) -> Array:
+        r""":math:`D_0^2/(2\eta) + (\eta t/2)((m+1)G^2 + 2mD_g^2)`."""
+        return self._regret(t)
+
+    def row_bound(self, t: Any) -> Array:
+        r""":math:`\sqrt{2(Ft + \mathrm{Reg})(\delta\eta t + 1/\eta)}`."""
+        return self._row(t)
+
+    @property
+    def regret_exponent(self) -> float:
+        """1/2."""
+        return 0.5
+
+    @property
+    def violation_exponent(self) -> float:
+        """3/4."""
+        return 0.75
+
+    @property
+    def premises(self) -> tuple[Premise, ...]:
+        """G_f, G_g and the horizon."""
+        return premises(self.constants, self.horizon, self.name)
+
+
+@final
+@dataclass(frozen=True)
+class MahdaviNoViolation(_Regularised):
+    r"""Theorem 4 on :math:`g_i + \gamma`: no constraint's sum is positive after T rounds.
+
+    With :math:`\gamma = bT^{-1/4} \le \epsilon` and
+    :math:`b = \sqrt{2(F + a)(\delta D_0^2/a + a/D_0^2)}`,
+
+    .. math::
+        \sum_{t \le T} g_i(x_t) \le 0, \qquad
+        \mathrm{Reg}_T \le a\sqrt T + \frac{G_f}{\sigma} b T^{3/4}.
+
+    Theorems 7 and 8 of the paper as recalled, constants derived here. The algorithm sees values up
+    to :math:`D_g + \gamma`, which is why :math:`D_g + \epsilon` takes the place of D_g in a: b then
+    does not depend on gamma. Proof: Theorem 4 bounds the sums of :math:`g_i + \gamma` by
+    :math:`\sqrt{2(FT + a\sqrt T)(\delta\eta T + 1/\eta)} \le bT^{3/4} = \gamma T`, against the
+    best action of :math:`X_\gamma`, and that is at most :math:`\gamma/\sigma` from the best of X
+    (the paper's Lemma 1). :math:`T \ge (b/\epsilon)^4` is often out of reach, so gamma may also
+    be given: after t rounds each sum is then at most the bound of Theorem 4 less
+    :math:`\gamma t`.
+
+    Args:
+        constants: needs R, G_f, G_g, D_g, rows, sigma, epsilon; uses start_reach and F.
+        horizon: T, large enough for gamma <= epsilon.
+        tightening: a gamma of your own, at most epsilon.
+
+    Example:
+        >>> c = Constants(R=1.0, start_reach=1.0, G_f=0.5, G_g=1.0, D_g=1.0, rows=1,
+        ...               sigma=1.0, epsilon=0.9)
+        >>> bound = MahdaviNoViolation(c, 3000)
+        >>> round(bound.gamma, 3), float(bound.row_bound(3000))
+        (0.738, 0.0)
+        >>> MahdaviNoViolation(c, 1000)
+        Traceback (most recent call last):
+        ...
+        ValueError: Mahdavi et al. 2012, no violation needs a horizon of at least 1357 rounds for
+        these constants, or a gamma of your own, got 1000
+    """
+
+    constants: Constants
+    horizon: int
+    tightening: float | None = None
+
+    def __post_init__(self) -> None:
+        self._refuse_short()
+        (epsilon, _) = self.constants.require("epsilon", "sigma", by=self.name)
+        if self.tightening is not None:
+            _check.nonnegative(gamma=self.tightening)
+            _check.at_most(epsilon, "epsilon", gamma=self.tightening)
+        elif self._shift(self.horizon) > epsilon:
+            enough = first_horizon(lambda T: self._shift(T) <= epsilon, self._shortest)
+            least = "more than 2^1000" if enough is None else f"at least {enough}"
+            raise ValueError(
+                f"{self.name} needs a horizon of {least} rounds for these constants, "
+                f"or a gamma of your own, got {self.horizon}"
+            )
+
+    @property
+    def name(self) -> str:
+        """Theorems 7 and 8 of the paper."""
+        return "Mahdavi et al. 2012, no violation"
+
+    @property
+    def largest_value(self) -> float:
+        """D_g + epsilon."""
+        return sum(self.constants.require("D_g", "epsilon", by=self.name))
+
+    def _shift(self, horizon: int) -> float:
+        D_0, _, both = self._known()
+        F = cost_range(self.constants, self.name)
+        b = math.sqrt(2 * (F + D_0 * both)) * math.sqrt(
+            self._delta(horizon) * D_0 / both + both / D_0
+        )
+        return b / math.sqrt(math.sqrt(horizon))
+
+    @property
+    def gamma(self) -> float:
+        r""":math:`bT^{-1/4}`, unless given."""
+        return self._shift(self.horizon) if self.tightening is None else self.tightening
+
+    def regret_bound(self, t: Any) -> Array:
+        r"""Theorem 4's, and :math:`(G_f/\sigma)\gamma t`."""
+        G_f, sigma = self.constants.require("G_f", "sigma", by=self.name)
+        return self._regret(t) + G_f / sigma * self.gamma * rounds(t)
+
+    def row_bound(self, t: Any) -> Array:
+        r"""Theorem 4's less :math:`\gamma t`, where that is positive."""
+        return np.maximum(self._row(t) - self.gamma * rounds(t), 0.0)
+
+    @property
+    def regret_exponent(self) -> float | None:
+        """3/4; None where gamma is given."""
+        return 0.75 if self.tightening is None else None
+
+    @property
+    def violation_exponent(self) -> None:
+        """None: the sums are not positive, unless gamma is given."""
+        return
+
+    @property
+    def premises(self) -> tuple[Premise, ...]:
+        """G_f, G_g and the horizon, and sigma near the boundary."""
+        epsilon, sigma = self.constants.require("epsilon", "sigma", by=self.name)
+        near = Premise("subgradient near the boundary", "sigma", sigma, level=epsilon)
+        return (*premises(self.constants, self.horizon, self.name), near)
+
+
+@final
+@dataclass(frozen=True)
+class MahdaviLinearBalanced(_EachRow):
+    r"""Linear constraints :math:`Ax \le b`: regret and each sum :math:`O(T^{2/3})`.
+
+    The rates are those of the paper's mirror-prox variant; its prediction step is not certain from
+    memory, so the optimistic rule of :class:`surefoot.algorithms.MahdaviLinear` stands for it, and
+    these bounds are derived here. With
+    :math:`\eta = \min\{1/(\sqrt2\|A\|),\ (D_0/G_f)T^{-1/3}\}`, for every t
+
+    .. math::
+        \mathrm{Reg}_t \le \frac{D_0^2}{2\eta} + \eta G_f^2 t, \qquad
+        \Big\|\Big[\sum_{s \le t}(Ax_s - b)\Big]_+\Big\|
+            \le \sqrt{\frac{2Ft}{\eta} + \frac{D_0^2}{\eta^2} + 2G_f^2 t}.
+
+    Proof: write :math:`p_t = (x_t, \lambda_t)` for the predictions, :math:`q_t = (z_t, \mu_t)` for
+    the centres, and hints :math:`M_t = (A^\top\mu_t, b - Az_t)` for the gradients
+    :math:`h_t = (\nabla f_t(x_t) + A^\top\lambda_t, b - Ax_t)`. Two projections a round from the
+    same centre give for every u of the set
+
+    .. math::
+        \langle h_t, p_t - u\rangle \le \frac{\|u - q_t\|^2 - \|u - q_{t+1}\|^2}{2\eta}
+        + \frac{\eta}{2}\|h_t - M_t\|^2 - \frac{1}{2\eta}\|p_t - q_t\|^2,
+
+    and :math:`\|h_t - M_t\|^2 \le 2G_f^2 + 2\|A\|^2\|\lambda_t - \mu_t\|^2
+    + \|A\|^2\|x_t - z_t\|^2` is, but for its first term, covered by the last term above as
+    :math:`2\eta^2\|A\|^2 \le 1`. For :math:`u = (x^*, \lambda)` the coupling cancels and the left
+    side is at least :math:`f_t(x_t) - f_t(x^*) + \lambda^\top(Ax_t - b)`. Sum, with
+    :math:`q_1 = (x_1, 0)`; :math:`\lambda = 0` gives regret, :math:`\lambda = \eta[S]_+` and
+    :math:`\mathrm{Reg} \ge -Ft` the rest. No error depends on lambda, so nothing is regularised.
+
+    Args:
+        constants: needs R, G_f, G_g, rows; uses start_reach and F.
+        horizon: T.
+        operator_norm: an upper bound on :math:`\|A\|`, the largest singular value;
+            :math:`\sqrt m\,G_g` unless known better.
+
+    Example:
+        >>> c = Constants(R=1.0, start_reach=1.0, G_f=2.0, G_g=1.0, rows=2)
+        >>> bound = MahdaviLinearBalanced(c, 1000)
+        >>> round(bound.eta, 12), round(float(bound.regret_bound(1000)), 9)
+        (0.05, 210.0)
+    """
+
+    constants: Constants
+    horizon: int
+    operator_norm: float | None = None
+
+    def __post_init__(self) -> None:
+        _check.horizon(self.horizon)
+        self.constants.require("G_f", "G_g", "rows", by=self.name)
+        if self.operator_norm is not None:
+            _check.positive(operator_norm=self.operator_norm)
+
+    @property
+    def name(self) -> str:
+        """Named by the rates that the paper has for linear constraints."""
+        return "Mahdavi et al. 2012, linear constraints (derived)"
+
+    @property
+    def eta(self) -> float:
+        r""":math:`\min\{1/(\sqrt2\|A\|),\ (D_0/G_f)T^{-1/3}\}`."""
+        G_f, G_g = self.constants.require("G_f", "G_g", by=self.name)
+        size = self.operator_norm
+        if size is None:
+            size = math.sqrt(rows(self.constants, self.name)) * G_g
+        return min(
+            1 / (math.sqrt(2) * size),
+            reach(self.constants) / (G_f * math.pow(self.horizon, 1 / 3)),
+        )
+
+    def regret_bound(self, t: Any) -> Array:
+        r""":math:`D_0^2/(2\eta) + \eta G_f^2 t`."""
+        (G_f,) = self.constants.require("G_f", by=self.name)
+        D_0 = reach(self.constants)
+        return D_0 / 2 * (D_0 / self.eta) + self.eta * G_f * (G_f * rounds(t))
+
+    def row_bound(self, t: Any) -> Array:
+        r""":math:`\sqrt{2(Ft + \mathrm{Reg})/\eta}`, which is the formula above."""
+        F = cost_range(self.constants, self.name)
+        return np.sqrt(2 * (F * rounds(t) + self.regret_bound(t))) / math.sqrt(self.eta)
+
+    @property
+    def regret_exponent(self) -> float:
+        """2/3."""
+        return 2 / 3
+
+    @property
+    def violation_exponent(self) -> float:
+        """2/3."""
+        return 2 / 3
+
+    @property
+    def premises(self) -> tuple[Premise, ...]:
+        """G_f, G_g and the horizon; that the constraints are linear is not watched."""
+        return premises(self.constants, self.horizon, self.name)

@@ -1,0 +1,230 @@
+"""The guarantees of Sinha and Vaze (2024): constraints picked by an adversary, no Slater point."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+
+from surefoot import _check
+from surefoot.constants import Constants
+from surefoot.theory._lagrangian import (
+    cost_range,
+    harmonic,
+    premises,
+    rounds,
+    steepest,
+    unpromised,
+)
+from surefoot.theory.guarantee import Guarantee, Kind, Measure, Premise
+from surefoot.types import Array
+
+__all__ = ["SinhaVazeConvex", "SinhaVazeStronglyConvex"]
+
+
+@final
+@dataclass(frozen=True)
+class SinhaVazeConvex(Guarantee):
+    r"""Convex costs: regret :math:`O(\sqrt T)`, summed violation :math:`O(\sqrt T\log T)`.
+
+    Rates and surrogate are the source's; its scaling is as recalled, and the bounds with their
+    constants are derived here. Let D = 2R, :math:`G = \max(G_f, G_g)`, b = 1/(2GD) and
+    :math:`\lambda = 1/(2\sqrt T)`. For all constraints :math:`g_t`, against every action that is
+    feasible for all of them, and for all :math:`t \le T`
+
+    .. math::
+        \mathrm{Reg}_t \le \sqrt2\,GD\,(1 + \lambda)\sqrt t, \qquad
+        \sum_{s \le t}[g_s(x_s)]_+ \le \frac{1}{b\lambda}
+            \ln\frac{1 + \sqrt{t/2} + bFt}{1 - \lambda\sqrt{t/2}}
+
+    Proof. Let :math:`\Phi(q) = e^{\lambda q} - 1` and
+    :math:`Q_t = Q_{t-1} + b[g_t(x_t)]_+`, :math:`Q_0 = 0`. By convexity
+    :math:`\Phi(Q_t) - \Phi(Q_{t-1}) \le \Phi'(Q_t)b[g_t(x_t)]_+`, so that for a u that is always
+    feasible, where :math:`[g_t(u)]_+ = 0`,
+
+    .. math::
+        \Phi(Q_t) + b\sum_{s \le t}(f_s(x_s) - f_s(u))
+        \le \sum_{s \le t}\big(\hat f_s(x_s) - \hat f_s(u)\big), \qquad
+        \hat f_s = bf_s + \Phi'(Q_s)b[g_s]_+.
+
+    Descent on the surrogates with the step :math:`D/\sqrt{2S_t}`, :math:`S_t` the sum of their
+    squared gradients so far, has regret at most :math:`D\sqrt{2S_t}`; each gradient is at most
+    :math:`bG(1 + \Phi'(Q_t)) = (1 + \lambda e^{\lambda Q_t})/(2D)`, because Q never falls. With
+    :math:`r = \sqrt{t/2}` and :math:`E = e^{\lambda Q_t} \ge 1` this is
+
+    .. math:: E(1 - \lambda r) - 1 + b\,\mathrm{Reg}_t \le r.
+
+    E = 1 is the worst for the regret, and :math:`b\,\mathrm{Reg}_t \ge -bFt` the worst for E.
+
+    Args:
+        constants: needs R, G_f, G_g; F if known.
+        horizon: T.
+
+    Example:
+        >>> bound = SinhaVazeConvex(Constants(R=0.5, G_f=2.0, G_g=1.0), 100)
+        >>> round(float(bound.regret_bound(100)), 2)  # 2 sqrt(2) 1.05 sqrt(100)
+        29.7
+    """
+
+    constants: Constants
+    horizon: int
+
+    def __post_init__(self) -> None:
+        _check.horizon(self.horizon)
+        self.constants.require("G_f", "G_g", by=self.name)
+
+    @property
+    def name(self) -> str:
+        """The source, and which costs it is for."""
+        return "Sinha-Vaze 2024, convex"
+
+    @property
+    def kind(self) -> Kind:
+        """The sum of [g]_+ is bounded."""
+        return "hard"
+
+    @property
+    def diameter(self) -> float:
+        """D = 2R."""
+        return 2 * self.constants.R
+
+    @property
+    def scale(self) -> float:
+        r""":math:`b = 1/(2GD)`."""
+        return 1 / (2 * steepest(self.constants, self.name) * self.diameter)
+
+    @property
+    def rate(self) -> float:
+        r""":math:`\lambda = 1/(2\sqrt T)`."""
+        return 1 / (2 * math.sqrt(self.horizon))
+
+    def regret_bound(self, t: Any) -> Array:
+        r""":math:`\sqrt2GD(1 + \lambda)\sqrt t`."""
+        return np.sqrt(rounds(t) / 2) * (1 + self.rate) / self.scale
+
+    def violation_bound(self, t: Any) -> Array:
+        """None: a single round may be as bad as any."""
+        return unpromised(t)
+
+    def sum_bounds(self, t: Any) -> dict[Measure, Array]:
+        r""":math:`\ln((1 + \sqrt{t/2} + bFt)/(1 - \lambda\sqrt{t/2}))/(b\lambda)`."""
+        r = np.sqrt(rounds(t) / 2)
+        gain = self.scale * cost_range(self.constants, self.name) * rounds(t)
+        hard = np.log((1 + r + gain) / (1 - self.rate * r)) / (self.scale * self.rate)
+        return {"soft": hard, "hard": hard}
+
+    @property
+    def regret_exponent(self) -> float:
+        """1/2."""
+        return 0.5
+
+    @property
+    def violation_exponent(self) -> float:
+        """1/2, a logarithm aside."""
+        return 0.5
+
+    @property
+    def premises(self) -> tuple[Premise, ...]:
+        """The two gradient bounds, and the horizon."""
+        return premises(self.constants, self.horizon, self.name)
+
+
+@final
+@dataclass(frozen=True)
+class SinhaVazeStronglyConvex(Guarantee):
+    r"""Strongly convex costs: regret :math:`O(\log T)`, violation :math:`O(\sqrt{T\log T})`.
+
+    The rates are the source's, the bounds with their constants derived here. Let H be the modulus
+    of strong convexity of every cost, :math:`L_t = 1 + \ln t` and
+    :math:`V = 8G_g^2L_T/H`. For all constraints :math:`g_t`, against every action that is feasible
+    for all of them, and for all :math:`t \le T`
+
+    .. math::
+        \mathrm{Reg}_t \le \frac{G_f^2}{H}L_t, \qquad
+        \sum_{s \le t}[g_s(x_s)]_+ \le \sqrt{2V\Big(Ft + \frac{G_f^2}{H}L_t\Big)}
+
+    Proof. With :math:`Q_t = \sum_{s \le t}[g_s(x_s)]_+`, :math:`\Phi(q) = q^2` and the surrogates
+    :math:`\hat f_t = Vf_t + 2Q_t[g_t]_+`, the sum of
+    :math:`Q_t^2 - Q_{t-1}^2 \le 2Q_t[g_t(x_t)]_+` gives
+    :math:`Q_t^2 + V\,\mathrm{Reg}_t \le \sum_{s \le t}(\hat f_s(x_s) - \hat f_s(u))`. The
+    surrogates are VH-strongly convex, so descent with the steps 1/(VHt) has regret at most
+    :math:`\sum_s\|\nabla\hat f_s\|^2/(2VHs)`, and
+    :math:`\|\nabla\hat f_s\|^2 \le 2V^2G_f^2 + 8Q_t^2G_g^2`. Together
+
+    .. math::
+        Q_t^2\Big(1 - \frac{4G_g^2L_t}{VH}\Big) + V\,\mathrm{Reg}_t \le \frac{VG_f^2L_t}{H},
+
+    where the bracket is at least 1/2 by the choice of V, and :math:`\mathrm{Reg}_t \ge -Ft`.
+
+    Args:
+        constants: needs R, G_f, G_g, ``strong_convexity``; F if known.
+        horizon: T.
+
+    Example:
+        >>> c = Constants(R=0.5, G_f=2.0, G_g=1.0, strong_convexity=4.0)
+        >>> float(SinhaVazeStronglyConvex(c, 100).regret_bound(1)), SinhaVazeStronglyConvex(c, 1).V
+        (1.0, 2.0)
+    """
+
+    constants: Constants
+    horizon: int
+
+    def __post_init__(self) -> None:
+        _check.horizon(self.horizon)
+        self._known()
+
+    def _known(self) -> tuple[float, ...]:
+        return self.constants.require("G_f", "G_g", "strong_convexity", by=self.name)
+
+    @property
+    def name(self) -> str:
+        """The source, and which costs it is for."""
+        return "Sinha-Vaze 2024, strongly convex"
+
+    @property
+    def kind(self) -> Kind:
+        """The sum of [g]_+ is bounded."""
+        return "hard"
+
+    @property
+    def strong_convexity(self) -> float:
+        """H."""
+        return self._known()[2]
+
+    @property
+    def V(self) -> float:
+        r""":math:`8G_g^2(1 + \ln T)/H`, the weight of the costs."""
+        _, G_g, H = self._known()
+        return 8 * G_g**2 * (1 + math.log(self.horizon)) / H
+
+    def regret_bound(self, t: Any) -> Array:
+        r""":math:`(G_f^2/H)(1 + \ln t)`."""
+        G_f, _, H = self._known()
+        return G_f**2 / H * harmonic(t)
+
+    def violation_bound(self, t: Any) -> Array:
+        """None: a single round may be as bad as any."""
+        return unpromised(t)
+
+    def sum_bounds(self, t: Any) -> dict[Measure, Array]:
+        r""":math:`\sqrt{2V(Ft + (G_f^2/H)(1 + \ln t))}`."""
+        gain = cost_range(self.constants, self.name) * rounds(t)
+        hard = np.sqrt(2 * self.V * (gain + self.regret_bound(t)))
+        return {"soft": hard, "hard": hard}
+
+    @property
+    def regret_exponent(self) -> float:
+        """0: a logarithm."""
+        return 0.0
+
+    @property
+    def violation_exponent(self) -> float:
+        """1/2, a logarithm aside."""
+        return 0.5
+
+    @property
+    def premises(self) -> tuple[Premise, ...]:
+        """The two gradient bounds, and the horizon."""
+        return premises(self.constants, self.horizon, self.name)

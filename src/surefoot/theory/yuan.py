@@ -1,0 +1,229 @@
+r"""The guarantees of Yuan and Lamperski (NeurIPS 2018): sums of squared violations.
+
+Throughout, :math:`D_0` is how far the best action may be from the first (``start_reach``; 2R where
+not known), G the larger of G_f and G_g, m the number of constraints and F the largest difference
+of a cost on the ball (2R G_f where not known). G_g must bound the subgradients of every
+constraint, not only of the largest. Bounds on :math:`\sum_t\sum_i [g_i(x_t)]_+^2` hold for the
+largest constraint's :math:`\sum_t [g(x_t)]_+^2` too: it is one of the m.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+
+from surefoot import _check
+from surefoot.constants import Constants
+from surefoot.theory._lagrangian import (
+    cost_range,
+    harmonic,
+    premises,
+    reach,
+    rounds,
+    rows,
+    steepest,
+    unpromised,
+)
+from surefoot.theory.guarantee import Guarantee, Kind, Measure, Premise
+from surefoot.types import Array
+
+__all__ = ["YuanStronglyConvex", "YuanTradeOff"]
+
+
+@final
+@dataclass(frozen=True)
+class YuanTradeOff(Guarantee):
+    r"""Convex costs: regret :math:`O(T^{\max(\beta, 1-\beta)})`, squares :math:`O(T^{1-\beta})`.
+
+    With :math:`\alpha, \beta \in (0, 1)`, :math:`\sigma' = (m+1)G^2/(2(1-\alpha))`,
+    :math:`\eta = D_0/(G\sqrt{m+1}\,T^\beta)` and :math:`\theta = \sigma'\eta`, for every t
+
+    .. math::
+        \mathrm{Reg}_t &\le \frac{D_0^2}{2\eta} + \frac{\eta t}{2}(m+1)G^2
+            \qquad (= D_0 G\sqrt{(m+1)T} \text{ at } t = T,\ \beta = \tfrac12) \\
+        \sum_{s \le t} [g(x_s)]_+^2 &\le \frac{\theta}{\alpha}(Ft + \text{the bound above}),
+
+    and :math:`\sum [g]_+`, hence the sum of g, is at most the root of t times that. (sigma' is
+    unrelated to the sigma of the error bound.) Rule and :math:`O(T^{1-\beta})` are the paper's,
+    the rule as recalled; constants derived here.
+
+    Proof: the rule is gradient descent on :math:`f_t + \sum_i\lambda_{t,i}[g_i]_+` with
+    :math:`\lambda_{t,i} = [g_i(x_t)]_+/\theta`, whose gradient at :math:`x_t` has a square of at
+    most :math:`(m+1)G^2(1 + \|\lambda_t\|^2)`, and which at a feasible x* is :math:`f_t(x^*)`. So
+    :math:`\mathrm{Reg}_t + \sum_s\sum_i [g_i(x_s)]_+^2(1/\theta - \eta(m+1)G^2/(2\theta^2))` is at
+    most the regret bound, and the bracket is :math:`\alpha/\theta` by the choice of sigma'.
+
+    Args:
+        constants: needs R, G_f, G_g, rows; uses start_reach and F.
+        horizon: T.
+        beta: of the step size; 1/2 has the least regret.
+        alpha: how the penalty is weighed; 1/2 has the least bound on the squares.
+
+    Example:
+        >>> c = Constants(R=1.0, start_reach=1.0, G_f=3.0, G_g=1.0, rows=3)
+        >>> bound = YuanTradeOff(c, 100)
+        >>> float(bound.regret_bound(100))
+        60.0
+        >>> {name: round(float(b), 6) for name, b in bound.sum_bounds(100).items()}
+        {'soft': 281.424946, 'hard': 281.424946, 'squared': 792.0}
+    """
+
+    constants: Constants
+    horizon: int
+    beta: float = 0.5
+    alpha: float = 0.5
+
+    def __post_init__(self) -> None:
+        _check.horizon(self.horizon)
+        self.constants.require("R", "G_f", "G_g", "rows", by=self.name)
+        _check.between(0, 1, beta=self.beta, alpha=self.alpha)
+
+    @property
+    def name(self) -> str:
+        """The convex case."""
+        return f"Yuan and Lamperski 2018, beta = {self.beta:g}"
+
+    @property
+    def kind(self) -> Kind:
+        """Squared."""
+        return "squared"
+
+    @property
+    def _slopes(self) -> float:
+        return math.sqrt(rows(self.constants, self.name) + 1) * steepest(self.constants, self.name)
+
+    @property
+    def eta(self) -> float:
+        r""":math:`D_0/(G\sqrt{m+1}\,T^\beta)`."""
+        return reach(self.constants) / (self._slopes * math.pow(self.horizon, self.beta))
+
+    @property
+    def theta(self) -> float:
+        r""":math:`(m+1)G^2\eta/(2(1-\alpha))`."""
+        return self._slopes * (self._slopes * self.eta) / (2 * (1 - self.alpha))
+
+    def regret_bound(self, t: Any) -> Array:
+        r""":math:`D_0^2/(2\eta) + (\eta t/2)(m+1)G^2`."""
+        D_0, slopes = reach(self.constants), self._slopes
+        return D_0 / 2 * (D_0 / self.eta) + slopes / 2 * (slopes * self.eta) * rounds(t)
+
+    def violation_bound(self, t: Any) -> Array:
+        """Infinite: nothing is promised of a single round."""
+        return unpromised(t)
+
+    def sum_bounds(self, t: Any) -> dict[Measure, Array]:
+        """The squares, and what follows for the violations by Cauchy and Schwarz."""
+        F = cost_range(self.constants, self.name)
+        squared = self.theta / self.alpha * (F * rounds(t) + self.regret_bound(t))
+        hard = np.sqrt(rounds(t)) * np.sqrt(squared)
+        return {"soft": hard, "hard": hard, "squared": squared}
+
+    @property
+    def regret_exponent(self) -> float:
+        """The larger of beta and 1 - beta."""
+        return max(self.beta, 1 - self.beta)
+
+    @property
+    def violation_exponent(self) -> float:
+        """1 - beta, of the squares."""
+        return 1 - self.beta
+
+    @property
+    def premises(self) -> tuple[Premise, ...]:
+        """G_f, G_g and the horizon."""
+        return premises(self.constants, self.horizon, self.name)
+
+
+@final
+@dataclass(frozen=True)
+class YuanStronglyConvex(Guarantee):
+    r"""Strongly convex costs: regret :math:`O(\log T)`, violations :math:`O(\sqrt{T\log T})`.
+
+    With H the modulus, :math:`\eta_t = 1/(Ht)`, :math:`\theta_t = (m+1)G^2\eta_t` and
+    :math:`c = (m+1)G^2/(2H)`, after any number t of rounds, :math:`h_t = 1 + \ln t`,
+
+    .. math::
+        \mathrm{Reg}_t \le c\,h_t, \qquad
+        \sum_{s \le t} [g(x_s)]_+^2 \le 4c\big(F h_t + \tfrac{\pi^2}{6}c\big), \qquad
+        \sum_{s \le t} [g(x_s)]_+ \le \sqrt{4c(Ft + c\,h_t)h_t}.
+
+    Regret and the last rate as recalled from the paper; constants, and the squares, derived here.
+    Proof: as for :class:`YuanTradeOff` with strong convexity, whose
+    :math:`-\tfrac{H}{2}\|x_t - x^*\|^2` leaves no distance, and with the bracket
+    :math:`1/(2\theta_s)`: :math:`\mathrm{Reg}_t + \sum_s q_s/(2\theta_s) \le c\sum_{s \le t} 1/s`
+    where :math:`q_s = \sum_i [g_i(x_s)]_+^2`. With :math:`\mathrm{Reg}_t \ge -Ft` this is
+    :math:`\sum_{s \le t} s\,q_s \le 4c\sum_{s \le t}(F + c/s)` for every t. The weights 1/s fall,
+    so by summation by parts the same holds with each term divided by s:
+    :math:`\sum q_s \le 4c\sum(F/s + c/s^2)`. And :math:`(\sum [g]_+)^2 \le \sum s\,q_s \sum 1/s`.
+
+    Args:
+        constants: needs R, G_f, G_g, rows, strong_convexity; uses F.
+        horizon: named only if the game is meant to have one.
+
+    Example:
+        >>> c = Constants(R=1.0, G_f=3.0, G_g=1.0, rows=3, strong_convexity=2.0)
+        >>> float(YuanStronglyConvex(c).regret_bound(1))  # 4 * 9 / (2 * 2)
+        9.0
+    """
+
+    constants: Constants
+    horizon: int | None = None
+
+    def __post_init__(self) -> None:
+        self.constants.require("R", "G_f", "G_g", "rows", "strong_convexity", by=self.name)
+        if self.horizon is not None:
+            _check.horizon(self.horizon)
+
+    @property
+    def name(self) -> str:
+        """The strongly convex case."""
+        return "Yuan and Lamperski 2018, strongly convex"
+
+    @property
+    def kind(self) -> Kind:
+        """Hard: the sum of violations."""
+        return "hard"
+
+    @property
+    def eta(self) -> float:
+        """1/H, of the first round."""
+        return 1 / self.constants.require("strong_convexity", by=self.name)[0]
+
+    @property
+    def theta(self) -> float:
+        """(m + 1) G^2/H, of the first round."""
+        G = steepest(self.constants, self.name)
+        return (rows(self.constants, self.name) + 1) * G * (G * self.eta)
+
+    def regret_bound(self, t: Any) -> Array:
+        r""":math:`\tfrac{(m+1)G^2}{2H}(1 + \ln t)`."""
+        return self.theta / 2 * harmonic(t)
+
+    def violation_bound(self, t: Any) -> Array:
+        """Infinite: nothing is promised of a single round."""
+        return unpromised(t)
+
+    def sum_bounds(self, t: Any) -> dict[Measure, Array]:
+        """The squares and the violations, as above."""
+        F, c = cost_range(self.constants, self.name), self.theta / 2
+        squared = 4 * c * (F * harmonic(t) + math.pi**2 / 6 * c)
+        hard = np.sqrt(4 * c * harmonic(t)) * np.sqrt(F * rounds(t) + self.regret_bound(t))
+        return {"soft": hard, "hard": hard, "squared": squared}
+
+    @property
+    def regret_exponent(self) -> float:
+        """0: a logarithm."""
+        return 0.0
+
+    @property
+    def violation_exponent(self) -> float:
+        """1/2, of the violations."""
+        return 0.5
+
+    @property
+    def premises(self) -> tuple[Premise, ...]:
+        """G_f and G_g; the horizon only where one was named."""
+        return premises(self.constants, self.horizon, self.name)
