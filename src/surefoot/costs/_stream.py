@@ -113,10 +113,12 @@ def freeze(stream: ArrayCosts) -> None:
     shape: tuple[int, ...] | None = None
     for name in stream.series:
         values = getattr(stream, name)
-        if type(values) in (list, tuple):
-            values = np.asarray(values, dtype=np.float64)
-        if type(values) is not np.ndarray:
+        if type(values) is not np.ndarray and hasattr(values, "shape"):
             return  # another backend's arrays
+        try:
+            values = np.asarray(values, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{name} must be an array of numbers, got {values!r}") from error
         if shape is None:
             if values.ndim not in (2, 3) or 0 in values.shape:
                 raise ValueError(
@@ -127,9 +129,10 @@ def freeze(stream: ArrayCosts) -> None:
         elif values.shape != shape[:-1]:
             raise ValueError(f"{name}.shape must be {shape[:-1]}, got {values.shape}")
         if not np.isfinite(values).all():
-            t = int(np.argwhere(~np.isfinite(values))[0][0])
-            raise ValueError(f"{name} must be finite, got {values[t]!r} in round {t + 1}")
+            where = tuple(np.argwhere(~np.isfinite(values))[0])
+            bad = values[where].item()
+            raise ValueError(f"{name} must be finite, got {bad!r} in round {where[0] + 1}")
         # A view, not a copy: streams are large.
-        values = np.asarray(values, dtype=np.float64).view()
+        values = values.view()
         values.setflags(write=False)
         object.__setattr__(stream, name, values)

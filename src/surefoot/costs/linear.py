@@ -86,7 +86,9 @@ class Adversarial:
     def __post_init__(self) -> None:
         _check.function(rule=self.rule)
         _check.horizon(self.horizon)
+        _check.whole(self.dimension, "dimension")
         _check.positive(bound=self.bound)
+        _check.plain(self, "bound")
 
     @property
     def runs(self) -> None:

@@ -39,6 +39,10 @@ class Quadratic(ArrayCosts):
     def __post_init__(self) -> None:
         freeze(self)
         _check.positive(curvature=self.curvature)
+        _check.plain(self, "curvature")
+        if type(self.curvature) is np.ndarray:
+            # Slicing by runs would leave a column as it is.
+            raise ValueError(f"curvature must be one number, got shape {self.curvature.shape}")
 
     def value(self, t: Any, x: Array) -> Number:
         r""":math:`\tfrac{h}{2}\|x - v_t\|^2`."""
