@@ -19,6 +19,7 @@ __all__ = [
     "above",
     "action",
     "at_most",
+    "between",
     "cost_gradient",
     "feedback",
     "feedback_apart",
@@ -73,6 +74,11 @@ def above(limit: float, **numbers: Any) -> None:
 def at_most(limit: float, limit_name: str, **numbers: Any) -> None:
     """Refuse numbers above a named limit."""
     _each(f"at most {limit_name} = {limit:g}", lambda v: v <= limit, numbers)
+
+
+def between(low: float, high: float, **numbers: Any) -> None:
+    """Refuse numbers that are not strictly between two limits."""
+    _each(f"strictly between {low:g} and {high:g}", lambda v: (v > low) & (v < high), numbers)
 
 
 def finite(**numbers: Any) -> None:

@@ -12,6 +12,7 @@ from surefoot.theory.guarantee import Premise
 from surefoot.types import Array
 
 __all__ = [
+    "at_least",
     "cost_range",
     "first_horizon",
     "harmonic",
@@ -81,14 +82,20 @@ def premises(constants: Constants, horizon: int | None, by: str) -> tuple[Premis
     return found if horizon is None else (*found, Premise("horizon", "the horizon", horizon))
 
 
-def first_horizon(enough: Callable[[int], bool], at_least: int) -> int | None:
+def at_least(horizon: int | None) -> str:
+    """The rounds that a theorem needs, in words; all digits as long as they can be read."""
+    if horizon is None:
+        return "more than 2^1000 rounds"
+    return f"at least {horizon if horizon < 10**9 else f'{horizon:.3g}'} rounds"
+
+
+def first_horizon(enough: Callable[[int], bool], low: int) -> int | None:
     """The first horizon that is enough, where all longer ones are too; None beyond 2^1000."""
-    high = at_least
+    high = low
     while not enough(high):
         if high > 2**1000:  # floats end at 2^1024
             return None
-        high *= 2
-    low = at_least - 1 if high == at_least else high // 2
+        low, high = high, 2 * high
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if enough(middle) else (middle, high)

@@ -18,6 +18,7 @@ import numpy as np
 from surefoot import _check
 from surefoot.constants import Constants
 from surefoot.theory._lagrangian import (
+    at_least,
     cost_range,
     first_horizon,
     premises,
@@ -87,7 +88,7 @@ class _Regularised(_EachRow):
         _check.horizon(self.horizon)
         if self.horizon < self._shortest:
             raise ValueError(
-                f"{self.name} needs a horizon of at least {self._shortest} rounds "
+                f"{self.name} needs a horizon of {at_least(self._shortest)} "
                 f"for these constants, got {self.horizon}"
             )
 
@@ -282,9 +283,8 @@ class MahdaviNoViolation(_Regularised):
             _check.at_most(epsilon, "epsilon", gamma=self.tightening)
         elif self._shift(self.horizon) > epsilon:
             enough = first_horizon(lambda T: self._shift(T) <= epsilon, self._shortest)
-            least = "more than 2^1000" if enough is None else f"at least {enough}"
             raise ValueError(
-                f"{self.name} needs a horizon of {least} rounds for these constants, "
+                f"{self.name} needs a horizon of {at_least(enough)} for these constants, "
                 f"or a gamma of your own, got {self.horizon}"
             )
 
