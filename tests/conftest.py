@@ -12,6 +12,10 @@ from surefoot._array import to_numpy
 settings.register_profile("surefoot", deadline=None, derandomize=True)
 settings.load_profile("surefoot")
 
+# A script for the installed wheel, which must find nothing loaded that NumPy alone does not need;
+# collecting doctests would run it here.
+collect_ignore = ["smoke.py"]
+
 
 class Backend(NamedTuple):
     """An array library, float64."""
