@@ -23,17 +23,12 @@ GAMES = {
     "binding toy": lambda: problems.binding_toy(T, trials=2),
     **{
         f"{name}, d = {d}": lambda name=name, d=d: adversarial_cube(name, horizon=T, dimension=d)
-        for name, d in [
-            *((name, 5) for name in ADVERSARIES),
-            ("out", 2),
-            ("uncut", 2),
-            ("uncut", 1),
-        ]
+        for name, d in [*((n, 2 if n == "out" else 5) for n in ADVERSARIES), ("uncut", 1)]
     },
 }
 # A compilation each, hence not all with OGD.
 PAIRS = [(game, "PFS") for game in GAMES] + [
-    (game, "OGD") for game in ("paper toy", "corners, d = 5", "random, d = 5", "out, d = 2")
+    (game, "OGD") for game in ("paper toy", "corners, d = 5", "random, d = 5")
 ]
 
 
@@ -99,7 +94,7 @@ def test_columns_fit_the_runs_of_the_costs():
 @pytest.mark.parametrize(
     "backend", ["array-api-strict", "jax", pytest.param("torch", marks=pytest.mark.torch)]
 )
-@pytest.mark.parametrize("game", ["binding toy", "uncut, d = 2", "corners, d = 5"])
+@pytest.mark.parametrize("game", ["binding toy", "uncut, d = 5", "corners, d = 5"])
 def test_the_loop_plays_the_same_game_on_every_backend(game, backend):
     if reason := why_missing(backend):
         pytest.skip(reason)
@@ -108,8 +103,8 @@ def test_the_loop_plays_the_same_game_on_every_backend(game, backend):
     with double_precision(backend):
         start = asarray(problem.start, backend)
     # Outside JAX's 64-bit mode: the game sees to its own precision.
-    seen = play(player, problem, horizon=60, engine="loop", start=start, watch="record")
-    assert_same_trace(seen, play(player, problem, horizon=60, engine="loop", watch="record"))
+    seen = play(player, problem, horizon=30, engine="loop", start=start, watch="record")
+    assert_same_trace(seen, play(player, problem, horizon=30, engine="loop", watch="record"))
     assert type(seen.actions) is np.ndarray
     assert seen.actions.dtype == np.float64
 
