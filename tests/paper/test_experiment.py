@@ -8,6 +8,9 @@ import pytest
 from surefoot import PFS, play_all
 from surefoot.problems import SETTINGS, paper_toy
 
+# All tests here share one game of 600 runs and 20,000 rounds: some three seconds.
+pytestmark = pytest.mark.slow
+
 HORIZONS = (2_000, 10_000, 20_000)
 
 # Regret, sum of g, and max g, at the three horizons.
