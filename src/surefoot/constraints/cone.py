@@ -10,7 +10,14 @@ import numpy as np
 
 from surefoot import _check
 from surefoot._array import constant, dot, norm, same_fields, where
-from surefoot.constraints.base import Constraint, as_data, level_below, rounded_down, rounded_up
+from surefoot.constraints.base import (
+    Constraint,
+    as_data,
+    fits,
+    level_below,
+    rounded_down,
+    rounded_up,
+)
 from surefoot.sets import Ball
 from surefoot.types import Array, Number
 
@@ -61,6 +68,7 @@ class SecondOrderCone(Constraint):
 
     def query(self, x: Array) -> tuple[Number, Array]:
         """The norm less the affine part, and a subgradient."""
+        fits(x, self.A.shape[-1])
         A, b, c = constant(self.A, x), constant(self.b, x), constant(self.c, x)
         y = (A @ x if x.ndim == 1 else x @ A.T) + b
         length = norm(y)

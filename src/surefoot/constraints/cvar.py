@@ -8,7 +8,7 @@ import numpy as np
 
 from surefoot import _check
 from surefoot._array import constant, dot, namespace, same_fields
-from surefoot.constraints.base import Constraint, as_data, rounded_up
+from surefoot.constraints.base import Constraint, as_data, fits, rounded_up
 from surefoot.sets import Ball
 from surefoot.types import Array, Number
 
@@ -61,6 +61,7 @@ class CVaR(Constraint):
 
     def query(self, x: Array) -> tuple[Number, Array]:
         """The mean of the tail less the limit, and the mean of the tail's rows."""
+        fits(x, self.losses.shape[-1])
         L = constant(self.losses, x)
         weights = self._weights(x)
         if type(x) is np.ndarray and x.ndim == 1:

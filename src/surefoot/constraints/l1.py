@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from surefoot import _check, sets
-from surefoot._array import constant, namespace, same_fields
-from surefoot.constraints.base import Constraint, as_data, level_below
+from surefoot._array import constant, namespace, same_fields, to_numpy
+from surefoot.constraints.base import Constraint, as_data, fits, level_below
 from surefoot.sets import Ball
 from surefoot.types import Array, Number
 
@@ -41,17 +41,19 @@ class L1Ball(Constraint):
         _check.plain(self, "radius")
         object.__setattr__(self, "dimension", _check.whole(self.dimension, "dimension"))
         if self.centre is not None:
-            object.__setattr__(self, "centre", as_data(self.centre, _check.vector, "centre"))
-            if len(self.centre) != self.dimension:
+            centre = as_data(self.centre, _check.vector, "centre")
+            if tuple(centre.shape) != (self.dimension,):
                 raise ValueError(
-                    f"centre.shape must be ({self.dimension},), got {tuple(self.centre.shape)}"
+                    f"centre.shape must be ({self.dimension},), got {tuple(centre.shape)}"
                 )
+            object.__setattr__(self, "centre", centre)
 
     def __eq__(self, other: object) -> bool:
         return same_fields(self, other)
 
     def query(self, x: Array) -> tuple[Number, Array]:
         """The sum of |x - c| less the radius, and the signs of x - c."""
+        fits(x, self.dimension)
         z = x if self.centre is None else x - constant(self.centre, x)
         if type(z) is np.ndarray and z.ndim == 1:
             return float(np.abs(z).sum()) - self.radius, np.sign(z)
@@ -66,7 +68,7 @@ class L1Ball(Constraint):
     @property
     def interior(self) -> Array:
         """The centre."""
-        return np.zeros(self.dimension) if self.centre is None else self.centre
+        return np.zeros(self.dimension) if self.centre is None else to_numpy(self.centre)
 
     def subgradient_bound(self, domain: Ball) -> float:
         r""":math:`\sqrt d`: every entry of a subgradient is in [-1, 1]. Attained off the axes."""

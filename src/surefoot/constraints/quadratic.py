@@ -10,7 +10,14 @@ import numpy as np
 
 from surefoot import _check, sets
 from surefoot._array import constant, dot, maximum, same_fields, sqrt, where
-from surefoot.constraints.base import Constraint, as_data, level_below, rounded_down, rounded_up
+from surefoot.constraints.base import (
+    Constraint,
+    as_data,
+    fits,
+    level_below,
+    rounded_down,
+    rounded_up,
+)
 from surefoot.sets import Ball
 from surefoot.types import Array, Number
 
@@ -49,6 +56,7 @@ class Ellipsoid(Constraint):
 
     def query(self, x: Array) -> tuple[Number, Array]:
         """The P-norm of x - c less 1, and its gradient."""
+        fits(x, self.P.shape[-1])
         z = x if self.centre is None else x - constant(self.centre, x)
         Pz = _times(constant(self.P, x), z)
         # Rounding can take the square of a tiny P-norm below 0.
@@ -130,6 +138,7 @@ class Quadratic(Constraint):
 
     def query(self, x: Array) -> tuple[Number, Array]:
         """The quadratic, and its gradient Qx + q."""
+        fits(x, self.Q.shape[-1])
         q, Qx = constant(self.q, x), _times(constant(self.Q, x), x)
         return 0.5 * dot(x, Qx) + dot(x, q) - self.r, Qx + q
 

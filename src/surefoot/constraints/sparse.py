@@ -10,7 +10,7 @@ import numpy as np
 from surefoot import _check
 from surefoot._array import largest
 from surefoot._extras import need
-from surefoot.constraints.base import Constraint, rounded_up
+from surefoot.constraints.base import Constraint, fits, rounded_up
 from surefoot.sets import Ball, Polytope
 from surefoot.types import Array, Number
 
@@ -95,6 +95,7 @@ class SparseAffine(Constraint):
                 f"SparseAffine must be given NumPy actions, got {type(x).__name__}: play with "
                 "the engine 'loop' or 'batch', or take Affine(A.toarray(), b)"
             )
+        fits(x, self.A.shape[-1])
         return self.A @ x - self.b if x.ndim == 1 else (self.A @ x.T).T - self.b
 
     def _row(self, i: int) -> Any:

@@ -11,7 +11,7 @@ import numpy as np
 
 from surefoot import _check
 from surefoot._array import namespace, norm, where
-from surefoot.constraints.base import Constraint, level_below, rounded_down, rounded_up
+from surefoot.constraints.base import Constraint, fits, level_below, rounded_down, rounded_up
 from surefoot.sets import Ball, NuclearBall, SpectralBall
 from surefoot.types import Array, Number
 
@@ -45,7 +45,7 @@ class SpectralNorm(Constraint):
     radius: Number
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "shape", check_shape(self.shape))
+        object.__setattr__(self, "shape", _check_shape(self.shape))
         _check.positive(radius=self.radius)
         _check.plain(self, "radius")
 
@@ -56,16 +56,16 @@ class SpectralNorm(Constraint):
         subgradient belong together and the subgradient inequality holds whatever the rounding
         of u.
         """
-        X = as_matrix(x, self.shape)
+        X = _as_matrix(x, self.shape)
         if self.shape[0] > self.shape[1]:
             v, u, length = self._pair(_transpose(X))
         else:
             u, v, length = self._pair(X)
         if type(length) is float:
-            return length - self.radius, (u[:, None] * v).reshape(-1)
+            return _unless_lost(x, length - self.radius, (u[:, None] * v).reshape(-1))
         xp = namespace(x)
         s = xp.expand_dims(u, axis=-1) * xp.expand_dims(v, axis=-2)
-        return length - self.radius, xp.reshape(s, x.shape)
+        return _unless_lost(x, length - self.radius, xp.reshape(s, x.shape))
 
     def _pair(self, X: Array) -> tuple[Array, Array, Number]:
         """Top singular vectors and value of a wide matrix, or of a batch of them."""
@@ -133,18 +133,18 @@ class NuclearNorm(Constraint):
     radius: Number
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "shape", check_shape(self.shape))
+        object.__setattr__(self, "shape", _check_shape(self.shape))
         _check.positive(radius=self.radius)
         _check.plain(self, "radius")
 
     def query(self, x: Array) -> tuple[Number, Array]:
         r"""The norm less the radius, and :math:`UV^\top` row by row."""
         xp = namespace(x)
-        U, values, Vt = xp.linalg.svd(as_matrix(x, self.shape), full_matrices=False)
+        U, values, Vt = xp.linalg.svd(_as_matrix(x, self.shape), full_matrices=False)
         s = xp.reshape(U @ Vt, x.shape)
         if type(x) is np.ndarray and x.ndim == 1:
-            return float(values.sum()) - self.radius, s
-        return xp.sum(values, axis=-1, keepdims=x.ndim > 1) - self.radius, s
+            return _unless_lost(x, float(values.sum()) - self.radius, s)
+        return _unless_lost(x, xp.sum(values, axis=-1, keepdims=x.ndim > 1) - self.radius, s)
 
     @property
     def dimension(self) -> int:
@@ -179,7 +179,7 @@ class NuclearNorm(Constraint):
         return 1.0, level_below(float(self.radius), epsilon)
 
 
-def check_shape(shape: Any) -> tuple[int, int]:
+def _check_shape(shape: Any) -> tuple[int, int]:
     """Rows and columns as two whole numbers."""
     try:
         rows, columns = shape
@@ -188,14 +188,29 @@ def check_shape(shape: Any) -> tuple[int, int]:
     return _check.whole(rows, "shape[0]"), _check.whole(columns, "shape[1]")
 
 
-def as_matrix(x: Array, shape: tuple[int, int]) -> Array:
-    """The action as a matrix, or a batch of them."""
-    if x.shape[-1] != shape[0] * shape[1]:
-        raise ValueError(
-            f"an action must have {shape[0]} x {shape[1]} = {shape[0] * shape[1]} entries, "
-            f"got {x.shape[-1]}"
-        )
-    return namespace(x).reshape(x, (*x.shape[:-1], *shape))
+def _as_matrix(x: Array, shape: tuple[int, int]) -> Array:
+    """The action as a matrix, or a batch of them; one that is not finite, as 0.
+
+    LAPACK gives up at a NaN, and with it on all runs of a batch; :func:`_unless_lost` puts it
+    back.
+    """
+    fits(x, shape[0] * shape[1])
+    xp = namespace(x)
+    return xp.reshape(xp.where(_lost(x), 0.0, x), (*x.shape[:-1], *shape))
+
+
+def _lost(x: Array) -> Array:
+    """Whether an action is not finite: a bool or 0-d array for one, a column for a batch."""
+    xp = namespace(x)
+    return xp.any(~xp.isfinite(x), axis=-1, keepdims=x.ndim > 1)
+
+
+def _unless_lost(x: Array, g: Number, s: Array) -> tuple[Number, Array]:
+    """Value and subgradient, NaN where the action is not finite."""
+    lost = _lost(x)
+    if type(g) is float:
+        return (math.nan, np.full_like(s, math.nan)) if lost else (g, s)
+    return where(lost, math.nan, g), where(lost, math.nan, s)
 
 
 def _transpose(X: Array) -> Array:

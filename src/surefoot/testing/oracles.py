@@ -9,7 +9,7 @@ another point shows at pairs of points, where a convex function may not be below
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,6 +21,8 @@ __all__ = ["check_constraint", "check_costs"]
 
 # Pairs are compared in blocks of this many, so that memory does not grow with their number.
 _BLOCK = 4_000_000
+# How far on the way to another point a close one is: far above rounding, far below curvature.
+_NEAR = 1e-4
 
 
 def check_constraint(
@@ -34,7 +36,8 @@ def check_constraint(
     r"""Check a constraint at points and all pairs of them.
 
     - Values are finite numbers and subgradients finite vectors of the action's length.
-    - The subgradient inequality :math:`g(y) \ge g(x) + s_x^\top(y - x)` holds for all pairs.
+    - The subgradient inequality :math:`g(y) \ge g(x) + s_x^\top(y - x)` holds for all pairs, and
+      close to each point.
     - No subgradient in the domain is longer than ``subgradient_bound`` declares.
     - No subgradient where :math:`g \ge -\epsilon` is shorter than the sigma of ``exact_sigma``.
     - ``interior`` is strictly feasible; ``region`` holds the feasible points and no others.
@@ -64,7 +67,9 @@ def check_constraint(
     X = _points(points)
     domain = _around(X) if domain is None else domain
     values, subgradients = _one_by_one(constraint.query, X, "g(x)", "s")
-    _cuts(X, values, subgradients, "subgradient", "g", "s", tolerance)
+    convexity = _Convexity("subgradient", "g", "s", tolerance)
+    convexity.all_pairs(X, values, subgradients)
+    convexity.near_pairs(constraint.query, X, values, subgradients)
     _not_longer(X, subgradients, constraint.subgradient_bound(domain), domain, "subgradient", "G_g")
     exact = constraint.exact_sigma(None)
     if exact is not None:
@@ -74,7 +79,7 @@ def check_constraint(
         together, s = _together(constraint.query, X, "g", "s")
         _same(X, values, together, "g", tolerance)
         # At a tie a batch may take another of the subgradients.
-        _cuts(X, values, s, "subgradient", "g", "s", tolerance)
+        convexity.all_pairs(X, values, s)
 
 
 def check_costs(
@@ -91,7 +96,8 @@ def check_costs(
     - Values are finite numbers and gradients finite vectors of the action's length.
     - The gradient inequality
       :math:`f_t(y) \ge f_t(x) + \nabla_x^\top(y - x) + \tfrac\mu2\|y - x\|^2` holds for all
-      pairs, with the modulus :math:`\mu` that ``strong_convexity`` declares, else 0.
+      pairs and close to each point, with the modulus :math:`\mu` that ``strong_convexity``
+      declares, else 0.
     - No gradient in the domain is longer than ``gradient_bound`` declares.
     - A batch gives the values of its actions one by one, and gradients that pass too.
 
@@ -125,13 +131,14 @@ def check_costs(
                 return stream.value(t, x), stream.gradient(t, x)
 
             values, gradients = _one_by_one(query, X, "f(x)", "the gradient", where)
-            names = ("gradient", "f", "grad")
-            _cuts(X, values, gradients, *names, tolerance, modulus, where)
+            convexity = _Convexity("gradient", "f", "grad", tolerance, modulus, where)
+            convexity.all_pairs(X, values, gradients)
+            convexity.near_pairs(query, X, values, gradients)
             _not_longer(X, gradients, bound, domain, "gradient", "G_f", where)
             if batch:
                 together, gradients = _together(query, X, "f", "the gradient", where)
                 _same(X, values, together, "f", tolerance, where)
-                _cuts(X, values, gradients, *names, tolerance, modulus, where)
+                convexity.all_pairs(X, values, gradients)
 
 
 def _runs(costs: CostStream) -> Iterator[tuple[Any, int | None]]:
@@ -184,40 +191,62 @@ def _together(query: Any, X: Any, value: str, slope: str, where: str = "") -> tu
     return np.asarray(g)[:, 0], np.asarray(s)
 
 
-def _cuts(
-    X: Any,
-    values: Any,
-    slopes: Any,
-    kind: str,
-    value: str,
-    slope: str,
-    tolerance: float,
-    modulus: float = 0.0,
-    where: str = "",
-) -> None:
-    """No value is below the cut of another point."""
-    heights = values - np.vecdot(slopes, X)
-    sizes = abs(values) + np.linalg.norm(slopes, axis=1) * np.linalg.norm(X, axis=1)
-    farthest = float(np.linalg.norm(X, axis=1).max())
-    sizes += 2 * modulus * farthest**2
-    block = max(1, _BLOCK // len(X))
-    for low in range(0, len(X), block):
-        part = slice(low, low + block)
-        cuts = heights[part, None] + slopes[part] @ X.T
-        if modulus:
-            squares = np.vecdot(X, X)
-            cuts += 0.5 * modulus * (squares[part, None] + squares - 2 * X[part] @ X.T)
+class _Convexity(NamedTuple):
+    """The inequality that a convex function's slopes satisfy, and the words for a breach."""
+
+    kind: str
+    value: str
+    slope: str
+    tolerance: float
+    modulus: float = 0.0
+    where: str = ""
+
+    def all_pairs(self, X: Any, values: Any, slopes: Any) -> None:
+        """No value is below the cut of another point."""
+        for part in _parts(len(X)):
+            self._compare(X[part], values[part], slopes[part], X, values)
+
+    def near_pairs(self, query: Any, X: Any, values: Any, slopes: Any) -> None:
+        """Nor is any below it close by, where curvature cannot hide a slope that is wrong.
+
+        Close by on the way to the points where the cut is highest and lowest, so that nothing
+        outside the hull of the points is asked for.
+        """
+        for part in _parts(len(X)):
+            rise = slopes[part] @ X.T
+            for j in (rise.argmax(axis=1), rise.argmin(axis=1)):
+                Y = X[part] + _NEAR * (X[j] - X[part])
+                near = np.array([float(query(y)[0]) for y in Y])
+                for i, (y, f) in enumerate(zip(Y, near, strict=True)):
+                    k = slice(part.start + i, part.start + i + 1)
+                    self._compare(X[k], values[k], slopes[k], y[None], np.array([f]))
+
+    def _compare(self, X: Any, values: Any, slopes: Any, Y: Any, others: Any) -> None:
+        """Values at all Y against the cuts of all X."""
+        lengths, squares = np.linalg.norm(slopes, axis=1), np.vecdot(Y, Y)
+        farthest = float(np.sqrt(squares.max()))
+        cuts = (values - np.vecdot(slopes, X))[:, None] + slopes @ Y.T
         # The terms that cancel in a cut are what its rounding is a share of.
-        size = sizes[part] + np.linalg.norm(slopes[part], axis=1) * farthest
-        below = cuts - values - tolerance * (1.0 + size[:, None] + abs(values))
+        sizes = abs(values) + lengths * (np.linalg.norm(X, axis=1) + farthest)
+        if self.modulus:
+            apart = np.vecdot(X, X)[:, None] + squares - 2 * X @ Y.T
+            cuts += 0.5 * self.modulus * np.maximum(apart, 0.0)
+            sizes += 2 * self.modulus * farthest**2
+        below = cuts - others - self.tolerance * (1.0 + sizes[:, None] + abs(others))
         i, j = np.unravel_index(int(below.argmax()), below.shape)
         if below[i, j] > 0:
-            cut, curved = cuts[i, j], f" + {modulus / 2:g} |y - x|^2" if modulus else ""
+            f, curved = self.value, f" + {self.modulus / 2:g} |y - x|^2" if self.modulus else ""
             raise AssertionError(
-                f"the {kind} inequality must hold, got {value}(y) = {values[j]:g} below "
-                f"{value}(x) + {slope}'(y - x){curved} = {cut:g} by {cut - values[j]:g} "
-                f"at x = {X[low + i].tolist()}, y = {X[j].tolist()}{where}"
+                f"the {self.kind} inequality must hold, got {f}(y) = {others[j]:g} below "
+                f"{f}(x) + {self.slope}'(y - x){curved} = {cuts[i, j]:g} by "
+                f"{cuts[i, j] - others[j]:g} at x = {X[i].tolist()}, y = {Y[j].tolist()}"
+                f"{self.where}"
             )
+
+
+def _parts(n: int) -> Iterator[slice]:
+    block = max(1, _BLOCK // n)
+    return (slice(low, min(low + block, n)) for low in range(0, n, block))
 
 
 def _not_longer(
