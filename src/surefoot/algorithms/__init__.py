@@ -1,6 +1,7 @@
 """Algorithms, one file each: ``init`` and ``update``, both pure; ``state.x`` is the next action."""
 
 from surefoot.algorithms._certify import Certificate
+from surefoot.algorithms.catalogue import ALGORITHMS, Entry, catalogue, tuned_for
 from surefoot.algorithms.certified import CertifiedPFS, CertifiedState
 from surefoot.algorithms.dpp import DPP, DPPState, ScalarDPP, ScalarDPPState
 from surefoot.algorithms.dual_averaging import (
@@ -32,6 +33,7 @@ from surefoot.algorithms.tighten import Tighten
 from surefoot.algorithms.yuan import Yuan, YuanState
 
 __all__ = [
+    "ALGORITHMS",
     "DPP",
     "OGD",
     "PFS",
@@ -47,6 +49,7 @@ __all__ = [
     "DualAveragingState",
     "EntropicDualAveraging",
     "EntropicDualAveragingState",
+    "Entry",
     "FilterState",
     "FrankWolfe",
     "FrankWolfeState",
@@ -68,4 +71,6 @@ __all__ = [
     "Tighten",
     "Yuan",
     "YuanState",
+    "catalogue",
+    "tuned_for",
 ]

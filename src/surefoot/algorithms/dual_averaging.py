@@ -145,6 +145,6 @@ class EntropicDualAveraging:
     ) -> Tuned[EntropicDualAveraging]:
         r"""The step :math:`\sqrt{2\ln d/T}/G_\infty`, with G_f for the largest entry."""
         if not isinstance(domain, Simplex):
-            raise ValueError(f"domain must be a Simplex, got {domain!r}")
+            raise ValueError(f"domain must be a Simplex, got a {type(domain).__name__}")
         theorem = EntropicTheorem(constants, horizon, domain.dimension, float(domain.total))
         return Tuned(cls(eta=theorem.eta, domain=domain), theorem)

@@ -8,7 +8,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from surefoot import _check
-from surefoot._array import constant, dot, largest, namespace, same_fields, sqrt, to_numpy, where
+from surefoot._array import (
+    constant,
+    dot,
+    largest,
+    namespace,
+    one_run,
+    same_fields,
+    sqrt,
+    to_numpy,
+    where,
+)
 from surefoot.constraints.base import Constraint, as_data, fits, level_below
 from surefoot.sets import Ball, Box
 from surefoot.types import Array, Number
@@ -128,6 +138,19 @@ class LinfBall(Constraint):
         here = xp.arange(z.shape[-1]) == (index if z.ndim == 1 else index[:, None])
         s = xp.where(here, xp.where(z < 0, -xp.ones_like(z), xp.ones_like(z)), 0.0)
         return value - self.radius, s
+
+    def query_all(self, x: Array) -> tuple[Array, Array]:
+        """The 2d faces: those of the positive directions first."""
+        z = x if self.centre is None else x - constant(self.centre, x)
+        xp = namespace(z)
+        faces = constant(np.vstack([np.eye(self.dimension), -np.eye(self.dimension)]), x)
+        values = xp.concat([z, -z], axis=-1) - self.radius
+        return values, faces if one_run(x) else faces + 0.0 * x[:, None, :]
+
+    @property
+    def rows(self) -> int:
+        """The number of faces."""
+        return 2 * self.dimension
 
     @property
     def region(self) -> Box:

@@ -79,7 +79,7 @@ class Problem:
             >>> print(p.constants)
             R = 1 (derived), G_f = 2.23607 (derived), G_g = 1 (derived), sigma = 0.707107 (derived),
             epsilon = 0.25 (derived), start_slack = 0.5 (derived), start_reach = 1 (derived),
-            F = 4.47214 (derived), D_g = 1.5 (derived), rows = 1 (derived)
+            F = 4.47214 (derived), D_g = 1.5 (derived), rows = 4 (derived)
         """
         _same_dimension(costs, constraint)
         x1 = _check.vector(start, "start", length=costs.dimension)

@@ -131,8 +131,8 @@ class Theorem1(Guarantee):
 
     @property
     def regret_exponent(self) -> float | None:
-        """None: it depends on how the parameters are chosen for a horizon."""
-        return None
+        """1/2 where the parameters were chosen for a horizon; else it depends on them."""
+        return None if self.horizon is None else 0.5
 
     @property
     def violation_exponent(self) -> float | None:

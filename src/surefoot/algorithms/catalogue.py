@@ -1,0 +1,159 @@
+"""Every algorithm with every theorem it can be tuned by: what it asks for and what it promises."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from surefoot.algorithms.certified import CertifiedPFS
+from surefoot.algorithms.dpp import DPP, ScalarDPP
+from surefoot.algorithms.dual_averaging import DualAveraging, EntropicDualAveraging
+from surefoot.algorithms.frank_wolfe import FrankWolfe
+from surefoot.algorithms.jenatton import Jenatton
+from surefoot.algorithms.mahdavi import Mahdavi
+from surefoot.algorithms.mahdavi_linear import MahdaviLinear
+from surefoot.algorithms.ogd import OGD
+from surefoot.algorithms.ogd_steps import AdaGradOGD, DecayingOGD
+from surefoot.algorithms.pfs import PFS
+from surefoot.algorithms.sinha_vaze import SinhaVaze, StrongSinhaVaze
+from surefoot.algorithms.tighten import Tighten
+from surefoot.algorithms.yuan import Yuan
+from surefoot.constants import Constants
+from surefoot.sets import Ball
+from surefoot.theory import Tuned
+from surefoot.types import Needs, Region
+
+__all__ = ["ALGORITHMS", "Entry", "catalogue", "tuned_for"]
+
+ALGORITHMS: tuple[type[Any], ...] = (
+    PFS,
+    CertifiedPFS,
+    Mahdavi,
+    MahdaviLinear,
+    Jenatton,
+    Yuan,
+    DPP,
+    ScalarDPP,
+    Tighten,
+    SinhaVaze,
+    StrongSinhaVaze,
+    OGD,
+    DecayingOGD,
+    AdaGradOGD,
+    DualAveraging,
+    EntropicDualAveraging,
+    FrankWolfe,
+)
+"""Those that a theorem tunes; a new one joins here."""
+
+
+class Entry(NamedTuple):
+    """An algorithm tuned by one of its theorems, for the constants of a problem.
+
+    Attributes:
+        algorithm: name of the class.
+        tuning: name of the constructor.
+        tuned: the algorithm and its guarantee; None where the theorem does not apply.
+        note: why not, in the words of the theorem; empty where it does.
+    """
+
+    algorithm: str
+    tuning: str
+    tuned: Tuned[Any] | None
+    note: str
+
+    @property
+    def name(self) -> str:
+        """Class and constructor."""
+        return f"{self.algorithm}.{self.tuning}"
+
+    @property
+    def feedback(self) -> str:
+        """What a round asks for, in words."""
+        return "" if self.tuned is None else _feedback(self.tuned.algorithm.needs)
+
+    @property
+    def promise(self) -> str:
+        """Kind of guarantee and rates, in words."""
+        if self.tuned is None:
+            return ""
+        guarantee = self.tuned.guarantee
+        rates = f"regret {_power(guarantee.regret_exponent)}"
+        if guarantee.violation_exponent is not None:
+            rates += f", violation {_power(guarantee.violation_exponent)}"
+        return f"{guarantee.kind}; {rates}"
+
+    @property
+    def work(self) -> str:
+        """Work of an update beside the oracles."""
+        return "" if self.tuned is None else f"O({self.tuned.algorithm.needs.work})"
+
+
+def catalogue(
+    constants: Constants, horizon: int, domain: Ball, feasible: Region | None = None
+) -> list[Entry]:
+    """All algorithms with all their theorems, for the constants of a problem.
+
+    Args:
+        constants: those of the problem.
+        horizon: number of rounds.
+        domain: the ball around the feasible set, for the methods that need no more.
+        feasible: the feasible set, for those that project onto it or minimise over it.
+
+    Example:
+        >>> c = Constants(R=1.0, G_f=3.0, G_g=1.0, sigma=0.5, epsilon=0.5, start_slack=0.5)
+        >>> first = catalogue(c, 100, Ball(1.0))[0]
+        >>> first.name, first.promise
+        ('PFS.anytime', 'every round; regret T^0.5')
+        >>> first.feedback, first.work
+        ('gradient, g, subgradient', 'O(d)')
+    """
+    return [
+        tuned_for(kind, tuning, constants, horizon, domain, feasible) for kind, tuning in _tunings()
+    ]
+
+
+def tuned_for(
+    kind: type[Any],
+    tuning: str,
+    constants: Constants,
+    horizon: int,
+    domain: Ball,
+    feasible: Region | None = None,
+) -> Entry:
+    """One algorithm by one of its theorems; a theorem that does not apply says why."""
+    needs = getattr(kind, "needs", None)
+    inside = isinstance(needs, Needs) and bool(needs.projections or needs.linear_minimisations)
+    simplex = kind is EntropicDualAveraging
+    try:
+        if (inside or simplex) and feasible is None:
+            raise ValueError("needs a feasible set that knows its own geometry")
+        tuned = getattr(kind, tuning)(constants, horizon, feasible if inside or simplex else domain)
+    except ValueError as error:
+        return Entry(kind.__name__, tuning, None, str(error))
+    return Entry(kind.__name__, tuning, tuned, "")
+
+
+def _tunings() -> Iterator[tuple[type[Any], str]]:
+    for kind in ALGORITHMS:
+        for tuning in kind.tunings:
+            yield kind, tuning
+
+
+def _feedback(needs: Needs) -> str:
+    words = ["gradient"] if needs.cost_gradients else []
+    if needs.constraint_values:
+        words.append("every g_i" if needs.apart else "g")
+    if needs.constraint_subgradients:
+        words.append("their subgradients" if needs.apart else "subgradient")
+    if needs.projections:
+        words.append("projection")
+    if needs.linear_minimisations:
+        words.append("linear minimisation")
+    return ", ".join(words)
+
+
+def _power(exponent: float | None) -> str:
+    if exponent is None:
+        return "?"
+    return "log T" if exponent == 0 else f"T^{exponent:.3g}"
