@@ -51,6 +51,13 @@ def test_a_bad_option_of_play_is_named(problem, options, sentence):
     assert "\n" not in str(raised.value)
 
 
+@pytest.mark.parametrize("engine", ["loop", "batch", "scan"])
+def test_a_start_outside_the_players_set_is_named_with_the_set(engine):
+    player = OGD(eta=0.1, domain=TOY.constraint.region)
+    with pytest.raises(ValueError, match=r"^x1 must be in the domain Box\(lower=array\(\[-0\.5, "):
+        play(player, TOY, start=[0.9, 0.0], engine=engine)
+
+
 @pytest.mark.parametrize("player", [3, "PFS", PFS, None, (PLAYER, None)])
 def test_a_player_that_is_no_algorithm_is_named(player):
     sentence = "^player must be an algorithm with init and update, or a Tuned, got "

@@ -65,6 +65,9 @@ class Counted:
         """The set's membership."""
         return self.region.contains(x)
 
+    def __repr__(self) -> str:
+        return repr(self.region)  # messages that name the set must not name the counter
+
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
