@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from surefoot import _check
-from surefoot._array import constant, namespace
+from surefoot._array import constant, is_concrete, namespace
 from surefoot.types import Array, Number
 
-__all__ = ["UNIT", "clean", "every", "has_length", "only_entry", "summed", "unless_nan"]
+__all__ = [
+    "UNIT",
+    "clean",
+    "every",
+    "has_length",
+    "marked",
+    "only_entry",
+    "repeat",
+    "summed",
+    "unless_nan",
+]
 
 # The unit roundoff u of float64: one operation errs by at most u of its result.
 UNIT = 2.0**-53
@@ -30,6 +42,11 @@ def clean(x: Array, dimension: int | None, name: str = "the point to project") -
     if type(x) is np.ndarray and x.ndim == 1:
         _check.refuse_unfinite(x, name)
         return x
+    return marked(x)
+
+
+def marked(x: Array) -> Array:
+    """The point, all NaN where an entry is not finite: NaN is never inside, and no warning."""
     xp = namespace(x)
     return xp.where(xp.all(xp.isfinite(x), axis=-1, keepdims=True), x, xp.nan)
 
@@ -62,3 +79,20 @@ def only_entry(index: Array, value: Number, like: Array) -> Array:
     places = constant(np.arange(like.shape[-1]), like)
     here = places == (index if like.ndim == 1 else index[:, None])
     return xp.where(here, value + xp.zeros_like(like), xp.zeros_like(like))
+
+
+def repeat(step: Callable[[Array], Array], value: Array, times: int) -> Array:
+    """Apply a step many times, or until it changes nothing but the last digits.
+
+    Compiled code cannot stop early, and would be long if every step were written out in it.
+    """
+    if not is_concrete(value):
+        from jax import lax  # only JAX has values that are not there yet
+
+        return lax.fori_loop(0, times, lambda _, seen: step(seen), value)
+    for _ in range(times):
+        before, value = value, step(value)
+        xp = namespace(value)
+        if not bool(xp.any(xp.asarray(abs(value - before) > 8 * UNIT * abs(value)))):
+            break
+    return value

@@ -10,7 +10,6 @@ from surefoot import _check
 from surefoot._array import (
     constant,
     dot,
-    is_concrete,
     maximum,
     namespace,
     norm,
@@ -18,13 +17,13 @@ from surefoot._array import (
     sqrt,
     where,
 )
-from surefoot.sets._points import UNIT, clean, has_length, summed
+from surefoot.sets._points import UNIT, clean, has_length, marked, repeat, summed
 from surefoot.types import Array, Number
 
 __all__ = ["Ellipsoid"]
 
 # The root is found to rounding in at most 22 steps for the worst matrices and points that a long
-# search came up with; half of them take fewer than 6. A compiled function takes them all.
+# search came up with; compiled code takes them all.
 _STEPS = 40
 
 
@@ -105,7 +104,7 @@ class Ellipsoid:
     def contains(self, x: Array) -> Array:
         r"""Whether the computed :math:`(x - c)^\top P(x - c)` is at most 1."""
         has_length(x, self.dimension)
-        return self._value(self._offset(x)) <= 1.0
+        return self._value(self._offset(marked(x))) <= 1.0
 
     def minimize_linear(self, c: Array) -> Array:
         r"""The point :math:`-P^{-1}c/\sqrt{c^\top P^{-1}c}` from the centre."""
@@ -156,20 +155,18 @@ def _multiplier(g: Array, a: Array, done: Array) -> Array:
     stay to the left, and it is close to a line, so that they are few. The start is to the left
     because :math:`\|s(\mu)\| \ge \|g\|/(a_1 + \mu)`, :math:`a_1` the largest.
     """
-    xp = namespace(g)
-    # To the left of the root the norm is above 1: the maxima change nothing there, but their
-    # derivatives stay finite at 0, where that of the root is not.
-    mu = sqrt(maximum(dot(g, g), a[0] * a[0])) - a[0]
-    for _ in range(_STEPS):
+
+    def newton(mu: Array) -> Array:
         s = g / (a + mu)
         squared = dot(s, s)
         # A run that is `done`, inside, needs no root, and would divide 0 by 0 at the centre.
         slope = where(done, 1.0, summed(s * s / (a + mu)))
-        step = (sqrt(maximum(squared, 1.0)) - 1.0) * squared / slope
-        mu = mu + where(done, 0.0, step)
-        if is_concrete(g) and not bool(xp.any(xp.asarray(step > 4 * UNIT * mu))):
-            break
-    return mu
+        return mu + where(done, 0.0, (sqrt(maximum(squared, 1.0)) - 1.0) * squared / slope)
+
+    # To the left of the root the norm is above 1: the maxima change nothing there, but their
+    # derivatives stay finite at 0, where that of the root is not.
+    start = sqrt(maximum(dot(g, g), a[0] * a[0])) - a[0]
+    return repeat(newton, start, _STEPS)
 
 
 def _symmetric(P: np.ndarray) -> np.ndarray:

@@ -10,7 +10,7 @@ import numpy as np
 
 from surefoot import _check
 from surefoot._array import minimum, namespace, same_fields, where
-from surefoot.sets._points import UNIT, clean, has_length, unless_nan
+from surefoot.sets._points import UNIT, clean, has_length, marked, unless_nan
 from surefoot.sets.simplex import onto_simplex
 from surefoot.types import Array, Number
 
@@ -167,14 +167,6 @@ def _inner(shape: tuple[int, int]) -> float:
     return 1.0 - 16 * min(shape) * (rows + columns) * UNIT
 
 
-def _matrices(x: Array, shape: tuple[int, int]) -> Array:
-    """The points as matrices; those that are not finite, for which LAPACK gives up, as 0."""
-    xp = namespace(x)
-    if not (type(x) is np.ndarray and x.ndim == 1):
-        x = xp.where(xp.isfinite(x), x, 0.0)
-    return xp.reshape(x, (*x.shape[:-1], *shape))
-
-
 def _svd(x: Array, shape: tuple[int, int]) -> tuple[Array, Array, Array]:
     U, sigma, V = namespace(x).linalg.svd(_matrices(x, shape), full_matrices=False)
     return U, sigma, V
@@ -182,10 +174,15 @@ def _svd(x: Array, shape: tuple[int, int]) -> tuple[Array, Array, Array]:
 
 def _singular_values(x: Array, shape: tuple[int, int]) -> Array:
     xp = namespace(x)
-    if type(x) is np.ndarray and x.ndim == 1 and not np.isfinite(x).all():
-        return np.full(min(shape), np.nan)
+    x = marked(x)
     values = xp.linalg.svdvals(_matrices(x, shape))
-    return unless_nan(xp.sum(x, axis=-1, keepdims=True), values)
+    return xp.where(xp.isnan(x[..., :1]), xp.nan, values)
+
+
+def _matrices(x: Array, shape: tuple[int, int]) -> Array:
+    """The points as matrices; those that are NaN, for which LAPACK gives up, as 0."""
+    xp = namespace(x)
+    return xp.reshape(xp.where(xp.isnan(x), 0.0, x), (*x.shape[:-1], *shape))
 
 
 def _flat(U: Array, sigma: Array, V: Array) -> Array:

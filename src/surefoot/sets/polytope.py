@@ -16,7 +16,7 @@ import numpy as np
 
 from surefoot import _check
 from surefoot._extras import need
-from surefoot.sets._points import UNIT, clean, has_length
+from surefoot.sets._points import UNIT, clean, has_length, marked
 from surefoot.sets.ball import Ball
 from surefoot.types import Array
 
@@ -28,7 +28,7 @@ class Nearest(NamedTuple):
 
     Attributes:
         point: a point of the polytope, every computed row at most 0.
-        residual: the largest excess of a row that the solver had left; 0 if none.
+        residual: the largest excess of a row that the solvers had left; 0 if none.
         error: the distance from the point to the true projection is at most this.
     """
 
@@ -67,7 +67,11 @@ class Polytope:
             A = A.tocsr().astype(np.float64, copy=True)
             A.sum_duplicates()
             A.eliminate_zeros()
-            _check.refuse_unfinite(A.data, "A.data")
+            bad = np.flatnonzero(~np.isfinite(A.data))
+            if len(bad):
+                i, j = np.searchsorted(A.indptr, bad[0], side="right") - 1, A.indices[bad[0]]
+                value = A.data[bad[0]].item()
+                raise ValueError(f"A must be finite, got {value!r} at index ({i}, {j})")
             if 0 in A.shape:
                 raise ValueError(f"A must not be empty, got shape {A.shape}")
             A.data.setflags(write=False)
@@ -83,8 +87,7 @@ class Polytope:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Polytope) or self.A.shape != other.A.shape:
             return False
-        # Of two sparse matrices != is sparse, else dense: both have any().
-        different = self.A != other.A
+        different = self.A != other.A  # sparse if both are, else dense
         return bool(np.array_equal(self.b, other.b)) and not (
             different.nnz if hasattr(different, "nnz") else different.any()
         )
@@ -106,13 +109,18 @@ class Polytope:
             return self.nearest(x).point
         x = clean(x, self.dimension)
         inside = self.contains(x)[:, 0] | np.isnan(x[:, 0])
-        points = [p if done else self.nearest(p).point for p, done in zip(x, inside, strict=True)]
-        return np.array(points)
+        points = x.copy()
+        for i in np.flatnonzero(~inside):
+            point = self.nearest(x[i]).point
+            # Summed in another order, a point on the edge may be inside alone and outside here.
+            points[i] = point if (point != x[i]).any() else self._drawn_in(point)
+        return points
 
     def contains(self, x: Array) -> Any:
         """Whether every computed row of Ax - b is at most 0."""
         _numpy_only(x)
         has_length(x, self.dimension)
+        x = marked(x)
         if x.ndim == 1:
             return bool((self._excess(x) <= 0).all())
         return (self._excess(x.T).T <= 0).all(axis=-1, keepdims=True)
@@ -129,8 +137,8 @@ class Polytope:
             = \tfrac12\|p - x + A^\top z\|^2 + z^\top(b - Ap)
 
         for every p of the polytope. The last form has no difference of large numbers; the rounding
-        of what is left is added to it. Its second term is at least a rounding error, so that the
-        bound on the distance is at best about 1e-8 of it, although the point is better than that.
+        of what is left is added to it. Its second term is then at least a rounding error, and the
+        bound on the distance at least the root of one, about 1e-7, although the point is better.
         """
         _numpy_only(x)
         x = clean(x, self.dimension)
@@ -152,11 +160,15 @@ class Polytope:
             -violation / unit,
         )
         q, z = _solved(solver, program)
-        solved = x + unit * q
-        point = self._drawn_in(solved)
-        z = np.maximum(z, 0.0) * (unit / norms)
-        residual = max(0.0, float(self._excess(solved).max()))
-        return Nearest(point, residual, self._distance_bound(x, point, z))
+        found = self._certified(x, x + unit * q, np.maximum(z, 0.0) * (unit / norms))
+        if sparse:
+            return found
+        # An interior point method leaves rows that barely matter half-way: with the rows that hold
+        # with equality read off its answer, linear algebra gives the point to rounding.
+        q, z = _polished(rows, -violation / unit, q, z)
+        polished = self._certified(x, x + unit * q, np.maximum(z, 0.0) * (unit / norms))
+        # Both bounds are at best about rounding's root, hence not compared too closely.
+        return polished if polished.error <= 2 * found.error else found
 
     def minimize_linear(self, c: Array) -> Array:
         """A corner where the inner product with c is smallest, a hair inside."""
@@ -166,7 +178,7 @@ class Polytope:
             return np.array([r if np.isnan(r[0]) else self.minimize_linear(r) for r in c])
         largest = float(abs(c).max())
         if largest == 0.0:
-            return self.interior
+            return self.interior.copy()
         y, _ = self._corner(c / largest)
         return self._drawn_in(self.interior + self._depth * y)
 
@@ -179,7 +191,7 @@ class Polytope:
         """
         return self._bounding_ball
 
-    @cached_property
+    @property
     def interior(self) -> Array:
         """The centre of a largest ball in the polytope (of some ball, where there is no largest).
 
@@ -232,8 +244,16 @@ class Polytope:
         over = excess + rounding > 0
         if not over.any():
             return p
-        shares = (slack[over] - rounding[over]) / (slack[over] + excess[over])
-        return z + max(0.0, float(shares.min())) * (p - z)
+        spare = slack[over] - rounding[over]
+        if not (spare > 0).all():  # so far away that only the interior point is certain
+            return z.copy()
+        return z + float((spare / (slack[over] + excess[over])).min()) * (p - z)
+
+    def _certified(self, x: Array, solved: Array, z: Array) -> Nearest:
+        """A solver's point made feasible, with what its multipliers prove of it."""
+        point = self._drawn_in(solved)
+        residual = max(0.0, float(self._excess(solved).max()))
+        return Nearest(point, residual, self._distance_bound(x, point, z))
 
     def _distance_bound(self, x: Array, p: Array, z: Array) -> float:
         """The bound of :meth:`nearest`, rounded up."""
@@ -274,7 +294,7 @@ class Polytope:
                     found.setflags(write=False)
                     return found, depth
             elif promised <= 1e-9 * unit:
-                raise _no_interior(promised, weights)
+                raise _no_interior(promised, 1e-9 * unit, weights)
             centre, unit = found, max(abs(promised), abs(depth))
         raise ValueError("a point inside the polytope must be found, got no answer from HiGHS")
 
@@ -283,19 +303,26 @@ class Polytope:
         rows, norms = self._unit_rows
         room = -self._excess(self.interior) / norms / self._depth
         solved = _linprog(c, rows, room, [(None, None)] * len(c))
-        if solved.x is None:
+        # HiGHS may leave open whether a program is infeasible or unbounded; this one is feasible.
+        if solved.x is None and "nbounded" in solved.message:
             direction = np.array2string(-c, precision=3, threshold=6)
             raise ValueError(
                 f"the polytope must be bounded, got one without end towards {direction}: "
                 "add rows that bound it, or intersect it with a box"
             )
+        if solved.x is None:
+            raise ValueError("a corner of the polytope must be found, got no answer from HiGHS")
         return solved.x, np.maximum(-solved.ineqlin.marginals, 0.0)
 
     @cached_property
     def _bounding_ball(self) -> Ball:
         rows, norms = self._unit_rows
-        room = -self._excess(self.interior) / norms / self._depth
-        d = self.dimension
+        m, d = rows.shape
+        centre, unit = self.interior, self._depth
+        # Around the interior point, in units of its depth, and all rounding upwards: of the slack;
+        # of its products with w, none of them negative; of A'w and of the rows' lengths.
+        room = (self._rounding(centre) - self._excess(centre)) / norms / unit * (1 + (m + 8) * UNIT)
+        sizes = abs(rows)
         bounds, off = np.empty((2, d)), 0.0
         for j in range(d):
             for k, sign in enumerate((1.0, -1.0)):
@@ -303,15 +330,14 @@ class Polytope:
                 e[j] = sign
                 _, w = self._corner(-e)
                 bounds[k, j] = room @ w
-                off = max(off, float(abs(rows.T @ w - e).sum()))
-        # Rounding: of the slack, of its product with w, of A'w; 1e-12 is far above all three.
-        off += 1e-12 * d
-        largest = float(bounds.max()) / (1 - off)
-        bounds = bounds * (1 + 1e-12) + off * largest
-        middle = self.interior + self._depth * (bounds[0] - bounds[1]) / 2
-        half = self._depth * (bounds[0] + bounds[1]) / 2
-        rounding = 8 * (d + 8) * UNIT * (np.linalg.norm(middle) + np.linalg.norm(half))
-        return Ball(float(np.linalg.norm(half) + rounding), middle)
+                rounding = (m + 4) * UNIT * (sizes.T @ w + abs(e))
+                off = max(off, float((abs(rows.T @ w - e) + rounding).sum()))
+        if not off < 0.5:
+            raise ValueError("a ball around the polytope must be found, got no answer from HiGHS")
+        bounds += off * float(bounds.max()) / (1 - off)
+        middle = centre + unit * (bounds[0] - bounds[1]) / 2
+        half = float(np.linalg.norm(unit * (bounds[0] + bounds[1]) / 2))
+        return Ball(half + 8 * (d + 8) * UNIT * (half + float(np.linalg.norm(middle))), middle)
 
 
 def _numpy_only(x: Array) -> None:
@@ -323,7 +349,8 @@ def _solved(solver: Any, program: Any) -> tuple[Array, Array]:
     """The minimiser and the multipliers of a quadratic program, as good as the solver has them."""
     # As tight as float64 allows, and where that is out of reach PIQP's own tolerances. An answer
     # it is not content with will do if it is a number: how good it is will be measured.
-    for settings in ({"eps_abs": 1e-14, "eps_rel": 1e-14}, {}):
+    names = ("eps_abs", "eps_rel", "eps_duality_gap_abs", "eps_duality_gap_rel")
+    for settings in (dict.fromkeys(names, 1e-14), {}):
         found = solver.solve_problem(program, solver="piqp", **settings)
         if found.found:
             break
@@ -332,17 +359,26 @@ def _solved(solver: Any, program: Any) -> tuple[Array, Array]:
     return found.x, found.z
 
 
+def _polished(rows: Array, right: Array, q: Array, z: Array) -> tuple[Array, Array]:
+    """The shortest q with equality in the rows that seem to hold so, and its multipliers."""
+    tight = z > right - rows @ q
+    q = np.linalg.lstsq(rows[tight], right[tight])[0]
+    z = np.zeros_like(right)
+    z[tight] = np.linalg.lstsq(rows[tight].T, -q)[0]
+    return q, z
+
+
 def _linprog(c: Array, rows: Any, right: Array, limits: Any) -> Any:
     optimize = need("scipy.optimize", "solve", "solving over a polytope")
     tight = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
     return optimize.linprog(c, A_ub=rows, b_ub=right, bounds=limits, method="highs", options=tight)
 
 
-def _no_interior(depth: float, weights: Array) -> ValueError:
+def _no_interior(depth: float, tolerance: float, weights: Array) -> ValueError:
     """The sentence for rows that leave no room, which are those that carry weight."""
     pressed = np.flatnonzero(weights > 1e-9)
     which = ", ".join(str(int(i)) for i in pressed[:6]) + (", ..." if len(pressed) > 6 else "")
-    if depth < -1e-9 * abs(depth):
+    if depth < -tolerance:
         return ValueError(
             f"the polytope must not be empty, got rows {which} that no point satisfies together: "
             f"every point is at least {-depth:g} outside one of them"

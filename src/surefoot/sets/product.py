@@ -9,7 +9,7 @@ from typing import Any
 
 from surefoot import _check
 from surefoot._array import namespace
-from surefoot.sets._points import has_length
+from surefoot.sets._points import clean, has_length, marked
 from surefoot.types import Array, Region
 
 __all__ = ["Product"]
@@ -69,14 +69,14 @@ class Product:
 
     def project(self, x: Array) -> Array:
         """Each part onto its own set."""
-        has_length(x, self.dimension, "the point to project")
+        x = clean(x, self.dimension)
         parts = [one.project(part) for one, part in self._split(x)]
         return namespace(x).concat(parts, axis=-1)
 
     def contains(self, x: Array) -> Array:
         """Whether each part is in its own set."""
         has_length(x, self.dimension)
-        (one, part), *others = self._split(x)
+        (one, part), *others = self._split(marked(x))
         inside = one.contains(part)
         for one, part in others:
             inside = inside & one.contains(part)
@@ -84,7 +84,7 @@ class Product:
 
     def minimize_linear(self, c: Array) -> Array:
         """Each part over its own set."""
-        has_length(c, self.dimension, "c")
+        c = clean(c, self.dimension, "c")
         parts = [one.minimize_linear(part) for one, part in self._split(c)]
         return namespace(c).concat(parts, axis=-1)
 
