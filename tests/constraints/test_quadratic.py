@@ -102,6 +102,13 @@ def test_a_quadratic_above_zero_everywhere_has_no_interior_no_sigma_and_no_regio
     assert (g.interior, g.exact_sigma(None), g.region) == (None, None, None)
 
 
+def test_a_quadratic_too_flat_to_be_an_ellipsoid_has_no_region():
+    # Flat by 66 units of rounding: definite, but not by more than the set can tell.
+    g = Quadratic([[66 * 2.0**-53, 0.0], [0.0, 1.0]], [0.0, 0.0], 1.0)
+    assert g.exact_sigma(None) is not None
+    assert g.region is None
+
+
 def test_a_linear_function_is_a_quadratic():
     g = Quadratic([[0.0, 0.0], [0.0, 0.0]], [3.0, -4.0], 1.0)
     assert g.query(np.array([1.0, 1.0]))[0] == -2.0
