@@ -3,6 +3,7 @@
 import pytest
 
 from surefoot import OGD, PFS, Ball
+from surefoot.algorithms import Jenatton, Mahdavi, MahdaviLinear, Yuan
 from surefoot.sets import Box
 from surefoot.testing import CHECKS, why_missing
 
@@ -13,6 +14,14 @@ CASES = [
     (OGD(eta=0.2, domain=Ball(0.5)), [0.3, 0.2]),
     (OGD(eta=0.1, domain=Ball(1 / 3, [0.5, -0.25])), [0.3, -0.2]),
     (OGD(eta=0.1, domain=Box([-0.1, -0.2, -3.0], [0.7, 1 / 3, 0.1])), [0.3, -0.2, 0.0]),
+    (Mahdavi(eta=0.1, delta=0.7, rows=3, domain=Ball(0.5)), [0.2, 0.4]),
+    (Mahdavi(eta=0.2, delta=0.0, rows=2, domain=Ball(0.75), gamma=0.02), [0.4]),
+    (MahdaviLinear(eta=0.15, rows=3, domain=Ball(0.5)), [0.2, 0.4]),
+    (MahdaviLinear(eta=0.2, rows=2, domain=Ball(0.75)), [0.4]),
+    (Jenatton(eta=0.3, theta=1.5, beta=0.4, decay=0.4, domain=Ball(0.5)), [0.2, 0.4]),
+    (Jenatton(eta=0.6, theta=0.8, beta=0.7, decay=1.0, domain=Ball(0.75)), [0.4]),
+    (Yuan(eta=0.1, theta=0.3, domain=Ball(0.5)), [0.2, 0.4]),
+    (Yuan(eta=0.5, theta=0.9, domain=Ball(0.9, [1.0, 0.5, 0.1]), decay=1.0), [0.9, 0.2, -0.2]),
 ]
 
 

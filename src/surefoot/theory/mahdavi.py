@@ -95,9 +95,16 @@ class _Regularised(_EachRow):
     @property
     @final
     def _shortest(self) -> int:
-        r"""The first T with a delta: :math:`8(m+1)G^2\eta^2 \le 1`."""
-        D_0, slopes, both = self._known()
-        return max(1, math.ceil(8 * (D_0 * slopes / both) ** 2))
+        """The first T that has a delta."""
+        return max(1, math.ceil(self._condition))
+
+    @property
+    @final
+    def _condition(self) -> float:
+        r""":math:`8(m+1)G^2\eta^2 T`, which T must reach for a delta to exist."""
+        D_0, m = reach(self.constants), rows(self.constants, self.name)
+        ratio = self.largest_value / steepest(self.constants, self.name)
+        return 8 * D_0 * D_0 / (1 + 2 * m / (m + 1) * ratio * ratio)
 
     @property
     @final
@@ -125,9 +132,10 @@ class _Regularised(_EachRow):
 
     @final
     def _delta(self, horizon: int) -> float:
-        D_0, slopes, both = self._known()
-        under = 1 - 8 * (D_0 * slopes / both) ** 2 / horizon
-        return 2 * slopes**2 / (1 + math.sqrt(max(0.0, under)))
+        _, slopes, _ = self._known()
+        # Not below 0 by rounding where the horizon is just enough.
+        under = max(0.0, 1 - self._condition / horizon)
+        return 2 * slopes**2 / (1 + math.sqrt(under))
 
     @final
     def _regret(self, t: Any) -> Array:
@@ -249,9 +257,10 @@ class MahdaviNoViolation(_Regularised):
     does not depend on gamma. Proof: Theorem 4 bounds the sums of :math:`g_i + \gamma` by
     :math:`\sqrt{2(FT + a\sqrt T)(\delta\eta T + 1/\eta)} \le bT^{3/4} = \gamma T`, against the
     best action of :math:`X_\gamma`, and that is at most :math:`\gamma/\sigma` from the best of X
-    (the paper's Lemma 1). :math:`T \ge (b/\epsilon)^4` is often out of reach, so gamma may also
-    be given: after t rounds each sum is then at most the bound of Theorem 4 less
-    :math:`\gamma t`.
+    (Lemma 1 of the paper on Polyak feasibility steps). :math:`T \ge (b/\epsilon)^4` is often out
+    of reach, so gamma may also be given: after t rounds each sum is then at most the bound of
+    Theorem 4 less :math:`\gamma t`. (b also rounds :math:`F + a/\sqrt T` up to F + a, which
+    :class:`surefoot.theory.Tightened` on top of Theorem 4 does not.)
 
     Args:
         constants: needs R, G_f, G_g, D_g, rows, sigma, epsilon; uses start_reach and F.

@@ -1,0 +1,50 @@
+"""How close a game came to each bound of its guarantee."""
+
+import numpy as np
+
+from surefoot.games import play_all
+
+
+def slack(trace):
+    """The largest share of each bound that was used in any round: at most 1 if it holds.
+
+    Keys: "regret", the measures that the guarantee bounds, and "rows" for the Euclidean norm of
+    the positive sums of the constraints kept apart, where it bounds that.
+    """
+    guarantee, t = trace.guarantee, trace.rounds
+    assert len(t) == trace.horizon
+    seen = {"regret": trace.regret().upper}
+    positive = np.maximum(trace.constraint, 0.0)
+    sums = {
+        "soft": np.maximum(np.cumsum(trace.constraint, axis=0), 0.0),
+        "hard": np.cumsum(positive, axis=0),
+        "squared": np.cumsum(positive**2, axis=0),
+    }
+    bounds = {"regret": guarantee.regret_bound(t), **guarantee.sum_bounds(t)}
+    seen |= {name: sums[name] for name in bounds if name != "regret"}
+    if hasattr(guarantee, "row_bound"):
+        x = trace.actions
+        g, _ = trace.problem.constraint.query_all(x.reshape(-1, x.shape[-1]))
+        total = np.maximum(np.cumsum(g.reshape(*x.shape[:-1], -1), axis=0), 0.0)
+        seen["rows"], bounds["rows"] = np.linalg.norm(total, axis=-1), guarantee.row_bound(t)
+    assert (guarantee.violation_bound(t) >= trace.constraint.T).all()
+    return {name: _share(seen[name], bounds[name]) for name in bounds}
+
+
+def _share(seen, bound):
+    bound = bound.reshape(-1, *[1] * (seen.ndim - 1))
+    assert np.isfinite(seen).all()
+    assert np.isfinite(bound).all()
+    # A bound of 0 is held by nothing above it.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = np.where(seen > 0, seen / bound, 0.0)
+    return float(share.max())
+
+
+def assert_bounds_hold(players, problem, horizon):
+    """Play tuned algorithms of one type, and compare with every bound after every round."""
+    traces = play_all(players, problem, horizons=[horizon] * len(players), watch="raise")
+    for trace in traces:
+        found = slack(trace)
+        assert max(found.values()) <= 1, (str(trace.guarantee), found)
+    return traces
