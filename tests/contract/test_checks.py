@@ -96,6 +96,17 @@ class MixesRuns(Descent):
         return State(x - 0.01 * np.sum(x))
 
 
+class NoDataclass:
+    def __init__(self):
+        self.inner = Descent()
+
+    def init(self, x1):
+        return self.inner.init(x1)
+
+    def update(self, state, feedback):
+        return self.inner.update(state, feedback)
+
+
 class OneEtaForAll(Descent):
     def update(self, state, feedback):
         return State(state.x - float(np.max(self.eta)) * feedback.cost_gradient)
@@ -141,6 +152,7 @@ BROKEN = [
     (FlatNumber(), "numpy", "float64 and the backend are kept", "must be a column (3, 1)"),
     (MixesRuns(), "numpy", "the numbers are those of single NumPy runs", "x of a batch is off by"),
     (OneEtaForAll(), "numpy", "columns of numbers are separate runs", "x of column 1 is off by"),
+    (NoDataclass(), "numpy", "columns of numbers are separate runs", "must be a dataclass"),
     (HoldsAFunction(), "numpy", "it pickles", "pickle"),
     (HoldsAFunction(), "numpy", "its repr evaluates back", "SyntaxError"),
     (Curt(0.2), "numpy", "its repr evaluates back", "x of the copy is off by"),

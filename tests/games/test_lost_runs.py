@@ -1,6 +1,7 @@
 """A run without a next action: the loop raises, batch and scan say the same and play on."""
 
 from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -160,6 +161,35 @@ def test_a_users_function_that_takes_only_a_batch_costs_the_sentence_not_the_gam
     )
     trace = play(PFS(eta=0.01, rho=0.05, domain=BALL), batch_only, engine="batch")
     assert trace.status == ("ok", "round 7: g is not finite", "ok")
+
+
+class Summing(NamedTuple):
+    x: Any
+    t: Any
+    total: Any
+
+
+class Careless:
+    """Its state has a counter and a column, and it does not look at what it computes."""
+
+    def init(self, x1):
+        return Summing(x1, 0, 0.0 * _first(x1))
+
+    def update(self, state, feedback):
+        total = state.total + feedback.constraint_value
+        # Not a number as soon as more than 2 was summed up.
+        slower = (1 - 0.25 * total**2) ** 0.5
+        return Summing(state.x - 0.01 * slower * feedback.cost_gradient, state.t + 1, total)
+
+
+@ENGINES
+def test_an_action_that_is_no_number_is_found_though_nobody_raised(engine):
+    slopes = np.random.default_rng(0).normal(size=(12, 2, 2))
+    slopes[:, 1] = [-30.0, 0.0]  # out of the ball and on: g grows
+    problem = Problem.of(Linear(slopes), L2Ball(0.5), BALL, [0.5, 0.0], G_f=30.0)
+    status = play(Careless(), problem, engine=engine).status
+    assert status[0] == "ok"
+    assert status[1].startswith("round 5: the next action must be finite, got ")
 
 
 def test_an_error_of_the_loop_keeps_its_type_and_names_the_round():

@@ -137,6 +137,20 @@ def test_plot_is_a_figure_of_regret_constraint_and_plane(trace, tmp_path):
     assert trace.verdict() in figure.get_suptitle()
 
 
+def test_plot_draws_a_bound_that_is_in_sight_and_names_one_that_is_not():
+    cube = adversarial_cube("constant", horizon=100)
+    corner = 0.5 * np.sign(cube.costs.slopes[0])  # the way from here to the best one is longest
+    player = OGD.fixed(cube.constants, 100, cube.constraint.region)
+    near = play(player, cube, start=corner)
+    line = near.plot().axes[0].lines[-1].get_ydata()
+    np.testing.assert_array_equal(line, near.guarantee.regret_bound(near.rounds))
+    far = play(player, cube)
+    axes = far.plot().axes[0]
+    assert len(axes.lines[-1].get_ydata()) == 0  # for the legend alone
+    labels = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert labels[1] == f"bound {far.guarantee.regret_bound(100):.3g}"
+
+
 def test_plot_of_one_run_in_three_dimensions_has_no_plane():
     cube = adversarial_cube("corners", horizon=30, dimension=3)
     figure = play(PLAYER, cube).plot()
