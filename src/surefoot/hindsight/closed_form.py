@@ -66,7 +66,7 @@ def _(costs: Quadratic, region: Region, rounds: Array) -> tuple[Array, Array]:
     # sum |x - v_s|^2 = t |x - m|^2 + spread, with m the mean of v_1..v_t and the spread the sum of
     # |v_s - m|^2, so the minimiser is the projection of m.
     origin = costs.targets[0]  # sums are taken from here: a large common offset must not cancel
-    mean, spread = _prefix_moments(costs.targets - origin, rounds)
+    mean, spread = _prefix_moments(costs.targets[: rounds.max()] - origin, rounds)
     counts = rounds.reshape(-1, *[1] * (mean.ndim - 2)).astype(np.float64)
     action = _each(region.project, mean + origin)
     away = action - origin - mean
