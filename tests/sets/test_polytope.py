@@ -163,6 +163,15 @@ def test_a_careless_solver_changes_the_proven_error_and_not_feasibility(monkeypa
         assert found.point == pytest.approx(good.point, abs=64 * U)
 
 
+def test_without_multipliers_nothing_better_than_the_distance_to_x_is_proven(monkeypatch):
+    A, b = random_rows(np.random.default_rng(2), 9, 4)
+    region = Polytope(sparse.csr_array(A), b)
+    x, solved = np.array([3.0, -2.0, 1.0, 0.5]), polytope._solved
+    monkeypatch.setattr(polytope, "_solved", lambda *program: (solved(*program)[0], np.zeros(17)))
+    found = region.nearest(x)
+    assert found.error == pytest.approx(np.linalg.norm(x - found.point), rel=1e-12)
+
+
 @pytest.mark.parametrize("scale", [1e-100, 1e-6, 1e6, 1e100])
 def test_scaling_scales_the_result(scale):
     A, b = random_rows(np.random.default_rng(4), 9, 4)
@@ -251,6 +260,24 @@ def test_the_bounding_ball_holds_the_polytope_and_is_that_of_its_box():
     assert region.bounding_ball().contains(corners).all()
 
 
+def test_a_careless_solver_makes_the_bounding_ball_no_smaller(monkeypatch):
+    A, b = random_rows(np.random.default_rng(9), 12, 5)
+    corners = Polytope(A, b).minimize_linear(np.concatenate([np.eye(5), -np.eye(5)]))
+    solved = polytope._linprog
+
+    def careless(*program):
+        found = solved(*program)
+        found.ineqlin.marginals *= 0.99  # multipliers too small: their bound alone would be, too
+        return found
+
+    monkeypatch.setattr(polytope, "_linprog", careless)
+    ball = Polytope(A, b).bounding_ball()
+    lower, upper = corners.min(axis=0), corners.max(axis=0)
+    assert (ball.centre - lower <= ball.radius).all()
+    assert ball.radius >= np.linalg.norm(upper - lower) / 2
+    assert ball.contains(corners).all()
+
+
 def test_a_linear_minimum_where_there_is_none_is_refused():
     wedge = Polytope([[1.0, 1.0], [1.0, -1.0]], [1.0, 1.0])
     assert wedge.minimize_linear(np.array([-2.0, 0.0])) == pytest.approx([1.0, 0.0], abs=1e-9)
@@ -314,8 +341,8 @@ def test_a_polytope_without_an_interior_is_refused_in_a_sentence(ask):
 
 
 def test_rows_that_leave_no_room_but_for_rounding_are_not_called_empty():
-    # The second is -3 times the first, and off by a rounding error to one side or the other.
-    for nudge in (-4 * U, 0.0, 4 * U):
+    # The second is -3 times the first, and off by less than solvers see, to either side.
+    for nudge in (-1e-13, 0.0, 4 * U, 1e-11):
         region = Polytope([[0.1, 0.7], [-0.3, -2.1], [1.0, 0.0]], [0.3, -0.9 * (1 + nudge), 5.0])
         with pytest.raises(ValueError, match="must have an interior, got rows 0, 1 that"):
             region.minimize_linear(np.array([1.0, 2.0]))
