@@ -6,7 +6,7 @@ PIP    := $(BIN)/pip install --quiet --disable-pip-version-check --constraint co
 FILES  := pyproject.toml constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all check bench wheel clean
+.PHONY: help demo test test-all check table1 bench wheel clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed 's/:.*## /\t/' | expand -t 12
@@ -52,6 +52,13 @@ test: $(VENV)/dev.stamp ## all tests that need neither torch nor a browser, with
 
 test-all: $(VENV)/all.stamp ## what `make test` leaves out: torch
 	$(BIN)/pytest -m torch
+
+$(VENV)/table1.stamp: $(FILES) | $(BIN)/python
+	$(PIP) --editable '.[cli,jax,solve]'
+	@touch $@
+
+table1: $(VENV)/table1.stamp ## the paper's Table 1, measured: every row by its own theorem (long)
+	$(BIN)/python -m surefoot.experiments.table1
 
 bench: $(VENV)/bench.stamp ## speed, as ratios against hand-written code in the same run
 	$(BIN)/python benchmarks/update.py
