@@ -3,7 +3,17 @@
 import pytest
 
 from surefoot import OGD, PFS, Ball
-from surefoot.algorithms import Jenatton, Mahdavi, MahdaviLinear, Yuan
+from surefoot.algorithms import (
+    DPP,
+    Jenatton,
+    Mahdavi,
+    MahdaviLinear,
+    ScalarDPP,
+    SinhaVaze,
+    StrongSinhaVaze,
+    Tighten,
+    Yuan,
+)
 from surefoot.sets import Box
 from surefoot.testing import CHECKS, why_missing
 
@@ -22,6 +32,19 @@ CASES = [
     (Jenatton(eta=0.6, theta=0.8, beta=0.7, decay=1.0, domain=Ball(0.75)), [0.4]),
     (Yuan(eta=0.1, theta=0.3, domain=Ball(0.5)), [0.2, 0.4]),
     (Yuan(eta=0.5, theta=0.9, domain=Ball(0.9, [1.0, 0.5, 0.1]), decay=1.0), [0.9, 0.2, -0.2]),
+    (DPP(V=1.5, alpha=4.0, rows=3, domain=Ball(0.5)), [0.2, 0.4]),
+    (DPP(V=0.5, alpha=3.0, rows=2, domain=Ball(0.75), queue=0.2), [0.4]),
+    (ScalarDPP(V=1.5, alpha=4.0, domain=Ball(0.5)), [0.2, 0.4]),
+    (ScalarDPP(V=0.5, alpha=3.0, domain=Ball(0.9, [1.0, 0.5, 0.1]), queue=0.2), [0.9, 0.2, -0.2]),
+    (Tighten(base=ScalarDPP(V=1.5, alpha=4.0, domain=Ball(0.5)), rho=0.1), [0.2, 0.4]),
+    (Tighten(base=DPP(V=1.5, alpha=4.0, rows=3, domain=Ball(0.5)), rho=0.1), [0.2, 0.4]),
+    (SinhaVaze(scale=0.3, rate=0.25, diameter=1.0, domain=Ball(0.5)), [0.2, 0.4]),
+    (SinhaVaze(scale=0.1, rate=1.5, diameter=1.5, domain=Ball(0.75)), [0.4]),
+    (StrongSinhaVaze(V=2.0, strong_convexity=1.5, domain=Ball(0.5)), [0.3, 0.2]),
+    (
+        StrongSinhaVaze(V=0.7, strong_convexity=1.5, domain=Box([-0.1, -0.2], [0.7, 1 / 3])),
+        [0.3, -0.2],
+    ),
 ]
 
 

@@ -124,11 +124,12 @@ class Trace:
         return f"{self.guarantee} {word}: largest g = {worst:.3g}"
 
     def _held(self, guarantee: Guarantee) -> bool:
-        """Whether the constraint did what the kind of guarantee says, at the rounds kept."""
+        """Whether the constraint did what is promised: in sum, and at the rounds kept."""
         if guarantee.kind == "every round":
             return bool(np.all(self.violations.worst <= 0))
-        if guarantee.kind == "cumulative":
-            return bool(np.all(self.violations.total <= 0))
+        for measure, limit in guarantee.sum_bounds(self.horizon).items():
+            if not np.all(getattr(self.violations, measure) <= limit):
+                return False
         bound = guarantee.violation_bound(self.rounds)
         return bool(np.all(bound >= self.constraint.T))
 

@@ -82,6 +82,8 @@ class DriftPlusPenalty(Guarantee):
         40.0
     """
 
+    changing = True
+
     constants: Constants
     horizon: int
     rows: int = 1

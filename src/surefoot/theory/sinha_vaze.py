@@ -68,6 +68,8 @@ class SinhaVazeConvex(Guarantee):
         29.7
     """
 
+    changing = True
+
     constants: Constants
     horizon: int
 
@@ -167,6 +169,8 @@ class SinhaVazeStronglyConvex(Guarantee):
         >>> float(SinhaVazeStronglyConvex(c, 100).regret_bound(1)), SinhaVazeStronglyConvex(c, 1).V
         (1.0, 2.0)
     """
+
+    changing = True
 
     constants: Constants
     horizon: int

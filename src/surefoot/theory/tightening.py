@@ -9,7 +9,7 @@ import numpy as np
 
 from surefoot import _check
 from surefoot.constants import Constants
-from surefoot.theory._lagrangian import first_horizon, rounds
+from surefoot.theory._lagrangian import at_least, first_horizon, rounds
 from surefoot.theory.guarantee import Guarantee, Kind, Measure, Premise
 from surefoot.types import Array
 
@@ -81,7 +81,7 @@ class Tightened(Guarantee):
         (0.0703, 0.0)
         >>> Tightened(c, 500, DriftPlusPenalty(tightened(c, 0.25), 500))
         Traceback (most recent call last):
-        ValueError: horizon must be at least 879 for Yu-Neely-Wei 2017, scalar queue, tightened: ...
+        ValueError: horizon must be at least 879 rounds for Yu-Neely-Wei 2017, scalar queue, ...
     """
 
     constants: Constants
@@ -98,6 +98,11 @@ class Tightened(Guarantee):
                 f"{self.base.horizon}"
             )
         self.constants.require("G_f", by=self.name)
+        if not self.room > 0:
+            raise ValueError(
+                "base must be tuned for tightened constants: of a slack or D_g it must leave "
+                f"room for rho, got {self.room:g}"
+            )
         if not self._enough(self.horizon):
             raise ValueError(
                 f"horizon must be {self._enough_words()} for {self.name}: it has to tighten by "
@@ -110,6 +115,11 @@ class Tightened(Guarantee):
     def name(self) -> str:
         """The base's name, tightened."""
         return f"{self.base.name}, tightened"
+
+    @property
+    def changing(self) -> bool:  # type: ignore[override]
+        """Where the base's constraint may."""
+        return self.base.changing
 
     @property
     def kind(self) -> Kind:
@@ -146,8 +156,9 @@ class Tightened(Guarantee):
         base: Any = self.base
         if base.horizon is not None and not is_dataclass(base):
             return "larger"  # it cannot be asked what it would do with another
-        first = first_horizon(self._enough, self.horizon)
-        return "infinite" if first is None else f"at least {first}"
+        # Further than anyone plays the bounds need not be finite numbers any more.
+        first = first_horizon(lambda T: T > 2**64 or self._enough(T), self.horizon)
+        return "more than 2^64 rounds" if first is None or first > 2**64 else at_least(first)
 
     @property
     def tightening_cost(self) -> float:
