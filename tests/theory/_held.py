@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from surefoot import Problem, problems
-from surefoot.constraints import Affine
+from surefoot.constraints import Affine, AffineStream, ConstraintStream, Drifting, LinfBall
 from surefoot.games import Trace
 from surefoot.problems import ADVERSARIES
 
@@ -32,9 +32,35 @@ def with_rows(problem: Problem) -> Problem:
     return replace(problem, constraint=rows, constants=made.constants)
 
 
+CHANGING = ("breathing", "turning", "random")
+
+
+def changing(name: str, horizon: int) -> ConstraintStream:
+    """Constraints of the plane that change each round; a ball of radius 0.2 is always feasible."""
+    if name == "breathing":  # a cube that is as small as it gets every seventh round
+        return Drifting(LinfBall(0.5, 2), np.where(np.arange(horizon) % 7 == 0, 0.3, -0.4))
+    if name == "turning":  # a wedge that goes round once
+        angle = np.linspace(0, 2 * np.pi, horizon)
+    else:
+        angle = np.random.default_rng(3).choice([0.3, 1.9, 3.0, 5.1], size=horizon)
+    angles = angle[:, None] + np.array([0.0, 0.7])
+    return AffineStream(
+        np.stack([np.cos(angles), np.sin(angles)], axis=-1), np.full((horizon, 2), [0.2, 0.25])
+    )
+
+
+def noise(horizon: int) -> np.ndarray:
+    """Slopes that change sign every round: what a step gains by violating, the next one loses."""
+    signs = np.where(np.arange(horizon) % 2, -1.0, 1.0)[:, None]
+    return signs * np.array([0.3, -0.2]) + 0.02 * np.random.default_rng(8).normal(size=(horizon, 2))
+
+
 def each_row(trace: Trace) -> float:
     """The largest share of its bound that any one constraint's sum used in any round."""
-    x = trace.actions
-    g, _ = trace.problem.constraint.query_all(x.reshape(-1, x.shape[-1]))
+    x, constraint = trace.actions, trace.problem.constraint
+    if isinstance(constraint, ConstraintStream):
+        g = np.array([constraint.query_all(t, x[t])[0] for t in range(len(x))])
+    else:
+        g, _ = constraint.query_all(x.reshape(-1, x.shape[-1]))
     sums = np.cumsum(g.reshape(len(x), -1), axis=0)
     return float((sums / trace.guarantee.row_bound(trace.rounds)[:, None]).max())

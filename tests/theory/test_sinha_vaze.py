@@ -6,14 +6,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from surefoot import Ball, Constants, Feedback, Problem
+from surefoot import Ball, Constants, Feedback, Problem, play
 from surefoot.algorithms import SinhaVaze, StrongSinhaVaze
-from surefoot.constraints import AffineStream, Drifting, LinfBall
+from surefoot.constraints import LinfBall
 from surefoot.costs import Linear, Quadratic
 from surefoot.problems import binding_toy
 from surefoot.theory import SinhaVazeConvex, SinhaVazeStronglyConvex
 
-from ._held import STREAMS, stream
+from ._held import CHANGING, STREAMS, changing, noise, stream
 from ._slack import assert_bounds_hold
 
 KNOWN = Constants(R=1.5, G_f=7.0, G_g=2.0, F=11.0, strong_convexity=3.5)
@@ -132,34 +132,19 @@ def test_strongly_convex_costs_and_a_fixed_constraint(name, horizon):
     )
 
 
-def varying(name, horizon):
-    """Constraints of the plane that change each round; a ball of radius 0.2 is always feasible."""
-    rng = np.random.default_rng(3)
-    if name == "breathing":  # a cube that is as small as it gets every seventh round
-        offsets = np.where(np.arange(horizon) % 7 == 0, 0.3, -0.4)
-        return Drifting(LinfBall(0.5, 2), offsets)
-    if name == "turning":  # a half-plane that goes round once
-        angle = np.linspace(0, 2 * np.pi, horizon)
-    else:
-        angle = rng.choice([0.3, 1.9, 3.0, 5.1], size=horizon)
-    A = np.stack([np.cos(angle), np.sin(angle)], axis=-1)[:, None, :]
-    return AffineStream(A, np.full((horizon, 1), 0.2))
-
-
 @pytest.mark.parametrize("horizon", [300, 3_000])
-@pytest.mark.parametrize("constraints", ["breathing", "turning", "random"])
+@pytest.mark.parametrize("constraints", CHANGING)
 @pytest.mark.parametrize("costs", ["linear", "quadratic"])
 def test_constraints_that_change_from_round_to_round(costs, constraints, horizon):
-    rng = np.random.default_rng(8)
-    g = varying(constraints, horizon)
-    # Noise with a little drift, so that the best action is worth something and regret positive.
-    noise = rng.normal(size=(horizon, 2)) + np.array([0.05, -0.1])
     stream, choose = {
-        "linear": (Linear(noise / 4), SinhaVaze.convex),
-        "quadratic": (Quadratic(noise, 1.5), StrongSinhaVaze.strongly_convex),
+        "linear": (Linear(noise(horizon)), SinhaVaze.convex),
+        "quadratic": (Quadratic(4 * noise(horizon), 1.5), StrongSinhaVaze.strongly_convex),
     }[costs]
-    problem = Problem.of(stream, g, Ball(1.0), np.array([0.9, -0.3]))
-    (trace,) = assert_bounds_hold([choose(problem.constants, horizon)], problem, horizon)
+    problem = Problem.of(stream, changing(constraints, horizon), Ball(1.0), np.array([0.9, -0.3]))
+    trace = play(choose(problem.constants, horizon), problem, watch="raise")
+    hard = np.cumsum(np.maximum(trace.constraint, 0.0))
+    assert (hard <= trace.guarantee.sum_bounds(trace.rounds)["hard"]).all()
+    assert 0 < trace.final_regret() <= trace.guarantee.regret_bound(horizon)
     assert trace.violations.hard > 0
 
 
