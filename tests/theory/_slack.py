@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from surefoot.constraints import ConstraintStream
 from surefoot.games import play_all
 
 
@@ -24,12 +25,19 @@ def slack(trace):
     bounds = {"regret": guarantee.regret_bound(t), **guarantee.sum_bounds(t)}
     seen |= {name: sums[name] for name in bounds if name != "regret"}
     if hasattr(guarantee, "row_bound"):
-        x = trace.actions
-        g, _ = trace.problem.constraint.query_all(x.reshape(-1, x.shape[-1]))
-        total = np.maximum(np.cumsum(g.reshape(*x.shape[:-1], -1), axis=0), 0.0)
+        total = np.maximum(np.cumsum(_rows(trace), axis=0), 0.0)
         seen["rows"], bounds["rows"] = np.linalg.norm(total, axis=-1), guarantee.row_bound(t)
     assert (guarantee.violation_bound(t) >= trace.constraint.T).all()
     return {name: _share(seen[name], bounds[name]) for name in bounds}
+
+
+def _rows(trace):
+    """Every constraint's value in every round, the constraints along the last axis."""
+    x, constraint = trace.actions, trace.problem.constraint
+    if isinstance(constraint, ConstraintStream):
+        return np.array([constraint.query_all(t, now)[0] for t, now in enumerate(x)])
+    g, _ = constraint.query_all(x.reshape(-1, x.shape[-1]))
+    return g.reshape(*x.shape[:-1], -1)
 
 
 def _share(seen, bound):

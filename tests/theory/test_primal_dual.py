@@ -7,7 +7,7 @@ import pytest
 
 from surefoot import Ball, Feedback, Problem, play
 from surefoot.algorithms import Jenatton, Mahdavi, MahdaviLinear, Yuan
-from surefoot.constraints import Affine, L2Ball, max_of
+from surefoot.constraints import Affine, AffineStream, Drifting, L2Ball, max_of
 from surefoot.costs import Linear, Quadratic
 from surefoot.problems import ADVERSARIES, adversarial_cube, binding_toy, paper_toy
 
@@ -195,6 +195,35 @@ def test_the_bounds_hold_on_constraints_that_are_curved(name):
             sums = g.query_all(trace.actions)[0].sum(axis=0)
             assert np.linalg.norm(np.maximum(sums, 0)) <= bound.row_bound(T)
             assert bound.sum_bounds(T) == {}
+
+
+def changing(name, horizon):
+    """Constraints of each round, and all of them at once a box."""
+    t = np.arange(horizon)
+    if name == "drifting":
+        return Drifting(faces(2), np.where(t % 3, -0.15, 0.1) + 0.05 * np.sin(t))
+    g, sides = faces(2), np.where(t % 2, 1.0, 0.6)[:, None]
+    scales = np.stack([sides, 1.6 - sides], axis=-1).reshape(horizon, 2)[:, [0, 1, 1, 0]]
+    return AffineStream(np.broadcast_to(g.A, (horizon, 4, 2)), g.b * scales)
+
+
+@pytest.mark.parametrize("stream", ["drifting", "rows"])
+@pytest.mark.parametrize("name", ["Mahdavi", "Jenatton", "Yuan"])
+def test_the_bounds_hold_on_constraints_that_change(name, stream):
+    T = 600
+    costs = adversarial_cube("corners", horizon=T).costs
+    problem = Problem.of(costs, changing(stream, T), Ball(1.0), [0.1, 0.0])
+    choices = CONVEX[name][:1] if name == "Mahdavi" else CONVEX[name]
+    for trace in assert_bounds_hold(tuned(choices, problem, T), problem, T):
+        assert trace.violations.hard > 1
+
+
+def test_linear_constraints_that_change_are_not_what_is_promised():
+    # The prediction counts on the rows of the round before.
+    costs = adversarial_cube("corners", horizon=50).costs
+    problem = Problem.of(costs, changing("rows", 50), Ball(1.0), [0.1, 0.0])
+    with pytest.raises(ValueError, match="must have one constraint for all rounds"):
+        play(MahdaviLinear.balanced(problem.constants, 50), problem)
 
 
 @pytest.mark.parametrize("exponents", [(-60, 60), (60, -60), (60, 60), (-60, -60)])

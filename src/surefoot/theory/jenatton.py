@@ -33,6 +33,8 @@ __all__ = ["JenattonStronglyConvex", "JenattonTradeOff"]
 class _Adaptive(Guarantee):
     """What the convex and the strongly convex case share: the dual's part of the proof."""
 
+    changing = True
+
     beta: float
 
     @property
@@ -128,7 +130,8 @@ class JenattonTradeOff(_Adaptive):
     :math:`\theta_t(\tfrac12 - \tfrac{1}{t+1}) \ge \eta_t G^2`: hence the 6. So
     :math:`\mathrm{Reg} + \lambda S - \tfrac12\lambda^2(\sum\theta + \theta_1)` is at most the
     regret bound, S the sum of g; lambda = 0, and the best lambda with
-    :math:`\mathrm{Reg} \ge -Ft`.
+    :math:`\mathrm{Reg} \ge -Ft`. g may be another one in each round, against the best action that
+    is feasible in all.
 
     Args:
         constants: needs R, G_f, G_g, D_g; uses F.

@@ -182,7 +182,8 @@ class MahdaviBalanced(_Regularised):
     of delta. What is left is :math:`\mathrm{Reg} + \lambda^\top S - \tfrac12(\delta\eta t +
     1/\eta)\|\lambda\|^2 \le` the regret bound, S the sums. lambda = 0 gives regret;
     :math:`\lambda = [S]_+/(\delta\eta t + 1/\eta)` and :math:`\mathrm{Reg} \ge -Ft` give
-    :math:`\|[S]_+\|`.
+    :math:`\|[S]_+\|`. No step links the constraints of one round to those of another, so they may
+    change, against the best action that is feasible in all rounds.
 
     Args:
         constants: needs R, G_f, G_g, D_g, rows; uses start_reach and F.
@@ -199,6 +200,8 @@ class MahdaviBalanced(_Regularised):
         ValueError: Mahdavi et al. 2012, Theorem 4 needs a horizon of at least 6 rounds for these
         constants, got 4
     """
+
+    changing = True
 
     constants: Constants
     horizon: int

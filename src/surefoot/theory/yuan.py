@@ -4,7 +4,8 @@ Throughout, :math:`D_0` is how far the best action may be from the first (``star
 not known), G the larger of G_f and G_g, m the number of constraints and F the largest difference
 of a cost on the ball (2R G_f where not known). G_g must bound the subgradients of every
 constraint, not only of the largest. Bounds on :math:`\sum_t\sum_i [g_i(x_t)]_+^2` hold for the
-largest constraint's :math:`\sum_t [g(x_t)]_+^2` too: it is one of the m.
+largest constraint's :math:`\sum_t [g(x_t)]_+^2` too: it is one of the m. The constraints may be
+others in each round, against the best action that is feasible in all.
 """
 
 from __future__ import annotations
@@ -70,6 +71,8 @@ class YuanTradeOff(Guarantee):
         >>> {name: round(float(b), 6) for name, b in bound.sum_bounds(100).items()}
         {'soft': 281.424946, 'hard': 281.424946, 'squared': 792.0}
     """
+
+    changing = True
 
     constants: Constants
     horizon: int
@@ -168,6 +171,8 @@ class YuanStronglyConvex(Guarantee):
         >>> float(YuanStronglyConvex(c).regret_bound(1))  # 4 * 9 / (2 * 2)
         9.0
     """
+
+    changing = True
 
     constants: Constants
     horizon: int | None = None
