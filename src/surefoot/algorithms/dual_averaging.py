@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from surefoot import _check
-from surefoot._array import exp, namespace, one_run
+from surefoot._array import exp, namespace
 from surefoot.algorithms._start import bounded_diameter, check_domain, start_in
 from surefoot.constants import Constants
 from surefoot.sets import Simplex
+from surefoot.sets._points import clean
 from surefoot.theory import DualAveragingTheorem, EntropicTheorem, Tuned
 from surefoot.types import Array, Feedback, Needs, Number, Region
 
@@ -82,10 +83,9 @@ class DualAveraging:
 
 
 class EntropicDualAveragingState(NamedTuple):
-    """The action to play, the first one, and the sum of the gradients."""
+    """The action to play, and the sum of the gradients."""
 
     x: Array
-    start: Array
     gradients: Array
 
 
@@ -93,12 +93,14 @@ class EntropicDualAveragingState(NamedTuple):
 class EntropicDualAveraging:
     r"""Dual averaging with the entropy on a simplex: exponentiated gradients.
 
-    .. math:: x_{t+1,i} \propto x_{1,i}
-              \exp\Big(-\eta \sum_{s \le t} \nabla_i f_s(x_s)\Big), \qquad \sum_i x_{t+1,i} = s
+    .. math:: x_{t+1,i} \propto \exp\Big(-\eta \sum_{s \le t} \nabla_i f_s(x_s)\Big),
+              \qquad \sum_i x_{t+1,i} = s
+
+    The centre of the simplex is where no gradient would lead; the first action may be another.
 
     Args:
         eta: step size, :math:`\eta > 0`.
-        domain: the simplex; start inside it, at its centre for the regret bound.
+        domain: the simplex.
 
     Example:
         >>> import numpy as np
@@ -106,6 +108,8 @@ class EntropicDualAveraging:
         >>> state = player.init(np.array([0.5, 0.5]))
         >>> player.update(state, Feedback(np.array([0.0, np.log(3.0)]), None, None)).x
         array([0.75, 0.25])
+
+    Reference: Kivinen and Warmuth, Information and Computation 1997.
     """
 
     needs: ClassVar[Needs] = Needs(constraint_values=0, constraint_subgradients=0)
@@ -121,23 +125,22 @@ class EntropicDualAveraging:
             raise ValueError(f"domain must be a Simplex that is not filled, got {self.domain!r}")
 
     def init(self, x1: Array) -> EntropicDualAveragingState:
-        """Start at x1, a point of the simplex with no zero entry."""
+        """Start at x1, a point of the simplex."""
         x1 = start_in(self.domain, x1)
-        return EntropicDualAveragingState(x1, x1, 0.0 * x1)
+        return EntropicDualAveragingState(x1, 0.0 * x1)
 
     def update(
         self, state: EntropicDualAveragingState, feedback: Feedback
     ) -> EntropicDualAveragingState:
         """One round: the line of the docstring, without overflow."""
         gradients = state.gradients + _check.cost_gradient(state.x, feedback)
+        gradients = clean(gradients, self.domain.dimension, "the sum of the gradients")
         xp = namespace(gradients)
-        # The smallest exponent is made 0: a common factor that the total takes out again.
+        # The largest weight is made 1: a common factor that the total takes out again.
         best = xp.min(gradients, axis=-1, keepdims=True)
-        weights = state.start * exp(-self.eta * (gradients - best))
-        total = xp.sum(weights, axis=-1, keepdims=not one_run(weights))
-        return EntropicDualAveragingState(
-            self.domain.total * weights / total, state.start, gradients
-        )
+        weights = exp(-self.eta * (gradients - best))
+        total = xp.sum(weights, axis=-1, keepdims=True)
+        return EntropicDualAveragingState(self.domain.total * (weights / total), gradients)
 
     @classmethod
     def fixed(

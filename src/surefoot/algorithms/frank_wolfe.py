@@ -7,8 +7,9 @@ from typing import ClassVar, NamedTuple
 
 from surefoot import _check
 from surefoot._array import minimum, number_like, sqrt, where
-from surefoot.algorithms._start import bounded_diameter, check_domain, start_in
+from surefoot.algorithms._start import bounded_diameter, start_in
 from surefoot.constants import Constants
+from surefoot.sets._points import settled
 from surefoot.theory import FrankWolfeTheorem, Tuned
 from surefoot.types import Array, Feedback, Needs, Number, Region
 
@@ -33,8 +34,9 @@ class FrankWolfe:
         v_t     &= \arg\min_{v \in X} \langle c_t, v \rangle \\
         x_{t+1} &= (1 - \sigma_t) x_t + \sigma_t v_t
 
-    A convex combination of points of X, hence in X. The textbook has :math:`\omega = 2` and
-    :math:`\sigma_t = \min(1, 2/\sqrt t)`; the tuned form :math:`\omega = 1` and a fixed step.
+    A convex combination of points of X, hence in X; rounding is seen to. The textbook has
+    :math:`\omega = 2` and :math:`\sigma_t = \min(1, 2/\sqrt t)`; the tuned form
+    :math:`\omega = 1` and a fixed step.
 
     Args:
         eta: weight of the gradients, :math:`\eta > 0`.
@@ -64,7 +66,11 @@ class FrankWolfe:
     def __post_init__(self) -> None:
         _check.positive(eta=self.eta)
         _check.plain(self, "eta")
-        check_domain(self.domain)
+        for method in ("minimize_linear", "contains"):  # a projection is what it does without
+            if isinstance(self.domain, type) or not callable(getattr(self.domain, method, None)):
+                raise ValueError(
+                    f"domain must be a set that minimises linear functions, got {self.domain!r}"
+                )
         if self.step is not None:
             _check.positive(step=self.step)
             _check.at_most(1.0, "a whole step", step=self.step)
@@ -83,9 +89,8 @@ class FrankWolfe:
         pull = 2.0 if self.step is None else 1.0
         v = self.domain.minimize_linear(self.eta * gradients + pull * (x - start))
         step = minimum(number_like(x, 1.0), 2.0 / sqrt(t)) if self.step is None else self.step
-        # In this form rounding does not leave the set when x and v are on the same face.
         mixed = where(step < 1.0, x + step * (v - x), v)
-        return FrankWolfeState(mixed, start, gradients, t)
+        return FrankWolfeState(settled(self.domain, mixed), start, gradients, t)
 
     @classmethod
     def tuned(cls, constants: Constants, horizon: int, domain: Region) -> Tuned[FrankWolfe]:

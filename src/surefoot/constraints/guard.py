@@ -6,7 +6,7 @@ from typing import Any, final
 
 import numpy as np
 
-from surefoot._array import to_numpy
+from surefoot._array import is_concrete, to_numpy
 from surefoot.constraints.base import Constraint
 from surefoot.sets import Ball
 from surefoot.types import Array, Number, Region
@@ -22,8 +22,8 @@ class PeekingError(RuntimeError):
 class PlayedOnly(Constraint):
     """A constraint that refuses to be asked anywhere but at the action just played.
 
-    Put it into a problem, and give it to an algorithm that holds its own oracle: a game says
-    which action is played, and every other question raises.
+    Put it into a problem, and give it to an algorithm that holds its own oracle: a game of the
+    loop or the batch says which action is played, and every other question raises.
 
     Example:
         >>> from surefoot.constraints import LinfBall
@@ -47,6 +47,11 @@ class PlayedOnly(Constraint):
 
     def allow(self, x: Array) -> None:
         """From now on, answer at x."""
+        if not is_concrete(x):
+            raise ValueError(
+                "a constraint that answers at the action played alone must be played by the loop "
+                "or the batch, got a compiled game, which shows no actions"
+            )
         self._played = np.array(to_numpy(x))
 
     def _refuse_elsewhere(self, x: Array) -> None:

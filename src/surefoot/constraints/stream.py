@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
-from typing import Any, Self, final
+from dataclasses import dataclass
+from typing import Any, Self, TypeVar, final
 
 import numpy as np
 
-from surefoot._array import constant, largest, one_run, row
+from surefoot import _check
+from surefoot._array import constant, largest, namespace, one_run, row, to_numpy
 from surefoot.constraints.affine import Affine
-from surefoot.constraints.base import Constraint
+from surefoot.constraints.base import Constraint, dimension_of, fits
 from surefoot.constraints.shift import shift
+from surefoot.sets import Ball
 from surefoot.types import Array, Number
 
 __all__ = ["AffineStream", "ConstraintStream", "Drifting"]
+
+S = TypeVar("S", bound="ConstraintStream")
 
 
 class ConstraintStream(ABC):
@@ -34,6 +38,15 @@ class ConstraintStream(ABC):
     @abstractmethod
     def dimension(self) -> int | None:
         """The length of an action, where it is known."""
+
+    @property
+    @abstractmethod
+    def rows(self) -> int:
+        """How many constraints :meth:`query_all` keeps apart in a round."""
+
+    @abstractmethod
+    def value_bound(self, domain: Ball, point: Array) -> float | None:
+        """The largest absolute value of any one of them in any round, as for a constraint."""
 
     @abstractmethod
     def query(self, t: Any, x: Array) -> tuple[Number, Array]:
@@ -72,11 +85,9 @@ class Drifting(ConstraintStream):
     offsets: Array
 
     def __post_init__(self) -> None:
-        if type(self.offsets) in (list, tuple, np.ndarray):
-            offsets = np.array(self.offsets, dtype=np.float64)
-            if offsets.ndim != 1 or not offsets.size or not np.isfinite(offsets).all():
-                raise ValueError(f"offsets must be finite numbers, one a round, got {offsets!r}")
-            object.__setattr__(self, "offsets", offsets)
+        if not isinstance(self.constraint, Constraint):
+            raise ValueError(f"constraint must be a Constraint, got {self.constraint!r}")
+        object.__setattr__(self, "offsets", _check.vector(self.offsets, "offsets"))
 
     @property
     def horizon(self) -> int:
@@ -86,25 +97,36 @@ class Drifting(ConstraintStream):
     @property
     def dimension(self) -> int | None:
         """That of the constraint."""
-        return getattr(self.constraint, "dimension", None)
+        return dimension_of(self.constraint)
+
+    @property
+    def rows(self) -> int:
+        """Those of the constraint."""
+        return self.constraint.rows
+
+    def value_bound(self, domain: Ball, point: Array) -> float | None:
+        """The constraint's own, and as much as it moves at most, up or down."""
+        bound = self.constraint.value_bound(domain, point)
+        return None if bound is None else bound + float(np.abs(self.offsets).max())
 
     def query(self, t: Any, x: Array) -> tuple[Number, Array]:
         """The constraint's value and the round's offset; the constraint's subgradient."""
         g, s = self.constraint.query(x)
-        return g + self._offset(t, x), s
+        return g + self._offset(t), s
 
     def query_all(self, t: Any, x: Array) -> tuple[Array, Array]:
         """Every one of the constraints with the round's offset."""
         g, s = self.constraint.query_all(x)
-        return g + self._offset(t, x), s
+        return g + self._offset(t), s
 
-    def _offset(self, t: Any, x: Array) -> Number:
-        offset = self.offsets[t]
-        return float(offset) if type(x) is np.ndarray else constant(np.asarray(offset), x)
+    def _offset(self, t: Any) -> Number:
+        if type(self.offsets) is np.ndarray:
+            return float(self.offsets[t])
+        return self.offsets[t]  # within a compiled game
 
     def rounds(self, start: int, stop: int) -> Drifting:
         """The stream of rounds start to stop - 1."""
-        return replace(self, offsets=self.offsets[start:stop])
+        return _unchecked(self, constraint=self.constraint, offsets=self.offsets[start:stop])
 
     def worst(self) -> Constraint:
         """The constraint at its tightest."""
@@ -117,7 +139,7 @@ class AffineStream(ConstraintStream):
     r"""Rows of their own for each round: :math:`g_t(x) = \max_i (a_{t,i}^\top x - b_{t,i})`.
 
     Args:
-        A: rows, ``(T, m, d)``.
+        A: rows, ``(T, m, d)``, none of them zero.
         b: right-hand sides, ``(T, m)``.
 
     Example:
@@ -130,18 +152,19 @@ class AffineStream(ConstraintStream):
     b: Array
 
     def __post_init__(self) -> None:
-        if type(self.A) in (list, tuple, np.ndarray):
-            A, b = np.array(self.A, dtype=np.float64), np.array(self.b, dtype=np.float64)
-            if A.ndim != 3 or 0 in A.shape or b.shape != A.shape[:2]:
-                raise ValueError(
-                    f"A.shape must be (T, m, d) and b.shape (T, m), got {A.shape} and {b.shape}"
-                )
-            for name, values in (("A", A), ("b", b)):
-                if not np.isfinite(values).all():
-                    t = int(np.argwhere(~np.isfinite(values))[0][0])
-                    raise ValueError(f"{name} must be finite, got {values[t]!r} in round {t + 1}")
-            object.__setattr__(self, "A", A)
-            object.__setattr__(self, "b", b)
+        A, b = _frozen(self.A, "A"), _frozen(self.b, "b")
+        if A.ndim != 3 or 0 in A.shape or b.shape != A.shape[:2]:
+            raise ValueError(
+                f"A.shape must be (T, m, d) and b.shape (T, m), got {A.shape} and {b.shape}"
+            )
+        _check.refuse_unfinite(A, "A")
+        _check.refuse_unfinite(b, "b")
+        zero = np.argwhere(~A.any(axis=2))
+        if len(zero):
+            t, i = zero[0].tolist()
+            raise ValueError(f"A must have no zero row, got zeros in row {i} of round {t + 1}")
+        object.__setattr__(self, "A", A)
+        object.__setattr__(self, "b", b)
 
     @property
     def horizon(self) -> int:
@@ -153,6 +176,16 @@ class AffineStream(ConstraintStream):
         """The length of a row."""
         return int(self.A.shape[-1])
 
+    @property
+    def rows(self) -> int:
+        """The number of rows of a round."""
+        return int(self.A.shape[1])
+
+    def value_bound(self, domain: Ball, point: Array | None = None) -> float:
+        """The largest of all rounds' rows, attained."""
+        every = Affine(self.A.reshape(-1, self.dimension), self.b.ravel())
+        return every.value_bound(domain)
+
     def query(self, t: Any, x: Array) -> tuple[Number, Array]:
         """The largest row of round t."""
         A, values = self._values(t, x)
@@ -162,19 +195,38 @@ class AffineStream(ConstraintStream):
     def query_all(self, t: Any, x: Array) -> tuple[Array, Array]:
         """All rows of round t."""
         A, values = self._values(t, x)
-        return values, A if one_run(x) else A + 0.0 * x[:, None, :]
+        return values, A if one_run(x) else namespace(x).broadcast_to(A, (x.shape[0], *A.shape))
 
     def _values(self, t: Any, x: Array) -> tuple[Array, Array]:
+        fits(x, self.dimension)
         A, b = constant(self.A[t], x), constant(self.b[t], x)
         return A, (A @ x if one_run(x) else x @ A.T) - b
 
     def rounds(self, start: int, stop: int) -> AffineStream:
         """The stream of rounds start to stop - 1."""
-        return replace(self, A=self.A[start:stop], b=self.b[start:stop])
+        return _unchecked(self, A=self.A[start:stop], b=self.b[start:stop])
 
     def worst(self) -> Affine:
-        """All rows of all rounds at once, each once."""
-        rows = np.unique(
-            np.column_stack([self.A.reshape(-1, self.dimension), self.b.ravel()]), axis=0
-        )
-        return Affine(rows[:, :-1], rows[:, -1])
+        """All rows of all rounds at once; of rows that differ in b alone, the tightest."""
+        A, which = np.unique(self.A.reshape(-1, self.dimension), axis=0, return_inverse=True)
+        b = np.full(len(A), np.inf)
+        np.minimum.at(b, which.ravel(), self.b.ravel())
+        return Affine(A, b)
+
+
+def _frozen(value: Any, name: str) -> np.ndarray:
+    """A read-only float64 copy."""
+    try:
+        array = np.array(to_numpy(value), dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must be an array of numbers, got {value!r}") from error
+    array.setflags(write=False)
+    return array
+
+
+def _unchecked(stream: S, **parts: Any) -> S:
+    """The same stream with parts of checked arrays, which are not checked again."""
+    made = object.__new__(type(stream))
+    for name, value in parts.items():
+        object.__setattr__(made, name, value)
+    return made

@@ -30,7 +30,7 @@ def play_batch(game: Game) -> Array:
             algorithm = stack(algorithms[:active])
             playing = active
         costs = problem.costs.rounds(first, stop)
-        oracle = game.oracle(costs, first, stop, game.streams[:active])
+        oracle = game.oracle(costs, first, stop, slice(active))
         if first == 0:
             game.check_oracle(oracle, state.x)
         block = recorder.block(first, stop, active)

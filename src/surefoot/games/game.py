@@ -11,7 +11,7 @@ import numpy as np
 from surefoot import _check
 from surefoot._array import to_numpy
 from surefoot.games._tree import live, pick
-from surefoot.games.ledger import Counted, counted
+from surefoot.games.ledger import Calls, counted
 from surefoot.games.oracle import Oracle, constraint_rounds, needs_of
 from surefoot.games.record import Progress, Recorder
 from surefoot.problems import Problem
@@ -33,7 +33,8 @@ class Game:
         recorder: takes the blocks.
         callback: told of progress after every block.
         status: "ok", or why a run has no more actions; one for each run.
-        counters: of each run that was made to count, those of its feasible sets.
+        feasible: the feasible set, where it knows its own geometry.
+        calls: of each run that was made to count, what it asked for.
     """
 
     algorithms: Sequence[Any]
@@ -44,10 +45,12 @@ class Game:
     recorder: Recorder
     callback: Callable[[Progress], None] | None
     status: list[str] = field(init=False)
-    counters: dict[int, list[Counted]] = field(init=False, default_factory=dict)
+    feasible: Region | None = field(init=False)
+    calls: dict[int, Calls] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         self.status = ["ok"] * len(self.horizons)
+        self.feasible = self.problem.benchmark.region
 
     def algorithm(self, run: int) -> Any:
         """The algorithm of one run, its numbers floats."""
@@ -55,20 +58,17 @@ class Game:
 
     def counted_algorithm(self, run: int) -> Any:
         """The same, made to count what it asks of the feasible set."""
-        algorithm, self.counters[run] = counted(self.algorithm(run), self.feasible)
+        algorithm, sets = counted(self.algorithm(run), self.feasible)
+        self.calls[run] = Calls(sets)
         return algorithm
 
-    @property
-    def feasible(self) -> Region | None:
-        """The feasible set, where it knows its own geometry."""
-        return self.problem.benchmark.region
-
-    def oracle(self, costs: CostStream, first: int, stop: int, streams: Any) -> Oracle:
-        """What answers the players of some streams in the rounds from first to stop."""
+    def oracle(self, costs: CostStream, first: int, stop: int, runs: int | slice) -> Oracle:
+        """What answers one run, or some runs of a batch, in the rounds from first to stop."""
+        one = runs if isinstance(runs, int) and len(self.algorithms) > 1 else 0
         return Oracle(
-            costs.run(streams),
+            costs.run(self.streams[runs]),
             constraint_rounds(self.problem.constraint, first, stop),
-            needs_of(self.algorithms[0]),
+            needs_of(self.algorithms[one]),
             self.recorder.watch.is_on,
         )
 
@@ -83,10 +83,9 @@ class Game:
         _check.cost_gradient(x, Feedback(gradient, None, None))
         # Not watched: norms come after the shapes are known to be right.
         seen = replace(oracle, watched=False).ask(0, x)
-        if oracle.needs.apart:
-            _check.feedback_apart(x, seen.feedback)
-        elif oracle.needs.constraint_values and oracle.needs.constraint_subgradients:
-            _check.feedback(x, seen.feedback)
+        if oracle.needs.constraint_values and oracle.needs.constraint_subgradients:
+            check = _check.feedback_apart if oracle.needs.apart else _check.feedback
+            check(x, seen.feedback)
         want = () if len(x.shape) == 1 else (x.shape[0], 1)
         for name, value in (("cost_value", seen.cost), ("constraint_value", seen.worst)):
             if tuple(np.shape(value)) != want:
@@ -124,7 +123,7 @@ class Game:
         try:
             algorithm = self.algorithm(run)
             state = live(before(run), algorithm.init(to_numpy(self.start)))
-            oracle = self.oracle(costs, first, stop, int(self.streams[run]))
+            oracle = self.oracle(costs, first, stop, run)
             for t in range(first, stop):
                 seen = oracle.ask(t - first, state.x)
                 g = seen.worst

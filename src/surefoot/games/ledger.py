@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, is_dataclass, replace
+from copy import copy
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, NamedTuple
 
 from surefoot.games.oracle import needs_of
-from surefoot.types import Array, Region
+from surefoot.types import Array, Feedback, Region
 
-__all__ = ["Counted", "Ledger", "counted", "tally"]
+__all__ = ["Calls", "Counted", "Ledger", "counted", "tally"]
 
 
 class Ledger(NamedTuple):
@@ -16,12 +17,12 @@ class Ledger(NamedTuple):
 
     Attributes:
         rounds: rounds played.
-        cost_gradients: gradients of costs.
-        constraint_values: values of g; each of m constraints kept apart counts as one question.
+        cost_gradients: gradients of costs that the player was told.
+        constraint_values: values of g, likewise; those of m constraints kept apart are one.
         constraint_subgradients: subgradients of g, likewise.
         projections: projections onto the feasible set.
         linear_minimisations: minimisations of a linear function over it.
-        inner_solves: those of the last two that called a solver.
+        inner_solves: those of the last two that called a solver; at most, if not counted.
         seconds: wall time, the game's own bookkeeping included.
         counted: whether calls were counted, as in the loop, or multiplied out from the needs that
             the algorithm declares.
@@ -50,15 +51,24 @@ class Counted:
         self.region = region
         self.projections = 0
         self.linear_minimisations = 0
+        self.inner_solves = 0
+
+    @property
+    def solves(self) -> bool:
+        """Whether the set has no closed form."""
+        # A polytope projects by a solver and says so by offering its `nearest`.
+        return hasattr(self.region, "nearest")
 
     def project(self, x: Array) -> Array:
         """The set's projection, counted."""
         self.projections += 1
+        self.inner_solves += self.solves and not self.region.contains(x)
         return self.region.project(x)
 
     def minimize_linear(self, c: Array) -> Array:
         """The set's linear minimisation, counted."""
         self.linear_minimisations += 1
+        self.inner_solves += self.solves
         return self.region.minimize_linear(c)
 
     def contains(self, x: Array) -> Any:
@@ -74,42 +84,79 @@ class Counted:
         return getattr(self.region, name)
 
 
+@dataclass(slots=True)
+class Calls:
+    """What one run has asked for so far: of the game, and of the sets it holds."""
+
+    sets: list[Counted]
+    cost_gradients: int = 0
+    constraint_values: int = 0
+    constraint_subgradients: int = 0
+
+    def count(self, told: Feedback) -> None:
+        """Add what a round has told."""
+        self.cost_gradients += told.cost_gradient is not None
+        self.constraint_values += told.constraint_value is not None
+        self.constraint_subgradients += told.constraint_subgradient is not None
+
+
 def counted(algorithm: Any, feasible: Region | None) -> tuple[Any, list[Counted]]:
-    """The algorithm with every feasible set that it holds, at any depth, made to count."""
-    if not is_dataclass(algorithm) or isinstance(algorithm, type) or feasible is None:
+    """The algorithm with every feasible set that it holds, at any depth, made to count.
+
+    A set that equals the problem's is one. Where none does, all are that an algorithm holds which
+    says that it projects or minimises; those of another are sets around the feasible one.
+    """
+    if not is_dataclass(algorithm) or isinstance(algorithm, type):
         return algorithm, []
-    changed: dict[str, Any] = {}
-    counters: list[Counted] = []
-    for f in fields(algorithm):
-        value = getattr(algorithm, f.name)
-        if type(value) is type(feasible) and value == feasible:
-            changed[f.name] = counter = Counted(value)
-            counters.append(counter)
-        elif hasattr(value, "update") and hasattr(value, "init"):  # a wrapper's base algorithm
-            changed[f.name], inner = counted(value, feasible)
+    needs = needs_of(algorithm)
+    held: dict[str, Any] = {f.name: getattr(algorithm, f.name) for f in fields(algorithm)}
+    sets: dict[str, Any] = {n: v for n, v in held.items() if hasattr(v, "contains")}
+    same: dict[str, Any] = {
+        n: v for n, v in sets.items() if type(v) is type(feasible) and v == feasible
+    }
+    if not same and (needs.projections or needs.linear_minimisations):
+        same = sets
+    changed: dict[str, Any] = {name: Counted(v) for name, v in same.items()}
+    counters: list[Counted] = list(changed.values())
+    for name, value in held.items():
+        if hasattr(value, "update") and hasattr(value, "init"):  # a wrapper's base algorithm
+            changed[name], inner = counted(value, feasible)
             counters += inner
-    return (replace(algorithm, **changed) if counters else algorithm), counters
+    if not counters:
+        return algorithm, []
+    made = copy(algorithm)
+    for name, value in changed.items():
+        object.__setattr__(made, name, value)  # no constructor: it may ask for a set's own type
+    return made, counters
 
 
 def tally(
-    algorithm: Any, rounds: int, seconds: float, counters: list[Counted] | None, solver: bool
+    algorithm: Any, rounds: int, seconds: float, feasible: Region | None, calls: Calls | None
 ) -> Ledger:
-    """The ledger of one run: counted where there are counters, else as declared."""
+    """The ledger of one run: counted where there are calls, else as declared."""
     needs = needs_of(algorithm)
-    if counters is None:
-        projections = needs.projections * rounds
-        minimisations = needs.linear_minimisations * rounds
-    else:
-        projections = sum(c.projections for c in counters)
-        minimisations = sum(c.linear_minimisations for c in counters)
+    if calls is not None:
+        sets = calls.sets
+        return Ledger(
+            rounds=rounds,
+            cost_gradients=calls.cost_gradients,
+            constraint_values=calls.constraint_values,
+            constraint_subgradients=calls.constraint_subgradients,
+            projections=sum(s.projections for s in sets),
+            linear_minimisations=sum(s.linear_minimisations for s in sets),
+            inner_solves=sum(s.inner_solves for s in sets),
+            seconds=seconds,
+            counted=True,
+        )
+    over_sets = (needs.projections + needs.linear_minimisations) * rounds
     return Ledger(
         rounds=rounds,
         cost_gradients=needs.cost_gradients * rounds,
         constraint_values=needs.constraint_values * rounds,
         constraint_subgradients=needs.constraint_subgradients * rounds,
-        projections=projections,
-        linear_minimisations=minimisations,
-        inner_solves=(projections + minimisations) if solver else 0,
+        projections=needs.projections * rounds,
+        linear_minimisations=needs.linear_minimisations * rounds,
+        inner_solves=over_sets if any(s.solves for s in counted(algorithm, feasible)[1]) else 0,
         seconds=seconds,
-        counted=counters is not None,
+        counted=False,
     )

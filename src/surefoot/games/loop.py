@@ -10,6 +10,7 @@ import numpy as np
 from surefoot._array import norm, to_numpy
 from surefoot._extras import need
 from surefoot.games.game import Game
+from surefoot.games.ledger import Calls
 from surefoot.games.oracle import Oracle
 from surefoot.games.record import Block, block_length, segments
 from surefoot.types import Array
@@ -29,14 +30,15 @@ def play_loop(game: Game) -> Array:
         length = block_length(runs, problem.costs.dimension)
         for first, stop, active in segments(game.horizons, length):
             costs = problem.costs.rounds(first, stop)
-            oracles = [game.oracle(costs, first, stop, int(s)) for s in game.streams[:active]]
+            oracles = [game.oracle(costs, first, stop, run) for run in range(active)]
             if first == 0:
                 game.check_oracle(oracles[0], states[0].x)
             block = recorder.block(first, stop, active)
             kept = recorder.kept(first, stop).tolist()
             before = states.copy()
             for run in range(active):
-                states[run] = _play_run(players[run], oracles[run], states[run], block, run, kept)
+                asked = oracles[run], game.calls[run]
+                states[run] = _play_run(players[run], *asked, states[run], block, run, kept)
             recorder.add(block)
             x = np.array([to_numpy(state.x) for state in states[:active]])
             game.after_block(first, stop, costs, before.__getitem__, x)
@@ -44,7 +46,13 @@ def play_loop(game: Game) -> Array:
 
 
 def _play_run(
-    algorithm: Any, oracle: Oracle, state: Any, block: Block, run: int, kept: list[int]
+    algorithm: Any,
+    oracle: Oracle,
+    calls: Calls,
+    state: Any,
+    block: Block,
+    run: int,
+    kept: list[int],
 ) -> Any:
     """Play one run's rounds of a block, and fill in its column."""
     start, cost, values, actions, gradients, subgradients = block
@@ -52,6 +60,7 @@ def _play_run(
     for k in range(len(cost)):
         x = state.x
         seen = oracle.ask(k, x)
+        calls.count(seen.feedback)
         cost[k, run], values[k, run] = float(seen.cost), float(seen.worst)
         if actions is not None and wanted < len(kept) and kept[wanted] == k:
             actions[wanted, run] = to_numpy(x)

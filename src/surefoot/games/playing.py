@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from surefoot import _check
+from surefoot.constraints import ConstraintStream
 from surefoot.games._tree import columns
 from surefoot.games.batch import play_batch
 from surefoot.games.game import Game
@@ -107,6 +108,8 @@ def play_all(
     if not players:
         raise ValueError("players must not be empty, got []")
     algorithms, guarantees = zip(*(_unpack(p) for p in players), strict=True)
+    for guarantee in guarantees:
+        _refuse_changing(guarantee, problem)
     lengths = _horizons(guarantees, problem, horizons)
     trials = problem.costs.runs
     rows = max(columns(a) for a in algorithms)
@@ -161,6 +164,19 @@ def _unpack(player: Any) -> tuple[Any, Guarantee | None]:
             f"player must be an algorithm with init and update, or a Tuned, got {player!r}"
         )
     return algorithm, guarantee
+
+
+def _refuse_changing(guarantee: Guarantee | None, problem: Problem) -> None:
+    """Refuse a claim that was not proved: a verdict on it would mean nothing."""
+    if (
+        guarantee is not None
+        and not guarantee.changing
+        and isinstance(problem.constraint, ConstraintStream)
+    ):
+        raise ValueError(
+            f"{guarantee.name} must have one constraint for all rounds, got a "
+            f"{type(problem.constraint).__name__}: play the algorithm without the guarantee"
+        )
 
 
 def _horizons(
@@ -227,7 +243,7 @@ def _trace(
             game.algorithm(int(mine[0])),
             horizon,
             seconds_a_round * horizon,
-            game.counters.get(int(mine[0])),
-            hasattr(game.feasible, "nearest"),
+            game.feasible,
+            game.calls.get(int(mine[0])),
         ),
     )

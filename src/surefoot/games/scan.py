@@ -39,7 +39,7 @@ def play_scan(game: Game) -> Array:
             # The last chunk starts early enough to be whole; its rounds before `first` are skipped.
             begin = min(first, available - length)
             costs = problem.costs.rounds(begin, begin + length)
-            answers = game.oracle(costs, begin, begin + length, game.streams)
+            answers = game.oracle(costs, begin, begin + length, slice(runs))
             if first == 0:
                 game.check_oracle(answers, state.x)
             oracle, oracle_structure = flatten(answers)

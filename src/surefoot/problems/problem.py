@@ -94,8 +94,9 @@ class Problem:
             R=known.R,
             # A cost with gradients of at most G_f changes by that much over a diameter.
             F=None if known.G_f is None else 2 * known.R * known.G_f,
-            D_g=benchmark.value_bound(domain, x1),
-            rows=benchmark.rows,
+            # Of each round's constraint: that of all rounds at once has other rows and values.
+            D_g=constraint.value_bound(domain, x1),
+            rows=constraint.rows,
             strong_convexity=getattr(costs, "strong_convexity", 0.0) or None,
         )
         return cls(

@@ -8,7 +8,7 @@ import numpy as np
 
 from surefoot import _check
 from surefoot._array import constant, is_concrete, namespace
-from surefoot.types import Array, Number
+from surefoot.types import Array, Number, Region
 
 __all__ = [
     "UNIT",
@@ -18,6 +18,7 @@ __all__ = [
     "marked",
     "only_entry",
     "repeat",
+    "settled",
     "summed",
     "unless_nan",
 ]
@@ -79,6 +80,16 @@ def only_entry(index: Array, value: Number, like: Array) -> Array:
     places = constant(np.arange(like.shape[-1]), like)
     here = places == (index if like.ndim == 1 else index[:, None])
     return xp.where(here, value + xp.zeros_like(like), xp.zeros_like(like))
+
+
+def settled(region: Region, x: Array) -> Array:
+    """A mean of points of a set, moved back into it where rounding has put it outside.
+
+    That is no projection of a point that may be anywhere: a set that has no cheap one can have a
+    ``settled`` all the same. One of yours without is trusted.
+    """
+    own = getattr(region, "settled", None)
+    return x if own is None else own(x)
 
 
 def repeat(step: Callable[[Array], Array], value: Array, times: int) -> Array:

@@ -109,6 +109,10 @@ class Ball:
             return inner
         return maximum(inner - 2 * d * 2.0**-53 * norm(self.centre), 0.0)
 
+    def settled(self, x: Array) -> Array:
+        """The point itself, or the nearest one where rounding has put it outside."""
+        return self.project(x)
+
     def contains(self, x: Array) -> Array:
         """Whether the computed distance to the centre is at most the radius."""
         z = x if self.centre is None else x - constant(self.centre, x)

@@ -8,6 +8,7 @@ import numpy as np
 
 from surefoot import _check
 from surefoot._array import constant, namespace, same_fields
+from surefoot.sets._points import clean, unless_nan
 from surefoot.types import Array
 
 __all__ = ["Box"]
@@ -71,6 +72,10 @@ class Box:
             return clipped
         return xp.where(xp.isfinite(x), clipped, xp.nan)
 
+    def settled(self, x: Array) -> Array:
+        """The point itself, or the nearest one where rounding has put it outside."""
+        return self.project(x)
+
     def contains(self, x: Array) -> Array:
         """Whether every entry is within its limits."""
         xp = namespace(x)
@@ -81,4 +86,6 @@ class Box:
 
     def minimize_linear(self, c: Array) -> Array:
         """The corner against c; the lower face where c is 0."""
-        return namespace(c).where(c < 0, constant(self.upper, c), constant(self.lower, c))
+        c = clean(c, self.dimension, "c")
+        corner = namespace(c).where(c < 0, constant(self.upper, c), constant(self.lower, c))
+        return unless_nan(c, corner)

@@ -101,6 +101,10 @@ class Ellipsoid:
         mu = _multiplier(unit * sqrt(ratios) * y, ratios, inside)
         return where(inside, x, self._placed((y * (ratios / (ratios + mu))) @ axes.T))
 
+    def settled(self, x: Array) -> Array:
+        """The point itself, or the nearest one where rounding has put it outside."""
+        return self.project(x)
+
     def contains(self, x: Array) -> Array:
         r"""Whether the computed :math:`(x - c)^\top P(x - c)` is at most 1."""
         has_length(x, self.dimension)

@@ -67,6 +67,10 @@ class L1Ball:
         p = namespace(x).sign(z) * onto_simplex(size, self.radius, self._inner(x))
         return where(inside, x, p if self.centre is None else constant(self.centre, x) + p)
 
+    def settled(self, x: Array) -> Array:
+        """The point itself, or the nearest one where rounding has put it outside."""
+        return self.project(x)
+
     def contains(self, x: Array) -> Array:
         """Whether the computed l1 distance to the centre is at most the radius."""
         has_length(x, self.dimension)

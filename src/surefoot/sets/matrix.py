@@ -66,6 +66,10 @@ class SpectralBall:
         cut = minimum(sigma, self.radius * _inner(self.shape) + 0.0 * sigma)
         return where(inside, x, unless_nan(x, _flat(U, cut, V)))
 
+    def settled(self, x: Array) -> Array:
+        """The point itself, or the nearest one where rounding has put it outside."""
+        return self.project(x)
+
     def contains(self, x: Array) -> Array:
         """Whether the largest computed singular value is at most the radius."""
         has_length(x, self.dimension)
@@ -129,6 +133,10 @@ class NuclearBall:
         U, sigma, V = _svd(x, self.shape)
         sigma = onto_simplex(sigma, self.radius, self.radius * _inner(self.shape))
         return where(inside, x, unless_nan(x, _flat(U, sigma, V)))
+
+    def settled(self, x: Array) -> Array:
+        """The point itself, or the nearest one where rounding has put it outside."""
+        return self.project(x)
 
     def contains(self, x: Array) -> Array:
         """Whether the computed singular values add up to the radius at most."""

@@ -116,6 +116,10 @@ class Polytope:
             points[i] = point if (point != x[i]).any() else self._drawn_in(point)
         return points
 
+    def settled(self, x: Array) -> Array:
+        """The point itself, or one drawn inside where rounding may put it outside; no solver."""
+        return self._drawn_in(x) if x.ndim == 1 else np.array([self._drawn_in(p) for p in x])
+
     def contains(self, x: Array) -> Any:
         """Whether every computed row of Ax - b is at most 0."""
         _numpy_only(x)

@@ -9,7 +9,7 @@ from typing import Any
 
 from surefoot import _check
 from surefoot._array import namespace
-from surefoot.sets._points import clean, has_length, marked
+from surefoot.sets._points import clean, has_length, marked, settled
 from surefoot.types import Array, Region
 
 __all__ = ["Product"]
@@ -71,6 +71,11 @@ class Product:
         """Each part onto its own set."""
         x = clean(x, self.dimension)
         parts = [one.project(part) for one, part in self._split(x)]
+        return namespace(x).concat(parts, axis=-1)
+
+    def settled(self, x: Array) -> Array:
+        """Each part in its own set, where rounding has put it outside."""
+        parts = [settled(one, part) for one, part in self._split(x)]
         return namespace(x).concat(parts, axis=-1)
 
     def contains(self, x: Array) -> Array:

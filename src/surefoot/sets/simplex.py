@@ -108,6 +108,10 @@ class Simplex:
             unless_nan(x, onto_simplex(x, self.total, inner)),
         )
 
+    def settled(self, x: Array) -> Array:
+        """The point itself, or the nearest one where rounding has put it outside."""
+        return self.project(x)
+
     def contains(self, x: Array) -> Array:
         """Whether no entry is below 0 and the computed sum is right.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, Generic, Literal, NamedTuple, TypeAlias, TypeVar, final
+from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeAlias, TypeVar, final
 
 from surefoot.constants import Constants
 from surefoot.types import Array
@@ -90,10 +90,12 @@ class Guarantee(ABC):
     Attributes:
         constants: the constants it was derived from.
         horizon: the number of rounds it was tuned for; None where it holds for any.
+        changing: whether the constraint may be another one in each round.
     """
 
     constants: Constants
     horizon: int | None
+    changing: ClassVar[bool] = False
 
     @property
     @abstractmethod

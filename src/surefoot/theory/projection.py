@@ -30,7 +30,12 @@ __all__ = [
 
 
 class Inside(Guarantee):
-    """A guarantee without violations; the regret bound is what differs."""
+    """A guarantee without violations; the regret bound is what differs.
+
+    Where the constraint changes, the set is that of the actions feasible in all rounds.
+    """
+
+    changing = True
 
     @property
     @final
@@ -289,14 +294,17 @@ class DualAveragingTheorem(Inside):
 @final
 @dataclass(frozen=True)
 class EntropicTheorem(Inside):
-    r"""Exponentiated gradients on a simplex of total s from its centre.
+    r"""Exponentiated gradients on a simplex of total s.
 
-    .. math:: \mathrm{Reg}_t \le \frac{s\ln d}{\eta} + \frac{\eta s}{2} G_\infty^2 t,
+    .. math:: \mathrm{Reg}_t \le \frac{s\ln d}{\eta} + \frac{\eta s}{2} G_\infty^2 t
+              + 2s\Big(1 - \frac1d\Big)G_\infty,
               \qquad \eta = \frac{1}{G_\infty}\sqrt{\frac{2\ln d}{T}}
 
     with :math:`G_\infty` the largest entry of a gradient, at most G_f. Proof: dual averaging with
     the entropy, which is 1/s-strongly convex in the 1-norm on the simplex and has range
-    :math:`s\ln d` from its centre.
+    :math:`s\ln d` from its centre c. Had the first action been c, the last term would not be
+    there; it is :math:`\langle\nabla_1, x_1 - c\rangle`, at most :math:`G_\infty` times
+    :math:`\|x_1 - c\|_1`, which is largest at a corner.
     """
 
     constants: Constants
@@ -322,10 +330,10 @@ class EntropicTheorem(Inside):
         return math.sqrt(2 * math.log(self.dimension) / self.horizon) / self._G_f()
 
     def regret_bound(self, t: Any) -> Array:
-        r""":math:`s\ln d/\eta + (\eta s/2)G_\infty^2 t`."""
-        t = np.asarray(t, dtype=np.float64)
-        first = self.total * math.log(self.dimension) / self.eta
-        return first + self.eta * self.total / 2 * self._G_f() ** 2 * t
+        r""":math:`s\ln d/\eta + (\eta s/2)G_\infty^2 t + 2s(1 - 1/d)G_\infty`."""
+        t, s, G = np.asarray(t, dtype=np.float64), self.total, self._G_f()
+        first = s * math.log(self.dimension) / self.eta + 2 * s * (1 - 1 / self.dimension) * G
+        return first + self.eta * s / 2 * G**2 * t
 
     @property
     def regret_exponent(self) -> float:
@@ -345,8 +353,8 @@ class FrankWolfeTheorem(Inside):
           \quad \mathrm{Reg}_T \le \frac{4}{3^{3/4}}DG_fT^{3/4}
 
     The first as recalled from Hazan's book, the second from Weibel, Gaillard, Koolen and Taylor
-    2025 (as found in the examples of PEPit). The bounds are for t = T; for fewer rounds the same
-    number is returned, which is not smaller.
+    2025 (as found in the examples of PEPit). The bounds are for t = T, and hold for fewer rounds
+    too: with costs of 0 in the others nothing is different but the number of rounds.
     """
 
     constants: Constants
