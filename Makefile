@@ -6,7 +6,7 @@ PIP    := $(BIN)/pip install --quiet --disable-pip-version-check --constraint co
 FILES  := pyproject.toml constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all check table1 bench wheel clean
+.PHONY: help demo test test-all check table1 bench soak wheel clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed 's/:.*## /\t/' | expand -t 12
@@ -63,6 +63,9 @@ table1: $(VENV)/table1.stamp ## the paper's Table 1, measured: every row by its 
 bench: $(VENV)/bench.stamp ## speed against hand-written code; a million entries, ten million rounds
 	$(BIN)/python benchmarks/update.py
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/sparse.py
+
+soak: $(VENV)/demo.stamp ## attack certified steps for 10^8 rounds: not one may violate (minutes)
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python benchmarks/soak.py
 
 wheel: $(VENV)/build.stamp ## build the wheel and try it in an environment of its own
 	rm -rf build/wheel && mkdir -p build/wheel

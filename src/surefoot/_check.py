@@ -26,6 +26,7 @@ __all__ = [
     "finite",
     "function",
     "horizon",
+    "like_action",
     "matrix",
     "nonnegative",
     "number",
@@ -266,13 +267,23 @@ def feedback_apart(x: Array, seen: Feedback) -> tuple[Array, Array, Array]:
 
 
 def _misfit(gradient: Any, s: Any, shape: tuple[int, ...]) -> ValueError:
-    name, value = ("constraint_subgradient", s)
     if getattr(gradient, "shape", None) != shape:
-        name, value = ("cost_gradient", gradient)
+        return _unlike(gradient, shape, "cost_gradient")
+    return _unlike(s, shape, "constraint_subgradient")
+
+
+def _unlike(value: Any, shape: tuple[int, ...], name: str) -> ValueError:
     got = getattr(value, "shape", None)
     if got is None:
         return _bad(name, f"an array of shape {shape}, that of the action", value)
     return _bad(f"{name}.shape", f"{shape}, that of the action", tuple(got))
+
+
+def like_action(value: Any, x: Array, name: str) -> Array:
+    """Refuse what has not the shape of the action: a number or a row would broadcast."""
+    if getattr(value, "shape", None) != x.shape:
+        raise _unlike(value, tuple(x.shape), name)
+    return value
 
 
 def number(value: Any, x: Array, name: str = "constraint_value") -> Number:

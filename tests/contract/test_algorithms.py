@@ -5,6 +5,7 @@ import pytest
 from surefoot import OGD, PFS, Ball
 from surefoot.algorithms import (
     DPP,
+    CertifiedPFS,
     Jenatton,
     Mahdavi,
     MahdaviLinear,
@@ -21,6 +22,12 @@ CASES = [
     (PFS(eta=0.1, rho=0.05, domain=Ball(0.5)), [0.2, 0.4]),
     (PFS(eta=0.25, rho=0.0, domain=Ball(0.9, [1.0, 0.5, 0.1])), [0.9, 0.2, -0.2]),
     (PFS(eta=0.2, rho=0.02, domain=Ball(0.75)), [0.4]),
+    (CertifiedPFS(G_g=3.0, domain=Ball(0.5), rho=0.4), [0.2, 0.4]),
+    (CertifiedPFS(G_g=4.0, domain=Ball(0.9, [1.0, 0.5, 0.1]), rho=0.02), [0.9, 0.2, -0.2]),
+    (CertifiedPFS(G_g=1.5, domain=Ball(0.75), rho=0.03, decreasing=False, eta=0.2), [0.4]),
+    (CertifiedPFS(G_g=3.0, domain=Ball(0.5), rho=0.04, eta=0.3, ratchet=False), [0.2, 0.4]),
+    (CertifiedPFS(G_g=3.0, domain=Ball(0.5), rho=0.1, sigma=0.3), [0.3, 0.2]),
+    (CertifiedPFS(G_g=3.0, domain=Ball(0.5), rho=0.1, evaluation_error=1e-3), [0.3, 0.2]),
     (OGD(eta=0.2, domain=Ball(0.5)), [0.3, 0.2]),
     (OGD(eta=0.1, domain=Ball(1 / 3, [0.5, -0.25])), [0.3, -0.2]),
     (OGD(eta=0.1, domain=Box([-0.1, -0.2, -3.0], [0.7, 1 / 3, 0.1])), [0.3, -0.2, 0.0]),

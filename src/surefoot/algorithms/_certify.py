@@ -150,15 +150,15 @@ class Certifying(ABC):
         s: Array,
     ) -> Room:
         """How long the next step may be; the formulas of the module."""
-        d = x.shape[-1]
-        reach = self.domain.reach_from_origin
+        d, unit = x.shape[-1], _UNIT * self.domain.reach_from_origin
         if self.evaluation_error is None:
             # For g = max(a_i'x - b_i) the error is at most 4(d+4)u(|a_i||x| + |b_i|), and the row
             # that counts has |b_i| <= |a_i||x| + |g| with |g| <= 2 G_g R on the feasible set.
-            noise = 16 * (d + 4) * _UNIT * self.G_g * reach
+            noise = 16 * (d + 4) * unit * self.G_g
         else:
-            noise = self.evaluation_error
-        error = 24 * (d + 8) * _UNIT * reach + noise / self.G_g
+            # The bound is on g as the oracle rounds it; adding it to g, and rho, rounds once more.
+            noise = self.evaluation_error + 8 * unit * self.G_g
+        error = 24 * (d + 8) * unit + noise / self.G_g
         seen = g + noise
         start_slack = where(rounds == 0, -seen, start_slack)
         if type(start_slack) is float and not start_slack > 0:
@@ -170,15 +170,15 @@ class Certifying(ABC):
         inside = seen <= -rho
         left = (seen + rho) / self.G_g
         if not certainly(inside):
-            over = maximum(seen + rho, 0.0 * seen)
+            over, zero = seen + rho, 0.0 * seen
             # Inside, where this way is not taken, the denominator may be anything: make it 1.
-            share = over / where(inside, 1.0, seen + start_slack)
+            share = maximum(over, zero) / where(inside, 1.0, seen + start_slack)
             distance = minimum(distance, share * norm(x - start))
             if self.sigma is not None:
-                distance = minimum(distance, over / self.sigma)
+                distance = minimum(distance, maximum(over, zero) / self.sigma)
             steep = norm(s)
-            cut = maximum(g + rho - noise, 0.0 * g) / where(steep > 0, steep, 1.0)
-            short = maximum(distance - cut, 0.0 * cut) * (distance + cut)
+            cut = maximum(over - 2 * noise, zero) / where(steep > 0, steep, 1.0)
+            short = maximum(distance - cut, zero) * (distance + cut)
             root = sqrt(short + 4 * (d + 8) * _UNIT * distance * distance)
             left = where(inside, left, root)
         length = rho / self.G_g - left - error
@@ -190,20 +190,22 @@ class Certifying(ABC):
         :math:`X_{\rho'}` with :math:`\rho' < \rho` holds every point within
         :math:`(\rho - \rho')/G_g` of :math:`X_\rho`.
         """
-        zero = 0.0 * room.length
-        reached = where(
-            room.length > 0,
-            maximum(room.left + taken + room.error, zero),
-            maximum(room.distance, zero),  # no room: nothing moved
-        )
-        nearer = room.rho - self.tightening(rounds + 2.0, room.start_slack)
-        return maximum(reached - nearer / self.G_g, zero)
+        # Without room nothing moves.
+        reached = where(room.length > 0, room.left + taken + room.error, room.distance)
+        if self.decreasing:
+            nearer = room.rho - self.tightening(rounds + 2.0, room.start_slack)
+            reached = reached - nearer / self.G_g
+        return maximum(reached, 0.0 * reached)
 
-    def next_bound(self, room: Room, taken: float) -> float:
-        r"""The certified bound on the next g of one run: :math:`G_g(B + \ell + e) - \rho`."""
+    def next_bound(self, room: Room, taken: float, g: float) -> float:
+        r"""The certified bound on the next g of one run: :math:`G_g(B + \ell + e) - \rho`.
+
+        Without room nothing moves, and the next g is this one.
+        """
         if room.length > 0:
-            return float(self.G_g * (room.left + taken + room.error) - room.rho)
-        return float(self.G_g * room.distance - room.rho)
+            # At the full length this is 0, up to a rounding that the error has room for.
+            return min(float(self.G_g * (room.left + taken + room.error) - room.rho), 0.0)
+        return g
 
     def contradictions(
         self, room: Room, rounds: float, distance: float, g: float, s: Array
@@ -240,5 +242,6 @@ def stay_unless(room: Room, moved: Array, x: Array) -> Array:
     """The moved action where there is room, else x; NaN where the start was not feasible."""
     if type(room.length) is float:
         return moved if room.length > 0 else x
-    kept = where(room.length > 0, moved, x)
+    # Not "> 0": where the length is NaN so is the moved action, which the game must see.
+    kept = where(room.length <= 0, x, moved)
     return where(room.start_slack > 0, kept, math.nan)

@@ -65,7 +65,7 @@ class CertifiedPFS(Certifying):
         decreasing: whether it is :math:`\rho/\sqrt t` in round t, which needs no horizon.
         eta: a fixed limit on the step size instead of :math:`\sqrt2R/\sqrt{S_t}`.
         ratchet: whether the step size never rises again, which the regret bound needs. Without
-            it each step is limited by itself: as safe, often better, and without a regret proof.
+            it each step is limited by itself: as safe, at times better, and without a regret proof.
         sigma: a lower bound on the subgradients near the boundary, where one is known: longer
             certified steps.
         evaluation_error: bound on the error of the g that is observed; rounding unless given.
@@ -106,11 +106,12 @@ class CertifiedPFS(Certifying):
 
     def update(self, state: CertifiedState, feedback: Feedback) -> CertifiedState:
         """One round: the lines of the docstring."""
-        x, start, rounds, _, _, inverse_eta, squares = state
+        x, start, rounds, start_slack, distance, inverse_eta, squares = state
         grad, g, s = _check.feedback(x, feedback)
-        room = self._room(state, g, s)
+        room = self.room(x, start, rounds, start_slack, distance, g, s)
         squared = dot(grad, grad)
-        inverse_eta, eta, taken = self._step(room, inverse_eta, squares + squared, sqrt(squared))
+        squares = squares + squared
+        inverse_eta, eta, taken = self._step(room, inverse_eta, squares, sqrt(squared))
         y = x - eta * grad
         p = project_halfspace(y, g + dot(s, y - x) + room.rho - room.noise, s)
         return CertifiedState(
@@ -120,7 +121,7 @@ class CertifiedPFS(Certifying):
             room.start_slack,
             self.distance_after(room, rounds, taken),
             inverse_eta,
-            squares + squared,
+            squares,
         )
 
     def certificate(
@@ -128,12 +129,14 @@ class CertifiedPFS(Certifying):
     ) -> Certificate:
         """Why the action of ``after`` is feasible: the numbers of one run's update."""
         grad, g, s = _check.feedback(before.x, feedback)
-        room = self._room(before, g, s)
+        room = self.room(*before[:5], g, s)
         size = norm(grad)
         # What the step would have been with no limit on its length.
         usual = max(self._usual(after.squares), before.inverse_eta if self.ratchet else 0.0)
         wanted = size / usual if usual > 0 else 0.0
-        taken = size / after.inverse_eta if room.length > 0 and after.inverse_eta > 0 else 0.0
+        taken = 0.0
+        if room.length > 0 and after.inverse_eta > 0:
+            taken = min(size / after.inverse_eta, room.length)
         y = before.x - (taken / size if size > 0 else 0.0) * grad
         inside = g + room.noise <= -room.rho
         return Certificate(
@@ -145,19 +148,15 @@ class CertifiedPFS(Certifying):
             wanted=wanted,
             taken=taken,
             cut=room.length > 0 and g + dot(s, y - before.x) + room.rho - room.noise > 0,
-            bound=self.next_bound(room, taken),
+            bound=self.next_bound(room, taken, g),
             G_g=self.G_g,
         )
 
     def wrong_constants(self, before: CertifiedState, feedback: Feedback) -> list[str]:
         """What a round of one run shows to be wrong with the constants; empty if nothing."""
         _, g, s = _check.feedback(before.x, feedback)
-        room = self._room(before, g, s)
+        room = self.room(*before[:5], g, s)
         return self.contradictions(room, before.rounds, before.distance, g, s)
-
-    def _room(self, state: CertifiedState, g: Number, s: Array) -> Room:
-        x, start, rounds, start_slack, distance, _, _ = state
-        return self.room(x, start, rounds, start_slack, distance, g, s)
 
     def _usual(self, squares: Number) -> Number:
         """1/eta of the step size that costs alone would have."""
@@ -170,12 +169,10 @@ class CertifiedPFS(Certifying):
     ) -> tuple[Number, Number, Number]:
         """1/eta, eta and the length of the step; eta is 0 where there is no room or no gradient."""
         has_room = room.length > 0
-        limit = where(has_room, size / where(has_room, room.length, 1.0), 0.0 * size)
-        inverse = maximum(limit, self._usual(squares))
+        inverse = maximum(self._usual(squares), size / where(has_room, room.length, math.inf))
         if self.ratchet:
             inverse = maximum(inverse, inverse_eta)
-        moves = inverse > 0
-        eta = where(moves, where(has_room, 1.0, 0.0) / where(moves, inverse, 1.0), 0.0 * size)
+        eta = 1.0 / where(has_room & (inverse > 0), inverse, math.inf)
         return inverse, eta, eta * size
 
     @classmethod

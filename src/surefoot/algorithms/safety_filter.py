@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from surefoot import _check
-from surefoot._array import dot, minimum, norm, number_like, where
+from surefoot._array import dot, minimum, norm, number_like, to_numpy, where
 from surefoot.algorithms._certify import Certificate, Certifying, Room, stay_unless
 from surefoot.algorithms._start import check_domain, start_in
 from surefoot.sets import Ball, project_halfspace
@@ -91,8 +92,7 @@ class SafetyFilter(Certifying):
             s: one subgradient there.
         """
         x, start, rounds, _, _ = state
-        room, step = self._judge(state, proposal, g, s)
-        size = norm(step)
+        room, step, size, g = self._judge(state, proposal, g, s)
         share = minimum(number_like(x, 1.0), room.length / where(size > 0, size, 1.0))
         share = where(room.length > 0, share, 0.0 * share)
         y = x + share * step
@@ -109,8 +109,7 @@ class SafetyFilter(Certifying):
         self, before: FilterState, proposal: Array, g: Number, s: Array, after: FilterState
     ) -> Certificate:
         """Why the action of ``after`` is feasible: the numbers of one run's update."""
-        room, step = self._judge(before, proposal, g, s)
-        wanted = norm(step)
+        room, step, wanted, g = self._judge(before, proposal, g, s)
         taken = min(wanted, max(room.length, 0.0))
         y = before.x + (taken / wanted if wanted > 0 else 0.0) * step
         inside = g + room.noise <= -room.rho
@@ -123,13 +122,24 @@ class SafetyFilter(Certifying):
             wanted=wanted,
             taken=taken,
             cut=room.length > 0 and g + dot(s, y - before.x) + room.rho - room.noise > 0,
-            bound=self.next_bound(room, taken),
+            bound=self.next_bound(room, taken, g),
             G_g=self.G_g,
         )
 
+    def wrong_constants(self, before: FilterState, g: Number, s: Array) -> list[str]:
+        """What a round of one run shows to be wrong with the constants; empty if nothing."""
+        room, _, _, g = self._judge(before, before.x, g, s)
+        return self.contradictions(room, before.rounds, before.distance, g, s)
+
     def _judge(
         self, state: FilterState, proposal: Array, g: Number, s: Array
-    ) -> tuple[Room, Array]:
+    ) -> tuple[Room, Array, Number, Number]:
+        """The room, the way to the proposal, its length, and g in the form of the run."""
         x, start, rounds, start_slack, distance = state
+        _check.like_action(proposal, x, "proposal")
         step, g, s = _check.feedback(x, Feedback(proposal - x, g, s))
-        return self.room(x, start, rounds, start_slack, distance, g, s), step
+        size = norm(step)
+        if type(size) is float and not size < math.inf:
+            _check.refuse_unfinite(to_numpy(proposal), "proposal")
+        room = self.room(x, start, rounds, start_slack, distance, g, s)
+        return room, step, size, g

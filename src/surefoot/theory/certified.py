@@ -157,9 +157,8 @@ class TheoremD(Guarantee):
             return np.full_like(T, math.inf)
         R, G_g, slack, reach = c.require("R", "G_g", "start_slack", "start_reach", by=self.name)
         L, S = c.G_f, c.G_f**2 * T
-        local = 0.5 * slack / reach
-        sigma = min(G_g, local if c.sigma is None else max(local, c.sigma))
-        slow = G_g * L / polyak_rate(sigma, G_g)  # G_g L / xi_*
+        # Not c.sigma: only a sigma that the steps themselves use makes them longer.
+        slow = G_g * L / polyak_rate(min(0.5 * slack / reach, G_g), G_g)  # G_g L / xi_*
         last = self.tightening(T)
         if self.eta is None:
             first = np.maximum(math.sqrt(2) * R * np.sqrt(S), 2 * R**2 * slow / last)
