@@ -3,6 +3,7 @@
 from surefoot.algorithms._certify import Certificate
 from surefoot.algorithms.catalogue import ALGORITHMS, Entry, catalogue, tuned_for
 from surefoot.algorithms.certified import CertifiedPFS, CertifiedState
+from surefoot.algorithms.doubling import DoublingPFS, DoublingState
 from surefoot.algorithms.dpp import DPP, DPPState, ScalarDPP, ScalarDPPState
 from surefoot.algorithms.dual_averaging import (
     DualAveraging,
@@ -23,6 +24,7 @@ from surefoot.algorithms.ogd_steps import (
 )
 from surefoot.algorithms.pfs import PFS, PFSState
 from surefoot.algorithms.safety_filter import FilterState, SafetyFilter
+from surefoot.algorithms.scheduled import ScheduledPFS, ScheduledState
 from surefoot.algorithms.sinha_vaze import (
     SinhaVaze,
     SinhaVazeState,
@@ -45,6 +47,8 @@ __all__ = [
     "DPPState",
     "DecayingOGD",
     "DecayingOGDState",
+    "DoublingPFS",
+    "DoublingState",
     "DualAveraging",
     "DualAveragingState",
     "EntropicDualAveraging",
@@ -64,6 +68,8 @@ __all__ = [
     "SafetyFilter",
     "ScalarDPP",
     "ScalarDPPState",
+    "ScheduledPFS",
+    "ScheduledState",
     "SinhaVaze",
     "SinhaVazeState",
     "StrongSinhaVaze",

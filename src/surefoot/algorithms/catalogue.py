@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from surefoot.algorithms.certified import CertifiedPFS
+from surefoot.algorithms.doubling import DoublingPFS
 from surefoot.algorithms.dpp import DPP, ScalarDPP
 from surefoot.algorithms.dual_averaging import DualAveraging, EntropicDualAveraging
 from surefoot.algorithms.frank_wolfe import FrankWolfe
@@ -15,6 +16,7 @@ from surefoot.algorithms.mahdavi_linear import MahdaviLinear
 from surefoot.algorithms.ogd import OGD
 from surefoot.algorithms.ogd_steps import AdaGradOGD, DecayingOGD
 from surefoot.algorithms.pfs import PFS
+from surefoot.algorithms.scheduled import ScheduledPFS
 from surefoot.algorithms.sinha_vaze import SinhaVaze, StrongSinhaVaze
 from surefoot.algorithms.tighten import Tighten
 from surefoot.algorithms.yuan import Yuan
@@ -28,6 +30,8 @@ __all__ = ["ALGORITHMS", "Entry", "catalogue", "tuned_for"]
 ALGORITHMS: tuple[type[Any], ...] = (
     PFS,
     CertifiedPFS,
+    ScheduledPFS,
+    DoublingPFS,
     Mahdavi,
     MahdaviLinear,
     Jenatton,

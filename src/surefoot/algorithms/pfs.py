@@ -10,7 +10,16 @@ from surefoot._array import dot
 from surefoot.algorithms._start import check_domain, start_in
 from surefoot.constants import Constants
 from surefoot.sets import Ball, project_halfspace
-from surefoot.theory import Corollary1, Corollary2, Corollary3, Theorem1, Tuned, tune_polyak
+from surefoot.theory import (
+    BoundedNoise,
+    Corollary1,
+    Corollary2,
+    Corollary3,
+    SlowDrift,
+    Theorem1,
+    Tuned,
+    tune_polyak,
+)
 from surefoot.types import Array, Feedback, Needs, Number
 
 __all__ = ["PFS", "PFSState"]
@@ -101,9 +110,60 @@ class PFS:
         """
         return cls._with(tune_polyak(constants, horizon), domain)
 
+    # Not among the tunings: a catalogue that tries them all has no errors and no drift to give.
+
+    @classmethod
+    def noisy(
+        cls,
+        constants: Constants,
+        horizon: int,
+        domain: Ball | None = None,
+        *,
+        value_error: float = 0.0,
+        subgradient_error: float = 0.0,
+    ) -> Tuned[PFS]:
+        """The true g(x_t) <= 0 in every round, though g and s are seen with bounded errors.
+
+        Args:
+            constants: those of the true constraint.
+            horizon: T.
+            domain: a ball that holds the feasible set; that around 0 of radius R unless given.
+            value_error: no value of g is off by more.
+            subgradient_error: no subgradient is off by a longer vector.
+        """
+        theorem = BoundedNoise(constants, horizon, value_error, subgradient_error)
+        ball = Ball(constants.R) if domain is None else domain
+        return Tuned(cls(eta=theorem.eta, rho=theorem.halfspace_rho, domain=ball), theorem)
+
+    @classmethod
+    def drifting(
+        cls,
+        constants: Constants,
+        horizon: int,
+        domain: Ball | None = None,
+        *,
+        drift: float,
+        common_slack: float | None = None,
+        common_reach: float | None = None,
+    ) -> Tuned[PFS]:
+        """Each round's g_t(x_t) <= 0, though g moves by up to ``drift`` from round to round.
+
+        Args:
+            constants: those of every round's constraint.
+            horizon: T.
+            domain: a ball that holds all feasible sets; that around 0 of radius R unless given.
+            drift: how much g changes at most, at any point, from a round to the next.
+            common_slack: slack in all rounds of one point, which a regret bound needs.
+            common_reach: the largest distance from that point to a point of the ball.
+        """
+        theorem = SlowDrift(constants, horizon, drift, common_slack, common_reach)
+        return cls._with(theorem, domain)
+
     @classmethod
     def _with(
-        cls, theorem: Corollary1 | Corollary2 | Corollary3 | Theorem1, domain: Ball | None
+        cls,
+        theorem: Corollary1 | Corollary2 | Corollary3 | Theorem1 | SlowDrift,
+        domain: Ball | None,
     ) -> Tuned[PFS]:
         ball = Ball(theorem.constants.R) if domain is None else domain
         return Tuned(cls(eta=theorem.eta, rho=theorem.rho, domain=ball), theorem)

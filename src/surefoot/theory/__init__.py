@@ -5,6 +5,7 @@ from surefoot.theory.dpp import DriftPlusPenalty
 from surefoot.theory.guarantee import Guarantee, Kind, Measure, Premise, Quantity, Tuned
 from surefoot.theory.jenatton import JenattonStronglyConvex, JenattonTradeOff
 from surefoot.theory.mahdavi import MahdaviBalanced, MahdaviLinearBalanced, MahdaviNoViolation
+from surefoot.theory.perturbed import BoundedNoise, SlowDrift
 from surefoot.theory.polyak import Corollary1, Corollary2, Corollary3, Theorem1
 from surefoot.theory.projection import (
     AdaGradNorm,
@@ -15,6 +16,13 @@ from surefoot.theory.projection import (
     StronglyConvex,
     Zinkevich,
 )
+from surefoot.theory.schedules import (
+    Doubling,
+    Schedule,
+    StronglyConvexSchedule,
+    UnknownGradients,
+    UnknownHorizon,
+)
 from surefoot.theory.sinha_vaze import SinhaVazeConvex, SinhaVazeStronglyConvex
 from surefoot.theory.tightening import Tightened, tightened
 from surefoot.theory.tuning import tune_polyak
@@ -22,10 +30,12 @@ from surefoot.theory.yuan import YuanStronglyConvex, YuanTradeOff
 
 __all__ = [
     "AdaGradNorm",
+    "BoundedNoise",
     "Corollary1",
     "Corollary2",
     "Corollary3",
     "Decaying",
+    "Doubling",
     "DriftPlusPenalty",
     "DualAveragingTheorem",
     "EntropicTheorem",
@@ -40,13 +50,18 @@ __all__ = [
     "Measure",
     "Premise",
     "Quantity",
+    "Schedule",
     "SinhaVazeConvex",
     "SinhaVazeStronglyConvex",
+    "SlowDrift",
     "StronglyConvex",
+    "StronglyConvexSchedule",
     "Theorem1",
     "TheoremD",
     "Tightened",
     "Tuned",
+    "UnknownGradients",
+    "UnknownHorizon",
     "YuanStronglyConvex",
     "YuanTradeOff",
     "Zinkevich",

@@ -1,0 +1,166 @@
+"""Polyak feasibility steps whose tightening and step size follow one schedule."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+from surefoot import _check
+from surefoot._array import dot, maximum, minimum, number_like, sqrt, where
+from surefoot.algorithms._start import check_domain, start_in
+from surefoot.constants import Constants
+from surefoot.sets import Ball, project_halfspace
+from surefoot.theory import (
+    Schedule,
+    StronglyConvexSchedule,
+    Tuned,
+    UnknownGradients,
+    UnknownHorizon,
+)
+from surefoot.types import Array, Feedback, Needs, Number
+
+__all__ = ["ScheduledPFS", "ScheduledState"]
+
+
+class ScheduledState(NamedTuple):
+    """What the next round needs.
+
+    Attributes:
+        x: the action to play.
+        rounds: how many rounds have been played.
+        largest: the largest norm of a cost gradient.
+        squares: the sum of their squared norms.
+    """
+
+    x: Array
+    rounds: Number
+    largest: Number
+    squares: Number
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScheduledPFS:
+    r"""Polyak feasibility steps with a tightening that falls, and a step size in step with it.
+
+    .. math::
+        \rho_t  &= \rho/(t + t_0)^p \\
+        \eta_t  &= s\rho_t, \quad\text{or } s\rho_t/L_t, \quad\text{and at most } c/\sqrt{S_t} \\
+        y_t     &= x_t - \eta_t \nabla f_t(x_t) \\
+        p_t     &= \Pi\{p : g_t + s_t^\top (p - x_t) + \rho_t \le 0\}(y_t) \\
+        x_{t+1} &= \Pi_{R\mathbb{B}}(p_t)
+
+    with :math:`L_t` the largest norm and :math:`S_t` the sum of the squared norms of the gradients
+    up to round t, its own included. A step is then no longer than :math:`s\rho_t` times G_f, or
+    than :math:`s\rho_t` itself: that is what keeps the actions feasible while the tightening falls
+    (:mod:`surefoot.theory.schedules`).
+
+    Args:
+        rho: tightening before it falls, :math:`\rho > 0`.
+        step: s, the step size for a unit of tightening; a length for one where ``running``.
+        domain: a ball :math:`R\mathbb{B}` that holds the feasible set.
+        power: p, at least 0: 0 for a tightening that stays, 1/2, or 1 for strongly convex costs.
+        offset: :math:`t_0 \ge 0`.
+        running: whether the step size is divided by :math:`L_t`, so that G_f need not be known.
+        adagrad: c, if the step size is to be limited as in AdaGrad-norm.
+
+    Example:
+        >>> import numpy as np
+        >>> player = ScheduledPFS(rho=0.1, step=1.0, domain=Ball(1.0))
+        >>> state = ScheduledState(np.array([0.0, 0.4]), 3.0, 0.0, 0.0)  # the fourth round
+        >>> seen = Feedback(np.array([-1.0, -3.0]), -0.1, np.array([0.0, 1.0]))
+        >>> player.update(state, seen).x  # both the step and the tightening are 0.05
+        array([0.05, 0.45])
+    """
+
+    needs: ClassVar[Needs] = Needs()
+    tunings: ClassVar[tuple[str, ...]] = (
+        "unknown_horizon",
+        "unknown_gradients",
+        "adaptive",
+        "strongly_convex",
+    )
+
+    rho: Number
+    step: Number
+    domain: Ball
+    power: Number = 0.5
+    offset: Number = 0.0
+    running: bool = False
+    adagrad: Number | None = None
+
+    def __post_init__(self) -> None:
+        _check.positive(rho=self.rho, step=self.step)
+        _check.nonnegative(power=self.power, offset=self.offset)
+        _check.plain(self, "rho", "step", "power", "offset")
+        if self.adagrad is not None:
+            _check.positive(adagrad=self.adagrad)
+            _check.plain(self, "adagrad")
+        check_domain(self.domain)
+
+    def init(self, x1: Array) -> ScheduledState:
+        """Start at x1, a point of the domain."""
+        x1 = start_in(self.domain, x1)
+        zero = number_like(x1, 0.0)
+        return ScheduledState(x1, zero, zero, zero)
+
+    def update(self, state: ScheduledState, feedback: Feedback) -> ScheduledState:
+        """One round: the lines of the docstring."""
+        x, rounds, largest, squares = state
+        grad, g, s = _check.feedback(x, feedback)
+        t = rounds + 1.0
+        rho = self.rho / (t + self.offset) ** self.power
+        squared = dot(grad, grad)
+        largest, squares = maximum(sqrt(squared), largest), squares + squared
+        # Where no gradient has come yet any step size will do: it is multiplied by 0.
+        eta = self.step * rho
+        if self.running:
+            eta = eta / where(largest > 0, largest, 1.0)
+        if self.adagrad is not None:
+            eta = minimum(eta, self.adagrad / sqrt(where(squares > 0, squares, 1.0)))
+        y = x - eta * grad
+        p = project_halfspace(y, g + dot(s, y - x) + rho, s)
+        return ScheduledState(self.domain.project(p), t, largest, squares)
+
+    @classmethod
+    def unknown_horizon(
+        cls, constants: Constants, horizon: int | None = None, domain: Ball | None = None
+    ) -> Tuned[ScheduledPFS]:
+        r""":math:`\rho_t = \alpha/\sqrt t`: feasible in every round, O(sqrt T) for every T.
+
+        The horizon is not used; it is taken so that all tunings are called alike.
+        """
+        return cls._with(UnknownHorizon(constants), domain)
+
+    @classmethod
+    def unknown_gradients(
+        cls, constants: Constants, horizon: int | None = None, domain: Ball | None = None
+    ) -> Tuned[ScheduledPFS]:
+        r"""Steps by the largest gradient so far; the tightening falls where no horizon is given."""
+        return cls._with(UnknownGradients(constants, horizon), domain)
+
+    @classmethod
+    def adaptive(
+        cls, constants: Constants, horizon: int | None = None, domain: Ball | None = None
+    ) -> Tuned[ScheduledPFS]:
+        r"""The same, and steps of at most :math:`\sqrt2R/\sqrt{S_t}`, as in AdaGrad-norm."""
+        return cls._with(UnknownGradients(constants, horizon, adaptive=True), domain)
+
+    @classmethod
+    def strongly_convex(
+        cls, constants: Constants, horizon: int | None = None, domain: Ball | None = None
+    ) -> Tuned[ScheduledPFS]:
+        """Step 1/(H(t + t_0)): feasible in every round, O(log T); the horizon is not used."""
+        return cls._with(StronglyConvexSchedule(constants), domain)
+
+    @classmethod
+    def _with(cls, theorem: Schedule, domain: Ball | None) -> Tuned[ScheduledPFS]:
+        player = cls(
+            rho=theorem.rho,
+            step=theorem.step,
+            domain=Ball(theorem.constants.R) if domain is None else domain,
+            power=theorem.power,
+            offset=theorem.offset,
+            running=theorem.running,
+            adagrad=theorem.adagrad,
+        )
+        return Tuned(player, theorem)

@@ -1,0 +1,95 @@
+"""What guarantees of feasibility in every round share."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, final
+
+import numpy as np
+
+from surefoot.constants import polyak_rate
+from surefoot.theory.guarantee import Guarantee, Kind, Measure
+from surefoot.types import Array
+
+__all__ = ["EveryRound", "FromStart"]
+
+
+class EveryRound(Guarantee):
+    """A guarantee that g(x_t) <= 0 in every round."""
+
+    @property
+    @final
+    def kind(self) -> Kind:
+        """Every round."""
+        return "every round"
+
+    @final
+    def violation_bound(self, t: Any) -> Array:
+        """0."""
+        return np.zeros_like(np.asarray(t, dtype=np.float64))
+
+    @final
+    def sum_bounds(self, t: Any) -> dict[Measure, Array]:
+        """None beyond that of the rounds."""
+        return {}
+
+    @property
+    @final
+    def violation_exponent(self) -> None:
+        """None: there are no violations."""
+        return
+
+
+class FromStart(EveryRound):
+    r"""One that rests on sigma, and on the start where sigma is not known or smaller.
+
+    A sigma that is known holds for every tightening up to :math:`\epsilon`. The start alone gives
+    :math:`\sigma_\rho = (\alpha - \rho)/D_0` for every tightening up to :math:`\rho < \alpha`
+    (:meth:`surefoot.constants.Constants.local_sigma`). The larger counts.
+    """
+
+    @property
+    @final
+    def level(self) -> float:
+        r"""The largest tightening allowed: :math:`\min(\alpha, \epsilon)`.
+
+        :math:`\alpha/2` where no sigma is known but that of the start.
+        """
+        c = self.constants
+        (slack,) = c.require("start_slack", by=self.name)
+        if c.sigma is None:
+            return 0.5 * slack
+        (epsilon,) = c.require("epsilon", by=self.name)
+        return min(slack, epsilon)
+
+    @property
+    @final
+    def sigma(self) -> float:
+        """The larger of the sigma that is known and that of the start, at this level."""
+        c = self.constants
+        slack, G_g = c.require("start_slack", "G_g", by=self.name)
+        found = [] if c.sigma is None else [c.sigma]
+        if c.start_reach is not None and self.level < slack:
+            found.append(c.local_sigma(self.level))
+        if not found:
+            c.require("sigma", "start_reach", by=self.name)
+        return min(G_g, max(found))
+
+    @property
+    @final
+    def xi(self) -> float:
+        r""":math:`\xi`, the share of a distance that a feasibility step takes away."""
+        (G_g,) = self.constants.require("G_g", by=self.name)
+        return polyak_rate(self.sigma, G_g)
+
+    @property
+    @final
+    def cost(self) -> float:
+        r""":math:`\kappa`, how far the best action moves for a unit of tightening.
+
+        :math:`1/\sigma` by Lemma 1, or :math:`D_0/\alpha` towards the start; the smaller.
+        """
+        c = self.constants
+        (slack,) = c.require("start_slack", by=self.name)
+        known = math.inf if c.sigma is None else 1 / c.sigma
+        return min(known, math.inf if c.start_reach is None else c.start_reach / slack)
