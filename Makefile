@@ -4,6 +4,8 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt
 FILES  := pyproject.toml constraints.txt
+# One thread for each of the two workers: libraries that start more only get in each other's way.
+PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-all check table1 bench soak wheel clean
@@ -42,16 +44,17 @@ check: $(VENV)/dev.stamp ## lint, types, import contract, fast tests: before eac
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/pytest -q -n 2 -m 'not slow and not torch'
+	$(PYTEST) -q -m 'not slow and not torch'
 
-test: $(VENV)/dev.stamp ## all tests that need neither torch nor a browser, with coverage
+test: $(VENV)/dev.stamp ## all tests that need neither torch nor a browser; coverage of the fast ones
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/pytest -n 2 -m 'not torch' --cov --cov-report=term
+	$(PYTEST) -m 'not slow and not torch' --cov --cov-report=term
+	$(PYTEST) -m 'slow and not torch'
 
 test-all: $(VENV)/all.stamp ## what `make test` leaves out: torch
-	$(BIN)/pytest -m torch
+	$(PYTEST) -m torch
 
 $(VENV)/table1.stamp: $(FILES) | $(BIN)/python
 	$(PIP) --editable '.[cli,jax,solve]'
