@@ -6,7 +6,7 @@ from scipy import sparse
 
 from surefoot import play
 from surefoot._extras import MissingExtraError
-from surefoot.algorithms import PFS
+from surefoot.algorithms import DPP, PFS
 from surefoot.constraints import Affine, SparseAffine, max_of
 from surefoot.costs import Linear
 from surefoot.problems import Problem
@@ -65,6 +65,19 @@ def test_all_rows_kept_apart_stay_sparse_for_one_action():
     both = max_of(g, Affine(np.ones((2, 25)), [1.0, 2.0])).query_all(x)
     assert both[1].shape == (42, 25)
     assert type(both[1]) is np.ndarray
+
+
+@pytest.mark.parametrize("watch", ["record", "off"])
+def test_a_method_with_a_queue_for_each_row_plays_sparse_rows_as_dense_ones(watch):
+    A = np.vstack([np.eye(3), -0.5 * np.eye(3)])
+    costs = Linear(np.random.default_rng(3).normal(size=(30, 3)))
+    traces = []
+    for g in (Affine(A, np.full(6, 0.3)), SparseAffine(sparse.csr_array(A), np.full(6, 0.3))):
+        problem = Problem.of(costs, g, Ball(1.5), np.zeros(3))
+        traces.append(play(DPP.tuned(problem.constants, 30, Ball(1.5)), problem, watch=watch))
+    assert traces[0].actions == pytest.approx(traces[1].actions, rel=1e-12, abs=1e-14)
+    if watch == "record":
+        assert traces[1].observed.constraint_subgradient == 1.0
 
 
 def test_the_region_is_the_sparse_polytope():

@@ -8,8 +8,9 @@ import pytest
 
 from surefoot import OGD, PFS, Ball, play, play_all, problems
 from surefoot._extras import MissingExtraError
-from surefoot.constraints import FromFunctions
-from surefoot.costs import Adversarial
+from surefoot.algorithms import CertifiedPFS, ScalarDPP
+from surefoot.constraints import FromFunctions, L2Ball, LinfBall
+from surefoot.costs import Adversarial, Linear
 from surefoot.problems import Problem, adversarial_cube
 from surefoot.testing.backends import asarray
 
@@ -49,6 +50,39 @@ def test_a_bad_option_of_play_is_named(problem, options, sentence):
         play(PLAYER, problem, **options)
     assert str(raised.value).startswith(sentence)
     assert "\n" not in str(raised.value)
+
+
+def off_centre(radius=0.6):
+    costs = Linear(np.tile([-1.0, 0.5], (20, 1)))
+    ball = Ball(radius, [0.3, -0.1])
+    return Problem.of(costs, LinfBall(0.4, 2, [0.3, -0.1]), ball, [0.3, -0.1])
+
+
+@pytest.mark.parametrize("kind", [PFS.tuned, CertifiedPFS.default, ScalarDPP.tuned])
+def test_a_guarantee_with_a_ball_around_another_point_is_refused(kind):
+    problem = off_centre()
+    with pytest.raises(ValueError, match=r"^the player's domain must hold the problem's Ball\("):
+        play(kind(problem.constants, 20), problem)
+    assert play(kind(problem.constants, 20, problem.domain), problem).status == "ok"
+
+
+def test_without_a_guarantee_any_ball_that_holds_the_start_may_be_tried():
+    problem = off_centre()
+    assert play(PFS.tuned(problem.constants, 20).algorithm, problem).status == "ok"
+
+
+def test_a_ball_around_another_point_that_holds_the_problems_is_accepted():
+    problem = off_centre()
+    apart = np.hypot(0.3, 0.1)
+    assert play(PFS.tuned(problem.constants, 20, Ball(0.601 + apart)), problem).status == "ok"
+    with pytest.raises(ValueError, match="must hold the problem's"):
+        play(PFS.tuned(problem.constants, 20, Ball(0.599 + apart)), problem)
+
+
+def test_a_method_that_projects_onto_the_feasible_set_needs_no_ball():
+    problem = replace(off_centre(), constraint=L2Ball(0.4, [0.3, -0.1]))
+    trace = play(OGD.fixed(problem.constants, 20, Ball(0.4, [0.3, -0.1])), problem)
+    assert trace.status == "ok"
 
 
 @pytest.mark.parametrize("engine", ["loop", "batch", "scan"])

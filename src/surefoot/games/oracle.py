@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -74,6 +75,8 @@ def _steepest(slope: Array, x: Array) -> Number:
     """The norm of a subgradient, or of the longest of several."""
     if slope.ndim == x.ndim:
         return norm(slope)
+    if hasattr(slope, "tocsr"):  # rows that are sparse stay so
+        return math.sqrt(float(slope.multiply(slope).sum(axis=1).max()))
     xp = namespace(slope)
     squares = xp.sum(slope * slope, axis=-1)
     return xp.sqrt(xp.max(squares, axis=-1, keepdims=not one_run(x)))

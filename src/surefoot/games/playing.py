@@ -9,19 +9,23 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from surefoot import _check
+from surefoot._array import to_numpy
 from surefoot.constraints import ConstraintStream
 from surefoot.games._tree import columns
 from surefoot.games.batch import play_batch
 from surefoot.games.game import Game
 from surefoot.games.ledger import tally
 from surefoot.games.loop import play_loop
+from surefoot.games.oracle import needs_of
 from surefoot.games.record import Progress, Recorder
 from surefoot.games.scan import play_scan
 from surefoot.games.trace import Trace
 from surefoot.games.watch import Mode, Observed, Watch
 from surefoot.metrics import Violations
 from surefoot.problems import Problem
+from surefoot.sets import Ball
 from surefoot.theory import Guarantee, Tuned
+from surefoot.theory.guarantee import ROUNDING
 from surefoot.types import Array
 
 __all__ = ["Engine", "play", "play_all"]
@@ -108,8 +112,10 @@ def play_all(
     if not players:
         raise ValueError("players must not be empty, got []")
     algorithms, guarantees = zip(*(_unpack(p) for p in players), strict=True)
-    for guarantee in guarantees:
-        _refuse_changing(guarantee, problem)
+    for algorithm, guarantee in zip(algorithms, guarantees, strict=True):
+        if guarantee is not None:
+            _refuse_changing(guarantee, problem)
+            _refuse_other_ball(algorithm, guarantee, problem)
     lengths = _horizons(guarantees, problem, horizons)
     trials = problem.costs.runs
     rows = max(columns(a) for a in algorithms)
@@ -166,16 +172,31 @@ def _unpack(player: Any) -> tuple[Any, Guarantee | None]:
     return algorithm, guarantee
 
 
-def _refuse_changing(guarantee: Guarantee | None, problem: Problem) -> None:
+def _refuse_changing(guarantee: Guarantee, problem: Problem) -> None:
     """Refuse a claim that was not proved: a verdict on it would mean nothing."""
-    if (
-        guarantee is not None
-        and not guarantee.changing
-        and isinstance(problem.constraint, ConstraintStream)
-    ):
+    if not guarantee.changing and isinstance(problem.constraint, ConstraintStream):
         raise ValueError(
             f"{guarantee.name} must have one constraint for all rounds, got a "
             f"{type(problem.constraint).__name__}: play the algorithm without the guarantee"
+        )
+
+
+def _refuse_other_ball(algorithm: Any, guarantee: Guarantee, problem: Problem) -> None:
+    """Refuse a ball around another point than the problem's that does not hold the problem's.
+
+    Constants have a radius and no centre, so that a constructor which is told no domain takes
+    the ball around 0. One around the same point may well be smaller: that is the user's word.
+    """
+    needs = needs_of(algorithm)
+    mine, ball = getattr(algorithm, "domain", None), problem.domain
+    if not isinstance(mine, Ball) or needs.projections or needs.linear_minimisations:
+        return  # a method that projects onto the feasible set has that for its domain
+    here, there = (0.0 if b.centre is None else to_numpy(b.centre) for b in (mine, ball))
+    apart = float(np.linalg.norm(here - there))
+    if apart > 0 and apart + float(ball.radius) > np.min(mine.radius) * (1 + ROUNDING):
+        raise ValueError(
+            f"the player's domain must hold the problem's {ball!r} for {guarantee.name}, got "
+            f"{mine!r}: give the problem's domain to the constructor"
         )
 
 
