@@ -30,6 +30,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC
+from collections.abc import Callable
 from typing import NamedTuple
 
 from surefoot import _check
@@ -148,8 +149,24 @@ class Certifying(ABC):
         distance: Number,
         g: Number,
         s: Array,
+        *,
+        rounding: Number = 0.0,
+        cuts: Callable[[Number, Number], Number] | None = None,
     ) -> Room:
-        """How long the next step may be; the formulas of the module."""
+        """How long the next step may be; the formulas of the module.
+
+        Args:
+            x: the action played.
+            start: the first one.
+            rounds: how many were played before.
+            start_slack: the slack of the first.
+            distance: A as the last round left it.
+            g: the value observed.
+            s: the subgradient observed.
+            rounding: what a step is rounded by beyond one half-space and the ball, as a length.
+            cuts: from rho and noise to how far the projections move x towards the tightened set,
+                at least, where there are more than that of s.
+        """
         d, unit = x.shape[-1], _UNIT * self.domain.reach_from_origin
         if self.evaluation_error is None:
             # For g = max(a_i'x - b_i) the error is at most 4(d+4)u(|a_i||x| + |b_i|), and the row
@@ -158,6 +175,7 @@ class Certifying(ABC):
         else:
             # The bound is on g as the oracle rounds it; adding it to g, and rho, rounds once more.
             noise = self.evaluation_error + 8 * unit * self.G_g
+        noise = noise + self.G_g * rounding
         error = 24 * (d + 8) * unit + noise / self.G_g
         seen = g + noise
         start_slack = where(rounds == 0, -seen, start_slack)
@@ -171,13 +189,17 @@ class Certifying(ABC):
         left = (seen + rho) / self.G_g
         if not certainly(inside):
             over, zero = seen + rho, 0.0 * seen
-            # Inside, where this way is not taken, the denominator may be anything: make it 1.
-            share = maximum(over, zero) / where(inside, 1.0, seen + start_slack)
+            # Where this way is not taken, inside and from a start that is refused, the
+            # denominator may be anything: make it 1.
+            above = seen + start_slack
+            share = maximum(over, zero) / where(above > 0, above, 1.0)
             distance = minimum(distance, share * norm(x - start))
             if self.sigma is not None:
                 distance = minimum(distance, maximum(over, zero) / self.sigma)
             steep = norm(s)
             cut = maximum(over - 2 * noise, zero) / where(steep > 0, steep, 1.0)
+            if cuts is not None:
+                cut = maximum(cut, cuts(rho, noise))
             short = maximum(distance - cut, zero) * (distance + cut)
             root = sqrt(short + 4 * (d + 8) * _UNIT * distance * distance)
             left = where(inside, left, root)

@@ -1,0 +1,551 @@
+import itertools
+import math
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import settings as given_settings
+from hypothesis import strategies as st
+
+from surefoot import Ball, Constants, Feedback, Problem, problems
+from surefoot import play as play_game
+from surefoot.algorithms import CertifiedPFS, CertifiedState
+from surefoot.constraints import Affine, FromFunctions, L2Ball, LinfBall
+from surefoot.costs import Linear
+from surefoot.sets import EmptyTighteningError
+from surefoot.theory import TheoremD
+
+from ._known import gradients, inside, play, sets
+
+UNIT = 2.0**-53
+FIXED = CertifiedPFS(G_g=2.0, domain=Ball(3.0), rho=0.25, decreasing=False, eta=0.2)
+X = np.array([0.5, -0.25])
+STEEP = np.array([1.2, -1.6])  # of norm 2
+# The margin of d = 2, R = 3, G_g = 2: what r is shortened by, and g raised by.
+NOISE = 16 * 6 * UNIT * 2 * 3
+ERROR = 24 * 10 * UNIT * 3 + NOISE / 2
+
+
+def near(value):
+    return pytest.approx(value, rel=1e-12, abs=1e-12)
+
+
+# --- one step by hand ----------------------------------------------------------------------------
+
+
+def test_one_step_by_hand_inside_the_tightened_set():
+    # g = -0.9: r = 0.9/2 = 0.45, below the 0.2 * 5 that is wanted. y = x + 0.09 (3, -4);
+    # v = -0.9 + 0.9 + 0.25: the cut takes 0.25/4 (1.2, -1.6) back.
+    # A' = 0.45 - (0.9 - 0.25)/2 = 0.125 = rho/G_g: full length.
+    seen = Feedback(np.array([-3.0, 4.0]), -0.9, STEEP)
+    before = FIXED.init(X)
+    after = FIXED.update(before, seen)
+    assert after.x == near([0.695, -0.51])
+    assert after.start is before.start
+    assert (after.rounds, after.start_slack) == (1.0, 0.9 - NOISE)
+    assert (after.distance, after.inverse_eta, after.squares) == near((0.125, 5 / 0.45, 25.0))
+    certificate = FIXED.certificate(before, seen, after)
+    assert certificate.rule == "slack"
+    assert (certificate.round, certificate.slack, certificate.G_g) == (1, 0.9, 2.0)
+    assert certificate.length == pytest.approx(0.45 - NOISE / 2 - ERROR, rel=1e-15)
+    assert (certificate.wanted, certificate.rho) == (1.0, 0.25)
+    assert certificate.taken == certificate.length
+    assert certificate.shortened
+    assert certificate.cut
+    assert certificate.bound == near(0.0)
+    assert str(certificate) == (
+        "round 1: slack 0.9 and g rises by at most G_g = 2: certified length 0.45, "
+        "step 0.45 of 1 wanted, then cut by the half-space; the next g is at most 0"
+    )
+
+
+def test_one_step_by_hand_moving_back_to_the_tightened_set():
+    # g + rho = 0.05, |s| = 1.5, |x - x_1| = 1: (*) gives A = 0.05/0.6 = 1/12, below the 0.1 that
+    # was left, and d = 1/30; B = sqrt(1/144 - 1/900); r = 0.125 - B = 0.0486.
+    before = CertifiedState(X, X - np.array([0.6, 0.8]), 3.0, 0.8, 0.1, 0.5, 7.0)
+    seen = Feedback(np.array([0.0, 2.0]), -0.2, np.array([0.9, -1.2]))
+    after = FIXED.update(before, seen)
+    B = math.sqrt(1 / 144 - 1 / 900)
+    r = 0.125 - B
+    v = 0.05 + 1.2 * r
+    assert after.x == near([0.5 - v / 2.25 * 0.9, -0.25 - r + v / 2.25 * 1.2])
+    # 2/r loses digits where the difference r does.
+    assert after[2:] == pytest.approx((4.0, 0.8, 0.125, 2 / r, 11.0), rel=1e-11)
+    certificate = FIXED.certificate(before, seen, after)
+    assert certificate.rule == "contraction"
+    assert (certificate.round, certificate.slack) == (4, 0.2)
+    # 2 / max(1/0.2, 0.5) is wanted.
+    assert (certificate.length, certificate.wanted, certificate.taken) == near((r, 0.4, r))
+    assert certificate.bound == near(0.0)
+    assert "slack 0.2 below rho = 0.25, moving back" in str(certificate)
+
+
+@pytest.mark.parametrize(
+    ("player", "distance", "A"),
+    [
+        (FIXED, 0.1, 1 / 12),  # (*)
+        (FIXED, 0.05, 0.05),  # what is left of the last round
+        (replace(FIXED, sigma=0.8), 0.1, 0.0625),  # sigma
+        (replace(FIXED, sigma=0.1), 0.1, 1 / 12),
+    ],
+)
+def test_the_shortest_of_three_distances_counts(player, distance, A):
+    before = CertifiedState(X, X - np.array([0.6, 0.8]), 3.0, 0.8, distance, 0.0, 0.0)
+    seen = Feedback(np.array([0.0, 2.0]), -0.2, np.array([0.9, -1.2]))
+    certificate = player.certificate(before, seen, player.update(before, seen))
+    assert certificate.length == near(0.125 - math.sqrt(A**2 - 1 / 900))
+
+
+def test_a_short_step_is_not_shortened_and_leaves_more_than_it_must():
+    seen = Feedback(np.array([-0.3, 0.4]), -0.9, STEEP)
+    before = FIXED.init(X)
+    after = FIXED.update(before, seen)
+    certificate = FIXED.certificate(before, seen, after)
+    assert after.x == near([0.56, -0.33])
+    assert (certificate.wanted, certificate.taken) == near((0.1, 0.1))
+    assert not certificate.shortened
+    assert not certificate.cut
+    assert certificate.bound == near(-0.9 + 2 * 0.1)
+    assert after.distance == 0.0  # still inside the tightened set
+    assert str(certificate).endswith("step 0.1; the next g is at most -0.7")
+
+
+def test_the_tightening_falls_with_the_root_of_the_round_and_brings_the_set_nearer():
+    falling = replace(FIXED, decreasing=True)
+    before = CertifiedState(X, X - np.array([0.6, 0.8]), 3.0, 0.8, 0.1, 0.0, 0.0)
+    # rho_4 = 0.125: g = -0.1, g + rho = 0.025, (*) 0.025/0.7, d = 0.025/1.5.
+    seen = Feedback(np.array([0.0, 20.0]), -0.1, np.array([0.9, -1.2]))
+    after = falling.update(before, seen)
+    certificate = falling.certificate(before, seen, after)
+    assert certificate.rho == near(0.125)
+    assert certificate.length == near(0.0625 - math.sqrt((0.025 / 0.7) ** 2 - (0.025 / 1.5) ** 2))
+    # After a step of full length A' = rho_4/G_g, and the shift makes it rho_5/G_g.
+    assert after.distance == near(0.25 / math.sqrt(5) / 2)
+
+
+def test_half_of_the_slack_of_the_start_is_the_largest_tightening():
+    before = FIXED.init(X)
+    seen = Feedback(np.array([-3.0, 4.0]), -0.3, STEEP)
+    certificate = FIXED.certificate(before, seen, FIXED.update(before, seen))
+    assert certificate.rho == near(0.15)
+
+
+def test_without_a_fixed_step_size_it_is_that_of_adagrad():
+    player = replace(FIXED, eta=None)
+    state = player.init(X)
+    for size, squares in ((0.3, 0.09), (0.4, 0.25)):
+        state = player.update(state, Feedback(np.array([size, 0.0]), -0.9, STEEP))
+        assert state.squares == near(squares)
+    # sqrt(0.25)/(sqrt(2) 3); the certified length asks for less: 0.4/0.45.
+    assert state.inverse_eta == near(max(0.5 / (math.sqrt(2) * 3), 0.4 / 0.45))
+
+
+def test_without_the_ratchet_a_long_gradient_is_forgotten():
+    long, short = np.array([-300.0, 400.0]), np.array([-0.3, 0.4])
+    for ratchet, size in ((True, 0.5 * 0.45 / 500), (False, 0.1)):
+        player = replace(FIXED, ratchet=ratchet)
+        state = player.update(player.init(X), Feedback(long, -0.9, STEEP))
+        after = player.update(state, Feedback(short, -0.9, STEEP))
+        assert np.linalg.norm(after.x - state.x) == near(size)
+
+
+# --- edges ---------------------------------------------------------------------------------------
+
+
+def test_zero_subgradient_inside_leaves_the_cost_step():
+    after = FIXED.update(FIXED.init(X), Feedback(np.array([-0.3, 0.4]), -0.9, np.zeros(2)))
+    assert after.x == near([0.56, -0.33])
+
+
+def test_zero_subgradient_above_the_tightened_level_says_the_set_is_empty():
+    state = CertifiedState(X, X - 0.5, 3.0, 0.8, 0.1, 0.0, 0.0)
+    with pytest.raises(EmptyTighteningError, match=r"s = 0 with g \+ rho = 0.05"):
+        FIXED.update(state, Feedback(np.array([-3.0, 4.0]), -0.2, np.zeros(2)))
+
+
+def test_zero_gradients_before_the_first_leave_the_step_size_open():
+    state = FIXED.init(X)
+    player = replace(FIXED, eta=None)
+    for _ in range(3):
+        seen = Feedback(np.zeros(2), -0.9, STEEP)
+        after = player.update(state, seen)
+        certificate = player.certificate(state, seen, after)
+        assert (certificate.wanted, certificate.taken, certificate.shortened) == (0.0, 0.0, False)
+        assert after.x.tolist() == X.tolist()
+        assert (after.inverse_eta, after.squares) == (0.0, 0.0)
+        state = after
+    after = player.update(state, Feedback(np.array([-3.0, 4.0]), -0.9, STEEP))
+    assert after.inverse_eta == near(5 / 0.45)
+
+
+def test_a_zero_gradient_outside_the_tightened_set_still_moves_back():
+    before = CertifiedState(X, X - np.array([0.6, 0.8]), 3.0, 0.8, 0.1, 0.0, 0.0)
+    after = FIXED.update(before, Feedback(np.zeros(2), -0.2, np.array([0.9, -1.2])))
+    assert after.x == near([0.5 - 0.02, -0.25 + 0.05 / 2.25 * 1.2])
+    assert after.distance == near(math.sqrt(1 / 144 - 1 / 900))
+
+
+def test_one_dimension_and_one_round():
+    player = CertifiedPFS(G_g=1.0, domain=Ball(1.0), rho=0.5)
+    problem = Problem.of(Linear([[-7.0]]), LinfBall(1.0, 1), Ball(1.0), [0.25])
+    trace = play_game(player, problem)
+    # r = 0.75, then back to where g = -rho = -0.375.
+    assert trace.next_action == near([0.625])
+    assert trace.horizon == 1
+
+
+STARTS = pytest.mark.parametrize("g", [0.0, -1e-17, 0.25, math.nan])
+
+
+@STARTS
+def test_a_start_that_is_not_strictly_feasible_is_refused_by_the_first_feedback(g):
+    state = FIXED.init(X)
+    with pytest.raises(ValueError, match="the start must be strictly feasible, by more than the"):
+        FIXED.update(state, Feedback(np.array([-3.0, 4.0]), g, STEEP))
+    assert state.x is X
+
+
+def test_the_slack_of_the_start_must_be_above_the_rounding_of_g():
+    seen = Feedback(np.array([-3.0, 4.0]), -NOISE, STEEP)
+    with pytest.raises(ValueError, match="strictly feasible"):
+        FIXED.update(FIXED.init(X), seen)
+    above = seen._replace(constraint_value=-1.001 * NOISE)
+    assert FIXED.update(FIXED.init(X), above).x.tolist() == X.tolist()
+
+
+@STARTS
+def test_in_a_batch_the_others_play_on(g):
+    seen = Feedback(
+        np.array([[-3.0, 4.0]] * 3), np.array([[-0.9], [g], [-0.9]]), np.array([STEEP] * 3)
+    )
+    after = FIXED.update(FIXED.init(np.array([X] * 3)), seen)
+    assert np.isnan(after.x[1]).all()
+    assert after.x[[0, 2]] == near(np.array([[0.695, -0.51]] * 2))
+
+
+@pytest.mark.parametrize("engine", ["batch", "scan"])
+@pytest.mark.parametrize("start", [[0.5, 0.0], [0.6, -0.1]])
+def test_a_game_says_which_round_refused_the_start(engine, start):
+    if engine == "scan":
+        pytest.importorskip("jax")
+    costs = Linear(np.random.default_rng(0).normal(size=(5, 2, 2)))
+    problem = Problem.of(costs, LinfBall(0.5, 2), Ball(1.0), start)
+    player = CertifiedPFS(G_g=1.0, domain=Ball(1.0), rho=0.5)
+    trace = play_game(player, problem, engine=engine)
+    with pytest.raises(ValueError) as raised:
+        play_game(player, replace(problem, costs=costs.run(0)), engine="loop")
+    assert trace.status == (str(raised.value),) * 2
+    assert str(raised.value).startswith("round 1: the start must be strictly feasible")
+
+
+def test_not_a_number_in_a_subgradient_ends_a_run_of_a_batch():
+    # In both ways of the rule: a NaN must not pass for a round without room.
+    states = CertifiedState(
+        np.array([X] * 2),
+        np.array([X - 0.5] * 2),
+        *(np.full((2, 1), v) for v in (3.0, 0.8, 0.1, 0.0, 0.0)),
+    )
+    seen = Feedback(
+        np.array([[-3.0, 4.0]] * 2), np.array([[-0.9], [-0.2]]), np.full((2, 2), np.nan)
+    )
+    assert np.isnan(FIXED.update(states, seen).x).all()
+
+
+# --- no room -------------------------------------------------------------------------------------
+
+
+def test_a_step_without_room_stays_and_says_so():
+    player = CertifiedPFS(G_g=1.0, domain=Ball(1.0), rho=1e-17, decreasing=False)
+    constraint, gradient = LinfBall(0.5, 2), lambda x: np.array([-3.0, -1.0])
+    rules = []
+    for before, seen, after in play(player, constraint, gradient, np.zeros(2), 20):
+        certificate = player.certificate(before, seen, after)
+        rules.append(certificate.rule)
+        if certificate.rule == "stayed":
+            assert certificate.length <= 0
+            assert (certificate.taken, certificate.cut) == (0.0, False)
+            assert certificate.bound == seen.constraint_value <= 0
+            assert after.x is before.x
+            assert after.inverse_eta == before.inverse_eta or after.squares > before.squares
+            assert "no room above rounding at slack" in str(certificate)
+            assert "certified length 0, step 0 of" in str(certificate)
+        assert constraint.value(after.x) <= 0
+    assert rules[0] == "slack"
+    assert rules[-1] == "stayed"
+
+
+def test_a_batch_stays_run_by_run():
+    player = CertifiedPFS(
+        G_g=1.0, domain=Ball(1.0), rho=np.array([[1e-17], [0.1]]), decreasing=False
+    )
+    constraint = LinfBall(0.5, 2)
+    state = player.init(np.zeros((2, 2)))
+    for _ in range(100):
+        before = state
+        seen = Feedback(np.full((2, 2), -3.0), *constraint.query(state.x))
+        state = player.update(state, seen)
+    assert state.x[0].tolist() == before.x[0].tolist()
+    assert (constraint.query(state.x)[0] <= 0).all()
+
+
+# --- properties ----------------------------------------------------------------------------------
+
+
+@given_settings(max_examples=60)
+@given(
+    sets(),
+    st.sampled_from([1e-9, 1e-3, 0.1, 0.5, 3.0]),
+    st.booleans(),
+    st.booleans(),
+    st.sampled_from([None, 1e-3, 1e3]),
+)
+def test_what_is_certified_is_so(drawn, share, decreasing, ratchet, eta):
+    known, rng = drawn
+    constraint, domain = known.constraint, known.domain
+    x1 = inside(known, rng)
+    G_g = constraint.subgradient_bound(domain)
+    player = CertifiedPFS(
+        G_g=G_g,
+        domain=domain,
+        rho=share * -constraint.value(x1),
+        decreasing=decreasing,
+        ratchet=ratchet,
+        eta=None if eta is None else eta * domain.radius,
+    )
+    # Only what computing the distance itself rounds by.
+    rounding = 4 * (len(x1) + 8) * UNIT * domain.reach_from_origin
+    for before, seen, after in play(player, constraint, gradients(known, rng, len(x1)), x1, 25):
+        certificate = player.certificate(before, seen, after)
+        assert constraint.value(after.x) <= certificate.bound <= 0
+        assert certificate.taken <= max(certificate.length, 0.0)
+        assert certificate.taken <= certificate.wanted * (1 + 1e-15)
+        assert np.linalg.norm(after.x - before.x) <= certificate.taken + (
+            2 * domain.radius if certificate.cut else rounding
+        )
+        if ratchet:
+            assert after.inverse_eta >= before.inverse_eta
+        next_rho = player.tightening(after.rounds + 1.0, after.start_slack)
+        assert known.distance(after.x, next_rho) <= after.distance + rounding
+        assert after.distance <= next_rho / G_g + rounding
+        assert player.wrong_constants(before, seen) == []
+
+
+def test_full_steps_end_on_the_boundary_and_never_over_it_in_exact_arithmetic():
+    # A cube, where the certificate is tight, in rational numbers: not even the true g is above 0.
+    radius = 0.1  # no dyadic number
+    player = CertifiedPFS(
+        G_g=1.0, domain=Ball(0.15), rho=0.01, decreasing=False, eta=1e9, ratchet=False
+    )
+    constraint, worst = LinfBall(radius, 2), Fraction(-1)
+
+    def push_through_the_face_that_is_not_cut(x):
+        return -np.where(abs(x) < abs(x).max(), np.where(x < 0, -1.0, 1.0), [0.0, 1e-3])
+
+    steps = play(player, constraint, push_through_the_face_that_is_not_cut, np.zeros(2), 400)
+    for _, _, after in steps:
+        g = max(abs(Fraction(v)) for v in after.x.tolist()) - Fraction(radius)
+        assert g <= 0
+        worst = max(worst, g)
+    assert float(worst) > -1e-12  # and it is tight
+
+
+@pytest.mark.parametrize("power", [-332, 332])  # 1e-100 and 1e100
+@pytest.mark.parametrize("what", ["action", "constraint", "cost"])
+def test_units_do_not_matter(what, power):
+    # Powers of two, so that the scaled run has the same digits.
+    unit = 2.0**power
+    x_unit = unit if what == "action" else 1.0
+    g_unit = unit if what in ("action", "constraint") else 1.0  # slopes stay in range
+    f_unit = unit if what == "cost" else 1.0
+    A = np.array([[1.0, 0.5], [-0.25, 1.5], [-1.0, -0.75]])
+    b = np.array([0.5, 0.75, 0.625])
+    pulls = np.random.default_rng(3).normal(size=(60, 2)) - 1.5
+
+    def run(x_unit, g_unit, f_unit):
+        constraint = Affine(A * (g_unit / x_unit), b * g_unit)
+        domain = Ball(2.0 * x_unit)
+        player = CertifiedPFS(G_g=2.0 * g_unit / x_unit, domain=domain, rho=1.5 * g_unit)
+        given = iter(pulls * f_unit)
+        start = np.array([0.125, -0.25]) * x_unit
+        for _, _, after in play(player, constraint, lambda x: next(given), start, 60):
+            assert constraint.value(after.x) <= 0
+            yield after.x / x_unit
+
+    scaled, plain = list(run(x_unit, g_unit, f_unit)), list(run(1.0, 1.0, 1.0))
+    assert np.array_equal(scaled, plain)
+    assert abs(np.diff(plain, axis=0)).max() > 0.01
+
+
+@pytest.mark.parametrize("size", [1e-320, 1e-170, 1e160, 1e300])
+def test_gradients_whose_square_is_no_number_are_no_danger(size):
+    player = CertifiedPFS(G_g=1.0, domain=Ball(1.0), rho=0.5)
+    constraint = LinfBall(0.5, 2)
+    with np.errstate(over="ignore"):
+        for _, _, after in play(player, constraint, lambda x: np.full(2, -size), np.zeros(2), 5):
+            assert constraint.value(after.x) <= 0
+
+
+# --- wrong constants -----------------------------------------------------------------------------
+
+
+def first_complaint(player, constraint_at, gradient, x1, rounds):
+    state = player.init(x1)
+    for t in range(rounds):
+        seen = Feedback(gradient(t), *constraint_at(t).query(state.x))
+        if found := player.wrong_constants(state, seen):
+            return t + 1, found
+        state = player.update(state, seen)
+    return None
+
+
+def test_a_subgradient_longer_than_G_g_is_named_with_its_round():
+    player = CertifiedPFS(G_g=1.5, domain=Ball(1.0), rho=0.1)
+    # Steeper from x_0 = 0.3 on.
+    bent = Affine([[1.0, 0.0], [4.0, 0.0]], [0.8, 1.7])
+    t, found = first_complaint(
+        player, lambda t: bent, lambda t: np.array([-1.0, 0.0]), np.array([-0.9, 0.1]), 50
+    )
+    assert t > 1
+    assert found[0] == f"round {t}: |s| = 4 exceeds G_g = 1.5"
+
+
+def test_a_constraint_that_changes_is_found_out_when_it_does():
+    player = CertifiedPFS(G_g=1.0, domain=Ball(1.0), rho=0.1)
+    wide, narrow = LinfBall(0.5, 2), LinfBall(0.45, 2)
+    found = first_complaint(
+        player,
+        lambda t: wide if t < 30 else narrow,
+        lambda t: np.array([-2.0, -1.0]),
+        np.zeros(2),
+        50,
+    )
+    assert found is not None
+    assert found[0] == 31
+    assert any("is above its certified bound" in sentence for sentence in found[1])
+    assert found[1][0].startswith("round 31: g = ")
+    assert "G_g = 1 is too small, or g is not convex or not the one of round 1" in found[1][0]
+
+
+def test_a_sigma_that_is_too_large_makes_cuts_longer_than_the_distance():
+    player = CertifiedPFS(G_g=2.0, domain=Ball(1.0), rho=0.1, sigma=1.5, decreasing=False)
+    found = first_complaint(
+        player, lambda t: LinfBall(0.5, 2), lambda t: np.array([-2.0, -1.0]), np.zeros(2), 50
+    )
+    assert found is not None
+    assert len(found[1]) == 1
+    assert found[1][0].startswith(f"round {found[0]}: the cut moves by 0.")
+    assert found[1][0].endswith("to the tightened set: G_g, sigma or the start is wrong")
+
+
+VALID = {
+    "toy": lambda: problems.paper_toy(150, trials=1),
+    "binding toy": lambda: problems.binding_toy(150, trials=1),
+    "polytope": lambda: problems.random_polytope(6, 20, horizon=150, trials=1),
+    "turned box": lambda: problems.rotated_box(4, horizon=150, trials=1, costs="linear"),
+    "ellipsoid": lambda: problems.ellipsoid(5, 1e4, horizon=150, trials=1),
+    "matrices": lambda: problems.spectral_ball((3, 2), horizon=150, trials=1),
+    "fair": lambda: problems.fair_logistic(5, horizon=150, trials=1),
+}
+
+
+@pytest.mark.parametrize("make", ["default", "known_horizon"])
+@pytest.mark.parametrize("name", VALID)
+def test_right_constants_are_never_complained_about(name, make):
+    problem = VALID[name]()
+    player, guarantee = getattr(CertifiedPFS, make)(problem.constants, 150, problem.domain)
+    costs = problem.costs.run(0)
+    rounds = itertools.count()
+    steps = play(
+        player, problem.constraint, lambda x: costs.gradient(next(rounds), x), problem.start, 150
+    )
+    for before, seen, after in steps:
+        assert player.wrong_constants(before, seen) == []
+        assert problem.constraint.value(after.x) <= player.certificate(before, seen, after).bound
+    assert guarantee.kind == "every round"
+
+
+# --- evaluation errors, construction, tunings ----------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_g_observed_with_an_error_is_feasible_all_the_same(seed):
+    rng, delta = np.random.default_rng(seed), 1e-3
+    exact = LinfBall(0.5, 3)
+    player = CertifiedPFS(
+        G_g=1.0, domain=Ball(1.0), rho=0.1, eta=1e6, ratchet=False, evaluation_error=delta
+    )
+    noisy = FromFunctions(
+        lambda x: exact.value(x) + delta * rng.choice([-1.0, 1.0]), exact.subgradient, bound=1.0
+    )
+    worst = -1.0
+    for before, seen, after in play(
+        player, noisy, lambda x: -rng.normal(size=3) - 2 * exact.subgradient(x), np.zeros(3), 300
+    ):
+        assert player.wrong_constants(before, seen) == []
+        worst = max(worst, exact.value(after.x))
+    assert worst <= 0
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"G_g": 0.0}, "G_g must be a finite number > 0, got 0.0"),
+        ({"rho": -0.1}, "rho must be a finite number > 0, got -0.1"),
+        ({"rho": math.inf}, "rho must be a finite number > 0, got inf"),
+        ({"eta": 0.0}, "eta must be a finite number > 0, got 0.0"),
+        ({"sigma": -1.0}, "sigma must be a finite number > 0, got -1.0"),
+        ({"evaluation_error": -1e-9}, "evaluation_error must be a finite number > 0, got -1e-09"),
+        ({"domain": 1.0}, "domain must be a set with a projection, got 1.0"),
+    ],
+)
+def test_parameters_out_of_range_are_named(change, sentence):
+    with pytest.raises(ValueError) as raised:
+        CertifiedPFS(**{"G_g": 1.0, "domain": Ball(1.0), "rho": 0.1} | change)
+    assert str(raised.value) == sentence
+
+
+KNOWN = Constants(R=1.5, G_g=2.5, start_slack=0.3, start_reach=1.75)
+
+
+def test_the_tunings_need_neither_G_f_nor_sigma():
+    player, guarantee = CertifiedPFS.default(KNOWN)
+    assert player == CertifiedPFS(G_g=2.5, domain=Ball(1.5), rho=0.5 * 2.5 * 1.5)
+    assert isinstance(guarantee, TheoremD)
+    assert guarantee.horizon is None
+    player, guarantee = CertifiedPFS.known_horizon(KNOWN, 100)
+    assert player == CertifiedPFS(
+        G_g=2.5, domain=Ball(1.5), rho=0.5 * 2.5 * 1.5 / 10, decreasing=False
+    )
+    assert guarantee.horizon == 100
+    inner = Ball(1.5, centre=[0.5, 0.0])
+    assert CertifiedPFS.default(KNOWN, 100, inner).algorithm.domain is inner
+
+
+def test_the_tightening_of_the_theorem_is_that_of_its_player():
+    player, guarantee = CertifiedPFS.default(KNOWN)
+    rounds = np.array([1.0, 2.0, 30.0, 4000.0])
+    assert guarantee.tightening(rounds).tolist() == [player.tightening(t, 0.3) for t in rounds]
+    assert guarantee.tightening(1.0) == 0.15
+
+
+def test_a_sigma_of_the_constants_changes_neither_the_steps_nor_the_bound():
+    # Only what enters the steps may enter the bound, and a sigma that is wrong would be unsafe.
+    more = Constants(
+        R=1.5, G_f=3.0, G_g=2.5, start_slack=0.3, start_reach=1.75, sigma=2.0, epsilon=0.3
+    )
+    less = Constants(R=1.5, G_f=3.0, G_g=2.5, start_slack=0.3, start_reach=1.75)
+    a, b = CertifiedPFS.default(more), CertifiedPFS.default(less)
+    assert a.algorithm == b.algorithm
+    assert a.guarantee.regret_bound(100) == b.guarantee.regret_bound(100)
+
+
+def test_the_ball_of_the_constraint_may_be_the_domain_itself():
+    player = CertifiedPFS(G_g=1.0 + 2.0**-50, domain=Ball(1.0), rho=0.5, eta=1e6, ratchet=False)
+    rng = np.random.default_rng(1)
+    constraint = L2Ball(1.0)
+    for _, _, after in play(
+        player, constraint, lambda x: rng.normal(size=2) - 3 * x, np.zeros(2), 200
+    ):
+        assert constraint.value(after.x) <= 0
