@@ -5,19 +5,25 @@ import pytest
 from surefoot import OGD, PFS, Ball
 from surefoot.algorithms import (
     DPP,
+    AdaGradOGD,
     CertifiedPFS,
+    DecayingOGD,
     DoublingPFS,
+    DualAveraging,
+    EntropicDualAveraging,
+    FrankWolfe,
     Jenatton,
     Mahdavi,
     MahdaviLinear,
     ScalarDPP,
     ScheduledPFS,
+    SeveralPFS,
     SinhaVaze,
     StrongSinhaVaze,
     Tighten,
     Yuan,
 )
-from surefoot.sets import Box
+from surefoot.sets import Box, L1Ball, Simplex
 from surefoot.testing import CHECKS, why_missing
 
 CASES = [
@@ -30,6 +36,11 @@ CASES = [
     (CertifiedPFS(G_g=3.0, domain=Ball(0.5), rho=0.04, eta=0.3, ratchet=False), [0.2, 0.4]),
     (CertifiedPFS(G_g=3.0, domain=Ball(0.5), rho=0.1, sigma=0.3), [0.3, 0.2]),
     (CertifiedPFS(G_g=3.0, domain=Ball(0.5), rho=0.1, evaluation_error=1e-3), [0.3, 0.2]),
+    (SeveralPFS(base=CertifiedPFS(G_g=3.0, domain=Ball(0.5), rho=0.1)), [0.2, 0.4]),
+    (
+        SeveralPFS(base=CertifiedPFS(G_g=1.5, domain=Ball(0.75), rho=0.03, eta=0.2, sigma=0.3)),
+        [0.4],
+    ),
     (ScheduledPFS(rho=0.1, step=2.0, domain=Ball(0.5)), [0.2, 0.4]),
     (
         ScheduledPFS(rho=0.2, step=0.9, domain=Ball(0.75), power=1.0, offset=3.0, running=True),
@@ -43,6 +54,17 @@ CASES = [
     (OGD(eta=0.2, domain=Ball(0.5)), [0.3, 0.2]),
     (OGD(eta=0.1, domain=Ball(1 / 3, [0.5, -0.25])), [0.3, -0.2]),
     (OGD(eta=0.1, domain=Box([-0.1, -0.2, -3.0], [0.7, 1 / 3, 0.1])), [0.3, -0.2, 0.0]),
+    (DecayingOGD(eta=0.6, domain=Ball(0.5)), [0.3, 0.2]),
+    (DecayingOGD(eta=0.5, domain=Box([-0.1, -0.2], [0.7, 1 / 3]), fast=True), [0.3, -0.2]),
+    (AdaGradOGD(eta=0.4, domain=Ball(1 / 3, [0.5, -0.25])), [0.3, -0.2]),
+    (AdaGradOGD(eta=0.7, domain=L1Ball(0.8)), [0.4]),
+    (DualAveraging(eta=0.1, domain=Ball(0.5)), [0.3, 0.2]),
+    (DualAveraging(eta=0.2, domain=Simplex(3, filled=True)), [0.3, 0.2, 0.1]),
+    (EntropicDualAveraging(eta=0.5, domain=Simplex(3)), [0.5, 0.25, 0.25]),
+    (FrankWolfe(eta=0.3, domain=Box([-0.1, -0.2, -3.0], [0.7, 1 / 3, 0.1])), [0.3, -0.2, 0.0]),
+    (FrankWolfe(eta=0.2, domain=Ball(1 / 3, [0.5, -0.25]), step=0.3), [0.3, -0.2]),
+    (FrankWolfe(eta=0.2, domain=Simplex(3), step=0.2), [0.5, 0.25, 0.25]),
+    (FrankWolfe(eta=0.2, domain=L1Ball(0.8)), [0.3, -0.2]),
     (Mahdavi(eta=0.1, delta=0.7, rows=3, domain=Ball(0.5)), [0.2, 0.4]),
     (Mahdavi(eta=0.2, delta=0.0, rows=2, domain=Ball(0.75), gamma=0.02), [0.4]),
     (MahdaviLinear(eta=0.15, rows=3, domain=Ball(0.5)), [0.2, 0.4]),

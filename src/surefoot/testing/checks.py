@@ -166,7 +166,8 @@ def _pickles(case: Case) -> None:
 def _repr(case: Case) -> None:
     _, x, costs = next(case.regimes())
     own = vars(sys.modules[type(case.algorithm).__module__])
-    names = {**vars(sets), **vars(constraints), **vars(algorithms), **own}
+    # Sets go first where a constraint has the same name: they are what algorithms hold.
+    names = {**vars(constraints), **vars(sets), **vars(algorithms), **own}
     names |= {"np": np, "array": np.array, "inf": np.inf, "nan": np.nan}
     # All digits of arrays, which NumPy shortens for readers.
     with np.printoptions(precision=17, threshold=sys.maxsize):
