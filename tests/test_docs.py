@@ -411,8 +411,14 @@ def table(page, first):
     return lines[head + 2 : end]
 
 
+def compare(found, wanted):
+    """The lines of a page with those that it should have; the message is what to put there."""
+    missing = [line for line in wanted if line not in found]
+    assert found == wanted, "the table should have, in this order:\n" + "\n".join(missing or wanted)
+
+
 def test_the_page_says_of_each_constraint_what_it_knows_about_itself():
-    assert table("problems.md", "constraint") == [line_of(known) for known in KNOWN]
+    compare(table("problems.md", "constraint"), [line_of(known) for known in KNOWN])
 
 
 def test_every_constraint_is_on_the_page():
@@ -557,7 +563,7 @@ def line_of_costs(known):
 
 
 def test_the_page_says_of_costs_what_they_know_about_themselves():
-    assert table("problems.md", "costs") == [line_of_costs(known) for known in COSTS]
+    compare(table("problems.md", "costs"), [line_of_costs(known) for known in COSTS])
 
 
 def test_all_costs_are_on_the_page():
@@ -581,4 +587,4 @@ def line_of_entry(entry):
 def test_the_page_has_the_catalogue_of_the_algorithms():
     toy = problems.paper_toy(1, 1)
     entries = catalogue(toy.constants, 1_000_000, toy.domain, toy.benchmark.region)
-    assert table("algorithms.md", "algorithm") == [line_of_entry(e) for e in entries]
+    compare(table("algorithms.md", "algorithm"), [line_of_entry(e) for e in entries])
