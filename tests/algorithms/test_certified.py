@@ -136,10 +136,21 @@ def test_without_a_fixed_step_size_it_is_that_of_adagrad():
     player = replace(FIXED, eta=None)
     state = player.init(X)
     for size, squares in ((0.3, 0.09), (0.4, 0.25)):
-        state = player.update(state, Feedback(np.array([size, 0.0]), -0.9, STEEP))
+        before, seen = state, Feedback(np.array([size, 0.0]), -90.0, STEEP)
+        state = player.update(before, seen)
         assert state.squares == near(squares)
-    # sqrt(0.25)/(sqrt(2) 3); the certified length asks for less: 0.4/0.45.
-    assert state.inverse_eta == near(max(0.5 / (math.sqrt(2) * 3), 0.4 / 0.45))
+        # Far from the boundary the certified length does not count.
+        assert state.inverse_eta == near(math.sqrt(squares) / (math.sqrt(2) * 3))
+        assert not player.certificate(before, seen, state).shortened
+
+
+def test_what_is_wanted_is_what_the_ratchet_leaves():
+    before = CertifiedState(X, X - np.array([0.6, 0.8]), 3.0, 0.8, 0.0, 50.0, 0.0)
+    for ratchet, wanted in ((True, 5 / 50), (False, 5 * 0.2)):
+        player = replace(FIXED, ratchet=ratchet)
+        seen = Feedback(np.array([-3.0, 4.0]), -0.9, STEEP)
+        certificate = player.certificate(before, seen, player.update(before, seen))
+        assert certificate.wanted == near(wanted)
 
 
 def test_without_the_ratchet_a_long_gradient_is_forgotten():
@@ -149,6 +160,48 @@ def test_without_the_ratchet_a_long_gradient_is_forgotten():
         state = player.update(player.init(X), Feedback(long, -0.9, STEEP))
         after = player.update(state, Feedback(short, -0.9, STEEP))
         assert np.linalg.norm(after.x - state.x) == near(size)
+
+
+# --- the margin, by hand -------------------------------------------------------------------------
+
+
+def test_an_error_of_the_observed_g_counts_wherever_it_could_do_harm():
+    # delta = 0.01: g is taken as -0.19, so A = 0.06/(-0.19 + 0.79), and the cut as moving by
+    # 0.04/1.5; e = 0.01/2.
+    player = replace(FIXED, evaluation_error=0.01)
+    first = player.update(player.init(X), Feedback(np.zeros(2), -0.8, STEEP))
+    assert first.start_slack == near(0.79)
+    before = first._replace(start=X - np.array([0.6, 0.8]), distance=0.5)
+    seen = Feedback(np.array([0.0, 2.0]), -0.2, np.array([0.9, -1.2]))
+    after = player.update(before, seen)
+    B = math.sqrt(0.1**2 - (0.04 / 1.5) ** 2)
+    r = 0.125 - B - 0.005
+    assert player.certificate(before, seen, after).length == near(r)
+    assert after.distance == near(B + r + 0.005)
+    v = 0.04 + 1.2 * r  # the half-space is let out by delta
+    assert after.x == near([0.5 - v / 2.25 * 0.9, -0.25 - r + v / 2.25 * 1.2])
+
+
+def test_a_cut_that_seems_to_go_all_the_way_is_not_believed_to_the_last_digit():
+    # (*): A = 0.05/0.6 * 0.3 = 0.025 = 0.05/2 = d, so the root alone would leave nothing.
+    before = CertifiedState(X, X - np.array([0.18, 0.24]), 3.0, 0.8, 0.5, 0.0, 0.0)
+    seen = Feedback(np.array([0.0, 2.0]), -0.2, STEEP)
+    length = FIXED.certificate(before, seen, FIXED.update(before, seen)).length
+    # The square of what is left is 4 (d + 8) u A^2, and what the errors of g leave of A^2 - d^2.
+    more = NOISE * (0.3 / 0.6) * (1 - 0.05 / 0.6) + NOISE / 2
+    left = math.sqrt(4 * 10 * UNIT * 0.025**2 + more * 0.05)
+    assert 0.125 - length == pytest.approx(left, rel=1e-4)
+    assert left > 5e-8
+
+
+def test_a_round_without_room_keeps_what_is_known_of_the_distance():
+    player = replace(FIXED, evaluation_error=0.2)
+    before = CertifiedState(X, X - np.array([0.6, 0.8]), 3.0, 0.8, 0.1, 0.5, 7.0)
+    seen = Feedback(np.array([0.0, 2.0]), -0.2, np.array([0.9, -1.2]))
+    after = player.update(before, seen)
+    assert player.certificate(before, seen, after).rule == "stayed"
+    assert (after.distance, after.rounds) == (0.1, 4.0)
+    assert after.x is X
 
 
 # --- edges ---------------------------------------------------------------------------------------

@@ -245,7 +245,7 @@ class Certifying(ABC):
         if steep > self.G_g * (1 + 1e-12):
             found.append(f"round {t}: |s| = {steep:.6g} exceeds G_g = {self.G_g:.6g}")
         limit = self.G_g * distance - room.rho + 2 * room.noise
-        if rounds > 0 and g > limit:
+        if g > limit:
             found.append(
                 f"round {t}: g = {g:.6g} is above its certified bound {limit:.3g}: G_g = "
                 f"{self.G_g:.6g} is too small, or g is not convex or not the one of round 1"
