@@ -23,6 +23,17 @@ def test_a_point_inside_comes_back_itself():
     assert Ball(2.0, centre=[1.0, 0.0]).project(x) is x
 
 
+@pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")
+@pytest.mark.parametrize("centre", [None, [1.0, -1.0]])
+def test_a_point_too_far_for_its_square_is_refused_and_loses_one_run_of_a_batch(centre):
+    ball, far = Ball(2.0, centre), np.array([3e200, -4e200])
+    with pytest.raises(ValueError, match="the point to project must have a finite square"):
+        ball.project(far)
+    p = ball.project(np.array([far, [7.0, -9.0]]))
+    assert np.isnan(p[0]).all()
+    assert ball.contains(p[1]) is True
+
+
 def test_points_on_the_sphere_are_inside():
     assert Ball(5.0).contains(np.array([3.0, -4.0])) is True
     assert Ball(5.0).contains(np.array([3.0, -np.nextafter(4.0, 5.0)])) is False

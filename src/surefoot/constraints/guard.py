@@ -55,7 +55,8 @@ class PlayedOnly(Constraint):
         self._played = np.array(to_numpy(x))
 
     def _refuse_elsewhere(self, x: Array) -> None:
-        if self._played is None or not np.array_equal(to_numpy(x), self._played):
+        # A run that was lost plays NaN, and is asked there.
+        if self._played is None or not np.array_equal(to_numpy(x), self._played, equal_nan=True):
             raise PeekingError(
                 f"the constraint answers at the action played, {self._played}, "
                 f"and was asked at {to_numpy(x)}"

@@ -92,6 +92,8 @@ class Ball:
             return x  # the common case, at a third of the price
         # The maximum is taken before the root: the derivative of the root at 0 is infinite.
         p = self._inner(x) / sqrt(maximum(squared, self.radius * self.radius)) * z
+        # One run is refused above; a run of a batch must not be sent to the centre instead.
+        p = where(squared < math.inf, p, math.nan)
         p = p if self.centre is None else constant(self.centre, x) + p
         # x itself where it is inside: centre + (x - centre) would be a rounding error off.
         return where(outside, p, x)
