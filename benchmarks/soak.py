@@ -13,11 +13,12 @@ violation. An attack is a pure function of its number, and ``--first N`` begins 
 from __future__ import annotations
 
 import argparse
+import itertools
 import math
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -284,39 +285,43 @@ def attack(number: int, played: int = PLAYED, numbers: int = NUMBERS) -> Outcome
 # --- all of them ---------------------------------------------------------------------------------
 
 
-def soak(rounds: int, workers: int, first: int = 0, every: float = 10.0) -> int:
-    """Attack after attack until enough rounds have been played; the number of violations."""
-    done = violations = cramped = 0
+def soak(outcomes: Iterable[Outcome], rounds: int, every: float = 10.0) -> int:
+    """Take attack after attack until enough rounds have been played; the number of violations."""
+    done = attacks = violations = cramped = 0
     worst: Outcome | None = None
     began = said = time.monotonic()
-    number = first
-    with ProcessPoolExecutor(workers) as pool:
-        while done < rounds:
-            block = range(number, number + 8 * workers)
-            number = block.stop
-            for outcome in pool.map(attack, block):
-                done += outcome.rounds
-                violations += outcome.violations
-                cramped += outcome.cramped
-                if worst is None or outcome.worst > worst.worst:
-                    worst = outcome
-                if outcome.violations:
-                    print(f"VIOLATED: attack {outcome.number}: {outcome}", flush=True)
-                if time.monotonic() - said > every:
-                    said = time.monotonic()
-                    rate = done / (said - began)
-                    print(
-                        f"{done:,} of {rounds:,} rounds, {rate:,.0f} a second, worst g/rho = "
-                        f"{worst.worst:.3g}, violations {violations}",
-                        flush=True,
-                    )
+    for outcome in outcomes:
+        attacks += 1
+        done += outcome.rounds
+        violations += outcome.violations
+        cramped += outcome.cramped
+        if worst is None or outcome.worst > worst.worst:
+            worst = outcome
+        if outcome.violations:
+            print(f"VIOLATED: {outcome}", flush=True)
+        if done >= rounds:
+            break
+        if time.monotonic() - said > every:
+            said = time.monotonic()
+            print(
+                f"{done:,} of {rounds:,} rounds, {done / (said - began):,.0f} a second, "
+                f"worst g/rho = {worst.worst:.3g}, violations {violations}",
+                flush=True,
+            )
     assert worst is not None
     print(
-        f"{done:,} rounds in {time.monotonic() - began:,.0f} s, {number - first} attacks; "
+        f"{done:,} rounds in {time.monotonic() - began:,.0f} s, {attacks} attacks; "
         f"{violations} violations; {cramped:,} rounds without room\n"
         f"worst g/rho = {worst.worst:.6g} in attack {worst.number} ({worst.name})"
     )
     return violations
+
+
+def _attacks(first: int, workers: int) -> Iterator[Outcome]:
+    """One attack after another for ever, some at a time."""
+    with ProcessPoolExecutor(workers) as pool:
+        for number in itertools.count(first, 4 * workers):
+            yield from pool.map(attack, range(number, number + 4 * workers))
 
 
 def main() -> int:
@@ -326,7 +331,7 @@ def main() -> int:
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--first", type=int, default=0, help="number of the first attack")
     options = parser.parse_args()
-    return 1 if soak(int(options.rounds), options.workers, options.first) else 0
+    return 1 if soak(_attacks(options.first, options.workers), int(options.rounds)) else 0
 
 
 if __name__ == "__main__":

@@ -1,0 +1,74 @@
+"""A million rounds of the attack that ``make soak`` goes on with for a hundred million."""
+
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from surefoot.algorithms import _certify
+
+SCRIPT = Path(__file__).parents[2] / "benchmarks" / "soak.py"
+SPEC = importlib.util.spec_from_file_location("script_soak", SCRIPT)
+soak = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(soak)
+
+KINDS = len(soak.SETS) * len(soak.TIGHTENINGS) * len(soak.ADVERSARIES)
+
+
+@pytest.mark.slow
+def test_no_action_of_a_million_rounds_is_above_zero():
+    found = [soak.attack(n, played=40, numbers=2_000) for n in range(KINDS)]
+    assert sum(outcome.rounds for outcome in found) >= 10**6
+    assert [outcome for outcome in found if outcome.violations] == []
+    # It came as close as the margin lets it, and did not spend its rounds standing still.
+    assert max(outcome.worst for outcome in found) > -1e-9
+    assert sum(outcome.cramped for outcome in found) < 0.2 * sum(o.rounds for o in found)
+
+
+# One for each kind of set against the greedy adversary, and the box at a tightening that falls.
+SHORT = (62, 63, 68, 69)
+
+
+def test_without_the_margin_the_same_attack_finds_violations(monkeypatch):
+    def violations():
+        return sum(soak.attack(n, played=60, numbers=6_000).violations for n in SHORT)
+
+    assert violations() == 0
+    monkeypatch.setattr(_certify, "_UNIT", 0.0)
+    assert violations() > 0
+
+
+def test_every_kind_of_set_tightening_and_adversary_has_its_turn():
+    names = [soak.attack(n, played=1, numbers=100).name.split(", ") for n in range(KINDS)]
+    assert len({(kind, rho, who) for kind, _, rho, who in names}) == KINDS
+    dimensions = {int(d.removeprefix("d = ")) for _, d, _, _ in names}
+    assert min(dimensions) == 2
+    assert max(dimensions) > 40
+
+
+def test_it_reports_the_rounds_and_the_worst_and_counts_violations(capsys):
+    good = soak.Outcome(7, "box", 500, 0, -1e-3, 2)
+    bad = soak.Outcome(8, "wedge", 600, 3, 1e-9, 0)
+    assert soak.soak(iter([good, good, good]), rounds=1_000) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("1,000 rounds in 0 s, 2 attacks; 0 violations; 4 rounds without room")
+    assert said.endswith("worst g/rho = -0.001 in attack 7 (box)\n")
+    assert soak.soak([good, bad], rounds=10**8, every=0.0) == 3
+    said = capsys.readouterr().out
+    assert "VIOLATED: Outcome(number=8, name='wedge', rounds=600, violations=3" in said
+    assert "500 of 100,000,000 rounds" in said
+
+
+@pytest.mark.parametrize(("violations", "status"), [(0, 0), (1, 1)])
+def test_the_exit_status_says_whether_one_was_found(monkeypatch, violations, status):
+    outcome = soak.Outcome(0, "box", 10, violations, -1.0, 0)
+    monkeypatch.setattr(soak, "_attacks", lambda first, workers: iter([outcome]))
+    monkeypatch.setattr("sys.argv", ["soak.py", "--rounds", "1e1", "--workers", "1"])
+    assert soak.main() == status
+
+
+def test_an_attack_depends_on_its_number_alone():
+    one, again = (soak.attack(20, played=5, numbers=200) for _ in range(2))
+    assert one == again
+    assert np.isfinite(one.worst)
