@@ -3,8 +3,8 @@
 The namespaces, from the ground up: :mod:`~surefoot.sets`, :mod:`~surefoot.costs`,
 :mod:`~surefoot.constraints`, :mod:`~surefoot.theory`, :mod:`~surefoot.hindsight`,
 :mod:`~surefoot.algorithms`, :mod:`~surefoot.problems`, :mod:`~surefoot.metrics`,
-:mod:`~surefoot.games`; and :mod:`~surefoot.testing` for your own algorithms. What most programs
-need is here at the top.
+:mod:`~surefoot.games`, :mod:`~surefoot.controller`; and :mod:`~surefoot.testing` for your own
+algorithms. What most programs need is here at the top.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from surefoot import (
         algorithms,
         constraints,
+        controller,
         costs,
         games,
         hindsight,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     )
     from surefoot.algorithms import OGD, PFS
     from surefoot.constants import Constants
+    from surefoot.controller import Controller, replay
     from surefoot.games import Trace, play, play_all
     from surefoot.problems import Problem
     from surefoot.sets import Ball
@@ -40,6 +42,7 @@ __all__ = [
     "PFS",
     "Ball",
     "Constants",
+    "Controller",
     "Feedback",
     "Guarantee",
     "Problem",
@@ -47,6 +50,7 @@ __all__ = [
     "Tuned",
     "algorithms",
     "constraints",
+    "controller",
     "costs",
     "games",
     "hindsight",
@@ -54,6 +58,7 @@ __all__ = [
     "play",
     "play_all",
     "problems",
+    "replay",
     "sets",
     "testing",
     "theory",
@@ -64,6 +69,7 @@ _HOME = {
     "PFS": "algorithms",
     "Ball": "sets",
     "Constants": "constants",
+    "Controller": "controller",
     "Feedback": "types",
     "Guarantee": "theory",
     "Problem": "problems",
@@ -71,6 +77,7 @@ _HOME = {
     "Tuned": "theory",
     "play": "games",
     "play_all": "games",
+    "replay": "controller",
 }
 
 

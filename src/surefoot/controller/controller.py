@@ -1,0 +1,512 @@
+"""Ask for an action, play it, tell what was seen: an algorithm in a live loop."""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+import warnings
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, Literal, NoReturn, TypeAlias, get_args
+
+import numpy as np
+
+from surefoot import _check
+from surefoot._array import dot
+from surefoot.algorithms import PFS, Certificate, CertifiedPFS
+from surefoot.controller._journal import Journal, Memory, Round, Run
+from surefoot.controller._regret import ObservedRegret
+from surefoot.controller._watch import Broken, Watch
+from surefoot.controller.explanation import Explanation
+from surefoot.theory import Guarantee, Tuned
+from surefoot.types import Array, Feedback, Needs
+
+__all__ = ["ContradictionError", "ContradictionWarning", "Controller", "Policy"]
+
+Policy: TypeAlias = Literal["raise", "warn", "record"]
+"""What to do when the data contradict a premise."""
+
+_INF = math.inf
+_FLOAT64 = np.dtype(np.float64)
+# Bound once, as in _array: they are looked up in every round.
+ndarray, vdot = np.ndarray, np.vdot
+
+
+class ContradictionError(ValueError):
+    """The data contradict what the guarantee rests on; the round has not been taken."""
+
+
+class ContradictionWarning(UserWarning):
+    """The data contradict what the guarantee rests on."""
+
+
+class Controller:
+    """An algorithm in a live loop: :meth:`ask` for the action, play it, :meth:`tell` what was seen.
+
+    All that is told is checked: a call that raises has changed nothing, and the next correct one
+    works. One run, NumPy, float64.
+
+    Args:
+        player: an algorithm, or one with its guarantee (``Tuned``).
+        start: the first action.
+        journal: path of a new file that every action, feedback and certificate is written to before
+            :meth:`ask` returns the next action; :meth:`open` goes on from it.
+        on_contradiction: what to do when a round contradicts the guarantee or the constants of the
+            algorithm. "raise" refuses the round if feasibility rests on it, and warns if only the
+            regret bound does; "warn" takes the round and warns; "record" takes it. A round that was
+            taken is in :meth:`explain` either way.
+
+    Example:
+        >>> from surefoot import Ball
+        >>> player = CertifiedPFS(G_g=1.0, domain=Ball(1.0), rho=0.5)
+        >>> controller = Controller(player, start=[0.0, 0.0])
+        >>> controller.ask()
+        array([0., 0.])
+        >>> controller.tell(  # the constraint is x[1] <= 0.5
+        ...     cost_gradient=[-1.0, -3.0],
+        ...     constraint_value=-0.5,
+        ...     constraint_subgradient=[0.0, 1.0],
+        ... )
+        >>> controller.ask().round(6)
+        array([0.158114, 0.25    ])
+        >>> print(controller.explain().certificate)
+        round 1: slack 0.5 and g rises by at most G_g = 1: certified length 0.5, step 0.5 of 1.41
+        wanted, then cut by the half-space; the next g is at most 0
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "_algorithm",
+        "_asked",
+        "_before",
+        "_broken",
+        "_certificate",
+        "_certify",
+        "_guarantee",
+        "_is_plain",
+        "_journal",
+        "_limits",
+        "_needs",
+        "_on_contradiction",
+        "_regret",
+        "_round",
+        "_rows",
+        "_seen",
+        "_shape",
+        "_state",
+        "_update",
+        "_watch",
+        "_wrong",
+    )
+
+    def __init__(
+        self,
+        player: Any,
+        start: Array,
+        *,
+        journal: str | os.PathLike[str] | None = None,
+        on_contradiction: Policy = "raise",
+    ) -> None:
+        algorithm, guarantee = _unpack(player)
+        _check.one_of(get_args(Policy), on_contradiction=on_contradiction)
+        x1 = _check.vector(start, "start")
+        observed = isinstance(algorithm, CertifiedPFS) and algorithm.ratchet
+        memory = Memory(algorithm.init(x1), (), ObservedRegret() if observed else None)
+        run = Run(algorithm, guarantee, on_contradiction, x1)
+        written = None if journal is None else Journal.create(journal, run, memory)
+        self._set_up(run, memory, None, written)
+
+    @classmethod
+    def open(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        on_contradiction: Policy | None = None,
+        **given: Any,
+    ) -> Controller:
+        """Go on from a journal, bit for bit as if nothing had happened.
+
+        Its action at hand may have been played already: what became of an action is known only
+        when it is told.
+
+        Args:
+            path: of the journal.
+            on_contradiction: another policy than before.
+            given: what could not be stored, by the name of the algorithm's field (functions,
+                sets of your own), or ``algorithm`` itself where its class is not the library's.
+
+        Raises:
+            StoreError: if the file is not a journal, damaged, newer than this version or in use.
+        """
+        if on_contradiction is not None:
+            _check.one_of(get_args(Policy), on_contradiction=on_contradiction)
+        journal, memory, last = Journal.open(path, given)
+        self = cls.__new__(cls)
+        run = journal.run
+        if on_contradiction is not None:
+            run = run._replace(on_contradiction=on_contradiction)
+        self._set_up(run, memory, last, journal)
+        return self
+
+    def _set_up(
+        self, run: Run, memory: Memory, last: Round | None, journal: Journal | None
+    ) -> None:
+        algorithm = run.algorithm
+        needs = getattr(algorithm, "needs", None)
+        self._algorithm, self._guarantee = algorithm, run.guarantee
+        self._needs = needs if isinstance(needs, Needs) else Needs()
+        # The projection onto a ball, its last step, refuses what is not finite.
+        self._is_plain = type(algorithm) is PFS and journal is None
+        # What most algorithms are told has this shape, and a short way; the others' has none.
+        whole = self._needs.constraint_values and self._needs.constraint_subgradients
+        self._shape = run.start.shape if whole and not self._needs.apart else None
+        self._update = algorithm.update
+        self._wrong = getattr(algorithm, "wrong_constants", None)
+        self._certify = getattr(algorithm, "certificate", None)
+        self._rows: int | None = getattr(algorithm, "rows", None)
+        self._on_contradiction: Policy = run.on_contradiction  # type: ignore[assignment]
+        self._state, broken, self._regret = memory
+        self._watch_on(broken)
+        self._round = 1 if last is None else last.number + 1
+        self._asked = 0  # the last round that was asked for
+        self._before: Any = None if last is None else _Played(last.action)
+        self._seen: Feedback | None = None if last is None else last.seen
+        self._certificate: Certificate | None = None if last is None else last.certificate
+        self._journal = journal
+
+    def _watch_on(self, broken: tuple[Broken, ...]) -> None:
+        core = getattr(self._algorithm, "base", self._algorithm)
+        itself = None if self._wrong is None else getattr(core, "G_g", None)
+        self._broken = broken
+        self._watch = Watch.of(self._guarantee, broken, itself)
+        self._limits = self._watch.limits
+
+    # --- what a user asks ------------------------------------------------------------------------
+
+    @property
+    def algorithm(self) -> Any:
+        """The player."""
+        return self._algorithm
+
+    @property
+    def guarantee(self) -> Guarantee | None:
+        """What it was tuned for, if it was."""
+        guarantee: Guarantee | None = self._guarantee
+        return guarantee
+
+    @property
+    def round(self) -> int:
+        """The round of the action at hand; the first is 1."""
+        return self._round
+
+    @property
+    def state(self) -> Any:
+        """The state of the algorithm."""
+        return self._state
+
+    @property
+    def on_contradiction(self) -> Policy:
+        """What to do when the data contradict a premise; may be set between rounds."""
+        return self._on_contradiction
+
+    @on_contradiction.setter
+    def on_contradiction(self, policy: Policy) -> None:
+        """Another one, from the next round on."""
+        _check.one_of(get_args(Policy), on_contradiction=policy)
+        self._on_contradiction = policy
+
+    def ask(self) -> Array:
+        """The action to play in this round: a copy, read-only, the same until it is told."""
+        x = self._state.x.copy()
+        x.setflags(write=False)
+        self._asked = self._round
+        return x
+
+    def tell(
+        self,
+        *,
+        cost_gradient: Array = None,
+        constraint_value: Any = None,
+        constraint_subgradient: Array = None,
+        cost_value: float | None = None,
+        cost: Callable[[Array], tuple[float, Array]] | None = None,
+        constraint: Callable[[Array], tuple[Any, Array]] | None = None,
+    ) -> None:
+        """What was seen at the action that was asked for; the next action follows from it.
+
+        An algorithm that keeps m constraints apart is told m values and m rows of subgradients;
+        one that does not ask for the constraint need not be told of it.
+
+        Args:
+            cost_gradient: a (sub)gradient of the round's cost.
+            constraint_value: g; at most 0 is feasible.
+            constraint_subgradient: one subgradient of g.
+            cost_value: the cost, if it is to be in the journal.
+            cost: a function of the action that gives the cost and its gradient, instead of these.
+            constraint: likewise for g and a subgradient: ``query`` of a constraint, for one.
+
+        Raises:
+            ValueError: for what is not what it should be; nothing has changed then.
+            ContradictionError: for what contradicts the guarantee, if that was asked for.
+            StoreError: if the journal cannot be written; nothing has changed then either.
+        """
+        if self._asked != self._round:
+            self._refuse_telling()
+        before, t = self._state, self._round
+        if cost is not None:
+            cost_value, cost_gradient = _call(cost, before.x, "cost", cost_gradient, cost_value)
+        if constraint is not None:
+            constraint_value, constraint_subgradient = _call(
+                constraint, before.x, "constraint", constraint_value, constraint_subgradient
+            )
+        if (
+            type(cost_gradient) is ndarray
+            and type(constraint_value) is float
+            and type(constraint_subgradient) is ndarray
+            and cost_gradient.shape == self._shape == constraint_subgradient.shape
+            and cost_gradient.dtype is _FLOAT64 is constraint_subgradient.dtype
+            and cost_value is None
+        ):
+            # Copies, because a caller may use its arrays again.
+            gradient, g, s = cost_gradient.copy(), constraint_value, constraint_subgradient.copy()
+            seen = Feedback(gradient, g, s)
+            # Comparisons that a NaN fails. Where all hold there is nothing to look at closely.
+            most, steepest, near, steep, last = self._limits
+            slope = s.dot(s)
+            fine = (
+                gradient.dot(gradient) < most
+                and slope < steepest
+                and -_INF < g <= 0.0
+                and (g < near or slope > steep)
+                and 1 < t <= last
+            )
+            broken = None if fine else self._watch.look(t, *_measure(seen))
+        else:
+            seen = self._clean(cost_gradient, constraint_value, constraint_subgradient, cost_value)
+            broken = self._watch.look(t, *_measure(seen))
+        after = self._update(before, seen)
+        if broken or not self._is_plain:
+            self._consider(before, seen, after, broken or [])
+        # Nothing can fail from here on.
+        self._before, self._seen, self._state = before, seen, after
+        self._round = t + 1
+
+    def _consider(self, before: Any, seen: Feedback, after: Any, broken: list[Broken]) -> None:
+        """All that there may be to a round beside the update; raises before anything changes."""
+        if not np.isfinite(after.x).all():
+            _check.refuse_unfinite(after.x, "the next action")
+        if self._wrong is not None and (wrong := self._wrong(before, seen)):
+            broken = [*broken, Broken(self._round, "constants", wrong[0], "both")]
+        broken = self._judge(broken) if broken else []
+        regret, certificate = self._regret, None
+        if regret is not None:
+            regret = regret.after(self._algorithm, before, seen, after)
+        if self._journal is not None:
+            if self._certify is not None:
+                certificate = self._certify(before, seen, after)
+            memory = Memory(after, (*self._broken, *broken), regret)
+            self._journal.append(before.x, seen, certificate, memory)
+        if broken:
+            self._watch_on((*self._broken, *broken))
+        self._regret, self._certificate = regret, certificate
+
+    def explain(self) -> Explanation:
+        """Why the action at hand may be played; ``str`` of it is one line."""
+        seen, told = self._seen, self._round - 1
+        if self._certificate is None and self._certify is not None and seen is not None:
+            self._certificate = self._certify(self._before, seen, self._state)
+        certificate, guarantee = self._certificate, self._guarantee
+        safe = not any(b.loses != "regret" for b in self._broken)
+        regular = not any(b.loses != "feasibility" for b in self._broken)
+        bound = regret = None
+        if safe and certificate is not None:
+            bound = certificate.bound
+        elif safe and guarantee is not None:
+            limit = float(guarantee.violation_bound(self._round))
+            bound = limit if limit < _INF else None
+        if self._regret is not None and told:
+            # Made of what was observed: it rests on convexity, and on no constant.
+            if not any(b.constant == "constants" for b in self._broken):
+                regret = self._regret.bound(self._algorithm, self._state)
+        elif regular and guarantee is not None and told:
+            limit = float(guarantee.regret_bound(told))
+            regret = limit if limit < _INF else None
+        value = None if seen is None else seen.constraint_value
+        return Explanation(
+            round=self._round,
+            certificate=certificate,
+            slack=None if value is None else -float(np.max(value)),
+            length=None if certificate is None else certificate.length,
+            shortened=None if certificate is None else certificate.shortened,
+            feasibility_step=self._cut(),
+            bound=bound,
+            guarantee=guarantee,
+            regret_bound=regret,
+            broken=self._broken,
+        )
+
+    def close(self) -> None:
+        """Close the journal, so that others can open it; without one nothing happens."""
+        if self._journal is not None:
+            self._journal.store.close()
+
+    def __enter__(self) -> Controller:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        where = "" if self._journal is None else f", journal='{self._journal.store.path}'"
+        return f"<Controller of {self._algorithm!r} in round {self._round}{where}>"
+
+    def _memory(self) -> Memory:
+        return Memory(self._state, self._broken, self._regret)
+
+    # --- the checks ------------------------------------------------------------------------------
+
+    def _refuse_telling(self) -> NoReturn:
+        if self._round == 1:
+            raise ValueError("tell must come after ask, got a round 1 that nobody asked for")
+        raise ValueError(
+            f"tell must come once after each ask, got round {self._round - 1} told again: "
+            f"ask for the action of round {self._round} first"
+        )
+
+    def _clean(self, gradient: Any, g: Any, s: Any, cost: Any) -> Feedback:
+        """What was told as float64, refused where its shape does not fit."""
+        needs, x = self._needs, self._state.x
+        gradient = _array(gradient, "cost_gradient", x.shape, "that of the action")
+        cost = None if cost is None else _check.number(cost, x, "cost_value")
+        if g is None and not needs.constraint_values:
+            if s is not None:
+                raise ValueError(
+                    f"constraint_subgradient must come with constraint_value, got {s!r} alone"
+                )
+            return Feedback(gradient, None, None, cost)
+        if needs.apart:
+            m = self._rows or len(np.atleast_1d(g))
+            g = _array(g, "constraint_value", (m,), "one for each constraint")
+            s = _array(s, "constraint_subgradient", (m, len(x)), "one row for each constraint")
+            return Feedback(gradient, g, s, cost)
+        if g is None:
+            raise ValueError("constraint_value must be one number, got None")
+        g = _check.number(g, x)
+        if s is not None or needs.constraint_subgradients:
+            s = _array(s, "constraint_subgradient", x.shape, "that of the action")
+        return Feedback(gradient, g, s, cost)
+
+    def _judge(self, broken: list[Broken]) -> list[Broken]:
+        """What a round has broken: refused, or told and kept."""
+        serious = [b.sentence for b in broken if b.loses != "regret"]
+        if serious and self._on_contradiction == "raise":
+            raise ContradictionError(serious[0])
+        known = {b.constant for b in self._broken}
+        new = [b for b in broken if b.constant not in known]
+        if new and self._on_contradiction != "record":
+            warnings.warn(
+                "; ".join(b.sentence for b in new),
+                ContradictionWarning,
+                stacklevel=_levels_up(),
+            )
+        return new
+
+    def _cut(self) -> bool | None:
+        """Whether the half-space of the constraint moved the action at hand."""
+        if self._certificate is not None:
+            return self._certificate.cut
+        player, seen = self._algorithm, self._seen
+        if not isinstance(player, PFS) or seen is None:
+            return None
+        gradient, g, s, _ = seen
+        x = self._before.x
+        return bool(g + dot(s, (x - player.eta * gradient) - x) + player.rho > 0)
+
+
+class _Played:
+    """The action of a round that was read from a journal."""
+
+    def __init__(self, x: Array) -> None:
+        self.x = x
+
+
+def _unpack(player: Any) -> tuple[Any, Guarantee | None]:
+    """An algorithm, and its guarantee where it has one."""
+    algorithm, guarantee = player if isinstance(player, Tuned) else (player, None)
+    methods = [getattr(algorithm, name, None) for name in ("init", "update")]
+    if isinstance(algorithm, type) or not all(map(callable, methods)):
+        raise ValueError(
+            f"player must be an algorithm with init and update, or a Tuned, got {player!r}"
+        )
+    return algorithm, guarantee
+
+
+def _array(value: Any, name: str, shape: tuple[int, ...], rule: str) -> Array:
+    """A float64 copy, refused when it is no array of numbers of the shape."""
+    try:
+        array = np.array(value)
+    except ValueError:
+        array = np.array(None)
+    if array.dtype.kind not in "iuf":
+        raise ValueError(f"{name} must be an array of shape {shape}, {rule}, got {value!r}")
+    if array.shape != shape:
+        raise ValueError(f"{name}.shape must be {shape}, {rule}, got {array.shape}")
+    # Other precisions are upcast or refused, as those of a start are.
+    return array if array.dtype == _FLOAT64 else _check.action(array, name)
+
+
+def _measure(seen: Feedback) -> tuple[float, float | None, float | None]:
+    """Norm of the gradient, largest g, norm of the longest subgradient, all found finite."""
+    gradient, g, s, cost = seen
+    if cost is not None and not math.isfinite(cost):
+        raise ValueError(f"cost_value must be finite, got {cost!r}")
+    _check.refuse_unfinite(gradient, "cost_gradient")
+    worst = steepest = None
+    if g is not None:
+        _check.refuse_unfinite(np.asarray(g), "constraint_value")
+        worst = float(np.max(g))
+    if s is not None:
+        _check.refuse_unfinite(s, "constraint_subgradient")
+        flat = ~np.atleast_2d(s).any(axis=1) & (np.atleast_1d(g) > 0)
+        if flat.any():
+            positive = float(np.atleast_1d(g)[flat][0])
+            raise ValueError(
+                "constraint_subgradient must not be 0 where constraint_value is positive, got "
+                f"s = 0 with g = {positive:g}: x is a minimum of g, so g <= 0 nowhere"
+            )
+        steepest = max(map(_norm, np.atleast_2d(s)))
+    return _norm(gradient), worst, steepest
+
+
+def _norm(vector: Array) -> float:
+    squared = float(vdot(vector, vector))
+    # The square of a large or tiny number may leave the range of floats.
+    return math.sqrt(squared) if 1e-290 < squared < _INF else math.hypot(*vector)
+
+
+def _call(function: Any, x: Array, name: str, *instead: Any) -> tuple[Any, Any]:
+    """Value and gradient at the action, from a function."""
+    _check.function(**{name: function})
+    if any(value is not None for value in instead):
+        raise ValueError(f"{name} must be given alone or as numbers, got both")
+    x = x.copy()
+    x.setflags(write=False)
+    found = function(x)
+    if not isinstance(found, tuple) or len(found) != 2:
+        raise ValueError(f"{name} must give a value and a gradient, got {found!r}")
+    return found
+
+
+def _levels_up() -> int:
+    """How many calls up the first one outside this package is: where a warning should point."""
+    level, frame = 1, sys._getframe(1)
+    package = __name__.split(".")[0]
+    while frame.f_back and frame.f_globals.get("__name__", "").split(".")[0] == package:
+        level, frame = level + 1, frame.f_back
+    return level

@@ -1,0 +1,81 @@
+"""Why the action at hand may be played."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from surefoot.algorithms import Certificate
+from surefoot.controller._watch import Broken
+from surefoot.theory import Guarantee
+
+__all__ = ["Explanation"]
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Why the action at hand may be played, as data; ``str`` of it is one line.
+
+    Attributes:
+        round: of the action at hand; the last one told is the round before.
+        certificate: the inequality that shows the action to be feasible, from algorithms whose
+            steps are certified.
+        slack: -g at the last action told; of the largest constraint where they are kept apart.
+        length: the longest step that was certified.
+        shortened: whether less was taken than the algorithm wanted.
+        feasibility_step: whether the half-space of the constraint moved the action.
+        bound: g of the action at hand is at most this, by the certificate or else by the
+            guarantee; None where neither says so, or the data contradict what they rest on.
+        guarantee: what the theorem promises.
+        regret_bound: no regret of the rounds told is larger: from what was observed where steps
+            are certified, else the guarantee's; None where there is none or it no longer applies.
+        broken: the premises that the data contradict, each with its first round.
+
+    What an algorithm does not have is None.
+    """
+
+    round: int
+    certificate: Certificate | None
+    slack: float | None
+    length: float | None
+    shortened: bool | None
+    feasibility_step: bool | None
+    bound: float | None
+    guarantee: Guarantee | None
+    regret_bound: float | None
+    broken: tuple[Broken, ...]
+
+    @property
+    def is_proven(self) -> bool:
+        """Whether the action at hand is shown to be feasible."""
+        return self.bound is not None and self.bound <= 0
+
+    def __str__(self) -> str:
+        parts = [self._step()]
+        if self.certificate is None and self.bound is not None:
+            parts.append(f"the next g is at most {self.bound:.3g}")
+        if self.guarantee is not None:
+            parts.append(str(self.guarantee))
+        if self.regret_bound is not None:
+            parts.append(f"regret so far at most {self.regret_bound:.4g}")
+        if self.broken:
+            parts += [b.sentence for b in self.broken]
+        elif self.guarantee is not None or self.certificate is not None:
+            parts.append("the data contradict nothing")
+        else:
+            parts.append("no guarantee was given")
+        return "; ".join(parts)
+
+    def _step(self) -> str:
+        told = self.round - 1
+        if self.certificate is not None:
+            return str(self.certificate)
+        if not told:
+            return "round 1: the start"
+        if self.slack is None:
+            return f"round {told}: the constraint was not told"
+        taken = {
+            None: "",
+            True: ", feasibility step taken",
+            False: ", no feasibility step needed",
+        }[self.feasibility_step]
+        return f"round {told}: slack {self.slack:.3g}{taken}"

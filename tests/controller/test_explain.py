@@ -1,0 +1,224 @@
+import math
+import re
+
+import numpy as np
+import pytest
+
+from surefoot import OGD, PFS, Ball, Controller, problems
+from surefoot.algorithms import CertifiedPFS
+from surefoot.sets import Box
+from surefoot.theory import observed_regret_bound
+
+from ._live import BALL, CONSTANTS, G_G, PLAYERS, START, drive, seen_at
+
+
+def after(name, rounds, **options):
+    controller = Controller(PLAYERS[name], START, **options)
+    drive(controller, PLAYERS[name], rounds)
+    return controller
+
+
+def test_the_certificate_is_that_of_the_algorithm():
+    player = PLAYERS["certified"]
+    controller = after("certified", 4)
+    before = controller.state
+    seen = seen_at(player, 5, controller.ask())
+    controller.tell(**seen)
+    wanted = controller.algorithm.certificate(before, (*seen.values(), None), controller.state)
+    explained = controller.explain()
+    assert explained.certificate == wanted
+    assert (explained.round, wanted.round) == (6, 5)
+    assert explained.slack == wanted.slack == -seen["constraint_value"]
+    assert (explained.length, explained.shortened) == (wanted.length, wanted.shortened)
+    assert (explained.feasibility_step, explained.bound) == (wanted.cut, wanted.bound)
+
+
+def test_the_bound_holds_in_the_round_that_follows():
+    player = PLAYERS["certified"]
+    controller = Controller(player, START)
+    shortened = cut = 0
+    for t in range(1, 200):
+        x = controller.ask()
+        seen = seen_at(player, t, x)
+        explained = controller.explain()
+        assert seen["constraint_value"] <= explained.bound <= 0
+        assert explained.is_proven
+        shortened += bool(explained.shortened)
+        cut += bool(explained.feasibility_step)
+        controller.tell(**seen)
+    assert shortened > 0
+    assert cut > 0
+
+
+def test_the_certificate_is_one_line():
+    controller = after("certified", 3)
+    line = str(controller.explain())
+    assert "\n" not in line
+    assert line.startswith(str(controller.explain().certificate))
+    assert re.search(
+        r"; Theorem D \(certified steps\) for any number of rounds \(every round\); "
+        r"regret so far at most \d+\.?\d*; the data contradict nothing$",
+        line,
+    )
+
+
+def test_before_the_first_round_there_is_the_guarantee_alone():
+    assert str(Controller(PLAYERS["PFS tuned"], START).explain()) == (
+        "round 1: the start; the next g is at most 0; Theorem 1 for T = 5000 (every round); "
+        "the data contradict nothing"
+    )
+    explained = Controller(PLAYERS["PFS"], START).explain()
+    assert str(explained) == "round 1: the start; no guarantee was given"
+    assert explained.bound is None
+    assert not explained.is_proven
+
+
+@pytest.mark.parametrize(
+    ("g", "taken"), [(-0.3, "no feasibility step needed"), (-0.1, "feasibility step taken")]
+)
+def test_a_feasibility_step_of_pfs_is_told(g, taken):
+    # y - x = -0.1 * (-1, -3), so that s'(y - x) = 0.3 * 0.5: g + 0.15 + 0.05 > 0 is a step.
+    controller = Controller(PFS(eta=0.1, rho=0.05, domain=Ball(1.0)), [0.0, 0.25])
+    controller.ask()
+    controller.tell(
+        cost_gradient=np.array([-1.0, -3.0]),
+        constraint_value=g,
+        constraint_subgradient=np.array([0.0, 0.5]),
+    )
+    explained = controller.explain()
+    assert explained.feasibility_step is (g == -0.1)
+    assert str(explained) == f"round 1: slack {-g:g}, {taken}; no guarantee was given"
+
+
+def test_slack_is_that_of_the_largest_constraint():
+    controller = after("DPP", 1)
+    values = seen_at(PLAYERS["DPP"], 1, START)["constraint_value"]
+    assert controller.explain().slack == -values.max()
+
+
+def test_without_constraint_and_guarantee_little_is_said():
+    controller = Controller(OGD(eta=0.1, domain=Box([-1.0, -1.0], [1.0, 0.5])), [0.5, 0.25])
+    controller.ask()
+    controller.tell(cost_gradient=[1.0, 2.0])
+    explained = controller.explain()
+    assert str(explained) == "round 1: the constraint was not told; no guarantee was given"
+    assert (explained.slack, explained.certificate, explained.regret_bound) == (None, None, None)
+
+
+def test_the_regret_bound_is_the_guarantees_at_the_rounds_told():
+    controller = after("PFS tuned", 7)
+    guarantee = controller.guarantee
+    assert controller.explain().regret_bound == guarantee.regret_bound(7)
+
+
+def test_a_bound_that_is_infinite_is_none():
+    controller = Controller(CertifiedPFS.default(CONSTANTS.with_origin("given", G_f=None)), START)
+    assert controller.guarantee.regret_bound(3) == math.inf
+    assert controller.explain().regret_bound is None
+
+
+def observed(player, rounds):
+    """The arguments of observed_regret_bound, from states and certificates alone."""
+    algorithm = player.algorithm
+    controller = Controller(player, START)
+    sizes, etas, rhos, moves = [], [], [], []
+    for t in range(1, rounds + 1):
+        x = controller.ask()
+        seen = seen_at(algorithm, t, x)
+        controller.tell(**seen)
+        certificate = controller.explain().certificate
+        grad, new = seen["cost_gradient"], controller.ask()
+        eta = 1 / controller.state.inverse_eta
+        y = x - eta * grad
+        s = seen["constraint_subgradient"]
+        excess = seen["constraint_value"] + s @ (y - x) + certificate.rho
+        p = y - max(excess, 0.0) / (s @ s) * s
+        sizes.append(np.linalg.norm(grad))
+        etas.append(eta)
+        rhos.append(certificate.rho)
+        moves.append((y - p) @ (y - p) + (p - new) @ (p - new))
+    return controller, (sizes, etas, rhos, moves)
+
+
+@pytest.mark.parametrize("tuning", ["default", "known_horizon"])
+def test_the_regret_bound_of_certified_steps_is_theorem_d_of_what_was_observed(tuning):
+    player = getattr(CertifiedPFS, tuning)(CONSTANTS, 300)
+    controller, seen = observed(player, 300)
+    slack, reach = controller.state.start_slack, BALL.reach(START)
+    wanted = observed_regret_bound(*seen, R=1.5, slack=slack, reach=reach)
+    assert controller.explain().regret_bound == pytest.approx(wanted, rel=1e-9)
+
+
+def test_the_observed_regret_bound_is_not_exceeded():
+    toy = problems.paper_toy(horizon=400, trials=1)
+    player = CertifiedPFS.default(toy.constants)
+    controller, costs = Controller(player, toy.start), toy.costs.run(0)
+    total = 0.0
+    for t in range(400):
+        x = controller.ask()
+        total += float(costs.value(t, x))
+        controller.tell(
+            cost=lambda x, t=t: (costs.value(t, x), costs.gradient(t, x)),
+            constraint=toy.constraint.query,
+        )
+        if t % 80 == 79:
+            targets = np.asarray(costs.targets)[: t + 1].reshape(-1, 2)
+            centre = np.clip(targets.mean(axis=0), -0.5, 0.5)
+            best = sum(float(costs.value(k, centre)) for k in range(t + 1))
+            assert total - best <= controller.explain().regret_bound
+
+
+def test_rounds_before_the_first_gradient_cost_nothing():
+    player = PLAYERS["certified"]
+    controller = Controller(player, START)
+    for _ in range(3):
+        right = seen_at(player, 1, controller.ask())
+        controller.tell(**right | {"cost_gradient": np.zeros(2)})
+        assert controller.explain().regret_bound == 0.0
+    controller.tell(**seen_at(player, 4, controller.ask()))
+    assert controller.explain().regret_bound > 0
+
+
+def test_a_round_without_room_costs_no_more_than_its_gradient_across_the_ball():
+    # The tightening is below the error of g that is declared: near the boundary nothing can move.
+    player = CertifiedPFS(G_g=G_G, domain=BALL, rho=1e-3, evaluation_error=0.02)
+    controller = Controller(player, START)
+    stayed, bound = 0, 0.0
+    for t in range(1, 30):
+        push = np.array([-1.0, -2.0 - 0.25 * t])  # outwards
+        controller.tell(**seen_at(player, t, controller.ask()) | {"cost_gradient": push})
+        explained = controller.explain()
+        if explained.certificate.rule == "stayed":
+            across = 2 * 1.5 * np.linalg.norm(push)
+            assert explained.regret_bound == pytest.approx(bound + across)
+            stayed += 1
+        bound = explained.regret_bound
+    assert 0 < stayed < 29
+
+
+def test_no_regret_bound_is_claimed_without_the_ratchet():
+    explained = after("certified, clipped", 5).explain()
+    assert explained.certificate is not None
+    assert explained.regret_bound is None
+
+
+def test_what_the_data_contradict_is_in_the_line():
+    controller = Controller(PLAYERS["PFS tuned"], START, on_contradiction="record")
+    drive(controller, PLAYERS["PFS tuned"], 3)
+    right = seen_at(PLAYERS["PFS tuned"], 4, controller.ask())
+    controller.tell(**right | {"cost_gradient": np.array([0.0, 4.0])})
+    explained = controller.explain()
+    assert (explained.bound, explained.regret_bound) == (None, None)
+    assert str(explained).endswith(
+        "round 4: |grad f| = 4 exceeds G_f = 3: the regret bound and the feasibility guarantee no "
+        "longer apply"
+    )
+
+
+def test_explaining_changes_nothing():
+    quiet, explained = (Controller(PLAYERS["certified"], START) for _ in range(2))
+    for t in range(1, 10):
+        for one in (quiet, explained):
+            one.tell(**seen_at(PLAYERS["certified"], t, one.ask()))
+        explained.explain()
+    assert quiet.explain() == explained.explain()

@@ -1,0 +1,36 @@
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork and kill -9")
+
+
+def kill(folder, times):
+    # One thread: a process with several must not fork.
+    done = subprocess.run(
+        [sys.executable, Path(__file__).with_name("_kill.py"), folder, str(times)],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_a_loop_that_is_killed_a_few_times_ends_as_if_it_had_not_been(tmp_path):
+    killed, runs, same, lost, different, _ = kill(tmp_path, 5)
+    assert (killed, lost, different) == (5, 0, 0)
+    assert same == runs
+
+
+@pytest.mark.slow
+def test_200_times_killed_no_decision_is_lost_and_every_run_ends_bit_for_bit(tmp_path):
+    killed, runs, same, lost, different, stretches = kill(tmp_path, 200)
+    assert (killed, lost, different) == (200, 0, 0)
+    assert same == runs >= 8
+    assert stretches > 60  # of rounds played between two kills: most find a loop at work

@@ -1,0 +1,159 @@
+import sqlite3
+
+import numpy as np
+import pytest
+
+from surefoot import Controller
+from surefoot._sqlite import to_bytes
+from surefoot.controller import replay
+
+from ._live import PLAYERS, START, drive, same_bits, seen_at
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "journal.db"
+
+
+def written(path, name, rounds=9):
+    with Controller(PLAYERS[name], START, journal=path) as controller:
+        drive(controller, PLAYERS[name], rounds)
+
+
+def change(path, statement, *arguments):
+    connection = sqlite3.connect(path)
+    assert connection.execute(statement, arguments).rowcount == 1
+    connection.commit()
+    connection.close()
+
+
+@pytest.mark.parametrize("name", PLAYERS)
+def test_every_action_is_derived_again(name, path):
+    written(path, name)
+    before = path.read_bytes()
+    found = replay(path)
+    assert found.is_same
+    assert found.rounds == 9
+    assert str(found) == (f"journal '{path}', 9 rounds: every action derived again, bit for bit")
+    assert path.read_bytes() == before
+
+
+def test_a_journal_of_no_rounds_is_replayed(path):
+    written(path, "PFS", 0)
+    assert replay(path).is_same
+
+
+def test_rounds_that_were_taken_in_spite_of_a_contradiction_are_replayed(path):
+    player = PLAYERS["certified"]
+    with Controller(player, START, journal=path, on_contradiction="record") as controller:
+        right = seen_at(player, 1, controller.ask())
+        controller.tell(**right | {"constraint_subgradient": np.array([3.0, 4.0])})
+        drive(controller, player, 3, first=2)
+        assert controller.explain().broken
+    assert replay(path).is_same
+
+
+def test_an_action_that_was_changed_is_found_with_its_round(path):
+    written(path, "PFS")
+    change(path, "UPDATE rounds SET action = ? WHERE round = 4", to_bytes(np.array([0.25, 0.5])))
+    found = replay(path).difference
+    assert (found.round, found.part) == (4, "action")
+    assert same_bits(found.stored, np.array([0.25, 0.5]))
+    whole = Controller(PLAYERS["PFS"], START)
+    assert same_bits(found.derived, drive(whole, PLAYERS["PFS"], 3)[3])
+    assert str(found).startswith("round 4: the action is [0.25 0.5 ], derived [")
+
+
+def test_the_last_bit_of_an_action_counts(path):
+    written(path, "PFS")
+    whole = Controller(PLAYERS["PFS"], START)
+    third = drive(whole, PLAYERS["PFS"], 2)[2]
+    third[1] = np.nextafter(third[1], 1.0)
+    change(path, "UPDATE rounds SET action = ? WHERE round = 3", to_bytes(third))
+    assert replay(path).difference.round == 3
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("cost_gradient", to_bytes(np.array([0.125, 0.25]))),
+        ("constraint_value", -0.75),
+        ("constraint_subgradient", to_bytes(np.array([0.125, 0.25]))),
+        ("cost_value", 3.5),
+        ("certificate", None),
+        ("digest", b"0" * 32),
+    ],
+)
+@pytest.mark.parametrize("name", ["PFS", "certified"])
+def test_whatever_else_of_a_row_was_changed_is_found_with_its_round(column, value, name, path):
+    written(path, name)
+    if name == "PFS" and column == "certificate":
+        value = "{}"
+    change(path, f"UPDATE rounds SET {column} = ? WHERE round = 6", value)
+    found = replay(path)
+    assert (found.difference.round, found.difference.part) == (6, "row")
+    assert str(found).endswith("9 rounds: round 6: the row was changed after it was written")
+
+
+def test_a_row_that_is_no_array_is_an_action_that_differs(path):
+    written(path, "PFS")
+    change(path, "UPDATE rounds SET action = ? WHERE round = 2", b"none")
+    found = replay(path).difference
+    assert (found.round, found.part, found.stored) == (2, "action", None)
+
+
+def test_a_row_that_is_gone_is_found(path):
+    written(path, "PFS")
+    change(path, "DELETE FROM rounds WHERE round = 5")
+    found = replay(path).difference
+    assert (found.round, found.part) == (5, "row")
+
+
+def test_an_end_that_the_rounds_do_not_lead_to_is_found(path):
+    written(path, "certified")
+    change(path, "UPDATE now SET state = replace(state, 'rounds\": 9.0', 'rounds\": 8.0')")
+    found = replay(path).difference
+    assert (found.round, found.part) == (10, "state")
+
+
+def test_rows_cut_off_at_the_end_are_found(path):
+    written(path, "certified")
+    change(path, "DELETE FROM rounds WHERE round = 9")
+    found = replay(path).difference
+    assert (found.round, found.part) == (9, "state")
+
+
+def test_another_rule_is_found_at_the_first_action_that_it_changes(path, monkeypatch):
+    written(path, "certified")
+    kind = type(PLAYERS["certified"].algorithm)
+    real = kind.update
+
+    def slower(self, state, feedback):
+        new = real(self, state, feedback)
+        return new._replace(x=state.x) if state.rounds == 5 else new
+
+    monkeypatch.setattr(kind, "update", slower)
+    assert (replay(path).difference.round, replay(path).difference.part) == (6, "certificate") or (
+        replay(path).difference.round == 7
+    )
+
+
+def test_another_certificate_is_found(path, monkeypatch):
+    written(path, "certified")
+    kind = type(PLAYERS["certified"].algorithm)
+    real = kind.certificate
+    monkeypatch.setattr(kind, "certificate", lambda self, *a: real(self, *a)._replace(bound=-0.125))
+    found = replay(path).difference
+    assert (found.round, found.part) == (1, "certificate")
+    assert found.derived.bound == -0.125
+    assert found.stored.bound != -0.125
+
+
+def test_a_rule_that_refuses_what_was_told_is_found(path, monkeypatch):
+    written(path, "PFS")
+
+    def strict(self, state, feedback):
+        raise ValueError("not today")
+
+    monkeypatch.setattr(type(PLAYERS["PFS"]), "update", strict)
+    assert str(replay(path).difference) == "round 1: what was told is refused: not today"

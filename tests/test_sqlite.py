@@ -1,0 +1,228 @@
+import gc
+import sqlite3
+import struct
+import warnings
+
+import numpy as np
+import pytest
+
+from surefoot import _sqlite
+from surefoot._sqlite import Kind, StoreError, create, digest, from_bytes, open_reader, open_writer
+
+KIND = Kind("box", 0x1234, 3, ("CREATE TABLE things (name TEXT PRIMARY KEY) STRICT",), "open it")
+INSERT = "INSERT INTO things VALUES (?)"
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "box.db"
+
+
+def names(store):
+    return [name for (name,) in store.rows("SELECT name FROM things ORDER BY name")]
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.array([1.5, -0.0, np.nan, np.inf]),
+        np.arange(12, dtype=np.int32).reshape(3, 4)[:, ::2],
+        np.arange(6.0).reshape(2, 3).T,
+        np.array(2.5),
+        np.zeros((0, 2)),
+        np.array([True, False]),
+        np.array([1.5, 2.5], dtype=">f8"),
+    ],
+    ids=repr,
+)
+def test_arrays_come_back_bit_for_bit_and_numpy_reads_the_same(array, tmp_path):
+    data = _sqlite.to_bytes(array)
+    (tmp_path / "a.npy").write_bytes(data)
+    for made in (from_bytes(data), np.load(tmp_path / "a.npy", allow_pickle=False)):
+        assert made.dtype == array.dtype
+        assert made.shape == array.shape
+        assert made.tobytes() == array.tobytes()
+    assert from_bytes(data).flags.writeable
+
+
+def test_headers_are_not_kept_for_ever():
+    for n in range(600):
+        assert from_bytes(_sqlite.to_bytes(np.zeros(n))).shape == (n,)
+    assert len(_sqlite._headers) < 600
+
+
+@pytest.mark.parametrize("array", [np.array(["a"]), np.array([object()]), np.array([1j])], ids=repr)
+def test_only_numbers_are_stored(array):
+    with pytest.raises(ValueError, match="an array to be stored must hold numbers"):
+        _sqlite.to_bytes(array)
+
+
+GOOD = _sqlite.to_bytes(np.array([1.5, 2.5]))
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"none",
+        GOOD[:40],
+        GOOD[:-1],
+        GOOD + b"0",
+        GOOD.replace(b"(2,)", b"(9,)"),
+        GOOD.replace(b"<f8", b"|O8"),
+        GOOD.replace(b"'fortran_order': False", b"'fortran_order': True "),
+        b"\x93NUMPY\x02\x00" + GOOD[8:],
+    ],
+    ids=["nothing", "words", "head", "short", "long", "count", "object", "order", "version"],
+)
+def test_what_is_no_array_of_numbers_is_refused(data):
+    with pytest.raises(ValueError):
+        from_bytes(data)
+
+
+def test_no_two_lists_have_one_digest():
+    lists = [
+        (),
+        (None,),
+        ("",),
+        (b"",),
+        ("a", "b"),
+        ("ab",),
+        (b"ab",),
+        (1,),
+        (1.0,),
+        ("1",),
+        (0.0,),
+        (-0.0,),
+        (None, None),
+    ]
+    assert len({digest(*parts) for parts in lists}) == len(lists)
+
+
+def test_a_file_is_there_whole_or_not_at_all(path, tmp_path):
+    with pytest.raises(StoreError, match="cannot be created: UNIQUE constraint failed"):
+        create(path, KIND, [(INSERT, ("a",)), (INSERT, ("a",))])
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_appears_meanwhile_is_not_overwritten(path, monkeypatch, tmp_path):
+    def late(draft, to):
+        path.write_bytes(b"theirs")
+        raise FileExistsError
+
+    monkeypatch.setattr(_sqlite.os, "link", late)
+    with pytest.raises(StoreError, match=r"exists already and is not overwritten: open it$"):
+        create(path, KIND, [])
+    assert path.read_bytes() == b"theirs"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_file_system_without_links_will_do(path, monkeypatch, tmp_path):
+    def never(draft, to):
+        raise PermissionError
+
+    monkeypatch.setattr(_sqlite.os, "link", never)
+    with create(path, KIND, [(INSERT, ("a",))]) as store:
+        assert names(store) == ["a"]
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_the_head_tells_what_a_file_is(path):
+    create(path, KIND, []).close()
+    head = path.read_bytes()[:100]
+    assert struct.unpack(">I4xI", head[60:72]) == (3, 0x1234)
+
+
+def test_all_statements_are_done_or_none(path):
+    with create(path, KIND, [(INSERT, ("a",))]) as store:
+        with pytest.raises(StoreError, match="cannot be written: UNIQUE"):
+            store.write([(INSERT, ("b",)), (INSERT, ("a",))])
+        assert names(store) == ["a"]
+        with pytest.raises(StoreError, match="has moved on"):
+            store.write([(INSERT, ("b",)), ("DELETE FROM things WHERE name = 'z'", ())])
+        assert names(store) == ["a"]
+        store.write([(INSERT, ("b",)), (INSERT, ("c",))])
+        assert names(store) == ["a", "b", "c"]
+
+
+def test_an_interrupted_write_is_not_done(path):
+    class Stop(KeyboardInterrupt):
+        pass
+
+    with create(path, KIND, []) as store:
+        statements = [(INSERT, ("a",))]
+
+        class Interrupted(list):
+            def __iter__(self):
+                yield from statements
+                raise Stop
+
+        with pytest.raises(Stop):
+            store.write(Interrupted())
+        assert names(store) == []
+        store.write(statements)
+        assert names(store) == ["a"]
+
+
+def test_a_reader_sees_what_a_killed_writer_left_in_the_log(path, tmp_path):
+    copy = tmp_path / "copy.db"
+    with create(path, KIND, []) as store:
+        store.write([(INSERT, ("a",))])
+        copy.write_bytes(path.read_bytes())
+        log = path.with_name("box.db-wal").read_bytes()
+    copy.with_name("copy.db-wal").write_bytes(log)
+    before = copy.read_bytes()
+    with open_reader(copy, KIND) as store:
+        assert names(store) == ["a"]
+    assert copy.read_bytes() == before
+    with open_writer(copy, KIND) as store:
+        assert names(store) == ["a"]
+    assert sqlite3.connect(copy).execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+def test_a_reader_cannot_write(path):
+    create(path, KIND, []).close()
+    with open_reader(path, KIND) as store, pytest.raises(StoreError):
+        store.write([(INSERT, ("a",))])
+
+
+def test_a_file_on_a_disk_that_cannot_be_written_is_read(path, monkeypatch):
+    create(path, KIND, [(INSERT, ("a",))]).close()
+    monkeypatch.setattr(_sqlite.os, "access", lambda *_: False)
+    with open_reader(path, KIND) as store:
+        assert names(store) == ["a"]
+    assert not path.with_name("box.db-shm").exists()
+
+
+def test_an_sqlite_that_is_too_old_is_told_so(path, monkeypatch):
+    monkeypatch.setattr(sqlite3, "sqlite_version_info", (3, 36, 0))
+    with pytest.raises(StoreError, match=r"^a box needs SQLite 3\.37, got "):
+        create(path, KIND, [])
+
+
+def test_another_path_to_a_file_in_use_is_noticed(path, tmp_path):
+    with create(path, KIND, []):
+        link = tmp_path / "link.db"
+        link.symlink_to(path)
+        with pytest.raises(StoreError, match="is in use by this process"):
+            open_writer(link, KIND)
+
+
+def test_a_writer_that_was_forgotten_is_no_writer(path):
+    store = create(path, KIND, [])
+    store.write([(INSERT, ("a",))])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)  # what newer Pythons say of it
+        del store
+        gc.collect()
+    with open_writer(path, KIND) as store:
+        assert names(store) == ["a"]
+
+
+def test_beginning_changes_nothing(path):
+    with create(path, KIND, [(INSERT, ("a",))]) as store:
+        store.begin()
+        assert path.with_name("box.db-wal").stat().st_size > 0
+        assert names(store) == ["a"]
+    with open_reader(path, KIND) as store:
+        assert list(store.rows("PRAGMA user_version")) == [(3,)]
