@@ -25,6 +25,7 @@ from surefoot.algorithms.ogd_steps import (
 from surefoot.algorithms.pfs import PFS, PFSState
 from surefoot.algorithms.safety_filter import FilterState, SafetyFilter
 from surefoot.algorithms.scheduled import ScheduledPFS, ScheduledState
+from surefoot.algorithms.several import SeveralPFS
 from surefoot.algorithms.sinha_vaze import (
     SinhaVaze,
     SinhaVazeState,
@@ -70,6 +71,7 @@ __all__ = [
     "ScalarDPPState",
     "ScheduledPFS",
     "ScheduledState",
+    "SeveralPFS",
     "SinhaVaze",
     "SinhaVazeState",
     "StrongSinhaVaze",

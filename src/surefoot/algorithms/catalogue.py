@@ -17,6 +17,7 @@ from surefoot.algorithms.ogd import OGD
 from surefoot.algorithms.ogd_steps import AdaGradOGD, DecayingOGD
 from surefoot.algorithms.pfs import PFS
 from surefoot.algorithms.scheduled import ScheduledPFS
+from surefoot.algorithms.several import SeveralPFS
 from surefoot.algorithms.sinha_vaze import SinhaVaze, StrongSinhaVaze
 from surefoot.algorithms.tighten import Tighten
 from surefoot.algorithms.yuan import Yuan
@@ -30,6 +31,7 @@ __all__ = ["ALGORITHMS", "Entry", "catalogue", "tuned_for"]
 ALGORITHMS: tuple[type[Any], ...] = (
     PFS,
     CertifiedPFS,
+    SeveralPFS,
     ScheduledPFS,
     DoublingPFS,
     Mahdavi,

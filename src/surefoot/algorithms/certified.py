@@ -111,7 +111,7 @@ class CertifiedPFS(Certifying):
         room = self.room(x, start, rounds, start_slack, distance, g, s)
         squared = dot(grad, grad)
         squares = squares + squared
-        inverse_eta, eta, taken = self._step(room, inverse_eta, squares, sqrt(squared))
+        inverse_eta, eta, taken = self.step(room, inverse_eta, squares, sqrt(squared))
         y = x - eta * grad
         p = project_halfspace(y, g + dot(s, y - x) + room.rho - room.noise, s)
         return CertifiedState(
@@ -130,6 +130,14 @@ class CertifiedPFS(Certifying):
         """Why the action of ``after`` is feasible: the numbers of one run's update."""
         grad, g, s = _check.feedback(before.x, feedback)
         room = self.room(*before[:5], g, s)
+        found, y = self.explained(before, after, room, grad, g)
+        excess = g + dot(s, y - before.x) + room.rho - room.noise
+        return found._replace(cut=room.length > 0 and excess > 0)
+
+    def explained(
+        self, before: CertifiedState, after: CertifiedState, room: Room, grad: Array, g: float
+    ) -> tuple[Certificate, Array]:
+        """The certificate but for whether the step was cut, and where it led before it was."""
         size = norm(grad)
         # What the step would have been with no limit on its length.
         usual = max(self._usual(after.squares), before.inverse_eta if self.ratchet else 0.0)
@@ -139,7 +147,7 @@ class CertifiedPFS(Certifying):
             taken = min(size / after.inverse_eta, room.length)
         y = before.x - (taken / size if size > 0 else 0.0) * grad
         inside = g + room.noise <= -room.rho
-        return Certificate(
+        found = Certificate(
             round=int(before.rounds) + 1,
             rule="stayed" if room.length <= 0 else "slack" if inside else "contraction",
             slack=-g,
@@ -147,10 +155,11 @@ class CertifiedPFS(Certifying):
             length=room.length,
             wanted=wanted,
             taken=taken,
-            cut=room.length > 0 and g + dot(s, y - before.x) + room.rho - room.noise > 0,
+            cut=False,
             bound=self.next_bound(room, taken, g),
             G_g=self.G_g,
         )
+        return found, y
 
     def wrong_constants(self, before: CertifiedState, feedback: Feedback) -> list[str]:
         """What a round of one run shows to be wrong with the constants; empty if nothing."""
@@ -164,7 +173,7 @@ class CertifiedPFS(Certifying):
             return sqrt(squares) / (math.sqrt(2) * self.domain.radius)
         return 1 / self.eta
 
-    def _step(
+    def step(
         self, room: Room, inverse_eta: Number, squares: Number, size: Number
     ) -> tuple[Number, Number, Number]:
         """1/eta, eta and the length of the step; eta is 0 where there is no room or no gradient."""

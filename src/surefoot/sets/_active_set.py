@@ -1,0 +1,104 @@
+r"""Projection onto several half-spaces at once, by active sets; NumPy, one point.
+
+The dual method of Goldfarb and Idnani for the distance to a point: rows join the active set one
+after the other, the most violated first, and leave it where a multiplier would turn negative. Each
+change of the set shortens what is left, so there are finitely many.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from surefoot.types import Array
+
+__all__ = ["project_halfspaces"]
+
+# A row whose part across the active ones is shorter than this, of a length of 1, depends on them.
+_DEPENDENT = 1e-7
+
+
+def project_halfspaces(
+    excess: Array, rows: Array, tolerance: float, longest: float
+) -> tuple[Array, Array] | None:
+    r"""The shortest q with :math:`v_i + s_i^\top q \le 0` for all i, and its multipliers.
+
+    What is returned is checked, not believed: :math:`q = -\sum_i z_is_i` with :math:`z \ge 0`, no
+    row above the tolerance, those with :math:`z_i > 0` within the tolerance of 0. So q is, up to
+    the rounding of one sum, the exact projection onto half-spaces that are the given ones moved by
+    at most the tolerance; how well conditioned the rows are does not enter.
+
+    Args:
+        excess: v, ``(m,)``.
+        rows: s, ``(m, d)``.
+        tolerance: in the unit of the excess.
+        longest: the largest :math:`\sum_i z_i\|s_i\|` that is accepted, which is what the rounding
+            of q grows with.
+
+    Returns:
+        q and z; None where no answer passes the check.
+
+    Example:
+        >>> corner = np.array([[1.0, 0.0], [1.0, 1.0]])
+        >>> q, z = project_halfspaces(np.array([0.5, 2.0]), corner, 1e-12, 10.0)
+        >>> q, z  # the first row holds where the second puts the point
+        (array([-1., -1.]), array([0., 1.]))
+    """
+    norms = np.sqrt(np.vecdot(rows, rows))
+    cuts = norms > 0
+    if not np.isfinite(norms).all() or not np.isfinite(excess).all() or (excess[~cuts] > 0).any():
+        return None
+    scale = np.where(cuts, norms, 1.0)
+    unit, v = rows / scale[:, None], np.where(cuts, excess, -1.0) / scale
+    found = _active(unit, v, 0.25 * tolerance / float(scale.max()))
+    if found is None:
+        return None
+    z = np.zeros(len(v))
+    z[found] = _multipliers(unit[found], v[found])
+    if float(z.sum()) > longest:
+        return None
+    q, z = -(z @ unit), z / scale
+    after = excess + rows @ q
+    if (after > tolerance).any() or (after[z > 0] < -tolerance).any():
+        return None
+    return q, z
+
+
+def _active(unit: Array, v: Array, tolerance: float) -> list[int] | None:
+    """The rows that are active at the projection; None where that is not found."""
+    q, active, z = np.zeros(unit.shape[1]), [], np.zeros(0)  # type: ignore[var-annotated]
+    for _ in range(20 * (len(v) + 1)):
+        over = v + unit @ q
+        over[active] = -np.inf
+        new = int(over.argmax())
+        if over[new] <= tolerance:
+            return active
+        weight, left = 0.0, float(over[new])
+        while True:
+            N = unit[active]
+            r = np.linalg.lstsq(N.T, unit[new])[0] if active else np.zeros(0)
+            across = unit[new] - r @ N
+            length = float(across @ across)
+            full = left / length if length > _DEPENDENT**2 else np.inf
+            limits = np.where(r > 0, z / np.where(r > 0, r, 1.0), np.inf)
+            block = int(limits.argmin()) if active else -1
+            step = min(full, float(limits[block])) if active else full
+            if step == np.inf:
+                return None  # no point satisfies the rows together
+            if full < np.inf:
+                q, left = q - step * across, left - step * length
+            z, weight = z - step * r, weight + step
+            if step == full:
+                active, z = [*active, new], np.append(z, weight)
+                break
+            active, z = active[:block] + active[block + 1 :], np.delete(z, block)
+    return None
+
+
+def _multipliers(active: Array, v: Array) -> Array:
+    """Those that hold the active rows at 0, none negative; refined once."""
+    if not len(v):
+        return v
+    K = active @ active.T
+    z = np.linalg.lstsq(K, v)[0]
+    z = z + np.linalg.lstsq(K, v - active @ (active.T @ z))[0]
+    return np.maximum(z, 0.0)
