@@ -226,3 +226,36 @@ def test_beginning_changes_nothing(path):
         assert names(store) == ["a"]
     with open_reader(path, KIND) as store:
         assert list(store.rows("PRAGMA user_version")) == [(3,)]
+
+
+@pytest.mark.parametrize("open_file", [open_reader, open_writer])
+def test_a_file_that_something_else_has_locked_is_told_so(open_file, path):
+    create(path, KIND, []).close()
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("PRAGMA locking_mode = EXCLUSIVE")
+    other.execute(INSERT, ("a",))
+    sentence = r"^box '.*' is in use by another process: one writer at a time$"
+    with pytest.raises(StoreError, match=sentence):
+        open_file(path, KIND)
+    other.close()
+    with open_file(path, KIND) as store:
+        assert names(store) == ["a"]
+
+
+def test_a_file_whose_pages_are_out_of_order_is_damaged(path):
+    with create(path, KIND, []) as store:
+        for i in range(300):
+            store.write([(INSERT, (f"{i:040}",))])
+    data = bytearray(path.read_bytes())
+    data[3 * 4096 : 4 * 4096] = data[4 * 4096 : 5 * 4096]
+    path.write_bytes(data)
+    with open_reader(path, KIND) as store, pytest.raises(StoreError, match="is damaged: "):
+        store.check()
+
+
+def test_text_that_cannot_be_read_is_damage(path):
+    create(path, KIND, []).close()
+    data = path.read_bytes()
+    path.write_bytes(data.replace(b"things", b"thi\xef\xffs"))
+    with pytest.raises(StoreError, match="is damaged: "):
+        open_writer(path, KIND)

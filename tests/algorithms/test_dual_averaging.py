@@ -186,12 +186,12 @@ def test_entropy_needs_the_simplex(domain):
     sentence = "^domain must be a Simplex that is not filled, got "
     with pytest.raises(ValueError, match=sentence + re.escape(repr(domain))):
         EntropicDualAveraging(eta=0.1, domain=domain)
-    with pytest.raises(ValueError, match="^domain must be a Simplex"):
+    with pytest.raises(ValueError, match=r"^domain must be a Simplex"):
         EntropicDualAveraging.fixed(KNOWN, 10, domain)
 
 
 def test_entropy_needs_two_entries_to_be_tuned():
-    with pytest.raises(ValueError, match="^dimension must be at least 2 on a simplex, got 1$"):
+    with pytest.raises(ValueError, match=r"^dimension must be at least 2 on a simplex, got 1$"):
         EntropicDualAveraging.fixed(KNOWN, 10, Simplex(1))
 
 

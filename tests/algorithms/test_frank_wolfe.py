@@ -12,7 +12,6 @@ from surefoot.costs import Linear
 from surefoot.games.ledger import Counted
 from surefoot.sets import (
     Box,
-    Ellipsoid,
     Halfspace,
     L1Ball,
     NuclearBall,

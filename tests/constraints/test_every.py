@@ -210,6 +210,31 @@ def test_the_largest_of_all_kept_apart_is_the_constraint(case):
     np.testing.assert_allclose(one, values[0], rtol=1e-12, atol=1e-13)
 
 
+def test_as_many_are_kept_apart_as_are_counted(case):
+    constraint, _ = CASES[case]
+    assert constraint.rows == constraint.query_all(generic(6, 1)[0])[0].size
+
+
+@pytest.mark.parametrize("domain", [DOMAIN, Ball(2.5, _CENTRE)], ids=["around 0", "elsewhere"])
+def test_no_constraint_kept_apart_is_beyond_the_largest_value(case, domain):
+    constraint, kinks = CASES[case]
+    rng = np.random.default_rng(8)
+    centre = np.zeros(D) if domain.centre is None else domain.centre
+    rays = rng.normal(size=(400, D))
+    rays /= np.linalg.norm(rays, axis=1, keepdims=True)
+    points = centre + domain.radius * np.concatenate([rays, rays * rng.random((400, 1)), 0 * rays])
+    if case in ("affine", "sparse"):  # the ends of the rows, where the bound is attained
+        rows = constraint.A.toarray() if case == "sparse" else constraint.A
+        ends = domain.radius * rows / np.linalg.norm(rows, axis=1, keepdims=True)
+        points = np.concatenate([points, centre + ends, centre - ends])
+    seen = np.abs(constraint.query_all(points)[0]).max()
+    for start in (np.zeros(D), 0.5 * _CENTRE):
+        bound = constraint.value_bound(domain, start)
+        assert seen <= bound * (1 + 1e-12)
+    if case in ("affine", "sparse"):
+        assert seen == pytest.approx(bound, rel=1e-12)
+
+
 def test_constants_come_with_their_origin(case):
     constraint, _ = CASES[case]
     start = constraint.interior if constraint.interior is not None else np.zeros(D)

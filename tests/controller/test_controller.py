@@ -499,7 +499,7 @@ def test_a_contradiction_may_be_taken_with_a_warning_once(name):
     controller.ask()
     controller.tell(**seen_at(PLAYERS[name], 2, controller.ask()) | STEEP)  # known: not said again
     explained = controller.explain()
-    assert [(b.round, b.sentence) for b in explained.broken] == [(1, CONTRADICTIONS[name])]
+    assert [(b.round, str(b)) for b in explained.broken] == [(1, CONTRADICTIONS[name])]
     assert explained.bound is None
     assert not explained.is_proven
 
@@ -569,6 +569,22 @@ def test_each_premise_of_feasibility_is_watched(name, t, changed, sentence):
         controller.tell(**right | changed)
     controller.tell(**right)
     assert controller.explain().is_proven
+
+
+def test_a_violation_that_the_guarantee_allows_contradicts_nothing():
+    player = PFS.nearly(CONSTANTS, 5_000)
+    controller = asked(player, START)
+    controller.tell(**seen_at(player, 1, START))
+    controller.ask()
+    bound = float(player.guarantee.violation_bound(2))
+    right = seen_at(player, 2, controller.ask())
+    controller.tell(**right | {"constraint_value": 0.75 * bound})
+    assert controller.explain().broken == ()
+    right = seen_at(player, 3, controller.ask())
+    with pytest.raises(
+        ContradictionError, match=r"is above the bound .* of Corollary 3: a constant"
+    ):
+        controller.tell(**right | {"constraint_value": 1.25 * bound})
 
 
 def test_norms_at_their_limits_contradict_nothing():

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from surefoot import OGD, PFS, Ball, Controller
+from surefoot._sqlite import Store
 from surefoot.controller import ContradictionWarning, StoreError, replay
 from surefoot.sets import Box
 
@@ -215,6 +216,32 @@ def test_a_state_that_is_not_plain_is_refused_before_a_file_is_made(path):
     assert not path.exists()
 
 
+def test_another_state_than_the_algorithms_is_not_taken_for_its(path, monkeypatch):
+    with Controller(Heavy(), START, journal=path) as controller:
+        drive(controller, Heavy(), 2)
+    monkeypatch.setattr(Heavy, "init", lambda self, x1: PLAYERS["PFS"].init(x1))
+    with pytest.raises(StoreError, match=r"its state cannot be read \(Momentum is no class"):
+        Controller.open(path, algorithm=Heavy())
+
+
+def test_a_certificate_of_numpys_numbers_is_kept(path, monkeypatch):
+    player = PLAYERS["certified"]
+    kind = type(player.algorithm)
+    real = kind.certificate
+
+    def of_numpy(self, *round_):
+        found = real(self, *round_)
+        return found._replace(bound=np.float64(found.bound), cut=np.bool_(found.cut))
+
+    monkeypatch.setattr(kind, "certificate", of_numpy)
+    with Controller(player, START, journal=path) as controller:
+        drive(controller, player, 3)
+        explained = controller.explain()
+    with Controller.open(path) as controller:
+        assert controller.explain() == explained
+    assert replay(path).is_same
+
+
 # --- one writer ----------------------------------------------------------------------------------
 
 
@@ -331,6 +358,20 @@ def test_a_disk_that_has_become_read_only_loses_nothing(path):
         controller.tell(**right)
     with Controller.open(path) as controller:
         assert controller.round == 5
+
+
+def test_a_disk_that_is_full_when_the_journal_has_just_been_made_leaves_it_to_be_opened(
+    path, monkeypatch
+):
+    def full(self):
+        raise StoreError("the disk is full")
+
+    with monkeypatch.context() as first:
+        first.setattr(Store, "begin", full)
+        with pytest.raises(StoreError, match="the disk is full"):
+            Controller(PLAYERS["PFS"], START, journal=path)
+    with Controller.open(path) as controller:
+        assert controller.round == 1
 
 
 def test_a_journal_that_has_moved_on_is_not_written_to(path):

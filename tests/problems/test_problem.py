@@ -21,6 +21,33 @@ def test_constants_come_from_the_parts():
     assert problem.name == "mine"
 
 
+def test_what_baselines_need_comes_from_the_parts_too():
+    rows = Affine([[1.0, 0.0], [0.0, -2.0], [3.0, 4.0]], [0.5, 0.25, 2.0])
+    linear = Problem.of(SLOPES, rows, Ball(1.5), [0.1, -0.1]).constants
+    assert linear.F == 2 * 1.5 * 3.0  # G_f = 3 over a diameter of 3
+    assert linear.D_g == 2.0 + 5.0 * 1.5
+    assert linear.rows == 3
+    assert linear.strong_convexity is None
+    assert {linear.origins[n] for n in ("F", "D_g", "rows")} == {"derived"}
+    quadratic = Problem.of(Quadratic([[1.0, 0.0]], 2.5), rows, Ball(1.5), [0.1, -0.1]).constants
+    assert quadratic.strong_convexity == 2.5
+    assert quadratic.F == 3 * quadratic.G_f == 3 * 2.5 * 2.5
+
+
+def test_the_range_of_the_costs_follows_a_gradient_bound_that_is_given():
+    given = Problem.of(SLOPES, LinfBall(0.5, 2), Ball(1.0), [0.1, -0.2], G_f=7.0).constants
+    assert given.F == 14.0
+
+
+def test_a_ball_around_another_point_is_measured_from_there():
+    rows = Affine([[3.0, 4.0]], [2.0])
+    known = Problem.of(SLOPES, rows, Ball(1.5, [1.0, -1.0]), [0.5, -0.5]).constants
+    assert known.D_g == 3.0 + 5.0 * 1.5  # |3 - 4 - 2| at the centre
+    round_one = Problem.of(SLOPES, L2Ball(0.5), Ball(1.0), [0.3, -0.4]).constants
+    # g = 0 at the start, and no point of the ball is farther from it than 1.5.
+    assert round_one.D_g == pytest.approx(1.5, rel=1e-12)
+
+
 def test_given_constants_are_marked_as_given():
     problem = Problem.of(SLOPES, LinfBall(0.5, 2), Ball(1.0), [0.1, -0.2], G_f=7.0, epsilon=0.1)
     assert (problem.constants.G_f, problem.constants.epsilon) == (7.0, 0.1)
@@ -46,7 +73,7 @@ def test_a_strictly_feasible_start_is_the_interior():
 def test_what_nobody_knows_stays_unknown():
     g = FromFunctions(lambda x: float(x[0]), lambda x: np.array([1.0, 0.0]))
     problem = Problem.of(SLOPES, g, Ball(1.0), [-0.1, 0.0])
-    assert problem.constants.G_g is None
+    assert problem.constants.G_g is problem.constants.D_g is None
     assert problem.constants.start_slack == 0.1
 
 

@@ -208,12 +208,17 @@ def row_of(action: np.ndarray, seen: Feedback, certificate: Any) -> tuple[Any, .
         to_bytes(g) if isinstance(g, np.ndarray) else g,
         None if s is None else to_bytes(s),
         cost,
-        None if certificate is None else to_plain(certificate).text,
+        None if certificate is None else to_plain(_of_python(certificate)).text,
     )
 
 
+def _of_python(certificate: Any) -> Any:
+    """A certificate with Python's numbers for NumPy's: its text is all that is stored."""
+    return type(certificate)(*(v.item() if isinstance(v, np.generic) else v for v in certificate))
+
+
 def read_round(row: tuple[Any, ...]) -> Round:
-    """A round from its row, whose digest has been found right."""
+    """A round from its row, whose digest must have been found right."""
     number, action, gradient, g, s, cost, certificate, _ = row
     seen = Feedback(
         from_bytes(gradient),

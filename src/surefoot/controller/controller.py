@@ -336,7 +336,7 @@ class Controller:
         return Explanation(
             round=self._round,
             certificate=certificate,
-            slack=None if value is None else -float(np.max(value)),
+            slack=None if value is None else 0.0 - float(np.max(value)),
             length=None if certificate is None else certificate.length,
             shortened=None if certificate is None else certificate.shortened,
             feasibility_step=self._cut(),
