@@ -217,7 +217,7 @@ def test_as_many_are_kept_apart_as_are_counted(case):
 
 @pytest.mark.parametrize("domain", [DOMAIN, Ball(2.5, _CENTRE)], ids=["around 0", "elsewhere"])
 def test_no_constraint_kept_apart_is_beyond_the_largest_value(case, domain):
-    constraint, kinks = CASES[case]
+    constraint, _ = CASES[case]
     rng = np.random.default_rng(8)
     centre = np.zeros(D) if domain.centre is None else domain.centre
     rays = rng.normal(size=(400, D))
