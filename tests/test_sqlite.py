@@ -51,7 +51,7 @@ def test_headers_are_not_kept_for_ever():
     assert len(_sqlite._headers) < 600
 
 
-@pytest.mark.parametrize("array", [np.array(["a"]), np.array([object()]), np.array([1j])], ids=repr)
+@pytest.mark.parametrize("array", [np.array(["a"]), np.array([None]), np.array([1j])], ids=repr)
 def test_only_numbers_are_stored(array):
     with pytest.raises(ValueError, match="an array to be stored must hold numbers"):
         _sqlite.to_bytes(array)
