@@ -3,8 +3,8 @@
 The namespaces, from the ground up: :mod:`~surefoot.sets`, :mod:`~surefoot.costs`,
 :mod:`~surefoot.constraints`, :mod:`~surefoot.theory`, :mod:`~surefoot.hindsight`,
 :mod:`~surefoot.algorithms`, :mod:`~surefoot.problems`, :mod:`~surefoot.metrics`,
-:mod:`~surefoot.games`, :mod:`~surefoot.controller`; and :mod:`~surefoot.testing` for your own
-algorithms. What most programs need is here at the top.
+:mod:`~surefoot.games`, :mod:`~surefoot.controller`, :mod:`~surefoot.calibration`; and
+:mod:`~surefoot.testing` for your own algorithms. What most programs need is here at the top.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from surefoot import (
         algorithms,
+        calibration,
         constraints,
         controller,
         costs,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
         theory,
     )
     from surefoot.algorithms import OGD, PFS
+    from surefoot.calibration import calibrate
     from surefoot.constants import Constants
     from surefoot.controller import Controller, replay
     from surefoot.games import Trace, play, play_all
@@ -49,6 +51,8 @@ __all__ = [
     "Trace",
     "Tuned",
     "algorithms",
+    "calibrate",
+    "calibration",
     "constraints",
     "controller",
     "costs",
@@ -75,6 +79,7 @@ _HOME = {
     "Problem": "problems",
     "Trace": "games",
     "Tuned": "theory",
+    "calibrate": "calibration",
     "play": "games",
     "play_all": "games",
     "replay": "controller",

@@ -1,0 +1,266 @@
+"""From a strictly feasible point to the guarantees that can be had."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from surefoot import _check
+from surefoot.calibration.offers import Place, offers_for
+from surefoot.calibration.probes import Probe, ask, certified_radius, contradiction, look_around
+from surefoot.calibration.report import Calibration
+from surefoot.constants import Constants
+from surefoot.constraints import (
+    Affine,
+    Constraint,
+    ConstraintStream,
+    LinfBall,
+    MaxOf,
+    PlayedOnly,
+    Shifted,
+    SparseAffine,
+)
+from surefoot.problems import Problem
+from surefoot.sets import Ball
+from surefoot.types import Array
+
+__all__ = ["calibrate"]
+
+_ROUNDS = 16  # of a cost stream without a bound, at which its gradients are looked at
+
+
+class _Given(NamedTuple):
+    """What is to be calibrated, in one form."""
+
+    query: Callable[[Array], Any]
+    start: Array
+    domain: Ball
+    known: Constants
+    constraint: Constraint | None
+    changing: bool
+    gradients: Callable[[Array], list[Array]] | None
+    horizon: int | None
+
+
+def calibrate(
+    problem: Problem | Constraint | ConstraintStream | Callable[[Array], Any],
+    start: Array | None = None,
+    domain: Ball | None = None,
+    *,
+    horizon: int | None = None,
+    cost_gradient: Callable[[Array], Array] | None = None,
+    probes: int = 8,
+    factor: float = 2.0,
+    seed: int = 0,
+    **given: float,
+) -> Calibration:
+    r"""Which guarantees can be had, before a single round is played.
+
+    Constants come from the structure of the problem, from what is given, and from the start: its
+    slack :math:`\alpha = -g(x_1)` gives sigma by the local form (*). Where :math:`G_g` is known,
+    the constraint is also asked at a few points within :math:`\alpha/G_g` of the start, all of
+    them certainly feasible, so that a live system may be asked; the answers can contradict what
+    is given, which is an error, and can bound nothing. A constant that is still missing is
+    estimated, as a factor times the largest value seen, and called so: no guarantee that needs it
+    is called proved.
+
+    Args:
+        problem: a problem; or a constraint; or a function from an action to g and one subgradient.
+        start: the first action, where not the problem's.
+        domain: a ball that holds the feasible set, where not the problem's.
+        horizon: number of rounds; those of the problem's costs unless given.
+        cost_gradient: from an action to the gradient of a typical cost, for an estimate of G_f.
+        probes: how many points to ask at, beside the start.
+        factor: what estimates are raised by.
+        seed: of the directions of the probes.
+        given: constants that you know to be true, by name: ``G_g=2.0``, ``G_f=10.0``.
+
+    Raises:
+        ValueError: if the answers contradict G_g or the convexity of g.
+
+    Example:
+        >>> from surefoot import problems
+        >>> found = calibrate(problems.paper_toy(20_000, trials=1))
+        >>> found.best.constraint, found.constants.origins["G_g"]
+        ('g <= 0 in every round', 'derived')
+        >>> mine = calibrate(lambda x: (float(x[0]) - 1.0, np.array([1.0, 0.0])), [0.0, 0.0],
+        ...                  Ball(2.0), horizon=100, G_g=1.0, cost_gradient=lambda x: x - 3)
+        >>> {offer.name: offer.standing for offer in mine.offers}["CertifiedPFS.default"]
+        'proved'
+        >>> {offer.name: offer.rests_on for offer in mine.only_if}["PFS.anytime"]
+        ('G_f',)
+    """
+    _check.whole(probes, "probes")
+    _check.above(1.0, factor=factor)
+    case = _given(problem, start, domain, given)
+    rounds = case.horizon if horizon is None else horizon
+    if rounds is None:
+        raise ValueError("horizon must be given where there is no cost stream, got None")
+    _check.horizon(rounds)
+    first = ask(case.query, case.start)
+    known = _with_start(case, first, given)
+    radius = certified_radius(first, known, case.domain)
+    found = [first]
+    if radius > 0:
+        found += look_around(case.query, case.start, radius, probes, seed)
+    elif known.G_g is not None and known.origins["G_g"] != "estimated" and first.value < 0:
+        # A slack below the rounding of g is none.
+        local = known.origins.get("sigma") == "local"
+        gone = {"sigma": None, "epsilon": None} if local else {}
+        known = known.with_origin("derived", start_slack=0.0, **gone)
+    if wrong := contradiction(found, known):
+        raise ValueError(f"what is given is contradicted: {wrong}")
+    gradients = case.gradients
+    if cost_gradient is not None:
+        _check.function(cost_gradient=cost_gradient)
+        function = cost_gradient
+
+        def gradients(x: Array) -> list[Array]:
+            return [function(x)]
+
+    known = _with_estimates(known, found, gradients, factor)
+    feasible = None if case.constraint is None else case.constraint.region
+    place = Place(rounds, case.domain, feasible, _linear(case.constraint), case.changing)
+    return Calibration(
+        constants=known,
+        horizon=rounds,
+        offers=offers_for(known, place),
+        probes=tuple(found),
+        radius=radius,
+        notes=tuple(_notes(known, found, radius)),
+    )
+
+
+def _given(problem: Any, start: Any, domain: Any, given: dict[str, float]) -> _Given:
+    # R is the radius of the domain.
+    strangers = sorted(set(given) - set(Constants.names()) | ({"R"} & set(given)))
+    if strangers:
+        raise ValueError(f"given must name constants other than R, got {', '.join(strangers)}")
+    if isinstance(problem, Problem):
+        whole = problem.benchmark
+        x1 = problem.start if start is None else _check.vector(start, "start")
+        ball = problem.domain if domain is None else domain
+        known = problem.constants
+        if x1 is not problem.start or ball is not problem.domain:
+            known = Problem.of(problem.costs, problem.constraint, ball, x1).constants
+        return _Given(
+            whole.query,
+            x1,
+            ball,
+            known,
+            whole,
+            isinstance(problem.constraint, ConstraintStream),
+            _stream_gradients(problem.costs),
+            problem.costs.horizon,
+        )
+    if start is None or not isinstance(domain, Ball):
+        raise ValueError(
+            "start and domain must be given where there is no Problem: a strictly feasible point "
+            f"and a Ball that holds the feasible set, got {start!r} and {domain!r}"
+        )
+    x1 = _check.vector(start, "start")
+    if isinstance(problem, (Constraint, ConstraintStream)):
+        whole = problem.worst() if isinstance(problem, ConstraintStream) else problem
+        whole = whole.constraint if isinstance(whole, PlayedOnly) else whole
+        known = whole.constants(domain, x1)
+        known = known.with_origin("derived", D_g=problem.value_bound(domain, x1), rows=problem.rows)
+        changing = isinstance(problem, ConstraintStream)
+        return _Given(whole.query, x1, domain, known, whole, changing, None, None)
+    _check.function(problem=problem)
+    known = Constants(R=float(domain.radius))
+    return _Given(problem, x1, domain, known, None, False, None, None)
+
+
+def _linear(constraint: Constraint | None) -> bool:
+    """Whether the constraint is known to be the largest of linear ones."""
+    if isinstance(constraint, MaxOf):
+        return all(map(_linear, constraint.parts))
+    if isinstance(constraint, Shifted):
+        return _linear(constraint.constraint)
+    return isinstance(constraint, (Affine, SparseAffine, LinfBall))
+
+
+def _stream_gradients(costs: Any) -> Callable[[Array], list[Array]]:
+    """The gradients of some rounds at a point, of one run where there are several."""
+    one = costs if costs.runs is None else costs.run(0)
+    rounds = np.unique(np.linspace(0, costs.horizon - 1, _ROUNDS).astype(int)).tolist()
+    return lambda x: [one.gradient(t, x) for t in rounds]
+
+
+def _with_start(case: _Given, first: Probe, given: dict[str, float]) -> Constants:
+    """What is given, and what follows from it and the start."""
+    known = case.known.with_origin("given", **given) if given else case.known
+    # Rounded up: it bounds a distance from above.
+    reach = case.domain.reach(case.start) * (1 + 2.0**-50)
+    fresh: dict[str, float] = {}
+    if known.start_slack is None:
+        fresh["start_slack"] = -first.value
+    if known.start_reach is None:
+        fresh["start_reach"] = reach
+    if known.rows is None:
+        fresh["rows"] = 1
+    if known.G_f is not None and (known.F is None or ("G_f" in given and "F" not in given)):
+        fresh["F"] = 2 * known.R * known.G_f
+    if known.G_g is not None and known.D_g is None:
+        fresh["D_g"] = abs(first.value) + known.G_g * reach
+    known = known.with_origin("derived", **fresh)
+    if known.sigma is None and known.start_slack is not None and known.start_slack > 0:
+        level = 0.5 * known.start_slack
+        sigma = known.local_sigma(level)
+        if known.G_g is not None:
+            sigma = min(sigma, known.G_g)
+        known = known.with_origin("local", sigma=sigma, epsilon=level)
+    return known
+
+
+def _with_estimates(
+    known: Constants,
+    probes: list[Probe],
+    gradients: Callable[[Array], list[Array]] | None,
+    factor: float,
+) -> Constants:
+    """Constants that are still missing, guessed from what was seen and labelled so."""
+    steepest = max(probe.steepness for probe in probes)
+    if known.G_g is None and steepest > 0:
+        G_g = factor * steepest
+        if known.sigma is not None:
+            G_g = max(G_g, known.sigma)
+        known = known.with_origin("estimated", G_g=G_g)
+        if known.D_g is None:
+            assert known.start_reach is not None
+            D_g = abs(probes[0].value) + G_g * known.start_reach
+            known = known.with_origin("estimated", D_g=D_g)
+    if known.G_f is None and gradients is not None:
+        seen = [_check.vector(v, "cost_gradient") for p in probes for v in gradients(p.point)]
+        longest = max(float(np.linalg.norm(v)) for v in seen)
+        if longest > 0:
+            G_f = factor * longest
+            known = known.with_origin("estimated", G_f=G_f)
+            if known.F is None:
+                known = known.with_origin("estimated", F=2 * known.R * G_f)
+    return known
+
+
+def _notes(known: Constants, probes: list[Probe], radius: float) -> list[str]:
+    slack = -probes[0].value
+    notes = []
+    if not slack > 0:
+        notes.append(
+            f"the start is not strictly feasible, g = {-slack:.3g}: no probe is safe, and no "
+            "theorem that keeps g <= 0 from a start applies"
+        )
+    elif known.start_slack == 0:
+        notes.append(f"the slack {slack:.3g} of the start is below the rounding of g")
+    elif not radius:
+        notes.append(
+            "G_g is not known, so no probe is safe: give an upper bound on the subgradients"
+        )
+    deepest = min(probes, key=lambda probe: probe.value)
+    if -deepest.value > slack > 0:
+        notes.append(
+            f"a start at {deepest.point} would have slack {-deepest.value:.3g} instead of "
+            f"{slack:.3g}"
+        )
+    return notes

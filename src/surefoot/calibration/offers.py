@@ -1,0 +1,163 @@
+"""Every theorem of the catalogue, for the constants that are proved and for those guessed."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from surefoot.algorithms import ALGORITHMS, Entry, tuned_for
+from surefoot.constants import Constants
+from surefoot.sets import Ball
+from surefoot.theory import Guarantee, MahdaviLinearBalanced, Tuned
+from surefoot.types import Region
+
+__all__ = ["Offer", "Place", "Standing", "estimated", "offers_for"]
+
+Standing: TypeAlias = Literal["proved", "estimated", "none"]
+"""The guarantee holds as the constants do; only if the estimates among them do; not to be had."""
+
+
+class Offer(NamedTuple):
+    """What one algorithm by one theorem promises before the run, or why it does not.
+
+    Attributes:
+        name: class and constructor.
+        standing: whether it is proved, rests on estimates, or cannot be had.
+        tuned: the algorithm and its guarantee; None where it cannot be had.
+        kind: what is promised of the constraint; "none" where it cannot be had.
+        constraint: the same with its number for this horizon.
+        regret: the bound for this horizon; inf where none is promised.
+        regret_if: the bound if the estimates hold, where those would give a smaller one.
+        rests_on: the estimates that it stands or falls with.
+        missing: why it cannot be had.
+    """
+
+    name: str
+    standing: Standing
+    tuned: Tuned[Any] | None = None
+    kind: str = "none"
+    constraint: str = ""
+    regret: float = math.inf
+    regret_if: float = math.inf
+    rests_on: tuple[str, ...] = ()
+    missing: str = ""
+
+
+def estimated(constants: Constants) -> tuple[str, ...]:
+    """The names of the constants that are only estimates."""
+    return tuple(name for name, origin in constants.origins.items() if origin == "estimated")
+
+
+class Place(NamedTuple):
+    """Where a theorem is to be used.
+
+    Attributes:
+        horizon: number of rounds.
+        domain: the ball around the feasible set.
+        feasible: the feasible set, where it knows its own geometry.
+        linear: whether every constraint is known to be linear.
+        changing: whether the constraint is another one in each round.
+    """
+
+    horizon: int
+    domain: Ball
+    feasible: Region | None
+    linear: bool
+    changing: bool
+
+
+def offers_for(constants: Constants, place: Place) -> tuple[Offer, ...]:
+    """One offer for each algorithm and theorem, in the order of the catalogue."""
+    return tuple(
+        _offer_of(_Theorem(kind, tuning, place), constants)
+        for kind in ALGORITHMS
+        for tuning in kind.tunings
+    )
+
+
+class _Theorem(NamedTuple):
+    """An algorithm by one of its theorems, where it is to be used."""
+
+    algorithm: type[Any]
+    tuning: str
+    place: Place
+
+    def attempt(self, known: Constants) -> Entry:
+        """What it says of some constants."""
+        entry = tuned_for(self.algorithm, self.tuning, known, *self.place[:3])
+        if entry.tuned is None:
+            return entry
+        guarantee = entry.tuned.guarantee
+        if self.place.changing and not guarantee.changing:
+            note = f"{guarantee.name} is for a constraint that does not change"
+            return entry._replace(tuned=None, note=note)
+        # The one premise of the catalogue that is about the form of g and not about a number.
+        if isinstance(guarantee, MahdaviLinearBalanced) and not self.place.linear:
+            note = f"{guarantee.name} needs linear constraints, which these are not known to be"
+            return entry._replace(tuned=None, note=note)
+        return entry
+
+
+def _offer_of(theorem: _Theorem, constants: Constants) -> Offer:
+    """First with what is proved; where that is not enough, with the estimates, and said so."""
+    guesses, horizon = estimated(constants), theorem.place.horizon
+    hoped = theorem.attempt(constants)
+    sure = theorem.attempt(_without(constants, *guesses)) if guesses else hoped
+    if hoped.tuned is None and sure.tuned is None:
+        return Offer(hoped.name, "none", missing=hoped.note)
+    regret_if = _regret(hoped, horizon)
+    without = {n: theorem.attempt(_without(constants, n)) for n in guesses}
+    if sure.tuned is not None:
+        offer = _offer(sure.name, "proved", sure.tuned, horizon)
+        if regret_if < offer.regret:
+            counts = [n for n in guesses if _regret(without[n], horizon) > regret_if]
+            offer = offer._replace(regret_if=regret_if, rests_on=tuple(counts) or guesses)
+        return offer
+    assert hoped.tuned is not None
+    needed = [n for n in guesses if without[n].tuned is None]
+    return _offer(hoped.name, "estimated", hoped.tuned, horizon)._replace(
+        regret=math.inf, regret_if=regret_if, rests_on=tuple(needed) or guesses
+    )
+
+
+def _offer(name: str, standing: Standing, tuned: Tuned[Any], horizon: int) -> Offer:
+    guarantee = tuned.guarantee
+    return Offer(
+        name,
+        standing,
+        tuned,
+        guarantee.kind,
+        _promise(guarantee, horizon),
+        float(guarantee.regret_bound(horizon)),
+    )
+
+
+def _without(constants: Constants, *names: str) -> Constants:
+    """The constants with some of them not known; a sigma goes with its level and back."""
+    gone = set(names) | ({"sigma", "epsilon"} if {"sigma", "epsilon"} & set(names) else set())
+    return constants.with_origin("given", **dict.fromkeys(gone)) if gone else constants
+
+
+def _regret(entry: Entry, horizon: int) -> float:
+    """The bound of a theorem; inf where it does not apply."""
+    return math.inf if entry.tuned is None else float(entry.tuned.guarantee.regret_bound(horizon))
+
+
+def _promise(guarantee: Guarantee, horizon: int) -> str:
+    """What is promised of the constraint, with its number for a horizon."""
+    if guarantee.kind == "every round":
+        return "g <= 0 in every round"
+    if guarantee.kind == "after t0":
+        first = getattr(guarantee, "first_feasible", math.inf)
+        if not first <= horizon:
+            return f"g <= 0 from round {first:g}, after the last"
+        return f"g <= 0 from round {first}"
+    if guarantee.kind == "bounded":
+        return f"g <= {float(guarantee.violation_bound(horizon)):.3g} in round {horizon}"
+    sums = guarantee.sum_bounds(horizon)
+    for measure, words in (("squared", "sum [g]+^2"), ("hard", "sum [g]+"), ("soft", "sum g")):
+        if measure in sums:
+            return f"{words} <= {float(sums[measure]):.3g}"
+    if hasattr(guarantee, "row_bound"):
+        return f"sum g_i <= {float(guarantee.row_bound(horizon)):.3g} for each i"
+    return guarantee.kind

@@ -1,0 +1,117 @@
+"""What a calibration found, as a record and as a table."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from surefoot.calibration.offers import Offer, estimated
+from surefoot.calibration.probes import Probe
+from surefoot.constants import Constants
+
+__all__ = ["Calibration"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calibration:
+    """Constants with their origins, and every guarantee that they give or do not give.
+
+    Print it for a table.
+
+    Attributes:
+        constants: all that is known; an origin of "estimated" proves nothing.
+        horizon: number of rounds.
+        offers: one for each algorithm and theorem.
+        probes: what the constraint said, the start first.
+        radius: how far from the start it was asked: every point within is certainly feasible.
+        notes: what else is worth knowing.
+    """
+
+    constants: Constants
+    horizon: int
+    offers: tuple[Offer, ...]
+    probes: tuple[Probe, ...]
+    radius: float
+    notes: tuple[str, ...]
+
+    @property
+    def proved(self) -> tuple[Offer, ...]:
+        """The guarantees that can be had, those of every round first, then by regret."""
+        return _ordered(o for o in self.offers if o.standing == "proved")
+
+    @property
+    def only_if(self) -> tuple[Offer, ...]:
+        """Those that stand or fall with an estimate."""
+        return _ordered(o for o in self.offers if o.standing == "estimated")
+
+    @property
+    def missing(self) -> tuple[Offer, ...]:
+        """Those that cannot be had, each with what is missing."""
+        return tuple(o for o in self.offers if o.standing == "none")
+
+    @property
+    def best(self) -> Offer | None:
+        """The first of those proved; None where there is none."""
+        return next(iter(self.proved), None)
+
+    def __str__(self) -> str:
+        return "\n".join(self._lines())
+
+    def _lines(self) -> Iterator[str]:
+        asked = f"{len(self.probes)} point{'s' if len(self.probes) > 1 else ''}"
+        where = f" within {self.radius:.3g} of the start, all feasible" if self.radius else ""
+        yield f"for T = {self.horizon}; g asked at {asked}{where}"
+        yield from self.notes
+        yield ""
+        origins = self.constants.origins
+        yield from _table(
+            ("constant", "value", "origin"),
+            [(n, f"{getattr(self.constants, n):.6g}", origins[n]) for n in origins],
+        )
+        if self.proved:
+            yield from ("", "can be had")
+            yield from _table(
+                ("tuned by", "constraint", "regret at most"),
+                [(o.name, o.constraint, _regret(o)) for o in self.proved],
+            )
+        else:
+            yield from ("", "no guarantee can be had")
+        if self.only_if:
+            guesses = ", ".join(estimated(self.constants))
+            yield from ("", f"only if the estimates hold ({guesses}): no guarantee")
+            yield from _table(
+                ("tuned by", "constraint", "regret at most", "rests on"),
+                [
+                    (o.name, o.constraint, f"{o.regret_if:.4g}", ", ".join(o.rests_on))
+                    for o in self.only_if
+                ],
+            )
+        if self.missing:
+            yield from ("", "cannot be had")
+            yield from _table(("tuned by", "because"), [(o.name, o.missing) for o in self.missing])
+
+
+_ORDER = ("every round", "after t0", "bounded", "cumulative", "hard", "squared")
+
+
+def _ordered(offers: Iterator[Offer]) -> tuple[Offer, ...]:
+    return tuple(
+        sorted(offers, key=lambda o: (_ORDER.index(o.kind), min(o.regret, o.regret_if), o.name))
+    )
+
+
+def _regret(offer: Offer) -> str:
+    if offer.regret < math.inf:
+        return f"{offer.regret:.4g}"
+    if offer.regret_if < math.inf:
+        return f"no number; {offer.regret_if:.4g} if {', '.join(offer.rests_on)} holds"
+    return "no number without G_f"
+
+
+def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
+    """Columns as wide as their widest entry; the last one is as long as it is."""
+    widths = [max(len(row[i]) for row in (head, *rows)) for i in range(len(head) - 1)]
+    for row in (head, *rows):
+        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
+        yield "  " + "  ".join([*cells, row[-1]])
