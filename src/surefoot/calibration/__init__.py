@@ -1,6 +1,6 @@
 """Which guarantees can be had before a run: constants with their origins, and what they buy."""
 
-from surefoot.calibration.calibrate import calibrate
+from surefoot.calibration.calibrating import calibrate
 from surefoot.calibration.offers import Offer, Standing
 from surefoot.calibration.probes import Probe
 from surefoot.calibration.report import Calibration
