@@ -3,7 +3,7 @@
 import numpy as np
 
 from surefoot import OGD, PFS, Ball, Constants, Feedback
-from surefoot.algorithms import DPP, CertifiedPFS, FrankWolfe, ScalarDPP, Tighten
+from surefoot.algorithms import DPP, CertifiedPFS, FrankWolfe, ScalarDPP, SeveralPFS, Tighten
 from surefoot.sets import Box
 
 # g(x) = max(a_i'x - b_i), lopsided; the start has slack 0.2 and no row is longer than G_g.
@@ -31,6 +31,7 @@ PLAYERS = {
     "certified, fixed": CertifiedPFS(
         G_g=G_G, domain=BALL, rho=0.05, decreasing=False, eta=0.2, sigma=0.2
     ),
+    "certified, several": SeveralPFS.default(CONSTANTS),
     "scalar DPP": ScalarDPP(V=2.0, alpha=5.0, domain=BALL, queue=0.25),
     "DPP": DPP(V=1.5, alpha=4.0, rows=2, domain=BALL),
     "tightened DPP": Tighten(base=DPP(V=1.5, alpha=4.0, rows=2, domain=BALL), rho=0.125),
