@@ -43,6 +43,8 @@ def project_halfspaces(
         >>> q, z  # the first row holds where the second puts the point
         (array([-1., -1.]), array([0., 1.]))
     """
+    if (excess <= 0).all():
+        return np.zeros(rows.shape[1]), np.zeros(len(rows))
     norms = np.sqrt(np.vecdot(rows, rows))
     cuts = norms > 0
     if not np.isfinite(norms).all() or not np.isfinite(excess).all() or (excess[~cuts] > 0).any():
