@@ -278,6 +278,7 @@ def attack(number: int, played: int = PLAYED, numbers: int = NUMBERS) -> Outcome
             player = replace(player, rho=rho)
             # Algorithm D's shift, for a tightening that falls in a way of its own.
             nearer = (room.rho - player.tightening(state.rounds, state.start_slack)) / G_g
+            nearer = np.where(room.length > 0, nearer, 0.0)
             state = state._replace(distance=np.maximum(state.distance - nearer, 0.0))
     return Outcome(number, name, judged, violations, worst, cramped)
 

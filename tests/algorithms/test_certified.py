@@ -166,15 +166,15 @@ def test_without_the_ratchet_a_long_gradient_is_forgotten():
 
 
 def test_an_error_of_the_observed_g_counts_wherever_it_could_do_harm():
-    # delta = 0.01: g is taken as -0.19, so A = 0.06/(-0.19 + 0.79), and the cut as moving by
-    # 0.04/1.5; e = 0.01/2.
+    # delta = 0.01: g is taken as -0.19, so A = 0.06/(-0.19 + 0.79), and the cut, which moves by
+    # 0.04/1.5, as moving by 0.03/1.5; e = 0.01/2.
     player = replace(FIXED, evaluation_error=0.01)
     first = player.update(player.init(X), Feedback(np.zeros(2), -0.8, STEEP))
     assert first.start_slack == near(0.79)
     before = first._replace(start=X - np.array([0.6, 0.8]), distance=0.5)
     seen = Feedback(np.array([0.0, 2.0]), -0.2, np.array([0.9, -1.2]))
     after = player.update(before, seen)
-    B = math.sqrt(0.1**2 - (0.04 / 1.5) ** 2)
+    B = math.sqrt(0.1**2 - (0.03 / 1.5) ** 2)
     r = 0.125 - B - 0.005
     assert player.certificate(before, seen, after).length == near(r)
     assert after.distance == near(B + r + 0.005)
@@ -188,7 +188,7 @@ def test_a_cut_that_seems_to_go_all_the_way_is_not_believed_to_the_last_digit():
     seen = Feedback(np.array([0.0, 2.0]), -0.2, STEEP)
     length = FIXED.certificate(before, seen, FIXED.update(before, seen)).length
     # The square of what is left is 4 (d + 8) u A^2, and what the errors of g leave of A^2 - d^2.
-    more = NOISE * (0.3 / 0.6) * (1 - 0.05 / 0.6) + NOISE / 2
+    more = NOISE * (0.3 / 0.6) * (1 - 0.05 / 0.6) + 2 * NOISE / 2
     left = math.sqrt(4 * 10 * UNIT * 0.025**2 + more * 0.05)
     assert 0.125 - length == pytest.approx(left, rel=1e-4)
     assert left > 5e-8

@@ -17,13 +17,15 @@ In both cases :math:`g(x_{t+1}) \le G_g(B + \ell) - \rho`, which is at most 0 fo
 :math:`\ell \le r = \rho/G_g - B`. That inequality is the certificate.
 
 Rounding. A full-length step ends on the boundary, and the root loses half of the digits where
-:math:`d \approx A`; so computed numbers need a margin. With u = 2^-53, d the dimension,
-:math:`\delta` a bound on the evaluation error of g, :math:`\kappa = 4(d+8)u` and
-:math:`e = 24(d+8)uR + \delta/G_g`: g is taken as :math:`g + \delta` wherever a larger g is the
-careful choice, the half-space as :math:`g_t + s_t^\top(p - x_t) + \rho - \delta \le 0`, the root as
-:math:`\sqrt{(A-d)_+(A+d) + \kappa A^2}`, and r as :math:`\rho/G_g - B - e`. Then the true g and the
-computed one are at most 0 in every round. Where r comes out as 0 or less the tightening is below
-the rounding level, and the action stays where it is, which is feasible.
+:math:`d \approx A`; so computed numbers need a margin. With u = 2^-53, n the dimension, M the
+largest norm of a point of the ball, :math:`\delta` a bound on the evaluation error of g with
+:math:`8uG_gM` to spare, :math:`\kappa = 4(n+8)u` and :math:`e = 24(n+8)uM + \delta/G_g`: g is taken
+as :math:`g + \delta` wherever a larger g is the careful choice, the half-space as
+:math:`g_t + s_t^\top(p - x_t) + \rho - \delta \le 0`, d as :math:`(g_t+\rho-2\delta)_+/\|s_t\|`, the
+root as :math:`\sqrt{(A-d)_+(A+d) + \kappa A^2}`, and r as :math:`\rho/G_g - B - e`. Then the true g
+and the computed one are at most 0 in every round; docs/certified.md has the proof. Where r comes
+out as 0 or less the tightening is below the rounding level, and the action stays where it is,
+which is feasible.
 """
 
 from __future__ import annotations
@@ -197,7 +199,9 @@ class Certifying(ABC):
             if self.sigma is not None:
                 distance = minimum(distance, maximum(over, zero) / self.sigma)
             steep = norm(s)
-            cut = maximum(over - 2 * noise, zero) / where(steep > 0, steep, 1.0)
+            # From g itself, so that the difference loses no digits, and by one noise less than the
+            # half-space moves: then its relative error is that of a quotient, whatever g is.
+            cut = maximum(g + rho - 2 * noise, zero) / where(steep > 0, steep, 1.0)
             if cuts is not None:
                 cut = maximum(cut, cuts(rho, noise))
             short = maximum(distance - cut, zero) * (distance + cut)
@@ -212,11 +216,12 @@ class Certifying(ABC):
         :math:`X_{\rho'}` with :math:`\rho' < \rho` holds every point within
         :math:`(\rho - \rho')/G_g` of :math:`X_\rho`.
         """
-        # Without room nothing moves.
-        reached = where(room.length > 0, room.left + taken + room.error, room.distance)
+        reached = room.left + taken + room.error
         if self.decreasing:
             nearer = room.rho - self.tightening(rounds + 2.0, room.start_slack)
             reached = reached - nearer / self.G_g
+        # Without room nothing moves, and what is known stays as it is: less rho, less distance.
+        reached = where(room.length > 0, reached, room.distance)
         return maximum(reached, 0.0 * reached)
 
     def next_bound(self, room: Room, taken: float, g: float) -> float:
