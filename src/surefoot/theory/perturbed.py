@@ -218,7 +218,7 @@ class SlowDrift(EveryRound):
                 _check.plain(self, name)
         slack, _, _ = self.constants.require("start_slack", "G_f", "G_g", by=self.name)
         _strictly_feasible(slack, self.name)
-        most = self._step * self.level * self.sigma
+        most = self.level * self._step * self.sigma
         if not self.drift < most:
             raise ValueError(
                 f"{self.name} needs a drift below {most:.3g}, xi sigma rho/G_g at the largest "
