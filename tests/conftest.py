@@ -17,6 +17,16 @@ settings.load_profile("surefoot")
 collect_ignore = ["smoke.py"]
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest drops what the marks leave out
+def pytest_collection_modifyitems(items):
+    """What compiles with JAX takes seconds, each time anew: leave it to the slow tests."""
+    for item in items:
+        parameters = item.callspec.params.values() if hasattr(item, "callspec") else ()
+        named = {p for p in parameters if isinstance(p, str)}
+        if named & {"jax", "scan"} or "x64" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.slow)
+
+
 class Backend(NamedTuple):
     """An array library, float64."""
 

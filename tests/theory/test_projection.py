@@ -163,7 +163,7 @@ CONVEX = {
     "Frank-Wolfe, tuned": (FrankWolfe.tuned,),
     "Frank-Wolfe, textbook": (FrankWolfe.textbook,),
 }
-HORIZONS = [300, 3000, pytest.param(30_000, marks=pytest.mark.slow)]
+HORIZONS = [300, *(pytest.param(T, marks=pytest.mark.slow) for T in (3_000, 30_000))]
 
 
 def tuned(choices, problem, horizon):
