@@ -21,10 +21,10 @@ Rounding. A full-length step ends on the boundary, and the root loses half of th
 largest norm of a point of the ball, :math:`\delta` a bound on the evaluation error of g with
 :math:`8uG_gM` to spare, :math:`\kappa = 4(n+8)u` and :math:`e = 24(n+8)uM + \delta/G_g`: g is taken
 as :math:`g + \delta` wherever a larger g is the careful choice, the half-space as
-:math:`g_t + s_t^\top(p - x_t) + \rho - \delta \le 0`, d as :math:`(g_t+\rho-2\delta)_+/\|s_t\|`, the
-root as :math:`\sqrt{(A-d)_+(A+d) + \kappa A^2}`, and r as :math:`\rho/G_g - B - e`. Then the true g
-and the computed one are at most 0 in every round; docs/certified.md has the proof. Where r comes
-out as 0 or less the tightening is below the rounding level, and the action stays where it is,
+:math:`g_t + s_t^\top(p - x_t) + \rho - \delta \le 0`, d as :math:`(g_t+\rho-2\delta)_+/\|s_t\|`,
+the root as :math:`\sqrt{(A-d)_+(A+d) + \kappa A^2}`, and r as :math:`\rho/G_g - B - e`. Then the
+true g and the computed one are at most 0 in every round; docs/certified.md has the proof. Where r
+comes out as 0 or less the tightening is below the rounding level, and the action stays where it is,
 which is feasible.
 """
 
@@ -190,7 +190,7 @@ class Certifying(ABC):
         inside = seen <= -rho
         left = (seen + rho) / self.G_g
         if not certainly(inside):
-            over, zero = seen + rho, 0.0 * seen
+            over, zero = seen + rho, 0.0 * rho  # not of seen, which may be infinite
             # Where this way is not taken, inside and from a start that is refused, the
             # denominator may be anything: make it 1.
             above = seen + start_slack

@@ -81,7 +81,7 @@ class TheoremD(Guarantee):
           + \frac{D_1c}{\alpha}\min\big\{2L_T\sqrt T, \sqrt{S_T(1+\ln T)}\big\} \\
           &\quad + \frac{2RD_1L_T}{\alpha}\Big[\frac{G_g}{\xi_*}\ln\frac{\rho_1}{\rho_T}
           + \frac{c(1+\ln T)}{2\sqrt2R}\Big],
-        \qquad \xi_* = 1 - \sqrt{1 - \sigma_*^2/G_g^2},\ \sigma_* = \frac{\alpha}{2D_0}.
+        \qquad \xi_* = 1 - \sqrt{1 - \sigma_*^2/G_g^2},\ \sigma_* = \min(G_g, \alpha/(2D_0)).
 
     With a fixed :math:`\rho` the last bracket vanishes and the third term is
     :math:`(D_1\rho/\alpha)\min\{L_TT, \sqrt{S_TT}\}`. With a fixed limit :math:`\eta_0` on the step
@@ -102,8 +102,8 @@ class TheoremD(Guarantee):
     :math:`\sum(\rho_t-\rho_{t+1})/\rho_t \le \ln(\rho_1/\rho_T)` and
     :math:`\sum(\rho_t-\rho_{t+1})\sqrt t \le c\sum 1/(2t+1)`.
 
-    The statement is one of real arithmetic; the rounding margin shortens steps by a share of about
-    1e-7, and rounds in which it leaves no room at all are not covered by the regret bound.
+    The statement is one of real arithmetic; the rounding margin shortens steps by a few millionths,
+    and rounds in which it leaves no room at all are not covered by the regret bound.
 
     Args:
         constants: needs R, G_g, start_slack, start_reach; G_f for an explicit regret bound.
