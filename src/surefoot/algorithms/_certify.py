@@ -32,7 +32,6 @@ from __future__ import annotations
 
 import math
 from abc import ABC
-from collections.abc import Callable
 from typing import NamedTuple
 
 from surefoot import _check
@@ -153,7 +152,6 @@ class Certifying(ABC):
         s: Array,
         *,
         rounding: Number = 0.0,
-        cuts: Callable[[Number, Number], Number] | None = None,
     ) -> Room:
         """How long the next step may be; the formulas of the module.
 
@@ -166,8 +164,6 @@ class Certifying(ABC):
             g: the value observed.
             s: the subgradient observed.
             rounding: what a step is rounded by beyond one half-space and the ball, as a length.
-            cuts: from rho and noise to how far the projections move x towards the tightened set,
-                at least, where there are more than that of s.
         """
         d, unit = x.shape[-1], _UNIT * self.domain.reach_from_origin
         if self.evaluation_error is None:
@@ -202,8 +198,6 @@ class Certifying(ABC):
             # From g itself, so that the difference loses no digits, and by one noise less than the
             # half-space moves: then its relative error is that of a quotient, whatever g is.
             cut = maximum(g + rho - 2 * noise, zero) / where(steep > 0, steep, 1.0)
-            if cuts is not None:
-                cut = maximum(cut, cuts(rho, noise))
             short = maximum(distance - cut, zero) * (distance + cut)
             root = sqrt(short + 4 * (d + 8) * _UNIT * distance * distance)
             left = where(inside, left, root)

@@ -1,41 +1,35 @@
 r"""Certified steps with several constraints, each cut by a half-space of its own.
 
 Every :math:`H_{t,i} = \{p : g_i(x_t) + s_{t,i}^\top(p - x_t) + \rho_t \le 0\}` holds the tightened
-set :math:`X_\rho` of all constraints together. So every product of projections onto them, in any
-order, and the projection onto all of them at once, does not expand and leaves :math:`X_\rho` where
-it is: all that the certificate (:mod:`surefoot.algorithms._certify`) and Theorem D ask of the
-projection onto one half-space. What is gained is the distance that is left,
+set :math:`X_\rho` of all constraints together. So a product of projections onto them, and the
+projection onto all of them at once, do not expand and leave :math:`X_\rho` where it is; and if the
+product begins with the largest constraint, or all of them are met, :math:`x_t` comes as much closer
+to :math:`X_\rho` as by that constraint alone. That is all that the certificate
+(:mod:`surefoot.algorithms._certify`) and Theorem D ask of the projection onto one half-space. Which
+of the projections is used, and in which order after the first, may depend on anything known in the
+round: the estimate holds for each of them, hence for the one taken.
 
-* one after the other: each projection brings every point of :math:`X_\rho` closer, so that with
-  :math:`d_1, d_2, \dots` the lengths by which they move :math:`x_t`,
-  :math:`B = \sqrt{A^2 - \sum_j d_j^2}`;
-* all at once: :math:`B = \sqrt{A^2 - d^2}` with d the distance from :math:`x_t` to the
-  intersection.
+What is gained: where faces meet, one half-space lets a step out through the others, and the next
+rounds must bring it back. With all of them a step ends in the tightened set, exactly where faces
+are flat and across each other, and the room of the next round is the whole :math:`\rho/G_g`.
 
-With one half-space alone d is that of the largest constraint; in a corner where k faces meet this
-is only the share :math:`1/\sqrt k` of the way back. Which of the projections is used, and in which
-order, may depend on anything known in the round: the estimate holds for each, hence for the one
-taken.
-
-Rounding. Let :math:`k = m + 1` projections be taken, :math:`\epsilon = 24(d+8)uR` and
-:math:`\tau = G_gk\epsilon`. Each computed projection is within :math:`\epsilon` of the true one, so
-that :math:`\sum_j d_j^2` loses at most :math:`4k\epsilon A + 3(k\epsilon)^2`, with
-:math:`A \le \rho/G_g`, and a step is off by :math:`2k\epsilon` more than with one half-space. All
-half-spaces are moved outwards by :math:`\tau`, so that an intersection that is known up to
-:math:`\tau` only still holds :math:`X_\rho`.
+Rounding. With :math:`k = m + 1` projections, each within :math:`\epsilon = 24(d+8)uR` of the true
+one, a step is off by :math:`k\epsilon` in all. Half-spaces are moved outwards by
+:math:`\tau = G_gk\epsilon`, and the certificate counts on neither: then an intersection that is
+known only up to :math:`\tau`, as the answer of :mod:`surefoot.sets._active_set` is, still holds
+:math:`X_\rho`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from surefoot import _check
-from surefoot._array import combine, dot, largest, maximum, namespace, rows_dot, sqrt
+from surefoot._array import combine, dot, largest, namespace, rows_dot, sqrt
 from surefoot.algorithms._certify import Certificate, Room, stay_unless
 from surefoot.algorithms.certified import CertifiedPFS, CertifiedState
 from surefoot.constants import Constants
@@ -60,8 +54,8 @@ class SeveralPFS:
         x_{t+1} &= \Pi_{R\mathbb{B}}(p_t)
 
     with :math:`\Pi_i` the projection onto the half-space of constraint i, :math:`i^*` the largest
-    constraint, and :math:`\eta_t` as the certificate allows: as safe as :class:`CertifiedPFS`, with
-    longer steps where constraints meet.
+    constraint, and :math:`\eta_t` as the certificate allows: as safe as :class:`CertifiedPFS`, and
+    with longer steps where constraints meet.
 
     Args:
         base: the rule whose steps are taken; its G_g is of the maximum of all constraints.
@@ -100,7 +94,7 @@ class SeveralPFS:
         squared = dot(grad, grad)
         squares = squares + squared
         inverse_eta, eta, taken = base.step(room, inverse_eta, squares, sqrt(squared))
-        p = cuts.project(x - eta * grad, room.rho, room.noise)
+        p = cuts.project(x - eta * grad, room)
         return CertifiedState(
             stay_unless(room, base.domain.project(p), x),
             start,
@@ -117,7 +111,7 @@ class SeveralPFS:
         """Why the action of ``after`` is feasible: the numbers of one run's update."""
         grad, cuts, room = self._judge(before, feedback)
         found, y = self.base.explained(before, after, room, grad, cuts.worst)
-        excess = cuts.excess(y, room.rho, room.noise)
+        excess = cuts.excess(y, room)
         return found._replace(cut=room.length > 0 and bool(excess.max() > 0))
 
     def wrong_constants(self, before: CertifiedState, feedback: Feedback) -> list[str]:
@@ -133,9 +127,7 @@ class SeveralPFS:
         if self.exact and type(x) is not np.ndarray:
             raise ValueError(f"exact must be False but for NumPy arrays, got {type(x)!r}")
         cuts = _Cuts(x, g, s, base.G_g, base.domain.reach_from_origin, self.exact)
-        room = base.room(
-            *state[:5], cuts.worst, cuts.steepest, rounding=2 * cuts.error, cuts=cuts.moved
-        )
+        room = base.room(*state[:5], cuts.worst, cuts.steepest, rounding=2 * cuts.error)
         return grad, cuts, room
 
     @classmethod
@@ -179,9 +171,8 @@ class _Cuts:
     def __init__(
         self, x: Array, g: Array, s: Array, G_g: Number, reach: Number, exact: bool
     ) -> None:
-        self.x, self.g, self.s, self.G_g, self.reach, self.exact = x, g, s, G_g, reach, exact
-        self.count = g.shape[-1] + 1
-        self.error = self.count * 24 * (x.shape[-1] + 8) * _UNIT * reach
+        self.x, self.g, self.s, self.reach, self.exact = x, g, s, reach, exact
+        self.error = (g.shape[-1] + 1) * 24 * (x.shape[-1] + 8) * _UNIT * reach
         self.tolerance = G_g * self.error
         self.worst, index = largest(g)
         self.first = index if type(index) is int else None
@@ -192,92 +183,55 @@ class _Cuts:
         here = xp.arange(g.shape[-1]) == (index if g.ndim == 1 else index[:, None])
         self.steepest = combine(xp.where(here, xp.ones_like(g), xp.zeros_like(g)), s)
 
-    def excess(self, z: Array, rho: Number, noise: Number) -> Array:
+    def excess(self, z: Array, room: Room) -> Array:
         """By how much z exceeds each half-space."""
-        return self.g + rows_dot(self.s, z - self.x) + (rho - noise + self.tolerance)
+        return self.g + rows_dot(self.s, z - self.x) + self._offset(room)
 
-    def project(self, y: Array, rho: Number, noise: Number) -> Array:
+    def _offset(self, room: Room) -> Number:
+        return room.rho - room.noise + self.tolerance
+
+    def project(self, y: Array, room: Room) -> Array:
         """The point of the half-spaces that y goes to: in turn, or all at once."""
         if not self.exact:
-            return self._in_turn(y, rho, noise)[0]
-        ways = self._at_once(self.excess(y, rho, noise))
+            return self._in_turn(y, self._offset(room))
+        ways = self._at_once(self.excess(y, room))
         if y.ndim == 1:
-            return self._in_turn(y, rho, noise)[0] if ways[0] is None else y + ways[0][0]
-        points = self._in_turn(y, rho, noise)[0]
+            return self._in_turn(y, self._offset(room)) if ways[0] is None else y + ways[0]
+        points = self._in_turn(y, self._offset(room))
         for run, way in enumerate(ways):
             if way is not None:
-                points[run] = y[run] + way[0]
+                points[run] = y[run] + way
         return points
 
-    def moved(self, rho: Number, noise: Number) -> Number:
-        """How far they move x, as far as that is certain."""
-        if not self.exact:
-            squares = self._in_turn(self.x, rho, noise)[1]
-            blur = 4 * self.error * rho / self.G_g + 3 * self.error * self.error
-            return sqrt(maximum(squares - blur, 0.0 * squares))
-        found = self._distances(self.excess(self.x, rho, noise))
-        return found[0] if self.x.ndim == 1 else np.array(found)[:, None]
-
-    def _in_turn(self, z: Array, rho: Number, noise: Number) -> tuple[Array, Number]:
-        """Where z is after all projections, that of the largest first; their squared lengths."""
-        offset = rho - noise + self.tolerance
+    def _in_turn(self, z: Array, offset: Number) -> Array:
+        """Where z is after all projections, that of the largest constraint first."""
         if self.first is not None:
             return self._in_turn_live(z, offset, self.first)
-        squares = 0.0 * self.worst
         one = self.x.ndim == 1
-        for i in range(-1, self.count - 1):
-            if i < 0:
-                g, s = self.worst, self.steepest
-            else:
-                g, s = self.g[i] if one else self.g[:, i : i + 1], self.s[..., i, :]
-            new = project_halfspace(z, g + dot(s, z - self.x) + offset, s)
-            step = new - z
-            z, squares = new, squares + dot(step, step)
-        return z, squares
+        z = project_halfspace(
+            z, self.worst + dot(self.steepest, z - self.x) + offset, self.steepest
+        )
+        for i in range(self.g.shape[-1]):
+            g, s = self.g[i] if one else self.g[:, i : i + 1], self.s[..., i, :]
+            z = project_halfspace(z, g + dot(s, z - self.x) + offset, s)
+        return z
 
-    def _in_turn_live(self, z: Array, offset: float, first: int) -> tuple[Array, float]:
+    def _in_turn_live(self, z: Array, offset: float, first: int) -> Array:
         """The same for one NumPy run, passing over those that hold."""
-        squares = 0.0
         excess = self.g + self.s @ (z - self.x) + offset
-        for i in (first, *range(self.count - 1)):
-            if -math.inf < excess[i] <= 0:
-                continue
-            new = project_halfspace(z, float(excess[i]), self.s[i])
-            step = new - z
-            z, squares = new, squares + dot(step, step)
-            excess = self.g + self.s @ (z - self.x) + offset
-        return z, squares
+        for i in (first, *range(len(self.g))):
+            if not -math.inf < excess[i] <= 0:
+                z = project_halfspace(z, float(excess[i]), self.s[i])
+                excess = self.g + self.s @ (z - self.x) + offset
+        return z
 
-    def _at_once(self, excess: Array) -> list[tuple[Array, Array] | None]:
-        """Of each run, the way to the intersection and its multipliers; None if not certain."""
-        return [
-            # Half of the tolerance is left for the rounding of the check itself. Multipliers that
-            # add up to more than 8 R come from rows that nearly cancel, and are not trusted.
-            project_halfspaces(e, s, 0.5 * tolerance, 8 * reach)
-            for e, s, tolerance, reach in self._each(excess, self.tolerance, self.reach)
-        ]
-
-    def _each(self, excess: Array, *numbers: Number) -> Iterator[tuple[Any, ...]]:
-        """Excess, rows and numbers of each run."""
+    def _at_once(self, excess: Array) -> list[Array | None]:
+        """Of each run, the way to the intersection; None where it is not certain."""
         runs = 1 if excess.ndim == 1 else len(excess)
-        columns = [np.broadcast_to(n, (runs, 1))[:, 0].tolist() for n in numbers]
         rows = np.reshape(self.s, (runs, *self.s.shape[-2:]))
-        return zip(np.reshape(excess, (runs, -1)), rows, *columns, strict=True)
-
-    def _distances(self, excess: Array) -> list[float]:
-        r"""Of each run a lower bound on the distance to the intersection.
-
-        Whatever multipliers :math:`z \ge 0` are found, all points of it are in the half-space
-        :math:`\sum_i z_i(v_i + s_i^\top(p - x) - \tau) \le 0`.
-        """
-        bounds = []
-        found = zip(self._at_once(excess), self._each(excess, self.tolerance), strict=True)
-        for way, (e, s, tolerance) in found:
-            over, length = 0.0, 0.0
-            if way is not None:
-                z = way[1]
-                sizes = float(z @ np.sqrt(np.vecdot(s, s)))
-                length = float(np.linalg.norm(z @ s)) + 4 * (len(z) + len(s[0])) * _UNIT * sizes
-                over = float(z @ (e - 2 * tolerance))  # twice: the excess is rounded too
-            bounds.append(max(over, 0.0) / length if length > 0 else 0.0)
-        return bounds
+        numbers = [np.broadcast_to(n, (runs, 1))[:, 0] for n in (self.tolerance, self.reach)]
+        each = zip(np.reshape(excess, (runs, -1)), rows, *numbers, strict=True)
+        # Half of the tolerance is left for the rounding of the check itself. Multipliers that add
+        # up to more than 8 R come from rows that nearly cancel, and are not trusted.
+        found = [project_halfspaces(e, s, 0.5 * float(t), 8 * float(R)) for e, s, t, R in each]
+        return [None if way is None else way[0] for way in found]
