@@ -168,6 +168,8 @@ def norm(a: Array) -> Number:
     >>> norm(np.array([3.0, 4.0]))
     5.0
     """
+    if type(a) is ndarray and a.ndim == 1:
+        return math.sqrt(a.dot(a))
     return sqrt(dot(a, a))
 
 
@@ -211,8 +213,10 @@ def minimum(a: Number, b: Number) -> Number:
 
 def where(condition: Any, a: Number, b: Number) -> Number:
     """``a`` where the condition holds, else ``b``."""
-    if isinstance(condition, bool):
-        return a if condition else b
+    if condition is True:
+        return a
+    if condition is False:
+        return b
     return namespace(condition).where(condition, a, b)
 
 
