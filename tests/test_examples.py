@@ -140,6 +140,7 @@ def test_the_regret_figure_has_all_curves_and_only_the_bounds_that_hold(outcomes
     assert sum("premise broken" in label for label in labels) == 2
 
 
+@pytest.mark.slow
 def test_both_figures_are_saved_as_png(outcomes, tmp_path):
     paths = demo.save_figures(outcomes, tmp_path / "new")
     assert [path.name for path in paths] == ["regret.png", "actions.png"]
@@ -148,6 +149,7 @@ def test_both_figures_are_saved_as_png(outcomes, tmp_path):
         assert path.stat().st_size > 10_000
 
 
+@pytest.mark.slow
 def test_main_prints_the_table_and_says_where_the_figures_are(toy, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(demo, "paper_toy", lambda: toy)
     monkeypatch.setattr(demo, "HORIZONS", SHORT)

@@ -113,6 +113,7 @@ def slopes(stream, T):
 @pytest.mark.parametrize("stream", ["constant", "corners", "random"])
 @pytest.mark.parametrize("form", ["tuned", "textbook"])
 @pytest.mark.parametrize("name", SETS)
+@pytest.mark.slow
 def test_every_action_is_in_the_set_exactly(name, form, stream):
     # Means of points of a simplex or an l1 ball leave it by rounding within a few rounds.
     domain, T = SETS[name], 60 if name == "polytope" else 600

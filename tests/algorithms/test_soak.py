@@ -30,6 +30,7 @@ def test_no_action_of_a_million_rounds_is_above_zero():
 SHORT = (62, 63, 68, 69)
 
 
+@pytest.mark.slow
 def test_without_the_margin_the_same_attack_finds_violations(monkeypatch):
     def violations():
         return sum(soak.attack(n, played=60, numbers=6_000).violations for n in SHORT)

@@ -186,6 +186,7 @@ def test_compiled_with_its_numbers_as_arguments_it_gives_the_same(name, x64):
 
 
 @pytest.mark.parametrize("name", ["cvar", "spectral tall", "shifted"])
+@pytest.mark.slow
 def test_a_compiled_game_is_the_batch_game(name):
     constraint, _ = CASES[name]
     costs = Linear(np.random.default_rng(5).normal(size=(60, 3, D)))

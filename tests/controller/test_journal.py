@@ -524,6 +524,7 @@ def outcome(call, path):
         return None, str(error)
 
 
+@pytest.mark.slow
 def test_bytes_that_flip_are_noticed_or_do_not_matter(path, tmp_path):
     whole = written(path, rounds=25).read_bytes()
     _, state = raw_loop(PLAYERS["certified"], 25)

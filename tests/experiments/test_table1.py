@@ -9,6 +9,7 @@ from surefoot.experiments import table1
 from surefoot.problems import paper_toy, random_polytope
 
 HORIZONS = (50, 100, 200)
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")

@@ -121,6 +121,7 @@ def test_a_callback_is_told_of_growing_rounds_and_the_sums_so_far(engine):
 
 
 @ENGINES
+@pytest.mark.slow
 def test_a_callback_sees_the_last_kept_action(engine):
     toy = problems.binding_toy(5_000, trials=2)
     told = []

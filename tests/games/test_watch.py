@@ -137,6 +137,7 @@ def test_a_long_subgradient_breaks_G_g(engine):
 
 
 @pytest.mark.parametrize("T", [300, 5_000])
+@pytest.mark.slow
 def test_the_first_round_is_exact_across_blocks(T):
     slopes = np.full((T, 1, 2), 0.1)
     slopes[T - 3, 0] = 5.0

@@ -79,6 +79,7 @@ def cube_from(adversary, d, horizon, start):
 @pytest.mark.parametrize("d", [1, 2, 5])
 @pytest.mark.parametrize("start", STARTS)
 @pytest.mark.parametrize("adversary", ADVERSARIES)
+@pytest.mark.slow
 def test_both_bounds_hold_in_every_round_against_every_adversary(adversary, start, d):
     problem = cube_from(adversary, d, 200, start)
     theorems = [Theorem1(problem.constants, eta, rho) for eta, rho in grid(problem.constants)]

@@ -47,6 +47,7 @@ def local_only(c):
 
 @settings(max_examples=12)  # a numerical search takes a tenth of a second
 @given(problems())
+@pytest.mark.slow
 def test_the_bound_is_never_worse_than_corollary_1s(drawn):
     c, T = drawn
     fixed = Corollary1(c, T).regret_bound(T)
@@ -108,6 +109,7 @@ def test_rho_is_cut_off_at_what_the_start_and_epsilon_allow(epsilon, slack):
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 @pytest.mark.parametrize("T", [1, 150])
+@pytest.mark.slow
 def test_the_local_form_alone_keeps_every_round_feasible(case, T):
     size = 1.2
     c = local_only(case.constants).with_origin("given", G_f=size)

@@ -85,6 +85,7 @@ class TestBackends(BackendLaws):
     pass
 
 
+@pytest.mark.slow
 def test_clarabel_finds_the_same_projections():
     cp = pytest.importorskip("cvxpy")
     d, rng = 4, np.random.default_rng(0)

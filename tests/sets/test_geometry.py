@@ -220,6 +220,7 @@ def test_every_backend_gives_the_same_points(backend, family):
             assert backend.numpy(v) == pytest.approx(region.minimize_linear(points), rel=1e-14)
 
 
+@pytest.mark.slow
 def test_projections_compile_and_map_to_the_same_points(x64, family):
     region, jnp = small(family), x64.numpy
     x = jnp.asarray([[0.3, -2.0, 5.0], [0.0, 0.0, 0.0], [1e-3, 4.0, -0.2]])

@@ -78,6 +78,7 @@ class TestBackends(BackendLaws):
 
 
 @pytest.mark.parametrize("ball", BALLS)
+@pytest.mark.slow
 def test_clarabel_finds_the_same_projections(ball):
     cp = pytest.importorskip("cvxpy")
     shape, rng = (3, 2), np.random.default_rng(0)

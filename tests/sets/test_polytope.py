@@ -83,6 +83,7 @@ class TestLaws(Laws):
     pass
 
 
+@pytest.mark.slow
 def test_clarabel_finds_the_same_projections():
     cp = pytest.importorskip("cvxpy")
     m, d, rng = 8, 4, np.random.default_rng(0)

@@ -48,6 +48,7 @@ class TestBackends(BackendLaws):
     pass
 
 
+@pytest.mark.slow
 def test_clarabel_finds_the_same_projections():
     cp = pytest.importorskip("cvxpy")
     rng = np.random.default_rng(0)

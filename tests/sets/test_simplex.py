@@ -73,6 +73,7 @@ class TestBackends(BackendLaws):
 
 
 @pytest.mark.parametrize("filled", [False, True])
+@pytest.mark.slow
 def test_clarabel_finds_the_same_projections(filled):
     cp = pytest.importorskip("cvxpy")
     d, rng = 6, np.random.default_rng(0)

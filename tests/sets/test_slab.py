@@ -63,6 +63,7 @@ class TestBackends(BackendLaws):
     bounded = False
 
 
+@pytest.mark.slow
 def test_clarabel_finds_the_same_projections():
     cp = pytest.importorskip("cvxpy")
     d, rng = 5, np.random.default_rng(0)

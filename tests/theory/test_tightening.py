@@ -273,6 +273,7 @@ def mild(adversary, horizon, apart):
 
 @pytest.mark.parametrize("adversary", ADVERSARIES)
 @pytest.mark.parametrize("name", BASES)
+@pytest.mark.slow
 def test_the_sum_of_g_is_at_most_0_whatever_the_base(name, adversary):
     base, apart = BASES[name]
     problem = mild(adversary, 3_000, apart)
