@@ -15,7 +15,8 @@ import numpy as np
 
 from surefoot import _check
 from surefoot.constants import Constants, polyak_rate
-from surefoot.theory.guarantee import Guarantee, Kind, Measure, Premise
+from surefoot.theory._every_round import EveryRound
+from surefoot.theory.guarantee import Premise
 from surefoot.types import Array
 
 __all__ = ["TheoremD", "observed_regret_bound"]
@@ -68,7 +69,7 @@ def observed_regret_bound(
 
 @final
 @dataclass(frozen=True)
-class TheoremD(Guarantee):
+class TheoremD(EveryRound):
     r"""Certified steps: feasible in every round, from G_g and a strictly feasible start alone.
 
     For :math:`\rho_t = \min(\alpha/2, c/\sqrt t)` and
@@ -137,11 +138,6 @@ class TheoremD(Guarantee):
         """Theorem D."""
         return "Theorem D (certified steps)"
 
-    @property
-    def kind(self) -> Kind:
-        """Every round."""
-        return "every round"
-
     def tightening(self, t: Any) -> Array:
         r""":math:`\rho_t`."""
         t = np.asarray(t, dtype=np.float64)
@@ -179,23 +175,10 @@ class TheoremD(Guarantee):
         falling = slow * np.log(start / last) + usual
         return first + second + tight + 2 * R * reach / slack * falling
 
-    def violation_bound(self, t: Any) -> Array:
-        """0."""
-        return np.zeros_like(np.asarray(t, dtype=np.float64))
-
-    def sum_bounds(self, t: Any) -> dict[Measure, Array]:
-        """None beyond that of the rounds."""
-        return {}
-
     @property
     def regret_exponent(self) -> float:
         """1/2."""
         return 0.5
-
-    @property
-    def violation_exponent(self) -> None:
-        """None: there are no violations."""
-        return
 
     @property
     def premises(self) -> tuple[Premise, ...]:

@@ -15,7 +15,8 @@ import numpy as np
 
 from surefoot import _check
 from surefoot.constants import Constants
-from surefoot.theory.guarantee import Guarantee, Kind, Measure, Premise
+from surefoot.theory._every_round import EveryRound
+from surefoot.theory.guarantee import Premise
 from surefoot.types import Array
 
 __all__ = [
@@ -29,35 +30,13 @@ __all__ = [
 ]
 
 
-class Inside(Guarantee):
+class Inside(EveryRound):
     """A guarantee without violations; the regret bound is what differs.
 
     Where the constraint changes, the set is that of the actions feasible in all rounds.
     """
 
     changing = True
-
-    @property
-    @final
-    def kind(self) -> Kind:
-        """Every round: each action is in the set."""
-        return "every round"
-
-    @final
-    def violation_bound(self, t: Any) -> Array:
-        """0."""
-        return np.zeros_like(np.asarray(t, dtype=np.float64))
-
-    @final
-    def sum_bounds(self, t: Any) -> dict[Measure, Array]:
-        """None beyond that of the rounds."""
-        return {}
-
-    @property
-    @final
-    def violation_exponent(self) -> None:
-        """None: there are no violations."""
-        return
 
     @property
     @abstractmethod
@@ -79,9 +58,39 @@ class Inside(Guarantee):
         return G_f
 
 
+class _FixedStep(Inside):
+    """A bound with a fixed step that is chosen for the horizon."""
+
+    horizon: int
+    diameter: float
+
+    def __post_init__(self) -> None:
+        _check.horizon(self.horizon)
+        _check.positive(diameter=self.diameter)
+        self._G_f()
+
+    @property
+    @final
+    def eta(self) -> float:
+        r""":math:`D/(G_f\sqrt T)`."""
+        return self.diameter / (self._G_f() * math.sqrt(self.horizon))
+
+    @final
+    def regret_bound(self, t: Any) -> Array:
+        r""":math:`D^2/(2\eta) + (\eta/2) G_f^2 t`."""
+        t = np.asarray(t, dtype=np.float64)
+        return self.diameter**2 / (2 * self.eta) + self.eta / 2 * self._G_f() ** 2 * t
+
+    @property
+    @final
+    def regret_exponent(self) -> float:
+        """1/2."""
+        return 0.5
+
+
 @final
 @dataclass(frozen=True)
-class Zinkevich(Inside):
+class Zinkevich(_FixedStep):
     r"""Projected gradient descent with the fixed step :math:`\eta = D/(G_f\sqrt T)`.
 
     .. math:: \mathrm{Reg}_t \le \frac{D^2}{2\eta} + \frac{\eta}{2} G_f^2 t,
@@ -99,30 +108,10 @@ class Zinkevich(Inside):
     horizon: int
     diameter: float
 
-    def __post_init__(self) -> None:
-        _check.horizon(self.horizon)
-        _check.positive(diameter=self.diameter)
-        self._G_f()
-
     @property
     def name(self) -> str:
         """Zinkevich's theorem."""
         return "Zinkevich 2003, fixed step"
-
-    @property
-    def eta(self) -> float:
-        r""":math:`D/(G_f\sqrt T)`."""
-        return self.diameter / (self._G_f() * math.sqrt(self.horizon))
-
-    def regret_bound(self, t: Any) -> Array:
-        r""":math:`D^2/(2\eta) + (\eta/2) G_f^2 t`."""
-        t = np.asarray(t, dtype=np.float64)
-        return self.diameter**2 / (2 * self.eta) + self.eta / 2 * self._G_f() ** 2 * t
-
-    @property
-    def regret_exponent(self) -> float:
-        """1/2."""
-        return 0.5
 
 
 @final
@@ -248,7 +237,7 @@ class AdaGradNorm(Inside):
 
 @final
 @dataclass(frozen=True)
-class DualAveragingTheorem(Inside):
+class DualAveragingTheorem(_FixedStep):
     r"""Dual averaging, :math:`x_{t+1} = \Pi_X(x_1 - \eta\sum_{s\le t}\nabla_s)`.
 
     .. math:: \mathrm{Reg}_t \le \frac{D^2}{2\eta} + \frac\eta2 G_f^2 t,
@@ -265,30 +254,10 @@ class DualAveragingTheorem(Inside):
     horizon: int
     diameter: float
 
-    def __post_init__(self) -> None:
-        _check.horizon(self.horizon)
-        _check.positive(diameter=self.diameter)
-        self._G_f()
-
     @property
     def name(self) -> str:
         """Dual averaging."""
         return "Dual averaging (Shalev-Shwartz and Singer 2007)"
-
-    @property
-    def eta(self) -> float:
-        r""":math:`D/(G_f\sqrt T)`."""
-        return self.diameter / (self._G_f() * math.sqrt(self.horizon))
-
-    def regret_bound(self, t: Any) -> Array:
-        r""":math:`D^2/(2\eta) + (\eta/2) G_f^2 t`."""
-        t = np.asarray(t, dtype=np.float64)
-        return self.diameter**2 / (2 * self.eta) + self.eta / 2 * self._G_f() ** 2 * t
-
-    @property
-    def regret_exponent(self) -> float:
-        """1/2."""
-        return 0.5
 
 
 @final
