@@ -1,0 +1,1 @@
+"""Results as figures, tables and one page: saved results in, nothing played."""
