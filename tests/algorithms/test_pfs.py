@@ -120,3 +120,12 @@ def test_the_state_is_the_next_action_and_nothing_else():
     state = PLAYER.init(X)
     assert state == PFSState(X)
     assert state._fields == ("x",)
+
+
+def test_a_step_and_a_margin_of_your_own_come_with_theorem_1():
+    tuned = PFS.chosen(KNOWN, 900, eta=0.02, rho=0.15)
+    assert (tuned.algorithm.eta, tuned.algorithm.rho) == (0.02, 0.15)
+    assert tuned.algorithm.domain == Ball(1.5)
+    assert tuned.guarantee == Theorem1(KNOWN, 0.02, 0.15, 900)
+    with pytest.raises(ValueError, match="rho"):
+        PFS.chosen(KNOWN, 900, eta=0.02, rho=0.41)  # above epsilon

@@ -110,7 +110,28 @@ class PFS:
         """
         return cls._with(tune_polyak(constants, horizon), domain)
 
-    # Not among the tunings: a catalogue that tries them all has no errors and no drift to give.
+    # Not among the tunings: a catalogue that tries them all has no step, error or drift to give.
+
+    @classmethod
+    def chosen(
+        cls,
+        constants: Constants,
+        horizon: int,
+        domain: Ball | None = None,
+        *,
+        eta: float,
+        rho: float,
+    ) -> Tuned[PFS]:
+        """A step size and a tightening of your own, with what Theorem 1 promises for them.
+
+        Args:
+            constants: those of the problem.
+            horizon: T.
+            domain: a ball that holds the feasible set; that around 0 of radius R unless given.
+            eta: the step size.
+            rho: the tightening, at most epsilon.
+        """
+        return cls._with(Theorem1(constants, eta, rho, horizon), domain)
 
     @classmethod
     def noisy(
