@@ -16,6 +16,7 @@ def assert_same_trace(seen, wanted, relative=RELATIVE):
     near(seen.cost_sum, wanted.cost_sum, relative * cost)
     near(seen.total_cost, wanted.total_cost, relative * cost)
     near(seen.constraint, wanted.constraint, relative * x * slope)
+    near(seen.peak, wanted.peak, relative * x * slope)
     for name in ("total", "soft", "hard", "squared"):
         a, b = getattr(seen.violations, name), getattr(wanted.violations, name)
         near(a, b, relative * x * slope * wanted.horizon)

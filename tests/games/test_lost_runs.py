@@ -131,6 +131,7 @@ def test_a_rule_that_does_not_ask_for_g_is_told_that_it_is_no_number(engine):
     # Rounds without a value were not seen to be feasible.
     assert trace.violations.count.tolist() == [0, 14, 0]
     assert trace.violations.feasible_from.tolist() == [1, 21, 1]
+    assert trace.violations.first_violation.tolist() == [0, 7, 0]
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,14 @@ def test_thinning_changes_no_total_no_violation_and_no_extreme(toy, engine, ever
     at = thin.rounds - 1
     for name in ("actions", "cost", "cost_sum", "constraint"):
         np.testing.assert_array_equal(getattr(thin, name), getattr(full, name)[at])
+    np.testing.assert_array_equal(full.peak, full.constraint)
+    np.testing.assert_array_equal(thin.peak, largest_between(full.constraint, thin.rounds))
+
+
+def largest_between(g, rounds):
+    """From its definition: the largest of the rounds after the kept one before."""
+    before = [0, *rounds[:-1]]
+    return np.stack([g[low:high].max(axis=0) for low, high in zip(before, rounds, strict=True)])
 
 
 @ENGINES
@@ -85,6 +93,18 @@ def test_the_kept_rounds_do_not_depend_on_the_company(toy, engine, every):
         np.testing.assert_array_equal(trace.rounds, alone.rounds)
         assert np.isfinite(trace.actions).all()
         np.testing.assert_allclose(trace.actions, alone.actions, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(trace.peak, alone.peak, rtol=0, atol=1e-12)
+
+
+@ENGINES
+@pytest.mark.parametrize("every", [3, 1_500, 3_000, None])
+@pytest.mark.slow
+def test_peaks_are_carried_over_the_borders_of_blocks(engine, every):
+    toy = problems.binding_toy(5_000, trials=2)
+    full = play(PLAYER, toy, engine=engine)
+    thin = play(PLAYER, toy, engine=engine, every=every)
+    np.testing.assert_array_equal(thin.peak, largest_between(full.constraint, thin.rounds))
+    assert (thin.peak.max(axis=0) == full.violations.worst).all()
 
 
 @ENGINES

@@ -254,6 +254,7 @@ def _trace(
         cost=recorder.cost[kept][:, runs],
         cost_sum=recorder.cost_sum[kept][:, runs],
         constraint=recorder.constraint[kept][:, runs],
+        peak=recorder.peaks_of(horizon)[:, runs],
         total_cost=recorder.total[runs],
         violations=Violations(*(m[runs] for m in recorder.meter.read())),
         next_action=final[runs],

@@ -72,6 +72,8 @@ class Recorder:
         self.cost = np.full(shape, np.nan)
         self.cost_sum = np.full(shape, np.nan)
         self.constraint = np.full(shape, np.nan)
+        self.peak = np.full(shape, np.nan)  # largest g since the kept round before
+        self._peak = np.full(runs, -np.inf)  # the same of the rounds since the last one kept
         self.actions = np.full((*shape, dimension), np.nan) if keep_actions else None
         self.total = np.zeros(runs)
         self.meter = ViolationMeter(runs)
@@ -81,6 +83,12 @@ class Recorder:
         """Which of the kept rounds are meant for a run: every k-th one, and its last."""
         mine = (self.rounds % self._step == 0) & (self.rounds <= horizon)
         return mine | (self.rounds == horizon)
+
+    def peaks_of(self, horizon: int) -> Array:
+        """Largest g since the round before that is kept for a run of this horizon."""
+        at = np.flatnonzero(self.rounds_of(horizon))
+        begins = np.append(0, at[:-1] + 1)  # rounds between may be kept for other runs
+        return np.maximum.reduceat(self.peak[: at[-1] + 1], begins, axis=0)
 
     def kept(self, start: int, stop: int) -> Array:
         """Which of the rounds after ``start``, up to ``stop``, are kept: offsets from 0."""
@@ -124,10 +132,26 @@ class Recorder:
         self.cost[at, runs] = cost[kept]
         self.cost_sum[at, runs] = sums[kept]
         self.constraint[at, runs] = g[kept]
+        self._add_peaks(start, g, kept)
         if self.actions is not None:
             self.actions[at, runs] = actions
         if self.watch.is_on:
             self.watch.add(start, g, block.gradient_norm, block.subgradient_norm)
+
+    def _add_peaks(self, start: int, g: Array, kept: Array) -> None:
+        """Largest g up to each kept round of a block, and what is left over for the next block."""
+        runs = slice(g.shape[1])
+        begins = np.append(0, kept + 1)
+        rest = begins[-1] < len(g)  # rounds after the last one kept
+        # With every round kept the peaks are the values.
+        peaks = g if len(kept) == len(g) else np.maximum.reduceat(g, begins[: len(kept) + rest])
+        carried = np.maximum(peaks[0], self._peak[runs])
+        if len(kept):
+            low = int(np.searchsorted(self.rounds, start + 1 + kept[0]))
+            self.peak[low : low + len(kept), runs] = peaks[: len(kept)]
+            self.peak[low, runs] = carried
+            carried = peaks[-1] if rest else -np.inf
+        self._peak[runs] = carried
 
     def progress(self, done: int) -> Progress:
         """What a callback is told."""

@@ -36,8 +36,9 @@ class Trace:
         cost: the costs of those rounds, ``(n,)`` or ``(n, B)``.
         cost_sum: the costs up to and with those rounds.
         constraint: the values of g in those rounds.
+        peak: the largest values of g since the kept round before.
         total_cost: the sum of all costs, of each run.
-        violations: the seven measures over all rounds, of each run.
+        violations: the eight measures over all rounds, of each run.
         next_action: what would be played next.
         observed: extremes of the gradients, where the watch was on.
         breaches: premises that broke, the first round of each run, in order of the rounds.
@@ -54,6 +55,7 @@ class Trace:
     cost: Array
     cost_sum: Array
     constraint: Array
+    peak: Array
     total_cost: Array
     violations: Violations
     next_action: Array

@@ -1,4 +1,4 @@
-"""Violation is never one number: seven measures, exact whatever a trace keeps."""
+"""Violation is never one number: eight measures, exact whatever a trace keeps."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ class Violations(NamedTuple):
             value (NaN, of a run that was lost) counts: it was not seen to be feasible.
         feasible_from: the first round from which no round has :math:`g(x_t) > 0`;
             one more than the horizon if the last round has.
+        first_violation: the first round that counts; 0 if none does.
     """
 
     total: Array
@@ -33,10 +34,11 @@ class Violations(NamedTuple):
     worst: Array
     count: Array
     feasible_from: Array
+    first_violation: Array
 
 
 class ViolationMeter:
-    """Streams constraint values, in blocks of rounds, into the seven measures.
+    """Streams constraint values, in blocks of rounds, into the eight measures.
 
     Blocks are summed and the sums added up, so a long run needs no memory of its rounds and loses
     fewer digits than one running sum.
@@ -49,6 +51,7 @@ class ViolationMeter:
         self._worst = np.full(runs, -np.inf)
         self._count = np.zeros(runs, dtype=np.int64)
         self._last = np.zeros(runs, dtype=np.int64)
+        self._first = np.zeros(runs, dtype=np.int64)
 
     def add(self, start: int, g: Array, runs: slice = slice(None)) -> None:
         """Take in the values ``(rounds, runs)`` of the rounds after the first ``start``."""
@@ -62,6 +65,9 @@ class ViolationMeter:
         if above.any():
             rounds = start + 1 + np.arange(len(g))[:, None]
             self._last[runs] = np.maximum(self._last[runs], (above * rounds).max(axis=0))
+            fresh = above.any(axis=0) & (self._first[runs] == 0)
+            first = start + 1 + above.argmax(axis=0)
+            self._first[runs] = np.where(fresh, first, self._first[runs])
 
     def read(self) -> Violations:
         """The measures of all rounds so far, one entry a run."""
@@ -73,6 +79,7 @@ class ViolationMeter:
             worst=self._worst.copy(),
             count=self._count.copy(),
             feasible_from=self._last + 1,
+            first_violation=self._first.copy(),
         )
 
 
