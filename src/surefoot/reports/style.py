@@ -1,0 +1,137 @@
+"""How things look: one colour, marker and line for an algorithm, in every figure and on the page.
+
+Nothing here needs a plotting library until :func:`paper_style` is called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from surefoot._extras import need
+
+__all__ = ["COLOURS", "FILL", "GRID", "INK", "Look", "colour_of", "look_of", "paper_style"]
+
+COLOURS = (
+    "#0072B2",  # blue
+    "#D55E00",  # vermillion
+    "#009E73",  # green
+    "#CC79A7",  # pink
+    "#56B4E9",  # sky
+    "#E69F00",  # orange
+    "#000000",  # black
+    "#7B3294",  # violet
+)
+"""Okabe and Ito's palette, which keeps its hues apart for colour-blind readers; violet stands for
+their yellow, which white paper swallows."""
+
+INK, GRID, FILL = "#444444", "#E2E2E2", "#F2EFE6"
+"""Frames and boundaries, grid lines, the inside of a feasible set."""
+
+# Dashes and dots alone mean bounds, so a curve's own line is never one of these.
+_LINES = ("-", "-.", (0, (9, 2)), (0, (9, 2, 1.5, 2, 1.5, 2)))
+_DASHES = ("solid", "dashdot", "longdash", "longdashdot")
+_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+_SYMBOLS = (
+    "circle",
+    "square",
+    "triangle-up",
+    "diamond",
+    "triangle-down",
+    "cross",
+    "x",
+    "star",
+)
+
+
+class Look(NamedTuple):
+    """How an algorithm is drawn.
+
+    Attributes:
+        colour: as ``#RRGGBB``.
+        marker: Matplotlib's name of the marker.
+        line: Matplotlib's line style.
+        symbol: Plotly's name of the marker.
+        dash: Plotly's line style.
+    """
+
+    colour: str
+    marker: str
+    line: Any
+    symbol: str
+    dash: str
+
+
+def look_of(number: int) -> Look:
+    """The look of the algorithm at a place of the plan, from 0; the first 64 are all different.
+
+    >>> look_of(1).colour, look_of(9).colour, look_of(9).dash
+    ('#D55E00', '#D55E00', 'dashdot')
+    """
+    n, turn = len(COLOURS), number // len(COLOURS)
+    line, marker = turn % len(_LINES), (number + turn) % n
+    return Look(
+        COLOURS[number % n], _MARKERS[marker], _LINES[line], _SYMBOLS[marker], _DASHES[line]
+    )
+
+
+def colour_of(label: str, labels: Sequence[str]) -> str:
+    """The colour of an algorithm among all those of the plan, in its order.
+
+    It hangs on the place in the plan alone: leaving rows out of a figure, or adding an algorithm
+    at the plan's end, changes no colour.
+
+    >>> colour_of("DPP", ["PFS", "DPP"])
+    '#D55E00'
+    """
+    return look_of(list(labels).index(label)).colour
+
+
+def paper_style(width: str = "column", height: float | None = None) -> dict[str, Any]:
+    """Matplotlib settings for a two-column paper.
+
+    Args:
+        width: "column" for one of the two columns, "page" for both.
+        height: in inches; None takes the golden ratio.
+    """
+    bundles = need("tueplots.bundles", "plot", "a figure for a paper")
+    if width not in ("column", "page"):
+        raise ValueError(f"width must be 'column' or 'page', got {width!r}")
+    style: dict[str, Any] = bundles.icml2024(
+        column="half" if width == "column" else "full", usetex=False
+    )
+    inches, golden = style["figure.figsize"]
+    # A font that comes with Matplotlib: the same figure on every machine. Times-like, as the text.
+    return style | {
+        "figure.figsize": (inches, golden if height is None else height),
+        "font.family": ["STIXGeneral", "DejaVu Sans"],
+        "mathtext.fontset": "stix",
+        "axes.labelsize": 8,
+        "axes.titlesize": 8,
+        "xtick.labelsize": 7,
+        "ytick.labelsize": 7,
+        "legend.fontsize": 7,
+        "legend.frameon": False,
+        "legend.handlelength": 2.2,
+        "axes.linewidth": 0.6,
+        "axes.edgecolor": INK,
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "axes.axisbelow": True,
+        "axes.unicode_minus": True,
+        "grid.color": GRID,
+        "grid.linewidth": 0.5,
+        "lines.linewidth": 1.1,
+        "lines.markersize": 3.2,
+        "xtick.major.width": 0.6,
+        "ytick.major.width": 0.6,
+        "xtick.minor.width": 0.4,
+        "ytick.minor.width": 0.4,
+        "xtick.major.size": 2.5,
+        "ytick.major.size": 2.5,
+        "xtick.minor.size": 1.5,
+        "ytick.minor.size": 1.5,
+        "pdf.fonttype": 42,  # TrueType: publishers refuse Type 3
+        "svg.fonttype": "none",
+        "savefig.dpi": 300,
+    }
