@@ -15,6 +15,7 @@ import numpy as np
 
 from surefoot.algorithms import ALGORITHMS, Entry, tuned_for
 from surefoot.games import Trace, play
+from surefoot.games.judging import kept_promise
 from surefoot.hindsight import Comparator, best_action
 from surefoot.metrics import Rate, fit_rate
 from surefoot.problems import Problem, binding_toy, paper_toy, random_polytope
@@ -271,7 +272,7 @@ def _record(entry: Entry, trace: Trace, best: Comparator, trials: int, note: str
         violating=float(np.mean(seen.count)),
         feasible_from=float(np.max(seen.feasible_from)),
         violation_share=_violation_share(guarantee, trace),
-        held=_held(guarantee, trace),
+        held=kept_promise(guarantee, trace),
         microseconds=ledger.microseconds_a_round,
         projections=ledger.projections / T,
         linear_minimisations=ledger.linear_minimisations / T,
@@ -292,20 +293,6 @@ def _violation_share(guarantee: Any, trace: Trace) -> float:
         if math.isfinite(limit):
             shares.append(observed / limit if limit > 0 else (0.0 if observed <= 0 else math.inf))
     return max(shares, default=math.nan)
-
-
-def _held(guarantee: Any, trace: Trace) -> bool:
-    """Whether the constraint did what the guarantee says, over all rounds."""
-    seen, T = trace.violations, trace.horizon
-    if guarantee.kind == "every round":
-        return bool(np.all(seen.worst <= 0))
-    if guarantee.kind == "after t0":
-        return bool(np.all(seen.feasible_from <= guarantee.first_feasible))
-    sums = guarantee.sum_bounds(T)
-    checks = [np.all(getattr(seen, name) <= bound) for name, bound in sums.items()]
-    if guarantee.kind == "bounded":
-        checks.append(np.all(seen.worst <= np.max(guarantee.violation_bound(np.arange(1, T + 1)))))
-    return bool(all(checks))
 
 
 def fits(records: Sequence[Record]) -> list[Fit]:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from surefoot.costs import Adversarial
+from surefoot.games.judging import judge
 from surefoot.games.ledger import Ledger
 from surefoot.games.quicklook import quick_look
 from surefoot.games.watch import Breach, Observed
@@ -113,27 +114,8 @@ class Trace:
         return costs
 
     def verdict(self) -> str:
-        """Whether the guarantee held, in one sentence."""
-        lost = [s for s in ([self.status] if self.runs is None else self.status) if s != "ok"]
-        if lost:
-            return f"stopped, {lost[0]}"
-        if self.guarantee is None:
-            return "no guarantee was claimed"
-        if self.breaches:
-            return f"premise broken, {self.breaches[0]}"
-        worst = float(np.max(self.violations.worst))
-        word = "held" if self._held(self.guarantee) else "FAILED though no premise broke"
-        return f"{self.guarantee} {word}: largest g = {worst:.3g}"
-
-    def _held(self, guarantee: Guarantee) -> bool:
-        """Whether the constraint did what is promised: in sum, and at the rounds kept."""
-        if guarantee.kind == "every round":
-            return bool(np.all(self.violations.worst <= 0))
-        for measure, limit in guarantee.sum_bounds(self.horizon).items():
-            if not np.all(getattr(self.violations, measure) <= limit):
-                return False
-        bound = guarantee.violation_bound(self.rounds)
-        return bool(np.all(bound >= self.constraint.T))
+        """Whether the guarantee held, in one sentence; its regret bound is not looked at."""
+        return judge(self).sentence
 
     def plot(self, path: Any = None) -> Any:
         """A quick look: regret with its bound, g round by round, and the actions in the plane.

@@ -1,0 +1,85 @@
+import numpy as np
+import pytest
+
+from surefoot import OGD, PFS, Ball, play
+from surefoot.constraints import LinfBall
+from surefoot.costs import Linear
+from surefoot.games.judging import judge, kept_promise
+from surefoot.problems import Problem, binding_toy
+from surefoot.theory import Corollary3, Theorem1, Tuned
+
+T = 40
+
+
+class Fixed(Corollary3):
+    """A promise with numbers of the test's own, which no premise can break."""
+
+    premises = ()
+    kind = "bounded"
+    limits = {}
+    bound = np.inf
+
+    def sum_bounds(self, t):
+        return {name: np.asarray(limit) for name, limit in self.limits.items()}
+
+    def violation_bound(self, t):
+        return np.broadcast_to(np.asarray(self.bound)[np.asarray(t) - 1], np.shape(t))
+
+
+@pytest.fixture(scope="module")
+def problem():
+    # Out through a face and in again: the largest g is that of round 21.
+    slopes = np.where(np.arange(T)[:, None] < T // 2, [0.0, -1.0], [0.0, 1.0])
+    costs = Linear(slopes)
+    return Problem.of(costs, LinfBall(0.5, 2), Ball(1.0), [0.25, 0.2])
+
+
+def trace_of(problem, every, **promise):
+    """A player that does not know of the constraint, held against a promise."""
+    made = type("Promise", (Fixed,), promise)(problem.constants, T)
+    return play(Tuned(OGD(eta=0.02, domain=Ball(1.0)), made), problem, every=every)
+
+
+@pytest.mark.parametrize("every", [1, 8, None])
+def test_a_peak_between_kept_rounds_is_not_overlooked(problem, every):
+    free = trace_of(problem, every, bound=np.full(T, np.inf))
+    worst = float(free.violations.worst)
+    assert 0 < worst < 0.2
+    assert kept_promise(trace_of(problem, every, bound=np.full(T, worst)).guarantee, free)
+    below = trace_of(problem, every, bound=np.full(T, np.nextafter(worst, 0)))
+    assert judge(below).word == "failed"
+
+
+@pytest.mark.parametrize(("measure", "kind"), [("hard", "hard"), ("squared", "squared")])
+def test_sums_are_held_against_their_own_measure(problem, measure, kind):
+    open_ = np.full(T, np.inf)
+    seen = float(getattr(trace_of(problem, None, bound=open_).violations, measure))
+    for limit, word in ((seen, "held"), (np.nextafter(seen, 0), "failed")):
+        trace = trace_of(problem, None, bound=open_, kind=kind, limits={measure: limit})
+        assert judge(trace).word == word
+
+
+@pytest.mark.parametrize(("first", "word"), [(27, "held"), (26, "failed")])
+def test_after_t0_is_judged_by_the_last_violation(problem, first, word):
+    trace = trace_of(problem, None, bound=np.full(T, np.inf), kind="after t0", first_feasible=first)
+    assert int(trace.violations.feasible_from) == 27
+    assert judge(trace).word == word
+
+
+def test_a_regret_above_its_bound_fails_with_both_numbers():
+    toy = binding_toy(200, trials=3)
+    trace = play(PFS.tuned(toy.constants, 200), toy, every=None)
+    bound = float(trace.guarantee.regret_bound(200))
+    assert judge(trace, np.array([1.0, bound])).word == "held"
+    told = judge(trace, np.array([1.0, bound * 1.01]))
+    assert told.word == "failed"
+    assert f"regret {bound * 1.01:.6g} exceeds its bound {bound:.6g}" in told.sentence
+
+
+def test_a_broken_premise_comes_before_what_it_led_to(problem):
+    theorem = Theorem1(problem.constants.with_origin("given", G_f=0.5), eta=0.01, rho=0.1)
+    player = Tuned(PFS(eta=0.4, rho=0.0, domain=Ball(1.0)), theorem)
+    told = judge(play(player, problem, watch="record"))
+    assert told.word == "premise broken"
+    assert "|grad f| = 1 exceeds G_f = 0.5" in told.sentence
+    assert judge(play(player.algorithm, problem)).word == "not claimed"
