@@ -1,3 +1,5 @@
+from typing import ClassVar
+
 import numpy as np
 import pytest
 
@@ -16,7 +18,7 @@ class Fixed(Corollary3):
 
     premises = ()
     kind = "bounded"
-    limits = {}
+    limits: ClassVar = {}
     bound = np.inf
 
     def sum_bounds(self, t):

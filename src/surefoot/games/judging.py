@@ -77,7 +77,7 @@ def kept_promise(guarantee: Guarantee, trace: Trace) -> bool:
     # against the largest of their bounds.
     begins = np.append(0, trace.rounds[:-1])
     bound = np.maximum.reduceat(guarantee.violation_bound(np.arange(1, T + 1)), begins)
-    return bool(np.all(trace.peak.T <= bound))
+    return bool(np.all(bound >= trace.peak.T))
 
 
 def _largest(trace: Trace) -> str:
