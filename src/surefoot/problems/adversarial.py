@@ -11,6 +11,7 @@ import numpy as np
 from surefoot import _check
 from surefoot.constraints import LinfBall
 from surefoot.costs import Adversarial, Linear
+from surefoot.problems._streams import drawn
 from surefoot.problems.problem import Problem
 from surefoot.sets import Ball
 from surefoot.types import Array
@@ -52,43 +53,51 @@ class PushUncut:
         return -self.size * self.constraint.query(uncut * (x + 1e-300))[1]
 
 
-def _constant(rng: Any, T: int, d: int, size: float) -> Linear:
-    c = rng.normal(size=d)
-    return Linear(np.broadcast_to(size * c / np.linalg.norm(c), (T, d)).copy())
+# Each draws its slopes for the leading axes: rounds, and runs if there are several.
 
 
-def _alternating(rng: Any, T: int, d: int, size: float) -> Linear:
-    c = rng.normal(size=d)
-    signs = np.where(np.arange(T) % 2, -1.0, 1.0)[:, None]
-    return Linear(size * signs * c / np.linalg.norm(c))
+def _constant(rng: Any, lead: tuple[int, ...], d: int, size: float, phase: int) -> Any:
+    return np.broadcast_to(_slopes(rng, (*lead[1:], d), size), (*lead, d)).copy()
 
 
-def _random(rng: Any, T: int, d: int, size: float) -> Linear:
-    c = rng.normal(size=(T, d))
-    return Linear(size * c / np.linalg.norm(c, axis=1, keepdims=True))
+def _alternating(rng: Any, lead: tuple[int, ...], d: int, size: float, phase: int) -> Any:
+    signs = np.where(np.arange(lead[0]) % 2, -1.0, 1.0)
+    return signs.reshape(-1, *(1 for _ in lead)) * _slopes(rng, (*lead[1:], d), size)
 
 
-def _corners(rng: Any, T: int, d: int, size: float) -> Linear:
+def _random(rng: Any, lead: tuple[int, ...], d: int, size: float, phase: int) -> Any:
+    return _slopes(rng, (*lead, d), size)
+
+
+def _corners(rng: Any, lead: tuple[int, ...], d: int, size: float, phase: int) -> Any:
     """Towards one corner until it is surely reached, then towards another, in growing phases."""
-    slopes, length = np.empty((T, d)), max(1, int(np.sqrt(T)))
+    slopes, length = np.empty((*lead, d)), phase
     t = 0
-    while t < T:
-        corner = rng.choice([-1.0, 1.0], size=d)
+    while t < lead[0]:
+        corner = rng.choice([-1.0, 1.0], size=(*lead[1:], d))
         slopes[t : t + length] = size * corner / np.sqrt(d)
         t, length = t + length, length + max(1, length // 2)
-    return Linear(slopes)
+    return slopes
+
+
+def _slopes(rng: Any, shape: tuple[int, ...], size: float) -> Any:
+    c = rng.normal(size=shape)
+    return size * c / np.linalg.norm(c, axis=-1, keepdims=True)
 
 
 ADVERSARIES: tuple[str, ...] = ("constant", "alternating", "random", "corners", "out", "uncut")
 """One slope for ever; its sign in turn; a random direction; corner after corner; out through the
 nearest face; out through the nearest face that is not cut."""
 
-_OBLIVIOUS: dict[str, Callable[[Any, int, int, float], Linear]] = {
+_OBLIVIOUS: dict[str, Callable[[Any, tuple[int, ...], int, float, int], Any]] = {
     "constant": _constant,
     "alternating": _alternating,
     "random": _random,
     "corners": _corners,
 }
+
+_FIRST_PHASE = 32
+"""Rounds towards the first corner in streams of which shorter ones are the beginning."""
 
 
 def adversarial_cube(
@@ -99,8 +108,24 @@ def adversarial_cube(
     radius: float = 0.5,
     size: float = 1.0,
     seed: int = 0,
+    trials: int | None = None,
+    streams: int | None = None,
 ) -> Problem:
     """A cube, and linear costs of a given size from one of the :data:`ADVERSARIES`.
+
+    The last two answer the actions: they have a rule and no streams, the same for every run.
+
+    Args:
+        adversary: which.
+        horizon: rounds.
+        dimension: entries of an action.
+        radius: half the length of an edge.
+        size: norm of every slope.
+        seed: of the slopes.
+        trials: runs with slopes of their own; one without a run axis unless given.
+        streams: a seed of the slopes instead, each run's from its own generator: fewer rounds or
+            runs are the first of more. Phases towards a corner then start with 32 rounds, not with
+            the root of the horizon.
 
     Example:
         >>> p = adversarial_cube("uncut", horizon=100, dimension=5)
@@ -114,9 +139,19 @@ def adversarial_cube(
     constraint = LinfBall(radius, dimension)
     costs: Linear | Adversarial
     if adversary in _OBLIVIOUS:
+        phase = max(1, int(np.sqrt(horizon))) if streams is None else _FIRST_PHASE
+
+        def draw(source: Any, lead: tuple[int, ...]) -> Any:
+            return _OBLIVIOUS[adversary](source, lead, dimension, size, phase)
+
         rng = np.random.default_rng(seed)
-        costs = _OBLIVIOUS[adversary](rng, horizon, dimension, size)
+        costs = Linear(drawn(draw, rng, horizon, trials, streams))
     else:
+        if trials is not None and _check.whole(trials, "trials") > 1:
+            raise ValueError(
+                f"trials must be 1 for the adversary {adversary!r}, which answers the actions and "
+                f"has no streams, got {trials!r}"
+            )
         push = PushOut if adversary == "out" else PushUncut
         costs = Adversarial(push(constraint, size), horizon, dimension, size)
     domain = Ball(radius * np.sqrt(dimension))

@@ -17,6 +17,7 @@ from surefoot import _check
 from surefoot.constants import polyak_rate
 from surefoot.constraints import LinfBall
 from surefoot.costs import Quadratic
+from surefoot.problems._streams import drawn
 from surefoot.problems.problem import Problem
 from surefoot.sets import Ball
 
@@ -62,25 +63,32 @@ SETTINGS = (
 """The three that differ, in the figure, the text and the scripts."""
 
 
-def paper_toy(horizon: int = _DRAWN, trials: int = 30, seed: int = 0) -> Problem:
+def paper_toy(
+    horizon: int = _DRAWN, trials: int = 30, seed: int = 0, *, streams: int | None = None
+) -> Problem:
     """The paper's toy on the published streams (seed 0 for regret, 1 for violation).
 
     Args:
         horizon: rounds; up to 20,000 they are the first of the published 20,000.
         trials: runs; the published number is 30.
-        seed: of the generator.
+        seed: of the published generator.
+        streams: a seed for streams of one's own instead, each run's from its own generator: fewer
+            rounds or runs are the first of more, in any number.
 
     Example:
         >>> toy = paper_toy(horizon=2, trials=1)
         >>> toy.costs.targets[0, 0].round(4)
         array([-0.363 , -0.0476])
     """
-    return _toy(_published_targets(horizon, trials, seed), "paper toy", farthest=math.sqrt(2))
+    targets = _targets(horizon, trials, seed, streams)
+    return _toy(targets, "paper toy", farthest=math.sqrt(2))
 
 
-def binding_toy(horizon: int = _DRAWN, trials: int = 30, seed: int = 0) -> Problem:
+def binding_toy(
+    horizon: int = _DRAWN, trials: int = 30, seed: int = 0, *, streams: int | None = None
+) -> Problem:
     """The same streams moved by -0.5: the best action is now a corner, so the constraint binds."""
-    targets = _published_targets(horizon, trials, seed) - 0.5
+    targets = _targets(horizon, trials, seed, streams) - 0.5
     return _toy(targets, "binding toy", farthest=1.5 * math.sqrt(2))
 
 
@@ -100,6 +108,16 @@ def _toy(targets: Any, name: str, farthest: float) -> Problem:
         constants=constants,
         name=name,
     )
+
+
+def _targets(horizon: int, trials: int, seed: int, streams: int | None) -> Any:
+    if streams is None:
+        return _published_targets(horizon, trials, seed)
+
+    def draw(source: Any, lead: tuple[int, ...]) -> Any:
+        return source.uniform(-1, 0, (*lead, 2))
+
+    return drawn(draw, None, horizon, trials, streams)
 
 
 def _published_targets(horizon: int, trials: int, seed: int) -> Any:

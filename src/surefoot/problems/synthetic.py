@@ -1,4 +1,9 @@
-"""Problems in any dimension, made from a seed: polytopes, rotated boxes, ellipsoids, matrices."""
+"""Problems in any dimension, made from a seed: polytopes, rotated boxes, ellipsoids, matrices.
+
+``seed`` makes the set and, unless ``streams`` is given, the costs. With ``streams`` the costs come
+from that seed alone, each run's from a generator of its own: other costs on the same set, and
+fewer rounds or fewer runs are the first of more.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +15,7 @@ import numpy as np
 from surefoot import _check
 from surefoot.constraints import Affine, Constraint, Ellipsoid, L2Ball, SpectralNorm, max_of
 from surefoot.costs import Linear, Logistic, Quadratic
+from surefoot.problems._streams import drawn
 from surefoot.problems.problem import Problem
 from surefoot.sets import Ball
 
@@ -24,6 +30,7 @@ def random_polytope(
     trials: int | None = None,
     costs: Literal["linear", "quadratic"] = "quadratic",
     seed: int = 0,
+    streams: int | None = None,
 ) -> Problem:
     """A random polytope around 0 and costs whose best action is on its boundary.
 
@@ -44,7 +51,8 @@ def random_polytope(
     A = np.vstack([np.eye(dimension), -np.eye(dimension), cuts])
     b = np.append(np.ones(2 * dimension), rng.uniform(0.5, 1.0, len(cuts)))
     name = f"random polytope, d = {dimension}, m = {rows}"
-    return _pulled(Affine(A, b), math.sqrt(dimension), dimension, horizon, trials, costs, rng, name)
+    constraint, radius = Affine(A, b), math.sqrt(dimension)
+    return _pulled(constraint, radius, dimension, horizon, trials, costs, rng, streams, name)
 
 
 def rotated_box(
@@ -54,6 +62,7 @@ def rotated_box(
     trials: int | None = None,
     costs: Literal["linear", "quadratic"] = "quadratic",
     seed: int = 0,
+    streams: int | None = None,
 ) -> Problem:
     """A box with sides of different lengths, turned at random; sigma is known exactly.
 
@@ -68,7 +77,7 @@ def rotated_box(
     constraint = Affine(np.vstack([Q, -Q]), np.append(half, half))
     radius = float(np.linalg.norm(half)) * (1 + 1e-12)
     name = f"rotated box, d = {dimension}"
-    return _pulled(constraint, radius, dimension, horizon, trials, costs, rng, name)
+    return _pulled(constraint, radius, dimension, horizon, trials, costs, rng, streams, name)
 
 
 def ellipsoid(
@@ -79,6 +88,7 @@ def ellipsoid(
     trials: int | None = None,
     costs: Literal["linear", "quadratic"] = "quadratic",
     seed: int = 0,
+    streams: int | None = None,
 ) -> Problem:
     """An ellipsoid with half axes from 1 down to 1/sqrt(condition), turned at random.
 
@@ -96,7 +106,7 @@ def ellipsoid(
     name = f"ellipsoid, d = {dimension}, condition {condition:g}"
     radius = 1 + 1e-9  # the eigenvalues of the computed P are those asked for up to rounding
     constraint = Ellipsoid(0.5 * (P + P.T))
-    return _pulled(constraint, radius, dimension, horizon, trials, costs, rng, name)
+    return _pulled(constraint, radius, dimension, horizon, trials, costs, rng, streams, name)
 
 
 def spectral_ball(
@@ -106,6 +116,7 @@ def spectral_ball(
     trials: int | None = None,
     costs: Literal["linear", "quadratic"] = "quadratic",
     seed: int = 0,
+    streams: int | None = None,
 ) -> Problem:
     """Matrices of spectral norm at most 1; an action is the matrix row after row.
 
@@ -117,7 +128,8 @@ def spectral_ball(
     radius = math.sqrt(min(shape)) * (1 + 1e-12)  # of min(shape) singular values, each at most 1
     rng = np.random.default_rng(seed)
     name = f"spectral ball, {shape[0]} x {shape[1]}"
-    return _pulled(constraint, radius, shape[0] * shape[1], horizon, trials, costs, rng, name)
+    dimension = shape[0] * shape[1]
+    return _pulled(constraint, radius, dimension, horizon, trials, costs, rng, streams, name)
 
 
 def fair_logistic(
@@ -128,6 +140,7 @@ def fair_logistic(
     radius: float = 5.0,
     tolerance: float = 0.05,
     seed: int = 0,
+    streams: int | None = None,
 ) -> Problem:
     r"""Logistic regression whose scores may hardly tell apart two groups, and under a norm limit.
 
@@ -146,17 +159,30 @@ def fair_logistic(
     rng = np.random.default_rng(seed)
     leak, truth = rng.normal(size=(2, dimension))
 
-    def people(count: Any) -> tuple[Any, Any]:
-        group = rng.choice([-1.0, 1.0], count)
-        features = rng.normal(size=(*np.atleast_1d(count), dimension)) + group[..., None] * leak
-        return features / np.linalg.norm(features, axis=-1, keepdims=True), group
+    def groups(source: Any, lead: tuple[int, ...]) -> Any:
+        return source.choice([-1.0, 1.0], lead)
 
-    audit, group = people(2_000)
+    def normals(source: Any, lead: tuple[int, ...]) -> Any:
+        return source.normal(size=(*lead, dimension))
+
+    def chances(source: Any, lead: tuple[int, ...]) -> Any:
+        return source.random(lead)
+
+    def people(group: Any, noise: Any) -> Any:
+        features = noise + group[..., None] * leak
+        return features / np.linalg.norm(features, axis=-1, keepdims=True)
+
+    group = groups(rng, (2_000,))
+    audit = people(group, normals(rng, (2_000,)))
     covariance = (group - group.mean()) @ audit
     row = covariance / np.linalg.norm(covariance)
-    features, group = people(_lead(horizon, trials))
+    group, noise, uniform = (
+        drawn(draw, rng, horizon, trials, streams, part)
+        for part, draw in enumerate((groups, normals, chances))
+    )
+    features = people(group, noise)
     chance = 1 / (1 + np.exp(-4 * (features @ truth) - group))
-    classes = np.where(rng.random(chance.shape) < chance, 1.0, -1.0)
+    classes = np.where(uniform < chance, 1.0, -1.0)
     constraint = max_of(Affine([row, -row], [tolerance, tolerance]), L2Ball(radius))
     return Problem.of(
         Logistic(features, classes),
@@ -167,12 +193,6 @@ def fair_logistic(
     )
 
 
-def _lead(horizon: int, trials: int | None) -> tuple[int, ...]:
-    """The leading axes of a stream: rounds, and runs if there are several."""
-    _check.horizon(horizon)
-    return (horizon,) if trials is None else (horizon, _check.whole(trials, "trials"))
-
-
 def _pulled(
     constraint: Constraint,
     radius: float,
@@ -181,15 +201,18 @@ def _pulled(
     trials: int | None,
     costs: str,
     rng: Any,
+    streams: int | None,
     name: str,
 ) -> Problem:
     """Costs that pull towards a point outside, with as much noise as pull: the constraint binds."""
     _check.one_of(("linear", "quadratic"), costs=costs)
     pull = rng.normal(size=dimension)
     pull *= 2 * radius / np.linalg.norm(pull)
-    noise = (
-        rng.normal(size=(*_lead(horizon, trials), dimension)) * 2 * radius / math.sqrt(dimension)
-    )
+
+    def draw(source: Any, lead: tuple[int, ...]) -> Any:
+        return source.normal(size=(*lead, dimension))
+
+    noise = drawn(draw, rng, horizon, trials, streams) * 2 * radius / math.sqrt(dimension)
     stream = Linear(-(pull + noise) / radius) if costs == "linear" else Quadratic(pull + noise, 1.0)
     start = np.zeros(dimension)
     return Problem.of(stream, constraint, Ball(radius), start, name=f"{name}, {costs} costs")
