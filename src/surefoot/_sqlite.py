@@ -14,7 +14,7 @@ import os
 import secrets
 import sqlite3
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, TypeAlias
@@ -58,6 +58,10 @@ class Kind(NamedTuple):
         version: of the format.
         schema: the statements that make its tables.
         reopen: what to do with one that exists.
+        watched: whether others may read it while it is written. The lock on the one writer is then
+            on an empty file beside it. Else they are told to wait.
+        durable: whether a write has reached the disk when it is done. Else a power cut may take
+            the last few, whole; the end of the process takes none.
     """
 
     noun: str
@@ -65,6 +69,8 @@ class Kind(NamedTuple):
     version: int
     schema: tuple[str, ...]
     reopen: str
+    watched: bool = False
+    durable: bool = True
 
 
 # --- arrays and digests --------------------------------------------------------------------------
@@ -152,10 +158,17 @@ _writers: WeakValueDictionary[tuple[int, int], Store] = WeakValueDictionary()
 class Store:
     """An open file; made by :func:`create`, :func:`open_writer` and :func:`open_reader`."""
 
-    def __init__(self, path: Path, kind: Kind, connection: sqlite3.Connection) -> None:
+    def __init__(
+        self,
+        path: Path,
+        kind: Kind,
+        connection: sqlite3.Connection,
+        lock: sqlite3.Connection | None = None,
+    ) -> None:
         self.path = path
         self.kind = kind
         self._connection: sqlite3.Connection | None = connection
+        self._lock = lock
         self._process = os.getpid()
 
     def __enter__(self) -> Store:
@@ -174,8 +187,12 @@ class Store:
         with self._told("read"):
             yield from self._open().execute(query, arguments)
 
-    def write(self, statements: Sequence[Statement]) -> None:
-        """All of the statements, durably, or none of them; each must change one row.
+    def write(self, statements: Iterable[Statement], *, one_row_each: bool = True) -> None:
+        """All of the statements, or none of them.
+
+        Args:
+            statements: in order.
+            one_row_each: whether each must change exactly one row.
 
         Raises:
             StoreError: and then nothing has changed.
@@ -189,7 +206,8 @@ class Store:
             connection.execute("BEGIN IMMEDIATE")
             try:
                 for statement, arguments in statements:
-                    if connection.execute(statement, arguments).rowcount != 1:
+                    changed = connection.execute(statement, arguments).rowcount
+                    if one_row_each and changed != 1:
                         raise StoreError(
                             f"{self.name} has moved on without its writer: open it again"
                         )
@@ -209,6 +227,10 @@ class Store:
             (version,) = connection.execute("PRAGMA user_version").fetchone()
             connection.execute(f"PRAGMA user_version = {version}")  # something to write
 
+    def limit(self, pages: int) -> None:
+        """Let the file have no more pages than this from now on: stands in for a full disk."""
+        self._open().execute(f"PRAGMA max_page_count = {pages}").fetchall()
+
     def check(self) -> None:
         """Look through the pages of the file."""
         ((verdict,), *_) = self.rows("PRAGMA quick_check(1)")
@@ -224,6 +246,8 @@ class Store:
         connection, self._connection = self._connection, None
         if connection is not None:
             connection.close()
+        if self._lock is not None:  # the last thing to go
+            self._lock.close()
 
     @property
     def is_open_here(self) -> bool:
@@ -287,43 +311,64 @@ def open_writer(path: str | os.PathLike[str], kind: Kind) -> Store:
     """An existing file, for its one writer; the lock goes with the process, however that ends."""
     path = _path(path)
     mark = _look(path, kind)
-    with _told(kind, path, "opened"):
-        connection = sqlite3.connect(
-            _uri(path, "rw"),
-            uri=True,
-            isolation_level=None,
-            timeout=_PATIENCE,
-            check_same_thread=False,
-        )
-        try:
+    with _told(kind, path, "opened"), contextlib.ExitStack() as opened:
+        lock = opened.enter_context(contextlib.closing(_lock(path))) if kind.watched else None
+        connection = opened.enter_context(contextlib.closing(_connect(path, "rw")))
+        if not kind.watched:
             connection.execute("PRAGMA locking_mode = EXCLUSIVE")
-            connection.execute("PRAGMA journal_mode = WAL").fetchall()
-            # FULL syncs the log once a transaction; without it a power cut could take the last.
-            connection.execute("PRAGMA synchronous = FULL")
-            connection.execute("PRAGMA fullfsync = ON")  # macOS; nothing elsewhere
-            connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT}").fetchall()
-            connection.execute("BEGIN IMMEDIATE")
-            connection.execute("COMMIT")
-        except BaseException:
-            connection.close()
-            raise
-    store = _writers[mark] = Store(path, kind, connection)
+        connection.execute("PRAGMA journal_mode = WAL").fetchall()
+        # FULL syncs the log once a transaction; without it a power cut could take the last.
+        connection.execute(f"PRAGMA synchronous = {'FULL' if kind.durable else 'NORMAL'}")
+        connection.execute("PRAGMA fullfsync = ON")  # macOS; nothing elsewhere
+        connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT}").fetchall()
+        connection.execute("BEGIN IMMEDIATE")
+        connection.execute("COMMIT")
+        opened.pop_all()
+    store = _writers[mark] = Store(path, kind, connection, lock)
     return store
 
 
+def _lock(path: Path) -> sqlite3.Connection:
+    """Hold the lock of a file's writer, which goes with the process, however that ends.
+
+    It is SQLite's own lock, for it works everywhere, on a file of its own that stays empty.
+    """
+    connection = _connect(path.with_name(path.name + "-lock"), "rwc")
+    try:
+        connection.execute("BEGIN EXCLUSIVE")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _connect(path: Path, mode: str) -> sqlite3.Connection:
+    return sqlite3.connect(
+        _uri(path, mode),
+        uri=True,
+        isolation_level=None,
+        timeout=_PATIENCE,
+        check_same_thread=False,
+    )
+
+
 def open_reader(path: str | os.PathLike[str], kind: Kind) -> Store:
-    """An existing file that nobody is writing to, to be read and left as it is."""
+    """An existing file, to be read and left as it is at this moment.
+
+    Nobody must be writing to it unless its kind may be watched: what is written after this is not
+    seen then.
+    """
     path = _path(path)
     _look(path, kind)
     # Without a log there is nothing that SQLite would want to write beside the file, which may
     # be on a disk that cannot be written.
     alone = not os.path.lexists(_log(path)) and not os.access(path.parent, os.W_OK)
     with _told(kind, path, "opened"):
-        mode = "ro&immutable=1" if alone else "ro"
-        connection = sqlite3.connect(
-            _uri(path, mode), uri=True, isolation_level=None, timeout=_PATIENCE
-        )
+        # The last to close a file takes the log away, if it may write.
+        mode = "ro&immutable=1" if alone else "rw" if kind.watched else "ro"
+        connection = _connect(path, mode)
         try:
+            connection.execute("PRAGMA query_only = ON")
             connection.execute("BEGIN")
             connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()
         except BaseException:

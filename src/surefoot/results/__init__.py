@@ -1,5 +1,7 @@
 """The table on disk: what was played, with which constants, and what came of it."""
 
+from surefoot._sqlite import StoreError
 from surefoot.results.record import CellResult, Place, Status
+from surefoot.results.store import DamagedCellError, Results
 
-__all__ = ["CellResult", "Place", "Status"]
+__all__ = ["CellResult", "DamagedCellError", "Place", "Results", "Status", "StoreError"]

@@ -1,0 +1,351 @@
+"""The file of an experiment: cells by their address, what was asked for, and notes beside them.
+
+The one module that knows the format. A cell is written in one transaction with its arrays, and its
+digest covers all of it, so that a cell that is there is whole or known not to be. Cells do not
+depend on each other: damage to one leaves the others readable.
+
+Tables: ``cells`` has a row a cell, with the digests of its arrays; ``arrays`` an npy file a row;
+``documents`` JSON texts: the header, the plan, the notes. Texts are JSON with sorted keys, in which
+a float that is not finite is null; arrays keep every bit.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from types import TracebackType
+from typing import Any, get_args
+
+import numpy as np
+
+from surefoot._sqlite import (
+    Kind,
+    Statement,
+    Store,
+    StoreError,
+    create,
+    digest,
+    from_bytes,
+    open_reader,
+    open_writer,
+    to_bytes,
+)
+from surefoot.results.record import CellResult, Place, Status
+
+__all__ = ["DamagedCellError", "Results"]
+
+# The ids of cells are never used again: arrays whose cell was lost stay nobody's. A power cut may
+# take the last cells, which are then played again: not worth a sync each.
+_KIND = Kind(
+    noun="results",
+    application_id=0x53465253,  # "SFRS"
+    version=1,
+    schema=(
+        """CREATE TABLE cells (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            address TEXT NOT NULL UNIQUE,
+            status TEXT NOT NULL,
+            note TEXT NOT NULL,
+            spec TEXT NOT NULL,
+            facts TEXT NOT NULL,
+            provenance TEXT NOT NULL,
+            arrays TEXT NOT NULL,
+            digest BLOB NOT NULL
+        ) STRICT""",
+        """CREATE TABLE arrays (
+            cell INTEGER NOT NULL,
+            name TEXT NOT NULL,
+            data BLOB NOT NULL,
+            PRIMARY KEY (cell, name)
+        ) STRICT""",
+        """CREATE TABLE documents (
+            kind TEXT NOT NULL,
+            key TEXT NOT NULL,
+            data TEXT NOT NULL,
+            digest BLOB NOT NULL,
+            PRIMARY KEY (kind, key)
+        ) STRICT""",
+    ),
+    reopen="go on with it by Results.write",
+    watched=True,
+    durable=False,
+)
+
+_COLUMNS = ("address", "status", "note", "spec", "facts", "provenance", "arrays")
+# As bytes: a text that is damaged may be none.
+_SELECT = f"SELECT id, {', '.join(f'CAST({c} AS BLOB)' for c in _COLUMNS)}, digest FROM cells"
+_STATUSES = get_args(Status)
+
+
+class DamagedCellError(StoreError):
+    """A cell that is there and not what was written.
+
+    Attributes:
+        address: which one.
+        why: what is wrong with it.
+    """
+
+    def __init__(self, message: str, address: str, why: str) -> None:
+        super().__init__(message)
+        self.address = address
+        self.why = why
+
+
+class Results:
+    """The results of an experiment, in one file.
+
+    Many may read it, also while its one driver writes: a reader sees the moment it opened.
+
+    Example:
+        >>> import tempfile
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> path = Path(folder.name) / "results.sqlite"
+        >>> with Results.write(path) as results:
+        ...     arrays = {"regret": np.array([1.5, 2.5])}
+        ...     results.put(CellResult(address="c0", spec={}, status="done", arrays=arrays))
+        >>> with Results.open(path) as results:
+        ...     results.have(), results.get("c0").arrays["regret"]
+        ({'c0': 'done'}, array([1.5, 2.5]))
+        >>> folder.cleanup()
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str]) -> Results:
+        """Results to be read."""
+        return cls(open_reader(path, _KIND))
+
+    @classmethod
+    def write(cls, path: str | os.PathLike[str], *, max_pages: int | None = None) -> Results:
+        """Results to be written, by one driver at a time; made if they are not there.
+
+        Args:
+            path: of the file; its folder must be there.
+            max_pages: how large the file may become, in pages of 4096 bytes: stands in for a disk
+                that is full.
+
+        Raises:
+            StoreError: in use by another driver, not a file of results, written by a newer
+                Surefoot, or on a disk that cannot be written.
+        """
+        try:
+            store = create(path, _KIND, ()) if not os.path.lexists(path) else None
+        except StoreError:
+            if not os.path.lexists(path):
+                raise
+            store = None  # another driver was quicker, and will be found to use it
+        store = store or open_writer(path, _KIND)
+        try:
+            if max_pages is not None:
+                store.limit(max_pages)
+            store.begin()
+        except BaseException:
+            store.close()
+            raise
+        return cls(store)
+
+    def __enter__(self) -> Results:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let others write; closing twice is closing once."""
+        self._store.close()
+
+    @property
+    def path(self) -> Path:
+        """Where the file is."""
+        return self._store.path
+
+    # --- what was asked for -----------------------------------------------------------------------
+
+    def header(self) -> dict[str, Any]:
+        """What the experiment is: plain data."""
+        return self._documents("header")
+
+    def set_header(self, **values: Any) -> None:
+        """Set some keys of the header, and leave the others."""
+        self._store.write([_document("header", key, value) for key, value in values.items()])
+
+    def set_plan(self, places: Sequence[Place]) -> None:
+        """The cells of the experiment as it is now, in order.
+
+        Cells that are not among them stay in the file: a specification may come back to them.
+        """
+        self._store.write([_document("plan", "places", [asdict(place) for place in places])])
+
+    def places(self) -> list[Place]:
+        """The cells of the experiment, in order, whether they are there or not."""
+        return [Place(**place) for place in self._documents("plan").get("places", [])]
+
+    def notes(self) -> dict[str, Any]:
+        """Documents beside the cells: what was made of them."""
+        return self._documents("note")
+
+    def set_note(self, key: str, data: Any) -> None:
+        """Keep a document of plain data under a name."""
+        self._store.write([_document("note", key, data)])
+
+    # --- cells ------------------------------------------------------------------------------------
+
+    def put(self, cell: CellResult) -> None:
+        """Write a cell, whole or not at all; one of the same address is replaced.
+
+        Raises:
+            StoreError: the disk is full, or cannot be written; nothing has changed then.
+        """
+        if cell.status not in _STATUSES:
+            raise ValueError(f"status must be one of {', '.join(_STATUSES)}, got {cell.status!r}")
+        arrays = {name: to_bytes(np.asarray(cell.arrays[name])) for name in sorted(cell.arrays)}
+        sums = {name: digest(data).hex() for name, data in arrays.items()}
+        # What a note quotes may be no text: it is kept as it would be shown.
+        note = cell.note.encode(errors="backslashreplace").decode()
+        texts = (note, *map(_text, (cell.spec, cell.facts, cell.provenance, sums)))
+        row = (cell.address, cell.status, *texts)
+        mine = "(SELECT id FROM cells WHERE address = ?)"
+        statements: list[Statement] = [
+            (f"DELETE FROM arrays WHERE cell = {mine}", (cell.address,)),
+            ("DELETE FROM cells WHERE address = ?", (cell.address,)),
+            (
+                "INSERT INTO cells VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (*row, digest(*(text.encode() for text in row))),
+            ),
+        ]
+        insert = f"INSERT INTO arrays VALUES ({mine}, ?, ?)"
+        statements += [(insert, (cell.address, name, data)) for name, data in arrays.items()]
+        self._store.write(statements, one_row_each=False)
+
+    def have(self) -> dict[str, Status]:
+        """The status of every cell, by its address; those whose row is damaged are left out.
+
+        Arrays are not looked at: :meth:`damaged` does.
+        """
+        rows = self._store.rows(f"{_SELECT} ORDER BY id")
+        return {row[1].decode(): row[2].decode() for row in rows if _is_whole(row)}
+
+    def get(self, address: str) -> CellResult:
+        """A cell, found to be what was written.
+
+        Raises:
+            DamagedCellError: it is not.
+            StoreError: there is none.
+        """
+        rows = list(self._store.rows(f"{_SELECT} WHERE address = ?", (address,)))
+        if not rows:
+            raise StoreError(f"{self._store.name} has no cell {address}")
+        return self._cell(address, rows[0])
+
+    def damaged(self) -> dict[str, str]:
+        """What is wrong with the cells that are not what was written, by address; reads them all.
+
+        To play these again is to mend the file.
+        """
+        found = {}
+        for (number,) in list(self._store.rows("SELECT id FROM cells ORDER BY id")):
+            ((row),) = self._store.rows(f"{_SELECT} WHERE id = ?", (number,))
+            try:
+                self._cell(row[1].decode(errors="replace"), row)
+            except DamagedCellError as error:
+                found[error.address] = error.why
+        return found
+
+    def cells(self) -> Iterator[tuple[Place, CellResult]]:
+        """The cells of the experiment that are there and whole, in order, one at a time."""
+        for place in self.places():
+            for row in list(self._store.rows(f"{_SELECT} WHERE address = ?", (place.address,))):
+                try:
+                    cell = self._cell(place.address, row)
+                except DamagedCellError:
+                    continue  # one that cannot be read does not hide the others
+                yield place, cell
+
+    def _cell(self, address: str, row: tuple[Any, ...]) -> CellResult:
+        """A cell from its row."""
+        if not _is_whole(row):
+            raise self._damaged(address, "its row is not what was written")
+        number, _, status, note, *texts, _ = row
+        spec, facts, provenance, sums = map(json.loads, texts)
+        query = "SELECT name, data FROM arrays WHERE cell = ?"
+        arrays = dict(self._store.rows(query, (number,)))
+        for name in sorted(sums.keys() | arrays.keys()):
+            if name not in arrays:
+                raise self._damaged(address, f"its array '{name}' is missing")
+            if name not in sums:
+                raise self._damaged(address, f"its array '{name}' is one too many")
+            if digest(arrays[name]).hex() != sums[name]:
+                raise self._damaged(address, f"its array '{name}' is not what was written")
+        return CellResult(
+            address=address,
+            spec=spec,
+            status=status.decode(),
+            note=note.decode(),
+            facts=facts,
+            arrays={name: from_bytes(arrays[name]) for name in sums},
+            provenance=provenance,
+        )
+
+    def _damaged(self, address: str, why: str) -> DamagedCellError:
+        message = f"cell {address} of {self._store.name} is damaged: {why}"
+        return DamagedCellError(message, address, why)
+
+    def _documents(self, kind: str) -> dict[str, Any]:
+        """The documents of a kind, by their keys."""
+        query = "SELECT key, CAST(data AS BLOB), digest FROM documents WHERE kind = ? ORDER BY key"
+        found = {}
+        for key, text, written in self._store.rows(query, (kind,)):
+            if digest(kind, key, text) != written:
+                raise self._store.damaged(
+                    f"its {kind} '{key}' is not what was written; its cells are not concerned"
+                )
+            found[key] = json.loads(text)
+        return found
+
+
+def _is_whole(row: tuple[Any, ...]) -> bool:
+    """Whether a row of the cells is what was written."""
+    return bool(digest(*row[1:-1]) == row[-1])
+
+
+def _document(kind: str, key: str, data: Any) -> Statement:
+    """The statement that writes a document."""
+    text = _text(data)
+    statement = "INSERT OR REPLACE INTO documents VALUES (?, ?, ?, ?)"
+    return statement, (kind, key, text, digest(kind, key, text.encode()))
+
+
+def _text(data: Any) -> str:
+    """Plain data as JSON, the same text for the same data."""
+    return json.dumps(_plain(data), sort_keys=True, allow_nan=False, separators=(",", ":"))
+
+
+def _plain(data: Any) -> Any:
+    """Data that JSON has words for: NumPy's numbers as Python's, None for floats not finite."""
+    if isinstance(data, np.generic):
+        data = data.item()
+    if data is None or isinstance(data, str | bool | int):
+        return data
+    if isinstance(data, float):
+        return data if math.isfinite(data) else None
+    if isinstance(data, Mapping):
+        for key in data:
+            if not isinstance(key, str):
+                raise ValueError(f"keys of data to be stored must be texts, got {key!r}")
+        return {key: _plain(value) for key, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [_plain(value) for value in data]
+    raise ValueError(
+        f"data to be stored must be plain (texts, numbers, lists, dicts), got {data!r}"
+    )
