@@ -1,0 +1,186 @@
+"""What the page's figures draw, as plain data: one entry for each problem."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from surefoot.reports.gather import Fit, Row, algorithms, fit_rates, mean_std, problems
+from surefoot.reports.style import look_of
+
+__all__ = ["MEASURES", "SHOWN", "chart_data", "on_dark"]
+
+MEASURES = {
+    "hard": "Σ[g]₊: what was violated, summed over the rounds",
+    "soft": "[Σg]₊: violations, with slack of other rounds counted against them",
+    "squared": "Σ[g]₊²: violations squared",
+    "worst": "max g: the worst round of the worst trial",
+    "count": "number of rounds with g > 0",
+    "sum_g": "Σg: with sign",
+}
+"""The measures of violation to choose from, the one shown first in front."""
+
+SHOWN = 6
+"""So many algorithms are drawn at first; more curves than that cannot be told apart."""
+
+# Points a curve may have. Finer than a screen resolves; extremes are kept whatever this is.
+_POINTS = 400
+
+
+def chart_data(rows: Sequence[Row]) -> dict[str, Any]:
+    """All that the figures need, with numbers rounded to what a screen shows."""
+    fits = {(f.problem, f.algorithm): f for f in fit_rates(rows)}
+    labels = algorithms(rows)
+    numbers = {row.algorithm: row.number for row in rows}
+    return {
+        "shown": SHOWN,
+        "measures": [list(item) for item in MEASURES.items()],
+        "looks": [_look(numbers[label]) for label in labels],
+        "names": labels,
+        "problems": [
+            _problem(name, [r for r in rows if r.problem == name and r.played], labels, fits)
+            for name in problems(rows)
+        ],
+    }
+
+
+def on_dark(colour: str) -> str:
+    """The colour on a dark ground: the same hue, light enough to be seen there.
+
+    >>> on_dark("#E69F00"), on_dark("#000000")
+    ('#E69F00', '#D9D9D9')
+    """
+    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    light = 0.2126 * red + 0.7152 * green + 0.0722 * blue
+    if light >= 110:
+        return colour
+    share = 0.85 if light < 20 else 0.4
+    mixed = (round(part + share * (255 - part)) for part in (red, green, blue))
+    return "#" + "".join(f"{part:02X}" for part in mixed)
+
+
+def _look(number: int) -> dict[str, str]:
+    look = look_of(number)
+    return {
+        "light": look.colour,
+        "dark": on_dark(look.colour),
+        "symbol": look.symbol,
+        "dash": look.dash,
+    }
+
+
+def _problem(
+    name: str, rows: Sequence[Row], labels: list[str], fits: dict[tuple[str, str], Fit]
+) -> dict[str, Any]:
+    curves = []
+    for number, label in enumerate(labels):
+        own = sorted((r for r in rows if r.algorithm == label), key=lambda r: r.horizon)
+        if own:
+            curves.append({"i": number, **_curve(own), **_rate(fits.get((name, label)))})
+    with_set = [r for r in rows if "boundary" in r.arrays and "best" in r.arrays]
+    plane = {}
+    if with_set:
+        arrays = with_set[0].arrays
+        plane = {"boundary": _listed(arrays["boundary"]), "best": _listed(arrays["best"][0])}
+    return {"name": name, "curves": curves, **plane}
+
+
+def _curve(rows: Sequence[Row]) -> dict[str, Any]:
+    """One algorithm on one problem: numbers by horizon, and the paths of the longest."""
+    guarantees = [row.facts.get("guarantee") or {} for row in rows]
+    regret = [mean_std(row, "regret") for row in rows]
+    curve: dict[str, Any] = {
+        "T": [row.horizon for row in rows],
+        "trials": [row.trials for row in rows],
+        "regret": _listed([mean for mean, _ in regret]),
+        "std": _listed([std for _, std in regret]),
+        "bound": _listed([row.regret_bound for row in rows]),
+        "claimed": [row.claims for row in rows],
+        "violation": {
+            name: _violation(name, rows, guarantees)
+            for name in MEASURES
+            if all(name in row.arrays for row in rows)
+        },
+    }
+    with_paths = [row for row in rows if "constraint" in row.arrays]
+    if with_paths:
+        curve["path"] = _path(with_paths[-1])
+    with_actions = [row for row in rows if "boundary" in row.arrays and "actions" in row.arrays]
+    if with_actions:
+        curve["plane"] = _plane(with_actions[-1])
+    return curve
+
+
+def _violation(
+    name: str, rows: Sequence[Row], guarantees: Sequence[dict[str, Any]]
+) -> dict[str, Any]:
+    if name == "worst":  # a mean of worst cases would hide the worst
+        value = [float(np.max(row.arrays[name])) for row in rows]
+        std: list[Any] = [None] * len(rows)
+        bound = [g.get("violation_bound") for g in guarantees]
+    else:
+        pairs = [mean_std(row, name) for row in rows]
+        value, std = [mean for mean, _ in pairs], [spread for _, spread in pairs]
+        bound = [(g.get("sum_bounds") or {}).get(name) for g in guarantees]
+    return {"y": _listed(value), "std": _listed(std), "bound": _listed(bound)}
+
+
+def _path(row: Row) -> dict[str, Any]:
+    """The constraint along the rounds: mean, and the band from smallest to largest of any trial."""
+    arrays = row.arrays
+    g, rounds = arrays["constraint"], arrays["rounds"]
+    peak = np.maximum(arrays.get("peak", g), g)
+    starts = _starts(len(rounds))
+    ends = np.append(starts[1:], len(rounds)) - 1
+    path = {
+        "T": row.horizon,
+        "t": [int(t) for t in rounds[ends]],
+        "mean": _listed(g[ends].mean(axis=1)),
+        "low": _listed(np.minimum.reduceat(g.min(axis=1), starts)),
+        "high": _listed(np.maximum.reduceat(peak.max(axis=1), starts)),
+    }
+    if "regret_path" in arrays:
+        regret = arrays["regret_path"][ends]
+        path["regret"] = _listed(regret.mean(axis=1))
+        path["spread"] = _listed(regret.std(axis=1))
+        if "bound_path" in arrays:
+            path["bound"] = _listed(arrays["bound_path"][ends])
+    return path
+
+
+def _plane(row: Row) -> dict[str, Any]:
+    """The actions of the first trial, which is the same stream for every algorithm."""
+    actions = row.arrays["actions"][:, 0]
+    kept = _starts(len(actions))
+    return {
+        "T": row.horizon,
+        "t": [int(t) for t in row.arrays["rounds"][kept]],
+        "x": _listed(actions[kept, 0]),
+        "y": _listed(actions[kept, 1]),
+    }
+
+
+def _rate(fit: Fit | None) -> dict[str, Any]:
+    if fit is None or fit.rate is None:
+        return {}
+    slope, low, high, scale = (float(part) for part in fit.rate)
+    return {"rate": _listed([slope, low, high, scale])}
+
+
+def _starts(n: int) -> np.ndarray:
+    """Where the stretches begin into which n points are put together; all of them if few."""
+    return np.unique(np.linspace(0, n, min(n, _POINTS), endpoint=False).astype(int))
+
+
+def _listed(values: Any) -> Any:
+    """Nested lists of numbers of six digits; what is not finite is null, as JSON has it."""
+    if isinstance(values, np.ndarray):
+        values = values.tolist()
+    if isinstance(values, list | tuple):
+        return [_listed(value) for value in values]
+    if values is None or not math.isfinite(values):
+        return None
+    return float(f"{float(values):.6g}")

@@ -1,0 +1,180 @@
+"""What became of each algorithm on each problem, over all its horizons, in words."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from surefoot.reports._words import horizons
+from surefoot.reports.gather import Row
+from surefoot.results import Place
+
+__all__ = ["BADGES", "Pair", "claims_sentence", "pairs_of", "summary", "word_of"]
+
+BADGES = {
+    "failed": "GUARANTEE FAILED",
+    "error": "ended by an error",
+    "set aside": "set aside",
+    "stopped": "stopped",
+    "premise broken": "premise broken",
+    "missing": "not played yet",
+    "refused": "refused",
+    "not claimed": "not claimed",
+    "held": "guarantee held",
+}
+"""What can become of a cell, the gravest first, and what the page calls it."""
+
+_STATUS = {"failed": "error"}  # "failed" alone is kept for a guarantee that failed
+_ORDER = list(BADGES)
+
+
+class Pair(NamedTuple):
+    """An algorithm on a problem.
+
+    Attributes:
+        problem: the problem's label.
+        algorithm: the algorithm's label.
+        word: the gravest word of its horizons, a key of :data:`BADGES`.
+        badge: that word for a reader, with the round if a premise broke.
+        sentence: why.
+        others: what became of the horizons, where that is not the same for all.
+        guarantee: the theorem that is claimed; empty if none.
+        kind: what it promises of the constraint; empty if nothing.
+    """
+
+    problem: str
+    algorithm: str
+    word: str
+    badge: str
+    sentence: str
+    others: str
+    guarantee: str
+    kind: str
+
+
+def word_of(row: Row) -> str:
+    """What became of a row, a key of :data:`BADGES`."""
+    if row.status != "done":
+        return _STATUS.get(row.status, row.status)
+    return row.verdict or "not claimed"
+
+
+def pairs_of(rows: Sequence[Row], plan: Iterable[Place]) -> list[Pair]:
+    """Every pair of the plan, in its order, whether or not anything was played of it."""
+    found = {(row.problem, row.algorithm, row.horizon): row for row in rows}
+    planned: dict[tuple[str, str], dict[int, Row | None]] = {}
+    for place in plan:
+        key = place.problem, place.algorithm
+        planned.setdefault(key, {})[place.horizon] = found.get((*key, place.horizon))
+    return [_pair(*key, dict(sorted(own.items()))) for key, own in planned.items()]
+
+
+def _pair(problem: str, algorithm: str, by_horizon: dict[int, Row | None]) -> Pair:
+    words = {T: "missing" if row is None else word_of(row) for T, row in by_horizon.items()}
+    word = min(words.values(), key=_rank)
+    at, row = next((T, by_horizon[T]) for T in words if words[T] == word)
+    badge, sentence = BADGES.get(word, word), ""
+    if row is not None:
+        verdict = row.facts.get("verdict") or {}
+        told = row.note if row.status != "done" else str(verdict.get("sentence", ""))
+        partial = row.note if row.status == "done" else ""
+        sentence = "; ".join(part for part in (told, partial) if part)
+        rounds = [b["round"] for b in row.facts.get("breaches") or [] if b.get("round")]
+        if word == "premise broken" and rounds:
+            badge = f"{badge} at round {min(rounds):,}"
+    else:
+        sentence = "its cells are not in the file: run the same command again to play them"
+    groups: dict[str, list[int]] = {}
+    for T, each in words.items():
+        groups.setdefault(each, []).append(T)
+    others = ""
+    if len(groups) > 1:
+        in_order = sorted(groups.items(), key=lambda item: _rank(item[0]))
+        others = "; ".join(f"{BADGES.get(w, w)}: {horizons(Ts)}" for w, Ts in in_order)
+    elif len(by_horizon) > 1 and sentence and word not in ("held", "not claimed", "missing"):
+        others = f"at every horizon; the words are those of {horizons([at])}"
+    claimed = [
+        row.facts["guarantee"]
+        for row in by_horizon.values()
+        if row is not None and row.facts.get("guarantee")
+    ]
+    name, kind = (
+        (str(claimed[0].get("name", "")), str(claimed[0].get("kind", ""))) if claimed else ("", "")
+    )
+    return Pair(problem, algorithm, word, badge, sentence, others, name, kind)
+
+
+def _rank(word: str) -> int:
+    return _ORDER.index(word) if word in BADGES else len(_ORDER)
+
+
+def summary(pairs: Sequence[Pair]) -> str:
+    """All pairs in a sentence.
+
+    >>> held = Pair("toy", "PFS", "held", "guarantee held", "", "", "Corollary 1", "every round")
+    >>> summary([held, held._replace(word="refused")])
+    'No guarantee failed: of 2 pairs of a problem and an algorithm, the guarantee held for 1 and the theorem refused 1.'
+    """  # noqa: E501
+    if not pairs:
+        return "Nothing was planned: there is no verdict to give."
+    counts = Counter(pair.word for pair in pairs)
+    phrases = {
+        "failed": "the guarantee FAILED for {} although no premise broke",
+        "held": "the guarantee held for {}",
+        "premise broken": "a premise broke for {}",
+        "not claimed": "nothing is claimed for {}",
+        "refused": "the theorem refused {}",
+        "stopped": "{} stopped",
+        "error": "{} ended by an error",
+        "set aside": "{} were set aside",
+        "missing": "{} are not played yet",
+    }
+    parts = [text.format(counts[word]) for word, text in phrases.items() if counts[word]]
+    listed = _listed(parts)
+    of = (
+        f"of {len(pairs)} pairs of a problem and an algorithm"
+        if len(pairs) > 1
+        else "of one problem and one algorithm"
+    )
+    failed = counts["failed"]
+    claimed = failed + counts["held"] + counts["premise broken"]
+    if failed:
+        head = f"{failed} guarantee{'s' * (failed > 1)} FAILED"
+    elif claimed:
+        head = "No guarantee failed"
+    else:
+        head = "No guarantee was put to the test"
+    return f"{head}: {of}, {listed}."
+
+
+def claims_sentence(claims: Sequence[dict[str, Any]]) -> str:
+    """The verdict on each figure that was to be reproduced, in a sentence.
+
+    >>> claims_sentence([{"figure": "1a", "verdict": "reproduced"}])
+    'Figure 1a is reproduced.'
+    """
+    order = ["not reproduced", "reproduced only with other constants than stated", "reproduced"]
+    gravest: dict[str, str] = {}
+    for claim in claims:
+        figure, verdict = str(claim.get("figure", "")), str(claim.get("verdict", ""))
+        known = gravest.setdefault(figure, verdict)
+        if verdict in order and (known not in order or order.index(verdict) < order.index(known)):
+            gravest[figure] = verdict
+    groups: dict[str, list[str]] = {}
+    for figure, verdict in gravest.items():
+        groups.setdefault(verdict, []).append(figure)
+    # The best first: what holds, then what does not.
+    ranked = sorted(
+        groups.items(), key=lambda item: -order.index(item[0]) if item[0] in order else 1
+    )
+    parts = [
+        f"Figure{'s' * (len(figures) > 1)} {_listed(figures)} "
+        f"{'are' if len(figures) > 1 else 'is'} {verdict}"
+        for verdict, figures in ranked
+    ]
+    return f"{_listed(parts)}." if parts else ""
+
+
+def _listed(parts: Sequence[str]) -> str:
+    return " and ".join(filter(None, [", ".join(parts[:-1]), *parts[-1:]]))

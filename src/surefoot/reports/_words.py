@@ -1,0 +1,111 @@
+"""Numbers as words for a reader, and text made harmless for a page."""
+
+from __future__ import annotations
+
+import html
+import json
+import math
+from collections.abc import Iterable
+from typing import Any
+
+__all__ = ["escape", "horizons", "mean_and_spread", "number", "plain", "script_json", "seconds"]
+
+_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+# What HTML does not allow in a document in any form: C0 and C1 controls but tab and newline. A
+# carriage return is one, too: parsers turn it into a newline, and a hash would no longer match.
+_CONTROLS = {c: "\ufffd" for c in (*range(32), *range(127, 160)) if c not in (9, 10)}
+
+
+def number(value: Any, digits: int = 4, none: str = "–") -> str:
+    """A number with the digits that matter; what is not finite, in words.
+
+    >>> number(0.00251), number(20_000), number(-61.2345), number(1.5e-9), number(float("nan"))
+    ('0.00251', '20,000', '−61.23', '1.5×10⁻⁹', 'not a number')
+    """
+    if value is None:
+        return none
+    if isinstance(value, bool | str):
+        return str(value)
+    x = float(value)
+    if math.isnan(x):
+        return "not a number"
+    if math.isinf(x):
+        return "infinite" if x > 0 else "minus infinity"
+    if x == int(x) and abs(x) < 1e7:
+        return f"{int(x):,}".replace("-", "−")
+    if not 1e-4 <= abs(x) < 1e7:
+        mantissa, _, power = f"{x:.{digits - 1}e}".partition("e")
+        if "." in mantissa:
+            mantissa = mantissa.rstrip("0").rstrip(".")
+        text = f"{mantissa}×10{str(int(power)).translate(_SUPERSCRIPTS)}"
+        return text.replace("-", "−")
+    decimals = max(0, digits - 1 - math.floor(math.log10(abs(x))))
+    text = f"{x:,.{decimals}f}"
+    if "." in text:
+        text = text.rstrip("0").rstrip(".")
+    return text.replace("-", "−")
+
+
+def mean_and_spread(mean: float, spread: float | None) -> str:
+    """A mean with its standard deviation over the trials, which one trial does not have.
+
+    >>> mean_and_spread(61.2345, 2.345), mean_and_spread(61.2345, None)
+    ('61.23 ± 2.3', '61.23')
+    """
+    if spread is None or not math.isfinite(mean) or not math.isfinite(spread):
+        return number(mean)
+    return f"{number(mean)} ± {number(spread, 2)}"
+
+
+def seconds(value: Any) -> str:
+    """A time in a unit a reader can picture.
+
+    >>> seconds(0.0042), seconds(12.3), seconds(4000)
+    ('4.2 ms', '12.3 s', '1 h 7 min')
+    """
+    if value is None or not math.isfinite(float(value)):
+        return number(value)
+    s = float(value)
+    if s < 1:
+        return f"{number(1000 * s, 3)} ms"
+    if s < 60:
+        return f"{number(s, 3)} s"
+    minutes = round(s / 60)
+    return f"{minutes // 60} h {minutes % 60} min" if s >= 3600 else f"{number(s / 60, 3)} min"
+
+
+def horizons(values: Iterable[int]) -> str:
+    """A list of horizons.
+
+    >>> horizons([2000, 20000])
+    'T = 2,000, 20,000'
+    """
+    return "T = " + ", ".join(f"{T:,}" for T in values)
+
+
+def plain(text: Any) -> str:
+    """Text that can stand in a document: no control characters, no halves of a character."""
+    clean = str(text).replace("\r\n", "\n").translate(_CONTROLS)
+    return clean.encode("utf-8", "replace").decode("utf-8")
+
+
+def escape(text: Any) -> str:
+    """Text for the inside of an element or of a quoted attribute.
+
+    >>> escape('<b title="x">')
+    '&lt;b title=&quot;x&quot;&gt;'
+    """
+    return html.escape(plain(text), quote=True)
+
+
+def script_json(data: Any) -> str:
+    r"""JSON for the inside of a script element: nothing in it can end the element.
+
+    ASCII alone, so that the line separators of Unicode, which older JavaScript refuses inside
+    strings, are escaped too.
+
+    >>> script_json({"label": "</script>"})
+    '{"label":"\\u003c/script\\u003e"}'
+    """
+    text = json.dumps(data, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")

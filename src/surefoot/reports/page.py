@@ -1,0 +1,267 @@
+"""One page for an experiment: everything in a single file that opens anywhere, offline."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import hashlib
+import os
+import shlex
+import tempfile
+from collections import Counter
+from collections.abc import Sequence
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+from typing import Any
+
+from surefoot._extras import need
+from surefoot.reports._charts import SHOWN, chart_data
+from surefoot.reports._tables import (
+    claims_table,
+    constants_block,
+    effort_table,
+    rates_table,
+    results_table,
+    verdict_table,
+)
+from surefoot.reports._verdicts import claims_sentence, pairs_of, summary
+from surefoot.reports._words import escape, number, plain, script_json
+from surefoot.reports.gather import Row, algorithms, fit_rates, gather, problems
+from surefoot.results import Results
+
+__all__ = ["write_page"]
+
+
+def write_page(results: Results, path: str | Path) -> Path:
+    """Write the report of an experiment: one HTML file without a reference to anything outside.
+
+    The verdict stands first, then what was claimed, interactive figures, tables, every constant
+    with its origin, and the commands to do it again. The same results give the same bytes.
+
+    Args:
+        results: the open file; nothing is played.
+        path: of the page; its folder is made if need be. A page that is there is replaced in one
+            step, or kept as it is if anything goes wrong.
+
+    Returns:
+        The path.
+    """
+    target = Path(path)
+    _replace(target, _page(results).encode("utf-8"))
+    return target
+
+
+def _page(results: Results) -> str:
+    plotly = need("plotly.offline", "plot", "the report page")
+    header, notes = results.header(), results.notes()
+    plan = results.places()
+    rows = gather(results)
+    pairs = pairs_of(rows, plan)
+    claims = notes.get("claims") or []
+    name = plain(header.get("name") or "experiment")
+    verdict = " ".join(filter(None, [claims_sentence(claims), summary(pairs)]))
+    library, script = _in_script(plotly.get_plotlyjs()), _in_script(_piece("page.js"))
+    parts = {
+        "policy": _policy(library, script),
+        "title": escape(f"{name}: Surefoot report"),
+        "name": escape(name),
+        "verdict": escape(verdict),
+        "facts": _facts(header, rows, len(plan), len({p.address for p in plan})),
+        "style": _piece("page.css"),
+        "verdicts": verdict_table(pairs),
+        "claims": _claims(claims),
+        "claims_link": '<li><a href="#claims-section">Claims</a></li>' if claims else "",
+        "figures": _figures(rows),
+        "results": results_table(rows),
+        "comparator": escape(_comparator(rows)),
+        "rates": rates_table(fit_rates(rows), rows),
+        "effort": effort_table(rows),
+        "constants": constants_block(rows),
+        "redo": _redo(name, header, bool(claims)),
+        "provenance": _provenance(header, rows),
+        "library": library,
+        "data": script_json(chart_data(rows)),
+        "script": script,
+    }
+    return Template(_piece("page.html")).substitute(parts)
+
+
+# --- the frame -----------------------------------------------------------------------------------
+
+
+def _piece(name: str) -> str:
+    return files("surefoot.reports").joinpath(name).read_text(encoding="utf-8")
+
+
+def _in_script(code: str) -> str:
+    """Code as a browser reads it out of a script element, so that its hash is the browser's."""
+    if "</script" in code.lower() or "<!--" in code:
+        raise ValueError("this script cannot be put into a page: it contains the end of one")
+    return "\n" + code.replace("\r\n", "\n").replace("\r", "\n").strip("\n") + "\n"
+
+
+def _policy(*scripts: str) -> str:
+    """What the page may do: run its own scripts, known by their hashes, and nothing else.
+
+    Plotly sets styles from its code, so these cannot be told apart and are allowed. Pictures are
+    those that it makes itself, for saving a figure.
+    """
+    hashes = (hashlib.sha256(script.encode("utf-8")).digest() for script in scripts)
+    allowed = " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in hashes)
+    return (
+        f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; "
+        "img-src data: blob:; base-uri 'none'; form-action 'none'"
+    )
+
+
+def _replace(target: Path, content: bytes) -> None:
+    """Put a file in place whole or not at all."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    descriptor, temporary = tempfile.mkstemp(
+        dir=target.parent, prefix=f".{target.name}.", suffix=".part"
+    )
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        # Made private by mkstemp; a report is to be readable as any file its owner makes.
+        umask = os.umask(0)
+        os.umask(umask)
+        Path(temporary).chmod(0o666 & ~umask)
+        Path(temporary).replace(target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            Path(temporary).unlink()
+        raise
+
+
+# --- the parts that are not tables ---------------------------------------------------------------
+
+
+def _facts(header: dict[str, Any], rows: Sequence[Row], cells: int, distinct: int) -> str:
+    """The experiment in numbers, under its title."""
+    rounds = sum(row.horizon * row.trials for row in rows)
+    facts = [
+        ("problems", f"{len(problems(rows)):,}"),
+        ("algorithms", f"{len(algorithms(rows)):,}"),
+        ("cells planned", f"{cells:,}" + (f" ({distinct:,} different)" * (distinct != cells))),
+        ("rounds played", f"{rounds:,}"),
+        ("seed", str(header.get("seed", "–"))),
+    ]
+    return "".join(f"<div><dt>{escape(k)}</dt><dd>{escape(v)}</dd></div>" for k, v in facts)
+
+
+def _claims(claims: Sequence[dict[str, Any]]) -> str:
+    if not claims:
+        return ""
+    return (
+        '<section id="claims-section" aria-labelledby="claims-title">'
+        '<h2 id="claims-title">What was published, and what was measured</h2>'
+        f"{claims_table(claims)}</section>"
+    )
+
+
+def _figures(rows: Sequence[Row]) -> str:
+    options = "".join(
+        f'<option value="{i}">{escape(name)}</option>' for i, name in enumerate(problems(rows))
+    )
+    hidden = max(0, len(algorithms(rows)) - SHOWN)
+    note = (
+        f"<p>At first {SHOWN} algorithms are drawn; switch the others on in the list.</p>"
+        if hidden
+        else ""
+    )
+    return (
+        f'{note}<div class="board"><div class="side"><p class="choice">'
+        f'<label for="problem">Problem</label><select id="problem">{options}</select></p>'
+        '<details id="legend-box" open><summary>Algorithms</summary>'
+        '<p class="choice" id="legend-all"></p>'
+        '<ul id="legend" aria-label="Algorithms shown"></ul></details></div>'
+        '<div id="figures" aria-live="off"></div></div>'
+        "<noscript><p>The figures need JavaScript; the tables below have all their numbers."
+        "</p></noscript>"
+    )
+
+
+def _comparator(rows: Sequence[Row]) -> str:
+    """What regret is measured against, and how well that is known."""
+    known = [row.facts["comparator"] for row in rows if row.facts.get("comparator")]
+    said = "Regret is the cost beyond that of the best fixed feasible action in hindsight"
+    if not known:
+        return f"{said}."
+    if all(c.get("exact") for c in known):
+        return f"{said}, which is known exactly here: its gap is 0."
+    gaps = [float(c["gap"]) for c in known if not c.get("exact") and c.get("gap") is not None]
+    exact = sum(bool(c.get("exact")) for c in known)
+    largest = number(max(gaps), 3) if gaps else "not known"
+    return (
+        f"{said}. It is known exactly for {exact:,} of {len(known):,} rows; for the others its "
+        f"cost is within a certified gap of the best, at most {largest}, and regret is given at "
+        "the upper end of what that leaves open."
+    )
+
+
+def _redo(name: str, header: dict[str, Any], reproduction: bool) -> str:
+    """The commands that make the same numbers and this page again."""
+    text = _specification(header)
+    file = shlex.quote(f"{name}.toml")
+    commands = (
+        ["surefoot reproduce"] if reproduction else [f"surefoot run {file}", "surefoot report ."]
+    )
+    said = (
+        "<p>The same experiment, and this page, from the beginning; what is there is not played "
+        "again:</p>"
+        if reproduction
+        else "<p>The specification below, saved as a file, and then; what is there is not played "
+        "again. The second command makes this page anew from the results beside it:</p>"
+    )
+    listed = escape("\n".join(commands))
+    shown = ""
+    if text:
+        coded = base64.b64encode(text.encode("utf-8")).decode()
+        shown = (
+            "<h3>The specification, as given</h3>"
+            f'<p><a download="{escape(name)}.toml" href="data:application/toml;base64,{coded}">'
+            f"Save it as {escape(name)}.toml</a></p>"
+            '<pre tabindex="0" role="region" aria-label="The specification">'
+            f"<code>{escape(text)}</code></pre>"
+        )
+    return (
+        f'{said}<pre tabindex="0" role="region" aria-label="Commands"><code>{listed}</code></pre>'
+        f"{shown}"
+    )
+
+
+def _specification(header: dict[str, Any]) -> str:
+    for key in ("text", "specification"):
+        if isinstance(header.get(key), str) and header[key].strip():
+            return plain(header[key])
+    return ""
+
+
+def _provenance(header: dict[str, Any], rows: Sequence[Row]) -> str:
+    """Who made these numbers: versions, machine, times."""
+    made = Counter(
+        (*_versions(row.provenance), str(row.provenance.get("platform", "–")))
+        for row in rows
+        if row.provenance
+    )
+    items = [("Seed", str(header.get("seed", "–")))]
+    for which, count in made.most_common():
+        title = f"{count:,} of {sum(made.values()):,} rows" if len(made) > 1 else "Played with"
+        items.append((title, ", ".join(filter(None, which))))
+    finished = sorted(str(r.provenance["finished"]) for r in rows if r.provenance.get("finished"))
+    if finished:
+        items.append(("Finished", f"{finished[0]} to {finished[-1]}"))
+    for key, value in sorted(header.items()):
+        if key in ("name", "seed", "text", "specification") or isinstance(value, dict | list):
+            continue
+        items.append((key.replace("_", " ").capitalize(), str(value)))
+    return "".join(f"<dt>{escape(k)}</dt><dd>{escape(v)}</dd>" for k, v in items)
+
+
+def _versions(provenance: dict[str, Any]) -> tuple[str, ...]:
+    versions = provenance.get("versions") or {}
+    return tuple(f"{name} {version}" for name, version in sorted(versions.items()) if version)
