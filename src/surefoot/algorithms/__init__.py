@@ -1,7 +1,7 @@
 """Algorithms, one file each: ``init`` and ``update``, both pure; ``state.x`` is the next action."""
 
 from surefoot.algorithms._certify import Certificate
-from surefoot.algorithms.catalogue import ALGORITHMS, Entry, catalogue, tuned_for
+from surefoot.algorithms.catalogue import ALGORITHMS, Entry, catalogue, domain_of, tuned_for
 from surefoot.algorithms.certified import CertifiedPFS, CertifiedState
 from surefoot.algorithms.doubling import DoublingPFS, DoublingState
 from surefoot.algorithms.dpp import DPP, DPPState, ScalarDPP, ScalarDPPState
@@ -80,5 +80,6 @@ __all__ = [
     "Yuan",
     "YuanState",
     "catalogue",
+    "domain_of",
     "tuned_for",
 ]

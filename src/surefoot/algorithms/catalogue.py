@@ -26,7 +26,7 @@ from surefoot.sets import Ball
 from surefoot.theory import Tuned
 from surefoot.types import Needs, Region
 
-__all__ = ["ALGORITHMS", "Entry", "catalogue", "tuned_for"]
+__all__ = ["ALGORITHMS", "Entry", "catalogue", "domain_of", "tuned_for"]
 
 ALGORITHMS: tuple[type[Any], ...] = (
     PFS,
@@ -128,16 +128,28 @@ def tuned_for(
     feasible: Region | None = None,
 ) -> Entry:
     """One algorithm by one of its theorems; a theorem that does not apply says why."""
-    needs = getattr(kind, "needs", None)
-    inside = isinstance(needs, Needs) and bool(needs.projections or needs.linear_minimisations)
-    simplex = kind is EntropicDualAveraging
     try:
-        if (inside or simplex) and feasible is None:
-            raise ValueError("needs a feasible set that knows its own geometry")
-        tuned = getattr(kind, tuning)(constants, horizon, feasible if inside or simplex else domain)
+        place = domain_of(kind, domain, feasible)
+        return Entry(kind.__name__, tuning, getattr(kind, tuning)(constants, horizon, place), "")
     except ValueError as error:
         return Entry(kind.__name__, tuning, None, str(error))
-    return Entry(kind.__name__, tuning, tuned, "")
+
+
+def domain_of(kind: type[Any], domain: Ball, feasible: Region | None) -> Region:
+    """The set that an algorithm works on: the ball, or the feasible set where it asks for that.
+
+    Args:
+        kind: the algorithm's class.
+        domain: the ball around the feasible set.
+        feasible: the feasible set, where it knows its own geometry.
+    """
+    needs = getattr(kind, "needs", None)
+    inside = isinstance(needs, Needs) and bool(needs.projections or needs.linear_minimisations)
+    if not inside and kind is not EntropicDualAveraging:
+        return domain
+    if feasible is None:
+        raise ValueError("needs a feasible set that knows its own geometry")
+    return feasible
 
 
 def _tunings() -> Iterator[tuple[type[Any], str]]:
