@@ -1,0 +1,313 @@
+"""Results for other programs: tidy tables as CSV and Parquet, labelled arrays as xarray and netCDF.
+
+A table has one row for each problem, algorithm, horizon and trial: every number of that trial, and
+every fact of its cell under a name with dots (``constants.G_f``, ``guarantee.regret_bound``). Paths
+and actions are in the labelled arrays only. Cells that were not played, or are damaged, have no
+rows.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import json
+import os
+import secrets
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from surefoot._extras import need
+from surefoot.results.record import CellResult, Place
+from surefoot.results.store import Results
+
+__all__ = ["to_csv", "to_netcdf", "to_parquet", "to_xarray"]
+
+_KEYS = ("problem", "algorithm", "horizon", "trial")
+# What the axes of a cell's arrays are; those of any other have one entry a trial.
+_AXES = {
+    "rounds": ("round",),
+    "bound_path": ("round",),
+    "cost_sum": ("round", "trial"),
+    "constraint": ("round", "trial"),
+    "peak": ("round", "trial"),
+    "regret_path": ("round", "trial"),
+    "actions": ("round", "trial", "entry"),
+    "best": ("trial", "entry"),
+    "boundary": ("vertex", "entry"),
+}
+_TRIAL = ("trial",)
+_ROWS = 10_000
+"""Rows of a table that are held at a time."""
+_LARGEST = 4e9
+"""Bytes of labelled arrays that are made without asking."""
+# What a spreadsheet takes for a formula when a cell begins with it.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def to_csv(results: Results, path: str | os.PathLike[str]) -> None:
+    """Write the table as CSV, UTF-8.
+
+    Numbers are written so that they read back to the bit; what is not there is empty, which is
+    not the same as ``nan``. A text that a spreadsheet would take for a formula gets an apostrophe
+    before it.
+    """
+    columns, length = _columns(results)
+    with (
+        _replacing(path) as draft,
+        draft.open("w", newline="", encoding="utf-8", errors="backslashreplace") as file,
+    ):
+        writer = csv.writer(file)
+        writer.writerow(map(_shown, columns))
+        for row in _rows(results, length):
+            writer.writerow([_shown(row.get(name)) for name in columns])
+
+
+def to_parquet(results: Results, path: str | os.PathLike[str]) -> None:
+    """Write the table as Parquet; what is not there is null."""
+    arrow = need("pyarrow", "export", "the Parquet export")
+    parquet = need("pyarrow.parquet", "export", "the Parquet export")
+    types = {str: arrow.string(), float: arrow.float64(), int: arrow.int64(), bool: arrow.bool_()}
+    columns, length = _columns(results)
+    schema = arrow.schema(
+        [(name, types[kind]) for name, kind in columns.items()],
+        metadata={"surefoot": json.dumps(results.header())},
+    )
+    rows = _rows(results, length)
+    with _replacing(path) as draft, parquet.ParquetWriter(draft, schema) as writer:
+        while held := list(islice(rows, _ROWS)):
+            data = {n: [_as(kind, row.get(n)) for row in held] for n, kind in columns.items()}
+            writer.write_table(arrow.table(data, schema=schema))
+
+
+def to_xarray(results: Results, *, paths: bool = True) -> Any:
+    """The results as one ``xarray.Dataset``.
+
+    Dimensions are problem, algorithm, horizon, trial, round, and entry for those of an action.
+    Experiments are ragged: ``trials`` says how many trials there are of each problem, algorithm
+    and horizon, and numbers that are not there are NaN, whole numbers being floats for it. Facts of
+    a cell are those of its first block. The header is an attribute, as JSON.
+
+    Args:
+        results: to be read.
+        paths: whether to take the paths, actions and best actions with it.
+
+    Raises:
+        ValueError: the paths are too large to be one block of memory.
+    """
+    xarray = need("xarray", "export", "the labelled arrays")
+    axes = _Axes(results, paths)
+    size = 8.0 * sum(axes.size(dimensions) for dimensions in axes.arrays.values())
+    if size > _LARGEST:
+        raise ValueError(
+            f"labelled arrays must be at most {_LARGEST / 1e9:g} GB, got {size / 1e9:.1f}: leave "
+            "the paths out, or keep fewer rounds"
+        )
+    whole = ("problem", "algorithm", "horizon")
+    numbers = {
+        name: np.full(axes.shape(dimensions), np.nan) for name, dimensions in axes.arrays.items()
+    }
+    texts = {n: np.full(axes.shape(whole), "", dtype=object) for n in axes.texts}
+    facts = {n: np.full(axes.shape(whole), np.nan) for n in axes.facts}
+    trials = np.zeros(axes.shape(whole), dtype=np.int64)
+    for place, cell in _played(results):
+        here = axes.index(place)
+        trials[here] += _trials(cell)
+        for name, value in _facts(cell).items():
+            if name in texts and not texts[name][here]:
+                texts[name][here] = str(value)
+            elif name in facts and np.isnan(facts[name][here]):
+                facts[name][here] = value
+        for name, array in cell.arrays.items():
+            if name in numbers:
+                numbers[name][here][axes.inside(place, cell, name)] = array
+    variables = {
+        **{n: (whole, v) for n, v in (texts | facts).items()},
+        "trials": (whole, trials),
+        **{n: (axes.arrays[n], v) for n, v in numbers.items()},
+    }
+    header = json.dumps(results.header())
+    return xarray.Dataset(variables, coords=axes.coordinates(), attrs={"header": header})
+
+
+def to_netcdf(results: Results, path: str | os.PathLike[str], *, paths: bool = True) -> None:
+    """Write what :func:`to_xarray` makes as netCDF 4."""
+    need("h5netcdf", "export", "the netCDF export")
+    data = to_xarray(results, paths=paths)
+    with _replacing(path) as draft:
+        data.to_netcdf(draft, engine="h5netcdf")
+
+
+# --- tables --------------------------------------------------------------------------------------
+
+
+def _played(results: Results) -> Iterator[tuple[Place, CellResult]]:
+    """The cells that have trials."""
+    return ((place, cell) for place, cell in results.cells() if cell.status == "done")
+
+
+def _of_trials(cell: CellResult) -> dict[str, np.ndarray]:
+    """The arrays with one number a trial."""
+    return {n: a for n, a in sorted(cell.arrays.items()) if n not in _AXES and a.ndim == 1}
+
+
+def _trials(cell: CellResult) -> int:
+    """How many trials a cell has."""
+    return max(map(len, _of_trials(cell).values()), default=0)
+
+
+def _facts(cell: CellResult) -> dict[str, Any]:
+    """The single values among the facts of a cell, under names with dots."""
+    found: dict[str, Any] = {"address": cell.address}
+
+    def walk(name: str, value: Any) -> None:
+        if isinstance(value, dict):
+            for key in value:
+                walk(f"{name}.{key}", value[key])
+        elif not isinstance(value, list):
+            found[name] = value
+        elif name.startswith(("constants.", "parameters.")):
+            found[name], found[f"{name}.origin"] = value
+
+    for key, value in cell.facts.items():
+        walk(key, value)
+    for key in ("seconds", "microseconds_a_round"):
+        found[key] = cell.provenance.get(key)
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _rows(results: Results, length: int) -> Iterator[dict[str, Any]]:
+    """The rows of the table, each with the names it has a value for; blocks have this length."""
+    for place, cell in _played(results):
+        facts = _facts(cell)
+        mine = {name: array.tolist() for name, array in _of_trials(cell).items()}
+        for trial in range(_trials(cell)):
+            keys = (place.problem, place.algorithm, place.horizon, place.block * length + trial)
+            numbers = {name: values[trial] for name, values in mine.items()}
+            yield dict(zip(_KEYS, keys, strict=True)) | numbers | facts
+
+
+def _columns(results: Results) -> tuple[dict[str, type], int]:
+    """The columns with the narrowest types for all their values, and how long blocks are.
+
+    All blocks but the last have the same number of trials.
+    """
+    arrays: dict[str, type] = {}
+    facts: dict[str, type] = {}
+    length = 0
+    for _, cell in _played(results):
+        length = max(length, _trials(cell))
+        for name, array in _of_trials(cell).items():
+            _widen(arrays, name, {"b": bool, "f": float}.get(array.dtype.kind, int))
+        for name, value in _facts(cell).items():
+            _widen(facts, name, type(value))
+    keys = dict(zip(_KEYS, (str, str, int, int), strict=True))
+    ordered = {name: kind for known in (arrays, facts) for name, kind in sorted(known.items())}
+    return keys | ordered, length
+
+
+def _widen(types: dict[str, type], name: str, kind: type) -> None:
+    known = types.get(name, kind)
+    # A parameter may be a number in one row and a word in another.
+    types[name] = kind if known is kind else float if {known, kind} == {int, float} else str
+
+
+def _as(kind: type, value: Any) -> Any:
+    return None if value is None else kind(value)
+
+
+def _shown(value: Any) -> Any:
+    """A value as CSV has it; the module writes floats by ``repr``, and None as nothing."""
+    if isinstance(value, str) and value.startswith(_FORMULA):
+        return f"'{value}"
+    return value
+
+
+# --- labelled arrays -----------------------------------------------------------------------------
+
+
+class _Axes:
+    """The axes that all cells fit in."""
+
+    def __init__(self, results: Results, paths: bool) -> None:
+        self.labels: dict[str, dict[Any, int]] = {"problem": {}, "algorithm": {}}
+        self.arrays: dict[str, tuple[str, ...]] = {}
+        self.facts: set[str] = set()
+        self.texts: set[str] = set()
+        horizons: set[int] = set()
+        rounds: set[int] = set()
+        trials: dict[int, int] = {}
+        self.length = {"entry": 0, "vertex": 0}
+        for place, cell in _played(results):
+            for name in ("problem", "algorithm"):
+                seen = self.labels[name]
+                seen.setdefault(getattr(place, name), len(seen))
+            horizons.add(place.horizon)
+            trials[place.block] = max(trials.get(place.block, 0), _trials(cell))
+            for name, value in _facts(cell).items():
+                (self.texts if isinstance(value, str) else self.facts).add(name)
+            for name, array in cell.arrays.items():
+                mine = _AXES.get(name, _TRIAL)
+                if name == "rounds" or array.ndim != len(mine) or not (paths or mine == _TRIAL):
+                    continue
+                self.arrays[name] = (*_KEYS[:3], *mine)
+                for axis, n in zip(mine, array.shape, strict=True):
+                    if axis in ("entry", "vertex"):
+                        self.length[axis] = max(self.length[axis], n)
+                if "round" in mine:
+                    rounds.update(cell.arrays["rounds"].tolist())
+        self.facts -= self.texts
+        self.block = max(trials.values(), default=0)
+        ends = (block * self.block + n for block, n in trials.items())
+        self.length["trial"] = max(ends, default=0)
+        self.labels["horizon"] = {h: i for i, h in enumerate(sorted(horizons))}
+        self.rounds = np.array(sorted(rounds), dtype=np.int64)
+
+    def shape(self, dimensions: tuple[str, ...]) -> tuple[int, ...]:
+        lengths = {n: len(seen) for n, seen in self.labels.items()} | self.length
+        lengths["round"] = len(self.rounds)
+        return tuple(lengths[name] for name in dimensions)
+
+    def size(self, dimensions: tuple[str, ...]) -> int:
+        product = 1
+        for n in self.shape(dimensions):
+            product *= n
+        return product
+
+    def index(self, place: Place) -> tuple[int, ...]:
+        """Where the numbers of a place are."""
+        return tuple(self.labels[name][getattr(place, name)] for name in _KEYS[:3])
+
+    def inside(self, place: Place, cell: CellResult, name: str) -> tuple[Any, ...]:
+        """Which of them an array of the cell has."""
+        first = place.block * self.block
+        at: list[Any] = []
+        for axis, n in zip(_AXES.get(name, _TRIAL), cell.arrays[name].shape, strict=True):
+            if axis == "round":
+                at.append(np.searchsorted(self.rounds, cell.arrays["rounds"]))
+            else:
+                at.append(np.arange(n) + (first if axis == "trial" else 0))
+        return np.ix_(*at)
+
+    def coordinates(self) -> dict[str, Any]:
+        found: dict[str, Any] = {name: list(seen) for name, seen in self.labels.items()}
+        found["trial"] = np.arange(self.length["trial"])
+        if len(self.rounds):
+            found["round"] = self.rounds
+        return found
+
+
+@contextlib.contextmanager
+def _replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """A name to write to, which becomes the path's when all is written."""
+    path = Path(os.fspath(path))
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    try:
+        yield draft
+        draft.replace(path)
+    finally:
+        with contextlib.suppress(OSError):
+            draft.unlink()
