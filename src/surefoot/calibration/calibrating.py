@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from surefoot import _check
+from surefoot.calibration.filling import filled
 from surefoot.calibration.offers import Place, offers_for
 from surefoot.calibration.probes import Probe, ask, certified_radius, contradiction, look_around
 from surefoot.calibration.report import Calibration
@@ -192,27 +193,11 @@ def _stream_gradients(costs: Any) -> Callable[[Array], list[Array]]:
 def _with_start(case: _Given, first: Probe, given: dict[str, float]) -> Constants:
     """What is given, and what follows from it and the start."""
     known = case.known.with_origin("given", **given) if given else case.known
+    if known.F is not None and "G_f" in given and "F" not in given:
+        known = known.with_origin("derived", F=None)  # it followed from another G_f
     # Rounded up: it bounds a distance from above.
     reach = case.domain.reach(case.start) * (1 + 2.0**-50)
-    fresh: dict[str, float] = {}
-    if known.start_slack is None:
-        fresh["start_slack"] = -first.value
-    if known.start_reach is None:
-        fresh["start_reach"] = reach
-    if known.rows is None:
-        fresh["rows"] = 1
-    if known.G_f is not None and (known.F is None or ("G_f" in given and "F" not in given)):
-        fresh["F"] = 2 * known.R * known.G_f
-    if known.G_g is not None and known.D_g is None:
-        fresh["D_g"] = abs(first.value) + known.G_g * reach
-    known = known.with_origin("derived", **fresh)
-    if known.sigma is None and known.start_slack is not None and known.start_slack > 0:
-        level = 0.5 * known.start_slack
-        sigma = known.local_sigma(level)
-        if known.G_g is not None:
-            sigma = min(sigma, known.G_g)
-        known = known.with_origin("local", sigma=sigma, epsilon=level)
-    return known
+    return filled(known, reach, value=first.value)
 
 
 def _with_estimates(

@@ -58,10 +58,15 @@ class Calibration:
     def __str__(self) -> str:
         return "\n".join(self._lines())
 
-    def _lines(self) -> Iterator[str]:
-        asked = f"{len(self.probes)} point{'s' if len(self.probes) > 1 else ''}"
+    def _asked(self) -> str:
+        if not self.probes:
+            return "from the numbers alone: g was not asked"
+        points = f"{len(self.probes)} point{'s' if len(self.probes) > 1 else ''}"
         where = f" within {self.radius:.3g} of the start, all feasible" if self.radius else ""
-        yield f"for T = {self.horizon}; g asked at {asked}{where}"
+        return f"g asked at {points}{where}"
+
+    def _lines(self) -> Iterator[str]:
+        yield f"for T = {self.horizon}; {self._asked()}"
         yield from self.notes
         yield ""
         origins = self.constants.origins
