@@ -1,0 +1,92 @@
+"""How a command ends: exit codes, and one sentence on stderr for what went wrong."""
+
+from __future__ import annotations
+
+import traceback
+from typing import Annotated, Any, TypeAlias
+
+import typer
+from typer.core import TyperGroup
+
+from surefoot._extras import MissingExtraError
+from surefoot.cli._output import warn
+
+__all__ = [
+    "INTERRUPTED",
+    "OK",
+    "PARTIAL",
+    "RUNTIME",
+    "USAGE",
+    "Debug",
+    "Guarded",
+    "MistakesError",
+    "UsageError",
+]
+
+OK, RUNTIME, USAGE, PARTIAL, INTERRUPTED = 0, 1, 2, 3, 130
+_DEBUG = "surefoot.debug"
+
+
+class UsageError(Exception):
+    """What was asked for cannot be done as it was asked: exit code 2."""
+
+
+class MistakesError(UsageError):
+    """A specification with mistakes, a line each, which begins with file and line."""
+
+
+class Guarded(TyperGroup):
+    """A group whose commands end with a sentence and an exit code, never with a traceback."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command that was named."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            warn("surefoot: interrupted")
+            raise typer.Exit(INTERRUPTED) from None
+        except Exception as error:
+            # Typer's own signals and messages; the class of the latter has no public name.
+            if isinstance(error, typer.Exit | typer.Abort) or hasattr(error, "format_message"):
+                raise
+            if ctx.meta.get(_DEBUG):
+                warn(traceback.format_exc().rstrip())
+            elif isinstance(error, MistakesError):
+                warn(*_some(str(error).splitlines()))  # no name in front: editors jump to the line
+            else:
+                warn(f"surefoot: {_sentence(error)}")
+            code = USAGE if isinstance(error, UsageError) else RUNTIME
+            raise typer.Exit(code) from None
+
+
+def _some(lines: list[str], most: int = 20) -> list[str]:
+    return lines if len(lines) <= most else [*lines[:most], f"and {len(lines) - most} more"]
+
+
+def _sentence(error: Exception) -> str:
+    from surefoot._sqlite import StoreError
+    from surefoot.experiments.executors import ClusterError
+    from surefoot.experiments.running import RunError
+
+    told = (UsageError, StoreError, ClusterError, RunError, MissingExtraError, ValueError)
+    if isinstance(error, OSError) and error.strerror:
+        where = f"'{error.filename}': " if error.filename is not None else ""
+        return f"{where}{error.strerror[0].lower()}{error.strerror[1:]}"
+    if isinstance(error, told):
+        return str(error)
+    return (
+        f"unexpected {type(error).__name__}: {error} (this is a fault of the program; the same "
+        "command with --debug shows where)"
+    )
+
+
+def _remember(ctx: typer.Context, value: bool) -> bool:
+    if value:
+        ctx.meta[_DEBUG] = True  # shared with the group's context
+    return value
+
+
+Debug: TypeAlias = Annotated[
+    bool,
+    typer.Option("--debug", callback=_remember, help="Show the traceback of an error."),
+]

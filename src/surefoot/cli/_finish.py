@@ -1,0 +1,112 @@
+"""The end of a run: report, table, paths, and how to go on where it stopped."""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from surefoot.cli._ending import INTERRUPTED, OK, PARTIAL
+from surefoot.cli._output import duration, say, say_json, warn
+from surefoot.cli._progress import stage
+from surefoot.cli._summary import RESULTS, rows_as_data, write_report
+
+if TYPE_CHECKING:
+    from surefoot.experiments.running import Outcome
+    from surefoot.reports.gather import Row
+
+__all__ = ["finish"]
+
+
+def finish(
+    outcome: Outcome,
+    *,
+    report: bool,
+    json: bool,
+    again: Sequence[str],
+    shown: Callable[[Sequence[Row]], Iterable[str]],
+    more: dict[str, Any],
+) -> int:
+    """Make the report and say what came of a run.
+
+    Args:
+        outcome: of the run.
+        report: whether figures and page are wanted.
+        json: whether to print for a machine.
+        again: the command that goes on.
+        shown: the lines for a reader.
+        more: what else a machine is told.
+
+    Returns:
+        The exit code.
+    """
+    from surefoot.reports.gather import gather
+    from surefoot.results import Results
+
+    folder = outcome.folder
+    page: Path | None = None
+    figures: list[Path] = []
+    unmade = ""
+    with Results.open(folder / RESULTS) as results:
+        rows = gather(results, paths="none")
+        if report and rows and not outcome.interrupted:
+            try:
+                with stage("making the figures and the page"):
+                    page, figures = write_report(results, folder)
+            except (ImportError, OSError) as error:
+                unmade = str(error)
+    code = PARTIAL if outcome.failed or outcome.set_aside or unmade else OK
+    if outcome.interrupted:
+        code = INTERRUPTED
+    if json:
+        say_json(
+            {
+                **more,
+                "exit_code": code,
+                "folder": folder,
+                "results": folder / RESULTS,
+                "report": page,
+                "figures": figures,
+                "cells": outcome.cells,
+                "done": outcome.done,
+                "present": outcome.skipped,
+                "refused": outcome.refused,
+                "failed": outcome.failed,
+                "set_aside": outcome.set_aside,
+                "seconds": outcome.seconds,
+                "interrupted": outcome.interrupted,
+                "again": shlex.join(again) if outcome.interrupted else None,
+                "notes": outcome.notes,
+                "rows": rows_as_data(rows),
+            }
+        )
+    else:
+        say(*shown(rows), "", _counts(outcome, rows), f"results  {folder / RESULTS}")
+        if page is not None:
+            say(f"figures  {folder / 'figures'}", f"report   {page}")
+    warn(*(f"surefoot: {note}" for note in outcome.notes))
+    if unmade:
+        warn(
+            f"surefoot: no report: {unmade}",
+            f"  when that is mended: {shlex.join(['surefoot', 'report', str(folder)])}",
+        )
+    if outcome.interrupted:
+        warn("surefoot: interrupted; what is done is kept. To go on:", f"  {shlex.join(again)}")
+    return code
+
+
+def _counts(outcome: Outcome, rows: Sequence[Row]) -> str:
+    counts = {
+        "played": outcome.done,
+        "there already": outcome.skipped,
+        "refused": outcome.refused,
+        "failed": outcome.failed,
+        "set aside": outcome.set_aside,
+    }
+    cells = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
+    verdicts = Counter(row.verdict for row in rows if row.verdict)
+    guarantees = ", ".join(f"{count} {word}" for word, count in verdicts.most_common())
+    said = f"{outcome.cells} cells: {cells or 'none played'}; {duration(outcome.seconds)}"
+    return f"{said}\nguarantees: {guarantees}" if guarantees else said

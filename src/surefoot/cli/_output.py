@@ -1,0 +1,149 @@
+"""What a command prints: text, tables that fit, JSON; to a terminal, a pipe or nobody."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import shutil
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, Any, TextIO, TypeAlias
+
+import typer
+
+__all__ = ["Json", "colours", "duration", "number", "plain", "say", "say_json", "table", "warn"]
+
+Json: TypeAlias = Annotated[
+    bool, typer.Option("--json", help="Print JSON and nothing else on standard output.")
+]
+
+
+def say(*lines: str) -> None:
+    """Print on standard output."""
+    _write(sys.stdout, lines)
+
+
+def warn(*lines: str) -> None:
+    """Print on standard error."""
+    _write(sys.stderr, lines)
+
+
+def _write(stream: TextIO, lines: Sequence[str]) -> None:
+    try:
+        for line in lines:
+            stream.write(line + "\n")
+        stream.flush()
+    except BrokenPipeError:
+        # The reader has left (`| head`). That is no error, and whatever else is to be done goes on.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def say_json(data: Any) -> None:
+    """Print plain data as JSON."""
+    say(json.dumps(plain(data), indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def plain(data: Any) -> Any:
+    """Data as JSON has it: numbers that are not finite are null.
+
+    >>> plain({"a": (1, float("inf")), "b": None})
+    {'a': [1, None], 'b': None}
+    """
+    if isinstance(data, Mapping):
+        return {str(key): plain(value) for key, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [plain(value) for value in data]
+    if hasattr(data, "tolist"):  # an array, or a number of NumPy's
+        return plain(data.tolist())
+    if isinstance(data, float):
+        return data if math.isfinite(data) else None
+    return data if isinstance(data, int | str | None) else str(data)
+
+
+def colours() -> bool:
+    """Whether standard output is a terminal that wants colours (https://no-color.org)."""
+    return (
+        sys.stdout.isatty()
+        and not os.environ.get("NO_COLOR")
+        and os.environ.get("TERM", "dumb") != "dumb"
+    )
+
+
+def table(
+    head: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    right: Sequence[str] = (),
+    keys: int = 1,
+    paint: Mapping[str, str] | None = None,
+) -> Iterator[str]:
+    r"""The lines of a table; one block for each row where the terminal is too narrow.
+
+    Args:
+        head: names of the columns.
+        rows: their cells.
+        right: names of the columns whose cells are set to the right.
+        keys: how many of the first columns head a block.
+        paint: the colour (as ANSI has it) of cells that are this word.
+
+    >>> print("\n".join(table(("name", "T"), [("a", "10"), ("bc", "2000")], right=["T"])))
+    name     T
+    a       10
+    bc    2000
+    """
+    paint = paint if paint is not None and colours() else {}
+    widths = [max(len(row[i]) for row in (head, *rows)) for i in range(len(head))]
+    room = shutil.get_terminal_size().columns if sys.stdout.isatty() else math.inf
+    if sum(widths) + 2 * (len(widths) - 1) > room:
+        yield from _blocks(head, rows, keys, paint)
+        return
+    for row in (head, *rows):
+        cells = [
+            _painted(cell.rjust(width) if name in right else cell.ljust(width), paint.get(cell))
+            for name, cell, width in zip(head, row, widths, strict=True)
+        ]
+        yield "  ".join(cells).rstrip()
+
+
+def _blocks(
+    head: Sequence[str], rows: Sequence[Sequence[str]], keys: int, paint: Mapping[str, str]
+) -> Iterator[str]:
+    width = max(map(len, head[keys:]), default=0)
+    for row in rows:
+        yield ", ".join(cell for cell in row[:keys] if cell)
+        for name, cell in zip(head[keys:], row[keys:], strict=True):
+            if cell:
+                yield f"  {name.ljust(width)}  {_painted(cell, paint.get(cell))}"
+
+
+def _painted(text: str, colour: str | None) -> str:
+    return text if colour is None else f"\x1b[{colour}m{text}\x1b[0m"
+
+
+def number(value: float) -> str:
+    """A count in few characters.
+
+    >>> number(950), number(12_300), number(9_900_000), number(2e9)
+    ('950', '12.3k', '9.9M', '2G')
+    """
+    for power, letter in ((9, "G"), (6, "M"), (3, "k")):
+        if value >= 0.9995 * 10**power:
+            return f"{value / 10**power:.3g}{letter}"
+    return f"{value:.3g}"
+
+
+def duration(seconds: float) -> str:
+    """A time in few characters.
+
+    >>> duration(0.31), duration(42.4), duration(192), duration(7_500)
+    ('0.3 s', '42 s', '3:12 min', '2:05 h')
+    """
+    if seconds < 9.95:
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60}:{whole % 60:02} min"
+    return f"{whole // 3600}:{whole % 3600 // 60:02} h"

@@ -1,0 +1,74 @@
+"""A problem of the registry, named on the command line."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+
+import typer
+
+from surefoot.cli._ending import UsageError
+
+if TYPE_CHECKING:
+    from surefoot.problems import Problem
+
+__all__ = ["Settings", "problem_named"]
+
+Settings: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="An argument of the problem, as in a specification; may be given more than once.",
+    ),
+]
+
+
+def problem_named(name: str, settings: Sequence[str] | None, horizon: int) -> Problem:
+    """A problem as a specification would name it, with one trial.
+
+    Args:
+        name: in the registry.
+        settings: its arguments, "key=value" each.
+        horizon: number of rounds.
+    """
+    from pydantic import ValidationError
+
+    from surefoot.experiments.registry import build_problem
+    from surefoot.experiments.seeds import stream_seed
+    from surefoot.experiments.spec import Spec
+
+    row = {"name": name, **dict(map(_setting, settings or []))}
+    try:
+        # A whole specification, so that the mistakes are those that a file would be told.
+        spec = Spec.model_validate(
+            {
+                "name": "one",
+                "trials": 1,
+                "horizons": [horizon],
+                "problems": [row],
+                "algorithms": [{"name": "PFS", "tuning": "anytime"}],
+            }
+        )
+    except ValidationError as error:
+        raise UsageError("; ".join(dict.fromkeys(_mistakes(error)))) from None
+    (problem,) = spec.problems
+    named = {"name": problem.name, "arguments": problem.arguments()}
+    return build_problem(named, horizon, 1, stream_seed(spec.seed, named, 0), 0)
+
+
+def _setting(text: str) -> tuple[str, Any]:
+    key, equals, value = text.partition("=")
+    if not equals:
+        raise UsageError(f"--set must be KEY=VALUE, got {text!r}")
+    try:
+        return key.strip(), tomllib.loads(f"value = {value}")["value"]
+    except tomllib.TOMLDecodeError:
+        return key.strip(), value.strip()  # a word, whose quotes the shell has taken
+
+
+def _mistakes(error: Any) -> Iterator[str]:
+    for mistake in error.errors(include_url=False):
+        key = mistake["loc"][-1] if mistake["loc"] else ""
+        yield f"{key}: {mistake['msg']}" if isinstance(key, str) and key else mistake["msg"]

@@ -1,0 +1,201 @@
+"""Progress with rate and time left: a bar in a terminal, a line now and then in a pipe.
+
+It goes to standard error, so that standard output has results and nothing else.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Protocol
+
+from surefoot.cli._output import duration, number, warn
+
+__all__ = ["Moment", "Pace", "bar_of", "progress", "stage"]
+
+FIRST, LATER, RARE = 1.0, 5.0, 30.0
+"""Seconds until the first plain line, between the next ones, and after a few minutes."""
+
+
+class Moment(Protocol):
+    """How far a run is; :class:`surefoot.experiments.running.Event` is one."""
+
+    @property
+    def done(self) -> int:
+        """Cells that need no more work."""
+
+    @property
+    def total(self) -> int:
+        """All cells."""
+
+    @property
+    def rounds_done(self) -> int:
+        """Rounds of those."""
+
+    @property
+    def rounds_total(self) -> int:
+        """Rounds of all."""
+
+    @property
+    def label(self) -> str:
+        """What is being played."""
+
+
+class Pace:
+    """Rate and time left; what was there before the run counts for neither.
+
+    Args:
+        clock: seconds, for tests.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._start = clock()
+        self._base: int | None = None
+        self.now: Moment | None = None
+
+    def note(self, moment: Moment) -> None:
+        """Take in how far the run is."""
+        if self._base is None:
+            self._base = moment.rounds_done
+        self.now = moment
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the start."""
+        return self._clock() - self._start
+
+    @property
+    def rate(self) -> float:
+        """Rounds a second; 0 before the first cell is done."""
+        if self.now is None or self._base is None or self.elapsed <= 0:
+            return 0.0
+        return (self.now.rounds_done - self._base) / self.elapsed
+
+    @property
+    def left(self) -> float | None:
+        """Seconds until the end at this rate; None before there is one."""
+        if self.now is None or self.rate <= 0:
+            return None
+        return (self.now.rounds_total - self.now.rounds_done) / self.rate
+
+    def words(self) -> list[str]:
+        """Cells, rate and time left, the most important first."""
+        if self.now is None:
+            return ["starting"]
+        words = [f"{self.now.done}/{self.now.total} cells"]
+        if self.rate > 0:
+            words.append(f"{number(self.rate)} rounds/s")
+        if self.left is not None:
+            words.append(f"{duration(self.left)} left")
+        return words
+
+    def line(self) -> str:
+        """The same with what was played last, as one line of any length."""
+        label = self.now.label if self.now is not None else ""
+        return ", ".join([*self.words(), *([label] if label else [])])
+
+
+def bar_of(pace: Pace, width: int) -> str:
+    """A line that fits: a bar, cells, rate, time left, what is played; as far as there is room.
+
+    Args:
+        pace: how far the run is.
+        width: characters in a line.
+    """
+    now = pace.now
+    share = 0.0 if now is None or not now.rounds_total else now.rounds_done / now.rounds_total
+    text = ""
+    for word in pace.words():
+        if len(text) + len(word) + 2 > width:
+            break
+        text += f"  {word}"
+    room = width - len(text)
+    if room >= 10:
+        long = min(30, room - 6)
+        filled = int(long * share)
+        text = f"{'━' * filled}{'─' * (long - filled)} {share:>4.0%}{text}"
+    if now is not None and now.label and width - len(text) >= len(now.label) + 2:
+        text += f"  {now.label}"
+    return text[:width]
+
+
+@contextmanager
+def progress() -> Iterator[Callable[[Moment], None]]:
+    """Show how far a run is while it lasts; call what is given with every news."""
+    pace = Pace()
+    with _bar(pace) if _live() else _lines(pace):
+        yield pace.note
+
+
+@contextmanager
+def _lines(pace: Pace) -> Iterator[None]:
+    """A plain line now and then, also while a long cell has no news."""
+    over = threading.Event()
+
+    def tell() -> None:
+        pause = FIRST
+        while not over.wait(pause):
+            warn(pace.line())
+            pause = LATER if pace.elapsed < 20 * LATER else RARE
+
+    thread = threading.Thread(target=tell, name="progress", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+@contextmanager
+def _bar(pace: Pace) -> Iterator[None]:
+    from rich.console import Console
+    from rich.live import Live
+    from rich.text import Text
+
+    console = Console(stderr=True)
+
+    class Line:
+        def __rich__(self) -> Text:
+            return Text(bar_of(pace, console.width - 1), no_wrap=True, overflow="crop")
+
+    # Gone when it is done: what remains on the screen is the result.
+    with Live(Line(), console=console, refresh_per_second=8, transient=True):
+        yield
+
+
+@contextmanager
+def stage(what: str) -> Iterator[None]:
+    """Say what is being done, where no rate is known.
+
+    Args:
+        what: a few words.
+    """
+    if not _live():
+        warn(what)
+        yield
+        return
+    from rich.console import Console
+    from rich.live import Live
+    from rich.text import Text
+
+    console = Console(stderr=True)
+    start = time.monotonic()
+
+    class Line:
+        def __rich__(self) -> Text:
+            passed = duration(time.monotonic() - start)
+            return Text(f"{what}, {passed}"[: console.width - 1], no_wrap=True, overflow="crop")
+
+    with Live(Line(), console=console, refresh_per_second=4, transient=True):
+        yield
+
+
+def _live() -> bool:
+    """Whether standard error is a terminal that can rewrite a line."""
+    return sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb"

@@ -1,0 +1,237 @@
+"""``surefoot list``: what a specification can name."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from surefoot.cli._ending import Debug, UsageError
+from surefoot.cli._output import Json, say, say_json, table
+from surefoot.cli._problem import Settings, problem_named
+
+if TYPE_CHECKING:
+    from surefoot.algorithms import Entry
+
+__all__ = ["list_"]
+
+HORIZON = 10**12
+"""So long that every theorem has begun to hold; rates do not depend on it."""
+
+
+def list_(
+    what: Annotated[
+        str | None,
+        typer.Argument(metavar="algorithms|problems|NAME", help="All, or more about one."),
+    ] = None,
+    problem: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="Say of each algorithm whether it applies to this problem."
+        ),
+    ] = None,
+    settings: Settings = None,
+    horizon: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Number of rounds for --problem.")
+    ] = 10_000,
+    json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """List algorithms and problems that a specification can name.
+
+    Of each algorithm with each of its theorems: what a round asks for, what is promised (of the
+    constraint, and of the regret), and the work of an update. With --problem also whether the
+    theorem applies there, and if not, why. Of each problem: what it is. The name of one gives its
+    tunings and parameters, or its arguments.
+
+    Examples:
+      surefoot list
+      surefoot list PFS
+      surefoot list algorithms --problem paper_toy --horizon 20000
+      surefoot list random_polytope --json
+    """
+    found = _found(what, problem, settings, horizon)
+    if json:
+        say_json(found)
+    else:
+        say(*_as_text(found))
+
+
+def _found(
+    what: str | None, problem: str | None, settings: Sequence[str] | None, horizon: int
+) -> dict[str, Any]:
+    from surefoot.experiments.registry import KINDS, PROBLEMS
+
+    if settings and problem is None:
+        raise UsageError("--set is for --problem: give that too")
+    if problem is not None and what not in (None, "algorithms"):
+        raise UsageError(f"--problem is for algorithms, got '{what}' with it")
+    if problem is not None or what == "algorithms":
+        return {"algorithms": _algorithms(problem, settings, horizon)}
+    if what == "problems":
+        return {"problems": _problems()}
+    if what is None:
+        return {"algorithms": _algorithms(None, None, horizon), "problems": _problems()}
+    if what in KINDS:
+        return {"algorithm": _algorithm(KINDS[what])}
+    if what in PROBLEMS:
+        return {"problem": _problem(what)}
+    from surefoot.experiments._words import unknown
+
+    names = ["algorithms", "problems", *PROBLEMS, *KINDS]
+    raise UsageError(unknown("name", what, names))
+
+
+# --- what there is --------------------------------------------------------------------------------
+
+
+def _algorithms(
+    problem: str | None, settings: Sequence[str] | None, horizon: int
+) -> list[dict[str, Any]]:
+    from surefoot.algorithms import catalogue
+
+    found = [_entry(general) for general in _everywhere()]
+    if problem is not None:
+        there = problem_named(problem, settings, horizon)
+        region = there.benchmark.region
+        applied = catalogue(there.constants, horizon, there.domain, region)
+        for row, entry in zip(found, applied, strict=True):
+            row["applies"] = entry.tuned is not None
+            row["because"] = entry.note
+    return found
+
+
+def _everywhere() -> Iterator[Entry]:
+    """Every theorem, for numbers and a set that it applies to."""
+    from surefoot import Ball, Constants
+    from surefoot.algorithms import catalogue
+    from surefoot.sets import Box, Simplex
+
+    numbers = Constants(
+        R=1.0,
+        G_f=1.0,
+        G_g=1.0,
+        sigma=1.0,
+        epsilon=0.5,
+        start_slack=0.5,
+        start_reach=1.0,
+        F=2.0,
+        D_g=1.0,
+        rows=2,
+        strong_convexity=1.0,
+    )
+    regions = (Box([-0.5, -0.5], [0.5, 0.5]), Simplex(2))
+    tried = [catalogue(numbers, HORIZON, Ball(1.0), region) for region in regions]
+    for entries in zip(*tried, strict=True):
+        yield next((entry for entry in entries if entry.tuned is not None), entries[0])
+
+
+def _entry(entry: Entry) -> dict[str, Any]:
+    return {
+        "name": entry.name,
+        "algorithm": entry.algorithm,
+        "tuning": entry.tuning,
+        "feedback": entry.feedback,
+        "promise": entry.promise,
+        "work": entry.work,
+    }
+
+
+def _problems() -> list[dict[str, Any]]:
+    from surefoot.experiments.registry import PROBLEMS
+
+    return [_problem(name) for name in PROBLEMS]
+
+
+def _problem(name: str) -> dict[str, Any]:
+    from surefoot.experiments.registry import PROBLEMS
+
+    entry = PROBLEMS[name]
+    return {
+        "name": name,
+        "about": entry.text,
+        "arguments": [
+            {"name": n, **_default(default), "about": about}
+            for n, (default, about) in entry.arguments().items()
+        ],
+    }
+
+
+def _algorithm(kind: type[Any]) -> dict[str, Any]:
+    from surefoot.experiments.registry import options_of, parameters_of, tunings_of
+
+    about = {entry.name: entry for entry in _everywhere()}
+    tunings = []
+    for tuning in tunings_of(kind):
+        entry = about.get(f"{kind.__name__}.{tuning}")
+        tunings.append(
+            {
+                "name": tuning,
+                "about": _first_line(getattr(kind, tuning)),
+                "promise": "" if entry is None else entry.promise,
+                "options": _wanted(options_of(kind, tuning)),
+            }
+        )
+    return {
+        "name": kind.__name__,
+        "about": _first_line(kind),
+        "tunings": tunings,
+        "parameters": _wanted(parameters_of(kind)),
+    }
+
+
+def _wanted(options: dict[str, Any]) -> list[dict[str, Any]]:
+    return [{"name": n, "kind": w.kind, **_default(w.default)} for n, w in options.items()]
+
+
+def _default(value: Any) -> dict[str, Any]:
+    return {"required": True} if value is ... else {"required": False, "default": value}
+
+
+def _first_line(thing: Any) -> str:
+    return (inspect.getdoc(thing) or "").split("\n")[0].replace("``", "'").rstrip(".")
+
+
+# --- as text --------------------------------------------------------------------------------------
+
+
+def _as_text(found: dict[str, Any]) -> Iterator[str]:
+    if algorithms := found.get("algorithms"):
+        head = [name for name in algorithms[0] if name not in ("algorithm", "tuning")]
+        rows = [[_word(entry[name]) for name in head] for entry in algorithms]
+        yield from table(["algorithm", *head[1:]], rows, paint={"yes": "32", "no": "33"})
+    if len(found) == 2:
+        yield ""
+    if problems := found.get("problems"):
+        rows = [[entry["name"], entry["about"], _names(entry["arguments"])] for entry in problems]
+        yield from table(("problem", "about", "arguments"), rows)
+    if one := found.get("problem"):
+        yield f"{one['name']}: {one['about']}"
+        if one["arguments"]:
+            rows = [[a["name"], _default_word(a), a["about"]] for a in one["arguments"]]
+            yield from ("", *table(("argument", "default", "about"), rows))
+    if one := found.get("algorithm"):
+        yield f"{one['name']}: {one['about']}"
+        rows = [[t["name"], t["promise"], _names(t["options"]), t["about"]] for t in one["tunings"]]
+        yield from ("", *table(("tuning", "promise", "options", "about"), rows))
+        if one["parameters"]:
+            yield from ("", "or parameters of your own: " + _names(one["parameters"]))
+
+
+def _word(value: Any) -> str:
+    return {True: "yes", False: "no"}.get(value, str(value)) if isinstance(value, bool) else value
+
+
+def _names(things: Sequence[dict[str, Any]]) -> str:
+    return ", ".join(
+        t["name"] if t["required"] or t["default"] is None else f"{t['name']} = {t['default']}"
+        for t in things
+    )
+
+
+def _default_word(argument: dict[str, Any]) -> str:
+    if argument["required"]:
+        return "required"
+    return "none" if argument["default"] is None else str(argument["default"])

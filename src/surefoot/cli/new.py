@@ -1,0 +1,46 @@
+"""``surefoot new``: a specification to start from."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from surefoot.cli._ending import Debug, UsageError
+from surefoot.cli._output import Json, say, say_json
+
+__all__ = ["new"]
+
+
+def new(
+    path: Annotated[Path, typer.Argument(metavar="PATH", help="Where to write it.")] = Path(
+        "experiment.toml"
+    ),
+    json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Write a commented specification to start from.
+
+    It names two problems and a few algorithms, says what every key means, and runs in seconds as it
+    is. A file that exists is not overwritten.
+
+    Example:
+      surefoot new limits.toml
+      surefoot run limits.toml
+    """
+    from surefoot.experiments.starter import STARTER
+
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(STARTER)
+    except FileExistsError:
+        raise UsageError(
+            f"'{path}' exists already and is not overwritten: give another name"
+        ) from None
+    following = shlex.join(["surefoot", "run", str(path)])
+    if json:
+        say_json({"path": path, "next": following})
+    else:
+        say(f"{path} is written. Change what you like, then:", f"  {following}")

@@ -1,0 +1,119 @@
+"""``surefoot report``: figures, page and exports from saved results."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from surefoot.cli._ending import OK, PARTIAL, Debug, UsageError
+from surefoot.cli._output import Json, say, say_json, warn
+from surefoot.cli._progress import stage
+from surefoot.cli._summary import RESULTS, rows_as_data, rows_as_table, write_report
+from surefoot.cli.reproduce import verdicts
+
+if TYPE_CHECKING:
+    from surefoot.results import Results
+
+__all__ = ["Format", "report"]
+
+
+class Format(StrEnum):
+    """What results can be exported to."""
+
+    csv = "csv"
+    parquet = "parquet"
+    netcdf = "netcdf"
+
+
+def report(
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="The folder of a run, or its results file.")
+    ],
+    export: Annotated[
+        list[Format] | None,
+        typer.Option(
+            metavar="csv|parquet|netcdf",
+            help="Also write the results in this form; may be given more than once.",
+        ),
+    ] = None,
+    json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Make figures and page again from saved results, and export these.
+
+    Nothing is played: what is not in the results is not in the report. Exports stand beside the
+    results: results.csv and results.parquet have one row for each trial, results.nc has the paths
+    over the rounds as well (xarray opens it).
+
+    Examples:
+      surefoot report out/limits
+      surefoot report out/limits --export csv --export netcdf
+    """
+    from surefoot.reports.gather import gather
+    from surefoot.results import Results
+
+    file = folder if folder.is_file() else folder / RESULTS
+    if not file.is_file():
+        what = f"has no {RESULTS}" if folder.is_dir() else "does not exist"
+        raise UsageError(f"'{folder}' {what}: give the folder of a run, such as out/limits")
+    home = file.parent
+    with Results.open(file) as results:
+        with stage("reading the results"):
+            rows = gather(results, paths="none")
+            damaged = results.damaged()
+            have = results.have()
+            missing = len({p.address for p in results.places()} - have.keys() - damaged.keys())
+        if not rows:
+            raise UsageError(f"'{file}' has no results yet: run its specification first")
+        exports = []
+        for form in dict.fromkeys(export or []):
+            with stage(f"writing {form}"):
+                exports.append(_export(results, file, form))
+        with stage("making the figures and the page"):
+            page, figures = write_report(results, home)
+        claims = results.notes().get("claims")
+    bad = damaged or any(row.status in ("failed", "set aside") for row in rows)
+    code = PARTIAL if bad else OK
+    if json:
+        say_json(
+            {
+                "exit_code": code,
+                "results": file,
+                "report": page,
+                "figures": figures,
+                "exports": exports,
+                "missing": missing,
+                "damaged": damaged,
+                "rows": rows_as_data(rows),
+            }
+        )
+    else:
+        say(*(verdicts(claims) if claims else rows_as_table(rows)), "")
+        say(*(f"export   {path}" for path in exports))
+        say(f"figures  {home / 'figures'}", f"report   {page}")
+    for address, why in damaged.items():
+        warn(f"surefoot: cell {address[:12]} is damaged: {why}")
+    if damaged or missing:
+        words = [f"{len(damaged)} damaged"] if damaged else []
+        words += [f"{missing} missing"] if missing else []
+        warn(
+            f"surefoot: {' and '.join(words)} of {len(have | damaged) + missing} cells: run the "
+            "specification again, which plays these and no others"
+        )
+    raise typer.Exit(code)
+
+
+def _export(results: Results, file: Path, form: Format) -> Path:
+    from surefoot.results.export import to_csv, to_netcdf, to_parquet
+
+    write, suffix = {
+        Format.csv: (to_csv, ".csv"),
+        Format.parquet: (to_parquet, ".parquet"),
+        Format.netcdf: (to_netcdf, ".nc"),
+    }[form]
+    path = file.with_suffix(suffix)
+    write(results, path)
+    return path

@@ -1,0 +1,225 @@
+"""``surefoot run``: play what a specification describes."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeAlias
+
+import typer
+
+from surefoot.cli._ending import OK, Debug, MistakesError, UsageError
+from surefoot.cli._finish import finish
+from surefoot.cli._folder import usable
+from surefoot.cli._output import Json, duration, number, say, say_json, table, warn
+from surefoot.cli._progress import progress, stage
+from surefoot.cli._summary import rows_as_table
+
+if TYPE_CHECKING:
+    from surefoot.experiments.executors import Tls
+    from surefoot.experiments.running import Estimate
+    from surefoot.experiments.spec import Spec
+
+__all__ = ["Force", "Workers", "run"]
+
+LARGE = 3600.0
+"""Seconds above which a person at a terminal is asked first."""
+
+Workers: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        min=0,
+        metavar="N",
+        help="Processes; one for each processor unless given, 0 for none but this one.",
+    ),
+]
+Force: TypeAlias = Annotated[
+    bool, typer.Option("--force", help="Play again what is there already.")
+]
+
+
+def run(
+    spec: Annotated[
+        Path, typer.Argument(metavar="SPEC", help="A specification; `surefoot new` writes one.")
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Folder for the results; out/<name> unless given."),
+    ] = None,
+    workers: Workers = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option(metavar="ADDRESS", help="Play on a dask cluster: its scheduler's address."),
+    ] = None,
+    tls_ca: Annotated[
+        Path | None,
+        typer.Option("--tls-ca", metavar="FILE", help="Certificate of the cluster's authority."),
+    ] = None,
+    tls_cert: Annotated[
+        Path | None, typer.Option("--tls-cert", metavar="FILE", help="Certificate of this side.")
+    ] = None,
+    tls_key: Annotated[
+        Path | None, typer.Option("--tls-key", metavar="FILE", help="Its private key.")
+    ] = None,
+    insecure: Annotated[
+        bool, typer.Option("--insecure", help="Allow a cluster elsewhere without TLS.")
+    ] = False,
+    force: Force = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what there is to do, and how long it may take.")
+    ] = False,
+    report: Annotated[bool, typer.Option(help="Make figures and the page at the end.")] = True,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask before a very long run.")] = False,
+    json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Play what a specification describes, and say what came of it.
+
+    Every algorithm meets the same random streams. Each cell (a problem, an algorithm, a horizon, a
+    block of 30 trials) is kept as soon as it is done: after Ctrl-C, a crash or a change of the
+    specification, the same command plays what is missing and nothing else.
+
+    The table has for each row the regret (mean and standard deviation over the trials), the largest
+    regret as a share of the theorem's bound, the rounds with g > 0 (mean over the trials), the
+    largest g, and whether the guarantee held.
+
+    Examples:
+      surefoot run limits.toml --dry-run
+      surefoot run limits.toml --workers 4
+      surefoot run limits.toml --cluster tcp://127.0.0.1:8786
+    """
+    described, text = _read(spec)
+    folder = usable(out if out is not None else Path("out") / described.name)
+    tls = _tls(cluster, insecure, workers, tls_ca, tls_cert, tls_key)
+    if dry_run:
+        _tell(_estimate(described, folder, workers), described, folder, json)
+        return
+    if not yes:
+        _ask_before_a_long_run(described, folder, workers)
+    from surefoot.experiments import running
+
+    with progress() as tell:
+        outcome = running.run(
+            described,
+            folder,
+            text=text,
+            workers=workers,
+            cluster=cluster,
+            insecure=insecure,
+            tls=tls,
+            force=force,
+            progress=tell,
+        )
+    # Not --force: that would begin anew.
+    again = ["surefoot", *(word for word in sys.argv[1:] if word != "--force")]
+    raise typer.Exit(
+        finish(
+            outcome,
+            report=report,
+            json=json,
+            again=again,
+            shown=rows_as_table,
+            more={"name": described.name},
+        )
+    )
+
+
+def _read(path: Path) -> tuple[Spec, str]:
+    from surefoot.experiments.reading import SpecError, read_spec
+
+    try:
+        # What was read is kept beside the results, as it was written.
+        return read_spec(path), path.read_text(encoding="utf-8-sig")
+    except SpecError as error:
+        raise MistakesError(str(error)) from error
+
+
+def _tls(
+    cluster: str | None,
+    insecure: bool,
+    workers: int | None,
+    ca: Path | None,
+    cert: Path | None,
+    key: Path | None,
+) -> Tls | None:
+    """What a cluster is spoken to with, found to be in order before anything else is done."""
+    from surefoot.experiments.executors import ClusterError, Tls, checked_address
+
+    files = {"--tls-ca": ca, "--tls-cert": cert, "--tls-key": key}
+    given = [name for name, path in files.items() if path is not None]
+    if cluster is None:
+        if given or insecure:
+            raise UsageError(f"{(given or ['--insecure'])[0]} is for a cluster: give --cluster")
+        return None
+    if workers is not None:
+        raise UsageError("--workers is for this machine: a cluster has workers of its own")
+    if ca is not None and cert is not None and key is not None:
+        tls = Tls(ca, cert, key)
+    elif given:
+        missing = " and ".join(name for name in files if name not in given)
+        raise UsageError(f"{given[0]} needs {missing} beside it")
+    else:
+        tls = None
+    try:
+        checked_address(cluster, insecure=insecure, tls=tls)
+    except ClusterError as error:
+        raise UsageError(str(error)) from error
+    return tls
+
+
+# --- what there is to do --------------------------------------------------------------------------
+
+
+def _estimate(described: Spec, folder: Path, workers: int | None) -> Estimate:
+    from surefoot.experiments.running import estimate
+
+    with stage("counting the cells"):
+        return estimate(described, folder, workers=workers)
+
+
+def _tell(found: Estimate, described: Spec, folder: Path, json: bool) -> None:
+    if json:
+        say_json(
+            {
+                "name": described.name,
+                "folder": folder,
+                "cells": found.cells,
+                "present": found.present,
+                "rounds": found.rounds,
+                "seconds": found.seconds,
+                "basis": found.basis,
+            }
+        )
+        return
+    lines = [
+        ("cells", str(found.cells)),
+        ("there already", str(found.present)),
+        ("to play", str(found.cells - found.present)),
+        ("rounds to play", number(found.rounds)),
+        ("time", _time(found)),
+        ("folder", str(folder)),
+    ]
+    say(*table((described.name, ""), lines))
+
+
+def _time(found: Estimate) -> str:
+    if found.present == found.cells:
+        return "none: everything is there"
+    if found.seconds is None:
+        return "not known"
+    return f"about {duration(found.seconds)}, going by {found.basis}"
+
+
+def _ask_before_a_long_run(described: Spec, folder: Path, workers: int | None) -> None:
+    """A question for a person; a script has nobody to answer it."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return
+    found = _estimate(described, folder, workers)
+    if (found.seconds or 0.0) < LARGE:
+        return
+    warn(
+        f"{found.cells - found.present} cells, {number(found.rounds)} rounds: {_time(found)}; it "
+        "can be interrupted and gone on with at any time"
+    )
+    if not typer.confirm("Go?", err=True):
+        raise typer.Exit(OK)
