@@ -15,6 +15,7 @@ import secrets
 import sqlite3
 import struct
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, TypeAlias
@@ -108,13 +109,8 @@ def from_bytes(data: bytes) -> np.ndarray:
 
 def read_array(data: bytes, offset: int) -> tuple[np.ndarray, int]:
     """An array of several that follow each other, and where it ends."""
-    stream = io.BytesIO(data)
-    stream.seek(offset)
-    version = np.lib.format.read_magic(stream)
-    if version != (1, 0):
-        raise ValueError(f"npy format {version} is not one that is written here")
-    shape, fortran, dtype = np.lib.format.read_array_header_1_0(stream)
-    begin = stream.tell()
+    begin = offset + 10 + int.from_bytes(data[offset + 8 : offset + 10], "little")
+    shape, fortran, dtype = _read_header(data[offset:begin])
     # The size is compared before anything of it is believed: a damaged header may ask for the moon.
     count = 1
     for n in shape:
@@ -124,6 +120,16 @@ def read_array(data: bytes, offset: int) -> tuple[np.ndarray, int]:
         raise ValueError("not an npy array of numbers")
     flat = np.frombuffer(data, dtype=dtype, count=count, offset=begin)
     return flat.reshape(shape).copy(), end
+
+
+@lru_cache(maxsize=256)
+def _read_header(header: bytes) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """What an npy header says; kept, because NumPy parses Python for it and arrays are alike."""
+    stream = io.BytesIO(header)
+    version = np.lib.format.read_magic(stream)
+    if version != (1, 0):
+        raise ValueError(f"npy format {version} is not one that is written here")
+    return np.lib.format.read_array_header_1_0(stream)
 
 
 def digest(*parts: bytes | str | float | int | None) -> bytes:
