@@ -341,6 +341,7 @@ def _lock(path: Path) -> sqlite3.Connection:
     """
     connection = _connect(path.with_name(path.name + "-lock"), "rwc")
     try:
+        connection.execute("PRAGMA journal_mode = MEMORY").fetchall()  # no file for that either
         connection.execute("BEGIN EXCLUSIVE")
     except BaseException:
         connection.close()

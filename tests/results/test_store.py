@@ -371,6 +371,8 @@ def in_another_process(path, opening):
 def test_a_second_driver_is_told_so_and_a_reader_sees_what_is_done(three):
     with Results.write(three) as results:
         results.put(cell("c3"))
+        names = {p.name.removeprefix("results.sqlite") for p in three.parent.iterdir()}
+        assert names == {"", "-wal", "-shm", "-lock"}
         said = in_another_process(three, "write")
         assert said == f"results '{three}' is in use by another process: one writer at a time"
         assert in_another_process(three, "open") == "['c0', 'c1', 'c2', 'c3']"

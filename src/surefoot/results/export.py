@@ -98,7 +98,7 @@ def to_xarray(results: Results, *, paths: bool = True) -> Any:
     Raises:
         ValueError: the paths are too large to be one block of memory.
     """
-    xarray = need("xarray", "export", "the labelled arrays")
+    xarray = need("xarray", "export", "the xarray export")
     axes = _Axes(results, paths)
     size = 8.0 * sum(axes.size(dimensions) for dimensions in axes.arrays.values())
     if size > _LARGEST:

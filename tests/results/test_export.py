@@ -1,0 +1,248 @@
+"""Tables and labelled arrays say what the file says, ragged as it may be."""
+
+import csv
+import json
+import math
+import sys
+
+import numpy as np
+import pytest
+
+from surefoot._extras import MissingExtraError
+from surefoot.results import CellResult, Results, export, to_csv, to_netcdf, to_parquet, to_xarray
+
+from ._cells import cell, place
+
+FACTS = {
+    "problem": {"name": "toy", "dimension": 2, "rows": None},
+    "constants": {"G_f": [1.5, "specification"], "R": [2.0, "Slater"]},
+    "parameters": {"eta": [0.1, "Theorem 1"], "base.V": [3, "default"]},
+    "guarantee": {"name": "Theorem 1", "regret_bound": 40.5, "premises": ["G_f", "G_g"]},
+    "verdict": {"word": "held", "sentence": "=Theorem 1 held"},
+    "breaches": [],
+    "regret_share": None,
+    "engine": "batch",
+    "oracle": {"rounds": 100, "counted": False},
+}
+
+
+@pytest.fixture
+def results(tmp_path):
+    """Two problems, two algorithms, horizons and trials that differ, and a cell not played."""
+    wild = cell("wild", trials=1, seed=9, parameters={"eta": ["auto", "default"]})
+    wild.arrays["regret"][:] = np.inf
+    wild.arrays["worst"][:] = np.nan
+    with Results.write(tmp_path / "results.sqlite") as made:
+        made.set_header(name="limits", seed=7)
+        made.put(cell("a", trials=3, seed=1, rounds=(5, 10), **FACTS))
+        made.put(cell("b", trials=2, seed=2, rounds=(5, 10)))
+        made.put(cell("c", trials=2, seed=3, rounds=(10, 20, 25)))
+        made.put(cell("refused", status="refused"))
+        made.put(wild)
+        made.set_plan(
+            [
+                place("a", "toy", "PFS", 10, 0),
+                place("b", "toy", "PFS", 10, 1),
+                place("c", "toy", "-DPP", 25, 0),
+                place("refused", "toy", "-DPP", 10, 0),
+                place("wild", "@home", "PFS", 10, 0),
+                place("not yet", "@home", "PFS", 25, 0),
+            ]
+        )
+        yield made
+
+
+WANTED = [
+    ("toy", "PFS", 10, 0, "a", 0),
+    ("toy", "PFS", 10, 1, "a", 1),
+    ("toy", "PFS", 10, 2, "a", 2),
+    ("toy", "PFS", 10, 3, "b", 0),
+    ("toy", "PFS", 10, 4, "b", 1),
+    ("toy", "-DPP", 25, 0, "c", 0),
+    ("toy", "-DPP", 25, 1, "c", 1),
+    ("@home", "PFS", 10, 0, "wild", 0),
+]
+COLUMNS = [
+    *("problem", "algorithm", "horizon", "trial", "count", "regret", "worst", "address"),
+    *("constants.G_f", "constants.G_f.origin", "constants.R", "constants.R.origin", "engine"),
+    *("guarantee.name", "guarantee.regret_bound", "microseconds_a_round", "oracle.counted"),
+    *("oracle.rounds", "parameters.base.V", "parameters.base.V.origin", "parameters.eta"),
+    *("parameters.eta.origin", "problem.dimension", "problem.name", "seconds"),
+    *("verdict.sentence", "verdict.word"),
+]
+
+
+def same(a, b):
+    return a == b or (math.isnan(a) and math.isnan(b))
+
+
+def test_a_csv_file_reads_back_to_the_bit(results, tmp_path):
+    to_csv(results, tmp_path / "table.csv")
+    with (tmp_path / "table.csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert list(rows[0]) == [name for name in COLUMNS if name != "microseconds_a_round"]
+    for row, (problem, algorithm, horizon, trial, address, at) in zip(rows, WANTED, strict=True):
+        arrays = results.get(address).arrays
+        assert row["problem"].removeprefix("'") == problem
+        assert row["algorithm"].removeprefix("'") == algorithm
+        assert (int(row["horizon"]), int(row["trial"])) == (horizon, trial)
+        assert row["address"] == address
+        for name in ("regret", "worst"):
+            assert same(float(row[name]), arrays[name][at])
+        assert row["count"] == str(arrays["count"][at])  # a whole number is written as one
+    assert rows[0]["constants.G_f"] == "1.5"
+    assert rows[0]["constants.G_f.origin"] == "specification"
+    assert rows[0]["parameters.base.V"] == "3"
+    assert rows[3]["constants.G_f"] == ""
+    assert (rows[-1]["regret"], rows[-1]["worst"]) == ("inf", "nan")
+
+
+def test_a_csv_file_holds_no_formula(results, tmp_path):
+    to_csv(results, tmp_path / "table.csv")
+    with (tmp_path / "table.csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert rows[0]["verdict.sentence"] == "'=Theorem 1 held"
+    assert rows[5]["algorithm"] == "'-DPP"
+    assert rows[7]["problem"] == "'@home"
+    numbers = [float(row["worst"]) for row in rows]
+    assert min(numbers) < 0  # which is not made a text
+    for field in (value for row in rows for value in row.values() if value[:1] in set("=+-@")):
+        float(field)
+
+
+def test_a_parquet_file_has_the_types_of_what_it_holds(results, tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    to_parquet(results, tmp_path / "table.parquet")
+    table = parquet.read_table(tmp_path / "table.parquet")
+    types = {field.name: str(field.type) for field in table.schema}
+    assert list(types) == [name for name in COLUMNS if name != "microseconds_a_round"]
+    assert types["horizon"] == types["count"] == types["oracle.rounds"] == "int64"
+    assert types["regret"] == types["constants.G_f"] == "double"
+    assert types["parameters.eta"] == types["problem"] == "string"  # 0.1 here, "auto" there
+    assert types["oracle.counted"] == "bool"
+    rows = table.to_pylist()
+    for row, (problem, algorithm, horizon, trial, address, at) in zip(rows, WANTED, strict=True):
+        assert (row["problem"], row["algorithm"]) == (problem, algorithm)
+        assert (row["horizon"], row["trial"], row["address"]) == (horizon, trial, address)
+        arrays = results.get(address).arrays
+        for name in ("regret", "worst", "count"):
+            assert same(row[name], arrays[name][at])
+    assert (rows[0]["parameters.eta"], rows[-1]["parameters.eta"]) == ("0.1", "auto")
+    assert rows[3]["verdict.word"] is None
+    assert json.loads(table.schema.metadata[b"surefoot"]) == {"name": "limits", "seed": 7}
+
+
+def test_a_table_longer_than_what_is_held_at_a_time_is_whole(results, tmp_path, monkeypatch):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    monkeypatch.setattr(export, "_ROWS", 3)
+    to_parquet(results, tmp_path / "table.parquet")
+    trials = parquet.read_table(tmp_path / "table.parquet")["trial"].to_pylist()
+    assert trials == [row[3] for row in WANTED]
+
+
+def test_labelled_arrays_are_ragged_where_the_experiment_is(results):
+    pytest.importorskip("xarray")
+    data = to_xarray(results)
+    assert dict(data.sizes) == {
+        "problem": 2,
+        "algorithm": 2,
+        "horizon": 2,
+        "trial": 5,
+        "round": 4,
+        "entry": 2,
+    }
+    assert data["problem"].values.tolist() == ["toy", "@home"]
+    assert data["horizon"].values.tolist() == [10, 25]
+    assert data["round"].values.tolist() == [5, 10, 20, 25]
+    pfs = data.sel(problem="toy", algorithm="PFS", horizon=10)
+    a, b, c = (results.get(address).arrays for address in "abc")
+    for name in ("regret", "worst", "count", "best"):
+        np.testing.assert_array_equal(pfs[name], np.concatenate([a[name], b[name]]))
+    np.testing.assert_array_equal(pfs["peak"][:2], np.hstack([a["peak"], b["peak"]]))
+    assert np.isnan(pfs["peak"][2:]).all()
+    np.testing.assert_array_equal(pfs["bound_path"][:2], a["bound_path"])
+    np.testing.assert_array_equal(pfs["actions"][:2, 0], a["actions"][:, 0])  # of trial 0 alone
+    np.testing.assert_array_equal(pfs["actions"][:2, 3], b["actions"][:, 0])  # and of the block's
+    assert np.isnan(pfs["actions"][:2, [1, 2, 4]]).all()
+    dpp = data.sel(problem="toy", algorithm="-DPP", horizon=25)
+    np.testing.assert_array_equal(dpp["peak"].sel(round=[10, 20, 25], trial=[0, 1]), c["peak"])
+    assert np.isnan(dpp["peak"].sel(round=5)).all()
+    assert int(data["trials"].sum()) == 8
+    assert int(data["trials"].sel(problem="@home", horizon=25).sum()) == 0
+    assert float(data["constants.G_f"].sel(problem="toy", algorithm="PFS", horizon=10)) == 1.5
+    assert data["parameters.eta"].sel(algorithm="PFS", horizon=10).values.tolist() == [
+        "0.1",
+        "auto",
+    ]
+    assert json.loads(data.attrs["header"])["name"] == "limits"
+
+
+def test_a_netcdf_file_says_what_the_labelled_arrays_say(results, tmp_path):
+    xarray = pytest.importorskip("xarray")
+    to_netcdf(results, tmp_path / "arrays.nc")
+    with xarray.open_dataset(tmp_path / "arrays.nc", engine="h5netcdf") as data:
+        xarray.testing.assert_identical(data.load(), to_xarray(results))
+    assert math.isinf(data["regret"].sel(problem="@home", algorithm="PFS").max())
+
+
+def test_paths_may_be_left_out_and_must_when_they_are_too_large(results, monkeypatch):
+    pytest.importorskip("xarray")
+    data = to_xarray(results, paths=False)
+    assert set(data.sizes) == {"problem", "algorithm", "horizon", "trial"}
+    assert "regret" in data
+    monkeypatch.setattr(export, "_LARGEST", 2_000.0)
+    with pytest.raises(ValueError, match=r"at most 2e-06 GB, got .*: leave the paths out, or keep"):
+        to_xarray(results)
+    to_xarray(results, paths=False)
+
+
+@pytest.mark.parametrize("write", [to_csv, to_parquet, to_netcdf])
+def test_an_experiment_with_nothing_played_is_an_empty_table(write, tmp_path):
+    with Results.write(tmp_path / "results.sqlite") as results:
+        results.set_plan([place("a")])
+        write(results, tmp_path / "table")
+    assert (tmp_path / "table").stat().st_size > 0
+
+
+def test_damaged_cells_and_arrays_of_other_shapes_are_in_no_table(results, tmp_path):
+    odd = CellResult(
+        address="b", spec={}, status="done", arrays={"regret": np.ones(2), "odd": np.ones((2, 3))}
+    )
+    results.put(odd)
+    to_csv(results, tmp_path / "table.csv")
+    text = (tmp_path / "table.csv").read_text(encoding="utf-8")
+    assert "odd" not in text
+    assert len(text.splitlines()) == 1 + len(WANTED)
+    assert "odd" not in to_xarray(results)
+
+
+@pytest.mark.parametrize(
+    ("write", "missing", "said"),
+    [
+        (to_parquet, "pyarrow", "the Parquet export needs pyarrow"),
+        (to_netcdf, "h5netcdf", "the netCDF export needs h5netcdf"),
+        (to_netcdf, "xarray", "the xarray export needs xarray"),
+    ],
+)
+def test_what_is_not_installed_is_one_sentence(
+    results, tmp_path, monkeypatch, write, missing, said
+):
+    monkeypatch.setitem(sys.modules, missing, None)
+    with pytest.raises(MissingExtraError) as error:
+        write(results, tmp_path / "table")
+    assert str(error.value) == f"{said}, which is not installed: pip install 'surefoot[export]'"
+    assert not (tmp_path / "table").exists()
+
+
+def test_an_export_that_fails_leaves_the_old_file(results, tmp_path, monkeypatch):
+    old = tmp_path / "table.csv"
+    old.write_text("old", encoding="utf-8")
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(export, "_shown", full)
+    with pytest.raises(OSError, match="No space left"):
+        to_csv(results, old)
+    assert old.read_text(encoding="utf-8") == "old"
+    assert [p.name for p in tmp_path.iterdir() if not p.name.startswith("results")] == [old.name]
