@@ -18,7 +18,7 @@ MEASURES = {
     "soft": "[Σg]₊: violations, with slack of other rounds counted against them",
     "squared": "Σ[g]₊²: violations squared",
     "worst": "max g: the worst round of the worst trial",
-    "count": "number of rounds with g > 0",
+    "count": "rounds with g > 0: how many there were",
     "sum_g": "Σg: with sign",
 }
 """The measures of violation to choose from, the one shown first in front."""
@@ -28,6 +28,9 @@ SHOWN = 6
 
 # Points a curve may have. Finer than a screen resolves; extremes are kept whatever this is.
 _POINTS = 400
+
+# The light of the page's dark ground, #14171b, from 0 to 1.
+_DARK_GROUND = 0.0086
 
 
 def chart_data(rows: Sequence[Row]) -> dict[str, Any]:
@@ -48,18 +51,23 @@ def chart_data(rows: Sequence[Row]) -> dict[str, Any]:
 
 
 def on_dark(colour: str) -> str:
-    """The colour on a dark ground: the same hue, light enough to be seen there.
+    """The colour on a dark ground: itself if it can be seen there, else a lighter one of its hue.
 
     >>> on_dark("#E69F00"), on_dark("#000000")
     ('#E69F00', '#D9D9D9')
     """
-    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
-    light = 0.2126 * red + 0.7152 * green + 0.0722 * blue
-    if light >= 110:
+    parts = [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
+    light = sum(w * _linear(part) for w, part in zip((0.2126, 0.7152, 0.0722), parts, strict=True))
+    if (light + 0.05) / (_DARK_GROUND + 0.05) >= 3:  # what the W3C asks of graphics
         return colour
-    share = 0.85 if light < 20 else 0.4
-    mixed = (round(part + share * (255 - part)) for part in (red, green, blue))
-    return "#" + "".join(f"{part:02X}" for part in mixed)
+    share = 0.85 if light < 0.01 else 0.4
+    return "#" + "".join(f"{round(part + share * (255 - part)):02X}" for part in parts)
+
+
+def _linear(part: int) -> float:
+    """The light of a colour's part on a screen, from 0 to 1."""
+    share = part / 255
+    return share / 12.92 if share <= 0.04045 else ((share + 0.055) / 1.055) ** 2.4
 
 
 def _look(number: int) -> dict[str, str]:

@@ -296,7 +296,11 @@ def effort_table(rows: Sequence[Row]) -> str:
         _Column("Time", "of all trials together, on the machine named below", numeric=True),
         _Column("µs a round", "of one trial", numeric=True),
         *(_Column(title, "in one run", True) for title in _ORACLE.values()),
-        _Column("Calls are", "counted while playing, or known from the algorithm's definition"),
+        _Column(
+            "Calls are",
+            "counted while playing, or multiplied out from what the algorithm declares, inner "
+            "solves then being the most there can be",
+        ),
     ]
     body = []
     for row in rows:
@@ -312,7 +316,7 @@ def effort_table(rows: Sequence[Row]) -> str:
                 _Cell(escape(seconds(time)), time),
                 _number(row.provenance.get("microseconds_a_round")),
                 *(_number(oracle.get(name)) for name in _ORACLE),
-                _text("counted" if oracle.get("counted") else "by definition"),
+                _text("counted" if oracle.get("counted") else "declared"),
             ]
         )
     return _table("effort", "Time and oracle calls", columns, body)
@@ -388,23 +392,21 @@ def _used(rows: list[Row]) -> str:
     said = "<p>Nothing is claimed.</p>"
     if guarantee:
         premises = "".join(f"<li>{escape(p)}</li>" for p in guarantee.get("premises") or [])
-        said = f"<p>{escape(guarantee.get('text', ''))}</p>"
-        if premises:
-            said += f"<p>It rests on:</p><ul>{premises}</ul>"
+        said = f"<p>{escape(guarantee.get('name', ''))} ({escape(guarantee.get('kind', ''))})"
+        said += f", which rests on:</p><ul>{premises}</ul>" if premises else "</p>"
     lines = []
-    for kind in ("constants", "parameters"):
-        names = dict.fromkeys(name for row in rows for name in row.facts.get(kind) or {})
-        for name in names:
-            pairs = [(row.facts.get(kind) or {}).get(name) for row in rows]
-            known = [pair for pair in pairs if pair is not None]
-            origins = "; ".join(dict.fromkeys(str(origin) for _, origin in known))
+    for kind in ("constant", "parameter", "bound"):
+        every = [_used_as(kind, row.facts) for row in rows]
+        for name in dict.fromkeys(name for known in every for name in known):
+            pairs = [known.get(name) for known in every]
+            origins = "; ".join(dict.fromkeys(str(pair[1]) for pair in pairs if pair is not None))
             shown = [escape(_amount(pair)) for pair in pairs]
             if len(set(shown)) == 1:
                 values = f'<td class=n colspan="{len(rows)}">{shown[0]}</td>'
             else:
                 values = "".join(f"<td class=n>{value}</td>" for value in shown)
             lines.append(
-                f'<tr><th scope="row"><code>{escape(name)}</code></th><td>{kind[:-1]}</td>'
+                f'<tr><th scope="row"><code>{escape(name)}</code></th><td>{kind}</td>'
                 f"<td>{escape(origins)}</td>{values}</tr>"
             )
     heads = "".join(f'<th scope="col" class=n>T = {row.horizon:,}</th>' for row in rows)
@@ -415,6 +417,17 @@ def _used(rows: list[Row]) -> str:
         f'<th scope="col">Origin</th>{heads}</tr></thead>\n'
         f"<tbody>{_joined(lines)}</tbody></table></div>"
     )
+
+
+def _used_as(kind: str, facts: dict[str, Any]) -> dict[str, Any]:
+    """Constants, parameters or bounds: values with their origins, by name."""
+    if kind != "bound":
+        return dict(facts.get(f"{kind}s") or {})
+    guarantee = facts.get("guarantee") or {}
+    named = {"regret": guarantee.get("regret_bound"), "g(x_t)": guarantee.get("violation_bound")}
+    titles = {"soft": "[Σg]₊", "hard": "Σ[g]₊", "squared": "Σ[g]₊²"}
+    named |= {titles.get(m, m): v for m, v in (guarantee.get("sum_bounds") or {}).items()}
+    return {name: [v, guarantee.get("name", "")] for name, v in named.items() if v is not None}
 
 
 def _amount(pair: Any) -> str:

@@ -114,7 +114,7 @@ def summary(pairs: Sequence[Pair]) -> str:
 
     >>> held = Pair("toy", "PFS", "held", "guarantee held", "", "", "Corollary 1", "every round")
     >>> summary([held, held._replace(word="refused")])
-    'No guarantee failed: of 2 pairs of a problem and an algorithm, the guarantee held for 1 and the theorem refused 1.'
+    'No guarantee failed: of 2 pairs of a problem and an algorithm, the guarantee held for 1 and 1 was refused.'
     """  # noqa: E501
     if not pairs:
         return "Nothing was planned: there is no verdict to give."
@@ -124,13 +124,17 @@ def summary(pairs: Sequence[Pair]) -> str:
         "held": "the guarantee held for {}",
         "premise broken": "a premise broke for {}",
         "not claimed": "nothing is claimed for {}",
-        "refused": "the theorem refused {}",
+        "refused": "{} {was} refused",
         "stopped": "{} stopped",
         "error": "{} ended by an error",
-        "set aside": "{} were set aside",
-        "missing": "{} are not played yet",
+        "set aside": "{} {was} set aside",
+        "missing": "{} {is_} not played yet",
     }
-    parts = [text.format(counts[word]) for word, text in phrases.items() if counts[word]]
+    parts = [
+        text.format(n, was="was" if n == 1 else "were", is_="is" if n == 1 else "are")
+        for word, text in phrases.items()
+        if (n := counts[word])
+    ]
     listed = _listed(parts)
     of = (
         f"of {len(pairs)} pairs of a problem and an algorithm"

@@ -47,12 +47,12 @@ def number(value: Any, digits: int = 4, none: str = "–") -> str:
 
 
 def mean_and_spread(mean: float, spread: float | None) -> str:
-    """A mean with its standard deviation over the trials, which one trial does not have.
+    """A mean with its standard deviation over the trials, where they differ at all.
 
     >>> mean_and_spread(61.2345, 2.345), mean_and_spread(61.2345, None)
     ('61.23 ± 2.3', '61.23')
     """
-    if spread is None or not math.isfinite(mean) or not math.isfinite(spread):
+    if not spread or not math.isfinite(mean) or not math.isfinite(spread):
         return number(mean)
     return f"{number(mean)} ± {number(spread, 2)}"
 

@@ -124,8 +124,10 @@
   /** A bound: dotted, with nothing but a short bar where there is a single horizon. */
   function boundTrace(curve, x, y) {
     const single = x.length === 1;
+    const claimed = curve.claimed.every(Boolean);
     return base(curve, {
-      name: `${short(data.names[curve.i])}: bound`,
+      name: `${short(data.names[curve.i])}: ${claimed ? "bound" : "bound, no longer claimed"}`,
+      opacity: claimed ? 1 : 0.45,
       x, y,
       mode: single ? "markers" : "lines",
       line: line(curve, { dash: "dot", width: 1.5 }),
@@ -150,6 +152,9 @@
       ...extra,
     });
   }
+
+  // Whole numbers at the ticks, not the last digits that Plotly would put between powers of ten.
+  const LOGARITHMIC = { type: "log", tickformat: ",~g" };
 
   /** The span of what is drawn, bounds left out unless they are wanted: they dwarf the curves. */
   function span(traces, whole) {
@@ -182,17 +187,18 @@
       .map(Math.log10);
     const [low, high] = values.length ? [Math.min(...values), Math.max(...values)] : [0, 1];
     const room = 0.08 * (high - low || 1);
-    return { type: "log", range: [low - room, high + room] };
+    return { ...LOGARITHMIC, dtick: high - low < 1.6 ? "D2" : 1, range: [low - room, high + room] };
   }
 
   function horizonAxis() {
     const T = problem.curves.flatMap((curve) => curve.T);
-    const type = Math.max(...T) > 30 * Math.min(...T) ? "log" : "linear";
-    return { title: { text: "horizon T" }, type, ...(type === "linear" ? { rangemode: "tozero" } : {}) };
+    const wide = Math.max(...T) > 30 * Math.min(...T);
+    return { title: { text: "horizon T" }, ...(wide ? { ...LOGARITHMIC, dtick: 1 } : { rangemode: "tozero" }) };
   }
 
-  const SCALE = { name: "scale", label: "scale", values: [["linear", "linear"], ["log", "logarithmic"]] };
+  const LOG = { name: "log", label: "log scale", check: true };
   const WHOLE = { name: "whole", label: "whole bounds", check: true };
+  const NEAR = { name: "near", label: "close up", check: true };
 
   /** Traces and axes of numbers by horizon, with bounds, on the scale that was chosen. */
   function horizonPlot(options, numbers, title) {
@@ -203,7 +209,7 @@
       traces.push(byHorizon(curve, found.y, found.std));
       if (hasBound(found.bound)) traces.push(boundTrace(curve, curve.T, found.bound));
     }
-    const axis = options.scale === "log" ? logarithmic : linear;
+    const axis = options.log ? logarithmic : linear;
     return {
       traces,
       layout: {
@@ -214,13 +220,14 @@
     };
   }
 
-  const ABOUT_BOUNDS = " Dotted: what the theorem allows; it may lie outside the frame unless the whole bounds are asked for.";
+  const ABOUT_BOUNDS = " Dotted: what the theorem allows, faint where a premise broke; it may lie outside the frame" +
+    " unless the whole bounds are asked for.";
 
   const FIGURES = [
     {
       id: "regret",
       title: "Regret against the horizon",
-      options: [SCALE, WHOLE],
+      options: [LOG, WHOLE],
       build(options) {
         const plot = horizonPlot(options, (c) => ({ y: c.regret, std: c.std, bound: c.bound }), "regret");
         plot.caption = "Mean over the trials; bars are one standard deviation." + (plot.bounds ? ABOUT_BOUNDS : "");
@@ -230,7 +237,7 @@
     {
       id: "violation",
       title: "Violation against the horizon",
-      options: [{ name: "measure", label: "measure", values: data.measures }, SCALE, WHOLE],
+      options: [{ name: "measure", label: "measure", values: data.measures }, LOG, WHOLE],
       build(options) {
         const label = data.measures.find(([name]) => name === options.measure)[1];
         const plot = horizonPlot(options, (c) => c.violation[options.measure], plain(label.split(":")[0]));
@@ -271,8 +278,9 @@
     {
       id: "plane",
       title: "Actions in the plane",
+      options: [NEAR],
       empty: "No actions in two dimensions were kept for this problem: set recording.actions in the specification.",
-      build() {
+      build(options) {
         const curves = problem.curves.filter((c) => c.plane);
         const traces = [];
         if (problem.boundary && curves.length) {
@@ -284,7 +292,7 @@
           const { t, x, y } = curve.plane;
           const last = t.length - 1;
           traces.push(base(curve, { x, y, mode: "lines+markers", line: line(curve, { width: 1 }),
-            marker: dots(curve, { size: t.map((_, k) => (k === last ? 11 : 4)), opacity: t.map((_, k) => (k === last ? 1 : 0.75)) }),
+            marker: dots(curve, { size: t.map((_, k) => (k === last ? 11 : 4)), opacity: t.map((_, k) => (k === last ? 1 : 0.75)), line: { width: 0 } }),
             customdata: t, hovertemplate: `${HEAD}round %{customdata:,}<br>(%{x:.4~g}, %{y:.4~g})${TAIL}` }));
         }
         if (problem.best && curves.length) {
@@ -292,10 +300,17 @@
             marker: { symbol: "star", size: 14, color: ink("ink"), line: { color: ink("ground"), width: 1 } },
             hovertemplate: `${HEAD}(%{x:.4~g}, %{y:.4~g})${TAIL}` });
         }
+        const seen = traces.filter((trace) => trace.visible === true || trace.name === "best fixed action");
+        const about = (axis) => {
+          const values = seen.flatMap((trace) => trace[axis]);
+          const [low, high] = [Math.min(...values), Math.max(...values)];
+          const room = 0.1 * (high - low || 1);
+          return options.near && values.length ? { range: [low - room, high + room] } : {};
+        };
         return {
           traces,
-          layout: { xaxis: { title: { text: "x<sub>1</sub>" }, zeroline: false },
-            yaxis: { title: { text: "x<sub>2</sub>" }, scaleanchor: "x", zeroline: false } },
+          layout: { xaxis: { title: { text: "x<sub>1</sub>" }, zeroline: false, ...about("x") },
+            yaxis: { title: { text: "x<sub>2</sub>" }, scaleanchor: "x", zeroline: false, ...about("y") } },
           caption: "The first trial, at the rounds that were kept; the last action is drawn larger. Shaded: the feasible set; star: the best fixed action of that trial.",
         };
       },
@@ -303,7 +318,7 @@
     {
       id: "along",
       title: "Regret along the run",
-      options: [SCALE, WHOLE],
+      options: [LOG, WHOLE],
       empty: "Regret after each round was not kept for this problem.",
       build(options) {
         const traces = [];
@@ -313,7 +328,7 @@
             hovertemplate: `${HEAD}round %{x:,}: %{y:.4~g} ± %{customdata:.2~g}${TAIL}` }));
           if (bound && hasBound(bound)) traces.push(boundTrace(curve, t, bound));
         }
-        const axis = options.scale === "log" ? logarithmic : linear;
+        const axis = options.log ? logarithmic : linear;
         return {
           traces,
           layout: { xaxis: { title: { text: "round t" }, rangemode: "tozero" },
@@ -340,7 +355,10 @@
         }
         return {
           traces,
-          layout: { xaxis: { title: { text: "horizon T" }, type: "log" }, yaxis: { title: { text: "regret" }, type: "log" } },
+          layout: {
+            xaxis: { title: { text: "horizon T" }, ...LOGARITHMIC, dtick: "D2" },
+            yaxis: { title: { text: "regret" }, ...logarithmic(traces, true) },
+          },
           caption: "Points: means over the trials. Lines: the fitted power of T; its exponent and interval are in the label of the line and in the table of rates.",
         };
       },
@@ -360,7 +378,7 @@
   }
 
   function themed(layout) {
-    const axis = { gridcolor: ink("grid"), zerolinecolor: ink("line"), linecolor: ink("line"), automargin: true, exponentformat: "power" };
+    const axis = { gridcolor: ink("grid"), zerolinecolor: ink("line"), linecolor: ink("line"), automargin: true, exponentformat: "power", minexponent: 5, separatethousands: true };
     return {
       font: { family: getComputedStyle(document.body).fontFamily, size: 12, color: ink("ink") },
       paper_bgcolor: "rgba(0,0,0,0)",
@@ -381,7 +399,8 @@
     const plot = figure.build(figure.chosen);
     const some = plot.traces.some((trace) => trace.meta !== undefined);
     figure.note.textContent = some ? plot.caption : (figure.empty ?? "Nothing was played to the end on this problem.");
-    figure.plot.hidden = figure.controls.hidden = !some;
+    figure.plot.hidden = !some;
+    figure.controls.hidden = !some || !figure.options;
     if (!some) {
       Plotly.purge(figure.plot);
       return;
@@ -392,8 +411,12 @@
     Plotly.react(figure.plot, plot.traces, layout, {
       responsive: true,
       displaylogo: false,
-      modeBarButtonsToRemove: ["toImage", "select2d", "lasso2d", "autoScale2d"],
-      modeBarButtonsToAdd: [{ name: "save", title: "Save as a picture", icon: ICON, click: () => save(figure) }],
+      plotlyServerURL: "",
+      // Named one by one: what Plotly would add, such as sharing on its servers, has no place here.
+      modeBarButtons: [[
+        "zoom2d", "pan2d", "zoomIn2d", "zoomOut2d", "resetScale2d",
+        { name: "save", title: "Save as a picture", icon: ICON, click: () => save(figure) },
+      ]],
     });
   }
 
@@ -404,19 +427,19 @@
     if (option.check) {
       const box = make("input", { type: "checkbox", id });
       box.addEventListener("change", () => { figure.chosen[option.name] = box.checked; draw(figure); });
-      return [box, make("label", { for: id }, option.label)];
+      return [make("label", { for: id }, box, option.label)];
     }
-    const select = make("select", { id });
+    const select = make("select", { id, "aria-label": option.label });
     for (const [value, text] of option.values) select.append(make("option", { value }, text.split(":")[0]));
     select.addEventListener("change", () => { figure.chosen[option.name] = select.value; draw(figure); });
-    return [make("label", { for: id }, option.label), select];
+    return [select];
   }
 
   function setUp() {
     for (const description of FIGURES) {
       const figure = { ...description, chosen: {} };
       for (const option of figure.options ?? []) figure.chosen[option.name] = option.check ? false : option.values[0][0];
-      figure.plot = make("div", { class: "plot", id: `plot-${figure.id}`, role: "img" });
+      figure.plot = make("div", { class: "plot", id: `plot-${figure.id}`, role: "group" });
       figure.note = make("figcaption");
       figure.controls = make("p", { class: "choice" }, ...(figure.options ?? []).flatMap((option) => choose(figure, option)));
       $("figures").append(make("figure", { id: `figure-${figure.id}` },

@@ -235,10 +235,8 @@ def _redo(name: str, header: dict[str, Any], reproduction: bool) -> str:
 
 
 def _specification(header: dict[str, Any]) -> str:
-    for key in ("text", "specification"):
-        if isinstance(header.get(key), str) and header[key].strip():
-            return plain(header[key])
-    return ""
+    text = header.get("specification")
+    return plain(text) if isinstance(text, str) and text.strip() else ""
 
 
 def _provenance(header: dict[str, Any], rows: Sequence[Row]) -> str:
@@ -256,9 +254,8 @@ def _provenance(header: dict[str, Any], rows: Sequence[Row]) -> str:
     if finished:
         items.append(("Finished", f"{finished[0]} to {finished[-1]}"))
     for key, value in sorted(header.items()):
-        if key in ("name", "seed", "text", "specification") or isinstance(value, dict | list):
-            continue
-        items.append((key.replace("_", " ").capitalize(), str(value)))
+        if key not in ("name", "seed", "specification") and not isinstance(value, dict | list):
+            items.append((key.replace("_", " ").capitalize(), str(value)))
     return "".join(f"<dt>{escape(k)}</dt><dd>{escape(v)}</dd>" for k, v in items)
 
 
