@@ -23,8 +23,8 @@ MEASURES = {
 }
 """The measures of violation to choose from, the one shown first in front."""
 
-SHOWN = 6
-"""So many algorithms are drawn at first; more curves than that cannot be told apart."""
+SHOWN = 8
+"""So many algorithms are drawn at first: as many as there are colours."""
 
 # Points a curve may have. Finer than a screen resolves; extremes are kept whatever this is.
 _POINTS = 400
