@@ -109,8 +109,9 @@ def engine_of(cell: dict[str, Any]) -> str:
 
     The loop for an adversary that answers the actions, for a projection or a linear minimisation
     that takes a solver, and for a single short run; the scan for 100,000 rounds or more over the
-    trials, in at most 100 dimensions, where JAX is installed and the algorithm compiles; the
-    batch for the rest.
+    trials, in at most 100 dimensions, where JAX is installed and the algorithm compiles in a
+    second or two (one that projects onto the feasible set, or onto a half-space for each of its
+    rows, does where that set is a box); the batch for the rest.
     """
     problem, algorithm = cell["problem"], cell["algorithm"]
     arguments = problem["arguments"]
@@ -126,7 +127,7 @@ def engine_of(cell: dict[str, Any]) -> str:
     )
     if (
         rounds >= SCAN_FROM
-        and not inside
+        and (problem["name"] in _BOXES or not (inside or algorithm["name"] == "SeveralPFS"))
         and not exact
         and _dimension(arguments) <= _DIMENSION
         and _has_jax()
@@ -137,6 +138,9 @@ def engine_of(cell: dict[str, Any]) -> str:
 
 _POLYTOPES = ("random_polytope", "rotated_box")
 """Problems whose feasible set is projected onto by a solver."""
+
+_BOXES = ("paper_toy", "binding_toy", "adversarial_cube")
+"""Problems whose feasible set is a box, so that projecting onto it compiles like any other step."""
 
 
 def _dimension(arguments: dict[str, Any]) -> int:

@@ -1,0 +1,195 @@
+r"""The paper's experiment, whole: every setting that goes by its name, and every row of Table 1.
+
+Three problems: the toy on the streams of the published regret script, the same on those of the
+violation script, and the toy moved so that its constraint binds. The rows:
+
+- *as written* in the text, *as plotted* (what Figure 1a shows), *as released* (the published
+  scripts), *as demanded* (Corollary 1 with a gradient bound that is true);
+- *beyond*: Theorem 1's bound minimised, certified steps, the schedule for strong convexity;
+- DPP, with one queue for the largest constraint as in the scripts, with one for each; DPP-T as
+  written and as released;
+- every other theorem of the catalogue.
+
+A row that claims a theorem with constants that the streams disprove keeps the claim: that it
+breaks, and in which round, is part of the result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from surefoot.algorithms import ALGORITHMS
+from surefoot.experiments.claims import CURVES, claims
+from surefoot.experiments.running import Event, Outcome, run
+from surefoot.experiments.spec import Spec
+from surefoot.problems import HORIZONS, SETTINGS
+from surefoot.results import Results
+
+__all__ = ["Reproduction", "reproduce", "specification"]
+
+REGRET, VIOLATION, BINDING = "paper toy", "paper toy, second streams", "binding toy"
+
+_SHOWN = (2_000, 6_000, 20_000)
+"""Horizons of the rows that are in none of the paper's figures: enough for a rate."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reproduction:
+    """What a reproduction leaves.
+
+    Attributes:
+        outcome: of the run.
+        claims: the verdicts, as plain data; empty where cells are missing.
+        folder: where the results are.
+    """
+
+    outcome: Outcome
+    claims: list[dict[str, Any]]
+    folder: Path
+
+
+def reproduce(
+    folder: Path,
+    *,
+    workers: int | None = None,
+    force: bool = False,
+    progress: Callable[[Event], None] | None = None,
+) -> Reproduction:
+    """Play the paper's experiment and judge its figures; what is there already is kept.
+
+    Args:
+        folder: for the results.
+        workers: processes; one for each core unless given.
+        force: play everything again.
+        progress: told after each cell.
+    """
+    outcome = run(specification(), folder, workers=workers, force=force, progress=progress)
+    if outcome.interrupted or outcome.failed or outcome.set_aside:
+        return Reproduction(outcome, [], folder)
+    with Results.write(folder / "results.sqlite") as results:
+        found = claims(results.cells())
+        results.set_note("claims", found)
+        results.set_note("panels", panels())
+    return Reproduction(outcome, found, folder)
+
+
+def specification() -> Spec:
+    """The experiment as a specification: what `surefoot run` would be given."""
+    return Spec.model_validate(
+        {
+            "name": "reproduction",
+            "seed": 0,
+            "trials": 30,
+            "horizons": list(HORIZONS),
+            "recording": {"every": 100, "actions": 1, "horizons": [max(HORIZONS)]},
+            "problems": [
+                {"name": "paper_toy", "label": REGRET, "published": 0},
+                {"name": "paper_toy", "label": VIOLATION, "published": 1},
+                {"name": "binding_toy", "label": BINDING, "published": 0},
+            ],
+            "algorithms": [*_paper_rows(), *_beyond(), *_rest()],
+        }
+    )
+
+
+def panels() -> dict[str, Any]:
+    """How the paper lays its figures out: which rows are its PFS, DPP and DPP-T in each setting.
+
+    A report draws them from this and the saved results.
+    """
+    others = {"DPP": "DPP", "DPP-T as released": "DPP-T"}
+    settings = {
+        "as plotted": {"PFS as plotted": "PFS", **others},
+        "as written": {"PFS as written": "PFS", "DPP": "DPP", "DPP-T as written": "DPP-T"},
+        "as released": {"PFS as released": "PFS", **others},
+        "as demanded": {"PFS as demanded": "PFS", **others},
+        "beyond": {
+            "PFS tuned": "PFS, tuned",
+            "CertifiedPFS": "certified",
+            "CertifiedPFS, horizon known": "certified, T known",
+            "ScheduledPFS, strongly convex": "strongly convex",
+            **others,
+        },
+    }
+    return {
+        "problem": REGRET,
+        "violation_problem": VIOLATION,
+        "settings": settings,
+        # Of Figure 1a and of Figure 1b, by the paper's name and the horizon.
+        "published": {
+            measure: {
+                c.name: {str(T): v for T, v in c.published.items()}
+                for c in CURVES
+                if c.measure == measure
+            }
+            for measure in ("regret", "soft")
+        },
+        "every": 300,
+    }
+
+
+def _paper_rows() -> list[dict[str, Any]]:
+    """PFS in four settings, DPP and DPP-T: on all three problems."""
+    rows: list[dict[str, Any]] = [
+        {
+            "label": f"PFS {setting.name}",
+            "name": "PFS",
+            "tuning": "chosen",
+            "options": {
+                "eta": {"times": setting.parameters(1)[0], "power": -0.5},
+                "rho": {"times": setting.rho_scale, "power": -0.5},
+            },
+            "constants": {"G_f": setting.G_f},
+        }
+        for setting in SETTINGS
+    ]
+    rows.append({"label": "PFS as demanded", "name": "PFS", "tuning": "anytime"})
+    published = {"V": {"power": 0.5}, "alpha": {"power": 1.0}}
+    scalar = {"name": "ScalarDPP", "parameters": published}
+    rows += [
+        {"label": "DPP", **scalar},
+        {"label": "DPP, queue for each constraint", "name": "DPP", "parameters": published},
+    ]
+
+    def tightened(label: str, most: float, times: float) -> dict[str, Any]:
+        rho = {"times": times, "power": -0.5, "at_most": most}
+        return {"label": label, "name": "Tighten", "parameters": {"rho": rho}, "base": scalar}
+
+    return [
+        *rows,
+        tightened("DPP-T as written", 0.25, 20.0),
+        # min(1, 20/sqrt T) times 0.45 in the regret script, times 0.5 in the violation script.
+        tightened("DPP-T as released", 0.45, 9.0),
+        tightened("DPP-T as released (violation script)", 0.5, 10.0) | {"only": [VIOLATION]},
+    ]
+
+
+def _beyond() -> list[dict[str, Any]]:
+    """The same promise from the same constants, or from fewer."""
+    rows = [
+        ("PFS tuned", "PFS", "tuned"),
+        ("CertifiedPFS", "CertifiedPFS", "default"),
+        ("CertifiedPFS, horizon known", "CertifiedPFS", "known_horizon"),
+        ("ScheduledPFS, strongly convex", "ScheduledPFS", "strongly_convex"),
+    ]
+    return [{"label": label, "name": name, "tuning": tuning} for label, name, tuning in rows]
+
+
+def _rest() -> list[dict[str, Any]]:
+    """Every theorem of the catalogue that has no row yet."""
+    taken = {(row["name"], row.get("tuning")) for row in (*_paper_rows(), *_beyond())}
+    return [
+        {
+            "label": f"{kind.__name__}.{tuning}",
+            "name": kind.__name__,
+            "tuning": tuning,
+            "only": [REGRET, BINDING],
+            "horizons": list(_SHOWN),
+        }
+        for kind in ALGORITHMS
+        for tuning in kind.tunings
+        if (kind.__name__, tuning) not in taken
+    ]
