@@ -77,6 +77,7 @@ def table(
     right: Sequence[str] = (),
     keys: int = 1,
     paint: Mapping[str, str] | None = None,
+    indent: int = 0,
 ) -> Iterator[str]:
     r"""The lines of a table; one block for each row where the terminal is too narrow.
 
@@ -86,6 +87,7 @@ def table(
         right: names of the columns whose cells are set to the right.
         keys: how many of the first columns head a block.
         paint: the colour (as ANSI has it) of cells that are this word.
+        indent: spaces before every line.
 
     >>> print("\n".join(table(("name", "T"), [("a", "10"), ("bc", "2000")], right=["T"])))
     name     T
@@ -95,15 +97,16 @@ def table(
     paint = paint if paint is not None and colours() else {}
     widths = [max(len(row[i]) for row in (head, *rows)) for i in range(len(head))]
     room = shutil.get_terminal_size().columns if sys.stdout.isatty() else math.inf
-    if sum(widths) + 2 * (len(widths) - 1) > room:
-        yield from _blocks(head, rows, keys, paint)
+    margin = " " * indent
+    if indent + sum(widths) + 2 * (len(widths) - 1) > room:
+        yield from (margin + line for line in _blocks(head, rows, keys, paint))
         return
     for row in (head, *rows):
         cells = [
             _painted(cell.rjust(width) if name in right else cell.ljust(width), paint.get(cell))
             for name, cell, width in zip(head, row, widths, strict=True)
         ]
-        yield "  ".join(cells).rstrip()
+        yield (margin + "  ".join(cells)).rstrip()
 
 
 def _blocks(

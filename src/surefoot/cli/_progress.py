@@ -119,29 +119,47 @@ def bar_of(pace: Pace, width: int) -> str:
         long = min(30, room - 6)
         filled = int(long * share)
         text = f"{'━' * filled}{'─' * (long - filled)} {share:>4.0%}{text}"
-    if now is not None and now.label and width - len(text) >= len(now.label) + 2:
+    if now is not None and now.label and width - len(text) >= 12:
         text += f"  {now.label}"
-    return text[:width]
+    text = text.strip()
+    return text if len(text) <= width else text[: max(0, width - 1)] + "…"
 
 
 @contextmanager
 def progress() -> Iterator[Callable[[Moment], None]]:
     """Show how far a run is while it lasts; call what is given with every news."""
     pace = Pace()
-    with _bar(pace) if _live() else _lines(pace):
+    with _live(lambda width: bar_of(pace, width)) if _rewrites() else _lines(pace.line):
         yield pace.note
 
 
 @contextmanager
-def _lines(pace: Pace) -> Iterator[None]:
-    """A plain line now and then, also while a long cell has no news."""
+def stage(what: str) -> Iterator[None]:
+    """Say what is being done, if it takes a while and no rate is known.
+
+    Args:
+        what: a few words.
+    """
+    start = time.monotonic()
+
+    def line(width: int = 1000) -> str:
+        return f"{what}, {duration(time.monotonic() - start)}"[:width]
+
+    with _live(line) if _rewrites() else _lines(line):
+        yield
+
+
+@contextmanager
+def _lines(line: Callable[[], str]) -> Iterator[None]:
+    """A plain line now and then, also while there is no news."""
     over = threading.Event()
 
     def tell() -> None:
-        pause = FIRST
+        pause, told = FIRST, 0
         while not over.wait(pause):
-            warn(pace.line())
-            pause = LATER if pace.elapsed < 20 * LATER else RARE
+            warn(line())
+            told += 1
+            pause = LATER if told < 20 else RARE
 
     thread = threading.Thread(target=tell, name="progress", daemon=True)
     thread.start()
@@ -153,7 +171,8 @@ def _lines(pace: Pace) -> Iterator[None]:
 
 
 @contextmanager
-def _bar(pace: Pace) -> Iterator[None]:
+def _live(line: Callable[[int], str]) -> Iterator[None]:
+    """A line that is written again and again, and gone at the end: what remains is the result."""
     from rich.console import Console
     from rich.live import Live
     from rich.text import Text
@@ -162,40 +181,12 @@ def _bar(pace: Pace) -> Iterator[None]:
 
     class Line:
         def __rich__(self) -> Text:
-            return Text(bar_of(pace, console.width - 1), no_wrap=True, overflow="crop")
+            return Text(line(console.width - 1), no_wrap=True, overflow="crop")
 
-    # Gone when it is done: what remains on the screen is the result.
     with Live(Line(), console=console, refresh_per_second=8, transient=True):
         yield
 
 
-@contextmanager
-def stage(what: str) -> Iterator[None]:
-    """Say what is being done, where no rate is known.
-
-    Args:
-        what: a few words.
-    """
-    if not _live():
-        warn(what)
-        yield
-        return
-    from rich.console import Console
-    from rich.live import Live
-    from rich.text import Text
-
-    console = Console(stderr=True)
-    start = time.monotonic()
-
-    class Line:
-        def __rich__(self) -> Text:
-            passed = duration(time.monotonic() - start)
-            return Text(f"{what}, {passed}"[: console.width - 1], no_wrap=True, overflow="crop")
-
-    with Live(Line(), console=console, refresh_per_second=4, transient=True):
-        yield
-
-
-def _live() -> bool:
-    """Whether standard error is a terminal that can rewrite a line."""
+def _rewrites() -> bool:
+    """Whether standard error is a terminal that can write a line again."""
     return sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb"

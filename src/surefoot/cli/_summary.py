@@ -29,9 +29,8 @@ COLOURS = {
 }
 """Of verdicts, as ANSI has them."""
 
-_HEAD = ("problem", "algorithm", "T", "trials", "regret", "of bound", "rounds g > 0", "largest g")
-_RIGHT = _HEAD[2:]
-
+_HEAD = ("algorithm", "T", "regret", "of bound", "g > 0", "max g", "verdict")
+_RIGHT = _HEAD[1:-1]
 
 MANY = 60
 """Rows above which a table has those of the longest horizons only."""
@@ -42,41 +41,50 @@ def rows_as_table(rows: Sequence[Row]) -> Iterator[str]:
     if not rows:
         yield "nothing has been played yet"
         return
-    shown = list(rows)
-    if len(rows) > MANY:
-        # Of the same problem and algorithm the last one has the longest horizon.
-        longest = {(row.problem, row.algorithm): row for row in sorted(rows, key=_horizon)}
-        shown = [row for row in rows if longest[row.problem, row.algorithm] is row]
-    cut = shown[:MANY]
-    lines = [_line(row) for row in cut]
-    yield from table((*_HEAD, "verdict"), lines, right=_RIGHT, keys=3, paint=COLOURS)
-    if len(cut) < len(rows):
-        yield f"{len(cut)} of {len(rows)} rows, longest horizons first; all are in the report"
-    notes: dict[tuple[str, str, str], list[str]] = {}
-    for row in cut:
+    from surefoot.reports.gather import problems
+
+    first = {problem: place for place, problem in enumerate(problems(rows))}
+    shown = sorted(rows, key=lambda row: (first[row.problem], row.number, row.horizon))
+    if len(shown) > MANY:
+        longest = {(row.problem, row.algorithm): row for row in shown}
+        shown = list(longest.values())[:MANY]
+    for problem in first:
+        mine = [row for row in shown if row.problem == problem]
+        if mine:
+            yield f"{problem}, {_trials(mine)}"
+            lines = [_line(row) for row in mine]
+            yield from table(_HEAD, lines, right=_RIGHT, keys=2, paint=COLOURS, indent=2)
+    if len(shown) < len(rows):
+        yield f"{len(shown)} of {len(rows)} rows, the longest horizons; all are in the report"
+    notes: dict[tuple[str, str], list[Row]] = {}
+    for row in shown:
         if row.note:
-            notes.setdefault((row.problem, row.algorithm, row.note), []).append(str(row.horizon))
+            notes.setdefault((row.algorithm, row.problem), []).append(row)
     if notes:
         yield ""
-    for (problem, algorithm, note), horizons in notes.items():
-        yield f"{algorithm} on {problem}, T = {', '.join(horizons)}: {note}"
+    for (algorithm, problem), noted in notes.items():
+        horizons = ", ".join(str(row.horizon) for row in noted)
+        yield f"{algorithm} on {problem}, T = {horizons}: {noted[-1].note}"
 
 
-def _horizon(row: Row) -> int:
-    return row.horizon
+def _trials(rows: Sequence[Row]) -> str:
+    numbers = {row.trials for row in rows if row.played}
+    if len(numbers) > 1:
+        return f"{min(numbers)} to {max(numbers)} trials"
+    trials = max(numbers, default=0)
+    return f"{trials} trial{'' if trials == 1 else 's'}"
 
 
 def _line(row: Row) -> tuple[str, ...]:
     from surefoot.reports.gather import mean_std
 
-    names = (row.problem, row.algorithm, str(row.horizon))
+    names = (row.algorithm, str(row.horizon))
     if not row.played:
-        return (*names, "", "", "", "", "", row.status)
+        return (*names, "", "", "", "", row.status)
     mean, std = mean_std(row, "regret")
     share = row.facts.get("regret_share")
     return (
         *names,
-        str(row.trials),
         f"{mean:.4g} ± {std:.2g}" if row.trials > 1 else f"{mean:.4g}",
         "" if share is None else f"{share:.3f}",
         _violating(float(row.arrays["count"].mean())),

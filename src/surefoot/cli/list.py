@@ -92,9 +92,9 @@ def _algorithms(
 ) -> list[dict[str, Any]]:
     from surefoot.algorithms import catalogue
 
+    there = None if problem is None else problem_named(problem, settings, horizon)
     found = [_entry(general) for general in _everywhere()]
-    if problem is not None:
-        there = problem_named(problem, settings, horizon)
+    if there is not None:
         region = there.benchmark.region
         applied = catalogue(there.constants, horizon, there.domain, region)
         for row, entry in zip(found, applied, strict=True):

@@ -111,7 +111,18 @@ def run(
             progress=tell,
         )
     # Not --force: that would begin anew.
-    again = ["surefoot", *(word for word in sys.argv[1:] if word != "--force")]
+    again = ["surefoot", "run", str(spec)]
+    for option, value in (
+        ("--out", out),
+        ("--workers", workers),
+        ("--cluster", cluster),
+        ("--tls-ca", tls_ca),
+        ("--tls-cert", tls_cert),
+        ("--tls-key", tls_key),
+    ):
+        again += [] if value is None else [option, str(value)]
+    switches = {"--insecure": insecure, "--no-report": not report, "--yes": yes, "--json": json}
+    again += [option for option, on in switches.items() if on]
     raise typer.Exit(
         finish(
             outcome,
@@ -211,8 +222,7 @@ def _time(found: Estimate) -> str:
 
 
 def _ask_before_a_long_run(described: Spec, folder: Path, workers: int | None) -> None:
-    """A question for a person; a script has nobody to answer it."""
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+    if not _a_person():
         return
     found = _estimate(described, folder, workers)
     if (found.seconds or 0.0) < LARGE:
@@ -223,3 +233,8 @@ def _ask_before_a_long_run(described: Spec, folder: Path, workers: int | None) -
     )
     if not typer.confirm("Go?", err=True):
         raise typer.Exit(OK)
+
+
+def _a_person() -> bool:
+    """Whether somebody is there to answer a question; a script has nobody."""
+    return sys.stdin.isatty() and sys.stderr.isatty()

@@ -1,0 +1,55 @@
+import pytest
+
+from surefoot import calibrate
+from surefoot.problems import paper_toy
+
+
+def test_a_problem_gets_the_report_that_the_library_has(desk):
+    code, out, err = desk.do("calibrate paper_toy --horizon 2000")
+    assert (code, err) == (0, "")
+    assert out == f"{calibrate(paper_toy(2000, trials=1), horizon=2000)}\n"
+
+
+def test_numbers_alone_are_enough(desk):
+    code, out, err = desk.do("calibrate --R 0.9 --G-g 1.45 --start-slack 0.4 --horizon 2000")
+    assert (code, err) == (0, "")
+    assert out.startswith("for T = 2000; from the numbers alone: g was not asked\n")
+    assert "CertifiedPFS.default" in out.split("can be had")[1].split("cannot")[0]
+
+
+def test_json_has_constants_with_their_origins_and_what_is_missing(desk):
+    found = desk.do("calibrate --R 0.9 --G-g 1.45 --start-slack 0.4 --json").data
+    assert found["constants"]["G_g"] == {"value": 1.45, "origin": "given"}
+    assert found["constants"]["sigma"]["origin"] == "local"
+    best = found["proved"][0]
+    assert (best["name"], best["regret"]) == ("CertifiedPFS.default", None)  # no number without G_f
+    missing = {m["name"]: m["because"] for m in found["missing"]}
+    assert "needs G_f, which is not known" in missing["PFS.tuned"]
+
+
+def test_a_given_constant_replaces_the_problem_s(desk):
+    found = desk.do("calibrate paper_toy --horizon 500 --G-f 3.5 --json").data
+    assert found["constants"]["G_f"] == {"value": 3.5, "origin": "given"}
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ("calibrate", "name a problem (`surefoot list problems` has them), or give numbers"),
+        ("calibrate --G-g 2", "or give numbers, --R among them"),
+        ("calibrate --R -1", "R must be"),
+        ("calibrate --R 1 --sigma 0.3", "sigma must come with the level epsilon"),
+        ("calibrate --R inf", "R must be"),
+        ("calibrate paper_toy --R 2", "given must name constants other than R"),
+        ("calibrate paper_toy --G-g 0.9", "what is given is contradicted"),
+        ("calibrate paper_tony", "did you mean 'paper_toy'?"),
+        ("calibrate --set rows=3", "--set is for a problem: name one"),
+        ("calibrate paper_toy --horizon 30000 --set published=0", "published streams have 20000"),
+    ],
+)
+def test_what_cannot_be_is_one_sentence(desk, line, sentence):
+    code, out, err = desk.do(line)
+    assert (code, out) == (2, "")
+    assert err.startswith("surefoot: ")
+    assert sentence in err
+    assert len(err.splitlines()) == 1

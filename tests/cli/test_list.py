@@ -1,0 +1,80 @@
+import pytest
+
+from surefoot.algorithms import ALGORITHMS
+from surefoot.experiments.registry import PROBLEMS
+
+NAMES = [f"{kind.__name__}.{tuning}" for kind in ALGORITHMS for tuning in kind.tunings]
+
+
+def test_every_algorithm_and_every_problem_is_listed(desk):
+    code, out, err = desk.do("list")
+    assert (code, err) == (0, "")
+    first = [line.split()[0] for line in out.splitlines() if line]
+    assert first == ["algorithm", *NAMES, "problem", *PROBLEMS]
+
+
+def test_every_algorithm_has_feedback_promise_and_work(desk):
+    for entry in desk.do("list algorithms --json").data["algorithms"]:
+        assert all(entry[key] for key in ("feedback", "promise", "work")), entry
+
+
+def test_on_a_problem_an_algorithm_that_does_not_apply_says_why(desk):
+    line = "list --problem paper_toy --horizon 5000 --json"
+    found = {e["name"]: e for e in desk.do(line).data["algorithms"]}
+    assert found["PFS.anytime"]["applies"] is True
+    assert found["PFS.anytime"]["because"] == ""
+    entropic = found["EntropicDualAveraging.fixed"]
+    assert (entropic["applies"], entropic["because"]) == (
+        False,
+        "domain must be a Simplex, got a Box",
+    )
+    assert found["Mahdavi.no_violation"]["because"].endswith("got 5000")
+
+
+def test_arguments_of_the_problem_count(desk):
+    found = desk.do("list --problem random_polytope --set dimension=2 --set rows=5 --json")
+    reasons = {e["name"]: e["because"] for e in found.data["algorithms"]}
+    assert reasons["PFS.tuned"] == ""
+
+
+def test_one_algorithm_in_detail(desk):
+    (found,) = desk.do("list PFS --json").data.values()
+    tunings = {t["name"]: t for t in found["tunings"]}
+    assert [o["name"] for o in tunings["chosen"]["options"]] == ["eta", "rho"]
+    assert tunings["anytime"]["promise"] == "every round; regret T^0.5"
+    assert [p["name"] for p in found["parameters"]] == ["eta", "rho"]
+    assert "or parameters of your own: eta, rho" in desk.do("list PFS").out
+
+
+def test_one_problem_in_detail(desk):
+    out = desk.do("list adversarial_cube").out
+    assert out.startswith("adversarial_cube: A cube, ")
+    assert "adversary  required" in out
+    arguments = desk.do("list adversarial_cube --json").data["problem"]["arguments"]
+    assert arguments[1] == {
+        "name": "dimension",
+        "required": False,
+        "default": 2,
+        "about": "entries of an action",
+    }
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ("list Pfs2", "unknown name 'Pfs2'; did you mean 'PFS'?"),
+        ("list problem", "unknown name 'problem'; did you mean 'problems'?"),
+        ("list --problem paper_toi", "unknown problem 'paper_toi'; did you mean 'paper_toy'?"),
+        ("list problems --problem paper_toy", "--problem is for algorithms, got 'problems'"),
+        ("list --set dimension=3", "--set is for --problem: give that too"),
+        ("list --problem rotated_box --set dimension", "--set must be KEY=VALUE, got 'dimension'"),
+        ("list --problem rotated_box --set dimension=0", "dimension: must be at least 1, got 0"),
+        ("list --problem rotated_box --set dimensions=3", "did you mean 'dimension'?"),
+    ],
+)
+def test_a_wrong_word_gets_the_nearest_right_one(desk, line, sentence):
+    code, out, err = desk.do(line)
+    assert (code, out) == (2, "")
+    assert err.startswith("surefoot: ")
+    assert sentence in err
+    assert len(err.splitlines()) == 1

@@ -1,0 +1,36 @@
+import pytest
+
+from surefoot.experiments.reading import read_spec
+
+
+def test_the_starter_is_a_specification_with_the_name_of_its_file(desk):
+    code, out, err = desk.do("new", "two words.toml")
+    assert (code, err) == (0, "")
+    assert out.splitlines()[-1] == "  surefoot run 'two words.toml'"
+    path = desk.folder / "two words.toml"
+    assert read_spec(path).name == "two-words"
+    assert "out/two-words" in path.read_text()
+
+
+@pytest.mark.parametrize(
+    ("file", "name"), [("a.toml", "a"), ("_.toml", "first"), ("café 2.toml", "caf-2")]
+)
+def test_any_file_name_makes_a_name(desk, file, name):
+    assert desk.do("new", file, "--json").data["name"] == name
+    assert read_spec(desk.folder / file).name == name
+
+
+def test_a_file_that_is_there_is_kept(desk):
+    before = desk.spec.read_text()
+    code, out, err = desk.do("new", "limits.toml")
+    assert (code, out) == (2, "")
+    assert err == (
+        "surefoot: 'limits.toml' exists already and is not overwritten: give another name\n"
+    )
+    assert desk.spec.read_text() == before
+
+
+def test_a_folder_that_is_not_there_is_said(desk):
+    code, _, err = desk.do("new", "nowhere/limits.toml")
+    assert code == 2
+    assert err == "surefoot: 'nowhere/limits.toml' cannot be written: No such file or directory\n"
