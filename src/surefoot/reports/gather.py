@@ -33,9 +33,9 @@ VERDICTS = ("failed", "stopped", "premise broken", "not claimed", "held")
 """The words of a verdict, the gravest first."""
 
 # Paths have rounds before trials; everything else of a trial stands on the first axis.
-_PATHS = ("cost_sum", "constraint", "peak", "regret_path", "actions")
-# The same for every block.
-_SHARED = ("rounds", "bound_path", "boundary")
+_PATHS = ("cost_sum", "constraint", "peak", "regret_path")
+# The same for every block; or kept of the first trials only, so that action i is of trial i.
+_SHARED = ("rounds", "bound_path", "boundary", "actions")
 
 Paths: TypeAlias = Literal["longest", "all", "none"]
 
@@ -52,7 +52,7 @@ class Row:
         status: "done" if every block that is there is; else what became of the first that is not.
         note: what is missing and why; else empty.
         facts: of the first block; verdict, breaches, comparator and bounds are those of all.
-        arrays: the blocks' arrays, joined along their trials.
+        arrays: the blocks' arrays, joined along their trials; actions are those of the first block.
         provenance: of the first block; the seconds are those of all.
         number: the algorithm's place in the plan, from 0: what its colour hangs on.
     """
@@ -204,8 +204,6 @@ def _arrays(blocks: Sequence[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
             joined[name] = first
         elif len(parts) == len(blocks):
             joined[name] = np.concatenate(parts, axis=1 if name in _PATHS else 0)
-        elif name == "actions":  # kept of the first trials only: later blocks may have none
-            joined[name] = np.concatenate(parts, axis=1)
     return joined
 
 

@@ -32,6 +32,7 @@ INK, GRID, FILL = "#444444", "#E2E2E2", "#F2EFE6"
 _LINES = ("-", "-.", (0, (9, 2)), (0, (9, 2, 1.5, 2, 1.5, 2)))
 _DASHES = ("solid", "dashdot", "longdash", "longdashdot")
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+_SIZES = (3.2, 3.0, 3.6, 3.0, 3.6, 4.2, 4.0, 5.2)
 _SYMBOLS = (
     "circle",
     "square",
@@ -50,6 +51,7 @@ class Look(NamedTuple):
     Attributes:
         colour: as ``#RRGGBB``.
         marker: Matplotlib's name of the marker.
+        size: of the marker in points: slim ones are drawn larger.
         line: Matplotlib's line style.
         symbol: Plotly's name of the marker.
         dash: Plotly's line style.
@@ -57,6 +59,7 @@ class Look(NamedTuple):
 
     colour: str
     marker: str
+    size: float
     line: Any
     symbol: str
     dash: str
@@ -69,9 +72,14 @@ def look_of(number: int) -> Look:
     ('#D55E00', '#D55E00', 'dashdot')
     """
     n, turn = len(COLOURS), number // len(COLOURS)
-    line, marker = turn % len(_LINES), (number + turn) % n
+    line, marker = turn % len(_LINES), (number + turn) % len(_MARKERS)
     return Look(
-        COLOURS[number % n], _MARKERS[marker], _LINES[line], _SYMBOLS[marker], _DASHES[line]
+        colour=COLOURS[number % n],
+        marker=_MARKERS[marker],
+        size=_SIZES[marker],
+        line=_LINES[line],
+        symbol=_SYMBOLS[marker],
+        dash=_DASHES[line],
     )
 
 

@@ -1,0 +1,73 @@
+"""Which rows a figure shows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from surefoot.reports.gather import Row
+from surefoot.reports.gather import algorithms as labels_of
+from surefoot.reports.gather import problems as problems_of
+
+__all__ = ["MOST", "NothingToDraw", "chosen", "last_of"]
+
+MOST = 8
+"""Algorithms in a figure unless they are named: more curves than colours cannot be told apart."""
+
+
+class NothingToDraw(ValueError):  # noqa: N818 - no mistake of the caller: data that is not there
+    """The rows have nothing that a figure could show."""
+
+
+def chosen(
+    rows: Sequence[Row],
+    problem: str | None,
+    algorithms: Sequence[str] | None,
+    usable: Callable[[Row], bool],
+    what: str,
+    most: int = MOST,
+) -> tuple[str, dict[str, list[Row]]]:
+    """The rows of a problem that a figure can use, by algorithm, horizons ascending.
+
+    Args:
+        rows: all there are.
+        problem: label; the first one unless given.
+        algorithms: labels, in the order of the legend; the first of the plan unless given.
+        usable: whether a row that was played has what the figure needs.
+        what: that is, in words.
+        most: how many algorithms are taken unless they are named.
+
+    Returns:
+        The problem's label, and the rows; an algorithm without any is left out.
+    """
+    if not rows:
+        raise NothingToDraw("there are no rows")
+    problem = rows[0].problem if problem is None else problem
+    if problem not in problems_of(rows):
+        raise ValueError(f"problem must be one of {problems_of(rows)}, got {problem!r}")
+    known = labels_of(rows)
+    for label in algorithms or ():
+        if label not in known:
+            raise ValueError(f"algorithms must be among {known}, got {label!r}")
+    groups: dict[str, list[Row]] = {label: [] for label in algorithms or known}
+    for row in sorted(rows, key=lambda r: r.horizon):
+        if row.problem == problem and row.algorithm in groups and row.played and usable(row):
+            groups[row.algorithm].append(row)
+    full = [(label, group) for label, group in groups.items() if group]
+    if not full:
+        raise NothingToDraw(f"no row of {problem!r} has {what}")
+    return problem, dict(full if algorithms else full[:most])
+
+
+def last_of(groups: Mapping[str, list[Row]], horizon: int | None) -> dict[str, Row]:
+    """One row an algorithm: at a horizon; else at the longest that all have, or each its own."""
+    if horizon is None:
+        shared = set.intersection(*({r.horizon for r in group} for group in groups.values()))
+        horizon = max(shared, default=None)
+    picked = {
+        label: next(r for r in reversed(group) if horizon in (None, r.horizon))
+        for label, group in groups.items()
+        if horizon is None or any(r.horizon == horizon for r in group)
+    }
+    if not picked:
+        raise NothingToDraw(f"no row at the horizon {horizon}")
+    return picked

@@ -1,0 +1,158 @@
+"""Sheets of paper: size, heads, legends, and text that came from a specification."""
+
+from __future__ import annotations
+
+import functools
+import math
+import textwrap
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Literal, NamedTuple, ParamSpec, TypeAlias, TypeVar
+
+import numpy as np
+
+from surefoot._extras import need
+from surefoot.reports.gather import Row
+from surefoot.reports.style import GRID, INK, paper_style
+
+__all__ = ["Entry", "Width", "head", "in_style", "inches_of", "key", "legend", "sheet", "text_of"]
+
+Width: TypeAlias = Literal["column", "page"]
+
+_LINE = 0.145  # inches that a line of the legend takes
+_LETTER = 0.047  # inches of a letter at 7 points, on the wide side
+_LONGEST = 44  # characters of a label
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+
+class Entry(NamedTuple):
+    """A line of the legend."""
+
+    handle: Any
+    text: str
+
+
+@functools.cache
+def _style(width: Width = "column") -> dict[str, Any]:
+    return paper_style(width)
+
+
+def inches_of(width: Width) -> float:
+    """How wide a column, or the page, is."""
+    return float(_style(width)["figure.figsize"][0])
+
+
+def in_style(draw: Callable[_P, _T]) -> Callable[_P, _T]:
+    """Draw with the paper's settings and leave the caller's as they are."""
+
+    @functools.wraps(draw)
+    def styled(*args: _P.args, **kwargs: _P.kwargs) -> _T:
+        matplotlib = need("matplotlib", "plot", "a figure")
+        with matplotlib.rc_context(_style()):
+            return draw(*args, **kwargs)
+
+    return styled
+
+
+def text_of(label: str) -> str:
+    r"""A label of a specification as Matplotlib is to show it: nothing in it is a command.
+
+    >>> print(text_of("costs $5"))
+    costs \$5
+    """
+    clean = " ".join(label.split())
+    if len(clean) > _LONGEST:
+        clean = f"{clean[: _LONGEST - 12].rstrip()} … {clean[-9:].lstrip()}"
+    return clean.replace("$", r"\$")
+
+
+def sheet(
+    width: Width,
+    panels: tuple[int, int],
+    height: float,
+    texts: Sequence[str] = (),
+    **options: Any,
+) -> tuple[Any, np.ndarray]:
+    """A figure and its axes, ``(rows, columns)``.
+
+    Args:
+        width: "column" or "page".
+        panels: how many below each other and side by side.
+        height: inches without the legend.
+        texts: of the legend, which gets room below.
+        options: of Matplotlib's ``subplots``.
+    """
+    from matplotlib.figure import Figure
+
+    inches = inches_of(width)
+    lines = math.ceil(len(texts) / _columns(texts, inches)) if texts else 0
+    figure = Figure(figsize=(inches, height + _LINE * lines), layout="constrained")
+    figure.get_layout_engine().set(w_pad=0.03, h_pad=0.03, wspace=0.04, hspace=0.04)
+    axes = figure.subplots(*panels, squeeze=False, **options)
+    for ax in axes.flat:
+        # Ticks that are made while drawing would take the caller's settings, not the paper's.
+        ax.tick_params(which="major", labelsize=7, width=0.6, length=2.5)
+        ax.tick_params(which="minor", width=0.4, length=1.5)
+        ax.grid(visible=True, axis="y", color=GRID, lw=0.5)
+    return figure, axes
+
+
+def _columns(texts: Sequence[str], inches: float) -> int:
+    widest = 0.44 + _LETTER * max((len(t) for t in texts), default=1)
+    return max(1, min(4, int(inches / widest)))
+
+
+def legend(figure: Any, entries: Sequence[Entry]) -> None:
+    """Below the axes, where no curve runs."""
+    texts = [e.text for e in entries]
+    figure.legend(
+        [e.handle for e in entries],
+        # Matplotlib takes a leading underscore for "not in the legend".
+        [f" {t}" if t.startswith("_") else t for t in texts],
+        loc="outside lower center",
+        ncols=_columns(texts, figure.get_figwidth()),
+        columnspacing=1.2,
+        labelspacing=0.25,
+        handletextpad=0.5,
+        borderaxespad=0.1,
+    )
+
+
+def key(line: Any, text: str, colour: str = INK, thickness: float = 0.9) -> Entry:
+    """What a kind of line means, in a colour that no algorithm has."""
+    from matplotlib.lines import Line2D
+
+    return Entry(Line2D([], [], color=colour, ls=line, lw=thickness), text)
+
+
+def head(ax: Any, *lines: str, inches: float) -> None:
+    """What the panel shows and what it cannot show, above it."""
+    letters = max(20, int(inches / _LETTER))
+    folded = [part for line in lines if line for part in textwrap.wrap(line, letters)]
+    ax.set_title("\n".join(folded), loc="left", fontsize=7, color=INK, linespacing=1.15)
+
+
+def trials_of(rows: Iterable[Row]) -> str:
+    """What the points and bars stand for."""
+    counts = sorted({row.trials for row in rows})
+    if counts[-1] == 1:
+        return "one trial"
+    many = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+    return f"mean ± 1 std of {many} trials"
+
+
+def listed(names: Sequence[str], of: int) -> str:
+    """Names, or how many where they are more than a line can hold.
+
+    >>> listed(["a", "b"], of=3), listed(["a", "b"], of=2)
+    ('a, b', 'all')
+    """
+    if len(names) == of > 1:
+        return "all"
+    return ", ".join(map(text_of, names)) if len(names) <= 3 else f"{len(names)} of {of}"
+
+
+def names_of(algorithms: Sequence[str] | Mapping[str, str]) -> dict[str, str]:
+    """Labels with the names to show for them."""
+    return dict(algorithms) if isinstance(algorithms, Mapping) else {a: a for a in algorithms}
