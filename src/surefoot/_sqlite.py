@@ -24,6 +24,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 __all__ = [
+    "DamagedError",
     "Kind",
     "Statement",
     "Store",
@@ -31,6 +32,7 @@ __all__ = [
     "create",
     "digest",
     "from_bytes",
+    "mending",
     "open_reader",
     "open_writer",
     "to_bytes",
@@ -48,6 +50,10 @@ Statement: TypeAlias = tuple[str, Sequence[Any]]
 
 class StoreError(RuntimeError):
     """A file that cannot be created, opened, read or written; the message says why."""
+
+
+class DamagedError(StoreError):
+    """A file, or a part of one, that is not what was written."""
 
 
 class Kind(NamedTuple):
@@ -191,7 +197,10 @@ class Store:
     def rows(self, query: str, arguments: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
         """The rows of a query."""
         with self._told("read"):
-            yield from self._open().execute(query, arguments)
+            # No "yield from", which would close the cursor when it is left early: perhaps after
+            # the file has been closed, which is an error.
+            for row in self._open().execute(query, arguments):  # noqa: UP028
+                yield row
 
     def write(self, statements: Iterable[Statement], *, one_row_each: bool = True) -> None:
         """All of the statements, or none of them.
@@ -237,15 +246,19 @@ class Store:
         """Let the file have no more pages than this from now on: stands in for a full disk."""
         self._open().execute(f"PRAGMA max_page_count = {pages}").fetchall()
 
-    def check(self) -> None:
-        """Look through the pages of the file."""
-        ((verdict,), *_) = self.rows("PRAGMA quick_check(1)")
-        if verdict != "ok":
-            raise self.damaged(verdict)
+    def check(self, *, indexes: bool = False) -> None:
+        """Look through the pages of the file, and whether its indexes are in step with its tables.
 
-    def damaged(self, why: object) -> StoreError:
+        Raises:
+            DamagedError: something is wrong.
+        """
+        ((verdict,), *_) = self.rows(f"PRAGMA {'integrity' if indexes else 'quick'}_check(1)")
+        if verdict != "ok":
+            raise self.damaged(verdict.removeprefix("*** in database main ***\n"))
+
+    def damaged(self, why: object) -> DamagedError:
         """The error to raise when what was read cannot be."""
-        return StoreError(f"{self.name} is damaged: {str(why).splitlines()[0]}")
+        return DamagedError(f"{self.name} is damaged: {str(why).splitlines()[0]}")
 
     def close(self) -> None:
         """Let others open the file; closing twice is closing once."""
@@ -384,7 +397,44 @@ def open_reader(path: str | os.PathLike[str], kind: Kind) -> Store:
     return Store(path, kind, connection)
 
 
-def _look(path: Path, kind: Kind) -> tuple[int, int]:
+@contextlib.contextmanager
+def mending(path: str | os.PathLike[str], kind: Kind) -> Iterator[tuple[Store, Store]]:
+    """A damaged file to be read as far as that goes, and a new one that takes its place.
+
+    The new one gets the path when all is done, and the damaged one stays beside it, under the
+    name with ``-damaged`` at the end. What is read from it must be checked by whoever reads.
+    """
+    path = _path(path)
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    aside = path.with_name(path.name + "-damaged")
+    with _told(kind, path, "mended"), contextlib.closing(_lock(path)):
+        _look(path, kind, whole=False)
+        try:
+            connection = _connect(path, "ro")
+            with Store(path, kind, connection) as old, create(draft, kind, ()) as new:
+                # SQLite opens a file that was cut short only for those who may write its schema.
+                connection.execute("PRAGMA writable_schema = ON")
+                yield old, new
+            # The log first: beside the new file it would be taken for its own.
+            for end in ("-wal", "-shm"):
+                with contextlib.suppress(FileNotFoundError):
+                    path.with_name(path.name + end).replace(aside.with_name(aside.name + end))
+            with contextlib.suppress(OSError):
+                aside.unlink()
+            try:
+                os.link(path, aside)
+            except OSError:
+                path.rename(aside)
+            draft.replace(path)
+        except OSError as error:
+            raise StoreError(f"{_name(kind, path)} cannot be mended: {error.strerror}") from error
+        finally:
+            for end in ("", "-lock", "-wal", "-shm"):
+                with contextlib.suppress(OSError):
+                    draft.with_name(draft.name + end).unlink()
+
+
+def _look(path: Path, kind: Kind, *, whole: bool = True) -> tuple[int, int]:
     """Refuse what is not a file of this kind, by its head alone; the identity of the file."""
     name = _name(kind, path)
     try:
@@ -414,8 +464,9 @@ def _look(path: Path, kind: Kind) -> tuple[int, int]:
         )
     # SQLite takes a last page that was cut for one that ends in zeros. With a log beside the file
     # the last pages may be there instead.
-    if found.st_size < pages * (65536 if size == 1 else size) and not _log(path).exists():
-        raise StoreError(f"{name} is damaged: it was cut short")
+    short = found.st_size < pages * (65536 if size == 1 else size) and not _log(path).exists()
+    if short and whole:
+        raise DamagedError(f"{name} is damaged: it was cut short")
     return mark
 
 
@@ -471,14 +522,14 @@ def _told(kind: Kind, path: Path, done: str) -> Iterator[None]:
     try:
         yield
     except UnicodeDecodeError as error:  # names of tables, which SQLite's own message quotes
-        raise StoreError(f"{_name(kind, path)} is damaged: its text cannot be read") from error
+        raise DamagedError(f"{_name(kind, path)} is damaged: its text cannot be read") from error
     except sqlite3.Error as error:
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
         name = _name(kind, path)
         if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             told = f"{name} is in use by another process: one writer at a time"
         elif code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
-            told = f"{name} is damaged: {error}"
+            raise DamagedError(f"{name} is damaged: {error}") from error
         else:
             why = _REASONS.get(code, str(error))
             told = f"{name} cannot be {done}: {why}"

@@ -278,21 +278,69 @@ def test_a_damaged_document_is_named_and_hides_no_cell(three, kind):
         results.set_note("claims", [1, 2])
     with by_hand(three) as connection:
         connection.execute(f"UPDATE documents SET data = '[3]' WHERE kind = '{kind}'")
-    with Results.write(three) as results:
-        read, key = {
-            "header": (results.header, "name"),
-            "plan": (results.places, "places"),
-            "note": (results.notes, "claims"),
-        }[kind]
-        said = rf"is damaged: its {kind} '{key}' is not what was written; its cells are not"
+    key = {"header": "name", "plan": "places", "note": "claims"}[kind]
+    said = f"is damaged: its {kind} '{key}' is not what was written; its cells are not concerned"
+    with Results.open(three) as results:
+        read = {"header": results.header, "plan": results.places, "note": results.notes}
         with pytest.raises(StoreError, match=said):
-            read()
+            read.pop(kind)()
+        assert all(other() for other in read.values())
         assert results.have().keys() == {"c0", "c1", "c2"}
-        # A driver writes them anew.
-        results.set_header(name="limits", seed=7)
-        results.set_plan([place("c0")])
-        results.set_note("claims", [1, 2])
-        read()
+    with Results.write(three) as results:  # a driver writes them anew
+        assert said in results.mended
+        assert results.have().keys() == {"c0", "c1", "c2"}
+        found = (results.header(), len(results.places()), results.notes())
+        assert found == (
+            {} if kind == "header" else {"name": "limits", "seed": 7},
+            0 if kind == "plan" else 3,
+            {} if kind == "note" else {"claims": [1, 2]},
+        )
+
+
+DAMAGES = ["bit", "page", "cut"]
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_file_damaged_anywhere_is_mended_and_no_cell_is_another(path, damage, seed):
+    """What is there afterwards is right, the rest is played again, and then all is well."""
+    wanted = {f"c{n}": cell(f"c{n}", seed=n, trials=30, rounds=(4, 8)) for n in range(30)}
+    with Results.write(path) as results:
+        results.set_plan([place(address) for address in wanted])
+        for one in wanted.values():
+            results.put(one)
+    rng = np.random.default_rng([seed, DAMAGES.index(damage)])
+    data = bytearray(path.read_bytes())
+    at = int(rng.integers(100, len(data)))  # the head says whose the file is
+    if damage == "bit":
+        data[at] ^= 1 << int(rng.integers(8))
+    elif damage == "page":
+        data[at : at + 512] = rng.bytes(len(data[at : at + 512]))
+    else:
+        del data[at:]
+    path.write_bytes(data)
+    with contextlib.suppress(StoreError), Results.open(path) as results:
+        for _, one in results.cells():  # as far as they can be read
+            assert_same_cell(one, wanted[one.address])
+    with Results.write(path) as results:
+        damaged = results.damaged()
+        whole = [address for address in results.have() if address not in damaged]
+        for address in whole:
+            assert_same_cell(results.get(address), wanted[address])
+        if damage == "bit":
+            assert len(whole) > 20
+        if results.mended:
+            assert results.mended.endswith(
+                f"{len(whole)} whole cells are kept, the file as it was is 'results.sqlite-damaged'"
+            )
+            assert path.with_name("results.sqlite-damaged").read_bytes() == data
+        results.set_plan([place(address) for address in wanted])
+        for address in wanted.keys() - set(whole):
+            results.put(wanted[address])
+    with Results.write(path) as results:
+        assert results.mended == ""
+        assert [one.address for _, one in results.cells()] == list(wanted)
+    assert not list(path.parent.glob(".*"))
 
 
 # --- other files ---------------------------------------------------------------------------------
@@ -349,7 +397,8 @@ def test_results_that_are_not_there_cannot_be_read(path, tmp_path):
 
 OTHER = """
 import sys
-from surefoot.results import Results, StoreError
+from surefoot.results import Results, StoreError, store
+Results.mend = store._mend
 try:
     with getattr(Results, sys.argv[2])(sys.argv[1]) as results:
         print(sorted(results.have()))
@@ -376,7 +425,10 @@ def test_a_second_driver_is_told_so_and_a_reader_sees_what_is_done(three):
         said = in_another_process(three, "write")
         assert said == f"results '{three}' is in use by another process: one writer at a time"
         assert in_another_process(three, "open") == "['c0', 'c1', 'c2', 'c3']"
-        results.put(cell("c4"))  # neither of them is in the way
+        assert in_another_process(three, "mend").endswith(
+            "in use by another process: one writer at a time"
+        )
+        results.put(cell("c4"))  # none of them is in the way
         with pytest.raises(StoreError, match="in use by this process"):
             Results.write(three)
     assert in_another_process(three, "write") == "['c0', 'c1', 'c2', 'c3', 'c4']"

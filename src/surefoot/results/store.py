@@ -2,7 +2,9 @@
 
 The one module that knows the format. A cell is written in one transaction with its arrays, and its
 digest covers all of it, so that a cell that is there is whole or known not to be. Cells do not
-depend on each other: damage to one leaves the others readable.
+depend on each other: damage to one leaves the others readable. Where it is the file's own order
+that is damaged, so that SQLite would not write to it, the next driver moves what is whole to a new
+one.
 
 Tables: ``cells`` has a row a cell, with the digests of its arrays; ``arrays`` an npy file a row;
 ``documents`` JSON texts: the header, the plan, the notes. Texts are JSON with sorted keys, in which
@@ -11,6 +13,7 @@ a float that is not finite is null; arrays keep every bit.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import os
@@ -23,6 +26,7 @@ from typing import Any, get_args
 import numpy as np
 
 from surefoot._sqlite import (
+    DamagedError,
     Kind,
     Statement,
     Store,
@@ -30,6 +34,7 @@ from surefoot._sqlite import (
     create,
     digest,
     from_bytes,
+    mending,
     open_reader,
     open_writer,
     to_bytes,
@@ -81,7 +86,7 @@ _SELECT = f"SELECT id, {', '.join(f'CAST({c} AS BLOB)' for c in _COLUMNS)}, dige
 _STATUSES = get_args(Status)
 
 
-class DamagedCellError(StoreError):
+class DamagedCellError(DamagedError):
     """A cell that is there and not what was written.
 
     Attributes:
@@ -100,6 +105,9 @@ class Results:
 
     Many may read it, also while its one driver writes: a reader sees the moment it opened.
 
+    Attributes:
+        mended: what a driver found to be wrong with the file and did about it; else empty.
+
     Example:
         >>> import tempfile
         >>> folder = tempfile.TemporaryDirectory()
@@ -113,8 +121,9 @@ class Results:
         >>> folder.cleanup()
     """
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, mended: str = "") -> None:
         self._store = store
+        self.mended = mended
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Results:
@@ -125,6 +134,9 @@ class Results:
     def write(cls, path: str | os.PathLike[str], *, max_pages: int | None = None) -> Results:
         """Results to be written, by one driver at a time; made if they are not there.
 
+        A file that is damaged in its order, or was cut short, is mended: cells that are whole are
+        moved to a new file, and the damaged one stays beside it.
+
         Args:
             path: of the file; its folder must be there.
             max_pages: how large the file may become, in pages of 4096 bytes: stands in for a disk
@@ -134,21 +146,37 @@ class Results:
             StoreError: in use by another driver, not a file of results, written by a newer
                 Surefoot, or on a disk that cannot be written.
         """
+        mended = ""
         try:
-            store = create(path, _KIND, ()) if not os.path.lexists(path) else None
-        except StoreError:
-            if not os.path.lexists(path):
-                raise
-            store = None  # another driver was quicker, and will be found to use it
-        store = store or open_writer(path, _KIND)
+            results = cls._open_writer(path)
+        except DamagedError as error:
+            mended = f"{error}: {_mend(path)}"
+            results = cls._open_writer(path)
+        results.mended = mended
+        if max_pages is not None:
+            results._store.limit(max_pages)
+        return results
+
+    @classmethod
+    def _open_writer(cls, path: str | os.PathLike[str]) -> Results:
+        """Results in order, to be written."""
+        store = None
+        if not os.path.lexists(path):
+            try:
+                store = create(path, _KIND, ())
+            except StoreError:
+                if not os.path.lexists(path):
+                    raise  # else another driver was quicker, and will be found to use it
+        results = cls(store or open_writer(path, _KIND))
         try:
-            if max_pages is not None:
-                store.limit(max_pages)
-            store.begin()
+            results._store.check(indexes=True)
+            for kind in ("header", "plan", "note"):
+                results._documents(kind)
+            results._store.begin()
         except BaseException:
-            store.close()
+            results.close()
             raise
-        return cls(store)
+        return results
 
     def __enter__(self) -> Results:
         return self
@@ -265,21 +293,27 @@ class Results:
     def cells(self) -> Iterator[tuple[Place, CellResult]]:
         """The cells of the experiment that are there and whole, in order, one at a time."""
         for place in self.places():
-            for row in list(self._store.rows(f"{_SELECT} WHERE address = ?", (place.address,))):
-                try:
-                    cell = self._cell(place.address, row)
-                except DamagedCellError:
-                    continue  # one that cannot be read does not hide the others
-                yield place, cell
+            query = f"{_SELECT} WHERE address = ?"
+            try:
+                found = [
+                    self._cell(place.address, row)
+                    for row in self._store.rows(query, (place.address,))
+                ]
+            except DamagedError:
+                continue  # one that cannot be read does not hide the others
+            yield from ((place, cell) for cell in found)
 
     def _cell(self, address: str, row: tuple[Any, ...]) -> CellResult:
-        """A cell from its row."""
+        """A cell from its row; the address is for the error."""
         if not _is_whole(row):
             raise self._damaged(address, "its row is not what was written")
-        number, _, status, note, *texts, _ = row
+        number, of, status, note, *texts, _ = row
         spec, facts, provenance, sums = map(json.loads, texts)
         query = "SELECT name, data FROM arrays WHERE cell = ?"
-        arrays = dict(self._store.rows(query, (number,)))
+        try:
+            arrays = dict(self._store.rows(query, (number,)))
+        except StoreError as error:
+            raise self._damaged(address, "its arrays cannot be read") from error
         for name in sorted(sums.keys() | arrays.keys()):
             if name not in arrays:
                 raise self._damaged(address, f"its array '{name}' is missing")
@@ -288,7 +322,7 @@ class Results:
             if digest(arrays[name]).hex() != sums[name]:
                 raise self._damaged(address, f"its array '{name}' is not what was written")
         return CellResult(
-            address=address,
+            address=of.decode(),
             spec=spec,
             status=status.decode(),
             note=note.decode(),
@@ -301,17 +335,60 @@ class Results:
         message = f"cell {address} of {self._store.name} is damaged: {why}"
         return DamagedCellError(message, address, why)
 
-    def _documents(self, kind: str) -> dict[str, Any]:
-        """The documents of a kind, by their keys."""
-        query = "SELECT key, CAST(data AS BLOB), digest FROM documents WHERE kind = ? ORDER BY key"
+    def _last(self) -> int:
+        """The largest id of a cell, by whatever of the file can be read."""
+        found = 0
+        for query in ("SELECT max(id) FROM cells", "SELECT max(seq) FROM sqlite_sequence"):
+            with contextlib.suppress(StoreError):
+                ((last,),) = self._store.rows(query)
+                found = max(found, last or 0)
+        return found
+
+    def _readable(self, kind: str) -> dict[str, Any]:
+        """The documents of a kind that can be read."""
+        keys: list[str] = []
+        with contextlib.suppress(StoreError):
+            query = "SELECT key FROM documents WHERE kind = ?"
+            keys.extend(key for (key,) in self._store.rows(query, (kind,)))
+        found: dict[str, Any] = {}
+        for key in keys:
+            with contextlib.suppress(StoreError):
+                found |= self._documents(kind, key)
+        return found
+
+    def _documents(self, kind: str, one: str | None = None) -> dict[str, Any]:
+        """The documents of a kind, by their keys; of all of them or of one."""
+        query = "SELECT key, CAST(data AS BLOB), digest FROM documents WHERE kind = ?1"
+        query += " AND key = coalesce(?2, key) ORDER BY key"
         found = {}
-        for key, text, written in self._store.rows(query, (kind,)):
+        for key, text, written in self._store.rows(query, (kind, one)):
             if digest(kind, key, text) != written:
                 raise self._store.damaged(
                     f"its {kind} '{key}' is not what was written; its cells are not concerned"
                 )
             found[key] = json.loads(text)
         return found
+
+
+def _mend(path: str | os.PathLike[str]) -> str:
+    """Move what is whole in a damaged file to a new one in its place; what was done."""
+    kept = 0
+    with mending(path, _KIND) as (damaged, new):
+        old, results = Results(damaged), Results(new)
+        results.set_header(**old._readable("header"))
+        results._store.write([_document("plan", *item) for item in old._readable("plan").items()])
+        for key, data in old._readable("note").items():
+            results.set_note(key, data)
+        # One by one, because SQLite ends a longer query where it meets the damage.
+        for number in range(1, old._last() + 1):
+            cells: list[CellResult] = []
+            with contextlib.suppress(StoreError):
+                rows = damaged.rows(f"{_SELECT} WHERE id = ?", (number,))
+                cells.extend(old._cell("", row) for row in rows)
+            for cell in cells:
+                results.put(cell)
+            kept += len(cells)
+    return f"{kept} whole cells are kept, the file as it was is '{Path(path).name}-damaged'"
 
 
 def _is_whole(row: tuple[Any, ...]) -> bool:
