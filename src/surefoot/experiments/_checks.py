@@ -6,6 +6,7 @@ the tables. So one mistake does not hide another.
 
 from __future__ import annotations
 
+import difflib
 import inspect
 import math
 from collections import Counter
@@ -51,8 +52,9 @@ def mistakes_of(data: Any) -> list[Found]:
     titles = [t for p in problems.values() if (t := _title(p)) is not None]
     for i, row in rows.items():
         path: Path = ("algorithms", i)
-        horizons = _horizons(row.get("horizons")) or _horizons(data.get("horizons"))
-        found += _row(row, path, horizons)
+        horizons = _horizons(row.get("horizons")) or _horizons(data.get("horizons")) or [1]
+        # An amount rises or falls with the horizon, so the ends stand for all between them.
+        found += _row(row, path, sorted({min(horizons), max(horizons)}))
         found += _constants(row, path)
         found += _only(row, path, titles)
         found += _fewer(row, path, data)
@@ -179,6 +181,8 @@ def _row(row: dict[str, Any], path: Path, horizons: list[int]) -> list[Found]:
     if tuned and given:
         return [Found((*path, "parameters"), "stand beside a tuning: keep one of the two")]
     if not tuned and not given:
+        if any(difflib.get_close_matches(str(k), ("tuning", "parameters")) for k in row):
+            return []  # mistyped, which is told as an unknown key
         words = f"needs a tuning ({', '.join(tunings_of(kind))}) or parameters ({names})"
         return [Found(path, words)]
     found: list[Found] = []
@@ -246,7 +250,8 @@ def _values(
             found.append(Found((*path, name), f"must be {words}, got {shown(value)}"))
     missing = [n for n, w in wanted.items() if w.default is ... and n not in given]
     if missing:
-        found.append(Found(path, f"{' and '.join(missing)} missing: each a number or an amount"))
+        words = f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing"
+        found.append(Found(path, words))
     return found
 
 
@@ -266,7 +271,7 @@ def _constructed(
     kind: type[Any], row: dict[str, Any], path: Path, horizons: list[int]
 ) -> list[Found]:
     """What a constructor refuses, found by building it on a set that stands for the problem's."""
-    for horizon in horizons or [1]:
+    for horizon in horizons:
         try:
             _dummy(row, horizon)
         except (ValueError, TypeError, ArithmeticError) as error:
@@ -330,7 +335,7 @@ def _some_tuned(row: dict[str, Any], horizon: int, place: Any) -> Any:
 def _refused_options(row: dict[str, Any], path: Path, horizons: list[int]) -> list[Found]:
     """Options that no constants help: refused in the same words whatever these are."""
     place = Simplex(2) if row["name"] == EntropicDualAveraging.__name__ else Ball(1.0)
-    for horizon in horizons or [1]:
+    for horizon in horizons:
         said = []
         for scale in _GENEROUS:
             try:

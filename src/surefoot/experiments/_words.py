@@ -16,6 +16,9 @@ __all__ = ["Found", "Path", "found_in", "nearest", "refuse", "shown", "unknown"]
 
 Path = tuple[str | int, ...]
 
+MOST = 100
+"""Mistakes that are told; who has more has another file than was meant."""
+
 
 class Found(NamedTuple):
     """A mistake.
@@ -102,11 +105,13 @@ def found_in(error: ValidationError, data: Any, tags: Iterable[str], keys: Any) 
         keys: from a path to the keys that its table may have.
     """
     tags = set(tags)
-    return [
+    told = [
         Found(path, _sentence(e, path, keys))
-        for e in error.errors(include_url=False)
-        for path in [_path(e["loc"], data, tags)]
+        for e in error.errors(include_url=False)[:MOST]
+        for path in [_path(e["loc"], data, tags) + ("name",) * (e["type"] in _NAMES)]
     ]
+    more = error.error_count() - MOST
+    return told if more <= 0 else [*told, Found((), f"and {more} more of the like")]
 
 
 def _path(loc: Path, data: Any, tags: set[str]) -> Path:
@@ -126,6 +131,10 @@ def _path(loc: Path, data: Any, tags: set[str]) -> Path:
     return tuple(path)
 
 
+_NAMES = ("union_tag_invalid", "union_tag_not_found")
+"""Errors of a name that pydantic puts at the table."""
+
+
 def _sentence(e: Any, path: Path, keys: Any) -> str:
     kind, context, got = e["type"], e.get("ctx", {}), e["input"]
     if kind == "mistake":
@@ -135,7 +144,7 @@ def _sentence(e: Any, path: Path, keys: Any) -> str:
     if kind == "missing":
         return "is missing"
     if kind == "union_tag_not_found":
-        return f"has no name; known: {', '.join(_words(context, 'expected_tags', got))}"
+        return f"is missing; known: {', '.join(keys(None))}"
     if kind == "union_tag_invalid":
         return unknown("problem", context["tag"], keys(None))
     if kind == "literal_error":
@@ -166,7 +175,3 @@ def _sentence(e: Any, path: Path, keys: Any) -> str:
     if wanted is not None:
         return f"must be {wanted}, got {shown(got)}"
     return f"{e['msg']}, got {shown(got)}"
-
-
-def _words(context: Any, key: str, got: Any) -> list[str]:
-    return [w.strip("' ") for w in str(context.get(key, "")).split(",")]

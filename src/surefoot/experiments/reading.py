@@ -20,7 +20,10 @@ LARGEST = 1_000_000
 """Bytes of a file."""
 
 LONGEST_LINE = 10_000
-"""Characters of a line: a dotted key that fills a file would take minutes to read."""
+"""Characters of a line."""
+
+MOST_DOTS = 200
+"""Dots in a line: a key of thousands of parts would take minutes to read, and none has five."""
 
 DEEPEST = 12
 """Tables within tables and lists; the deepest that makes sense has 8."""
@@ -104,6 +107,9 @@ def parse_spec(text: str, name: str = "specification") -> Spec:
     for number, line in enumerate(text.split("\n"), start=1):
         if len(line) > LONGEST_LINE:
             words = f"a line must have at most {LONGEST_LINE} characters, got {len(line)}"
+            raise SpecError(name, [Mistake(number, "", words)])
+        if line.count(".") > MOST_DOTS and not line.lstrip().startswith("#"):
+            words = f"a line must have at most {MOST_DOTS} dots, got {line.count('.')}"
             raise SpecError(name, [Mistake(number, "", words)])
     try:
         data = tomllib.loads(text)
