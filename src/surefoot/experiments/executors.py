@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import ipaddress
+import logging
 import os
 import signal
 import sys
@@ -251,11 +252,13 @@ class Cluster(Workers):
                 tls_client_key=str(tls.key),
                 require_encryption=True,
             )
+        self._levels = _quiet()
         try:
             self._client = distributed.Client(
                 self.address, security=security, timeout=_PATIENCE, set_as_default=False
             )
         except (OSError, ValueError) as error:
+            self._loud()
             raise ClusterError(f"no scheduler answers at {self.address}: {error}") from error
         self.deaths = (distributed.KilledWorker,)  # type: ignore[misc]
         self._executor = self._client.get_executor(pure=False)
@@ -263,7 +266,7 @@ class Cluster(Workers):
         try:
             self._client.wait_for_workers(1, timeout=_PATIENCE)
         except TimeoutError as error:
-            self._client.close()
+            self.shutdown(wait=False)
             raise ClusterError(f"the cluster at {self.address} has no worker") from error
 
     @property
@@ -281,11 +284,31 @@ class Cluster(Workers):
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Say goodbye; the cluster stays."""
-        self._executor.shutdown(wait=wait and not cancel_futures)
+        with contextlib.suppress(OSError, RuntimeError):  # it may be gone
+            self._executor.shutdown(wait=wait and not cancel_futures)
         self._client.close()
+        self._loud()
+
+    def _loud(self) -> None:
+        for logger, level in self._levels.items():
+            logger.setLevel(level)
 
     def __enter__(self) -> Self:
         return self
+
+
+def _quiet() -> dict[logging.Logger, int]:
+    """Silence dask's own reports, with their tracebacks: what matters is told by us, in a sentence.
+
+    Returns:
+        The levels to go back to.
+    """
+    known = logging.root.manager.loggerDict.items()
+    mine = [v for k, v in known if k.startswith("distributed") and isinstance(v, logging.Logger)]
+    levels = {logger: logger.level for logger in mine}
+    for logger in mine:
+        logger.setLevel(logging.CRITICAL + 1)
+    return levels
 
 
 def checked_address(address: str, *, insecure: bool = False, tls: Tls | None = None) -> str:

@@ -410,7 +410,7 @@ class _Sweep:
     def play(self, jobs: Iterator[_Job], executor: Workers) -> None:
         """Play all of them, or until it is to stop."""
         self._executor = executor
-        chunks = self._chunks(jobs) if executor.chunks else ([job] for job in jobs)
+        chunks = self._chunks(jobs)
         self._tell("")
         try:
             while not self._stop.asked:
@@ -432,6 +432,9 @@ class _Sweep:
         """Neighbours, as many as are worth a trip; programs are not mixed if that can be helped."""
         chunk: list[_Job] = []
         seconds = 0.0
+        cells = min(_CHUNK_CELLS, self._plan.missing // (2 * self._executor.width) + 1)
+        if not self._executor.chunks:
+            cells = 1
         for job in jobs:
             scan = job.spec["engine"] == "scan"
             other = bool(chunk) and job.kind != chunk[-1].kind
@@ -443,7 +446,7 @@ class _Sweep:
             chunk.append(job)
             seconds += self._pace.seconds(job)
             most = _SCAN_CHUNK_SECONDS if scan else _CHUNK_SECONDS
-            if seconds >= most or len(chunk) >= _CHUNK_CELLS:
+            if seconds >= most or len(chunk) >= cells:
                 yield chunk
                 chunk, seconds = [], 0.0
         if chunk:
@@ -451,15 +454,11 @@ class _Sweep:
 
     def _hand_out(self, chunks: Iterator[list[_Job]]) -> None:
         """Submit until every worker has something to do and something to come back to."""
-        shared = self._executor.shared_fate
         while not self._stop.asked and len(self._flying) < self._executor.width:
             if self._alone:
-                if shared and self._flying:
-                    return  # who is by itself when a worker dies has killed it
-                self._submit([self._alone.popleft()])
-                if shared:
-                    return
-                continue
+                if not self._flying:  # who is by itself when a worker dies has killed it
+                    self._submit([self._alone.popleft()])
+                return
             chunk = next(chunks, None)
             if chunk is None:
                 return
@@ -490,8 +489,8 @@ class _Sweep:
         chunk = self._flying.pop(future)
         try:
             found = future.result()
-        except self._executor.deaths as error:
-            self._died(chunk, error)
+        except self._executor.deaths:
+            self._died(chunk)
             return True
         except CancelledError as error:
             raise ClusterError("the cluster was lost; what is done is kept") from error
@@ -515,12 +514,10 @@ class _Sweep:
             self._take(future)
         self._executor.renew()
 
-    def _died(self, chunk: list[_Job], error: BaseException) -> None:
+    def _died(self, chunk: list[_Job]) -> None:
         """A worker died with these: alone with it the second time, a cell is to blame."""
-        # A cluster tries several workers before it says so.
-        times = 1 if self._executor.shared_fate else 2
         for job in chunk:
-            self._deaths[job.address] += times
+            self._deaths[job.address] += 1
             if len(chunk) == 1 and self._deaths[job.address] >= 2:
                 self._give_up(job, "set aside", "killed its worker twice")
             else:

@@ -1,0 +1,202 @@
+import json
+from dataclasses import fields
+
+import numpy as np
+import pytest
+
+from surefoot import play
+from surefoot.experiments import cell
+from surefoot.experiments.cell import play_cell, play_cells
+from surefoot.experiments.registry import build_player, build_problem
+from surefoot.experiments.seeds import stream_seed
+from surefoot.metrics import violations
+
+TOY = {"name": "binding_toy", "arguments": {"published": None}}
+CUBE = {
+    "name": "adversarial_cube",
+    "arguments": {"adversary": "out", "dimension": 2, "radius": 0.5, "size": 1.0},
+}
+BOX = {"name": "rotated_box", "arguments": {"dimension": 3, "costs": "quadratic", "seed": 4}}
+PLAIN = {"name": "PFS", "parameters": {"eta": 0.1, "rho": 0.01}}
+
+
+def spec(problem=TOY, algorithm=PLAIN, horizon=60, trials=3, every=None, actions=0, **more):
+    made = {
+        "problem": problem,
+        "algorithm": algorithm,
+        "horizon": horizon,
+        "block": 0,
+        "trials": trials,
+        "seed": 5,
+        "engine": "batch" if trials > 1 else "loop",
+        "recording": {"every": every, "actions": actions},
+    }
+    return made | more
+
+
+def game(spec, **options):
+    """The same by hand, every round kept."""
+    seed = stream_seed(spec["seed"], spec["problem"], spec["block"])
+    problem = build_problem(spec["problem"], spec["horizon"], spec["trials"], seed, spec["block"])
+    player, *_ = build_player(spec["algorithm"], problem, spec["horizon"])
+    return play(player, problem, engine=spec["engine"], watch="record", **options)
+
+
+def done(*args, **kwargs):
+    found = play_cell("a", spec(*args, **kwargs))
+    assert (found.status, found.note) == ("done", "")
+    json.dumps(found.facts, allow_nan=False)
+    return found
+
+
+def test_the_numbers_of_each_trial_are_those_of_a_game_that_keeps_everything():
+    found, trace = done(every=7).arrays, game(spec())
+    seen = violations(trace.constraint)
+    np.testing.assert_array_equal(found["worst"], seen.worst)
+    np.testing.assert_array_equal(found["count"], seen.count)
+    np.testing.assert_array_equal(found["first_violation"], seen.first_violation)
+    np.testing.assert_array_equal(found["feasible_from"], seen.feasible_from)
+    np.testing.assert_allclose(found["sum_g"], seen.total, rtol=1e-12)
+    np.testing.assert_allclose(found["regret"], trace.final_regret(), rtol=1e-9)
+    np.testing.assert_array_equal(found["total_cost"], trace.total_cost)
+    np.testing.assert_array_equal(found["largest_cost_gradient"], trace.observed.cost_gradient)
+    best = np.clip(trace.problem.costs.targets.mean(axis=0), -0.5, 0.5)
+    np.testing.assert_allclose(found["best"], best, rtol=1e-12)
+
+
+def test_paths_are_thinned_as_asked_and_their_peaks_are_not():
+    found, trace = done(every=7).arrays, game(spec())
+    rounds = found["rounds"]
+    np.testing.assert_array_equal(rounds, [7, 14, 21, 28, 35, 42, 49, 56, 60])
+    np.testing.assert_array_equal(found["constraint"], trace.constraint[rounds - 1])
+    peaks = [trace.constraint[a:b].max(axis=0) for a, b in zip([0, *rounds], rounds, strict=False)]
+    np.testing.assert_array_equal(found["peak"], peaks)
+    wanted = trace.regret(rounds).upper
+    np.testing.assert_allclose(found["regret_path"], wanted, rtol=1e-9, atol=1e-12)
+    assert "bound_path" not in found  # nothing is promised
+    assert not {"rounds", "peak", "regret_path"} & set(done().arrays)
+
+
+def test_a_promise_has_its_bound_along_the_way():
+    found = done(algorithm={"name": "PFS", "tuning": "tuned"}, every=20)
+    trace = game(spec(algorithm={"name": "PFS", "tuning": "tuned"}))
+    wanted = trace.guarantee.regret_bound(found.arrays["rounds"])
+    np.testing.assert_array_equal(found.arrays["bound_path"], wanted)
+    told = found.facts["guarantee"]
+    assert told["text"] == "Theorem 1 for T = 60 (every round)"
+    assert told["regret_bound"] == wanted[-1]
+    assert told["violation_bound"] == 0
+    assert told["premises"][0].startswith("no cost gradient is longer than G_f = ")
+    share = found.arrays["regret"].max() / wanted[-1]
+    assert found.facts["regret_share"] == pytest.approx(share)
+    assert found.facts["verdict"]["word"] == "held"
+    eta, origin = found.facts["parameters"]["eta"]
+    assert (eta, origin) == (trace.guarantee.eta, "Theorem 1")
+
+
+def test_actions_of_the_first_trials_and_the_edge_of_the_set():
+    found, trace = done(every=20, actions=2).arrays, game(spec())
+    np.testing.assert_array_equal(found["actions"], trace.actions[[19, 39, 59], :2])
+    edge = found["boundary"]
+    assert edge.shape == (360, 2)
+    g = trace.problem.constraint.value(edge)[:, 0]
+    assert (g <= 0).all()
+    np.testing.assert_allclose(g, 0, atol=1e-12)
+
+
+@pytest.mark.parametrize("every", [None, 7])
+def test_the_costs_of_an_adversary_are_those_it_answered_with(every):
+    found = done(CUBE, trials=1, every=every)
+    trace = game(spec(CUBE, trials=1))
+    assert found.arrays["regret"] == pytest.approx(float(trace.final_regret()))
+    assert found.facts["comparator"] == {"gap": 0.0, "exact": True}
+    if every:
+        g, rounds = trace.constraint, found.arrays["rounds"]
+        np.testing.assert_array_equal(rounds, [7, 14, 21, 28, 35, 42, 49, 56, 60])
+        peaks = [[g[a:b].max()] for a, b in zip([0, *rounds], rounds, strict=False)]
+        np.testing.assert_array_equal(found.arrays["peak"], peaks)
+
+
+def test_a_comparator_without_a_closed_form_is_an_interval():
+    found = done(BOX, every=20)
+    gap = found.arrays["regret"] - found.arrays["regret_lower"]
+    assert (gap > 0).all()
+    assert found.facts["comparator"]["exact"] is False
+    assert found.facts["comparator"]["gap"] == pytest.approx(gap.max())
+    assert "regret_path" not in found.arrays
+
+
+def test_a_constant_of_the_specification_is_told_as_such_and_its_breach_too():
+    player = {"name": "PFS", "tuning": "anytime", "constants": {"G_f": 1.0}}
+    found = done(algorithm=player, block=1)
+    assert found.facts["constants"]["G_f"] == [1.0, "specification"]
+    assert found.facts["constants"]["G_g"] == [1.0, "derived"]
+    assert found.facts["verdict"]["word"] == "premise broken"
+    (breach,) = found.facts["breaches"]
+    assert (breach["constant"], breach["limit"]) == ("G_f", 1.0)
+    assert breach["observed"] > 1
+    assert 30 <= breach["trial"] < 33  # of all trials, not of the block
+    assert breach["sentence"] in found.facts["verdict"]["sentence"]
+
+
+def test_a_lost_run_is_stopped_and_not_failed():
+    # A step beyond the largest float.
+    found = done(algorithm={"name": "OGD", "parameters": {"eta": 1e308}})
+    assert found.facts["verdict"]["word"] == "stopped"
+    assert found.facts["regret_share"] is None
+
+
+def test_a_theorem_that_says_no_refuses_in_its_own_words():
+    found = play_cell("a", spec(algorithm={"name": "Mahdavi", "tuning": "no_violation"}))
+    assert found.status == "refused"
+    assert "needs a horizon of at least" in found.note
+    assert (found.facts, found.arrays) == ({}, {})
+
+
+def test_an_error_fails_the_cell_and_keeps_its_sentence(monkeypatch):
+    monkeypatch.setattr(cell, "play", lambda *a, **k: 1 / 0)
+    found, other = play_cells([("a", spec()), ("b", spec(horizon=61))])
+    assert found.status == other.status == "failed"
+    assert found.note == "ZeroDivisionError: division by zero"
+    assert "test_cell.py" in found.provenance["traceback"]
+
+
+def test_provenance_says_when_how_long_and_by_which_versions():
+    found = done().provenance
+    assert found["versions"]["numpy"] == np.__version__
+    assert 0 < found["microseconds_a_round"] < 1e6
+    assert found["seconds"] > 0
+    assert found["finished"].endswith("+00:00")
+
+
+def test_bits_do_not_depend_on_the_company():
+    alone = play_cell("a", spec(every=7))
+    cells = [("b", spec(horizon=90)), ("c", spec(BOX)), ("a", spec(every=7)), ("d", spec(seed=6))]
+    (among,) = [c for c in play_cells(cells) if c.address == "a"]
+    for name, value in alone.arrays.items():
+        assert value.tobytes() == among.arrays[name].tobytes()
+    assert alone.facts == among.facts
+
+
+def test_neighbours_share_streams_and_comparator_up_to_a_limit(monkeypatch):
+    made = []
+    keep = cell.build_problem
+    monkeypatch.setattr(cell, "build_problem", lambda *a: made.append(a[1]) or keep(*a))
+    monkeypatch.setattr(cell, "_problems", cell._Kept(4_096 + 60 * 3 * 2 * 8))
+    other = {"name": "PFS", "parameters": {"eta": 0.2, "rho": 0.01}}
+    play_cells([("a", spec()), ("b", spec(algorithm=other))])
+    assert made == [60]
+    play_cells([("c", spec(horizon=59)), ("d", spec())])  # room for one alone
+    assert made == [60, 59, 60]
+    play_cells(
+        [("e", spec(horizon=61)), ("f", spec())]
+    )  # too large to be kept, and drives none out
+    assert made == [60, 59, 60, 61]
+
+
+def test_results_are_plain_data():
+    found = done(every=20, actions=1)
+    assert {type(v) for v in found.arrays.values()} == {np.ndarray}
+    assert all(v.base is None and v.dtype.kind in "if" for v in found.arrays.values())
+    assert {f.name for f in fields(found)} >= {"facts", "arrays"}
+    assert json.loads(json.dumps(found.facts)) == found.facts
