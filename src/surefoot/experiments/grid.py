@@ -68,10 +68,14 @@ def rounds_of(spec: Spec) -> int:
 def _plain_cells(spec: Spec) -> Iterator[tuple[tuple[str, str], dict[str, Any]]]:
     """Labels of problem and algorithm, and the cell."""
     rows: list[tuple[Algorithm, dict[str, Any]]] = [(a, a.plain()) for a in spec.algorithms]
+    usual = set(spec.horizons)
     for problem in spec.problems:
         named = {"name": problem.name, "arguments": problem.arguments()}
         mine = [(a, p) for a, p in rows if a.only is None or problem.title in a.only]
-        lengths = [(set(a.horizons or spec.horizons), _trials(spec, problem, a)) for a, _ in mine]
+        lengths = [
+            (usual if a.horizons is None else set(a.horizons), _trials(spec, problem, a))
+            for a, _ in mine
+        ]
         for horizon in sorted(set().union(*(h for h, _ in lengths))):
             recording = spec.recording.of(horizon)
             most = max(t for h, t in lengths if horizon in h)

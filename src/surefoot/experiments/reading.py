@@ -100,7 +100,7 @@ def parse_spec(text: str, name: str = "specification") -> Spec:
         >>> parse_spec('name = "x"\nhorizons = [10]\n[[problems]]\nname = "paper_toi"')
         Traceback (most recent call last):
         surefoot.experiments.reading.SpecError: specification: algorithms: is missing
-        specification:3: problems[0]: unknown problem 'paper_toi'; did you mean 'paper_toy'?
+        specification:4: problems[0].name: unknown problem 'paper_toi'; did you mean 'paper_toy'?
     """
     if len(text) > LARGEST:
         raise _whole(name, f"is larger than {LARGEST // 1_000_000} MB")

@@ -147,7 +147,9 @@ class Spec(Table):
     engine: Literal["auto", "loop", "batch", "scan"] = Field(
         default="auto", description="what plays; chosen for each cell unless given"
     )
-    recording: Recording = Recording()
+    recording: Recording = Field(
+        default=Recording(), description="what is kept of the rounds beside totals"
+    )
     problems: Annotated[list[AnyProblem], Field(min_length=1, max_length=1_000)]
     algorithms: Annotated[list[Algorithm], Field(min_length=1, max_length=1_000)]
 

@@ -1,0 +1,191 @@
+"""Cells: their order, their addresses, their engines."""
+
+from itertools import islice
+
+import pytest
+
+import surefoot
+from surefoot.experiments import grid
+from surefoot.experiments.grid import BLOCK, cells_of, engine_of, rounds_of, sources_hash
+from surefoot.experiments.spec import Spec
+
+DATA = {
+    "name": "x",
+    "trials": 70,
+    "horizons": [90, 40],
+    "problems": [{"name": "paper_toy", "label": "toy"}, {"name": "rotated_box", "trials": 35}],
+    "algorithms": [
+        {"name": "PFS", "tuning": "anytime"},
+        {"name": "OGD", "tuning": "fixed", "only": ["toy"], "horizons": [40, 10], "trials": 5},
+    ],
+}
+
+
+def cells(**changes):
+    return list(cells_of(Spec.model_validate(DATA | changes)))
+
+
+def test_cells_come_by_problem_horizon_block_and_algorithm():
+    found = [(p.problem, p.horizon, p.block, p.algorithm, c.spec["trials"]) for p, c in cells()]
+    assert found == [
+        ("toy", 10, 0, "OGD.fixed", 5),
+        ("toy", 40, 0, "PFS.anytime", 30),
+        ("toy", 40, 0, "OGD.fixed", 5),
+        ("toy", 40, 1, "PFS.anytime", 30),
+        ("toy", 40, 2, "PFS.anytime", 10),
+        ("toy", 90, 0, "PFS.anytime", 30),
+        ("toy", 90, 1, "PFS.anytime", 30),
+        ("toy", 90, 2, "PFS.anytime", 10),
+        ("rotated_box", 40, 0, "PFS.anytime", 30),
+        ("rotated_box", 40, 1, "PFS.anytime", 5),
+        ("rotated_box", 90, 0, "PFS.anytime", 30),
+        ("rotated_box", 90, 1, "PFS.anytime", 5),
+    ]
+    rounds = sum(horizon * trials for _, horizon, _, _, trials in found)
+    assert rounds_of(Spec.model_validate(DATA)) == rounds
+
+
+def test_a_cell_says_everything_and_no_labels():
+    place, cell = cells(recording={"every": 7, "horizons": [90]})[5]
+    assert place.address == cell.address
+    assert cell.spec == {
+        "problem": {"name": "paper_toy", "arguments": {"published": None}},
+        "algorithm": {"name": "PFS", "tuning": "anytime", "options": {}, "constants": {}},
+        "horizon": 90,
+        "block": 0,
+        "trials": 30,
+        "seed": 0,
+        "recording": {"every": 7, "actions": 0},
+        "engine": "batch",
+    }
+
+
+def addresses(**changes):
+    return {p.address for p, _ in cells(**changes)}
+
+
+def test_labels_order_and_company_do_not_change_an_address():
+    first, second = DATA["algorithms"]
+    before = addresses()
+    assert len(before) == 12
+    assert addresses(algorithms=[second, first]) == before
+    assert addresses(algorithms=[first | {"label": "other"}, second], name="y") == before
+    assert addresses(algorithms=[first]) < before
+    assert addresses(horizons=[90, 40, 41]) > before
+    # Fewer trials are the same first blocks.
+    assert len(addresses(trials=60) & before) == 10
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"seed": 1},
+        {"engine": "loop"},
+        {"recording": {"every": 5}},
+        {"problems": [{"name": "paper_toy", "published": 1, "label": "toy"}]},
+        {"algorithms": [{"name": "PFS", "tuning": "anytime", "constants": {"G_f": 15.0}}]},
+        {"algorithms": [{"name": "PFS", "tuning": "tuned"}]},
+    ],
+    ids=lambda c: next(iter(c)),
+)
+def test_what_is_played_changes_the_address(changes):
+    assert not addresses(**changes) & addresses()
+
+
+def test_a_number_written_as_a_whole_one_is_the_same_cell():
+    def row(eta):
+        return [{"name": "PFS", "parameters": {"eta": eta, "rho": 0}}]
+
+    assert addresses(algorithms=row(1)) == addresses(algorithms=row(1.0))
+
+
+def test_cells_are_made_one_at_a_time():
+    rows = [
+        {"name": "PFS", "parameters": {"eta": 1 + i, "rho": 0}, "label": str(i)} for i in range(100)
+    ]
+    spec = Spec.model_validate(
+        DATA | {"algorithms": rows, "trials": 90_000, "horizons": list(range(1, 1_000))}
+    )
+    # Billions in all.
+    assert len(list(islice(cells_of(spec), 50))) == 50
+
+
+@pytest.fixture
+def package(tmp_path, monkeypatch):
+    """A package with one source of each sort."""
+    for name in ("games/scan.py", "reports/page.py", "experiments/cell.py", "experiments/spec.py"):
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(b"x = 1\n")
+    (tmp_path / "__init__.py").write_bytes(b"")
+    monkeypatch.setattr(surefoot, "__file__", str(tmp_path / "__init__.py"))
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("name", "matters"),
+    [
+        ("games/scan.py", True),
+        ("experiments/cell.py", True),
+        ("sets/new.py", True),
+        ("reports/page.py", False),
+        ("experiments/spec.py", False),
+    ],
+)
+def test_only_a_change_of_the_numeric_sources_changes_their_hash(package, name, matters):
+    before = sources_hash.__wrapped__()
+    (package / name).parent.mkdir(exist_ok=True)
+    (package / name).write_bytes(b"x = 2\n")
+    assert (sources_hash.__wrapped__() != before) == matters
+
+
+def test_line_endings_do_not_change_the_hash(package):
+    before = sources_hash.__wrapped__()
+    (package / "games/scan.py").write_bytes(b"x = 1\r\n")
+    assert sources_hash.__wrapped__() == before
+
+
+def test_the_hash_covers_the_sources_that_cells_are_played_by():
+    assert {"cell", "grid", "registry", "seeds"} == set(grid._NUMERIC_HERE)
+    assert len(sources_hash()) == 64
+
+
+TOY = {"name": "paper_toy", "arguments": {"published": None}}
+BOX = {"name": "rotated_box", "arguments": {"dimension": 5}}
+WIDE = {"name": "ellipsoid", "arguments": {"dimension": 2_000}}
+OUT = {"name": "adversarial_cube", "arguments": {"adversary": "out", "dimension": 2}}
+
+
+@pytest.mark.parametrize(
+    ("problem", "algorithm", "horizon", "trials", "with_jax", "without"),
+    [
+        (TOY, "PFS", 500, 1, "loop", "loop"),
+        (TOY, "PFS", 500, 2, "batch", "batch"),
+        (TOY, "PFS", 20_000, 30, "scan", "batch"),
+        (TOY, "PFS", 1_000_000, 1, "scan", "loop"),
+        (TOY, "OGD", 20_000, 30, "scan", "batch"),
+        (BOX, "OGD", 20_000, 30, "loop", "loop"),
+        (BOX, "PFS", 20_000, 30, "scan", "batch"),
+        (WIDE, "OGD", 20_000, 30, "batch", "batch"),
+        (WIDE, "PFS", 20_000, 30, "batch", "batch"),
+        (BOX, "SeveralPFS", 20_000, 30, "batch", "batch"),
+        (OUT, "PFS", 1_000_000, 1, "loop", "loop"),
+    ],
+)
+def test_the_engine_follows_from_the_cell(
+    monkeypatch, problem, algorithm, horizon, trials, with_jax, without
+):
+    cell = {
+        "problem": problem,
+        "algorithm": {"name": algorithm},
+        "horizon": horizon,
+        "trials": trials,
+    }
+    for jax, engine in ((True, with_jax), (False, without)):
+        monkeypatch.setattr(grid, "_has_jax", lambda jax=jax: jax)
+        assert engine_of(cell) == engine
+
+
+def test_a_specification_may_insist_on_an_engine():
+    assert {c.spec["engine"] for _, c in cells(engine="loop")} == {"loop"}
+    assert BLOCK == 30

@@ -1,0 +1,370 @@
+"""Specifications from TOML: every mistake at once, with its line; and back to TOML."""
+
+import pickle
+import re
+import tomllib
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from surefoot.experiments._lines import Lines
+from surefoot.experiments.reading import SpecError, dump_spec, parse_spec, read_spec
+from surefoot.experiments.registry import KINDS, PROBLEMS
+from surefoot.experiments.spec import Spec
+from surefoot.experiments.starter import STARTER
+
+TOP = 'name = "x"\nhorizons = [30, 700]\n'
+TOY = '[[problems]]\nname = "paper_toy"\n'
+PFS = '[[algorithms]]\nname = "PFS"\ntuning = "anytime"\n'
+
+
+def told(text):
+    with pytest.raises(SpecError) as error:
+        parse_spec(text, "x.toml")
+    return str(error.value).split("\n")
+
+
+def test_a_specification_with_one_mistake_of_each_kind_tells_them_all_with_their_lines():
+    text = """\
+# a [comment] with = and "brackets
+name = "../escape"
+horizons = [2000, -5, "ten"]
+trials = true
+seed = 1.5
+engine = "scann"
+[recording]
+evry = 100
+horizons = [7]
+[[problems]]
+name = "paper_toy"
+label = "[[problems]] = # {"
+published = 2
+[[problems]]
+name = "random_polytope"
+dimension = 10
+rows = 15
+[[problems]]
+name = "paper_toi"
+[[problems]]
+name = "ellipsoid"
+condition = nan
+shape.of = 3
+[[algorithms]]
+name = "PFS"
+tunning = "anytime"
+[[algorithms]]
+name = "pfs"
+tuning = "x"
+[[algorithms]]
+name = "PFS"
+tuning = "anytim"
+only = ["[[problem]] = # {",
+        "ellipsoid"]
+[[algorithms]]
+name = "PFS"
+label = "a"
+parameters = { eta = -1, rho = true }
+[[algorithms]]
+name = "PFS"
+label = "b"
+parameters = { eta = { times = -3 }, rho = 1 }
+[[algorithms]]
+name = "PFS"
+label = "b"
+tuning = "tuned"
+parameters = { rho = inf }
+[[algorithms]]
+name = "Jenatton"
+tuning = "trade_off"
+constants = { G_h = 1.0, G_f = -2 }
+[algorithms.options]
+betta = 1
+[[algorithms]]
+name = "Tighten"
+parameters = { rho = { time = 9.0 } }
+base.name = "OGD"
+base.parameters.eta = 1
+"""
+    assert told(text) == [
+        "x.toml:2: name: must be letters, digits, - and _, at most 64, got '../escape'",
+        "x.toml:3: horizons[1]: must be at least 1, got -5",
+        "x.toml:3: horizons[2]: must be a whole number, got 'ten'",
+        "x.toml:4: trials: must be a whole number, got true",
+        "x.toml:5: seed: must be a whole number, got 1.5",
+        "x.toml:6: engine: must be 'auto', 'loop', 'batch' or 'scan', got 'scann'; "
+        "did you mean 'scan'?",
+        "x.toml:8: recording.evry: unknown key; did you mean 'every'?",
+        "x.toml:9: recording.horizons[0]: nothing is played for 7 rounds",
+        "x.toml:13: problems[0].published: must be 0 or 1, got 2",
+        "x.toml:17: problems[1].rows: must be at least twice the dimension, 20, got 15",
+        "x.toml:19: problems[2].name: unknown problem 'paper_toi'; did you mean 'paper_toy'?",
+        "x.toml:22: problems[3].condition: must be a finite number, got nan",
+        "x.toml:23: problems[3].shape: unknown key; known: label, trials, name, dimension, "
+        "condition, costs, seed",
+        "x.toml:26: algorithms[0].tunning: unknown key; did you mean 'tuning'?",
+        "x.toml:28: algorithms[1].name: unknown algorithm 'pfs'; did you mean 'PFS'?",
+        "x.toml:32: algorithms[2].tuning: unknown tuning of PFS 'anytim'; did you mean 'anytime'?",
+        "x.toml:33: algorithms[2].only[0]: unknown problem '[[problem]] = # {'; "
+        "did you mean '[[problems]] = # {'?",
+        "x.toml:38: algorithms[3].parameters.rho: must be a number or an amount, got true",
+        "x.toml:42: algorithms[4].parameters.eta: must be a finite number > 0, got -3.0",
+        "x.toml:45: algorithms[5].label: the label 'b' is taken: "
+        "give each of the algorithms its own",
+        "x.toml:47: algorithms[5].parameters.rho: must be a finite number, got inf",
+        "x.toml:47: algorithms[5].parameters: stand beside a tuning: keep one of the two",
+        "x.toml:51: algorithms[6].constants.G_h: unknown constant 'G_h'; did you mean 'G_g'?",
+        "x.toml:51: algorithms[6].constants.G_f: must be more than 0, got -2",
+        "x.toml:53: algorithms[6].options.betta: unknown option of Jenatton.trade_off 'betta'; "
+        "did you mean 'beta'?",
+        "x.toml:56: algorithms[7].parameters.rho.time: unknown key; did you mean 'times'?",
+        "x.toml:57: algorithms[7].base: must ask for the value of the constraint, got OGD(eta=1.0, "
+        "domain=Ball(radius=1.0, centre=None)), which would not notice",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (TOP + PFS, "x.toml: problems: is missing"),
+        (TOP + TOY + '[[algorithms]]\nname = "PFS"', r"x.toml:5: algorithms\[0\]: needs a tuning "),
+        (
+            TOP + TOY + '[[algorithms]]\nname = "PFS"\nparameters = { eta = 1 }',
+            r"x.toml:7: algorithms\[0\].parameters: rho is missing",
+        ),
+        (
+            TOP + TOY + '[[algorithms]]\nname = "PFS"\ntuning = "chosen"',
+            r"x.toml:5: algorithms\[0\].options: eta and rho are missing",
+        ),
+        (
+            TOP + TOY + '[[algorithms]]\nname = "Tighten"\nparameters = { rho = 1 }',
+            r"x.toml:5: algorithms\[0\]: Tighten needs a base: an algorithm inside it",
+        ),
+        (
+            TOP + TOY + PFS + 'base = { name = "OGD", tuning = "fixed" }',
+            r"x.toml:8: algorithms\[0\].base: PFS.anytime chooses its own",
+        ),
+        (
+            TOP
+            + TOY
+            + '[[algorithms]]\nname = "DPP"\nparameters = { V = 1, alpha = 1, domain = 2 }',
+            r"x.toml:7: algorithms\[0\].parameters.domain: is put in from the problem",
+        ),
+        (
+            TOP
+            + TOY
+            + '[[algorithms]]\nname = "DPP"\nparameters = { V = 1, alpha = 1, rows = 2.5 }',
+            r"rows: must be a whole number >= 1, got 2.5",
+        ),
+        (
+            TOP + TOY + '[[algorithms]]\nname = "Jenatton"\ntuning = "trade_off"\noptions.beta = 2',
+            r"x.toml:8: algorithms\[0\].options.beta: must be strictly between 0 and 1, got 2",
+        ),
+        (TOP + TOY + PFS + "constants.G_f = 'x'", r"x.toml:8: .*constants.G_f: must be a number"),
+        (
+            TOP + TOY + PFS + "constants = { sigma = 2.0, G_g = 1.5 }",
+            r"sigma: must be at most G_g = 1.5, got 2.0",
+        ),
+        (
+            TOP + TOY + '[[algorithms]]\nname="PFS"\nparameters={eta=1,rho=1}\nconstants={G_f=1.0}',
+            r"x.toml:8: algorithms\[0\].constants: are for a theorem, and parameters need none",
+        ),
+        (TOP + TOY + PFS + "trials = 31", "x.toml:8: .*: must be at most the experiment's 30"),
+        (
+            TOP + '[[problems]]\nname = "adversarial_cube"\nadversary = "uncut"\n' + PFS,
+            "x.toml:5: .*adversary: 'uncut' answers the actions, .* set trials = 1 beside it",
+        ),
+        (
+            'name = "x"\nhorizons = [20001]\n' + TOY + "published = 1\n" + PFS,
+            "x.toml:5: .*published: the published streams have 20000 rounds, and 20001 are played",
+        ),
+        (
+            'name = "x"\nhorizons = [100_000_000]\n' + TOY + PFS,
+            r"x.toml:3: problems\[0\]: 100000000 rounds of 30 trials need 48 GB of memory",
+        ),
+        (TOP + TOY + "label = ' '\n" + PFS, "x.toml:5: .*label: must be a line of text"),
+        (TOP + TOY + 'label = "a\\u001bb"\n' + PFS, "x.toml:5: .*label: must be a line of text"),
+        (TOP + "recording.actions = 2\n" + TOY + PFS, "x.toml:3: .*keeps nothing without every"),
+        (
+            TOP + TOY + PFS + "[[algorithms]]\nname = 3",
+            r"x.toml:9: .*must be text in quotes, got 3",
+        ),
+        (TOP + TOY + PFS + "when = 1979-05-27", "x.toml:8: .*when: unknown key"),
+        (TOP.replace("30", "1979-05-27") + TOY + PFS, "a whole number, got the date 1979-05-27"),
+        (TOP + TOY + PFS + "os.system = 1", r"x.toml:8: algorithms\[0\].os: unknown key"),
+        (TOP + "x = \n", "x.toml:3: is not TOML: Invalid value"),
+        (TOP + "x = [", "is not TOML: "),
+        (TOP + f"seed = {'9' * 5_000}", "is not TOML: .*4300 digits"),
+        (TOP + "x = " + "[" * 5_000, "is not TOML|nested too deeply"),
+        (TOP + "a.b.c.d.e.f.g.h.i.j.k.l.m = 1", "nested more than 12 deep"),
+        (TOP + ".".join("ab" * 200) + " = 1", "x.toml:3: a line must have at most 200 dots"),
+        (TOP + "#" * 10_001, "x.toml:3: a line must have at most 10000 characters, got 10001"),
+        ("#\n" * 500_001, "x.toml: is larger than 1 MB"),
+    ],
+)
+def test_a_mistake_is_one_sentence_with_its_line(text, sentence):
+    lines = told(text)
+    assert len(lines) == 1, lines
+    assert re.search(sentence, lines[0]), lines[0]
+
+
+def test_a_hundred_mistakes_are_enough():
+    lines = told(TOP + "".join(f"k{i} = 1\n" for i in range(300)) + TOY + PFS)
+    assert len(lines) == 101
+    assert lines[0] == "x.toml: and 200 more of the like"
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (None, "spec.toml: cannot be read: No such file or directory"),
+        (b"name = 'x'\nseed = '\xff'", "spec.toml:2: is not UTF-8 text"),
+        (b"#" * 1_000_001, "spec.toml: is larger than 1 MB"),
+    ],
+)
+def test_a_file_that_cannot_be_read_says_why(tmp_path, content, sentence):
+    path = tmp_path / "spec.toml"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(SpecError, match=re.escape(sentence)) as error:
+        read_spec(path)
+    assert pickle.loads(pickle.dumps(error.value)).mistakes == error.value.mistakes
+
+
+def test_a_file_may_begin_with_a_mark_and_have_windows_line_endings(tmp_path):
+    path = tmp_path / "spec.toml"
+    path.write_bytes(b"\xef\xbb\xbf" + (TOP + TOY + PFS).replace("\n", "\r\n").encode())
+    assert read_spec(path) == parse_spec(TOP + TOY + PFS)
+
+
+def test_lines_are_found_through_strings_comments_and_tables_in_tables():
+    text = '''\
+a = """
+[not.a.table]
+b = 1""" # c = 2
+"quoted.key" = ['x', # ]
+  { y = "}", z = [
+    1, 2] } ]
+[[t]]
+u . v = 1
+[t.w]
+x = '\\'
+[[t.n]]
+[[t.n]]
+k = { a = 1, b.c = '''
+    text += '"""\n""" }\n[[t]]\nu = 1'
+    tomllib.loads(text)
+    lines = Lines(text)
+    expected = {
+        ("a",): 1,
+        ("quoted.key",): 4,
+        ("quoted.key", 0): 4,
+        ("quoted.key", 1, "y"): 5,
+        ("quoted.key", 1, "z", 1): 6,
+        ("t",): 7,
+        ("t", 0, "u", "v"): 8,
+        ("t", 0, "w"): 9,
+        ("t", 0, "w", "x"): 10,
+        ("t", 0, "n", 0): 11,
+        ("t", 0, "n", 0, "nothing"): 11,
+        ("t", 0, "n", 1, "k", "b", "c"): 13,
+        ("t", 1, "u"): 16,
+        ("b",): None,
+    }
+    assert {path: lines.of(path) for path in expected} == expected
+
+
+ROW_KEYS = ("tuning", "parameters", "options", "base", "constants", "only")
+VALUES = ("eta", "rho", "times", "power", "anytime", "chosen", "tuned", "rows", "dimension", "x")
+WORDS = sorted({*KINDS, *PROBLEMS, *Spec.model_fields, *ROW_KEYS, *VALUES})
+LEAVES = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-3, 3),
+    st.integers(),
+    st.floats(),
+    st.sampled_from(WORDS),
+    st.text(max_size=5),
+)
+PLAIN = st.recursive(
+    LEAVES,
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(WORDS), inner, max_size=4)
+    ),
+    max_leaves=6,
+)
+ROW = st.fixed_dictionaries(
+    {"name": st.sampled_from(sorted(KINDS))},
+    optional=dict.fromkeys(ROW_KEYS, PLAIN),
+)
+
+
+@settings(max_examples=50)
+@given(st.dictionaries(st.sampled_from(WORDS), PLAIN, max_size=5), st.lists(ROW, max_size=2), PLAIN)
+def test_plain_data_of_any_kind_is_a_specification_or_a_list_of_mistakes(top, rows, problem):
+    data = {
+        "name": "x",
+        "horizons": [3, 50],
+        **top,
+        "algorithms": rows,
+        "problems": [{"name": "paper_toy"}, problem],
+    }
+    found = []
+    try:
+        Spec.model_validate(data)
+    except ValidationError as error:
+        found = error.errors()
+    assert all(e["type"] == "mistake" and "\n" not in e["msg"] for e in found)
+
+
+PIECES = st.sampled_from([*"[]{}\"'=#.,\n\\", "[[", "-1", "inf", "1e400", "true", "x", "9" * 400])
+
+
+@settings(max_examples=100)
+@given(st.lists(st.tuples(st.integers(0, len(STARTER)), st.integers(0, 20), PIECES), max_size=4))
+def test_a_text_with_pieces_cut_out_and_put_in_raises_nothing_but_spec_errors(changes):
+    text = STARTER
+    for at, length, piece in changes:
+        text = text[:at] + piece + text[at + length :]
+    lines = []
+    try:
+        parse_spec(text, "x.toml")
+    except SpecError as error:
+        lines = [str(error).split("\n"), error.mistakes]
+    assert not lines or len(lines[0]) == len(lines[1]) > 0
+
+
+NUMBER = st.floats(1e-9, 1e9) | st.integers(1, 5)
+AMOUNT = NUMBER | st.fixed_dictionaries(
+    {}, optional={"times": NUMBER, "power": st.floats(-1, 1), "at_least": NUMBER}
+)
+LABEL = st.text(st.characters(categories=["L", "N", "P", "S"]), min_size=1, max_size=9)
+PARAMETERS = st.fixed_dictionaries({"eta": AMOUNT, "rho": AMOUNT})
+INNER = st.fixed_dictionaries({"name": st.just("PFS"), "parameters": PARAMETERS})
+
+
+@settings(max_examples=60)
+@given(
+    labels=st.lists(LABEL, min_size=3, max_size=3, unique=True),
+    parameters=PARAMETERS,
+    base=INNER,
+    rho=AMOUNT,
+    every=st.none() | st.integers(1, 99),
+    shape=st.lists(st.integers(1, 9), min_size=2, max_size=2),
+)
+def test_what_is_written_is_read_back_the_same(labels, parameters, base, rho, every, shape):
+    spec = Spec.model_validate(
+        {
+            "name": "round-trip_1",
+            "horizons": [2, 90],
+            "recording": {} if every is None else {"every": every, "actions": 1},
+            "problems": [{"name": "spectral_ball", "shape": shape, "label": labels[0]}],
+            "algorithms": [
+                {"name": "PFS", "parameters": parameters, "label": labels[1], "only": labels[:1]},
+                {"name": "Tighten", "parameters": {"rho": rho}, "base": base, "label": labels[2]},
+                {"name": "SeveralPFS", "tuning": "default", "options": {"exact": True}},
+            ],
+        }
+    )
+    assert parse_spec(dump_spec(spec)) == spec

@@ -1,0 +1,97 @@
+"""What a specification means: titles, defaults, what is kept."""
+
+import pytest
+from pydantic import ValidationError
+
+from surefoot.experiments.registry import KINDS, PROBLEMS, options_of, parameters_of, tunings_of
+from surefoot.experiments.spec import Algorithm, Base, Recording, Spec
+
+
+def made(**changes):
+    data = {
+        "name": "x",
+        "horizons": [40, 90],
+        "problems": [{"name": "paper_toy"}],
+        "algorithms": [{"name": "PFS", "tuning": "anytime"}],
+    }
+    return Spec.model_validate(data | changes)
+
+
+def test_every_tuning_of_the_catalogue_is_a_row_on_every_problem():
+    rows = [{"name": k.__name__, "tuning": t} for k in KINDS.values() for t in k.tunings]
+    needed = {"adversarial_cube": {"adversary": "random"}}
+    spec = made(
+        problems=[{"name": name, **needed.get(name, {})} for name in PROBLEMS], algorithms=rows
+    )
+    assert [type(p) for p in spec.problems] == [entry.model for entry in PROBLEMS.values()]
+    assert [a.title for a in spec.algorithms] == [f"{r['name']}.{r['tuning']}" for r in rows]
+
+
+def test_titles_are_labels_or_names():
+    spec = made(
+        problems=[{"name": "paper_toy", "label": "mine"}, {"name": "paper_toy"}],
+        algorithms=[
+            {"name": "PFS", "parameters": {"eta": 1, "rho": 0}},
+            {"name": "PFS", "tuning": "tuned", "label": "best"},
+        ],
+    )
+    assert [p.title for p in spec.problems] == ["mine", "paper_toy"]
+    assert [a.title for a in spec.algorithms] == ["PFS", "best"]
+
+
+def test_whole_numbers_are_taken_as_numbers_and_truth_is_not():
+    row = {"name": "PFS", "parameters": {"eta": 1, "rho": 0}}
+    (one,) = made(algorithms=[row]).algorithms
+    assert one.parameters == {"eta": 1.0, "rho": 0.0}
+    assert type(one.parameters["eta"]) is float
+    row["parameters"]["eta"] = True
+    with pytest.raises(ValidationError, match="must be a number or an amount, got true"):
+        made(algorithms=[row])
+
+
+def test_tables_made_by_hand_are_checked_like_those_of_a_file():
+    base = Base(name="ScalarDPP", parameters={"V": 1.0, "alpha": 2.0})
+    row = Algorithm(name="Tighten", parameters={"rho": 0.25}, base=base)
+    assert made(algorithms=[row]).algorithms == [row]
+    with pytest.raises(ValidationError, match="unknown tuning of PFS"):
+        made(algorithms=[Algorithm(name="PFS", tuning="never")])
+
+
+def test_a_specification_cannot_be_changed():
+    with pytest.raises(ValidationError, match="frozen"):
+        made().seed = 3
+
+
+def test_paths_are_kept_for_the_horizons_that_were_asked_for():
+    nothing = {"every": None, "actions": 0}
+    assert Recording().of(40) == nothing
+    assert Recording(every=7, actions=2).of(40) == {"every": 7, "actions": 2}
+    some = Recording(every=7, actions=2, horizons=[90])
+    assert some.of(40) == nothing
+    assert some.of(90) == {"every": 7, "actions": 2}
+
+
+def test_a_base_may_be_tuned_inside_parameters_and_then_constants_mean_something():
+    row = {
+        "name": "Tighten",
+        "parameters": {"rho": 0.1},
+        "base": {"name": "ScalarDPP", "tuning": "tuned"},
+        "constants": {"G_f": 2.0},
+    }
+    assert made(algorithms=[row]).algorithms[0].base.tuning == "tuned"
+
+
+def test_everything_that_a_file_may_set_is_documented_and_plain():
+    for entry in PROBLEMS.values():
+        assert entry.text.endswith(".")
+        for name, (_, text) in entry.arguments().items():
+            assert text, (entry.model, name)
+    for model in (Spec, Recording, Algorithm, Base):
+        described = {n: f.description for n, f in model.model_fields.items()}
+        assert all(described.get(n) for n in described if n not in ("problems", "algorithms"))
+    kinds = {"number", "whole", "switch"}
+    for kind in KINDS.values():
+        wanted = list(parameters_of(kind).values())
+        wanted += [w for t in tunings_of(kind) for w in options_of(kind, t).values()]
+        assert {w.kind for w in wanted} <= kinds
+        assert not {"domain", "base"} & set(parameters_of(kind))
