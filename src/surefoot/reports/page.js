@@ -407,7 +407,7 @@
     }
     const layout = themed(plot.layout);
     figure.drawn = { traces: plot.traces, layout };
-    figure.plot.setAttribute("aria-label", `${figure.title}, ${problem.name}. ${plot.caption}`);
+    figure.plot.setAttribute("aria-label", `${figure.title}, ${problem.name}`);
     Plotly.react(figure.plot, plot.traces, layout, {
       responsive: true,
       displaylogo: false,
