@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from surefoot.reports.gather import gather
-from surefoot.results import CellResult, Place
+from surefoot.results import CellResult, Place, Results
 
 HORIZONS = (2_000, 8_000, 20_000)
 EVERY = 100
@@ -32,8 +32,6 @@ class Sample:
 
     def write(self, path: Any, cells: Any = None, notes: Any = None, **header: Any) -> Any:
         """A results file at ``path``; ``cells`` and the header may be a test's own."""
-        from surefoot.results import Results
-
         cells = self.cells if cells is None else cells
         with Results.write(path) as store:
             store.set_header(**{"name": "sample", "seed": 7, "specification": "", **header})
@@ -190,8 +188,6 @@ def results_path(sample, tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def results(results_path):
-    from surefoot.results import Results
-
     with Results.open(results_path) as store:
         yield store
 

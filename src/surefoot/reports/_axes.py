@@ -93,7 +93,7 @@ def _apart(horizons: Sequence[int]) -> list[int]:
     [2000, 4000, 10000, 20000]
     """
     first, last = horizons[0], horizons[-1]
-    room = 0.16 * math.log(last / first)
+    room = 0.18 * math.log(last / first)
     shown = {first, last}
     for T in sorted(horizons, key=lambda T: (str(T).rstrip("0") not in ("1", "2", "5"), T)):
         if all(abs(math.log(T / other)) > room for other in shown):

@@ -214,7 +214,7 @@ def _facts(cells: Sequence[CellResult]) -> dict[str, Any]:
     every = [cell.facts for cell in cells]
     verdicts = [f["verdict"] for f in every if f.get("verdict")]
     if verdicts:
-        facts["verdict"] = min(verdicts, key=lambda v: VERDICTS.index(v["word"]))
+        facts["verdict"] = min(verdicts, key=lambda v: _gravity(v["word"]))
     facts["breaches"] = _breaches(cells)
     comparators = [f["comparator"] for f in every if f.get("comparator")]
     if comparators:
@@ -231,6 +231,11 @@ def _facts(cells: Sequence[CellResult]) -> dict[str, Any]:
         }
         facts["guarantee"] = {**guarantees[0], **bounds}
     return facts
+
+
+def _gravity(word: str) -> int:
+    """0 for the gravest; a word of another version is as grave as any."""
+    return VERDICTS.index(word) if word in VERDICTS else 0
 
 
 def _breaches(cells: Sequence[CellResult]) -> list[dict[str, Any]]:

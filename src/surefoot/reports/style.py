@@ -141,5 +141,6 @@ def paper_style(width: str = "column", height: float | None = None) -> dict[str,
         "ytick.minor.size": 1.5,
         "pdf.fonttype": 42,  # TrueType: publishers refuse Type 3
         "svg.fonttype": "none",
+        "svg.hashsalt": "surefoot",  # else the names inside a file are new each time
         "savefig.dpi": 300,
     }
