@@ -4,7 +4,6 @@ from itertools import islice
 
 import pytest
 
-import surefoot
 from surefoot.experiments import grid
 from surefoot.experiments.grid import BLOCK, cells_of, engine_of, rounds_of, sources_hash
 from surefoot.experiments.spec import Spec
@@ -117,8 +116,7 @@ def package(tmp_path, monkeypatch):
         path = tmp_path / name
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(b"x = 1\n")
-    (tmp_path / "__init__.py").write_bytes(b"")
-    monkeypatch.setattr(surefoot, "__file__", str(tmp_path / "__init__.py"))
+    monkeypatch.setattr(grid, "_PACKAGE", tmp_path)
     return tmp_path
 
 

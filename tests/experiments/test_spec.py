@@ -1,5 +1,8 @@
 """What a specification means: titles, defaults, what is kept."""
 
+import subprocess
+import sys
+
 import pytest
 from pydantic import ValidationError
 
@@ -95,3 +98,26 @@ def test_everything_that_a_file_may_set_is_documented_and_plain():
         wanted += [w for t in tunings_of(kind) for w in options_of(kind, t).values()]
         assert {w.kind for w in wanted} <= kinds
         assert not {"domain", "base"} & set(parameters_of(kind))
+
+
+def test_reading_a_specification_loads_nothing_heavy_and_a_missing_pydantic_is_one_sentence():
+    code = """
+import sys
+from surefoot.experiments.grid import cells_of
+from surefoot.experiments.reading import parse_spec
+from surefoot.experiments.starter import STARTER
+list(cells_of(parse_spec(STARTER)))
+print(*sorted({"jax", "scipy", "matplotlib", "dask"} & set(sys.modules)))
+for name in [m for m in sys.modules if m.split(".")[0] == "pydantic" or "experiments" in m]:
+    del sys.modules[name]
+sys.modules["pydantic"] = None
+try:
+    import surefoot.experiments.spec
+except ImportError as error:
+    print(error)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout
+    sentence = "an experiment needs pydantic, which is not installed: pip install 'surefoot[cli]'"
+    assert done == f"\n{sentence}\n"

@@ -15,7 +15,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import surefoot
 from surefoot.experiments.registry import ADAPTIVE, BLOCK, KINDS, ProblemRow
 from surefoot.experiments.seeds import canonical
 from surefoot.experiments.spec import Algorithm, Spec
@@ -163,6 +162,7 @@ _NOT_NUMERIC = {
     *("adapters", "calibration", "cli", "controller", "experiments", "reports", "results"),
     *("testing", "_extras", "_sqlite"),
 }
+_PACKAGE = Path(__file__).parents[1]
 _NUMERIC_HERE = ("cell", "grid", "registry", "seeds")
 
 
@@ -173,17 +173,16 @@ def sources_hash() -> str:
     Those are the modules that experiments rest on, with the four of this package that make and
     play a cell; a change of anything else leaves the address of every cell as it is.
     """
-    package = Path(surefoot.__file__).parent
     found = [
         path
-        for path in package.rglob("*.py")
-        if path.relative_to(package).parts[0].removesuffix(".py") not in _NOT_NUMERIC
+        for path in _PACKAGE.rglob("*.py")
+        if path.relative_to(_PACKAGE).parts[0].removesuffix(".py") not in _NOT_NUMERIC
     ]
-    found += [package / "experiments" / f"{name}.py" for name in _NUMERIC_HERE]
+    found += [_PACKAGE / "experiments" / f"{name}.py" for name in _NUMERIC_HERE]
     digest = hashlib.sha256()
     for path in sorted(path for path in found if path.is_file()):
         # A checkout with other line endings is the same sources.
         text = path.read_bytes().replace(b"\r\n", b"\n")
-        digest.update(f"{path.relative_to(package).as_posix()} {len(text)}\n".encode())
+        digest.update(f"{path.relative_to(_PACKAGE).as_posix()} {len(text)}\n".encode())
         digest.update(text)
     return digest.hexdigest()
