@@ -122,7 +122,7 @@ def test_many_rows_are_cut_to_the_longest_horizons(desk):
         ('"PFS"', '"PSF"', 10, "unknown algorithm 'PSF'; did you mean 'PFS'?"),
         ("[40, 80]", "[40, -80]", 3, "horizons[1]: must be at least 1, got -80"),
         ('"anytime"', '"any"', 11, "tuning"),
-        ('"binding_toy"', '"binding_tol"', 5, "did you mean 'binding_toy'?"),
+        ('"binding_toy"', '"binding_tol"', 6, "did you mean 'binding_toy'?"),
         ('name = "limits"', 'name = "../limits"', 1, "must be letters, digits, - and _"),
         ("[40, 80]", "[40, nan]", 3, "horizons[1]"),
         ("[40, 80]", "[40, 80", 5, ""),

@@ -136,6 +136,8 @@ def write_report(results: Results, folder: Path) -> tuple[Path, list[Path]]:
     """Figures and page of saved results: where the page is, and where the figures are."""
     from surefoot.reports.figures import save_figures
     from surefoot.reports.page import write_page
+    from surefoot.reports.paper import save_panels
 
     figures = save_figures(results, folder / "figures")
+    figures += save_panels(results, folder / "figures")
     return write_page(results, folder / "report.html"), figures

@@ -106,7 +106,8 @@ def _algorithms(
 def _everywhere() -> Iterator[Entry]:
     """Every theorem, for numbers and a set that it applies to."""
     from surefoot import Ball, Constants
-    from surefoot.algorithms import catalogue
+    from surefoot.algorithms import catalogue, tuned_for
+    from surefoot.experiments.registry import KINDS
     from surefoot.sets import Box, Simplex
 
     numbers = Constants(
@@ -122,10 +123,13 @@ def _everywhere() -> Iterator[Entry]:
         rows=2,
         strong_convexity=1.0,
     )
-    regions = (Box([-0.5, -0.5], [0.5, 0.5]), Simplex(2))
-    tried = [catalogue(numbers, HORIZON, Ball(1.0), region) for region in regions]
-    for entries in zip(*tried, strict=True):
-        yield next((entry for entry in entries if entry.tuned is not None), entries[0])
+    for entry in catalogue(numbers, HORIZON, Ball(1.0), Box([-0.5, -0.5], [0.5, 0.5])):
+        if entry.tuned is not None:
+            yield entry
+        else:
+            yield tuned_for(
+                KINDS[entry.algorithm], entry.tuning, numbers, HORIZON, Ball(1.0), Simplex(2)
+            )
 
 
 def _entry(entry: Entry) -> dict[str, Any]:

@@ -1,0 +1,108 @@
+"""The program in a terminal of its own, with somebody at the keyboard."""
+
+import os
+import re
+import select
+import subprocess
+import sys
+import time
+
+import pytest
+
+from surefoot.results import Results
+
+fcntl, pty, termios = (pytest.importorskip(name) for name in ("fcntl", "pty", "termios"))
+pytestmark = pytest.mark.slow
+
+LONG = """\
+name = "long"
+trials = 30
+horizons = [2000, 2500, 3000, 3500, 4000, 4500, 5000, 5500, 6000, 6500, 7000, 7500, 8000]
+engine = "batch"
+
+[[problems]]
+name = "paper_toy"
+
+[[algorithms]]
+name = "PFS"
+tuning = "anytime"
+
+[[algorithms]]
+name = "CertifiedPFS"
+tuning = "default"
+"""
+PROGRAM = (sys.executable, "-c", "from surefoot.cli import main; main()")
+
+
+class Terminal:
+    """A terminal that runs one command and shows what came."""
+
+    def __init__(self, *words, **environment):
+        ours, theirs = pty.openpty()
+        self._screen = ours
+        self.text = ""
+        self._process = subprocess.Popen(
+            [*PROGRAM, *words],
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+            env={**os.environ, "TERM": "xterm", "COLUMNS": "80", "LINES": "24", **environment},
+            start_new_session=True,
+            # Its own, so that a key can be a signal.
+            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+        )
+        os.close(theirs)
+
+    def until(self, pattern, seconds=60):
+        """Read until something is on the screen; None waits for the end."""
+        deadline = time.monotonic() + seconds
+        while pattern is None or not re.search(pattern, self.text):
+            assert time.monotonic() < deadline, self.text[-2000:]
+            if not select.select([self._screen], [], [], 0.2)[0]:
+                continue
+            try:
+                data = os.read(self._screen, 65536)
+            except OSError:  # the other side is closed
+                data = b""
+            if not data:
+                assert pattern is None, self.text[-2000:]
+                break
+            self.text += data.decode()
+
+    def press(self, key):
+        os.write(self._screen, key)
+
+    def end(self):
+        self.until(None)
+        os.close(self._screen)
+        return self._process.wait(timeout=30)
+
+
+def test_a_bar_with_rate_and_time_left_and_ctrl_c_that_keeps_what_is_done(desk):
+    (desk.folder / "long.toml").write_text(LONG)
+    terminal = Terminal("run", "long.toml", "--workers", "1", "--no-report")
+    terminal.until(r"\d/26 cells  [\d.]+k? rounds/s  [\d:.]+ (s|min) left")
+    terminal.press(b"\x03")
+    assert terminal.end() == 130
+    text = terminal.text
+    assert "━" in text
+    assert text.count("\x1b[?25l") == text.count("\x1b[?25h")  # the cursor is back
+    assert "Traceback" not in text
+    tail = [line.strip() for line in text.splitlines()][-2:]
+    assert tail[0].endswith("surefoot: interrupted; what is done is kept. To go on:")
+    assert tail[1] == "surefoot run long.toml --workers 1 --no-report"
+    with Results.open(desk.folder / "out/long/results.sqlite") as results:
+        assert 0 < len(results.have()) < len(results.places()) == 26
+
+
+def test_verdicts_are_coloured_and_a_narrow_terminal_gets_blocks(desk):
+    terminal = Terminal("run", "limits.toml", "--workers", "0", "--no-report", COLUMNS="40")
+    assert terminal.end() == 0
+    assert "  PFS.anytime, 40\r\n    regret    " in terminal.text
+    assert "\x1b[32mheld\x1b[0m" in terminal.text
+
+
+def test_no_color_is_respected(desk):
+    terminal = Terminal("list", "PFS", NO_COLOR="1")
+    assert terminal.end() == 0
+    assert "\x1b" not in terminal.text
