@@ -1,5 +1,6 @@
 import pytest
 
+from surefoot.experiments import reproduction, table1
 from surefoot.experiments.reading import read_spec
 
 
@@ -34,3 +35,11 @@ def test_a_folder_that_is_not_there_is_said(desk):
     code, _, err = desk.do("new", "nowhere/limits.toml")
     assert code == 2
     assert err == "surefoot: 'nowhere/limits.toml' cannot be written: No such file or directory\n"
+
+
+@pytest.mark.parametrize("ready", [reproduction, table1], ids=["reproduction", "table1"])
+def test_a_large_one_that_is_ready_can_be_written_out_to_be_changed(desk, ready):
+    like = ready.__name__.rsplit(".", 1)[-1]
+    assert desk.do("new", "mine.toml", "--like", like).code == 0
+    found = read_spec(desk.folder / "mine.toml")
+    assert found == ready.specification().model_copy(update={"name": "mine"})

@@ -58,8 +58,8 @@ def test_dpp_and_its_tightened_forms_have_the_papers_parameters(spec):
 def test_every_row_of_the_panels_is_played_where_it_is_drawn(spec):
     layout = panels()
     played = {(place.problem, place.algorithm) for place, _ in cells_of(spec)}
-    for names in layout["settings"].values():
-        for label in names:
+    for _, names in layout["settings"]:
+        for label, _ in names:
             assert {(REGRET, label), (VIOLATION, label)} <= played
     assert layout["published"]["regret"]["PFS"] == {"2000": 88.0, "10000": 191.0, "20000": 267.0}
 

@@ -1,85 +1,57 @@
-import csv
-import math
-
-import numpy as np
 import pytest
 
-from surefoot.algorithms import OGD, PFS, CertifiedPFS, Mahdavi, ScalarDPP
-from surefoot.experiments import table1
-from surefoot.problems import paper_toy, random_polytope
-
-HORIZONS = (50, 100, 200)
-pytestmark = pytest.mark.slow
+from surefoot.algorithms import ALGORITHMS
+from surefoot.experiments.reading import dump_spec, parse_spec
+from surefoot.experiments.running import run
+from surefoot.experiments.table1 import specification
+from surefoot.results import Results
 
 
 @pytest.fixture(scope="module")
-def records():
-    problems = [paper_toy(200, 3), random_polytope(3, 8, horizon=200, trials=3)]
-    seen = []
-    found = table1.measure(
-        problems,
-        HORIZONS,
-        algorithms=(PFS, CertifiedPFS, Mahdavi, ScalarDPP, OGD),
-        engine="batch",
-        progress=lambda name, done, total: seen.append((name, done, total)),
-    )
-    return found, seen
+def results(tmp_path_factory):
+    names = {"PFS", "CertifiedPFS", "Mahdavi", "ScalarDPP", "OGD"}
+    spec = specification(horizons=(50, 100, 200), trials=3)
+    few = [row for row in spec.algorithms if row.name in names]
+    folder = tmp_path_factory.mktemp("table1")
+    outcome = run(spec.model_copy(update={"algorithms": few}), folder, workers=0)
+    assert not outcome.failed, outcome.notes
+    with Results.open(folder / "results.sqlite") as found:
+        return [(place, cell) for place, cell in found.cells()]
 
 
-def test_every_row_is_there_once(records):
-    rows = [(r.problem, r.algorithm, r.horizon) for r in records[0]]
-    jobs = sum(len(k.tunings) for k in (PFS, CertifiedPFS, Mahdavi, ScalarDPP, OGD))
-    assert len(rows) == len(set(rows)) == 2 * jobs * len(HORIZONS)
+def test_every_theorem_meets_every_problem():
+    spec = specification()
+    assert parse_spec(dump_spec(spec)) == spec
+    for kind in ALGORITHMS:
+        for tuning in kind.tunings:
+            rows = [r for r in spec.algorithms if (r.name, r.tuning) == (kind.__name__, tuning)]
+            met = [p.title for r in rows for p in spec.problems if not r.only or p.title in r.only]
+            assert sorted(met) == ["binding toy", "paper toy", "random polytope"]
 
 
-def test_no_bound_is_exceeded_and_every_promise_held(records):
-    played = [r for r in records[0] if r.trials]
-    assert all(r.held for r in played)
-    assert all(r.regret_share <= 1 for r in played)
-    assert all(not r.violation_share > 1 for r in played)
+@pytest.mark.slow
+def test_no_bound_is_exceeded_and_every_promise_held(results):
+    played = [cell for _, cell in results if cell.status == "done"]
+    assert len(played) > 50
+    assert {cell.facts["verdict"]["word"] for cell in played} == {"held"}
+    assert all(cell.facts["regret_share"] <= 1 for cell in played)
 
 
-def test_a_theorem_that_does_not_apply_says_which_horizon_it_needs(records):
-    rows = [r for r in records[0] if r.algorithm == "Mahdavi.no_violation"]
-    assert rows
-    assert all(r.trials == 0 and "horizon of at least" in r.note for r in rows)
-    assert all(r.held is None and math.isnan(r.regret) for r in rows)
+@pytest.mark.slow
+def test_a_theorem_that_does_not_apply_says_which_horizon_it_needs(results):
+    refused = [cell for place, cell in results if place.algorithm == "Mahdavi.no_violation"]
+    assert refused
+    assert all(cell.status == "refused" and "horizon of at least" in cell.note for cell in refused)
 
 
-def test_rows_with_a_solver_say_so_and_count_it(records):
-    (row,) = [
-        r
-        for r in records[0]
-        if r.algorithm == "OGD.fixed" and r.horizon == 200 and "polytope" in r.problem
-    ]
-    assert 0 < row.inner_solves <= row.projections == 1  # a point inside needs no solver
-    assert "a solver a round" in row.note
-    free = [r for r in records[0] if r.algorithm == "PFS.anytime"]
-    assert all(r.projections == r.inner_solves == 0 for r in free)
-
-
-def test_progress_counts_up_to_the_whole(records):
-    done = [d for _, d, _ in records[1]]
-    assert done == list(range(len(done)))
-    assert {total for _, _, total in records[1]} == {len(done)}
-
-
-def test_exponents_are_fitted_from_the_means(records):
-    fits = {(f.problem, f.algorithm): f for f in table1.fits(records[0])}
-    fit = fits["paper toy", "PFS.anytime"]
-    rows = [r for r in records[0] if (r.problem, r.algorithm) == ("paper toy", "PFS.anytime")]
-    slope = np.polyfit(np.log(HORIZONS), np.log([r.regret for r in rows]), 1)[0]
-    assert fit.regret.slope == pytest.approx(slope)
-    assert fit.hard is None
-
-
-def test_the_table_is_saved_and_printed(records, tmp_path):
-    table1.save(records[0], tmp_path / "new" / "table.csv")
-    with (tmp_path / "new" / "table.csv").open(newline="") as file:
-        rows = list(csv.DictReader(file))
-    assert len(rows) == len(records[0])
-    assert float(rows[0]["regret"]) == records[0][0].regret
-    text = table1.describe(records[0])
-    assert "paper toy" in text
-    assert "Mahdavi.no_violation" in text
-    assert " NO " not in text
+@pytest.mark.slow
+def test_rows_with_a_solver_are_named_and_counted(results):
+    calls = {
+        (place.problem, place.algorithm): cell.facts["oracle"]
+        for place, cell in results
+        if place.horizon == 200 and cell.status == "done"
+    }
+    solver = calls["random polytope", "OGD.fixed, a solver a round"]
+    assert 0 < solver["inner_solves"] <= solver["projections"] == 200
+    assert calls["paper toy", "OGD.fixed"]["inner_solves"] == 0
+    assert calls["random polytope", "PFS.anytime"]["projections"] == 0

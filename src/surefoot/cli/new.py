@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -12,13 +13,24 @@ import typer
 from surefoot.cli._ending import Debug, UsageError
 from surefoot.cli._output import Json, say, say_json
 
-__all__ = ["new"]
+__all__ = ["Like", "new"]
+
+
+class Like(StrEnum):
+    """What a new specification is like."""
+
+    starter = "starter"
+    table1 = "table1"
+    reproduction = "reproduction"
 
 
 def new(
     path: Annotated[Path, typer.Argument(metavar="PATH", help="Where to write it.")] = Path(
         "experiment.toml"
     ),
+    like: Annotated[
+        Like, typer.Option(help="A short one with comments, or a large one that is ready.")
+    ] = Like.starter,
     json: Json = False,
     debug: Debug = False,
 ) -> None:
@@ -27,14 +39,16 @@ def new(
     It names three problems and a few algorithms, says what every key means, and runs in seconds as
     it is; the experiment has the name of the file. A file that exists is not overwritten.
 
+    Two large ones are ready to be changed: the paper's reproduction, which `surefoot reproduce`
+    plays and judges, and Table 1, every theorem on three problems for up to 100,000 rounds.
+
     Example:
       surefoot new limits.toml
       surefoot run limits.toml
+      surefoot new rows.toml --like table1
     """
-    from surefoot.experiments.starter import STARTER
-
     name = _name(path)
-    text = re.sub(r"\bfirst\b", lambda _: name, STARTER, count=2)
+    text = _text(like, name)
     try:
         with path.open("x", encoding="utf-8") as file:
             file.write(text)
@@ -49,6 +63,17 @@ def new(
         say_json({"path": path, "name": name, "next": following})
     else:
         say(f"{path} is written. Change what you like, then:", f"  {following}")
+
+
+def _text(like: Like, name: str) -> str:
+    """A specification with the name of its file."""
+    from surefoot.experiments import reproduction, starter, table1
+    from surefoot.experiments.reading import dump_spec
+
+    if like is Like.starter:
+        return re.sub(r"\bfirst\b", lambda _: name, starter.STARTER, count=2)
+    ready = {Like.table1: table1, Like.reproduction: reproduction}[like].specification()
+    return dump_spec(ready.model_copy(update={"name": name}))
 
 
 def _name(path: Path) -> str:

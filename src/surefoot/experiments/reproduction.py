@@ -100,20 +100,22 @@ def panels() -> dict[str, Any]:
 
     A report draws them from this and the saved results.
     """
-    others = {"DPP": "DPP", "DPP-T as released": "DPP-T"}
-    settings = {
-        "as plotted": {"PFS as plotted": "PFS", **others},
-        "as written": {"PFS as written": "PFS", "DPP": "DPP", "DPP-T as written": "DPP-T"},
-        "as released": {"PFS as released": "PFS", **others},
-        "as demanded": {"PFS as demanded": "PFS", **others},
-        "beyond": {
-            "PFS tuned": "PFS, tuned",
-            "CertifiedPFS": "certified",
-            "CertifiedPFS, horizon known": "certified, T known",
-            "ScheduledPFS, strongly convex": "strongly convex",
-            **others,
-        },
-    }
+    others = [["DPP", "DPP"], ["DPP-T as released", "DPP-T"]]
+    written = [["DPP", "DPP"], ["DPP-T as written", "DPP-T"]]
+    beyond = [
+        ["PFS tuned", "PFS, tuned"],
+        ["CertifiedPFS", "certified"],
+        ["CertifiedPFS, horizon known", "certified, T known"],
+        ["ScheduledPFS, strongly convex", "strongly convex"],
+    ]
+    # Lists, not tables: the order is that of the legends.
+    settings = [
+        ["as plotted", [["PFS as plotted", "PFS"], *others]],
+        ["as written", [["PFS as written", "PFS"], *written]],
+        ["as released", [["PFS as released", "PFS"], *others]],
+        ["as demanded", [["PFS as demanded", "PFS"], *others]],
+        ["beyond", [*beyond, *others]],
+    ]
     return {
         "problem": REGRET,
         "violation_problem": VIOLATION,

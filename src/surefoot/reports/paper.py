@@ -33,7 +33,8 @@ def save_panels(
     rows = gather(results)
     problem = layout["problem"]
     saved: list[Path] = []
-    for setting, names in layout["settings"].items():
+    for setting, pairs in layout["settings"]:
+        names = dict(pairs)
         path = Path(folder) / f"paper-{setting.replace(' ', '-')}"
         figure = paper_figure(
             rows,
