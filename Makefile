@@ -6,6 +6,8 @@ PIP    := $(BIN)/pip install --quiet --disable-pip-version-check --constraint co
 FILES  := pyproject.toml constraints.txt
 # One thread for each of the two workers: libraries that start more only get in each other's way.
 PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal
+# What any machine can run; the rest needs PyTorch, a cluster of processes or a browser.
+HERE   := not torch and not cluster and not browser
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-all check table1 bench soak wheel clean
@@ -18,11 +20,11 @@ $(BIN)/python:
 
 # What is installed is remembered by a stamp file for each group, renewed when the pins change.
 $(VENV)/demo.stamp: $(FILES) | $(BIN)/python
-	$(PIP) --editable '.[cli,plot]'
+	$(PIP) --editable '.[cli,plot,jax]'
 	@touch $@
 
 $(VENV)/bench.stamp: $(FILES) | $(BIN)/python
-	$(PIP) --editable '.[cli,jax,solve]'
+	$(PIP) --editable '.[bench]'
 	@touch $@
 
 $(VENV)/build.stamp: $(FILES) | $(BIN)/python
@@ -34,34 +36,32 @@ $(VENV)/dev.stamp: $(FILES) | $(BIN)/python
 	@touch $@
 
 $(VENV)/all.stamp: $(VENV)/dev.stamp
-	$(PIP) --editable '.[dev,torch]'
+	$(PIP) --editable '.[dev,browser,torch]'
 	@touch $@
 
-demo: $(VENV)/demo.stamp ## play the paper's experiment; a table and two figures in out/
-	$(BIN)/python examples/paper_toy.py
+demo: $(VENV)/demo.stamp ## the paper's experiment, whole: verdicts, figures and a page in out/reproduction
+	$(BIN)/surefoot reproduce
 
 check: $(VENV)/dev.stamp ## lint, types, import contract, fast tests: before each commit
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(PYTEST) -q -m 'not slow and not torch'
+	$(PYTEST) -q -m 'not slow and $(HERE)'
 
 test: $(VENV)/dev.stamp ## all tests that need neither torch nor a browser; coverage of the fast ones
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(PYTEST) -m 'not slow and not torch' --cov --cov-report=term
-	$(PYTEST) -m 'slow and not torch'
+	$(PYTEST) -m 'not slow and $(HERE)' --cov --cov-report=term
+	$(PYTEST) -m 'slow and $(HERE)'
 
-test-all: $(VENV)/all.stamp ## what `make test` leaves out: torch
-	$(PYTEST) -m torch
+test-all: $(VENV)/all.stamp ## what `make test` leaves out: torch, cluster, browser
+	$(PYTEST) -m 'torch or cluster or browser'
 
-$(VENV)/table1.stamp: $(FILES) | $(BIN)/python
-	$(PIP) --editable '.[cli,jax,solve]'
-	@touch $@
-
-table1: $(VENV)/table1.stamp ## the paper's Table 1, measured: every row by its own theorem (long)
-	$(BIN)/python -m surefoot.experiments.table1
+table1: $(VENV)/bench.stamp ## the paper's Table 1, measured: every row by its own theorem (long)
+	mkdir -p out
+	test -e out/table1.toml || $(BIN)/surefoot new out/table1.toml --like table1
+	$(BIN)/surefoot run out/table1.toml --yes
 
 bench: $(VENV)/bench.stamp ## speed against hand-written code; a million entries, ten million rounds
 	$(BIN)/python benchmarks/update.py
