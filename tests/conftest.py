@@ -1,5 +1,7 @@
 """What every test runs under, and the arrays it may run with."""
 
+import os
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +13,9 @@ from surefoot._array import to_numpy
 # Derandomised: a failure today is a failure tomorrow. No deadline: the machine may be busy.
 settings.register_profile("surefoot", deadline=None, derandomize=True)
 settings.load_profile("surefoot")
+
+# What JAX compiles for one run of the tests is there for the next, and not in the user's folder.
+os.environ["XDG_CACHE_HOME"] = str(Path(__file__).parents[1] / "build" / "cache")
 
 # A script for the installed wheel, which must find nothing loaded that NumPy alone does not need;
 # collecting doctests would run it here.

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self, final
 
 import numpy as np
 
-from surefoot._array import same_fields
+from surefoot._array import namespace, same_fields
 from surefoot.sets import Ball
 from surefoot.types import Array, Number
 
@@ -33,6 +33,10 @@ class ArrayCosts(ABC):
     @abstractmethod
     def gradient(self, t: Any, x: Array) -> Array:
         """A (sub)gradient of the cost of round t at x."""
+
+    def query(self, t: Any, x: Array) -> tuple[Number, Array]:
+        """Both: what a game asks for. To be overridden where they share work."""
+        return self.value(t, x), self.gradient(t, x)
 
     @abstractmethod
     def summed(self, x: Array) -> tuple[float, Array]:
@@ -84,6 +88,16 @@ class ArrayCosts(ABC):
         if self.runs is None:
             return self
         return self._with({name: getattr(self, name)[:, index] for name in self.series})
+
+    @final
+    def repeated(self, copies: int) -> Self:
+        """The streams of all runs, then again: as often as there are copies."""
+        if self.runs is None:
+            return self
+        arrays = {name: getattr(self, name) for name in self.series}
+        return self._with(
+            {n: namespace(a).tile(a, (1, copies, *(1,) * (a.ndim - 2))) for n, a in arrays.items()}
+        )
 
     @classmethod
     @final

@@ -35,6 +35,8 @@ class Game:
         status: "ok", or why a run has no more actions; one for each run.
         feasible: the feasible set, where it knows its own geometry.
         calls: of each run that was made to count, what it asked for.
+        compile_seconds: what the engine took to compile, or to read what another process had
+            compiled; 0 where this one had; None where nothing was compiled.
     """
 
     algorithms: Sequence[Any]
@@ -47,6 +49,7 @@ class Game:
     status: list[str] = field(init=False)
     feasible: Region | None = field(init=False)
     calls: dict[int, Calls] = field(init=False, default_factory=dict)
+    compile_seconds: float | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         self.status = ["ok"] * len(self.horizons)
@@ -62,15 +65,25 @@ class Game:
         self.calls[run] = Calls(sets)
         return algorithm
 
-    def oracle(self, costs: CostStream, first: int, stop: int, runs: int | slice) -> Oracle:
-        """What answers one run, or some runs of a batch, in the rounds from first to stop."""
+    def oracle(self, costs: CostStream, first: int, stop: int, runs: int | slice | None) -> Oracle:
+        """What answers one run, or some runs of a batch, in the rounds from first to stop.
+
+        With None for the runs it has the streams of the problem, for the engine to choose from.
+        """
         one = runs if isinstance(runs, int) and len(self.algorithms) > 1 else 0
         return Oracle(
-            costs.run(self.streams[runs]),
+            costs if runs is None else costs.run(self._streams_of(runs)),
             constraint_rounds(self.problem.constraint, first, stop),
             needs_of(self.algorithms[one]),
             self.recorder.watch.is_on,
         )
+
+    def _streams_of(self, runs: int | slice) -> Any:
+        """The streams of some runs; as a slice, which is not copied, where they are consecutive."""
+        streams = self.streams[runs]
+        if isinstance(runs, slice) and (np.diff(streams) == 1).all():
+            return slice(int(streams[0]), int(streams[-1]) + 1)
+        return streams
 
     def check_oracle(self, oracle: Oracle, x: Array) -> None:
         """One look at the shapes before the first round, so that a user's own functions are named.

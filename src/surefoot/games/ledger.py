@@ -23,9 +23,11 @@ class Ledger(NamedTuple):
         projections: projections onto the feasible set.
         linear_minimisations: minimisations of a linear function over it.
         inner_solves: those of the last two that called a solver; at most, if not counted.
-        seconds: wall time, the game's own bookkeeping included.
+        seconds: wall time, the game's own bookkeeping included, compilation not.
         counted: whether calls were counted, as in the loop, or multiplied out from the needs that
             the algorithm declares.
+        compile_seconds: what the scan took to compile, for all runs of the game together; 0 where
+            nothing was compiled.
     """
 
     rounds: int
@@ -37,6 +39,7 @@ class Ledger(NamedTuple):
     inner_solves: int
     seconds: float
     counted: bool
+    compile_seconds: float = 0.0
 
     @property
     def microseconds_a_round(self) -> float:
@@ -131,7 +134,12 @@ def counted(algorithm: Any, feasible: Region | None) -> tuple[Any, list[Counted]
 
 
 def tally(
-    algorithm: Any, rounds: int, seconds: float, feasible: Region | None, calls: Calls | None
+    algorithm: Any,
+    rounds: int,
+    seconds: float,
+    feasible: Region | None,
+    calls: Calls | None,
+    compile_seconds: float,
 ) -> Ledger:
     """The ledger of one run: counted where there are calls, else as declared."""
     needs = needs_of(algorithm)
@@ -159,4 +167,5 @@ def tally(
         inner_solves=over_sets if any(s.solves for s in counted(algorithm, feasible)[1]) else 0,
         seconds=seconds,
         counted=False,
+        compile_seconds=compile_seconds,
     )

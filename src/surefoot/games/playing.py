@@ -11,6 +11,7 @@ import numpy as np
 from surefoot import _check
 from surefoot._array import to_numpy
 from surefoot.constraints import ConstraintStream
+from surefoot.games._choice import Choice, choose
 from surefoot.games._tree import columns
 from surefoot.games.batch import play_batch
 from surefoot.games.game import Game
@@ -53,7 +54,10 @@ def play(
         horizon: number of rounds; else that of the guarantee, else all that the costs have.
         engine: "loop" plays run after run, round after round, on any backend; "batch" all runs
             in one NumPy program; "scan" the same compiled by JAX. The trace is the same to
-            rounding. "auto" takes the loop for one run and the batch for several.
+            rounding. "auto" takes the loop for one run and the batch for several; and the scan for
+            games of the library's own parts so long that it saves seconds (more than 200,000
+            rounds of one run, 15,000 of several), where JAX is installed. The trace's
+            ``engine_note`` says which it was, and why.
         start: the first action, where not the problem's; its backend is the loop's.
         every: keep every k-th round, and the last; None keeps the last only. Sums, extremes and
             counts are of all rounds all the same.
@@ -125,40 +129,58 @@ def play_all(
             f"an algorithm with columns must have one row for each of the {per_player} runs, "
             f"got {rows} rows and {len(players)} players"
         )
-    if engine == "auto":
-        engine = "loop" if len(players) == 1 and per_player == 1 else "batch"
-    x1 = _start(problem.start if start is None else start, problem.costs.dimension, engine)
-
     # A run is a player and a stream; runs are ordered by falling horizon.
     player_of = np.repeat(np.arange(len(players)), per_player)
     order = np.argsort(-lengths[player_of], kind="stable")
     run_horizons = lengths[player_of][order]
+    start = problem.start if start is None else start
+    choice = Choice(engine, "as asked")
+    if engine == "auto":
+        choice = choose(algorithms, problem, run_horizons, start)
     watching = Watch([guarantees[player_of[r]] for r in order], watch)
     game = Game(
         algorithms=[algorithms[player_of[r]] for r in order] if len(players) > 1 else algorithms,
         problem=problem,
         streams=np.tile(np.arange(per_player), len(players))[order],
-        start=x1,
+        start=_start(start, problem.costs.dimension, choice.engine),
         horizons=run_horizons,
         recorder=Recorder(run_horizons, problem.costs.dimension, every, keep_actions, watching),
         callback=callback,
     )
-    # A lost run is reported by its status; NumPy need not warn of the NaN it has become.
     began = time.perf_counter()
-    with np.errstate(invalid="ignore", over="ignore"):
-        final = _ENGINES[engine](game)
-    seconds_a_round = (time.perf_counter() - began) / float(run_horizons.sum())
+    choice, final = _run(game, choice, may_change=engine == "auto")
+    seconds = time.perf_counter() - began - (game.compile_seconds or 0.0)
+    seconds_a_round = seconds / float(run_horizons.sum())
     place = np.argsort(order)
     traces = []
     for i, guarantee in enumerate(guarantees):
         mine = place[player_of == i]
         # One run of a problem that has no run axis has none in its trace either.
         runs = int(mine[0]) if trials is None and rows == 1 else mine
-        traces.append(_trace(game, guarantee, engine, runs, final, seconds_a_round))
+        traces.append(_trace(game, guarantee, choice, runs, final, seconds_a_round))
     return traces
 
 
 _ENGINES = {"loop": play_loop, "batch": play_batch, "scan": play_scan}
+
+
+def _run(game: Game, choice: Choice, *, may_change: bool) -> tuple[Choice, Array]:
+    """Play the game; with NumPy where a scan nobody asked for does not compile."""
+    # A lost run is reported by its status; NumPy need not warn of the NaN it has become.
+    with np.errstate(invalid="ignore", over="ignore"):
+        try:
+            final = _ENGINES[choice.engine](game)
+        except Exception:
+            if not (may_change and choice.engine == "scan" and game.compile_seconds is None):
+                raise
+            # Not a round has been played. An error that is not JAX's own is raised again.
+            engine = "loop" if len(game.horizons) == 1 else "batch"
+            choice = Choice(engine, f"{choice.reason}; a scan of it does not compile")
+            final = _ENGINES[engine](game)
+    if game.compile_seconds is not None:
+        made = f"compiled in {game.compile_seconds:.2g} s" if game.compile_seconds else "compiled"
+        choice = choice._replace(reason=f"{choice.reason}, {made}")
+    return choice, final
 
 
 def _unpack(player: Any) -> tuple[Any, Guarantee | None]:
@@ -231,7 +253,7 @@ def _start(x1: Any, dimension: int, engine: str) -> Array:
 def _trace(
     game: Game,
     guarantee: Guarantee | None,
-    engine: str,
+    choice: Choice,
     runs: Any,
     final: Array,
     seconds_a_round: float,
@@ -247,7 +269,8 @@ def _trace(
     return Trace(
         problem=game.problem,
         guarantee=guarantee,
-        engine=engine,
+        engine=choice.engine,
+        engine_note=f"{choice.engine}: {choice.reason}",
         horizon=horizon,
         rounds=recorder.rounds[kept],
         actions=None if recorder.actions is None else recorder.actions[kept][:, runs],
@@ -267,5 +290,6 @@ def _trace(
             seconds_a_round * horizon,
             game.feasible,
             game.calls.get(int(mine[0])),
+            game.compile_seconds or 0.0,
         ),
     )

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, partial
-from typing import Any
+from dataclasses import replace
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from surefoot._array import norm
 from surefoot._extras import need
+from surefoot.costs import ArrayCosts
+from surefoot.games._compile import Compiled, compile_kept
 from surefoot.games._tree import flatten, part, stack, unflatten
 from surefoot.games.game import Game
+from surefoot.games.oracle import Oracle
 from surefoot.games.record import Block, Recorder, block_length
-from surefoot.types import Array
+from surefoot.types import Array, CostStream
 
 __all__ = ["play_scan"]
 
@@ -33,71 +37,136 @@ def play_scan(game: Game) -> Array:
     length = 1 << (longest.bit_length() - 1)
     algorithm = stack(game.algorithms) if len(game.algorithms) > 1 else game.algorithms[0]
     with jax.enable_x64(True):
-        state = algorithm.init(jax.numpy.asarray(np.tile(game.start, (runs, 1))))
+        # Made by NumPy: each operation of JAX outside the program would be compiled by itself.
+        state = jax.tree.map(_double, algorithm.init(np.tile(game.start, (runs, 1))))
         player, player_structure = flatten(algorithm)
+        player = [_double(number) for number in player]
+        finish: Callable[[], None] | None = None
         for first in range(0, last, length):
             # The last chunk starts early enough to be whole; its rounds before `first` are skipped.
             begin = min(first, available - length)
             costs = problem.costs.rounds(begin, begin + length)
-            answers = game.oracle(costs, begin, begin + length, slice(runs))
-            if first == 0:
-                game.check_oracle(answers, state.x)
+            # Streams held as arrays are handed over once, not once for every player.
+            shared = isinstance(costs, ArrayCosts)
+            answers = game.oracle(costs, begin, begin + length, None if shared else slice(runs))
             oracle, oracle_structure = flatten(answers)
-            before = state
-            state, out = _compiled()(
-                (player_structure, oracle_structure),
-                length,
-                recorder.actions is not None,
+            arguments = (
                 player,
-                oracle,
+                [_double(number) for number in oracle],
                 state,
                 first - begin,
                 horizons[:, None] - first,
             )
+            if first == 0:
+                structures = player_structure, oracle_structure
+                copies = runs // (costs.runs or runs) if shared else 1
+                shape = _Shape(structures, length, copies, recorder.actions is not None)
+                _check_shapes(jax, game, shape, arguments)
+                compiled = _compiled(jax, shape, arguments)
+                game.compile_seconds = compiled.seconds
+            before = state
+            state, out = compiled.call(*arguments)
+            # What came out of the block before is taken in while this one is computed.
+            if finish is not None:
+                finish()
             stop = min(first + length, last)
-            _hand_over(recorder, first, stop, horizons, out)
             played = costs.rounds(first - begin, stop - begin)
-            x = np.asarray(state.x)[: int((horizons > first).sum())]
-            game.after_block(first, stop, played, partial(part, before, runs=runs), x)
+            finish = partial(_take_in, game, first, stop, played, before, state, out)
+        assert finish is not None
+        finish()
         return np.asarray(state.x)
 
 
-@cache
-def _compiled() -> Callable[..., Any]:
-    """The block of rounds, compiled at its first call for each structure and shape."""
-    jax = need("jax", "jax", "the scan engine")
+class _Shape(NamedTuple):
+    """What a compilation is for, beside the shapes of its arguments; hashable.
 
-    def rounds(
-        structures: Any,
-        length: int,
-        keep: bool,
-        player: list[Array],
-        oracle_numbers: list[Array],
-        state: Any,
-        skipped: Array,
-        remaining: Array,
-    ) -> Any:
-        algorithm = unflatten(structures[0], player)
-        oracle = unflatten(structures[1], oracle_numbers)
+    Attributes:
+        structures: algorithm and oracle without their numbers.
+        length: rounds.
+        copies: how often the streams of the oracle follow one another in the runs.
+        keep: whether actions are wanted.
+    """
 
-        def step(state: Any, k: Array) -> Any:
-            x = state.x
-            t = jax.numpy.minimum(skipped + k, length - 1)  # past the end nobody plays
-            seen = oracle.ask(t, x)
-            new = algorithm.update(state, seen.feedback)
-            new = new._replace(x=jax.numpy.where(k < remaining, new.x, x))
-            kept = (
-                seen.cost,
-                seen.worst,
-                x if keep else None,
-                norm(seen.feedback.cost_gradient) if oracle.watched else None,
-                seen.steepest if oracle.watched else None,
-            )
-            return new, kept
+    structures: Any
+    length: int
+    copies: int
+    keep: bool
 
-        return jax.lax.scan(step, state, jax.numpy.arange(length))
 
-    return jax.jit(rounds, static_argnums=(0, 1, 2))  # type: ignore[no-any-return]
+# Compiled functions by what they were compiled for; shared by all games of a process.
+_COMPILED: dict[Any, Compiled] = {}
+
+
+def _compiled(jax: Any, shape: _Shape, arguments: Any) -> Compiled:
+    """The block of rounds, compiled when it is first wanted for a structure and shapes."""
+    leaves, tree = jax.tree.flatten(arguments)
+    key = shape, tree, tuple((np.shape(leaf), np.result_type(leaf).str) for leaf in leaves)
+    if key in _COMPILED:
+        return _COMPILED[key]._replace(seconds=0.0)
+    _COMPILED[key] = compile_kept(jax, jax.jit(partial(_rounds, jax, shape)), *arguments)
+    return _COMPILED[key]
+
+
+def _rounds(
+    jax: Any,
+    shape: _Shape,
+    player: list[Array],
+    oracle_numbers: list[Array],
+    state: Any,
+    skipped: Array,
+    remaining: Array,
+) -> Any:
+    """A block of rounds, to be compiled."""
+    algorithm = unflatten(shape.structures[0], player)
+    oracle = _oracle(shape, oracle_numbers)
+
+    def step(state: Any, k: Array) -> Any:
+        x = state.x
+        t = jax.numpy.minimum(skipped + k, shape.length - 1)  # past the end nobody plays
+        seen = oracle.ask(t, x)
+        new = algorithm.update(state, seen.feedback)
+        new = new._replace(x=jax.numpy.where(k < remaining, new.x, x))
+        kept = (
+            seen.cost,
+            seen.worst,
+            x if shape.keep else None,
+            norm(seen.feedback.cost_gradient) if oracle.watched else None,
+            seen.steepest if oracle.watched else None,
+        )
+        return new, kept
+
+    return jax.lax.scan(step, state, jax.numpy.arange(shape.length))
+
+
+def _oracle(shape: _Shape, numbers: list[Array]) -> Oracle:
+    """The oracle of all runs."""
+    oracle: Oracle = unflatten(shape.structures[1], numbers)
+    if shape.copies == 1:
+        return oracle
+    return replace(oracle, costs=oracle.costs.repeated(shape.copies))
+
+
+def _check_shapes(jax: Any, game: Game, shape: _Shape, arguments: Any) -> None:
+    """The look at a user's own functions, by their shapes alone: nothing is computed."""
+
+    def look(numbers: list[Array], x: Array) -> None:
+        game.check_oracle(_oracle(shape, numbers), x)
+
+    jax.eval_shape(look, arguments[1], arguments[2].x)
+
+
+def _double(number: Any) -> Any:
+    """A number as an array: a Python float would be compiled for by its kind."""
+    return np.asarray(number) if isinstance(number, (float, np.generic)) else number
+
+
+def _take_in(
+    game: Game, first: int, stop: int, played: CostStream, before: Any, after: Any, out: Any
+) -> None:
+    """Record a block, and look for runs that were lost."""
+    _hand_over(game.recorder, first, stop, game.horizons, out)
+    x = np.asarray(after.x)[: int((game.horizons > first).sum())]
+    game.after_block(first, stop, played, partial(part, before, runs=len(game.horizons)), x)
 
 
 def _hand_over(recorder: Recorder, first: int, stop: int, horizons: Array, out: Any) -> None:

@@ -31,6 +31,7 @@ class Trace:
         problem: what was played.
         guarantee: what was promised, if anything.
         engine: which engine played: "loop", "batch" or "scan".
+        engine_note: the same with the reason, and the time that it took to compile.
         horizon: rounds played.
         rounds: which rounds are kept, ``(n,)``, counted from 1.
         actions: the actions of those rounds, ``(n, d)`` or ``(n, B, d)``; None if not kept.
@@ -50,6 +51,7 @@ class Trace:
     problem: Problem
     guarantee: Guarantee | None
     engine: str
+    engine_note: str
     horizon: int
     rounds: Array
     actions: Array | None

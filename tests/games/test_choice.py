@@ -1,0 +1,109 @@
+"""The engine that is taken where the user names none, and the reason that is given."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+
+from surefoot import OGD, PFS, Ball, play, play_all, problems
+from surefoot.algorithms import ScalarDPP, Tighten
+from surefoot.constraints import FromFunctions, LinfBall, PlayedOnly
+from surefoot.games import _choice
+from surefoot.games._choice import LONG_BATCH, LONG_LOOP, choose
+from surefoot.sets import Polytope
+
+PLAYER = PFS(eta=0.02, rho=0.03, domain=Ball(1.0))
+TOY = problems.paper_toy(40, trials=3)
+
+
+def chosen(*, rounds, runs=3, problem=TOY, player=PLAYER, start=None):
+    start = problem.start if start is None else start
+    return choose([player], problem, np.full(runs, rounds), start)
+
+
+def with_constraint(constraint):
+    return replace(TOY, constraint=constraint)
+
+
+@dataclass(frozen=True)
+class Mine:
+    """A player that the library does not know."""
+
+    base: PFS
+
+
+def test_short_games_are_played_by_numpy():
+    assert chosen(rounds=LONG_LOOP - 1, runs=1) == ("loop", "one run of 199,999 rounds")
+    assert chosen(rounds=LONG_BATCH - 1) == ("batch", "3 runs of 14,999 rounds")
+    assert chosen(rounds=1).reason == "3 runs of one round"
+
+
+def test_long_games_of_known_parts_are_compiled():
+    assert chosen(rounds=LONG_LOOP, runs=1).engine == "scan"
+    assert chosen(rounds=LONG_BATCH) == ("scan", "3 runs of 15,000 rounds")
+    tightened = Tighten(base=ScalarDPP(V=2.0, alpha=5.0, domain=Ball(1.0)), rho=0.1)
+    assert chosen(rounds=LONG_BATCH, player=tightened).engine == "scan"
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        ({"player": Mine(PLAYER)}, "with Mine, which may not compile"),
+        (
+            {"problem": with_constraint(FromFunctions(lambda x: x[0], np.sign))},
+            "with <lambda>, which may not compile",
+        ),
+        (
+            {"problem": with_constraint(PlayedOnly(LinfBall(0.5, 2)))},
+            "with PlayedOnly, which may not compile",
+        ),
+        ({"runs": 10_001}, "too wide for a compiled scan to be faster"),
+    ],
+)
+def test_long_games_of_other_parts_are_not(given, reason):
+    engine, why = chosen(rounds=10**6, **given)
+    assert engine == "batch"
+    assert why.endswith(reason)
+
+
+def test_without_jax_the_note_says_what_is_missing(monkeypatch):
+    monkeypatch.setattr(_choice, "find_spec", lambda name: None)
+    assert chosen(rounds=10**6).engine == "batch"
+    assert chosen(rounds=10**6).reason.endswith("a scan would be faster, but JAX is not installed")
+
+
+def test_the_trace_says_which_engine_it_was_and_why():
+    assert play(PLAYER, TOY).engine_note == "batch: 3 runs of 40 rounds"
+    assert play(PLAYER, TOY, engine="loop").engine_note == "loop: as asked"
+
+
+@pytest.mark.slow
+def test_a_long_game_is_compiled_unasked_and_leaves_the_trace_of_numpy(monkeypatch):
+    batch = play(PLAYER, TOY)
+    monkeypatch.setattr(_choice, "LONG_BATCH", 30)
+    scan = play(PLAYER, TOY)
+    assert scan.engine == "scan"
+    assert scan.engine_note.startswith("scan: 3 runs of 40 rounds, compiled in ")
+    assert scan.ledger.compile_seconds > 0
+    np.testing.assert_allclose(scan.actions, batch.actions, rtol=0, atol=1e-12)
+    again = play(PLAYER, TOY)
+    assert again.engine_note == "scan: 3 runs of 40 rounds, compiled"
+    assert again.ledger.compile_seconds == 0
+
+
+def test_what_does_not_compile_is_played_by_numpy(monkeypatch):
+    region = Polytope([[1.0, 2.0], [-2.0, 1.0], [0.5, -1.0]], np.full(3, 0.4))
+    player = OGD(eta=0.02, domain=region)  # projects by an active-set method, which branches
+    batch = play(player, TOY)
+    monkeypatch.setattr(_choice, "LONG_BATCH", 30)
+    fallen = play(player, TOY)
+    assert fallen.engine_note == "batch: 3 runs of 40 rounds; a scan of it does not compile"
+    np.testing.assert_array_equal(fallen.actions, batch.actions)
+    assert fallen.ledger.compile_seconds == 0
+
+
+def test_an_error_that_is_not_of_the_compilation_is_the_users_to_see(monkeypatch):
+    monkeypatch.setattr(_choice, "LONG_BATCH", 30)
+    outside = PFS(eta=0.02, rho=0.03, domain=Ball(0.1, [3.0, 0.0]))
+    with pytest.raises(ValueError, match="x1 must be"):
+        play_all([outside], TOY)
