@@ -1,6 +1,7 @@
 """One game, three engines, any backend: the same trace."""
 
 from dataclasses import dataclass, replace
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,7 +10,8 @@ import pytest
 from surefoot import OGD, PFS, Ball, play, play_all, problems
 from surefoot.constraints import Affine, FromFunctions, L2Ball, LinfBall, max_of
 from surefoot.costs import Linear, Live, Quadratic
-from surefoot.games.scan import _compiled
+from surefoot.games import batch
+from surefoot.games.scan import _COMPILED
 from surefoot.problems import ADVERSARIES, Problem, adversarial_cube
 from surefoot.testing import why_missing
 from surefoot.testing.backends import asarray, double_precision
@@ -167,12 +169,48 @@ def test_sets_that_differ_are_refused_in_one_batch():
 
 def test_one_compilation_serves_all_horizons_and_parameters():
     toy = problems.paper_toy(3_000, trials=2, seed=5)
-    before = _compiled()._cache_size()
+    before = len(_COMPILED)
     for horizon, eta in ((3_000, 0.01), (1, 0.02), (2_049, 0.03), (77, 0.04)):
         play(PFS(eta=eta, rho=0.1 * eta, domain=Ball(1.0)), toy, horizon=horizon, engine="scan")
     other = problems.binding_toy(2_500, trials=2)  # another problem of the same shape
     play(PFS(eta=0.1, rho=0.01, domain=Ball(1.5)), other, engine="scan")
-    assert _compiled()._cache_size() == before + 1
+    assert len(_COMPILED) == before + 1
+
+
+@pytest.mark.parametrize("size", [1, 2, 5])
+def test_groups_of_runs_leave_what_one_batch_leaves(monkeypatch, size):
+    toy = problems.binding_toy(300, trials=3)
+    players = [PFS(eta=eta, rho=5 * eta, domain=Ball(1.0)) for eta in (0.002, 0.01, 0.03)]
+    horizons = [70, 300, 128]
+    whole = play_all(players, toy, horizons=horizons, engine="batch", every=7)
+    monkeypatch.setattr(batch, "_group_size", lambda game: size)
+    for seen, wanted in zip(
+        play_all(players, toy, horizons=horizons, engine="batch", every=7), whole, strict=True
+    ):
+        for name in ("actions", "cost_sum", "constraint", "next_action", "total_cost"):
+            np.testing.assert_array_equal(getattr(seen, name), getattr(wanted, name))
+        np.testing.assert_array_equal(seen.violations, wanted.violations)
+
+
+def test_groups_of_an_algorithm_with_columns_have_their_own_rows(monkeypatch):
+    toy = problems.binding_toy(50, trials=5)
+    player = PFS(eta=np.linspace(0.01, 0.03, 5)[:, None], rho=0.05, domain=Ball(1.0))
+    whole = play(player, toy, engine="batch")
+    monkeypatch.setattr(batch, "_group_size", lambda game: 2)
+    np.testing.assert_array_equal(play(player, toy, engine="batch").actions, whole.actions)
+
+
+@pytest.mark.parametrize(
+    ("d", "rows", "size"),
+    [(2, 4, 65_536), (100, 4, 1_296), (10_000, 4, 13), (200_000, 4, 1), (10, 30_000, 10)],
+)
+def test_a_group_fits_in_the_cache_or_shares_a_large_constraint(d, rows, size):
+    g = LinfBall(0.5, d) if rows == 4 else Affine(np.ones((rows, d)), np.ones(rows))
+    game = SimpleNamespace(
+        algorithms=[PFS(eta=0.1, rho=0.1, domain=Ball(1.0))],
+        problem=SimpleNamespace(costs=SimpleNamespace(dimension=d), constraint=g),
+    )
+    assert batch._group_size(game) == size
 
 
 class Averaging(NamedTuple):

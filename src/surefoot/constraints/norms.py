@@ -11,6 +11,7 @@ from surefoot import _check
 from surefoot._array import (
     constant,
     dot,
+    flat_index,
     largest,
     namespace,
     one_run,
@@ -133,6 +134,10 @@ class LinfBall(Constraint):
         if type(index) is int:
             s = np.zeros(len(z))
             s[index] = -1.0 if z[index] < 0 else 1.0
+            return value - self.radius, s
+        if type(z) is np.ndarray:
+            s, at = np.zeros_like(z), flat_index(z, index)
+            s.put(at, np.where(z.take(at) < 0, -1.0, 1.0))
             return value - self.radius, s
         xp = namespace(z)
         here = xp.arange(z.shape[-1]) == (index if z.ndim == 1 else index[:, None])

@@ -53,6 +53,11 @@ class Quadratic(ArrayCosts):
         r""":math:`h(x - v_t)`."""
         return self.curvature * (x - constant(self.targets[t], x))
 
+    def query(self, t: Any, x: Array) -> tuple[Number, Array]:
+        """Both, from one difference."""
+        away = x - constant(self.targets[t], x)
+        return 0.5 * self.curvature * dot(away, away), self.curvature * away
+
     def summed(self, x: Array) -> tuple[float, Array]:
         """The sum over all rounds, and its gradient."""
         away = x - self.targets

@@ -10,7 +10,7 @@ import numpy as np
 
 from surefoot._array import to_numpy
 
-__all__ = ["columns", "flatten", "live", "part", "pick", "stack", "unflatten"]
+__all__ = ["columns", "flatten", "live", "part", "pick", "rows", "stack", "unflatten"]
 
 
 def stack(algorithms: Sequence[Any]) -> Any:
@@ -61,6 +61,19 @@ def pick(algorithm: Any, run: int) -> Any:
             one = pick(value, run)
             if one is not value:
                 changed[f.name] = one
+    return replace(algorithm, **changed) if changed else algorithm
+
+
+def rows(algorithm: Any, which: slice) -> Any:
+    """Some runs' algorithm out of one with columns ``(B, 1)``."""
+    if not is_dataclass(algorithm) or isinstance(algorithm, type):
+        return algorithm
+    changed: dict[str, Any] = {}
+    for f in fields(algorithm):
+        value = getattr(algorithm, f.name)
+        some = value[which] if _is_column(value) and len(value) > 1 else rows(value, which)
+        if some is not value:
+            changed[f.name] = some
     return replace(algorithm, **changed) if changed else algorithm
 
 

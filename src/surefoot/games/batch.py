@@ -2,53 +2,116 @@
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Iterator
+from functools import cache, partial
+from typing import Any
 
 import numpy as np
 
 from surefoot._array import norm
-from surefoot.games._tree import part, stack
+from surefoot.games._tree import flatten, part, rows, stack
 from surefoot.games.game import Game
-from surefoot.games.record import block_length, segments
+from surefoot.games.oracle import Oracle, needs_of
+from surefoot.games.record import Block, block_length, segments
 from surefoot.types import Array
 
 __all__ = ["play_batch"]
 
+# Numbers in the actions of a group, a megabyte: measured at d = 100, 1,000 and 10,000, a round of a
+# run is cheapest between half and twice of that, and up to twice as dear far from it.
+_NUMBERS = 131_072
+
 
 def play_batch(game: Game) -> Array:
-    """Play all runs at once; returns the actions that would come next."""
-    algorithms, problem, recorder = game.algorithms, game.problem, game.recorder
+    """Play all runs at once; returns the actions that would come next.
+
+    Runs do not know of each other. Where all of them would not fit in the cache they are played in
+    groups that do, each a block of rounds at a time.
+    """
+    problem, recorder = game.problem, game.recorder
     runs, d = len(game.horizons), problem.costs.dimension
-    algorithm = stack(algorithms) if len(algorithms) > 1 else algorithms[0]
-    state = algorithm.init(np.tile(game.start, (runs, 1)))
+    size = _group_size(game)
     final = np.empty((runs, d))
-    playing = runs
+    algorithm = cache(partial(_algorithm, game))
+    # The state of each group, by its first run.
+    states = {
+        low: algorithm(low, high).init(np.tile(game.start, (high - low, 1)))
+        for low, high in _groups(runs, size)
+    }
     for first, stop, active in segments(game.horizons, block_length(runs, d)):
-        if active < playing:  # some runs have ended: go on with the others
-            final[active:playing] = state.x[active:]
-            state = part(state, slice(active), playing)
-            algorithm = stack(algorithms[:active])
-            playing = active
         costs = problem.costs.rounds(first, stop)
-        oracle = game.oracle(costs, first, stop, slice(active))
-        if first == 0:
-            game.check_oracle(oracle, state.x)
         block = recorder.block(first, stop, active)
-        _, cost, values, actions, gradients, subgradients = block
-        kept, wanted = recorder.kept(first, stop).tolist(), 0
-        before = state
-        for k in range(stop - first):
-            x = state.x
-            seen = oracle.ask(k, x)
-            cost[k], values[k] = seen.cost[:, 0], seen.worst[:, 0]
-            if actions is not None and wanted < len(kept) and kept[wanted] == k:
-                actions[wanted] = x
-                wanted += 1
-            if gradients is not None and subgradients is not None:
-                gradients[k] = norm(seen.feedback.cost_gradient)[:, 0]
-                subgradients[k] = seen.steepest[:, 0]
-            state = algorithm.update(state, seen.feedback)
+        kept = recorder.kept(first, stop).tolist()
+        before = dict(states)
+        for low, high in _groups(active, size):
+            state = _still_playing(states, low, high, final)
+            oracle = game.oracle(costs, first, stop, slice(low, high))
+            if first == 0 == low:
+                game.check_oracle(oracle, state.x)
+            mine = Block(first, *(None if a is None else a[:, low:high] for a in block[1:]))
+            states[low] = _play_group(algorithm(low, high), oracle, state, mine, kept)
         recorder.add(block)
-        game.after_block(first, stop, costs, partial(part, before, runs=active), state.x)
-    final[:playing] = state.x
+        x = np.concatenate([states[low].x for low, _ in _groups(active, size)])
+        game.after_block(first, stop, costs, partial(_state_of, before, size), x)
+    for low, state in states.items():
+        final[low : low + len(state.x)] = state.x
     return final
+
+
+def _play_group(algorithm: Any, oracle: Oracle, state: Any, block: Block, kept: list[int]) -> Any:
+    """Play a group's rounds of a block, and fill in its columns."""
+    _, cost, values, actions, gradients, subgradients = block
+    wanted = 0
+    for k in range(len(cost)):
+        x = state.x
+        seen = oracle.ask(k, x)
+        cost[k], values[k] = seen.cost[:, 0], seen.worst[:, 0]
+        if actions is not None and wanted < len(kept) and kept[wanted] == k:
+            actions[wanted] = x
+            wanted += 1
+        if gradients is not None and subgradients is not None:
+            gradients[k] = norm(seen.feedback.cost_gradient)[:, 0]
+            subgradients[k] = seen.steepest[:, 0]
+        state = algorithm.update(state, seen.feedback)
+    return state
+
+
+def _group_size(game: Game) -> int:
+    """How many runs are played at once."""
+    problem, d = game.problem, game.problem.costs.dimension
+    held = sum(np.size(number) for number in flatten(problem.constraint)[0])
+    # A run has an action and a value for each row of the constraint; rows kept apart are its own.
+    apart = needs_of(game.algorithms[0]).apart
+    width = d * problem.constraint.rows if apart else max(d, held // d)
+    # A constraint that does not fit either is better read once for many runs than for each anew.
+    fitting = max(_NUMBERS, held) // width
+    # Matrix products are made of blocks of rows, and round their last rows in a way of their own.
+    return fitting - fitting % 16 if fitting > 16 else max(fitting, 1)
+
+
+def _groups(runs: int, size: int) -> Iterator[tuple[int, int]]:
+    for low in range(0, runs, size):
+        yield low, min(low + size, runs)
+
+
+def _algorithm(game: Game, low: int, high: int) -> Any:
+    """One algorithm for the runs from low to high."""
+    if len(game.algorithms) > 1:
+        return stack(game.algorithms[low:high])
+    return rows(game.algorithms[0], slice(low, high))
+
+
+def _still_playing(states: dict[int, Any], low: int, high: int, final: Array) -> Any:
+    """The state of the runs of a group that have not ended; the last actions of those that have."""
+    state = states[low]
+    playing = len(state.x)
+    if high - low == playing:
+        return state
+    final[high : low + playing] = state.x[high - low :]
+    return part(state, slice(high - low), playing)
+
+
+def _state_of(states: dict[int, Any], size: int, run: int) -> Any:
+    """One run's state out of those of the groups."""
+    state = states[run - run % size]
+    return part(state, run % size, len(state.x))

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from surefoot._array import largest, namespace, norm, one_run
 from surefoot.constraints import Constraint, ConstraintStream, PlayedOnly
+from surefoot.costs import ArrayCosts
 from surefoot.types import Array, Feedback, Needs, Number
 
 __all__ = ["Oracle", "Seen", "needs_of"]
@@ -56,7 +57,10 @@ class Oracle:
         costs, g, needs = self.costs, self.constraint, self.needs
         if isinstance(g, PlayedOnly):
             g.allow(x)
-        gradient = costs.gradient(k, x)
+        if isinstance(costs, ArrayCosts):
+            cost, gradient = costs.query(k, x)
+        else:
+            gradient, cost = costs.gradient(k, x), costs.value(k, x)
         if not needs.apart:
             value, slope = g.query(x) if isinstance(g, Constraint) else g.query(k, x)
             worst = value
@@ -68,7 +72,7 @@ class Oracle:
             value = None
         if not needs.constraint_subgradients:
             slope = None
-        return Seen(Feedback(gradient, value, slope), costs.value(k, x), worst, steepest)
+        return Seen(Feedback(gradient, value, slope), cost, worst, steepest)
 
 
 def _steepest(slope: Array, x: Array) -> Number:

@@ -87,9 +87,10 @@ class Ball:
                 raise ValueError(f"the point to project must have a finite square, got {x!r}")
             p = (self._inner(x) / math.sqrt(squared)) * z
             return p if self.centre is None else self.centre + p
-        outside = squared > self.radius * self.radius
-        if type(outside) is np.ndarray and not outside.any():
+        limit = self.radius * self.radius
+        if type(squared) is np.ndarray and (squared - limit).max() <= 0:
             return x  # the common case, at a third of the price
+        outside = squared > limit
         # The maximum is taken before the root: the derivative of the root at 0 is infinite.
         p = self._inner(x) / sqrt(maximum(squared, self.radius * self.radius)) * z
         # One run is refused above; a run of a batch must not be sent to the centre instead.
