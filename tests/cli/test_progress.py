@@ -37,6 +37,16 @@ def test_what_was_there_before_the_run_counts_for_neither_rate_nor_time_left(pac
     assert pace.words() == ["7/10 cells", "15k rounds/s", "20 s left"]
 
 
+def test_time_left_is_between_that_of_the_cells_and_that_of_the_rounds(clock):
+    pace = Pace(clock)
+    pace.note(Event(0, 100, 0, 1_000_000, ""))
+    clock.now += 10.0
+    pace.note(Event(25, 100, 10_000, 1_000_000, ""))  # short cells first
+    by_cells, by_rounds = 10.0 * 75 / 25, 10.0 * 99 / 1
+    assert by_cells < pace.left < by_rounds
+    assert pace.left == pytest.approx(10.0 * (1 - 0.05) / 0.05)
+
+
 def test_before_the_first_cell_there_is_no_rate_and_no_time(clock):
     pace = Pace(clock)
     assert pace.words() == ["starting"]

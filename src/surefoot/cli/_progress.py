@@ -5,6 +5,7 @@ It goes to standard error, so that standard output has results and nothing else.
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 import threading
@@ -55,13 +56,13 @@ class Pace:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._start = clock()
-        self._base: int | None = None
+        self._base: Moment | None = None
         self.now: Moment | None = None
 
     def note(self, moment: Moment) -> None:
         """Take in how far the run is."""
         if self._base is None:
-            self._base = moment.rounds_done
+            self._base = moment
         self.now = moment
 
     @property
@@ -74,14 +75,20 @@ class Pace:
         """Rounds a second; 0 before the first cell is done."""
         if self.now is None or self._base is None or self.elapsed <= 0:
             return 0.0
-        return (self.now.rounds_done - self._base) / self.elapsed
+        return (self.now.rounds_done - self._base.rounds_done) / self.elapsed
+
+    @property
+    def share(self) -> float:
+        """How much is done, of what there is."""
+        return 0.0 if self.now is None else _share(self.now, None)
 
     @property
     def left(self) -> float | None:
-        """Seconds until the end at this rate; None before there is one."""
-        if self.now is None or self.rate <= 0:
+        """Seconds until the end, if it goes on like this; None before there is anything to tell."""
+        if self.now is None or self._base is None:
             return None
-        return (self.now.rounds_total - self.now.rounds_done) / self.rate
+        share = _share(self.now, self._base)
+        return self.elapsed * (1 - share) / share if share > 0 else None
 
     def words(self) -> list[str]:
         """Cells, rate and time left, the most important first."""
@@ -100,6 +107,17 @@ class Pace:
         return ", ".join([*self.words(), *([label] if label else [])])
 
 
+def _share(now: Moment, before: Moment | None) -> float:
+    """The share of the work that is done, or that was done since a moment.
+
+    Between that of the cells, right if each takes as long (most of it may be compiling), and that
+    of the rounds, right if each of those does.
+    """
+    done, rounds = (0, 0) if before is None else (before.done, before.rounds_done)
+    cells = (now.done - done) / max(1, now.total - done)
+    return math.sqrt(cells * (now.rounds_done - rounds) / max(1, now.rounds_total - rounds))
+
+
 def bar_of(pace: Pace, width: int) -> str:
     """A line that fits: a bar, cells, rate, time left, what is played; as far as there is room.
 
@@ -107,8 +125,7 @@ def bar_of(pace: Pace, width: int) -> str:
         pace: how far the run is.
         width: characters in a line.
     """
-    now = pace.now
-    share = 0.0 if now is None or not now.rounds_total else now.rounds_done / now.rounds_total
+    now, share = pace.now, pace.share
     text = ""
     for word in pace.words():
         if len(text) + len(word) + 2 > width:
