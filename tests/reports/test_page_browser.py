@@ -162,6 +162,7 @@ def test_the_list_of_algorithms_hides_and_shows_curves_in_every_figure(tab):
     assert ["DPP", True] in traces(tab, "plane")
     tab.get_by_role("button", name="None", exact=True).click()
     assert {v for n, v in traces(tab, "path")} == {"legendonly"}
+    assert tab.locator("#legend-box summary").inner_text() == "Algorithms (0 of 5 shown)"
 
 
 def test_a_point_tells_its_numbers(tab):

@@ -78,6 +78,7 @@ def _pair(problem: str, algorithm: str, by_horizon: dict[int, Row | None]) -> Pa
     if row is not None:
         verdict = row.facts.get("verdict") or {}
         told = row.note if row.status != "done" else str(verdict.get("sentence", ""))
+        told = told.removeprefix("premise broken, ")  # as the badge beside it says
         partial = row.note if row.status == "done" else ""
         sentence = "; ".join(part for part in (told, partial) if part)
         rounds = [b["round"] for b in row.facts.get("breaches") or [] if b.get("round")]
@@ -92,7 +93,7 @@ def _pair(problem: str, algorithm: str, by_horizon: dict[int, Row | None]) -> Pa
     if len(groups) > 1:
         in_order = sorted(groups.items(), key=lambda item: _rank(item[0]))
         others = "; ".join(f"{BADGES.get(w, w)}: {horizons(Ts)}" for w, Ts in in_order)
-    elif len(by_horizon) > 1 and sentence and word not in ("held", "not claimed", "missing"):
+    elif len(by_horizon) > 1 and sentence and word not in ("not claimed", "missing"):
         others = f"at every horizon; the words are those of {horizons([at])}"
     claimed = [
         row.facts["guarantee"]

@@ -134,7 +134,7 @@
       marker: { symbol: "line-ew-open", size: 18, color: colourOf(curve.i), line: { width: 2 } },
       showlegend: false,
       bound: true,
-      hovertemplate: `${HEAD}%{x:,}: at most %{y:.4~g}${TAIL}`,
+      hovertemplate: `${HEAD}%{x:,}: at most %{y:,.4~g}${TAIL}`,
     });
   }
 
@@ -147,7 +147,7 @@
       marker: dots(curve),
       error_y: { type: "data", array: std.map((v) => v ?? 0), visible: some, thickness: 1.2, width: 4 },
       customdata: curve.T.map((_, k) => [std[k] ?? 0, curve.trials[k]]),
-      hovertemplate: `${HEAD}T = %{x:,}: %{y:.4~g}${some ? " ± %{customdata[0]:.2~g}" : ""}` +
+      hovertemplate: `${HEAD}T = %{x:,}: %{y:,.4~g}${some ? " ± %{customdata[0]:,.2~g}" : ""}` +
         `<br>%{customdata[1]} trials${TAIL}`,
       ...extra,
     });
@@ -253,15 +253,16 @@
       empty: "No paths were kept for this problem: set recording.every in the specification.",
       build() {
         const traces = [];
+        const depth = problem.on.size > 4 ? 0.09 : 0.18; // many bands lie on each other
         for (const curve of problem.curves.filter((c) => c.path)) {
           const { t, mean, low, high } = curve.path;
           traces.push(
             base(curve, { x: [...t, ...[...t].reverse()], y: [...high, ...[...low].reverse()], mode: "lines",
-              fill: "toself", fillcolor: faded(colourOf(curve.i), 0.16), line: { width: 0 },
+              fill: "toself", fillcolor: faded(colourOf(curve.i), depth), line: { width: 0 },
               showlegend: false, hoverinfo: "skip" }),
             base(curve, { x: t, y: mean, mode: "lines", line: line(curve, { width: 1.6 }),
               customdata: t.map((_, k) => [low[k], high[k]]),
-              hovertemplate: `${HEAD}round %{x:,}: g = %{y:.4~g}<br>trials from %{customdata[0]:.4~g} to %{customdata[1]:.4~g}${TAIL}` }),
+              hovertemplate: `${HEAD}round %{x:,}: g = %{y:,.4~g}<br>trials from %{customdata[0]:,.4~g} to %{customdata[1]:,.4~g}${TAIL}` }),
           );
         }
         return {
@@ -293,12 +294,12 @@
           const last = t.length - 1;
           traces.push(base(curve, { x, y, mode: "lines+markers", line: line(curve, { width: 1 }),
             marker: dots(curve, { size: t.map((_, k) => (k === last ? 11 : 4)), opacity: t.map((_, k) => (k === last ? 1 : 0.75)), line: { width: 0 } }),
-            customdata: t, hovertemplate: `${HEAD}round %{customdata:,}<br>(%{x:.4~g}, %{y:.4~g})${TAIL}` }));
+            customdata: t, hovertemplate: `${HEAD}round %{customdata:,}<br>(%{x:,.4~g}, %{y:,.4~g})${TAIL}` }));
         }
         if (problem.best && curves.length) {
           traces.push({ type: "scatter", name: "best fixed action", x: [problem.best[0]], y: [problem.best[1]], mode: "markers",
             marker: { symbol: "star", size: 14, color: ink("ink"), line: { color: ink("ground"), width: 1 } },
-            hovertemplate: `${HEAD}(%{x:.4~g}, %{y:.4~g})${TAIL}` });
+            hovertemplate: `${HEAD}(%{x:,.4~g}, %{y:,.4~g})${TAIL}` });
         }
         const seen = traces.filter((trace) => trace.visible === true || trace.name === "best fixed action");
         const about = (axis) => {
@@ -325,7 +326,7 @@
         for (const curve of problem.curves.filter((c) => c.path?.regret)) {
           const { t, regret, spread, bound } = curve.path;
           traces.push(base(curve, { x: t, y: regret, mode: "lines", line: line(curve), customdata: spread,
-            hovertemplate: `${HEAD}round %{x:,}: %{y:.4~g} ± %{customdata:.2~g}${TAIL}` }));
+            hovertemplate: `${HEAD}round %{x:,}: %{y:,.4~g} ± %{customdata:,.2~g}${TAIL}` }));
           if (bound && hasBound(bound)) traces.push(boundTrace(curve, t, bound));
         }
         const axis = options.log ? logarithmic : linear;
@@ -471,13 +472,20 @@
     return svg;
   }
 
+  function tally() {
+    const [shown, there] = [problem.on.size, problem.curves.length];
+    $("legend-box").firstElementChild.textContent = `Algorithms (${shown} of ${there} shown)`;
+  }
+
   function list() {
+    tally();
     $("legend").replaceChildren(...problem.curves.map((curve) => {
       const button = make("button", { type: "button", "aria-pressed": String(problem.on.has(curve.i)), "data-algorithm": curve.i },
         swatch(curve.i), make("span", {}, data.names[curve.i]));
       button.addEventListener("click", () => {
         if (!problem.on.delete(curve.i)) problem.on.add(curve.i);
         button.setAttribute("aria-pressed", String(problem.on.has(curve.i)));
+        tally();
         drawAll();
       });
       return make("li", {}, button);
