@@ -155,6 +155,10 @@ def test_a_damaged_cell_is_played_again_alone(work, folder):
     connection.close()
     outcome = run(made, folder, workers=0, _work=work.logged)
     assert (outcome.done, outcome.skipped) == (1, 3)
+    assert outcome.notes == [
+        "binding_toy: PFS 0.1, T = 33: was damaged, and played again: "
+        "its array 'regret' is not what was written"
+    ]
     assert len(work.played()) == 1
     assert work.contents(folder) == before
 
@@ -304,7 +308,7 @@ def test_few_are_in_flight_and_no_list_of_results_is_held(work, folder, monkeypa
 def test_chunks_are_neighbours_of_one_kind_and_bounded(work):
     players = [{"name": "PFS", "tuning": tuning} for tuning in ("tuned", "anytime")]
     made = work.spec(horizons=range(50, 150), trials=30, algorithms=players)
-    plan = running._Plan([], 200, set(), 0, 0)
+    plan = running._Plan([], 200, set(), 0, 0, [])
     sweep = running._Sweep(None, plan, None, None, None)
     sweep._executor = Counting()
     chunks = list(sweep._chunks(running._pending(made, plan)))

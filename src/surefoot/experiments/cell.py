@@ -15,7 +15,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-import surefoot
+from surefoot._extras import need
 from surefoot.constants import Constants
 from surefoot.costs import Adversarial
 from surefoot.experiments.grid import sources_hash
@@ -150,7 +150,7 @@ def _versions() -> tuple[tuple[str, str | None], ...]:
             return None
 
     return (
-        ("surefoot", surefoot.__version__),
+        ("surefoot", version("surefoot")),
         ("numpy", np.__version__),
         ("python", platform.python_version()),
         ("jax", version("jax")),
@@ -218,6 +218,8 @@ def _bytes_of(problem: Problem) -> int:
 def _play(player: Any, problem: Problem, spec: Mapping[str, Any]) -> Trace:
     recording = spec["recording"]
     every, actions = recording["every"], recording["actions"]
+    if spec["engine"] == "scan":
+        need("jax", "jax", "the scan engine")  # the time of a round is not that of an import
     # What an adversary did is known from what it answered to.
     whole = isinstance(problem.costs, Adversarial)
     return play(

@@ -273,13 +273,17 @@ class Cluster(Workers):
     def width(self) -> int:
         """Twice as many as there are threads; workers may come and go."""
         if time.monotonic() - self._looked > 2:
-            self._threads = sum(self._client.nthreads().values())
+            with contextlib.suppress(OSError):  # what is in flight will tell if it is gone
+                self._threads = sum(self._client.nthreads().values())
             self._looked = time.monotonic()
         return max(2, 2 * self._threads)
 
     def submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
         """As any executor."""
-        future: Future[T] = self._executor.submit(fn, *args, **kwargs)
+        try:
+            future: Future[T] = self._executor.submit(fn, *args, **kwargs)
+        except (OSError, RuntimeError, ValueError) as error:
+            raise ClusterError(f"the cluster at {self.address} was lost: {error}") from error
         return future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:

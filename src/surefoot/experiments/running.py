@@ -91,7 +91,7 @@ class Outcome:
         set_aside: killed their worker twice.
         seconds: wall time.
         interrupted: whether it was stopped before its end.
-        notes: what failed and why, the first few.
+        notes: what was damaged or failed and why, the first few of each.
     """
 
     folder: Path
@@ -212,6 +212,7 @@ def run(
         plan = _Plan.of(spec, results, force=force)
         _describe(results, spec, text, plan)
         sweep = _Sweep(results, plan, stop, progress, _work)
+        sweep.tell()
         if plan.missing and not stop.asked:
             with make_executor(workers, cluster=cluster, insecure=insecure, tls=tls) as executor:
                 sweep.play(_pending(spec, plan), executor)
@@ -226,7 +227,7 @@ def run(
         set_aside=counts["set aside"],
         seconds=time.perf_counter() - began,
         interrupted=stop.asked and sweep.done < plan.cells,
-        notes=sweep.told(),
+        notes=[*plan.mended, *sweep.told()],
     )
 
 
@@ -271,11 +272,13 @@ class _Plan:
     skip: set[str]
     rounds: int
     rounds_there: int
+    mended: list[str]
 
     @classmethod
     def of(cls, spec: Spec, results: Results, *, force: bool) -> Self:
         have = {} if force else results.have()
         damaged = {} if force else results.damaged()
+        mended = [results.mended] if results.mended else []
         places, skip, seen = [], set(), set()
         rounds = there = 0
         for place, job in _jobs(spec):
@@ -284,10 +287,14 @@ class _Plan:
                 continue
             seen.add(job.address)
             rounds += job.rounds
-            if have.get(job.address) in _GOOD and job.address not in damaged:
+            if job.address in damaged:
+                mended.append(f"{job.label}: was damaged, and played again: {damaged[job.address]}")
+            elif have.get(job.address) in _GOOD:
                 skip.add(job.address)
                 there += job.rounds
-        return cls(places, len(seen), skip, rounds, there)
+        more = len(mended) - _NOTES
+        mended = [*mended[:_NOTES], f"and {more} more"] if more > 0 else mended
+        return cls(places, len(seen), skip, rounds, there, mended)
 
     @property
     def missing(self) -> int:
@@ -411,7 +418,6 @@ class _Sweep:
         """Play all of them, or until it is to stop."""
         self._executor = executor
         chunks = self._chunks(jobs)
-        self._tell("")
         try:
             while not self._stop.asked:
                 self._hand_out(chunks)
@@ -546,9 +552,10 @@ class _Sweep:
         self.counts[result.status] += 1
         if result.status not in _GOOD and len(self._notes) < _NOTES:
             self._notes.append(f"{job.label}: {result.status}: {result.note}")
-        self._tell(job.label)
+        self.tell(job.label)
 
-    def _tell(self, label: str) -> None:
+    def tell(self, label: str = "") -> None:
+        """How far it is."""
         if self._progress is not None:
             plan = self._plan
             self._progress(Event(self.done, plan.cells, self._rounds, plan.rounds, label))
