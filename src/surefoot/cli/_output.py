@@ -12,7 +12,18 @@ from typing import Annotated, Any, TextIO, TypeAlias
 
 import typer
 
-__all__ = ["Json", "colours", "duration", "number", "plain", "say", "say_json", "table", "warn"]
+__all__ = [
+    "Json",
+    "colours",
+    "duration",
+    "number",
+    "painted",
+    "plain",
+    "say",
+    "say_json",
+    "table",
+    "warn",
+]
 
 Json: TypeAlias = Annotated[
     bool, typer.Option("--json", help="Print JSON and nothing else on standard output.")
@@ -118,6 +129,16 @@ def _blocks(
         for name, cell in zip(head[keys:], row[keys:], strict=True):
             if cell:
                 yield f"  {name.ljust(width)}  {_painted(cell, paint.get(cell))}"
+
+
+def painted(word: str, paint: Mapping[str, str]) -> str:
+    """A word in its colour, where there are colours.
+
+    Args:
+        word: to be shown.
+        paint: the colours of words, as ANSI has them.
+    """
+    return _painted(word, paint.get(word) if colours() else None)
 
 
 def _painted(text: str, colour: str | None) -> str:

@@ -13,13 +13,15 @@ if TYPE_CHECKING:
     from surefoot.reports.gather import Row
     from surefoot.results import Results
 
-__all__ = ["COLOURS", "RESULTS", "rows_as_data", "rows_as_table", "write_report"]
+__all__ = ["COLOURS", "OTHER", "RESULTS", "rows_as_data", "rows_as_table", "write_report"]
 
 RESULTS = "results.sqlite"
+OTHER = "reproduced only with other constants than stated"
 COLOURS = {
     "held": "32",
     "reproduced": "32",
-    "reproduced only with other constants than stated": "33",
+    OTHER: "33",
+    "with other constants": "33",
     "premise broken": "33",
     "refused": "33",
     "failed": "31",

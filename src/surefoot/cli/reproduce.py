@@ -11,9 +11,9 @@ import typer
 from surefoot.cli._ending import Debug
 from surefoot.cli._finish import finish
 from surefoot.cli._folder import usable
-from surefoot.cli._output import Json, table
+from surefoot.cli._output import Json, painted, table
 from surefoot.cli._progress import progress
-from surefoot.cli._summary import COLOURS
+from surefoot.cli._summary import COLOURS, OTHER
 from surefoot.cli.run import Force, Workers
 
 __all__ = ["reproduce"]
@@ -61,23 +61,34 @@ def reproduce(
 
 
 def verdicts(claims: Sequence[dict[str, Any]]) -> Iterator[str]:
-    """The table of what the paper shows beside what was measured."""
+    """Of each figure the verdict, and below it what it shows beside what was measured."""
     if not claims:
         yield "no verdict: cells are missing"
-        return
-    rows = [
-        (
-            str(claim["figure"]),
-            str(claim["statement"]),
-            str(claim["settings"]),
-            _values(claim["published"]),
-            _values(claim["measured"]),
-            str(claim["verdict"]),
+    for figure in dict.fromkeys(claim["figure"] for claim in claims):
+        # A figure's own verdict comes first.
+        whole, *parts = [claim for claim in claims if claim["figure"] == figure]
+        yield f"Figure {figure}: {painted(whole['verdict'], COLOURS)}"
+        rows = [
+            (
+                part["statement"],
+                part["settings"],
+                _values(part["published"]),
+                _values(part["measured"]),
+                _SHORT.get(part["verdict"], part["verdict"]),
+            )
+            for part in parts
+        ]
+        head = ("shown", "row", "published", "measured", "verdict")
+        filled = [i for i in range(len(head)) if any(row[i] for row in rows)]
+        yield from table(
+            [head[i] for i in filled],
+            [[row[i] for i in filled] for row in rows],
+            paint=COLOURS,
+            indent=2,
         )
-        for claim in claims
-    ]
-    head = ("figure", "statement", "row", "published", "measured", "verdict")
-    yield from table(head, rows, keys=2, paint=COLOURS)
+
+
+_SHORT = {OTHER: "with other constants"}
 
 
 def _values(values: dict[str, float]) -> str:
