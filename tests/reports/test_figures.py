@@ -190,7 +190,7 @@ def test_what_a_logarithmic_axis_cannot_show_is_said():
     rows = made("good", {10: 5.0, 40: 10.0, 90: 600.0})
     rows += made("lucky", {10: -3.0, 40: 7.0, 90: 9.0}, number=1)
     rows += made("cheat", {10: -3.0, 40: 0.0}, number=2)
-    ax = regret_figure(rows).axes[0]
+    ax = regret_figure(rows, log=True).axes[0]
     assert ax.get_yscale() == "log"
     assert title(ax) == (
         "p, mean ± 1 std of 2 trials not shown, regret ≤ 0: lucky at 10; cheat at every $T$"
@@ -199,8 +199,12 @@ def test_what_a_logarithmic_axis_cannot_show_is_said():
     assert linear.get_yscale() == "linear"
     assert "not shown" not in title(linear)
     assert linear.get_ylim()[0] < -3
+    both = regret_figure(rows).axes[0]
+    assert both.get_yscale() == "symlog"  # wide, and nothing is left out
+    assert both.get_ylim()[0] < -3 < 600 < both.get_ylim()[1]
+    assert 0.0 in both.get_yticks()
+    assert "not shown" not in title(both)
     cheat = [r for r in rows if r.algorithm == "cheat"]
-    assert regret_figure(cheat).axes[0].get_yscale() == "linear"
     for draw in (lambda: regret_figure(cheat, log=True), lambda: rate_figure(cheat)):
         with pytest.raises(NothingToDraw, match="no mean regret is > 0"):
             draw()
@@ -242,6 +246,15 @@ def test_cumulative_violation_has_both_measures(rows, width):
     bounded = [lines(ax, "_bound") for ax in figure.axes]
     assert list(map(len, bounded)) == [1, 0]  # DPP bounds the sum, not the positive parts' sum
     assert list(bounded[0][0].get_ydata()) == [40.0] * 3
+
+
+def test_a_bound_far_above_does_not_flatten_what_is_below(rows):
+    (row,) = [r for r in group_of(rows, "DPP") if r.horizon == 2_000]
+    loose = {**row.facts["guarantee"], "sum_bounds": {"soft": 1e6}}
+    figure = violation_figure([replace(row, facts={**row.facts, "guarantee": loose})])
+    assert [ax.get_yscale() for ax in figure.axes] == ["symlog", "linear"]
+    plain = violation_figure([row], bounds=False)
+    assert [ax.get_yscale() for ax in plain.axes] == ["linear", "linear"]
 
 
 def test_instants_show_mean_band_and_peak(rows):
@@ -329,11 +342,11 @@ def test_calls_and_times_are_the_rows(rows):
     assert len(oracle_figure(rows, width="column").axes) == 1
 
 
-def test_calls_that_were_not_counted_are_not_numbers(rows):
+def test_inner_solves_that_were_not_counted_are_a_limit(rows):
     row = group_of(rows, "DPP")[-1]
     facts = {**row.facts, "oracle": {**row.facts["oracle"], "counted": False}}
     table = oracle_figure([replace(row, facts=facts)]).axes[0]
-    assert {t.get_text() for t in table.texts} == {"?"}
+    assert [t.get_text() for t in table.texts] == ["1", "1", "1", "0", "0", "≤ 0.25"]
 
 
 # --- the paper's figures -------------------------------------------------------------------------

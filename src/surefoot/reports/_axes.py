@@ -10,7 +10,7 @@ import numpy as np
 
 from surefoot.reports._sheet import Entry, key, text_of
 from surefoot.reports.gather import Row, mean_std
-from surefoot.reports.style import Look, look_of
+from surefoot.reports.style import INK, Look, look_of
 
 __all__ = [
     "Points",
@@ -24,6 +24,7 @@ __all__ = [
     "not_on_log",
     "number",
     "plain_axis",
+    "signed_log_axis",
     "spread",
     "time_axis",
     "zero_axis",
@@ -57,9 +58,9 @@ def number(value: float, _: Any = None) -> str:
 
 def in_thousands(longest: float) -> tuple[str, Callable[[float, Any], str]]:
     """What to add to an axis' label, and how its ticks are written."""
-    if longest >= 2_000:
+    if longest >= 5_000:
         return " (thousands)", lambda v, _: f"{v / 1000:g}"
-    return "", lambda v, _: f"{v:g}"
+    return "", lambda v, _: f"{v:,.6g}"
 
 
 def time_axis(ax: Any, times: Iterable[float], word: str = "horizon $T$") -> None:
@@ -134,8 +135,6 @@ def plain_axis(ax: Any, low: float | None = None) -> None:
 
 def zero_axis(ax: Any, values: Iterable[float]) -> None:
     """From 0 up; above the smallest value logarithmic where values differ by a lot."""
-    from matplotlib.ticker import FuncFormatter
-
     values = list(values)
     if not any(v > 0 for v in values):
         ax.set_ylim(-0.03, 1.0)  # a line at 0 needs an axis all the same
@@ -143,10 +142,33 @@ def zero_axis(ax: Any, values: Iterable[float]) -> None:
     if spread(values) <= 50:
         plain_axis(ax, -0.03)
         return
-    threshold = 10.0 ** math.floor(math.log10(min(v for v in values if v > 0)))
-    ax.set_yscale("symlog", linthresh=threshold, linscale=0.5)
+    threshold = signed_log_axis(ax, values)
     ax.set_ylim(-0.2 * threshold, ax.get_ylim()[1])
+
+
+def signed_log_axis(ax: Any, values: Iterable[float]) -> float:
+    """A y axis that is logarithmic on both sides of 0, with a line at 0.
+
+    Returns up to where it is linear: a power of ten not above the smallest value.
+    """
+    from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+
+    sizes = [abs(v) for v in values if v != 0 and math.isfinite(v)]
+    # Five decades are as many as a panel has room for.
+    first = math.floor(math.log10(max(min(sizes), 1e-5 * max(sizes))))
+    ax.set_yscale("symlog", linthresh=10.0**first, linscale=0.5)
+    low, high = ax.get_ylim()
+    ax.set_ylim(low, high)
+    last = math.floor(math.log10(max(-low, high)))
+    signed = low < -(10.0**first)  # then labels at the end of the linear part would be too near 0
+    stride = math.ceil((last - first + 1) / (4 if signed else 6))
+    powers = [10.0**p for p in range(last, first - 1 + signed, -stride)]
+    ticks = [*(-p for p in powers), 0.0, *powers[::-1]]
+    ax.yaxis.set_major_locator(FixedLocator([v for v in ticks if low <= v <= high]))
     ax.yaxis.set_major_formatter(FuncFormatter(number))
+    ax.yaxis.set_minor_locator(NullLocator())
+    ax.axhline(0, color=INK, lw=0.5, zorder=0.5, label="_zero")
+    return 10.0**first
 
 
 def spread(values: Iterable[float]) -> float:

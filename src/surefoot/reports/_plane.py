@@ -147,7 +147,7 @@ def paper_actions(
         _look_at(ax, far)
     axes[0, 0].set_ylabel("$x_2$")
     if near is not None:
-        _enlarge(*axes.flat, near)
+        _enlarge(axes[0, 0], axes[0, 1], near)
     legend(figure, [*entries, *found.values()])
     return figure
 

@@ -87,8 +87,8 @@ def sheet(
 
     inches = inches_of(width)
     lines = math.ceil(len(texts) / _columns(texts, inches)) if texts else 0
-    figure = Figure(figsize=(inches, height + _LINE * lines), layout="constrained")
-    figure.get_layout_engine().set(w_pad=0.03, h_pad=0.03, wspace=0.04, hspace=0.04)
+    figure: Any = Figure(figsize=(inches, height + _LINE * lines))
+    figure.set_layout_engine("constrained", w_pad=0.03, h_pad=0.03, wspace=0.04, hspace=0.04)
     axes = figure.subplots(*panels, squeeze=False, **options)
     for ax in axes.flat:
         # Ticks that are made while drawing would take the caller's settings, not the paper's.

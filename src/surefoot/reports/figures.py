@@ -30,6 +30,7 @@ from surefoot.reports._axes import (
     not_on_log,
     number,
     plain_axis,
+    signed_log_axis,
     spread,
     time_axis,
     zero_axis,
@@ -97,20 +98,20 @@ def regret_figure(
         problem: label; the first one unless given.
         algorithms: labels; the first eight of the plan unless given.
         width: "column" for one column of a paper, "page" for both.
-        log: whether the regret's axis is logarithmic; None lets the range decide.
+        log: whether the regret's axis is logarithmic; what it cannot show, a mean of 0 or less, is
+            then named above it. None lets the range decide; where it is large and some means are 0
+            or less, the axis is logarithmic on both sides of 0.
         bounds: whether the bounds are drawn: dashed, or dotted where a premise broke.
-
-    What a logarithmic axis cannot show, a mean of 0 or less, is named above it.
     """
     problem, groups = chosen(rows, problem, algorithms, lambda r: "regret" in r.arrays, "regret")
     every = [r for group in groups.values() for r in group]
     points = {label: Points.of(group, "regret") for label, group in groups.items()}
     means = [float(m) for p in points.values() for m in p.mean]
     bounded = [r for r in every if bounds and r.regret_bound is not None]
-    if log is None:
-        range_ = spread([*means, *(r.regret_bound or 0.0 for r in bounded)])
-        log = range_ > 20 and sum(m > 0 for m in means) > len(means) / 2
-    elif log:
+    values = [*means, *(r.regret_bound or 0.0 for r in bounded)]
+    wide = log is None and spread(map(abs, values)) > 20
+    log = log or (wide and min(means) > 0)
+    if log:
         _some_positive(means)
     keys = bound_keys({r.claims for r in bounded})
     texts = [*map(text_of, groups), *(entry.text for entry in keys)]
@@ -124,6 +125,8 @@ def regret_figure(
     ax.set_ylabel("regret")
     if log:
         log_axis(ax)
+    elif wide:
+        signed_log_axis(ax, values)
     else:
         plain_axis(ax, 0.0 if min(means) >= 0 else None)
     missing = not_on_log(points, "regret") if log else ""
@@ -244,7 +247,8 @@ def violation_figure(
             for group in groups.values():
                 draw_bounds(ax, group, functools.partial(_sum_bound, measure))
         ax.set_ylabel(name)
-        zero_axis(ax, (float(m) for p in points.values() for m in p.mean))
+        limits = [_sum_bound(measure, r) or 0.0 for r in every if bounds]
+        zero_axis(ax, [*limits, *(float(m) for p in points.values() for m in p.mean)])
         zero = [k for k, p in points.items() if not p.mean.any() and not p.std.any()]
         silent = f"0 at every $T$: {listed(zero, of=len(points))}" if zero else ""
         about = f"{text_of(problem)}, {trials_of(every)}" if ax is axes.flat[0] else ""
@@ -399,9 +403,10 @@ def _call_table(ax: Any, rows: Sequence[Row]) -> None:
     for y, row in enumerate(rows):
         oracle = row.facts["oracle"]
         for x, name in enumerate(_CALLS):
-            calls = oracle.get(name, 0) / oracle["rounds"] if oracle.get("counted", True) else None
-            text = "?" if calls is None else f"{calls:.3g}"
-            colour = "#AAAAAA" if calls == 0 else "black"
+            calls = oracle.get(name, 0) / oracle["rounds"]
+            # Where calls are multiplied out from what an algorithm needs, solves are a limit.
+            limit = name == "inner_solves" and calls > 0 and not oracle.get("counted", True)
+            text, colour = f"{'≤ ' * limit}{calls:.3g}", "black" if calls else "#AAAAAA"
             ax.text(x, y, text, ha="center", va="center", fontsize=7, color=colour)
     ax.set_xlim(-0.6, len(_CALLS) - 0.4)
     ax.set_xticks(range(len(_CALLS)), list(_CALLS.values()))
