@@ -67,7 +67,9 @@ def verdicts(claims: Sequence[dict[str, Any]]) -> Iterator[str]:
     for figure in dict.fromkeys(claim["figure"] for claim in claims):
         # A figure's own verdict comes first.
         whole, *parts = [claim for claim in claims if claim["figure"] == figure]
-        yield f"Figure {figure}: {painted(whole['verdict'], COLOURS)}"
+        horizons = sorted({int(T) for part in parts for T in part["published"]})
+        values = f"; values at T = {', '.join(map(str, horizons))}" if horizons else ""
+        yield f"Figure {figure}: {painted(whole['verdict'], COLOURS)}{values}"
         rows = [
             (
                 part["statement"],
@@ -92,4 +94,5 @@ _SHORT = {OTHER: "with other constants"}
 
 
 def _values(values: dict[str, float]) -> str:
-    return ", ".join(f"{value:.4g}" for value in values.values())
+    # By horizon: what comes out of a file is in the order of the texts.
+    return ", ".join(f"{values[T]:.4g}" for T in sorted(values, key=int))
