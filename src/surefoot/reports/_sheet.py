@@ -19,7 +19,7 @@ __all__ = ["Entry", "Width", "head", "in_style", "inches_of", "key", "legend", "
 Width: TypeAlias = Literal["column", "page"]
 
 _LINE = 0.145  # inches that a line of the legend takes
-_LETTER = 0.047  # inches of a letter at 7 points, on the wide side
+_LETTER = 0.045  # inches of a letter at 7 points, on the wide side
 _LONGEST = 44  # characters of a label
 
 _P = ParamSpec("_P")
@@ -99,8 +99,16 @@ def sheet(
 
 
 def _columns(texts: Sequence[str], inches: float) -> int:
-    widest = 0.44 + _LETTER * max((len(t) for t in texts), default=1)
-    return max(1, min(4, int(inches / widest)))
+    """How many columns of a legend, each as wide as its longest text, fit side by side.
+
+    >>> _columns(["x" * 30, "x", "x", "x"], 3.25), _columns(["x" * 30, "x", "x" * 30, "x"], 3.25)
+    (4, 1)
+    """
+    for count in range(min(4, len(texts)), 1, -1):
+        split = np.array_split([len(t) for t in texts], count)  # as Matplotlib does
+        if sum(0.44 + _LETTER * max(column) for column in split) <= inches:
+            return count
+    return 1
 
 
 def legend(figure: Any, entries: Sequence[Entry]) -> None:

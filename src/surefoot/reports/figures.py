@@ -581,7 +581,7 @@ def _rendered(figure: Any, formats: Sequence[str]) -> list[tuple[str, bytes]]:
         # A label in a script that no font here has is drawn as boxes: no reason to stop.
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
         figure.draw_without_rendering()
-        figure.set_layout_engine("none")  # found once, good for all formats
+        figure.set_layout_engine(None)  # found once, good for all formats
         try:
             for ending in formats:
                 buffer = io.BytesIO()

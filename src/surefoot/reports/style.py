@@ -111,6 +111,7 @@ def paper_style(width: str = "column", height: float | None = None) -> dict[str,
     inches, golden = style["figure.figsize"]
     # A font that comes with Matplotlib: the same figure on every machine. Times-like, as the text.
     return style | {
+        "figure.constrained_layout.use": False,  # figures choose their layout themselves
         "figure.figsize": (inches, golden if height is None else height),
         "font.family": ["STIXGeneral", "DejaVu Sans"],
         "mathtext.fontset": "stix",
