@@ -51,7 +51,7 @@ def tune_polyak(constants: Constants, horizon: int) -> Theorem1:
     """
     _check.horizon(horizon)
     by = "the tuned Theorem 1"
-    R, _, G_g, slack = constants.require("R", "G_f", "G_g", "start_slack", by=by)
+    R, G_f, G_g, slack = constants.require("R", "G_f", "G_g", "start_slack", by=by)
     _strictly_feasible(slack, by)
     found: list[Theorem1] = []
 
@@ -63,17 +63,18 @@ def tune_polyak(constants: Constants, horizon: int) -> Theorem1:
         found.append(_at(constants, rho, horizon, tightening_cost=None))
 
     if constants.start_reach is not None:
+        cost = constants.start_reach / slack
 
-        def local(rho: float) -> Theorem1:
-            sigma = min(constants.local_sigma(rho), G_g)
-            here = constants.with_origin("local", sigma=sigma, epsilon=rho)
-            cost = constants.start_reach / slack  # type: ignore[operator]
-            return _at(here, rho, horizon, tightening_cost=cost)
+        def bound(rho: float) -> float:
+            # Theorem 1's regret bound with the sigma of the start, in the same order of operations: a search asks for
+            # it a thousand times, and objects with checked arguments would take a second.
+            eta = _step(R, G_f, G_g, min(constants.local_sigma(rho), G_g), rho, horizon)
+            return 2 * R**2 / eta + eta / 2 * G_f**2 * horizon + G_f * rho * cost * horizon
 
-        rho = minimise_bracketed(
-            lambda r: float(local(r).regret_bound(horizon)), slack * 1e-9, slack * (1 - 1e-9)
-        )
-        found.append(local(rho))
+        rho = minimise_bracketed(bound, slack * 1e-9, slack * (1 - 1e-9))
+        sigma = min(constants.local_sigma(rho), G_g)
+        here = constants.with_origin("local", sigma=sigma, epsilon=rho)
+        found.append(_at(here, rho, horizon, tightening_cost=cost))
 
     if not found:
         constants.require("sigma", "start_reach", by=by)
@@ -83,9 +84,14 @@ def tune_polyak(constants: Constants, horizon: int) -> Theorem1:
 def _at(constants: Constants, rho: float, horizon: int, tightening_cost: float | None) -> Theorem1:
     """Theorem 1 at rho with the longest step that is feasible and useful."""
     R, G_f, G_g, sigma = constants.require("R", "G_f", "G_g", "sigma", by="Theorem 1")
-    feasible = SHRINK * polyak_rate(sigma, G_g) * rho / (G_f * G_g)
-    eta = min(feasible, 2 * R / (G_f * math.sqrt(horizon)))
+    eta = _step(R, G_f, G_g, sigma, rho, horizon)
     return Theorem1(constants, eta, rho, horizon, tightening_cost)
+
+
+def _step(R: float, G_f: float, G_g: float, sigma: float, rho: float, horizon: int) -> float:
+    """The longest step that is feasible at rho, and useful."""
+    feasible = SHRINK * polyak_rate(sigma, G_g) * rho / (G_f * G_g)
+    return min(feasible, 2 * R / (G_f * math.sqrt(horizon)))
 
 
 def minimise_bracketed(
