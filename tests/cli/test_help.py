@@ -2,11 +2,13 @@ import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 import surefoot
 
+FULL = Path("/dev/full")
 COMMANDS = ("reproduce", "run", "report", "list", "calibrate", "new")
 
 
@@ -112,3 +114,22 @@ def test_a_terminal_without_the_characters_gets_question_marks():
     )
     end = child("-c", code, env={**os.environ, "PYTHONIOENCODING": "ascii"})
     assert end.stdout.splitlines()[-1] == "1 ? 2"
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="a disk that is always full")
+@pytest.mark.parametrize("word", ["--help", "--version"])
+def test_an_output_that_cannot_be_written_is_one_sentence(word):
+    program = (sys.executable, "-c", "from surefoot.cli import main; main()", word)
+    with FULL.open("w") as full:
+        end = subprocess.run(program, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert (end.returncode, end.stderr) == (
+        1,
+        "surefoot: standard output: No space left on device\n",
+    )
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a shell that closes a file")
+def test_a_closed_output_is_no_error():
+    line = f"{sys.executable} -c 'from surefoot.cli import main; main()' --version >&-"
+    end = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=False)
+    assert (end.returncode, end.stderr) == (0, "")

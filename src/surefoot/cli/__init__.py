@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from pathlib import Path
 
 from surefoot._extras import MissingExtraError, need
 
@@ -11,15 +13,23 @@ __all__ = ["main"]
 
 def main() -> None:
     """The program ``surefoot``; see ``surefoot --help``."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by whoever started this
+            setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115  for the whole program
+        # A terminal without the characters of a table gets question marks, not a traceback.
+        if hasattr(stream := getattr(sys, name), "reconfigure"):
+            stream.reconfigure(errors="replace")
     try:
         need("typer", "cli", "the command line")
-    except MissingExtraError as error:
-        print(f"surefoot: {error}", file=sys.stderr)
-        raise SystemExit(1) from None
-    from surefoot.cli.app import app
+        from surefoot.cli.app import app
 
-    for stream in (sys.stdout, sys.stderr):
-        # A terminal without the characters of a table gets question marks, not a traceback.
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")
-    app(prog_name="surefoot")
+        app(prog_name="surefoot")
+    except MissingExtraError as error:
+        raise SystemExit(_said(str(error))) from None
+    except OSError as error:  # what prints the help cannot write it
+        raise SystemExit(_said(f"standard output: {error.strerror}")) from None
+
+
+def _said(sentence: str) -> int:
+    print(f"surefoot: {sentence}", file=sys.stderr)
+    return 1
