@@ -104,11 +104,14 @@ def _columns(texts: Sequence[str], inches: float) -> int:
     >>> _columns(["x" * 30, "x", "x", "x"], 3.25), _columns(["x" * 30, "x", "x" * 30, "x"], 3.25)
     (4, 1)
     """
-    for count in range(min(4, len(texts)), 1, -1):
+    best = 1
+    for count in range(2, min(6, len(texts)) + 1):
         split = np.array_split([len(t) for t in texts], count)  # as Matplotlib does
-        if sum(0.44 + _LETTER * max(column) for column in split) <= inches:
-            return count
-    return 1
+        fits = sum(0.44 + _LETTER * max(column) for column in split) <= inches
+        # A column more is worth it only if it saves a line.
+        if fits and math.ceil(len(texts) / count) < math.ceil(len(texts) / best):
+            best = count
+    return best
 
 
 def legend(figure: Any, entries: Sequence[Entry]) -> None:
