@@ -602,3 +602,22 @@ def test_the_ball_of_the_constraint_may_be_the_domain_itself():
         player, constraint, lambda x: rng.normal(size=2) - 3 * x, np.zeros(2), 200
     ):
         assert constraint.value(after.x) <= 0
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"sigma": 0.7},
+        {"eta": 0.05},
+        {"ratchet": False, "decreasing": False},
+        {"evaluation_error": 1e-9},
+    ],
+    ids=str,
+)
+def test_the_short_way_of_one_run_is_the_vector_way_bit_for_bit(options):
+    toy = problems.binding_toy(400, trials=2)
+    player = CertifiedPFS(G_g=1.0, domain=Ball(1.0), rho=0.3, **options)
+    one, many = (play_game(player, toy, engine=e) for e in ("loop", "batch"))
+    assert (one.constraint > -0.3).any()  # outside the tightened set, too
+    np.testing.assert_array_equal(one.actions, many.actions)

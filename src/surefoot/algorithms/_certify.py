@@ -35,13 +35,15 @@ from abc import ABC
 from typing import NamedTuple
 
 from surefoot import _check
-from surefoot._array import certainly, maximum, minimum, norm, sqrt, where
+from surefoot._array import dot, maximum, minimum, norm, sqrt, where
 from surefoot.sets import Ball
 from surefoot.types import Array, Number
 
 __all__ = ["Certificate", "Certifying", "Room", "stay_unless"]
 
 _UNIT = 2.0**-53
+# The constructor of a named tuple is written in Python, and costs as much as three roots.
+new_tuple = tuple.__new__
 
 
 class Room(NamedTuple):
@@ -55,6 +57,7 @@ class Room(NamedTuple):
         length: r, the longest step that is certified; 0 or less if there is none.
         noise: delta, the bound on the evaluation error of g.
         error: e, the bound on the rounding of a step.
+        squared: the squared norm of s, where it was needed; else None.
     """
 
     start_slack: Number
@@ -64,6 +67,7 @@ class Room(NamedTuple):
     length: Number
     noise: Number
     error: Number
+    squared: Number | None
 
 
 class Certificate(NamedTuple):
@@ -138,8 +142,10 @@ class Certifying(ABC):
 
     def tightening(self, t: Number, start_slack: Number) -> Number:
         r""":math:`\rho_t = \min(\alpha/2, \rho)`, or :math:`\min(\alpha/2, \rho/\sqrt t)`."""
-        rho = self.rho / sqrt(t) if self.decreasing else self.rho
-        return minimum(0.5 * start_slack, rho)
+        rho, half = self.rho / sqrt(t) if self.decreasing else self.rho, 0.5 * start_slack
+        if type(half) is float and type(rho) is float:  # spelt out: it is asked for twice a round
+            return rho if rho < half else half
+        return minimum(half, rho)
 
     def room(
         self,
@@ -175,34 +181,70 @@ class Certifying(ABC):
             noise = self.evaluation_error + 8 * unit * self.G_g
         noise = noise + self.G_g * rounding
         error = 24 * (d + 8) * unit + noise / self.G_g
-        seen = g + noise
-        start_slack = where(rounds == 0, -seen, start_slack)
-        if type(start_slack) is float and not start_slack > 0:
+        kappa, seen = 4 * (d + 8) * _UNIT, g + noise
+        if type(seen) is not float:
+            return self._room_of_each(
+                x - start, rounds, start_slack, distance, g, s, noise, error, kappa
+            )
+        # The short way, for one run: branches, and nothing computed that is not needed.
+        if rounds == 0:
+            start_slack = -seen
+        if not start_slack > 0:
             raise ValueError(
                 "the start must be strictly feasible, by more than the rounding of g, "
                 f"got g(x_1) = {g:g}"
             )
         rho = self.tightening(rounds + 1.0, start_slack)
-        inside = seen <= -rho
-        left = (seen + rho) / self.G_g
-        if not certainly(inside):
-            over, zero = seen + rho, 0.0 * rho  # not of seen, which may be infinite
-            # Where this way is not taken, inside and from a start that is refused, the
-            # denominator may be anything: make it 1.
+        over, squared = seen + rho, None
+        if seen <= -rho:
+            left = over / self.G_g
+        else:
             above = seen + start_slack
-            share = maximum(over, zero) / where(above > 0, above, 1.0)
-            distance = minimum(distance, share * norm(x - start))
+            near = over / (above if above > 0 else 1.0) * norm(x - start)
             if self.sigma is not None:
-                distance = minimum(distance, maximum(over, zero) / self.sigma)
-            steep = norm(s)
+                near = minimum(near, over / self.sigma)
+            if near < distance:
+                distance = near
+            squared = dot(s, s)
             # From g itself, so that the difference loses no digits, and by one noise less than the
             # half-space moves: then its relative error is that of a quotient, whatever g is.
-            cut = maximum(g + rho - 2 * noise, zero) / where(steep > 0, steep, 1.0)
-            short = maximum(distance - cut, zero) * (distance + cut)
-            root = sqrt(short + 4 * (d + 8) * _UNIT * distance * distance)
-            left = where(inside, left, root)
+            cut = g + rho - 2 * noise
+            cut = cut / math.sqrt(squared) if cut > 0 and squared > 0 else 0.0
+            short = (distance - cut) * (distance + cut) if cut < distance else 0.0
+            left = math.sqrt(short + kappa * distance * distance)
         length = rho / self.G_g - left - error
-        return Room(start_slack, rho, distance, left, length, noise, error)
+
+        return new_tuple(Room, (start_slack, rho, distance, left, length, noise, error, squared))
+
+    def _room_of_each(
+        self,
+        away: Array,
+        rounds: Number,
+        start_slack: Number,
+        distance: Number,
+        g: Number,
+        s: Array,
+        noise: Number,
+        error: Number,
+        kappa: float,
+    ) -> Room:
+        """The same for every run of a batch, or of another backend: both ways, and a choice."""
+        seen = g + noise
+        start_slack = where(rounds == 0, -seen, start_slack)
+        rho = self.tightening(rounds + 1.0, start_slack)
+        over, above, zero = seen + rho, seen + start_slack, 0.0 * rho  # seen may be infinite
+        # Inside, and from a start that is refused, the denominator may be anything: make it 1.
+        near = maximum(over, zero) / where(above > 0, above, 1.0) * norm(away)
+        if self.sigma is not None:
+            near = minimum(near, maximum(over, zero) / self.sigma)
+        near = minimum(distance, near)
+        squared = dot(s, s)
+        cut = maximum(g + rho - 2 * noise, zero) / where(squared > 0, sqrt(squared), 1.0)
+        short = maximum(near - cut, zero) * (near + cut)
+        root = sqrt(short + kappa * near * near)
+        left = where(seen <= -rho, over / self.G_g, root)
+        length = rho / self.G_g - left - error
+        return Room(start_slack, rho, near, left, length, noise, error, squared)
 
     def distance_after(self, room: Room, rounds: Number, taken: Number) -> Number:
         r"""A for the next round: :math:`[B + \ell + e]_+`, less what a smaller rho brings nearer.
@@ -215,6 +257,9 @@ class Certifying(ABC):
             nearer = room.rho - self.tightening(rounds + 2.0, room.start_slack)
             reached = reached - nearer / self.G_g
         # Without room nothing moves, and what is known stays as it is: less rho, less distance.
+        if type(reached) is float:
+            reached = reached if room.length > 0 else room.distance
+            return reached if reached > 0 else 0.0
         reached = where(room.length > 0, reached, room.distance)
         return maximum(reached, 0.0 * reached)
 

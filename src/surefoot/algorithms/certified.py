@@ -8,7 +8,7 @@ from typing import ClassVar, NamedTuple
 
 from surefoot import _check
 from surefoot._array import dot, maximum, norm, number_like, sqrt, where
-from surefoot.algorithms._certify import Certificate, Certifying, Room, stay_unless
+from surefoot.algorithms._certify import Certificate, Certifying, Room, new_tuple, stay_unless
 from surefoot.algorithms._start import check_domain, start_in
 from surefoot.constants import Constants
 from surefoot.sets import Ball, project_halfspace
@@ -16,6 +16,8 @@ from surefoot.theory import TheoremD, Tuned
 from surefoot.types import Array, Feedback, Needs, Number
 
 __all__ = ["CertifiedPFS", "CertifiedState"]
+
+_ROOT_2 = math.sqrt(2)
 
 
 class CertifiedState(NamedTuple):
@@ -113,8 +115,8 @@ class CertifiedPFS(Certifying):
         squares = squares + squared
         inverse_eta, eta, taken = self.step(room, inverse_eta, squares, sqrt(squared))
         y = x - eta * grad
-        p = project_halfspace(y, g + dot(s, y - x) + room.rho - room.noise, s)
-        return CertifiedState(
+        p = project_halfspace(y, g + dot(s, y - x) + room.rho - room.noise, s, room.squared)
+        new = (
             stay_unless(room, self.domain.project(p), x),
             start,
             rounds + 1.0,
@@ -123,6 +125,7 @@ class CertifiedPFS(Certifying):
             inverse_eta,
             squares,
         )
+        return new_tuple(CertifiedState, new)
 
     def certificate(
         self, before: CertifiedState, feedback: Feedback, after: CertifiedState
@@ -170,7 +173,7 @@ class CertifiedPFS(Certifying):
     def _usual(self, squares: Number) -> Number:
         """1/eta of the step size that costs alone would have."""
         if self.eta is None:
-            return sqrt(squares) / (math.sqrt(2) * self.domain.radius)
+            return sqrt(squares) / (_ROOT_2 * self.domain.radius)
         return 1 / self.eta
 
     def step(
@@ -178,6 +181,12 @@ class CertifiedPFS(Certifying):
     ) -> tuple[Number, Number, Number]:
         """1/eta, eta and the length of the step; eta is 0 where there is no room or no gradient."""
         has_room = room.length > 0
+        if has_room is True:
+            inverse = maximum(self._usual(squares), size / room.length)
+            if self.ratchet and inverse < inverse_eta:
+                inverse = inverse_eta
+            eta = 1.0 / inverse if inverse > 0 else 0.0
+            return inverse, eta, eta * size
         inverse = maximum(self._usual(squares), size / where(has_room, room.length, math.inf))
         if self.ratchet:
             inverse = maximum(inverse, inverse_eta)

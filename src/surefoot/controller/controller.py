@@ -31,6 +31,8 @@ _INF = math.inf
 _FLOAT64 = np.dtype(np.float64)
 # Bound once, as in _array: they are looked up in every round.
 ndarray, vdot = np.ndarray, np.vdot
+# The constructor of a named tuple is written in Python.
+_new_tuple = tuple.__new__
 
 
 class ContradictionError(ValueError):
@@ -84,6 +86,7 @@ class Controller:
         "_certificate",
         "_certify",
         "_guarantee",
+        "_is_bare",
         "_is_plain",
         "_journal",
         "_limits",
@@ -181,6 +184,7 @@ class Controller:
         self._broken = broken
         self._watch = Watch.of(self._guarantee, broken, itself)
         self._limits = self._watch.limits
+        self._is_bare = self._is_plain and not self._watch.still and not self._watch.bounded
 
     # --- what a user asks ------------------------------------------------------------------------
 
@@ -270,7 +274,10 @@ class Controller:
         ):
             # Copies, because a caller may use its arrays again.
             gradient, g, s = cost_gradient.copy(), constraint_value, constraint_subgradient.copy()
-            seen = Feedback(gradient, g, s)
+            seen = _new_tuple(Feedback, (gradient, g, s, None))
+            if self._is_bare:
+                self._take_bare(before, seen, t)
+                return
             # Comparisons that a NaN fails. Where all hold there is nothing to look at closely.
             most, steepest, near, steep, last = self._limits
             slope = s.dot(s)
@@ -289,6 +296,16 @@ class Controller:
         if broken or not self._is_plain:
             self._consider(before, seen, after, broken or [])
         # Nothing can fail from here on.
+        self._before, self._seen, self._state = before, seen, after
+        self._round = t + 1
+
+    def _take_bare(self, before: Any, seen: Feedback, t: int) -> None:
+        """A round of which the update is all there is: it refuses what is not finite by itself."""
+        try:
+            after = self._update(before, seen)
+        except (ValueError, RuntimeWarning):  # NumPy's warning, where the user has made it an error
+            _measure(seen)  # says which number it was
+            raise
         self._before, self._seen, self._state = before, seen, after
         self._round = t + 1
 

@@ -13,6 +13,7 @@ from surefoot._array import (
     dot,
     maximum,
     namespace,
+    ndarray,
     norm,
     same_fields,
     sqrt,
@@ -78,7 +79,7 @@ class Ball:
         ball as computed, and projecting again changes nothing.
         """
         z = x if self.centre is None else x - constant(self.centre, x)
-        squared = dot(z, z)
+        squared = float(z.dot(z)) if type(z) is ndarray and z.ndim == 1 else dot(z, z)
         if type(squared) is float:
             if squared <= self.radius * self.radius:
                 return x

@@ -30,7 +30,7 @@ class EmptyTighteningError(ValueError):
     """A zero subgradient where the tightened constraint is violated: no point satisfies it."""
 
 
-def project_halfspace(y: Array, excess: Number, s: Array) -> Array:
+def project_halfspace(y: Array, excess: Number, s: Array, squared: Number | None = None) -> Array:
     r"""Project y onto a half-space, from how far y exceeds it: :math:`y - [v]_+ s/\|s\|^2`.
 
     With the excess :math:`v = g_t + s_t^\top(y - x_t) + \rho` this is the projection onto
@@ -42,6 +42,12 @@ def project_halfspace(y: Array, excess: Number, s: Array) -> Array:
     end the same way, those of y because the excess is computed from y: the comparisons are
     written so that a NaN fails them, at no extra cost.
 
+    Args:
+        y: the point or points.
+        excess: v.
+        s: the normal.
+        squared: the inner product of s with itself, where it is known already.
+
     Example:
         >>> project_halfspace(np.array([0.1, 0.7]), 0.25, np.array([0.0, 1.0]))
         array([0.1 , 0.45])
@@ -49,13 +55,13 @@ def project_halfspace(y: Array, excess: Number, s: Array) -> Array:
     if type(excess) is float:
         if -_INF < excess <= 0.0:
             return y
-        squared = dot(s, s)
+        squared = dot(s, s) if squared is None else squared
         if not (0.0 < squared < _INF and 0.0 < excess < _INF):
             _refuse(y, excess, s)
         return y - (excess / squared) * s
     if isinstance(excess, (int, np.number)):
         return project_halfspace(y, float(excess), s)
-    squared = dot(s, s)
+    squared = dot(s, s) if squared is None else squared
     if type(squared) is np.ndarray and squared.min() > 0 and excess.min() > -_INF:
         return y - maximum(excess, 0.0) / squared * s  # the common case, at half of the price
     cuts = squared > 0
