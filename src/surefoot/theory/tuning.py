@@ -66,8 +66,8 @@ def tune_polyak(constants: Constants, horizon: int) -> Theorem1:
         cost = constants.start_reach / slack
 
         def bound(rho: float) -> float:
-            # Theorem 1's regret bound with the sigma of the start, in the same order of operations: a search asks for
-            # it a thousand times, and objects with checked arguments would take a second.
+            # Theorem 1's own with the sigma of the start, in the same order of operations. A search
+            # asks for it a thousand times: objects with checked arguments would take a while.
             eta = _step(R, G_f, G_g, min(constants.local_sigma(rho), G_g), rho, horizon)
             return 2 * R**2 / eta + eta / 2 * G_f**2 * horizon + G_f * rho * cost * horizon
 
