@@ -7,7 +7,7 @@ import pytest
 from surefoot import play
 from surefoot.experiments import cell
 from surefoot.experiments.cell import play_cell, play_cells
-from surefoot.experiments.registry import build_player, build_problem
+from surefoot.experiments.registry import PROBLEMS, build_player, build_problem
 from surefoot.experiments.seeds import stream_seed
 from surefoot.metrics import violations
 
@@ -192,6 +192,17 @@ def test_neighbours_share_streams_and_comparator_up_to_a_limit(monkeypatch):
         [("e", spec(horizon=61)), ("f", spec())]
     )  # too large to be kept, and drives none out
     assert made == [60, 59, 60, 61]
+
+
+@pytest.mark.parametrize("name", sorted(PROBLEMS))
+def test_compiled_games_of_all_lengths_have_streams_for_one_program(name):
+    given = {"adversary": "corners"} if name == "adversarial_cube" else {}
+    problem = {"name": name, "arguments": PROBLEMS[name].model(name=name, **given).arguments()}
+    short = cell._problem(spec(problem, horizon=50))
+    long = cell._problem(spec(problem, horizon=50, engine="scan"))
+    assert (short.costs.horizon, long.costs.horizon) == (50, 2_048)
+    assert long.costs.rounds(0, 50) == short.costs
+    assert long.constants == short.constants
 
 
 def test_results_are_plain_data():

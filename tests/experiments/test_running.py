@@ -314,7 +314,7 @@ def test_chunks_are_neighbours_of_one_kind_and_bounded(work):
     chunks = list(sweep._chunks(running._pending(made, plan)))
     assert sum(map(len, chunks)) == 200
     assert max(map(len, chunks)) == 200 // 6 + 1  # two rounds for three in flight
-    assert sum(len({job.kind for job in chunk}) > 1 for chunk in chunks) <= 1
+    assert sum(len({job.program for job in chunk}) > 1 for chunk in chunks) <= 1
 
 
 # --- processes ------------------------------------------------------------------------------------

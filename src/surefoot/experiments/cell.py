@@ -8,6 +8,7 @@ import time
 import traceback
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
 from importlib import metadata
@@ -17,7 +18,7 @@ import numpy as np
 
 from surefoot._extras import need
 from surefoot.constants import Constants
-from surefoot.costs import Adversarial
+from surefoot.costs import Adversarial, ArrayCosts
 from surefoot.experiments.grid import sources_hash
 from surefoot.experiments.registry import BLOCK, build_player, build_problem
 from surefoot.experiments.seeds import canonical, stream_seed
@@ -35,10 +36,10 @@ __all__ = ["OtherSourcesError", "fingerprint", "play_cell", "play_cells", "play_
 TOLERANCE = 1e-5
 """Relative gap at which a comparator without a closed form is good enough."""
 
-_KEPT_BYTES = 128 << 20
+_KEPT_BYTES = 256 << 20
 """What a worker may keep of problems, so that algorithms that meet the same streams share them."""
 
-_BREACHES, _BOUNDARY = 8, 360
+_BREACHES, _BOUNDARY, _PROGRAM = 8, 360, 2_048
 
 _CALLS = (
     *("rounds", "cost_gradients", "constraint_values", "constraint_subgradients", "projections"),
@@ -201,11 +202,21 @@ def _key(spec: Mapping[str, Any], *more: Any) -> str:
 
 
 def _problem(spec: Mapping[str, Any]) -> Problem:
-    def make() -> Problem:
-        seed = stream_seed(spec["seed"], spec["problem"], spec["block"])
-        return build_problem(spec["problem"], _T(spec), spec["trials"], seed, spec["block"])
+    compiled = spec["engine"] == "scan"
 
-    return _problems.get(_key(spec), make, _bytes_of)
+    def made(horizon: int) -> Problem:
+        seed = stream_seed(spec["seed"], spec["problem"], spec["block"])
+        return build_problem(spec["problem"], horizon, spec["trials"], seed, spec["block"])
+
+    def make() -> Problem:
+        problem = made(_T(spec))
+        if compiled and _T(spec) < _PROGRAM and isinstance(problem.costs, ArrayCosts):
+            # A stream at least as long as a block of rounds is, so that games of all lengths run
+            # one program. The first rounds of more are the same; what is known of them is kept.
+            return replace(problem, costs=made(_PROGRAM).costs)
+        return problem
+
+    return _problems.get(_key(spec, compiled), make, _bytes_of)
 
 
 def _bytes_of(problem: Problem) -> int:

@@ -100,7 +100,7 @@ def _trials(spec: Spec, problem: ProblemRow, algorithm: Algorithm) -> int:
     return min(t for t in (spec.trials, problem.trials, algorithm.trials) if t is not None)
 
 
-SCAN_FROM = 100_000
+SCAN_FROM = 50_000
 """Rounds of a cell, over its trials, from which compiling pays."""
 
 _DIMENSION = 100
@@ -111,7 +111,7 @@ def engine_of(cell: dict[str, Any]) -> str:
     """The engine of a cell that leaves the choice open; a rule on the cell alone.
 
     The loop for an adversary that answers the actions, for a projection or a linear minimisation
-    that takes a solver, and for a single short run; the scan for 100,000 rounds or more over the
+    that takes a solver, and for a single short run; the scan for 50,000 rounds or more over the
     trials, in at most 100 dimensions, where JAX is installed and the algorithm compiles in a
     second or two (one that projects onto the feasible set, or onto a half-space for each of its
     rows, does where that set is a box); the batch for the rest.

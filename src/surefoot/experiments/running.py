@@ -155,7 +155,7 @@ def estimate(spec: Spec, folder: Path, *, workers: int | None = None) -> Estimat
         rounds += job.rounds
         work += pace.seconds(job)
         if job.spec["engine"] == "scan":
-            programs.add(job.kind)
+            programs.add(job.program)
     processes = max(1, cores() if workers is None else workers)
     work += _COMPILE_SECONDS * len(programs)
     seconds = work / processes + (_START_SECONDS if rounds and workers != 0 else 0.0)
@@ -246,13 +246,17 @@ class _Job(NamedTuple):
         return int(self.spec["horizon"]) * int(self.spec["trials"])
 
     @property
-    def kind(self) -> tuple[Any, ...]:
-        """Cells that take as long a round, and run the same program."""
-        algorithm, problem = self.spec["algorithm"], self.spec["problem"]
+    def program(self) -> tuple[Any, ...]:
+        """Cells that may well run the same compiled program."""
+        algorithm = self.spec["algorithm"]
         base = (algorithm.get("base") or {}).get("name")
-        size = problem["arguments"].get("dimension")
-        engine = self.spec["engine"]
-        return problem["name"], size, algorithm["name"], algorithm.get("tuning"), base, engine
+        size = self.spec["problem"]["arguments"].get("dimension")
+        return algorithm["name"], algorithm.get("tuning"), base, size, self.spec["engine"]
+
+    @property
+    def kind(self) -> tuple[Any, ...]:
+        """Cells whose rounds take as long."""
+        return self.spec["problem"]["name"], *self.program
 
 
 def _jobs(spec: Spec) -> Iterator[tuple[Place, _Job]]:
@@ -315,8 +319,8 @@ def _pending(spec: Spec, plan: _Plan) -> Iterator[_Job]:
     while window := list(islice(jobs, _WINDOW)):
         rank: dict[tuple[Any, ...], int] = {}
         for job in window:
-            rank.setdefault(job.kind, len(rank))
-        yield from sorted(window, key=lambda job: rank[job.kind])
+            rank.setdefault(job.program, len(rank))
+        yield from sorted(window, key=lambda job: rank[job.program])
 
 
 def _describe(results: Results, spec: Spec, text: str | None, plan: _Plan) -> None:
@@ -443,7 +447,7 @@ class _Sweep:
             cells = 1
         for job in jobs:
             scan = job.spec["engine"] == "scan"
-            other = bool(chunk) and job.kind != chunk[-1].kind
+            other = bool(chunk) and job.program != chunk[-1].program
             if other and seconds >= _WORTH_SECONDS:
                 yield chunk
                 chunk, seconds = [], 0.0
