@@ -93,9 +93,11 @@ class Trace:
         return self.regret(self.rounds[-1:]).upper[0]
 
     def _comparator(self, rounds: Any) -> Comparator:
-        problem = self.problem
+        problem, costs = self.problem, self.costs()
+        if costs is problem.costs and len(rounds) == 1:
+            return problem.best(int(rounds[0]))
         return best_action(
-            self.costs(),
+            costs,
             problem.benchmark,
             rounds,
             domain=problem.domain,

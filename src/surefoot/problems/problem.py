@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from surefoot import _check
 from surefoot.constants import Constants
 from surefoot.constraints import Constraint, ConstraintStream, PlayedOnly
+from surefoot.hindsight import Comparator, best_action
 from surefoot.sets import Ball
 from surefoot.types import Array, CostStream
 
@@ -33,6 +34,9 @@ class Problem:
     start: Array
     constants: Constants
     name: str = "problem"
+    _best: dict[int, Comparator] = field(
+        init=False, repr=False, compare=False, default_factory=dict
+    )
 
     def __post_init__(self) -> None:
         _same_dimension(self.costs, self.constraint)
@@ -52,6 +56,23 @@ class Problem:
         """A strictly feasible point: the start, if it is one; else what the constraint knows."""
         benchmark = self.benchmark
         return self.start if benchmark.value(self.start) < 0 else benchmark.interior
+
+    def best(self, t: int) -> Comparator:
+        """The best fixed action over the first t rounds, found once however many ask.
+
+        Example:
+            >>> from surefoot.constraints import LinfBall
+            >>> from surefoot.costs import Quadratic
+            >>> costs = Quadratic([[1.0, 0.0], [3.0, 0.5]], curvature=2.0)
+            >>> p = Problem.of(costs, LinfBall(1.5, 2), Ball(3.0), [0.0, 0.0])
+            >>> p.best(2).action
+            array([[1.5 , 0.25]])
+        """
+        if t not in self._best:
+            self._best[t] = best_action(
+                self.costs, self.benchmark, [t], domain=self.domain, interior=self.interior
+            )
+        return self._best[t]
 
     @property
     def benchmark(self) -> Constraint:
