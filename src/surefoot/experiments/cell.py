@@ -39,7 +39,7 @@ TOLERANCE = 1e-5
 _KEPT_BYTES = 256 << 20
 """What a worker may keep of problems, so that algorithms that meet the same streams share them."""
 
-_BREACHES, _BOUNDARY, _PROGRAM = 8, 360, 2_048
+_BREACHES, _BOUNDARY, _PROGRAM, _SHORT = 8, 360, 2_048, 4
 
 _CALLS = (
     *("rounds", "cost_gradients", "constraint_values", "constraint_subgradients", "projections"),
@@ -93,7 +93,10 @@ def play_cell(address: str, spec: Mapping[str, Any]) -> CellResult:
     except Exception as error:
         told = traceback.format_exc(limit=-8)
         return result("failed", _sentence(error), provenance={"traceback": told})
-    took = {"microseconds_a_round": trace.ledger.microseconds_a_round}
+    took = {
+        "microseconds_a_round": trace.ledger.microseconds_a_round,
+        "compile_seconds": trace.ledger.compile_seconds,
+    }
     return result("done", facts=facts, arrays=arrays, provenance=took)
 
 
@@ -229,17 +232,20 @@ def _bytes_of(problem: Problem) -> int:
 def _play(player: Any, problem: Problem, spec: Mapping[str, Any]) -> Trace:
     recording = spec["recording"]
     every, actions = recording["every"], recording["actions"]
-    if spec["engine"] == "scan":
+    compiled = spec["engine"] == "scan"
+    if compiled:
         need("jax", "jax", "the scan engine")  # the time of a round is not that of an import
     # What an adversary did is known from what it answered to.
     whole = isinstance(problem.costs, Adversarial)
+    # Short actions are handed over for nothing, and games with and without run one program.
+    short = compiled and problem.costs.dimension <= _SHORT
     return play(
         player,
         problem,
         horizon=_T(spec),
         engine=spec["engine"],
         every=1 if whole else every,
-        keep_actions=whole or bool(actions),
+        keep_actions=whole or short or bool(actions),
         watch="record",
     )
 
