@@ -66,6 +66,9 @@ def test_a_batch_is_its_runs_one_by_one(runs):
         if squared == 0 and excess[i, 0] > 0:
             assert np.isnan(batch[i]).all()
             continue
+        if squared > 0 and excess[i, 0] / squared == math.inf:  # refused as one run, lost as here
+            assert not np.isfinite(batch[i]).all()
+            continue
         one = project_halfspace(y[i], float(excess[i, 0]), s[i])
         # The squared norm may be added up in another order: 2 u of the step.
         tolerance = 4 * 2.0**-53 * np.abs(one - y[i]).max()
@@ -113,9 +116,11 @@ def test_a_subgradient_that_is_not_finite_is_refused(bad, i, grad):
         project_halfspace(*round_with(grad, -1.0, s))
 
 
-@pytest.mark.parametrize("s", [np.array([1e-200, 0.0]), np.array([1e200, 0.0])], ids=str)
+@pytest.mark.parametrize(
+    "s", [np.array([size, 0.0]) for size in (1e-200, 1.6e-155, 1e200)], ids=str
+)
 def test_a_subgradient_without_a_usable_square_is_refused(s):
-    with pytest.raises(ValueError, match="constraint_subgradient must have a square above 0 and "):
+    with pytest.raises(ValueError, match="constraint_subgradient must have a square to divide"):
         project_halfspace(Y, 1.0, s)
 
 

@@ -24,12 +24,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from surefoot import _check
-from surefoot._array import combine, dot, largest, namespace, rows_dot, sqrt
+from surefoot._array import combine, dot, in_turn, largest, namespace, rows_dot, sqrt
 from surefoot.algorithms._certify import Certificate, Room, stay_unless
 from surefoot.algorithms.certified import CertifiedPFS, CertifiedState
 from surefoot.constants import Constants
@@ -211,10 +211,12 @@ class _Cuts:
         z = project_halfspace(
             z, self.worst + dot(self.steepest, z - self.x) + offset, self.steepest
         )
-        for i in range(self.g.shape[-1]):
-            g, s = self.g[i] if one else self.g[:, i : i + 1], self.s[..., i, :]
-            z = project_halfspace(z, g + dot(s, z - self.x) + offset, s)
-        return z
+
+        def cut(i: Any, z: Array) -> Array:
+            g, s = self.g[i] if one else self.g[:, i][:, None], self.s[..., i, :]
+            return project_halfspace(z, g + dot(s, z - self.x) + offset, s)
+
+        return in_turn(self.g.shape[-1], cut, z)
 
     def _in_turn_live(self, z: Array, offset: float, first: int) -> Array:
         """The same for one NumPy run, passing over those that hold."""

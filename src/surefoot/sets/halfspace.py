@@ -56,9 +56,10 @@ def project_halfspace(y: Array, excess: Number, s: Array, squared: Number | None
         if -_INF < excess <= 0.0:
             return y
         squared = dot(s, s) if squared is None else squared
-        if not (0.0 < squared < _INF and 0.0 < excess < _INF):
+        # The quotient last: of a square that has lost its digits it is infinite.
+        if not (0.0 < squared < _INF and 0.0 < excess < _INF and (step := excess / squared) < _INF):
             _refuse(y, excess, s)
-        return y - (excess / squared) * s
+        return y - step * s
     if isinstance(excess, (int, np.number)):
         return project_halfspace(y, float(excess), s)
     squared = dot(s, s) if squared is None else squared
@@ -80,7 +81,7 @@ def _refuse(y: Array, excess: float, s: Array) -> NoReturn:
         raise ValueError(f"constraint_value must be finite, got an excess of {excess!r}")
     if s.any():
         raise ValueError(
-            f"constraint_subgradient must have a square above 0 and below inf, got {s!r}"
+            f"constraint_subgradient must have a square to divide {excess:g} by, got {s!r}"
         )
     raise EmptyTighteningError(
         "constraint_subgradient must not be 0 where the tightened constraint is violated, "
