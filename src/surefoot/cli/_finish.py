@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from surefoot.cli._ending import INTERRUPTED, OK, PARTIAL
 from surefoot.cli._output import duration, say, say_json, warn
 from surefoot.cli._progress import stage
-from surefoot.cli._summary import RESULTS, rows_as_data, write_report
+from surefoot.cli._report import write_report
+from surefoot.cli._summary import RESULTS, rows_as_data
 
 if TYPE_CHECKING:
     from surefoot.experiments.running import Outcome

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from surefoot.cli._output import table
 
 if TYPE_CHECKING:
     from surefoot.reports.gather import Row
-    from surefoot.results import Results
 
-__all__ = ["COLOURS", "OTHER", "RESULTS", "rows_as_data", "rows_as_table", "write_report"]
+__all__ = ["COLOURS", "OTHER", "RESULTS", "rows_as_data", "rows_as_table"]
 
 RESULTS = "results.sqlite"
 OTHER = "reproduced only with other constants than stated"
@@ -132,14 +130,3 @@ def _data(row: Row) -> dict[str, Any]:
             "first": int(min((r for r in arrays["first_violation"].tolist() if r), default=0)),
         }
     return data
-
-
-def write_report(results: Results, folder: Path) -> tuple[Path, list[Path]]:
-    """Figures and page of saved results: where the page is, and where the figures are."""
-    from surefoot.reports.figures import save_figures
-    from surefoot.reports.page import write_page
-    from surefoot.reports.paper import save_panels
-
-    figures = save_figures(results, folder / "figures")
-    figures += save_panels(results, folder / "figures")
-    return write_page(results, folder / "report.html"), figures

@@ -11,7 +11,8 @@ import typer
 from surefoot.cli._ending import OK, PARTIAL, Debug, UsageError
 from surefoot.cli._output import Json, say, say_json, warn
 from surefoot.cli._progress import stage
-from surefoot.cli._summary import RESULTS, rows_as_data, rows_as_table, write_report
+from surefoot.cli._report import write_report
+from surefoot.cli._summary import RESULTS, rows_as_data, rows_as_table
 from surefoot.cli.reproduce import verdicts
 
 if TYPE_CHECKING:

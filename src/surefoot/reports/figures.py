@@ -524,6 +524,7 @@ def save_figures(
     folder: Path | str,
     algorithms: Sequence[str] | None = None,
     formats: Sequence[str] = ("pdf", "png"),
+    problems: Sequence[str] | None = None,
 ) -> list[Path]:
     """Write every figure for which the results have data, and return the files.
 
@@ -532,10 +533,13 @@ def save_figures(
         folder: made if need be; a file of the same name is replaced, whole.
         algorithms: labels; the first eight of the plan unless given.
         formats: some of "pdf", "svg", "png".
+        problems: labels; all unless given.
     """
     rows = gather(results)
     saved = []
     for problem, stem in _file_names(problems_of(rows)).items():
+        if problems is not None and problem not in problems:
+            continue
         for kind, draw in _FIGURES.items():
             try:
                 figure = draw(rows, problem, algorithms)
