@@ -277,6 +277,7 @@ def _record(
             "name": problem.name,
             "dimension": problem.costs.dimension,
             "rows": None if rows is None else int(rows),
+            "start": problem.start.tolist() if problem.costs.dimension == 2 else None,
         },
         "constants": {
             name: [getattr(constants, name), "specification" if name in replaced else origin]
