@@ -11,7 +11,7 @@ import pytest
 
 from surefoot.results import Results
 
-fcntl, pty, termios = (pytest.importorskip(name) for name in ("fcntl", "pty", "termios"))
+pty = pytest.importorskip("pty")
 pytestmark = pytest.mark.slow
 
 LONG = """\
@@ -31,7 +31,10 @@ tuning = "anytime"
 name = "CertifiedPFS"
 tuning = "default"
 """
-PROGRAM = (sys.executable, "-c", "from surefoot.cli import main; main()")
+# Makes the terminal its own, so that a key can be a signal; not by preexec_fn, which would run in a
+# fork of this process, and JAX warns of those.
+OWN = "import fcntl, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0)"
+PROGRAM = (sys.executable, "-c", f"{OWN}; from surefoot.cli import main; main()")
 
 
 class Terminal:
@@ -48,8 +51,6 @@ class Terminal:
             stderr=theirs,
             env={**os.environ, "TERM": "xterm", "COLUMNS": "80", "LINES": "24", **environment},
             start_new_session=True,
-            # Its own, so that a key can be a signal.
-            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
         )
         os.close(theirs)
 
