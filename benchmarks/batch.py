@@ -1,0 +1,136 @@
+"""Many runs at once: the batch engine against a NumPy program that is batched by hand.
+
+Both play the paper's toy and leave the same numbers: of every run the total cost and the largest g,
+from the cost and the g of every round.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from benchmarks import limit
+from benchmarks.findings import Findings, Row, compared
+from benchmarks.rivals import (
+    Query,
+    batched_cube,
+    batched_rows,
+    hand_batch,
+    hand_batch_game,
+    must_agree,
+)
+from benchmarks.streams import (
+    CURVATURE,
+    HALF,
+    Rounds,
+    as_plotted,
+    cube_toy,
+    rounds_of,
+    rows_toy,
+    targets_of,
+)
+from benchmarks.timing import Effort, Work, take_turns
+from surefoot import Problem, Trace, play
+from surefoot.constraints import Affine
+
+BATCH, BY_HAND, C = "batch engine", "batched by hand", "C"
+BAR, BAR_RUNS = 1.6, 300
+
+
+def run(effort: Effort) -> Findings:
+    """All numbers of runs; then larger dimensions."""
+    rows: list[Row] = []
+    sizes = ((1, 2_000), (30, 1_000), (300, 500), (3_000, 200))
+    for runs, rounds in ((4, 32),) if effort.tiny else sizes:
+        problem = cube_toy(2, rounds, runs)
+        bar = BAR if runs == BAR_RUNS else None
+        rows.append(game(f"B = {runs:,}, d = 2", problem, effort, bar))
+        rows.append(update(f"B = {runs:,}, d = 2", problem, effort, bar))
+    if effort.tiny:
+        return Findings([*rows, per_run(5, 8, 3, effort)])
+    rows.append(game("B = 30, d = 100, m = 200", rows_toy(100, 200, 200, 30), effort, None))
+    rows += [per_run(d, rounds, 30, effort) for d, rounds in ((100, 500), (10_000, 24))]
+    return Findings(rows)
+
+
+def play_batch(problem: Problem) -> Trace:
+    """The engine with all that the program by hand does not do left out."""
+    return play(
+        as_plotted(problem.domain),
+        problem,
+        engine="batch",
+        every=None,
+        keep_actions=False,
+        watch="off",
+    )
+
+
+def game(case: str, problem: Problem, effort: Effort, bar: float | None) -> Row:
+    """A whole game: costs, constraint, update, sums."""
+    targets = np.array(targets_of(problem))
+    rounds, runs, _ = targets.shape
+    player, g = as_plotted(problem.domain), problem.constraint
+    query: Query = (
+        batched_rows(g.A, g.b, runs) if isinstance(g, Affine) else batched_cube(HALF, runs)
+    )
+    radius = float(player.domain.radius)
+    numbers = (player.eta, player.rho, radius)
+
+    def by_hand() -> object:
+        return hand_batch_game(targets, CURVATURE, query, *numbers)
+
+    works: dict[str, Work] = {BATCH: lambda: play_batch(problem), BY_HAND: by_hand}
+    trace = play_batch(problem)
+    ours = np.array([trace.total_cost, trace.violations.worst])
+    rivals = [np.array(hand_batch_game(targets, CURVATURE, query, *numbers))]
+    if limit.compiled() and not isinstance(g, Affine):
+        works[C] = in_c = limit.CubeGame(targets, CURVATURE, HALF, *numbers)
+        in_c()
+        rivals.append(np.array([in_c.total, in_c.worst]))
+    for theirs in rivals:
+        must_agree(theirs, ours)
+    times = take_turns(works, effort)
+    units = rounds * runs
+    return compared("batch", case, times, BATCH, BY_HAND, units=units, limit=C, bar=bar)
+
+
+def update(case: str, problem: Problem, effort: Effort, bar: float | None) -> Row:
+    """The update alone, on rounds from all over a game."""
+    rounds, runs, _ = targets_of(problem).shape
+    seen = rounds_of(as_plotted(problem.domain), problem, rounds, min(rounds, 32), batch=True)
+    times = take_turns({"PFS.update": _library(seen), "update by hand": _by_hand(seen)}, effort)
+    units = len(seen.seen) * runs
+    pair = ("PFS.update", "update by hand")
+    return compared("batch", case, times, *pair, units=units, bar=bar)
+
+
+def _library(rounds: Rounds) -> Work:
+    pairs = list(zip(rounds.states, rounds.seen, strict=True))
+
+    def work() -> None:
+        for state, feedback in pairs:
+            rounds.player.update(state, feedback)
+
+    return work
+
+
+def _by_hand(rounds: Rounds) -> Work:
+    player, radius = rounds.player, float(rounds.player.domain.radius)
+    plain = [(s.x, *f[:3]) for s, f in zip(rounds.states, rounds.seen, strict=True)]
+    eta, rho = player.eta, player.rho
+    wanted = [player.update(s, f).x for s, f in zip(rounds.states, rounds.seen, strict=True)]
+    must_agree([hand_batch(*p, eta, rho, radius) for p in plain], wanted)
+
+    def work() -> None:
+        for x, grad, g, s in plain:
+            hand_batch(x, grad, g, s, eta, rho, radius)
+
+    return work
+
+
+def per_run(d: int, rounds: int, runs: int, effort: Effort) -> Row:
+    """A run of a batch against the same engine with one run: is the cache left?"""
+    many, one = cube_toy(d, rounds, runs), cube_toy(d, rounds, 1)
+    library, rival = f"a run of {runs}", "the only run"
+    times = take_turns({library: lambda: play_batch(many), rival: lambda: play_batch(one)}, effort)
+    times[library] = times[library] / runs
+    return compared("batch", f"B = {runs}, d = {d:,}", times, library, rival, units=rounds, bar=1.0)
