@@ -63,9 +63,8 @@ table1: $(VENV)/bench.stamp ## the paper's Table 1, measured: every row by its o
 	test -e out/table1.toml || $(BIN)/surefoot new out/table1.toml --like table1
 	$(BIN)/surefoot run out/table1.toml --yes
 
-bench: $(VENV)/bench.stamp ## speed against hand-written code; a million entries, ten million rounds
-	$(BIN)/python benchmarks/update.py
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/sparse.py
+bench: $(VENV)/bench.stamp ## speed against hand-written code, C, JAX and QP solvers: a table of ratios in out/bench
+	$(BIN)/python -m benchmarks
 
 soak: $(VENV)/demo.stamp ## attack certified steps for 10^8 rounds: not one may violate (minutes)
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python benchmarks/soak.py
