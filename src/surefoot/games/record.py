@@ -117,20 +117,20 @@ class Recorder:
         """Take in a block."""
         start, cost, g, actions = block[:4]
         runs = slice(cost.shape[1])
-        lost = ~np.isfinite(g)
-        if lost.any():
+        if not np.isfinite(g.sum()):
+            lost = ~np.isfinite(g)
             first = start + 1 + lost.argmax(axis=0)
             fresh = lost.any(axis=0) & (self.lost[runs] == 0)
             self.lost[runs] = np.where(fresh, first, self.lost[runs])
         self.meter.add(start, g, runs)
         # Summed the same way whether rounds of this block are kept or not: thinning must not
         # change a total, not even its last bit.
-        sums = self.total[runs] + np.cumsum(cost, axis=0)
-        self.total[runs] = sums[-1]
+        before, sums = self.total[runs].copy(), np.cumsum(cost, axis=0)
+        self.total[runs] = before + sums[-1]
         kept = self.kept(start, start + len(cost))
         at = np.searchsorted(self.rounds, start + 1 + kept)
         self.cost[at, runs] = cost[kept]
-        self.cost_sum[at, runs] = sums[kept]
+        self.cost_sum[at, runs] = before + sums[kept]
         self.constraint[at, runs] = g[kept]
         self._add_peaks(start, g, kept)
         if self.actions is not None:

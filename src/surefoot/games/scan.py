@@ -16,7 +16,7 @@ from surefoot.games._compile import Compiled, compile_kept
 from surefoot.games._tree import flatten, part, stack, unflatten
 from surefoot.games.game import Game
 from surefoot.games.oracle import Oracle
-from surefoot.games.record import Block, Recorder, block_length
+from surefoot.games.record import Block, Recorder
 from surefoot.types import Array, CostStream
 
 __all__ = ["play_scan"]
@@ -32,9 +32,7 @@ def play_scan(game: Game) -> Array:
     jax = need("jax", "jax", "the scan engine")
     problem, recorder, horizons = game.problem, game.recorder, game.horizons
     runs, last, available = len(horizons), int(horizons[0]), problem.costs.horizon
-    # A power of two no longer than the stream: few lengths, hence few compilations.
-    longest = min(block_length(runs, problem.costs.dimension), available)
-    length = 1 << (longest.bit_length() - 1)
+    length = _block_length(runs, problem.costs.dimension, available)
     algorithm = stack(game.algorithms) if len(game.algorithms) > 1 else game.algorithms[0]
     with jax.enable_x64(True):
         # Made by NumPy: each operation of JAX outside the program would be compiled by itself.
@@ -61,8 +59,7 @@ def play_scan(game: Game) -> Array:
                 structures = player_structure, oracle_structure
                 copies = runs // (costs.runs or runs) if shared else 1
                 shape = _Shape(structures, length, copies, recorder.actions is not None)
-                _check_shapes(jax, game, shape, arguments)
-                compiled = _compiled(jax, shape, arguments)
+                compiled = _compiled(jax, game, shape, arguments)
                 game.compile_seconds = compiled.seconds
             before = state
             state, out = compiled.call(*arguments)
@@ -75,6 +72,16 @@ def play_scan(game: Game) -> Array:
         assert finish is not None
         finish()
         return np.asarray(state.x)
+
+
+def _block_length(runs: int, dimension: int, available: int) -> int:
+    """Rounds a block: a power of two, so that few lengths, hence few programs, are compiled.
+
+    Handing over a block costs as much as a hundred rounds, so it is long: up to 16 MB, but no more
+    than two thousand rounds, because the last block of a game is computed to its end.
+    """
+    longest = min(int(np.clip(2**21 // (runs * (dimension + 4)), 16, 2_048)), available)
+    return 1 << (longest.bit_length() - 1)
 
 
 class _Shape(NamedTuple):
@@ -93,16 +100,21 @@ class _Shape(NamedTuple):
     keep: bool
 
 
+# Numbers that are recorded at once. Larger arrays come as fresh pages from the system each time,
+# which costs three times as much as what is done with them.
+_PIECE = 2**15
+
 # Compiled functions by what they were compiled for; shared by all games of a process.
 _COMPILED: dict[Any, Compiled] = {}
 
 
-def _compiled(jax: Any, shape: _Shape, arguments: Any) -> Compiled:
+def _compiled(jax: Any, game: Game, shape: _Shape, arguments: Any) -> Compiled:
     """The block of rounds, compiled when it is first wanted for a structure and shapes."""
     leaves, tree = jax.tree.flatten(arguments)
     key = shape, tree, tuple((np.shape(leaf), np.result_type(leaf).str) for leaf in leaves)
     if key in _COMPILED:
         return _COMPILED[key]._replace(seconds=0.0)
+    _check_shapes(jax, game, shape, arguments)
     _COMPILED[key] = compile_kept(jax, jax.jit(partial(_rounds, jax, shape)), *arguments)
     return _COMPILED[key]
 
@@ -170,10 +182,12 @@ def _take_in(
 
 
 def _hand_over(recorder: Recorder, first: int, stop: int, horizons: Array, out: Any) -> None:
-    """Give a compiled block to the recorder, cut where runs end."""
+    """Give a compiled block to the recorder, cut where runs end and into pieces for the cache."""
     out = [None if o is None else np.asarray(o) for o in out]
     actions = out.pop(2)
-    ends = sorted({stop, *(int(h) for h in horizons if first < h < stop)})
+    piece = max(_PIECE // len(horizons), 64)
+    over = {int(h) for h in np.unique(horizons) if first < h < stop}
+    ends = sorted({stop, *range(first + piece, stop, piece), *over})
     low = first
     for high in ends:
         active = int((horizons > low).sum())

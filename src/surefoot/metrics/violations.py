@@ -55,19 +55,21 @@ class ViolationMeter:
 
     def add(self, start: int, g: Array, runs: slice = slice(None)) -> None:
         """Take in the values ``(rounds, runs)`` of the rounds after the first ``start``."""
+        worst = g.max(axis=0)
+        self._total[runs] += g.sum(axis=0)
+        self._worst[runs] = np.maximum(self._worst[runs], worst)
+        if (worst <= 0).all():
+            return  # the common case: nothing is added to the others
         positive = np.maximum(g, 0.0)
         above = ~(g <= 0)
-        self._total[runs] += g.sum(axis=0)
         self._hard[runs] += positive.sum(axis=0)
         self._squared[runs] += (positive * positive).sum(axis=0)
-        self._worst[runs] = np.maximum(self._worst[runs], g.max(axis=0))
         self._count[runs] += above.sum(axis=0)
-        if above.any():
-            rounds = start + 1 + np.arange(len(g))[:, None]
-            self._last[runs] = np.maximum(self._last[runs], (above * rounds).max(axis=0))
-            fresh = above.any(axis=0) & (self._first[runs] == 0)
-            first = start + 1 + above.argmax(axis=0)
-            self._first[runs] = np.where(fresh, first, self._first[runs])
+        rounds = start + 1 + np.arange(len(g))[:, None]
+        self._last[runs] = np.maximum(self._last[runs], (above * rounds).max(axis=0))
+        fresh = above.any(axis=0) & (self._first[runs] == 0)
+        first = start + 1 + above.argmax(axis=0)
+        self._first[runs] = np.where(fresh, first, self._first[runs])
 
     def read(self) -> Violations:
         """The measures of all rounds so far, one entry a run."""
