@@ -4,7 +4,7 @@ from __future__ import annotations
 
 __all__ = ["STARTER"]
 
-STARTER = '''\
+STARTER = """\
 # An experiment: every algorithm below plays every problem, for every horizon, in every trial.
 # Play it with      surefoot run FILE         and again after a change: only what is new is played.
 # Read it with      surefoot report FOLDER    (the run says which folder).
@@ -73,4 +73,4 @@ only = ["paper_toy", "toy, binding"]
 # horizons = [250]           # its own
 # trials = 5                 # its own, if fewer
 # constants = { G_f = 14.5 } # replaces a constant of the problem in this row's theorem
-'''
+"""
