@@ -1,7 +1,6 @@
 """How close a game came to each bound of its guarantee."""
 
 import numpy as np
-import pytest
 
 from surefoot.constraints import ConstraintStream
 from surefoot.games import play_all
@@ -52,12 +51,7 @@ def _share(seen, bound):
 
 def assert_bounds_hold(players, problem, horizon):
     """Play tuned algorithms of one type, and compare with every bound after every round."""
-    engine = "scan" if horizon > 10_000 else "auto"  # compiled where compiling pays
-    if engine == "scan":
-        pytest.importorskip("jax")
-    traces = play_all(
-        players, problem, horizons=[horizon] * len(players), engine=engine, watch="raise"
-    )
+    traces = play_all(players, problem, horizons=[horizon] * len(players), watch="raise")
     for trace in traces:
         found = slack(trace)
         assert max(found.values()) <= 1, (str(trace.guarantee), found)
