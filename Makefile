@@ -10,7 +10,7 @@ PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist wor
 HERE   := not torch and not cluster and not browser
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all check table1 bench soak wheel clean
+.PHONY: help demo test coverage test-all check table1 bench soak wheel clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed 's/:.*## /\t/' | expand -t 12
@@ -48,12 +48,15 @@ check: $(VENV)/dev.stamp ## lint, types, import contract, fast tests: before eac
 	$(BIN)/mypy
 	$(PYTEST) -q -m 'not slow and $(HERE)'
 
-test: $(VENV)/dev.stamp ## all tests that need neither torch nor a browser; coverage of the fast ones
+test: $(VENV)/dev.stamp ## lint, types, and all tests that need neither torch, nor a cluster, nor a browser
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(PYTEST) -m 'not slow and $(HERE)' --cov --cov-report=term
+	$(PYTEST) -m 'not slow and $(HERE)'
 	$(PYTEST) -m 'slow and $(HERE)'
+
+coverage: $(VENV)/dev.stamp ## which lines the fast tests run; it takes them twice as long
+	$(PYTEST) -q -m 'not slow and $(HERE)' --cov --cov-report=term
 
 test-all: $(VENV)/all.stamp ## what `make test` leaves out: torch, cluster, browser
 	$(PYTEST) -m 'torch or cluster or browser'
