@@ -13,7 +13,7 @@ HERE   := not torch and not cluster and not browser
 .PHONY: help demo test coverage test-all check table1 bench soak wheel clean
 
 help: ## this list
-	@grep -hE '^[a-z-]+:.*## ' Makefile | sed 's/:.*## /\t/' | expand -t 12
+	@grep -hE '^[a-z0-9-]+:.*## ' Makefile | sed 's/:.*## /\t/' | expand -t 12
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
