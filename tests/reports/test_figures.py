@@ -370,8 +370,8 @@ def test_the_papers_panels_have_published_points_hollow(rows):
     np.testing.assert_array_equal(curves(second)["DPP"][1], mean)
     above = np.maximum(group_of(rows, "DPP", "sparse budget")[-1].arrays["constraint"], 0)
     np.testing.assert_allclose(lines(third, "DPP")[0].get_ydata(), above.mean(axis=1))
-    assert texts(figure) == ["PFS", "DPP", "published"]
-    assert texts(paper_figure(rows, ["DPP"])) == ["DPP"]
+    assert texts(figure) == ["PFS", "DPP", "published", "largest in any trial"]
+    assert texts(paper_figure(rows, ["DPP"])) == ["DPP", "largest in any trial"]
 
 
 def test_the_papers_second_figure_has_every_300th_action(rows):

@@ -471,7 +471,9 @@ def paper_figure(
         ("regret", "regret", of(problem, "regret"), published_regret or {}),
         ("soft", _MEASURES["soft"], of(second, "soft"), published_violation or {}),
     )
-    figure, axes = sheet("page", (1, 3), 1.75, [*map(text_of, names.values()), "published"])
+    peak = key("-", "largest in any trial", thickness=0.5)
+    texts = [*map(text_of, names.values()), "published", peak.text]
+    figure, axes = sheet("page", (1, 3), 1.75, texts)
     shown: dict[str, Entry] = {}
     for ax, (measure, name, groups, published) in zip(axes[0], panels, strict=False):
         for label, group in groups.items():
@@ -487,7 +489,8 @@ def paper_figure(
     for ax, letter in zip(axes[0], "abc", strict=True):
         head(ax, f"({letter})", inches=2.0)
     known = [shown[k]._replace(text=text_of(name)) for k, name in names.items() if k in shown]
-    legend(figure, [*known, shown[""]] if "" in shown else known)
+    read = [shown[""]] if "" in shown else []
+    legend(figure, [*known, *read, peak])
     return figure
 
 
