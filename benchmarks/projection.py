@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -104,15 +105,15 @@ def box_problem(d: int, rounds: int) -> Problem:
 # --- the players ---------------------------------------------------------------------------------
 
 
-class Player:
+class Player(ABC):
     """Plays on from where it is; ``block(first, stop)`` is what is timed."""
 
     def __init__(self, problem: Problem) -> None:
         self.problem, self.actions = problem, [problem.start]
 
+    @abstractmethod
     def block(self, first: int, stop: int) -> None:
         """Play rounds."""
-        raise NotImplementedError
 
     @property
     def played(self) -> int:
