@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from surefoot.errors import InvalidTypeError
 from surefoot.types import Array, Number
 
 __all__ = [
@@ -62,7 +63,7 @@ def namespace(x: Array) -> Any:
         return x.__array_namespace__()
     if type(x).__module__.split(".")[0] == "torch":
         return _torch()
-    raise TypeError(
+    raise InvalidTypeError(
         f"expected an array of NumPy, JAX, torch or another array-API library, got {type(x)!r}"
     )
 

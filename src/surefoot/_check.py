@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from surefoot._array import constant, is_concrete, namespace, to_numpy
+from surefoot.errors import InvalidValueError
 from surefoot.types import Array, Feedback, Number
 
 __all__ = [
@@ -39,8 +40,8 @@ __all__ = [
 ]
 
 
-def _bad(name: str, rule: str, value: Any) -> ValueError:
-    return ValueError(f"{name} must be {rule}, got {value!r}")
+def _bad(name: str, rule: str, value: Any) -> InvalidValueError:
+    return InvalidValueError(f"{name} must be {rule}, got {value!r}")
 
 
 def _each(rule: str, holds: Callable[[Any], Any], numbers: dict[str, Any]) -> None:
@@ -158,7 +159,9 @@ def refuse_unfinite(array: np.ndarray, name: str) -> None:
     if not good.all():
         where = tuple(int(i) for i in np.argwhere(~good)[0])
         index = where[0] if len(where) == 1 else where
-        raise ValueError(f"{name} must be finite, got {array[where].item()!r} at index {index}")
+        raise InvalidValueError(
+            f"{name} must be finite, got {array[where].item()!r} at index {index}"
+        )
 
 
 class PrecisionWarning(UserWarning):
@@ -192,7 +195,7 @@ def action(x: Any, name: str = "x1") -> Array:
             warnings.simplefilter("ignore")  # JAX's own words for what is refused below
             x = x.astype(xp.float64) if hasattr(x, "astype") else xp.astype(x, xp.float64)
         if x.dtype != xp.float64:  # JAX outside 64-bit mode: silently float32 again
-            raise ValueError(
+            raise InvalidValueError(
                 f"{name}.dtype must be float64, got {x.dtype}: enable 64-bit mode in JAX "
                 "(jax.config.update('jax_enable_x64', True))"
             )
@@ -266,13 +269,13 @@ def feedback_apart(x: Array, seen: Feedback) -> tuple[Array, Array, Array]:
     return gradient, g, s
 
 
-def _misfit(gradient: Any, s: Any, shape: tuple[int, ...]) -> ValueError:
+def _misfit(gradient: Any, s: Any, shape: tuple[int, ...]) -> InvalidValueError:
     if getattr(gradient, "shape", None) != shape:
         return _unlike(gradient, shape, "cost_gradient")
     return _unlike(s, shape, "constraint_subgradient")
 
 
-def _unlike(value: Any, shape: tuple[int, ...], name: str) -> ValueError:
+def _unlike(value: Any, shape: tuple[int, ...], name: str) -> InvalidValueError:
     got = getattr(value, "shape", None)
     if got is None:
         return _bad(name, f"an array of shape {shape}, that of the action", value)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import importlib
 from types import ModuleType
 
+from surefoot.errors import SurefootError
+
 __all__ = ["MissingExtraError", "need"]
 
 
-class MissingExtraError(ImportError):
+class MissingExtraError(SurefootError, ImportError):
     """An optional dependency is not installed."""
 
 

@@ -23,6 +23,8 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
+from surefoot.errors import InvalidValueError, SurefootError
+
 __all__ = [
     "DamagedError",
     "Kind",
@@ -48,7 +50,7 @@ _PATIENCE = 0.25
 Statement: TypeAlias = tuple[str, Sequence[Any]]
 
 
-class StoreError(RuntimeError):
+class StoreError(SurefootError, RuntimeError):
     """A file that cannot be created, opened, read or written; the message says why."""
 
 
@@ -95,7 +97,7 @@ def to_bytes(array: np.ndarray) -> bytes:
     header = _headers.get(key)
     if header is None:
         if array.dtype.kind not in "biuf":
-            raise ValueError(f"an array to be stored must hold numbers, got {array.dtype}")
+            raise InvalidValueError(f"an array to be stored must hold numbers, got {array.dtype}")
         buffer = io.BytesIO()
         form = {"descr": array.dtype.str, "fortran_order": False, "shape": array.shape}
         np.lib.format.write_array_header_1_0(buffer, form)
@@ -109,7 +111,7 @@ def from_bytes(data: bytes) -> np.ndarray:
     """The array again, writeable; ValueError for anything else than one npy file of numbers."""
     array, rest = read_array(data, 0)
     if rest != len(data):
-        raise ValueError("bytes after the end of an npy array")
+        raise InvalidValueError("bytes after the end of an npy array")
     return array
 
 
@@ -123,7 +125,7 @@ def read_array(data: bytes, offset: int) -> tuple[np.ndarray, int]:
         count *= n
     end = begin + count * dtype.itemsize
     if fortran or dtype.kind not in "biuf" or end > len(data):
-        raise ValueError("not an npy array of numbers")
+        raise InvalidValueError("not an npy array of numbers")
     flat = np.frombuffer(data, dtype=dtype, count=count, offset=begin)
     return flat.reshape(shape).copy(), end
 
@@ -134,7 +136,7 @@ def _read_header(header: bytes) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     stream = io.BytesIO(header)
     version = np.lib.format.read_magic(stream)
     if version != (1, 0):
-        raise ValueError(f"npy format {version} is not one that is written here")
+        raise InvalidValueError(f"npy format {version} is not one that is written here")
     return np.lib.format.read_array_header_1_0(stream)
 
 

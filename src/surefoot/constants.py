@@ -26,6 +26,7 @@ from types import MappingProxyType
 from typing import Literal, TypeAlias, get_args
 
 from surefoot import _check
+from surefoot.errors import InvalidValueError
 
 __all__ = ["Constants", "Origin", "polyak_rate"]
 
@@ -44,7 +45,7 @@ def polyak_rate(sigma: float, G_g: float) -> float:
     5e-19
     """
     if not 0 < sigma <= G_g:
-        raise ValueError(f"sigma must be > 0 and at most G_g = {G_g:g}, got {sigma!r}")
+        raise InvalidValueError(f"sigma must be > 0 and at most G_g = {G_g:g}, got {sigma!r}")
     return (sigma / G_g) ** 2 / (1.0 + math.sqrt(_contraction(sigma, G_g)))
 
 
@@ -93,10 +94,10 @@ class Constants:
         _check.plain(self, *known)
         for name in known:
             if type(getattr(self, name)) is not float:
-                raise ValueError(f"{name} must be one number, got {known[name]!r}")
+                raise InvalidValueError(f"{name} must be one number, got {known[name]!r}")
         if self.sigma is not None:
             if self.epsilon is None:
-                raise ValueError(
+                raise InvalidValueError(
                     f"sigma must come with the level epsilon at which it holds, "
                     f"got sigma = {self.sigma:g} alone"
                 )
@@ -104,7 +105,7 @@ class Constants:
                 _check.at_most(self.G_g, "G_g", sigma=self.sigma)
         strangers = set(self.origins) - set(self.names())
         if strangers:
-            raise ValueError(f"origins must name constants, got {sorted(strangers)!r}")
+            raise InvalidValueError(f"origins must name constants, got {sorted(strangers)!r}")
         for origin in self.origins.values():
             _check.one_of(get_args(Origin), origin=origin)
         origins = {name: self.origins.get(name, "given") for name in known}
@@ -135,7 +136,7 @@ class Constants:
         """
         _check.positive(slack=slack, R=R)
         if not 0 < share < 1:
-            raise ValueError(f"share must be strictly between 0 and 1, got {share!r}")
+            raise InvalidValueError(f"share must be strictly between 0 and 1, got {share!r}")
         return cls(
             R=R,
             G_g=G_g,
@@ -155,7 +156,7 @@ class Constants:
         missing = [name for name in names if getattr(self, name) is None]
         if missing:
             rest = "which is not known: give it" if len(missing) == 1 else "which are not known"
-            raise ValueError(f"{by} needs {' and '.join(missing)}, {rest}")
+            raise InvalidValueError(f"{by} needs {' and '.join(missing)}, {rest}")
         return tuple(getattr(self, name) for name in names)
 
     def local_sigma(self, rho: float) -> float:
@@ -177,7 +178,9 @@ class Constants:
         """
         slack, reach = self.require("start_slack", "start_reach", by="the local form (*)")
         if not 0 <= rho < slack:
-            raise ValueError(f"rho must be >= 0 and below start_slack = {slack:g}, got {rho!r}")
+            raise InvalidValueError(
+                f"rho must be >= 0 and below start_slack = {slack:g}, got {rho!r}"
+            )
         return (slack - rho) / reach
 
     @property

@@ -36,6 +36,7 @@ from typing import NamedTuple
 
 from surefoot import _check
 from surefoot._array import dot, maximum, minimum, norm, sqrt, where
+from surefoot.errors import InvalidValueError
 from surefoot.sets import Ball
 from surefoot.types import Array, Number
 
@@ -190,7 +191,7 @@ class Certifying(ABC):
         if rounds == 0:
             start_slack = -seen
         if not start_slack > 0:
-            raise ValueError(
+            raise InvalidValueError(
                 "the start must be strictly feasible, by more than the rounding of g, "
                 f"got g(x_1) = {g:g}"
             )

@@ -8,6 +8,7 @@ import numpy as np
 
 from surefoot import _check
 from surefoot._array import constant, maximum
+from surefoot.errors import InvalidValueError
 from surefoot.types import Array, Feedback, Number
 
 __all__ = ["no_multipliers", "of_rows", "positive_part"]
@@ -26,7 +27,7 @@ def of_rows(x: Array, feedback: Feedback, rows: int) -> tuple[Array, Array, Arra
     """
     grad, g, s = _check.feedback_apart(x, feedback)
     if g.shape[-1] != rows:
-        raise ValueError(
+        raise InvalidValueError(
             f"constraint_value.shape must end in {rows}, the rows of the algorithm, "
             f"got {tuple(g.shape)}"
         )
@@ -47,5 +48,5 @@ def positive_part(multipliers: Number) -> Number:
     else:
         return result
     if not worst < math.inf:
-        raise ValueError(f"constraint_value must be finite, got a multiplier of {worst}")
+        raise InvalidValueError(f"constraint_value must be finite, got a multiplier of {worst}")
     return result

@@ -9,6 +9,7 @@ import numpy as np
 
 from surefoot import _check
 from surefoot._array import is_concrete, to_numpy
+from surefoot.errors import InvalidValueError
 from surefoot.types import Array, Region
 
 __all__ = ["bounded_diameter", "check_domain", "start_in"]
@@ -17,14 +18,16 @@ __all__ = ["bounded_diameter", "check_domain", "start_in"]
 def check_domain(domain: Any) -> None:
     """Refuse what cannot be projected onto."""
     if not isinstance(domain, Region) or isinstance(domain, type):
-        raise ValueError(f"domain must be a set with a projection, got {domain!r}")
+        raise InvalidValueError(f"domain must be a set with a projection, got {domain!r}")
 
 
 def bounded_diameter(domain: Any) -> float:
     """The diameter of a feasible set; refused where it is not known or infinite."""
     diameter = getattr(domain, "diameter", None)
     if diameter is None or not diameter < math.inf:
-        raise ValueError(f"domain must be bounded, got {domain!r} with diameter {diameter!r}")
+        raise InvalidValueError(
+            f"domain must be bounded, got {domain!r} with diameter {diameter!r}"
+        )
     return float(diameter)
 
 
@@ -34,10 +37,10 @@ def start_in(domain: Region, x1: Array) -> Array:
     # A set of yours need not know its dimension; then its own operations are left to object.
     d = getattr(domain, "dimension", None)
     if d is not None and x1.shape[-1] != d:
-        raise ValueError(f"x1.shape must end in {d}, as the domain's, got {tuple(x1.shape)}")
+        raise InvalidValueError(f"x1.shape must end in {d}, as the domain's, got {tuple(x1.shape)}")
     if is_concrete(x1):
         inside = np.atleast_1d(to_numpy(domain.contains(x1)))
         if not inside.all():
             outside = to_numpy(x1).reshape(len(inside), -1)[~inside.ravel()][0]
-            raise ValueError(f"x1 must be in the domain {domain!r}, got {outside!r}")
+            raise InvalidValueError(f"x1 must be in the domain {domain!r}, got {outside!r}")
     return x1

@@ -22,6 +22,7 @@ from surefoot.algorithms.sinha_vaze import SinhaVaze, StrongSinhaVaze
 from surefoot.algorithms.tighten import Tighten
 from surefoot.algorithms.yuan import Yuan
 from surefoot.constants import Constants
+from surefoot.errors import InvalidValueError
 from surefoot.sets import Ball
 from surefoot.theory import Tuned
 from surefoot.types import Needs, Region
@@ -148,7 +149,7 @@ def domain_of(kind: type[Any], domain: Ball, feasible: Region | None) -> Region:
     if not inside and kind is not EntropicDualAveraging:
         return domain
     if feasible is None:
-        raise ValueError("needs a feasible set that knows its own geometry")
+        raise InvalidValueError("needs a feasible set that knows its own geometry")
     return feasible
 
 

@@ -12,6 +12,7 @@ from surefoot import _check
 from surefoot._array import combine, constant, dot, maximum, number_like, one_run, rows_dot
 from surefoot.algorithms._start import check_domain, start_in
 from surefoot.constants import Constants
+from surefoot.errors import InvalidValueError
 from surefoot.sets import Ball
 from surefoot.theory import DriftPlusPenalty, Tuned
 from surefoot.types import Array, Feedback, Needs, Number, Region
@@ -99,7 +100,7 @@ class DPP:
         x, queues = state
         grad, g, s = _check.feedback_apart(x, feedback)
         if g.shape[-1] != self.rows:
-            raise ValueError(
+            raise InvalidValueError(
                 f"constraint_value.shape must end in {self.rows}, the rows of the algorithm, "
                 f"got {tuple(g.shape)}"
             )
@@ -211,6 +212,6 @@ def _check_numbers(player: DPP | ScalarDPP) -> None:
 def _refuse_unfinite(queue: float) -> None:
     """Refuse, in one run, a queue that no later round could bring back."""
     if not queue < math.inf:
-        raise ValueError(
+        raise InvalidValueError(
             f"constraint_value and constraint_subgradient must be finite, got a queue of {queue!r}"
         )

@@ -9,6 +9,7 @@ from surefoot import _check
 from surefoot._array import exp, namespace
 from surefoot.algorithms._start import bounded_diameter, check_domain, start_in
 from surefoot.constants import Constants
+from surefoot.errors import InvalidValueError
 from surefoot.sets import Simplex
 from surefoot.sets._points import clean
 from surefoot.theory import DualAveragingTheorem, EntropicTheorem, Tuned
@@ -122,7 +123,9 @@ class EntropicDualAveraging:
         _check.positive(eta=self.eta)
         _check.plain(self, "eta")
         if type(self.domain) is not Simplex or self.domain.filled:
-            raise ValueError(f"domain must be a Simplex that is not filled, got {self.domain!r}")
+            raise InvalidValueError(
+                f"domain must be a Simplex that is not filled, got {self.domain!r}"
+            )
 
     def init(self, x1: Array) -> EntropicDualAveragingState:
         """Start at x1, a point of the simplex."""
@@ -148,6 +151,6 @@ class EntropicDualAveraging:
     ) -> Tuned[EntropicDualAveraging]:
         r"""The step :math:`\sqrt{2\ln d/T}/G_\infty`, with G_f for the largest entry."""
         if not isinstance(domain, Simplex):
-            raise ValueError(f"domain must be a Simplex, got a {type(domain).__name__}")
+            raise InvalidValueError(f"domain must be a Simplex, got a {type(domain).__name__}")
         theorem = EntropicTheorem(constants, horizon, domain.dimension, float(domain.total))
         return Tuned(cls(eta=theorem.eta, domain=domain), theorem)

@@ -9,6 +9,7 @@ from surefoot import _check
 from surefoot._array import minimum, number_like, sqrt, where
 from surefoot.algorithms._start import bounded_diameter, start_in
 from surefoot.constants import Constants
+from surefoot.errors import InvalidValueError
 from surefoot.sets._points import settled
 from surefoot.theory import FrankWolfeTheorem, Tuned
 from surefoot.types import Array, Feedback, Needs, Number, Region
@@ -68,7 +69,7 @@ class FrankWolfe:
         _check.plain(self, "eta")
         for method in ("minimize_linear", "contains"):  # a projection is what it does without
             if isinstance(self.domain, type) or not callable(getattr(self.domain, method, None)):
-                raise ValueError(
+                raise InvalidValueError(
                     f"domain must be a set that minimises linear functions, got {self.domain!r}"
                 )
         if self.step is not None:

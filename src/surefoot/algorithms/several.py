@@ -33,6 +33,7 @@ from surefoot._array import combine, dot, in_turn, largest, namespace, rows_dot,
 from surefoot.algorithms._certify import Certificate, Room, stay_unless
 from surefoot.algorithms.certified import CertifiedPFS, CertifiedState
 from surefoot.constants import Constants
+from surefoot.errors import InvalidValueError
 from surefoot.sets import Ball, project_halfspace
 from surefoot.sets._active_set import project_halfspaces
 from surefoot.theory import Tuned
@@ -80,7 +81,7 @@ class SeveralPFS:
 
     def __post_init__(self) -> None:
         if not isinstance(self.base, CertifiedPFS):
-            raise ValueError(f"base must be a CertifiedPFS, got {self.base!r}")
+            raise InvalidValueError(f"base must be a CertifiedPFS, got {self.base!r}")
 
     def init(self, x1: Array) -> CertifiedState:
         """Start at x1; its slack comes with the first feedback."""
@@ -125,7 +126,7 @@ class SeveralPFS:
         x, base = state.x, self.base
         grad, g, s = _check.feedback_apart(x, feedback)
         if self.exact and type(x) is not np.ndarray:
-            raise ValueError(f"exact must be False but for NumPy arrays, got {type(x)!r}")
+            raise InvalidValueError(f"exact must be False but for NumPy arrays, got {type(x)!r}")
         cuts = _Cuts(x, g, s, base.G_g, base.domain.reach_from_origin, self.exact)
         room = base.room(*state[:5], cuts.worst, cuts.steepest, rounding=2 * cuts.error)
         return grad, cuts, room

@@ -10,6 +10,7 @@ from surefoot import _check
 from surefoot._array import dot, exp, maximum, minimum, number_like, sqrt, where
 from surefoot.algorithms._start import check_domain, start_in
 from surefoot.constants import Constants
+from surefoot.errors import InvalidValueError
 from surefoot.sets import Ball
 from surefoot.theory import SinhaVazeConvex, SinhaVazeStronglyConvex, Tuned
 from surefoot.types import Array, Feedback, Needs, Number, Region
@@ -104,7 +105,7 @@ class SinhaVaze:
         grad, g, s = _check.feedback(x, feedback)
         queue = queue + self.scale * maximum(g, 0.0)
         if type(queue) is float and not queue < math.inf:
-            raise ValueError(f"constraint_value must be finite, got {g!r}")
+            raise InvalidValueError(f"constraint_value must be finite, got {g!r}")
         penalty = self.rate * exp(minimum(self.rate * queue, _LARGEST_EXPONENT))
         h = self.scale * (grad + where(g > 0, penalty, 0.0 * penalty) * s)
         squares = squares + dot(h, h)

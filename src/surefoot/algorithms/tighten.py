@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 from surefoot import _check
 from surefoot.algorithms.dpp import ScalarDPP
 from surefoot.constants import Constants
+from surefoot.errors import InvalidValueError
 from surefoot.theory import Tightened, Tuned, tightened
 from surefoot.types import Algorithm, Array, Feedback, Needs, Number, Region, State
 
@@ -53,11 +54,11 @@ class Tighten(Generic[S]):
         _check.plain(self, "rho")
         for method in ("init", "update"):
             if isinstance(self.base, type) or not callable(getattr(self.base, method, None)):
-                raise ValueError(
+                raise InvalidValueError(
                     f"base must be an algorithm with init and update, got {self.base!r}"
                 )
         if not self.needs.constraint_values:
-            raise ValueError(
+            raise InvalidValueError(
                 f"base must ask for the value of the constraint, got {self.base!r}, "
                 "which would not notice"
             )
@@ -100,11 +101,11 @@ class Tighten(Generic[S]):
             options: for the base.
         """
         if not 0 < share < 1:
-            raise ValueError(f"share must be strictly between 0 and 1, got {share!r}")
+            raise InvalidValueError(f"share must be strictly between 0 and 1, got {share!r}")
         known = [v for v in (constants.start_slack, constants.epsilon) if v is not None]
         slack = max([0.0, *known])
         if not slack > 0:
-            raise ValueError(
+            raise InvalidValueError(
                 "tightening needs a point with g < 0: start_slack or epsilon must be > 0, "
                 f"got {constants}"
             )

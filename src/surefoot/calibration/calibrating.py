@@ -23,6 +23,7 @@ from surefoot.constraints import (
     Shifted,
     SparseAffine,
 )
+from surefoot.errors import InvalidValueError
 from surefoot.problems import Problem
 from surefoot.sets import Ball
 from surefoot.types import Array
@@ -79,7 +80,7 @@ def calibrate(
         given: constants that you know to be true, by name: ``G_g=2.0``, ``G_f=10.0``.
 
     Raises:
-        ValueError: if the answers contradict G_g or the convexity of g.
+        InvalidValueError: if the answers contradict G_g or the convexity of g.
 
     Example:
         >>> from surefoot import problems
@@ -98,7 +99,7 @@ def calibrate(
     case = _given(problem, start, domain, given)
     rounds = case.horizon if horizon is None else horizon
     if rounds is None:
-        raise ValueError("horizon must be given where there is no cost stream, got None")
+        raise InvalidValueError("horizon must be given where there is no cost stream, got None")
     _check.horizon(rounds)
     first = ask(case.query, case.start)
     known = _with_start(case, first, given)
@@ -112,7 +113,7 @@ def calibrate(
         gone = {"sigma": None, "epsilon": None} if local else {}
         known = known.with_origin("derived", start_slack=0.0, **gone)
     if wrong := contradiction(found, known):
-        raise ValueError(f"what is given is contradicted: {wrong}")
+        raise InvalidValueError(f"what is given is contradicted: {wrong}")
     gradients = case.gradients
     if cost_gradient is not None:
         _check.function(cost_gradient=cost_gradient)
@@ -138,7 +139,9 @@ def _given(problem: Any, start: Any, domain: Any, given: dict[str, float]) -> _G
     # R is the radius of the domain.
     strangers = sorted(set(given) - set(Constants.names()) | ({"R"} & set(given)))
     if strangers:
-        raise ValueError(f"given must name constants other than R, got {', '.join(strangers)}")
+        raise InvalidValueError(
+            f"given must name constants other than R, got {', '.join(strangers)}"
+        )
     if isinstance(problem, Problem):
         whole = problem.benchmark
         x1 = problem.start if start is None else _check.vector(start, "start")
@@ -157,7 +160,7 @@ def _given(problem: Any, start: Any, domain: Any, given: dict[str, float]) -> _G
             problem.costs.horizon,
         )
     if start is None or not isinstance(domain, Ball):
-        raise ValueError(
+        raise InvalidValueError(
             "start and domain must be given where there is no Problem: a strictly feasible point "
             f"and a Ball that holds the feasible set, got {start!r} and {domain!r}"
         )

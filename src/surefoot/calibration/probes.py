@@ -12,6 +12,7 @@ from surefoot import _check
 from surefoot._array import to_numpy
 from surefoot.algorithms import SafetyFilter
 from surefoot.constants import Constants
+from surefoot.errors import InvalidValueError
 from surefoot.sets import Ball
 from surefoot.types import Array
 
@@ -43,12 +44,12 @@ def ask(query: Callable[[Array], Any], point: Array) -> Probe:
     try:
         value, subgradient = answer
     except (TypeError, ValueError) as error:
-        raise ValueError(
+        raise InvalidValueError(
             f"the constraint must answer with g and one subgradient, got {answer!r}"
         ) from error
     g = _check.number(to_numpy(value), point, "g")
     if not math.isfinite(g):
-        raise ValueError(f"g must be finite, got {g!r} at {point!r}")
+        raise InvalidValueError(f"g must be finite, got {g!r} at {point!r}")
     s = _check.vector(subgradient, "subgradient", length=len(point))
     return Probe(point, g, s)
 

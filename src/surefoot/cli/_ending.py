@@ -10,6 +10,7 @@ from typer.core import TyperGroup
 
 from surefoot._extras import MissingExtraError
 from surefoot.cli._output import warn
+from surefoot.errors import SurefootError
 
 __all__ = [
     "INTERRUPTED",
@@ -27,7 +28,7 @@ OK, RUNTIME, USAGE, PARTIAL, INTERRUPTED = 0, 1, 2, 3, 130
 _DEBUG = "surefoot.debug"
 
 
-class UsageError(Exception):
+class UsageError(SurefootError):
     """What was asked for cannot be done as it was asked: exit code 2."""
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from surefoot import _check
 from surefoot._array import constant, largest, namespace, row, same_fields
 from surefoot.constraints.base import Constraint, as_data, fits, level_below
+from surefoot.errors import InvalidValueError
 from surefoot.sets import Ball, Box, Halfspace, Polytope
 from surefoot.types import Array, Number, Region
 
@@ -43,7 +44,7 @@ class Affine(Constraint):
         if type(A) is np.ndarray:
             zero = np.flatnonzero(~A.any(axis=1))
             if len(zero):
-                raise ValueError(f"A must have no zero row, got zeros in row {zero[0]}")
+                raise InvalidValueError(f"A must have no zero row, got zeros in row {zero[0]}")
             object.__setattr__(self, "A", A)
             object.__setattr__(self, "b", _check.vector(self.b, "b", length=len(A)))
 

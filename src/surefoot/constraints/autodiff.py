@@ -13,6 +13,7 @@ from surefoot import _check
 from surefoot._array import namespace
 from surefoot._extras import need
 from surefoot.constraints.base import Constraint
+from surefoot.errors import InvalidTypeError, InvalidValueError
 from surefoot.sets import Ball
 from surefoot.types import Array, Number
 
@@ -36,7 +37,7 @@ class FromJax(Constraint):
         """The value and the derivative, compiled, in float64; JAX actions stay in JAX."""
         if type(x) is not np.ndarray:
             if type(x).__module__.split(".")[0] not in ("jax", "jaxlib"):
-                raise TypeError(
+                raise InvalidTypeError(
                     f"a constraint by JAX must be given NumPy or JAX actions, got {type(x)!r}"
                 )
             return _differentiated(self.function, x.ndim > 1)(x)  # type: ignore[no-any-return]
@@ -47,7 +48,7 @@ class FromJax(Constraint):
             return np.array(value), np.array(s)
         s = np.array(s)
         if not np.isfinite(s).all():
-            raise ValueError(
+            raise InvalidValueError(
                 f"the derivative of function must be finite, got {s!r} at x = {x!r}: where it has "
                 "none, as a root at 0, choose a subgradient with jax.numpy.where"
             )
@@ -98,7 +99,9 @@ def _differentiated(function: Callable[[Array], Number], batch: bool) -> Any:
         value = function(x)
         shape = getattr(value, "shape", ())
         if shape != ():
-            raise ValueError(f"function(x) must be one number, got an array of shape {shape}")
+            raise InvalidValueError(
+                f"function(x) must be one number, got an array of shape {shape}"
+            )
         return value
 
     query = jax.value_and_grad(one)

@@ -10,6 +10,7 @@ import numpy as np
 from surefoot import _check
 from surefoot._array import namespace
 from surefoot.constants import Constants
+from surefoot.errors import InvalidValueError
 from surefoot.sets import Ball
 from surefoot.types import Array, Number, Region
 
@@ -123,7 +124,7 @@ class Constraint(ABC):
             sigma = known.local_sigma(level)
             return known.with_origin("local", sigma=sigma, epsilon=level)
         if epsilon is not None:
-            raise ValueError(
+            raise InvalidValueError(
                 "epsilon must come with a strictly feasible start where the structure of g gives "
                 f"no sigma, got epsilon = {epsilon!r} with start_slack = {known.start_slack!r}"
             )
@@ -141,7 +142,9 @@ def level_below(
     if epsilon is None:
         return 0.5 * depth if np.isfinite(depth) else 1.0
     if not 0 < epsilon < depth:
-        raise ValueError(f"epsilon must be > 0 and below {depth:g}, the {whose}, got {epsilon!r}")
+        raise InvalidValueError(
+            f"epsilon must be > 0 and below {depth:g}, the {whose}, got {epsilon!r}"
+        )
     return float(epsilon)
 
 
@@ -153,7 +156,7 @@ def as_data(value: Any, check: Any, name: str) -> Any:
 def fits(x: Array, dimension: int) -> None:
     """Refuse an action of another length than the constraint's, which might broadcast."""
     if x.shape[-1] != dimension:
-        raise ValueError(
+        raise InvalidValueError(
             f"x.shape must end in {dimension}, the constraint's dimension, got {tuple(x.shape)}"
         )
 

@@ -9,6 +9,7 @@ from typing import Any
 from surefoot import _check
 from surefoot._array import namespace, where
 from surefoot.constraints.base import Constraint, dimension_of
+from surefoot.errors import InvalidValueError
 from surefoot.sets import Ball
 from surefoot.types import Array, Number, Region
 
@@ -23,13 +24,13 @@ class MaxOf(Constraint):
 
     def __post_init__(self) -> None:
         if not self.parts:
-            raise ValueError("max_of must be given at least one constraint, got none")
+            raise InvalidValueError("max_of must be given at least one constraint, got none")
         for part in self.parts:
             if not isinstance(part, Constraint):
-                raise ValueError(f"max_of must be given constraints, got {part!r}")
+                raise InvalidValueError(f"max_of must be given constraints, got {part!r}")
         lengths = {d for part in self.parts if (d := dimension_of(part)) is not None}
         if len(lengths) > 1:
-            raise ValueError(
+            raise InvalidValueError(
                 "max_of must be given constraints of one dimension, "
                 f"got {' and '.join(map(str, sorted(lengths)))}"
             )

@@ -18,6 +18,7 @@ from surefoot.constraints.base import (
     rounded_down,
     rounded_up,
 )
+from surefoot.errors import InvalidValueError
 from surefoot.sets import Ball
 from surefoot.types import Array, Number
 
@@ -59,7 +60,7 @@ class SecondOrderCone(Constraint):
                 value = np.zeros(length) if given is None else given
                 object.__setattr__(self, name, _check.vector(value, name, length=length))
             if not (A.any() or self.c.any()):
-                raise ValueError("A or c must have an entry that is not 0, got zeros")
+                raise InvalidValueError("A or c must have an entry that is not 0, got zeros")
         _check.finite(d=self.d)
         _check.plain(self, "d")
 

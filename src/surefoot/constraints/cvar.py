@@ -9,6 +9,7 @@ import numpy as np
 from surefoot import _check
 from surefoot._array import constant, dot, namespace, same_fields
 from surefoot.constraints.base import Constraint, as_data, fits, rounded_up
+from surefoot.errors import InvalidValueError
 from surefoot.sets import Ball
 from surefoot.types import Array, Number
 
@@ -48,11 +49,11 @@ class CVaR(Constraint):
         losses = as_data(self.losses, _check.matrix, "losses")
         object.__setattr__(self, "losses", losses)
         if type(losses) is np.ndarray and not losses.any():
-            raise ValueError("losses must have an entry that is not 0, got zeros")
+            raise InvalidValueError("losses must have an entry that is not 0, got zeros")
         _check.positive(level=self.level)
         _check.plain(self, "level")
         if type(self.level) is float and not self.level < 1:
-            raise ValueError(f"level must be strictly between 0 and 1, got {self.level!r}")
+            raise InvalidValueError(f"level must be strictly between 0 and 1, got {self.level!r}")
         _check.finite(limit=self.limit)
         _check.plain(self, "limit")
 

@@ -8,13 +8,14 @@ import numpy as np
 
 from surefoot._array import is_concrete, to_numpy
 from surefoot.constraints.base import Constraint
+from surefoot.errors import InvalidValueError, SurefootError
 from surefoot.sets import Ball
 from surefoot.types import Array, Number, Region
 
 __all__ = ["PeekingError", "PlayedOnly"]
 
 
-class PeekingError(RuntimeError):
+class PeekingError(SurefootError, RuntimeError):
     """An algorithm asked for the constraint somewhere else than at the action played."""
 
 
@@ -41,14 +42,14 @@ class PlayedOnly(Constraint):
 
     def __init__(self, constraint: Constraint) -> None:
         if not isinstance(constraint, Constraint):
-            raise ValueError(f"constraint must be a Constraint, got {constraint!r}")
+            raise InvalidValueError(f"constraint must be a Constraint, got {constraint!r}")
         self.constraint = constraint
         self._played: Array | None = None
 
     def allow(self, x: Array) -> None:
         """From now on, answer at x."""
         if not is_concrete(x):
-            raise ValueError(
+            raise InvalidValueError(
                 "a constraint that answers at the action played alone must be played by the loop "
                 "or the batch, got a compiled game, which shows no actions"
             )

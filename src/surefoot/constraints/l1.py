@@ -10,6 +10,7 @@ import numpy as np
 from surefoot import _check, sets
 from surefoot._array import constant, namespace, same_fields, to_numpy
 from surefoot.constraints.base import Constraint, as_data, fits, level_below
+from surefoot.errors import InvalidValueError
 from surefoot.sets import Ball
 from surefoot.types import Array, Number
 
@@ -43,7 +44,7 @@ class L1Ball(Constraint):
         if self.centre is not None:
             centre = as_data(self.centre, _check.vector, "centre")
             if tuple(centre.shape) != (self.dimension,):
-                raise ValueError(
+                raise InvalidValueError(
                     f"centre.shape must be ({self.dimension},), got {tuple(centre.shape)}"
                 )
             object.__setattr__(self, "centre", centre)

@@ -21,6 +21,7 @@ from surefoot._array import (
     where,
 )
 from surefoot.constraints.base import Constraint, as_data, fits, level_below
+from surefoot.errors import InvalidValueError
 from surefoot.sets import Ball, Box
 from surefoot.types import Array, Number
 
@@ -118,7 +119,7 @@ class LinfBall(Constraint):
         if self.centre is not None:
             centre = as_data(self.centre, _check.vector, "centre")
             if tuple(centre.shape) != (self.dimension,):
-                raise ValueError(
+                raise InvalidValueError(
                     f"centre.shape must be ({self.dimension},), got {tuple(centre.shape)}"
                 )
             object.__setattr__(self, "centre", centre)

@@ -18,6 +18,7 @@ from surefoot.constraints.base import (
     rounded_down,
     rounded_up,
 )
+from surefoot.errors import InvalidValueError
 from surefoot.sets import Ball
 from surefoot.types import Array, Number
 
@@ -123,13 +124,13 @@ class Quadratic(Constraint):
         if type(Q) is np.ndarray:
             lowest, highest = _spectrum(Q)
             if lowest < -_rounding(Q) * max(highest, -lowest):
-                raise ValueError(
+                raise InvalidValueError(
                     "Q must be positive semi-definite for g to be convex, "
                     f"got a smallest eigenvalue of {lowest:g}"
                 )
             object.__setattr__(self, "q", _check.vector(self.q, "q", length=len(Q)))
             if not (Q.any() or self.q.any()):
-                raise ValueError("Q or q must have an entry that is not 0, got zeros")
+                raise InvalidValueError("Q or q must have an entry that is not 0, got zeros")
         _check.finite(r=self.r)
         _check.plain(self, "r")
 
@@ -230,11 +231,11 @@ def _symmetric(value: Any, name: str) -> Any:
     """A finite, read-only, square and symmetric matrix."""
     M = _check.matrix(value, name)
     if M.shape[0] != M.shape[1]:
-        raise ValueError(f"{name}.shape must be that of a square matrix, got {M.shape}")
+        raise InvalidValueError(f"{name}.shape must be that of a square matrix, got {M.shape}")
     apart = abs(M - M.T)
     if apart.max() > 1e-10 * abs(M).max():
         i, j = (int(k) for k in np.unravel_index(int(apart.argmax()), M.shape))
-        raise ValueError(
+        raise InvalidValueError(
             f"{name} must be symmetric, got {M[i, j]:g} at ({i}, {j}) and {M[j, i]:g} at ({j}, {i})"
         )
     # The last digits of a computed covariance: x'Mx sees the symmetric part alone, and the

@@ -12,6 +12,7 @@ from surefoot.constraints.norms import L2Ball, LinfBall
 from surefoot.constraints.quadratic import Ellipsoid, Quadratic
 from surefoot.constraints.sparse import SparseAffine
 from surefoot.constraints.spectral import NuclearNorm, SpectralNorm
+from surefoot.errors import InvalidValueError
 from surefoot.sets import Ball
 from surefoot.types import Array, Number, Region
 
@@ -27,7 +28,7 @@ class Shifted(Constraint):
 
     def __post_init__(self) -> None:
         if not isinstance(self.constraint, Constraint):
-            raise ValueError(f"constraint must be a constraint, got {self.constraint!r}")
+            raise InvalidValueError(f"constraint must be a constraint, got {self.constraint!r}")
         _check.finite(rho=self.rho)
         _check.plain(self, "rho")
 
@@ -91,7 +92,7 @@ class Shifted(Constraint):
                 try:
                     return self.constraint.exact_sigma(epsilon + rho)[0], epsilon  # type: ignore[index]
                 except ValueError as error:
-                    raise ValueError(
+                    raise InvalidValueError(
                         f"epsilon must be > 0 and below the depth of the shifted constraint, "
                         f"got {epsilon!r} with rho = {rho:g}"
                     ) from error

@@ -11,6 +11,7 @@ from surefoot import _check
 from surefoot._array import largest
 from surefoot._extras import need
 from surefoot.constraints.base import Constraint, fits, rounded_up
+from surefoot.errors import InvalidTypeError, InvalidValueError
 from surefoot.sets import Ball, Polytope
 from surefoot.types import Array, Number
 
@@ -46,12 +47,12 @@ class SparseAffine(Constraint):
         from surefoot.constraints._csr import Rows
 
         if not hasattr(self.A, "tocsr"):
-            raise ValueError(
+            raise InvalidValueError(
                 f"A must be a SciPy sparse matrix, got {type(self.A).__name__}: "
                 "a dense one is for Affine"
             )
         if len(self.A.shape) != 2 or 0 in self.A.shape:
-            raise ValueError(
+            raise InvalidValueError(
                 f"A.shape must be that of a matrix that is not empty, got {self.A.shape}"
             )
         A = Rows(self.A, dtype=np.float64, copy=True)
@@ -60,10 +61,10 @@ class SparseAffine(Constraint):
         wrong = np.flatnonzero(~np.isfinite(A.data))
         if len(wrong):
             i = int(np.searchsorted(A.indptr, wrong[0], side="right")) - 1
-            raise ValueError(f"A must be finite, got {A.data[wrong[0]]!r} in row {i}")
+            raise InvalidValueError(f"A must be finite, got {A.data[wrong[0]]!r} in row {i}")
         empty = np.flatnonzero(np.diff(A.indptr) == 0)
         if len(empty):
-            raise ValueError(f"A must have no zero row, got zeros in row {empty[0]}")
+            raise InvalidValueError(f"A must have no zero row, got zeros in row {empty[0]}")
         for part in (A.data, A.indices, A.indptr):
             part.setflags(write=False)
         object.__setattr__(self, "A", A)
@@ -91,7 +92,7 @@ class SparseAffine(Constraint):
 
     def _values(self, x: Array) -> Any:
         if type(x) is not np.ndarray:
-            raise TypeError(
+            raise InvalidTypeError(
                 f"SparseAffine must be given NumPy actions, got {type(x).__name__}: play with "
                 "the engine 'loop' or 'batch', or take Affine(A.toarray(), b)"
             )

@@ -12,6 +12,7 @@ import numpy as np
 from surefoot import _check
 from surefoot._array import namespace, norm, where
 from surefoot.constraints.base import Constraint, fits, level_below, rounded_down, rounded_up
+from surefoot.errors import InvalidValueError
 from surefoot.sets import Ball, NuclearBall, SpectralBall
 from surefoot.types import Array, Number
 
@@ -184,7 +185,7 @@ def _check_shape(shape: Any) -> tuple[int, int]:
     try:
         rows, columns = shape
     except (TypeError, ValueError) as error:
-        raise ValueError(f"shape must be (rows, columns), got {shape!r}") from error
+        raise InvalidValueError(f"shape must be (rows, columns), got {shape!r}") from error
     return _check.whole(rows, "shape[0]"), _check.whole(columns, "shape[1]")
 
 

@@ -15,6 +15,7 @@ from surefoot.constraints.base import Constraint, dimension_of
 from surefoot.constraints.combine import MaxOf
 from surefoot.constraints.shift import Shifted
 from surefoot.constraints.sparse import SparseAffine
+from surefoot.errors import InvalidValueError, SurefootError
 from surefoot.types import Array, Region
 
 __all__ = ["NoStartError", "Start", "find_start"]
@@ -35,7 +36,7 @@ class Start(NamedTuple):
     lower: float
 
 
-class NoStartError(ValueError):
+class NoStartError(SurefootError, ValueError):
     """No strictly feasible point was found; ``best`` is what was, if a search was made."""
 
     def __init__(self, message: str, best: Start | None = None) -> None:
@@ -92,7 +93,9 @@ def find_start(
         g, s = constraint.query(x)
         squared = float(s @ s)
         if not (math.isfinite(g) and math.isfinite(squared)):
-            raise ValueError(f"g and its subgradient must be finite, got {g!r} and {s!r} at {x!r}")
+            raise InvalidValueError(
+                f"g and its subgradient must be finite, got {g!r} and {s!r} at {x!r}"
+            )
         if g < best:
             best, best_x = g, x
         if squared == 0.0:
@@ -139,7 +142,7 @@ def _first(constraint: Constraint, domain: Any, guess: Array | None) -> Array:
             return _check.vector(point, "point")
     dimension = dimension_of(constraint) or dimension_of(domain)
     if dimension is None:
-        raise ValueError(
+        raise InvalidValueError(
             "guess must be given where neither the constraint nor the domain knows the length of "
             "an action, got None"
         )

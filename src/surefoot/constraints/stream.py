@@ -13,6 +13,7 @@ from surefoot._array import constant, largest, namespace, one_run, row, to_numpy
 from surefoot.constraints.affine import Affine
 from surefoot.constraints.base import Constraint, dimension_of, fits
 from surefoot.constraints.shift import shift
+from surefoot.errors import InvalidValueError
 from surefoot.sets import Ball
 from surefoot.types import Array, Number
 
@@ -86,7 +87,7 @@ class Drifting(ConstraintStream):
 
     def __post_init__(self) -> None:
         if not isinstance(self.constraint, Constraint):
-            raise ValueError(f"constraint must be a Constraint, got {self.constraint!r}")
+            raise InvalidValueError(f"constraint must be a Constraint, got {self.constraint!r}")
         object.__setattr__(self, "offsets", _check.vector(self.offsets, "offsets"))
 
     @property
@@ -154,7 +155,7 @@ class AffineStream(ConstraintStream):
     def __post_init__(self) -> None:
         A, b = _frozen(self.A, "A"), _frozen(self.b, "b")
         if A.ndim != 3 or 0 in A.shape or b.shape != A.shape[:2]:
-            raise ValueError(
+            raise InvalidValueError(
                 f"A.shape must be (T, m, d) and b.shape (T, m), got {A.shape} and {b.shape}"
             )
         _check.refuse_unfinite(A, "A")
@@ -162,7 +163,9 @@ class AffineStream(ConstraintStream):
         zero = np.argwhere(~A.any(axis=2))
         if len(zero):
             t, i = zero[0].tolist()
-            raise ValueError(f"A must have no zero row, got zeros in row {i} of round {t + 1}")
+            raise InvalidValueError(
+                f"A must have no zero row, got zeros in row {i} of round {t + 1}"
+            )
         object.__setattr__(self, "A", A)
         object.__setattr__(self, "b", b)
 
@@ -219,7 +222,7 @@ def _frozen(value: Any, name: str) -> np.ndarray:
     try:
         array = np.array(to_numpy(value), dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"{name} must be an array of numbers, got {value!r}") from error
+        raise InvalidValueError(f"{name} must be an array of numbers, got {value!r}") from error
     array.setflags(write=False)
     return array
 

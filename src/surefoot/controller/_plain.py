@@ -20,11 +20,12 @@ from surefoot import algorithms, sets, theory
 from surefoot._extras import need
 from surefoot._sqlite import read_array, to_bytes
 from surefoot.constants import Constants
+from surefoot.errors import SurefootError
 
 __all__ = ["NotPlainError", "Plain", "classes_in", "from_plain", "to_plain"]
 
 
-class NotPlainError(ValueError):
+class NotPlainError(SurefootError, ValueError):
     """Something that cannot be stored, or that has to be given again and was not."""
 
 

@@ -19,6 +19,7 @@ from surefoot.controller._journal import Journal, Memory, Round, Run
 from surefoot.controller._regret import ObservedRegret
 from surefoot.controller._watch import Broken, Watch
 from surefoot.controller.explanation import Explanation
+from surefoot.errors import InvalidValueError, SurefootError
 from surefoot.theory import Guarantee, Tuned
 from surefoot.types import Array, Feedback, Needs
 
@@ -35,7 +36,7 @@ ndarray, vdot = np.ndarray, np.vdot
 _new_tuple = tuple.__new__
 
 
-class ContradictionError(ValueError):
+class ContradictionError(SurefootError, ValueError):
     """The data contradict what the guarantee rests on; the round has not been taken."""
 
 
@@ -251,7 +252,7 @@ class Controller:
             constraint: likewise for g and a subgradient: ``query`` of a constraint, for one.
 
         Raises:
-            ValueError: for what is not what it should be; nothing has changed then.
+            InvalidValueError: for what is not what it should be; nothing has changed then.
             ContradictionError: for what contradicts the guarantee, if that was asked for.
             StoreError: if the journal cannot be written; nothing has changed then either.
         """
@@ -390,8 +391,8 @@ class Controller:
 
     def _refuse_telling(self) -> NoReturn:
         if self._round == 1:
-            raise ValueError("tell must come after ask, got a round 1 that nobody asked for")
-        raise ValueError(
+            raise InvalidValueError("tell must come after ask, got a round 1 that nobody asked for")
+        raise InvalidValueError(
             f"tell must come once after each ask, got round {self._round - 1} told again: "
             f"ask for the action of round {self._round} first"
         )
@@ -403,7 +404,7 @@ class Controller:
         cost = None if cost is None else _check.number(cost, x, "cost_value")
         if g is None and not needs.constraint_values:
             if s is not None:
-                raise ValueError(
+                raise InvalidValueError(
                     f"constraint_subgradient must come with constraint_value, got {s!r} alone"
                 )
             return Feedback(gradient, None, None, cost)
@@ -413,7 +414,7 @@ class Controller:
             s = _array(s, "constraint_subgradient", (m, len(x)), "one row for each constraint")
             return Feedback(gradient, g, s, cost)
         if g is None:
-            raise ValueError("constraint_value must be one number, got None")
+            raise InvalidValueError("constraint_value must be one number, got None")
         g = _check.number(g, x)
         if s is not None or needs.constraint_subgradients:
             s = _array(s, "constraint_subgradient", x.shape, "that of the action")
@@ -458,7 +459,7 @@ def _unpack(player: Any) -> tuple[Any, Guarantee | None]:
     algorithm, guarantee = player if isinstance(player, Tuned) else (player, None)
     methods = [getattr(algorithm, name, None) for name in ("init", "update")]
     if isinstance(algorithm, type) or not all(map(callable, methods)):
-        raise ValueError(
+        raise InvalidValueError(
             f"player must be an algorithm with init and update, or a Tuned, got {player!r}"
         )
     return algorithm, guarantee
@@ -471,9 +472,9 @@ def _array(value: Any, name: str, shape: tuple[int, ...], rule: str) -> Array:
     except ValueError:
         array = np.array(None)
     if array.dtype.kind not in "iuf":
-        raise ValueError(f"{name} must be an array of shape {shape}, {rule}, got {value!r}")
+        raise InvalidValueError(f"{name} must be an array of shape {shape}, {rule}, got {value!r}")
     if array.shape != shape:
-        raise ValueError(f"{name}.shape must be {shape}, {rule}, got {array.shape}")
+        raise InvalidValueError(f"{name}.shape must be {shape}, {rule}, got {array.shape}")
     # Other precisions are upcast or refused, as those of a start are.
     return array if array.dtype == _FLOAT64 else _check.action(array, name)
 
@@ -482,7 +483,7 @@ def _measure(seen: Feedback) -> tuple[float, float | None, float | None]:
     """Norm of the gradient, largest g, norm of the longest subgradient, all found finite."""
     gradient, g, s, cost = seen
     if cost is not None and not math.isfinite(cost):
-        raise ValueError(f"cost_value must be finite, got {cost!r}")
+        raise InvalidValueError(f"cost_value must be finite, got {cost!r}")
     _check.refuse_unfinite(gradient, "cost_gradient")
     worst = steepest = None
     if g is not None:
@@ -493,7 +494,7 @@ def _measure(seen: Feedback) -> tuple[float, float | None, float | None]:
         flat = ~np.atleast_2d(s).any(axis=1) & (np.atleast_1d(g) > 0)
         if flat.any():
             positive = float(np.atleast_1d(g)[flat][0])
-            raise ValueError(
+            raise InvalidValueError(
                 "constraint_subgradient must not be 0 where constraint_value is positive, got "
                 f"s = 0 with g = {positive:g}: x is a minimum of g, so g <= 0 nowhere"
             )
@@ -511,12 +512,12 @@ def _call(function: Any, x: Array, name: str, *instead: Any) -> tuple[Any, Any]:
     """Value and gradient at the action, from a function."""
     _check.function(**{name: function})
     if any(value is not None for value in instead):
-        raise ValueError(f"{name} must be given alone or as numbers, got both")
+        raise InvalidValueError(f"{name} must be given alone or as numbers, got both")
     x = x.copy()
     x.setflags(write=False)
     found = function(x)
     if not isinstance(found, tuple) or len(found) != 2:
-        raise ValueError(f"{name} must give a value and a gradient, got {found!r}")
+        raise InvalidValueError(f"{name} must give a value and a gradient, got {found!r}")
     return found
 
 

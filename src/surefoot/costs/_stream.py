@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self, final
 import numpy as np
 
 from surefoot._array import namespace, same_fields
+from surefoot.errors import InvalidValueError
 from surefoot.sets import Ball
 from surefoot.types import Array, Number
 
@@ -132,20 +133,22 @@ def freeze(stream: ArrayCosts) -> None:
         try:
             values = np.asarray(values, dtype=np.float64)
         except (TypeError, ValueError) as error:
-            raise ValueError(f"{name} must be an array of numbers, got {values!r}") from error
+            raise InvalidValueError(
+                f"{name} must be an array of numbers, got {values!r}"
+            ) from error
         if shape is None:
             if values.ndim not in (2, 3) or 0 in values.shape:
-                raise ValueError(
+                raise InvalidValueError(
                     f"{name}.shape must be (T, d) or (T, B, d) with no empty axis, "
                     f"got {values.shape}"
                 )
             shape = values.shape
         elif values.shape != shape[:-1]:
-            raise ValueError(f"{name}.shape must be {shape[:-1]}, got {values.shape}")
+            raise InvalidValueError(f"{name}.shape must be {shape[:-1]}, got {values.shape}")
         if not np.isfinite(values).all():
             where = tuple(np.argwhere(~np.isfinite(values))[0])
             bad = values[where].item()
-            raise ValueError(f"{name} must be finite, got {bad!r} in round {where[0] + 1}")
+            raise InvalidValueError(f"{name} must be finite, got {bad!r} in round {where[0] + 1}")
         # A view, not a copy: streams are large.
         values = values.view()
         values.setflags(write=False)

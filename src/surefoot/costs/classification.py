@@ -10,6 +10,7 @@ import numpy as np
 from surefoot._array import exp, log1p, maximum, where
 from surefoot.costs._stream import freeze
 from surefoot.costs.scored import ScoredCosts
+from surefoot.errors import InvalidValueError
 from surefoot.sets import Ball
 from surefoot.types import Array, Number
 
@@ -110,4 +111,4 @@ class Hinge(ScoredCosts):
 def _check_classes(targets: Any) -> None:
     if type(targets) is np.ndarray and not (np.abs(targets) == 1).all():
         bad = targets[np.abs(targets) != 1].flat[0]
-        raise ValueError(f"targets must be classes, -1 or 1, got {bad!r}")
+        raise InvalidValueError(f"targets must be classes, -1 or 1, got {bad!r}")

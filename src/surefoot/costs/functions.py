@@ -11,6 +11,7 @@ import numpy as np
 from surefoot import _check
 from surefoot._array import namespace, one_run
 from surefoot._extras import need
+from surefoot.errors import InvalidValueError
 from surefoot.sets import Ball
 from surefoot.types import Array, Number
 
@@ -119,7 +120,7 @@ def from_jax(
     arrays = [np.asarray(d, dtype=np.float64) for d in data]
     if not arrays or any(len(a) != len(arrays[0]) for a in arrays):
         lengths = [len(a) for a in arrays]
-        raise ValueError(f"data must be arrays of one length, got lengths {lengths}")
+        raise InvalidValueError(f"data must be arrays of one length, got lengths {lengths}")
     one = {True: jax.jit(loss), False: jax.jit(jax.vmap(loss, in_axes=(0, *[None] * len(arrays))))}
     slope = jax.grad(loss)
     slopes = {

@@ -9,6 +9,7 @@ import numpy as np
 
 from surefoot import _check
 from surefoot.costs._stream import ArrayCosts
+from surefoot.errors import InvalidValueError
 from surefoot.sets import Ball
 from surefoot.types import Array, Number
 
@@ -49,7 +50,7 @@ class Live:
         runs: int | None = None,
     ) -> None:
         if not callable(source) and not hasattr(source, "__iter__"):
-            raise ValueError(f"source must be an iterable or a function, got {source!r}")
+            raise InvalidValueError(f"source must be an iterable or a function, got {source!r}")
         if bound is not None:
             _check.positive(bound=bound)
         self.horizon = _check.horizon(horizon)
@@ -70,11 +71,11 @@ class Live:
         while held < stop:
             chunk = next(self._chunks, None)  # type: ignore[arg-type]
             if chunk is None:
-                raise ValueError(
+                raise InvalidValueError(
                     f"source must have {self.horizon} rounds, the horizon, got {held} in all"
                 )
             if chunk.dimension != self.dimension or chunk.runs != self.runs:
-                raise ValueError(
+                raise InvalidValueError(
                     f"source must give chunks with dimension {self.dimension} and runs "
                     f"{self.runs}, got {chunk.dimension} and {chunk.runs} at round {held + 1}"
                 )
@@ -95,7 +96,7 @@ class Live:
         elif self._chunks is None:
             self._chunks = iter(self._source)
         else:
-            raise ValueError(
+            raise InvalidValueError(
                 f"rounds must be asked for in order, got round {start + 1} after round "
                 f"{self._start + 1}: give a function that starts the source anew"
             )

@@ -10,6 +10,7 @@ import numpy as np
 from surefoot import _check
 from surefoot._array import constant, dot, log
 from surefoot.costs._stream import ArrayCosts, freeze
+from surefoot.errors import InvalidValueError
 from surefoot.sets import Ball
 from surefoot.types import Array, Number
 
@@ -46,7 +47,7 @@ class LogPortfolio(ArrayCosts):
         """Minus the logarithm of the round's growth."""
         growth = self.cash + dot(x, constant(self.returns[t], x))
         if type(growth) is float and not growth > 0:
-            raise ValueError(
+            raise InvalidValueError(
                 f"wealth must stay above 0 for its logarithm, got a growth of {growth:g} "
                 f"in round {t + 1}"
             )

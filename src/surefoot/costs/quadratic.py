@@ -10,6 +10,7 @@ import numpy as np
 from surefoot import _check
 from surefoot._array import constant, dot
 from surefoot.costs._stream import ArrayCosts, freeze
+from surefoot.errors import InvalidValueError
 from surefoot.sets import Ball
 from surefoot.types import Array, Number
 
@@ -42,7 +43,9 @@ class Quadratic(ArrayCosts):
         _check.plain(self, "curvature")
         if type(self.curvature) is np.ndarray:
             # Slicing by runs would leave a column as it is.
-            raise ValueError(f"curvature must be one number, got shape {self.curvature.shape}")
+            raise InvalidValueError(
+                f"curvature must be one number, got shape {self.curvature.shape}"
+            )
 
     def value(self, t: Any, x: Array) -> Number:
         r""":math:`\tfrac{h}{2}\|x - v_t\|^2`."""

@@ -10,6 +10,7 @@ import numpy as np
 from surefoot._array import maximum, where
 from surefoot.costs._stream import freeze
 from surefoot.costs.scored import ScoredCosts
+from surefoot.errors import InvalidValueError
 from surefoot.sets import Ball
 from surefoot.types import Array, Number
 
@@ -85,7 +86,7 @@ class Quantile(ScoredCosts):
     def __post_init__(self) -> None:
         freeze(self)
         if not 0 < self.level < 1:
-            raise ValueError(f"level must be strictly between 0 and 1, got {self.level!r}")
+            raise InvalidValueError(f"level must be strictly between 0 and 1, got {self.level!r}")
 
     def loss(self, score: Number, target: Number) -> Number:
         """The larger of the two lines."""

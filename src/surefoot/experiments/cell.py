@@ -19,6 +19,7 @@ import numpy as np
 from surefoot._extras import need
 from surefoot.constants import Constants
 from surefoot.costs import Adversarial, ArrayCosts
+from surefoot.errors import SurefootError
 from surefoot.experiments.grid import sources_hash
 from surefoot.experiments.registry import BLOCK, build_player, build_problem
 from surefoot.experiments.seeds import canonical, stream_seed
@@ -49,7 +50,7 @@ _CALLS = (
 V = TypeVar("V")
 
 
-class OtherSourcesError(RuntimeError):
+class OtherSourcesError(SurefootError, RuntimeError):
     """A worker with other code than the driver: its results would be of another program."""
 
 

@@ -24,6 +24,7 @@ from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 from surefoot import _check
 from surefoot._extras import need
+from surefoot.errors import InvalidValueError, SurefootError
 
 __all__ = ["Cluster", "ClusterError", "Here", "Pool", "Tls", "Workers", "cores", "make_executor"]
 
@@ -43,7 +44,7 @@ _PATIENCE = 30.0
 """Seconds for a cluster to answer, and to have a worker."""
 
 
-class ClusterError(RuntimeError):
+class ClusterError(SurefootError, RuntimeError):
     """A cluster that may not be used, cannot be reached or has gone; the message says why."""
 
 
@@ -393,7 +394,7 @@ def make_executor(
     """
     if cluster is not None:
         if workers is not None:
-            raise ValueError(f"workers must not be given with a cluster, got {workers!r}")
+            raise InvalidValueError(f"workers must not be given with a cluster, got {workers!r}")
         return Cluster(cluster, insecure=insecure, tls=tls)
     if workers == 0 and type(workers) is int:
         return Here()

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from surefoot.errors import SurefootError
 from surefoot.experiments._lines import Lines
 from surefoot.experiments.spec import Spec
 
@@ -43,7 +44,7 @@ class Mistake(NamedTuple):
     message: str
 
 
-class SpecError(ValueError):
+class SpecError(SurefootError, ValueError):
     """A specification that cannot be used; all that is wrong with it, a line each.
 
     Attributes:

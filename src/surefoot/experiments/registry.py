@@ -19,6 +19,7 @@ from surefoot import problems
 from surefoot._extras import need
 from surefoot.algorithms import ALGORITHMS, domain_of
 from surefoot.constants import Constants
+from surefoot.errors import InvalidValueError
 from surefoot.problems import Problem
 from surefoot.theory import Tuned
 
@@ -268,7 +269,7 @@ def _published(
         return make(horizon, trials, streams=streams)
     longest = max(problems.HORIZONS)
     if horizon > longest:
-        raise ValueError(
+        raise InvalidValueError(
             f"horizon must be at most {longest}, the rounds of the published streams, got {horizon}"
         )
     # One generator draws trial after trial: a later block is what comes after the earlier ones.
@@ -453,7 +454,7 @@ def build_player(
         which those that the specification replaced have the origin "given".
 
     Raises:
-        ValueError: a theorem or a constructor says no, in its own words.
+        InvalidValueError: a theorem or a constructor says no, in its own words.
 
     Example:
         >>> toy = problems.paper_toy(horizon=100, trials=1)

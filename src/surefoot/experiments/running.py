@@ -20,6 +20,7 @@ from types import FrameType
 from typing import Any, NamedTuple, Self
 
 from surefoot._sqlite import StoreError
+from surefoot.errors import SurefootError
 from surefoot.experiments.cell import (
     OtherSourcesError,
     fingerprint,
@@ -55,7 +56,7 @@ _WINDOW = 1_000  # cells that are put in order at once: there may be more than f
 _LOOK_SECONDS = 0.1
 
 
-class RunError(RuntimeError):
+class RunError(SurefootError, RuntimeError):
     """A run that cannot go on; the message says why, and what is done is kept."""
 
 

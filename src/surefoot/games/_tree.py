@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from surefoot._array import to_numpy
+from surefoot.errors import InvalidValueError
 
 __all__ = ["columns", "flatten", "live", "part", "pick", "rows", "stack", "unflatten"]
 
@@ -18,9 +19,11 @@ def stack(algorithms: Sequence[Any]) -> Any:
     first = algorithms[0]
     if any(type(a) is not type(first) for a in algorithms):
         names = sorted({type(a).__name__ for a in algorithms})
-        raise ValueError(f"algorithms of one batch must be of one type, got {', '.join(names)}")
+        raise InvalidValueError(
+            f"algorithms of one batch must be of one type, got {', '.join(names)}"
+        )
     if not is_dataclass(first) or isinstance(first, type):
-        raise ValueError(
+        raise InvalidValueError(
             f"algorithms of one batch must be dataclasses, got {type(first).__name__}: "
             "play them one by one"
         )
@@ -33,7 +36,7 @@ def stack(algorithms: Sequence[Any]) -> Any:
         elif is_dataclass(values[0]) and any(v is not values[0] for v in values):
             changed[f.name] = stack(values)
         elif any(not np.array_equal(v, values[0]) for v in values):
-            raise ValueError(
+            raise InvalidValueError(
                 f"{f.name} must be a number or the same for all algorithms of one batch, "
                 f"got different ones"
             )

@@ -10,6 +10,7 @@ import numpy as np
 
 from surefoot import _check
 from surefoot._array import to_numpy
+from surefoot.errors import InvalidValueError
 from surefoot.games._tree import live, pick
 from surefoot.games.ledger import Calls, counted
 from surefoot.games.oracle import Oracle, constraint_rounds, needs_of
@@ -102,7 +103,9 @@ class Game:
         want = () if len(x.shape) == 1 else (x.shape[0], 1)
         for name, value in (("cost_value", seen.cost), ("constraint_value", seen.worst)):
             if tuple(np.shape(value)) != want:
-                raise ValueError(f"{name}.shape must be {want}, got {tuple(np.shape(value))}")
+                raise InvalidValueError(
+                    f"{name}.shape must be {want}, got {tuple(np.shape(value))}"
+                )
 
     def after_block(
         self,

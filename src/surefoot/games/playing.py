@@ -11,6 +11,7 @@ import numpy as np
 from surefoot import _check
 from surefoot._array import to_numpy
 from surefoot.constraints import ConstraintStream
+from surefoot.errors import InvalidValueError
 from surefoot.games._choice import Choice, choose
 from surefoot.games._tree import columns
 from surefoot.games.batch import play_batch
@@ -110,11 +111,11 @@ def play_all(
     _check.one_of(("auto", "loop", "batch", "scan"), engine=engine)
     _check.one_of(("off", "record", "warn", "raise"), watch=watch)
     if every is not None and (type(every) is not int or every < 1):
-        raise ValueError(f"every must be a whole number >= 1 or None, got {every!r}")
+        raise InvalidValueError(f"every must be a whole number >= 1 or None, got {every!r}")
     if callback is not None:
         _check.function(callback=callback)
     if not players:
-        raise ValueError("players must not be empty, got []")
+        raise InvalidValueError("players must not be empty, got []")
     algorithms, guarantees = zip(*(_unpack(p) for p in players), strict=True)
     for algorithm, guarantee in zip(algorithms, guarantees, strict=True):
         if guarantee is not None:
@@ -125,7 +126,7 @@ def play_all(
     rows = max(columns(a) for a in algorithms)
     per_player = trials or rows
     if rows > 1 and (len(players) > 1 or rows != per_player):
-        raise ValueError(
+        raise InvalidValueError(
             f"an algorithm with columns must have one row for each of the {per_player} runs, "
             f"got {rows} rows and {len(players)} players"
         )
@@ -188,7 +189,7 @@ def _unpack(player: Any) -> tuple[Any, Guarantee | None]:
     algorithm, guarantee = player if isinstance(player, Tuned) else (player, None)
     methods = [getattr(algorithm, name, None) for name in ("init", "update")]
     if isinstance(algorithm, type) or not all(map(callable, methods)):
-        raise ValueError(
+        raise InvalidValueError(
             f"player must be an algorithm with init and update, or a Tuned, got {player!r}"
         )
     return algorithm, guarantee
@@ -197,7 +198,7 @@ def _unpack(player: Any) -> tuple[Any, Guarantee | None]:
 def _refuse_changing(guarantee: Guarantee, problem: Problem) -> None:
     """Refuse a claim that was not proved: a verdict on it would mean nothing."""
     if not guarantee.changing and isinstance(problem.constraint, ConstraintStream):
-        raise ValueError(
+        raise InvalidValueError(
             f"{guarantee.name} must have one constraint for all rounds, got a "
             f"{type(problem.constraint).__name__}: play the algorithm without the guarantee"
         )
@@ -216,7 +217,7 @@ def _refuse_other_ball(algorithm: Any, guarantee: Guarantee, problem: Problem) -
     here, there = (0.0 if b.centre is None else to_numpy(b.centre) for b in (mine, ball))
     apart = float(np.linalg.norm(here - there))
     if apart > 0 and apart + float(ball.radius) > np.min(mine.radius) * (1 + ROUNDING):
-        raise ValueError(
+        raise InvalidValueError(
             f"the player's domain must hold the problem's {ball!r} for {guarantee.name}, got "
             f"{mine!r}: give the problem's domain to the constructor"
         )
@@ -230,12 +231,12 @@ def _horizons(
     if horizons is None:
         horizons = [available if g is None or g.horizon is None else g.horizon for g in guarantees]
     if len(horizons) != len(guarantees):
-        raise ValueError(
+        raise InvalidValueError(
             f"horizons must be one for each of the {len(guarantees)} players, got {len(horizons)}"
         )
     for horizon in horizons:
         if _check.horizon(horizon) > available:
-            raise ValueError(
+            raise InvalidValueError(
                 f"horizon must be at most {available}, the rounds of the costs, got {horizon}"
             )
     return np.array(horizons, dtype=np.int64)
@@ -246,7 +247,7 @@ def _start(x1: Any, dimension: int, engine: str) -> Array:
     if engine != "loop" or type(x1) is np.ndarray or not hasattr(x1, "shape"):
         return _check.vector(x1, "start", length=dimension)
     if tuple(x1.shape) != (dimension,):
-        raise ValueError(f"start.shape must be ({dimension},), got {tuple(x1.shape)}")
+        raise InvalidValueError(f"start.shape must be ({dimension},), got {tuple(x1.shape)}")
     return x1
 
 

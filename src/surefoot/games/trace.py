@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from surefoot.costs import Adversarial
+from surefoot.errors import InvalidValueError
 from surefoot.games.judging import judge
 from surefoot.games.ledger import Ledger
 from surefoot.games.quicklook import quick_look
@@ -85,7 +86,7 @@ class Trace:
         rounds = np.atleast_1d(rounds)
         at = np.searchsorted(self.rounds, rounds)
         if (at >= len(self.rounds)).any() or (self.rounds[at] != rounds).any():
-            raise ValueError(f"rounds must be among those kept, got {rounds!r}")
+            raise InvalidValueError(f"rounds must be among those kept, got {rounds!r}")
         return regret_of(self.cost_sum[at], self._comparator(rounds))
 
     def final_regret(self) -> Array:
@@ -109,7 +110,7 @@ class Trace:
         costs = self.problem.costs
         if isinstance(costs, Adversarial):
             if self.actions is None or len(self.rounds) != self.horizon:
-                raise ValueError(
+                raise InvalidValueError(
                     "every action must be kept to know the costs of an adversary, "
                     f"got {0 if self.actions is None else len(self.rounds)} of "
                     f"{self.horizon} rounds: play with every=1"

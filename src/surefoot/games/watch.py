@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
+from surefoot.errors import SurefootError
 from surefoot.theory import Guarantee, Premise
 from surefoot.types import Array
 
@@ -21,7 +22,7 @@ class PremiseWarning(UserWarning):
     """A premise of the guarantee does not hold for the rounds played."""
 
 
-class PremiseError(RuntimeError):
+class PremiseError(SurefootError, RuntimeError):
     """A premise of the guarantee does not hold, and the game was asked to stop at that."""
 
 

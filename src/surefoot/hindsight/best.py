@@ -10,6 +10,7 @@ import numpy as np
 
 from surefoot.constraints import Constraint, max_of
 from surefoot.costs import Adversarial, Linear, Quadratic
+from surefoot.errors import InvalidValueError
 from surefoot.hindsight.closed_form import Comparator, closed_form, has_closed_form
 from surefoot.hindsight.level_bundle import Bracket, level_bundle
 from surefoot.sets import Ball
@@ -52,9 +53,11 @@ def best_action(
     """
     rounds = np.atleast_1d(np.asarray(rounds, dtype=np.int64))
     if rounds.size == 0 or rounds.min() < 1 or rounds.max() > costs.horizon:
-        raise ValueError(f"rounds must be from 1 to the horizon {costs.horizon}, got {rounds!r}")
+        raise InvalidValueError(
+            f"rounds must be from 1 to the horizon {costs.horizon}, got {rounds!r}"
+        )
     if isinstance(costs, Adversarial):
-        raise ValueError(
+        raise InvalidValueError(
             "costs of an adversary are known only after the game: "
             "keep every action and compare with costs.realised(actions)"
         )
@@ -62,7 +65,7 @@ def best_action(
     if has_closed_form(costs, g.region):
         return closed_form(costs, g.region, rounds)  # type: ignore[arg-type]
     if domain is None or interior is None:
-        raise ValueError(
+        raise InvalidValueError(
             "domain and interior must be given where there is no closed form, got "
             f"domain = {domain!r} and interior = {interior!r}"
         )

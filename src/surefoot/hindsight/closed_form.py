@@ -13,6 +13,7 @@ import numpy as np
 
 from surefoot._array import dot
 from surefoot.costs import Linear, Quadratic
+from surefoot.errors import InvalidValueError
 from surefoot.types import Array, CostStream, Region
 
 __all__ = ["Comparator", "closed_form", "has_closed_form"]
@@ -58,7 +59,7 @@ def closed_form(costs: CostStream, region: Region, rounds: Array) -> Comparator:
 
 @singledispatch
 def _minimise(costs: CostStream, region: Region, rounds: Array) -> tuple[Array, Array]:
-    raise ValueError(f"costs must have a closed-form sum, got {type(costs).__name__}")
+    raise InvalidValueError(f"costs must have a closed-form sum, got {type(costs).__name__}")
 
 
 @_minimise.register

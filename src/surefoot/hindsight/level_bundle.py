@@ -29,6 +29,7 @@ import numpy as np
 from surefoot import _check
 from surefoot._extras import need
 from surefoot.constraints import Constraint
+from surefoot.errors import InvalidValueError
 from surefoot.sets import Ball
 from surefoot.types import Array
 
@@ -99,7 +100,7 @@ def level_bundle(
     z0 = _check.vector(interior, "interior")
     slack = -float(constraint.value(z0))
     if not slack > 0:
-        raise ValueError(f"interior must have g < 0, got g = {-slack:g}")
+        raise InvalidValueError(f"interior must have g < 0, got g = {-slack:g}")
 
     best, upper, lower = z0, np.inf, -np.inf
     x: Array = z0
@@ -110,7 +111,9 @@ def level_bundle(
             x = _draw_back(constraint, x, z0, float(g), slack)
         value, gradient = total(x)
         if not np.isfinite(value):
-            raise ValueError(f"total must be finite on the feasible set, got {value} at {x!r}")
+            raise InvalidValueError(
+                f"total must be finite on the feasible set, got {value} at {x!r}"
+            )
         model.add_cost(x, value, gradient)
         if value < upper:
             best, upper = x, value

@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from surefoot.errors import InvalidValueError
+
 __all__ = ["Rate", "fit_rate"]
 
 
@@ -47,18 +49,20 @@ def fit_rate(horizons: Any, regret: Any, confidence: float = 0.95) -> Rate:
     T = np.asarray(horizons, dtype=np.float64)
     values = np.asarray(regret, dtype=np.float64)
     if T.ndim != 1 or len(T) < 3 or len(np.unique(T)) < 3:
-        raise ValueError(f"horizons must be at least three different numbers, got {horizons!r}")
+        raise InvalidValueError(
+            f"horizons must be at least three different numbers, got {horizons!r}"
+        )
     if values.shape[:1] != T.shape or values.ndim > 2:
-        raise ValueError(
+        raise InvalidValueError(
             f"regret.shape must be ({len(T)},) or ({len(T)}, trials), got {values.shape}"
         )
     if not (values > 0).all() or not (T > 0).all():
-        raise ValueError(
+        raise InvalidValueError(
             "horizons and regret must be > 0 to have logarithms, "
             f"got a smallest regret of {values.min():g}"
         )
     if not 0 < confidence < 1:
-        raise ValueError(f"confidence must be strictly between 0 and 1, got {confidence!r}")
+        raise InvalidValueError(f"confidence must be strictly between 0 and 1, got {confidence!r}")
     log_T = np.log(T)
     logs = np.log(values).reshape(len(T), -1)
     z = log_T - log_T.mean()

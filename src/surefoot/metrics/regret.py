@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from surefoot.errors import InvalidValueError
 from surefoot.hindsight import Comparator
 from surefoot.types import Array
 
@@ -39,7 +40,7 @@ def regret_of(cost_sums: Array, comparator: Comparator) -> Regret:
     sums = np.asarray(cost_sums, dtype=np.float64)
     value, lower = comparator.value, comparator.lower
     if sums.shape[: value.ndim] != value.shape or sums.ndim > 2:
-        raise ValueError(
+        raise InvalidValueError(
             f"cost_sums.shape must be that of the comparator's values, {value.shape}, or have one "
             f"axis of runs more where it has none, got {sums.shape}"
         )

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from surefoot.errors import InvalidValueError
 from surefoot.types import Array
 
 __all__ = ["ViolationMeter", "Violations", "violations"]
@@ -95,7 +96,7 @@ def violations(g: Array) -> Violations:
     """
     g = np.asarray(g, dtype=np.float64)
     if g.ndim not in (1, 2) or g.size == 0:
-        raise ValueError(f"g.shape must be (T,) or (T, B) with no empty axis, got {g.shape}")
+        raise InvalidValueError(f"g.shape must be (T,) or (T, B) with no empty axis, got {g.shape}")
     meter = ViolationMeter(1 if g.ndim == 1 else g.shape[1])
     meter.add(0, g.reshape(len(g), -1))
     seen = meter.read()

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from surefoot import _check
+from surefoot.errors import InvalidValueError
 
 __all__ = ["drawn"]
 
@@ -39,7 +40,7 @@ def drawn(
     if streams is None:
         return draw(rng, (horizon,) if trials is None else (horizon, runs))
     if streams < 0:
-        raise ValueError(f"streams must be a whole number >= 0, got {streams!r}")
+        raise InvalidValueError(f"streams must be a whole number >= 0, got {streams!r}")
     sources = (
         np.random.default_rng(np.random.SeedSequence(int(streams), spawn_key=(k, part)))
         for k in range(runs)

@@ -11,6 +11,7 @@ import numpy as np
 from surefoot import _check
 from surefoot.constraints import LinfBall
 from surefoot.costs import Adversarial, Linear
+from surefoot.errors import InvalidValueError
 from surefoot.problems._streams import drawn
 from surefoot.problems.problem import Problem
 from surefoot.sets import Ball
@@ -148,7 +149,7 @@ def adversarial_cube(
         costs = Linear(drawn(draw, rng, horizon, trials, streams))
     else:
         if trials is not None and _check.whole(trials, "trials") > 1:
-            raise ValueError(
+            raise InvalidValueError(
                 f"trials must be 1 for the adversary {adversary!r}, which answers the actions and "
                 f"has no streams, got {trials!r}"
             )

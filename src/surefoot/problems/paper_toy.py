@@ -17,6 +17,7 @@ from surefoot import _check
 from surefoot.constants import polyak_rate
 from surefoot.constraints import LinfBall
 from surefoot.costs import Quadratic
+from surefoot.errors import InvalidValueError
 from surefoot.problems._streams import drawn
 from surefoot.problems.problem import Problem
 from surefoot.sets import Ball
@@ -124,7 +125,7 @@ def _published_targets(horizon: int, trials: int, seed: int) -> Any:
     """Targets ``(T, trials, 2)`` in the order in which the published scripts draw them."""
     _check.horizon(horizon)
     if type(trials) is not int or trials < 1:
-        raise ValueError(f"trials must be a whole number >= 1, got {trials!r}")
+        raise InvalidValueError(f"trials must be a whole number >= 1, got {trials!r}")
     rng = np.random.default_rng(seed)
     drawn = max(horizon, _DRAWN)
     targets = np.empty((horizon, trials, 2))

@@ -8,6 +8,7 @@ from typing import Any
 from surefoot import _check
 from surefoot.constants import Constants
 from surefoot.constraints import Constraint, ConstraintStream, PlayedOnly
+from surefoot.errors import InvalidValueError
 from surefoot.hindsight import Comparator, best_action
 from surefoot.sets import Ball
 from surefoot.types import Array, CostStream
@@ -44,7 +45,7 @@ class Problem:
             isinstance(self.constraint, ConstraintStream)
             and self.constraint.horizon < self.costs.horizon
         ):
-            raise ValueError(
+            raise InvalidValueError(
                 f"constraint must have a round for each of the {self.costs.horizon} of the costs, "
                 f"got {self.constraint.horizon}"
             )
@@ -134,7 +135,7 @@ def _same_dimension(costs: Any, constraint: Any) -> None:
     """Refuse a constraint on actions of another length: its constants would not be true."""
     wanted = getattr(constraint, "dimension", None)
     if wanted is not None and wanted != costs.dimension:
-        raise ValueError(
+        raise InvalidValueError(
             f"constraint.dimension must be {costs.dimension}, that of the costs, got {wanted}"
         )
 

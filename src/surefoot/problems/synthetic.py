@@ -15,6 +15,7 @@ import numpy as np
 from surefoot import _check
 from surefoot.constraints import Affine, Constraint, Ellipsoid, L2Ball, SpectralNorm, max_of
 from surefoot.costs import Linear, Logistic, Quadratic
+from surefoot.errors import InvalidValueError
 from surefoot.problems._streams import drawn
 from surefoot.problems.problem import Problem
 from surefoot.sets import Ball
@@ -44,7 +45,7 @@ def random_polytope(
     """
     _check.whole(dimension, "dimension")
     if _check.whole(rows, "rows") < 2 * dimension:
-        raise ValueError(f"rows must be at least 2 dimension = {2 * dimension}, got {rows}")
+        raise InvalidValueError(f"rows must be at least 2 dimension = {2 * dimension}, got {rows}")
     rng = np.random.default_rng(seed)
     cuts = rng.normal(size=(rows - 2 * dimension, dimension))
     cuts /= np.linalg.norm(cuts, axis=1, keepdims=True)
@@ -99,7 +100,7 @@ def ellipsoid(
     """
     _check.whole(dimension, "dimension")
     if not condition >= 1:
-        raise ValueError(f"condition must be at least 1, got {condition!r}")
+        raise InvalidValueError(f"condition must be at least 1, got {condition!r}")
     rng = np.random.default_rng(seed)
     Q = np.linalg.qr(rng.normal(size=(dimension, dimension)))[0]
     P = Q @ np.diag(np.geomspace(1.0, condition, dimension)) @ Q.T

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from surefoot.errors import InvalidValueError, SurefootError
 from surefoot.reports.gather import Row
 from surefoot.reports.gather import algorithms as labels_of
 from surefoot.reports.gather import problems as problems_of
@@ -14,7 +15,7 @@ MOST = 8
 """Algorithms in a figure unless they are named: more curves than colours cannot be told apart."""
 
 
-class NothingToDraw(ValueError):  # noqa: N818 - no mistake of the caller: data that is not there
+class NothingToDraw(SurefootError, ValueError):  # noqa: N818 - no mistake of the caller: data that is not there
     """The rows have nothing that a figure could show."""
 
 
@@ -43,11 +44,11 @@ def chosen(
         raise NothingToDraw("there are no rows")
     problem = rows[0].problem if problem is None else problem
     if problem not in problems_of(rows):
-        raise ValueError(f"problem must be one of {problems_of(rows)}, got {problem!r}")
+        raise InvalidValueError(f"problem must be one of {problems_of(rows)}, got {problem!r}")
     known = labels_of(rows)
     for label in algorithms or ():
         if label not in known:
-            raise ValueError(f"algorithms must be among {known}, got {label!r}")
+            raise InvalidValueError(f"algorithms must be among {known}, got {label!r}")
     groups: dict[str, list[Row]] = {label: [] for label in algorithms or known}
     for row in sorted(rows, key=lambda r: r.horizon):
         if row.problem == problem and row.algorithm in groups and row.played and usable(row):

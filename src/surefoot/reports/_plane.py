@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from surefoot.errors import InvalidValueError
 from surefoot.reports._axes import in_thousands, look
 from surefoot.reports._choice import chosen, last_of
 from surefoot.reports._sheet import (
@@ -174,7 +175,7 @@ def _in_plane(row: Row) -> bool:
 def _trial(row: Row, trial: int, every: int = 1) -> Path:
     kept, rounds = row.arrays["actions"], row.arrays["rounds"]
     if not 0 <= trial < kept.shape[1]:
-        raise ValueError(f"trial must be one of the {kept.shape[1]} kept, got {trial!r}")
+        raise InvalidValueError(f"trial must be one of the {kept.shape[1]} kept, got {trial!r}")
     at = rounds % every == 0
     at = at if at.any() else np.full(len(rounds), True)
     return Path(rounds[at], kept[at, trial])

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from surefoot.errors import InvalidValueError
 from surefoot.reports._axes import (
     Points,
     bound_keys,
@@ -565,7 +566,9 @@ def save_figure(
     """
     for ending in formats:
         if ending not in _METADATA:
-            raise ValueError(f"formats must be some of {', '.join(_METADATA)}, got {ending!r}")
+            raise InvalidValueError(
+                f"formats must be some of {', '.join(_METADATA)}, got {ending!r}"
+            )
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     saved = []

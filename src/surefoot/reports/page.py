@@ -16,6 +16,7 @@ from string import Template
 from typing import Any
 
 from surefoot._extras import need
+from surefoot.errors import InvalidValueError
 from surefoot.reports._charts import SHOWN, chart_data
 from surefoot.reports._tables import (
     claims_table,
@@ -99,7 +100,7 @@ def _in_script(code: str) -> str:
     lower = code.lower()
     # Between "<!--" and "<script" a parser counts script elements: the end would not be the end.
     if "</script" in lower or ("<!--" in lower and "<script" in lower):
-        raise ValueError("this script cannot be put into a page: it contains the end of one")
+        raise InvalidValueError("this script cannot be put into a page: it contains the end of one")
     return "\n" + code.replace("\r\n", "\n").replace("\r", "\n").strip("\n") + "\n"
 
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from surefoot._extras import need
+from surefoot.errors import InvalidValueError
 
 __all__ = ["COLOURS", "FILL", "GRID", "INK", "Look", "colour_of", "look_of", "paper_style"]
 
@@ -104,7 +105,7 @@ def paper_style(width: str = "column", height: float | None = None) -> dict[str,
     """
     bundles = need("tueplots.bundles", "plot", "a figure for a paper")
     if width not in ("column", "page"):
-        raise ValueError(f"width must be 'column' or 'page', got {width!r}")
+        raise InvalidValueError(f"width must be 'column' or 'page', got {width!r}")
     style: dict[str, Any] = bundles.icml2024(
         column="half" if width == "column" else "full", usetex=False
     )

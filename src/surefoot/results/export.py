@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from surefoot._extras import need
+from surefoot.errors import InvalidValueError
 from surefoot.results.record import CellResult, Place
 from surefoot.results.store import Results
 
@@ -96,13 +97,13 @@ def to_xarray(results: Results, *, paths: bool = True) -> Any:
         paths: whether to take the paths, actions and best actions with it.
 
     Raises:
-        ValueError: the paths are too large to be one block of memory.
+        InvalidValueError: the paths are too large to be one block of memory.
     """
     xarray = need("xarray", "export", "the xarray export")
     axes = _Axes(results, paths)
     size = 8.0 * sum(axes.size(dimensions) for dimensions in axes.arrays.values())
     if size > _LARGEST:
-        raise ValueError(
+        raise InvalidValueError(
             f"labelled arrays must be at most {_LARGEST / 1e9:g} GB, got {size / 1e9:.1f}: leave "
             "the paths out, or keep fewer rounds"
         )

@@ -39,6 +39,7 @@ from surefoot._sqlite import (
     open_writer,
     to_bytes,
 )
+from surefoot.errors import InvalidValueError
 from surefoot.results.record import CellResult, Place, Status
 
 __all__ = ["DamagedCellError", "Results"]
@@ -236,7 +237,9 @@ class Results:
             StoreError: the disk is full, or cannot be written; nothing has changed then.
         """
         if cell.status not in _STATUSES:
-            raise ValueError(f"status must be one of {', '.join(_STATUSES)}, got {cell.status!r}")
+            raise InvalidValueError(
+                f"status must be one of {', '.join(_STATUSES)}, got {cell.status!r}"
+            )
         arrays = {name: to_bytes(np.asarray(cell.arrays[name])) for name in sorted(cell.arrays)}
         sums = {name: digest(data).hex() for name, data in arrays.items()}
         # What a note quotes may be no text: it is kept as it would be shown.
@@ -419,10 +422,10 @@ def _plain(data: Any) -> Any:
     if isinstance(data, Mapping):
         for key in data:
             if not isinstance(key, str):
-                raise ValueError(f"keys of data to be stored must be texts, got {key!r}")
+                raise InvalidValueError(f"keys of data to be stored must be texts, got {key!r}")
         return {key: _plain(value) for key, value in data.items()}
     if isinstance(data, list | tuple):
         return [_plain(value) for value in data]
-    raise ValueError(
+    raise InvalidValueError(
         f"data to be stored must be plain (texts, numbers, lists, dicts), got {data!r}"
     )

@@ -8,6 +8,7 @@ import numpy as np
 
 from surefoot import _check
 from surefoot._array import constant, is_concrete, namespace
+from surefoot.errors import InvalidValueError
 from surefoot.types import Array, Number, Region
 
 __all__ = [
@@ -30,7 +31,7 @@ UNIT = 2.0**-53
 def has_length(x: Array, dimension: int | None, name: str = "the point") -> None:
     """Refuse points of another dimension than the set's."""
     if dimension is not None and x.shape[-1] != dimension:
-        raise ValueError(f"{name} must have {dimension} entries, got shape {tuple(x.shape)}")
+        raise InvalidValueError(f"{name} must have {dimension} entries, got shape {tuple(x.shape)}")
 
 
 def clean(x: Array, dimension: int | None, name: str = "the point to project") -> Array:

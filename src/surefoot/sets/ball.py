@@ -20,6 +20,7 @@ from surefoot._array import (
     to_numpy,
     where,
 )
+from surefoot.errors import InvalidValueError
 from surefoot.types import Array, Number
 
 __all__ = ["Ball"]
@@ -85,7 +86,9 @@ class Ball:
                 return x
             if not squared < math.inf:
                 _check.refuse_unfinite(to_numpy(x), "the point to project")
-                raise ValueError(f"the point to project must have a finite square, got {x!r}")
+                raise InvalidValueError(
+                    f"the point to project must have a finite square, got {x!r}"
+                )
             p = (self._inner(x) / math.sqrt(squared)) * z
             return p if self.centre is None else self.centre + p
         limit = self.radius * self.radius
@@ -127,7 +130,7 @@ class Ball:
         n = norm(c)
         if type(n) is float and not n < math.inf:
             _check.refuse_unfinite(to_numpy(c), "c")
-            raise ValueError(f"c must have a finite square, got {c!r}")
+            raise InvalidValueError(f"c must have a finite square, got {c!r}")
         v = -self._inner(c) * c / where(n > 0, n, 1.0)
         if self.centre is None:
             return v

@@ -8,6 +8,7 @@ import numpy as np
 
 from surefoot import _check
 from surefoot._array import constant, namespace, same_fields
+from surefoot.errors import InvalidValueError
 from surefoot.sets._points import clean, unless_nan
 from surefoot.types import Array
 
@@ -36,7 +37,7 @@ class Box:
             upper = _check.vector(self.upper, "upper", length=len(lower))
             if not (lower <= upper).all():
                 i = int((lower > upper).argmax())
-                raise ValueError(
+                raise InvalidValueError(
                     f"lower must be at most upper, got {lower[i]:g} > {upper[i]:g} at index {i}"
                 )
             object.__setattr__(self, "lower", lower)

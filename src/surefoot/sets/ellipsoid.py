@@ -17,6 +17,7 @@ from surefoot._array import (
     sqrt,
     where,
 )
+from surefoot.errors import InvalidValueError
 from surefoot.sets._points import UNIT, clean, has_length, marked, repeat, summed
 from surefoot.types import Array, Number
 
@@ -176,11 +177,11 @@ def _multiplier(g: Array, a: Array, done: Array) -> Array:
 def _symmetric(P: np.ndarray) -> np.ndarray:
     """The matrix, refused unless symmetric up to the rounding of a product of three matrices."""
     if P.shape[0] != P.shape[1]:
-        raise ValueError(f"P must be square, got shape {P.shape}")
+        raise InvalidValueError(f"P must be square, got shape {P.shape}")
     difference = abs(P - P.T)
     if difference.max() > 8 * len(P) * UNIT * abs(P).max():
         i, j = (int(k) for k in np.unravel_index(difference.argmax(), P.shape))
-        raise ValueError(
+        raise InvalidValueError(
             f"P must be symmetric, got {P[i, j]:g} at ({i}, {j}) and {P[j, i]:g} at ({j}, {i})"
         )
     P = P / 2 + P.T / 2
@@ -195,7 +196,7 @@ def _definite(curvatures: np.ndarray) -> None:
     """
     d = len(curvatures)
     if not curvatures[0] > 8 * (d + 4) * d**0.5 * UNIT * curvatures[-1]:
-        raise ValueError(
+        raise InvalidValueError(
             "P must be positive definite, got eigenvalues from "
             f"{curvatures[0]:g} to {curvatures[-1]:g}"
         )

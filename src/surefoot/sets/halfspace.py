@@ -18,6 +18,7 @@ from surefoot._array import (
     to_numpy,
     where,
 )
+from surefoot.errors import InvalidValueError, SurefootError
 from surefoot.types import Array, Number
 
 __all__ = ["EmptyTighteningError", "Halfspace", "project_halfspace"]
@@ -26,7 +27,7 @@ __all__ = ["EmptyTighteningError", "Halfspace", "project_halfspace"]
 _INF = math.inf
 
 
-class EmptyTighteningError(ValueError):
+class EmptyTighteningError(SurefootError, ValueError):
     """A zero subgradient where the tightened constraint is violated: no point satisfies it."""
 
 
@@ -78,9 +79,9 @@ def _refuse(y: Array, excess: float, s: Array) -> NoReturn:
     _check.refuse_unfinite(s, "constraint_subgradient")
     _check.refuse_unfinite(to_numpy(y), "the point to project, x - eta cost_gradient,")
     if not math.isfinite(excess):
-        raise ValueError(f"constraint_value must be finite, got an excess of {excess!r}")
+        raise InvalidValueError(f"constraint_value must be finite, got an excess of {excess!r}")
     if s.any():
-        raise ValueError(
+        raise InvalidValueError(
             f"constraint_subgradient must have a square to divide {excess:g} by, got {s!r}"
         )
     raise EmptyTighteningError(
@@ -110,7 +111,7 @@ class Halfspace:
         if type(self.normal) in (list, tuple, np.ndarray):
             object.__setattr__(self, "normal", _check.vector(self.normal, "normal"))
             if not self.normal.any():
-                raise ValueError("normal must not be zero, got the zero vector")
+                raise InvalidValueError("normal must not be zero, got the zero vector")
         _check.finite(offset=self.offset)
         _check.plain(self, "offset")
 
@@ -150,7 +151,7 @@ class Halfspace:
 
     def minimize_linear(self, c: Array) -> Array:
         """Refused: over a half-space a linear function has in general no minimum."""
-        raise ValueError(
+        raise InvalidValueError(
             "minimize_linear must be given a bounded set, got a Halfspace: "
             "intersect it with a ball or a box"
         )

@@ -10,6 +10,7 @@ import numpy as np
 
 from surefoot import _check
 from surefoot._array import minimum, namespace, same_fields, where
+from surefoot.errors import InvalidValueError
 from surefoot.sets._points import UNIT, clean, has_length, marked, unless_nan
 from surefoot.sets.simplex import onto_simplex
 from surefoot.types import Array, Number
@@ -156,7 +157,7 @@ def _rows_and_columns(shape: Any) -> tuple[int, int]:
     try:
         rows, columns = shape
     except (TypeError, ValueError) as error:
-        raise ValueError(f"shape must be (rows, columns), got {shape!r}") from error
+        raise InvalidValueError(f"shape must be (rows, columns), got {shape!r}") from error
     return _check.whole(rows, "rows"), _check.whole(columns, "columns")
 
 

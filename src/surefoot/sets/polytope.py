@@ -16,6 +16,7 @@ import numpy as np
 
 from surefoot import _check
 from surefoot._extras import need
+from surefoot.errors import InvalidTypeError, InvalidValueError
 from surefoot.sets._points import UNIT, clean, has_length, marked
 from surefoot.sets.ball import Ball
 from surefoot.types import Array
@@ -71,16 +72,16 @@ class Polytope:
             if len(bad):
                 i, j = np.searchsorted(A.indptr, bad[0], side="right") - 1, A.indices[bad[0]]
                 value = A.data[bad[0]].item()
-                raise ValueError(f"A must be finite, got {value!r} at index ({i}, {j})")
+                raise InvalidValueError(f"A must be finite, got {value!r} at index ({i}, {j})")
             if 0 in A.shape:
-                raise ValueError(f"A must not be empty, got shape {A.shape}")
+                raise InvalidValueError(f"A must not be empty, got shape {A.shape}")
             A.data.setflags(write=False)
             zero = np.flatnonzero(np.diff(A.indptr) == 0)
         else:
             A = _check.matrix(A, "A")
             zero = np.flatnonzero(~A.any(axis=1))
         if len(zero):
-            raise ValueError(f"A must have no zero row, got zeros in row {zero[0]}")
+            raise InvalidValueError(f"A must have no zero row, got zeros in row {zero[0]}")
         object.__setattr__(self, "A", A)
         object.__setattr__(self, "b", _check.vector(self.b, "b", length=A.shape[0]))
 
@@ -300,7 +301,9 @@ class Polytope:
             elif promised <= 1e-9 * unit:
                 raise _no_interior(promised, 1e-9 * unit, weights)
             centre, unit = found, max(abs(promised), abs(depth))
-        raise ValueError("a point inside the polytope must be found, got no answer from HiGHS")
+        raise InvalidValueError(
+            "a point inside the polytope must be found, got no answer from HiGHS"
+        )
 
     def _corner(self, c: Array) -> tuple[Array, Array]:
         """A minimiser of c'y around the interior point, in units of its depth; its multipliers."""
@@ -310,12 +313,14 @@ class Polytope:
         # HiGHS may leave open whether a program is infeasible or unbounded; this one is feasible.
         if solved.x is None and "nbounded" in solved.message:
             direction = np.array2string(-c, precision=3, threshold=6)
-            raise ValueError(
+            raise InvalidValueError(
                 f"the polytope must be bounded, got one without end towards {direction}: "
                 "add rows that bound it, or intersect it with a box"
             )
         if solved.x is None:
-            raise ValueError("a corner of the polytope must be found, got no answer from HiGHS")
+            raise InvalidValueError(
+                "a corner of the polytope must be found, got no answer from HiGHS"
+            )
         return solved.x, np.maximum(-solved.ineqlin.marginals, 0.0)
 
     @cached_property
@@ -337,7 +342,9 @@ class Polytope:
                 rounding = (m + 4) * UNIT * (sizes.T @ w + abs(e))
                 off = max(off, float((abs(rows.T @ w - e) + rounding).sum()))
         if not off < 0.5:
-            raise ValueError("a ball around the polytope must be found, got no answer from HiGHS")
+            raise InvalidValueError(
+                "a ball around the polytope must be found, got no answer from HiGHS"
+            )
         bounds += off * float(bounds.max()) / (1 - off)
         middle = centre + unit * (bounds[0] - bounds[1]) / 2
         half = float(np.linalg.norm(unit * (bounds[0] + bounds[1]) / 2))
@@ -346,7 +353,7 @@ class Polytope:
 
 def _numpy_only(x: Array) -> None:
     if type(x) is not np.ndarray:
-        raise TypeError(f"a Polytope must be given NumPy arrays, got {type(x)!r}")
+        raise InvalidTypeError(f"a Polytope must be given NumPy arrays, got {type(x)!r}")
 
 
 def _solved(solver: Any, program: Any) -> tuple[Array, Array]:
@@ -359,7 +366,9 @@ def _solved(solver: Any, program: Any) -> tuple[Array, Array]:
         if found.found:
             break
     if found.x is None or not np.isfinite(found.x).all() or not np.isfinite(found.z).all():
-        raise ValueError("the projection onto the polytope must be found, got no answer from PIQP")
+        raise InvalidValueError(
+            "the projection onto the polytope must be found, got no answer from PIQP"
+        )
     return found.x, found.z
 
 
@@ -378,16 +387,16 @@ def _linprog(c: Array, rows: Any, right: Array, limits: Any) -> Any:
     return optimize.linprog(c, A_ub=rows, b_ub=right, bounds=limits, method="highs", options=tight)
 
 
-def _no_interior(depth: float, tolerance: float, weights: Array) -> ValueError:
+def _no_interior(depth: float, tolerance: float, weights: Array) -> InvalidValueError:
     """The sentence for rows that leave no room, which are those that carry weight."""
     pressed = np.flatnonzero(weights > 1e-9)
     which = ", ".join(str(int(i)) for i in pressed[:6]) + (", ..." if len(pressed) > 6 else "")
     if depth < -tolerance:
-        return ValueError(
+        return InvalidValueError(
             f"the polytope must not be empty, got rows {which} that no point satisfies together: "
             f"every point is at least {-depth:g} outside one of them"
         )
-    return ValueError(
+    return InvalidValueError(
         f"the polytope must have an interior, got rows {which} that leave none: if they are an "
         "equality Cx = e written as two inequalities, write x = x0 + Ny with C x0 = e and the "
         "columns of N spanning the null space of C, and state the polytope in y"

@@ -9,6 +9,7 @@ from typing import Any
 
 from surefoot import _check
 from surefoot._array import namespace
+from surefoot.errors import InvalidValueError
 from surefoot.sets._points import clean, has_length, marked, settled
 from surefoot.types import Array, Region
 
@@ -38,21 +39,27 @@ class Product:
     def __post_init__(self) -> None:
         sets = tuple(self.sets)
         if not sets:
-            raise ValueError("sets must be at least one set, got none")
+            raise InvalidValueError("sets must be at least one set, got none")
         for one in sets:
             if not isinstance(one, Region):
-                raise ValueError(f"sets must be sets, got {one!r}")
+                raise InvalidValueError(f"sets must be sets, got {one!r}")
         object.__setattr__(self, "sets", sets)
         known = [getattr(one, "dimension", None) for one in sets]
         sizes: list[Any] = list(self.sizes) or known
         if None in sizes:
             name = type(sets[sizes.index(None)]).__name__
-            raise ValueError(f"sizes must be given, got a {name} without a dimension of its own")
+            raise InvalidValueError(
+                f"sizes must be given, got a {name} without a dimension of its own"
+            )
         if len(sizes) != len(sets):
-            raise ValueError(f"sizes must be one for each set, got {len(sizes)} for {len(sets)}")
+            raise InvalidValueError(
+                f"sizes must be one for each set, got {len(sizes)} for {len(sets)}"
+            )
         for one, size, own in zip(sets, sizes, known, strict=True):
             if own is not None and size != own:
-                raise ValueError(f"sizes must be {own} for this {type(one).__name__}, got {size!r}")
+                raise InvalidValueError(
+                    f"sizes must be {own} for this {type(one).__name__}, got {size!r}"
+                )
         whole = tuple(_check.whole(size, "each of sizes") for size in sizes)
         object.__setattr__(self, "sizes", whole)
 

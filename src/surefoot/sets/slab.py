@@ -9,6 +9,7 @@ import numpy as np
 
 from surefoot import _check
 from surefoot._array import constant, dot, maximum, minimum, same_fields, sqrt, where
+from surefoot.errors import InvalidValueError
 from surefoot.sets._points import UNIT, clean, has_length
 from surefoot.types import Array, Number
 
@@ -38,11 +39,11 @@ class Slab:
         if type(self.normal) in (list, tuple, np.ndarray):
             object.__setattr__(self, "normal", _check.vector(self.normal, "normal"))
             if not self.normal.any():
-                raise ValueError("normal must not be zero, got the zero vector")
+                raise InvalidValueError("normal must not be zero, got the zero vector")
         _check.finite(lower=self.lower, upper=self.upper)
         _check.plain(self, "lower", "upper")
         if type(self.lower) is float and type(self.upper) is float and self.lower >= self.upper:
-            raise ValueError(
+            raise InvalidValueError(
                 f"upper must be above lower = {self.lower:g}, got {self.upper:g}: "
                 "a hyperplane is better parametrised than projected onto"
             )
@@ -91,7 +92,7 @@ class Slab:
         margin = (4 * self.dimension + 16) * UNIT * size
         thick = 2.0 * margin <= self.upper - self.lower
         if thick is False:
-            raise ValueError(
+            raise InvalidValueError(
                 f"upper - lower must be above {2 * margin:.1e}, the rounding of a'p at the "
                 f"projection p of this point, got {self.upper - self.lower:.1e}"
             )
@@ -106,7 +107,7 @@ class Slab:
 
     def minimize_linear(self, c: Array) -> Array:
         """Refused: over a slab a linear function has in general no minimum."""
-        raise ValueError(
+        raise InvalidValueError(
             "minimize_linear must be given a bounded set, got a Slab: "
             "intersect it with a ball or a box"
         )

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from surefoot.constraints import Constraint
+from surefoot.errors import InvalidValueError
 from surefoot.sets import Ball
 from surefoot.types import Array, CostStream
 
@@ -153,7 +154,7 @@ def _runs(costs: CostStream) -> Iterator[tuple[Any, int | None]]:
 def _points(points: Any) -> Any:
     X = np.asarray(points, dtype=np.float64)
     if X.ndim != 2 or 0 in X.shape or not np.isfinite(X).all():
-        raise ValueError(f"points must be finite, of shape (n, d), got shape {X.shape}")
+        raise InvalidValueError(f"points must be finite, of shape (n, d), got shape {X.shape}")
     return X
 
 

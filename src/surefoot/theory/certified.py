@@ -15,6 +15,7 @@ import numpy as np
 
 from surefoot import _check
 from surefoot.constants import Constants, polyak_rate
+from surefoot.errors import InvalidValueError
 from surefoot.theory._every_round import EveryRound
 from surefoot.theory.guarantee import Premise
 from surefoot.types import Array
@@ -123,7 +124,7 @@ class TheoremD(EveryRound):
     def __post_init__(self) -> None:
         slack = self.constants.require("R", "G_g", "start_slack", "start_reach", by=self.name)[2]
         if not slack > 0:
-            raise ValueError(
+            raise InvalidValueError(
                 f"{self.name} needs a strictly feasible start: start_slack = -g(x_1) must be > 0, "
                 f"got {slack:g}"
             )

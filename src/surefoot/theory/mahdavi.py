@@ -17,6 +17,7 @@ import numpy as np
 
 from surefoot import _check
 from surefoot.constants import Constants
+from surefoot.errors import InvalidValueError
 from surefoot.theory._lagrangian import (
     at_least,
     cost_range,
@@ -87,7 +88,7 @@ class _Regularised(_EachRow):
     def _refuse_short(self) -> None:
         _check.horizon(self.horizon)
         if self.horizon < self._shortest:
-            raise ValueError(
+            raise InvalidValueError(
                 f"{self.name} needs a horizon of {at_least(self._shortest)} "
                 f"for these constants, got {self.horizon}"
             )
@@ -197,7 +198,7 @@ class MahdaviBalanced(_Regularised):
         >>> MahdaviBalanced(c, 4)
         Traceback (most recent call last):
         ...
-        ValueError: Mahdavi et al. 2012, Theorem 4 needs a horizon of at least 6 rounds for these
+        surefoot.errors.InvalidValueError: Mahdavi et al. 2012, Theorem 4 needs a horizon of at least 6 rounds for these
         constants, got 4
     """
 
@@ -279,7 +280,7 @@ class MahdaviNoViolation(_Regularised):
         >>> MahdaviNoViolation(c, 1000)
         Traceback (most recent call last):
         ...
-        ValueError: Mahdavi et al. 2012, no violation needs a horizon of at least 1357 rounds for
+        surefoot.errors.InvalidValueError: Mahdavi et al. 2012, no violation needs a horizon of at least 1357 rounds for
         these constants, or a gamma of your own, got 1000
     """
 
@@ -295,7 +296,7 @@ class MahdaviNoViolation(_Regularised):
             _check.at_most(epsilon, "epsilon", gamma=self.tightening)
         elif self._shift(self.horizon) > epsilon:
             enough = first_horizon(lambda T: self._shift(T) <= epsilon, self._shortest)
-            raise ValueError(
+            raise InvalidValueError(
                 f"{self.name} needs a horizon of {at_least(enough)} for these constants, "
                 f"or a gamma of your own, got {self.horizon}"
             )

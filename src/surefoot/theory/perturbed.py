@@ -16,6 +16,7 @@ import numpy as np
 
 from surefoot import _check
 from surefoot.constants import Constants, polyak_rate
+from surefoot.errors import InvalidValueError
 from surefoot.theory._every_round import EveryRound, FromStart
 from surefoot.theory.guarantee import Premise
 from surefoot.theory.polyak import SHRINK, _strictly_feasible
@@ -79,7 +80,7 @@ class BoundedNoise(FromStart):
         slack, _, _ = self.constants.require("start_slack", "G_f", "G_g", by=self.name)
         _strictly_feasible(slack, self.name)
         if self._least > self.level:
-            raise ValueError(
+            raise InvalidValueError(
                 f"{self.name} needs a tightening of {self._least:.3g} for these errors, "
                 f"2 G_g (2 value_error + 2 R subgradient_error)/sigma, and at most "
                 f"{self.level:.3g}, which sigma and the start allow"
@@ -220,7 +221,7 @@ class SlowDrift(EveryRound):
         _strictly_feasible(slack, self.name)
         most = self.level * self._step * self.sigma
         if not self.drift < most:
-            raise ValueError(
+            raise InvalidValueError(
                 f"{self.name} needs a drift below {most:.3g}, xi sigma rho/G_g at the largest "
                 f"tightening that sigma and the start allow, got {self.drift!r}"
             )

@@ -15,6 +15,7 @@ import numpy as np
 
 from surefoot import _check
 from surefoot.constants import Constants
+from surefoot.errors import InvalidValueError
 from surefoot.theory.guarantee import Guarantee, Kind, Measure, Premise
 from surefoot.types import Array
 
@@ -408,7 +409,7 @@ class Corollary3(_Corollary):
 
 def _strictly_feasible(slack: float, name: str) -> None:
     if not slack > 0:
-        raise ValueError(
+        raise InvalidValueError(
             f"{name} needs a strictly feasible start: start_slack = -g(x_1) must be > 0, "
             f"got {slack:g}"
         )

@@ -15,6 +15,7 @@ import numpy as np
 
 from surefoot import _check
 from surefoot.constants import Constants
+from surefoot.errors import InvalidValueError
 from surefoot.theory._every_round import EveryRound
 from surefoot.theory.guarantee import Premise
 from surefoot.types import Array
@@ -285,7 +286,9 @@ class EntropicTheorem(Inside):
         _check.horizon(self.horizon)
         _check.positive(total=self.total)
         if _check.whole(self.dimension, "dimension") < 2:
-            raise ValueError(f"dimension must be at least 2 on a simplex, got {self.dimension}")
+            raise InvalidValueError(
+                f"dimension must be at least 2 on a simplex, got {self.dimension}"
+            )
         self._G_f()
 
     @property

@@ -9,6 +9,7 @@ import numpy as np
 
 from surefoot import _check
 from surefoot.constants import Constants
+from surefoot.errors import InvalidValueError
 from surefoot.theory._lagrangian import at_least, first_horizon, rounds
 from surefoot.theory.guarantee import Guarantee, Kind, Measure, Premise
 from surefoot.types import Array
@@ -81,7 +82,7 @@ class Tightened(Guarantee):
         (0.0703, 0.0)
         >>> Tightened(c, 500, DriftPlusPenalty(tightened(c, 0.25), 500))
         Traceback (most recent call last):
-        ValueError: horizon must be at least 879 rounds for Yu-Neely-Wei 2017, scalar queue, ...
+        surefoot.errors.InvalidValueError: horizon must be at least 879 rounds for Yu-Neely-Wei 2017, scalar queue, ...
     """
 
     constants: Constants
@@ -91,20 +92,20 @@ class Tightened(Guarantee):
     def __post_init__(self) -> None:
         _check.horizon(self.horizon)
         if not isinstance(self.base, Guarantee):
-            raise ValueError(f"base must be a guarantee, got {self.base!r}")
+            raise InvalidValueError(f"base must be a guarantee, got {self.base!r}")
         if self.base.horizon not in (None, self.horizon):
-            raise ValueError(
+            raise InvalidValueError(
                 f"base must be tuned for the horizon {self.horizon}, got one for "
                 f"{self.base.horizon}"
             )
         self.constants.require("G_f", by=self.name)
         if not self.room > 0:
-            raise ValueError(
+            raise InvalidValueError(
                 "base must be tuned for tightened constants: of a slack or D_g it must leave "
                 f"room for rho, got {self.room:g}"
             )
         if not self._enough(self.horizon):
-            raise ValueError(
+            raise InvalidValueError(
                 f"horizon must be {self._enough_words()} for {self.name}: it has to tighten by "
                 f"{self.rho:.3g}, more than the {self.room:.3g} that the base allows for, "
                 f"got {self.horizon}"
@@ -170,7 +171,7 @@ class Tightened(Guarantee):
         if c.start_slack is not None and c.start_reach is not None and self.rho <= c.start_slack:
             costs.append(c.start_reach / c.start_slack)
         if not costs:
-            raise ValueError(
+            raise InvalidValueError(
                 f"{self.name} needs sigma with epsilon >= {self.rho:.3g}, or start_reach with "
                 f"start_slack >= {self.rho:.3g}, to say what tightening costs, got {c}"
             )
@@ -233,5 +234,5 @@ def _summed(base: Guarantee, t: Any) -> Array:
     if not found and hasattr(base, "row_bound"):
         found.append(base.row_bound(t))
     if not found:
-        raise ValueError(f"base must bound a sum of g over the rounds, got {base}")
+        raise InvalidValueError(f"base must bound a sum of g over the rounds, got {base}")
     return np.min(found, axis=0)
