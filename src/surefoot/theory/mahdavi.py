@@ -198,8 +198,8 @@ class MahdaviBalanced(_Regularised):
         >>> MahdaviBalanced(c, 4)
         Traceback (most recent call last):
         ...
-        surefoot.errors.InvalidValueError: Mahdavi et al. 2012, Theorem 4 needs a horizon of at least 6 rounds for these
-        constants, got 4
+        surefoot.errors.InvalidValueError: Mahdavi et al. 2012, Theorem 4 needs a horizon of
+        at least 6 rounds for these constants, got 4
     """
 
     changing = True
@@ -280,8 +280,8 @@ class MahdaviNoViolation(_Regularised):
         >>> MahdaviNoViolation(c, 1000)
         Traceback (most recent call last):
         ...
-        surefoot.errors.InvalidValueError: Mahdavi et al. 2012, no violation needs a horizon of at least 1357 rounds for
-        these constants, or a gamma of your own, got 1000
+        surefoot.errors.InvalidValueError: Mahdavi et al. 2012, no violation needs a horizon
+        of at least 1357 rounds for these constants, or a gamma of your own, got 1000
     """
 
     constants: Constants

@@ -82,7 +82,7 @@ class Tightened(Guarantee):
         (0.0703, 0.0)
         >>> Tightened(c, 500, DriftPlusPenalty(tightened(c, 0.25), 500))
         Traceback (most recent call last):
-        surefoot.errors.InvalidValueError: horizon must be at least 879 rounds for Yu-Neely-Wei 2017, scalar queue, ...
+        surefoot.errors.InvalidValueError: horizon must be at least 879 rounds for ...
     """
 
     constants: Constants
