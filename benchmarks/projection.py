@@ -24,7 +24,7 @@ from benchmarks.streams import sparse_polytope, sparse_problem, targets_of
 from benchmarks.timing import PROCESS, Effort, spread
 from surefoot import Feedback, Problem
 from surefoot.algorithms import CertifiedPFS
-from surefoot.constraints import LinfBall
+from surefoot.constraints import LinfNorm
 from surefoot.costs import Quadratic
 from surefoot.problems import random_polytope, rotated_box
 from surefoot.sets import Ball
@@ -99,7 +99,7 @@ def box_problem(d: int, rounds: int) -> Problem:
     pull *= 2 * radius / np.linalg.norm(pull)
     noise = rng.normal(size=(rounds, d)) * 2 * radius / math.sqrt(d)
     domain = Ball(radius * (1 + 1e-12))
-    return Problem.of(Quadratic(pull + noise, 1.0), LinfBall(1.0, d), domain, np.zeros(d))
+    return Problem.of(Quadratic(pull + noise, 1.0), LinfNorm(1.0, d), domain, np.zeros(d))
 
 
 # --- the players ---------------------------------------------------------------------------------

@@ -31,7 +31,7 @@ from benchmarks.streams import (
 )
 from benchmarks.timing import Effort, Spread, Work, spread, take_turns
 from surefoot import Ball, Feedback, Problem, play
-from surefoot.constraints import LinfBall
+from surefoot.constraints import LinfNorm
 from surefoot.costs import Live, Quadratic
 from surefoot.games import Progress
 from surefoot.metrics import Rate, fit_rate
@@ -158,7 +158,7 @@ def long_game(rounds: int, chunk: int) -> Long:
             yield Quadratic(rng.uniform(-1, 0, (chunk, 2)), 6.0)
 
     costs = Live(arriving(), horizon=rounds, dimension=2, bound=6 * (1 + math.sqrt(2)))
-    problem = Problem.of(costs, LinfBall(0.5, 2), Ball(1.0), np.zeros(2))
+    problem = Problem.of(costs, LinfNorm(0.5, 2), Ball(1.0), np.zeros(2))
     wanted = iter(np.geomspace(rounds / 100, rounds, 9).astype(int).tolist())
     found, next_look, begun = Long([], [], []), next(wanted), [0, 0.0]
 

@@ -27,7 +27,7 @@ import numpy as np
 
 from surefoot import Ball, Feedback
 from surefoot.algorithms import CertifiedPFS, CertifiedState
-from surefoot.constraints import Affine, Constraint, Ellipsoid, LinfBall, SpectralNorm
+from surefoot.constraints import Affine, Constraint, EllipsoidNorm, LinfNorm, SpectralNorm
 from surefoot.types import Array
 
 ROUNDS = 10**8
@@ -102,7 +102,7 @@ def _box(rng: Any, d: int) -> Target:
     radius = 10 ** rng.uniform(-2, 2)
     centre = _shift(rng, d, radius)
     around = Ball(radius * math.sqrt(d) * (1 + 1e-12), centre)
-    return Target(LinfBall(radius, d, centre), around, centre)
+    return Target(LinfNorm(radius, d, centre), around, centre)
 
 
 def _turned_box(rng: Any, d: int) -> Target:
@@ -123,7 +123,7 @@ def _ellipsoid(rng: Any, d: int) -> Target:
     Q = np.linalg.qr(rng.normal(size=(d, d)))[0]
     P = Q @ np.diag(np.geomspace(1.0, 10 ** rng.uniform(0, 4), d)) @ Q.T
     centre = _shift(rng, d, 1.0)
-    return Target(Ellipsoid(0.5 * (P + P.T), centre), Ball(1 + 1e-6, centre), centre)
+    return Target(EllipsoidNorm(0.5 * (P + P.T), centre), Ball(1 + 1e-6, centre), centre)
 
 
 def _spectral_ball(rng: Any, d: int) -> Target:
@@ -156,7 +156,7 @@ def _uncut(constraint: Constraint, x: Array, s: Array, rng: Any) -> Array:
         values = x @ constraint.A.T - constraint.b
         values[np.arange(len(x)), values.argmax(axis=1)] = -np.inf
         return constraint.A[values.argmax(axis=1)]
-    if isinstance(constraint, LinfBall):
+    if isinstance(constraint, LinfNorm):
         z = x if constraint.centre is None else x - constraint.centre
         z = np.where(s != 0, 0.0, z)
         return np.where(abs(z) == abs(z).max(axis=1, keepdims=True), np.sign(z), 0.0)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from surefoot import PFS, Ball, Feedback, Problem
-from surefoot.constraints import Affine, LinfBall, SparseAffine
+from surefoot.constraints import Affine, LinfNorm, SparseAffine
 from surefoot.costs import Quadratic
 from surefoot.problems import SETTINGS, paper_toy
 
@@ -34,7 +34,7 @@ def cube_toy(dimension: int, rounds: int, runs: int | None = None) -> Problem:
         return paper_toy(rounds, trials=1)
     shape = (rounds, runs or 1, dimension)
     targets = np.random.default_rng(0).uniform(-1, 0, shape)
-    constraint, domain = LinfBall(HALF, dimension), Ball(math.sqrt(dimension / 2))
+    constraint, domain = LinfNorm(HALF, dimension), Ball(math.sqrt(dimension / 2))
     return Problem.of(Quadratic(targets, CURVATURE), constraint, domain, np.zeros(dimension))
 
 

@@ -146,9 +146,9 @@ BOTTOM = -np.linalg.solve(P, SLOPE)
 CONE_C = np.array([1.0, 0.9, 0.0])
 RAVELLED = np.append(X, [-0.2, 1.1, 0.3])  # a matrix row by row; its first row is X
 SMALLER = r"\min(\text{rows}, \text{columns})"
-LINF = constraints.LinfBall(0.75, D, C)
-OWN = constraints.FromFunctions(lambda x: float(x @ x) - 1, lambda x: 2 * x, bound=4.0)
-PARTS = (constraints.L1Ball(2.0, D), constraints.Affine(ROWS, LIMITS))
+LINF = constraints.LinfNorm(0.75, D, C)
+OWN = constraints.FunctionConstraint(lambda x: float(x @ x) - 1, lambda x: 2 * x, bound=4.0)
+PARTS = (constraints.L1Norm(2.0, D), constraints.Affine(ROWS, LIMITS))
 
 KNOWN = [
     Known(
@@ -192,8 +192,8 @@ KNOWN = [
         Says("m", 4),
     ),
     Known(
-        "`L1Ball`",
-        constraints.L1Ball(1.5, D, C),
+        "`L1Norm`",
+        constraints.L1Norm(1.5, D, C),
         Says(r"$\sum_i \lvert x_i - c_i\rvert - r$", abs(X - C).sum() - 1.5),
         Says(r"$\sqrt d$", math.sqrt(D)),
         ONE,
@@ -202,8 +202,8 @@ KNOWN = [
         ONE,
     ),
     Known(
-        "`L2Ball`",
-        constraints.L2Ball(1.5, C),
+        "`L2Norm`",
+        constraints.L2Norm(1.5, C),
         Says(r"$\lVert x - c\rVert - r$", np.linalg.norm(X - C) - 1.5),
         ONE,
         ONE,
@@ -212,7 +212,7 @@ KNOWN = [
         ONE,
     ),
     Known(
-        "`LinfBall`",
+        "`LinfNorm`",
         LINF,
         Says(r"$\max_i \lvert x_i - c_i\rvert - r$", abs(X - C).max() - 0.75),
         ONE,
@@ -222,8 +222,8 @@ KNOWN = [
         Says("2d", 2 * D),
     ),
     Known(
-        "`Ellipsoid`",
-        constraints.Ellipsoid(P, C),
+        "`EllipsoidNorm`",
+        constraints.EllipsoidNorm(P, C),
         Says(r"$\sqrt{(x - c)^\top P(x - c)} - 1$", math.sqrt((X - C) @ P @ (X - C)) - 1),
         Says(r"$\sqrt{\lambda_{\max}}$", 2.0),
         Says(r"$\sqrt{\lambda_{\min}}$", math.sqrt(0.5)),
@@ -232,8 +232,8 @@ KNOWN = [
         ONE,
     ),
     Known(
-        "`Quadratic`, Q definite",
-        constraints.Quadratic(P, SLOPE, 2.0),
+        "`QuadraticForm`, Q definite",
+        constraints.QuadraticForm(P, SLOPE, 2.0),
         Says(r"$\frac12 x^\top Qx + q^\top x - r$", 0.5 * X @ P @ X + SLOPE @ X - 2.0),
         Says(
             r"$\lVert Qz + q\rVert + \lambda_{\max}R$",
@@ -248,8 +248,8 @@ KNOWN = [
         ONE,
     ),
     Known(
-        "`Quadratic`, Q singular",
-        constraints.Quadratic(FLAT, SLOPE, 2.0),
+        "`QuadraticForm`, Q singular",
+        constraints.QuadraticForm(FLAT, SLOPE, 2.0),
         Says(r"$\frac12 x^\top Qx + q^\top x - r$", 0.5 * X @ FLAT @ X + SLOPE @ X - 2.0),
         Says(
             r"$\lVert Qz + q\rVert + \lambda_{\max}R$",
@@ -344,7 +344,7 @@ KNOWN = [
         region="that of g",
     ),
     Known(
-        "`FromFunctions`",
+        "`FunctionConstraint`",
         OWN,
         Says(YOURS, X @ X - 1),
         Says("`bound`", 4.0),
@@ -354,8 +354,8 @@ KNOWN = [
         ONE,
     ),
     Known(
-        "`FromJax`: `from_jax(g)`",
-        constraints.from_jax(lambda x: jnp.max(x) - 1.0, bound=1.5),
+        "`JaxConstraint`",
+        constraints.JaxConstraint(lambda x: jnp.max(x) - 1.0, bound=1.5),
         Says(YOURS, X.max() - 1),
         Says("`bound`", 1.5),
         None,

@@ -27,10 +27,11 @@ if TYPE_CHECKING:
         testing,
         theory,
     )
-    from surefoot.algorithms import OGD, PFS
+    from surefoot.algorithms import OGD, PFS, CertifiedPFS, SafetyFilter
     from surefoot.calibration import calibrate
     from surefoot.constants import Constants
     from surefoot.controller import Controller, replay
+    from surefoot.errors import SurefootError
     from surefoot.games import Trace, play, play_all
     from surefoot.problems import Problem
     from surefoot.sets import Ball
@@ -43,11 +44,14 @@ __all__ = [
     "OGD",
     "PFS",
     "Ball",
+    "CertifiedPFS",
     "Constants",
     "Controller",
     "Feedback",
     "Guarantee",
     "Problem",
+    "SafetyFilter",
+    "SurefootError",
     "Trace",
     "Tuned",
     "algorithms",
@@ -72,11 +76,14 @@ _HOME = {
     "OGD": "algorithms",
     "PFS": "algorithms",
     "Ball": "sets",
+    "CertifiedPFS": "algorithms",
     "Constants": "constants",
     "Controller": "controller",
     "Feedback": "types",
     "Guarantee": "theory",
     "Problem": "problems",
+    "SafetyFilter": "algorithms",
+    "SurefootError": "errors",
     "Trace": "games",
     "Tuned": "theory",
     "calibrate": "calibration",

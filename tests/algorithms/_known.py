@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from surefoot import Ball, Feedback
-from surefoot.constraints import Affine, L2Ball, LinfBall
+from surefoot.constraints import Affine, L2Norm, LinfNorm
 
 
 class Known(NamedTuple):
@@ -23,7 +23,7 @@ def cube(centre, radius):
     def distance(x, rho):
         return np.linalg.norm(np.maximum(abs(x - centre) - (radius - rho), 0.0))
 
-    return Known(LinfBall(radius, d, centre), around(radius * np.sqrt(d), centre), distance)
+    return Known(LinfNorm(radius, d, centre), around(radius * np.sqrt(d), centre), distance)
 
 
 def box(centre, half, slopes):
@@ -41,7 +41,7 @@ def ball(centre, radius):
     def distance(x, rho):
         return max(np.linalg.norm(x - centre) - (radius - rho), 0.0)
 
-    return Known(L2Ball(radius, centre), around(radius, centre), distance)
+    return Known(L2Norm(radius, centre), around(radius, centre), distance)
 
 
 def around(radius, centre):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from surefoot import Ball, Constants, Feedback, Problem, problems
 from surefoot import play as play_game
 from surefoot.algorithms import CertifiedPFS, CertifiedState
-from surefoot.constraints import Affine, FromFunctions, L2Ball, LinfBall
+from surefoot.constraints import Affine, FunctionConstraint, L2Norm, LinfNorm
 from surefoot.costs import Linear
 from surefoot.sets import EmptyTighteningError
 from surefoot.theory import TheoremD
@@ -242,7 +242,7 @@ def test_a_zero_gradient_outside_the_tightened_set_still_moves_back():
 
 def test_one_dimension_and_one_round():
     player = CertifiedPFS(G_g=1.0, domain=Ball(1.0), rho=0.5)
-    problem = Problem.of(Linear([[-7.0]]), LinfBall(1.0, 1), Ball(1.0), [0.25])
+    problem = Problem.of(Linear([[-7.0]]), LinfNorm(1.0, 1), Ball(1.0), [0.25])
     trace = play_game(player, problem)
     # r = 0.75, then back to where g = -rho = -0.375.
     assert trace.next_action == near([0.625])
@@ -284,7 +284,7 @@ def test_a_game_says_which_round_refused_the_start(engine, start):
     if engine == "scan":
         pytest.importorskip("jax")
     costs = Linear(np.random.default_rng(0).normal(size=(5, 2, 2)))
-    problem = Problem.of(costs, LinfBall(0.5, 2), Ball(1.0), start)
+    problem = Problem.of(costs, LinfNorm(0.5, 2), Ball(1.0), start)
     player = CertifiedPFS(G_g=1.0, domain=Ball(1.0), rho=0.5)
     trace = play_game(player, problem, engine=engine)
     with pytest.raises(ValueError) as raised:
@@ -311,7 +311,7 @@ def test_not_a_number_in_a_subgradient_ends_a_run_of_a_batch():
 
 def test_a_step_without_room_stays_and_says_so():
     player = CertifiedPFS(G_g=1.0, domain=Ball(1.0), rho=1e-17, decreasing=False)
-    constraint, gradient = LinfBall(0.5, 2), lambda x: np.array([-3.0, -1.0])
+    constraint, gradient = LinfNorm(0.5, 2), lambda x: np.array([-3.0, -1.0])
     rules = []
     for before, seen, after in play(player, constraint, gradient, np.zeros(2), 20):
         certificate = player.certificate(before, seen, after)
@@ -333,7 +333,7 @@ def test_a_batch_stays_run_by_run():
     player = CertifiedPFS(
         G_g=1.0, domain=Ball(1.0), rho=np.array([[1e-17], [0.1]]), decreasing=False
     )
-    constraint = LinfBall(0.5, 2)
+    constraint = LinfNorm(0.5, 2)
     state = player.init(np.zeros((2, 2)))
     for _ in range(100):
         before = state
@@ -391,7 +391,7 @@ def test_full_steps_end_on_the_boundary_and_never_over_it_in_exact_arithmetic():
     player = CertifiedPFS(
         G_g=1.0, domain=Ball(0.15), rho=0.01, decreasing=False, eta=1e9, ratchet=False
     )
-    constraint, worst = LinfBall(radius, 2), Fraction(-1)
+    constraint, worst = LinfNorm(radius, 2), Fraction(-1)
 
     def push_through_the_face_that_is_not_cut(x):
         return -np.where(abs(x) < abs(x).max(), np.where(x < 0, -1.0, 1.0), [0.0, 1e-3])
@@ -434,7 +434,7 @@ def test_units_do_not_matter(what, power):
 @pytest.mark.parametrize("size", [1e-320, 1e-170, 1e160, 1e300])
 def test_gradients_whose_square_is_no_number_are_no_danger(size):
     player = CertifiedPFS(G_g=1.0, domain=Ball(1.0), rho=0.5)
-    constraint = LinfBall(0.5, 2)
+    constraint = LinfNorm(0.5, 2)
     with np.errstate(over="ignore"):
         for _, _, after in play(player, constraint, lambda x: np.full(2, -size), np.zeros(2), 5):
             assert constraint.value(after.x) <= 0
@@ -466,7 +466,7 @@ def test_a_subgradient_longer_than_G_g_is_named_with_its_round():
 
 def test_a_constraint_that_changes_is_found_out_when_it_does():
     player = CertifiedPFS(G_g=1.0, domain=Ball(1.0), rho=0.1)
-    wide, narrow = LinfBall(0.5, 2), LinfBall(0.45, 2)
+    wide, narrow = LinfNorm(0.5, 2), LinfNorm(0.45, 2)
     found = first_complaint(
         player,
         lambda t: wide if t < 30 else narrow,
@@ -484,7 +484,7 @@ def test_a_constraint_that_changes_is_found_out_when_it_does():
 def test_a_sigma_that_is_too_large_makes_cuts_longer_than_the_distance():
     player = CertifiedPFS(G_g=2.0, domain=Ball(1.0), rho=0.1, sigma=1.5, decreasing=False)
     found = first_complaint(
-        player, lambda t: LinfBall(0.5, 2), lambda t: np.array([-2.0, -1.0]), np.zeros(2), 50
+        player, lambda t: LinfNorm(0.5, 2), lambda t: np.array([-2.0, -1.0]), np.zeros(2), 50
     )
     assert found is not None
     assert len(found[1]) == 1
@@ -525,11 +525,11 @@ def test_right_constants_are_never_complained_about(name, make):
 @pytest.mark.parametrize("seed", range(3))
 def test_a_g_observed_with_an_error_is_feasible_all_the_same(seed):
     rng, delta = np.random.default_rng(seed), 1e-3
-    exact = LinfBall(0.5, 3)
+    exact = LinfNorm(0.5, 3)
     player = CertifiedPFS(
         G_g=1.0, domain=Ball(1.0), rho=0.1, eta=1e6, ratchet=False, evaluation_error=delta
     )
-    noisy = FromFunctions(
+    noisy = FunctionConstraint(
         lambda x: exact.value(x) + delta * rng.choice([-1.0, 1.0]), exact.subgradient, bound=1.0
     )
     worst = -1.0
@@ -597,7 +597,7 @@ def test_a_sigma_of_the_constants_changes_neither_the_steps_nor_the_bound():
 def test_the_ball_of_the_constraint_may_be_the_domain_itself():
     player = CertifiedPFS(G_g=1.0 + 2.0**-50, domain=Ball(1.0), rho=0.5, eta=1e6, ratchet=False)
     rng = np.random.default_rng(1)
-    constraint = L2Ball(1.0)
+    constraint = L2Norm(1.0)
     for _, _, after in play(
         player, constraint, lambda x: rng.normal(size=2) - 3 * x, np.zeros(2), 200
     ):

@@ -83,13 +83,13 @@ def test_one_dimension_and_columns():
 
 # g, for the sets that are some constraint's; all of them in three dimensions.
 CONSTRAINTS = {
-    "cube": constraints.LinfBall(0.3, 3),
-    "cube around a point": constraints.LinfBall(0.7, 3, centre=[0.1, -1 / 3, 1e3]),
-    "ball": constraints.L2Ball(0.7),
-    "ball around a point": constraints.L2Ball(0.7, centre=[0.1, -1 / 3, 10.0]),
-    "l1 ball": constraints.L1Ball(0.7, 3),
-    "l1 ball around a point": constraints.L1Ball(0.7, 3, centre=[0.1, -1 / 3, 10.0]),
-    "ellipsoid": constraints.Ellipsoid([[2.0, 0.3, 0.1], [0.3, 1.0, 0.0], [0.1, 0.0, 0.7]]),
+    "cube": constraints.LinfNorm(0.3, 3),
+    "cube around a point": constraints.LinfNorm(0.7, 3, centre=[0.1, -1 / 3, 1e3]),
+    "ball": constraints.L2Norm(0.7),
+    "ball around a point": constraints.L2Norm(0.7, centre=[0.1, -1 / 3, 10.0]),
+    "l1 ball": constraints.L1Norm(0.7, 3),
+    "l1 ball around a point": constraints.L1Norm(0.7, 3, centre=[0.1, -1 / 3, 10.0]),
+    "ellipsoid": constraints.EllipsoidNorm([[2.0, 0.3, 0.1], [0.3, 1.0, 0.0], [0.1, 0.0, 0.7]]),
     "polytope": constraints.Affine(np.vstack([np.eye(3), -np.ones((1, 3))]), [1.0, 0.7, 0.3, 0.2]),
 }
 SETS = {name: g.region for name, g in CONSTRAINTS.items()} | {

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from surefoot import Ball, Feedback
 from surefoot.algorithms import CertifiedPFS, FilterState, SafetyFilter
-from surefoot.constraints import LinfBall, SpectralNorm
+from surefoot.constraints import LinfNorm, SpectralNorm
 from surefoot.sets import EmptyTighteningError
 
 from ._known import inside, sets
@@ -72,7 +72,7 @@ def test_a_gradient_step_is_filtered_to_the_certified_step():
         G_g=1.0, domain=Ball(1.0), rho=0.1, decreasing=False, eta=0.3, ratchet=False
     )
     safe = SafetyFilter(G_g=1.0, domain=Ball(1.0), rho=0.1)
-    constraint, rng = LinfBall(0.5, 3), np.random.default_rng(2)
+    constraint, rng = LinfNorm(0.5, 3), np.random.default_rng(2)
     a, b = player.init(np.zeros(3)), safe.init(np.zeros(3))
     for _ in range(60):
         g, s = constraint.query(a.x)
@@ -127,7 +127,7 @@ def test_momentum_that_would_leave_a_spectral_ball_is_kept_inside():
 
 def test_every_backend_filters_alike(backend):
     safe = SafetyFilter(G_g=1.0, domain=Ball(1.0, [0.2, 0.1]), rho=0.1, decreasing=True)
-    constraint, rng = LinfBall(0.5, 2, [0.1, 0.0]), np.random.default_rng(7)
+    constraint, rng = LinfNorm(0.5, 2, [0.1, 0.0]), np.random.default_rng(7)
     starts = np.array([[0.0, 0.0], [0.3, -0.1], [0.55, 0.2]])
     alone = [safe.init(x) for x in starts]
     together = safe.init(backend.array(starts))
@@ -145,7 +145,7 @@ def test_every_backend_filters_alike(backend):
 def test_a_compiled_filter_is_the_same(x64):
     safe = SafetyFilter(G_g=1.0, domain=Ball(1.0), rho=0.1)
     jnp = x64.numpy
-    constraint = LinfBall(0.5, 2)
+    constraint = LinfNorm(0.5, 2)
 
     def step(x, wish):
         state = safe.init(x)
@@ -160,7 +160,7 @@ def test_a_compiled_filter_is_the_same(x64):
 
 def test_a_step_without_room_stays_and_says_so():
     safe = SafetyFilter(G_g=1.0, domain=Ball(1.0), rho=1e-17)
-    constraint, state = LinfBall(0.5, 2), safe.init(np.zeros(2))
+    constraint, state = LinfNorm(0.5, 2), safe.init(np.zeros(2))
     for _ in range(60):
         before, (g, s) = state, constraint.query(state.x)
         state = safe.update(before, np.array([3.0, 1.0]), g, s)

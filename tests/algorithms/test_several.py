@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from surefoot import Ball, Feedback, Problem, play
 from surefoot.algorithms import CertifiedPFS, CertifiedState, SeveralPFS
-from surefoot.constraints import Affine, L2Ball, LinfBall, max_of
+from surefoot.constraints import Affine, L2Norm, LinfNorm, max_of
 from surefoot.problems import ADVERSARIES, adversarial_cube
 from surefoot.sets import EmptyTighteningError
 
@@ -87,7 +87,7 @@ def test_all_at_once_is_in_every_half_space_and_in_turn_need_not_be():
 @settings(max_examples=30)
 def test_one_constraint_is_certified_pfs(seed):
     rng = np.random.default_rng(seed)
-    constraint, radius = L2Ball(0.7, rng.normal(size=3)), 0.7 * (1 + 1e-12)
+    constraint, radius = L2Norm(0.7, rng.normal(size=3)), 0.7 * (1 + 1e-12)
     base = CertifiedPFS(G_g=1 + 1e-12, domain=Ball(radius, constraint.centre), rho=0.05, eta=0.3)
     states = [p.init(constraint.centre) for p in (base, SeveralPFS(base=base),
                                                   SeveralPFS(base=base, exact=True))]  # fmt: skip
@@ -127,7 +127,7 @@ def test_with_faces_across_each_other_both_ways_are_the_same():
 def lens(half_width, radius):
     """Two discs that overlap; their corners are sharp, their faces curved: cuts are never exact."""
     centres = np.array([[half_width - radius, 0.0], [radius - half_width, 0.0]])
-    parts = [L2Ball(radius, c) for c in centres]
+    parts = [L2Norm(radius, c) for c in centres]
 
     def distance(x, rho):
         r = radius - rho
@@ -219,7 +219,7 @@ def test_no_stream_pushes_out_and_theorem_d_holds(tuning, adversary, d):
 
 
 def test_curved_and_straight_constraints_together():
-    constraint = max_of(L2Ball(0.8), Affine([[1.5, 0.5], [-0.2, 1.0]], [0.45, 0.3]))
+    constraint = max_of(L2Norm(0.8), Affine([[1.5, 0.5], [-0.2, 1.0]], [0.45, 0.3]))
     player = long_steps(constraint, 0.8 * (1 + 1e-12), 0.02)
     _, _, values = greedy(player, constraint, [-0.1, 0.05], 300, 2.0)
     assert (values <= 0).all()
@@ -375,6 +375,6 @@ def test_a_G_g_that_the_rows_contradict_is_reported():
 def test_the_largest_of_the_faces_of_a_cube_is_what_the_game_sees():
     problem = adversarial_cube("random", horizon=20, dimension=3)
     trace = play(SeveralPFS.default(problem.constants), problem, watch="raise")
-    assert isinstance(problem.constraint, LinfBall)
+    assert isinstance(problem.constraint, LinfNorm)
     wanted = problem.constraint.value(trace.actions)[:, 0]
     assert trace.constraint == pytest.approx(wanted, abs=1e-15)

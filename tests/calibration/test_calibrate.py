@@ -6,7 +6,7 @@ import pytest
 from surefoot import Ball, play, problems
 from surefoot.algorithms import ALGORITHMS, CertifiedPFS
 from surefoot.calibration import Calibration, calibrate
-from surefoot.constraints import Affine, AffineStream, L2Ball, LinfBall, PlayedOnly, max_of, shift
+from surefoot.constraints import Affine, AffineStream, L2Norm, LinfNorm, PlayedOnly, max_of, shift
 from surefoot.costs import Linear
 from surefoot.problems import Problem
 
@@ -45,7 +45,7 @@ def test_a_problem_brings_its_constants():
 
 
 def test_a_constraint_brings_what_its_structure_says():
-    found = calibrate(LinfBall(0.5, 2), START, Ball(1.0), horizon=100)
+    found = calibrate(LinfNorm(0.5, 2), START, Ball(1.0), horizon=100)
     c = found.constants
     assert (c.G_g, c.sigma, c.start_slack, c.rows) == (1.0, 1 / math.sqrt(2), 0.25, 4.0)
     assert c.origins["sigma"] == "derived"
@@ -137,7 +137,7 @@ def test_a_deeper_start_is_pointed_out():
     deepest = min(found.probes, key=lambda probe: probe.value)
     (note,) = found.notes
     assert note.startswith(f"a start at {deepest.point} would have slack {-deepest.value:.3g}")
-    assert calibrate(LinfBall(0.5, 2), [0.0, 0.0], DOMAIN, horizon=9).notes == ()
+    assert calibrate(LinfNorm(0.5, 2), [0.0, 0.0], DOMAIN, horizon=9).notes == ()
 
 
 @pytest.mark.parametrize(
@@ -164,7 +164,7 @@ def test_answers_that_contradict_what_is_given_are_an_error(query, given, senten
 
 
 def test_curved_constraints_are_not_called_contradicted():
-    for constraint in (L2Ball(0.7), problems.ellipsoid(2, 1e4, horizon=2).constraint):
+    for constraint in (L2Norm(0.7), problems.ellipsoid(2, 1e4, horizon=2).constraint):
         calibrate(constraint, [0.003, -0.001], Ball(1.5), horizon=10, probes=20)
 
 
@@ -235,7 +235,7 @@ def test_the_numbers_of_weaker_promises_are_those_of_the_theorem():
 
 
 def test_a_start_outside_gets_its_first_feasible_round():
-    found = calibrate(LinfBall(0.5, 2), [0.6, 0.1], Ball(1.0), horizon=10_000, G_f=3.0)
+    found = calibrate(LinfNorm(0.5, 2), [0.6, 0.1], Ball(1.0), horizon=10_000, G_f=3.0)
     offers = by_name(found)
     first = offers["PFS.eventually"].tuned.guarantee.first_feasible
     assert offers["PFS.eventually"].constraint == f"g <= 0 from round {first}"
@@ -243,12 +243,12 @@ def test_a_start_outside_gets_its_first_feasible_round():
     assert offers["CertifiedPFS.default"].standing == "none"
     assert "strictly feasible start" in offers["CertifiedPFS.default"].missing
     assert "the start is not strictly feasible, g = 0.1" in found.notes[0]
-    late = by_name(calibrate(LinfBall(0.5, 2), [0.6, 0.1], Ball(1.0), horizon=5, G_f=3.0))
+    late = by_name(calibrate(LinfNorm(0.5, 2), [0.6, 0.1], Ball(1.0), horizon=5, G_f=3.0))
     assert late["PFS.eventually"].constraint.endswith(", after the last")
 
 
 def test_linear_methods_are_for_constraints_known_to_be_linear():
-    cube, ball = LinfBall(0.5, 2), L2Ball(0.5)
+    cube, ball = LinfNorm(0.5, 2), L2Norm(0.5)
     for constraint, linear in (
         (cube, True),
         (shift(cube, 0.1), True),
@@ -282,7 +282,7 @@ def test_a_constraint_that_changes_has_only_the_guarantees_that_allow_it():
 
 
 def test_a_constraint_that_answers_where_it_was_played_can_be_calibrated():
-    guarded = PlayedOnly(LinfBall(0.5, 2))
+    guarded = PlayedOnly(LinfNorm(0.5, 2))
     found = calibrate(guarded, [0.1, 0.0], Ball(1.0), horizon=10)
     assert found.constants.G_g == 1.0
     assert len(found.probes) == 9

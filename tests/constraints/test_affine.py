@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from surefoot.constraints import Affine, LinfBall
+from surefoot.constraints import Affine, LinfNorm
 from surefoot.sets import Ball, Box, Halfspace
 
 from ._brute import brute_sigma
@@ -101,7 +101,7 @@ def test_an_action_of_another_length_is_refused(x):
 def test_copies_are_equal(again):
     assert again(G) == G
     assert Affine(2 * G.A, G.b) != G
-    assert LinfBall(0.5, 2) != G
+    assert LinfNorm(0.5, 2) != G
 
 
 def test_rows_are_copied_and_read_only():
@@ -204,7 +204,7 @@ def test_the_default_level_is_half_of_the_depth(name):
 def test_the_cube_has_the_sigma_of_its_rows():
     for d in (1, 2, 3):
         rows = Affine(np.concatenate([np.eye(d), -np.eye(d)]), np.full(2 * d, 0.5))
-        assert LinfBall(0.5, d).exact_sigma(None) == pytest.approx(
+        assert LinfNorm(0.5, d).exact_sigma(None) == pytest.approx(
             rows.exact_sigma(None), rel=1e-14
         )
 
@@ -233,7 +233,7 @@ def test_an_empty_set_gives_no_sigma():
 @pytest.mark.parametrize("epsilon", [0.0, -1.0, 0.5, 0.75, NAN])
 def test_a_level_at_or_below_the_minimum_is_refused(epsilon):
     sentence = f"epsilon must be > 0 and below 0.5, the depth of the constraint, got {epsilon!r}"
-    for g in (ATTAINED["square"], LinfBall(0.5, 3)):
+    for g in (ATTAINED["square"], LinfNorm(0.5, 3)):
         with pytest.raises(ValueError, match=re.escape(sentence)):
             g.exact_sigma(epsilon)
         with pytest.raises(ValueError, match=re.escape(sentence)):

@@ -7,7 +7,7 @@ import pytest
 from surefoot import play
 from surefoot._extras import MissingExtraError
 from surefoot.algorithms import PFS
-from surefoot.constraints import FromJax, Quadratic, from_jax
+from surefoot.constraints import JaxConstraint, QuadraticForm
 from surefoot.costs import Linear
 from surefoot.problems import Problem
 from surefoot.sets import Ball
@@ -16,8 +16,8 @@ Q = np.array([[2.0, 0.5], [0.5, 1.0]])
 q = np.array([0.3, -0.1])
 
 
-BY_HAND = Quadratic(Q, q, 1.0)
-BY_JAX = from_jax(lambda x: 0.5 * x @ jnp.asarray(Q) @ x + jnp.asarray(q) @ x - 1.0, bound=9.0)
+BY_HAND = QuadraticForm(Q, q, 1.0)
+BY_JAX = JaxConstraint(lambda x: 0.5 * x @ jnp.asarray(Q) @ x + jnp.asarray(q) @ x - 1.0, bound=9.0)
 
 
 def test_it_is_the_function_and_its_gradient_in_float64():
@@ -42,7 +42,7 @@ def test_it_is_compiled_once_for_a_shape():
         traced.append(x.shape)
         return jnp.sum(x * x) - 1.0
 
-    g = from_jax(function)
+    g = JaxConstraint(function)
     for k in range(5):
         g.query(np.full(3, float(k)))
     assert len(traced) == 1
@@ -52,7 +52,7 @@ def test_it_is_compiled_once_for_a_shape():
 
 
 def test_at_the_minimum_of_a_maximum_the_subgradient_is_zero_and_pfs_does_not_divide():
-    g = from_jax(lambda x: jnp.max(jnp.stack([x[0], -x[0], x[1], -x[1]])) - 1.0, bound=1.0)
+    g = JaxConstraint(lambda x: jnp.max(jnp.stack([x[0], -x[0], x[1], -x[1]])) - 1.0, bound=1.0)
     value, s = g.query(np.zeros(2))
     assert value == -1.0
     assert not s.any()
@@ -75,7 +75,7 @@ def test_loop_batch_and_scan_play_the_same_game():
 
 
 def test_a_derivative_that_is_not_there_is_named():
-    g = from_jax(lambda x: jnp.sqrt(jnp.sum(x * x)) - 1.0)
+    g = JaxConstraint(lambda x: jnp.sqrt(jnp.sum(x * x)) - 1.0)
     assert g.value(np.array([3.0, 4.0])) == 4.0
     with pytest.raises(ValueError, match=r"the derivative of function must be finite, got .*nan"):
         g.query(np.zeros(2))
@@ -83,7 +83,7 @@ def test_a_derivative_that_is_not_there_is_named():
 
 def test_what_is_known_is_the_bound_alone():
     assert BY_JAX.subgradient_bound(Ball(1.0)) == 9.0
-    assert from_jax(jnp.sum).subgradient_bound(Ball(1.0)) is None
+    assert JaxConstraint(jnp.sum).subgradient_bound(Ball(1.0)) is None
     assert BY_JAX.exact_sigma(None) is None
     assert BY_JAX.region is None
     assert BY_JAX.interior is None
@@ -91,20 +91,20 @@ def test_what_is_known_is_the_bound_alone():
 
 def test_an_array_is_no_number():
     with pytest.raises(ValueError, match=r"function\(x\) must be one number, got .* \(2,\)"):
-        from_jax(lambda x: x).query(np.zeros(2))
+        JaxConstraint(lambda x: x).query(np.zeros(2))
 
 
 def test_bad_input_is_named():
     with pytest.raises(ValueError, match="function must be a function, got 3"):
-        from_jax(3)
+        JaxConstraint(3)
     with pytest.raises(ValueError, match="bound must be a finite number > 0, got -1"):
-        from_jax(jnp.sum, bound=-1)
+        JaxConstraint(jnp.sum, bound=-1)
     strict = pytest.importorskip("array_api_strict")
     with pytest.raises(TypeError, match="a constraint by JAX must be given NumPy or JAX actions"):
-        from_jax(jnp.sum).query(strict.asarray([1.0]))
+        JaxConstraint(jnp.sum).query(strict.asarray([1.0]))
 
 
 def test_without_jax_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "jax", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'surefoot\[jax\]'"):
-        FromJax(jnp.sum)
+        JaxConstraint(jnp.sum)

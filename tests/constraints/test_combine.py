@@ -5,16 +5,16 @@ import numpy as np
 import pytest
 
 from surefoot import PFS, Ball, Feedback
-from surefoot.constraints import Affine, FromFunctions, L2Ball, LinfBall, MaxOf, max_of
+from surefoot.constraints import Affine, FunctionConstraint, L2Norm, LinfNorm, MaxOf, max_of
 
 NAN = math.nan
-DISC, CUT = L2Ball(1.0), Affine([[1.0, 0.0]], [0.5])
+DISC, CUT = L2Norm(1.0), Affine([[1.0, 0.0]], [0.5])
 BOTH = max_of(DISC, CUT)
 
 
 def constant(value):
     """A constraint of the same value everywhere, float or column."""
-    return FromFunctions(
+    return FunctionConstraint(
         lambda x: value if x.ndim == 1 else np.full((len(x), 1), value), np.zeros_like
     )
 
@@ -103,12 +103,12 @@ def test_what_has_no_maximum_is_refused(make):
         make(DISC, 3)
     sentence = "max_of must be given constraints of one dimension, got 2 and 3"
     with pytest.raises(ValueError, match=sentence):
-        make(LinfBall(1.0, 3), CUT)
+        make(LinfNorm(1.0, 3), CUT)
 
 
 # --- a user's own functions ---------------------------------------------------------------------
 
-OWN = FromFunctions(lambda x: float(x @ x) - 1.0, lambda x: 2 * x, bound=2)
+OWN = FunctionConstraint(lambda x: float(x @ x) - 1.0, lambda x: 2 * x, bound=2)
 
 
 def test_own_functions_by_hand():
@@ -122,7 +122,7 @@ def test_own_functions_by_hand():
 
 @pytest.mark.parametrize("kind", [np.float64, np.float32, np.array, int])
 def test_a_value_of_any_kind_is_a_float(kind):
-    value, _ = FromFunctions(lambda x: kind(-2), lambda x: 2 * x).query(np.zeros(2))
+    value, _ = FunctionConstraint(lambda x: kind(-2), lambda x: 2 * x).query(np.zeros(2))
     assert type(value) is float
     assert value == -2.0
 
@@ -130,9 +130,12 @@ def test_a_value_of_any_kind_is_a_float(kind):
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
-        (lambda: FromFunctions(3, len), "value_of must be a function, got 3"),
-        (lambda: FromFunctions(len, None), "subgradient_of must be a function, got None"),
-        (lambda: FromFunctions(len, len, bound=0.0), "bound must be a finite number > 0, got 0.0"),
+        (lambda: FunctionConstraint(3, len), "value_of must be a function, got 3"),
+        (lambda: FunctionConstraint(len, None), "subgradient_of must be a function, got None"),
+        (
+            lambda: FunctionConstraint(len, len, bound=0.0),
+            "bound must be a finite number > 0, got 0.0",
+        ),
     ],
 )
 def test_what_is_no_function_is_refused(make, sentence):
@@ -149,18 +152,18 @@ def test_what_is_no_function_is_refused(make, sentence):
 )
 def test_a_value_that_is_no_number_is_refused(value, sentence):
     with pytest.raises(ValueError, match=re.escape(sentence)):
-        FromFunctions(lambda x: value, lambda x: x).query(np.zeros(2))
+        FunctionConstraint(lambda x: value, lambda x: x).query(np.zeros(2))
 
 
 def test_a_flat_array_of_values_is_refused_in_a_batch():
-    own = FromFunctions(lambda x: (x * x).sum(axis=-1), lambda x: 2 * x)
+    own = FunctionConstraint(lambda x: (x * x).sum(axis=-1), lambda x: 2 * x)
     sentence = "value_of(x).shape must be (3, 1), got (3,)"
     with pytest.raises(ValueError, match=re.escape(sentence)):
         own.query(np.zeros((3, 2)))
 
 
 def test_a_subgradient_of_another_shape_is_named_at_the_update():
-    own = FromFunctions(lambda x: float(x @ x) - 1.0, lambda x: [2.0, 3.0])
+    own = FunctionConstraint(lambda x: float(x @ x) - 1.0, lambda x: [2.0, 3.0])
     player = PFS(eta=0.1, rho=0.0, domain=Ball(1.0))
     state = player.init(np.zeros(2))
     sentence = "constraint_subgradient must be an array of shape (2,), that of the action, got [2.0"

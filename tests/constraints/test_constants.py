@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from surefoot import Ball
-from surefoot.constraints import Affine, FromFunctions, L2Ball, LinfBall, max_of
+from surefoot.constraints import Affine, FunctionConstraint, L2Norm, LinfNorm, max_of
 
 from ._brute import brute_sigma
 
@@ -16,7 +16,7 @@ TRIANGLE = Affine([[1.0, 0.0], [-0.5, 0.8], [-0.5, -0.8]], np.ones(3))
 
 
 def test_the_structure_gives_sigma_exactly():
-    known = LinfBall(1.0, 2).constants(DOMAIN, START)
+    known = LinfNorm(1.0, 2).constants(DOMAIN, START)
     assert dict(known.origins) == {
         "R": "given",
         "G_g": "derived",
@@ -35,7 +35,7 @@ def test_the_structure_gives_sigma_exactly():
 
 
 @pytest.mark.parametrize(
-    "g", [TRIANGLE, max_of(L2Ball(1.0), Affine([[1.0, 0.0]], [0.9]))], ids=["triangle", "max of"]
+    "g", [TRIANGLE, max_of(L2Norm(1.0), Affine([[1.0, 0.0]], [0.9]))], ids=["triangle", "max of"]
 )
 def test_the_start_gives_sigma_by_the_local_form_otherwise(g):
     known = g.constants(DOMAIN, START)
@@ -68,7 +68,7 @@ def test_without_structure_or_a_strictly_feasible_start_there_is_no_sigma(start)
 
 
 def test_nothing_is_guessed_of_a_users_functions():
-    own = FromFunctions(lambda x: float(x @ x) - 1.0, lambda x: 2 * x)
+    own = FunctionConstraint(lambda x: float(x @ x) - 1.0, lambda x: 2 * x)
     assert own.constants(DOMAIN).G_g is None
     known = own.constants(DOMAIN, START)
     assert known.G_g is None
@@ -78,14 +78,14 @@ def test_nothing_is_guessed_of_a_users_functions():
 
 def test_a_bound_that_the_start_disproves_is_refused():
     # From slack 0.75 at 0.5 to 0 within 2.5, some subgradient must be longer than 0.15.
-    own = FromFunctions(lambda x: float(x @ x) - 1.0, lambda x: 2 * x, bound=0.1)
+    own = FunctionConstraint(lambda x: float(x @ x) - 1.0, lambda x: 2 * x, bound=0.1)
     with pytest.raises(ValueError, match=r"sigma must be at most G_g = 0.1, got 0.1499"):
         own.constants(DOMAIN, START)
 
 
 @pytest.mark.parametrize("epsilon", [0.0, -1.0, 0.6, 2.0, float("nan")])
 def test_a_level_that_the_start_cannot_give_is_refused(epsilon):
-    g = max_of(LinfBall(1.0, 2))
+    g = max_of(LinfNorm(1.0, 2))
     sentence = f"epsilon must be > 0 and below 0.6, the slack of the start, got {epsilon!r}"
     with pytest.raises(ValueError, match=re.escape(sentence)):
         g.constants(DOMAIN, START, epsilon=epsilon)
@@ -117,6 +117,6 @@ def test_a_bad_start_is_named(start, sentence):
 
 
 def test_a_start_of_any_backend_will_do(backend):
-    known = LinfBall(1.0, 2).constants(DOMAIN, backend.array(START))
-    assert known == LinfBall(1.0, 2).constants(DOMAIN, START)
+    known = LinfNorm(1.0, 2).constants(DOMAIN, backend.array(START))
+    assert known == LinfNorm(1.0, 2).constants(DOMAIN, START)
     assert type(known.start_slack) is float

@@ -13,17 +13,17 @@ from surefoot.algorithms import PFS
 from surefoot.constraints import (
     Affine,
     CVaR,
-    Ellipsoid,
-    FromFunctions,
-    L1Ball,
-    L2Ball,
-    LinfBall,
+    EllipsoidNorm,
+    FunctionConstraint,
+    JaxConstraint,
+    L1Norm,
+    L2Norm,
+    LinfNorm,
     NuclearNorm,
-    Quadratic,
+    QuadraticForm,
     SecondOrderCone,
     SparseAffine,
     SpectralNorm,
-    from_jax,
     max_of,
     shift,
 )
@@ -58,14 +58,20 @@ CASES = {
     ),
     "normalized": (Affine(3 * _ROWS, [1.0, 0.5, 2.0, 1.5, 0.75]).normalized(), [np.zeros(D)]),
     "linf": (
-        LinfBall(0.75, D, centre=_CENTRE),
+        LinfNorm(0.75, D, centre=_CENTRE),
         [_CENTRE, _CENTRE + 0.5, _CENTRE - np.array([0, 1, 1, 0, 0, -1])],
     ),
-    "l2": (L2Ball(1.5, centre=_CENTRE), [_CENTRE]),
-    "l1": (L1Ball(1.5, D, centre=_CENTRE), [_CENTRE, _CENTRE * [1, 0, 1, 1, 2, 1]]),
-    "ellipsoid": (Ellipsoid(_FACTOR @ _FACTOR.T + 0.1 * np.eye(D), _CENTRE), [_CENTRE]),
-    "quadratic": (Quadratic(_FACTOR.T @ _FACTOR + 0.1 * np.eye(D), _SLOPE, 2.0), [np.zeros(D)]),
-    "flat quadratic": (Quadratic(_FACTOR[:, :3] @ _FACTOR[:, :3].T, _SLOPE, 1.0), [np.zeros(D)]),
+    "l2": (L2Norm(1.5, centre=_CENTRE), [_CENTRE]),
+    "l1": (L1Norm(1.5, D, centre=_CENTRE), [_CENTRE, _CENTRE * [1, 0, 1, 1, 2, 1]]),
+    "ellipsoid": (EllipsoidNorm(_FACTOR @ _FACTOR.T + 0.1 * np.eye(D), _CENTRE), [_CENTRE]),
+    "quadratic": (
+        QuadraticForm(_FACTOR.T @ _FACTOR + 0.1 * np.eye(D), _SLOPE, 2.0),
+        [np.zeros(D)],
+    ),
+    "flat quadratic": (
+        QuadraticForm(_FACTOR[:, :3] @ _FACTOR[:, :3].T, _SLOPE, 1.0),
+        [np.zeros(D)],
+    ),
     "closed cone": (
         SecondOrderCone(_FACTOR, -_FACTOR @ _CENTRE, 0.1 * _SLOPE, 1.0),
         [_CENTRE],
@@ -80,17 +86,17 @@ CASES = {
     "cvar": (CVaR(_LOSSES, 0.85, 0.5), [np.zeros(D)]),  # 4.5 scenarios: one counts by half
     "cvar of one": (CVaR(_LOSSES, 0.99, 0.5), [np.zeros(D)]),  # 0.3 scenarios: the worst one
     "sparse": (SparseAffine(csr_array(np.round(_ROWS)), np.linspace(0.5, 2, 5)), [np.zeros(D)]),
-    "max of": (max_of(L2Ball(1.5), Affine(_ROWS, np.ones(5)), L1Ball(2.0, D)), [np.zeros(D)]),
+    "max of": (max_of(L2Norm(1.5), Affine(_ROWS, np.ones(5)), L1Norm(2.0, D)), [np.zeros(D)]),
     "shifted": (shift(CVaR(_LOSSES, 0.8, 0.75), 0.125), [np.zeros(D)]),
-    "shifted ball": (shift(LinfBall(0.77, D, _CENTRE), 0.3), [np.zeros(D)]),
+    "shifted ball": (shift(LinfNorm(0.77, D, _CENTRE), 0.3), [np.zeros(D)]),
     "own functions": (
-        FromFunctions(
+        FunctionConstraint(
             lambda x: (x * x).sum(axis=-1, keepdims=x.ndim > 1) - 1.0, lambda x: 2 * x, bound=8.0
         ),
         [np.zeros(D)],
     ),
     "jax": (
-        from_jax(lambda x: jnp.max(jnp.abs(x)) + 0.5 * jnp.sum(x * x) - 1.0, bound=5.0),
+        JaxConstraint(lambda x: jnp.max(jnp.abs(x)) + 0.5 * jnp.sum(x * x) - 1.0, bound=5.0),
         [np.zeros(D), np.array([1.0, -1, 0, 0, 1, 0])],
     ),
 }
@@ -344,7 +350,7 @@ def boxes(seed, n=300):
     rng = np.random.default_rng(seed)
     for _ in range(n):
         a, b = rng.uniform(0.1, 3.0, size=D), rng.uniform(0.1, 1.0, size=2 * D)
-        yield LinfBall(float(b[0]), D, rng.normal(size=D))
+        yield LinfNorm(float(b[0]), D, rng.normal(size=D))
         yield Affine(np.concatenate([np.diag(a), -np.diag(a)]), b)
 
 
@@ -380,12 +386,12 @@ def test_normalized_rows_have_norm_one_and_the_same_feasible_set():
         (Affine([[2.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]], [4.0, -1, 3, 1]), [1.5, 1.0]),
         (Affine([[2.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]], [4.0, -2, 3, 1]), None),
         (Affine([[1.0, 1.0], [-1.0, 1.0], [0.0, -1.0]], [-1.0, 2.0, 3.0]), None),  # not known
-        (LinfBall(1.0, 2, [0.3, 0.4]), [0.3, 0.4]),
-        (LinfBall(1.0, 2), [0.0, 0.0]),
-        (L2Ball(1.0, [0.3, 0.4]), [0.3, 0.4]),
-        (L2Ball(1.0), None),
-        (max_of(L2Ball(1.0), L1Ball(3.0, 2, [0.7, 0.0]), LinfBall(2.0, 2)), [0.0, 0.0]),
-        (max_of(L2Ball(1.0, [3.0, 0.0]), L2Ball(1.0, [-3.0, 0.0])), None),
+        (LinfNorm(1.0, 2, [0.3, 0.4]), [0.3, 0.4]),
+        (LinfNorm(1.0, 2), [0.0, 0.0]),
+        (L2Norm(1.0, [0.3, 0.4]), [0.3, 0.4]),
+        (L2Norm(1.0), None),
+        (max_of(L2Norm(1.0), L1Norm(3.0, 2, [0.7, 0.0]), LinfNorm(2.0, 2)), [0.0, 0.0]),
+        (max_of(L2Norm(1.0, [3.0, 0.0]), L2Norm(1.0, [-3.0, 0.0])), None),
     ],
 )
 def test_the_strictly_feasible_point_that_is_known(constraint, point):

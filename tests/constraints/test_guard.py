@@ -9,7 +9,7 @@ import pytest
 
 from surefoot import OGD, PFS, Ball, Problem, play, play_all, problems
 from surefoot.algorithms import ALGORITHMS, DPP, FrankWolfe, OGDState, tuned_for
-from surefoot.constraints import Affine, Drifting, L2Ball, LinfBall, PeekingError, PlayedOnly
+from surefoot.constraints import Affine, Drifting, L2Norm, LinfNorm, PeekingError, PlayedOnly
 from surefoot.costs import Linear
 from surefoot.testing import why_missing
 from surefoot.testing.backends import asarray, double_precision
@@ -20,7 +20,7 @@ X = np.array([0.25, -0.125])
 
 @pytest.fixture
 def g():
-    return PlayedOnly(LinfBall(0.5, 2))
+    return PlayedOnly(LinfNorm(0.5, 2))
 
 
 def guarded(problem):
@@ -93,10 +93,10 @@ def test_what_is_known_of_the_constraint_is_known_of_the_guarded_one():
     assert g.value_bound(domain, X) == inner.value_bound(domain, X)
     assert g.exact_sigma(None) == inner.exact_sigma(None)
     np.testing.assert_array_equal(g.interior, inner.interior)
-    assert PlayedOnly(L2Ball(1.0)).dimension is None
+    assert PlayedOnly(L2Norm(1.0)).dimension is None
 
 
-@pytest.mark.parametrize("wrong", [None, 3, LinfBall, Drifting(LinfBall(0.5, 2), [0.0])])
+@pytest.mark.parametrize("wrong", [None, 3, LinfNorm, Drifting(LinfNorm(0.5, 2), [0.0])])
 def test_only_a_constraint_can_be_guarded(wrong):
     with pytest.raises(ValueError, match=r"^constraint must be a Constraint, got "):
         PlayedOnly(wrong)
@@ -104,13 +104,13 @@ def test_only_a_constraint_can_be_guarded(wrong):
 
 def test_a_problem_with_a_guard_has_the_constants_of_one_without():
     costs = Linear([[1.0, -2.0]])
-    plain = Problem.of(costs, LinfBall(0.5, 2), Ball(1.0), [0.1, 0.2])
-    kept = Problem.of(costs, PlayedOnly(LinfBall(0.5, 2)), Ball(1.0), [0.1, 0.2])
+    plain = Problem.of(costs, LinfNorm(0.5, 2), Ball(1.0), [0.1, 0.2])
+    kept = Problem.of(costs, PlayedOnly(LinfNorm(0.5, 2)), Ball(1.0), [0.1, 0.2])
     assert kept.constants == plain.constants
     assert kept.benchmark == plain.benchmark
     np.testing.assert_array_equal(kept.interior, plain.interior)
     with pytest.raises(ValueError, match=r"constraint.dimension must be 2, .* got 3"):
-        Problem.of(costs, PlayedOnly(LinfBall(0.5, 3)), Ball(1.0), [0.1, 0.2])
+        Problem.of(costs, PlayedOnly(LinfNorm(0.5, 3)), Ball(1.0), [0.1, 0.2])
 
 
 @dataclass(frozen=True)
@@ -192,7 +192,7 @@ def test_runs_that_end_early_and_lost_runs_are_no_peeking(engine):
     assert (short.horizon, long.horizon) == (15, 40)
     slopes = np.ones((9, 2, 2))
     slopes[4, 1] = 1e300
-    steep = Problem.of(Linear(slopes), PlayedOnly(L2Ball(0.5)), Ball(1.0), [0.0, 0.1], G_f=1e300)
+    steep = Problem.of(Linear(slopes), PlayedOnly(L2Norm(0.5)), Ball(1.0), [0.0, 0.1], G_f=1e300)
     if engine == "batch":
         assert play(players[0], steep, engine=engine).status[1].startswith("round 5: ")
 

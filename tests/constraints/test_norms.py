@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from surefoot.constraints import L2Ball, LinfBall
+from surefoot.constraints import L2Norm, LinfNorm
 from surefoot.sets import Ball
 
 NAN, INF = float("nan"), float("inf")
@@ -14,15 +14,15 @@ U = 2.0**-53
 
 
 def test_the_distance_to_a_sphere_by_hand():
-    value, s = L2Ball(2.0, centre=[1.0, -1.0]).query(np.array([4.0, -5.0]))
+    value, s = L2Norm(2.0, centre=[1.0, -1.0]).query(np.array([4.0, -5.0]))
     assert type(value) is float
     assert value == 3.0
     assert s == pytest.approx([0.6, -0.8], rel=1e-15)
-    assert L2Ball(2.0).value(np.array([0.6, -0.8])) == -1.0
+    assert L2Norm(2.0).value(np.array([0.6, -0.8])) == -1.0
 
 
 def test_at_the_centre_the_subgradient_is_zero():
-    for g, centre in ((L2Ball(2.0), np.zeros(3)), (L2Ball(2.0, CENTRE), CENTRE)):
+    for g, centre in ((L2Norm(2.0), np.zeros(3)), (L2Norm(2.0, CENTRE), CENTRE)):
         value, s = g.query(centre)
         assert (value, s.tolist()) == (-2.0, [0.0, 0.0, 0.0])
         values, rows = g.query(np.stack([centre, centre + np.array([0.0, 3.0, 0.0])]))
@@ -31,21 +31,21 @@ def test_at_the_centre_the_subgradient_is_zero():
 
 
 def test_the_distance_to_a_cube_by_hand():
-    value, s = LinfBall(0.5, 3, centre=CENTRE).query(np.array([1.0, -3.0, 0.5]))
+    value, s = LinfNorm(0.5, 3, centre=CENTRE).query(np.array([1.0, -3.0, 0.5]))
     assert type(value) is float
     assert value == 1.5
     assert s.tolist() == [0.0, -1.0, 0.0]
 
 
 def test_of_entries_that_tie_the_first_counts_and_zero_is_positive():
-    g = LinfBall(0.5, 3)
+    g = LinfNorm(0.5, 3)
     x = np.array([[-1.0, 1.0, 1.0], [0.5, -1.0, 1.0], [0.0, 0.0, 0.0], [-0.0, 0.0, 0.0]])
     expected = [[-1.0, 0.0, 0.0], [0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [1.0, 0.0, 0.0]]
     assert g.query(x)[1].tolist() == expected
     assert [g.query(point)[1].tolist() for point in x] == expected
 
 
-@pytest.mark.parametrize("g", [L2Ball(0.75, CENTRE), LinfBall(0.75, 3, CENTRE)], ids=["l2", "linf"])
+@pytest.mark.parametrize("g", [L2Norm(0.75, CENTRE), LinfNorm(0.75, 3, CENTRE)], ids=["l2", "linf"])
 def test_subgradients_support_g_and_are_no_longer_than_declared(g):
     rng = np.random.default_rng(0)
     x, y = CENTRE + rng.integers(-4, 5, size=(2, 10_000, 3)) / 4  # ties, and the centre itself
@@ -55,7 +55,7 @@ def test_subgradients_support_g_and_are_no_longer_than_declared(g):
     assert np.linalg.norm(s, axis=1).max() <= g.subgradient_bound(Ball(1.0))
 
 
-@pytest.mark.parametrize("g", [L2Ball(0.75, CENTRE), LinfBall(0.75, 3, CENTRE)], ids=["l2", "linf"])
+@pytest.mark.parametrize("g", [L2Norm(0.75, CENTRE), LinfNorm(0.75, 3, CENTRE)], ids=["l2", "linf"])
 def test_every_backend_gives_the_same_numbers(backend, g):
     x = np.array([CENTRE, CENTRE + 0.5, [1.0, -3.0, 0.25]])
     for points in (x, x[0], x[2]):
@@ -70,19 +70,19 @@ def test_every_backend_gives_the_same_numbers(backend, g):
 
 
 def test_sigma_of_a_ball_is_that_of_a_unit_vector():
-    sigma, epsilon = L2Ball(0.8).exact_sigma(None)
+    sigma, epsilon = L2Norm(0.8).exact_sigma(None)
     assert epsilon == 0.4
     assert 1 - 1e-14 < sigma < 1
     rng = np.random.default_rng(1)
     for d in (1, 2, 50):
         x = rng.normal(size=(200, d))
         x *= 0.4 / np.linalg.norm(x, axis=1, keepdims=True)
-        assert np.linalg.norm(L2Ball(0.8).query(x)[1], axis=1).min() >= sigma
+        assert np.linalg.norm(L2Norm(0.8).query(x)[1], axis=1).min() >= sigma
 
 
 @pytest.mark.parametrize("d", [1, 2, 7])
 def test_sigma_of_a_cube_is_attained_at_its_corners(d):
-    sigma, epsilon = LinfBall(0.8, d).exact_sigma(0.25)
+    sigma, epsilon = LinfNorm(0.8, d).exact_sigma(0.25)
     assert epsilon == 0.25
     # At a corner all signed unit vectors are active; their mean is the shortest combination.
     assert sigma == pytest.approx(np.linalg.norm(np.ones(d) / d), rel=1e-15)
@@ -92,7 +92,7 @@ def test_sigma_of_a_cube_is_attained_at_its_corners(d):
 def test_the_region_of_a_cube_is_feasible_exactly(centre):
     rng = np.random.default_rng(5)
     for radius in rng.uniform(0.01, 2.0, size=20):
-        g = LinfBall(radius, 3, centre)
+        g = LinfNorm(radius, 3, centre)
         corners = g.region.project(
             (centre if centre is not None else 0) + rng.normal(size=(50, 3)) * 9
         )
@@ -103,7 +103,7 @@ def test_the_region_of_a_ball_is_feasible_exactly():
     rng = np.random.default_rng(6)
     for centre in (None, CENTRE, 1e6 * CENTRE / 7):
         for radius in rng.uniform(0.01, 2.0, size=20):
-            g = L2Ball(radius, centre)
+            g = L2Norm(radius, centre)
             x = g.region.project(rng.normal(size=(50, 3)) * 1e7)
             assert (g.value(x) <= 0).all()
             assert all(g.value(point) <= 0 for point in x)
@@ -112,12 +112,12 @@ def test_the_region_of_a_ball_is_feasible_exactly():
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
-        (lambda: L2Ball(0.0), "radius must be a finite number > 0, got 0.0"),
-        (lambda: L2Ball(1.0, [NAN]), "centre must be finite, got nan at index 0"),
-        (lambda: LinfBall(-1.0, 2), "radius must be a finite number > 0, got -1.0"),
-        (lambda: LinfBall(1.0, 2.5), "dimension must be a whole number >= 1, got 2.5"),
-        (lambda: LinfBall(1.0, 0), "dimension must be a whole number >= 1, got 0"),
-        (lambda: LinfBall(1.0, 3, [0.0, 0.0]), "centre.shape must be (3,), got (2,)"),
+        (lambda: L2Norm(0.0), "radius must be a finite number > 0, got 0.0"),
+        (lambda: L2Norm(1.0, [NAN]), "centre must be finite, got nan at index 0"),
+        (lambda: LinfNorm(-1.0, 2), "radius must be a finite number > 0, got -1.0"),
+        (lambda: LinfNorm(1.0, 2.5), "dimension must be a whole number >= 1, got 2.5"),
+        (lambda: LinfNorm(1.0, 0), "dimension must be a whole number >= 1, got 0"),
+        (lambda: LinfNorm(1.0, 3, [0.0, 0.0]), "centre.shape must be (3,), got (2,)"),
     ],
 )
 def test_bad_numbers_are_named(make, sentence):
@@ -125,7 +125,7 @@ def test_bad_numbers_are_named(make, sentence):
         make()
 
 
-@pytest.mark.parametrize("g", [L2Ball(1.0, CENTRE), LinfBall(1.0, 3)], ids=["l2", "linf"])
+@pytest.mark.parametrize("g", [L2Norm(1.0, CENTRE), LinfNorm(1.0, 3)], ids=["l2", "linf"])
 @pytest.mark.parametrize("x", [np.zeros(2), np.zeros(1), np.zeros((4, 1))], ids=str)
 def test_an_action_of_another_length_is_refused(g, x):
     sentence = f"x.shape must end in 3, the constraint's dimension, got {x.shape}"
@@ -135,17 +135,17 @@ def test_an_action_of_another_length_is_refused(g, x):
 
 @pytest.mark.parametrize("kind", [np.float64, np.float32, np.array, int])
 def test_numbers_of_every_kind_give_the_same_constraint(kind):
-    for g in (L2Ball(kind(2)), LinfBall(kind(2), np.int64(3))):
+    for g in (L2Norm(kind(2)), LinfNorm(kind(2), np.int64(3))):
         assert type(g.radius) is float
         value, _ = g.query(np.array([4.0, 0.0, -1.0]))
         assert type(value) is float
-    assert type(LinfBall(1.0, np.int64(3)).dimension) is int
+    assert type(LinfNorm(1.0, np.int64(3)).dimension) is int
 
 
-@pytest.mark.parametrize("g", [L2Ball(0.75, CENTRE), LinfBall(0.75, 3, CENTRE)], ids=["l2", "linf"])
+@pytest.mark.parametrize("g", [L2Norm(0.75, CENTRE), LinfNorm(0.75, 3, CENTRE)], ids=["l2", "linf"])
 @pytest.mark.parametrize(
     "again", [copy.copy, copy.deepcopy, lambda g: pickle.loads(pickle.dumps(g))]
 )
 def test_copies_are_equal(g, again):
     assert again(g) == g
-    assert again(g) != type(g)(0.75, 3) if isinstance(g, LinfBall) else again(g) != L2Ball(0.75)
+    assert again(g) != type(g)(0.75, 3) if isinstance(g, LinfNorm) else again(g) != L2Norm(0.75)

@@ -8,11 +8,11 @@ from scipy.optimize import linprog
 from surefoot.constraints import (
     Affine,
     CVaR,
-    FromFunctions,
-    L1Ball,
-    L2Ball,
+    FunctionConstraint,
+    L1Norm,
+    L2Norm,
     NoStartError,
-    Quadratic,
+    QuadraticForm,
     SecondOrderCone,
     SparseAffine,
     Start,
@@ -61,7 +61,7 @@ def test_a_few_iterations_find_less_but_never_promise_too_much():
 
 
 def test_the_minimum_of_a_smooth_constraint_is_found():
-    g = Quadratic([[2.0, 0.0], [0.0, 6.0]], [-4.0, 6.0], -4.0)  # minimum at (2, -1), g = -3
+    g = QuadraticForm([[2.0, 0.0], [0.0, 6.0]], [-4.0, 6.0], -4.0)  # minimum at (2, -1), g = -3
     start = find_start(g, Ball(5.0), guess=[-1.0, 3.0], tolerance=0.001)
     assert 0.999 * 3 <= start.slack <= 3 <= -start.lower
     assert start.lower == pytest.approx(-3, rel=2e-3)
@@ -75,12 +75,12 @@ def test_the_domain_limits_the_slack():
 
 
 def test_a_known_interior_point_at_a_kink_ends_the_search_at_once():
-    start = find_start(L1Ball(2.0, 3, centre=[1.0, -1.0, 0.5]), Ball(5.0), iterations=1)
+    start = find_start(L1Norm(2.0, 3, centre=[1.0, -1.0, 0.5]), Ball(5.0), iterations=1)
     assert start == Start(pytest.approx([1.0, -1.0, 0.5]), 2.0, -2.0)
 
 
 def test_mixed_constraints_and_a_centre_that_is_infeasible():
-    g = max_of(SecondOrderCone(np.eye(3), [-1.0, 0.0, 0.0], d=0.5), L2Ball(2.0), CVaR(
+    g = max_of(SecondOrderCone(np.eye(3), [-1.0, 0.0, 0.0], d=0.5), L2Norm(2.0), CVaR(
         np.array([[-1.0, 2.0, 0.0], [-0.8, -1.0, 0.3], [-1.2, 0.0, -0.5]]), 0.5, -0.2
     ))  # fmt: skip
     assert g.value(np.zeros(3)) > 0
@@ -89,7 +89,7 @@ def test_mixed_constraints_and_a_centre_that_is_infeasible():
 
 
 def test_the_length_of_an_action_comes_from_wherever_it_is_known():
-    ball = FromFunctions(lambda x: float(x @ x) - 1.0, lambda x: 2 * x)
+    ball = FunctionConstraint(lambda x: float(x @ x) - 1.0, lambda x: 2 * x)
     assert len(find_start(ball, Ball(2.0, centre=[0.5, 0.0, 0.0])).point) == 3
     assert len(find_start(ball, Box.cube(2.0, 4)).point) == 4
     assert len(find_start(ball, Ball(2.0), guess=[1.0, 0.0]).point) == 2
@@ -106,11 +106,11 @@ EQUALITY = Affine([[1.0, 1.0, 1.0], [0.5, 0.0, 0.0], [-2.0, -2.0, -2.0]], [1.0, 
     [
         (EQUALITY, "0 and 2"),
         (SparseAffine(sparse.csr_array(EQUALITY.A), EQUALITY.b), "0 and 2"),
-        (max_of(L2Ball(3.0), EQUALITY), "1 and 3"),
+        (max_of(L2Norm(3.0), EQUALITY), "1 and 3"),
         (
             max_of(
                 Affine([[1.0, 1.0]], [3.0]),
-                L2Ball(3.0),
+                L2Norm(3.0),
                 SparseAffine(sparse.csr_array([[0.0, 1.0], [-0.1, -0.1]]), [1.0, -0.3]),
             ),
             "0 and 3",
@@ -156,7 +156,7 @@ def test_an_empty_constraint_is_proven_empty():
     with pytest.raises(NoStartError, match="no point of the domain is strictly feasible") as caught:
         find_start(g, Ball(2.0))
     assert 0 <= caught.value.best.lower <= 0.5
-    far = L2Ball(1.0, centre=[5.0, 0.0])  # 2 away from the domain at the nearest
+    far = L2Norm(1.0, centre=[5.0, 0.0])  # 2 away from the domain at the nearest
     with pytest.raises(NoStartError, match="g is at least") as caught:
         find_start(far, Ball(2.0))
     assert 0 < caught.value.best.lower <= 2
@@ -177,7 +177,7 @@ def test_bad_input_is_named():
         find_start(g, ball, guess=[0.0, math.nan])
     with pytest.raises(ValueError, match=r"guess.shape must be \(2,\), got \(3,\)"):
         find_start(g, ball, guess=[0.0, 0.0, 0.0])
-    broken = FromFunctions(lambda x: math.nan, lambda x: x)
+    broken = FunctionConstraint(lambda x: math.nan, lambda x: x)
     with pytest.raises(ValueError, match="g and its subgradient must be finite, got nan"):
         find_start(broken, ball, guess=[0.0, 1.0])
 

@@ -22,8 +22,8 @@ from surefoot.constraints import (
     AffineStream,
     ConstraintStream,
     Drifting,
-    L2Ball,
-    LinfBall,
+    L2Norm,
+    LinfNorm,
     max_of,
 )
 from surefoot.costs import Linear, Quadratic
@@ -40,10 +40,10 @@ OFFSETS = [0.125, -0.5, 0.0625]
 
 def streams():
     return {
-        "cube": Drifting(LinfBall(0.5, 2), OFFSETS),
-        "ball": Drifting(L2Ball(0.75), OFFSETS),
+        "cube": Drifting(LinfNorm(0.5, 2), OFFSETS),
+        "ball": Drifting(L2Norm(0.75), OFFSETS),
         "rows": Drifting(Affine(A[0], B[0]), OFFSETS),
-        "parts": Drifting(max_of(L2Ball(0.75), LinfBall(0.5, 2)), OFFSETS),
+        "parts": Drifting(max_of(L2Norm(0.75), LinfNorm(0.5, 2)), OFFSETS),
         "affine": AffineStream(A, B),
     }
 
@@ -69,7 +69,7 @@ def round_of(stream, t):
 
 
 def test_a_drifting_constraint_by_hand():
-    g = Drifting(LinfBall(0.5, 2), OFFSETS)
+    g = Drifting(LinfNorm(0.5, 2), OFFSETS)
     assert [g.query(t, X)[0] for t in range(3)] == [0.0, -0.625, -0.0625]
     assert g.query(1, X)[1].tolist() == [1.0, 0.0]
     values, slopes = g.query_all(0, X)
@@ -185,7 +185,7 @@ def test_a_constraint_that_was_looser_once_counts_with_that_value():
 
 def test_what_is_given_is_copied_and_cannot_be_changed():
     offsets, rows, sides = np.array(OFFSETS), A.copy(), B.copy()
-    drifting, affine = Drifting(LinfBall(0.5, 2), offsets), AffineStream(rows, sides)
+    drifting, affine = Drifting(LinfNorm(0.5, 2), offsets), AffineStream(rows, sides)
     offsets[0] = rows[0] = sides[0] = 9.0
     assert drifting.query(0, X)[0] == 0.0
     assert affine.query(0, X)[0] == -0.625
@@ -198,13 +198,13 @@ def test_what_is_given_is_copied_and_cannot_be_changed():
     ("constraint", "offsets", "sentence"),
     [
         (3, [0.0], "constraint must be a Constraint, got 3"),
-        (LinfBall, [0.0], "constraint must be a Constraint, got <class"),
-        (LinfBall(0.5, 2), [], "offsets.shape must be that of a vector that is not empty, got (0,"),
-        (LinfBall(0.5, 2), 1.0, "offsets.shape must be that of a vector that is not empty, got ()"),
-        (LinfBall(0.5, 2), [[0.0]], "offsets.shape must be that of a vector that is not empty"),
-        (LinfBall(0.5, 2), [0.0, np.nan], "offsets must be finite, got nan at index 1"),
-        (LinfBall(0.5, 2), "ab", "offsets must be a vector of numbers, got 'ab'"),
-        (LinfBall(0.5, 2), None, "offsets.shape must be that of a vector that is not empty"),
+        (LinfNorm, [0.0], "constraint must be a Constraint, got <class"),
+        (LinfNorm(0.5, 2), [], "offsets.shape must be that of a vector that is not empty, got (0,"),
+        (LinfNorm(0.5, 2), 1.0, "offsets.shape must be that of a vector that is not empty, got ()"),
+        (LinfNorm(0.5, 2), [[0.0]], "offsets.shape must be that of a vector that is not empty"),
+        (LinfNorm(0.5, 2), [0.0, np.nan], "offsets must be finite, got nan at index 1"),
+        (LinfNorm(0.5, 2), "ab", "offsets must be a vector of numbers, got 'ab'"),
+        (LinfNorm(0.5, 2), None, "offsets.shape must be that of a vector that is not empty"),
     ],
 )
 def test_a_bad_drift_is_named(constraint, offsets, sentence):
@@ -238,7 +238,7 @@ def test_an_action_of_another_length_is_named():
         with pytest.raises(ValueError, match=r"^x.shape must end in 2, the constraint's dimension"):
             AffineStream(A, B).query(0, x)
         with pytest.raises(ValueError, match=r"^x.shape must end in 2, the constraint's dimension"):
-            Drifting(LinfBall(0.5, 2), OFFSETS).query(0, x)
+            Drifting(LinfNorm(0.5, 2), OFFSETS).query(0, x)
 
 
 # Problems.
@@ -249,7 +249,7 @@ def moving(name, T):
     rng = np.random.default_rng(5)
     t = np.arange(T)
     if name == "cube":
-        return Drifting(LinfBall(0.5, 2), 0.3 * np.sin(t / 7))
+        return Drifting(LinfNorm(0.5, 2), 0.3 * np.sin(t / 7))
     if name == "rows":
         slanted = Affine([[1.0, 1.0], [-1.0, 1.0], [-1.0, -1.2], [1.0, -0.8]], [0.6, 0.5, 0.5, 0.5])
         return Drifting(slanted, 0.1 * np.sin(t / 7) - 0.1)
@@ -543,7 +543,7 @@ def test_drift_plus_penalty_against_an_adversary_who_picks_the_constraints_too(a
 def test_tightened_it_sums_to_nothing_also_where_the_constraint_changes():
     # Against the faces: a drift that is the tightest now and then, a cost that always pulls out.
     T = 2_000
-    g = Drifting(LinfBall(0.5, 2), 0.1 * np.sin(np.arange(T) / 9) - 0.1)
+    g = Drifting(LinfNorm(0.5, 2), 0.1 * np.sin(np.arange(T) / 9) - 0.1)
     made = Problem.of(Linear(np.full((T, 2), -0.1)), g, Ball(0.75), [0.0, 0.1])
     player = Tighten.tuned(made.constants, T)
     assert player.guarantee.changing

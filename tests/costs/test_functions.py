@@ -6,7 +6,7 @@ import pytest
 
 import surefoot as sf
 from surefoot import costs
-from surefoot.constraints import LinfBall
+from surefoot.constraints import LinfNorm
 
 
 def own(**changed):
@@ -28,7 +28,7 @@ def test_a_users_functions_count_rounds_from_the_start_of_the_stream():
 
 
 def test_a_users_functions_play_in_the_loop_and_in_a_batch():
-    problem = sf.Problem.of(own(), LinfBall(0.5, 2), sf.Ball(1.0), np.array([0.1, 0.0]))
+    problem = sf.Problem.of(own(), LinfNorm(0.5, 2), sf.Ball(1.0), np.array([0.1, 0.0]))
     player = sf.PFS.tuned(problem.constants, 4)
     loop, batch = (sf.play(player, problem, engine=e) for e in ("loop", "batch"))
     assert loop.actions == pytest.approx(batch.actions)
@@ -76,9 +76,9 @@ def test_autodiff_plays_in_every_engine():
     auto = costs.from_jax(
         lambda x, v: 3 * ((x - v) ** 2).sum(), targets, dimension=2, bound=6 * (1 + 2**0.5)
     )
-    problem = sf.Problem.of(auto, LinfBall(0.5, 2), sf.Ball(1.0), np.zeros(2))
+    problem = sf.Problem.of(auto, LinfNorm(0.5, 2), sf.Ball(1.0), np.zeros(2))
     exact = sf.Problem.of(
-        costs.Quadratic(targets, 6.0), LinfBall(0.5, 2), sf.Ball(1.0), np.zeros(2), G_f=auto.bound
+        costs.Quadratic(targets, 6.0), LinfNorm(0.5, 2), sf.Ball(1.0), np.zeros(2), G_f=auto.bound
     )
     player = sf.PFS.tuned(problem.constants, 60)
     reference = sf.play(player, exact)

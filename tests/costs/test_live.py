@@ -5,7 +5,7 @@ import pytest
 
 import surefoot as sf
 from surefoot import costs
-from surefoot.constraints import LinfBall
+from surefoot.constraints import LinfNorm
 
 
 def chunks(sizes, seed=0, runs=None):
@@ -24,7 +24,7 @@ T = sum(SIZES)
 
 
 def toy(stream):
-    return sf.Problem.of(stream, LinfBall(0.5, 2), sf.Ball(1.0), np.zeros(2), G_f=14.5)
+    return sf.Problem.of(stream, LinfNorm(0.5, 2), sf.Ball(1.0), np.zeros(2), G_f=14.5)
 
 
 @pytest.mark.parametrize("engine", ["loop", "batch", "scan"])

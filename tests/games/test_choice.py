@@ -7,7 +7,7 @@ import pytest
 
 from surefoot import OGD, PFS, Ball, play, play_all, problems
 from surefoot.algorithms import ScalarDPP, Tighten
-from surefoot.constraints import FromFunctions, LinfBall, PlayedOnly
+from surefoot.constraints import FunctionConstraint, LinfNorm, PlayedOnly
 from surefoot.games import _choice
 from surefoot.games._choice import LONG_BATCH, LONG_LOOP, choose
 from surefoot.sets import Polytope
@@ -50,11 +50,11 @@ def test_long_games_of_known_parts_are_compiled():
     [
         ({"player": Mine(PLAYER)}, "with Mine, which may not compile"),
         (
-            {"problem": with_constraint(FromFunctions(lambda x: x[0], np.sign))},
+            {"problem": with_constraint(FunctionConstraint(lambda x: x[0], np.sign))},
             "with <lambda>, which may not compile",
         ),
         (
-            {"problem": with_constraint(PlayedOnly(LinfBall(0.5, 2)))},
+            {"problem": with_constraint(PlayedOnly(LinfNorm(0.5, 2)))},
             "with PlayedOnly, which may not compile",
         ),
         ({"runs": 10_001}, "too wide for a compiled scan to be faster"),

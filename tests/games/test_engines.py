@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from surefoot import OGD, PFS, Ball, play, play_all, problems
-from surefoot.constraints import Affine, FromFunctions, L2Ball, LinfBall, max_of
+from surefoot.constraints import Affine, FunctionConstraint, L2Norm, LinfNorm, max_of
 from surefoot.costs import Linear, Live, Quadratic
 from surefoot.games import batch
 from surefoot.games.scan import _COMPILED
@@ -122,7 +122,7 @@ def test_a_start_of_another_backend_is_taken_by_the_batch_too():
 @pytest.mark.parametrize("engine", ["loop", "batch", "scan"])
 def test_a_run_axis_of_one_stays_and_none_is_not_added(engine):
     targets = np.random.default_rng(3).normal(size=(9, 2))
-    g = LinfBall(0.5, 2)
+    g = LinfNorm(0.5, 2)
     player = PFS(eta=0.1, rho=0.01, domain=Ball(1.0))
     flat = Problem.of(Quadratic(targets, 1.0), g, Ball(1.0), [0.0, 0.1])
     deep = Problem.of(Quadratic(targets[:, None], 1.0), g, Ball(1.0), [0.0, 0.1])
@@ -205,7 +205,7 @@ def test_groups_of_an_algorithm_with_columns_have_their_own_rows(monkeypatch):
     [(2, 4, 65_536), (100, 4, 1_296), (10_000, 4, 13), (200_000, 4, 1), (10, 30_000, 10)],
 )
 def test_a_group_fits_in_the_cache_or_shares_a_large_constraint(d, rows, size):
-    g = LinfBall(0.5, d) if rows == 4 else Affine(np.ones((rows, d)), np.ones(rows))
+    g = LinfNorm(0.5, d) if rows == 4 else Affine(np.ones((rows, d)), np.ones(rows))
     game = SimpleNamespace(
         algorithms=[PFS(eta=0.1, rho=0.1, domain=Ball(1.0))],
         problem=SimpleNamespace(costs=SimpleNamespace(dimension=d), constraint=g),
@@ -281,7 +281,7 @@ def test_several_that_are_no_dataclasses_are_refused_in_one_batch():
 @pytest.mark.parametrize("engine", ["loop", "batch", "scan"])
 def test_costs_that_arrive_while_they_are_played_are_asked_for_once(engine):
     targets = np.random.default_rng(8).normal(size=(50, 2, 3))
-    held = Problem.of(Quadratic(targets, 1.0), L2Ball(0.7), Ball(1.0), [0.1, 0.0, 0.0], G_f=6.0)
+    held = Problem.of(Quadratic(targets, 1.0), L2Norm(0.7), Ball(1.0), [0.1, 0.0, 0.0], G_f=6.0)
     chunks = (Quadratic(targets[k : k + 10], 1.0) for k in range(0, 50, 10))
     live = replace(held, costs=Live(chunks, horizon=50, dimension=3, runs=2))
     player = PFS(eta=0.1, rho=0.05, domain=Ball(1.0))
@@ -291,7 +291,7 @@ def test_costs_that_arrive_while_they_are_played_are_asked_for_once(engine):
 @pytest.mark.parametrize("engine", ["batch", "scan"])
 def test_constraints_in_parts_play_the_same_game(engine):
     rng = np.random.default_rng(9)
-    g = max_of(L2Ball(0.8), Affine([[1.0, 2.0], [-1.0, 0.3]], [0.4, 0.7]))
+    g = max_of(L2Norm(0.8), Affine([[1.0, 2.0], [-1.0, 0.3]], [0.4, 0.7]))
     costs = Linear(rng.normal(size=(120, 2, 2)))
     problem = Problem.of(costs, g, Ball(1.0), [0.05, -0.1])
     player = PFS(eta=0.1, rho=0.05, domain=Ball(1.0))
@@ -307,7 +307,7 @@ def test_a_users_functions_see_one_action_in_the_loop_and_all_in_the_batch():
         shapes.add(x.shape)
         return np.sum(x * x, axis=-1, keepdims=x.ndim > 1) - 0.25
 
-    g = FromFunctions(value, lambda x: 2 * x, bound=2.0)
+    g = FunctionConstraint(value, lambda x: 2 * x, bound=2.0)
     toy = replace(problems.paper_toy(30, trials=3), constraint=g)
     player = PFS(eta=0.02, rho=0.01, domain=Ball(1.0))
     loop = play(player, toy, engine="loop")

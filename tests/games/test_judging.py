@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from surefoot import OGD, PFS, Ball, play
-from surefoot.constraints import LinfBall
+from surefoot.constraints import LinfNorm
 from surefoot.costs import Linear
 from surefoot.games.judging import judge, kept_promise
 from surefoot.problems import Problem, binding_toy
@@ -33,7 +33,7 @@ def problem():
     # Out through a face and in again: the largest g is that of round 21.
     slopes = np.where(np.arange(T)[:, None] < T // 2, [0.0, -1.0], [0.0, 1.0])
     costs = Linear(slopes)
-    return Problem.of(costs, LinfBall(0.5, 2), Ball(1.0), [0.25, 0.2])
+    return Problem.of(costs, LinfNorm(0.5, 2), Ball(1.0), [0.25, 0.2])
 
 
 def trace_of(problem, every, **promise):

@@ -18,7 +18,7 @@ from surefoot.algorithms import (
     Tighten,
     Yuan,
 )
-from surefoot.constraints import Affine, FromFunctions, L2Ball, LinfBall, max_of
+from surefoot.constraints import Affine, FunctionConstraint, L2Norm, LinfNorm, max_of
 from surefoot.costs import Linear, Quadratic
 from surefoot.games.oracle import needs_of
 from surefoot.problems import Problem
@@ -177,7 +177,7 @@ def test_what_is_counted_is_what_was_told():
 
 
 def test_a_ball_around_the_set_does_not_count_and_the_ball_that_is_the_set_does():
-    problem = replace(PLAYABLE, constraint=L2Ball(0.5))
+    problem = replace(PLAYABLE, constraint=L2Norm(0.5))
     wide = PFS(eta=0.1, rho=0.01, domain=Ball(1.0))
     assert play(wide, problem, horizon=5, engine="loop").ledger.projections == 0
     same = PFS(eta=0.1, rho=0.01, domain=Ball(0.5))
@@ -187,9 +187,9 @@ def test_a_ball_around_the_set_does_not_count_and_the_ball_that_is_the_set_does(
 @pytest.mark.parametrize(
     "constraint",
     [
-        max_of(L2Ball(2.0), FACES),
-        FromFunctions(lambda x: float(x @ x) - 4, lambda x: 2 * x, bound=4.0),
-        LinfBall(0.9, 2),
+        max_of(L2Norm(2.0), FACES),
+        FunctionConstraint(lambda x: float(x @ x) - 4, lambda x: 2 * x, bound=4.0),
+        LinfNorm(0.9, 2),
     ],
     ids=["no geometry", "yours", "another set"],
 )
@@ -232,7 +232,7 @@ TRIANGLE = Affine([[-1.0, 0.2], [0.1, -1.0], [1.0, 2.0]], [0.5, 0.4, 0.6])
 def test_inner_solves_are_the_calls_that_took_a_solver(kind, known):
     # Out through a corner for 6 rounds, then back inside with steps that need no projection.
     slopes = np.concatenate([np.full((6, 2), -1.0), np.full((6, 2), 0.1)])
-    constraint = TRIANGLE if known else max_of(TRIANGLE, L2Ball(5.0))
+    constraint = TRIANGLE if known else max_of(TRIANGLE, L2Norm(5.0))
     problem = Problem.of(Linear(slopes), constraint, Ball(2.0), [0.0, 0.0])
     domain = Polytope(TRIANGLE.A, TRIANGLE.b)
     player = OGD(eta=0.3, domain=domain) if kind is OGD else FrankWolfe(eta=0.3, domain=domain)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from surefoot import OGD, PFS, Ball, play, play_all
-from surefoot.constraints import FromFunctions, L2Ball
+from surefoot.constraints import FunctionConstraint, L2Norm
 from surefoot.costs import Adversarial, Linear
 from surefoot.problems import Problem
 from surefoot.sets import EmptyTighteningError
@@ -22,7 +22,7 @@ BALL = Ball(5.0)
 
 # max(x_0, 0) - 1/2: where x_0 <= 0 its subgradient is 0 and g = -1/2 the minimum, so a rho above
 # 1/2 has no feasible point. From x_0 > 0 the cut leads to x_0 = 1/2 - rho, hence lost in round 2.
-HINGE = FromFunctions(
+HINGE = FunctionConstraint(
     lambda x: _first(x) * (_first(x) > 0) - 0.5,
     lambda x: (x > 0) * np.array([1.0, 0.0]),
     bound=1.0,
@@ -35,7 +35,7 @@ def hinged(horizon):
 
 
 # x_0 - 1/2, and not a number where x_1 > 1: the cut does not see that coming.
-ROOT = FromFunctions(
+ROOT = FunctionConstraint(
     lambda x: _first(x) - 0.5 + 0 * (1 - _second(x)) ** 0.5,
     lambda x: 0 * x + np.array([1.0, 0.0]),
     bound=1.0,
@@ -141,7 +141,7 @@ def test_a_loop_on_another_backend_says_what_numpy_raises(backend):
     if reason := why_missing(backend):
         pytest.skip(reason)
     slopes = Linear(np.random.default_rng(1).normal(size=(5, 2)))
-    problem = Problem.of(slopes, L2Ball(0.5), BALL, [0.0, 0.0])
+    problem = Problem.of(slopes, L2Norm(0.5), BALL, [0.0, 0.0])
     player = PFS(eta=0.01, rho=0.75, domain=BALL)  # s = 0 at the centre, and no g <= -3/4
     with pytest.raises(EmptyTighteningError, match=r"^round 1: ") as raised:
         play(player, problem)
@@ -187,7 +187,7 @@ class Careless:
 def test_an_action_that_is_no_number_is_found_though_nobody_raised(engine):
     slopes = np.random.default_rng(0).normal(size=(12, 2, 2))
     slopes[:, 1] = [-30.0, 0.0]  # out of the ball and on: g grows
-    problem = Problem.of(Linear(slopes), L2Ball(0.5), BALL, [0.5, 0.0], G_f=30.0)
+    problem = Problem.of(Linear(slopes), L2Norm(0.5), BALL, [0.5, 0.0], G_f=30.0)
     status = play(Careless(), problem, engine=engine).status
     assert status[0] == "ok"
     assert status[1].startswith("round 5: the next action must be finite, got ")

@@ -8,7 +8,7 @@ import pytest
 
 from surefoot import OGD, PFS, Ball, Feedback, play, play_all
 from surefoot.algorithms import DPP, OGDState, Yuan
-from surefoot.constraints import Affine, AffineStream, FromFunctions, L2Ball, LinfBall, max_of
+from surefoot.constraints import Affine, AffineStream, FunctionConstraint, L2Norm, LinfNorm, max_of
 from surefoot.costs import Linear
 from surefoot.games.oracle import Oracle, needs_of
 from surefoot.problems import Problem
@@ -172,7 +172,7 @@ def test_in_one_loop_each_player_is_told_what_it_needs_itself(first):
 
 @ENGINES
 def test_a_player_with_constraints_apart_is_not_told_their_maximum(engine):
-    both = max_of(L2Ball(0.5), LinfBall(0.4, 2))
+    both = max_of(L2Norm(0.5), LinfNorm(0.4, 2))
     problem = Problem.of(Linear(SLOPES), both, Ball(1.0), [0.05, -0.1])
     assert problem.constants.rows == 5
     player = DPP(V=1.0, alpha=2.0, rows=5, domain=Ball(1.0))
@@ -197,7 +197,7 @@ def test_a_users_functions_of_another_shape_are_named_before_the_first_round(
 ):
     problem = Problem(
         costs=Linear(SLOPES),
-        constraint=FromFunctions(value, slope),
+        constraint=FunctionConstraint(value, slope),
         domain=Ball(1.0),
         start=[0.0, 0.0],
         constants=PROBLEM.constants,

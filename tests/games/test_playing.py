@@ -9,7 +9,7 @@ import pytest
 from surefoot import OGD, PFS, Ball, play, play_all, problems
 from surefoot._extras import MissingExtraError
 from surefoot.algorithms import CertifiedPFS, ScalarDPP
-from surefoot.constraints import FromFunctions, L2Ball, LinfBall
+from surefoot.constraints import FunctionConstraint, L2Norm, LinfNorm
 from surefoot.costs import Adversarial, Linear
 from surefoot.problems import Problem, adversarial_cube
 from surefoot.testing.backends import asarray
@@ -55,7 +55,7 @@ def test_a_bad_option_of_play_is_named(problem, options, sentence):
 def off_centre(radius=0.6):
     costs = Linear(np.tile([-1.0, 0.5], (20, 1)))
     ball = Ball(radius, [0.3, -0.1])
-    return Problem.of(costs, LinfBall(0.4, 2, [0.3, -0.1]), ball, [0.3, -0.1])
+    return Problem.of(costs, LinfNorm(0.4, 2, [0.3, -0.1]), ball, [0.3, -0.1])
 
 
 @pytest.mark.parametrize("kind", [PFS.tuned, CertifiedPFS.default, ScalarDPP.tuned])
@@ -80,7 +80,7 @@ def test_a_ball_around_another_point_that_holds_the_problems_is_accepted():
 
 
 def test_a_method_that_projects_onto_the_feasible_set_needs_no_ball():
-    problem = replace(off_centre(), constraint=L2Ball(0.4, [0.3, -0.1]))
+    problem = replace(off_centre(), constraint=L2Norm(0.4, [0.3, -0.1]))
     trace = play(OGD.fixed(problem.constants, 20, Ball(0.4, [0.3, -0.1])), problem)
     assert trace.status == "ok"
 
@@ -142,7 +142,7 @@ def test_a_guarantee_for_more_rounds_than_there_are_costs_is_refused():
     ],
 )
 def test_a_users_constraint_of_the_wrong_shape_is_named(engine, value, subgradient, sentence):
-    problem = replace(TOY, constraint=FromFunctions(value, subgradient))
+    problem = replace(TOY, constraint=FunctionConstraint(value, subgradient))
     with pytest.raises(ValueError) as raised:
         play(PLAYER, problem, engine=engine)
     assert str(raised.value).startswith(sentence)

@@ -8,7 +8,7 @@ import pytest
 
 from surefoot import OGD, PFS, Ball, play, problems
 from surefoot._extras import MissingExtraError
-from surefoot.constraints import FromFunctions, LinfBall
+from surefoot.constraints import FunctionConstraint, LinfNorm
 from surefoot.costs import Linear
 from surefoot.problems import Problem, adversarial_cube
 from surefoot.theory import Corollary3, Theorem1, Tuned
@@ -63,7 +63,7 @@ def test_a_guarantee_that_held_is_told_with_the_largest_g(trace):
 def test_a_guarantee_that_failed_with_no_premise_broken_is_told_loudly():
     # A guarantee that was never this algorithm's: steps that are too long, and no tightening.
     costs = Linear(np.tile([0.0, -1.0], (9, 1)))
-    problem = Problem.of(costs, LinfBall(0.5, 2), Ball(1.0), [0.25, 0.2])
+    problem = Problem.of(costs, LinfNorm(0.5, 2), Ball(1.0), [0.25, 0.2])
     theorem = Theorem1(problem.constants, eta=0.01, rho=0.1)
     assert theorem.kind == "every round"
     trace = play(Tuned(PFS(eta=0.4, rho=0.0, domain=Ball(1.0)), theorem), problem)
@@ -182,7 +182,7 @@ def test_plot_shows_the_summed_cost_where_the_costs_of_an_adversary_are_not_know
 
 def test_plot_takes_a_users_function_that_knows_one_action_only():
     # No closed form either: the cost is shown, and no solver is started for a quick look.
-    g = FromFunctions(lambda x: float(x @ x) - 0.25, lambda x: 2 * x, bound=2.0)
+    g = FunctionConstraint(lambda x: float(x @ x) - 0.25, lambda x: 2 * x, bound=2.0)
     cube = replace(adversarial_cube("corners", horizon=30), constraint=g)
     figure = play(PLAYER, cube).plot()
     assert figure.axes[0].get_ylabel() == "summed cost"

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from surefoot import PFS, Ball, play, play_all, problems
-from surefoot.constraints import FromFunctions, LinfBall
+from surefoot.constraints import FunctionConstraint, LinfNorm
 from surefoot.costs import Linear
 from surefoot.games import PremiseError, PremiseWarning
 from surefoot.problems import Problem
@@ -36,7 +36,7 @@ def tuned(problem, horizon=None, **constants):
 def late():
     """Runs whose cost gradient breaks G_f = 1 in rounds 17 and 5."""
     costs = pushing(late=(17, 5), size=3.0)
-    return Problem.of(costs, LinfBall(0.5, 2), Ball(1.0), [0.0, 0.1], G_f=1.0)
+    return Problem.of(costs, LinfNorm(0.5, 2), Ball(1.0), [0.0, 0.1], G_f=1.0)
 
 
 @ENGINES
@@ -83,9 +83,9 @@ def test_off_looks_at_nothing_and_no_guarantee_claims_nothing(late, engine):
 @ENGINES
 def test_a_short_subgradient_near_the_boundary_breaks_sigma(engine):
     # g is flat: |s| = 1/2 in round 1, where g = -0.4 is near the boundary at epsilon = 0.45.
-    g = FromFunctions(
+    g = FunctionConstraint(
         lambda x: 0.5 * abs(x).max(axis=-1, keepdims=x.ndim > 1) - 0.45,
-        lambda x: 0.5 * LinfBall(1.0, 2).subgradient(x),
+        lambda x: 0.5 * LinfNorm(1.0, 2).subgradient(x),
         bound=1.0,
     )
     problem = Problem.of(pushing((3, 4)), g, Ball(1.0), [0.0, 0.1], epsilon=0.2)
@@ -102,7 +102,7 @@ def test_a_short_subgradient_near_the_boundary_breaks_sigma(engine):
 
 @ENGINES
 def test_a_start_with_less_slack_than_counted_on_is_told_in_round_1(engine):
-    problem = Problem.of(pushing((3, 4)), LinfBall(0.5, 2), Ball(1.0), [0.0, 0.1])
+    problem = Problem.of(pushing((3, 4)), LinfNorm(0.5, 2), Ball(1.0), [0.0, 0.1])
     player = tuned(problem)
     with pytest.raises(PremiseError) as raised:
         play(player, problem, start=[0.495, 0.1], engine=engine, watch="raise")
@@ -115,7 +115,7 @@ def test_a_start_with_less_slack_than_counted_on_is_told_in_round_1(engine):
 
 @ENGINES
 def test_rounds_beyond_the_horizon_of_the_guarantee_are_told(engine):
-    problem = Problem.of(pushing((3, 4)), LinfBall(0.5, 2), Ball(1.0), [0.0, 0.1])
+    problem = Problem.of(pushing((3, 4)), LinfNorm(0.5, 2), Ball(1.0), [0.0, 0.1])
     player = tuned(problem, horizon=40)
     assert play(player, problem, engine=engine, watch="raise").horizon == 40
     trace = play(player, problem, horizon=50, engine=engine, watch="record")
@@ -125,7 +125,7 @@ def test_rounds_beyond_the_horizon_of_the_guarantee_are_told(engine):
 
 @ENGINES
 def test_a_long_subgradient_breaks_G_g(engine):
-    g = FromFunctions(
+    g = FunctionConstraint(
         lambda x: 2 * x[..., :1] - 1 if x.ndim > 1 else 2 * x[0] - 1,
         lambda x: 0 * x + np.array([2.0, 0.0]),
         bound=1.5,
@@ -141,7 +141,7 @@ def test_a_long_subgradient_breaks_G_g(engine):
 def test_the_first_round_is_exact_across_blocks(T):
     slopes = np.full((T, 1, 2), 0.1)
     slopes[T - 3, 0] = 5.0
-    problem = Problem.of(Linear(slopes), LinfBall(0.5, 2), Ball(1.0), [0.0, 0.1], G_f=1.0)
+    problem = Problem.of(Linear(slopes), LinfNorm(0.5, 2), Ball(1.0), [0.0, 0.1], G_f=1.0)
     for engine in ("loop", "batch", "scan"):
         trace = play(tuned(problem), problem, engine=engine, watch="record")
         assert [b.round for b in trace.breaches] == [T - 2]

@@ -8,7 +8,7 @@ import pytest
 from scipy.optimize import LinearConstraint, minimize
 
 from surefoot import Ball
-from surefoot.constraints import Affine, L2Ball, LinfBall
+from surefoot.constraints import Affine, L2Norm, LinfNorm
 from surefoot.costs import Adversarial, Linear, Quadratic
 from surefoot.hindsight import best_action, has_closed_form
 from surefoot.hindsight.closed_form import closed_form
@@ -23,10 +23,10 @@ def normal(*size, seed=11):
 
 
 CONSTRAINTS = {
-    "cube": LinfBall(0.4, D),
-    "cube elsewhere": LinfBall(0.4, D, centre=[0.3, -1.0, 2.0, 0.1]),
-    "ball": L2Ball(0.7),
-    "ball elsewhere": L2Ball(0.7, centre=[0.3, -1.0, 2.0, 0.1]),
+    "cube": LinfNorm(0.4, D),
+    "cube elsewhere": LinfNorm(0.4, D, centre=[0.3, -1.0, 2.0, 0.1]),
+    "ball": L2Norm(0.7),
+    "ball elsewhere": L2Norm(0.7, centre=[0.3, -1.0, 2.0, 0.1]),
     "rows along the axes": Affine(AXIS, np.linspace(0.1, 1, 2 * D) ** 2),
 }
 # With a curvature the halfspace has a best action too; linear costs are unbounded on it.
@@ -54,7 +54,7 @@ def solved(costs, constraint, t):
         inside = constraint.A @ x <= constraint.b
     else:
         centre = np.zeros(D) if constraint.centre is None else constraint.centre
-        order = 2 if isinstance(constraint, L2Ball) else "inf"
+        order = 2 if isinstance(constraint, L2Norm) else "inf"
         inside = cvxpy.norm(x - centre, order) <= constraint.radius
     problem = cvxpy.Problem(cvxpy.Minimize(cost), [inside])
     problem.solve(solver="CLARABEL", tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-10)
@@ -115,7 +115,7 @@ def test_rounds_may_come_in_any_order_and_twice(costs):
 def test_no_point_of_the_set_is_better_by_brute_force():
     stream = Quadratic(np.array([1.0, -0.2]) + normal(9, 2), 2.0)
     grid = np.stack(np.meshgrid(*[np.linspace(-0.5, 0.5, 41)] * 2), axis=-1).reshape(-1, 2)
-    best = best_action(stream, LinfBall(0.5, 2), 9).value[0]
+    best = best_action(stream, LinfNorm(0.5, 2), 9).value[0]
     costs = sum(stream.value(t, grid) for t in range(9))[:, 0]
     assert best <= costs.min()
     assert best == pytest.approx(costs.min(), rel=2e-2)
@@ -154,23 +154,23 @@ def test_no_digits_are_lost_to_a_large_offset_or_a_late_drift(offset, drift, eve
 
 def test_the_action_of_a_quadratic_is_the_projected_mean():
     targets = np.array([[1.0, 0.0], [3.0, 0.25], [-1.0, 0.5]])
-    best = best_action(Quadratic(targets, 5.0), LinfBall(0.5, 2), [1, 2, 3])
+    best = best_action(Quadratic(targets, 5.0), LinfNorm(0.5, 2), [1, 2, 3])
     np.testing.assert_allclose(best.action, [[0.5, 0.0], [0.5, 0.125], [0.5, 0.25]], rtol=1e-15)
     assert best.value[0] == pytest.approx(2.5 * 0.25)
     assert best.value[1] == pytest.approx(2.5 * (0.25 + 0.125**2 + 6.25 + 0.125**2))
 
 
 def test_the_action_of_linear_costs_is_the_corner_against_their_sum():
-    best = best_action(Linear([[1.0, -2.0], [1.0, 3.0]]), LinfBall(0.5, 2), [1, 2])
+    best = best_action(Linear([[1.0, -2.0], [1.0, 3.0]]), LinfNorm(0.5, 2), [1, 2])
     np.testing.assert_array_equal(best.action, [[-0.5, 0.5], [-0.5, -0.5]])
     np.testing.assert_array_equal(best.value, [-1.5, -1.5])
-    ball = best_action(Linear([[3.0, -4.0]]), L2Ball(2.0), 1)
+    ball = best_action(Linear([[3.0, -4.0]]), L2Norm(2.0), 1)
     np.testing.assert_allclose(ball.action, [[-1.2, 1.6]], rtol=1e-14)
 
 
 def test_what_has_a_closed_form_is_known_beforehand():
     quadratic, linear = COSTS["quadratic"](T, D), COSTS["linear"](T, D)
-    assert has_closed_form(quadratic, LinfBall(0.5, D).region)
+    assert has_closed_form(quadratic, LinfNorm(0.5, D).region)
     assert has_closed_form(linear, Ball(1.0))
     assert not has_closed_form(quadratic, None)
     assert not has_closed_form(Adversarial(lambda t, x: x, T, D, 1.0), Ball(1.0))

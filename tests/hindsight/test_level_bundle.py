@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from surefoot import costs
-from surefoot.constraints import Affine, FromFunctions, L2Ball, LinfBall, max_of
+from surefoot.constraints import Affine, FunctionConstraint, L2Norm, LinfNorm, max_of
 from surefoot.hindsight import best_action, level_bundle
 from surefoot.hindsight.level_bundle import _Model
 from surefoot.sets import Ball
@@ -34,7 +34,7 @@ def random_problem(seed):
             stream, total = costs.Logistic(features, y), cp.sum(cp.logistic(-margin))
         else:
             stream, total = costs.Hinge(features, y), cp.sum(cp.pos(1 - margin))
-    constraint = max_of(Affine(A, b), L2Ball(1.5))
+    constraint = max_of(Affine(A, b), L2Norm(1.5))
     exact = cp.Problem(cp.Minimize(total), [A @ x <= b, cp.norm(x) <= 1.5])
     return stream, constraint, exact
 
@@ -63,7 +63,7 @@ def test_a_long_logistic_regression_is_certified_to_1e_4():
     chance = 1 / (1 + np.exp(-features @ (2 * rng.normal(size=d))))
     stream = costs.Logistic(features, np.where(rng.random(T) < chance, 1.0, -1.0))
     fair = rng.normal(size=d) / np.sqrt(d)
-    constraint = max_of(L2Ball(10.0), Affine([fair, -fair], [0.02, 0.02]))
+    constraint = max_of(L2Norm(10.0), Affine([fair, -fair], [0.02, 0.02]))
     found = level_bundle(stream.summed, constraint, Ball(10.0), np.zeros(d), tolerance=1e-4)
     assert found.converged
     assert found.gap <= 1e-4
@@ -146,7 +146,7 @@ def test_a_ball_away_from_the_origin():
     centre, aim = np.array([50.0, -30.0]), np.array([53.0, -26.0])
     found = level_bundle(
         lambda x: (float((x - aim) @ (x - aim)), 2 * (x - aim)),
-        L2Ball(1.0, centre),
+        L2Norm(1.0, centre),
         Ball(1.0, centre),
         centre,
     )
@@ -156,7 +156,7 @@ def test_a_ball_away_from_the_origin():
 
 def test_constraints_of_all_rounds_are_met_at_once():
     stream = costs.Linear([[-1.0, -3.0], [-2.0, 1.0], [0.0, -1.0]])
-    each = [Affine([[1.0, 1.0]], [0.5]), Affine([[2.0, -1.0]], [0.4]), LinfBall(1.0, 2)]
+    each = [Affine([[1.0, 1.0]], [0.5]), Affine([[2.0, -1.0]], [0.4]), LinfNorm(1.0, 2)]
     best = best_action(stream, each, 3, domain=Ball(1.5), interior=np.zeros(2))
     assert all(g.value(best.action[0]) <= 0 for g in each)
     # The sum of costs is -3 x - 3 y: at its best on x + y <= 0.5.
@@ -190,7 +190,7 @@ def test_each_run_and_each_prefix_has_its_own_interval():
 def test_bad_input_is_one_sentence(changed, sentence):
     arguments = {
         "total": lambda x: (float(x @ x), 2 * x),
-        "constraint": L2Ball(1.0),
+        "constraint": L2Norm(1.0),
         "domain": Ball(1.0),
         "interior": np.zeros(2),
     } | changed
@@ -201,10 +201,10 @@ def test_bad_input_is_one_sentence(changed, sentence):
 def test_without_a_closed_form_domain_and_interior_are_asked_for():
     stream = costs.Linear([[1.0, 2.0]])
     with pytest.raises(ValueError, match="domain and interior must be given"):
-        best_action(stream, FromFunctions(lambda x: -1.0, lambda x: x), 1)
+        best_action(stream, FunctionConstraint(lambda x: -1.0, lambda x: x), 1)
 
 
 def test_a_missing_solver_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "qpsolvers", None)
     with pytest.raises(ImportError, match=r"level bundle needs qpsolvers.*surefoot\[solve\]"):
-        level_bundle(lambda x: (0.0, x), L2Ball(1.0), Ball(1.0), np.zeros(2))
+        level_bundle(lambda x: (0.0, x), L2Norm(1.0), Ball(1.0), np.zeros(2))

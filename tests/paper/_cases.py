@@ -16,7 +16,7 @@ import numpy as np
 
 from surefoot import PFS, Ball, Constants, Feedback, Problem
 from surefoot.algorithms import PFSState
-from surefoot.constraints import Affine, Constraint, FromFunctions, L2Ball, LinfBall, max_of
+from surefoot.constraints import Affine, Constraint, FunctionConstraint, L2Norm, LinfNorm, max_of
 from surefoot.costs import Adversarial, Linear
 
 # The projections below accept a candidate that leaves its set by 1e-12, on sets of size about 1
@@ -171,7 +171,7 @@ def cube(name: str, radius: float, centre: Any, R: float, start: Any) -> Case:
     b = radius + np.concatenate([centre, -centre])
     return Case(
         name,
-        LinfBall(radius, d, centre),
+        LinfNorm(radius, d, centre),
         Ball(R),
         np.array(start),
         project=lambda x, rho: np.clip(x, centre - radius + rho, centre + radius - rho),
@@ -182,7 +182,7 @@ def cube(name: str, radius: float, centre: Any, R: float, start: Any) -> Case:
 
 def disc(name: str, radius: float, centre: Any, R: float, start: Any) -> Case:
     centre = np.array(centre)
-    g = L2Ball(radius, centre)
+    g = L2Norm(radius, centre)
 
     def project(x: Any, rho: float) -> Any:
         z = x - centre
@@ -213,7 +213,7 @@ def paraboloid(name: str, radius: float, R: float, start: Any) -> Case:
 
     return Case(
         name,
-        FromFunctions(value, lambda x: 2 * x, bound=2 * R),
+        FunctionConstraint(value, lambda x: 2 * x, bound=2 * R),
         Ball(R),
         np.array(start),
         project,
@@ -250,7 +250,7 @@ def ellipsoid(name: str, axes: Any, R: float, start: Any) -> Case:
 
     return Case(
         name,
-        FromFunctions(value, gradient, bound=m.max() * (1 + 1e-15)),
+        FunctionConstraint(value, gradient, bound=m.max() * (1 + 1e-15)),
         Ball(R),
         np.array(start),
         project,
@@ -294,7 +294,7 @@ def capped_disc(name: str, radius: float, a: Any, b: float, R: float, start: Any
 
     return Case(
         name,
-        max_of(L2Ball(radius), Affine([a], [b])),
+        max_of(L2Norm(radius), Affine([a], [b])),
         Ball(R),
         np.array(start),
         project,

@@ -22,7 +22,7 @@ def test_the_set_lies_in_the_ball_and_the_start_inside_the_set(case):
 @cases
 def test_projections_agree_with_a_conic_solver(case):
     cp = pytest.importorskip("cvxpy")
-    from surefoot.constraints import Affine, L2Ball, LinfBall, MaxOf
+    from surefoot.constraints import Affine, L2Norm, LinfNorm, MaxOf
 
     z = cp.Variable(case.dimension)
     x = cp.Parameter(case.dimension)
@@ -33,9 +33,9 @@ def test_projections_agree_with_a_conic_solver(case):
             return cp.maximum(*(expression(part) for part in g.parts))
         if isinstance(g, Affine):
             return cp.max(g.A @ z - g.b)
-        if isinstance(g, LinfBall):
+        if isinstance(g, LinfNorm):
             return cp.norm_inf(z - g.centre) - g.radius
-        if isinstance(g, L2Ball):
+        if isinstance(g, L2Norm):
             return cp.norm2(z - (0 if g.centre is None else g.centre)) - g.radius
         return {
             "paraboloid": lambda: cp.sum_squares(z) - 0.7**2,

@@ -8,7 +8,7 @@ import pytest
 
 from surefoot import PFS, Ball, Constants, Feedback, Problem, play
 from surefoot.algorithms import PFSState
-from surefoot.constraints import LinfBall
+from surefoot.constraints import LinfNorm
 from surefoot.costs import Linear, Quadratic
 from surefoot.problems import SETTINGS, paper_toy
 from surefoot.sets import Box
@@ -24,7 +24,7 @@ def test_the_printed_corollary_2_fails_and_the_corrected_one_holds():
     # g = |x| - 1, f_t = x, from the worse end: the first term of the bound is 2R^2/eta at
     # eta = xi epsilon/(2 G_f G_g sqrt T), so 4 G_f G_g R^2/(xi epsilon), printed without the 4.
     T, epsilon = 16, 0.9
-    g = LinfBall(1.0, 1)
+    g = LinfNorm(1.0, 1)
     problem = Problem.of(Linear(np.ones((T, 1))), g, Ball(1.0), [1.0], epsilon=epsilon)
     c = problem.constants
     assert (c.R, c.G_f, c.G_g, c.sigma, c.xi) == (1, 1, 1, 1, 1)

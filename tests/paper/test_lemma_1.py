@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from surefoot import Ball
-from surefoot.constraints import L2Ball, LinfBall
+from surefoot.constraints import L2Norm, LinfNorm
 
 from ._cases import CASES, EXACT, shortest_in_hull
 
@@ -35,7 +35,7 @@ def test_no_subgradient_from_the_level_epsilon_outwards_is_shorter_than_sigma(ca
 def test_the_bound_is_attained_on_the_diagonal_of_a_cube(d):
     # Every entry exceeds by the same h, so the distance is h sqrt(d) = h/sigma: a larger sigma
     # would be wrong.
-    g = LinfBall(0.5, d)
+    g = LinfNorm(0.5, d)
     c = g.constants(Ball(np.sqrt(d)))
     x, rho = np.full(d, 0.875), 0.25
     h = g.value(x) + rho
@@ -52,7 +52,7 @@ def test_it_holds_at_any_scale(entries, share, exponent, round_):
     scale = 10.0**exponent
     x = scale * np.array(entries)
     d = len(x)
-    g = L2Ball(0.5 * scale) if round_ else LinfBall(0.5 * scale, d)
+    g = L2Norm(0.5 * scale) if round_ else LinfNorm(0.5 * scale, d)
     c = g.constants(Ball(scale * np.sqrt(d)))
     rho = share * c.epsilon
     r = 0.5 * scale - rho

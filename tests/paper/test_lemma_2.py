@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from surefoot import PFS, Ball, Feedback
 from surefoot.algorithms import PFSState
-from surefoot.constraints import LinfBall
+from surefoot.constraints import LinfNorm
 
 from ._cases import CASES, EXACT
 
@@ -69,7 +69,7 @@ def test_steps_in_a_row_contract_geometrically(case):
 
 def test_the_factor_is_attained_on_the_diagonal_of_a_square():
     # One coordinate is put right, the other is not: the squared distance halves, and gamma = 1/2.
-    g = LinfBall(0.5, 2)
+    g = LinfNorm(0.5, 2)
     x, rho = np.array([0.625, 0.625]), 0.125
     value, s = g.query(x)
     after = polyak_step(Ball(1.0), rho, x, value, s)
@@ -81,7 +81,7 @@ def test_the_factor_is_attained_on_the_diagonal_of_a_square():
 def test_it_holds_at_any_scale(entries, share, exponent):
     scale = 10.0**exponent
     d = len(entries)
-    g = LinfBall(0.5 * scale, d)
+    g = LinfNorm(0.5 * scale, d)
     domain = Ball(scale * np.sqrt(d))
     c = g.constants(domain)
     rho = share * c.epsilon

@@ -7,7 +7,7 @@ import pytest
 
 from surefoot import PFS, Ball, Constants, Feedback, Problem, play
 from surefoot.algorithms import PFSState
-from surefoot.constraints import Affine, FromFunctions, L2Ball, LinfBall, max_of
+from surefoot.constraints import Affine, FunctionConstraint, L2Norm, LinfNorm, max_of
 from surefoot.costs import Adversarial
 from surefoot.problems import ADVERSARIES, adversarial_cube, paper_toy
 from surefoot.sets import EmptyTighteningError
@@ -71,7 +71,7 @@ def test_the_local_form_is_a_sigma_of_assumption_4(case, share):
 
 def test_the_local_form_is_attained_by_a_cone():
     # g = |x| - 1 from its apex: dist = |x| - 1 + rho = (g + rho)/(g + alpha)|x| for every x.
-    g, x, rho = L2Ball(1.0), np.array([1.2, -0.9]), 0.3
+    g, x, rho = L2Norm(1.0), np.array([1.2, -0.9]), 0.3
     distance = 1.5 - (1.0 - rho)
     bound = (g.value(x) + rho) / (g.value(x) + 1.0) * np.linalg.norm(x)
     assert bound == pytest.approx(distance, rel=1e-15)
@@ -81,7 +81,7 @@ def test_the_local_form_is_attained_by_a_cone():
 
 
 def test_the_local_form_needs_rho_strictly_below_the_slack():
-    c = L2Ball(1.0).constants(Ball(1.0), [0.25, 0.0])
+    c = L2Norm(1.0).constants(Ball(1.0), [0.25, 0.0])
     assert c.local_sigma(0.74) > 0
     with pytest.raises(ValueError, match=r"rho must be >= 0 and below start_slack = 0\.75"):
         c.local_sigma(0.75)
@@ -138,7 +138,7 @@ def test_the_toy_has_a_smaller_gradient_bound_on_the_set_and_may_use_it():
 
 def steeper_outside():
     """Sets whose subgradients are longer outside than on X: (constraint, ball, G_g on X)."""
-    square = LinfBall(0.5, 2)
+    square = LinfNorm(0.5, 2)
     A = 50 * np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
     # At g = 0 both parts tie and the first, the flat one, answers: F2's kinks on the boundary.
     cliff = max_of(square, Affine(A, np.full(4, 25.0)))
@@ -147,7 +147,7 @@ def steeper_outside():
     def value(x):
         return np.sum(x * x, axis=-1, keepdims=x.ndim > 1) - 0.36
 
-    bowl = FromFunctions(value, lambda x: 2 * x)
+    bowl = FunctionConstraint(value, lambda x: 2 * x)
     slope = Constants(R=3.0, G_g=1.2, sigma=2 * math.sqrt(0.36 - 0.15), epsilon=0.15)
     slope = slope.with_origin("derived", start_slack=0.36, start_reach=3.0)
     return {"cliff": (cliff, Ball(2.0), flat), "bowl": (bowl, Ball(3.0), slope)}
@@ -221,7 +221,7 @@ def test_the_ball_projection_is_active_under_corollary_3():
 
 
 def test_a_zero_subgradient_leaves_the_cost_step_and_the_ball():
-    g = L2Ball(0.5)
+    g = L2Norm(0.5)
     at = np.zeros(2)
     value, s = g.query(at)
     assert value == -0.5
@@ -236,7 +236,7 @@ def test_a_zero_subgradient_leaves_the_cost_step_and_the_ball():
 def test_a_zero_subgradient_is_met_only_where_the_tightened_constraint_holds():
     # s = 0 means that x minimises g, so g <= -epsilon <= -rho there: nothing to cut, and a game
     # that starts at the bottom of a cone plays on.
-    g = L2Ball(0.6, [0.2, -0.3])
+    g = L2Norm(0.6, [0.2, -0.3])
     c = g.constants(Ball(1.0), [0.2, -0.3])
     costs = random_slopes(2, 200, 1.0)
     problem = Problem.of(costs, g, Ball(1.0), [0.2, -0.3])
@@ -248,6 +248,6 @@ def test_a_zero_subgradient_is_met_only_where_the_tightened_constraint_holds():
 def test_a_zero_subgradient_where_it_is_violated_proves_the_tightened_set_empty():
     # g = |x| - 1/2 is never below -1/2: X_rho is empty for rho = 0.6, and the minimiser shows it.
     player = PFS(eta=0.1, rho=0.6, domain=Ball(1.0))
-    seen = Feedback(np.array([1.0, -2.0]), *L2Ball(0.5).query(np.zeros(2)))
+    seen = Feedback(np.array([1.0, -2.0]), *L2Norm(0.5).query(np.zeros(2)))
     with pytest.raises(EmptyTighteningError, match=r"0\.1"):
         player.update(PFSState(np.zeros(2)), seen)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from surefoot import PFS, Ball, Problem, Tuned, play, play_all
-from surefoot.constraints import LinfBall
+from surefoot.constraints import LinfNorm
 from surefoot.costs import Linear
 from surefoot.problems import ADVERSARIES, adversarial_cube, binding_toy, paper_toy
 from surefoot.sets import project_halfspace
@@ -145,7 +145,7 @@ def test_a_step_longer_than_rho_is_pushed_out_of_a_square(length, expected):
 def test_the_regret_bound_is_nearly_attained_by_a_constant_cost():
     # d = 1, f = x from the far end: the first two terms are (2R)^2/(2 eta) and its discrete
     # remainder, so a bound smaller by a tenth would be false.
-    g = LinfBall(1.0, 1)
+    g = LinfNorm(1.0, 1)
     T, eta = 400, 0.01
     problem = Problem.of(Linear(np.ones((T, 1))), g, Ball(1.0), [1.0])
     trace = play(PFS(eta=eta, rho=0.0, domain=problem.domain), problem)
@@ -183,7 +183,7 @@ def test_the_regret_inequality_holds_with_every_term_for_linear_costs(case, rho_
 def test_the_regret_inequality_is_an_equality_where_no_projection_acts():
     T, eta = 30, 0.01
     costs = random_slopes(3, T, 1.0)
-    problem = Problem.of(costs, LinfBall(2.0, 3), Ball(4.0), [0.1, -0.2, 0.3])
+    problem = Problem.of(costs, LinfNorm(2.0, 3), Ball(4.0), [0.1, -0.2, 0.3])
     trace = play(PFS(eta=eta, rho=0.5, domain=problem.domain), problem)
     u = np.array([0.7, 0.2, -0.9])
     left = float(np.sum(np.vecdot(costs.slopes, trace.actions - u)))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from surefoot import Ball
-from surefoot.constraints import Affine, FromFunctions, L2Ball, LinfBall
+from surefoot.constraints import Affine, FunctionConstraint, L2Norm, LinfNorm
 from surefoot.costs import Linear, Quadratic
 from surefoot.problems import Problem, paper_toy
 
@@ -14,7 +14,7 @@ SLOPES = Linear([[1.0, 2.0], [0.0, -3.0]])
 
 
 def test_constants_come_from_the_parts():
-    problem = Problem.of(SLOPES, LinfBall(0.5, 2), Ball(1.0), [0.1, -0.2], name="mine")
+    problem = Problem.of(SLOPES, LinfNorm(0.5, 2), Ball(1.0), [0.1, -0.2], name="mine")
     c = problem.constants
     assert (c.R, c.G_f, c.G_g, c.start_slack, c.epsilon) == (1.0, 3.0, 1.0, 0.3, 0.25)
     assert set(c.origins.values()) == {"derived"}
@@ -35,7 +35,7 @@ def test_what_baselines_need_comes_from_the_parts_too():
 
 
 def test_the_range_of_the_costs_follows_a_gradient_bound_that_is_given():
-    given = Problem.of(SLOPES, LinfBall(0.5, 2), Ball(1.0), [0.1, -0.2], G_f=7.0).constants
+    given = Problem.of(SLOPES, LinfNorm(0.5, 2), Ball(1.0), [0.1, -0.2], G_f=7.0).constants
     assert given.F == 14.0
 
 
@@ -43,20 +43,20 @@ def test_a_ball_around_another_point_is_measured_from_there():
     rows = Affine([[3.0, 4.0]], [2.0])
     known = Problem.of(SLOPES, rows, Ball(1.5, [1.0, -1.0]), [0.5, -0.5]).constants
     assert known.D_g == 3.0 + 5.0 * 1.5  # |3 - 4 - 2| at the centre
-    round_one = Problem.of(SLOPES, L2Ball(0.5), Ball(1.0), [0.3, -0.4]).constants
+    round_one = Problem.of(SLOPES, L2Norm(0.5), Ball(1.0), [0.3, -0.4]).constants
     # g = 0 at the start, and no point of the ball is farther from it than 1.5.
     assert round_one.D_g == pytest.approx(1.5, rel=1e-12)
 
 
 def test_given_constants_are_marked_as_given():
-    problem = Problem.of(SLOPES, LinfBall(0.5, 2), Ball(1.0), [0.1, -0.2], G_f=7.0, epsilon=0.1)
+    problem = Problem.of(SLOPES, LinfNorm(0.5, 2), Ball(1.0), [0.1, -0.2], G_f=7.0, epsilon=0.1)
     assert (problem.constants.G_f, problem.constants.epsilon) == (7.0, 0.1)
     assert problem.constants.origins["G_f"] == "given"
 
 
 def test_the_start_is_a_copy_that_cannot_be_changed():
     start = np.array([0.1, -0.2])
-    problem = Problem.of(SLOPES, LinfBall(0.5, 2), Ball(1.0), start)
+    problem = Problem.of(SLOPES, LinfNorm(0.5, 2), Ball(1.0), start)
     start[0] = 9.0
     np.testing.assert_array_equal(problem.start, [0.1, -0.2])
     with pytest.raises(ValueError, match="read-only"):
@@ -64,14 +64,14 @@ def test_the_start_is_a_copy_that_cannot_be_changed():
 
 
 def test_a_strictly_feasible_start_is_the_interior():
-    problem = Problem.of(SLOPES, L2Ball(0.5), Ball(1.0), [0.1, -0.2])
+    problem = Problem.of(SLOPES, L2Norm(0.5), Ball(1.0), [0.1, -0.2])
     np.testing.assert_array_equal(problem.interior, problem.start)
-    outside = Problem.of(SLOPES, L2Ball(0.5), Ball(1.0), [0.6, 0.0])
+    outside = Problem.of(SLOPES, L2Norm(0.5), Ball(1.0), [0.6, 0.0])
     assert outside.interior is None or problem.constraint.value(outside.interior) < 0
 
 
 def test_what_nobody_knows_stays_unknown():
-    g = FromFunctions(lambda x: float(x[0]), lambda x: np.array([1.0, 0.0]))
+    g = FunctionConstraint(lambda x: float(x[0]), lambda x: np.array([1.0, 0.0]))
     problem = Problem.of(SLOPES, g, Ball(1.0), [-0.1, 0.0])
     assert problem.constants.G_g is problem.constants.D_g is None
     assert problem.constants.start_slack == 0.1
@@ -83,10 +83,10 @@ ROWS = Affine([[1.0, 0.0, 2.0]], [1.0])
 @pytest.mark.parametrize(
     ("constraint", "start", "sentence"),
     [
-        (LinfBall(0.5, 2), [0.0], r"start\.shape must be \(2,\), got \(1,\)"),
-        (LinfBall(0.5, 2), [0.0, np.inf], "start must be finite, got inf at index 1"),
-        (L2Ball(0.5), [[0.0, 0.0]], r"start\.shape must be that of a vector"),
-        (LinfBall(0.5, 3), [0.0, 0.0], "constraint.dimension must be 2, that of the costs, got 3"),
+        (LinfNorm(0.5, 2), [0.0], r"start\.shape must be \(2,\), got \(1,\)"),
+        (LinfNorm(0.5, 2), [0.0, np.inf], "start must be finite, got inf at index 1"),
+        (L2Norm(0.5), [[0.0, 0.0]], r"start\.shape must be that of a vector"),
+        (LinfNorm(0.5, 3), [0.0, 0.0], "constraint.dimension must be 2, that of the costs, got 3"),
         (ROWS, [0.0, 0.0], "constraint.dimension must be 2, that of the costs, got 3"),
     ],
 )

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from surefoot import costs, sets
-from surefoot.constraints import Affine, Constraint, FromFunctions, L1Ball, L2Ball
+from surefoot.constraints import Affine, Constraint, FunctionConstraint, L1Norm, L2Norm
 from surefoot.costs import Absolute, Hinge, Linear, Logistic, LogPortfolio, Quadratic, Quantile
 from surefoot.sets import Ball
 from surefoot.testing import check_constraint, check_costs
@@ -47,7 +47,7 @@ class Declaring(Constraint):
 
 
 def test_what_is_right_passes():
-    check_constraint(FromFunctions(square, lambda x: 2 * x), POINTS)
+    check_constraint(FunctionConstraint(square, lambda x: 2 * x), POINTS)
     farthest = np.linalg.norm(POINTS, axis=1).max()
     check_constraint(
         Declaring(2.001 * farthest, (math.sqrt(2), 0.5), np.zeros(3), Ball(1.0)), POINTS
@@ -64,7 +64,7 @@ def test_what_is_right_passes():
     ],
 )
 def test_a_wrong_subgradient_is_found_with_its_pair_and_amount(subgradient_of):
-    wrong = FromFunctions(square, subgradient_of)
+    wrong = FunctionConstraint(square, subgradient_of)
     with pytest.raises(AssertionError, match="the subgradient inequality must hold") as caught:
         check_constraint(wrong, POINTS)
     sentence = str(caught.value)
@@ -76,13 +76,13 @@ def test_a_wrong_subgradient_is_found_with_its_pair_and_amount(subgradient_of):
 
 
 def test_a_function_that_is_not_convex_is_found():
-    wrong = FromFunctions(lambda x: float(np.cos(x).sum()), lambda x: -np.sin(x))
+    wrong = FunctionConstraint(lambda x: float(np.cos(x).sum()), lambda x: -np.sin(x))
     with pytest.raises(AssertionError, match="the subgradient inequality must hold"):
         check_constraint(wrong, POINTS, batch=False)
 
 
 def test_a_breach_in_the_last_digits_is_rounding():
-    almost = FromFunctions(
+    almost = FunctionConstraint(
         lambda x: abs(x).sum(axis=-1, keepdims=x.ndim > 1), lambda x: np.sign(x) * (1 + 1e-12)
     )
     pair = np.array([[0.3, -0.7], [0.6, -1.4]])
@@ -93,7 +93,7 @@ def test_a_breach_in_the_last_digits_is_rounding():
 
 def test_a_slope_that_curvature_hides_at_a_distance_is_found_close_by():
     for factor in (1.99, 2.01):
-        wrong = FromFunctions(square, lambda x, factor=factor: factor * x)
+        wrong = FunctionConstraint(square, lambda x, factor=factor: factor * x)
         with pytest.raises(AssertionError, match="the subgradient inequality must hold"):
             check_constraint(wrong, POINTS)
 
@@ -108,14 +108,14 @@ def test_a_slope_that_curvature_hides_at_a_distance_is_found_close_by():
 )
 def test_what_is_no_number_or_no_vector_is_named(value_of, subgradient_of, sentence):
     with np.errstate(invalid="ignore"), pytest.raises(AssertionError, match=sentence):
-        check_constraint(FromFunctions(value_of, subgradient_of), POINTS, batch=False)
+        check_constraint(FunctionConstraint(value_of, subgradient_of), POINTS, batch=False)
 
 
 def test_a_batch_that_differs_is_found():
     def sum_over_everything(x):
         return float((x * x).sum()) - 1.0  # one number for the whole batch
 
-    wrong = FromFunctions(sum_over_everything, lambda x: 2 * x)
+    wrong = FunctionConstraint(sum_over_everything, lambda x: 2 * x)
     check_constraint(wrong, POINTS, batch=False)
     with pytest.raises(AssertionError, match="g of a batch must be that of its actions one by one"):
         check_constraint(wrong, POINTS)
@@ -166,26 +166,26 @@ def test_a_wrong_interior_point_and_a_wrong_region_are_found():
 
 def test_constraints_of_the_library_pass_on_their_kinks():
     kinks = [[0.0, 0.0, 0.0], [1.0, 1.0, -1.0], [0.0, 2.0, -2.0]]
-    check_constraint(L1Ball(1.0, 3), kinks)
-    check_constraint(L2Ball(1.0), kinks)
+    check_constraint(L1Norm(1.0, 3), kinks)
+    check_constraint(L2Norm(1.0), kinks)
     check_constraint(Affine(np.eye(3), np.ones(3)), kinks)
 
 
 @pytest.mark.parametrize("points", [[1.0, 2.0], np.empty((0, 2)), [[math.nan, 1.0]]])
 def test_points_that_are_none_are_refused(points):
     with pytest.raises(ValueError, match=r"points must be finite, of shape \(n, d\)"):
-        check_constraint(L2Ball(1.0), points)
+        check_constraint(L2Norm(1.0), points)
 
 
 def test_pairs_are_compared_block_by_block(monkeypatch):
     monkeypatch.setattr("surefoot.testing.oracles._BLOCK", 120)  # two rows of sixty at a time
-    check_constraint(FromFunctions(square, lambda x: 2 * x), POINTS)
+    check_constraint(FunctionConstraint(square, lambda x: 2 * x), POINTS)
 
     def wrong_at_the_last(x):
         return np.where(np.all(x == POINTS[-1], axis=-1, keepdims=True), -2 * x, 2 * x)
 
     with pytest.raises(AssertionError, match="must hold") as caught:
-        check_constraint(FromFunctions(square, wrong_at_the_last), POINTS)
+        check_constraint(FunctionConstraint(square, wrong_at_the_last), POINTS)
     assert f"at x = {POINTS[-1].tolist()}, y = " in str(caught.value)
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from surefoot import Problem, problems
-from surefoot.constraints import Affine, AffineStream, ConstraintStream, Drifting, LinfBall
+from surefoot.constraints import Affine, AffineStream, ConstraintStream, Drifting, LinfNorm
 from surefoot.games import Trace
 from surefoot.problems import ADVERSARIES
 
@@ -38,7 +38,7 @@ CHANGING = ("breathing", "turning", "random")
 def changing(name: str, horizon: int) -> ConstraintStream:
     """Constraints of the plane that change each round; a ball of radius 0.2 is always feasible."""
     if name == "breathing":  # a cube that is as small as it gets every seventh round
-        return Drifting(LinfBall(0.5, 2), np.where(np.arange(horizon) % 7 == 0, 0.3, -0.4))
+        return Drifting(LinfNorm(0.5, 2), np.where(np.arange(horizon) % 7 == 0, 0.3, -0.4))
     if name == "turning":  # a wedge that goes round once
         angle = np.linspace(0, 2 * np.pi, horizon)
     else:

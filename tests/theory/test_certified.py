@@ -9,7 +9,7 @@ import pytest
 
 from surefoot import PFS, Ball, Constants, Feedback, Problem, play, play_all, problems
 from surefoot.algorithms import CertifiedPFS
-from surefoot.constraints import LinfBall
+from surefoot.constraints import LinfNorm
 from surefoot.costs import Linear
 from surefoot.problems import ADVERSARIES
 from surefoot.sets import project_halfspace
@@ -155,7 +155,7 @@ def drifting(horizon):
     share = np.linspace(-1.0, 1.0, horizon)[:, None]
     slopes = share * np.array([1.2, 0.3, -0.6]) + (1 - abs(share)) * np.array([0.1, -0.8, 0.4])
     return Problem.of(
-        Linear(slopes), LinfBall(0.4, 3), Ball(0.4 * math.sqrt(3)), np.zeros(3), name="cube, drift"
+        Linear(slopes), LinfNorm(0.4, 3), Ball(0.4 * math.sqrt(3)), np.zeros(3), name="cube, drift"
     )
 
 

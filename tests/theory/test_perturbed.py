@@ -8,7 +8,7 @@ import pytest
 from surefoot import PFS, Ball, Constants, Feedback, Problem, play
 from surefoot.algorithms import PFSState
 from surefoot.constants import polyak_rate
-from surefoot.constraints import Affine, AffineStream, Drifting, LinfBall
+from surefoot.constraints import Affine, AffineStream, Drifting, LinfNorm
 from surefoot.problems import ADVERSARIES, adversarial_cube
 from surefoot.theory import BoundedNoise, SlowDrift
 
@@ -110,7 +110,7 @@ def noisy_game(player, constraint, x1, rounds, size, errors, seed=3):
 @pytest.mark.parametrize("share", [0.3, 1.0])
 @pytest.mark.parametrize("kind", ["value", "subgradient", "both"])
 def test_true_values_stay_feasible_whatever_lies_are_told(kind, share, d):
-    constraint = LinfBall(0.5, d)
+    constraint = LinfNorm(0.5, d)
     domain = Ball(0.5 * math.sqrt(d))
     start = 0.5 * np.array([0.5, -0.45, 0.4, *np.zeros(max(0, d - 3))])[:d]
     c = constraint.constants(domain, start).with_origin("given", G_f=1.5)
@@ -131,7 +131,7 @@ def test_true_values_stay_feasible_whatever_lies_are_told(kind, share, d):
 
 def test_lies_that_are_larger_than_told_violate():
     # A value that is always said to be smaller by more than rho is never corrected.
-    constraint, domain = LinfBall(0.5, 2), Ball(1.0)
+    constraint, domain = LinfNorm(0.5, 2), Ball(1.0)
     c = constraint.constants(domain, np.zeros(2)).with_origin("given", G_f=1.5)
     player, theorem = PFS.noisy(c, 3_000, domain, value_error=0.01)
     state, worst = player.init(np.zeros(2)), -1.0

@@ -7,7 +7,7 @@ import pytest
 
 from surefoot import Ball, Feedback, Problem, play
 from surefoot.algorithms import Jenatton, Mahdavi, MahdaviLinear, Yuan
-from surefoot.constraints import Affine, AffineStream, Drifting, L2Ball, max_of
+from surefoot.constraints import Affine, AffineStream, Drifting, L2Norm, max_of
 from surefoot.costs import Linear, Quadratic
 from surefoot.problems import ADVERSARIES, adversarial_cube, binding_toy, paper_toy
 
@@ -150,7 +150,7 @@ def interval(horizon, rule, start=0.0):
     t = np.arange(horizon)
     slopes = {"constant": np.ones(horizon), "alternating": np.where(t % 7 < 4, 1.0, -1.0)}[rule]
     costs = Linear(0.3 * slopes[:, None])
-    return Problem.of(costs, L2Ball(1.0), Ball(1.1), [start], epsilon=0.95)
+    return Problem.of(costs, L2Norm(1.0), Ball(1.1), [start], epsilon=0.95)
 
 
 @pytest.mark.parametrize("rule", ["constant", "alternating"])
@@ -183,7 +183,7 @@ def test_the_bounds_hold_after_one_round(name):
 @pytest.mark.parametrize("name", ["Mahdavi", "Jenatton", "Yuan"])
 def test_the_bounds_hold_on_constraints_that_are_curved(name):
     T = 400
-    g = max_of(L2Ball(0.8, centre=[0.3, -0.1]), L2Ball(0.9), Affine([[1.0, -0.5]], [0.25]))
+    g = max_of(L2Norm(0.8, centre=[0.3, -0.1]), L2Norm(0.9), Affine([[1.0, -0.5]], [0.25]))
     costs = adversarial_cube("corners", horizon=T).costs
     problem = Problem.of(costs, g, Ball(1.0), [0.0, 0.1])
     for player in tuned(CONVEX[name], problem, T):

@@ -14,7 +14,7 @@ from surefoot.algorithms import (
     EntropicDualAveraging,
     FrankWolfe,
 )
-from surefoot.constraints import LinfBall
+from surefoot.constraints import LinfNorm
 from surefoot.costs import Linear, Quadratic
 from surefoot.problems import ADVERSARIES, adversarial_cube, binding_toy, paper_toy
 from surefoot.sets import Box, L1Ball, Simplex
@@ -221,7 +221,7 @@ def test_half_of_the_fixed_steps_bound_is_needed():
     # From one end of an interval to the other, D/eta G_f = sqrt T rounds of a way on which half
     # of the diameter is lost in the mean.
     T = 10_000
-    problem = Problem.of(Linear(np.full((T, 1), 2.0)), LinfBall(0.5, 1), Ball(0.5), [0.5])
+    problem = Problem.of(Linear(np.full((T, 1), 2.0)), LinfNorm(0.5, 1), Ball(0.5), [0.5])
     trace = play(OGD.fixed(problem.constants, T, problem.constraint.region), problem)
     assert trace.final_regret() == pytest.approx(0.5 * trace.guarantee.regret_bound(T), rel=0.02)
 
@@ -271,7 +271,7 @@ def test_the_logarithmic_bound_holds_against_every_adversary(stream, horizon):
 
 
 def test_quadratic_problems_tell_their_strong_convexity():
-    problem = Problem.of(Quadratic(np.zeros((5, 2)), 2.5), LinfBall(0.5, 2), Ball(1.0), [0.0, 0.0])
+    problem = Problem.of(Quadratic(np.zeros((5, 2)), 2.5), LinfNorm(0.5, 2), Ball(1.0), [0.0, 0.0])
     guarantee = DecayingOGD.strongly_convex(
         problem.constants, None, problem.constraint.region
     ).guarantee

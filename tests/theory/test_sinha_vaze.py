@@ -8,7 +8,7 @@ import pytest
 
 from surefoot import Ball, Constants, Feedback, Problem, play
 from surefoot.algorithms import SinhaVaze, StrongSinhaVaze
-from surefoot.constraints import LinfBall
+from surefoot.constraints import LinfNorm
 from surefoot.costs import Linear, Quadratic
 from surefoot.problems import binding_toy
 from surefoot.theory import SinhaVazeConvex, SinhaVazeStronglyConvex
@@ -126,7 +126,7 @@ def targets(name, horizon):
 def test_strongly_convex_costs_and_a_fixed_constraint(name, horizon):
     v = targets(name, horizon)
     d = v.shape[-1]
-    problem = Problem.of(Quadratic(v, 2.5), LinfBall(0.4, d), Ball(1.0), np.zeros(d))
+    problem = Problem.of(Quadratic(v, 2.5), LinfNorm(0.4, d), Ball(1.0), np.zeros(d))
     assert_bounds_hold(
         [StrongSinhaVaze.strongly_convex(problem.constants, horizon)], problem, horizon
     )

@@ -17,7 +17,7 @@ from surefoot.constraints import (
     Affine,
     Constraint,
     ConstraintStream,
-    LinfBall,
+    LinfNorm,
     MaxOf,
     PlayedOnly,
     Shifted,
@@ -183,7 +183,7 @@ def _linear(constraint: Constraint | None) -> bool:
         return all(map(_linear, constraint.parts))
     if isinstance(constraint, Shifted):
         return _linear(constraint.constraint)
-    return isinstance(constraint, (Affine, SparseAffine, LinfBall))
+    return isinstance(constraint, (Affine, SparseAffine, LinfNorm))
 
 
 def _stream_gradients(costs: Any) -> Callable[[Array], list[Array]]:

@@ -1,19 +1,16 @@
-"""Constraints made from other things: the maximum of several, and a user's own functions."""
+"""The maximum of several constraints."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
-from surefoot import _check
 from surefoot._array import namespace, where
 from surefoot.constraints.base import Constraint, dimension_of
 from surefoot.errors import InvalidValueError
 from surefoot.sets import Ball
 from surefoot.types import Array, Number, Region
 
-__all__ = ["FromFunctions", "MaxOf", "max_of"]
+__all__ = ["MaxOf", "max_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,56 +95,9 @@ def max_of(*constraints: Constraint) -> MaxOf:
 
     Example:
         >>> import numpy as np
-        >>> from surefoot.constraints import Affine, L2Ball
-        >>> g = max_of(L2Ball(1.0), Affine([[1.0, 0.0]], [0.5]))
+        >>> from surefoot.constraints import Affine, L2Norm
+        >>> g = max_of(L2Norm(1.0), Affine([[1.0, 0.0]], [0.5]))
         >>> g.query(np.array([0.75, 0.0]))
         (0.25, array([1., 0.]))
     """
     return MaxOf(constraints)
-
-
-@dataclass(frozen=True, slots=True)
-class FromFunctions(Constraint):
-    r"""A constraint from two functions of your own.
-
-    Args:
-        value_of: from an action to g, a number.
-        subgradient_of: from an action to one subgradient at the same point.
-        bound: :math:`G_g`, an upper bound on the norm of your subgradients over the ball you
-            will play in, if you know one; no guarantee can be had without.
-
-    The functions see one action ``(d,)`` in a live loop and ``(B, d)`` in a batch.
-
-    Example:
-        >>> import numpy as np
-        >>> g = FromFunctions(lambda x: float(x @ x) - 1, lambda x: 2 * x, bound=2.0)
-        >>> g.query(np.array([1.0, 1.0]))
-        (1.0, array([2., 2.]))
-    """
-
-    value_of: Callable[[Array], Number]
-    subgradient_of: Callable[[Array], Array]
-    bound: float | None = None
-
-    def __post_init__(self) -> None:
-        _check.function(value_of=self.value_of, subgradient_of=self.subgradient_of)
-        if self.bound is not None:
-            _check.positive(bound=self.bound)
-            _check.plain(self, "bound")
-
-    def query(self, x: Array) -> tuple[Number, Array]:
-        """Your value and your subgradient."""
-        return _check.number(self.value_of(x), x, "value_of(x)"), self.subgradient_of(x)
-
-    @property
-    def region(self) -> Region | None:
-        """None: nothing is known of the shape."""
-        return None
-
-    def subgradient_bound(self, domain: Ball) -> float | None:
-        """The bound given."""
-        return self.bound
-
-    def exact_sigma(self, epsilon: float | None) -> Any:
-        """None: nothing is known of the shape."""
-        return None

@@ -27,8 +27,8 @@ class PlayedOnly(Constraint):
     loop or the batch says which action is played, and every other question raises.
 
     Example:
-        >>> from surefoot.constraints import LinfBall
-        >>> g = PlayedOnly(LinfBall(0.5, 2))
+        >>> from surefoot.constraints import LinfNorm
+        >>> g = PlayedOnly(LinfNorm(0.5, 2))
         >>> g.allow(np.array([0.25, 0.0]))
         >>> g.value(np.array([0.25, 0.0]))
         -0.25

@@ -14,11 +14,11 @@ from surefoot.errors import InvalidValueError
 from surefoot.sets import Ball
 from surefoot.types import Array, Number
 
-__all__ = ["L1Ball"]
+__all__ = ["L1Norm"]
 
 
 @dataclass(frozen=True, slots=True)
-class L1Ball(Constraint):
+class L1Norm(Constraint):
     r"""The cross-polytope as a constraint, :math:`g(x) = \sum_i |x_i - c_i| - r`.
 
     The subgradient has the sign of each entry, 0 for an entry at its kink.
@@ -29,7 +29,7 @@ class L1Ball(Constraint):
         centre: :math:`c`; 0 unless given.
 
     Example:
-        >>> L1Ball(1.0, dimension=3).query(np.array([0.5, 0.0, -1.25]))
+        >>> L1Norm(1.0, dimension=3).query(np.array([0.5, 0.0, -1.25]))
         (0.75, array([ 1.,  0., -1.]))
     """
 

@@ -25,11 +25,11 @@ from surefoot.errors import InvalidValueError
 from surefoot.sets import Ball, Box
 from surefoot.types import Array, Number
 
-__all__ = ["L2Ball", "LinfBall"]
+__all__ = ["L2Norm", "LinfNorm"]
 
 
 @dataclass(frozen=True, slots=True)
-class L2Ball(Constraint):
+class L2Norm(Constraint):
     r"""The Euclidean ball as a constraint, :math:`g(x) = \|x - c\| - r`.
 
     At the centre, the one kink, the subgradient is 0.
@@ -39,7 +39,7 @@ class L2Ball(Constraint):
         centre: :math:`c`; 0 unless given.
 
     Example:
-        >>> L2Ball(1.0).query(np.array([3.0, -4.0]))
+        >>> L2Norm(1.0).query(np.array([3.0, -4.0]))
         (4.0, array([ 0.6, -0.8]))
     """
 
@@ -92,7 +92,7 @@ class L2Ball(Constraint):
 
 
 @dataclass(frozen=True, slots=True)
-class LinfBall(Constraint):
+class LinfNorm(Constraint):
     r"""The cube as a constraint, :math:`g(x) = \max_i |x_i - c_i| - r`.
 
     The subgradient is a signed unit vector; of entries that tie, the first counts, and an entry
@@ -104,7 +104,7 @@ class LinfBall(Constraint):
         centre: :math:`c`; 0 unless given.
 
     Example:
-        >>> LinfBall(0.5, dimension=2).query(np.array([0.25, -1.0]))
+        >>> LinfNorm(0.5, dimension=2).query(np.array([0.25, -1.0]))
         (0.5, array([ 0., -1.]))
     """
 

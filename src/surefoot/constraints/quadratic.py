@@ -22,11 +22,11 @@ from surefoot.errors import InvalidValueError
 from surefoot.sets import Ball
 from surefoot.types import Array, Number
 
-__all__ = ["Ellipsoid", "Quadratic"]
+__all__ = ["EllipsoidNorm", "QuadraticForm"]
 
 
 @dataclass(frozen=True, slots=True)
-class Ellipsoid(Constraint):
+class EllipsoidNorm(Constraint):
     r"""The ellipsoid as a constraint, :math:`g(x) = \sqrt{(x - c)^\top P (x - c)} - 1`.
 
     As a norm, not squared: the level sets of g are then scaled copies of one ellipsoid, and its
@@ -38,7 +38,7 @@ class Ellipsoid(Constraint):
         centre: :math:`c`; 0 unless given.
 
     Example:
-        >>> Ellipsoid([[4.0, 0.0], [0.0, 1.0]]).query(np.array([1.5, 0.0]))
+        >>> EllipsoidNorm([[4.0, 0.0], [0.0, 1.0]]).query(np.array([1.5, 0.0]))
         (2.0, array([2., 0.]))
     """
 
@@ -101,7 +101,7 @@ class Ellipsoid(Constraint):
 
 
 @dataclass(frozen=True, slots=True)
-class Quadratic(Constraint):
+class QuadraticForm(Constraint):
     r"""A convex quadratic, :math:`g(x) = \tfrac12 x^\top Q x + q^\top x - r`.
 
     Args:
@@ -110,7 +110,7 @@ class Quadratic(Constraint):
         r: :math:`r`, any number.
 
     Example:
-        >>> Quadratic([[2.0, 0.0], [0.0, 6.0]], [1.0, 0.0], 4.0).query(np.array([1.0, -1.0]))
+        >>> QuadraticForm([[2.0, 0.0], [0.0, 6.0]], [1.0, 0.0], 4.0).query(np.array([1.0, -1.0]))
         (1.0, array([ 3., -6.]))
     """
 

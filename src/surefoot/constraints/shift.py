@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from surefoot import _check
 from surefoot.constraints.affine import Affine
 from surefoot.constraints.base import Constraint, dimension_of
-from surefoot.constraints.l1 import L1Ball
-from surefoot.constraints.norms import L2Ball, LinfBall
-from surefoot.constraints.quadratic import Ellipsoid, Quadratic
+from surefoot.constraints.l1 import L1Norm
+from surefoot.constraints.norms import L2Norm, LinfNorm
+from surefoot.constraints.quadratic import EllipsoidNorm, QuadraticForm
 from surefoot.constraints.sparse import SparseAffine
 from surefoot.constraints.spectral import NuclearNorm, SpectralNorm
 from surefoot.errors import InvalidValueError
@@ -120,11 +120,11 @@ def _moved(constraint: Constraint, rho: Number) -> Constraint | None:
 
     if isinstance(constraint, (Affine, SparseAffine)):
         return replace(constraint, b=less(constraint.b))
-    if isinstance(constraint, Quadratic):
+    if isinstance(constraint, QuadraticForm):
         return replace(constraint, r=less(constraint.r))
-    if isinstance(constraint, Ellipsoid) and less(1.0) > 0:
+    if isinstance(constraint, EllipsoidNorm) and less(1.0) > 0:
         return replace(constraint, P=constraint.P / less(1.0) ** 2)
-    balls = (L1Ball, L2Ball, LinfBall, NuclearNorm, SpectralNorm)
+    balls = (L1Norm, L2Norm, LinfNorm, NuclearNorm, SpectralNorm)
     if isinstance(constraint, balls) and less(constraint.radius) > 0:
         return replace(constraint, radius=less(constraint.radius))
     return None
@@ -142,8 +142,8 @@ def shift(constraint: Constraint, rho: Number) -> Shifted:
 
     Example:
         >>> import numpy as np
-        >>> from surefoot.constraints import LinfBall
-        >>> inside = shift(LinfBall(0.5, dimension=2), 0.125)
+        >>> from surefoot.constraints import LinfNorm
+        >>> inside = shift(LinfNorm(0.5, dimension=2), 0.125)
         >>> inside.query(np.array([0.25, -0.5]))
         (0.125, array([ 0., -1.]))
         >>> inside.region.upper

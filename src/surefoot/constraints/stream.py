@@ -76,8 +76,8 @@ class Drifting(ConstraintStream):
         offsets: :math:`o_t`, ``(T,)``.
 
     Example:
-        >>> from surefoot.constraints import LinfBall
-        >>> g = Drifting(LinfBall(0.5, 2), [0.0, 0.25])
+        >>> from surefoot.constraints import LinfNorm
+        >>> g = Drifting(LinfNorm(0.5, 2), [0.0, 0.25])
         >>> g.query(1, np.array([0.5, 0.0]))
         (0.25, array([1., 0.]))
     """

@@ -45,9 +45,9 @@ def best_action(
         progress: called with the bounds after each query of a bundle.
 
     Example:
-        >>> from surefoot.constraints import LinfBall
+        >>> from surefoot.constraints import LinfNorm
         >>> costs = Linear([[1.0, -2.0], [1.0, 3.0]])
-        >>> best = best_action(costs, LinfBall(0.5, 2), [1, 2])
+        >>> best = best_action(costs, LinfNorm(0.5, 2), [1, 2])
         >>> best.value
         array([-1.5, -1.5])
     """

@@ -83,11 +83,11 @@ def level_bundle(
         progress: called after every query with the bounds so far.
 
     Example:
-        >>> from surefoot.constraints import L2Ball
+        >>> from surefoot.constraints import L2Norm
         >>> aim = np.array([3.0, 4.0])
         >>> found = level_bundle(
         ...     lambda x: (float((x - aim) @ (x - aim)), 2 * (x - aim)),
-        ...     L2Ball(1.0),
+        ...     L2Norm(1.0),
         ...     Ball(1.0),
         ...     np.zeros(2),
         ... )

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from surefoot import _check
-from surefoot.constraints import LinfBall
+from surefoot.constraints import LinfNorm
 from surefoot.costs import Adversarial, Linear
 from surefoot.errors import InvalidValueError
 from surefoot.problems._streams import drawn
@@ -24,7 +24,7 @@ __all__ = ["ADVERSARIES", "adversarial_cube"]
 class PushOut:
     """Against the face whose constraint is largest: the one the next half-space will cut."""
 
-    constraint: LinfBall
+    constraint: LinfNorm
     size: float
 
     def __call__(self, t: Any, x: Array) -> Array:
@@ -40,7 +40,7 @@ class PushUncut:
     dimension, where there is only one face to approach, it is that one.
     """
 
-    constraint: LinfBall
+    constraint: LinfNorm
     size: float
 
     def __call__(self, t: Any, x: Array) -> Array:
@@ -137,7 +137,7 @@ def adversarial_cube(
     _check.horizon(horizon)
     _check.whole(dimension, "dimension")
     _check.positive(size=size, radius=radius)
-    constraint = LinfBall(radius, dimension)
+    constraint = LinfNorm(radius, dimension)
     costs: Linear | Adversarial
     if adversary in _OBLIVIOUS:
         phase = max(1, int(np.sqrt(horizon))) if streams is None else _FIRST_PHASE

@@ -15,7 +15,7 @@ import numpy as np
 
 from surefoot import _check
 from surefoot.constants import polyak_rate
-from surefoot.constraints import LinfBall
+from surefoot.constraints import LinfNorm
 from surefoot.costs import Quadratic
 from surefoot.errors import InvalidValueError
 from surefoot.problems._streams import drawn
@@ -96,7 +96,7 @@ def binding_toy(
 def _toy(targets: Any, name: str, farthest: float) -> Problem:
     domain = Ball(1.0)
     toy = Problem.of(
-        Quadratic(targets, curvature=6.0), LinfBall(0.5, 2), domain, np.zeros(2), name=name
+        Quadratic(targets, curvature=6.0), LinfNorm(0.5, 2), domain, np.zeros(2), name=name
     )
     # The bound over all targets that could be drawn, not only those that were.
     G_f = 6 * (1 + farthest)

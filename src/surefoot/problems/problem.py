@@ -62,10 +62,10 @@ class Problem:
         """The best fixed action over the first t rounds, found once however many ask.
 
         Example:
-            >>> from surefoot.constraints import LinfBall
+            >>> from surefoot.constraints import LinfNorm
             >>> from surefoot.costs import Quadratic
             >>> costs = Quadratic([[1.0, 0.0], [3.0, 0.5]], curvature=2.0)
-            >>> p = Problem.of(costs, LinfBall(1.5, 2), Ball(3.0), [0.0, 0.0])
+            >>> p = Problem.of(costs, LinfNorm(1.5, 2), Ball(3.0), [0.0, 0.0])
             >>> p.best(2).action
             array([[1.5 , 0.25]])
         """
@@ -95,9 +95,9 @@ class Problem:
         """A problem with all constants that its parts know; G_f from the costs unless given.
 
         Example:
-            >>> from surefoot.constraints import LinfBall
+            >>> from surefoot.constraints import LinfNorm
             >>> from surefoot.costs import Linear
-            >>> p = Problem.of(Linear([[1.0, 2.0]]), LinfBall(0.5, 2), Ball(1.0), [0.0, 0.0])
+            >>> p = Problem.of(Linear([[1.0, 2.0]]), LinfNorm(0.5, 2), Ball(1.0), [0.0, 0.0])
             >>> print(p.constants)
             R = 1 (derived), G_f = 2.23607 (derived), G_g = 1 (derived), sigma = 0.707107 (derived),
             epsilon = 0.25 (derived), start_slack = 0.5 (derived), start_reach = 1 (derived),

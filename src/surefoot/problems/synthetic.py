@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from surefoot import _check
-from surefoot.constraints import Affine, Constraint, Ellipsoid, L2Ball, SpectralNorm, max_of
+from surefoot.constraints import Affine, Constraint, EllipsoidNorm, L2Norm, SpectralNorm, max_of
 from surefoot.costs import Linear, Logistic, Quadratic
 from surefoot.errors import InvalidValueError
 from surefoot.problems._streams import drawn
@@ -106,7 +106,7 @@ def ellipsoid(
     P = Q @ np.diag(np.geomspace(1.0, condition, dimension)) @ Q.T
     name = f"ellipsoid, d = {dimension}, condition {condition:g}"
     radius = 1 + 1e-9  # the eigenvalues of the computed P are those asked for up to rounding
-    constraint = Ellipsoid(0.5 * (P + P.T))
+    constraint = EllipsoidNorm(0.5 * (P + P.T))
     return _pulled(constraint, radius, dimension, horizon, trials, costs, rng, streams, name)
 
 
@@ -184,7 +184,7 @@ def fair_logistic(
     features = people(group, noise)
     chance = 1 / (1 + np.exp(-4 * (features @ truth) - group))
     classes = np.where(uniform < chance, 1.0, -1.0)
-    constraint = max_of(Affine([row, -row], [tolerance, tolerance]), L2Ball(radius))
+    constraint = max_of(Affine([row, -row], [tolerance, tolerance]), L2Norm(radius))
     return Problem.of(
         Logistic(features, classes),
         constraint,

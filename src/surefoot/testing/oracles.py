@@ -57,8 +57,8 @@ def check_constraint(
         AssertionError: at the first breach, in a sentence with the points and the amount.
 
     Example:
-        >>> from surefoot.constraints import FromFunctions
-        >>> wrong = FromFunctions(lambda x: float(abs(x).sum()) - 1, lambda x: np.ones(2))
+        >>> from surefoot.constraints import FunctionConstraint
+        >>> wrong = FunctionConstraint(lambda x: float(abs(x).sum()) - 1, lambda x: np.ones(2))
         >>> check_constraint(wrong, [[1.0, 0.0], [-1.0, 0.0]], batch=False)
         Traceback (most recent call last):
         ...

@@ -1,4 +1,4 @@
-"""A constraint from one function that JAX can differentiate."""
+"""Constraints from a user's own functions: a value and a subgradient, or one for JAX."""
 
 from __future__ import annotations
 
@@ -17,12 +17,75 @@ from surefoot.errors import InvalidTypeError, InvalidValueError
 from surefoot.sets import Ball
 from surefoot.types import Array, Number
 
-__all__ = ["FromJax", "from_jax"]
+__all__ = ["FunctionConstraint", "JaxConstraint"]
 
 
 @dataclass(frozen=True, slots=True)
-class FromJax(Constraint):
-    """A function of one action, with its derivative by JAX; made by :func:`from_jax`."""
+class FunctionConstraint(Constraint):
+    r"""A constraint from two functions of your own.
+
+    Args:
+        value_of: from an action to g, a number.
+        subgradient_of: from an action to one subgradient at the same point.
+        bound: :math:`G_g`, an upper bound on the norm of your subgradients over the ball you
+            will play in, if you know one; no guarantee can be had without.
+
+    The functions see one action ``(d,)`` in a live loop and ``(B, d)`` in a batch.
+
+    Example:
+        >>> g = FunctionConstraint(lambda x: float(x @ x) - 1, lambda x: 2 * x, bound=2.0)
+        >>> g.query(np.array([1.0, 1.0]))
+        (1.0, array([2., 2.]))
+    """
+
+    value_of: Callable[[Array], Number]
+    subgradient_of: Callable[[Array], Array]
+    bound: float | None = None
+
+    def __post_init__(self) -> None:
+        _check.function(value_of=self.value_of, subgradient_of=self.subgradient_of)
+        if self.bound is not None:
+            _check.positive(bound=self.bound)
+            _check.plain(self, "bound")
+
+    def query(self, x: Array) -> tuple[Number, Array]:
+        """Your value and your subgradient."""
+        return _check.number(self.value_of(x), x, "value_of(x)"), self.subgradient_of(x)
+
+    @property
+    def region(self) -> None:
+        """None: nothing is known of the shape."""
+        return
+
+    def subgradient_bound(self, domain: Ball) -> float | None:
+        """The bound given."""
+        return self.bound
+
+    def exact_sigma(self, epsilon: float | None) -> None:
+        """None: nothing is known of the shape."""
+        return
+
+
+@dataclass(frozen=True, slots=True)
+class JaxConstraint(Constraint):
+    """A constraint from a convex function that JAX can differentiate.
+
+    At a kink JAX gives one of the subgradients, or a mean of them: of entries that tie in a
+    maximum, the mean of their gradients. So a subgradient of 0 is legal at the minimum of g. Ask
+    :func:`surefoot.testing.check_constraint` whether the function is what it is meant to be.
+
+    Args:
+        function: from one action ``(d,)`` to g, a number, in ``jax.numpy``; a batch is mapped.
+        bound: an upper bound on the norm of subgradients over the ball you will play in.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> g = JaxConstraint(lambda x: jnp.max(jnp.abs(x)) - 1.0, bound=1.0)
+        >>> g.query(np.array([0.5, -3.0]))
+        (2.0, array([ 0., -1.]))
+        >>> g.query(np.array([2.0, 2.0]))  # a tie: the mean of both gradients
+        (1.0, array([0.5, 0.5]))
+    """
 
     function: Callable[[Array], Number]
     bound: float | None = None
@@ -66,28 +129,6 @@ class FromJax(Constraint):
     def exact_sigma(self, epsilon: float | None) -> None:
         """None: nothing is known of the shape."""
         return
-
-
-def from_jax(function: Callable[[Array], Number], bound: float | None = None) -> FromJax:
-    """A constraint from a convex function that JAX can differentiate.
-
-    At a kink JAX gives one of the subgradients, or a mean of them: of entries that tie in a
-    maximum, the mean of their gradients. So a subgradient of 0 is legal at the minimum of g. Ask
-    :func:`surefoot.testing.check_constraint` whether the function is what it is meant to be.
-
-    Args:
-        function: from one action ``(d,)`` to g, a number, in ``jax.numpy``; a batch is mapped.
-        bound: an upper bound on the norm of subgradients over the ball you will play in.
-
-    Example:
-        >>> import jax.numpy as jnp
-        >>> g = from_jax(lambda x: jnp.max(jnp.abs(x)) - 1.0, bound=1.0)
-        >>> g.query(np.array([0.5, -3.0]))
-        (2.0, array([ 0., -1.]))
-        >>> g.query(np.array([2.0, 2.0]))  # a tie: the mean of both gradients
-        (1.0, array([0.5, 0.5]))
-    """
-    return FromJax(function, bound)
 
 
 # Compiled code hangs on the function object, so it is kept from one query to the next.
