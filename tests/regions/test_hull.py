@@ -1,0 +1,176 @@
+"""The hull of two certified balls: nearest points, certificates, the margin, wrong constants."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from surefoot.errors import InvalidValueError
+from surefoot.regions import CertifiedRegion, LipschitzHull, share_of_two_balls
+
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+def hull(seed, d=3):
+    """Two balls that a convex g with G_g = 1 may have shown, and a point to come near to."""
+    rng = np.random.default_rng(seed)
+    a, b = rng.normal(size=(2, d))
+    r_a = rng.uniform(0.1, 1.0)
+    r_b = min(r_a, rng.uniform(-0.05, 1.0))
+    known = LipschitzHull(G_g=1.0, reach=10.0)
+    memory, _ = known.see(known.init(a), a, -r_a, np.ones(d) / math.sqrt(d))
+    _, region = known.see(memory, b, -r_b, np.ones(d) / math.sqrt(d))
+    return region, rng.normal(size=d) * rng.choice([0.1, 1.0, 1e6])
+
+
+def depth(region, share, p):
+    """How far inside the ball of that share a point is."""
+    centre = region.anchor + share * (region.x - region.anchor)
+    return region.anchor_radius + share * (region.radius - region.anchor_radius) - norm(p - centre)
+
+
+def norm(v):
+    return float(np.linalg.norm(v))
+
+
+@settings(max_examples=60, deadline=None)
+@given(SEEDS)
+def test_the_nearest_point_is_in_a_ball_of_the_hull_and_no_other_point_is_nearer(seed):
+    region, w = hull(seed)
+    p = region.nearest(w)
+    top = (
+        1.0 if region.radius >= 0 else region.anchor_radius / (region.anchor_radius - region.radius)
+    )
+    shares = np.linspace(0, top, 2001)
+    assert max(depth(region, share, p) for share in shares) > -1e-5  # the shares are a grid
+    # The distance of w to the hull is the least distance to one of its balls.
+    least = min(max(-depth(region, share, w), 0.0) for share in shares)
+    assert norm(w - p) <= least + 1e-12 * (1 + norm(w))
+
+
+def test_a_point_between_two_equal_balls_goes_to_the_middle():
+    a, b = np.array([0.0, 0.0]), np.array([4.0, 0.0])
+    assert share_of_two_balls(np.array([2.0, 3.0]), a, 1.0, b, 1.0)[0] == 0.5
+
+
+def test_by_hand_the_tangent_of_two_unequal_balls():
+    # Radii 2 and 1, centres 2 apart: the tangent falls by 1 in 2, so its normal is (1, sqrt 3)/2.
+    # The foot of (1, 5) on the axis along that normal is 1 - 5/sqrt 3 < 0: the first ball.
+    a, b = np.zeros(2), np.array([2.0, 0.0])
+    assert share_of_two_balls(np.array([1.0, 5.0]), a, 2.0, b, 1.0)[0] == 0.0
+    # From (2, sqrt 3) the foot is at 2 - sqrt 3 / sqrt 3 = 1: half of the way.
+    share, _ = share_of_two_balls(np.array([2.0, math.sqrt(3.0)]), a, 2.0, b, 1.0)
+    assert share == pytest.approx(0.5, abs=1e-15)
+
+
+def test_a_ball_inside_the_other_adds_nothing():
+    a, b = np.zeros(2), np.array([0.3, 0.0])
+    assert share_of_two_balls(np.array([5.0, 0.0]), a, 1.0, b, 0.5)[0] == 0.0
+
+
+def test_no_share_leaves_a_negative_radius():
+    a, b = np.zeros(2), np.array([2.0, 0.0])
+    share, _ = share_of_two_balls(np.array([9.0, 0.0]), a, 1.0, b, -0.5)
+    assert share == 1.0 / 1.5
+
+
+@settings(max_examples=30, deadline=None)
+@given(SEEDS)
+def test_runs_of_a_batch_get_the_points_that_they_get_alone(seed):
+    rng = np.random.default_rng(seed)
+    runs, d = 5, 3
+    starts, seconds, wanted = rng.normal(size=(3, runs, d))
+    first, then = rng.uniform(-1, -0.1, size=(2, runs, 1))
+    s = np.ones((runs, d)) / 2
+    known = LipschitzHull(G_g=1.0, reach=10.0)
+    memory, _ = known.see(known.init(starts), starts, first, s)
+    _, region = known.see(memory, seconds, then, s)
+    together = region.nearest(wanted)
+    for i in range(runs):
+        memory, _ = known.see(known.init(starts[i]), starts[i], float(first[i, 0]), s[i])
+        _, alone = known.see(memory, seconds[i], float(then[i, 0]), s[i])
+        np.testing.assert_array_equal(alone.nearest(wanted[i]), together[i])
+
+
+def test_the_anchor_is_the_deepest_action_and_the_certificate_names_its_round():
+    known, s = LipschitzHull(G_g=1.0, reach=2.0), np.array([1.0, 0.0])
+    memory = known.init(np.zeros(2))
+    for x, g in (([0.0, 0.0], -0.2), ([-0.1, 0.0], -0.3), ([0.2, 0.0], -0.0)):
+        memory, region = known.see(memory, np.array(x), g, s)
+    assert isinstance(region, CertifiedRegion)
+    p = region.nearest(np.array([5.0, 0.0]))
+    proof = region.certificate(p, 3)
+    assert (proof.round, proof.anchor_round, proof.anchor_value) == (3, 2, -0.3)
+    np.testing.assert_allclose(p, [0.2, 0.0], atol=1e-12)  # where the cone over the anchor ends
+    assert proof.bound <= 0
+    assert str(proof).startswith("round 3: g = -0.3 was seen in round 2 and -0 now; 1 of the way")
+    assert region.contradictions == ()
+
+
+def test_a_start_without_slack_is_refused_and_a_run_of_a_batch_with_one_is_lost():
+    known, s = LipschitzHull(G_g=1.0, reach=1.0), np.array([1.0, 0.0])
+    with pytest.raises(InvalidValueError, match="strictly feasible"):
+        known.see(known.init(np.zeros(2)), np.zeros(2), 0.0, s)
+    starts = np.zeros((2, 2))
+    _, region = known.see(known.init(starts), starts, np.array([[0.0], [-1.0]]), starts + 1)
+    found = region.nearest(starts)
+    assert np.isnan(found[0]).all()
+    assert (found[1] == 0).all()
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf])
+def test_what_is_not_finite_never_moves_the_action(bad):
+    known, s, x = LipschitzHull(G_g=1.0, reach=1.0), np.array([1.0, 0.0]), np.zeros(2)
+    with pytest.raises(InvalidValueError, match="constraint_value must be finite"):
+        known.see(known.init(x), x, bad, s)
+    memory, region = known.see(known.init(x), x, -1.0, s)
+    with pytest.raises(InvalidValueError, match="the wanted action must be finite"):
+        region.nearest(np.array([bad, 0.0]))
+    both = np.zeros((2, 2))
+    memory, _ = known.see(known.init(both), both, np.full((2, 1), -1.0), both)
+    _, region = known.see(memory, both, np.array([[bad], [-1.0]]), both)
+    if math.isnan(bad):
+        assert np.isnan(region.nearest(both + 9)[0]).all()
+    assert np.isfinite(region.nearest(both + 9)[1]).all()
+    assert np.isnan(region.nearest(np.array([[bad, 0.0], [0.0, 0.0]]))[0]).all()
+
+
+def test_wrong_constants_are_named_with_the_round():
+    known, x = LipschitzHull(G_g=1.0, reach=9.0), np.zeros(2)
+    memory, region = known.see(known.init(x), x, -1.0, np.array([2.0, 0.0]))
+    assert region.contradictions == ("round 1: |s| = 2 exceeds G_g = 1",)
+    _, region = known.see(memory, np.array([0.5, 0.0]), 0.25, np.array([1.0, 0.0]))
+    found, _ = region.contradictions  # and with that s it contradicts convexity as well
+    assert found.startswith("round 2: g = 0.25 is above its certified bound -0.5: G_g = 1 is too")
+    _, region = known.see(memory, np.array([0.5, 0.0]), -0.9, np.array([-0.8, 0.0]))
+    (found,) = region.contradictions
+    assert "round 2: the subgradient says that g in round 1 was at least 0.5 above" in found
+
+
+@pytest.mark.parametrize("margin", [True, False])
+def test_full_length_steps_stay_feasible_with_the_margin_and_do_not_without(margin, monkeypatch):
+    if not margin:
+        monkeypatch.setattr(LipschitzHull, "lost", lambda self, dimension: 0.0)
+    rng, outside = np.random.default_rng(3), 0
+    for _ in range(40):
+        d = int(rng.integers(1, 6))
+        A = rng.normal(size=(d + 3, d))
+        A /= np.linalg.norm(A, axis=1, keepdims=True)
+        centre = rng.normal(size=d) * rng.choice([0.0, 10.0])
+        b = A @ centre + rng.uniform(0.1, 1.0, size=d + 3)
+        known, x = LipschitzHull(G_g=1.0, reach=norm(centre) + 40.0), centre
+        if not margin:
+            known = LipschitzHull(G_g=1.0, reach=1e-300)
+        memory = known.init(x)
+        for _ in range(60):
+            i = int((A @ x - b).argmax())
+            g = float(A[i] @ x - b[i])
+            outside += g > 0
+            if g >= 0:
+                break
+            memory, region = known.see(memory, x, g, A[i])
+            far = 10.0 ** rng.uniform(-3, 3)
+            x = region.nearest(x + far * (A[i] + 0.1 * rng.normal(size=d)))
+    assert outside == 0 if margin else outside > 0
