@@ -259,17 +259,17 @@ def attack(number: int, played: int = PLAYED, numbers: int = NUMBERS) -> Outcome
     worst = -math.inf
     for t in range(played):
         g, s = constraint.query(state.x)
-        room = player.room(*state[:5], g, s)
-        if t == 0 and not (fit := room.start_slack[:, 0] > 0).all():
+        length = player.certified_length(*state[:5], g, s)
+        if t == 0 and not (fit := length.start_slack[:, 0] > 0).all():
             # A start too close to the boundary for the rounding of g would be refused.
             state, g, s, rho = _take(state, fit), g[fit], s[fit], rho[fit]
             if tightening != "default":
                 player = replace(player, rho=rho)
-            room = player.room(*state[:5], g, s)
+            length = player.certified_length(*state[:5], g, s)
         judged += len(g)
         violations += int((g > 0).sum())
-        cramped += int((room.length <= 0).sum())
-        worst = max(worst, float((g / room.rho).max()))
+        cramped += int((length.max_step <= 0).sum())
+        worst = max(worst, float((g / length.rho).max()))
         ways = directions(adversary, constraint, state.x, s, rng)
         seen = [Feedback(-LONG * way, g, s) for way in ways]
         state = _worst_of(player, constraint, state, seen, rng)
@@ -277,8 +277,8 @@ def attack(number: int, played: int = PLAYED, numbers: int = NUMBERS) -> Outcome
             rho = rho * rng.uniform(0.5, 1.0, rho.shape)
             player = replace(player, rho=rho)
             # Algorithm D's shift, for a tightening that falls in a way of its own.
-            nearer = (room.rho - player.tightening(state.rounds, state.start_slack)) / G_g
-            nearer = np.where(room.length > 0, nearer, 0.0)
+            nearer = (length.rho - player.tightening(state.rounds, state.start_slack)) / G_g
+            nearer = np.where(length.max_step > 0, nearer, 0.0)
             state = state._replace(distance=np.maximum(state.distance - nearer, 0.0))
     return Outcome(number, name, judged, violations, worst, cramped)
 

@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Circle
 
 from surefoot import Ball, Feedback
-from surefoot.algorithms import Certificate, CertifiedPFS
+from surefoot.algorithms import CertifiedPFS, StepCertificate
 from surefoot.constraints import Affine
 from surefoot.types import Array
 
@@ -38,7 +38,7 @@ class Round(NamedTuple):
     x: Array
     after: Array
     g: float
-    certificate: Certificate
+    certificate: StepCertificate
 
 
 def run(rounds: int = ROUNDS) -> list[Round]:
@@ -49,8 +49,8 @@ def run(rounds: int = ROUNDS) -> list[Round]:
         g, s = POLYGON.query(state.x)
         pull = np.array([-3.0, -2.0]) if t < TURN else np.array([1.5, 2.5])
         seen = Feedback(pull, g, s)
-        after = player.update(state, seen)
-        played.append(Round(state.x, after.x, g, player.certificate(state, seen, after)))
+        after, info = player.step(state, seen)
+        played.append(Round(state.x, after.x, g, info.certificate))
         state = after
     return played
 

@@ -21,11 +21,16 @@ from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar, runtime_checka
 __all__ = [
     "Algorithm",
     "Array",
+    "Certificate",
     "CostStream",
+    "Explaining",
     "Feedback",
+    "Info",
     "Needs",
     "Number",
+    "Observing",
     "Region",
+    "RegretObserver",
     "State",
 ]
 
@@ -99,6 +104,88 @@ class Algorithm(Protocol[S]):
 
     def update(self, state: S, feedback: Feedback) -> S:
         """The state after a round; its ``x`` is the next action."""
+        ...
+
+
+class Certificate(Protocol):
+    """Why the next action is feasible; ``str`` of it is one line.
+
+    Concrete certificates are named tuples of plain numbers and words, which a journal can store.
+    """
+
+    @property
+    def round(self) -> int:
+        """The round that was played."""
+        ...
+
+    @property
+    def cut(self) -> bool:
+        """Whether a half-space or a region changed the proposed action."""
+        ...
+
+    @property
+    def bound(self) -> float:
+        """The largest value that g can have at the next action."""
+        ...
+
+
+class Info(Protocol):
+    """What a step of one run knew; its properties format numbers that the step has computed."""
+
+    @property
+    def cut(self) -> bool:
+        """Whether a half-space or a region changed the proposed action."""
+        ...
+
+    @property
+    def certificate(self) -> Certificate | None:
+        """Why the next action is feasible; None from rules that certify nothing."""
+        ...
+
+    @property
+    def contradictions(self) -> tuple[str, ...]:
+        """Return what cannot be if the constants are right, one sentence each."""
+        ...
+
+
+@runtime_checkable
+class Explaining(Protocol[S]):
+    """An algorithm whose steps say what they knew; ``update`` returns the first half of ``step``.
+
+    Class and object attributes named ``step`` that cannot be called do not make one.
+    """
+
+    def init(self, x1: Array) -> S:
+        """The state before the first round, with ``x1`` as its action."""
+        ...
+
+    def update(self, state: S, feedback: Feedback) -> S:
+        """The state after a round; its ``x`` is the next action."""
+        ...
+
+    def step(self, state: S, feedback: Feedback) -> tuple[S, Info]:
+        """Return the state after a round and what the step knew."""
+        ...
+
+
+class RegretObserver(Protocol):
+    """Sums over the rounds so far that bound the regret: a named tuple of plain numbers."""
+
+    def after(self, info: Any) -> RegretObserver:
+        """Return the sums with one more round, from what its step knew."""
+        ...
+
+    def bound(self, algorithm: Any, state: Any) -> float:
+        """Return an upper bound on the regret of the rounds so far."""
+        ...
+
+
+@runtime_checkable
+class Observing(Protocol):
+    """An algorithm that bounds its own regret by what its steps knew."""
+
+    def observer(self) -> RegretObserver | None:
+        """Return the sums before the first round; None where there is no regret proof."""
         ...
 
 

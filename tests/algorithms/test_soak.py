@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from surefoot.algorithms import _certify
+from surefoot.algorithms import certificate
 
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "soak.py"
 SPEC = importlib.util.spec_from_file_location("script_soak", SCRIPT)
@@ -36,7 +36,7 @@ def test_without_the_margin_the_same_attack_finds_violations(monkeypatch):
         return sum(soak.attack(n, played=60, numbers=6_000).violations for n in SHORT)
 
     assert violations() == 0
-    monkeypatch.setattr(_certify, "_UNIT", 0.0)
+    monkeypatch.setattr(certificate, "_UNIT", 0.0)
     assert violations() > 0
 
 

@@ -24,12 +24,12 @@ def test_the_certificate_is_that_of_the_algorithm():
     before = controller.state
     seen = seen_at(player, 5, controller.ask())
     controller.tell(**seen)
-    wanted = controller.algorithm.certificate(before, (*seen.values(), None), controller.state)
+    _, info = controller.algorithm.step(before, (*seen.values(), None))
+    wanted = info.certificate
     explained = controller.explain()
     assert explained.certificate == wanted
     assert (explained.round, wanted.round) == (6, 5)
     assert explained.slack == wanted.slack == -seen["constraint_value"]
-    assert (explained.length, explained.shortened) == (wanted.length, wanted.shortened)
     assert (explained.feasibility_step, explained.bound) == (wanted.cut, wanted.bound)
 
 
@@ -43,7 +43,7 @@ def test_the_bound_holds_in_the_round_that_follows():
         explained = controller.explain()
         assert seen["constraint_value"] <= explained.bound <= 0
         assert explained.is_proven
-        shortened += bool(explained.shortened)
+        shortened += explained.certificate is not None and explained.certificate.shortened
         cut += bool(explained.feasibility_step)
         controller.tell(**seen)
     assert shortened > 0

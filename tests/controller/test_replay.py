@@ -5,6 +5,7 @@ import pytest
 
 from surefoot import Controller
 from surefoot._sqlite import to_bytes
+from surefoot.algorithms.certificate import CertifiedStep
 from surefoot.controller import replay
 
 from ._live import PLAYERS, START, drive, same_bits, seen_at
@@ -126,22 +127,22 @@ def test_rows_cut_off_at_the_end_are_found(path):
 def test_another_rule_is_found_at_the_first_action_that_it_changes(path, monkeypatch):
     written(path, "certified")
     kind = type(PLAYERS["certified"].algorithm)
-    real = kind.update
+    real = kind.step
 
     def slower(self, state, feedback):
-        new = real(self, state, feedback)
-        return new._replace(x=state.x) if state.rounds == 5 else new
+        new, info = real(self, state, feedback)
+        return (new._replace(x=state.x) if state.rounds == 5 else new), info
 
-    monkeypatch.setattr(kind, "update", slower)
+    monkeypatch.setattr(kind, "step", slower)
     found = replay(path).difference
     assert (found.round, found.part) == (7, "action")
 
 
 def test_another_certificate_is_found(path, monkeypatch):
     written(path, "certified")
-    kind = type(PLAYERS["certified"].algorithm)
-    real = kind.certificate
-    monkeypatch.setattr(kind, "certificate", lambda self, *a: real(self, *a)._replace(bound=-0.125))
+    real = CertifiedStep.certificate.fget
+    altered = property(lambda info: real(info)._replace(bound=-0.125))
+    monkeypatch.setattr(CertifiedStep, "certificate", altered)
     found = replay(path).difference
     assert (found.round, found.part) == (1, "certificate")
     assert found.derived.bound == -0.125
@@ -154,5 +155,5 @@ def test_a_rule_that_refuses_what_was_told_is_found(path, monkeypatch):
     def strict(self, state, feedback):
         raise ValueError("not today")
 
-    monkeypatch.setattr(type(PLAYERS["PFS"]), "update", strict)
+    monkeypatch.setattr(type(PLAYERS["PFS"]), "step", strict)
     assert str(replay(path).difference) == "round 1: what was told is refused: not today"

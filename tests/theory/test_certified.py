@@ -138,7 +138,7 @@ def observe(player, problem, horizon):
         gradient = costs.gradient(t, state.x)
         seen = Feedback(gradient, g, s)
         after = player.update(state, seen)
-        certificate = player.certificate(state, seen, after)
+        certificate = player.step(state, seen)[1].certificate
         assert certificate.rule != "stayed"
         eta = 1 / after.inverse_eta if after.inverse_eta else math.nan
         y = state.x - (eta * gradient if after.inverse_eta else 0.0)

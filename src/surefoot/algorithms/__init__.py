@@ -1,8 +1,8 @@
 """Algorithms, one file each: ``init`` and ``update``, both pure; ``state.x`` is the next action."""
 
-from surefoot.algorithms._certify import Certificate
 from surefoot.algorithms.catalogue import ALGORITHMS, Entry, catalogue, domain_of, tuned_for
-from surefoot.algorithms.certified import CertifiedPFS, CertifiedState
+from surefoot.algorithms.certificate import StepCertificate
+from surefoot.algorithms.certified_pfs import CertifiedPFS, CertifiedState
 from surefoot.algorithms.doubling import DoublingPFS, DoublingState
 from surefoot.algorithms.dpp import DPP, DPPState, ScalarDPP, ScalarDPPState
 from surefoot.algorithms.dual_averaging import (
@@ -25,7 +25,7 @@ from surefoot.algorithms.ogd_steps import (
 from surefoot.algorithms.pfs import PFS, PFSState
 from surefoot.algorithms.safety_filter import FilterState, SafetyFilter
 from surefoot.algorithms.scheduled import ScheduledPFS, ScheduledState
-from surefoot.algorithms.several import SeveralPFS
+from surefoot.algorithms.several_pfs import SeveralPFS
 from surefoot.algorithms.sinha_vaze import (
     SinhaVaze,
     SinhaVazeState,
@@ -42,7 +42,6 @@ __all__ = [
     "PFS",
     "AdaGradOGD",
     "AdaGradOGDState",
-    "Certificate",
     "CertifiedPFS",
     "CertifiedState",
     "DPPState",
@@ -74,6 +73,7 @@ __all__ = [
     "SeveralPFS",
     "SinhaVaze",
     "SinhaVazeState",
+    "StepCertificate",
     "StrongSinhaVaze",
     "StrongSinhaVazeState",
     "Tighten",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from surefoot.algorithms.certified import CertifiedPFS
+from surefoot.algorithms.certified_pfs import CertifiedPFS
 from surefoot.algorithms.doubling import DoublingPFS
 from surefoot.algorithms.dpp import DPP, ScalarDPP
 from surefoot.algorithms.dual_averaging import DualAveraging, EntropicDualAveraging
@@ -17,7 +17,7 @@ from surefoot.algorithms.ogd import OGD
 from surefoot.algorithms.ogd_steps import AdaGradOGD, DecayingOGD
 from surefoot.algorithms.pfs import PFS
 from surefoot.algorithms.scheduled import ScheduledPFS
-from surefoot.algorithms.several import SeveralPFS
+from surefoot.algorithms.several_pfs import SeveralPFS
 from surefoot.algorithms.sinha_vaze import SinhaVaze, StrongSinhaVaze
 from surefoot.algorithms.tighten import Tighten
 from surefoot.algorithms.yuan import Yuan

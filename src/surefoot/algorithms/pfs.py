@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from surefoot import _check
-from surefoot._array import dot
+from surefoot._array import dot, record
 from surefoot.algorithms._start import check_domain, start_in
 from surefoot.constants import Constants
 from surefoot.sets import Ball, project_halfspace
@@ -29,6 +29,33 @@ class PFSState(NamedTuple):
     """What the next round needs: the action to play, and nothing else."""
 
     x: Array
+
+
+class PolyakStep(NamedTuple):
+    """What a step knew that is cut by a half-space and certifies nothing.
+
+    Attributes:
+        y: the action after the cost step.
+        p: y after the half-space; the same array where it did not cut.
+    """
+
+    y: Array
+    p: Array
+
+    @property
+    def cut(self) -> bool:
+        """Whether the half-space moved the step of one run."""
+        return self.p is not self.y
+
+    @property
+    def certificate(self) -> None:
+        """None: nothing is certified."""
+        return None
+
+    @property
+    def contradictions(self) -> tuple[str, ...]:
+        """Nothing: no round of this rule shows a constant to be wrong."""
+        return ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,12 +104,16 @@ class PFS:
         return PFSState(start_in(self.domain, x1))
 
     def update(self, state: PFSState, feedback: Feedback) -> PFSState:
-        """One round: the three lines of the docstring."""
+        """Return the state after a round: the three lines of the docstring."""
+        return self.step(state, feedback)[0]
+
+    def step(self, state: PFSState, feedback: Feedback) -> tuple[PFSState, PolyakStep]:
+        """Return the state after a round and whether the half-space moved the step."""
         x = state.x
         grad, g, s = _check.feedback(x, feedback)
         y = x - self.eta * grad
         p = project_halfspace(y, g + dot(s, y - x) + self.rho, s)
-        return PFSState(self.domain.project(p))
+        return record(PFSState, (self.domain.project(p),)), record(PolyakStep, (y, p))
 
     @classmethod
     def anytime(cls, constants: Constants, horizon: int, domain: Ball | None = None) -> Tuned[PFS]:

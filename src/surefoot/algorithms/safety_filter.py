@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from surefoot import _check
-from surefoot._array import dot, minimum, norm, number_like, to_numpy, where
-from surefoot.algorithms._certify import Certificate, Certifying, Room, stay_unless
+from surefoot._array import dot, minimum, norm, number_like, record, to_numpy, where
 from surefoot.algorithms._start import check_domain, start_in
+from surefoot.algorithms.certificate import CertifiedStep, Certifying, stay_unless_certified
 from surefoot.sets import Ball, project_halfspace
 from surefoot.types import Array, Feedback, Number
 
@@ -36,7 +36,7 @@ class FilterState(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SafetyFilter(Certifying):
-    r"""Takes any proposed next action and returns one that is certainly feasible.
+    r"""A filter from any proposed next action to one that is certainly feasible.
 
     The way there is shortened to the certified length and cut by the half-space:
 
@@ -60,7 +60,7 @@ class SafetyFilter(Certifying):
         >>> import numpy as np
         >>> safe = SafetyFilter(G_g=1.0, domain=Ball(1.0), rho=0.1)
         >>> state = safe.init(np.array([0.0, 0.0]))  # g(x) = x[1] - 0.5
-        >>> state = safe.update(state, np.array([0.0, 9.0]), -0.5, np.array([0.0, 1.0]))
+        >>> state, info = safe.admit(state, np.array([0.0, 9.0]), -0.5, np.array([0.0, 1.0]))
         >>> state.x.round(6)  # 0.5 of slack would reach the limit; rho keeps 0.1 of it
         array([0. , 0.4])
     """
@@ -82,8 +82,10 @@ class SafetyFilter(Certifying):
         zero = number_like(x1, 0.0)
         return FilterState(x1, x1, zero, zero, zero)
 
-    def update(self, state: FilterState, proposal: Array, g: Number, s: Array) -> FilterState:
-        """The state whose ``x`` may be played, from a proposal and what was seen at the last x.
+    def admit(
+        self, state: FilterState, proposal: Array, g: Number, s: Array
+    ) -> tuple[FilterState, CertifiedStep]:
+        """Return the state whose ``x`` may be played, and what the step there knew.
 
         Args:
             state: the last one.
@@ -91,55 +93,25 @@ class SafetyFilter(Certifying):
             g: the constraint's value at the last action.
             s: one subgradient there.
         """
-        x, start, rounds, _, _ = state
-        room, step, size, g = self._judge(state, proposal, g, s)
-        share = minimum(number_like(x, 1.0), room.length / where(size > 0, size, 1.0))
-        share = where(room.length > 0, share, 0.0 * share)
-        y = x + share * step
-        p = project_halfspace(y, g + dot(s, y - x) + room.rho - room.noise, s)
-        return FilterState(
-            stay_unless(room, self.domain.project(p), x),
-            start,
-            rounds + 1.0,
-            room.start_slack,
-            self.distance_after(room, rounds, share * size),
-        )
-
-    def certificate(
-        self, before: FilterState, proposal: Array, g: Number, s: Array, after: FilterState
-    ) -> Certificate:
-        """Why the action of ``after`` is feasible: the numbers of one run's update."""
-        room, step, wanted, g = self._judge(before, proposal, g, s)
-        taken = min(wanted, max(room.length, 0.0))
-        y = before.x + (taken / wanted if wanted > 0 else 0.0) * step
-        inside = g + room.noise <= -room.rho
-        return Certificate(
-            round=int(after.rounds),
-            rule="stayed" if room.length <= 0 else "slack" if inside else "contraction",
-            slack=-g,
-            rho=room.rho,
-            length=room.length,
-            wanted=wanted,
-            taken=taken,
-            cut=room.length > 0 and g + dot(s, y - before.x) + room.rho - room.noise > 0,
-            bound=self.next_bound(room, taken, g),
-            G_g=self.G_g,
-        )
-
-    def wrong_constants(self, before: FilterState, g: Number, s: Array) -> list[str]:
-        """What a round of one run shows to be wrong with the constants; empty if nothing."""
-        room, _, _, g = self._judge(before, before.x, g, s)
-        return self.contradictions(room, before.rounds, before.distance, g, s)
-
-    def _judge(
-        self, state: FilterState, proposal: Array, g: Number, s: Array
-    ) -> tuple[Room, Array, Number, Number]:
-        """The room, the way to the proposal, its length, and g in the form of the run."""
         x, start, rounds, start_slack, distance = state
         _check.like_action(proposal, x, "proposal")
-        step, g, s = _check.feedback(x, Feedback(proposal - x, g, s))
-        size = norm(step)
+        way, g, s = _check.feedback(x, Feedback(proposal - x, g, s))
+        size = norm(way)
         if type(size) is float and not size < math.inf:
             _check.refuse_unfinite(to_numpy(proposal), "proposal")
-        room = self.room(x, start, rounds, start_slack, distance, g, s)
-        return room, step, size, g
+        length = self.certified_length(x, start, rounds, start_slack, distance, g, s)
+        one = number_like(x, 1.0)
+        share = minimum(one, length.max_step / where(size > 0, size, 1.0))
+        share = where(length.max_step > 0, share, 0.0 * share)
+        y = x + share * way
+        excess = g + dot(s, y - x) + length.rho - length.noise
+        p = project_halfspace(y, excess, s, length.squared)
+        new = stay_unless_certified(length, self.domain.project(p), x)
+        next_distance = self.next_distance(length, rounds, share * size)
+        return (
+            record(FilterState, (new, start, rounds + 1.0, length.start_slack, next_distance)),
+            record(
+                CertifiedStep,
+                (self.G_g, rounds, g, s, distance, length, size, one, one, y, p, new),
+            ),
+        )

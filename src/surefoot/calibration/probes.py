@@ -65,10 +65,10 @@ def certified_radius(start: Probe, constants: Constants, domain: Ball) -> float:
         return 0.0
     safe = SafetyFilter(G_g=G_g, domain=domain, rho=-start.value)
     try:
-        room = safe.room(*safe.init(start.point), start.value, start.subgradient)
+        length = safe.certified_length(*safe.init(start.point), start.value, start.subgradient)
     except ValueError:
         return 0.0
-    return max(float(room.length), 0.0)
+    return max(float(length.max_step), 0.0)
 
 
 def look_around(

@@ -23,9 +23,8 @@ from surefoot._sqlite import (
     to_bytes,
 )
 from surefoot.controller._plain import NotPlainError, Plain, classes_in, from_plain, to_plain
-from surefoot.controller._regret import ObservedRegret
 from surefoot.controller._watch import Broken
-from surefoot.types import Feedback
+from surefoot.types import Feedback, Observing, RegretObserver
 
 __all__ = ["JOURNAL", "Journal", "Memory", "Round", "Run"]
 
@@ -68,7 +67,7 @@ JOURNAL = Kind(
     reopen="continue it with Controller.open",
 )
 
-_OWN = {"Broken": Broken, "ObservedRegret": ObservedRegret}
+_OWN = {"Broken": Broken}
 
 
 class Run(NamedTuple):
@@ -88,11 +87,19 @@ class Run(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """What the next round needs: the algorithm's state, and what is kept beside it."""
+    """What the next round needs: the algorithm's state, and what is kept beside it.
+
+    Attributes:
+        state: of the algorithm.
+        broken: the premises that the data contradict.
+        regret: the sums that bound the regret so far.
+        cut: whether a half-space or a region changed the action at hand; None where not known.
+    """
 
     state: Any
     broken: tuple[Broken, ...]
-    regret: ObservedRegret | None
+    regret: RegretObserver | None
+    cut: bool | None = None
 
 
 class Round(NamedTuple):
@@ -232,7 +239,7 @@ def read_round(row: tuple[Any, ...]) -> Round:
 
 def remembered(memory: Memory) -> Plain:
     """What the next round needs, as plain data."""
-    own = _OWN | {"Memory": Memory} | classes_in(memory.state)
+    own = _OWN | {"Memory": Memory} | classes_in((memory.state, memory.regret))
     try:
         return to_plain(memory, own=own)
     except NotPlainError as error:
@@ -241,7 +248,8 @@ def remembered(memory: Memory) -> Plain:
 
 def recalled(store: Store, now: Plain, run: Run) -> Memory:
     """What the next round needs, from plain data."""
-    own = _OWN | {"Memory": Memory} | classes_in(run.algorithm.init(run.start))
+    regret = run.algorithm.observer() if isinstance(run.algorithm, Observing) else None
+    own = _OWN | {"Memory": Memory} | classes_in((run.algorithm.init(run.start), regret))
     try:
         memory = from_plain(now, own=own)
     except (ValueError, TypeError, KeyError, IndexError) as error:

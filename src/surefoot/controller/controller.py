@@ -13,15 +13,22 @@ from typing import Any, Literal, NoReturn, TypeAlias, get_args
 import numpy as np
 
 from surefoot import _check
-from surefoot._array import dot
-from surefoot.algorithms import PFS, Certificate, CertifiedPFS
+from surefoot._array import record
 from surefoot.controller._journal import Journal, Memory, Round, Run
-from surefoot.controller._regret import ObservedRegret
 from surefoot.controller._watch import Broken, Watch
 from surefoot.controller.explanation import Explanation
 from surefoot.errors import InvalidValueError, SurefootError
 from surefoot.theory import Guarantee, Tuned
-from surefoot.types import Array, Feedback, Needs
+from surefoot.types import (
+    Array,
+    Certificate,
+    Explaining,
+    Feedback,
+    Info,
+    Needs,
+    Observing,
+    RegretObserver,
+)
 
 __all__ = ["ContradictionError", "ContradictionWarning", "Controller", "Policy"]
 
@@ -32,8 +39,6 @@ _INF = math.inf
 _FLOAT64 = np.dtype(np.float64)
 # Bound once, as in _array: they are looked up in every round.
 ndarray, vdot = np.ndarray, np.vdot
-# The constructor of a named tuple is written in Python.
-_new_tuple = tuple.__new__
 
 
 class ContradictionError(SurefootError, ValueError):
@@ -62,6 +67,7 @@ class Controller:
 
     Example:
         >>> from surefoot import Ball
+        >>> from surefoot.algorithms import CertifiedPFS
         >>> player = CertifiedPFS(G_g=1.0, domain=Ball(1.0), rho=0.5)
         >>> controller = Controller(player, start=[0.0, 0.0])
         >>> controller.ask()
@@ -82,13 +88,11 @@ class Controller:
         "__weakref__",
         "_algorithm",
         "_asked",
-        "_before",
         "_broken",
         "_certificate",
-        "_certify",
+        "_cut",
         "_guarantee",
-        "_is_bare",
-        "_is_plain",
+        "_info",
         "_journal",
         "_limits",
         "_needs",
@@ -99,9 +103,9 @@ class Controller:
         "_seen",
         "_shape",
         "_state",
+        "_step",
         "_update",
         "_watch",
-        "_wrong",
     )
 
     def __init__(
@@ -115,8 +119,8 @@ class Controller:
         algorithm, guarantee = _unpack(player)
         _check.one_of(get_args(Policy), on_contradiction=on_contradiction)
         x1 = _check.vector(start, "start")
-        observed = isinstance(algorithm, CertifiedPFS) and algorithm.ratchet
-        memory = Memory(algorithm.init(x1), (), ObservedRegret() if observed else None)
+        regret = algorithm.observer() if isinstance(algorithm, Observing) else None
+        memory = Memory(algorithm.init(x1), (), regret)
         run = Run(algorithm, guarantee, on_contradiction, x1)
         written = None if journal is None else Journal.create(journal, run, memory)
         self._set_up(run, memory, None, written)
@@ -160,32 +164,30 @@ class Controller:
         needs = getattr(algorithm, "needs", None)
         self._algorithm, self._guarantee = algorithm, run.guarantee
         self._needs = needs if isinstance(needs, Needs) else Needs()
-        # The projection onto a ball, its last step, refuses what is not finite.
-        self._is_plain = type(algorithm) is PFS and journal is None
         # What most algorithms are told has this shape, and a short way; the others' has none.
         whole = self._needs.constraint_values and self._needs.constraint_subgradients
         self._shape = run.start.shape if whole and not self._needs.apart else None
         self._update = algorithm.update
-        self._wrong = getattr(algorithm, "wrong_constants", None)
-        self._certify = getattr(algorithm, "certificate", None)
+        # Some rules have a number of this name.
+        explains = isinstance(algorithm, Explaining) and callable(algorithm.step)
+        self._step = algorithm.step if explains else None
         self._rows: int | None = getattr(algorithm, "rows", None)
         self._on_contradiction: Policy = run.on_contradiction  # type: ignore[assignment]
-        self._state, broken, self._regret = memory
+        self._state, broken = memory.state, memory.broken
+        self._regret: RegretObserver | None = memory.regret
         self._watch_on(broken)
         self._round = 1 if last is None else last.number + 1
         self._asked = 0  # the last round that was asked for
-        self._before: Any = None if last is None else _Played(last.action)
+        self._info: Info | None = None
+        self._cut = memory.cut  # of the last round told, where it was read from a journal
         self._seen: Feedback | None = None if last is None else last.seen
         self._certificate: Certificate | None = None if last is None else last.certificate
         self._journal = journal
 
     def _watch_on(self, broken: tuple[Broken, ...]) -> None:
-        core = getattr(self._algorithm, "base", self._algorithm)
-        itself = None if self._wrong is None else getattr(core, "G_g", None)
         self._broken = broken
-        self._watch = Watch.of(self._guarantee, broken, itself)
+        self._watch = Watch.of(self._guarantee, broken, None)
         self._limits = self._watch.limits
-        self._is_bare = self._is_plain and not self._watch.still and not self._watch.bounded
 
     # --- what a user asks ------------------------------------------------------------------------
 
@@ -275,10 +277,7 @@ class Controller:
         ):
             # Copies, because a caller may use its arrays again.
             gradient, g, s = cost_gradient.copy(), constraint_value, constraint_subgradient.copy()
-            seen = _new_tuple(Feedback, (gradient, g, s, None))
-            if self._is_bare:
-                self._take_bare(before, seen, t)
-                return
+            seen = record(Feedback, (gradient, g, s, None))
             # Comparisons that a NaN fails. Where all hold there is nothing to look at closely.
             most, steepest, near, steep, last = self._limits
             slope = s.dot(s)
@@ -293,47 +292,41 @@ class Controller:
         else:
             seen = self._clean(cost_gradient, constraint_value, constraint_subgradient, cost_value)
             broken = self._watch.look(t, *_measure(seen))
-        after = self._update(before, seen)
-        if broken or not self._is_plain:
-            self._consider(before, seen, after, broken or [])
-        # Nothing can fail from here on.
-        self._before, self._seen, self._state = before, seen, after
-        self._round = t + 1
-
-    def _take_bare(self, before: Any, seen: Feedback, t: int) -> None:
-        """A round of which the update is all there is: it refuses what is not finite by itself."""
-        try:
-            after = self._update(before, seen)
-        except (ValueError, RuntimeWarning):  # NumPy's warning, where the user has made it an error
-            _measure(seen)  # says which number it was
-            raise
-        self._before, self._seen, self._state = before, seen, after
-        self._round = t + 1
-
-    def _consider(self, before: Any, seen: Feedback, after: Any, broken: list[Broken]) -> None:
-        """All that there may be to a round beside the update; raises before anything changes."""
-        if not np.isfinite(after.x).all():
-            _check.refuse_unfinite(after.x, "the next action")
-        if self._wrong is not None and (wrong := self._wrong(before, seen)):
-            broken = [*broken, Broken(self._round, "constants", wrong[0], "both")]
-        broken = self._judge(broken) if broken else []
+        if self._step is None:
+            after, info = self._update(before, seen), None
+        else:
+            after, info = self._step(before, seen)
+            if sentences := info.contradictions:
+                # It stands for what the watch has to say about the constraint.
+                others = [b for b in broken or () if b.constant not in ("G_g", "the bound on g")]
+                broken = [*others, Broken(t, "constants", sentences[0], "both")]
+        x = after.x
+        if not x.dot(x) < _INF:  # its square may leave the range of floats where it does not
+            _check.refuse_unfinite(x, "the next action")
         regret, certificate = self._regret, None
         if regret is not None:
-            regret = regret.after(self._algorithm, before, seen, after)
+            regret = regret.after(info)
+        if broken:
+            broken = self._judge(broken)
         if self._journal is not None:
-            if self._certify is not None:
-                certificate = self._certify(before, seen, after)
-            memory = Memory(after, (*self._broken, *broken), regret)
+            if info is not None:
+                certificate = info.certificate
+            cut = None if info is None else info.cut
+            memory = Memory(after, (*self._broken, *(broken or ())), regret, cut)
             self._journal.append(before.x, seen, certificate, memory)
+        # Nothing can fail from here on.
         if broken:
             self._watch_on((*self._broken, *broken))
+        self._info, self._seen, self._state = info, seen, after
         self._regret, self._certificate = regret, certificate
+        self._round = t + 1
 
     def explain(self) -> Explanation:
         """Why the action at hand may be played; ``str`` of it is one line."""
         seen, told = self._seen, self._round - 1
-        if self._certificate is None and self._certify is not None and seen is not None:
-            self._certificate = self._certify(self._before, seen, self._state)
+        info = self._info
+        if self._certificate is None and info is not None:
+            self._certificate = info.certificate
         certificate, guarantee = self._certificate, self._guarantee
         safe = not any(b.loses != "regret" for b in self._broken)
         regular = not any(b.loses != "feasibility" for b in self._broken)
@@ -355,9 +348,7 @@ class Controller:
             round=self._round,
             certificate=certificate,
             slack=None if value is None else 0.0 - float(np.max(value)),
-            length=None if certificate is None else certificate.length,
-            shortened=None if certificate is None else certificate.shortened,
-            feasibility_step=self._cut(),
+            feasibility_step=self._cut if info is None else info.cut,
             bound=bound,
             guarantee=guarantee,
             regret_bound=regret,
@@ -385,7 +376,8 @@ class Controller:
         return f"<Controller of {self._algorithm!r} in round {self._round}{where}>"
 
     def _memory(self) -> Memory:
-        return Memory(self._state, self._broken, self._regret)
+        cut = self._cut if self._info is None else self._info.cut
+        return Memory(self._state, self._broken, self._regret, cut)
 
     # --- the checks ------------------------------------------------------------------------------
 
@@ -434,24 +426,6 @@ class Controller:
                 stacklevel=_levels_up(),
             )
         return new
-
-    def _cut(self) -> bool | None:
-        """Whether the half-space of the constraint moved the action at hand."""
-        if self._certificate is not None:
-            return self._certificate.cut
-        player, seen = self._algorithm, self._seen
-        if not isinstance(player, PFS) or seen is None:
-            return None
-        gradient, g, s, _ = seen
-        x = self._before.x
-        return bool(g + dot(s, (x - player.eta * gradient) - x) + player.rho > 0)
-
-
-class _Played:
-    """The action of a round that was read from a journal."""
-
-    def __init__(self, x: Array) -> None:
-        self.x = x
 
 
 def _unpack(player: Any) -> tuple[Any, Guarantee | None]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from surefoot.algorithms import Certificate
 from surefoot.controller._watch import Broken
 from surefoot.theory import Guarantee
+from surefoot.types import Certificate
 
 __all__ = ["Explanation"]
 
@@ -20,8 +20,6 @@ class Explanation:
         certificate: the inequality that shows the action to be feasible, from algorithms whose
             steps are certified.
         slack: -g at the last action told; of the largest constraint where they are kept apart.
-        length: the longest step that was certified.
-        shortened: whether less was taken than the algorithm wanted.
         feasibility_step: whether the half-space of the constraint moved the action.
         bound: g of the action at hand is at most this, by the certificate or else by the
             guarantee; None where neither says so, or the data contradict what they rest on.
@@ -36,8 +34,6 @@ class Explanation:
     round: int
     certificate: Certificate | None
     slack: float | None
-    length: float | None
-    shortened: bool | None
     feasibility_step: bool | None
     bound: float | None
     guarantee: Guarantee | None

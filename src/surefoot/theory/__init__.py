@@ -1,6 +1,6 @@
 """Theorems as objects: bounds, premises, and the parameters they choose."""
 
-from surefoot.theory.certified import TheoremD, observed_regret_bound
+from surefoot.theory.certified import ObservedRegret, TheoremD, observed_regret_bound
 from surefoot.theory.dpp import DriftPlusPenalty
 from surefoot.theory.guarantee import Guarantee, Kind, Measure, Premise, Quantity, Tuned
 from surefoot.theory.jenatton import JenattonStronglyConvex, JenattonTradeOff
@@ -48,6 +48,7 @@ __all__ = [
     "MahdaviLinearBalanced",
     "MahdaviNoViolation",
     "Measure",
+    "ObservedRegret",
     "Premise",
     "Quantity",
     "Schedule",

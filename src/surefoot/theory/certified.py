@@ -9,18 +9,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 
 from surefoot import _check
+from surefoot._array import record
 from surefoot.constants import Constants, polyak_rate
 from surefoot.errors import InvalidValueError
 from surefoot.theory._every_round import EveryRound
 from surefoot.theory.guarantee import Premise
 from surefoot.types import Array
 
-__all__ = ["TheoremD", "observed_regret_bound"]
+__all__ = ["ObservedRegret", "TheoremD", "observed_regret_bound"]
 
 
 def observed_regret_bound(
@@ -68,6 +69,88 @@ def observed_regret_bound(
     )
 
 
+class ObservedRegret(NamedTuple):
+    r"""The sums of :func:`observed_regret_bound` over the rounds so far, kept up round by round.
+
+    A round without a certified step, in which nothing moved, is not in the theorem. Leaving it out
+    leaves the proof for the others as it is, with :math:`\rho_t - \rho_{t+1}` taken between
+    neighbours that remain, and it costs at most :math:`\|\nabla_t\|` times the diameter
+    :math:`2R`.
+
+    Attributes:
+        steps: :math:`\sum_t \eta_t\|\nabla_t\|^2`.
+        tightened: :math:`\sum_t \rho_t\|\nabla_t\|`.
+        falls: :math:`\sum_t (\rho_t - \rho_{t+1})/\eta_t`.
+        moved: :math:`\sum_t (\|y_t-p_t\|^2 + \|p_t-x_{t+1}\|^2)/\eta_t`.
+        stayed: :math:`\sum \|\nabla_t\|` over the rounds in which nothing moved.
+        rho: :math:`\rho_t` of the last round in which something moved.
+        inverse_eta: the last :math:`1/\eta_t`; 0 before the first gradient.
+    """
+
+    steps: float = 0.0
+    tightened: float = 0.0
+    falls: float = 0.0
+    moved: float = 0.0
+    stayed: float = 0.0
+    rho: float = 0.0
+    inverse_eta: float = 0.0
+
+    def after(self, info: Any) -> ObservedRegret:
+        """Return the sums with one more round.
+
+        Args:
+            info: what the step of a :class:`~surefoot.algorithms.CertifiedPFS` knew.
+        """
+        steps, tightened, falls, moved, stayed, last_rho, last_inverse = self
+        size, inverse, rho = info.size, info.inverse_eta, info.length.rho
+        if not info.moves:
+            return self._replace(stayed=stayed + size)
+        if not (size > 0 or last_inverse > 0):
+            inverse = 0.0
+        falls = falls + (last_rho - rho) * last_inverse
+        if not inverse > 0:
+            return self._replace(falls=falls, rho=rho)
+        y, p, x = info.y, info.p, info.x
+        if p is not y:
+            way = y - p
+            moved = moved + float(way.dot(way)) * inverse
+        if x is not p:
+            way = p - x
+            moved = moved + float(way.dot(way)) * inverse
+        return record(
+            ObservedRegret,
+            (
+                steps + size * size / inverse,
+                tightened + rho * size,
+                falls,
+                moved,
+                stayed,
+                rho,
+                inverse,
+            ),
+        )
+
+    def bound(self, algorithm: Any, state: Any) -> float:
+        """Return an upper bound on the regret of the rounds so far.
+
+        Args:
+            algorithm: the rule that was played, whose ball the actions are in.
+            state: its state after these rounds.
+        """
+        if not (self.inverse_eta > 0 or self.stayed > 0):
+            return 0.0
+        R = float(algorithm.domain.radius)
+        per_slack = algorithm.domain.reach(state.start) / state.start_slack
+        return float(
+            2 * R**2 * self.inverse_eta
+            + 0.5 * self.steps
+            + per_slack * self.tightened
+            + 2 * R * per_slack * self.falls
+            - 0.5 * self.moved
+            + 2 * R * self.stayed
+        )
+
+
 @final
 @dataclass(frozen=True)
 class TheoremD(EveryRound):
@@ -92,7 +175,7 @@ class TheoremD(EveryRound):
     :math:`1/\eta_0 + G_gL_T/(\xi_*\rho_t)`.
 
     Derived here; not in the paper. Proof. Feasibility is the certificate of every step
-    (:mod:`surefoot.algorithms.certified`). Near the boundary the local form (*) gives
+    (:mod:`surefoot.algorithms.certified_pfs`). Near the boundary the local form (*) gives
     :math:`A_t \le (g_t+\rho_t)/\sigma_t` with
     :math:`\sigma_t = (\alpha-\rho_t)/D_0 \ge \sigma_*`, so the cut has
     :math:`d_t \ge \sigma_tA_t/G_g` and :math:`r_t \ge \xi_*\rho_t/G_g`; deeper inside

@@ -46,7 +46,7 @@ def test_one_step_by_hand_inside_the_tightened_set():
     assert after.start is before.start
     assert (after.rounds, after.start_slack) == (1.0, 0.9 - NOISE)
     assert (after.distance, after.inverse_eta, after.squares) == near((0.125, 5 / 0.45, 25.0))
-    certificate = FIXED.certificate(before, seen, after)
+    certificate = FIXED.step(before, seen)[1].certificate
     assert certificate.rule == "slack"
     assert (certificate.round, certificate.slack, certificate.G_g) == (1, 0.9, 2.0)
     assert certificate.length == pytest.approx(0.45 - NOISE / 2 - ERROR, rel=1e-15)
@@ -73,7 +73,7 @@ def test_one_step_by_hand_moving_back_to_the_tightened_set():
     assert after.x == near([0.5 - v / 2.25 * 0.9, -0.25 - r + v / 2.25 * 1.2])
     # 2/r loses digits where the difference r does.
     assert after[2:] == pytest.approx((4.0, 0.8, 0.125, 2 / r, 11.0), rel=1e-11)
-    certificate = FIXED.certificate(before, seen, after)
+    certificate = FIXED.step(before, seen)[1].certificate
     assert certificate.rule == "contraction"
     assert (certificate.round, certificate.slack) == (4, 0.2)
     # 2 / max(1/0.2, 0.5) is wanted.
@@ -94,7 +94,7 @@ def test_one_step_by_hand_moving_back_to_the_tightened_set():
 def test_the_shortest_of_three_distances_counts(player, distance, A):
     before = CertifiedState(X, X - np.array([0.6, 0.8]), 3.0, 0.8, distance, 0.0, 0.0)
     seen = Feedback(np.array([0.0, 2.0]), -0.2, np.array([0.9, -1.2]))
-    certificate = player.certificate(before, seen, player.update(before, seen))
+    certificate = player.step(before, seen)[1].certificate
     assert certificate.length == near(0.125 - math.sqrt(A**2 - 1 / 900))
 
 
@@ -102,7 +102,7 @@ def test_a_short_step_is_not_shortened_and_leaves_more_than_it_must():
     seen = Feedback(np.array([-0.3, 0.4]), -0.9, STEEP)
     before = FIXED.init(X)
     after = FIXED.update(before, seen)
-    certificate = FIXED.certificate(before, seen, after)
+    certificate = FIXED.step(before, seen)[1].certificate
     assert after.x == near([0.56, -0.33])
     assert (certificate.wanted, certificate.taken) == near((0.1, 0.1))
     assert not certificate.shortened
@@ -118,7 +118,7 @@ def test_the_tightening_falls_with_the_root_of_the_round_and_brings_the_set_near
     # rho_4 = 0.125: g = -0.1, g + rho = 0.025, (*) 0.025/0.7, d = 0.025/1.5.
     seen = Feedback(np.array([0.0, 20.0]), -0.1, np.array([0.9, -1.2]))
     after = falling.update(before, seen)
-    certificate = falling.certificate(before, seen, after)
+    certificate = falling.step(before, seen)[1].certificate
     assert certificate.rho == near(0.125)
     assert certificate.length == near(0.0625 - math.sqrt((0.025 / 0.7) ** 2 - (0.025 / 1.5) ** 2))
     # After a step of full length A' = rho_4/G_g, and the shift makes it rho_5/G_g.
@@ -128,7 +128,7 @@ def test_the_tightening_falls_with_the_root_of_the_round_and_brings_the_set_near
 def test_half_of_the_slack_of_the_start_is_the_largest_tightening():
     before = FIXED.init(X)
     seen = Feedback(np.array([-3.0, 4.0]), -0.3, STEEP)
-    certificate = FIXED.certificate(before, seen, FIXED.update(before, seen))
+    certificate = FIXED.step(before, seen)[1].certificate
     assert certificate.rho == near(0.15)
 
 
@@ -141,7 +141,7 @@ def test_without_a_fixed_step_size_it_is_that_of_adagrad():
         assert state.squares == near(squares)
         # Far from the boundary the certified length does not count.
         assert state.inverse_eta == near(math.sqrt(squares) / (math.sqrt(2) * 3))
-        assert not player.certificate(before, seen, state).shortened
+        assert not player.step(before, seen)[1].certificate.shortened
 
 
 def test_what_is_wanted_is_what_the_ratchet_leaves():
@@ -149,7 +149,7 @@ def test_what_is_wanted_is_what_the_ratchet_leaves():
     for ratchet, wanted in ((True, 5 / 50), (False, 5 * 0.2)):
         player = replace(FIXED, ratchet=ratchet)
         seen = Feedback(np.array([-3.0, 4.0]), -0.9, STEEP)
-        certificate = player.certificate(before, seen, player.update(before, seen))
+        certificate = player.step(before, seen)[1].certificate
         assert certificate.wanted == near(wanted)
 
 
@@ -176,7 +176,7 @@ def test_an_error_of_the_observed_g_counts_wherever_it_could_do_harm():
     after = player.update(before, seen)
     B = math.sqrt(0.1**2 - (0.03 / 1.5) ** 2)
     r = 0.125 - B - 0.005
-    assert player.certificate(before, seen, after).length == near(r)
+    assert player.step(before, seen)[1].certificate.length == near(r)
     assert after.distance == near(B + r + 0.005)
     v = 0.04 + 1.2 * r  # the half-space is let out by delta
     assert after.x == near([0.5 - v / 2.25 * 0.9, -0.25 - r + v / 2.25 * 1.2])
@@ -186,7 +186,7 @@ def test_a_cut_that_seems_to_go_all_the_way_is_not_believed_to_the_last_digit():
     # (*): A = 0.05/0.6 * 0.3 = 0.025 = 0.05/2 = d, so the root alone would leave nothing.
     before = CertifiedState(X, X - np.array([0.18, 0.24]), 3.0, 0.8, 0.5, 0.0, 0.0)
     seen = Feedback(np.array([0.0, 2.0]), -0.2, STEEP)
-    length = FIXED.certificate(before, seen, FIXED.update(before, seen)).length
+    length = FIXED.step(before, seen)[1].certificate.length
     # The square of what is left is 4 (d + 8) u A^2, and what the errors of g leave of A^2 - d^2.
     more = NOISE * (0.3 / 0.6) * (1 - 0.05 / 0.6) + 2 * NOISE / 2
     left = math.sqrt(4 * 10 * UNIT * 0.025**2 + more * 0.05)
@@ -199,7 +199,7 @@ def test_a_round_without_room_keeps_what_is_known_of_the_distance():
     before = CertifiedState(X, X - np.array([0.6, 0.8]), 3.0, 0.8, 0.1, 0.5, 7.0)
     seen = Feedback(np.array([0.0, 2.0]), -0.2, np.array([0.9, -1.2]))
     after = player.update(before, seen)
-    assert player.certificate(before, seen, after).rule == "stayed"
+    assert player.step(before, seen)[1].certificate.rule == "stayed"
     assert (after.distance, after.rounds) == (0.1, 4.0)
     assert after.x is X
 
@@ -224,7 +224,7 @@ def test_zero_gradients_before_the_first_leave_the_step_size_open():
     for _ in range(3):
         seen = Feedback(np.zeros(2), -0.9, STEEP)
         after = player.update(state, seen)
-        certificate = player.certificate(state, seen, after)
+        certificate = player.step(state, seen)[1].certificate
         assert (certificate.wanted, certificate.taken, certificate.shortened) == (0.0, 0.0, False)
         assert after.x.tolist() == X.tolist()
         assert (after.inverse_eta, after.squares) == (0.0, 0.0)
@@ -314,7 +314,7 @@ def test_a_step_without_room_stays_and_says_so():
     constraint, gradient = LinfNorm(0.5, 2), lambda x: np.array([-3.0, -1.0])
     rules = []
     for before, seen, after in play(player, constraint, gradient, np.zeros(2), 20):
-        certificate = player.certificate(before, seen, after)
+        certificate = player.step(before, seen)[1].certificate
         rules.append(certificate.rule)
         if certificate.rule == "stayed":
             assert certificate.length <= 0
@@ -370,7 +370,7 @@ def test_what_is_certified_is_so(drawn, share, decreasing, ratchet, eta):
     # Only what computing the distance itself rounds by.
     rounding = 4 * (len(x1) + 8) * UNIT * domain.reach_from_origin
     for before, seen, after in play(player, constraint, gradients(known, rng, len(x1)), x1, 25):
-        certificate = player.certificate(before, seen, after)
+        certificate = player.step(before, seen)[1].certificate
         assert constraint.value(after.x) <= certificate.bound <= 0
         assert certificate.taken <= max(certificate.length, 0.0)
         assert certificate.taken <= certificate.wanted * (1 + 1e-15)
@@ -382,7 +382,7 @@ def test_what_is_certified_is_so(drawn, share, decreasing, ratchet, eta):
         next_rho = player.tightening(after.rounds + 1.0, after.start_slack)
         assert known.distance(after.x, next_rho) <= after.distance + rounding
         assert after.distance <= next_rho / G_g + rounding
-        assert player.wrong_constants(before, seen) == []
+        assert player.step(before, seen)[1].contradictions == ()
 
 
 def test_full_steps_end_on_the_boundary_and_never_over_it_in_exact_arithmetic():
@@ -447,7 +447,7 @@ def first_complaint(player, constraint_at, gradient, x1, rounds):
     state = player.init(x1)
     for t in range(rounds):
         seen = Feedback(gradient(t), *constraint_at(t).query(state.x))
-        if found := player.wrong_constants(state, seen):
+        if found := player.step(state, seen)[1].contradictions:
             return t + 1, found
         state = player.update(state, seen)
     return None
@@ -514,8 +514,8 @@ def test_right_constants_are_never_complained_about(name, make):
         player, problem.constraint, lambda x: costs.gradient(next(rounds), x), problem.start, 150
     )
     for before, seen, after in steps:
-        assert player.wrong_constants(before, seen) == []
-        assert problem.constraint.value(after.x) <= player.certificate(before, seen, after).bound
+        assert player.step(before, seen)[1].contradictions == ()
+        assert problem.constraint.value(after.x) <= player.step(before, seen)[1].certificate.bound
     assert guarantee.kind == "every round"
 
 
@@ -536,7 +536,7 @@ def test_a_g_observed_with_an_error_is_feasible_all_the_same(seed):
     for before, seen, after in play(
         player, noisy, lambda x: -rng.normal(size=3) - 2 * exact.subgradient(x), np.zeros(3), 300
     ):
-        assert player.wrong_constants(before, seen) == []
+        assert player.step(before, seen)[1].contradictions == ()
         worst = max(worst, exact.value(after.x))
     assert worst <= 0
 

@@ -5,9 +5,9 @@ set :math:`X_\rho` of all constraints together. So a product of projections onto
 projection onto all of them at once, do not expand and leave :math:`X_\rho` where it is; and if the
 product begins with the largest constraint, or all of them are met, :math:`x_t` comes as much closer
 to :math:`X_\rho` as by that constraint alone. That is all that the certificate
-(:mod:`surefoot.algorithms._certify`) and Theorem D ask of the projection onto one half-space. Which
-of the projections is used, and in which order after the first, may depend on anything known in the
-round: the estimate holds for each of them, hence for the one taken.
+(:mod:`surefoot.algorithms.certificate`) and Theorem D ask of the projection onto one half-space.
+Which of the projections is used, and in which order after the first, may depend on anything known
+in the round: the estimate holds for each of them, hence for the one taken.
 
 What is gained: where faces meet, one half-space lets a step out through the others, and the next
 rounds must bring it back. With all of them a step ends in the tightened set, exactly where faces
@@ -29,9 +29,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from surefoot import _check
-from surefoot._array import combine, dot, in_turn, largest, namespace, rows_dot, sqrt
-from surefoot.algorithms._certify import Certificate, Room, stay_unless
-from surefoot.algorithms.certified import CertifiedPFS, CertifiedState
+from surefoot._array import combine, dot, in_turn, largest, namespace, record, rows_dot, sqrt
+from surefoot.algorithms.certificate import CertifiedLength, CertifiedStep, stay_unless_certified
+from surefoot.algorithms.certified_pfs import CertifiedPFS, CertifiedState
 from surefoot.constants import Constants
 from surefoot.errors import InvalidValueError
 from surefoot.sets import Ball, project_halfspace
@@ -88,48 +88,36 @@ class SeveralPFS:
         return self.base.init(x1)
 
     def update(self, state: CertifiedState, feedback: Feedback) -> CertifiedState:
-        """One round: the lines of the docstring."""
-        x, start, rounds, _, _, inverse_eta, squares = state
+        """Return the state after a round: the lines of the docstring."""
+        return self.step(state, feedback)[0]
+
+    def step(
+        self, state: CertifiedState, feedback: Feedback
+    ) -> tuple[CertifiedState, CertifiedStep]:
+        """Return the state after a round and what the step knew."""
+        x, start, rounds, _, distance, inverse_eta, squares = state
         base = self.base
-        grad, cuts, room = self._judge(state, feedback)
-        squared = dot(grad, grad)
-        squares = squares + squared
-        inverse_eta, eta, taken = base.step(room, inverse_eta, squares, sqrt(squared))
-        p = cuts.project(x - eta * grad, room)
-        return CertifiedState(
-            stay_unless(room, base.domain.project(p), x),
-            start,
-            rounds + 1.0,
-            room.start_slack,
-            base.distance_after(room, rounds, taken),
-            inverse_eta,
-            squares,
-        )
-
-    def certificate(
-        self, before: CertifiedState, feedback: Feedback, after: CertifiedState
-    ) -> Certificate:
-        """Why the action of ``after`` is feasible: the numbers of one run's update."""
-        grad, cuts, room = self._judge(before, feedback)
-        found, y = self.base.explained(before, after, room, grad, cuts.worst)
-        excess = cuts.excess(y, room)
-        return found._replace(cut=room.length > 0 and bool(excess.max() > 0))
-
-    def wrong_constants(self, before: CertifiedState, feedback: Feedback) -> list[str]:
-        """What a round of one run shows to be wrong with the constants; empty if nothing."""
-        _, cuts, room = self._judge(before, feedback)
-        return self.base.contradictions(
-            room, before.rounds, before.distance, cuts.worst, cuts.steepest
-        )
-
-    def _judge(self, state: CertifiedState, feedback: Feedback) -> tuple[Array, _Cuts, Room]:
-        x, base = state.x, self.base
         grad, g, s = _check.feedback_apart(x, feedback)
         if self.exact and type(x) is not np.ndarray:
             raise InvalidValueError(f"exact must be False but for NumPy arrays, got {type(x)!r}")
         cuts = _Cuts(x, g, s, base.G_g, base.domain.reach_from_origin, self.exact)
-        room = base.room(*state[:5], cuts.worst, cuts.steepest, rounding=2 * cuts.error)
-        return grad, cuts, room
+        worst, steepest = cuts.worst, cuts.steepest
+        length = base.certified_length(*state[:5], worst, steepest, rounding=2 * cuts.error)
+        squared = dot(grad, grad)
+        squares, size = squares + squared, sqrt(squared)
+        wanted, inverse_eta, eta = base.step_size(length, inverse_eta, squares, size)
+        y = x - eta * grad
+        p = cuts.project(y, length)
+        new = stay_unless_certified(length, base.domain.project(p), x)
+        next_distance = base.next_distance(length, rounds, eta * size)
+        slack, known = length.start_slack, (base.G_g, rounds, worst, steepest, distance, length)
+        return (
+            record(
+                CertifiedState,
+                (new, start, rounds + 1.0, slack, next_distance, inverse_eta, squares),
+            ),
+            record(CertifiedStep, (*known, size, wanted, inverse_eta, y, p, new)),
+        )
 
     @classmethod
     def default(
@@ -184,21 +172,24 @@ class _Cuts:
         here = xp.arange(g.shape[-1]) == (index if g.ndim == 1 else index[:, None])
         self.steepest = combine(xp.where(here, xp.ones_like(g), xp.zeros_like(g)), s)
 
-    def excess(self, z: Array, room: Room) -> Array:
+    def excess(self, z: Array, length: CertifiedLength) -> Array:
         """By how much z exceeds each half-space."""
-        return self.g + rows_dot(self.s, z - self.x) + self._offset(room)
+        return self.g + rows_dot(self.s, z - self.x) + self._offset(length)
 
-    def _offset(self, room: Room) -> Number:
-        return room.rho - room.noise + self.tolerance
+    def _offset(self, length: CertifiedLength) -> Number:
+        return length.rho - length.noise + self.tolerance
 
-    def project(self, y: Array, room: Room) -> Array:
+    def project(self, y: Array, length: CertifiedLength) -> Array:
         """The point of the half-spaces that y goes to: in turn, or all at once."""
         if not self.exact:
-            return self._in_turn(y, self._offset(room))
-        ways = self._at_once(self.excess(y, room))
+            return self._in_turn(y, self._offset(length))
+        excess = self.excess(y, length)
+        if (excess <= 0).all():
+            return y
+        ways = self._at_once(excess)
         if y.ndim == 1:
-            return self._in_turn(y, self._offset(room)) if ways[0] is None else y + ways[0]
-        points = self._in_turn(y, self._offset(room))
+            return self._in_turn(y, self._offset(length)) if ways[0] is None else y + ways[0]
+        points = self._in_turn(y, self._offset(length))
         for run, way in enumerate(ways):
             if way is not None:
                 points[run] = y[run] + way

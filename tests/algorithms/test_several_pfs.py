@@ -39,7 +39,7 @@ def test_one_step_by_hand_inside_the_tightened_set(exact):
     after = player.update(before, seen)
     assert after.x == near([0.625, -0.45])
     assert after[2:] == near((1.0, 0.5, 0.125, 20.0, 25.0))
-    certificate = player.certificate(before, seen, after)
+    certificate = player.step(before, seen)[1].certificate
     assert (certificate.rule, certificate.cut) == ("slack", True)
     assert (certificate.slack, certificate.length, certificate.taken) == near((0.5, 0.25, 0.25))
 
@@ -54,7 +54,7 @@ def test_two_faces_bring_a_corner_back_where_one_would_not(exact):
     seen = Feedback(np.zeros(2), np.array([-0.2, -0.2]), np.diag([2.0, 2.0]))
     after = player.update(before, seen)
     assert after.x == near(X - 0.025)
-    certificate = player.certificate(before, seen, after)
+    certificate = player.step(before, seen)[1].certificate
     assert (certificate.rule, certificate.length) == ("contraction", near(0.1))
     alone = BASE.update(before, Feedback(np.zeros(2), -0.2, np.array([2.0, 0.0])))
     assert alone.x == near(X - [0.025, 0.0])
@@ -156,10 +156,10 @@ def test_the_tracked_distance_is_never_below_the_true_one(exact, seed):
         slope = -np.array([rng.normal(), 1.0 + rng.random()])  # towards a corner
         seen = Feedback(slope, *constraint.query_all(state.x))
         after = player.update(state, seen)
-        certificate = player.certificate(state, seen, after)
+        certificate = player.step(state, seen)[1].certificate
         assert constraint.value(after.x) <= certificate.bound <= 0
         assert distance(after.x, rho) <= after.distance + 1e-14
-        assert player.wrong_constants(state, seen) == []
+        assert player.step(state, seen)[1].contradictions == ()
         outside += certificate.rule == "contraction"
         state = after
     assert outside > 10
@@ -368,7 +368,7 @@ def test_a_start_on_the_boundary_is_refused():
 
 def test_a_G_g_that_the_rows_contradict_is_reported():
     seen = Feedback(np.zeros(2), np.array([-0.2, -1.0]), np.array([[3.0, 0.0], [0.0, 1.0]]))
-    (found,) = IN_TURN.wrong_constants(IN_TURN.init(X), seen)
+    (found,) = IN_TURN.step(IN_TURN.init(X), seen)[1].contradictions
     assert found == "round 1: |s| = 3 exceeds G_g = 2"
 
 

@@ -35,27 +35,26 @@ from abc import ABC
 from typing import NamedTuple
 
 from surefoot import _check
-from surefoot._array import dot, maximum, minimum, norm, sqrt, where
+from surefoot._array import dot, maximum, minimum, norm, record, sqrt, where
 from surefoot.errors import InvalidValueError
 from surefoot.sets import Ball
 from surefoot.types import Array, Number
 
-__all__ = ["Certificate", "Certifying", "Room", "stay_unless"]
+__all__ = ["CertifiedLength", "CertifiedStep", "Certifying", "StepCertificate"]
 
 _UNIT = 2.0**-53
-# The constructor of a named tuple is written in Python, and costs as much as three roots.
-new_tuple = tuple.__new__
 
 
-class Room(NamedTuple):
+class CertifiedLength(NamedTuple):
     """What is known before a move.
 
     Attributes:
         start_slack: alpha, the slack of the first action.
         rho: the tightening of this round.
         distance: A, a bound on the distance to the tightened set.
-        left: B, what is left of it after the half-space projection; negative is depth.
-        length: r, the longest step that is certified; 0 or less if there is none.
+        distance_after_cut: B, a bound on that distance after the half-space projection; a negative
+            number is a depth inside the set.
+        max_step: r, the longest step that is certified; 0 or less if there is none.
         noise: delta, the bound on the evaluation error of g.
         error: e, the bound on the rounding of a step.
         squared: the squared norm of s, where it was needed; else None.
@@ -64,29 +63,29 @@ class Room(NamedTuple):
     start_slack: Number
     rho: Number
     distance: Number
-    left: Number
-    length: Number
+    distance_after_cut: Number
+    max_step: Number
     noise: Number
     error: Number
     squared: Number | None
 
 
-class Certificate(NamedTuple):
+class StepCertificate(NamedTuple):
     """Why the next action is feasible, with the numbers, all known before it is played.
 
     Attributes:
         round: the round that was played.
-        rule: "slack" where the action was inside the tightened set and g rises by at most G_g a
+        rule: "slack" where the action was inside the tightened set and g rises by at most G_g per
             unit of length; "contraction" where the half-space brought it back towards that set;
-            "stayed" where there was no room above the rounding level and nothing moved.
+            "stayed" where no step above the rounding level was certified and nothing moved.
         slack: -g at the action played.
         rho: the tightening of the round.
         length: r, the longest step that is certified.
-        wanted: the step that was proposed.
-        taken: the step that was taken, never longer than ``length``.
+        wanted: the length of the step that was proposed.
+        taken: the length of the step that was taken, never more than ``length``.
         cut: whether the half-space then moved it.
         bound: the next g is at most this; never above 0.
-        G_g: the constant that it rests on.
+        G_g: the constant that the certificate rests on.
     """
 
     round: int
@@ -102,7 +101,7 @@ class Certificate(NamedTuple):
 
     @property
     def shortened(self) -> bool:
-        """Whether less was taken than was wanted."""
+        """Whether the step taken is shorter than the one proposed."""
         return self.taken < self.wanted
 
     def __str__(self) -> str:
@@ -122,8 +121,102 @@ class Certificate(NamedTuple):
         )
 
 
+class CertifiedStep(NamedTuple):
+    """What a certified step knew; the properties are for one run.
+
+    Attributes:
+        G_g: the constant that the step rests on.
+        rounds: how many rounds had been played before.
+        g: the largest constraint value observed.
+        s: the subgradient observed for that value.
+        known_distance: A as the last round left it.
+        length: the certified length.
+        size: the norm of the cost gradient, or of the way to a proposal.
+        inverse_wanted: 1/eta of the step that was wanted.
+        inverse_eta: 1/eta of the step that the certified length allows.
+        y: the action after the step.
+        p: y after the half-spaces; the same array where they did not cut.
+        x: the next action.
+    """
+
+    G_g: Number
+    rounds: Number
+    g: Number
+    s: Array
+    known_distance: Number
+    length: CertifiedLength
+    size: Number
+    inverse_wanted: Number
+    inverse_eta: Number
+    y: Array
+    p: Array
+    x: Array
+
+    @property
+    def moves(self) -> bool:
+        """Whether a step above the rounding level was certified; if not, nothing moved."""
+        return bool(self.length.max_step > 0)
+
+    @property
+    def cut(self) -> bool:
+        """Whether a half-space moved the step."""
+        return self.moves and self.p is not self.y
+
+    @property
+    def certificate(self) -> StepCertificate:
+        r"""Why the next action is feasible: :math:`g \le G_g(B + \ell + e) - \rho \le 0`."""
+        g, size, length = self.g, self.size, self.length
+        taken, bound = 0.0, g  # where nothing moves, the next g is this one
+        if self.moves:
+            if self.inverse_eta > 0:
+                taken = min(size / self.inverse_eta, length.max_step)
+            reached = length.distance_after_cut + taken + length.error
+            # At the full length this is 0, up to a rounding that the error leaves room for.
+            bound = min(float(self.G_g * reached - length.rho), 0.0)
+        inside = g + length.noise <= -length.rho
+        return StepCertificate(
+            round=int(self.rounds) + 1,
+            rule="stayed" if not self.moves else "slack" if inside else "contraction",
+            slack=-g,
+            rho=length.rho,
+            length=length.max_step,
+            wanted=size / self.inverse_wanted if self.inverse_wanted > 0 else 0.0,
+            taken=taken,
+            cut=self.cut,
+            bound=bound,
+            G_g=self.G_g,
+        )
+
+    @property
+    def contradictions(self) -> tuple[str, ...]:
+        """What cannot be if the constants are right; one sentence each."""
+        G_g, rounds, g, s, known_distance, length = self[:6]
+        _, rho, distance, _, _, noise, error, squared = length
+        steepness = norm(s) if squared is None else sqrt(squared)
+        limit = G_g * known_distance - rho + 2 * noise
+        cut = max(g + rho - noise, 0.0) / steepness if steepness > 0 else 0.0
+        # Computed distances err by the root of the rounding unit relative to themselves.
+        too_far = cut > distance * (1 + 1e-7) + error and g + noise > -rho
+        if steepness <= G_g * (1 + 1e-12) and g <= limit and not too_far:
+            return ()
+        sentences, t = [], int(rounds) + 1
+        if steepness > G_g * (1 + 1e-12):
+            sentences.append(f"round {t}: |s| = {steepness:.6g} exceeds G_g = {G_g:.6g}")
+        if g > limit:
+            sentences.append(
+                f"round {t}: g = {g:.6g} is above its certified bound {limit:.3g}: G_g = "
+                f"{G_g:.6g} is too small, or g is not convex or not the one of round 1"
+            )
+        if too_far:
+            sentences.append(
+                f"round {t}: the cut moves by {cut:.6g}, more than the distance "
+                f"{distance:.6g} to the tightened set: G_g, sigma or the start is wrong"
+            )
+        return tuple(sentences)
+
+
 class Certifying(ABC):
-    """What rules with certified steps share: their constants and the length they give."""
+    """What rules with certified steps share: their constants and the length these allow."""
 
     __slots__ = ()
     G_g: Number
@@ -143,12 +236,9 @@ class Certifying(ABC):
 
     def tightening(self, t: Number, start_slack: Number) -> Number:
         r""":math:`\rho_t = \min(\alpha/2, \rho)`, or :math:`\min(\alpha/2, \rho/\sqrt t)`."""
-        rho, half = self.rho / sqrt(t) if self.decreasing else self.rho, 0.5 * start_slack
-        if type(half) is float and type(rho) is float:  # spelt out: it is asked for twice a round
-            return rho if rho < half else half
-        return minimum(half, rho)
+        return minimum(0.5 * start_slack, self.rho / sqrt(t) if self.decreasing else self.rho)
 
-    def room(
+    def certified_length(
         self,
         x: Array,
         start: Array,
@@ -159,14 +249,14 @@ class Certifying(ABC):
         s: Array,
         *,
         rounding: Number = 0.0,
-    ) -> Room:
-        """How long the next step may be; the formulas of the module.
+    ) -> CertifiedLength:
+        """Return how long the next step may be, by the formulas of the module.
 
         Args:
             x: the action played.
-            start: the first one.
-            rounds: how many were played before.
-            start_slack: the slack of the first.
+            start: the first action.
+            rounds: how many rounds were played before.
+            start_slack: the slack of the first action.
             distance: A as the last round left it.
             g: the value observed.
             s: the subgradient observed.
@@ -182,30 +272,30 @@ class Certifying(ABC):
             noise = self.evaluation_error + 8 * unit * self.G_g
         noise = noise + self.G_g * rounding
         error = 24 * (d + 8) * unit + noise / self.G_g
-        kappa, seen = 4 * (d + 8) * _UNIT, g + noise
-        if type(seen) is not float:
-            return self._room_of_each(
+        kappa, upper_g = 4 * (d + 8) * _UNIT, g + noise
+        if type(upper_g) is not float:
+            return self._certified_lengths(
                 x - start, rounds, start_slack, distance, g, s, noise, error, kappa
             )
         # The short way, for one run: branches, and nothing computed that is not needed.
         if rounds == 0:
-            start_slack = -seen
+            start_slack = -upper_g
         if not start_slack > 0:
             raise InvalidValueError(
                 "the start must be strictly feasible, by more than the rounding of g, "
                 f"got g(x_1) = {g:g}"
             )
         rho = self.tightening(rounds + 1.0, start_slack)
-        over, squared = seen + rho, None
-        if seen <= -rho:
-            left = over / self.G_g
+        excess, squared = upper_g + rho, None
+        if upper_g <= -rho:
+            left = excess / self.G_g
         else:
-            above = seen + start_slack
-            near = over / (above if above > 0 else 1.0) * norm(x - start)
+            rise = upper_g + start_slack
+            fresh = excess / (rise if rise > 0 else 1.0) * norm(x - start)
             if self.sigma is not None:
-                near = minimum(near, over / self.sigma)
-            if near < distance:
-                distance = near
+                fresh = minimum(fresh, excess / self.sigma)
+            if fresh < distance:
+                distance = fresh
             squared = dot(s, s)
             # From g itself, so that the difference loses no digits, and by one noise less than the
             # half-space moves: then its relative error is that of a quotient, whatever g is.
@@ -213,11 +303,12 @@ class Certifying(ABC):
             cut = cut / math.sqrt(squared) if cut > 0 and squared > 0 else 0.0
             short = (distance - cut) * (distance + cut) if cut < distance else 0.0
             left = math.sqrt(short + kappa * distance * distance)
-        length = rho / self.G_g - left - error
+        max_step = rho / self.G_g - left - error
+        return record(
+            CertifiedLength, (start_slack, rho, distance, left, max_step, noise, error, squared)
+        )
 
-        return new_tuple(Room, (start_slack, rho, distance, left, length, noise, error, squared))
-
-    def _room_of_each(
+    def _certified_lengths(
         self,
         away: Array,
         rounds: Number,
@@ -228,87 +319,47 @@ class Certifying(ABC):
         noise: Number,
         error: Number,
         kappa: float,
-    ) -> Room:
+    ) -> CertifiedLength:
         """The same for every run of a batch, or of another backend: both ways, and a choice."""
-        seen = g + noise
-        start_slack = where(rounds == 0, -seen, start_slack)
+        upper_g = g + noise
+        start_slack = where(rounds == 0, -upper_g, start_slack)
         rho = self.tightening(rounds + 1.0, start_slack)
-        over, above, zero = seen + rho, seen + start_slack, 0.0 * rho  # seen may be infinite
+        # upper_g may be infinite, so the zero is made of rho.
+        excess, rise, zero = upper_g + rho, upper_g + start_slack, 0.0 * rho
         # Inside, and from a start that is refused, the denominator may be anything: make it 1.
-        near = maximum(over, zero) / where(above > 0, above, 1.0) * norm(away)
+        fresh = maximum(excess, zero) / where(rise > 0, rise, 1.0) * norm(away)
         if self.sigma is not None:
-            near = minimum(near, maximum(over, zero) / self.sigma)
-        near = minimum(distance, near)
+            fresh = minimum(fresh, maximum(excess, zero) / self.sigma)
+        fresh = minimum(distance, fresh)
         squared = dot(s, s)
         cut = maximum(g + rho - 2 * noise, zero) / where(squared > 0, sqrt(squared), 1.0)
-        short = maximum(near - cut, zero) * (near + cut)
-        root = sqrt(short + kappa * near * near)
-        left = where(seen <= -rho, over / self.G_g, root)
-        length = rho / self.G_g - left - error
-        return Room(start_slack, rho, near, left, length, noise, error, squared)
+        short = maximum(fresh - cut, zero) * (fresh + cut)
+        root = sqrt(short + kappa * fresh * fresh)
+        left = where(upper_g <= -rho, excess / self.G_g, root)
+        max_step = rho / self.G_g - left - error
+        return record(
+            CertifiedLength, (start_slack, rho, fresh, left, max_step, noise, error, squared)
+        )
 
-    def distance_after(self, room: Room, rounds: Number, taken: Number) -> Number:
+    def next_distance(self, length: CertifiedLength, rounds: Number, taken: Number) -> Number:
         r"""A for the next round: :math:`[B + \ell + e]_+`, less what a smaller rho brings nearer.
 
         :math:`X_{\rho'}` with :math:`\rho' < \rho` holds every point within
         :math:`(\rho - \rho')/G_g` of :math:`X_\rho`.
         """
-        reached = room.left + taken + room.error
+        reached = length.distance_after_cut + taken + length.error
         if self.decreasing:
-            nearer = room.rho - self.tightening(rounds + 2.0, room.start_slack)
+            nearer = length.rho - self.tightening(rounds + 2.0, length.start_slack)
             reached = reached - nearer / self.G_g
-        # Without room nothing moves, and what is known stays as it is: less rho, less distance.
-        if type(reached) is float:
-            reached = reached if room.length > 0 else room.distance
-            return reached if reached > 0 else 0.0
-        reached = where(room.length > 0, reached, room.distance)
-        return maximum(reached, 0.0 * reached)
-
-    def next_bound(self, room: Room, taken: float, g: float) -> float:
-        r"""The certified bound on the next g of one run: :math:`G_g(B + \ell + e) - \rho`.
-
-        Without room nothing moves, and the next g is this one.
-        """
-        if room.length > 0:
-            # At the full length this is 0, up to a rounding that the error has room for.
-            return min(float(self.G_g * (room.left + taken + room.error) - room.rho), 0.0)
-        return g
-
-    def contradictions(
-        self, room: Room, rounds: float, distance: float, g: float, s: Array
-    ) -> list[str]:
-        """What one run has seen that cannot be if the constants are right; one sentence each.
-
-        Args:
-            room: the round's.
-            rounds: how many were played before.
-            distance: A as the last round left it.
-            g: the value observed.
-            s: the subgradient observed.
-        """
-        found, t, steep = [], int(rounds) + 1, float(norm(s))
-        if steep > self.G_g * (1 + 1e-12):
-            found.append(f"round {t}: |s| = {steep:.6g} exceeds G_g = {self.G_g:.6g}")
-        limit = self.G_g * distance - room.rho + 2 * room.noise
-        if g > limit:
-            found.append(
-                f"round {t}: g = {g:.6g} is above its certified bound {limit:.3g}: G_g = "
-                f"{self.G_g:.6g} is too small, or g is not convex or not the one of round 1"
-            )
-        cut = max(g + room.rho - room.noise, 0.0) / steep if steep > 0 else 0.0
-        # Computed distances err by the root of the rounding unit relative to themselves.
-        if cut > room.distance * (1 + 1e-7) + room.error and g + room.noise > -room.rho:
-            found.append(
-                f"round {t}: the cut moves by {cut:.6g}, more than the distance "
-                f"{room.distance:.6g} to the tightened set: G_g, sigma or the start is wrong"
-            )
-        return found
+        # Where nothing moves, what is known stays as it is: less rho, less distance.
+        reached = where(length.max_step > 0, reached, length.distance)
+        return maximum(reached, 0.0)
 
 
-def stay_unless(room: Room, moved: Array, x: Array) -> Array:
-    """The moved action where there is room, else x; NaN where the start was not feasible."""
-    if type(room.length) is float:
-        return moved if room.length > 0 else x
+def stay_unless_certified(length: CertifiedLength, moved: Array, x: Array) -> Array:
+    """Return the moved action where a step was certified, else x; NaN after a refused start."""
+    if type(length.max_step) is float:
+        return moved if length.max_step > 0 else x
     # Not "> 0": where the length is NaN so is the moved action, which the game must see.
-    kept = where(room.length <= 0, x, moved)
-    return where(room.start_slack > 0, kept, math.nan)
+    kept = where(length.max_step <= 0, x, moved)
+    return where(length.start_slack > 0, kept, math.nan)

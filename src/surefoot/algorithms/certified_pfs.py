@@ -7,12 +7,17 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from surefoot import _check
-from surefoot._array import dot, maximum, norm, number_like, sqrt, where
-from surefoot.algorithms._certify import Certificate, Certifying, Room, new_tuple, stay_unless
+from surefoot._array import dot, maximum, number_like, record, sqrt, where
 from surefoot.algorithms._start import check_domain, start_in
+from surefoot.algorithms.certificate import (
+    CertifiedLength,
+    CertifiedStep,
+    Certifying,
+    stay_unless_certified,
+)
 from surefoot.constants import Constants
 from surefoot.sets import Ball, project_halfspace
-from surefoot.theory import TheoremD, Tuned
+from surefoot.theory import ObservedRegret, TheoremD, Tuned
 from surefoot.types import Array, Feedback, Needs, Number
 
 __all__ = ["CertifiedPFS", "CertifiedState"]
@@ -57,7 +62,7 @@ class CertifiedPFS(Certifying):
         x_{t+1}    &= \Pi_{R\mathbb{B}}(p_t)
 
     with :math:`S_t = \sum_{s \le t}\|\nabla_s\|^2` and :math:`B_t` the distance to the tightened
-    set that is left after the half-space projection (:mod:`surefoot.algorithms._certify`).
+    set that is left after the half-space projection (:mod:`surefoot.algorithms.certificate`).
 
     Args:
         G_g: upper bound on every subgradient that the constraint may return on the feasible set.
@@ -107,91 +112,55 @@ class CertifiedPFS(Certifying):
         return CertifiedState(x1, x1, zero, zero, zero, zero, zero)
 
     def update(self, state: CertifiedState, feedback: Feedback) -> CertifiedState:
-        """One round: the lines of the docstring."""
-        x, start, rounds, start_slack, distance, inverse_eta, squares = state
-        grad, g, s = _check.feedback(x, feedback)
-        room = self.room(x, start, rounds, start_slack, distance, g, s)
-        squared = dot(grad, grad)
-        squares = squares + squared
-        inverse_eta, eta, taken = self.step(room, inverse_eta, squares, sqrt(squared))
-        y = x - eta * grad
-        p = project_halfspace(y, g + dot(s, y - x) + room.rho - room.noise, s, room.squared)
-        new = (
-            stay_unless(room, self.domain.project(p), x),
-            start,
-            rounds + 1.0,
-            room.start_slack,
-            self.distance_after(room, rounds, taken),
-            inverse_eta,
-            squares,
-        )
-        return new_tuple(CertifiedState, new)
-
-    def certificate(
-        self, before: CertifiedState, feedback: Feedback, after: CertifiedState
-    ) -> Certificate:
-        """Why the action of ``after`` is feasible: the numbers of one run's update."""
-        grad, g, s = _check.feedback(before.x, feedback)
-        room = self.room(*before[:5], g, s)
-        found, y = self.explained(before, after, room, grad, g)
-        excess = g + dot(s, y - before.x) + room.rho - room.noise
-        return found._replace(cut=room.length > 0 and excess > 0)
-
-    def explained(
-        self, before: CertifiedState, after: CertifiedState, room: Room, grad: Array, g: float
-    ) -> tuple[Certificate, Array]:
-        """The certificate but for whether the step was cut, and where it led before it was."""
-        size = norm(grad)
-        # What the step would have been with no limit on its length.
-        usual = max(self._usual(after.squares), before.inverse_eta if self.ratchet else 0.0)
-        wanted = size / usual if usual > 0 else 0.0
-        taken = 0.0
-        if room.length > 0 and after.inverse_eta > 0:
-            taken = min(size / after.inverse_eta, room.length)
-        y = before.x - (taken / size if size > 0 else 0.0) * grad
-        inside = g + room.noise <= -room.rho
-        found = Certificate(
-            round=int(before.rounds) + 1,
-            rule="stayed" if room.length <= 0 else "slack" if inside else "contraction",
-            slack=-g,
-            rho=room.rho,
-            length=room.length,
-            wanted=wanted,
-            taken=taken,
-            cut=False,
-            bound=self.next_bound(room, taken, g),
-            G_g=self.G_g,
-        )
-        return found, y
-
-    def wrong_constants(self, before: CertifiedState, feedback: Feedback) -> list[str]:
-        """What a round of one run shows to be wrong with the constants; empty if nothing."""
-        _, g, s = _check.feedback(before.x, feedback)
-        room = self.room(*before[:5], g, s)
-        return self.contradictions(room, before.rounds, before.distance, g, s)
-
-    def _usual(self, squares: Number) -> Number:
-        """1/eta of the step size that costs alone would have."""
-        if self.eta is None:
-            return sqrt(squares) / (_ROOT_2 * self.domain.radius)
-        return 1 / self.eta
+        """Return the state after a round: the lines of the docstring."""
+        return self.step(state, feedback)[0]
 
     def step(
-        self, room: Room, inverse_eta: Number, squares: Number, size: Number
+        self, state: CertifiedState, feedback: Feedback
+    ) -> tuple[CertifiedState, CertifiedStep]:
+        """Return the state after a round and what the step knew."""
+        x, start, rounds, start_slack, distance, inverse_eta, squares = state
+        grad, g, s = _check.feedback(x, feedback)
+        length = self.certified_length(x, start, rounds, start_slack, distance, g, s)
+        squared = dot(grad, grad)
+        squares, size = squares + squared, sqrt(squared)
+        wanted, inverse_eta, eta = self.step_size(length, inverse_eta, squares, size)
+        y = x - eta * grad
+        excess = g + dot(s, y - x) + length.rho - length.noise
+        p = project_halfspace(y, excess, s, length.squared)
+        new = stay_unless_certified(length, self.domain.project(p), x)
+        next_distance = self.next_distance(length, rounds, eta * size)
+        return (
+            record(
+                CertifiedState,
+                (new, start, rounds + 1.0, length.start_slack, next_distance, inverse_eta, squares),
+            ),
+            record(
+                CertifiedStep,
+                (self.G_g, rounds, g, s, distance, length, size, wanted, inverse_eta, y, p, new),
+            ),
+        )
+
+    def step_size(
+        self, length: CertifiedLength, inverse_eta: Number, squares: Number, size: Number
     ) -> tuple[Number, Number, Number]:
-        """1/eta, eta and the length of the step; eta is 0 where there is no room or no gradient."""
-        has_room = room.length > 0
-        if has_room is True:
-            inverse = maximum(self._usual(squares), size / room.length)
-            if self.ratchet and inverse < inverse_eta:
-                inverse = inverse_eta
-            eta = 1.0 / inverse if inverse > 0 else 0.0
-            return inverse, eta, eta * size
-        inverse = maximum(self._usual(squares), size / where(has_room, room.length, math.inf))
+        """Return 1/eta without a limit on the length, 1/eta with it, and eta.
+
+        The last is 0 where no step is certified or there is no gradient.
+        """
+        if self.eta is None:
+            wanted = sqrt(squares) / (_ROOT_2 * self.domain.radius)
+        else:
+            wanted = 1 / self.eta
         if self.ratchet:
-            inverse = maximum(inverse, inverse_eta)
-        eta = 1.0 / where(has_room & (inverse > 0), inverse, math.inf)
-        return inverse, eta, eta * size
+            wanted = maximum(wanted, inverse_eta)
+        moves = length.max_step > 0
+        inverse = maximum(wanted, size / where(moves, length.max_step, math.inf))
+        return wanted, inverse, 1.0 / where(moves & (inverse > 0), inverse, math.inf)
+
+    def observer(self) -> ObservedRegret | None:
+        """Return Theorem D's sums; None without the ratchet, which the regret proof needs."""
+        return ObservedRegret() if self.ratchet else None
 
     @classmethod
     def default(
