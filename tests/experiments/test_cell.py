@@ -10,6 +10,7 @@ from surefoot.experiments.cell import play_cell, play_cells
 from surefoot.experiments.registry import PROBLEMS, build_player, build_problem
 from surefoot.experiments.seeds import stream_seed
 from surefoot.metrics import violations
+from surefoot.results.record import ComparatorFacts, Facts
 
 TOY = {"name": "binding_toy", "arguments": {"published": None}}
 CUBE = {
@@ -45,7 +46,7 @@ def game(spec, **options):
 def done(*args, **kwargs):
     found = play_cell("a", spec(*args, **kwargs))
     assert (found.status, found.note) == ("done", "")
-    json.dumps(found.facts, allow_nan=False)
+    json.dumps(found.facts.to_plain(), allow_nan=False)
     return found
 
 
@@ -82,15 +83,15 @@ def test_a_promise_has_its_bound_along_the_way():
     trace = game(spec(algorithm={"name": "PFS", "tuning": "tuned"}))
     wanted = trace.guarantee.regret_bound(found.arrays["rounds"])
     np.testing.assert_array_equal(found.arrays["bound_path"], wanted)
-    told = found.facts["guarantee"]
-    assert told["text"] == "Theorem 1 for T = 60 (every round)"
-    assert told["regret_bound"] == wanted[-1]
-    assert told["violation_bound"] == 0
-    assert told["premises"][0].startswith("no cost gradient is longer than G_f = ")
+    told = found.facts.guarantee
+    assert told.text == "Theorem 1 for T = 60 (every round)"
+    assert told.regret_bound == wanted[-1]
+    assert told.bounds == {"round": 0}
+    assert told.premises[0].startswith("no cost gradient is longer than G_f = ")
     share = found.arrays["regret"].max() / wanted[-1]
-    assert found.facts["regret_share"] == pytest.approx(share)
-    assert found.facts["verdict"]["word"] == "held"
-    eta, origin = found.facts["parameters"]["eta"]
+    assert found.facts.regret_share == pytest.approx(share)
+    assert found.facts.verdict.word == "held"
+    eta, origin = found.facts.parameters["eta"]
     assert (eta, origin) == (trace.guarantee.eta, "Theorem 1")
 
 
@@ -109,7 +110,7 @@ def test_the_costs_of_an_adversary_are_those_it_answered_with(every):
     found = done(CUBE, trials=1, every=every)
     trace = game(spec(CUBE, trials=1))
     assert found.arrays["regret"] == pytest.approx(float(trace.final_regret()))
-    assert found.facts["comparator"] == {"gap": 0.0, "exact": True}
+    assert found.facts.comparator == ComparatorFacts(gap=0.0, exact=True)
     if every:
         g, rounds = trace.constraint, found.arrays["rounds"]
         np.testing.assert_array_equal(rounds, [7, 14, 21, 28, 35, 42, 49, 56, 60])
@@ -121,36 +122,36 @@ def test_a_comparator_without_a_closed_form_is_an_interval():
     found = done(BOX, every=20)
     gap = found.arrays["regret"] - found.arrays["regret_lower"]
     assert (gap > 0).all()
-    assert found.facts["comparator"]["exact"] is False
-    assert found.facts["comparator"]["gap"] == pytest.approx(gap.max())
+    assert found.facts.comparator.exact is False
+    assert found.facts.comparator.gap == pytest.approx(gap.max())
     assert "regret_path" not in found.arrays
 
 
 def test_a_constant_of_the_specification_is_told_as_such_and_its_breach_too():
     player = {"name": "PFS", "tuning": "anytime", "constants": {"G_f": 1.0}}
     found = done(algorithm=player, block=1)
-    assert found.facts["constants"]["G_f"] == [1.0, "specification"]
-    assert found.facts["constants"]["G_g"] == [1.0, "derived"]
-    assert found.facts["verdict"]["word"] == "premise broken"
-    (breach,) = found.facts["breaches"]
-    assert (breach["constant"], breach["limit"]) == ("G_f", 1.0)
-    assert breach["observed"] > 1
-    assert 30 <= breach["trial"] < 33  # of all trials, not of the block
-    assert breach["sentence"] in found.facts["verdict"]["sentence"]
+    assert found.facts.constants["G_f"] == (1.0, "specification")
+    assert found.facts.constants["G_g"] == (1.0, "derived")
+    assert found.facts.verdict.word == "premise broken"
+    (breach,) = found.facts.breaches
+    assert (breach.constant, breach.limit) == ("G_f", 1.0)
+    assert breach.observed > 1
+    assert 30 <= breach.trial < 33  # of all trials, not of the block
+    assert breach.sentence in found.facts.verdict.sentence
 
 
 def test_a_lost_run_is_stopped_and_not_failed():
     # A step beyond the largest float.
     found = done(algorithm={"name": "OGD", "parameters": {"eta": 1e308}})
-    assert found.facts["verdict"]["word"] == "stopped"
-    assert found.facts["regret_share"] is None
+    assert found.facts.verdict.word == "stopped"
+    assert found.facts.regret_share is None
 
 
 def test_a_theorem_that_says_no_refuses_in_its_own_words():
     found = play_cell("a", spec(algorithm={"name": "Mahdavi", "tuning": "no_violation"}))
     assert found.status == "refused"
     assert "needs a horizon of at least" in found.note
-    assert (found.facts, found.arrays) == ({}, {})
+    assert (found.facts, found.arrays) == (Facts(), {})
 
 
 def test_an_error_fails_the_cell_and_keeps_its_sentence(monkeypatch):
@@ -210,4 +211,4 @@ def test_results_are_plain_data():
     assert {type(v) for v in found.arrays.values()} == {np.ndarray}
     assert all(v.base is None and v.dtype.kind in "if" for v in found.arrays.values())
     assert {f.name for f in fields(found)} >= {"facts", "arrays"}
-    assert json.loads(json.dumps(found.facts)) == found.facts
+    assert Facts.from_plain(json.loads(json.dumps(found.facts.to_plain()))) == found.facts

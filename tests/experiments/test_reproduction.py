@@ -99,9 +99,9 @@ def test_the_papers_figures_are_judged_as_they_were_found_to_be(spec, tmp_path, 
         assert results.notes()["claims"] == found.claims
         cells = {(p.problem, p.algorithm, p.horizon): c for p, c in results.cells()}
     plotted = cells[REGRET, "PFS as plotted", 20_000]
-    assert plotted.facts["verdict"]["word"] == "premise broken"
-    assert "exceeds G_f = 1" in plotted.facts["verdict"]["sentence"]
-    assert plotted.facts["constants"]["G_f"] == [1.0, "specification"]
+    assert plotted.facts.verdict.word == "premise broken"
+    assert "exceeds G_f = 1" in plotted.facts.verdict.sentence
+    assert plotted.facts.constants["G_f"] == (1.0, "specification")
     regret = plotted.arrays["regret"]
     shown = f"| PFS as plotted | {regret.mean():.2f} ± {regret.std():.2f} | 0 |"
     assert shown in readme

@@ -33,8 +33,8 @@ def test_every_theorem_meets_every_problem():
 def test_no_bound_is_exceeded_and_every_promise_held(results):
     played = [cell for _, cell in results if cell.status == "done"]
     assert len(played) > 50
-    assert {cell.facts["verdict"]["word"] for cell in played} == {"held"}
-    assert all(cell.facts["regret_share"] <= 1 for cell in played)
+    assert {cell.facts.verdict.word for cell in played} == {"held"}
+    assert all(cell.facts.regret_share <= 1 for cell in played)
 
 
 @pytest.mark.slow
@@ -47,11 +47,11 @@ def test_a_theorem_that_does_not_apply_says_which_horizon_it_needs(results):
 @pytest.mark.slow
 def test_rows_with_a_solver_are_named_and_counted(results):
     calls = {
-        (place.problem, place.algorithm): cell.facts["oracle"]
+        (place.problem, place.algorithm): cell.facts.oracle
         for place, cell in results
         if place.horizon == 200 and cell.status == "done"
     }
     solver = calls["random polytope", "OGD.fixed, a solver a round"]
-    assert 0 < solver["inner_solves"] <= solver["projections"] == 200
-    assert calls["paper toy", "OGD.fixed"]["inner_solves"] == 0
-    assert calls["random polytope", "PFS.anytime"]["projections"] == 0
+    assert 0 < solver.inner_solves <= solver.projections == 200
+    assert calls["paper toy", "OGD.fixed"].inner_solves == 0
+    assert calls["random polytope", "PFS.anytime"].projections == 0

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from surefoot.reports.page import write_page
-from surefoot.results import CellResult, Place, Results
+from surefoot.results import CellResult, Facts, Place, Results
 
 HOSTILE = "<img src=x onerror=alert(1)></script><b>%{x}\u2028&amp;\"'`"
 
@@ -44,7 +44,7 @@ def made_page(sample: Any, folder: Any, cells: Any = None, plan: Any = (), **hea
 
 
 def with_facts(cell: CellResult, **facts: Any) -> CellResult:
-    return dataclasses.replace(cell, facts={**cell.facts, **facts})
+    return dataclasses.replace(cell, facts=Facts.from_plain(cell.facts.to_plain() | facts))
 
 
 def with_arrays(cell: CellResult, **arrays: Any) -> CellResult:
@@ -53,7 +53,7 @@ def with_arrays(cell: CellResult, **arrays: Any) -> CellResult:
 
 def hostile(value: Any) -> Any:
     """Plain data with every text in it replaced; keys that mean something are kept."""
-    kept = {"word", "kind", "exact", "counted", "engine", "finished", "sum_bounds"}
+    kept = {"word", "kind", "exact", "counted", "engine", "finished", "bounds"}
     if isinstance(value, dict):
         return {k: v if k in kept else hostile(v) for k, v in value.items()}
     if isinstance(value, list):
@@ -68,16 +68,16 @@ def hostile_page(sample: Any, folder: Any) -> Any:
         named = dataclasses.replace(
             place, problem=HOSTILE + place.problem, algorithm=HOSTILE + place.algorithm
         )
+        facts = hostile(cell.facts.to_plain())
+        # The names of constants and parameters are texts too.
+        for group in ("constants", "parameters"):
+            facts[group] = {HOSTILE + k: v for k, v in facts.get(group, {}).items()}
         attacked = dataclasses.replace(
             cell,
             note=HOSTILE if cell.note else "",
-            facts=hostile(cell.facts),
+            facts=Facts.from_plain(facts),
             provenance=hostile(cell.provenance),
         )
-        # The names of constants and parameters are texts too.
-        for group in ("constants", "parameters"):
-            if group in attacked.facts:
-                attacked.facts[group] = {HOSTILE + k: v for k, v in attacked.facts[group].items()}
         cells.append((named, attacked))
     claims = [hostile(claim) | {"verdict": HOSTILE} for claim in CLAIMS]
     claims[0]["published"] = {HOSTILE: HOSTILE}
@@ -121,5 +121,6 @@ def large_cells(rows: int) -> Any:
             "horizon": 1000 * (1 + k // 25 % 10),
         }
         place = Place(address=address, block=0, **where)
-        cell = CellResult(address=address, spec={}, status="done", facts=facts, arrays=arrays)
+        known = Facts.from_plain(facts)
+        cell = CellResult(address=address, spec={}, status="done", facts=known, arrays=arrays)
         yield place, cell

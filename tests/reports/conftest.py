@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from surefoot.reports.gather import gather
-from surefoot.results import CellResult, Place, Results
+from surefoot.results import CellResult, Facts, Place, Results, gather
 
 HORIZONS = (2_000, 8_000, 20_000)
 EVERY = 100
@@ -43,7 +42,7 @@ class Sample:
         return path
 
 
-def facts(problem: str, player: Any, horizon: int, share: float) -> dict[str, Any]:
+def facts(problem: str, player: Any, horizon: int, share: float) -> Facts:
     label, kind, word, scale, power, _ = player
     bound = 5 * scale * horizon**power
     breach = {
@@ -60,13 +59,12 @@ def facts(problem: str, player: Any, horizon: int, share: float) -> dict[str, An
         "kind": kind,
         "text": f"Theorem 1 for T = {horizon} ({kind})",
         "regret_bound": bound,
-        "violation_bound": 0.0 if kind == "every round" else None,
-        "sum_bounds": {} if kind == "every round" else {"soft": 40.0},
+        "bounds": {"round": 0.0} if kind == "every round" else {"soft": 40.0},
         "regret_exponent": 0.5,
         "violation_exponent": None,
         "premises": ["|grad f| <= G_f"],
     }
-    return {
+    plain = {
         "problem": {"name": problem, "dimension": 2 if problem == "paper toy" else 5, "rows": 4},
         "constants": {"G_f": [1.0, "specification"], "G_g": [1.0, "derived"]},
         "parameters": {"eta": [0.25 / horizon**0.5, "Theorem 1"], "rho": [0.01, "specification"]},
@@ -87,6 +85,7 @@ def facts(problem: str, player: Any, horizon: int, share: float) -> dict[str, An
             "counted": True,
         },
     }
+    return Facts.from_plain(plain)
 
 
 def arrays(problem: str, player: Any, horizon: int, trials: int, rng: Any) -> dict[str, Any]:

@@ -27,9 +27,11 @@ from surefoot.reports.figures import (  # noqa: E402
     save_figures,
     violation_figure,
 )
-from surefoot.reports.gather import Row, algorithms, fit_rates, mean_std  # noqa: E402
+from surefoot.reports.rates import fit_rates  # noqa: E402
 from surefoot.reports.style import COLOURS, colour_of, look_of, paper_style  # noqa: E402
 from surefoot.results import Results  # noqa: E402
+from surefoot.results.record import Sourced, VerdictFacts  # noqa: E402
+from surefoot.results.rows import Row, algorithms, mean_std  # noqa: E402
 
 EVERY_FIGURE = {
     "regret": regret_figure,
@@ -176,7 +178,7 @@ def test_a_bound_is_dashed_and_one_that_claims_nothing_dotted(rows):
 
 def test_where_the_premises_held_at_some_horizons_only_both_lines_are_drawn(rows):
     mixed = [
-        replace(r, facts={**r.facts, "verdict": {"word": "premise broken"}})
+        replace(r, facts=replace(r.facts, verdict=VerdictFacts(word="premise broken")))
         if r.horizon == 20_000
         else r
         for r in group_of(rows, "DPP")
@@ -250,8 +252,8 @@ def test_cumulative_violation_has_both_measures(rows, width):
 
 def test_a_bound_far_above_does_not_flatten_what_is_below(rows):
     (row,) = [r for r in group_of(rows, "DPP") if r.horizon == 2_000]
-    loose = {**row.facts["guarantee"], "sum_bounds": {"soft": 1e6}}
-    figure = violation_figure([replace(row, facts={**row.facts, "guarantee": loose})])
+    loose = replace(row.facts.guarantee, bounds={"soft": 1e6})
+    figure = violation_figure([replace(row, facts=replace(row.facts, guarantee=loose))])
     assert [ax.get_yscale() for ax in figure.axes] == ["symlog", "linear"]
     plain = violation_figure([row], bounds=False)
     assert [ax.get_yscale() for ax in plain.axes] == ["linear", "linear"]
@@ -308,10 +310,10 @@ def test_a_larger_constant_makes_smaller_balls_and_none_draws_none(rows):
     row = group_of(rows, "Certified")[-1]
 
     def radii(constants):
-        drawn = action_figure([replace(row, facts={**row.facts, "constants": constants})])
+        drawn = action_figure([replace(row, facts=replace(row.facts, constants=constants))])
         return [p.radius for p in drawn.axes[0].patches if isinstance(p, Circle)]
 
-    ones, fours = radii({"G_g": [1.0, "derived"]}), radii({"G_g": [4.0, "given"]})
+    ones, fours = radii({"G_g": Sourced(1.0, "derived")}), radii({"G_g": Sourced(4, "given")})
     np.testing.assert_allclose(fours, np.array(ones) / 4)
     assert radii({}) == []
 
@@ -319,7 +321,7 @@ def test_a_larger_constant_makes_smaller_balls_and_none_draws_none(rows):
 def test_a_start_is_marked_where_it_is_known(rows):
     row = group_of(rows, "DPP")[-1]
     assert "start" not in texts(action_figure([row]))
-    facts = {**row.facts, "problem": {**row.facts["problem"], "start": [0.1, -0.2]}}
+    facts = replace(row.facts, problem=replace(row.facts.problem, start=(0.1, -0.2)))
     ax = action_figure([replace(row, facts=facts)]).axes[0]
     assert [0.1, -0.2] in [list(np.ravel(line.get_data())) for line in ax.lines]
 
@@ -344,7 +346,7 @@ def test_calls_and_times_are_the_rows(rows):
 
 def test_inner_solves_that_were_not_counted_are_a_limit(rows):
     row = group_of(rows, "DPP")[-1]
-    facts = {**row.facts, "oracle": {**row.facts["oracle"], "counted": False}}
+    facts = replace(row.facts, oracle=replace(row.facts.oracle, counted=False))
     table = oracle_figure([replace(row, facts=facts)]).axes[0]
     assert [t.get_text() for t in table.texts] == ["1", "1", "1", "0", "0", "≤ 0.25"]
 

@@ -4,17 +4,18 @@ import numpy as np
 import pytest
 
 from surefoot.metrics import fit_rate
-from surefoot.reports.gather import (
+from surefoot.reports.rates import fit_rates
+from surefoot.results import CellResult, Facts, Place, StoreError
+from surefoot.results.record import BreachFacts, ComparatorFacts
+from surefoot.results.rows import (
     Row,
     algorithms,
     arrange,
-    fit_rates,
     gather,
     mean_std,
     problems,
     verdict_counts,
 )
-from surefoot.results import CellResult, Place, StoreError
 
 
 def row_of(rows, algorithm, horizon=20_000, problem="paper toy"):
@@ -38,7 +39,7 @@ def made(algorithm, regrets, problem="p", **facts):
             horizon=T,
             trials=len(regret),
             status="done",
-            facts=facts,
+            facts=Facts.from_plain(facts),
             arrays={"regret": np.array(regret)},
         )
         for T, regret in regrets.items()
@@ -59,20 +60,23 @@ def test_blocks_are_joined_along_their_trials(rows, sample):
     np.testing.assert_array_equal(row.arrays["rounds"], first["rounds"])
     np.testing.assert_array_equal(row.arrays["actions"], first["actions"])
     assert row.provenance["seconds"] == 0.25 + 0.5
-    assert row.facts["regret_share"] == pytest.approx(0.3)
+    assert row.facts.regret_share == pytest.approx(0.3)
 
 
 def test_the_gravest_verdict_of_the_blocks_is_the_rows(sample):
     held, other = cells_of(sample, "DPP")
-    breach = {"constant": "G_f", "round": 9, "trial": 1}
-    facts = {
-        **other.facts,
+    plain = other.facts.to_plain()
+    broken = plain | {
         "verdict": {"word": "premise broken", "sentence": "round 9"},
-        "breaches": [breach, {"constant": "G_g", "round": 4, "trial": 0}],
+        "breaches": [
+            {"constant": "G_f", "round": 9, "trial": 4},
+            {"constant": "G_g", "round": 4, "trial": 3},
+        ],
         "comparator": {"gap": 0.125, "exact": False},
-        "guarantee": {**other.facts["guarantee"], "regret_bound": 1e9},
+        "guarantee": plain["guarantee"] | {"regret_bound": 1e9, "bounds": {"soft": 41.0}},
     }
-    early = {**held.facts, "breaches": [{"constant": "G_g", "round": 3, "trial": 2}]}
+    facts = Facts.from_plain(broken)
+    early = replace(held.facts, breaches=(BreachFacts(constant="G_g", round=3, trial=2),))
     pairs = [
         (Place(address=a, problem="p", algorithm="a", horizon=20_000, block=b), cell)
         for b, (a, cell) in enumerate(
@@ -82,13 +86,13 @@ def test_the_gravest_verdict_of_the_blocks_is_the_rows(sample):
     (row,) = arrange([place for place, _ in pairs], pairs)
     assert row.verdict == "premise broken"
     assert not row.claims
-    # Trial 1 of the second block is the fifth of all; of two breaches of G_g the earlier stays.
-    assert {b["constant"]: (b["round"], b["trial"]) for b in row.facts["breaches"]} == {
+    # Trials are counted over all blocks when they are played; the earlier of two breaches stays.
+    assert {b.constant: (b.round, b.trial) for b in row.facts.breaches} == {
         "G_f": (9, 4),
         "G_g": (3, 2),
     }
-    assert row.facts["comparator"] == {"gap": 0.125, "exact": False}
-    assert row.regret_bound == 1e9
+    assert row.facts.comparator == ComparatorFacts(gap=0.125, exact=False)
+    assert (row.regret_bound, row.bound("soft")) == (1e9, 41.0)
 
 
 def test_a_row_with_a_failed_block_has_the_others_trials_and_says_so(rows):

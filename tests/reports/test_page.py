@@ -15,10 +15,10 @@ from hatchling.builders.wheel import WheelBuilder
 from surefoot._extras import MissingExtraError
 from surefoot.reports._charts import SHOWN, chart_data
 from surefoot.reports._words import number
-from surefoot.reports.gather import arrange
 from surefoot.reports.page import write_page
 from surefoot.reports.style import look_of
 from surefoot.results import Place, Results
+from surefoot.results.rows import arrange
 
 from . import _pages as pages
 

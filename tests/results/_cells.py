@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from surefoot.results import CellResult, Place
+from surefoot.results import CellResult, Facts, Place
 
 
 def cell(address, *, trials=3, rounds=(), seed=0, status="done", **facts):
@@ -24,7 +24,7 @@ def cell(address, *, trials=3, rounds=(), seed=0, status="done", **facts):
         spec={"problem": {"name": "toy"}, "seed": seed},
         status=status,
         note="" if status == "done" else "eta must be positive, got -1",
-        facts=facts,
+        facts=Facts.from_plain(facts),
         arrays=arrays if status == "done" else {},
         provenance={"seconds": 0.25, "versions": {"numpy": "2"}},
     )

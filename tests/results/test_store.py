@@ -17,7 +17,16 @@ from hypothesis.extra.numpy import array_shapes, arrays
 
 from surefoot._sqlite import create
 from surefoot.controller._journal import JOURNAL
-from surefoot.results import CellResult, DamagedCellError, Results, StoreError
+from surefoot.results import CellResult, DamagedCellError, Facts, Results, StoreError
+from surefoot.results.record import (
+    BreachFacts,
+    ComparatorFacts,
+    GuaranteeFacts,
+    OracleFacts,
+    ProblemFacts,
+    Sourced,
+    VerdictFacts,
+)
 
 from ._cells import assert_same_cell, cell, place
 
@@ -109,10 +118,10 @@ def test_notes_are_beside_the_cells(three):
 
 
 def test_numbers_of_numpy_and_floats_that_are_not_finite_become_plain(path):
-    facts = {"a": np.float64(1.5), "b": math.nan, "c": [math.inf, (np.int32(3), True)], "d": -0.0}
+    spec = {"a": np.float64(1.5), "b": math.nan, "c": [math.inf, (np.int32(3), True)], "d": -0.0}
     with Results.write(path) as results:
-        results.put(CellResult(address="c", spec={}, status="done", facts=facts))
-        seen = results.get("c").facts
+        results.put(CellResult(address="c", spec=spec, status="done"))
+        seen = results.get("c").spec
     assert seen == {"a": 1.5, "b": None, "c": [None, [3, True]], "d": 0.0}
     assert math.copysign(1.0, seen["d"]) == -1.0
 
@@ -121,7 +130,7 @@ def test_numbers_of_numpy_and_floats_that_are_not_finite_become_plain(path):
     ("wrong", "said"),
     [
         (
-            {"facts": {"f": len}},
+            {"provenance": {"f": len}},
             r"^data to be stored must be plain .* got <built-in function len>$",
         ),
         ({"spec": {3: "x"}}, "^keys of data to be stored must be texts, got 3$"),
@@ -154,13 +163,30 @@ DICT = st.dictionaries(TEXT, PLAIN, max_size=3)
 NUMBERS = st.sampled_from([np.float64, np.float32, np.int64, np.uint8, np.bool_]).flatmap(
     lambda kind: arrays(kind, array_shapes(min_dims=0, min_side=0, max_side=3))
 )
+FINITE = st.floats(allow_nan=False, allow_infinity=False)
+SOURCED = st.builds(Sourced, st.none() | st.booleans() | st.integers() | FINITE | TEXT, TEXT)
+FACTS = st.builds(
+    Facts,
+    problem=st.none() | st.builds(ProblemFacts, name=TEXT, dimension=st.integers(1), start=st.none()
+        | st.tuples(FINITE, FINITE)),
+    constants=st.dictionaries(TEXT, SOURCED, max_size=2),
+    guarantee=st.none() | st.builds(
+        GuaranteeFacts, name=TEXT, kind=TEXT, regret_bound=st.none() | FINITE,
+        bounds=st.dictionaries(TEXT, FINITE, max_size=2), premises=st.tuples(TEXT)),
+    verdict=st.none() | st.builds(VerdictFacts, word=TEXT, sentence=TEXT),
+    breaches=st.tuples(st.builds(BreachFacts, constant=TEXT, observed=st.none() | FINITE)),
+    comparator=st.none() | st.builds(ComparatorFacts, gap=st.none() | FINITE, exact=st.booleans()),
+    regret_share=st.none() | FINITE,
+    engine=TEXT,
+    oracle=st.none() | st.builds(OracleFacts, rounds=st.integers(), counted=st.booleans()),
+)  # fmt: skip
 CELLS = st.builds(
     CellResult,
     address=st.text("0123456789abcdef", min_size=1, max_size=6),
     spec=DICT,
     status=st.sampled_from(["done", "refused", "failed", "set aside"]),
     note=TEXT,
-    facts=DICT,
+    facts=FACTS,
     arrays=st.dictionaries(TEXT, NUMBERS, max_size=3),
     provenance=DICT,
 )
@@ -357,9 +383,9 @@ BOTH = pytest.mark.parametrize("opening", [Results.open, Results.write], ids=["o
 
 @BOTH
 def test_a_newer_format_is_refused_and_left_alone(three, opening):
-    patched(three, 60, 2)
+    patched(three, 60, 3)
     before = three.read_bytes()
-    with pytest.raises(StoreError, match="written by a newer Surefoot: its format is 2"):
+    with pytest.raises(StoreError, match="written by a newer Surefoot: its format is 3"):
         opening(three)
     assert three.read_bytes() == before
 

@@ -16,7 +16,7 @@ from surefoot.cli._summary import RESULTS, rows_as_data
 
 if TYPE_CHECKING:
     from surefoot.experiments.running import Outcome
-    from surefoot.reports.gather import Row
+    from surefoot.results.rows import Row
 
 __all__ = ["finish"]
 
@@ -43,8 +43,8 @@ def finish(
     Returns:
         The exit code.
     """
-    from surefoot.reports.gather import gather
     from surefoot.results import Results
+    from surefoot.results.rows import gather
 
     folder = outcome.folder
     page: Path | None = None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from surefoot.cli._output import table
 
 if TYPE_CHECKING:
-    from surefoot.reports.gather import Row
+    from surefoot.results.rows import Row
 
 __all__ = ["COLOURS", "OTHER", "RESULTS", "rows_as_data", "rows_as_table"]
 
@@ -31,6 +31,7 @@ COLOURS = {
 
 _HEAD = ("algorithm", "T", "regret", "of bound", "g > 0", "max g", "verdict")
 _RIGHT = _HEAD[1:-1]
+_FACTS = ("verdict", "guarantee", "regret_share", "parameters", "constants", "breaches")
 
 MANY = 60
 """Rows above which a table has those of the longest horizons only."""
@@ -41,7 +42,7 @@ def rows_as_table(rows: Sequence[Row]) -> Iterator[str]:
     if not rows:
         yield "nothing has been played yet"
         return
-    from surefoot.reports.gather import problems
+    from surefoot.results.rows import problems
 
     first = {problem: place for place, problem in enumerate(problems(rows))}
     shown = sorted(rows, key=lambda row: (first[row.problem], row.number, row.horizon))
@@ -76,13 +77,13 @@ def _trials(rows: Sequence[Row]) -> str:
 
 
 def _line(row: Row) -> tuple[str, ...]:
-    from surefoot.reports.gather import mean_std
+    from surefoot.results.rows import mean_std
 
     names = (row.algorithm, str(row.horizon))
     if not row.played:
         return (*names, "", "", "", "", row.status)
     mean, std = mean_std(row, "regret")
-    share = row.facts.get("regret_share")
+    share = row.facts.regret_share
     return (
         *names,
         f"{mean:.4g} ± {std:.2g}" if row.trials > 1 else f"{mean:.4g}",
@@ -103,8 +104,9 @@ def rows_as_data(rows: Sequence[Row]) -> list[dict[str, Any]]:
 
 
 def _data(row: Row) -> dict[str, Any]:
-    from surefoot.reports.gather import mean_std
+    from surefoot.results.rows import mean_std
 
+    known = row.facts.to_plain()
     data: dict[str, Any] = {
         "problem": row.problem,
         "algorithm": row.algorithm,
@@ -112,12 +114,7 @@ def _data(row: Row) -> dict[str, Any]:
         "trials": row.trials,
         "status": row.status,
         "note": row.note,
-        "verdict": row.facts.get("verdict"),
-        "guarantee": row.facts.get("guarantee"),
-        "regret_share": row.facts.get("regret_share"),
-        "parameters": row.facts.get("parameters"),
-        "constants": row.facts.get("constants"),
-        "breaches": row.facts.get("breaches"),
+        **{name: known.get(name) for name in _FACTS},
     }
     if row.played:
         mean, std = mean_std(row, "regret")

@@ -53,8 +53,8 @@ def report(
       surefoot report out/limits
       surefoot report out/limits --export csv --export netcdf
     """
-    from surefoot.reports.gather import gather
     from surefoot.results import Results
+    from surefoot.results.rows import gather
 
     file = folder if folder.is_file() else folder / RESULTS
     if not file.is_file():

@@ -8,7 +8,7 @@ import time
 import traceback
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import UTC, datetime
 from functools import cache
 from importlib import metadata
@@ -28,7 +28,17 @@ from surefoot.games.judging import judge
 from surefoot.hindsight import Comparator, best_action, has_closed_form
 from surefoot.metrics import Regret, regret_of
 from surefoot.problems import Problem
-from surefoot.results import CellResult
+from surefoot.results import CellResult, Facts
+from surefoot.results.record import (
+    BreachFacts,
+    ComparatorFacts,
+    GuaranteeFacts,
+    OracleFacts,
+    ProblemFacts,
+    Sourced,
+    VerdictFacts,
+    finite,
+)
 from surefoot.theory import Guarantee, Premise
 from surefoot.types import Array
 
@@ -41,11 +51,6 @@ _KEPT_BYTES = 256 << 20
 """What a worker may keep of problems, so that algorithms that meet the same streams share them."""
 
 _BREACHES, _BOUNDARY, _PROGRAM, _SHORT = 8, 360, 2_048, 4
-
-_CALLS = (
-    *("rounds", "cost_gradients", "constraint_values", "constraint_subgradients", "projections"),
-    *("linear_minimisations", "inner_solves", "counted"),
-)
 
 V = TypeVar("V")
 
@@ -259,8 +264,8 @@ def _record(
     spec: Mapping[str, Any],
     parameters: Mapping[str, tuple[Any, str]],
     constants: Constants,
-) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Facts and arrays of a game."""
+) -> tuple[Facts, dict[str, np.ndarray]]:
+    """Return the facts and arrays of a game."""
     problem, guarantee = trace.problem, trace.guarantee
     kept, begins = _kept_rounds(trace, spec["recording"]["every"])
     costs = trace.costs()
@@ -273,31 +278,31 @@ def _record(
     rows = getattr(problem.constraint, "rows", None)
     replaced = spec["algorithm"].get("constants") or {}
     comparator = regret.comparator
-    facts = {
-        "problem": {
-            "name": problem.name,
-            "dimension": problem.costs.dimension,
-            "rows": None if rows is None else int(rows),
-            "start": problem.start.tolist() if problem.costs.dimension == 2 else None,
-        },
-        "constants": {
-            name: [getattr(constants, name), "specification" if name in replaced else origin]
+    dimension = problem.costs.dimension
+    facts = Facts(
+        problem=ProblemFacts(
+            name=problem.name,
+            dimension=dimension,
+            rows=None if rows is None else int(rows),
+            start=tuple(problem.start.tolist()) if dimension == 2 else None,
+        ),
+        constants={
+            name: Sourced(getattr(constants, name), "specification" if name in replaced else origin)
             for name, origin in constants.origins.items()
         },
-        "parameters": {
-            name: [_plain(value), origin] for name, (value, origin) in parameters.items()
+        parameters={
+            name: Sourced(_plain(value), origin) for name, (value, origin) in parameters.items()
         },
-        "guarantee": None if guarantee is None else _guarantee(guarantee, trace.horizon),
-        "verdict": verdict._asdict(),
-        "breaches": _breaches(trace, BLOCK * spec["block"]),
-        "comparator": {
-            "gap": _plain(np.max(comparator.value[-1] - comparator.lower[-1])),
-            "exact": closed,
-        },
-        "regret_share": None if not bound else _plain(np.max(upper) / bound),
-        "engine": trace.engine,
-        "oracle": {name: getattr(trace.ledger, name) for name in _CALLS},
-    }
+        guarantee=None if guarantee is None else _guarantee(guarantee, trace.horizon),
+        verdict=VerdictFacts(word=verdict.word, sentence=verdict.sentence),
+        breaches=_breaches(trace, BLOCK * spec["block"]),
+        comparator=ComparatorFacts(
+            gap=finite(np.max(comparator.value[-1] - comparator.lower[-1])), exact=closed
+        ),
+        regret_share=None if not bound else finite(np.max(upper) / bound),
+        engine=trace.engine,
+        oracle=OracleFacts(**{f.name: getattr(trace.ledger, f.name) for f in fields(OracleFacts)}),
+    )
     return facts, _arrays(trace, spec, regret, kept, begins, path)
 
 
@@ -409,18 +414,19 @@ def _boundary(problem: Problem) -> Array | None:
     return inside + low * way
 
 
-def _guarantee(guarantee: Guarantee, T: int) -> dict[str, Any]:
-    return {
-        "name": guarantee.name,
-        "kind": guarantee.kind,
-        "text": str(guarantee),
-        "regret_bound": _plain(guarantee.regret_bound(T)),
-        "violation_bound": _plain(guarantee.violation_bound(T)),
-        "sum_bounds": {name: _plain(b) for name, b in guarantee.sum_bounds(T).items()},
-        "regret_exponent": guarantee.regret_exponent,
-        "violation_exponent": guarantee.violation_exponent,
-        "premises": [_premise(p) for p in guarantee.premises],
-    }
+def _guarantee(guarantee: Guarantee, T: int) -> GuaranteeFacts:
+    bounds = {"round": finite(guarantee.violation_bound(T))}
+    bounds |= {str(measure): finite(b) for measure, b in guarantee.sum_bounds(T).items()}
+    return GuaranteeFacts(
+        name=guarantee.name,
+        kind=guarantee.kind,
+        text=str(guarantee),
+        regret_bound=finite(guarantee.regret_bound(T)),
+        bounds={measure: limit for measure, limit in bounds.items() if limit is not None},
+        regret_exponent=guarantee.regret_exponent,
+        violation_exponent=guarantee.violation_exponent,
+        premises=tuple(_premise(p) for p in guarantee.premises),
+    )
 
 
 def _premise(premise: Premise) -> str:
@@ -438,30 +444,29 @@ def _premise(premise: Premise) -> str:
     return f"{words} (for the regret bound only)" if premise.only_regret else words
 
 
-def _breaches(trace: Trace, before: int) -> list[dict[str, Any]]:
-    """The first of each premise over the trials; ``before`` of which are in earlier blocks."""
+def _breaches(trace: Trace, before: int) -> tuple[BreachFacts, ...]:
+    """Return the first breach of each premise; ``before`` trials are in earlier blocks."""
     first: dict[Premise, Any] = {}
     for breach in trace.breaches:  # in order of the rounds
         first.setdefault(breach.premise, breach)
-    return [
-        {
-            "constant": premise.constant,
-            "limit": _plain(premise.limit),
-            "observed": _plain(breach.observed),
-            "round": int(breach.round),
-            "trial": before + int(breach.run),
-            "sentence": str(breach),
-        }
+    return tuple(
+        BreachFacts(
+            constant=premise.constant,
+            limit=finite(premise.limit),
+            observed=finite(breach.observed),
+            round=int(breach.round),
+            trial=before + int(breach.run),
+            sentence=str(breach),
+        )
         for premise, breach in list(first.items())[:_BREACHES]
-    ]
+    )
 
 
 def _plain(value: Any) -> Any:
     """A number as Python has it, None for one that is not finite; a word as it is."""
     if isinstance(value, (str, bool, int)) or value is None:
         return value
-    number = float(value)
-    return number if np.isfinite(number) else None
+    return finite(value)
 
 
 def _sentence(error: BaseException) -> str:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from surefoot.results import CellResult, Place
+from surefoot.results.rows import join_arrays
 
 __all__ = ["CURVES", "OTHER_CONSTANTS", "READING", "REPRODUCED", "Curve", "Measured", "claims"]
 
@@ -121,18 +122,7 @@ def gathered(cells: Iterable[tuple[Place, CellResult]]) -> Measured:
         if cell.status == "done":
             key = (place.problem, place.algorithm, place.horizon)
             blocks.setdefault(key, []).append(cell.arrays)
-    return {key: _joined(arrays) for key, arrays in blocks.items()}
-
-
-def _joined(blocks: list[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
-    if len(blocks) == 1:
-        return blocks[0]
-    # Trials are the last axis of numbers and of paths; the rest is the same in every block.
-    shared = {"rounds", "bound_path", "boundary", "actions", "best"}
-    return {
-        name: first if name in shared else np.concatenate([b[name] for b in blocks], axis=-1)
-        for name, first in blocks[0].items()
-    }
+    return {key: join_arrays(arrays) for key, arrays in blocks.items()}
 
 
 def _with_whole(figure: str, single: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from surefoot.reports.gather import Fit, Row, algorithms, fit_rates, mean_std, problems
+from surefoot.reports.rates import Fit, fit_rates
 from surefoot.reports.style import look_of
+from surefoot.results.rows import Row, algorithms, mean_std, problems
 
 __all__ = ["MEASURES", "SHOWN", "chart_data", "on_dark"]
 
@@ -98,7 +99,6 @@ def _problem(
 
 def _curve(rows: Sequence[Row]) -> dict[str, Any]:
     """One algorithm on one problem: numbers by horizon, and the paths of the longest."""
-    guarantees = [row.facts.get("guarantee") or {} for row in rows]
     regret = [mean_std(row, "regret") for row in rows]
     curve: dict[str, Any] = {
         "T": [row.horizon for row in rows],
@@ -108,7 +108,7 @@ def _curve(rows: Sequence[Row]) -> dict[str, Any]:
         "bound": _listed([row.regret_bound for row in rows]),
         "claimed": [row.claims for row in rows],
         "violation": {
-            name: _violation(name, rows, guarantees)
+            name: _violation(name, rows)
             for name in MEASURES
             if all(name in row.arrays for row in rows)
         },
@@ -122,17 +122,15 @@ def _curve(rows: Sequence[Row]) -> dict[str, Any]:
     return curve
 
 
-def _violation(
-    name: str, rows: Sequence[Row], guarantees: Sequence[dict[str, Any]]
-) -> dict[str, Any]:
+def _violation(name: str, rows: Sequence[Row]) -> dict[str, Any]:
     if name == "worst":  # a mean of worst cases would hide the worst
         value = [float(np.max(row.arrays[name])) for row in rows]
         std: list[Any] = [None] * len(rows)
-        bound = [g.get("violation_bound") for g in guarantees]
+        bound = [row.bound("round") for row in rows]
     else:
         pairs = [mean_std(row, name) for row in rows]
         value, std = [mean for mean, _ in pairs], [spread for _, spread in pairs]
-        bound = [(g.get("sum_bounds") or {}).get(name) for g in guarantees]
+        bound = [row.bound(name) for row in rows]
     return {"y": _listed(value), "std": _listed(std), "bound": _listed(bound)}
 
 

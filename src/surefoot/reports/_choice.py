@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from surefoot.errors import InvalidValueError, SurefootError
-from surefoot.reports.gather import Row
-from surefoot.reports.gather import algorithms as labels_of
-from surefoot.reports.gather import problems as problems_of
+from surefoot.results.rows import Row
+from surefoot.results.rows import algorithms as labels_of
+from surefoot.results.rows import problems as problems_of
 
 __all__ = ["MOST", "NothingToDraw", "chosen", "last_of"]
 

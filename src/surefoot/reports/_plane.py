@@ -22,8 +22,8 @@ from surefoot.reports._sheet import (
     sheet,
     text_of,
 )
-from surefoot.reports.gather import Row
 from surefoot.reports.style import FILL, INK
+from surefoot.results.rows import Row
 
 __all__ = ["action_figure", "paper_actions"]
 
@@ -42,7 +42,7 @@ def action_figure(
     r"""Actions of one trial in the plane, a panel an algorithm, with what is known to be feasible.
 
     Args:
-        rows: from :func:`surefoot.reports.gather.gather`.
+        rows: from :func:`surefoot.results.gather`.
         problem: label; the first one unless given.
         algorithms: labels, up to four side by side (two in a column); the first of the plan that
             have actions unless given.
@@ -114,7 +114,7 @@ def paper_actions(
     """Figure 2 of the paper: every 300th action of one trial, two algorithms in one plane.
 
     Args:
-        rows: from :func:`surefoot.reports.gather.gather`.
+        rows: from :func:`surefoot.results.gather`.
         algorithms: labels, or labels with the names to show instead.
         problem: label; the first one unless given.
         horizon: the longest that all have unless given.
@@ -221,14 +221,14 @@ def _start(row: Row, trial: int) -> Any:
     """The first action, where it was kept or the problem's start is on record."""
     if row.arrays["rounds"][0] == 1:
         return row.arrays["actions"][0, trial]
-    return row.facts.get("problem", {}).get("start")
+    return None if row.facts.problem is None else row.facts.problem.start
 
 
 def _certified_balls(row: Row, actions: np.ndarray, trial: int, count: int) -> list[Any]:
     from matplotlib.patches import Circle
 
-    G_g = (row.facts.get("constants", {}).get("G_g") or [None])[0]
-    if not G_g or count < 1 or "constraint" not in row.arrays:
+    G_g = row.facts.constants["G_g"].value if "G_g" in row.facts.constants else None
+    if not isinstance(G_g, int | float) or G_g == 0 or count < 1 or "constraint" not in row.arrays:
         return []
     g = row.arrays["constraint"][:, trial]
     # Evenly in the logarithm of the round: most of the way is made early.

@@ -11,8 +11,8 @@ from typing import Any, Literal, NamedTuple, ParamSpec, TypeAlias, TypeVar
 import numpy as np
 
 from surefoot._extras import need
-from surefoot.reports.gather import Row
 from surefoot.reports.style import GRID, INK, paper_style
+from surefoot.results.rows import Row
 
 __all__ = ["Entry", "Width", "head", "in_style", "inches_of", "key", "legend", "sheet", "text_of"]
 

@@ -11,7 +11,9 @@ import numpy as np
 
 from surefoot.reports._verdicts import BADGES, Pair, word_of
 from surefoot.reports._words import escape, horizons, mean_and_spread, number, seconds
-from surefoot.reports.gather import Fit, Row, mean_std
+from surefoot.reports.rates import Fit
+from surefoot.results.record import Facts, Sourced
+from surefoot.results.rows import Row, mean_std
 
 __all__ = [
     "badge",
@@ -218,7 +220,7 @@ def results_table(rows: Sequence[Row]) -> str:
 
 
 def _result(row: Row) -> list[_Cell]:
-    share = row.facts.get("regret_share")
+    share = row.facts.regret_share
     cells = [
         _text(row.algorithm),
         _text(row.problem),
@@ -270,10 +272,10 @@ def _feasible(row: Row) -> _Cell:
 
 
 def _gap(row: Row) -> _Cell:
-    comparator = row.facts.get("comparator") or {}
-    if comparator.get("exact"):
-        return _Cell("exact", 0.0)
-    return _number(comparator.get("gap")) if comparator else _Cell("–")
+    comparator = row.facts.comparator
+    if comparator is None:
+        return _Cell("–")
+    return _Cell("exact", 0.0) if comparator.exact else _number(comparator.gap)
 
 
 _ORACLE = {
@@ -306,17 +308,17 @@ def effort_table(rows: Sequence[Row]) -> str:
     for row in rows:
         if not row.played:
             continue
-        time, oracle = row.provenance.get("seconds"), row.facts.get("oracle") or {}
+        time, oracle = row.provenance.get("seconds"), row.facts.oracle
         body.append(
             [
                 _text(row.algorithm),
                 _text(row.problem),
                 _Cell(f"{row.horizon:,}", row.horizon),
-                _text(row.facts.get("engine", "–")),
+                _text(row.facts.engine or "–"),
                 _Cell(escape(seconds(time)), time),
                 _number(row.provenance.get("microseconds_a_round")),
-                *(_number(oracle.get(name)) for name in _ORACLE),
-                _text("counted" if oracle.get("counted") else "declared"),
+                *(_number(getattr(oracle, name, None)) for name in _ORACLE),
+                _text("counted" if oracle is not None and oracle.counted else "declared"),
             ]
         )
     return _table("effort", "Time and oracle calls", columns, body)
@@ -333,10 +335,7 @@ def rates_table(fits: Sequence[Fit], rows: Sequence[Row]) -> str:
         _Column("Horizons", "those that were fitted"),
         _Column("Fitted to", "or why nothing could be fitted"),
     ]
-    promised = {
-        (row.problem, row.algorithm): (row.facts.get("guarantee") or {}).get("regret_exponent")
-        for row in rows
-    }
+    promised = {(row.problem, row.algorithm): row.regret_exponent for row in rows}
     body = []
     for fit in fits:
         slope = None if fit.rate is None else fit.rate.slope
@@ -365,7 +364,7 @@ def constants_block(rows: Sequence[Row]) -> str:
     """Every constant and parameter with its origin, folded by problem and algorithm."""
     grouped: dict[str, dict[str, list[Row]]] = {}
     for row in rows:
-        if row.facts.get("constants") or row.facts.get("parameters"):
+        if row.facts.constants or row.facts.parameters:
             grouped.setdefault(row.problem, {}).setdefault(row.algorithm, []).append(row)
     if not grouped:
         return "<p>Nothing was played, so nothing was used.</p>"
@@ -375,9 +374,9 @@ def constants_block(rows: Sequence[Row]) -> str:
             f"<details><summary>{escape(algorithm)}</summary>{_used(own)}</details>"
             for algorithm, own in players.items()
         )
-        first = next(iter(players.values()))[0].facts.get("problem") or {}
-        size = [f"{first['dimension']} dimensions"] if first.get("dimension") else []
-        size += [f"{first['rows']} rows of the constraint"] if first.get("rows") else []
+        first = next(iter(players.values()))[0].facts.problem
+        size = [f"{first.dimension} dimensions"] if first is not None else []
+        size += [f"{first.rows} rows of the constraint"] if first is not None and first.rows else []
         aside = f" <small>{escape(', '.join(size))}</small>" if size else ""
         parts.append(
             f'<details class="outer"><summary><strong>{escape(problem)}</strong>{aside}</summary>'
@@ -388,18 +387,18 @@ def constants_block(rows: Sequence[Row]) -> str:
 
 def _used(rows: list[Row]) -> str:
     rows = sorted(rows, key=lambda row: row.horizon)
-    guarantee = next((r.facts["guarantee"] for r in rows if r.facts.get("guarantee")), None)
+    guarantee = next((r.facts.guarantee for r in rows if r.facts.guarantee), None)
     said = "<p>Nothing is claimed.</p>"
     if guarantee:
-        premises = "".join(f"<li>{escape(p)}</li>" for p in guarantee.get("premises") or [])
-        said = f"<p>{escape(guarantee.get('name', ''))} ({escape(guarantee.get('kind', ''))})"
+        premises = "".join(f"<li>{escape(p)}</li>" for p in guarantee.premises)
+        said = f"<p>{escape(guarantee.name)} ({escape(guarantee.kind)})"
         said += f", which rests on:</p><ul>{premises}</ul>" if premises else "</p>"
     lines = []
     for kind in ("constant", "parameter", "bound"):
         every = [_used_as(kind, row.facts) for row in rows]
         for name in dict.fromkeys(name for known in every for name in known):
             pairs = [known.get(name) for known in every]
-            origins = "; ".join(dict.fromkeys(str(pair[1]) for pair in pairs if pair is not None))
+            origins = "; ".join(dict.fromkeys(pair.origin for pair in pairs if pair is not None))
             shown = [escape(_amount(pair)) for pair in pairs]
             if len(set(shown)) == 1:
                 values = f'<td class=n colspan="{len(rows)}">{shown[0]}</td>'
@@ -419,16 +418,21 @@ def _used(rows: list[Row]) -> str:
     )
 
 
-def _used_as(kind: str, facts: dict[str, Any]) -> dict[str, Any]:
-    """Constants, parameters or bounds: values with their origins, by name."""
-    if kind != "bound":
-        return dict(facts.get(f"{kind}s") or {})
-    guarantee = facts.get("guarantee") or {}
-    named = {"regret": guarantee.get("regret_bound"), "g(x_t)": guarantee.get("violation_bound")}
-    titles = {"soft": "[Σg]₊", "hard": "Σ[g]₊", "squared": "Σ[g]₊²"}
-    named |= {titles.get(m, m): v for m, v in (guarantee.get("sum_bounds") or {}).items()}
-    return {name: [v, guarantee.get("name", "")] for name, v in named.items() if v is not None}
+_BOUNDS = {"round": "g(x_t)", "soft": "[Σg]₊", "hard": "Σ[g]₊", "squared": "Σ[g]₊²"}
 
 
-def _amount(pair: Any) -> str:
-    return "–" if pair is None else number(pair[0], 6, none="not finite")
+def _used_as(kind: str, facts: Facts) -> dict[str, Sourced]:
+    """Return constants, parameters or bounds: values with their origins, by name."""
+    if kind == "constant":
+        return facts.constants
+    if kind == "parameter":
+        return facts.parameters
+    if facts.guarantee is None:
+        return {}
+    named = {"regret": facts.guarantee.regret_bound}
+    named |= {_BOUNDS.get(m, m): limit for m, limit in facts.guarantee.bounds.items()}
+    return {n: Sourced(v, facts.guarantee.name) for n, v in named.items() if v is not None}
+
+
+def _amount(pair: Sourced | None) -> str:
+    return "–" if pair is None else number(pair.value, 6, none="not finite")

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from surefoot.reports._words import horizons
-from surefoot.reports.gather import Row
 from surefoot.results import Place
+from surefoot.results.rows import Row
 
 __all__ = ["BADGES", "Pair", "claims_sentence", "pairs_of", "summary", "word_of"]
 
@@ -76,12 +76,12 @@ def _pair(problem: str, algorithm: str, by_horizon: dict[int, Row | None]) -> Pa
     at, row = next((T, by_horizon[T]) for T in words if words[T] == word)
     badge, sentence = BADGES.get(word, word), ""
     if row is not None:
-        verdict = row.facts.get("verdict") or {}
-        told = row.note if row.status != "done" else str(verdict.get("sentence", ""))
+        verdict = row.facts.verdict
+        told = row.note if row.status != "done" else "" if verdict is None else verdict.sentence
         told = told.removeprefix("premise broken, ")  # as the badge beside it says
         partial = row.note if row.status == "done" else ""
         sentence = "; ".join(part for part in (told, partial) if part)
-        rounds = [b["round"] for b in row.facts.get("breaches") or [] if b.get("round")]
+        rounds = [breach.round for breach in row.facts.breaches if breach.round]
         if word == "premise broken" and rounds:
             badge = f"{badge} at round {min(rounds):,}"
     else:
@@ -96,13 +96,11 @@ def _pair(problem: str, algorithm: str, by_horizon: dict[int, Row | None]) -> Pa
     elif len(by_horizon) > 1 and sentence and word not in ("not claimed", "missing"):
         others = f"at every horizon; the words are those of {horizons([at])}"
     claimed = [
-        row.facts["guarantee"]
+        row.facts.guarantee
         for row in by_horizon.values()
-        if row is not None and row.facts.get("guarantee")
+        if row is not None and row.facts.guarantee is not None
     ]
-    name, kind = (
-        (str(claimed[0].get("name", "")), str(claimed[0].get("kind", ""))) if claimed else ("", "")
-    )
+    name, kind = (claimed[0].name, claimed[0].kind) if claimed else ("", "")
     return Pair(problem, algorithm, word, badge, sentence, others, name, kind)
 
 

@@ -52,9 +52,10 @@ from surefoot.reports._sheet import (
     text_of,
     trials_of,
 )
-from surefoot.reports.gather import Fit, Row, fit_rates, gather
-from surefoot.reports.gather import problems as problems_of
+from surefoot.reports.rates import Fit, fit_rates
 from surefoot.reports.style import INK, Look
+from surefoot.results.rows import Row, gather
+from surefoot.results.rows import problems as problems_of
 
 if TYPE_CHECKING:
     from surefoot.results import Results
@@ -95,7 +96,7 @@ def regret_figure(
     """Regret against the horizon, mean and one standard deviation, with the theorems' bounds.
 
     Args:
-        rows: from :func:`surefoot.reports.gather.gather`.
+        rows: from :func:`surefoot.results.gather`.
         problem: label; the first one unless given.
         algorithms: labels; the first eight of the plan unless given.
         width: "column" for one column of a paper, "page" for both.
@@ -152,7 +153,7 @@ def rate_figure(
     """Regret against the horizon, both logarithmic, with fitted lines and their exponents.
 
     Args:
-        rows: from :func:`surefoot.reports.gather.gather`.
+        rows: from :func:`surefoot.results.gather`.
         problem: label; the first one unless given.
         algorithms: labels; the first eight of the plan unless given.
         width: "column" for one column of a paper, "page" for both.
@@ -202,7 +203,7 @@ def _rate_text(row: Row, fit: Fit) -> str:
     digits = 2 if half >= 0.01 else 3
     slope = f"{fit.rate.slope:.{digits}f}".replace("-", "−")
     text = f"{name}: {slope} ± {half:.{digits}f}"
-    exponent = (row.facts.get("guarantee") or {}).get("regret_exponent")
+    exponent = row.regret_exponent
     return text if exponent is None or not row.claims else f"{text} ({exponent:.3g})"
 
 
@@ -223,7 +224,7 @@ def violation_figure(
     """Cumulative violation against the horizon: positive part of the sum, sum of positive parts.
 
     Args:
-        rows: from :func:`surefoot.reports.gather.gather`.
+        rows: from :func:`surefoot.results.gather`.
         problem: label; the first one unless given.
         algorithms: labels; the first eight of the plan unless given.
         width: "column" for one column of a paper, "page" for both.
@@ -261,8 +262,7 @@ def violation_figure(
 
 
 def _sum_bound(measure: str, row: Row) -> float | None:
-    bound = ((row.facts.get("guarantee") or {}).get("sum_bounds") or {}).get(measure)
-    return None if bound is None else float(bound)
+    return row.bound(measure)
 
 
 @in_style
@@ -277,7 +277,7 @@ def instant_figure(
     r"""Violation :math:`[g(x_t)]_+` round by round: mean, one standard deviation, largest.
 
     Args:
-        rows: from :func:`surefoot.reports.gather.gather`.
+        rows: from :func:`surefoot.results.gather`.
         problem: label; the first one unless given.
         algorithms: labels; the first eight of the plan unless given.
         horizon: the longest that all have unless given.
@@ -364,7 +364,7 @@ def oracle_figure(
     """Oracle calls a round as a table, and the time a round takes as bars beside it.
 
     Args:
-        rows: from :func:`surefoot.reports.gather.gather`.
+        rows: from :func:`surefoot.results.gather`.
         problem: label; the first one unless given.
         algorithms: labels, as many as wanted; the first eight of the plan unless given.
         horizon: the longest that all have unless given.
@@ -372,7 +372,7 @@ def oracle_figure(
     """
 
     def usable(row: Row) -> bool:
-        return bool(row.facts.get("oracle")) and _microseconds(row) is not None
+        return row.facts.oracle is not None and _microseconds(row) is not None
 
     problem, groups = chosen(rows, problem, algorithms, usable, "oracle calls and times")
     picked = list(last_of(groups, horizon).values())
@@ -402,11 +402,12 @@ def _microseconds(row: Row) -> float | None:
 
 def _call_table(ax: Any, rows: Sequence[Row]) -> None:
     for y, row in enumerate(rows):
-        oracle = row.facts["oracle"]
+        oracle = row.facts.oracle
+        assert oracle is not None  # rows without are not chosen
         for x, name in enumerate(_CALLS):
-            calls = oracle.get(name, 0) / oracle["rounds"]
+            calls = getattr(oracle, name) / oracle.rounds
             # Where calls are multiplied out from what an algorithm needs, solves are a limit.
-            limit = name == "inner_solves" and calls > 0 and not oracle.get("counted", True)
+            limit = name == "inner_solves" and calls > 0 and not oracle.counted
             text, colour = f"{'≤ ' * limit}{calls:.3g}", "black" if calls else "#AAAAAA"
             ax.text(x, y, text, ha="center", va="center", fontsize=7, color=colour)
     ax.set_xlim(-0.6, len(_CALLS) - 0.4)
@@ -423,7 +424,7 @@ def _time_bars(ax: Any, rows: Sequence[Row]) -> None:
     ax.barh(range(len(rows)), times, height=0.62, color=[look(r).colour for r in rows])
     for y, (time, row) in enumerate(zip(times, rows, strict=True)):
         # How many runs share a round's work differs with the engine: times of two do not compare.
-        text = f"{time:.3g} ({row.facts.get('engine', '?')})"
+        text = f"{time:.3g} ({row.facts.engine or '?'})"
         ax.annotate(
             text, (time, y), (2, 0), textcoords="offset points", va="center", fontsize=6, color=INK
         )
@@ -454,7 +455,7 @@ def paper_figure(
     """Figures 1a, 1b and 1c of the paper side by side, published points beside measured ones.
 
     Args:
-        rows: from :func:`surefoot.reports.gather.gather`.
+        rows: from :func:`surefoot.results.gather`.
         algorithms: labels, or labels with the names to show instead.
         problem: of the regret; the first one unless given.
         violation_problem: of the violations; the same unless given.

@@ -28,8 +28,9 @@ from surefoot.reports._tables import (
 )
 from surefoot.reports._verdicts import claims_sentence, pairs_of, summary
 from surefoot.reports._words import escape, number, plain, script_json
-from surefoot.reports.gather import Row, algorithms, fit_rates, gather, problems
+from surefoot.reports.rates import fit_rates
 from surefoot.results import Results
+from surefoot.results.rows import Row, algorithms, gather, problems
 
 __all__ = ["write_page"]
 
@@ -190,14 +191,14 @@ def _figures(rows: Sequence[Row]) -> str:
 
 def _comparator(rows: Sequence[Row]) -> str:
     """What regret is measured against, and how well that is known."""
-    known = [row.facts["comparator"] for row in rows if row.facts.get("comparator")]
+    known = [row.facts.comparator for row in rows if row.facts.comparator is not None]
     said = "Regret is the cost beyond that of the best fixed feasible action in hindsight"
     if not known:
         return f"{said}."
-    if all(c.get("exact") for c in known):
+    if all(c.exact for c in known):
         return f"{said}, which is known exactly here: its gap is 0."
-    gaps = [float(c["gap"]) for c in known if not c.get("exact") and c.get("gap") is not None]
-    exact = sum(bool(c.get("exact")) for c in known)
+    gaps = [float(c.gap) for c in known if not c.exact and c.gap is not None]
+    exact = sum(bool(c.exact) for c in known)
     largest = number(max(gaps), 3) if gaps else "not known"
     return (
         f"{said}. It is known exactly for {exact:,} of {len(known):,} rows; for the others its "

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from surefoot.reports.figures import paper_actions, paper_figure, save_figure
-from surefoot.reports.gather import gather
 from surefoot.results import Results
+from surefoot.results.rows import gather
 
 __all__ = ["save_panels"]
 

@@ -22,24 +22,12 @@ import numpy as np
 
 from surefoot._extras import need
 from surefoot.errors import InvalidValueError
-from surefoot.results.record import CellResult, Place
+from surefoot.results.record import CellResult, Place, axes_of
 from surefoot.results.store import Results
 
 __all__ = ["to_csv", "to_netcdf", "to_parquet", "to_xarray"]
 
 _KEYS = ("problem", "algorithm", "horizon", "trial")
-# What the axes of a cell's arrays are; those of any other have one entry a trial.
-_AXES = {
-    "rounds": ("round",),
-    "bound_path": ("round",),
-    "cost_sum": ("round", "trial"),
-    "constraint": ("round", "trial"),
-    "peak": ("round", "trial"),
-    "regret_path": ("round", "trial"),
-    "actions": ("round", "trial", "entry"),
-    "best": ("trial", "entry"),
-    "boundary": ("vertex", "entry"),
-}
 _TRIAL = ("trial",)
 _ROWS = 10_000
 """Rows of a table that are held at a time."""
@@ -152,7 +140,7 @@ def _played(results: Results) -> Iterator[tuple[Place, CellResult]]:
 
 def _of_trials(cell: CellResult) -> dict[str, np.ndarray]:
     """The arrays with one number a trial."""
-    return {n: a for n, a in sorted(cell.arrays.items()) if n not in _AXES and a.ndim == 1}
+    return {n: a for n, a in sorted(cell.arrays.items()) if axes_of(n) == _TRIAL and a.ndim == 1}
 
 
 def _trials(cell: CellResult) -> int:
@@ -173,7 +161,7 @@ def _facts(cell: CellResult) -> dict[str, Any]:
         elif name.startswith(("constants.", "parameters.")):
             found[name], found[f"{name}.origin"] = value
 
-    for key, value in cell.facts.items():
+    for key, value in cell.facts.to_plain().items():
         walk(key, value)
     for key in ("seconds", "microseconds_a_round"):
         found[key] = cell.provenance.get(key)
@@ -251,7 +239,7 @@ class _Axes:
             for name, value in _facts(cell).items():
                 (self.texts if isinstance(value, str) else self.facts).add(name)
             for name, array in cell.arrays.items():
-                mine = _AXES.get(name, _TRIAL)
+                mine = axes_of(name)
                 if name == "rounds" or array.ndim != len(mine) or not (paths or mine == _TRIAL):
                     continue
                 self.arrays[name] = (*_KEYS[:3], *mine)
@@ -286,7 +274,7 @@ class _Axes:
         """Which of them an array of the cell has."""
         first = place.block * self.block
         at: list[Any] = []
-        for axis, n in zip(_AXES.get(name, _TRIAL), cell.arrays[name].shape, strict=True):
+        for axis, n in zip(axes_of(name), cell.arrays[name].shape, strict=True):
             if axis == "round":
                 at.append(np.searchsorted(self.rounds, cell.arrays["rounds"]))
             else:

@@ -40,7 +40,7 @@ from surefoot._sqlite import (
     to_bytes,
 )
 from surefoot.errors import InvalidValueError
-from surefoot.results.record import CellResult, Place, Status
+from surefoot.results.record import CellResult, Facts, Place, Status
 
 __all__ = ["DamagedCellError", "Results"]
 
@@ -49,7 +49,7 @@ __all__ = ["DamagedCellError", "Results"]
 _KIND = Kind(
     noun="results",
     application_id=0x53465253,  # "SFRS"
-    version=1,
+    version=2,  # 1: bounds of a guarantee under two keys, read to this day
     schema=(
         """CREATE TABLE cells (
             id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -174,6 +174,9 @@ class Results:
             for kind in ("header", "plan", "note"):
                 results._documents(kind)
             results._store.begin()
+            # From now on the file holds what an older Surefoot cannot read.
+            version = f"PRAGMA user_version = {_KIND.version}"
+            results._store.write([(version, ())], one_row_each=False)
         except BaseException:
             results.close()
             raise
@@ -244,7 +247,7 @@ class Results:
         sums = {name: digest(data).hex() for name, data in arrays.items()}
         # What a note quotes may be no text: it is kept as it would be shown.
         note = cell.note.encode(errors="backslashreplace").decode()
-        texts = (note, *map(_text, (cell.spec, cell.facts, cell.provenance, sums)))
+        texts = (note, *map(_text, (cell.spec, cell.facts.to_plain(), cell.provenance, sums)))
         row = (cell.address, cell.status, *texts)
         mine = "(SELECT id FROM cells WHERE address = ?)"
         statements: list[Statement] = [
@@ -311,7 +314,7 @@ class Results:
         if not _is_whole(row):
             raise self._damaged(address, "its row is not what was written")
         number, of, status, note, *texts, _ = row
-        spec, facts, provenance, sums = map(json.loads, texts)
+        spec, known, provenance, sums = self._read(address, status, texts)
         query = "SELECT name, data FROM arrays WHERE cell = ?"
         try:
             arrays = dict(self._store.rows(query, (number,)))
@@ -329,10 +332,32 @@ class Results:
             spec=spec,
             status=status.decode(),
             note=note.decode(),
-            facts=facts,
-            arrays={name: from_bytes(arrays[name]) for name in sums},
+            facts=known,
+            arrays={name: self._array(address, name, arrays[name]) for name in sums},
             provenance=provenance,
         )
+
+    def _read(self, address: str, status: bytes, texts: list[bytes]) -> tuple[Any, ...]:
+        """Return specification, facts, provenance and digests, which a forged file may not have."""
+        try:
+            spec, facts, provenance, sums = map(json.loads, texts)
+            known = Facts.from_plain(facts)
+        except InvalidValueError as error:
+            raise self._damaged(address, str(error)) from error
+        except (ValueError, RecursionError) as error:
+            raise self._damaged(address, "its texts are not JSON") from error
+        for name, value in {"spec": spec, "provenance": provenance, "arrays": sums}.items():
+            if not isinstance(value, dict):
+                raise self._damaged(address, f"{name} must be a table, got {value!r}")
+        if status.decode(errors="replace") not in _STATUSES:
+            raise self._damaged(address, f"status must be one of {', '.join(_STATUSES)}")
+        return spec, known, provenance, sums
+
+    def _array(self, address: str, name: str, data: bytes) -> np.ndarray:
+        try:
+            return from_bytes(data)
+        except (ValueError, StoreError) as error:
+            raise self._damaged(address, f"its array '{name}' is no array") from error
 
     def _damaged(self, address: str, why: str) -> DamagedCellError:
         message = f"cell {address} of {self._store.name} is damaged: {why}"

@@ -1,0 +1,283 @@
+"""Results as rows: one per problem, algorithm and horizon, with its blocks of trials joined."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+
+from surefoot._sqlite import StoreError
+from surefoot.results.record import (
+    VERDICTS,
+    BreachFacts,
+    CellResult,
+    ComparatorFacts,
+    Facts,
+    GuaranteeFacts,
+    Place,
+    axes_of,
+)
+
+if TYPE_CHECKING:
+    from surefoot.results.store import Results
+
+__all__ = [
+    "Row",
+    "algorithms",
+    "arrange",
+    "gather",
+    "join_arrays",
+    "join_facts",
+    "mean_std",
+    "problems",
+    "verdict_counts",
+]
+
+Paths: TypeAlias = Literal["longest", "all", "none"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """The results of one algorithm on one problem at one horizon.
+
+    Attributes:
+        problem: the problem's label.
+        algorithm: the algorithm's label.
+        horizon: number of rounds.
+        trials: how many trials were played to their end.
+        status: "done" if every block in the file is; else the status of the first that is not.
+        note: what is missing and why; else empty.
+        facts: of the first block; verdict, breaches, comparator and bounds are those of all.
+        arrays: the blocks' arrays, joined along their trials; actions are those of the first block.
+        provenance: of the first block; the seconds are those of all.
+        number: the algorithm's place in the plan, from 0; it determines the colour.
+        damaged: what is wrong with the cells that cannot be read, by address.
+    """
+
+    problem: str
+    algorithm: str
+    horizon: int
+    trials: int
+    status: str
+    note: str = ""
+    facts: Facts = field(default_factory=Facts)
+    arrays: dict[str, np.ndarray] = field(default_factory=dict)
+    provenance: dict[str, Any] = field(default_factory=dict)
+    number: int = 0
+    damaged: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def played(self) -> bool:
+        """Whether there are numbers to show."""
+        return self.trials > 0
+
+    @property
+    def verdict(self) -> str:
+        """The verdict's word; empty where nothing was played."""
+        return "" if self.facts.verdict is None else self.facts.verdict.word
+
+    @property
+    def claims(self) -> bool:
+        """Whether there is a guarantee and none of its premises broke."""
+        return self.facts.guarantee is not None and self.verdict in ("held", "failed")
+
+    @property
+    def regret_bound(self) -> float | None:
+        """The theorem's regret bound, whether or not its premises held."""
+        return None if self.facts.guarantee is None else self.facts.guarantee.regret_bound
+
+    @property
+    def regret_exponent(self) -> float | None:
+        """The power of T in the theorem's regret bound."""
+        return None if self.facts.guarantee is None else self.facts.guarantee.regret_exponent
+
+    def bound(self, measure: str) -> float | None:
+        """Return the promised limit on a measure of violation; None if nothing is promised."""
+        return None if self.facts.guarantee is None else self.facts.guarantee.bounds.get(measure)
+
+
+# --- reading -------------------------------------------------------------------------------------
+
+
+def gather(results: Results, paths: Paths = "longest") -> list[Row]:
+    """Read the rows of an experiment, in the order of its plan; every cell is read once.
+
+    Cells that are not in the file yet are left out, and so is a row without any. A damaged cell
+    counts as failed, with a note that names the damage.
+
+    Args:
+        results: the open file.
+        paths: which rows keep their paths over the rounds: those of the longest horizon that an
+            algorithm finished on a problem, all, or none.
+    """
+    plan = results.places()
+    have = results.have()
+    longest: dict[tuple[str, str], int] = {}
+    for place in plan:
+        if have.get(place.address) == "done":
+            key = place.problem, place.algorithm
+            longest[key] = max(place.horizon, longest.get(key, 0))
+
+    def keeps(place: Place) -> bool:
+        if paths == "longest":
+            return place.horizon == longest.get((place.problem, place.algorithm))
+        return paths == "all"
+
+    def read(place: Place) -> CellResult:
+        try:
+            cell = results.get(place.address)
+        except StoreError as error:
+            return CellResult(address=place.address, spec={}, status="failed", note=str(error))
+        return cell if keeps(place) else _without_paths(cell)
+
+    return arrange(plan, ((p, read(p)) for p in plan if p.address in have))
+
+
+def arrange(plan: Iterable[Place], cells: Iterable[tuple[Place, CellResult]]) -> list[Row]:
+    """Return rows of cells in memory; ``plan`` gives their order and how many there should be."""
+    numbers: dict[str, int] = {}
+    blocks: dict[tuple[str, str, int], int] = {}
+    for place in plan:
+        numbers.setdefault(place.algorithm, len(numbers))
+        key = place.problem, place.algorithm, place.horizon
+        blocks[key] = blocks.get(key, 0) + 1
+    present: dict[tuple[str, str, int], list[CellResult]] = {key: [] for key in blocks}
+    for place, cell in cells:
+        present[place.problem, place.algorithm, place.horizon].append(cell)
+    return [_row(key, numbers[key[1]], own, blocks[key]) for key, own in present.items() if own]
+
+
+def _row(key: tuple[str, str, int], number: int, cells: Sequence[CellResult], planned: int) -> Row:
+    done = [cell for cell in cells if cell.status == "done"]
+    bad = [cell for cell in cells if cell.status != "done"]
+    notes = [cell.note for cell in bad[:1] if cell.note]
+    if done and len(done) < planned:
+        notes.append(f"{len(done)} of {planned} blocks of trials")
+    problem, algorithm, horizon = key
+    return Row(
+        problem=problem,
+        algorithm=algorithm,
+        horizon=horizon,
+        trials=sum(cell.trials for cell in done),
+        status=bad[0].status if bad else "done",
+        note="; ".join(notes),
+        facts=join_facts([cell.facts for cell in done or cells[:1]]),
+        arrays=join_arrays([cell.arrays for cell in done]),
+        provenance=_provenance(done or cells),
+        number=number,
+    )
+
+
+def _without_paths(cell: CellResult) -> CellResult:
+    arrays = {n: a for n, a in cell.arrays.items() if axes_of(n)[0] == "trial"}
+    return replace(cell, arrays=arrays)
+
+
+# --- joining blocks ------------------------------------------------------------------------------
+
+
+def join_arrays(blocks: Sequence[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
+    """Return the arrays of all blocks, joined along their trials.
+
+    An array without an axis of trials is the same in every block; actions are kept of the first
+    trials of a block only, so those of the first block stay, and action i is of trial i. An array
+    that a block lacks is left out.
+    """
+    joined = {}
+    for name, first in blocks[0].items() if blocks else ():
+        axes = axes_of(name)
+        parts = [block[name] for block in blocks if name in block]
+        if "trial" not in axes or name == "actions":
+            joined[name] = first
+        elif len(parts) == len(blocks):
+            joined[name] = np.concatenate(parts, axis=axes.index("trial"))
+    return joined
+
+
+def join_facts(blocks: Sequence[Facts]) -> Facts:
+    """Return the facts of all blocks: the first's, with the gravest verdict and largest bounds."""
+    if len(blocks) == 1:
+        return blocks[0]
+    verdicts = [facts.verdict for facts in blocks if facts.verdict is not None]
+    comparators = [facts.comparator for facts in blocks if facts.comparator is not None]
+    guarantees = [facts.guarantee for facts in blocks if facts.guarantee is not None]
+    return replace(
+        blocks[0],
+        verdict=min(verdicts, key=lambda v: _gravity(v.word)) if verdicts else None,
+        breaches=_join_breaches(blocks),
+        comparator=ComparatorFacts(
+            gap=_largest([c.gap for c in comparators]), exact=all(c.exact for c in comparators)
+        )
+        if comparators
+        else None,
+        regret_share=_largest([facts.regret_share for facts in blocks]),
+        guarantee=_join_guarantees(guarantees) if guarantees else None,
+    )
+
+
+def _gravity(word: str) -> int:
+    """Return 0 for the gravest; a word of another version is as grave as any."""
+    return VERDICTS.index(word) if word in VERDICTS else 0
+
+
+def _join_breaches(blocks: Sequence[Facts]) -> tuple[BreachFacts, ...]:
+    """Return the earliest breach of each premise; trials are counted over all blocks already."""
+    first: dict[str, BreachFacts] = {}
+    for breach in (breach for facts in blocks for breach in facts.breaches):
+        known = first.setdefault(breach.constant, breach)
+        if breach.round < known.round:
+            first[breach.constant] = breach
+    return tuple(first.values())
+
+
+def _join_guarantees(guarantees: Sequence[GuaranteeFacts]) -> GuaranteeFacts:
+    # Constants taken from a block's own stream may differ from block to block.
+    measures = dict.fromkeys(measure for g in guarantees for measure in g.bounds)
+    return replace(
+        guarantees[0],
+        regret_bound=_largest([g.regret_bound for g in guarantees]),
+        bounds={m: max(g.bounds[m] for g in guarantees if m in g.bounds) for m in measures},
+    )
+
+
+def _largest(values: Sequence[float | None]) -> float | None:
+    return max((value for value in values if value is not None), default=None)
+
+
+def _provenance(cells: Sequence[CellResult]) -> dict[str, Any]:
+    merged = dict(cells[0].provenance)
+    seconds = [cell.provenance.get("seconds") for cell in cells]
+    if len(cells) > 1 and None not in seconds:
+        merged["seconds"] = sum(float(s) for s in seconds if s is not None)
+    return merged
+
+
+# --- what rows have in common --------------------------------------------------------------------
+
+
+def mean_std(row: Row, name: str) -> tuple[float, float]:
+    """Return mean and standard deviation over a row's trials of one of its arrays of trials.
+
+    A trial that was lost (NaN) makes both NaN: the mean of the others is not the algorithm's.
+    """
+    values = np.asarray(row.arrays[name], dtype=np.float64)
+    return float(values.mean()), float(values.std())
+
+
+def algorithms(rows: Iterable[Row]) -> list[str]:
+    """Return the algorithms' labels in the order of the plan, whatever the order of the rows."""
+    return sorted(known := {row.algorithm: row.number for row in rows}, key=known.__getitem__)
+
+
+def problems(rows: Iterable[Row]) -> list[str]:
+    """Return the problems' labels, in the order in which they appear."""
+    return list(dict.fromkeys(row.problem for row in rows))
+
+
+def verdict_counts(rows: Iterable[Row]) -> dict[str, int]:
+    """Return how many rows have which verdict, the gravest first; words without rows left out."""
+    seen = Counter(row.verdict for row in rows if row.verdict)
+    return {word: seen[word] for word in VERDICTS if seen[word]}
