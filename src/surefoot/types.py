@@ -16,7 +16,7 @@ apart; the numbers of one JAX or torch run are 0-d arrays.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar, runtime_checkable
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 __all__ = [
     "Algorithm",
@@ -32,6 +32,7 @@ __all__ = [
     "Region",
     "RegretObserver",
     "State",
+    "needs_of",
 ]
 
 # Any array that follows the array API (NumPy, JAX, torch, array-api-strict). Naming one of them
@@ -68,6 +69,8 @@ class Needs(NamedTuple):
         projections: projections onto the feasible set; a ball around it does not count.
         linear_minimisations: minimisations of a linear function over the feasible set.
         work: arithmetic of an update beside these, as a product of sizes: "d", "m d".
+        domain: the set that it works on: a ball around the feasible set, the feasible set itself,
+            or the feasible set where that is a simplex.
     """
 
     cost_gradients: int = 1
@@ -77,6 +80,22 @@ class Needs(NamedTuple):
     projections: int = 0
     linear_minimisations: int = 0
     work: str = "d"
+    domain: Literal["ball", "feasible", "simplex"] = "ball"
+
+
+def needs_of(algorithm: Any) -> Needs:
+    """Return what a round of an algorithm asks for: the paper's feedback unless it says otherwise.
+
+    Args:
+        algorithm: one, or its class.
+
+    Example:
+        >>> from surefoot import OGD
+        >>> needs_of(OGD).domain, needs_of(object()).domain
+        ('feasible', 'ball')
+    """
+    needs = getattr(algorithm, "needs", None)
+    return needs if isinstance(needs, Needs) else Needs()
 
 
 class State(Protocol):

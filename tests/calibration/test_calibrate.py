@@ -223,13 +223,13 @@ def test_from_G_g_and_the_start_alone_certified_steps_are_proved():
 def test_the_numbers_of_weaker_promises_are_those_of_the_theorem():
     offers = by_name(calibrate(problems.paper_toy(20_000, trials=1)))
     nearly = offers["PFS.nearly"]
-    bound = float(nearly.tuned.guarantee.violation_bound(20_000))
+    bound = float(nearly.tuned.guarantee.bounds(20_000)["round"])
     assert nearly.constraint == f"g <= {bound:.3g} in round 20000"
-    soft = float(offers["ScalarDPP.tuned"].tuned.guarantee.sum_bounds(20_000)["soft"])
+    soft = float(offers["ScalarDPP.tuned"].tuned.guarantee.bounds(20_000)["soft"])
     assert offers["ScalarDPP.tuned"].constraint == f"sum g <= {soft:.3g}"
-    rows = float(offers["DPP.tuned"].tuned.guarantee.row_bound(20_000))
+    rows = float(offers["DPP.tuned"].tuned.guarantee.bounds(20_000)["rows"])
     assert offers["DPP.tuned"].constraint == f"sum g_i <= {rows:.3g} for each i"
-    squared = float(offers["Yuan.trade_off"].tuned.guarantee.sum_bounds(20_000)["squared"])
+    squared = float(offers["Yuan.trade_off"].tuned.guarantee.bounds(20_000)["squared"])
     assert offers["Yuan.trade_off"].constraint == f"sum [g]+^2 <= {squared:.3g}"
     assert offers["PFS.tuned"].constraint == "g <= 0 in every round"
 

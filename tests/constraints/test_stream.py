@@ -490,9 +490,9 @@ def test_the_bounds_of_drift_plus_penalty_hold_for_constraints_that_change(name,
         assert (trace.regret().upper <= player.guarantee.regret_bound(t)).all()
         if choose == ScalarDPP.tuned:
             sums = np.cumsum(trace.constraint)
-            assert (sums <= player.guarantee.sum_bounds(t)["soft"]).all()
+            assert (sums <= player.guarantee.bounds(t)["soft"]).all()
         else:
-            assert (row_sums(trace) <= player.guarantee.row_bound(t)[:, None]).all()
+            assert (row_sums(trace) <= player.guarantee.bounds(t)["rows"][:, None]).all()
         assert trace.violations.hard > 0
 
 
@@ -534,9 +534,9 @@ def test_drift_plus_penalty_against_an_adversary_who_picks_the_constraints_too(a
     best = -0.2 * np.linalg.norm(total, axis=1)
     assert (trace.cost_sum - best <= player.guarantee.regret_bound(t)).all()
     if apart:
-        assert (row_sums(trace) <= player.guarantee.row_bound(t)[:, None]).all()
+        assert (row_sums(trace) <= player.guarantee.bounds(t)["rows"][:, None]).all()
     else:
-        assert (np.cumsum(trace.constraint) <= player.guarantee.sum_bounds(t)["soft"]).all()
+        assert (np.cumsum(trace.constraint) <= player.guarantee.bounds(t)["soft"]).all()
     assert trace.violations.hard > 0.05 * horizon  # it did hurt
 
 

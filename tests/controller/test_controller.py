@@ -576,7 +576,7 @@ def test_a_violation_that_the_guarantee_allows_contradicts_nothing():
     controller = asked(player, START)
     controller.tell(**seen_at(player, 1, START))
     controller.ask()
-    bound = float(player.guarantee.violation_bound(2))
+    bound = float(player.guarantee.bounds(2)["round"])
     right = seen_at(player, 2, controller.ask())
     controller.tell(**right | {"constraint_value": 0.75 * bound})
     assert controller.explain().broken == ()

@@ -21,11 +21,9 @@ class Fixed(Corollary3):
     limits: ClassVar = {}
     bound = np.inf
 
-    def sum_bounds(self, t):
-        return {name: np.asarray(limit) for name, limit in self.limits.items()}
-
-    def violation_bound(self, t):
-        return np.broadcast_to(np.asarray(self.bound)[np.asarray(t) - 1], np.shape(t))
+    def bounds(self, t):
+        each = np.broadcast_to(np.asarray(self.bound)[np.asarray(t) - 1], np.shape(t))
+        return {"round": each} | {name: np.asarray(limit) for name, limit in self.limits.items()}
 
 
 @pytest.fixture(scope="module")

@@ -32,11 +32,8 @@ class Cumulative(Corollary3):
     kind, premises = "cumulative", ()
     limit = 0.0
 
-    def sum_bounds(self, t):
+    def bounds(self, t):
         return {"soft": np.full_like(np.asarray(t, dtype=float), self.limit)}
-
-    def violation_bound(self, t):
-        return np.full_like(np.asarray(t, dtype=float), np.inf)
 
 
 class Looser(Cumulative):
@@ -50,8 +47,8 @@ class Lowered(Corollary3):
 
     premises = ()
 
-    def violation_bound(self, t):
-        return super().violation_bound(t) - 10
+    def bounds(self, t):
+        return {"round": super().bounds(t)["round"] - 10}
 
 
 def test_a_guarantee_that_held_is_told_with_the_largest_g(trace):

@@ -89,7 +89,7 @@ def test_no_round_from_t0_on_violates_on_any_set(case, opponent):
     rounding = 24 * (case.dimension + 8) * 2.0**-53 * c.R * c.G_g / c.xi
     late = trace.rounds >= player.guarantee.first_feasible
     assert (trace.constraint[late] <= 0).all()
-    bound = player.guarantee.violation_bound(trace.rounds)
+    bound = player.guarantee.bounds(trace.rounds)["round"]
     assert (trace.constraint <= bound + rounding).all()
     slopes = costs.slopes if opponent == "random" else costs.realised(trace.actions).slopes
     regret = linear_regret(case, slopes, trace.actions)

@@ -39,8 +39,8 @@ def test_each_round_is_within_the_violation_bound_and_the_regret_within_its(adve
         assert (trace.constraint <= printed_violation(c, T, t)).all()
         # Theorem 1's bound, which the library uses, is the sharper of the two.
         rounding = 24 * (len(x1) + 8) * 2.0**-53 * c.R * c.G_g / c.xi
-        assert (trace.constraint <= trace.guarantee.violation_bound(t) + rounding).all()
-        sharper = trace.guarantee.violation_bound(t)
+        assert (trace.constraint <= trace.guarantee.bounds(t)["round"] + rounding).all()
+        sharper = trace.guarantee.bounds(t)["round"]
         assert (sharper <= printed_violation(c, T, t) * (1 + 1e-12)).all()
         assert trace.guarantee.regret_bound(T) == pytest.approx(2 * c.R * c.G_f * math.sqrt(T))
         assert (trace.regret().upper <= trace.guarantee.regret_bound(t)).all()

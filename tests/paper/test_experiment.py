@@ -92,7 +92,7 @@ def test_no_trial_exceeds_the_bounds_of_what_the_assumptions_allow(traces, name)
     for T in HORIZONS:
         trace = traces[name, T]
         assert (trace.final_regret() <= trace.guarantee.regret_bound(T)).all()
-        assert (trace.violations.worst <= np.max(trace.guarantee.violation_bound(1))).all()
+        assert (trace.violations.worst <= np.max(trace.guarantee.bounds(1)["round"])).all()
 
 
 def test_optimising_the_bound_is_worth_a_factor_of_seven(traces):

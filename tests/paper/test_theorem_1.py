@@ -58,8 +58,8 @@ def check(trace, theorem, distance, regret, d):
     assert (regret <= regret_bound(c, eta, rho, t) * SHARE).all()
     assert theorem.regret_bound(t) == pytest.approx(regret_bound(c, eta, rho, t), rel=1e-12)
     # The library knows only Lemma 1's bound on the distance, so its bound is the weaker one.
-    assert (theorem.violation_bound(t) >= bound - rounding(c, d)).all()
-    assert (trace.constraint <= theorem.violation_bound(t) + rounding(c, d)).all()
+    assert (theorem.bounds(t)["round"] >= bound - rounding(c, d)).all()
+    assert (trace.constraint <= theorem.bounds(t)["round"] + rounding(c, d)).all()
 
 
 STARTS = {
@@ -139,7 +139,7 @@ def test_a_step_longer_than_rho_is_pushed_out_of_a_square(length, expected):
     worst = float(trace.violations.worst)
     assert worst == pytest.approx(expected * rho, abs=1e-12)
     assert theorem.kind == "bounded"
-    assert worst <= theorem.violation_bound(1)
+    assert worst <= theorem.bounds(1)["round"]
 
 
 def test_the_regret_bound_is_nearly_attained_by_a_constant_cost():

@@ -42,7 +42,7 @@ def test_theorem_1_bounds_each_round_for_other_parameters(problem, scale):
     theorem = sf.theory.Theorem1(c, eta, rho)
     player = sf.PFS(eta=eta, rho=rho, domain=problem.domain)
     trace = sf.play(sf.Tuned(player, theorem), problem, watch="raise")
-    bound = theorem.violation_bound(trace.rounds)[:, None]
+    bound = theorem.bounds(trace.rounds)["round"][:, None]
     # The bound is one of real arithmetic; a computed g errs by a few d u times the scale of g.
     assert (trace.constraint <= bound + 1e-13 * c.G_g * c.R).all()
     assert (trace.final_regret() <= theorem.regret_bound(T)).all()

@@ -63,4 +63,5 @@ def each_row(trace: Trace) -> float:
     else:
         g, _ = constraint.query_all(x.reshape(-1, x.shape[-1]))
     sums = np.cumsum(g.reshape(len(x), -1), axis=0)
-    return float((sums / trace.guarantee.row_bound(trace.rounds)[:, None]).max())
+    bounds = trace.guarantee.bounds(trace.rounds)
+    return float((sums / bounds.get("rows", bounds.get("soft"))[:, None]).max())

@@ -9,8 +9,8 @@ from surefoot.games import play_all
 def slack(trace):
     """The largest share of each bound that was used in any round: at most 1 if it holds.
 
-    Keys: "regret", the measures that the guarantee bounds, and "rows" for the Euclidean norm of
-    the positive sums of the constraints kept apart, where it bounds that.
+    Keys: "regret", and the sums that the guarantee bounds; "rows" is the Euclidean norm of the
+    positive sums of the constraints kept apart.
     """
     guarantee, t = trace.guarantee, trace.rounds
     assert len(t) == trace.horizon
@@ -21,12 +21,13 @@ def slack(trace):
         "hard": np.cumsum(positive, axis=0),
         "squared": np.cumsum(positive**2, axis=0),
     }
-    bounds = {"regret": guarantee.regret_bound(t), **guarantee.sum_bounds(t)}
-    seen |= {name: sums[name] for name in bounds if name != "regret"}
-    if hasattr(guarantee, "row_bound"):
+    bounds = {"regret": guarantee.regret_bound(t), **guarantee.bounds(t)}
+    each = bounds.pop("round", np.inf)
+    assert (each >= trace.constraint.T).all()
+    if "rows" in bounds:
         total = np.maximum(np.cumsum(_rows(trace), axis=0), 0.0)
-        seen["rows"], bounds["rows"] = np.linalg.norm(total, axis=-1), guarantee.row_bound(t)
-    assert (guarantee.violation_bound(t) >= trace.constraint.T).all()
+        sums["rows"] = np.linalg.norm(total, axis=-1)
+    seen |= {name: sums[name] for name in bounds if name != "regret"}
     return {name: _share(seen[name], bounds[name]) for name in bounds}
 
 

@@ -73,8 +73,8 @@ def test_without_any_gradient_there_is_no_regret():
 def test_without_G_f_feasibility_is_promised_and_regret_is_not_put_in_numbers():
     theorem = TheoremD(Constants(R=1.5, G_g=2.5, start_slack=0.3, start_reach=1.75), 0.6)
     assert theorem.regret_bound(np.array([1, 10])).tolist() == [math.inf] * 2
-    assert theorem.violation_bound(np.array([1, 10])).tolist() == [0.0] * 2
-    assert (theorem.kind, theorem.sum_bounds(10)) == ("every round", {})
+    assert theorem.bounds(np.array([1, 10]))["round"].tolist() == [0.0] * 2
+    assert (theorem.kind, theorem.first_feasible) == ("every round", 1)
     assert [p.constant for p in theorem.premises] == ["G_g", "the slack counted on"]
 
 

@@ -36,13 +36,13 @@ def test_theorem_1_by_hand():
     assert theorem.drift == pytest.approx(0.01 * 2.5 * 7 / 0.2)
     # dist(x_1, X_rho) <= (0.35 - 0.3) / 1.5, and gamma = 0.64.
     assert theorem.start_distance == pytest.approx(1 / 30)
-    assert theorem.violation_bound(3) == pytest.approx(2.5 * 0.64 / 30 + 0.875 - 0.35)
+    assert theorem.bounds(3)["round"] == pytest.approx(2.5 * 0.64 / 30 + 0.875 - 0.35)
 
 
 def test_the_bounds_take_arrays_of_rounds():
     theorem = Theorem1(KNOWN, eta=0.001, rho=0.35)
     rounds = np.array([1, 5, 10])
-    for bound in (theorem.regret_bound, theorem.violation_bound):
+    for bound in (theorem.regret_bound, lambda t: theorem.bounds(t)["round"]):
         assert bound(rounds).tolist() == [float(bound(t)) for t in (1, 5, 10)]
         assert bound(rounds).shape == (3,)
 
@@ -68,12 +68,12 @@ def test_the_first_feasible_round_is_where_the_bound_reaches_0(eta, rho, slack):
     theorem = Theorem1(Constants(**FULL | {"start_slack": slack}), eta=eta, rho=rho)
     first = theorem.first_feasible
     if first == INF:
-        assert theorem.violation_bound(1e6) > -1e-12
+        assert theorem.bounds(1e6)["round"] > -1e-12
         return
     # One unit of rounding in the logarithm can move a round by no more than this.
-    assert theorem.violation_bound(first) <= 1e-12
+    assert theorem.bounds(first)["round"] <= 1e-12
     if first > 1:
-        assert theorem.violation_bound(first - 1) > -1e-12
+        assert theorem.bounds(first - 1)["round"] > -1e-12
 
 
 def test_an_excess_that_only_fades_is_bounded():
@@ -87,7 +87,7 @@ def test_an_excess_that_only_fades_is_bounded():
     theorem = Theorem1(at_once, eta=0.25, rho=0.25)
     assert theorem.kind == "after t0"
     assert theorem.first_feasible == 2
-    assert theorem.violation_bound(np.array([1, 2])).tolist() == [0.125, 0.0]
+    assert theorem.bounds(np.array([1, 2]))["round"].tolist() == [0.125, 0.0]
 
 
 @pytest.mark.parametrize("sigma", [1e-3, 1e-9, 1e-12])
@@ -97,7 +97,7 @@ def test_a_contraction_too_slow_for_a_float_still_comes_to_an_end(sigma):
     # 2R sqrt(gamma)^(t-1) <= 0.05, and log(gamma) = -sigma^2 as nearly as a float can be.
     t0 = 1 + 2 * math.log(40) / sigma**2
     assert theorem.first_feasible == pytest.approx(t0, rel=2 * sigma**2 + 1e-14, abs=1)
-    assert theorem.violation_bound(theorem.first_feasible) == pytest.approx(0.0, abs=1e-6)
+    assert theorem.bounds(theorem.first_feasible)["round"] == pytest.approx(0.0, abs=1e-6)
 
 
 def test_nothing_known_of_the_start_is_the_whole_ball_away():
@@ -117,7 +117,7 @@ def test_a_better_cost_of_tightening_lowers_the_regret_bound_alone():
     plain = Theorem1(KNOWN, eta=0.01, rho=0.35)
     better = Theorem1(KNOWN, eta=0.01, rho=0.35, tightening_cost=0.1)
     assert better.regret_bound(10) == pytest.approx(450 + 2.45 + 7 * 0.35 * 0.1 * 10)
-    assert better.violation_bound(4) == plain.violation_bound(4)
+    assert better.bounds(4)["round"] == plain.bounds(4)["round"]
 
 
 @pytest.mark.parametrize("T", [1, 16, 20_000])
@@ -133,7 +133,7 @@ def test_corollary_1_is_its_printed_formula(T):
     ) * math.sqrt(T)
     assert found.regret_bound(T) == pytest.approx(printed, rel=1.1e-9)
     assert found.kind == "every round"
-    assert not found.violation_bound(np.arange(1, 100)).any()
+    assert not found.bounds(np.arange(1, 100))["round"].any()
 
 
 def test_corollary_1_uses_no_more_slack_than_epsilon():
@@ -155,7 +155,7 @@ def test_corollary_2_is_its_corrected_formula(T):
     assert found.kind == "after t0"
     t0 = 1 + 2 * G_g**2 / sigma**2 * math.log(4 * G_g * R * math.sqrt(T) / epsilon)
     assert t0 <= found.first_feasible < t0 + 1
-    assert found.violation_bound(found.first_feasible) <= 0
+    assert found.bounds(found.first_feasible)["round"] <= 0
     assert found.theorem.first_feasible <= found.first_feasible
 
 
@@ -178,8 +178,8 @@ def test_corollary_3_is_its_printed_formula(T):
         XI * math.sqrt(T)
     )
     # The exponential is a bound on gamma^((t-1)/2), so Theorem 1's own is sharper.
-    assert (found.violation_bound(t) <= printed * (1 + 1e-14)).all()
-    assert found.violation_bound(1) == pytest.approx(printed[0], rel=1e-14)
+    assert (found.bounds(t)["round"] <= printed * (1 + 1e-14)).all()
+    assert found.bounds(1)["round"] == pytest.approx(printed[0], rel=1e-14)
 
 
 @pytest.mark.parametrize("corollary", COROLLARIES)
@@ -189,7 +189,7 @@ def test_a_corollary_is_theorem_1_in_every_round(corollary):
     rounds = np.array([1, 7, 100])
     assert found.theorem == theorem
     assert found.regret_bound(rounds).tolist() == theorem.regret_bound(rounds).tolist()
-    assert found.violation_bound(rounds).tolist() == theorem.violation_bound(rounds).tolist()
+    assert found.bounds(rounds)["round"].tolist() == theorem.bounds(rounds)["round"].tolist()
     assert found.premises == theorem.premises
 
 

@@ -94,8 +94,8 @@ def test_the_bound_of_frank_wolfe_is_that_of_the_horizon():
 def test_every_action_is_promised_to_be_feasible_in_every_round(name):
     found = ALL[name](KNOWN, 10)
     assert found.kind == "every round"
-    assert found.violation_bound(np.arange(1, 4)).tolist() == [0.0, 0.0, 0.0]
-    assert found.sum_bounds(10) == {}
+    assert found.bounds(np.arange(1, 4))["round"].tolist() == [0.0, 0.0, 0.0]
+    assert found.bounds(10).keys() == {"round"}
     assert found.violation_exponent is None
     assert found.changing
     watched = {p.quantity: p.limit for p in found.premises}

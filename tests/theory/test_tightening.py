@@ -41,19 +41,14 @@ class Promise(Guarantee):
     name: str = "a promise"
     premises: tuple[Premise, ...] = ()
 
-    def __getattr__(self, name):
-        if name == "row_bound" and self.rows is not None:
-            return lambda t: self.rows * np.sqrt(t)
-        raise AttributeError(name)
-
     def regret_bound(self, t):
         return 3.0 * np.sqrt(t)
 
-    def violation_bound(self, t):
-        return np.full_like(np.asarray(t, dtype=float), 0.75)
-
-    def sum_bounds(self, t):
-        return {measure: scale * np.sqrt(t) for measure, scale in self.sums}
+    def bounds(self, t):
+        found = {measure: scale * np.sqrt(t) for measure, scale in self.sums}
+        if self.rows is not None:
+            found["rows"] = self.rows * np.sqrt(t)
+        return found | {"round": np.full_like(np.asarray(t, dtype=float), 0.75)}
 
     @property
     def regret_exponent(self):
@@ -90,9 +85,9 @@ def test_rho_is_the_bound_spread_over_the_rounds():
     bound = Tightened(KNOWN, 100, promise())
     assert bound.rho == pytest.approx(1.5 * 10 / 100, rel=1e-14)
     assert bound.room == pytest.approx(0.2, rel=1e-14)
-    assert bound.sum_bounds(100) == {"soft": 0.0}
+    assert bound.bounds(100)["soft"] == 0
     # 1.5 sqrt 25 - 0.15 * 25
-    assert bound.sum_bounds([25])["soft"] == pytest.approx([3.75], rel=1e-13)
+    assert bound.bounds([25])["soft"] == pytest.approx([3.75], rel=1e-13)
 
 
 def test_the_regret_bound_has_the_lipschitz_constant_of_the_costs():
@@ -133,19 +128,21 @@ def test_a_slack_below_rho_says_nothing_of_what_tightening_costs():
 def test_the_smallest_bound_on_the_sum_counts(sums, rows, expected):
     bound = Tightened(KNOWN, 100, promise(sums=sums, rows=rows))
     assert bound.rho == pytest.approx(expected, rel=1e-13)
-    assert bound.row_bound(100) == 0
+    assert bound.bounds(100)["soft" if sums else "rows"] == 0
 
 
 def test_what_the_base_promises_of_hard_and_squared_sums_stays():
     bound = Tightened(KNOWN, 100, promise(sums=(("hard", 1.5), ("squared", 2.0))))
-    assert bound.sum_bounds(100) == {"soft": 0.0, "hard": 15.0, "squared": 20.0}
-    assert bound.violation_bound([3, 4]) == pytest.approx([0.6, 0.6], rel=1e-14)
+    sums = bound.bounds(100)
+    del sums["round"]
+    assert sums == {"soft": 0.0, "hard": 15.0, "squared": 20.0}
+    assert bound.bounds([3, 4])["round"] == pytest.approx([0.6, 0.6], rel=1e-14)
 
 
 def test_a_base_that_bounds_each_row_leaves_a_promise_for_each_row():
     bound = Tightened(KNOWN, 100, promise(sums=(), rows=1.0))
-    assert bound.sum_bounds(100) == {}
-    assert bound.row_bound([25, 100]) == pytest.approx([2.5, 0.0], abs=1e-12)
+    assert bound.bounds(100).keys() == {"round", "rows"}
+    assert bound.bounds([25, 100])["rows"] == pytest.approx([2.5, 0.0], abs=1e-12)
 
 
 def test_a_base_without_a_bound_on_sums_is_refused():
@@ -204,7 +201,7 @@ def test_a_base_for_any_horizon_is_told_too():
 def test_a_bound_that_grows_with_t_is_never_enough():
     @dataclass(frozen=True)
     class Linear(Promise):
-        def sum_bounds(self, t):
+        def bounds(self, t):
             return {"soft": 0.5 * np.asarray(t, dtype=float)}
 
     base = Linear(tightened(KNOWN, 0.2), 40, ())
@@ -221,9 +218,7 @@ def test_a_guarantee_that_cannot_be_retuned_is_still_refused_in_a_sentence():
         def regret_bound(self, t):
             return t
 
-        violation_bound = regret_bound
-
-        def sum_bounds(self, t):
+        def bounds(self, t):
             return {"soft": np.asarray(20.0)}
 
     with pytest.raises(ValueError, match="horizon must be larger for mine, tightened"):

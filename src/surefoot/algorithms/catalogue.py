@@ -25,7 +25,7 @@ from surefoot.constants import Constants
 from surefoot.errors import InvalidValueError
 from surefoot.sets import Ball
 from surefoot.theory import Tuned
-from surefoot.types import Needs, Region
+from surefoot.types import Needs, Region, needs_of
 
 __all__ = ["ALGORITHMS", "Entry", "catalogue", "domain_of", "tuned_for"]
 
@@ -144,9 +144,7 @@ def domain_of(kind: type[Any], domain: Ball, feasible: Region | None) -> Region:
         domain: the ball around the feasible set.
         feasible: the feasible set, where it knows its own geometry.
     """
-    needs = getattr(kind, "needs", None)
-    inside = isinstance(needs, Needs) and bool(needs.projections or needs.linear_minimisations)
-    if not inside and kind is not EntropicDualAveraging:
+    if needs_of(kind).domain == "ball":
         return domain
     if feasible is None:
         raise InvalidValueError("needs a feasible set that knows its own geometry")

@@ -54,7 +54,9 @@ class DualAveraging:
     Reference: Shalev-Shwartz and Singer, Machine Learning 2007.
     """
 
-    needs: ClassVar[Needs] = Needs(constraint_values=0, constraint_subgradients=0, projections=1)
+    needs: ClassVar[Needs] = Needs(
+        constraint_values=0, constraint_subgradients=0, projections=1, domain="feasible"
+    )
     tunings: ClassVar[tuple[str, ...]] = ("fixed",)
 
     eta: Number
@@ -113,7 +115,7 @@ class EntropicDualAveraging:
     Reference: Kivinen and Warmuth, Information and Computation 1997.
     """
 
-    needs: ClassVar[Needs] = Needs(constraint_values=0, constraint_subgradients=0)
+    needs: ClassVar[Needs] = Needs(constraint_values=0, constraint_subgradients=0, domain="simplex")
     tunings: ClassVar[tuple[str, ...]] = ("fixed",)
 
     eta: Number

@@ -56,7 +56,7 @@ class FrankWolfe:
     """
 
     needs: ClassVar[Needs] = Needs(
-        constraint_values=0, constraint_subgradients=0, linear_minimisations=1
+        constraint_values=0, constraint_subgradients=0, linear_minimisations=1, domain="feasible"
     )
     tunings: ClassVar[tuple[str, ...]] = ("tuned", "textbook")
 

@@ -45,7 +45,9 @@ class OGD:
     Reference: Zinkevich, ICML 2003.
     """
 
-    needs: ClassVar[Needs] = Needs(constraint_values=0, constraint_subgradients=0, projections=1)
+    needs: ClassVar[Needs] = Needs(
+        constraint_values=0, constraint_subgradients=0, projections=1, domain="feasible"
+    )
     tunings: ClassVar[tuple[str, ...]] = ("fixed",)
 
     eta: Number

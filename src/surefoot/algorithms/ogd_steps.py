@@ -14,7 +14,7 @@ from surefoot.types import Array, Feedback, Needs, Number, Region
 
 __all__ = ["AdaGradOGD", "AdaGradOGDState", "DecayingOGD", "DecayingOGDState"]
 
-_NEEDS = Needs(constraint_values=0, constraint_subgradients=0, projections=1)
+_NEEDS = Needs(constraint_values=0, constraint_subgradients=0, projections=1, domain="feasible")
 
 
 class DecayingOGDState(NamedTuple):

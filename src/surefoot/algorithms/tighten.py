@@ -11,7 +11,7 @@ from surefoot.algorithms.dpp import ScalarDPP
 from surefoot.constants import Constants
 from surefoot.errors import InvalidValueError
 from surefoot.theory import Tightened, Tuned, tightened
-from surefoot.types import Algorithm, Array, Feedback, Needs, Number, Region, State
+from surefoot.types import Algorithm, Array, Feedback, Needs, Number, Region, State, needs_of
 
 __all__ = ["Tighten"]
 
@@ -66,8 +66,7 @@ class Tighten(Generic[S]):
     @property
     def needs(self) -> Needs:
         """The base's."""
-        needs = getattr(self.base, "needs", None)
-        return needs if isinstance(needs, Needs) else Needs()
+        return needs_of(self.base)
 
     def init(self, x1: Array) -> S:
         """The base's first state."""

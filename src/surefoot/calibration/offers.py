@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 from surefoot.algorithms import ALGORITHMS, Entry, tuned_for
 from surefoot.constants import Constants
 from surefoot.sets import Ball
-from surefoot.theory import Guarantee, MahdaviLinearBalanced, Tuned
+from surefoot.theory import Guarantee, Tuned
 from surefoot.types import Region
 
 __all__ = ["Offer", "Place", "Standing", "estimated", "offers_for"]
@@ -91,8 +91,7 @@ class _Theorem(NamedTuple):
         if self.place.changing and not guarantee.changing:
             note = f"{guarantee.name} is for a constraint that does not change"
             return entry._replace(tuned=None, note=note)
-        # The one premise of the catalogue that is about the form of g and not about a number.
-        if isinstance(guarantee, MahdaviLinearBalanced) and not self.place.linear:
+        if guarantee.constraint_form == "linear" and not self.place.linear:
             note = f"{guarantee.name} needs linear constraints, which these are not known to be"
             return entry._replace(tuned=None, note=note)
         return entry
@@ -148,16 +147,14 @@ def _promise(guarantee: Guarantee, horizon: int) -> str:
     if guarantee.kind == "every round":
         return "g <= 0 in every round"
     if guarantee.kind == "after t0":
-        first = getattr(guarantee, "first_feasible", math.inf)
+        first = guarantee.first_feasible
         if not first <= horizon:
             return f"g <= 0 from round {first:g}, after the last"
         return f"g <= 0 from round {first}"
+    bounds = {measure: float(bound) for measure, bound in guarantee.bounds(horizon).items()}
     if guarantee.kind == "bounded":
-        return f"g <= {float(guarantee.violation_bound(horizon)):.3g} in round {horizon}"
-    sums = guarantee.sum_bounds(horizon)
+        return f"g <= {bounds['round']:.3g} in round {horizon}"
     for measure, words in (("squared", "sum [g]+^2"), ("hard", "sum [g]+"), ("soft", "sum g")):
-        if measure in sums:
-            return f"{words} <= {float(sums[measure]):.3g}"
-    if hasattr(guarantee, "row_bound"):
-        return f"sum g_i <= {float(guarantee.row_bound(horizon)):.3g} for each i"
-    return guarantee.kind
+        if measure in bounds:
+            return f"{words} <= {bounds[measure]:.3g}"
+    return f"sum g_i <= {bounds['rows']:.3g} for each i" if "rows" in bounds else "nothing"

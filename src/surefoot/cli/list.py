@@ -106,9 +106,9 @@ def _algorithms(
 def _everywhere() -> Iterator[Entry]:
     """Every theorem, for numbers and a set that it applies to."""
     from surefoot import Ball, Constants
-    from surefoot.algorithms import catalogue, tuned_for
-    from surefoot.experiments.registry import KINDS
+    from surefoot.algorithms import ALGORITHMS, tuned_for
     from surefoot.sets import Box, Simplex
+    from surefoot.types import needs_of
 
     numbers = Constants(
         R=1.0,
@@ -123,13 +123,11 @@ def _everywhere() -> Iterator[Entry]:
         rows=2,
         strong_convexity=1.0,
     )
-    for entry in catalogue(numbers, HORIZON, Ball(1.0), Box([-0.5, -0.5], [0.5, 0.5])):
-        if entry.tuned is not None:
-            yield entry
-        else:
-            yield tuned_for(
-                KINDS[entry.algorithm], entry.tuning, numbers, HORIZON, Ball(1.0), Simplex(2)
-            )
+    box, simplex = Box([-0.5, -0.5], [0.5, 0.5]), Simplex(2)
+    for kind in ALGORITHMS:
+        region = simplex if needs_of(kind).domain == "simplex" else box
+        for tuning in kind.tunings:
+            yield tuned_for(kind, tuning, numbers, HORIZON, Ball(1.0), region)
 
 
 def _entry(entry: Entry) -> dict[str, Any]:

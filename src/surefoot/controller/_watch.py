@@ -127,7 +127,7 @@ class Watch(NamedTuple):
     def _beyond_bound(self, t: int, g: float) -> list[Broken]:
         """A g above the bound of the guarantee, whose premises seemed to hold."""
         assert self.guarantee is not None
-        bound = float(self.guarantee.violation_bound(t))
+        bound = float(self.guarantee.bounds(t).get("round", math.inf))
         c = self.guarantee.constants
         # Bounds are statements of real arithmetic.
         if g <= bound + 1e-12 * (abs(bound) + (c.G_g or 0.0) * c.R):

@@ -25,9 +25,9 @@ from surefoot.types import (
     Explaining,
     Feedback,
     Info,
-    Needs,
     Observing,
     RegretObserver,
+    needs_of,
 )
 
 __all__ = ["ContradictionError", "ContradictionWarning", "Controller", "Policy"]
@@ -161,9 +161,8 @@ class Controller:
         self, run: Run, memory: Memory, last: Round | None, journal: Journal | None
     ) -> None:
         algorithm = run.algorithm
-        needs = getattr(algorithm, "needs", None)
         self._algorithm, self._guarantee = algorithm, run.guarantee
-        self._needs = needs if isinstance(needs, Needs) else Needs()
+        self._needs = needs_of(algorithm)
         # What most algorithms are told has this shape, and a short way; the others' has none.
         whole = self._needs.constraint_values and self._needs.constraint_subgradients
         self._shape = run.start.shape if whole and not self._needs.apart else None
@@ -334,7 +333,7 @@ class Controller:
         if safe and certificate is not None:
             bound = certificate.bound
         elif safe and guarantee is not None:
-            limit = float(guarantee.violation_bound(self._round))
+            limit = float(guarantee.bounds(self._round).get("round", _INF))
             bound = limit if limit < _INF else None
         if self._regret is not None and told:
             # Made of what was observed: it rests on convexity, and on no constant.

@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from dataclasses import fields
 from typing import Any
 
-from surefoot.algorithms import EntropicDualAveraging
 from surefoot.constants import Constants
 from surefoot.experiments._words import Found, Path, shown, unknown
 from surefoot.experiments.registry import (
@@ -31,6 +30,7 @@ from surefoot.experiments.registry import (
 )
 from surefoot.problems import HORIZONS
 from surefoot.sets import Ball, Simplex
+from surefoot.types import needs_of
 
 __all__ = ["mistakes_of"]
 
@@ -292,7 +292,7 @@ def _by(error: Exception, given: dict[str, Any], path: Path, table: str) -> Foun
 def _dummy(row: dict[str, Any], horizon: int) -> Any:
     """A row's algorithm on a set that stands for the problem's."""
     kind = KINDS[row["name"]]
-    place: Any = Simplex(2) if kind is EntropicDualAveraging else Ball(1.0)
+    place: Any = Simplex(2) if needs_of(kind).domain == "simplex" else Ball(1.0)
     if row.get("tuning") is not None:
         # Whether a theorem applies is for the problem to say; any algorithm of the kind will do.
         return _some_tuned(row, horizon, place)
@@ -334,7 +334,7 @@ def _some_tuned(row: dict[str, Any], horizon: int, place: Any) -> Any:
 
 def _refused_options(row: dict[str, Any], path: Path, horizons: list[int]) -> list[Found]:
     """Options that no constants help: refused in the same words whatever these are."""
-    place = Simplex(2) if row["name"] == EntropicDualAveraging.__name__ else Ball(1.0)
+    place = Simplex(2) if needs_of(KINDS[row["name"]]).domain == "simplex" else Ball(1.0)
     for horizon in horizons:
         said = []
         for scale in _GENEROUS:

@@ -415,8 +415,7 @@ def _boundary(problem: Problem) -> Array | None:
 
 
 def _guarantee(guarantee: Guarantee, T: int) -> GuaranteeFacts:
-    bounds = {"round": finite(guarantee.violation_bound(T))}
-    bounds |= {str(measure): finite(b) for measure, b in guarantee.sum_bounds(T).items()}
+    bounds = {str(measure): finite(b) for measure, b in guarantee.bounds(T).items()}
     return GuaranteeFacts(
         name=guarantee.name,
         kind=guarantee.kind,

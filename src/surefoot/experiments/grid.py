@@ -19,7 +19,7 @@ from surefoot.experiments.registry import ADAPTIVE, BLOCK, KINDS, ProblemRow
 from surefoot.experiments.seeds import canonical
 from surefoot.experiments.spec import Algorithm, Spec
 from surefoot.results.record import Place
-from surefoot.types import Needs
+from surefoot.types import needs_of
 
 __all__ = ["BLOCK", "Cell", "cells_of", "engine_of", "rounds_of", "sources_hash"]
 
@@ -120,8 +120,8 @@ def engine_of(cell: dict[str, Any]) -> str:
     arguments = problem["arguments"]
     if arguments.get("adversary") in ADAPTIVE:
         return "loop"
-    needs = getattr(KINDS[algorithm["name"]], "needs", None)
-    inside = isinstance(needs, Needs) and bool(needs.projections or needs.linear_minimisations)
+    needs = needs_of(KINDS[algorithm["name"]])
+    inside = bool(needs.projections or needs.linear_minimisations)
     if inside and problem["name"] in _POLYTOPES:
         return "loop"
     rounds = cell["horizon"] * cell["trials"]

@@ -12,7 +12,7 @@ from typing import Any
 
 from surefoot.algorithms import ALGORITHMS
 from surefoot.experiments.spec import Spec
-from surefoot.types import Needs
+from surefoot.types import needs_of
 
 __all__ = ["HORIZONS", "specification"]
 
@@ -60,8 +60,8 @@ def _rows(
 ) -> list[dict[str, Any]]:
     """A theorem's row; two where a solver is needed on one of the problems."""
     row: dict[str, Any] = {"name": kind.__name__, "tuning": tuning}
-    needs = getattr(kind, "needs", None)
-    if not (isinstance(needs, Needs) and (needs.projections or needs.linear_minimisations)):
+    needs = needs_of(kind)
+    if not (needs.projections or needs.linear_minimisations):
         return [row]
     shorter = [T for T in horizons if T <= SOLVER_HORIZON] or [min(horizons)]
     solver = {

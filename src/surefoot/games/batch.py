@@ -11,9 +11,9 @@ import numpy as np
 from surefoot._array import norm
 from surefoot.games._tree import flatten, part, rows, stack
 from surefoot.games.game import Game
-from surefoot.games.oracle import Oracle, needs_of
+from surefoot.games.oracle import Oracle
 from surefoot.games.record import Block, block_length, segments
-from surefoot.types import Array
+from surefoot.types import Array, needs_of
 
 __all__ = ["play_batch"]
 

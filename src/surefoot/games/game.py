@@ -13,10 +13,10 @@ from surefoot._array import to_numpy
 from surefoot.errors import InvalidValueError
 from surefoot.games._tree import live, pick
 from surefoot.games.ledger import Calls, counted
-from surefoot.games.oracle import Oracle, constraint_rounds, needs_of
+from surefoot.games.oracle import Oracle, constraint_rounds
 from surefoot.games.record import Progress, Recorder
 from surefoot.problems import Problem
-from surefoot.types import Array, CostStream, Feedback, Region
+from surefoot.types import Array, CostStream, Feedback, Region, needs_of
 
 __all__ = ["Game"]
 

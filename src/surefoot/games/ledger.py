@@ -6,8 +6,7 @@ from copy import copy
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, NamedTuple
 
-from surefoot.games.oracle import needs_of
-from surefoot.types import Array, Feedback, Region
+from surefoot.types import Array, Feedback, Region, needs_of
 
 __all__ = ["Calls", "Counted", "Ledger", "counted", "tally"]
 

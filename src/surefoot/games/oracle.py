@@ -11,7 +11,7 @@ from surefoot.constraints import Constraint, ConstraintStream, PlayedOnly
 from surefoot.costs import ArrayCosts
 from surefoot.types import Array, Feedback, Needs, Number
 
-__all__ = ["Oracle", "Seen", "needs_of"]
+__all__ = ["Oracle", "Seen"]
 
 
 class Seen(NamedTuple):
@@ -28,12 +28,6 @@ class Seen(NamedTuple):
     cost: Number
     worst: Number
     steepest: Number
-
-
-def needs_of(algorithm: Any) -> Needs:
-    """What a round of an algorithm asks for; the paper's feedback unless it says otherwise."""
-    needs = getattr(algorithm, "needs", None)
-    return needs if isinstance(needs, Needs) else Needs()
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,6 @@ from surefoot.games.batch import play_batch
 from surefoot.games.game import Game
 from surefoot.games.ledger import tally
 from surefoot.games.loop import play_loop
-from surefoot.games.oracle import needs_of
 from surefoot.games.record import Progress, Recorder
 from surefoot.games.scan import play_scan
 from surefoot.games.trace import Trace
@@ -28,7 +27,7 @@ from surefoot.problems import Problem
 from surefoot.sets import Ball
 from surefoot.theory import Guarantee, Tuned
 from surefoot.theory.guarantee import ROUNDING
-from surefoot.types import Array
+from surefoot.types import Array, needs_of
 
 __all__ = ["Engine", "play", "play_all"]
 
@@ -210,9 +209,8 @@ def _refuse_other_ball(algorithm: Any, guarantee: Guarantee, problem: Problem) -
     Constants have a radius and no centre, so that a constructor which is told no domain takes
     the ball around 0. One around the same point may well be smaller: that is the user's word.
     """
-    needs = needs_of(algorithm)
     mine, ball = getattr(algorithm, "domain", None), problem.domain
-    if not isinstance(mine, Ball) or needs.projections or needs.linear_minimisations:
+    if not isinstance(mine, Ball) or needs_of(algorithm).domain != "ball":
         return  # a method that projects onto the feasible set has that for its domain
     here, there = (0.0 if b.centre is None else to_numpy(b.centre) for b in (mine, ball))
     apart = float(np.linalg.norm(here - there))

@@ -418,7 +418,7 @@ def _used(rows: list[Row]) -> str:
     )
 
 
-_BOUNDS = {"round": "g(x_t)", "soft": "[Σg]₊", "hard": "Σ[g]₊", "squared": "Σ[g]₊²"}
+_BOUNDS = {"round": "g(x_t)", "soft": "[Σg]₊", "hard": "Σ[g]₊", "squared": "Σ[g]₊²", "rows": "Σgᵢ"}
 
 
 def _used_as(kind: str, facts: Facts) -> dict[str, Sourced]:

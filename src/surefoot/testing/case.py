@@ -11,11 +11,11 @@ from surefoot import _check
 from surefoot._array import to_numpy
 from surefoot.constraints import Affine
 from surefoot.costs import Quadratic
-from surefoot.games.oracle import Oracle, needs_of
+from surefoot.games.oracle import Oracle
 from surefoot.problems import Problem
 from surefoot.sets import Ball
 from surefoot.testing.backends import asarray
-from surefoot.types import Array, CostStream, Feedback
+from surefoot.types import Array, CostStream, Feedback, needs_of
 
 __all__ = ["RUNS", "Case", "leaves", "must", "same", "small_problem", "snapshot"]
 

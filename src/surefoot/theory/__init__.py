@@ -2,7 +2,18 @@
 
 from surefoot.theory.certified import ObservedRegret, TheoremD, observed_regret_bound
 from surefoot.theory.dpp import DriftPlusPenalty
-from surefoot.theory.guarantee import Guarantee, Kind, Measure, Premise, Quantity, Tuned
+from surefoot.theory.guarantee import (
+    ConstraintForm,
+    EveryRound,
+    Guarantee,
+    Kind,
+    Measure,
+    NoClaim,
+    Premise,
+    Quantity,
+    Summed,
+    Tuned,
+)
 from surefoot.theory.jenatton import JenattonStronglyConvex, JenattonTradeOff
 from surefoot.theory.mahdavi import MahdaviBalanced, MahdaviLinearBalanced, MahdaviNoViolation
 from surefoot.theory.perturbed import BoundedNoise, SlowDrift
@@ -31,6 +42,7 @@ from surefoot.theory.yuan import YuanStronglyConvex, YuanTradeOff
 __all__ = [
     "AdaGradNorm",
     "BoundedNoise",
+    "ConstraintForm",
     "Corollary1",
     "Corollary2",
     "Corollary3",
@@ -39,6 +51,7 @@ __all__ = [
     "DriftPlusPenalty",
     "DualAveragingTheorem",
     "EntropicTheorem",
+    "EveryRound",
     "FrankWolfeTheorem",
     "Guarantee",
     "JenattonStronglyConvex",
@@ -48,6 +61,7 @@ __all__ = [
     "MahdaviLinearBalanced",
     "MahdaviNoViolation",
     "Measure",
+    "NoClaim",
     "ObservedRegret",
     "Premise",
     "Quantity",
@@ -57,6 +71,7 @@ __all__ = [
     "SlowDrift",
     "StronglyConvex",
     "StronglyConvexSchedule",
+    "Summed",
     "Theorem1",
     "TheoremD",
     "Tightened",

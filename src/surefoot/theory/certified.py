@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple, final
+from typing import Any, ClassVar, NamedTuple, final
 
 import numpy as np
 
@@ -17,8 +17,7 @@ from surefoot import _check
 from surefoot._array import record
 from surefoot.constants import Constants, polyak_rate
 from surefoot.errors import InvalidValueError
-from surefoot.theory._every_round import EveryRound
-from surefoot.theory.guarantee import Premise
+from surefoot.theory.guarantee import EveryRound, Premise
 from surefoot.types import Array
 
 __all__ = ["ObservedRegret", "TheoremD", "observed_regret_bound"]
@@ -198,6 +197,9 @@ class TheoremD(EveryRound):
         horizon: the number of rounds meant, if rho was chosen for one.
     """
 
+    name: ClassVar[str] = "Theorem D (certified steps)"
+    regret_exponent: ClassVar[float] = 0.5
+
     constants: Constants
     rho: float
     decreasing: bool = True
@@ -216,11 +218,6 @@ class TheoremD(EveryRound):
             _check.positive(eta=self.eta)
         if self.horizon is not None:
             _check.horizon(self.horizon)
-
-    @property
-    def name(self) -> str:
-        """Theorem D."""
-        return "Theorem D (certified steps)"
 
     def tightening(self, t: Any) -> Array:
         r""":math:`\rho_t`."""
@@ -258,11 +255,6 @@ class TheoremD(EveryRound):
             usual = (start - last) / self.eta
         falling = slow * np.log(start / last) + usual
         return first + second + tight + 2 * R * reach / slack * falling
-
-    @property
-    def regret_exponent(self) -> float:
-        """1/2."""
-        return 0.5
 
     @property
     def premises(self) -> tuple[Premise, ...]:

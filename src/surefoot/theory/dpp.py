@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 
 from surefoot import _check
 from surefoot.constants import Constants
-from surefoot.theory._lagrangian import cost_range, premises, reach, rounds, unpromised
-from surefoot.theory.guarantee import Guarantee, Kind, Measure, Premise
+from surefoot.theory._lagrangian import Lagrangian, rounds
+from surefoot.theory.guarantee import Kind, Measure
 from surefoot.types import Array
 
 __all__ = ["DriftPlusPenalty"]
@@ -19,7 +19,7 @@ __all__ = ["DriftPlusPenalty"]
 
 @final
 @dataclass(frozen=True)
-class DriftPlusPenalty(Guarantee):
+class DriftPlusPenalty(Lagrangian):
     r"""Drift plus penalty with :math:`V = \sqrt T` and :math:`\alpha = T`.
 
     The parameters are those of the source, which has random constraints and bounds in
@@ -41,8 +41,8 @@ class DriftPlusPenalty(Guarantee):
     at t = T a regret of :math:`(D_0^2 + mB^2/2 + G_f^2/4)\sqrt T` and a violation of
     :math:`O(\sqrt T)`; where no slack is known, of :math:`O(T^{3/4})`. The regret bound needs no
     slack. A scalar queue on the maximum g of all constraints is m = 1: then the last line is about
-    g. With m > 1 queues it is about each constraint by itself, see :meth:`row_bound`; the sum of
-    their maximum has no such bound, and on the paper's toy grows faster.
+    g. With m > 1 queues it is about each constraint by itself; the sum of their maximum has no
+    such bound, and on the paper's toy grows faster.
 
     Proof. Let :math:`\Delta_t = x_{t+1} - x_t`. The action minimises
     :math:`V\nabla_t^\top x + \sum_k Q_{t,k}s_{t,k}^\top x + \alpha\|x - x_t\|^2`, which is
@@ -82,7 +82,9 @@ class DriftPlusPenalty(Guarantee):
         40.0
     """
 
-    changing = True
+    kind: ClassVar[Kind] = "cumulative"
+    regret_exponent: ClassVar[float] = 0.5
+    changing: ClassVar[bool] = True
 
     constants: Constants
     horizon: int
@@ -101,11 +103,6 @@ class DriftPlusPenalty(Guarantee):
         """The source, and how many queues there are."""
         queues = "scalar queue" if self.rows == 1 else f"{self.rows} queues"
         return f"Yu-Neely-Wei 2017, {queues}"
-
-    @property
-    def kind(self) -> Kind:
-        """The sum of g, or of each constraint, is bounded."""
-        return "cumulative"
 
     @property
     def V(self) -> float:
@@ -136,51 +133,34 @@ class DriftPlusPenalty(Guarantee):
     def _drift(self) -> float:
         r""":math:`c_0`, the most that a round adds to U."""
         _, G_f, _, _ = self._known()
-        F = cost_range(self.constants, self.name)
+        F = self._F
         return self.V * F + (self.V * G_f) ** 2 / (4 * self.alpha) + self._half_square
 
     def regret_bound(self, t: Any) -> Array:
         r""":math:`\alpha D_0^2/V + (VG_f^2/(4\alpha) + mB^2/(2V))t`."""
         _, G_f, _, _ = self._known()
         each = self.V * G_f**2 / (4 * self.alpha) + self._half_square / self.V
-        return self.alpha * reach(self.constants) ** 2 / self.V + each * rounds(t)
-
-    def violation_bound(self, t: Any) -> Array:
-        """None: a single round may be as bad as any."""
-        return unpromised(t)
+        return self.alpha * self._D_0**2 / self.V + each * rounds(t)
 
     def queue_bound(self, t: Any) -> Array:
         r""":math:`q_t`: no queue, and no norm of the queues, is longer before or after round t."""
         c, c_0 = self.constants, self._drift
-        growing = np.sqrt(2 * self.alpha * reach(c) ** 2 + 2 * c_0 * rounds(t))
+        growing = np.sqrt(2 * self.alpha * self._D_0**2 + 2 * c_0 * rounds(t))
         if not self.slack:
             return growing
         settled = (c_0 / self.slack) ** 2 + 2 * self.alpha * (2 * c.R) ** 2 + 2 * c_0
         return np.minimum(growing, math.sqrt(settled))
 
-    def row_bound(self, t: Any) -> Array:
-        """The sum of each constraint by itself over t rounds is at most this."""
+    def bounds(self, t: Any) -> dict[Measure, Array]:
+        """Return the bound on the sum of g for one queue, of each constraint for several."""
         _, G_f, G_g, _ = self._known()
         t = rounds(t)
         pull = math.sqrt(self.rows) * G_g**2 / (2 * self.alpha)
         push = G_g * G_f * self.V / (2 * self.alpha)
-        return (1 + pull * t) * self.queue_bound(t) + push * t
-
-    def sum_bounds(self, t: Any) -> dict[Measure, Array]:
-        """The sum of g where one queue watches the maximum; else :meth:`row_bound` is all."""
-        return {"soft": self.row_bound(t)} if self.rows == 1 else {}
-
-    @property
-    def regret_exponent(self) -> float:
-        """1/2."""
-        return 0.5
+        total = (1 + pull * t) * self.queue_bound(t) + push * t
+        return {"soft" if self.rows == 1 else "rows": total}
 
     @property
     def violation_exponent(self) -> float:
         """1/2; 3/4 where no slack is known."""
         return 0.5 if self.slack else 0.75
-
-    @property
-    def premises(self) -> tuple[Premise, ...]:
-        """The two gradient bounds, and the horizon."""
-        return premises(self.constants, self.horizon, self.name)

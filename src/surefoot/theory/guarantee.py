@@ -1,22 +1,49 @@
-"""What a theorem promises: bounds as functions of the round, the kind of promise, its premises."""
+"""What a theorem promises: bounds as functions of the round, the kind of promise, its premises.
+
+A theorem derives from :class:`EveryRound` (no violation at all), from :class:`Summed` (bounds on
+sums over the rounds) or from :class:`Guarantee` itself; :class:`NoClaim` is for players that are
+only compared.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeAlias, TypeVar, final
 
+import numpy as np
+
 from surefoot.constants import Constants
+from surefoot.sets import Ball
 from surefoot.types import Array
 
-__all__ = ["Guarantee", "Kind", "Measure", "Premise", "Quantity", "Tuned"]
+__all__ = [
+    "ConstraintForm",
+    "EveryRound",
+    "Guarantee",
+    "Kind",
+    "Measure",
+    "NoClaim",
+    "Premise",
+    "Quantity",
+    "Summed",
+    "Tuned",
+]
 
-Kind: TypeAlias = Literal["every round", "after t0", "bounded", "cumulative", "hard", "squared"]
-"""g(x_t) <= 0 in every round; from round t0 on; at most the violation bound in each round; the sum
-of g is bounded; the sum of [g]_+; the sum of [g]_+^2."""
+Kind: TypeAlias = Literal[
+    "every round", "after t0", "bounded", "cumulative", "hard", "squared", "none"
+]
+"""What is promised first of all: g(x_t) <= 0 in every round; from round t0 on; a bound on g in each
+round; on the sum of g, or of each constraint by itself; on the sum of [g]_+; on the sum of
+[g]_+^2; nothing."""
 
-Measure: TypeAlias = Literal["soft", "hard", "squared"]
-"""The measures of :class:`surefoot.metrics.Violations` that a theorem may bound over all rounds."""
+Measure: TypeAlias = Literal["round", "soft", "hard", "squared", "rows"]
+"""What a bound speaks of after t rounds: g(x_t) itself; the sums of g, of [g]_+, of [g]_+^2; and
+the largest of the constraints' own sums."""
+
+ConstraintForm: TypeAlias = Literal["convex", "linear"]
+"""The constraints that a theorem is about."""
 
 Quantity: TypeAlias = Literal[
     "cost gradient", "constraint subgradient", "subgradient near the boundary", "start", "horizon"
@@ -90,12 +117,12 @@ class Guarantee(ABC):
     Attributes:
         constants: the constants it was derived from.
         horizon: the number of rounds it was tuned for; None where it holds for any.
-        changing: whether the constraint may be another one in each round.
     """
 
     constants: Constants
     horizon: int | None
-    changing: ClassVar[bool] = False
+
+    # Literals are class variables of the theorems, and properties only where they are computed.
 
     @property
     @abstractmethod
@@ -106,18 +133,6 @@ class Guarantee(ABC):
     @abstractmethod
     def kind(self) -> Kind:
         """What is promised of the constraint."""
-
-    @abstractmethod
-    def regret_bound(self, t: Any) -> Array:
-        """No regret after t rounds is larger; t may be an array."""
-
-    @abstractmethod
-    def violation_bound(self, t: Any) -> Array:
-        """No g(x_t) is larger; t may be an array."""
-
-    @abstractmethod
-    def sum_bounds(self, t: Any) -> dict[Measure, Array]:
-        """Bounds on summed violations after t rounds, by measure; those that are promised."""
 
     @property
     @abstractmethod
@@ -130,6 +145,33 @@ class Guarantee(ABC):
         """The power of T in the bound on the violations that the kind speaks of; None if 0."""
 
     @property
+    def changing(self) -> bool:
+        """Whether the constraint may differ from round to round."""
+        return False
+
+    @property
+    def constraint_form(self) -> ConstraintForm:
+        """What the constraints must be; convex unless the theorem asks for more."""
+        return "convex"
+
+    @property
+    def first_feasible(self) -> float:
+        """The round from which g(x_t) <= 0 is promised; inf where it never is."""
+        return 1 if self.kind == "every round" else np.inf
+
+    @abstractmethod
+    def regret_bound(self, t: Any) -> Array:
+        """Return what no regret after t rounds exceeds; t may be an array."""
+
+    @abstractmethod
+    def bounds(self, t: Any) -> dict[Measure, Array]:
+        """Return every bound that is promised of the constraint after t rounds, by measure.
+
+        Args:
+            t: a number of rounds, or an array of them.
+        """
+
+    @property
     @abstractmethod
     def premises(self) -> tuple[Premise, ...]:
         """What must be true of the rounds played for the bounds to apply."""
@@ -140,6 +182,69 @@ class Guarantee(ABC):
         return f"{self.name} for {rounds} ({self.kind})"
 
 
+class EveryRound(Guarantee):
+    """A guarantee that g(x_t) <= 0 in every round; the regret bound is what differs."""
+
+    kind: ClassVar[Kind] = "every round"
+    violation_exponent: ClassVar[None] = None
+
+    @final
+    def bounds(self, t: Any) -> dict[Measure, Array]:
+        """Return 0 for every round."""
+        return {"round": np.zeros_like(np.asarray(t, dtype=np.float64))}
+
+
+class Summed(Guarantee):
+    """A guarantee that bounds violations summed over the rounds, and no single round."""
+
+    @property
+    def premises(self) -> tuple[Premise, ...]:
+        """G_f and G_g from above, and the horizon where one is meant."""
+        G_f, G_g = self.constants.require("G_f", "G_g", by=self.name)
+        found = (
+            Premise("cost gradient", "G_f", G_f),
+            Premise("constraint subgradient", "G_g", G_g),
+        )
+        if self.horizon is None:
+            return found
+        return (*found, Premise("horizon", "the horizon", self.horizon))
+
+
+@final
+@dataclass(frozen=True)
+class NoClaim(Guarantee):
+    """Nothing is promised: for a player that is only to be compared with others.
+
+    Args:
+        constants: those of the problem.
+        horizon: the number of rounds meant, if there is one.
+        name: what tables call it.
+
+    Example:
+        >>> promise = NoClaim(Constants(R=1.0), 100)
+        >>> print(promise, promise.bounds(100), float(promise.regret_bound(100)))
+        no claim for T = 100 (none) {} inf
+    """
+
+    kind: ClassVar[Kind] = "none"
+    regret_exponent: ClassVar[None] = None
+    violation_exponent: ClassVar[None] = None
+    changing: ClassVar[bool] = True
+    premises: ClassVar[tuple[Premise, ...]] = ()
+
+    constants: Constants
+    horizon: int | None = None
+    name: str = "no claim"
+
+    def regret_bound(self, t: Any) -> Array:
+        """Return inf."""
+        return np.full_like(np.asarray(t, dtype=np.float64), np.inf)
+
+    def bounds(self, t: Any) -> dict[Measure, Array]:
+        """Return no bound at all."""
+        return {}
+
+
 A = TypeVar("A")
 
 
@@ -148,3 +253,26 @@ class Tuned(NamedTuple, Generic[A]):
 
     algorithm: A
     guarantee: Guarantee
+
+    @classmethod
+    def of(
+        cls, algorithm: Callable[..., A], theorem: Guarantee, domain: Any, **parameters: Any
+    ) -> Tuned[A]:
+        """Build an algorithm from a theorem's parameters.
+
+        Args:
+            algorithm: its class.
+            theorem: what the parameters were chosen for.
+            domain: the set that the algorithm works on; the ball around 0 of the constants' radius
+                where it is None.
+            parameters: the others, by name.
+
+        Example:
+            >>> from surefoot import PFS, Constants
+            >>> from surefoot.theory import NoClaim
+            >>> promise = NoClaim(Constants(R=2.0))
+            >>> Tuned.of(PFS, promise, None, eta=0.1, rho=0.0).algorithm
+            PFS(eta=0.1, rho=0.0, domain=Ball(radius=2.0, centre=None))
+        """
+        ball = Ball(theorem.constants.R) if domain is None else domain
+        return Tuned(algorithm(domain=ball, **parameters), theorem)

@@ -9,31 +9,24 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 
 from surefoot import _check
 from surefoot.constants import Constants
-from surefoot.theory._lagrangian import (
-    cost_range,
-    harmonic,
-    power_sum,
-    premises,
-    rounds,
-    steepest,
-    unpromised,
-)
-from surefoot.theory.guarantee import Guarantee, Kind, Measure, Premise
+from surefoot.theory._lagrangian import Lagrangian, harmonic, power_sum, rounds
+from surefoot.theory.guarantee import Kind, Measure
 from surefoot.types import Array
 
 __all__ = ["JenattonStronglyConvex", "JenattonTradeOff"]
 
 
-class _Adaptive(Guarantee):
+class _Adaptive(Lagrangian):
     """What the convex and the strongly convex case share: the dual's part of the proof."""
 
-    changing = True
+    kind: ClassVar[Kind] = "cumulative"
+    changing: ClassVar[bool] = True
 
     beta: float
 
@@ -46,7 +39,7 @@ class _Adaptive(Guarantee):
     @final
     def theta(self) -> float:
         r"""The first regulariser: :math:`6G^2\eta_1`."""
-        G = steepest(self.constants, self.name)
+        G = self._G
         return 6 * G * (G * self.eta)
 
     @final
@@ -62,21 +55,10 @@ class _Adaptive(Guarantee):
         (D_g,) = self.constants.require("D_g", by=self.name)
         return D_g * (D_g / self.theta) * power_sum(t, 1 - self.beta)
 
-    @property
     @final
-    def kind(self) -> Kind:
-        """Cumulative."""
-        return "cumulative"
-
-    @final
-    def violation_bound(self, t: Any) -> Array:
-        """Infinite: nothing is promised of a single round."""
-        return unpromised(t)
-
-    @final
-    def sum_bounds(self, t: Any) -> dict[Measure, Array]:
+    def bounds(self, t: Any) -> dict[Measure, Array]:
         r""":math:`[\sum g]_+ \le \sqrt{2(Ft + \mathrm{Reg})(\sum_s\theta_s + \theta_1)}`."""
-        F = cost_range(self.constants, self.name)
+        F = self._F
         thetas = self.theta * (power_sum(t, self.beta) + 1)
         left = np.sqrt(2 * (F * rounds(t) + self.regret_bound(t)))
         return {"soft": left * np.sqrt(thetas)}
@@ -86,12 +68,6 @@ class _Adaptive(Guarantee):
     def violation_exponent(self) -> float:
         """1 - beta/2."""
         return 1 - self.beta / 2
-
-    @property
-    @final
-    def premises(self) -> tuple[Premise, ...]:
-        """G_f and G_g; the horizon only where one was named."""
-        return premises(self.constants, self.horizon, self.name)
 
 
 @final
@@ -160,11 +136,11 @@ class JenattonTradeOff(_Adaptive):
     @property
     def eta(self) -> float:
         """R/G."""
-        return self.constants.R / steepest(self.constants, self.name)
+        return self.constants.R / self._G
 
     def regret_bound(self, t: Any) -> Array:
         r""":math:`2R^2/\eta_t + G^2\sum\eta_s + D_g^2\sum\mu_s`."""
-        R, G = self.constants.R, steepest(self.constants, self.name)
+        R, G = self.constants.R, self._G
         ends = 2 * R * G * rounds(t) ** self.beta
         return ends + G * R * power_sum(t, self.beta) + self._dual_steps(t)
 
@@ -220,7 +196,7 @@ class JenattonStronglyConvex(_Adaptive):
 
     def regret_bound(self, t: Any) -> Array:
         r""":math:`(G^2/H)(1 + \ln t) + D_g^2\sum\mu_s`."""
-        G = steepest(self.constants, self.name)
+        G = self._G
         return G * (G * self.eta) * harmonic(t) + self._dual_steps(t)
 
     @property

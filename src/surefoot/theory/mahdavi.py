@@ -11,56 +11,37 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 
 from surefoot import _check
 from surefoot.constants import Constants
 from surefoot.errors import InvalidValueError
-from surefoot.theory._lagrangian import (
-    at_least,
-    cost_range,
-    first_horizon,
-    premises,
-    reach,
-    rounds,
-    rows,
-    steepest,
-    unpromised,
-)
-from surefoot.theory.guarantee import Guarantee, Kind, Measure, Premise
+from surefoot.theory._lagrangian import Lagrangian, at_least, first_horizon, rounds
+from surefoot.theory.guarantee import ConstraintForm, Kind, Measure, Premise
 from surefoot.types import Array
 
 __all__ = ["MahdaviBalanced", "MahdaviLinearBalanced", "MahdaviNoViolation"]
 
 
-class _EachRow(Guarantee):
+class _EachRow(Lagrangian):
     """A promise for the sum of each constraint by itself."""
 
+    kind: ClassVar[Kind] = "cumulative"
+
     @abstractmethod
-    def row_bound(self, t: Any) -> Array:
-        r"""No :math:`[\sum_{s \le t} g_i(x_s)]_+` is larger, nor the Euclidean norm of all m."""
-
-    @property
-    @final
-    def kind(self) -> Kind:
-        """Cumulative: sums of the constraints, each by itself."""
-        return "cumulative"
+    def _row_bound(self, t: Any) -> Array:
+        r"""Bound every :math:`[\sum_{s \le t} g_i(x_s)]_+`, and the Euclidean norm of all m."""
 
     @final
-    def violation_bound(self, t: Any) -> Array:
-        """Infinite: nothing is promised of a single round."""
-        return unpromised(t)
+    def bounds(self, t: Any) -> dict[Measure, Array]:
+        """Return the bound on the sum of g for one constraint, of each constraint for several.
 
-    @final
-    def sum_bounds(self, t: Any) -> dict[Measure, Array]:
-        """The row's bound where there is one row.
-
-        The sum of the largest row is not bounded by the sums of the rows: two constraints that
+        The sum of the largest constraint is not bounded by the constraints' own sums: two that
         are violated in turn may each sum to 0.
         """
-        return {"soft": self.row_bound(t)} if rows(self.constants, self.name) == 1 else {}
+        return {"soft" if self._m == 1 else "rows": self._row_bound(t)}
 
 
 class _Regularised(_EachRow):
@@ -76,10 +57,10 @@ class _Regularised(_EachRow):
     @final
     def _known(self) -> tuple[float, float, float]:
         """D_0, sqrt(m + 1) G, and the root of the square bound on both gradients at lambda = 0."""
-        m = rows(self.constants, self.name)
-        slopes = math.sqrt(m + 1) * steepest(self.constants, self.name)
+        m = self._m
+        slopes = math.sqrt(m + 1) * self._G
         return (
-            reach(self.constants),
+            self._D_0,
             slopes,
             math.hypot(slopes, math.sqrt(2 * m) * self.largest_value),
         )
@@ -103,8 +84,8 @@ class _Regularised(_EachRow):
     @final
     def _condition(self) -> float:
         r""":math:`8(m+1)G^2\eta^2 T`, which T must reach for a delta to exist."""
-        D_0, m = reach(self.constants), rows(self.constants, self.name)
-        ratio = self.largest_value / steepest(self.constants, self.name)
+        D_0, m = self._D_0, self._m
+        ratio = self.largest_value / self._G
         return 8 * D_0 * D_0 / (1 + 2 * m / (m + 1) * ratio * ratio)
 
     @property
@@ -145,7 +126,7 @@ class _Regularised(_EachRow):
 
     @final
     def _row(self, t: Any) -> Array:
-        F = cost_range(self.constants, self.name)
+        F = self._F
         # The product of the roots: the root of the product would overflow long before.
         left = np.sqrt(2 * (F * rounds(t) + self._regret(t)))
         return left * np.sqrt(self.delta * self.eta * rounds(t) + 1 / self.eta)
@@ -202,18 +183,16 @@ class MahdaviBalanced(_Regularised):
         at least 6 rounds for these constants, got 4
     """
 
-    changing = True
+    name: ClassVar[str] = "Mahdavi et al. 2012, Theorem 4"
+    regret_exponent: ClassVar[float] = 0.5
+    violation_exponent: ClassVar[float] = 0.75
+    changing: ClassVar[bool] = True
 
     constants: Constants
     horizon: int
 
     def __post_init__(self) -> None:
         self._refuse_short()
-
-    @property
-    def name(self) -> str:
-        """Theorem 4 of the paper."""
-        return "Mahdavi et al. 2012, Theorem 4"
 
     @property
     def largest_value(self) -> float:
@@ -224,24 +203,9 @@ class MahdaviBalanced(_Regularised):
         r""":math:`D_0^2/(2\eta) + (\eta t/2)((m+1)G^2 + 2mD_g^2)`."""
         return self._regret(t)
 
-    def row_bound(self, t: Any) -> Array:
+    def _row_bound(self, t: Any) -> Array:
         r""":math:`\sqrt{2(Ft + \mathrm{Reg})(\delta\eta t + 1/\eta)}`."""
         return self._row(t)
-
-    @property
-    def regret_exponent(self) -> float:
-        """1/2."""
-        return 0.5
-
-    @property
-    def violation_exponent(self) -> float:
-        """3/4."""
-        return 0.75
-
-    @property
-    def premises(self) -> tuple[Premise, ...]:
-        """G_f, G_g and the horizon."""
-        return premises(self.constants, self.horizon, self.name)
 
 
 @final
@@ -275,7 +239,7 @@ class MahdaviNoViolation(_Regularised):
         >>> c = Constants(R=1.0, start_reach=1.0, G_f=0.5, G_g=1.0, D_g=1.0, rows=1,
         ...               sigma=1.0, epsilon=0.9)
         >>> bound = MahdaviNoViolation(c, 3000)
-        >>> round(bound.gamma, 3), float(bound.row_bound(3000))
+        >>> round(bound.gamma, 3), float(bound.bounds(3000)["soft"])
         (0.738, 0.0)
         >>> MahdaviNoViolation(c, 1000)
         Traceback (most recent call last):
@@ -283,6 +247,9 @@ class MahdaviNoViolation(_Regularised):
         surefoot.errors.InvalidValueError: Mahdavi et al. 2012, no violation needs a horizon
         of at least 1357 rounds for these constants, or a gamma of your own, got 1000
     """
+
+    name: ClassVar[str] = "Mahdavi et al. 2012, no violation"
+    violation_exponent: ClassVar[None] = None
 
     constants: Constants
     horizon: int
@@ -302,18 +269,13 @@ class MahdaviNoViolation(_Regularised):
             )
 
     @property
-    def name(self) -> str:
-        """Theorems 7 and 8 of the paper."""
-        return "Mahdavi et al. 2012, no violation"
-
-    @property
     def largest_value(self) -> float:
         """D_g + epsilon."""
         return sum(self.constants.require("D_g", "epsilon", by=self.name))
 
     def _shift(self, horizon: int) -> float:
         D_0, _, both = self._known()
-        F = cost_range(self.constants, self.name)
+        F = self._F
         b = math.sqrt(2 * (F + D_0 * both)) * math.sqrt(
             self._delta(horizon) * D_0 / both + both / D_0
         )
@@ -329,7 +291,7 @@ class MahdaviNoViolation(_Regularised):
         G_f, sigma = self.constants.require("G_f", "sigma", by=self.name)
         return self._regret(t) + G_f / sigma * self.gamma * rounds(t)
 
-    def row_bound(self, t: Any) -> Array:
+    def _row_bound(self, t: Any) -> Array:
         r"""Theorem 4's less :math:`\gamma t`, where that is positive."""
         return np.maximum(self._row(t) - self.gamma * rounds(t), 0.0)
 
@@ -339,16 +301,11 @@ class MahdaviNoViolation(_Regularised):
         return 0.75 if self.tightening is None else None
 
     @property
-    def violation_exponent(self) -> None:
-        """None: the sums are not positive, unless gamma is given."""
-        return
-
-    @property
     def premises(self) -> tuple[Premise, ...]:
         """G_f, G_g and the horizon, and sigma near the boundary."""
         epsilon, sigma = self.constants.require("epsilon", "sigma", by=self.name)
         near = Premise("subgradient near the boundary", "sigma", sigma, level=epsilon)
-        return (*premises(self.constants, self.horizon, self.name), near)
+        return (*super().premises, near)
 
 
 @final
@@ -395,6 +352,11 @@ class MahdaviLinearBalanced(_EachRow):
         (0.05, 210.0)
     """
 
+    name: ClassVar[str] = "Mahdavi et al. 2012, linear constraints (derived)"
+    regret_exponent: ClassVar[float] = 2 / 3
+    violation_exponent: ClassVar[float] = 2 / 3
+    constraint_form: ClassVar[ConstraintForm] = "linear"
+
     constants: Constants
     horizon: int
     operator_norm: float | None = None
@@ -406,44 +368,24 @@ class MahdaviLinearBalanced(_EachRow):
             _check.positive(operator_norm=self.operator_norm)
 
     @property
-    def name(self) -> str:
-        """Named by the rates that the paper has for linear constraints."""
-        return "Mahdavi et al. 2012, linear constraints (derived)"
-
-    @property
     def eta(self) -> float:
         r""":math:`\min\{1/(\sqrt2\|A\|),\ (D_0/G_f)T^{-1/3}\}`."""
         G_f, G_g = self.constants.require("G_f", "G_g", by=self.name)
         size = self.operator_norm
         if size is None:
-            size = math.sqrt(rows(self.constants, self.name)) * G_g
+            size = math.sqrt(self._m) * G_g
         return min(
             1 / (math.sqrt(2) * size),
-            reach(self.constants) / (G_f * math.pow(self.horizon, 1 / 3)),
+            self._D_0 / (G_f * math.pow(self.horizon, 1 / 3)),
         )
 
     def regret_bound(self, t: Any) -> Array:
         r""":math:`D_0^2/(2\eta) + \eta G_f^2 t`."""
         (G_f,) = self.constants.require("G_f", by=self.name)
-        D_0 = reach(self.constants)
+        D_0 = self._D_0
         return D_0 / 2 * (D_0 / self.eta) + self.eta * G_f * (G_f * rounds(t))
 
-    def row_bound(self, t: Any) -> Array:
+    def _row_bound(self, t: Any) -> Array:
         r""":math:`\sqrt{2(Ft + \mathrm{Reg})/\eta}`, which is the formula above."""
-        F = cost_range(self.constants, self.name)
+        F = self._F
         return np.sqrt(2 * (F * rounds(t) + self.regret_bound(t))) / math.sqrt(self.eta)
-
-    @property
-    def regret_exponent(self) -> float:
-        """2/3."""
-        return 2 / 3
-
-    @property
-    def violation_exponent(self) -> float:
-        """2/3."""
-        return 2 / 3
-
-    @property
-    def premises(self) -> tuple[Premise, ...]:
-        """G_f, G_g and the horizon; that the constraints are linear is not watched."""
-        return premises(self.constants, self.horizon, self.name)

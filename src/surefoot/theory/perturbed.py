@@ -17,8 +17,8 @@ import numpy as np
 from surefoot import _check
 from surefoot.constants import Constants, polyak_rate
 from surefoot.errors import InvalidValueError
-from surefoot.theory._every_round import EveryRound, FromStart
-from surefoot.theory.guarantee import Premise
+from surefoot.theory._from_start import FromStart
+from surefoot.theory.guarantee import EveryRound, Premise
 from surefoot.theory.polyak import SHRINK, _strictly_feasible
 from surefoot.types import Array
 
@@ -68,6 +68,8 @@ class BoundedNoise(FromStart):
         (0.08, 0.06)
     """
 
+    name: ClassVar[str] = "Theorem 1, bounded noise"
+
     constants: Constants
     horizon: int
     value_error: float = 0.0
@@ -85,11 +87,6 @@ class BoundedNoise(FromStart):
                 f"2 G_g (2 value_error + 2 R subgradient_error)/sigma, and at most "
                 f"{self.level:.3g}, which sigma and the start allow"
             )
-
-    @property
-    def name(self) -> str:
-        """Theorem 1 with bounded noise."""
-        return "Theorem 1, bounded noise"
 
     @property
     def shift(self) -> float:
@@ -201,6 +198,7 @@ class SlowDrift(EveryRound):
         (0.111547, 0.005774, inf)
     """
 
+    name: ClassVar[str] = "Theorem 1, slow drift"
     changing: ClassVar[bool] = True
 
     constants: Constants
@@ -225,11 +223,6 @@ class SlowDrift(EveryRound):
                 f"{self.name} needs a drift below {most:.3g}, xi sigma rho/G_g at the largest "
                 f"tightening that sigma and the start allow, got {self.drift!r}"
             )
-
-    @property
-    def name(self) -> str:
-        """Theorem 1 with a constraint that drifts."""
-        return "Theorem 1, slow drift"
 
     @property
     def _common(self) -> tuple[float, float] | None:

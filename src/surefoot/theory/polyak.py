@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 
@@ -53,6 +53,9 @@ class Theorem1(Guarantee):
         (45.0, 'every round')
     """
 
+    name: ClassVar[str] = "Theorem 1"
+    violation_exponent: ClassVar[None] = None
+
     constants: Constants
     eta: float
     rho: float
@@ -74,11 +77,6 @@ class Theorem1(Guarantee):
 
     def _known(self) -> tuple[float, ...]:
         return self.constants.require("R", "G_f", "G_g", "sigma", by=self.name)
-
-    @property
-    def name(self) -> str:
-        """Theorem 1."""
-        return "Theorem 1"
 
     @property
     def kind(self) -> Kind:
@@ -111,11 +109,11 @@ class Theorem1(Guarantee):
         cost = 1 / sigma if self.tightening_cost is None else self.tightening_cost
         return 2 * R**2 / self.eta + self.eta / 2 * G_f**2 * t + G_f * self.rho * cost * t
 
-    def violation_bound(self, t: Any) -> Array:
-        r""":math:`G_g\gamma^{(t-1)/2} dist(x_1, X_\rho) + \eta G_g G_f/\xi - \rho`."""
+    def bounds(self, t: Any) -> dict[Measure, Array]:
+        r"""Return :math:`G_g\gamma^{(t-1)/2} dist(x_1, X_\rho) + \eta G_g G_f/\xi - \rho`."""
         t = np.asarray(t, dtype=np.float64)
         if self.kind == "every round":
-            return np.zeros_like(t)  # any slack below it is spent on rounding (SHRINK)
+            return {"round": np.zeros_like(t)}  # any slack below it is spent on rounding (SHRINK)
         _, _, G_g, sigma = self._known()
         gamma = self.constants.gamma
         # The logarithm where gamma is closer to 1 than to 0: 1 - 1e-18 is no float.
@@ -124,21 +122,12 @@ class Theorem1(Guarantee):
             if gamma < 0.5
             else np.exp((t - 1) / 2 * math.log1p(-((sigma / G_g) ** 2)))
         )
-        return G_g * fading * self.start_distance + self.drift - self.rho
-
-    def sum_bounds(self, t: Any) -> dict[Measure, Array]:
-        """None beyond those of the rounds."""
-        return {}
+        return {"round": G_g * fading * self.start_distance + self.drift - self.rho}
 
     @property
     def regret_exponent(self) -> float | None:
         """1/2 where the parameters were chosen for a horizon; else it depends on them."""
         return None if self.horizon is None else 0.5
-
-    @property
-    def violation_exponent(self) -> float | None:
-        """None, likewise."""
-        return None
 
     @property
     def first_feasible(self) -> float:
@@ -175,6 +164,8 @@ class Theorem1(Guarantee):
 class _Corollary(Guarantee):
     """Theorem 1 with the parameters that a corollary gives for a horizon."""
 
+    regret_exponent: ClassVar[float] = 0.5
+
     horizon: int
 
     @property
@@ -198,16 +189,9 @@ class _Corollary(Guarantee):
         """Theorem 1's bound; at t = horizon it is the corollary's."""
         return self.theorem.regret_bound(t)
 
-    @final
-    def violation_bound(self, t: Any) -> Array:
-        """Theorem 1's bound; never above the corollary's."""
-        return self.theorem.violation_bound(t)
-
-    @property
-    @final
-    def regret_exponent(self) -> float:
-        """1/2."""
-        return 0.5
+    def bounds(self, t: Any) -> dict[Measure, Array]:
+        """Return Theorem 1's bound on each round; never above the corollary's."""
+        return self.theorem.bounds(t)
 
     @property
     @final
@@ -233,6 +217,10 @@ class Corollary1(_Corollary):
     are in it, by induction. The same holds of G_g, and the ball projection is never active.
     """
 
+    name: ClassVar[str] = "Corollary 1"
+    kind: ClassVar[Kind] = "every round"
+    violation_exponent: ClassVar[None] = None
+
     constants: Constants
     horizon: int
 
@@ -241,25 +229,6 @@ class Corollary1(_Corollary):
         (slack,) = self.constants.require("start_slack", by=self.name)
         _strictly_feasible(slack, self.name)
         _ = self.theorem
-
-    @property
-    def name(self) -> str:
-        """Corollary 1."""
-        return "Corollary 1"
-
-    @property
-    def kind(self) -> Kind:
-        """Every round."""
-        return "every round"
-
-    def sum_bounds(self, t: Any) -> dict[Measure, Array]:
-        """None beyond those of the rounds."""
-        return {}
-
-    @property
-    def violation_exponent(self) -> None:
-        """None: there are no violations."""
-        return
 
     @property
     def rho(self) -> float:
@@ -296,6 +265,9 @@ class Corollary2(_Corollary):
     this one 22.28.
     """
 
+    name: ClassVar[str] = "Corollary 2 (corrected)"
+    violation_exponent: ClassVar[None] = None
+
     constants: Constants
     horizon: int
 
@@ -304,25 +276,16 @@ class Corollary2(_Corollary):
         _ = self.theorem
 
     @property
-    def name(self) -> str:
-        """Corollary 2, corrected."""
-        return "Corollary 2 (corrected)"
-
-    @property
     def kind(self) -> Kind:
         """After t0, or every round where the start's slack is known to reach rho."""
         return self.theorem.kind
 
-    def sum_bounds(self, t: Any) -> dict[Measure, Array]:
-        """At the horizon the sum of g is at most 0, where T is large enough."""
+    def bounds(self, t: Any) -> dict[Measure, Array]:
+        """Return Theorem 1's; where T is large enough the sum of g is at most 0 at t = T."""
+        each = super().bounds(t)
         if not self.is_cumulative or np.any(np.asarray(t) != self.horizon):
-            return {}
-        return {"soft": np.zeros_like(np.asarray(t, dtype=np.float64))}
-
-    @property
-    def violation_exponent(self) -> None:
-        """None: there are none after t0."""
-        return
+            return each
+        return each | {"soft": np.zeros_like(each["round"])}
 
     @property
     def rho(self) -> float:
@@ -364,6 +327,10 @@ class Corollary3(_Corollary):
         g(x_t) \le 2RG_g \exp\Big(-\frac{\sigma^2(t-1)}{2G_g^2}\Big) + \frac{2RG_g}{\xi\sqrt T}
     """
 
+    name: ClassVar[str] = "Corollary 3"
+    kind: ClassVar[Kind] = "bounded"
+    violation_exponent: ClassVar[float] = 0.5
+
     constants: Constants
     horizon: int
 
@@ -371,29 +338,14 @@ class Corollary3(_Corollary):
         _check.horizon(self.horizon)
         _ = self.theorem
 
-    @property
-    def name(self) -> str:
-        """Corollary 3."""
-        return "Corollary 3"
-
-    @property
-    def kind(self) -> Kind:
-        """Bounded in each round."""
-        return "bounded"
-
-    def sum_bounds(self, t: Any) -> dict[Measure, Array]:
-        """The bounds of the rounds, added up: a geometric series and t times a constant."""
+    def bounds(self, t: Any) -> dict[Measure, Array]:
+        """Return Theorem 1's, and their sum: a geometric series and t times a constant."""
         t = np.asarray(t, dtype=np.float64)
         (G_g,) = self.constants.require("G_g", by=self.name)
         root = math.sqrt(self.constants.gamma)
         fading = G_g * self.theorem.start_distance * (1 - root**t) / (1 - root)
         hard = fading + self.theorem.drift * t
-        return {"soft": hard, "hard": hard}
-
-    @property
-    def violation_exponent(self) -> float:
-        """1/2: T rounds of O(1/sqrt T) each."""
-        return 0.5
+        return super().bounds(t) | {"soft": hard, "hard": hard}
 
     @property
     def rho(self) -> float:

@@ -7,17 +7,15 @@ any feasible action. Standard results; the short proofs are given because the co
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 
 from surefoot import _check
 from surefoot.constants import Constants
 from surefoot.errors import InvalidValueError
-from surefoot.theory._every_round import EveryRound
-from surefoot.theory.guarantee import Premise
+from surefoot.theory.guarantee import EveryRound, Premise
 from surefoot.types import Array
 
 __all__ = [
@@ -37,12 +35,7 @@ class Inside(EveryRound):
     Where the constraint changes, the set is that of the actions feasible in all rounds.
     """
 
-    changing = True
-
-    @property
-    @abstractmethod
-    def regret_exponent(self) -> float:
-        """The power of T in the regret bound, logarithms aside."""
+    changing: ClassVar[bool] = True
 
     @property
     @final
@@ -61,6 +54,8 @@ class Inside(EveryRound):
 
 class _FixedStep(Inside):
     """A bound with a fixed step that is chosen for the horizon."""
+
+    regret_exponent: ClassVar[float] = 0.5
 
     horizon: int
     diameter: float
@@ -82,12 +77,6 @@ class _FixedStep(Inside):
         t = np.asarray(t, dtype=np.float64)
         return self.diameter**2 / (2 * self.eta) + self.eta / 2 * self._G_f() ** 2 * t
 
-    @property
-    @final
-    def regret_exponent(self) -> float:
-        """1/2."""
-        return 0.5
-
 
 @final
 @dataclass(frozen=True)
@@ -105,14 +94,11 @@ class Zinkevich(_FixedStep):
         60.0
     """
 
+    name: ClassVar[str] = "Zinkevich 2003, fixed step"
+
     constants: Constants
     horizon: int
     diameter: float
-
-    @property
-    def name(self) -> str:
-        """Zinkevich's theorem."""
-        return "Zinkevich 2003, fixed step"
 
 
 @final
@@ -127,6 +113,9 @@ class Decaying(Inside):
     :math:`\tfrac12\sum\eta_s G_f^2 \le \tfrac12 DG_f \cdot 2\sqrt t`.
     """
 
+    name: ClassVar[str] = "Zinkevich 2003, decaying step"
+    regret_exponent: ClassVar[float] = 0.5
+
     constants: Constants
     diameter: float
     horizon: None = None
@@ -136,11 +125,6 @@ class Decaying(Inside):
         self._G_f()
 
     @property
-    def name(self) -> str:
-        """Zinkevich's theorem, decaying step."""
-        return "Zinkevich 2003, decaying step"
-
-    @property
     def eta(self) -> float:
         r""":math:`D/G_f`, the step of round 1."""
         return self.diameter / self._G_f()
@@ -148,11 +132,6 @@ class Decaying(Inside):
     def regret_bound(self, t: Any) -> Array:
         r""":math:`\tfrac32 D G_f \sqrt t`."""
         return 1.5 * self.diameter * self._G_f() * np.sqrt(np.asarray(t, dtype=np.float64))
-
-    @property
-    def regret_exponent(self) -> float:
-        """1/2."""
-        return 0.5
 
 
 @final
@@ -167,16 +146,14 @@ class StronglyConvex(Inside):
     left is :math:`\tfrac12\sum G_f^2/(Hs)`.
     """
 
+    name: ClassVar[str] = "Hazan, Agarwal and Kale 2007, strongly convex"
+    regret_exponent: ClassVar[float] = 0.0
+
     constants: Constants
     horizon: None = None
 
     def __post_init__(self) -> None:
         self.constants.require("G_f", "strong_convexity", by=self.name)
-
-    @property
-    def name(self) -> str:
-        """Hazan, Agarwal and Kale's theorem."""
-        return "Hazan, Agarwal and Kale 2007, strongly convex"
 
     @property
     def eta(self) -> float:
@@ -188,11 +165,6 @@ class StronglyConvex(Inside):
         r""":math:`(G_f^2/2H)(1 + \ln t)`."""
         t = np.asarray(t, dtype=np.float64)
         return 0.5 * self._G_f() ** 2 * self.eta * (1 + np.log(t))
-
-    @property
-    def regret_exponent(self) -> float:
-        """0: logarithmic."""
-        return 0.0
 
 
 @final
@@ -208,6 +180,9 @@ class AdaGradNorm(Inside):
     :math:`\sum a_s/\sqrt{A_s} \le 2\sqrt{A_t}` for sums :math:`A_s` of :math:`a`.
     """
 
+    name: ClassVar[str] = "AdaGrad-norm (Streeter and McMahan 2010)"
+    regret_exponent: ClassVar[float] = 0.5
+
     constants: Constants
     diameter: float
     horizon: None = None
@@ -217,11 +192,6 @@ class AdaGradNorm(Inside):
         self._G_f()
 
     @property
-    def name(self) -> str:
-        """The scalar form of AdaGrad."""
-        return "AdaGrad-norm (Streeter and McMahan 2010)"
-
-    @property
     def eta(self) -> float:
         r""":math:`D/\sqrt2`, the step times the root of the squared gradients."""
         return self.diameter / math.sqrt(2)
@@ -229,11 +199,6 @@ class AdaGradNorm(Inside):
     def regret_bound(self, t: Any) -> Array:
         r""":math:`\sqrt2 D G_f\sqrt t`; with observed gradients it is tighter."""
         return math.sqrt(2) * self.diameter * self._G_f() * np.sqrt(np.asarray(t, dtype=np.float64))
-
-    @property
-    def regret_exponent(self) -> float:
-        """1/2."""
-        return 0.5
 
 
 @final
@@ -251,14 +216,11 @@ class DualAveragingTheorem(_FixedStep):
     \le \tfrac\eta2\|\nabla_t\|^2`.
     """
 
+    name: ClassVar[str] = "Dual averaging (Shalev-Shwartz and Singer 2007)"
+
     constants: Constants
     horizon: int
     diameter: float
-
-    @property
-    def name(self) -> str:
-        """Dual averaging."""
-        return "Dual averaging (Shalev-Shwartz and Singer 2007)"
 
 
 @final
@@ -277,6 +239,9 @@ class EntropicTheorem(Inside):
     :math:`\|x_1 - c\|_1`, which is largest at a corner.
     """
 
+    name: ClassVar[str] = "Entropic dual averaging"
+    regret_exponent: ClassVar[float] = 0.5
+
     constants: Constants
     horizon: int
     dimension: int
@@ -292,11 +257,6 @@ class EntropicTheorem(Inside):
         self._G_f()
 
     @property
-    def name(self) -> str:
-        """Exponentiated gradients."""
-        return "Entropic dual averaging"
-
-    @property
     def eta(self) -> float:
         r""":math:`\sqrt{2\ln d/T}/G_\infty`."""
         return math.sqrt(2 * math.log(self.dimension) / self.horizon) / self._G_f()
@@ -306,11 +266,6 @@ class EntropicTheorem(Inside):
         t, s, G = np.asarray(t, dtype=np.float64), self.total, self._G_f()
         first = s * math.log(self.dimension) / self.eta + 2 * s * (1 - 1 / self.dimension) * G
         return first + self.eta * s / 2 * G**2 * t
-
-    @property
-    def regret_exponent(self) -> float:
-        """1/2."""
-        return 0.5
 
 
 @final
@@ -328,6 +283,8 @@ class FrankWolfeTheorem(Inside):
     2025 (as found in the examples of PEPit). The bounds are for t = T, and hold for fewer rounds
     too: with costs of 0 in the others nothing is different but the number of rounds.
     """
+
+    regret_exponent: ClassVar[float] = 0.75
 
     constants: Constants
     horizon: int
@@ -362,8 +319,3 @@ class FrankWolfeTheorem(Inside):
         factor = 4 / 3**0.75 if self.is_tuned else 8.0
         bound = factor * self.diameter * self._G_f() * self.horizon**0.75
         return np.full_like(np.asarray(t, dtype=np.float64), bound)
-
-    @property
-    def regret_exponent(self) -> float:
-        """3/4."""
-        return 0.75

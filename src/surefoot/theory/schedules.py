@@ -61,14 +61,14 @@ import math
 from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 
 from surefoot import _check
 from surefoot.constants import Constants
-from surefoot.theory._every_round import EveryRound, FromStart
-from surefoot.theory.guarantee import Premise
+from surefoot.theory._from_start import FromStart
+from surefoot.theory.guarantee import EveryRound, Premise
 from surefoot.theory.polyak import SHRINK, Corollary1, Theorem1, _strictly_feasible
 from surefoot.types import Array
 
@@ -85,18 +85,15 @@ class Schedule(FromStart):
     r"""Theorems E1 and E2 for :math:`\rho_t = \rho/(t + t_0)^p` and a step that follows it.
 
     The step is :math:`\eta_t = s\rho_t`, or :math:`s\rho_t/L_t` where it goes by the largest
-    gradient so far; and no longer than :math:`c/\sqrt{S_t}` where that is asked for.
+    gradient so far (``running``); and no longer than :math:`c/\sqrt{S_t}` where that is asked for.
     """
+
+    running: ClassVar[bool] = False
 
     @property
     @abstractmethod
     def power(self) -> float:
         """p, the power at which the tightening falls."""
-
-    @property
-    def running(self) -> bool:
-        """Whether the step goes by the largest gradient so far instead of G_f."""
-        return False
 
     @property
     @abstractmethod
@@ -206,21 +203,15 @@ class UnknownHorizon(Schedule):
         (0.25, 0.5, 184.21)
     """
 
+    name: ClassVar[str] = "Theorem E2, unknown horizon"
+    regret_exponent: ClassVar[float] = 0.5
+    power: ClassVar[float] = 0.5
+
     constants: Constants
     horizon: None = None
 
     def __post_init__(self) -> None:
         self._check_start()
-
-    @property
-    def name(self) -> str:
-        """Theorem E2 without a horizon."""
-        return "Theorem E2, unknown horizon"
-
-    @property
-    def power(self) -> float:
-        """1/2."""
-        return 0.5
 
     @property
     def rho(self) -> float:
@@ -240,11 +231,6 @@ class UnknownHorizon(Schedule):
         a, s, cost = self.rho, self.step, self.cost
         slope = 2 * R**2 / (s * a) + s * a * G_f**2 + 2 * cost * a * G_f
         return slope * np.sqrt(T) + R * cost / s * np.log(T)
-
-    @property
-    def regret_exponent(self) -> float:
-        """1/2."""
-        return 0.5
 
 
 @final
@@ -297,6 +283,9 @@ class UnknownGradients(Schedule):
         69.282
     """
 
+    regret_exponent: ClassVar[float] = 0.5
+    running: ClassVar[bool] = True
+
     constants: Constants
     horizon: int | None = None
     adaptive: bool = False
@@ -315,11 +304,6 @@ class UnknownGradients(Schedule):
     def power(self) -> float:
         """0 with a horizon, else 1/2."""
         return 0.5 if self.horizon is None else 0.0
-
-    @property
-    def running(self) -> bool:
-        """Yes."""
-        return True
 
     @property
     def rho(self) -> float:
@@ -359,11 +343,6 @@ class UnknownGradients(Schedule):
         third = cost * a * root * np.minimum(2.0, np.sqrt(1 + np.log(T)))
         return first + second + third + R * cost * L * max(1 / s, a / c) * np.log(T)
 
-    @property
-    def regret_exponent(self) -> float:
-        """1/2."""
-        return 0.5
-
 
 @final
 @dataclass(frozen=True)
@@ -401,21 +380,15 @@ class StronglyConvexSchedule(Schedule):
         (4.0, 16.0, 82.2)
     """
 
+    name: ClassVar[str] = "Theorem E2, strongly convex costs"
+    regret_exponent: ClassVar[float] = 0.0
+    power: ClassVar[float] = 1.0
+
     constants: Constants
     horizon: None = None
 
     def __post_init__(self) -> None:
         self._check_start()
-
-    @property
-    def name(self) -> str:
-        """Theorem E2 for strongly convex costs."""
-        return "Theorem E2, strongly convex costs"
-
-    @property
-    def power(self) -> float:
-        """1."""
-        return 1.0
 
     @property
     def step(self) -> float:
@@ -443,11 +416,6 @@ class StronglyConvexSchedule(Schedule):
         drift = 2 * R * H * cost * C * logarithm
         rounds = (G_f**2 / (2 * H) + cost * G_f * C) * (1 / (1 + t0) + logarithm)
         return 2 * H * t0 * R**2 + drift + rounds
-
-    @property
-    def regret_exponent(self) -> float:
-        """0: a logarithm."""
-        return 0.0
 
 
 @final
@@ -478,6 +446,9 @@ class Doubling(EveryRound):
         2.34
     """
 
+    name: ClassVar[str] = "Corollary 1, doubling"
+    regret_exponent: ClassVar[float] = 0.5
+
     constants: Constants
     horizon: None = None
 
@@ -488,11 +459,6 @@ class Doubling(EveryRound):
     def _first(self) -> Theorem1:
         """Corollary 1 for one round: the parameters of the other phases are multiples of its."""
         return Corollary1(self.constants, 1).theorem
-
-    @property
-    def name(self) -> str:
-        """Corollary 1, with the horizon doubled."""
-        return "Corollary 1, doubling"
 
     @property
     def rho(self) -> float:
@@ -514,11 +480,6 @@ class Doubling(EveryRound):
         at_once = self._first.regret_bound(0.0)  # 2R^2/eta, which does not grow with the rounds
         ended = whole * (root - 1) / (math.sqrt(2) - 1)
         return ended + at_once * root + (whole - at_once) / root * (t - length + 1)
-
-    @property
-    def regret_exponent(self) -> float:
-        """1/2."""
-        return 0.5
 
     @property
     def premises(self) -> tuple[Premise, ...]:

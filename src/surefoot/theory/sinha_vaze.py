@@ -4,21 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 
 from surefoot import _check
 from surefoot.constants import Constants
-from surefoot.theory._lagrangian import (
-    cost_range,
-    harmonic,
-    premises,
-    rounds,
-    steepest,
-    unpromised,
-)
-from surefoot.theory.guarantee import Guarantee, Kind, Measure, Premise
+from surefoot.theory._lagrangian import Lagrangian, harmonic, rounds
+from surefoot.theory.guarantee import Kind, Measure
 from surefoot.types import Array
 
 __all__ = ["SinhaVazeConvex", "SinhaVazeStronglyConvex"]
@@ -26,7 +19,7 @@ __all__ = ["SinhaVazeConvex", "SinhaVazeStronglyConvex"]
 
 @final
 @dataclass(frozen=True)
-class SinhaVazeConvex(Guarantee):
+class SinhaVazeConvex(Lagrangian):
     r"""Convex costs: regret :math:`O(\sqrt T)`, summed violation :math:`O(\sqrt T\log T)`.
 
     Rates and surrogate are the source's; its scaling is as recalled, and the bounds with their
@@ -68,7 +61,11 @@ class SinhaVazeConvex(Guarantee):
         29.7
     """
 
-    changing = True
+    name: ClassVar[str] = "Sinha-Vaze 2024, convex"
+    kind: ClassVar[Kind] = "hard"
+    regret_exponent: ClassVar[float] = 0.5
+    violation_exponent: ClassVar[float] = 0.5
+    changing: ClassVar[bool] = True
 
     constants: Constants
     horizon: int
@@ -78,16 +75,6 @@ class SinhaVazeConvex(Guarantee):
         self.constants.require("G_f", "G_g", by=self.name)
 
     @property
-    def name(self) -> str:
-        """The source, and which costs it is for."""
-        return "Sinha-Vaze 2024, convex"
-
-    @property
-    def kind(self) -> Kind:
-        """The sum of [g]_+ is bounded."""
-        return "hard"
-
-    @property
     def diameter(self) -> float:
         """D = 2R."""
         return 2 * self.constants.R
@@ -95,7 +82,7 @@ class SinhaVazeConvex(Guarantee):
     @property
     def scale(self) -> float:
         r""":math:`b = 1/(2GD)`."""
-        return 1 / (2 * steepest(self.constants, self.name) * self.diameter)
+        return 1 / (2 * self._G * self.diameter)
 
     @property
     def rate(self) -> float:
@@ -106,36 +93,17 @@ class SinhaVazeConvex(Guarantee):
         r""":math:`\sqrt2GD(1 + \lambda)\sqrt t`."""
         return np.sqrt(rounds(t) / 2) * (1 + self.rate) / self.scale
 
-    def violation_bound(self, t: Any) -> Array:
-        """None: a single round may be as bad as any."""
-        return unpromised(t)
-
-    def sum_bounds(self, t: Any) -> dict[Measure, Array]:
+    def bounds(self, t: Any) -> dict[Measure, Array]:
         r""":math:`\ln((1 + \sqrt{t/2} + bFt)/(1 - \lambda\sqrt{t/2}))/(b\lambda)`."""
         r = np.sqrt(rounds(t) / 2)
-        gain = self.scale * cost_range(self.constants, self.name) * rounds(t)
+        gain = self.scale * self._F * rounds(t)
         hard = np.log((1 + r + gain) / (1 - self.rate * r)) / (self.scale * self.rate)
         return {"soft": hard, "hard": hard}
-
-    @property
-    def regret_exponent(self) -> float:
-        """1/2."""
-        return 0.5
-
-    @property
-    def violation_exponent(self) -> float:
-        """1/2, a logarithm aside."""
-        return 0.5
-
-    @property
-    def premises(self) -> tuple[Premise, ...]:
-        """The two gradient bounds, and the horizon."""
-        return premises(self.constants, self.horizon, self.name)
 
 
 @final
 @dataclass(frozen=True)
-class SinhaVazeStronglyConvex(Guarantee):
+class SinhaVazeStronglyConvex(Lagrangian):
     r"""Strongly convex costs: regret :math:`O(\log T)`, violation :math:`O(\sqrt{T\log T})`.
 
     The rates are the source's, the bounds with their constants derived here. Let H be the modulus
@@ -170,7 +138,11 @@ class SinhaVazeStronglyConvex(Guarantee):
         (1.0, 2.0)
     """
 
-    changing = True
+    name: ClassVar[str] = "Sinha-Vaze 2024, strongly convex"
+    kind: ClassVar[Kind] = "hard"
+    regret_exponent: ClassVar[float] = 0.0
+    violation_exponent: ClassVar[float] = 0.5
+    changing: ClassVar[bool] = True
 
     constants: Constants
     horizon: int
@@ -181,16 +153,6 @@ class SinhaVazeStronglyConvex(Guarantee):
 
     def _known(self) -> tuple[float, ...]:
         return self.constants.require("G_f", "G_g", "strong_convexity", by=self.name)
-
-    @property
-    def name(self) -> str:
-        """The source, and which costs it is for."""
-        return "Sinha-Vaze 2024, strongly convex"
-
-    @property
-    def kind(self) -> Kind:
-        """The sum of [g]_+ is bounded."""
-        return "hard"
 
     @property
     def strong_convexity(self) -> float:
@@ -208,27 +170,8 @@ class SinhaVazeStronglyConvex(Guarantee):
         G_f, _, H = self._known()
         return G_f**2 / H * harmonic(t)
 
-    def violation_bound(self, t: Any) -> Array:
-        """None: a single round may be as bad as any."""
-        return unpromised(t)
-
-    def sum_bounds(self, t: Any) -> dict[Measure, Array]:
+    def bounds(self, t: Any) -> dict[Measure, Array]:
         r""":math:`\sqrt{2V(Ft + (G_f^2/H)(1 + \ln t))}`."""
-        gain = cost_range(self.constants, self.name) * rounds(t)
+        gain = self._F * rounds(t)
         hard = np.sqrt(2 * self.V * (gain + self.regret_bound(t)))
         return {"soft": hard, "hard": hard}
-
-    @property
-    def regret_exponent(self) -> float:
-        """0: a logarithm."""
-        return 0.0
-
-    @property
-    def violation_exponent(self) -> float:
-        """1/2, a logarithm aside."""
-        return 0.5
-
-    @property
-    def premises(self) -> tuple[Premise, ...]:
-        """The two gradient bounds, and the horizon."""
-        return premises(self.constants, self.horizon, self.name)

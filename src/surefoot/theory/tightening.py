@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, is_dataclass, replace
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from surefoot import _check
 from surefoot.constants import Constants
 from surefoot.errors import InvalidValueError
 from surefoot.theory._lagrangian import at_least, first_horizon, rounds
-from surefoot.theory.guarantee import Guarantee, Kind, Measure, Premise
+from surefoot.theory.guarantee import Guarantee, Kind, Measure, Premise, Summed
 from surefoot.types import Array
 
 __all__ = ["Tightened", "tightened"]
@@ -45,7 +45,7 @@ def tightened(constants: Constants, rho: float) -> Constants:
 
 @final
 @dataclass(frozen=True)
-class Tightened(Guarantee):
+class Tightened(Summed):
     r"""The sum of g is at most 0 when a base algorithm plays with :math:`g + \rho`.
 
     Let the base guarantee, on the tightened problem, a regret of at most :math:`A_t` and
@@ -67,7 +67,7 @@ class Tightened(Guarantee):
     The sum of :math:`[g]_+` cannot be cancelled this way; what the base promises of it stays.
 
     Where the base bounds the sums of each of several constraints and not of their maximum
-    (``row_bound``), so does this guarantee: each sum is at most 0.
+    (measure "rows"), so does this guarantee: each sum is at most 0.
 
     Args:
         constants: those of the problem itself.
@@ -78,12 +78,15 @@ class Tightened(Guarantee):
         >>> from surefoot.theory import DriftPlusPenalty
         >>> c = Constants(R=0.5, G_f=1.0, G_g=1.0, D_g=1.0, sigma=1.0, epsilon=0.5)
         >>> bound = Tightened(c, 10_000, DriftPlusPenalty(tightened(c, 0.25), 10_000))
-        >>> round(bound.rho, 4), float(bound.sum_bounds(10_000)["soft"])
+        >>> round(bound.rho, 4), float(bound.bounds(10_000)["soft"])
         (0.0703, 0.0)
         >>> Tightened(c, 500, DriftPlusPenalty(tightened(c, 0.25), 500))
         Traceback (most recent call last):
         surefoot.errors.InvalidValueError: horizon must be at least 879 rounds for ...
     """
+
+    kind: ClassVar[Kind] = "cumulative"
+    violation_exponent: ClassVar[None] = None
 
     constants: Constants
     horizon: int
@@ -118,19 +121,14 @@ class Tightened(Guarantee):
         return f"{self.base.name}, tightened"
 
     @property
-    def changing(self) -> bool:  # type: ignore[override]
+    def changing(self) -> bool:
         """Where the base's constraint may."""
         return self.base.changing
 
     @property
-    def kind(self) -> Kind:
-        """The sum of g, or of each constraint, is bounded: by 0 at the horizon."""
-        return "cumulative"
-
-    @property
     def rho(self) -> float:
         r""":math:`S_T/T`, rounded up."""
-        return float(_summed(self.base, self.horizon)) / self.horizon * (1 + 2.0**-50)
+        return float(_summed(self.base, self.horizon)[1]) / self.horizon * (1 + 2.0**-50)
 
     @property
     def room(self) -> float:
@@ -150,7 +148,7 @@ class Tightened(Guarantee):
         base: Any = self.base
         if horizon != self.horizon and base.horizon is not None:
             base = replace(base, horizon=horizon)  # theorems choose their parameters by it
-        return float(_summed(base, horizon)) * (1 + 2.0**-50) <= self.room * horizon
+        return float(_summed(base, horizon)[1]) * (1 + 2.0**-50) <= self.room * horizon
 
     def _enough_words(self) -> str:
         """The smallest horizon that is large enough, in words: S_T/T falls as T grows."""
@@ -182,18 +180,16 @@ class Tightened(Guarantee):
         (G_f,) = self.constants.require("G_f", by=self.name)
         return self.base.regret_bound(t) + G_f * self.rho * self.tightening_cost * rounds(t)
 
-    def violation_bound(self, t: Any) -> Array:
-        """The base's, less rho."""
-        return self.base.violation_bound(t) - self.rho
-
-    def row_bound(self, t: Any) -> Array:
-        """The sum of each constraint by itself over t rounds is at most this; 0 at the horizon."""
-        return np.maximum(_summed(self.base, t) - self.rho * rounds(t), 0.0)
-
-    def sum_bounds(self, t: Any) -> dict[Measure, Array]:
-        """The base's; that on the sum of g less rho a round, and so 0 at the horizon."""
-        found = self.base.sum_bounds(t)
-        return found | {"soft": self.row_bound(t)} if found else {}
+    def bounds(self, t: Any) -> dict[Measure, Array]:
+        """Return the base's, less rho per round; the sum of g is then at most 0 at the horizon."""
+        found = self.base.bounds(t)
+        measure, total = _summed(self.base, t)
+        found[measure] = total
+        for part in {"rows", measure} & found.keys():
+            found[part] = np.maximum(found[part] - self.rho * rounds(t), 0.0)
+        if "round" in found:
+            found["round"] = found["round"] - self.rho
+        return found
 
     @property
     def regret_exponent(self) -> float | None:
@@ -202,11 +198,6 @@ class Tightened(Guarantee):
         if self.base.kind == "squared":
             violation = (1 + violation) / 2  # Cauchy-Schwarz, see _summed
         return None if regret is None else max(regret, violation)
-
-    @property
-    def violation_exponent(self) -> None:
-        """None: the sum is at most 0."""
-        return
 
     @property
     def premises(self) -> tuple[Premise, ...]:
@@ -221,18 +212,18 @@ class Tightened(Guarantee):
         )
 
 
-def _summed(base: Guarantee, t: Any) -> Array:
-    r"""The smallest bound on the sum of g over t rounds that a guarantee gives.
+def _summed(base: Guarantee, t: Any) -> tuple[Measure, Array]:
+    r"""Return the smallest bound on the sum of g that a guarantee gives, or on each row's sum.
 
     A sum of g is at most that of :math:`[g]_+`, which is at most
     :math:`\sqrt{t\sum[g]_+^2}`.
     """
-    promised = base.sum_bounds(t)
+    promised = base.bounds(t)
     found = [promised[m] for m in ("soft", "hard") if m in promised]
     if "squared" in promised:
         found.append(np.sqrt(rounds(t) * promised["squared"]))
-    if not found and hasattr(base, "row_bound"):
-        found.append(base.row_bound(t))
-    if not found:
-        raise InvalidValueError(f"base must bound a sum of g over the rounds, got {base}")
-    return np.min(found, axis=0)
+    if found:
+        return "soft", np.min(found, axis=0)
+    if "rows" in promised:
+        return "rows", promised["rows"]
+    raise InvalidValueError(f"base must bound a sum of g over the rounds, got {base}")

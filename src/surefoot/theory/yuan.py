@@ -12,23 +12,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 
 from surefoot import _check
 from surefoot.constants import Constants
-from surefoot.theory._lagrangian import (
-    cost_range,
-    harmonic,
-    premises,
-    reach,
-    rounds,
-    rows,
-    steepest,
-    unpromised,
-)
-from surefoot.theory.guarantee import Guarantee, Kind, Measure, Premise
+from surefoot.theory._lagrangian import Lagrangian, harmonic, rounds
+from surefoot.theory.guarantee import Kind, Measure
 from surefoot.types import Array
 
 __all__ = ["YuanStronglyConvex", "YuanTradeOff"]
@@ -36,7 +27,7 @@ __all__ = ["YuanStronglyConvex", "YuanTradeOff"]
 
 @final
 @dataclass(frozen=True)
-class YuanTradeOff(Guarantee):
+class YuanTradeOff(Lagrangian):
     r"""Convex costs: regret :math:`O(T^{\max(\beta, 1-\beta)})`, squares :math:`O(T^{1-\beta})`.
 
     With :math:`\alpha, \beta \in (0, 1)`, :math:`\sigma' = (m+1)G^2/(2(1-\alpha))`,
@@ -68,11 +59,12 @@ class YuanTradeOff(Guarantee):
         >>> bound = YuanTradeOff(c, 100)
         >>> float(bound.regret_bound(100))
         60.0
-        >>> {name: round(float(b), 6) for name, b in bound.sum_bounds(100).items()}
+        >>> {name: round(float(b), 6) for name, b in bound.bounds(100).items()}
         {'soft': 281.424946, 'hard': 281.424946, 'squared': 792.0}
     """
 
-    changing = True
+    kind: ClassVar[Kind] = "squared"
+    changing: ClassVar[bool] = True
 
     constants: Constants
     horizon: int
@@ -90,18 +82,13 @@ class YuanTradeOff(Guarantee):
         return f"Yuan and Lamperski 2018, beta = {self.beta:g}"
 
     @property
-    def kind(self) -> Kind:
-        """Squared."""
-        return "squared"
-
-    @property
     def _slopes(self) -> float:
-        return math.sqrt(rows(self.constants, self.name) + 1) * steepest(self.constants, self.name)
+        return math.sqrt(self._m + 1) * self._G
 
     @property
     def eta(self) -> float:
         r""":math:`D_0/(G\sqrt{m+1}\,T^\beta)`."""
-        return reach(self.constants) / (self._slopes * math.pow(self.horizon, self.beta))
+        return self._D_0 / (self._slopes * math.pow(self.horizon, self.beta))
 
     @property
     def theta(self) -> float:
@@ -110,16 +97,12 @@ class YuanTradeOff(Guarantee):
 
     def regret_bound(self, t: Any) -> Array:
         r""":math:`D_0^2/(2\eta) + (\eta t/2)(m+1)G^2`."""
-        D_0, slopes = reach(self.constants), self._slopes
+        D_0, slopes = self._D_0, self._slopes
         return D_0 / 2 * (D_0 / self.eta) + slopes / 2 * (slopes * self.eta) * rounds(t)
 
-    def violation_bound(self, t: Any) -> Array:
-        """Infinite: nothing is promised of a single round."""
-        return unpromised(t)
-
-    def sum_bounds(self, t: Any) -> dict[Measure, Array]:
+    def bounds(self, t: Any) -> dict[Measure, Array]:
         """The squares, and what follows for the violations by Cauchy and Schwarz."""
-        F = cost_range(self.constants, self.name)
+        F = self._F
         squared = self.theta / self.alpha * (F * rounds(t) + self.regret_bound(t))
         hard = np.sqrt(rounds(t)) * np.sqrt(squared)
         return {"soft": hard, "hard": hard, "squared": squared}
@@ -134,15 +117,10 @@ class YuanTradeOff(Guarantee):
         """1 - beta, of the squares."""
         return 1 - self.beta
 
-    @property
-    def premises(self) -> tuple[Premise, ...]:
-        """G_f, G_g and the horizon."""
-        return premises(self.constants, self.horizon, self.name)
-
 
 @final
 @dataclass(frozen=True)
-class YuanStronglyConvex(Guarantee):
+class YuanStronglyConvex(Lagrangian):
     r"""Strongly convex costs: regret :math:`O(\log T)`, violations :math:`O(\sqrt{T\log T})`.
 
     With H the modulus, :math:`\eta_t = 1/(Ht)`, :math:`\theta_t = (m+1)G^2\eta_t` and
@@ -172,7 +150,11 @@ class YuanStronglyConvex(Guarantee):
         9.0
     """
 
-    changing = True
+    name: ClassVar[str] = "Yuan and Lamperski 2018, strongly convex"
+    kind: ClassVar[Kind] = "hard"
+    regret_exponent: ClassVar[float] = 0.0
+    violation_exponent: ClassVar[float] = 0.5
+    changing: ClassVar[bool] = True
 
     constants: Constants
     horizon: int | None = None
@@ -183,16 +165,6 @@ class YuanStronglyConvex(Guarantee):
             _check.horizon(self.horizon)
 
     @property
-    def name(self) -> str:
-        """The strongly convex case."""
-        return "Yuan and Lamperski 2018, strongly convex"
-
-    @property
-    def kind(self) -> Kind:
-        """Hard: the sum of violations."""
-        return "hard"
-
-    @property
     def eta(self) -> float:
         """1/H, of the first round."""
         return 1 / self.constants.require("strong_convexity", by=self.name)[0]
@@ -200,35 +172,16 @@ class YuanStronglyConvex(Guarantee):
     @property
     def theta(self) -> float:
         """(m + 1) G^2/H, of the first round."""
-        G = steepest(self.constants, self.name)
-        return (rows(self.constants, self.name) + 1) * G * (G * self.eta)
+        G = self._G
+        return (self._m + 1) * G * (G * self.eta)
 
     def regret_bound(self, t: Any) -> Array:
         r""":math:`\tfrac{(m+1)G^2}{2H}(1 + \ln t)`."""
         return self.theta / 2 * harmonic(t)
 
-    def violation_bound(self, t: Any) -> Array:
-        """Infinite: nothing is promised of a single round."""
-        return unpromised(t)
-
-    def sum_bounds(self, t: Any) -> dict[Measure, Array]:
+    def bounds(self, t: Any) -> dict[Measure, Array]:
         """The squares and the violations, as above."""
-        F, c = cost_range(self.constants, self.name), self.theta / 2
+        F, c = self._F, self.theta / 2
         squared = 4 * c * (F * harmonic(t) + math.pi**2 / 6 * c)
         hard = np.sqrt(4 * c * harmonic(t)) * np.sqrt(F * rounds(t) + self.regret_bound(t))
         return {"soft": hard, "hard": hard, "squared": squared}
-
-    @property
-    def regret_exponent(self) -> float:
-        """0: a logarithm."""
-        return 0.0
-
-    @property
-    def violation_exponent(self) -> float:
-        """1/2, of the violations."""
-        return 0.5
-
-    @property
-    def premises(self) -> tuple[Premise, ...]:
-        """G_f and G_g; the horizon only where one was named."""
-        return premises(self.constants, self.horizon, self.name)

@@ -1,43 +1,14 @@
-"""What guarantees of feasibility in every round share."""
+"""What theorems share that rest on sigma, or on the slack and reach of the start."""
 
 from __future__ import annotations
 
 import math
-from typing import Any, final
-
-import numpy as np
+from typing import final
 
 from surefoot.constants import polyak_rate
-from surefoot.theory.guarantee import Guarantee, Kind, Measure
-from surefoot.types import Array
+from surefoot.theory.guarantee import EveryRound
 
-__all__ = ["EveryRound", "FromStart"]
-
-
-class EveryRound(Guarantee):
-    """A guarantee that g(x_t) <= 0 in every round."""
-
-    @property
-    @final
-    def kind(self) -> Kind:
-        """Every round."""
-        return "every round"
-
-    @final
-    def violation_bound(self, t: Any) -> Array:
-        """0."""
-        return np.zeros_like(np.asarray(t, dtype=np.float64))
-
-    @final
-    def sum_bounds(self, t: Any) -> dict[Measure, Array]:
-        """None beyond that of the rounds."""
-        return {}
-
-    @property
-    @final
-    def violation_exponent(self) -> None:
-        """None: there are no violations."""
-        return
+__all__ = ["FromStart"]
 
 
 class FromStart(EveryRound):
