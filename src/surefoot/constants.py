@@ -14,7 +14,12 @@ name                  paper             meaning
 ``D_g``               :math:`D_g`       largest absolute value of any one constraint on the ball
 ``rows``              :math:`m`         number of constraints that g is the maximum of
 ``strong_convexity``  :math:`H`         modulus of strong convexity of every cost
+``beta``              :math:`\beta`     largest curvature of any one constraint on the ball
+``evaluation_error``                    largest rounding of g on the ball
 ====================  ================  ===========================================================
+
+g itself has the curvature beta only where rows = 1; a rule that sees the maximum of several
+alone must not use it, one that sees all rows may.
 """
 
 from __future__ import annotations
@@ -59,6 +64,13 @@ def _contraction(sigma: float, G_g: float) -> float:
     return ((G_g - sigma) / G_g) * ((G_g + sigma) / G_g)
 
 
+_RULES = {
+    "start_slack": _check.finite,  # negative: x_1 is outside
+    "beta": _check.nonnegative,  # 0: linear
+    "evaluation_error": _check.nonnegative,  # 0: exact
+}
+
+
 @dataclass(frozen=True, kw_only=True)
 class Constants:
     r"""The constants of a problem. None means not known; nothing is guessed.
@@ -83,14 +95,15 @@ class Constants:
     D_g: float | None = None
     rows: int | None = None
     strong_convexity: float | None = None
+    beta: float | None = None
+    evaluation_error: float | None = None
     # Not hashed, because a mapping cannot be; constants that differ in origins are not equal.
     origins: Mapping[str, Origin] = field(default_factory=dict, repr=False, hash=False)
 
     def __post_init__(self) -> None:
         known = {name: v for name in self.names() if (v := getattr(self, name)) is not None}
-        _check.positive(**{n: v for n, v in known.items() if n != "start_slack"})
-        if self.start_slack is not None:
-            _check.finite(start_slack=self.start_slack)  # negative: x_1 is outside
+        for name, value in known.items():
+            _RULES.get(name, _check.positive)(**{name: value})
         _check.plain(self, *known)
         for name in known:
             if type(getattr(self, name)) is not float:

@@ -10,7 +10,7 @@ import numpy as np
 
 from surefoot import _check
 from surefoot._array import constant, largest, namespace, row, same_fields
-from surefoot.constraints.base import Constraint, as_data, fits, level_below
+from surefoot.constraints.base import Constraint, as_data, fits, gamma, level_below
 from surefoot.errors import InvalidValueError
 from surefoot.sets import Ball, Box, Halfspace, Polytope
 from surefoot.types import Array, Number, Region
@@ -143,6 +143,33 @@ class Affine(Constraint):
         # Rounded up, so that no computed norm of a row is above it.
         return float(np.linalg.norm(self.A, axis=1).max()) * (1 + 2.0**-50)
 
+    def row_slopes(self, domain: Ball) -> Array:
+        """The norm of each row."""
+        return np.linalg.norm(self.A, axis=1) * (1 + 2.0**-50)
+
+    def row_errors(self, domain: Ball) -> Array:
+        r""":math:`\gamma_{d+2}(\|a_i\|M + |b_i|)` with M the largest norm on the domain.
+
+        Of :math:`a_i^\top x` at most :math:`\gamma_d|a_i|^\top|x|`, of the difference with
+        :math:`b_i` once more. The subgradient is exact.
+        """
+        return row_errors(self.row_slopes(domain), self.b, domain, self.dimension)
+
+    def evaluation_error(self, domain: Ball) -> float:
+        """The largest error of a row that can be the largest on the domain."""
+        centre = 0.0 if domain.centre is None else self.A @ domain.centre
+        return active_error(
+            centre - self.b, self.row_slopes(domain), self.b, domain, self.dimension
+        )
+
+    def curvature(self, domain: Ball | None = None) -> float | None:
+        """0 for one row; None for the kinks of several."""
+        return 0.0 if self.rows == 1 else None
+
+    def row_curvatures(self, domain: Ball | None = None) -> Array:
+        """0: each row is linear."""
+        return np.zeros(self.rows)
+
     def exact_sigma(self, epsilon: float | None) -> tuple[float, float] | None:
         r"""Exact where the rows fall into classes of parallel rows that are mutually orthogonal.
 
@@ -171,6 +198,30 @@ class Affine(Constraint):
         lost = len(classes) * _largest_cosine(self.A, classes) + 2.0**-50
         sigma = float(1 / np.sqrt((shortest**-2.0).sum())) * (1 - lost)
         return sigma, level_below(depth, epsilon)
+
+
+def row_errors(norms: Any, b: Any, domain: Ball, terms: int) -> Any:
+    """The rounding of each of several affine functions, from their norms and offsets."""
+    return gamma(terms + 2) * (norms * float(domain.reach_from_origin) + abs(b))
+
+
+def active_error(values: Any, norms: Any, b: Any, domain: Ball, terms: int) -> float:
+    """The largest rounding among the affine functions that can be the largest on the domain.
+
+    One that stays below another all over the domain, by more than both round, is never returned,
+    so a far limit beside near ones costs no digits.
+
+    Args:
+        values: of the functions at the centre of the domain.
+        norms: of the rows.
+        b: the offsets.
+        domain: the ball.
+        terms: the number of terms of each inner product.
+    """
+    errors, spread = row_errors(norms, b, domain, terms), norms * float(domain.radius)
+    # The values are rounded too, hence twice the errors.
+    lowest = (values - spread - 2 * errors).max()
+    return float(errors[values + spread + 2 * errors >= lowest].max())
 
 
 def _orthogonal_classes(A: Any) -> list[Any] | None:

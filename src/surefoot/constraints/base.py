@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from typing import Any, final
 
@@ -21,9 +22,10 @@ class Constraint(ABC):
     r"""A convex constraint :math:`g(x) \le 0`.
 
     A new one implements :meth:`query`, and as much of the rest as it knows about itself:
-    :meth:`subgradient_bound`, :meth:`exact_sigma`, :attr:`region`, :attr:`interior`; a field or
-    property ``dimension`` where it knows the length of an action. One that is the largest of
-    several keeps them apart in :meth:`query_all`.
+    :meth:`subgradient_bound`, :meth:`exact_sigma`, :attr:`region`, :attr:`interior`,
+    :meth:`evaluation_error`, :meth:`curvature`; a field or property ``dimension`` where it knows
+    the length of an action. One that is the largest of several keeps them apart in
+    :meth:`query_all`, :meth:`row_slopes`, :meth:`row_curvatures` and :meth:`row_errors`.
     """
 
     __slots__ = ()
@@ -90,6 +92,45 @@ class Constraint(ABC):
         if G_g is None:
             return None
         return float(np.abs(self.query_all(point)[0]).max()) + G_g * domain.reach(point)
+
+    def evaluation_error(self, domain: Ball) -> float | None:
+        r"""Bound the rounding of g on the domain; None where it is not known.
+
+        Returns:
+            A number e such that, for all x and y of the domain and the :math:`\hat g, \hat s`
+            that :meth:`query` computes at x, :math:`|\hat g - g(x)| \le e` and
+            :math:`g(y) \ge \hat g + \hat s^\top(y - x) - e`; at least one rounding of the
+            largest :math:`|g|`.
+        """
+        return None
+
+    def curvature(self, domain: Ball | None = None) -> float | None:
+        r"""Bound the curvature of g on the domain, or everywhere; None where it is not known.
+
+        Returns:
+            A number :math:`\beta \ge 0` with
+            :math:`g(y) \le g(x) + s^\top(y - x) + \frac\beta2\|y - x\|^2` for all x and y of
+            the domain and the subgradient s at x. None where g has a kink there: the maximum of
+            several smooth functions has no curvature, its rows have (:meth:`row_curvatures`).
+        """
+        return None
+
+    def row_slopes(self, domain: Ball) -> Array:
+        """Bound the subgradients of each row of :meth:`query_all`, ``(m,)``; inf if not known."""
+        return self._rows_of(self.subgradient_bound(domain))
+
+    def row_curvatures(self, domain: Ball | None = None) -> Array:
+        """Bound the curvature of each row of :meth:`query_all`, ``(m,)``; inf if not known."""
+        return self._rows_of(self.curvature(domain))
+
+    def row_errors(self, domain: Ball) -> Array:
+        """Bound the rounding of each row of :meth:`query_all`, ``(m,)``; inf if not known."""
+        return self._rows_of(self.evaluation_error(domain))
+
+    def _rows_of(self, bound: float | None) -> Array:
+        """The one row's bound; of several rows that a class says nothing about, inf."""
+        known = bound is not None and self.rows == 1
+        return np.full(self.rows, bound if known else math.inf, dtype=np.float64)
 
     @final
     def constants(
@@ -165,6 +206,16 @@ def dimension_of(owner: Any) -> int | None:
     """The length of an action, where a constraint or set knows it."""
     dimension = getattr(owner, "dimension", None)
     return None if dimension is None else int(dimension)
+
+
+def gamma(operations: float) -> float:
+    r"""Return :math:`\gamma_k = ku/(1 - ku)`, u = 2^-53: k roundings in a row, as a share.
+
+    An inner product of k terms, in any order, errs by at most :math:`\gamma_k` of the sum of the
+    terms' sizes. Underflow adds 2^-1074 for each term, which is nothing beside any of the scales
+    that constructors accept.
+    """
+    return operations * 2.0**-53 / (1 - operations * 2.0**-53)
 
 
 def rounded_up(value: float, operations: int) -> float:

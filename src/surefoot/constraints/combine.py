@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from surefoot._array import namespace, where
 from surefoot.constraints.base import Constraint, dimension_of
 from surefoot.errors import InvalidValueError
@@ -84,6 +86,33 @@ class MaxOf(Constraint):
         """The largest of the parts' bounds, if each is known."""
         bounds = [part.subgradient_bound(domain) for part in self.parts]
         return None if None in bounds else max(b for b in bounds if b is not None)
+
+    def evaluation_error(self, domain: Ball) -> float | None:
+        """The largest of the parts' errors, if each is known."""
+        errors = [part.evaluation_error(self._known(domain)) for part in self.parts]
+        return None if None in errors else max(e for e in errors if e is not None)
+
+    def curvature(self, domain: Ball | None = None) -> float | None:
+        """That of the part, for one alone; None for the kinks of several."""
+        return self.parts[0].curvature(domain) if len(self.parts) == 1 else None
+
+    def row_slopes(self, domain: Ball) -> Array:
+        """Those of the parts, in order."""
+        return np.concatenate([part.row_slopes(domain) for part in self.parts])
+
+    def row_curvatures(self, domain: Ball | None = None) -> Array:
+        """Those of the parts, in order."""
+        return np.concatenate([part.row_curvatures(domain) for part in self.parts])
+
+    def row_errors(self, domain: Ball) -> Array:
+        """Those of the parts, in order."""
+        return np.concatenate([part.row_errors(self._known(domain)) for part in self.parts])
+
+    def _known(self, domain: Ball) -> Ball:
+        """The domain with the length of an action, for parts that do not know it."""
+        if domain.centre is not None or self.dimension is None:
+            return domain
+        return Ball(domain.radius, np.zeros(self.dimension))
 
     def exact_sigma(self, epsilon: float | None) -> None:
         """None: where parts meet, a convex combination of their gradients may be short."""

@@ -14,6 +14,7 @@ from surefoot.constraints.base import (
     Constraint,
     as_data,
     fits,
+    gamma,
     level_below,
     rounded_down,
     rounded_up,
@@ -105,6 +106,55 @@ class SecondOrderCone(Constraint):
         """
         bound = float(np.linalg.norm(self.A, 2)) + float(np.linalg.norm(self.c))
         return rounded_up(bound, self._operations())
+
+    def evaluation_error(self, domain: Ball) -> float:
+        r"""Bound the rounding by that of the terms, at the largest norm M on the domain.
+
+        :math:`Ax + b` errs by :math:`\gamma_{n+1}(\|A\|_F M + \|b\|)`, its length by
+        :math:`\gamma_{k+2}` of itself more, the affine part by
+        :math:`\gamma_{n+2}(\|c\|M + |d|)`. However near the apex, the unit vector u that is
+        found has :math:`u^\top(Ax + b)` equal to the length up to the same errors, and
+        :math:`\|Ay + b\| \ge u^\top(Ay + b)` for every y up to the rounding of its norm: so the
+        slope :math:`A^\top u - c` adds only its own rounding, over a distance of 2R.
+        """
+        M, D = float(domain.reach_from_origin), domain.diameter
+        A, b, c = (float(np.linalg.norm(part)) for part in (self.A, self.b, self.c))
+        terms = A * M + b + c * M + abs(float(self.d)) + D * (A + c)
+        return 2 * gamma(sum(self.A.shape) + 12) * terms
+
+    def curvature(self, domain: Ball | None = None) -> float | None:
+        r""":math:`\|A\|_2^2/\delta` where :math:`\|Ax + b\| \ge \delta > 0`; else None.
+
+        The Hessian is :math:`A^\top(I - uu^\top)A/\|Ax + b\|`. The length is at least that of
+        the part of b that no x can reach, and on a ball at least
+        :math:`\|Az + b\| - \|A\|_2R` with z its centre. So
+        :math:`\sqrt{\|Bx\|^2 + \delta^2}`, written with one more row, is smooth everywhere.
+        """
+        steepest = rounded_up(float(np.linalg.norm(self.A, 2)), self._operations())
+        farthest = float(np.linalg.norm(self.b))
+        nearest = self._beyond_reach(None if domain is None else float(domain.reach_from_origin))
+        if domain is not None:
+            middle = self.b if domain.centre is None else self.A @ domain.centre + self.b
+            length = float(np.linalg.norm(middle)) - steepest * float(domain.radius)
+            size = steepest * float(domain.reach_from_origin) + farthest
+            nearest = max(nearest, length - gamma(self._operations()) * size)
+        if not nearest > 0:
+            return None if steepest > 0 else 0.0
+        return rounded_up(steepest * steepest / nearest, 8)
+
+    def _beyond_reach(self, size: float | None) -> float:
+        """A lower bound on the length of Ax + b for all x up to a size, or for all."""
+        rest = self.b + self.A @ np.linalg.lstsq(self.A, -self.b, rcond=None)[0]
+        values = np.linalg.svd(self.A, compute_uv=False)
+        some = values[values > 1e-10 * values[0]]
+        flat = len(some) < self.A.shape[1]
+        if not len(some) or (flat and size is None):
+            return 0.0  # along a direction that is flat up to rounding, x reaches any length
+        # What the computed residual still has along A is taken off, and what flat directions reach.
+        along = float(np.linalg.norm(self.A.T @ rest)) / float(some[-1])
+        along += 1e-10 * float(values[0]) * size if flat and size is not None else 0.0
+        rounding = gamma(self._operations()) * float(np.linalg.norm(self.b))
+        return float(np.linalg.norm(rest)) - along - 4 * rounding
 
     def exact_sigma(self, epsilon: float | None) -> tuple[float, float] | None:
         r"""The distance of c from :math:`\{A^\top u : \|u\| \le 1\}`, where that is positive.

@@ -8,7 +8,7 @@ import numpy as np
 
 from surefoot import _check
 from surefoot._array import constant, dot, namespace, same_fields
-from surefoot.constraints.base import Constraint, as_data, fits, rounded_up
+from surefoot.constraints.base import Constraint, as_data, fits, gamma, rounded_up
 from surefoot.errors import InvalidValueError
 from surefoot.sets import Ball
 from surefoot.types import Array, Number
@@ -113,6 +113,18 @@ class CVaR(Constraint):
         gram = L @ L.T if len(L) < L.shape[1] else L.T @ L
         by_spectrum = float(np.sqrt(np.linalg.eigvalsh(gram)[-1] / tail))
         return rounded_up(min(by_rows, by_spectrum), 16 * sum(L.shape))
+
+    def evaluation_error(self, domain: Ball) -> float:
+        r""":math:`\gamma_{d+k+24}(\ell(M + 2R) + |\lambda|)`, :math:`\ell` the longest row.
+
+        Each loss errs by :math:`\gamma_d\ell M`, and the tail mean by no more, whichever scenarios
+        it takes for the worst; the weights err by :math:`8u` together, the mean over the tail
+        by :math:`\gamma_{k+2}`; the subgradient by as much, over a distance of 2R.
+        """
+        longest = float(np.linalg.norm(self.losses, axis=1).max())
+        tail = min(int((1.0 - float(self.level)) * len(self.losses)) + 2, len(self.losses))
+        terms = longest * (float(domain.reach_from_origin) + domain.diameter)
+        return gamma(self.dimension + tail + 24) * (terms + abs(float(self.limit)))
 
     def exact_sigma(self, epsilon: float | None) -> None:
         """None: where scenarios tie, rows of the tail may cancel; the local form gives sigma."""

@@ -29,6 +29,9 @@ class FunctionConstraint(Constraint):
         subgradient_of: from an action to one subgradient at the same point.
         bound: :math:`G_g`, an upper bound on the norm of your subgradients over the ball you
             will play in, if you know one; no guarantee can be had without.
+        beta: an upper bound on the curvature there, if you know one (:meth:`curvature`).
+        error: an upper bound on the rounding of your functions there, if you know one
+            (:meth:`evaluation_error`).
 
     The functions see one action ``(d,)`` in a live loop and ``(B, d)`` in a batch.
 
@@ -41,12 +44,12 @@ class FunctionConstraint(Constraint):
     value_of: Callable[[Array], Number]
     subgradient_of: Callable[[Array], Array]
     bound: float | None = None
+    beta: float | None = None
+    error: float | None = None
 
     def __post_init__(self) -> None:
         _check.function(value_of=self.value_of, subgradient_of=self.subgradient_of)
-        if self.bound is not None:
-            _check.positive(bound=self.bound)
-            _check.plain(self, "bound")
+        _check_bounds(self)
 
     def query(self, x: Array) -> tuple[Number, Array]:
         """Your value and your subgradient."""
@@ -60,6 +63,14 @@ class FunctionConstraint(Constraint):
     def subgradient_bound(self, domain: Ball) -> float | None:
         """The bound given."""
         return self.bound
+
+    def curvature(self, domain: Ball | None = None) -> float | None:
+        """The bound given."""
+        return self.beta
+
+    def evaluation_error(self, domain: Ball) -> float | None:
+        """The bound given."""
+        return self.error
 
     def exact_sigma(self, epsilon: float | None) -> None:
         """None: nothing is known of the shape."""
@@ -77,6 +88,8 @@ class JaxConstraint(Constraint):
     Args:
         function: from one action ``(d,)`` to g, a number, in ``jax.numpy``; a batch is mapped.
         bound: an upper bound on the norm of subgradients over the ball you will play in.
+        beta: an upper bound on the curvature there, if you know one (:meth:`curvature`).
+        error: an upper bound on the rounding there, if you know one (:meth:`evaluation_error`).
 
     Example:
         >>> import jax.numpy as jnp
@@ -89,12 +102,13 @@ class JaxConstraint(Constraint):
 
     function: Callable[[Array], Number]
     bound: float | None = None
+    beta: float | None = None
+    error: float | None = None
 
     def __post_init__(self) -> None:
         need("jax", "jax", "a constraint by automatic differentiation")
         _check.function(function=self.function)
-        if self.bound is not None:
-            _check.positive(bound=self.bound)
+        _check_bounds(self)
 
     def query(self, x: Array) -> tuple[Number, Array]:
         """The value and the derivative, compiled, in float64; JAX actions stay in JAX."""
@@ -126,9 +140,26 @@ class JaxConstraint(Constraint):
         """The bound given."""
         return self.bound
 
+    def curvature(self, domain: Ball | None = None) -> float | None:
+        """The bound given."""
+        return self.beta
+
+    def evaluation_error(self, domain: Ball) -> float | None:
+        """The bound given."""
+        return self.error
+
     def exact_sigma(self, epsilon: float | None) -> None:
         """None: nothing is known of the shape."""
         return
+
+
+def _check_bounds(owner: FunctionConstraint | JaxConstraint) -> None:
+    if owner.bound is not None:
+        _check.positive(bound=owner.bound)
+    for name in ("beta", "error"):
+        if getattr(owner, name) is not None:
+            _check.nonnegative(**{name: getattr(owner, name)})
+    _check.plain(owner, "bound", "beta", "error")
 
 
 # Compiled code hangs on the function object, so it is kept from one query to the next.

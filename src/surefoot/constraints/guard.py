@@ -101,6 +101,26 @@ class PlayedOnly(Constraint):
         """That of the constraint."""
         return self.constraint.subgradient_bound(domain)
 
+    def evaluation_error(self, domain: Ball) -> float | None:
+        """That of the constraint."""
+        return self.constraint.evaluation_error(domain)
+
+    def curvature(self, domain: Ball | None = None) -> float | None:
+        """That of the constraint."""
+        return self.constraint.curvature(domain)
+
+    def row_slopes(self, domain: Ball) -> Array:
+        """Those of the constraint."""
+        return self.constraint.row_slopes(domain)
+
+    def row_curvatures(self, domain: Ball | None = None) -> Array:
+        """Those of the constraint."""
+        return self.constraint.row_curvatures(domain)
+
+    def row_errors(self, domain: Ball) -> Array:
+        """Those of the constraint."""
+        return self.constraint.row_errors(domain)
+
     def exact_sigma(self, epsilon: float | None) -> tuple[float, float] | None:
         """That of the constraint."""
         return self.constraint.exact_sigma(epsilon)

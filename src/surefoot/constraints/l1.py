@@ -9,7 +9,7 @@ import numpy as np
 
 from surefoot import _check, sets
 from surefoot._array import constant, namespace, same_fields, to_numpy
-from surefoot.constraints.base import Constraint, as_data, fits, level_below
+from surefoot.constraints.base import Constraint, as_data, fits, gamma, level_below
 from surefoot.errors import InvalidValueError
 from surefoot.sets import Ball
 from surefoot.types import Array, Number
@@ -74,6 +74,15 @@ class L1Norm(Constraint):
     def subgradient_bound(self, domain: Ball) -> float:
         r""":math:`\sqrt d`: every entry of a subgradient is in [-1, 1]. Attained off the axes."""
         return math.sqrt(self.dimension)
+
+    def evaluation_error(self, domain: Ball) -> float:
+        r""":math:`\gamma_{d+3}(\sqrt d L + r)`, L the largest distance to the centre.
+
+        The entries of x - c err by u of themselves, their sum by :math:`\gamma_d` of itself, the
+        difference with r once; a sign is exact.
+        """
+        farthest = math.sqrt(self.dimension) * domain.reach(self.interior)
+        return gamma(self.dimension + 3) * (farthest + float(self.radius))
 
     def exact_sigma(self, epsilon: float | None) -> tuple[float, float]:
         r"""1, attained on the axes.

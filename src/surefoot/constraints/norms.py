@@ -20,7 +20,7 @@ from surefoot._array import (
     to_numpy,
     where,
 )
-from surefoot.constraints.base import Constraint, as_data, fits, level_below
+from surefoot.constraints.base import Constraint, as_data, fits, gamma, level_below
 from surefoot.errors import InvalidValueError
 from surefoot.sets import Ball, Box
 from surefoot.types import Array, Number
@@ -82,6 +82,38 @@ class L2Norm(Constraint):
     def subgradient_bound(self, domain: Ball) -> float:
         """1, up to the rounding of a unit vector."""
         return 1.0 + 2.0**-50
+
+    def evaluation_error(self, domain: Ball) -> float | None:
+        r""":math:`\gamma_{d+10}(L + r + 2R)`, L the largest distance to the centre.
+
+        The entries of x - c err by u of themselves, the length by :math:`\gamma_{d+3}` of itself
+        (a sum of squares loses nothing), the difference with r once; the unit vector by
+        :math:`\gamma_{d+6}`, over a distance of 2R. None where neither knows d.
+        """
+        dimension = self.dimension or domain.dimension
+        if dimension is None:
+            return None
+        terms = self._farthest(domain) + float(self.radius) + domain.diameter
+        return gamma(dimension + 10) * terms
+
+    def curvature(self, domain: Ball | None = None) -> float | None:
+        r""":math:`1/\delta` on a ball at a distance :math:`\delta > 0` from the centre; else None.
+
+        The Hessian is :math:`(I - uu^\top)/\|x - c\|`. The square of the norm, a
+        :class:`~surefoot.constraints.QuadraticForm`, has the same feasible set and no kink.
+        """
+        if domain is None:
+            return None
+        nearest = self._farthest(domain) - domain.diameter
+        nearest -= gamma(8) * self._farthest(domain)
+        return 1.0 / nearest * (1 + 2.0**-50) if nearest > 0 else None
+
+    def _farthest(self, domain: Ball) -> float:
+        """The largest distance from the centre to a point of the domain, rounded up."""
+        length = (
+            float(domain.reach_from_origin) if self.centre is None else domain.reach(self.centre)
+        )
+        return length * (1 + 2.0**-50)
 
     def exact_sigma(self, epsilon: float | None) -> tuple[float, float]:
         """1: the norm is differentiable with a unit gradient wherever x is not the centre.
@@ -176,6 +208,22 @@ class LinfNorm(Constraint):
     def subgradient_bound(self, domain: Ball) -> float:
         """1: subgradients are convex combinations of signed unit vectors."""
         return 1.0
+
+    def evaluation_error(self, domain: Ball) -> float:
+        r""":math:`\gamma_4(L + r)`: two differences, L the largest distance to the centre."""
+        return gamma(4) * (domain.reach(self.interior) + float(self.radius))
+
+    def row_slopes(self, domain: Ball) -> Array:
+        """1 for each face."""
+        return np.ones(self.rows)
+
+    def row_curvatures(self, domain: Ball | None = None) -> Array:
+        """0: each face is linear."""
+        return np.zeros(self.rows)
+
+    def row_errors(self, domain: Ball) -> Array:
+        """That of the whole, for each face."""
+        return np.full(self.rows, self.evaluation_error(domain))
 
     def exact_sigma(self, epsilon: float | None) -> tuple[float, float]:
         r""":math:`1/\sqrt d`, attained at the corners.

@@ -14,6 +14,7 @@ from surefoot.constraints.base import (
     Constraint,
     as_data,
     fits,
+    gamma,
     level_below,
     rounded_down,
     rounded_up,
@@ -86,6 +87,36 @@ class EllipsoidNorm(Constraint):
         centre the subgradients are :math:`P^{1/2}u` with :math:`\|u\| \le 1`.
         """
         return rounded_up(math.sqrt(_spectrum(self.P)[1]), _operations(self.P))
+
+    def evaluation_error(self, domain: Ball) -> float:
+        r"""Bound the rounding by that of :math:`z^\top Pz`, z = x - c, under the root.
+
+        With p the largest row sum of :math:`|P|`, :math:`\ell` the smallest eigenvalue and L the
+        largest :math:`\|z\|`: the square errs by :math:`\gamma_{2d+4}p\|z\|^2`, so its root,
+        at least :math:`\sqrt\ell\|z\|`, by :math:`\gamma p L/\sqrt\ell`. The gradient errs by
+        :math:`\gamma(p/\sqrt\ell)(1 + \sqrt{p/\ell})`, over a distance of 2R. All twice, for the
+        second order.
+        """
+        p = float(abs(self.P).sum(axis=1).max())
+        lowest = _spectrum(self.P)[0] - _rounding(self.P) * p
+        amplified = p / math.sqrt(lowest)
+        slope = amplified * (1 + math.sqrt(p / lowest))
+        terms = 2 * amplified * domain.reach(self.interior) + 1 + slope * domain.diameter
+        return 2 * gamma(2 * self.dimension + 8) * terms
+
+    def curvature(self, domain: Ball | None = None) -> float | None:
+        r""":math:`\lambda_{\max}/\delta` where the P-norm is above :math:`\delta > 0`; else None.
+
+        The Hessian is :math:`(P - ss^\top)/\|x - c\|_P` with s the gradient. The square of the
+        norm, a :class:`QuadraticForm`, has the same feasible set and no kink.
+        """
+        if domain is None:
+            return None
+        highest = _spectrum(self.P)[1] * (1 + _rounding(self.P))
+        middle = np.zeros(self.dimension) if domain.centre is None else domain.centre
+        length = float(self.value(middle)) + 1.0 - self.evaluation_error(domain)
+        nearest = length - math.sqrt(highest) * float(domain.radius) * (1 + 2.0**-50)
+        return rounded_up(highest / nearest, 8) if nearest > 0 else None
 
     def exact_sigma(self, epsilon: float | None) -> tuple[float, float]:
         r""":math:`\sqrt{\lambda_{\min}}`, attained along the longest half-axis.
@@ -191,6 +222,24 @@ class QuadraticForm(Constraint):
         steepest = max(_spectrum(self.Q)[1], 0.0)
         bound = float(np.linalg.norm(slope)) + steepest * float(domain.radius)
         return rounded_up(bound, _operations(self.Q))
+
+    def evaluation_error(self, domain: Ball) -> float:
+        r"""Bound the rounding by that of the terms, at the largest norm M on the domain.
+
+        With p the largest row sum of :math:`|Q|` the value errs by
+        :math:`\gamma_{2d+3}(\frac12 pM^2 + \|q\|M + |r|)`, the gradient by
+        :math:`\gamma_{d+1}(pM + \|q\|)` over a distance of 2R. An eigenvalue that rounding hides
+        below 0 takes :math:`2R^2` times its size off the subgradient inequality.
+        """
+        M, D = float(domain.reach_from_origin), domain.diameter
+        p, q = float(abs(self.Q).sum(axis=1).max()), float(np.linalg.norm(self.q))
+        terms = 0.5 * p * M * M + q * M + abs(float(self.r)) + D * (p * M + q)
+        return gamma(2 * self.dimension + 8) * terms + 0.5 * _rounding(self.Q) * p * D * D
+
+    def curvature(self, domain: Ball | None = None) -> float:
+        r""":math:`\lambda_{\max}`, attained: the second-order term is :math:`\frac12 z^\top Qz`."""
+        highest = _spectrum(self.Q)[1]
+        return max(rounded_up(highest * (1 + _rounding(self.Q)), 8), 0.0)
 
     def exact_sigma(self, epsilon: float | None) -> tuple[float, float] | None:
         r""":math:`\sqrt{2\lambda_{\min}(\Delta - \epsilon)}` for a positive definite Q.

@@ -73,6 +73,27 @@ class Shifted(Constraint):
         """The constraint's own: a constant has no slope."""
         return self.constraint.subgradient_bound(domain)
 
+    def evaluation_error(self, domain: Ball) -> float | None:
+        """Twice the constraint's own, which covers one rounding of g, and one rounding of rho."""
+        own = self.constraint.evaluation_error(domain)
+        return None if own is None else 2 * own + 2.0**-52 * abs(float(self.rho))
+
+    def curvature(self, domain: Ball | None = None) -> float | None:
+        """The constraint's own."""
+        return self.constraint.curvature(domain)
+
+    def row_slopes(self, domain: Ball) -> Array:
+        """The constraint's own."""
+        return self.constraint.row_slopes(domain)
+
+    def row_curvatures(self, domain: Ball | None = None) -> Array:
+        """The constraint's own."""
+        return self.constraint.row_curvatures(domain)
+
+    def row_errors(self, domain: Ball) -> Array:
+        """As for the whole, row by row."""
+        return 2 * self.constraint.row_errors(domain) + 2.0**-52 * abs(float(self.rho))
+
     def exact_sigma(self, epsilon: float | None) -> tuple[float, float] | None:
         r"""The constraint's own at the level that is meant.
 

@@ -10,6 +10,7 @@ import numpy as np
 from surefoot import _check
 from surefoot._array import largest
 from surefoot._extras import need
+from surefoot.constraints.affine import active_error, row_errors
 from surefoot.constraints.base import Constraint, fits, rounded_up
 from surefoot.errors import InvalidTypeError, InvalidValueError
 from surefoot.sets import Ball, Polytope
@@ -143,8 +144,31 @@ class SparseAffine(Constraint):
 
     def subgradient_bound(self, domain: Ball) -> float:
         """The longest row: every subgradient is a convex combination of rows."""
-        longest = int(np.diff(self.A.indptr).max())
-        return rounded_up(float(self.norms().max()), longest)
+        return float(self.row_slopes(domain).max())
+
+    def row_slopes(self, domain: Ball) -> Array:
+        """The norm of each row."""
+        return rounded_up(self.norms(), self._longest())
+
+    def row_errors(self, domain: Ball) -> Array:
+        """As for :class:`~surefoot.constraints.Affine`, with the entries of the longest row."""
+        return row_errors(self.row_slopes(domain), self.b, domain, self._longest())
+
+    def evaluation_error(self, domain: Ball) -> float:
+        """The largest error of a row that can be the largest on the domain."""
+        values = (0.0 if domain.centre is None else self.A @ domain.centre) - self.b
+        return active_error(values, self.row_slopes(domain), self.b, domain, self._longest())
+
+    def curvature(self, domain: Ball | None = None) -> float | None:
+        """0 for one row; None for the kinks of several."""
+        return 0.0 if self.rows == 1 else None
+
+    def row_curvatures(self, domain: Ball | None = None) -> Array:
+        """0: each row is linear."""
+        return np.zeros(self.rows)
+
+    def _longest(self) -> int:
+        return int(np.diff(self.A.indptr).max())
 
     def exact_sigma(self, epsilon: float | None) -> None:
         """None: the local form gives sigma; for few rows, ``Affine(A.toarray(), b)`` may know."""

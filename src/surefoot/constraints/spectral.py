@@ -11,7 +11,14 @@ import numpy as np
 
 from surefoot import _check
 from surefoot._array import namespace, norm, where
-from surefoot.constraints.base import Constraint, fits, level_below, rounded_down, rounded_up
+from surefoot.constraints.base import (
+    Constraint,
+    fits,
+    gamma,
+    level_below,
+    rounded_down,
+    rounded_up,
+)
 from surefoot.errors import InvalidValueError
 from surefoot.sets import Ball, NuclearBall, SpectralBall
 from surefoot.types import Array, Number
@@ -99,6 +106,16 @@ class SpectralNorm(Constraint):
         r"""1: subgradients are in the hull of the :math:`uv^\top` of unit vectors."""
         return rounded_up(1.0, self.dimension + sum(self.shape))
 
+    def evaluation_error(self, domain: Ball) -> float:
+        r"""Bound what the top pair that is found may miss, and its own rounding.
+
+        With k the smaller side, the Gram matrix and its eigenpair err by :math:`16(m+n)u\|X\|_F^2`
+        (the solver's backward error, as elsewhere), so :math:`\|X^\top u\|^2` is that much below
+        the square of the norm at most, and the root :math:`\sqrt k\|X\|_F` times that. For unit
+        u and v the subgradient inequality is exact but for the rounding of their norms.
+        """
+        return _rounded(self.shape, self.radius, domain)
+
     def exact_sigma(self, epsilon: float | None) -> tuple[float, float]:
         r""":math:`1/\sqrt{\min(\text{rows}, \text{columns})}`, attained by :math:`UV^\top`.
 
@@ -170,6 +187,14 @@ class NuclearNorm(Constraint):
         """
         return rounded_up(math.sqrt(min(self.shape)), self.dimension + 64 * sum(self.shape))
 
+    def evaluation_error(self, domain: Ball) -> float:
+        r"""Bound the errors of k singular values, and of vectors that are nearly orthonormal.
+
+        Each value errs by :math:`16(m+n)u\|X\|_2`, the solver's backward error, and
+        :math:`\|UV^\top\|_2` is 1 up to the same share.
+        """
+        return _rounded(self.shape, self.radius, domain)
+
     def exact_sigma(self, epsilon: float | None) -> tuple[float, float]:
         r"""1, attained at matrices of rank one.
 
@@ -178,6 +203,13 @@ class NuclearNorm(Constraint):
         norm :math:`k + \|W\|_F^2 \ge 1`; equal to 1 for k = 1 and W = 0.
         """
         return 1.0, level_below(float(self.radius), epsilon)
+
+
+def _rounded(shape: tuple[int, int], radius: Number, domain: Ball) -> float:
+    """The rounding of either norm, with k roots of it: k the smaller side."""
+    k = min(shape)
+    size = float(domain.reach_from_origin) + domain.diameter
+    return gamma(32 * sum(shape) * k + 64) * (math.sqrt(k) * size + float(radius))
 
 
 def _check_shape(shape: Any) -> tuple[int, int]:

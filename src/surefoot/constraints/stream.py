@@ -10,7 +10,7 @@ import numpy as np
 
 from surefoot import _check
 from surefoot._array import constant, largest, namespace, one_run, row, to_numpy
-from surefoot.constraints.affine import Affine
+from surefoot.constraints.affine import Affine, row_errors
 from surefoot.constraints.base import Constraint, dimension_of, fits
 from surefoot.constraints.shift import shift
 from surefoot.errors import InvalidValueError
@@ -48,6 +48,18 @@ class ConstraintStream(ABC):
     @abstractmethod
     def value_bound(self, domain: Ball, point: Array) -> float | None:
         """The largest absolute value of any one of them in any round, as for a constraint."""
+
+    def row_slopes(self, domain: Ball) -> Array:
+        """Bound the subgradients of each row in every round, ``(m,)``; inf where not known."""
+        return np.full(self.rows, np.inf)
+
+    def row_curvatures(self, domain: Ball | None = None) -> Array:
+        """Bound the curvature of each row in every round, ``(m,)``; inf where not known."""
+        return np.full(self.rows, np.inf)
+
+    def row_errors(self, domain: Ball) -> Array:
+        """Bound the rounding of each row in every round, ``(m,)``; inf where not known."""
+        return np.full(self.rows, np.inf)
 
     @abstractmethod
     def query(self, t: Any, x: Array) -> tuple[Number, Array]:
@@ -109,6 +121,18 @@ class Drifting(ConstraintStream):
         """The constraint's own, and as much as it moves at most, up or down."""
         bound = self.constraint.value_bound(domain, point)
         return None if bound is None else bound + float(np.abs(self.offsets).max())
+
+    def row_slopes(self, domain: Ball) -> Array:
+        """Those of the constraint."""
+        return self.constraint.row_slopes(domain)
+
+    def row_curvatures(self, domain: Ball | None = None) -> Array:
+        """Those of the constraint."""
+        return self.constraint.row_curvatures(domain)
+
+    def row_errors(self, domain: Ball) -> Array:
+        """Those of the constraint shifted by the largest offset."""
+        return shift(self.constraint, float(np.abs(self.offsets).max())).row_errors(domain)
 
     def query(self, t: Any, x: Array) -> tuple[Number, Array]:
         """The constraint's value and the round's offset; the constraint's subgradient."""
@@ -188,6 +212,18 @@ class AffineStream(ConstraintStream):
         """The largest of all rounds' rows, attained."""
         every = Affine(self.A.reshape(-1, self.dimension), self.b.ravel())
         return every.value_bound(domain)
+
+    def row_slopes(self, domain: Ball) -> Array:
+        """The longest of all rounds, for each row."""
+        return np.linalg.norm(self.A, axis=2).max(axis=0) * (1 + 2.0**-50)
+
+    def row_curvatures(self, domain: Ball | None = None) -> Array:
+        """0: each row is linear."""
+        return np.zeros(self.rows)
+
+    def row_errors(self, domain: Ball) -> Array:
+        """The largest of all rounds, for each row."""
+        return row_errors(self.row_slopes(domain), abs(self.b).max(axis=0), domain, self.dimension)
 
     def query(self, t: Any, x: Array) -> tuple[Number, Array]:
         """The largest row of round t."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -101,7 +102,8 @@ class Problem:
             >>> print(p.constants)
             R = 1 (derived), G_f = 2.23607 (derived), G_g = 1 (derived), sigma = 0.707107 (derived),
             epsilon = 0.25 (derived), start_slack = 0.5 (derived), start_reach = 1 (derived),
-            F = 4.47214 (derived), D_g = 1.5 (derived), rows = 4 (derived)
+            F = 4.47214 (derived), D_g = 1.5 (derived), rows = 4 (derived), beta = 0 (derived),
+            evaluation_error = 6.66134e-16 (derived)
         """
         _same_dimension(costs, constraint)
         x1 = _check.vector(start, "start", length=costs.dimension)
@@ -120,6 +122,8 @@ class Problem:
             D_g=constraint.value_bound(domain, x1),
             rows=constraint.rows,
             strong_convexity=getattr(costs, "strong_convexity", 0.0) or None,
+            beta=_curvature(constraint, domain),
+            evaluation_error=benchmark.evaluation_error(_with_centre(domain, x1)),
         )
         return cls(
             costs=costs,
@@ -138,6 +142,17 @@ def _same_dimension(costs: Any, constraint: Any) -> None:
         raise InvalidValueError(
             f"constraint.dimension must be {costs.dimension}, that of the costs, got {wanted}"
         )
+
+
+def _curvature(constraint: Constraint | ConstraintStream, domain: Ball) -> float | None:
+    """The largest curvature of a row, where each is known."""
+    beta = float(constraint.row_curvatures(domain).max())
+    return beta if beta < math.inf else None
+
+
+def _with_centre(domain: Ball, x1: Array) -> Ball:
+    """The same ball, with the length of an action."""
+    return domain if domain.centre is not None else Ball(domain.radius, 0.0 * x1)
 
 
 def _benchmark(constraint: Constraint | ConstraintStream) -> Constraint:
