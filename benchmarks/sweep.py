@@ -25,8 +25,7 @@ from rich.console import Console
 from rich.table import Table
 
 import surefoot
-from surefoot.experiments.running import Event, run
-from surefoot.experiments.spec import Spec
+from surefoot.experiments import Event, Spec, run
 
 REPORT = Path("build/bench/sweep.json")
 BAR = 1.2

@@ -12,9 +12,10 @@ from pydantic import BaseModel
 from surefoot.cli import _ending
 from surefoot.cli.app import app
 from surefoot.experiments.grid import cells_of
-from surefoot.experiments.reading import parse_spec
-from surefoot.experiments.registry import PROBLEMS, ProblemRow
-from surefoot.experiments.spec import Algorithm, Amount, Base, Recording, Spec
+from surefoot.experiments.problems import PROBLEMS, ProblemRow
+from surefoot.experiments.spec import Spec
+from surefoot.experiments.tables import Algorithm, Amount, Base, Recording
+from surefoot.experiments.toml import parse_spec
 
 PAGE = Path(__file__).parents[2] / "docs" / "experiments.md"
 TEXT = PAGE.read_text(encoding="utf-8")
@@ -85,7 +86,7 @@ LISTED = ("recording", "problems", "algorithms")  # tables of their own
         ("key of `[recording]`", lines_of(Recording)),
         (
             "key of every `[[problems]]`",
-            [line("`name`", "text", "required", "which problem"), *lines_of(ProblemRow)],
+            sorted(lines_of(ProblemRow), key=lambda text: "`name`" not in text),
         ),
         (
             "problem",

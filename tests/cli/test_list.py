@@ -1,7 +1,7 @@
 import pytest
 
 from surefoot.algorithms import ALGORITHMS
-from surefoot.experiments.registry import PROBLEMS
+from surefoot.experiments.problems import PROBLEMS
 
 NAMES = [f"{kind.__name__}.{tuning}" for kind in ALGORITHMS for tuning in kind.tunings]
 

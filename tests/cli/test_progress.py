@@ -4,7 +4,7 @@ import pytest
 
 from surefoot.cli import _progress
 from surefoot.cli._progress import Pace, bar_of, progress, stage
-from surefoot.experiments.running import Event
+from surefoot.experiments import Event
 
 
 class Clock:

@@ -1,7 +1,7 @@
 import pytest
 
-from surefoot.experiments import reproduction
 from surefoot.experiments.spec import Spec
+from surefoot.paper import reproduction
 
 OTHER = "reproduced only with other constants than stated"
 

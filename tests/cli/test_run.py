@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from surefoot.cli import _folder
-from surefoot.experiments import cell, running
-from surefoot.experiments.running import Estimate
+from surefoot.experiments import Estimate, cell, driver
 from surefoot.results import CellResult, Results
 
 run_module = importlib.import_module("surefoot.cli.run")
@@ -214,7 +213,7 @@ def test_a_full_disk_is_said_and_what_was_done_is_kept(desk, monkeypatch):
     desk.run("--out", "whole")
     room = (desk.folder / "whole/results.sqlite").stat().st_size // 4096 - 3
     write = Results.write
-    monkeypatch.setattr(running.Results, "write", lambda path, **_: write(path, max_pages=room))
+    monkeypatch.setattr(driver.Results, "write", lambda path, **_: write(path, max_pages=room))
     code, out, err = desk.run()
     assert (code, out) == (1, "")
     assert "the disk is full" in err
@@ -300,7 +299,7 @@ def test_an_unexpected_error_is_one_sentence_and_with_debug_a_traceback(desk, mo
     def broken(*args, **kwargs):
         raise KeyError("lost")
 
-    monkeypatch.setattr(running, "run", broken)
+    monkeypatch.setattr(driver, "run", broken)
     code, out, err = desk.run()
     assert (code, out) == (1, "")
     assert err.startswith("surefoot: unexpected KeyError: 'lost' (this is a fault of the program")

@@ -11,9 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
+from surefoot.experiments import Spec, run
 from surefoot.experiments.cell import play_cells
-from surefoot.experiments.running import run
-from surefoot.experiments.spec import Spec
 from surefoot.results import Results
 
 POISON, SLOW, BROKEN = 13, 17, 19

@@ -7,7 +7,8 @@ import pytest
 from surefoot import play
 from surefoot.experiments import cell
 from surefoot.experiments.cell import play_cell, play_cells
-from surefoot.experiments.registry import PROBLEMS, build_player, build_problem
+from surefoot.experiments.players import build_player
+from surefoot.experiments.problems import PROBLEMS, build_problem
 from surefoot.experiments.seeds import stream_seed
 from surefoot.metrics import violations
 from surefoot.results.record import ComparatorFacts, Facts

@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from surefoot.experiments import executors
-from surefoot.experiments.executors import ClusterError, Tls
-from surefoot.experiments.running import RunError, run
+from surefoot.experiments import cluster as clusters
+from surefoot.experiments import run
+from surefoot.experiments.cluster import ClusterError, Tls
+from surefoot.experiments.sweep import RunError
 
 pytestmark = pytest.mark.cluster
 pytest.importorskip("distributed")
@@ -167,7 +168,7 @@ def test_tls_with_certificates_and_not_without(work, tmp_path, monkeypatch):
         cluster.worker()
         outcome = run(work.spec(), tmp_path / "out", cluster=cluster.address, tls=tuple(tls))
         assert outcome.done == 4
-        monkeypatch.setattr(executors, "_PATIENCE", 3.0)
+        monkeypatch.setattr(clusters, "_PATIENCE", 3.0)
         plain = cluster.address.replace("tls", "tcp")
         with pytest.raises(ClusterError, match="no scheduler answers"):
             run(work.spec(horizons=[55]), tmp_path / "out", cluster=plain)

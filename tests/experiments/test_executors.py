@@ -5,16 +5,9 @@ from functools import partial
 import pytest
 
 from surefoot._extras import MissingExtraError
-from surefoot.experiments import executors
-from surefoot.experiments.executors import (
-    Cluster,
-    ClusterError,
-    Here,
-    Pool,
-    Tls,
-    checked_address,
-    make_executor,
-)
+from surefoot.experiments import cluster, executors
+from surefoot.experiments.cluster import Cluster, ClusterError, Tls, checked_address
+from surefoot.experiments.executors import Here, Pool, make_executor
 
 
 @pytest.fixture
@@ -24,7 +17,7 @@ def no_network(monkeypatch):
     def refuse(*_):
         raise AssertionError("a connection was tried")
 
-    monkeypatch.setattr(executors, "need", refuse)
+    monkeypatch.setattr(cluster, "need", refuse)
 
 
 @pytest.mark.parametrize(

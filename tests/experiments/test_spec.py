@@ -6,8 +6,10 @@ import sys
 import pytest
 from pydantic import ValidationError
 
-from surefoot.experiments.registry import KINDS, PROBLEMS, options_of, parameters_of, tunings_of
-from surefoot.experiments.spec import Algorithm, Base, Recording, Spec
+from surefoot.experiments.players import KINDS, options_of, parameters_of, tunings_of
+from surefoot.experiments.problems import PROBLEMS
+from surefoot.experiments.spec import Spec
+from surefoot.experiments.tables import Algorithm, Base, Recording
 
 
 def made(**changes):
@@ -104,7 +106,7 @@ def test_reading_a_specification_loads_nothing_heavy_and_a_missing_pydantic_is_o
     code = """
 import sys
 from surefoot.experiments.grid import cells_of
-from surefoot.experiments.reading import parse_spec
+from surefoot.experiments.toml import parse_spec
 from surefoot.experiments.starter import STARTER
 list(cells_of(parse_spec(STARTER)))
 print(*sorted({"jax", "scipy", "matplotlib", "dask"} & set(sys.modules)))

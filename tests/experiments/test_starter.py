@@ -4,8 +4,8 @@ import re
 
 from surefoot.experiments.cell import play_cell
 from surefoot.experiments.grid import cells_of, rounds_of
-from surefoot.experiments.reading import parse_spec
 from surefoot.experiments.starter import STARTER
+from surefoot.experiments.toml import parse_spec
 
 
 def test_it_is_read_and_played_in_every_row():

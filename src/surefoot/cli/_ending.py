@@ -66,8 +66,8 @@ def _some(lines: list[str], most: int = 20) -> list[str]:
 
 def _sentence(error: Exception) -> str:
     from surefoot._sqlite import StoreError
-    from surefoot.experiments.executors import ClusterError
-    from surefoot.experiments.running import RunError
+    from surefoot.experiments.cluster import ClusterError
+    from surefoot.experiments.sweep import RunError
 
     told = (UsageError, StoreError, ClusterError, RunError, MissingExtraError, ValueError)
     if isinstance(error, OSError) and error.strerror:

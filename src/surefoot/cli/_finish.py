@@ -15,7 +15,7 @@ from surefoot.cli._report import write_report
 from surefoot.cli._summary import RESULTS, rows_as_data
 
 if TYPE_CHECKING:
-    from surefoot.experiments.running import Outcome
+    from surefoot.experiments import Outcome
     from surefoot.results.rows import Row
 
 __all__ = ["finish"]

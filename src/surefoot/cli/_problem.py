@@ -35,7 +35,7 @@ def problem_named(name: str, settings: Sequence[str] | None, horizon: int) -> Pr
     """
     from pydantic import ValidationError
 
-    from surefoot.experiments.registry import build_problem
+    from surefoot.experiments.problems import build_problem
     from surefoot.experiments.seeds import stream_seed
     from surefoot.experiments.spec import Spec
 

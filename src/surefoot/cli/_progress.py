@@ -23,7 +23,7 @@ FIRST, LATER, RARE = 1.0, 5.0, 30.0
 
 
 class Moment(Protocol):
-    """How far a run is; :class:`surefoot.experiments.running.Event` is one."""
+    """How far a run is; :class:`surefoot.experiments.Event` is one."""
 
     @property
     def done(self) -> int:

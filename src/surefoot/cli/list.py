@@ -62,7 +62,8 @@ def list_(
 def _found(
     what: str | None, problem: str | None, settings: Sequence[str] | None, horizon: int
 ) -> dict[str, Any]:
-    from surefoot.experiments.registry import KINDS, PROBLEMS
+    from surefoot.experiments.players import KINDS
+    from surefoot.experiments.problems import PROBLEMS
 
     if settings and problem is None:
         raise UsageError("--set is for --problem: give that too")
@@ -78,7 +79,7 @@ def _found(
         return {"algorithm": _algorithm(KINDS[what])}
     if what in PROBLEMS:
         return {"problem": _problem(what)}
-    from surefoot.experiments._words import unknown
+    from surefoot.experiments._mistakes import unknown
 
     names = ["algorithms", "problems", *PROBLEMS, *KINDS]
     raise UsageError(unknown("name", what, names))
@@ -142,13 +143,13 @@ def _entry(entry: Entry) -> dict[str, Any]:
 
 
 def _problems() -> list[dict[str, Any]]:
-    from surefoot.experiments.registry import PROBLEMS
+    from surefoot.experiments.problems import PROBLEMS
 
     return [_problem(name) for name in PROBLEMS]
 
 
 def _problem(name: str) -> dict[str, Any]:
-    from surefoot.experiments.registry import PROBLEMS
+    from surefoot.experiments.problems import PROBLEMS
 
     entry = PROBLEMS[name]
     return {
@@ -162,7 +163,7 @@ def _problem(name: str) -> dict[str, Any]:
 
 
 def _algorithm(kind: type[Any]) -> dict[str, Any]:
-    from surefoot.experiments.registry import options_of, parameters_of, tunings_of
+    from surefoot.experiments.players import options_of, parameters_of, tunings_of
 
     about = {entry.name: entry for entry in _everywhere()}
     tunings = []

@@ -67,8 +67,8 @@ def new(
 
 def _text(like: Like, name: str) -> str:
     """A specification with the name of its file."""
-    from surefoot.experiments import reproduction, starter, table1
-    from surefoot.experiments.reading import dump_spec
+    from surefoot.experiments import dump_spec, starter
+    from surefoot.paper import reproduction, table1
 
     if like is Like.starter:
         return re.sub(r"\bfirst\b", lambda _: name, starter.STARTER, count=2)

@@ -40,7 +40,7 @@ def reproduce(
     Example:
       surefoot reproduce --out out/reproduction
     """
-    from surefoot.experiments import reproduction
+    from surefoot.paper import reproduction
 
     folder = usable(out)
     with progress() as tell:

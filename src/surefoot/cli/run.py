@@ -16,9 +16,8 @@ from surefoot.cli._progress import progress, stage
 from surefoot.cli._summary import rows_as_table
 
 if TYPE_CHECKING:
-    from surefoot.experiments.executors import Tls
-    from surefoot.experiments.running import Estimate
-    from surefoot.experiments.spec import Spec
+    from surefoot.experiments import Estimate, Spec
+    from surefoot.experiments.cluster import Tls
 
 __all__ = ["Force", "Workers", "run"]
 
@@ -96,10 +95,10 @@ def run(
         return
     if not yes:
         _ask_before_a_long_run(described, folder, workers)
-    from surefoot.experiments import running
+    from surefoot.experiments import driver
 
     with progress() as tell:
-        outcome = running.run(
+        outcome = driver.run(
             described,
             folder,
             text=text,
@@ -136,7 +135,7 @@ def run(
 
 
 def _read(path: Path) -> tuple[Spec, str]:
-    from surefoot.experiments.reading import SpecError, read_spec
+    from surefoot.experiments import SpecError, read_spec
 
     try:
         # What was read is kept beside the results, as it was written.
@@ -154,7 +153,7 @@ def _tls(
     key: Path | None,
 ) -> Tls | None:
     """What a cluster is spoken to with, found to be in order before anything else is done."""
-    from surefoot.experiments.executors import ClusterError, Tls, checked_address
+    from surefoot.experiments.cluster import ClusterError, Tls, checked_address
 
     files = {"--tls-ca": ca, "--tls-cert": cert, "--tls-key": key}
     given = [name for name, path in files.items() if path is not None]
@@ -182,7 +181,7 @@ def _tls(
 
 
 def _estimate(described: Spec, folder: Path, workers: int | None) -> Estimate:
-    from surefoot.experiments.running import estimate
+    from surefoot.experiments import estimate
 
     with stage("counting the cells"):
         return estimate(described, folder, workers=workers)

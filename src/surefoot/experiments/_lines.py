@@ -1,11 +1,11 @@
-"""In which line of a TOML text each key stands."""
+"""The line of a TOML text in which each key stands."""
 
 from __future__ import annotations
 
 from contextlib import suppress
 from typing import Any
 
-from surefoot.experiments._words import Path
+from surefoot.experiments._mistakes import KeyPath
 
 __all__ = ["Lines"]
 
@@ -26,22 +26,22 @@ class Lines:
         self._text = text.replace("\r\n", "\n")
         self._at = 0
         self._line = 1
-        self._found: dict[Path, int] = {}
+        self._found: dict[KeyPath, int] = {}
         # How many tables each [[array]] has so far.
-        self._tables: dict[Path, int] = {}
+        self._tables: dict[KeyPath, int] = {}
         # A text that is not TOML after all: what was found until there is what there is.
         with suppress(IndexError):
             self._document()
 
-    def of(self, path: Path) -> int | None:
-        """The line of a path, or of what is nearest around it; None where nothing is."""
+    def of(self, path: KeyPath) -> int | None:
+        """Return the line of a path, or of what is nearest around it; None where nothing is."""
         for length in range(len(path), 0, -1):
             if path[:length] in self._found:
                 return self._found[path[:length]]
         return None
 
     def _document(self) -> None:
-        table: Path = ()
+        table: KeyPath = ()
         while self._skip(" \t\n"):
             if self._here() != "[":
                 self._pair(table)
@@ -53,9 +53,9 @@ class Lines:
             table = self._enter(keys, several)
             self._found.setdefault(table, line)
 
-    def _enter(self, keys: list[str], several: bool) -> Path:
-        """The path of a table header; within an array of tables that is its latest table."""
-        path: Path = ()
+    def _enter(self, keys: list[str], several: bool) -> KeyPath:
+        """Return the path of a table header; of an array of tables, that of its latest table."""
+        path: KeyPath = ()
         for i, key in enumerate(keys):
             path = (*path, key)
             last = i == len(keys) - 1
@@ -66,9 +66,9 @@ class Lines:
                 path = (*path, self._tables[path] - 1)
         return path
 
-    def _pair(self, table: Path) -> None:
+    def _pair(self, table: KeyPath) -> None:
         line = self._line
-        path: Path = table
+        path: KeyPath = table
         for key in self._keys("="):
             path = (*path, key)
             self._found.setdefault(path, line)
@@ -76,7 +76,7 @@ class Lines:
         self._value(path)
 
     def _keys(self, end: str) -> list[str]:
-        """The parts of a dotted key, up to and without the sign that ends it."""
+        """Return the parts of a dotted key, up to the sign that ends it."""
         keys = []
         while True:
             self._skip(" \t")
@@ -92,7 +92,7 @@ class Lines:
                 return keys
             self._step(1)
 
-    def _value(self, path: Path) -> None:
+    def _value(self, path: KeyPath) -> None:
         self._skip(" \t")
         here = self._here()
         if here in "\"'":
@@ -113,7 +113,7 @@ class Lines:
                 self._step(1)
 
     def _string(self) -> str:
-        """Pass over a string; its text where that is plain, which is enough for keys."""
+        """Pass over a string and return its text, exact where it is plain, as keys are."""
         quote = self._here()
         long = self._text.startswith(quote * 3, self._at)
         end = quote * 3 if long else quote
@@ -133,7 +133,7 @@ class Lines:
         return "".join(letters)
 
     def _skip(self, signs: str) -> bool:
-        """Pass over these and comments; whether anything is left."""
+        """Pass over these signs and comments; return whether anything is left."""
         while self._at < len(self._text):
             if self._here() == "#" and "\n" in signs:
                 while self._at < len(self._text) and self._here() != "\n":

@@ -10,8 +10,6 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, replace
 from datetime import UTC, datetime
-from functools import cache
-from importlib import metadata
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -19,10 +17,10 @@ import numpy as np
 from surefoot._extras import need
 from surefoot.constants import Constants
 from surefoot.costs import Adversarial, ArrayCosts
-from surefoot.errors import SurefootError
-from surefoot.experiments.grid import sources_hash
-from surefoot.experiments.registry import BLOCK, build_player, build_problem
+from surefoot.experiments.players import build_player
+from surefoot.experiments.problems import BLOCK, build_problem
 from surefoot.experiments.seeds import canonical, stream_seed
+from surefoot.experiments.versions import versions
 from surefoot.games import Trace, play
 from surefoot.games.judging import judge
 from surefoot.hindsight import Comparator, best_action, has_closed_form
@@ -42,7 +40,7 @@ from surefoot.results.record import (
 from surefoot.theory import Guarantee, Premise
 from surefoot.types import Array
 
-__all__ = ["OtherSourcesError", "fingerprint", "play_cell", "play_cells", "play_checked"]
+__all__ = ["play_cell", "play_cells"]
 
 TOLERANCE = 1e-5
 """Relative gap at which a comparator without a closed form is good enough."""
@@ -53,10 +51,6 @@ _KEPT_BYTES = 256 << 20
 _BREACHES, _BOUNDARY, _PROGRAM, _SHORT = 8, 360, 2_048, 4
 
 V = TypeVar("V")
-
-
-class OtherSourcesError(SurefootError, RuntimeError):
-    """A worker with other code than the driver: its results would be of another program."""
 
 
 def play_cell(address: str, spec: Mapping[str, Any]) -> CellResult:
@@ -112,64 +106,8 @@ def play_cells(cells: Iterable[tuple[str, Mapping[str, Any]]]) -> list[CellResul
         return [play_cell(address, spec) for address, spec in cells]
 
 
-def play_checked(
-    wanted: Mapping[str, str | None],
-    work: Callable[[list[tuple[str, Any]]], list[CellResult]],
-    cells: list[tuple[str, Any]],
-) -> list[CellResult]:
-    """Play for a driver, if this process has the code and the libraries that the driver has.
-
-    Args:
-        wanted: the driver's :func:`fingerprint`.
-        work: :func:`play_cells`.
-        cells: addresses and specifications.
-    """
-    mine = fingerprint()
-    if mine != wanted:
-        differ = [
-            f"{name} is {mine.get(name)}, not {wanted.get(name)}"
-            for name in sorted(mine.keys() | wanted.keys())
-            if mine.get(name) != wanted.get(name)
-        ]
-        raise OtherSourcesError(
-            f"the worker on {platform.node()} would play something else: {'; '.join(differ)}"
-        )
-    return work(cells)
-
-
 # A cluster's worker may have several threads; two cells at once would only share one interpreter.
 _ONE_AT_A_TIME = threading.Lock()
-
-
-@cache
-def _fingerprint() -> tuple[tuple[str, str | None], ...]:
-    return (("sources", sources_hash()[:16]), *versions().items())
-
-
-def fingerprint() -> dict[str, str | None]:
-    """What the bits of a result depend on beside its specification: code and libraries."""
-    return dict(_fingerprint())
-
-
-@cache
-def _versions() -> tuple[tuple[str, str | None], ...]:
-    def version(name: str) -> str | None:
-        try:
-            return metadata.version(name)
-        except metadata.PackageNotFoundError:
-            return None
-
-    return (
-        ("surefoot", version("surefoot")),
-        ("numpy", np.__version__),
-        ("python", platform.python_version()),
-        ("jax", version("jax")),
-    )
-
-
-def versions() -> dict[str, str | None]:
-    """Of the libraries that compute; None for one that is not installed."""
-    return dict(_versions())
 
 
 # --- what neighbours share ------------------------------------------------------------------------

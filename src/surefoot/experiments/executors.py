@@ -7,26 +7,23 @@ pool every process has one thread of its own: libraries that start more sum in a
 from __future__ import annotations
 
 import contextlib
-import ipaddress
-import logging
 import os
 import signal
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
+from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor
 from multiprocessing import parent_process, resource_tracker
 from multiprocessing.context import SpawnContext, SpawnProcess
-from pathlib import Path
 from types import ModuleType
-from typing import Any, ClassVar, NamedTuple, Self, TypeVar
+from typing import Any, TypeVar
 
 from surefoot import _check
-from surefoot._extras import need
-from surefoot.errors import InvalidValueError, SurefootError
+from surefoot.errors import InvalidValueError
+from surefoot.experiments.cluster import Cluster, Tls
+from surefoot.experiments.workers import Workers
 
-__all__ = ["Cluster", "ClusterError", "Here", "Pool", "Tls", "Workers", "cores", "make_executor"]
+__all__ = ["Here", "Pool", "cores", "make_executor"]
 
 T = TypeVar("T")
 
@@ -38,58 +35,11 @@ PINNED = {
     "NUMEXPR_NUM_THREADS": "1",
     "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false",
 }
-"""One thread a process; read by the libraries when they are imported."""
-
-_PATIENCE = 30.0
-"""Seconds for a cluster to answer, and to have a worker."""
-
-
-class ClusterError(SurefootError, RuntimeError):
-    """A cluster that may not be used, cannot be reached or has gone; the message says why."""
-
-
-class Tls(NamedTuple):
-    """The files that a cluster with TLS is spoken to with.
-
-    Attributes:
-        ca: certificate of the authority that signed the cluster's.
-        cert: this side's certificate.
-        key: this side's private key.
-    """
-
-    ca: Path
-    cert: Path
-    key: Path
-
-
-class Workers(Executor):
-    """An executor that a sweep can be driven with.
-
-    Attributes:
-        deaths: what a future raises whose worker died.
-        shared_fate: whether one death fails all that is in flight.
-        chunks: whether it pays to hand over several cells at once.
-    """
-
-    deaths: ClassVar[tuple[type[BaseException], ...]] = ()
-    shared_fate: ClassVar[bool] = False
-    chunks: ClassVar[bool] = True
-
-    @property
-    def width(self) -> int:
-        """How many submissions keep every worker busy."""
-        return 1
-
-    def renew(self) -> None:
-        """Make it work again after a death."""
-
-    def stop(self) -> None:
-        """End now; what is in flight is lost."""
-        self.shutdown(wait=False, cancel_futures=True)
+"""One thread per process; read by the libraries when they are imported."""
 
 
 class Here(Workers):
-    """Plays in this process, at once, with as many threads as its libraries have."""
+    """Plays in this process, at once, with as many threads as its libraries start."""
 
     chunks = False
 
@@ -183,7 +133,7 @@ class _Context(SpawnContext):
 
 @contextlib.contextmanager
 def _spawning() -> Iterator[None]:
-    """What a new process is to inherit: one thread a library, a deaf ear to Ctrl-C, no script.
+    """What a new process is to inherit: one thread per library, a deaf ear to Ctrl-C, no script.
 
     Ctrl-C reaches every process of a terminal; blocked, it cannot end a worker in the middle of
     its imports with a traceback, and here it is only late. The script that called us would be
@@ -211,7 +161,7 @@ def _spawning() -> Iterator[None]:
 
 
 def _flags(given: str | None) -> str:
-    """The user's flags for XLA, and ours."""
+    """Return the user's flags for XLA, and ours."""
     return f"{given or ''} {PINNED['XLA_FLAGS']}".strip()
 
 
@@ -230,148 +180,8 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
-# --- a cluster ------------------------------------------------------------------------------------
-
-
-class Cluster(Workers):
-    """The workers of a dask scheduler.
-
-    Args:
-        address: of the scheduler, ``tcp://host:port`` or ``tls://host:port``.
-        insecure: whether a remote one may be spoken to without TLS.
-        tls: what to speak TLS with.
-    """
-
-    def __init__(self, address: str, *, insecure: bool = False, tls: Tls | None = None) -> None:
-        self.address = checked_address(address, insecure=insecure, tls=tls)
-        distributed = need("distributed", "cluster", "a cluster")
-        security = None
-        if tls is not None:
-            security = distributed.Security(
-                tls_ca_file=str(tls.ca),
-                tls_client_cert=str(tls.cert),
-                tls_client_key=str(tls.key),
-                require_encryption=True,
-            )
-        self._levels = _quiet()
-        try:
-            self._client = distributed.Client(
-                self.address, security=security, timeout=_PATIENCE, set_as_default=False
-            )
-        except (OSError, ValueError) as error:
-            self._loud()
-            raise ClusterError(f"no scheduler answers at {self.address}: {error}") from error
-        self.deaths = (distributed.KilledWorker,)  # type: ignore[misc]
-        self._executor = self._client.get_executor(pure=False)
-        self._threads, self._looked = 0, -1e9
-        try:
-            self._client.wait_for_workers(1, timeout=_PATIENCE)
-        except TimeoutError as error:
-            self.shutdown(wait=False)
-            raise ClusterError(f"the cluster at {self.address} has no worker") from error
-
-    @property
-    def width(self) -> int:
-        """Twice as many as there are threads; workers may come and go."""
-        if time.monotonic() - self._looked > 2:
-            with contextlib.suppress(OSError):  # what is in flight will tell if it is gone
-                self._threads = sum(self._client.nthreads().values())
-            self._looked = time.monotonic()
-        return max(2, 2 * self._threads)
-
-    def submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
-        """As any executor."""
-        try:
-            future: Future[T] = self._executor.submit(fn, *args, **kwargs)
-        except (OSError, RuntimeError, ValueError) as error:
-            raise ClusterError(f"the cluster at {self.address} was lost: {error}") from error
-        return future
-
-    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Say goodbye; the cluster stays."""
-        with contextlib.suppress(OSError, RuntimeError):  # it may be gone
-            self._executor.shutdown(wait=wait and not cancel_futures)
-        self._client.close()
-        self._loud()
-
-    def _loud(self) -> None:
-        for logger, level in self._levels.items():
-            logger.setLevel(level)
-
-    def __enter__(self) -> Self:
-        return self
-
-
-def _quiet() -> dict[logging.Logger, int]:
-    """Silence dask's own reports, with their tracebacks: what matters is told by us, in a sentence.
-
-    Returns:
-        The levels to go back to.
-    """
-    known = logging.root.manager.loggerDict.items()
-    mine = [v for k, v in known if k.startswith("distributed") and isinstance(v, logging.Logger)]
-    levels = {logger: logger.level for logger in mine}
-    for logger in mine:
-        logger.setLevel(logging.CRITICAL + 1)
-    return levels
-
-
-def checked_address(address: str, *, insecure: bool = False, tls: Tls | None = None) -> str:
-    """A scheduler's address, or why it may not be used; nothing is asked of the network.
-
-    Whoever can speak to a scheduler can run code on its workers, and on those who ask them: only
-    this machine is trusted without TLS.
-
-    Example:
-        >>> checked_address("127.0.0.1:8786")
-        'tcp://127.0.0.1:8786'
-        >>> checked_address("tcp://10.0.0.7:8786")
-        Traceback (most recent call last):
-        ...
-        surefoot.experiments.executors.ClusterError: the cluster at tcp://10.0.0.7:8786 is not on
-        this machine and has no TLS: use tls:// with its certificates, or say that it may be
-        insecure
-    """
-    scheme, mark, rest = address.partition("://")
-    if not mark:
-        scheme, rest = "tcp", address
-    host, colon, port = rest.rpartition(":")
-    if scheme not in ("tcp", "tls") or not (host and colon and port.isdecimal()):
-        raise ClusterError(
-            f"the address of a cluster must be tcp://host:port or tls://host:port, got {address!r}"
-        )
-    address = f"{scheme}://{rest}"
-    if scheme == "tls":
-        if tls is None:
-            raise ClusterError(
-                f"the cluster at {address} needs certificates: give the files of the authority, "
-                "the certificate and its key"
-            )
-        for path in (tls.ca, tls.cert, tls.key):
-            if not path.is_file():
-                raise ClusterError(f"the TLS file '{path}' does not exist")
-        return address
-    if tls is not None:
-        raise ClusterError(f"certificates are for tls:// addresses, got {address}")
-    if not (insecure or _is_loopback(host)):
-        raise ClusterError(
-            f"the cluster at {address} is not on this machine and has no TLS: use tls:// with its "
-            "certificates, or say that it may be insecure"
-        )
-    return address
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host.removeprefix("[").removesuffix("]")).is_loopback
-    except ValueError:
-        return False  # a name: where it leads is not for us to ask
-
-
 def cores() -> int:
-    """How many processors this process may use."""
+    """Return how many processors this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -384,13 +194,13 @@ def make_executor(
     insecure: bool = False,
     tls: Tls | None = None,
 ) -> Workers:
-    """Where cells are to be played.
+    """Return where cells are to be played.
 
     Args:
-        workers: how many processes; 0 for this one, None for one for each processor.
+        workers: how many processes; 0 for this one, None for one per processor.
         cluster: a scheduler's address instead.
-        insecure: whether a remote one may be spoken to without TLS.
-        tls: what to speak TLS with.
+        insecure: whether a remote one may be used without TLS.
+        tls: files for TLS.
     """
     if cluster is not None:
         if workers is not None:

@@ -12,16 +12,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
-from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from surefoot.experiments.registry import ADAPTIVE, BLOCK, KINDS, ProblemRow
+from surefoot.experiments._checks import trials_of
+from surefoot.experiments.players import KINDS
+from surefoot.experiments.problems import BLOCK, PROBLEMS, ProblemRow
 from surefoot.experiments.seeds import canonical
-from surefoot.experiments.spec import Algorithm, Spec
+from surefoot.experiments.sources import sources_hash
+from surefoot.experiments.spec import Spec
 from surefoot.results.record import Place
 from surefoot.types import needs_of
 
-__all__ = ["BLOCK", "Cell", "cells_of", "engine_of", "rounds_of", "sources_hash"]
+__all__ = ["Cell", "cells_of", "engine_of", "rounds_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,50 +41,48 @@ class Cell:
 
 
 def cells_of(spec: Spec) -> Iterator[tuple[Place, Cell]]:
-    """The cells with their places, one at a time: problem, horizon, block, then algorithm.
+    """Yield the cells with their places: by problem, horizon, block, then algorithm.
 
     Neighbours share a problem, its streams and its best action in hindsight.
     """
-    for place, plain in _plain_cells(spec):
+    for problem, algorithm, plain in _plain_cells(spec):
         address = hashlib.sha256(f"{sources_hash()}\n{canonical(plain)}".encode()).hexdigest()
-        problem, algorithm = place
-        horizon, block = plain["horizon"], plain["block"]
-        yield (
-            Place(
-                address=address,
-                problem=problem,
-                algorithm=algorithm,
-                horizon=horizon,
-                block=block,
-            ),
-            Cell(address, plain),
+        place = Place(
+            address=address,
+            problem=problem,
+            algorithm=algorithm,
+            horizon=plain["horizon"],
+            block=plain["block"],
         )
+        yield place, Cell(address, plain)
 
 
 def rounds_of(spec: Spec) -> int:
-    """Rounds of all trials of all cells."""
-    return sum(cell["horizon"] * cell["trials"] for _, cell in _plain_cells(spec))
+    """Return the rounds of all trials of all cells."""
+    return sum(cell["horizon"] * cell["trials"] for *_, cell in _plain_cells(spec))
 
 
-def _plain_cells(spec: Spec) -> Iterator[tuple[tuple[str, str], dict[str, Any]]]:
-    """Labels of problem and algorithm, and the cell."""
-    rows: list[tuple[Algorithm, dict[str, Any]]] = [(a, a.plain()) for a in spec.algorithms]
-    usual = set(spec.horizons)
+def _plain_cells(spec: Spec) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Yield titles of problem and algorithm, and the cell."""
+    rows = [(a, a.plain()) for a in spec.algorithms]
     for problem in spec.problems:
-        named = {"name": problem.name, "arguments": problem.arguments()}
-        mine = [(a, p) for a, p in rows if a.only is None or problem.title in a.only]
-        lengths = [
-            (usual if a.horizons is None else set(a.horizons), _trials(spec, problem, a))
-            for a, _ in mine
+        named = problem.plain()
+        games = [
+            (a.title, plain, set(a.horizons or spec.horizons), trials_of(spec, problem, a))
+            for a, plain in rows
+            if a.plays(problem.title)
         ]
-        for horizon in sorted(set().union(*(h for h, _ in lengths))):
+        for horizon in sorted({h for *_, horizons, _ in games for h in horizons}):
             recording = spec.recording.of(horizon)
-            most = max(t for h, t in lengths if horizon in h)
-            for block in range(-(-most // BLOCK)):
-                for (a, plain), (horizons, trials) in zip(mine, lengths, strict=True):
+            here = [(title, plain, trials) for title, plain, hs, trials in games if horizon in hs]
+            for block in range(-(-max(trials for *_, trials in here) // BLOCK)):
+                for title, plain, trials in here:
                     left = min(trials - block * BLOCK, BLOCK)
-                    if horizon not in horizons or left < 1:
+                    if left < 1:
                         continue
+                    engine = spec.engine
+                    if engine == "auto":
+                        engine = engine_of(problem, plain, horizon, left)
                     cell = {
                         "problem": named,
                         "algorithm": plain,
@@ -91,13 +91,9 @@ def _plain_cells(spec: Spec) -> Iterator[tuple[tuple[str, str], dict[str, Any]]]
                         "trials": left,
                         "seed": spec.seed,
                         "recording": recording,
+                        "engine": engine,
                     }
-                    engine = engine_of(cell) if spec.engine == "auto" else spec.engine
-                    yield (problem.title, a.title), cell | {"engine": engine}
-
-
-def _trials(spec: Spec, problem: ProblemRow, algorithm: Algorithm) -> int:
-    return min(t for t in (spec.trials, problem.trials, algorithm.trials) if t is not None)
+                    yield problem.title, title, cell
 
 
 SCAN_FROM = 50_000
@@ -107,82 +103,44 @@ _DIMENSION = 100
 """Entries of an action up to which a compiled round is clearly faster than one of NumPy."""
 
 
-def engine_of(cell: dict[str, Any]) -> str:
-    """The engine of a cell that leaves the choice open; a rule on the cell alone.
+def engine_of(
+    problem: ProblemRow, algorithm: dict[str, Any], horizon: int, trials: int
+) -> Literal["loop", "batch", "scan"]:
+    """Return the engine of a cell that leaves the choice open; a rule on the cell alone.
 
     The loop for an adversary that answers the actions, for a projection or a linear minimisation
     that takes a solver, and for a single short run; the scan for 50,000 rounds or more over the
     trials, in at most 100 dimensions, where JAX is installed and the algorithm compiles in a
     second or two (one that projects onto the feasible set, or onto a half-space for each of its
     rows, does where that set is a box); the batch for the rest.
+
+    Args:
+        problem: what is played.
+        algorithm: who plays, as plain data.
+        horizon: rounds of a trial.
+        trials: runs of the cell.
     """
-    problem, algorithm = cell["problem"], cell["algorithm"]
-    arguments = problem["arguments"]
-    if arguments.get("adversary") in ADAPTIVE:
+    if problem.adaptive:
         return "loop"
+    region = PROBLEMS[problem.name].region
     needs = needs_of(KINDS[algorithm["name"]])
     inside = bool(needs.projections or needs.linear_minimisations)
-    if inside and problem["name"] in _POLYTOPES:
+    if inside and region == "polytope":
         return "loop"
-    rounds = cell["horizon"] * cell["trials"]
     exact = any(
         (algorithm.get(table) or {}).get("exact") is True for table in ("options", "parameters")
     )
     if (
-        rounds >= SCAN_FROM
-        and (problem["name"] in _BOXES or not (inside or algorithm["name"] == "SeveralPFS"))
+        horizon * trials >= SCAN_FROM
+        and (region == "box" or not (inside or algorithm["name"] == "SeveralPFS"))
         and not exact
-        and _dimension(arguments) <= _DIMENSION
+        and problem.entries <= _DIMENSION
         and _has_jax()
     ):
         return "scan"
-    return "batch" if cell["trials"] > 1 else "loop"
-
-
-_POLYTOPES = ("random_polytope", "rotated_box")
-"""Problems whose feasible set is projected onto by a solver."""
-
-_BOXES = ("paper_toy", "binding_toy", "adversarial_cube")
-"""Problems whose feasible set is a box, so that projecting onto it compiles like any other step."""
-
-
-def _dimension(arguments: dict[str, Any]) -> int:
-    if "shape" in arguments:
-        rows, columns = arguments["shape"]
-        return int(rows * columns)
-    return int(arguments.get("dimension", 2))
+    return "batch" if trials > 1 else "loop"
 
 
 @cache
 def _has_jax() -> bool:
     return find_spec("jax") is not None
-
-
-_NOT_NUMERIC = {
-    *("adapters", "calibration", "cli", "controller", "experiments", "reports", "results"),
-    *("testing", "_extras", "_sqlite"),
-}
-_PACKAGE = Path(__file__).parents[1]
-_NUMERIC_HERE = ("cell", "grid", "registry", "seeds")
-
-
-@cache
-def sources_hash() -> str:
-    """A hash of the sources that the numbers of a cell come from.
-
-    Those are the modules that experiments rest on, with the four of this package that make and
-    play a cell; a change of anything else leaves the address of every cell as it is.
-    """
-    found = [
-        path
-        for path in _PACKAGE.rglob("*.py")
-        if path.relative_to(_PACKAGE).parts[0].removesuffix(".py") not in _NOT_NUMERIC
-    ]
-    found += [_PACKAGE / "experiments" / f"{name}.py" for name in _NUMERIC_HERE]
-    digest = hashlib.sha256()
-    for path in sorted(path for path in found if path.is_file()):
-        # A checkout with other line endings is the same sources.
-        text = path.read_bytes().replace(b"\r\n", b"\n")
-        digest.update(f"{path.relative_to(_PACKAGE).as_posix()} {len(text)}\n".encode())
-        digest.update(text)
-    return digest.hexdigest()

@@ -1,127 +1,37 @@
 """The specification of an experiment: which problems, which algorithms, how long, how often.
 
-Plain data, written in TOML (:mod:`surefoot.experiments.reading`). Every table knows its keys and
-their limits; what goes together is checked as a whole, so that all mistakes are told at once.
+Plain data, written in TOML (:mod:`surefoot.experiments.toml`). Every table knows its keys and their
+limits; what goes together is checked as a whole, so that all mistakes are told at once.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, TypeAlias
+from collections.abc import Callable
+from typing import Annotated, Any, Literal
 
 from surefoot.experiments._checks import mistakes_of
-from surefoot.experiments._words import Found, Path, found_in, refuse
-from surefoot.experiments.registry import PROBLEMS, AnyProblem, Label, Seed, Table, Trials
+from surefoot.experiments._mistakes import KeyPath, Mistake, mistakes_in, refuse
+from surefoot.experiments.problems import PROBLEMS, AnyProblem
+from surefoot.experiments.tables import (
+    VALUE_TAGS,
+    Algorithm,
+    Amount,
+    Base,
+    Horizons,
+    Recording,
+    Seed,
+    Table,
+    Trials,
+)
 
-from pydantic import (  # isort: skip  once the registry has found it to be there
-    Discriminator,
+from pydantic import (  # isort: skip  once the tables have found it
     Field,
     ModelWrapValidatorHandler,
-    Tag,
     ValidationError,
     model_validator,
 )
 
-__all__ = ["Algorithm", "Amount", "Base", "Recording", "Spec"]
-
-LONGEST = 100_000_000
-
-
-class Amount(Table):
-    """A number that depends on the horizon T: ``times * T^power``, then cut.
-
-    Example:
-        >>> Amount(times=2.0, power=-0.5, at_most=0.25).model_dump(exclude_none=True)
-        {'times': 2.0, 'power': -0.5, 'at_most': 0.25}
-    """
-
-    times: float = Field(default=1.0, description="factor")
-    power: float = Field(default=0.0, description="power of the horizon")
-    at_most: float | None = Field(default=None, description="upper limit")
-    at_least: float | None = Field(default=None, description="lower limit")
-
-
-def _kind(value: Any) -> str:
-    if isinstance(value, (dict, Amount)):
-        return "amount"
-    if isinstance(value, bool):
-        return "switch"
-    return "word" if isinstance(value, str) else "number"
-
-
-_Number: TypeAlias = Annotated[float, Tag("number")]
-_Switch: TypeAlias = Annotated[bool, Tag("switch")]
-_Word: TypeAlias = Annotated[str, Field(max_length=100), Tag("word")]
-Value: TypeAlias = Annotated[
-    _Number | _Switch | _Word | Annotated[Amount, Tag("amount")], Discriminator(_kind)
-]
-Horizon: TypeAlias = Annotated[int, Field(ge=1, le=LONGEST)]
-Horizons: TypeAlias = Annotated[list[Horizon], Field(min_length=1, max_length=1_000)]
-
-
-class Base(Table):
-    """The algorithm inside another one, as Tighten and SeveralPFS have it."""
-
-    name: str = Field(description="class of the algorithm")
-    tuning: str | None = Field(default=None, description="one of its theorem-tuned constructors")
-    options: dict[str, Value] = Field(default={}, description="keyword options of that constructor")
-    parameters: dict[str, Value] | None = Field(
-        default=None, description="its parameters instead, each a number or an amount"
-    )
-    base: Base | None = Field(default=None, description="the algorithm inside it, where it has one")
-
-    def plain(self) -> dict[str, Any]:
-        """What is played, as plain data without labels."""
-        return self.model_dump(
-            mode="json", exclude_none=True, exclude={"label", "only", "horizons", "trials"}
-        )
-
-
-class Algorithm(Base):
-    """A row: an algorithm with its tuning or its parameters, and what it plays."""
-
-    constants: dict[str, float] = Field(
-        default={}, description="replace constants of the problems in the theorem of this row"
-    )
-    label: Label | None = Field(
-        default=None, description="what tables and figures call it; name and tuning unless given"
-    )
-    only: Annotated[list[str], Field(min_length=1)] | None = Field(
-        default=None, description="labels of the problems it plays; all unless given"
-    )
-    horizons: Horizons | None = Field(
-        default=None, description="its own, instead of the experiment's"
-    )
-    trials: Trials | None = Field(
-        default=None, description="its own, if fewer than the experiment's"
-    )
-
-    @property
-    def title(self) -> str:
-        """The label, or else name and tuning."""
-        if self.label is not None:
-            return self.label
-        return self.name if self.tuning is None else f"{self.name}.{self.tuning}"
-
-
-class Recording(Table):
-    """What is kept of the rounds; sums, extremes and counts are always of all of them."""
-
-    every: Annotated[int, Field(ge=1)] | None = Field(
-        default=None, description="keep every so many rounds of a path; totals only unless given"
-    )
-    actions: Annotated[int, Field(ge=0, le=30)] = Field(
-        default=0, description="of how many trials the actions are kept too"
-    )
-    horizons: Horizons | None = Field(
-        default=None,
-        description="keep paths of the games of these lengths only; of all unless given",
-    )
-
-    def of(self, horizon: int) -> dict[str, Any]:
-        """What is kept of games of this length, as plain data."""
-        if self.every is None or (self.horizons is not None and horizon not in self.horizons):
-            return {"every": None, "actions": 0}
-        return {"every": self.every, "actions": self.actions}
+__all__ = ["Spec"]
 
 
 class Spec(Table):
@@ -160,23 +70,20 @@ class Spec(Table):
             return data
         plain = _plain(data)
         made: Spec | None = None
-        found: list[Found] = []
+        mistakes: list[Mistake] = []
         try:
             made = handler(data)
         except ValidationError as error:
-            found = found_in(error, plain, _TAGS, _keys_at(plain))
-        told = {f.path for f in found}
-        found += [f for f in mistakes_of(plain) if f.path not in told]
-        if found or made is None:
-            refuse(*found)
+            mistakes = mistakes_in(error, plain, (*PROBLEMS, *VALUE_TAGS), _keys_at(plain))
+        told = {m.path for m in mistakes}
+        mistakes += [m for m in mistakes_of(plain, told) if m.path not in told]
+        if mistakes or made is None:
+            refuse(*mistakes)
         return made
 
 
-_TAGS = {*PROBLEMS, "number", "switch", "word", "amount"}
-
-
 def _plain(data: Any) -> Any:
-    """Tables that were made by hand as the plain data they would be in a file."""
+    """Return tables that were made by hand as the plain data they would be in a file."""
     if isinstance(data, Table):
         return data.model_dump(exclude_none=True)
     if isinstance(data, dict):
@@ -184,10 +91,10 @@ def _plain(data: Any) -> Any:
     return [_plain(v) for v in data] if isinstance(data, (list, tuple)) else data
 
 
-def _keys_at(data: Any) -> Any:
-    """From a path to the keys that may stand there."""
+def _keys_at(data: Any) -> Callable[[KeyPath | None], list[str]]:
+    """Return a function from a path to the keys that may stand there."""
 
-    def keys(path: Path | None) -> list[str]:
+    def keys(path: KeyPath | None) -> list[str]:
         if path is None:
             return list(PROBLEMS)
         match path:

@@ -3,10 +3,10 @@ from pathlib import Path
 import pytest
 
 from surefoot.algorithms import ALGORITHMS
+from surefoot.experiments import run
 from surefoot.experiments.grid import cells_of
-from surefoot.experiments.registry import build_player
-from surefoot.experiments.reproduction import REGRET, VIOLATION, panels, specification
-from surefoot.experiments.running import run
+from surefoot.experiments.players import build_player
+from surefoot.paper.reproduction import REGRET, VIOLATION, panels, specification
 from surefoot.problems import HORIZONS, SETTINGS, paper_toy
 from surefoot.results import Results
 
@@ -68,7 +68,7 @@ def test_every_row_of_the_panels_is_played_where_it_is_drawn(spec):
 
 @pytest.mark.slow
 def test_the_papers_figures_are_judged_as_they_were_found_to_be(spec, tmp_path, monkeypatch):
-    from surefoot.experiments import reproduction
+    from surefoot.paper import reproduction
 
     few = {"PFS as plotted", "PFS as written", "DPP", "DPP, queue for each constraint"}
     few |= {"DPP-T as written", "DPP-T as released", "DPP-T as released (violation script)"}

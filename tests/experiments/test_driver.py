@@ -13,9 +13,11 @@ import numpy as np
 import pytest
 
 from surefoot._sqlite import StoreError
-from surefoot.experiments import executors, running
-from surefoot.experiments.running import Event, RunError, estimate, run
-from surefoot.results import Results
+from surefoot.experiments import Event, driver, estimate, executors, run, sweep
+from surefoot.experiments.cell import play_cells
+from surefoot.experiments.plan import Plan, pending
+from surefoot.experiments.sweep import RunError, Sweep
+from surefoot.results import CellResult, Results
 
 HERE = Path(__file__).parent
 
@@ -39,7 +41,7 @@ def whole(work, folder, made):
     return work.contents(folder.with_name("undisturbed"))
 
 
-def driver(*arguments):
+def started(*arguments):
     """A driver in a process of its own, once it has begun."""
     process = subprocess.Popen(
         [sys.executable, str(HERE / "_sweep_work.py"), *map(str, arguments)],
@@ -132,8 +134,8 @@ def test_a_failed_cell_says_why_and_is_tried_again(work, folder, monkeypatch):
             raise RuntimeError("the sensor is gone")
         return kept(spec)
 
-    kept = running.play_cells.__globals__["_problem"]
-    monkeypatch.setitem(running.play_cells.__globals__, "_problem", broken)
+    kept = play_cells.__globals__["_problem"]
+    monkeypatch.setitem(play_cells.__globals__, "_problem", broken)
     outcome = run(made, folder, workers=0)
     assert (outcome.done, outcome.failed) == (2, 2)
     assert outcome.notes[0] == (
@@ -238,7 +240,7 @@ def test_a_folder_that_cannot_be_made_is_one_sentence(work, tmp_path):
 
 
 def test_workers_with_other_sources_are_refused_by_name(work, folder, monkeypatch):
-    monkeypatch.setattr(running, "fingerprint", lambda: {"sources": "f00", "numpy": "1.0"})
+    monkeypatch.setattr(sweep, "fingerprint", lambda: {"sources": "f00", "numpy": "1.0"})
     with pytest.raises(RunError) as raised:
         run(work.spec(), folder, workers=0)
     assert "would play something else" in str(raised.value)
@@ -276,7 +278,7 @@ class Counting(executors.Here):
 
 
 def test_few_are_in_flight_and_no_list_of_results_is_held(work, folder, monkeypatch):
-    pool, look_after, levels = Counting(), running.wait, []
+    pool, look_after, levels = Counting(), sweep.wait, []
 
     def wait(futures, **options):
         pool.play()
@@ -284,7 +286,7 @@ def test_few_are_in_flight_and_no_list_of_results_is_held(work, folder, monkeypa
 
     def large(cells):
         return [
-            running.CellResult(address=a, spec=s, status="done", arrays={"x": np.ones(1_000)})
+            CellResult(address=a, spec=s, status="done", arrays={"x": np.ones(1_000)})
             for a, s in cells
         ]
 
@@ -292,8 +294,8 @@ def test_few_are_in_flight_and_no_list_of_results_is_held(work, folder, monkeypa
         if event.done in (100, 500):
             levels.append(tracemalloc.get_traced_memory()[0])
 
-    monkeypatch.setattr(running, "make_executor", lambda *a, **k: pool)
-    monkeypatch.setattr(running, "wait", wait)
+    monkeypatch.setattr(driver, "make_executor", lambda *a, **k: pool)
+    monkeypatch.setattr(sweep, "wait", wait)
     made = work.spec(horizons=range(2, 152), etas=[0.1, 0.2, 0.3, 0.4])
     tracemalloc.start()
     try:
@@ -308,10 +310,10 @@ def test_few_are_in_flight_and_no_list_of_results_is_held(work, folder, monkeypa
 def test_chunks_are_neighbours_of_one_kind_and_bounded(work):
     players = [{"name": "PFS", "tuning": tuning} for tuning in ("tuned", "anytime")]
     made = work.spec(horizons=range(50, 150), trials=30, algorithms=players)
-    plan = running._Plan([], 200, set(), 0, 0, [])
-    sweep = running._Sweep(None, plan, None, None, None)
-    sweep._executor = Counting()
-    chunks = list(sweep._chunks(running._pending(made, plan)))
+    plan = Plan([], 200, set(), 0, 0, [])
+    sweeping = Sweep(None, plan, None, None, None)
+    sweeping._executor = Counting()
+    chunks = list(sweeping._chunks(pending(made, plan)))
     assert sum(map(len, chunks)) == 200
     assert max(map(len, chunks)) == 200 // 6 + 1  # two rounds for three in flight
     assert sum(len({job.program for job in chunk}) > 1 for chunk in chunks) <= 1
@@ -381,7 +383,7 @@ def test_killed_at_a_hundred_instants_it_ends_as_if_nothing_had_happened(work, f
 @pytest.mark.slow
 @pytest.mark.parametrize("share", [0.1, 0.6])
 def test_a_killed_driver_takes_its_workers_along_and_the_next_one_goes_on(work, folder, share):
-    process = driver(2, folder)
+    process = started(2, folder)
     until(lambda: len(work.played()) > share * 40)
     os.kill(process.pid, signal.SIGKILL)
     process.communicate()
@@ -401,7 +403,7 @@ def test_a_killed_driver_takes_its_workers_along_and_the_next_one_goes_on(work, 
 def test_ctrl_c_and_sigterm_keep_what_is_done_and_leave_nobody_behind(
     work, folder, workers, number
 ):
-    process = driver(workers, folder)
+    process = started(workers, folder)
     until(lambda: len(work.played()) > 5)
     if number == "SIGINT":  # a terminal sends it to all
         os.killpg(process.pid, signal.SIGINT)
@@ -420,7 +422,7 @@ def test_ctrl_c_and_sigterm_keep_what_is_done_and_leave_nobody_behind(
 
 @pytest.mark.slow
 def test_a_worker_that_is_killed_from_outside_costs_nothing_but_time(work, folder):
-    process = driver(2, folder)
+    process = started(2, folder)
     until(lambda: len(work.played()) > 8)
     os.kill(int(work.played()[-1][0]), signal.SIGKILL)
     out, err = process.communicate(timeout=60)

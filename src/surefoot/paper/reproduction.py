@@ -22,9 +22,8 @@ from pathlib import Path
 from typing import Any
 
 from surefoot.algorithms import ALGORITHMS
-from surefoot.experiments.claims import CURVES, claims
-from surefoot.experiments.running import Event, Outcome, run
-from surefoot.experiments.spec import Spec
+from surefoot.experiments import Event, Outcome, Spec, run
+from surefoot.paper.claims import CURVES, claims
 from surefoot.problems import HORIZONS, SETTINGS
 from surefoot.results import Results
 

@@ -1,8 +1,10 @@
-"""Mistakes in plain words, each with the path of its key."""
+"""Mistakes of a specification in plain words, each with the path of its key."""
 
 from __future__ import annotations
 
 import difflib
+import json
+import re
 from collections.abc import Iterable
 from typing import Any, NamedTuple, NoReturn
 
@@ -12,43 +14,70 @@ need("pydantic", "cli", "an experiment")
 from pydantic import ValidationError  # noqa: E402  once it is known to be there
 from pydantic_core import InitErrorDetails, PydanticCustomError  # noqa: E402  likewise
 
-__all__ = ["Found", "Path", "found_in", "nearest", "refuse", "shown", "unknown"]
+__all__ = ["KeyPath", "Mistake", "mistakes_in", "nearest", "refuse", "shown", "unknown", "written"]
 
-Path = tuple[str | int, ...]
+KeyPath = tuple[str | int, ...]
+"""Keys and places in lists that lead to a value."""
 
 MOST = 100
-"""Mistakes that are told; who has more has another file than was meant."""
+"""Mistakes that are told; a file with more is not the file that was meant."""
 
 
-class Found(NamedTuple):
-    """A mistake.
+class Mistake(NamedTuple):
+    """One mistake in a specification.
 
     Attributes:
-        path: keys and places in lists that lead to it.
+        path: the keys that lead to it; may be empty.
         message: what is wrong, without the path.
+        line: where it is in the file; None where no line is to blame.
     """
 
-    path: Path
+    path: KeyPath
     message: str
+    line: int | None = None
 
 
-def refuse(*found: Found) -> NoReturn:
-    """Raise mistakes as pydantic's own error, so that it puts them in their place."""
+def refuse(*mistakes: Mistake) -> NoReturn:
+    """Raise mistakes as pydantic's own error, so that pydantic puts them in their place."""
     raise ValidationError.from_exception_data(
         "specification",
         [
             InitErrorDetails(
-                type=PydanticCustomError("mistake", "{message}", {"message": f.message}),
-                loc=f.path,
+                type=PydanticCustomError("mistake", "{message}", {"message": m.message}),
+                loc=m.path,
                 input=None,
             )
-            for f in found
+            for m in mistakes
         ],
     )
 
 
+def written(path: KeyPath) -> str:
+    """Return a path as one writes it.
+
+    Example:
+        >>> written(("algorithms", 0, "tuning"))
+        'algorithms[0].tuning'
+    """
+    text = ""
+    for step in path:
+        if isinstance(step, int):
+            text += f"[{step}]"
+        else:
+            text += ("." if text else "") + key_text(step)
+    return text
+
+
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+
+
+def key_text(key: str) -> str:
+    """Return a key as TOML writes it, in quotes where it needs them."""
+    return key if _BARE.fullmatch(key) else json.dumps(key)
+
+
 def nearest(word: Any, words: Iterable[str]) -> str:
-    """The end of a sentence about an unknown word: the nearest one, or all there are."""
+    """Return the end of a sentence about an unknown word: the nearest one, or all there are."""
     words = list(words)
     # Capitals are easily got wrong, and difflib takes them for other letters.
     folded = {w.casefold(): w for w in reversed(words)}
@@ -59,12 +88,12 @@ def nearest(word: Any, words: Iterable[str]) -> str:
 
 
 def unknown(what: str, word: Any, words: Iterable[str]) -> str:
-    """A word that is not known, and the nearest that is."""
+    """Return a sentence about a word that is not known, with the nearest that is."""
     return f"unknown {what} {shown(word)}{nearest(word, words)}"
 
 
 def shown(value: Any) -> str:
-    """A value in a sentence: itself if it is short."""
+    """Return a value as a sentence shows it: itself if it is short."""
     if isinstance(value, dict):
         return "a table"
     if isinstance(value, (list, tuple)):
@@ -95,8 +124,8 @@ _TYPES = {
 }
 
 
-def found_in(error: ValidationError, data: Any, tags: Iterable[str], keys: Any) -> list[Found]:
-    """Pydantic's errors in plain words.
+def mistakes_in(error: ValidationError, data: Any, tags: Iterable[str], keys: Any) -> list[Mistake]:
+    """Return pydantic's errors in plain words.
 
     Args:
         error: what it raised.
@@ -105,17 +134,17 @@ def found_in(error: ValidationError, data: Any, tags: Iterable[str], keys: Any) 
         keys: from a path to the keys that its table may have.
     """
     tags = set(tags)
-    told = [
-        Found(path, _sentence(e, path, keys))
+    mistakes = [
+        Mistake(path, _sentence(e, path, keys))
         for e in error.errors(include_url=False)[:MOST]
         for path in [_path(e["loc"], data, tags) + ("name",) * (e["type"] in _NAMES)]
     ]
     more = error.error_count() - MOST
-    return told if more <= 0 else [*told, Found((), f"and {more} more of the like")]
+    return mistakes if more <= 0 else [*mistakes, Mistake((), f"and {more} more of the like")]
 
 
-def _path(loc: Path, data: Any, tags: set[str]) -> Path:
-    """A location without the tags of unions, which are not in the file."""
+def _path(loc: KeyPath, data: Any, tags: set[str]) -> KeyPath:
+    """Return a location without the tags of unions, which are not in the file."""
     path: list[str | int] = []
     for step in loc:
         inside = (isinstance(data, dict) and step in data) or (
@@ -135,7 +164,7 @@ _NAMES = ("union_tag_invalid", "union_tag_not_found")
 """Errors of a name that pydantic puts at the table."""
 
 
-def _sentence(e: Any, path: Path, keys: Any) -> str:
+def _sentence(e: Any, path: KeyPath, keys: Any) -> str:
     kind, context, got = e["type"], e.get("ctx", {}), e["input"]
     if kind == "mistake":
         return str(e["msg"])

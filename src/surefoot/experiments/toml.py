@@ -7,10 +7,11 @@ import re
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from surefoot.errors import SurefootError
 from surefoot.experiments._lines import Lines
+from surefoot.experiments._mistakes import Mistake, key_text, written
 from surefoot.experiments.spec import Spec
 
 from pydantic import ValidationError  # isort: skip  once the specification has found it
@@ -30,20 +31,6 @@ DEEPEST = 12
 """Tables within tables and lists; the deepest that makes sense has 8."""
 
 
-class Mistake(NamedTuple):
-    """One mistake in a specification.
-
-    Attributes:
-        line: where it is; None where no line is to blame.
-        path: the keys that lead to it, such as ``algorithms[0].tuning``; may be empty.
-        message: what is wrong.
-    """
-
-    line: int | None
-    path: str
-    message: str
-
-
 class SpecError(SurefootError, ValueError):
     """A specification that cannot be used; all that is wrong with it, a line each.
 
@@ -59,14 +46,14 @@ class SpecError(SurefootError, ValueError):
 
     def _line(self, mistake: Mistake) -> str:
         where = self.name if mistake.line is None else f"{self.name}:{mistake.line}"
-        return ": ".join(part for part in (where, mistake.path, mistake.message) if part)
+        return ": ".join(part for part in (where, written(mistake.path), mistake.message) if part)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return SpecError, (self.name, self.mistakes)
 
 
 def read_spec(path: str | Path) -> Spec:
-    """The specification in a file.
+    """Read the specification in a file.
 
     Raises:
         SpecError: it cannot be read, is no TOML, or has mistakes.
@@ -83,12 +70,12 @@ def read_spec(path: str | Path) -> Spec:
         text = data.decode("utf-8-sig")  # some editors put a mark in front
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
-        raise SpecError(path.name, [Mistake(line, "", "is not UTF-8 text")]) from error
+        raise SpecError(path.name, [Mistake((), "is not UTF-8 text", line)]) from error
     return parse_spec(text, path.name)
 
 
 def parse_spec(text: str, name: str = "specification") -> Spec:
-    r"""The specification in a text.
+    r"""Read the specification in a text.
 
     Args:
         text: TOML.
@@ -100,7 +87,7 @@ def parse_spec(text: str, name: str = "specification") -> Spec:
     Example:
         >>> parse_spec('name = "x"\nhorizons = [10]\n[[problems]]\nname = "paper_toi"')
         Traceback (most recent call last):
-        surefoot.experiments.reading.SpecError: specification: algorithms: is missing
+        surefoot.experiments.toml.SpecError: specification: algorithms: is missing
         specification:4: problems[0].name: unknown problem 'paper_toi'; did you mean 'paper_toy'?
     """
     if len(text) > LARGEST:
@@ -108,10 +95,10 @@ def parse_spec(text: str, name: str = "specification") -> Spec:
     for number, line in enumerate(text.split("\n"), start=1):
         if len(line) > LONGEST_LINE:
             words = f"a line must have at most {LONGEST_LINE} characters, got {len(line)}"
-            raise SpecError(name, [Mistake(number, "", words)])
+            raise SpecError(name, [Mistake((), words, number)])
         if line.count(".") > MOST_DOTS and not line.lstrip().startswith("#"):
             words = f"a line must have at most {MOST_DOTS} dots, got {line.count('.')}"
-            raise SpecError(name, [Mistake(number, "", words)])
+            raise SpecError(name, [Mistake((), words, number)])
     try:
         data = tomllib.loads(text)
     except RecursionError as error:
@@ -125,28 +112,28 @@ def parse_spec(text: str, name: str = "specification") -> Spec:
     except ValidationError as error:
         lines = Lines(text)
         found = [
-            Mistake(lines.of(e["loc"]), _written(e["loc"]), e["msg"])
+            Mistake(e["loc"], e["msg"], lines.of(e["loc"]))
             for e in error.errors(include_url=False, include_input=False)
         ]
         raise SpecError(name, sorted(found, key=lambda m: m.line or 0)) from error
 
 
 def _whole(name: str, message: str) -> SpecError:
-    return SpecError(name, [Mistake(None, "", message)])
+    return SpecError(name, [Mistake((), message, None)])
 
 
 def _syntax(message: str) -> Mistake:
-    """The parser's own words, with the line in its place."""
+    """Return the parser's own words, with the line in its place."""
     found = re.search(r" \(at (?:line (\d+), column \d+|end of document)\)$", message)
     if found is None:
-        return Mistake(None, "", f"is not TOML: {message}")
+        return Mistake((), f"is not TOML: {message}", None)
     line = None if found[1] is None else int(found[1])
     words = message[: found.start()] + (" at the end of the text" if line is None else "")
-    return Mistake(line, "", f"is not TOML: {words}")
+    return Mistake((), f"is not TOML: {words}", line)
 
 
 def _depth(data: Any) -> int:
-    """How deep tables and lists are nested; without recursion, which they could exhaust."""
+    """Return how deep tables and lists are nested; without recursion, which has a limit."""
     level, depth = [data], 0
     while level:
         depth += 1
@@ -158,26 +145,8 @@ def _depth(data: Any) -> int:
     return depth
 
 
-_BARE = re.compile(r"[A-Za-z0-9_-]+")
-
-
-def _written(path: Sequence[str | int]) -> str:
-    """A path as one writes it: ``algorithms[0].tuning``."""
-    text = ""
-    for step in path:
-        if isinstance(step, int):
-            text += f"[{step}]"
-        else:
-            text += ("." if text else "") + _key(step)
-    return text
-
-
-def _key(key: str) -> str:
-    return key if _BARE.fullmatch(key) else json.dumps(key)
-
-
 def dump_spec(spec: Spec) -> str:
-    r"""A specification as TOML; reading that gives the same one.
+    r"""Write a specification as TOML; reading that gives the same one.
 
     Example:
         >>> spec = parse_spec(
@@ -203,7 +172,9 @@ _TABLES = ("recording", "problems", "algorithms")
 
 def _pairs(table: dict[str, Any]) -> str:
     # Empty tables are what an absent one means.
-    return "".join(f"{_key(k)} = {_toml(v)}\n" for k, v in table.items() if v != {} or k in _BOTH)
+    return "".join(
+        f"{key_text(k)} = {_toml(v)}\n" for k, v in table.items() if v != {} or k in _BOTH
+    )
 
 
 _BOTH = ("parameters",)
@@ -212,7 +183,7 @@ _BOTH = ("parameters",)
 
 def _toml(value: Any) -> str:
     if isinstance(value, dict):
-        inner = [f"{_key(k)} = {_toml(v)}" for k, v in value.items() if v != {} or k in _BOTH]
+        inner = [f"{key_text(k)} = {_toml(v)}" for k, v in value.items() if v != {} or k in _BOTH]
         return f"{{ {', '.join(inner)} }}" if inner else "{}"
     if isinstance(value, list):
         return f"[{', '.join(map(_toml, value))}]"

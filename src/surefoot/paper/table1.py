@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from surefoot.algorithms import ALGORITHMS
-from surefoot.experiments.spec import Spec
+from surefoot.experiments import Spec
 from surefoot.types import needs_of
 
 __all__ = ["HORIZONS", "specification"]

@@ -5,14 +5,8 @@ import pytest
 
 from surefoot import problems
 from surefoot.algorithms import PFS, ScalarDPP, Tighten
-from surefoot.experiments.registry import (
-    KINDS,
-    PROBLEMS,
-    amount_at,
-    build_player,
-    build_problem,
-    tunings_of,
-)
+from surefoot.experiments.players import KINDS, amount_at, build_player, tunings_of
+from surefoot.experiments.problems import PROBLEMS, build_problem
 from surefoot.sets import Ball, Box, Polytope
 from surefoot.theory import Tuned
 

@@ -1,9 +1,8 @@
 import pytest
 
 from surefoot.algorithms import ALGORITHMS
-from surefoot.experiments.reading import dump_spec, parse_spec
-from surefoot.experiments.running import run
-from surefoot.experiments.table1 import specification
+from surefoot.experiments import dump_spec, parse_spec, run
+from surefoot.paper.table1 import specification
 from surefoot.results import Results
 
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from surefoot.experiments.claims import (
+from surefoot.paper.claims import (
     CURVES,
     OTHER_CONSTANTS,
     REPRODUCED,

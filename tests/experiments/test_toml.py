@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from surefoot.experiments._lines import Lines
-from surefoot.experiments.reading import SpecError, dump_spec, parse_spec, read_spec
-from surefoot.experiments.registry import KINDS, PROBLEMS
+from surefoot.experiments.players import KINDS
+from surefoot.experiments.problems import PROBLEMS
 from surefoot.experiments.spec import Spec
 from surefoot.experiments.starter import STARTER
+from surefoot.experiments.toml import SpecError, dump_spec, parse_spec, read_spec
 
 TOP = 'name = "x"\nhorizons = [30, 700]\n'
 TOY = '[[problems]]\nname = "paper_toy"\n'

@@ -1,0 +1,198 @@
+"""Running a specification: what is missing is played, written as it arrives, and never twice.
+
+One driver writes; workers are given plain data and give it back. A driver may be stopped or killed
+at any moment: what is in the file is whole, and the next run plays the rest.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from surefoot.experiments.cell import play_cells
+from surefoot.experiments.cluster import Tls, checked_address
+from surefoot.experiments.executors import cores, make_executor
+from surefoot.experiments.pace import COMPILE_SECONDS, START_SECONDS, Pace
+from surefoot.experiments.plan import FINISHED, Plan, jobs_of, pending
+from surefoot.experiments.spec import Spec
+from surefoot.experiments.sweep import Event, RunError, Stop, Sweep
+from surefoot.experiments.toml import dump_spec
+from surefoot.experiments.versions import fingerprint, versions
+from surefoot.results import CellResult, Results, Status
+
+__all__ = ["Estimate", "Outcome", "estimate", "run"]
+
+RESULTS = "results.sqlite"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What came of a run.
+
+    Attributes:
+        folder: where the results are.
+        cells: how many there are in the specification.
+        done: played now.
+        skipped: there before.
+        refused: by a theorem or a constructor, now.
+        failed: ended by an error.
+        set_aside: killed their worker twice.
+        seconds: wall time.
+        interrupted: whether it was stopped before its end.
+        notes: what was damaged or failed and why, the first few of each.
+    """
+
+    folder: Path
+    cells: int
+    done: int
+    skipped: int
+    refused: int
+    failed: int
+    set_aside: int
+    seconds: float
+    interrupted: bool
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """What a run would take.
+
+    Attributes:
+        cells: how many there are in the specification.
+        present: of them, those that need not be played.
+        rounds: to be played, over all trials.
+        seconds: wall time on this machine; None where nothing is known.
+        basis: what the time is taken from.
+    """
+
+    cells: int
+    present: int
+    rounds: int
+    seconds: float | None
+    basis: str
+
+
+def estimate(spec: Spec, folder: Path, *, workers: int | None = None) -> Estimate:
+    """Return what a run would take; nothing is played and nothing written.
+
+    The time comes from the cells that are there already where there are some, else from what the
+    engines usually take. It does not know of solvers that have not been met.
+
+    Args:
+        spec: the experiment.
+        folder: of its results.
+        workers: processes; one per processor unless given.
+    """
+    path, pace = Path(folder) / RESULTS, Pace()
+    have: dict[str, Status] = {}
+    if path.exists():
+        with Results.open(path) as results:
+            have = results.have()
+            pace.learn_from(results, [a for a, status in have.items() if status == "done"])
+    present = rounds = 0
+    seen: set[str] = set()
+    work, programs = 0.0, set()
+    for _, job in jobs_of(spec):
+        if job.address in seen:
+            continue
+        seen.add(job.address)
+        if have.get(job.address) in FINISHED:
+            present += 1
+            continue
+        rounds += job.rounds
+        work += pace.seconds(job)
+        if job.spec["engine"] == "scan":
+            programs.add(job.program)
+    processes = max(1, cores() if workers is None else workers)
+    work += COMPILE_SECONDS * len(programs)
+    seconds = work / processes + (START_SECONDS if rounds and workers != 0 else 0.0)
+    basis = "the cells that are there" if pace.known else "what the engines usually take"
+    return Estimate(cells=len(seen), present=present, rounds=rounds, seconds=seconds, basis=basis)
+
+
+def run(
+    spec: Spec,
+    folder: Path,
+    *,
+    text: str | None = None,
+    workers: int | None = None,
+    cluster: str | None = None,
+    insecure: bool = False,
+    tls: Tls | tuple[Path, Path, Path] | None = None,
+    force: bool = False,
+    progress: Callable[[Event], None] | None = None,
+    _work: Callable[..., list[CellResult]] = play_cells,
+    _max_pages: int | None = None,
+) -> Outcome:
+    """Play what a specification describes and is not in the folder yet.
+
+    The results do not depend on the number of workers, on where they are, on how often a run was
+    stopped or killed and begun again. Ctrl-C and SIGTERM end a run with what is done; the second
+    Ctrl-C does not wait for the cell that this process is playing.
+
+    Args:
+        spec: the experiment.
+        folder: for the results; made if it is not there.
+        text: the specification as the user wrote it, to be kept with the results.
+        workers: processes; 0 plays in this one, None is one per processor.
+        cluster: address of a dask scheduler to play on instead.
+        insecure: whether a remote cluster may be used without TLS.
+        tls: files for TLS: authority, certificate, key.
+        force: play again what is there.
+        progress: called after each cell.
+
+    Raises:
+        StoreError: the folder is in use by another run, holds other files, or its disk is full.
+        ClusterError: the cluster may not be used, does not answer, or was lost.
+        RunError: a worker has other code, or none can be started.
+    """
+    began = time.perf_counter()
+    tls = None if tls is None else Tls(*tls)
+    if cluster is not None:
+        checked_address(cluster, insecure=insecure, tls=tls)
+    folder = Path(folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RunError(f"folder '{folder}' cannot be made: {error.strerror}") from error
+    with Results.write(folder / RESULTS, max_pages=_max_pages) as results, Stop() as stop:
+        plan = Plan.of(spec, results, force=force)
+        _describe(results, spec, text, plan)
+        sweep = Sweep(results, plan, stop, progress, _work)
+        sweep.tell()
+        if plan.missing and not stop.asked:
+            with make_executor(workers, cluster=cluster, insecure=insecure, tls=tls) as executor:
+                sweep.play(pending(spec, plan), executor)
+    counts = sweep.counts
+    return Outcome(
+        folder=folder,
+        cells=plan.cells,
+        done=counts["done"],
+        skipped=len(plan.skip),
+        refused=counts["refused"],
+        failed=counts["failed"],
+        set_aside=counts["set aside"],
+        seconds=time.perf_counter() - began,
+        interrupted=stop.asked and sweep.done < plan.cells,
+        notes=[*plan.notes, *sweep.notes()],
+    )
+
+
+def _describe(results: Results, spec: Spec, text: str | None, plan: Plan) -> None:
+    """Say in the file what it is the results of."""
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    results.set_plan(plan.places)
+    results.set_header(
+        name=spec.name,
+        seed=spec.seed,
+        specification=dump_spec(spec) if text is None else text,
+        data=spec.model_dump(mode="json", exclude_none=True),
+        versions=versions(),
+        sources=fingerprint()["sources"],
+        created=results.header().get("created", now),
+        updated=now,
+    )

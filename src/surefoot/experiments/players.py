@@ -1,0 +1,245 @@
+"""The algorithms that a specification may name, and how a row of a file becomes a player."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, fields, is_dataclass
+from functools import partial
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from surefoot.algorithms import ALGORITHMS, domain_of
+from surefoot.constants import Constants
+from surefoot.problems import Problem
+from surefoot.theory import Tuned
+
+__all__ = [
+    "KINDS",
+    "Parameters",
+    "Wanted",
+    "amount_at",
+    "build_player",
+    "constructor_of",
+    "options_of",
+    "parameters_of",
+    "plain_values",
+    "tunings_of",
+]
+
+KINDS: dict[str, type[Any]] = {kind.__name__: kind for kind in ALGORITHMS}
+"""The algorithms by name."""
+
+Parameters: TypeAlias = dict[str, tuple[float | str, str]]
+"""Every number of an algorithm, with its origin."""
+
+
+class Wanted(NamedTuple):
+    """What a parameter or an option may be.
+
+    Attributes:
+        kind: "number", "whole", "switch" or "word".
+        default: what it is unless given; ... where it has to be.
+    """
+
+    kind: str
+    default: Any
+
+
+def _wanted(annotation: Any, default: Any) -> Wanted | None:
+    """Return what a file may give for an annotation; None for what is not plain data."""
+    first = str(annotation).split("|")[0].strip()
+    kinds = {"Number": "number", "float": "number", "int": "whole", "bool": "switch", "str": "word"}
+    return Wanted(kinds[first], default) if first in kinds else None
+
+
+def parameters_of(kind: type[Any]) -> dict[str, Wanted]:
+    """Return the parameters of an algorithm that a file may give; ``rows`` may be left out.
+
+    Example:
+        >>> parameters_of(KINDS["PFS"])
+        {'eta': Wanted(kind='number', default=Ellipsis), 'rho': Wanted(kind='number', ...)}
+    """
+    found = {
+        f.name: _wanted(f.type, ... if f.default is MISSING else f.default) for f in fields(kind)
+    }
+    return {
+        name: Wanted("whole", None) if name == "rows" else wanted
+        for name, wanted in found.items()
+        if wanted is not None
+    }
+
+
+def tunings_of(kind: type[Any]) -> tuple[str, ...]:
+    """Return the theorem-tuned constructors of an algorithm, those of the catalogue first.
+
+    Example:
+        >>> tunings_of(KINDS["PFS"])
+        ('anytime', 'eventually', 'nearly', 'tuned', 'chosen', 'noisy', 'drifting')
+    """
+    others = [
+        name
+        for name, value in vars(kind).items()
+        if isinstance(value, classmethod)
+        and name[0] != "_"
+        and list(inspect.signature(getattr(kind, name)).parameters)[:2] == ["constants", "horizon"]
+    ]
+    return tuple(dict.fromkeys([*kind.tunings, *others]))
+
+
+def options_of(kind: type[Any], tuning: str) -> dict[str, Wanted]:
+    """Return the keyword options of a constructor that a file may give.
+
+    Example:
+        >>> options_of(KINDS["Jenatton"], "trade_off")
+        {'beta': Wanted(kind='number', default=0.5)}
+    """
+    signature = inspect.signature(getattr(kind, tuning))
+    found = {
+        p.name: _wanted(p.annotation, ... if p.default is p.empty else p.default)
+        for p in signature.parameters.values()
+        if p.kind is p.KEYWORD_ONLY
+    }
+    return {name: wanted for name, wanted in found.items() if wanted is not None}
+
+
+def amount_at(value: Any, horizon: int) -> Any:
+    """Return an amount at a horizon: ``times * T^power`` within ``at_least`` and ``at_most``.
+
+    A number, a word or a switch is itself at every horizon.
+
+    Example:
+        >>> amount_at({"times": 9.0, "power": -0.5, "at_most": 0.45}, 2_500)
+        0.18
+    """
+    if not isinstance(value, Mapping):
+        return value
+    times, power = value.get("times", 1.0), value.get("power", 0.0)
+    try:
+        found = times * float(horizon) ** power
+    except OverflowError:
+        found = math.copysign(math.inf, times)
+    most, least = value.get("at_most"), value.get("at_least")
+    if most is not None:
+        found = min(found, most)
+    return found if least is None else max(found, least)
+
+
+def build_player(
+    algorithm: Mapping[str, Any], problem: Problem, horizon: int
+) -> tuple[Any, Parameters, Constants]:
+    """Return an algorithm for a problem, every number that went into it, and its constants.
+
+    Args:
+        algorithm: ``name`` with ``tuning`` and ``options``, or with ``parameters``; ``base`` where
+            it has one, and ``constants`` to replace some of the problem's. Plain data.
+        problem: what it will play.
+        horizon: rounds.
+
+    Returns:
+        The player, with its guarantee where a theorem tunes it; its parameters, each with its
+        origin: the theorem's name, "specification", "default" or "problem"; and the constants, in
+        which those that the specification replaced have the origin "given".
+
+    Raises:
+        InvalidValueError: a theorem or a constructor says no, in its own words.
+
+    Example:
+        >>> from surefoot.problems import paper_toy
+        >>> toy = paper_toy(horizon=100, trials=1)
+        >>> row = {"name": "PFS", "parameters": {"eta": {"power": -0.5}, "rho": 0.25}}
+        >>> player, parameters, _ = build_player(row, toy, 100)
+        >>> parameters["eta"], parameters["domain.radius"]
+        ((0.1, 'specification'), (1.0, 'problem'))
+    """
+    constants = problem.constants
+    if algorithm.get("constants"):
+        constants = constants.with_origin("given", **algorithm["constants"])
+    player, parameters = _build(algorithm, problem, constants, horizon)
+    return player, parameters, constants
+
+
+def _build(
+    algorithm: Mapping[str, Any], problem: Problem, constants: Constants, horizon: int
+) -> tuple[Any, Parameters]:
+    kind = KINDS[algorithm["name"]]
+    place = domain_of(kind, problem.domain, problem.benchmark.region)
+    if algorithm.get("tuning") is not None:
+        tuned: Tuned[Any] = constructor_of(algorithm, horizon)(constants, horizon, place)
+        parameters = _numbers(tuned.algorithm, tuned.guarantee.name)
+        # What the file gave is the file's; the theorem's name stands for the rest.
+        return tuned, parameters | _given(algorithm, horizon)
+    given = plain_values(algorithm.get("parameters") or {}, parameters_of(kind), horizon)
+    origins = dict.fromkeys(given, "specification")
+    settled: dict[str, Any] = {}
+    parameters = {}
+    for f in fields(kind):
+        if f.name == "domain":
+            settled["domain"] = place
+        elif f.name == "base":
+            inner, theirs = _build(algorithm["base"], problem, constants, horizon)
+            settled["base"] = inner.algorithm if isinstance(inner, Tuned) else inner
+            parameters = {f"base.{n}": v for n, v in theirs.items()}
+        elif f.name == "rows" and "rows" not in given:
+            settled["rows"] = problem.constraint.rows
+            origins["rows"] = "problem"
+    player = kind(**settled, **given)
+    own = _numbers(player, "default", skip=("base",))
+    return player, parameters | {n: (v, origins.get(n, o)) for n, (v, o) in own.items()}
+
+
+def constructor_of(algorithm: Mapping[str, Any], horizon: int) -> Callable[..., Tuned[Any]]:
+    """Return a theorem-tuned constructor with its options at a horizon put in."""
+    kind, tuning, base = KINDS[algorithm["name"]], algorithm["tuning"], algorithm.get("base")
+    wanted = options_of(kind, tuning)
+    options = plain_values(algorithm.get("options") or {}, wanted, horizon)
+    if base is not None:
+        options["base"] = constructor_of(base, horizon)
+    return partial(getattr(kind, tuning), **options)
+
+
+def plain_values(
+    given: Mapping[str, Any], wanted: Mapping[str, Wanted], horizon: int
+) -> dict[str, Any]:
+    """Return values as a constructor takes them, amounts at a horizon."""
+    values = {name: amount_at(value, horizon) for name, value in given.items()}
+    return {n: int(v) if wanted[n].kind == "whole" else v for n, v in values.items()}
+
+
+def _given(algorithm: Mapping[str, Any], horizon: int) -> Parameters:
+    """Return the options of a tuned row and of its base."""
+    options = algorithm.get("options") or {}
+    mine = {n: (_number(amount_at(v, horizon)), "specification") for n, v in options.items()}
+    if algorithm.get("base") is None:
+        return mine
+    return mine | {f"base.{n}": v for n, v in _given(algorithm["base"], horizon).items()}
+
+
+def _numbers(owner: Any, origin: str, skip: tuple[str, ...] = ()) -> Parameters:
+    """Return the numbers in a dataclass and those inside it; a domain's are the problem's."""
+    found: Parameters = {}
+    for f in fields(owner):
+        value = getattr(owner, f.name)
+        if value is None or f.name in skip or not f.repr:
+            continue
+        source = "problem" if f.name == "domain" else origin
+        if is_dataclass(value):
+            found[f.name] = (type(value).__name__, source)
+            found |= {f"{f.name}.{n}": v for n, v in _numbers(value, source).items()}
+        else:
+            found[f.name] = (_number(value), source)
+    return found
+
+
+def _number(value: Any) -> float | str:
+    """Return a number, or words for what is not one."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (int, float, np.number)):
+        return float(value)
+    if isinstance(value, np.ndarray):
+        shape = " x ".join(map(str, value.shape))
+        return f"{shape} numbers from {value.min():g} to {value.max():g}"
+    return str(value)

@@ -1,0 +1,343 @@
+"""The problems that a specification may name, with their arguments.
+
+A file names things and gives them numbers. Only names that stand here are known, so nothing in a
+file can import, open or run anything.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
+
+from surefoot import problems
+from surefoot.errors import InvalidValueError
+from surefoot.experiments._mistakes import Mistake, refuse
+from surefoot.experiments.tables import Label, Seed, Table, Trials
+from surefoot.problems import Problem
+
+from pydantic import (  # isort: skip  once the tables have found it
+    BeforeValidator,
+    Field,
+    model_validator,
+)
+
+__all__ = [
+    "BLOCK",
+    "PROBLEMS",
+    "AnyProblem",
+    "ProblemEntry",
+    "ProblemRow",
+    "Region",
+    "build_problem",
+]
+
+BLOCK = 30
+"""Trials that are played at once, as one array program. Fixed, so that the bits of a trial do not
+depend on how many other trials a file asks for."""
+
+Region: TypeAlias = Literal["box", "polytope", "other"]
+"""What a feasible set is, as far as the choice of an engine depends on it."""
+
+Dimension: TypeAlias = Annotated[int, Field(ge=1, le=10_000)]
+Costs: TypeAlias = Annotated[
+    Literal["linear", "quadratic"], Field(description="kind of the costs, which pull outwards")
+]
+
+
+class ProblemRow(Table):
+    """What every ``[[problems]]`` may have beside its own arguments."""
+
+    label: Label | None = Field(
+        default=None, description="what tables and figures call it; the name unless given"
+    )
+    trials: Trials | None = Field(
+        default=None, description="at most so many trials of this problem, if fewer than the rest"
+    )
+    name: str = Field(description="which problem")
+
+    @property
+    def title(self) -> str:
+        """The label, or else the name."""
+        return self.label or self.name
+
+    @property
+    def entries(self) -> int:
+        """Entries of an action; two, unless the problem has a dimension."""
+        return int(getattr(self, "dimension", 2))
+
+    @property
+    def longest(self) -> int | None:
+        """The most rounds that its streams have; None where there is no limit."""
+        return None
+
+    @property
+    def adaptive(self) -> str | None:
+        """The adversary that answers the actions, if there is one: all its trials are the same."""
+        return None
+
+    def plain(self) -> dict[str, Any]:
+        """Return name and arguments as plain data, all arguments given."""
+        return {"name": self.name, "arguments": self.arguments()}
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the problem's own arguments as plain data."""
+        return self.model_dump(mode="json", exclude=set(_COMMON))
+
+
+class PaperToy(ProblemRow):
+    """The paper's toy: quadratic costs around random targets, a square, a best action inside."""
+
+    name: Literal["paper_toy"]
+    published: Literal[0, 1] | None = Field(
+        default=None,
+        description="0 or 1: the streams of the published regret or violation script, at most "
+        "20,000 rounds of them; streams from the specification's seed unless given",
+    )
+
+    @property
+    def longest(self) -> int | None:
+        """The rounds of the published streams, where those are asked for."""
+        return None if self.published is None else max(problems.HORIZONS)
+
+
+class BindingToy(PaperToy):
+    """The paper's toy with its targets moved: the best action is a corner of the square."""
+
+    name: Literal["binding_toy"]  # type: ignore[assignment]
+
+
+class RandomPolytope(ProblemRow):
+    """A random polytope with 0 inside and costs whose best action is on its boundary."""
+
+    name: Literal["random_polytope"]
+    dimension: Dimension = Field(default=20, description="entries of an action")
+    rows: Annotated[int, Field(ge=2, le=100_000)] = Field(
+        default=60, description="linear constraints; at least twice the dimension"
+    )
+    costs: Costs = "quadratic"
+    seed: Seed = Field(
+        default=0, description="of the polytope; the streams have the specification's"
+    )
+
+    @model_validator(mode="after")
+    def _bounded(self) -> RandomPolytope:
+        if self.rows < 2 * self.dimension:
+            least = f"must be at least twice the dimension, {2 * self.dimension}"
+            refuse(Mistake(("rows",), f"{least}, got {self.rows}"))
+        return self
+
+
+class RotatedBox(ProblemRow):
+    """A box with sides of different lengths, turned at random."""
+
+    name: Literal["rotated_box"]
+    dimension: Dimension = Field(default=5, description="entries of an action")
+    costs: Costs = "quadratic"
+    seed: Seed = Field(default=0, description="of the box; the streams have the specification's")
+
+
+class Ellipsoid(ProblemRow):
+    """An ellipsoid turned at random."""
+
+    name: Literal["ellipsoid"]
+    dimension: Dimension = Field(default=5, description="entries of an action")
+    condition: Annotated[float, Field(ge=1)] = Field(
+        default=10.0, description="square of the ratio of the longest to the shortest half axis"
+    )
+    costs: Costs = "quadratic"
+    seed: Seed = Field(
+        default=0, description="of the ellipsoid; the streams have the specification's"
+    )
+
+
+def _pair(value: Any) -> Any:
+    # TOML has lists only.
+    return tuple(value) if isinstance(value, list) else value
+
+
+class SpectralBall(ProblemRow):
+    """Matrices of spectral norm at most 1."""
+
+    name: Literal["spectral_ball"]
+    shape: Annotated[
+        tuple[
+            Annotated[int, Field(ge=1, le=1_000)],
+            Annotated[int, Field(ge=1, le=1_000)],
+        ],
+        BeforeValidator(_pair),
+    ] = Field(default=(4, 3), description="rows and columns of the matrices")
+    costs: Costs = "quadratic"
+    seed: Seed = Field(default=0, description="of the pull; the streams have the specification's")
+
+    @property
+    def entries(self) -> int:
+        """Entries of a matrix."""
+        return math.prod(self.shape)
+
+
+class FairLogistic(ProblemRow):
+    """Logistic regression whose scores may hardly tell two groups apart."""
+
+    name: Literal["fair_logistic"]
+    dimension: Dimension = Field(default=10, description="entries of an action")
+    radius: Annotated[float, Field(gt=0)] = Field(default=5.0, description="limit on the norm")
+    tolerance: Annotated[float, Field(gt=0)] = Field(
+        default=0.05, description="limit on the covariance of score and group"
+    )
+    seed: Seed = Field(
+        default=0, description="of the population; the streams have the specification's"
+    )
+
+
+class AdversarialCube(ProblemRow):
+    """A cube, and linear costs that try to push the actions out of it."""
+
+    name: Literal["adversarial_cube"]
+    adversary: Literal["constant", "alternating", "random", "corners", "out", "uncut"] = Field(
+        description="who chooses the slopes; out and uncut answer the actions, so one trial is all "
+        "there is of them"
+    )
+    dimension: Dimension = Field(default=2, description="entries of an action")
+    radius: Annotated[float, Field(gt=0)] = Field(
+        default=0.5, description="half the length of an edge"
+    )
+    size: Annotated[float, Field(gt=0)] = Field(default=1.0, description="norm of every slope")
+
+    @property
+    def adaptive(self) -> str | None:
+        """The adversary, if it answers the actions."""
+        return self.adversary if self.adversary in ("out", "uncut") else None
+
+
+AnyProblem: TypeAlias = Annotated[
+    PaperToy
+    | BindingToy
+    | RandomPolytope
+    | RotatedBox
+    | Ellipsoid
+    | SpectralBall
+    | FairLogistic
+    | AdversarialCube,
+    Field(discriminator="name"),
+]
+
+
+class ProblemEntry(NamedTuple):
+    """A problem that a specification may name.
+
+    Attributes:
+        model: its arguments, with limits, defaults and descriptions.
+        build: makes it from horizon, trials, seed of the streams, block and arguments.
+        region: what its feasible set is.
+    """
+
+    model: type[ProblemRow]
+    build: Callable[..., Problem]
+    region: Region = "other"
+
+    @property
+    def text(self) -> str:
+        """What it is, in a sentence."""
+        return (self.model.__doc__ or "").strip().split("\n")[0]
+
+    def arguments(self) -> dict[str, tuple[Any, str]]:
+        """Return its own arguments: each default, ... where there is none, and description."""
+        own = {n: f for n, f in self.model.model_fields.items() if n not in _COMMON}
+        return {
+            n: (... if f.is_required() else f.default, f.description or "") for n, f in own.items()
+        }
+
+
+_COMMON = ("name", "label", "trials")
+
+
+def _published(
+    make: Callable[..., Problem],
+    horizon: int,
+    trials: int,
+    streams: int,
+    block: int,
+    published: int | None,
+) -> Problem:
+    if published is None:
+        return make(horizon, trials, streams=streams)
+    longest = max(problems.HORIZONS)
+    if horizon > longest:
+        raise InvalidValueError(
+            f"horizon must be at most {longest}, the rounds of the published streams, got {horizon}"
+        )
+    # One generator draws trial after trial: a later block is what comes after the earlier ones.
+    first = BLOCK * block
+    whole = make(horizon, first + trials, published)
+    return _some(whole, slice(first, first + trials))
+
+
+def _some(problem: Problem, runs: slice) -> Problem:
+    return Problem(
+        costs=problem.costs.run(runs),
+        constraint=problem.constraint,
+        domain=problem.domain,
+        start=problem.start,
+        constants=problem.constants,
+        name=problem.name,
+    )
+
+
+def _synthetic(
+    make: Callable[..., Problem],
+    horizon: int,
+    trials: int,
+    streams: int,
+    block: int,
+    **arguments: Any,
+) -> Problem:
+    return make(horizon=horizon, trials=trials, streams=streams, **arguments)
+
+
+def _matrices(
+    horizon: int, trials: int, streams: int, block: int, shape: Any, **arguments: Any
+) -> Problem:
+    rows, columns = shape
+    return problems.spectral_ball(
+        (rows, columns), horizon=horizon, trials=trials, streams=streams, **arguments
+    )
+
+
+PROBLEMS: dict[str, ProblemEntry] = {
+    "paper_toy": ProblemEntry(PaperToy, partial(_published, problems.paper_toy), "box"),
+    "binding_toy": ProblemEntry(BindingToy, partial(_published, problems.binding_toy), "box"),
+    "random_polytope": ProblemEntry(
+        RandomPolytope, partial(_synthetic, problems.random_polytope), "polytope"
+    ),
+    "rotated_box": ProblemEntry(RotatedBox, partial(_synthetic, problems.rotated_box), "polytope"),
+    "ellipsoid": ProblemEntry(Ellipsoid, partial(_synthetic, problems.ellipsoid)),
+    "spectral_ball": ProblemEntry(SpectralBall, _matrices),
+    "fair_logistic": ProblemEntry(FairLogistic, partial(_synthetic, problems.fair_logistic)),
+    "adversarial_cube": ProblemEntry(
+        AdversarialCube, partial(_synthetic, problems.adversarial_cube), "box"
+    ),
+}
+"""By name; a new problem joins here."""
+
+
+def build_problem(
+    problem: Mapping[str, Any], horizon: int, trials: int, stream_seed: int, block: int
+) -> Problem:
+    """Return a problem with the streams of one block of trials.
+
+    Args:
+        problem: ``name`` and ``arguments``, plain data, all arguments given.
+        horizon: rounds.
+        trials: how many of the block's runs.
+        stream_seed: seed of the block's streams (:func:`surefoot.experiments.seeds.stream_seed`).
+        block: which block, from 0; only the published streams need to know.
+
+    Example:
+        >>> toy = {"name": "paper_toy", "arguments": {"published": 0}}
+        >>> build_problem(toy, 2, 1, stream_seed=7, block=0).costs.targets[0, 0].round(4)
+        array([-0.363 , -0.0476])
+    """
+    build = PROBLEMS[problem["name"]].build
+    return build(horizon, trials, stream_seed, block, **problem["arguments"])

@@ -1,0 +1,77 @@
+"""Versions of the code and the libraries that compute; a worker must have those of its driver."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable, Mapping
+from functools import cache
+from importlib import metadata
+from typing import Any
+
+import numpy as np
+
+from surefoot.errors import SurefootError
+from surefoot.experiments.sources import files_hash
+from surefoot.results import CellResult
+
+__all__ = ["OtherSourcesError", "fingerprint", "play_checked", "versions"]
+
+
+class OtherSourcesError(SurefootError, RuntimeError):
+    """A worker with other code than the driver: its results would be of another program."""
+
+
+def play_checked(
+    wanted: Mapping[str, str | None],
+    work: Callable[[list[tuple[str, Any]]], list[CellResult]],
+    cells: list[tuple[str, Any]],
+) -> list[CellResult]:
+    """Play for a driver, if this process has the code and the libraries that the driver has.
+
+    Args:
+        wanted: the driver's :func:`fingerprint`.
+        work: :func:`surefoot.experiments.cell.play_cells`.
+        cells: addresses and specifications.
+    """
+    own = fingerprint()
+    if own != wanted:
+        differ = [
+            f"{name} is {own.get(name)}, not {wanted.get(name)}"
+            for name in sorted(own.keys() | wanted.keys())
+            if own.get(name) != wanted.get(name)
+        ]
+        raise OtherSourcesError(
+            f"the worker on {platform.node()} would play something else: {'; '.join(differ)}"
+        )
+    return work(cells)
+
+
+@cache
+def _fingerprint() -> tuple[tuple[str, str | None], ...]:
+    return (("sources", files_hash()[:16]), *versions().items())
+
+
+def fingerprint() -> dict[str, str | None]:
+    """Return what the bits of a result depend on beside its specification: code and libraries."""
+    return dict(_fingerprint())
+
+
+@cache
+def _versions() -> tuple[tuple[str, str | None], ...]:
+    def version(name: str) -> str | None:
+        try:
+            return metadata.version(name)
+        except metadata.PackageNotFoundError:
+            return None
+
+    return (
+        ("surefoot", version("surefoot")),
+        ("numpy", np.__version__),
+        ("python", platform.python_version()),
+        ("jax", version("jax")),
+    )
+
+
+def versions() -> dict[str, str | None]:
+    """Return the versions of the libraries that compute; None for one that is not installed."""
+    return dict(_versions())
