@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from surefoot.cli import _folder
-from surefoot.experiments import Estimate, cell, driver
+from surefoot.experiments import Estimate, driver, play_cell
 from surefoot.results import CellResult, Results
 
 run_module = importlib.import_module("surefoot.cli.run")
@@ -242,16 +242,16 @@ def failing(address, spec):
     return played(address, spec)
 
 
-played = cell.play_cell
+played = play_cell.play_cell
 
 
 def test_a_failed_cell_is_named_and_ends_with_3(desk, monkeypatch):
-    monkeypatch.setattr(cell, "play_cell", failing)
+    monkeypatch.setattr(play_cell, "play_cell", failing)
     code, out, err = desk.run()
     assert code == 3
     assert err == "surefoot: a corner: PFS.anytime, T = 80: failed: no luck\n"
     assert "4 cells: 3 played, 1 failed" in out
-    monkeypatch.setattr(cell, "play_cell", played)
+    monkeypatch.setattr(play_cell, "play_cell", played)
     assert "1 played, 3 there already" in desk.run().out  # and is tried again
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from surefoot.experiments import Spec, run
-from surefoot.experiments.cell import play_cells
+from surefoot.experiments.play_cell import play_cells
 from surefoot.results import Results
 
 POISON, SLOW, BROKEN = 13, 17, 19

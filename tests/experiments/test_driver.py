@@ -14,8 +14,8 @@ import pytest
 
 from surefoot._sqlite import StoreError
 from surefoot.experiments import Event, driver, estimate, executors, run, sweep
-from surefoot.experiments.cell import play_cells
 from surefoot.experiments.plan import Plan, pending
+from surefoot.experiments.play_cell import play_cells
 from surefoot.experiments.sweep import RunError, Sweep
 from surefoot.results import CellResult, Results
 
@@ -134,8 +134,8 @@ def test_a_failed_cell_says_why_and_is_tried_again(work, folder, monkeypatch):
             raise RuntimeError("the sensor is gone")
         return kept(spec)
 
-    kept = play_cells.__globals__["_problem"]
-    monkeypatch.setitem(play_cells.__globals__, "_problem", broken)
+    kept = play_cells.__globals__["problem_of"]
+    monkeypatch.setitem(play_cells.__globals__, "problem_of", broken)
     outcome = run(made, folder, workers=0)
     assert (outcome.done, outcome.failed) == (2, 2)
     assert outcome.notes[0] == (

@@ -23,7 +23,12 @@ def double(x):
 @pytest.fixture
 def package(tmp_path, monkeypatch):
     """A package with one source of each sort."""
-    for name in ("games/scan.py", "reports/page.py", "experiments/cell.py", "experiments/spec.py"):
+    for name in (
+        "games/scan.py",
+        "reports/page.py",
+        "experiments/play_cell.py",
+        "experiments/spec.py",
+    ):
         path = tmp_path / name
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(TEXT)
@@ -35,7 +40,7 @@ def package(tmp_path, monkeypatch):
     ("name", "matters"),
     [
         ("games/scan.py", True),
-        ("experiments/cell.py", True),
+        ("experiments/play_cell.py", True),
         ("sets/new.py", True),
         ("reports/page.py", False),
         ("experiments/spec.py", False),
@@ -105,5 +110,5 @@ def test_a_field_that_a_later_python_adds_empty_does_not_change_the_hash():
 
 def test_the_hash_covers_the_modules_that_make_and_play_a_cell():
     here = {path.stem for path in sources._numeric() if path.parent.name == "experiments"}
-    assert here == {"cell", "players", "problems", "seeds"}
+    assert here == {"measures", "play_cell", "players", "problems", "seeds", "shared"}
     assert len(sources_hash()) == 64

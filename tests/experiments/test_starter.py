@@ -2,8 +2,8 @@
 
 import re
 
-from surefoot.experiments.cell import play_cell
 from surefoot.experiments.grid import cells_of, rounds_of
+from surefoot.experiments.play_cell import play_cell
 from surefoot.experiments.starter import STARTER
 from surefoot.experiments.toml import parse_spec
 

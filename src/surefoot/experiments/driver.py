@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from surefoot.experiments.cell import play_cells
 from surefoot.experiments.cluster import Tls, checked_address
 from surefoot.experiments.executors import cores, make_executor
 from surefoot.experiments.pace import COMPILE_SECONDS, START_SECONDS, Pace
 from surefoot.experiments.plan import FINISHED, Plan, jobs_of, pending
+from surefoot.experiments.play_cell import play_cells
 from surefoot.experiments.spec import Spec
 from surefoot.experiments.sweep import Event, RunError, Stop, Sweep
 from surefoot.experiments.toml import dump_spec

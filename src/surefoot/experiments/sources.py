@@ -21,7 +21,7 @@ _NOT_NUMERIC = {
     *("calibration", "cli", "controller", "experiments", "paper", "reports", "results"),
     *("testing", "_extras", "_sqlite"),
 }
-_NUMERIC_HERE = ("cell", "players", "problems", "seeds")
+_NUMERIC_HERE = ("measures", "play_cell", "players", "problems", "seeds", "shared")
 
 
 @cache

@@ -30,7 +30,7 @@ def play_checked(
 
     Args:
         wanted: the driver's :func:`fingerprint`.
-        work: :func:`surefoot.experiments.cell.play_cells`.
+        work: :func:`surefoot.experiments.play_cell.play_cells`.
         cells: addresses and specifications.
     """
     own = fingerprint()

@@ -5,8 +5,9 @@ import numpy as np
 import pytest
 
 from surefoot import play
-from surefoot.experiments import cell
-from surefoot.experiments.cell import play_cell, play_cells
+from surefoot.experiments import play_cell as playing
+from surefoot.experiments import shared
+from surefoot.experiments.play_cell import play_cell, play_cells
 from surefoot.experiments.players import build_player
 from surefoot.experiments.problems import PROBLEMS, build_problem
 from surefoot.experiments.seeds import stream_seed
@@ -156,11 +157,11 @@ def test_a_theorem_that_says_no_refuses_in_its_own_words():
 
 
 def test_an_error_fails_the_cell_and_keeps_its_sentence(monkeypatch):
-    monkeypatch.setattr(cell, "play", lambda *a, **k: 1 / 0)
+    monkeypatch.setattr(playing, "play", lambda *a, **k: 1 / 0)
     found, other = play_cells([("a", spec()), ("b", spec(horizon=61))])
     assert found.status == other.status == "failed"
     assert found.note == "ZeroDivisionError: division by zero"
-    assert "test_cell.py" in found.provenance["traceback"]
+    assert "test_play_cell.py" in found.provenance["traceback"]
 
 
 def test_provenance_says_when_how_long_and_by_which_versions():
@@ -182,9 +183,9 @@ def test_bits_do_not_depend_on_the_company():
 
 def test_neighbours_share_streams_and_comparator_up_to_a_limit(monkeypatch):
     made = []
-    keep = cell.build_problem
-    monkeypatch.setattr(cell, "build_problem", lambda *a: made.append(a[1]) or keep(*a))
-    monkeypatch.setattr(cell, "_problems", cell._Kept(4_096 + 60 * 3 * 2 * 8))
+    keep = shared.build_problem
+    monkeypatch.setattr(shared, "build_problem", lambda *a: made.append(a[1]) or keep(*a))
+    monkeypatch.setattr(shared, "_problems", shared.Recent(4_096 + 60 * 3 * 2 * 8))
     other = {"name": "PFS", "parameters": {"eta": 0.2, "rho": 0.01}}
     play_cells([("a", spec()), ("b", spec(algorithm=other))])
     assert made == [60]
@@ -200,8 +201,8 @@ def test_neighbours_share_streams_and_comparator_up_to_a_limit(monkeypatch):
 def test_compiled_games_of_all_lengths_have_streams_for_one_program(name):
     given = {"adversary": "corners"} if name == "adversarial_cube" else {}
     problem = {"name": name, "arguments": PROBLEMS[name].model(name=name, **given).arguments()}
-    short = cell._problem(spec(problem, horizon=50))
-    long = cell._problem(spec(problem, horizon=50, engine="scan"))
+    short = shared.problem_of(spec(problem, horizon=50))
+    long = shared.problem_of(spec(problem, horizon=50, engine="scan"))
     assert (short.costs.horizon, long.costs.horizon) == (50, 2_048)
     assert long.costs.rounds(0, 50) == short.costs
     assert long.constants == short.constants

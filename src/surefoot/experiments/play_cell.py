@@ -1,0 +1,111 @@
+"""Playing a cell: plain data in, plain data out, wherever it runs."""
+
+from __future__ import annotations
+
+import platform
+import threading
+import time
+import traceback
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from surefoot._extras import need
+from surefoot.costs import Adversarial
+from surefoot.experiments.measures import measure
+from surefoot.experiments.players import build_player
+from surefoot.experiments.shared import problem_of
+from surefoot.experiments.versions import versions
+from surefoot.games import Trace, play
+from surefoot.problems import Problem
+from surefoot.results import CellResult
+
+__all__ = ["play_cell", "play_cells"]
+
+_SHORT = 4
+"""Entries of an action that a compiled game hands over at no cost."""
+
+
+def play_cell(address: str, spec: Mapping[str, Any]) -> CellResult:
+    """Play one cell.
+
+    What is the cell's own never raises: a theorem or a constructor that says no makes it
+    "refused", any other error "failed", both with the sentence.
+
+    Args:
+        address: the cell's.
+        spec: what to play, as :class:`surefoot.experiments.grid.Cell` has it.
+    """
+    began = time.perf_counter()
+
+    def result(status: Any, note: str = "", **parts: Any) -> CellResult:
+        provenance = {
+            "seconds": time.perf_counter() - began,
+            "microseconds_a_round": None,
+            "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+            "versions": versions(),
+            "platform": platform.platform(),
+        } | parts.pop("provenance", {})
+        return CellResult(
+            address=address,
+            spec=dict(spec),
+            status=status,
+            note=note,
+            provenance=provenance,
+            **parts,
+        )
+
+    try:
+        try:
+            problem = problem_of(spec)
+            player, parameters, constants = build_player(
+                spec["algorithm"], problem, int(spec["horizon"])
+            )
+        except ValueError as error:
+            return result("refused", str(error))
+        trace = _play(player, problem, spec)
+        facts, arrays = measure(trace, spec, parameters, constants)
+    except Exception as error:
+        told = traceback.format_exc(limit=-8)
+        return result("failed", _sentence(error), provenance={"traceback": told})
+    took = {
+        "microseconds_a_round": trace.ledger.microseconds_a_round,
+        "compile_seconds": trace.ledger.compile_seconds,
+    }
+    return result("done", facts=facts, arrays=arrays, provenance=took)
+
+
+def play_cells(cells: Iterable[tuple[str, Mapping[str, Any]]]) -> list[CellResult]:
+    """Play neighbours, each by itself: its bits do not depend on the company."""
+    with _ONE_AT_A_TIME:
+        return [play_cell(address, spec) for address, spec in cells]
+
+
+# A cluster's worker may have several threads; two cells at once would only share one interpreter.
+_ONE_AT_A_TIME = threading.Lock()
+
+
+def _play(player: Any, problem: Problem, spec: Mapping[str, Any]) -> Trace:
+    recording = spec["recording"]
+    every, actions = recording["every"], recording["actions"]
+    compiled = spec["engine"] == "scan"
+    if compiled:
+        need("jax", "jax", "the scan engine")  # the time of a round is not that of an import
+    # What an adversary did is known from what it answered to.
+    whole = isinstance(problem.costs, Adversarial)
+    # Handed over in any case, so that games with and without actions run one program.
+    short = compiled and problem.costs.dimension <= _SHORT
+    return play(
+        player,
+        problem,
+        horizon=int(spec["horizon"]),
+        engine=spec["engine"],
+        every=1 if whole else every,
+        keep_actions=whole or short or bool(actions),
+        watch="record",
+    )
+
+
+def _sentence(error: BaseException) -> str:
+    told = str(error).strip()
+    return f"{type(error).__name__}: {told}" if told else type(error).__name__
