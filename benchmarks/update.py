@@ -94,6 +94,7 @@ def updates(problem: Problem, rounds: int, kept: int, effort: Effort) -> tuple[l
         (TELL, STEP, 1.5 if d >= 10_000 else 2.2),
         (ASK_TELL, STEP, None),
         (CERTIFIED_TELL, STEP, None),
+        (CERTIFIED_TELL, CERTIFIED, 1.6 if d <= 100 else None),
     ]
     rows = [
         compared("update", f"d = {d:,}", times, a, b, units=len(plain.seen), limit=C, bar=bar)

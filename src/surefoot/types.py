@@ -171,7 +171,8 @@ class Info(Protocol):
 class Explaining(Protocol[S]):
     """An algorithm whose steps say what they knew; ``update`` returns the first half of ``step``.
 
-    Class and object attributes named ``step`` that cannot be called do not make one.
+    A step of one run raises rather than return an action that is not finite. A controller calls
+    ``step`` alone, so a subclass that changes the rule overrides ``step``.
     """
 
     def init(self, x1: Array) -> S:

@@ -7,13 +7,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from surefoot import OGD, PFS, Ball, Controller, Feedback
+from surefoot import OGD, PFS, Ball, Controller, Feedback, play, problems
 from surefoot._check import PrecisionWarning
-from surefoot.algorithms import DPP, CertifiedPFS, ScalarDPP
+from surefoot.algorithms import DPP, CertifiedPFS, FrankWolfe, SafetyFilter, ScalarDPP
 from surefoot.controller import ContradictionError, ContradictionWarning
 from surefoot.sets import Box, EmptyTighteningError
 
 from ._live import (
+    BALL,
     CONSTANTS,
     PLAYERS,
     START,
@@ -601,3 +602,48 @@ def test_norms_at_their_limits_contradict_nothing():
             constraint_subgradient=limit,
         )
     assert controller.explain().broken == ()
+
+
+def test_a_tell_evaluates_the_certified_length_once(monkeypatch):
+    player = PLAYERS["certified"]
+    controller = Controller(player, START)
+    real, calls = CertifiedPFS.certified_length, []
+
+    def counted(self, *args, **kwargs):
+        calls.append(1)
+        return real(self, *args, **kwargs)
+
+    monkeypatch.setattr(CertifiedPFS, "certified_length", counted)
+    drive(controller, player, 7)
+    controller.explain()
+    assert len(calls) == 7
+
+
+def test_a_journalled_tell_evaluates_the_certified_length_once(tmp_path, monkeypatch):
+    player = PLAYERS["certified"]
+    real, calls = CertifiedPFS.certified_length, []
+
+    def counted(self, *args, **kwargs):
+        calls.append(1)
+        return real(self, *args, **kwargs)
+
+    with Controller(player, START, journal=tmp_path / "journal.db") as controller:
+        monkeypatch.setattr(CertifiedPFS, "certified_length", counted)
+        drive(controller, player, 7)
+    assert len(calls) == 7
+
+
+def test_a_filter_is_refused_as_a_player_in_one_sentence():
+    safe = SafetyFilter(G_g=1.0, domain=BALL, rho=0.1)
+    with pytest.raises(ValueError, match=r"^player must be an algorithm with init and update") as e:
+        Controller(safe, START)
+    assert "\n" not in str(e.value)
+    with pytest.raises(ValueError, match=r"^player must be an algorithm with init and update"):
+        play(safe, problems.paper_toy(horizon=5, trials=1))
+
+
+def test_a_number_named_step_is_no_step():
+    player = FrankWolfe(eta=0.2, domain=Ball(0.7, [0.1, -0.2]), step=0.25)
+    controller = Controller(player, START)
+    drive(controller, player, 3)
+    assert controller.explain().feasibility_step is None

@@ -134,8 +134,8 @@ class CertifiedStep(NamedTuple):
         size: the norm of the cost gradient, or of the way to a proposal.
         inverse_wanted: 1/eta of the step that was wanted.
         inverse_eta: 1/eta of the step that the certified length allows.
-        y: the action after the step.
-        p: y after the half-spaces; the same array where they did not cut.
+        excess: by how much the step exceeds the half-space; the most where there are several.
+        p: the action after the step and the half-space.
         x: the next action.
     """
 
@@ -148,7 +148,7 @@ class CertifiedStep(NamedTuple):
     size: Number
     inverse_wanted: Number
     inverse_eta: Number
-    y: Array
+    excess: Number
     p: Array
     x: Array
 
@@ -160,7 +160,7 @@ class CertifiedStep(NamedTuple):
     @property
     def cut(self) -> bool:
         """Whether a half-space moved the step."""
-        return self.moves and self.p is not self.y
+        return self.moves and bool(self.excess > 0)
 
     @property
     def certificate(self) -> StepCertificate:
@@ -190,8 +190,11 @@ class CertifiedStep(NamedTuple):
     @property
     def contradictions(self) -> tuple[str, ...]:
         """What cannot be if the constants are right; one sentence each."""
-        G_g, rounds, g, s, known_distance, length = self[:6]
+        length, s, G_g = self.length, self.s, self.G_g
+        if length.squared is None and norm(s) <= G_g * (1 + 1e-12):
+            return ()  # g is below -rho - noise, hence below its bound, and nothing is cut
         _, rho, distance, _, _, noise, error, squared = length
+        rounds, g, known_distance = self.rounds, self.g, self.known_distance
         steepness = norm(s) if squared is None else sqrt(squared)
         limit = G_g * known_distance - rho + 2 * noise
         cut = max(g + rho - noise, 0.0) / steepness if steepness > 0 else 0.0

@@ -137,7 +137,20 @@ class CertifiedPFS(Certifying):
             ),
             record(
                 CertifiedStep,
-                (self.G_g, rounds, g, s, distance, length, size, wanted, inverse_eta, y, p, new),
+                (
+                    self.G_g,
+                    rounds,
+                    g,
+                    s,
+                    distance,
+                    length,
+                    size,
+                    wanted,
+                    inverse_eta,
+                    excess,
+                    p,
+                    new,
+                ),
             ),
         )
 

@@ -112,6 +112,6 @@ class SafetyFilter(Certifying):
             record(FilterState, (new, start, rounds + 1.0, length.start_slack, next_distance)),
             record(
                 CertifiedStep,
-                (self.G_g, rounds, g, s, distance, length, size, one, one, y, p, new),
+                (self.G_g, rounds, g, s, distance, length, size, one, one, excess, p, new),
             ),
         )

@@ -107,16 +107,13 @@ class SeveralPFS:
         squares, size = squares + squared, sqrt(squared)
         wanted, inverse_eta, eta = base.step_size(length, inverse_eta, squares, size)
         y = x - eta * grad
-        p = cuts.project(y, length)
+        p, excess = cuts.project(y, length)
         new = stay_unless_certified(length, base.domain.project(p), x)
-        next_distance = base.next_distance(length, rounds, eta * size)
-        slack, known = length.start_slack, (base.G_g, rounds, worst, steepest, distance, length)
+        slack, near = length.start_slack, base.next_distance(length, rounds, eta * size)
+        known = (base.G_g, rounds, worst, steepest, distance, length, size, wanted, inverse_eta)
         return (
-            record(
-                CertifiedState,
-                (new, start, rounds + 1.0, slack, next_distance, inverse_eta, squares),
-            ),
-            record(CertifiedStep, (*known, size, wanted, inverse_eta, y, p, new)),
+            record(CertifiedState, (new, start, rounds + 1.0, slack, near, inverse_eta, squares)),
+            record(CertifiedStep, (*known, excess, p, new)),
         )
 
     @classmethod
@@ -172,33 +169,24 @@ class _Cuts:
         here = xp.arange(g.shape[-1]) == (index if g.ndim == 1 else index[:, None])
         self.steepest = combine(xp.where(here, xp.ones_like(g), xp.zeros_like(g)), s)
 
-    def excess(self, z: Array, length: CertifiedLength) -> Array:
-        """By how much z exceeds each half-space."""
-        return self.g + rows_dot(self.s, z - self.x) + self._offset(length)
-
-    def _offset(self, length: CertifiedLength) -> Number:
-        return length.rho - length.noise + self.tolerance
-
-    def project(self, y: Array, length: CertifiedLength) -> Array:
-        """The point of the half-spaces that y goes to: in turn, or all at once."""
-        if not self.exact:
-            return self._in_turn(y, self._offset(length))
-        excess = self.excess(y, length)
-        if (excess <= 0).all():
-            return y
-        ways = self._at_once(excess)
-        if y.ndim == 1:
-            return self._in_turn(y, self._offset(length)) if ways[0] is None else y + ways[0]
-        points = self._in_turn(y, self._offset(length))
-        for run, way in enumerate(ways):
+    def project(self, y: Array, length: CertifiedLength) -> tuple[Array, Number]:
+        """Return where y goes, in turn or all at once, and by how much it exceeds a half-space."""
+        offset = length.rho - length.noise + self.tolerance
+        if self.first is None and not self.exact:
+            return self._in_turn(y, offset), math.nan  # of many runs nobody asks
+        excess = self.g + rows_dot(self.s, y - self.x) + offset
+        most, _ = largest(excess)
+        if self.first is not None:
+            way = self._at_once(excess)[0] if self.exact else None
+            return (self._in_turn_live(y, excess, offset) if way is None else y + way), most
+        points = self._in_turn(y, offset)
+        for run, way in enumerate(self._at_once(excess)):
             if way is not None:
                 points[run] = y[run] + way
-        return points
+        return points, most
 
     def _in_turn(self, z: Array, offset: Number) -> Array:
         """Where z is after all projections, that of the largest constraint first."""
-        if self.first is not None:
-            return self._in_turn_live(z, offset, self.first)
         one = self.x.ndim == 1
         z = project_halfspace(
             z, self.worst + dot(self.steepest, z - self.x) + offset, self.steepest
@@ -210,10 +198,9 @@ class _Cuts:
 
         return in_turn(self.g.shape[-1], cut, z)
 
-    def _in_turn_live(self, z: Array, offset: float, first: int) -> Array:
+    def _in_turn_live(self, z: Array, excess: Array, offset: float) -> Array:
         """The same for one NumPy run, passing over those that hold."""
-        excess = self.g + self.s @ (z - self.x) + offset
-        for i in (first, *range(len(self.g))):
+        for i in (self.first, *range(len(self.g))):
             if not -math.inf < excess[i] <= 0:
                 z = project_halfspace(z, float(excess[i]), self.s[i])
                 excess = self.g + self.s @ (z - self.x) + offset

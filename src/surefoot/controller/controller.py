@@ -186,7 +186,7 @@ class Controller:
     def _watch_on(self, broken: tuple[Broken, ...]) -> None:
         self._broken = broken
         self._watch = Watch.of(self._guarantee, broken, None)
-        self._limits = self._watch.limits
+        self._limits = self._watch.limits if self._watch.still else None
 
     # --- what a user asks ------------------------------------------------------------------------
 
@@ -278,30 +278,31 @@ class Controller:
             gradient, g, s = cost_gradient.copy(), constraint_value, constraint_subgradient.copy()
             seen = record(Feedback, (gradient, g, s, None))
             # Comparisons that a NaN fails. Where all hold there is nothing to look at closely.
-            most, steepest, near, steep, last = self._limits
-            slope = s.dot(s)
-            fine = (
-                gradient.dot(gradient) < most
-                and slope < steepest
-                and -_INF < g <= 0.0
-                and (g < near or slope > steep)
-                and 1 < t <= last
-            )
+            if (limits := self._limits) is None:
+                fine = -_INF < g <= 0.0 and gradient.dot(gradient) < _INF and s.dot(s) < _INF
+            else:
+                most, steepest, near, steep, last = limits
+                slope = s.dot(s)
+                fine = (
+                    gradient.dot(gradient) < most
+                    and slope < steepest
+                    and -_INF < g <= 0.0
+                    and (g < near or slope > steep)
+                    and 1 < t <= last
+                )
             broken = None if fine else self._watch.look(t, *_measure(seen))
         else:
             seen = self._clean(cost_gradient, constraint_value, constraint_subgradient, cost_value)
             broken = self._watch.look(t, *_measure(seen))
         if self._step is None:
             after, info = self._update(before, seen), None
-        else:
+            _check.refuse_unfinite(after.x, "the next action")
+        else:  # which raises rather than return an action that is not finite
             after, info = self._step(before, seen)
             if sentences := info.contradictions:
                 # It stands for what the watch has to say about the constraint.
                 others = [b for b in broken or () if b.constant not in ("G_g", "the bound on g")]
                 broken = [*others, Broken(t, "constants", sentences[0], "both")]
-        x = after.x
-        if not x.dot(x) < _INF:  # its square may leave the range of floats where it does not
-            _check.refuse_unfinite(x, "the next action")
         regret, certificate = self._regret, None
         if regret is not None:
             regret = regret.after(info)

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple, final
 import numpy as np
 
 from surefoot import _check
-from surefoot._array import record
+from surefoot._array import dot, record
 from surefoot.constants import Constants, polyak_rate
 from surefoot.errors import InvalidValueError
 from surefoot.theory.guarantee import EveryRound, Premise
@@ -101,18 +101,17 @@ class ObservedRegret(NamedTuple):
             info: what the step of a :class:`~surefoot.algorithms.CertifiedPFS` knew.
         """
         steps, tightened, falls, moved, stayed, last_rho, last_inverse = self
-        size, inverse, rho = info.size, info.inverse_eta, info.length.rho
-        if not info.moves:
+        length, size, _, inverse, excess, p, x = info[5:]
+        rho = length.rho
+        if not length.max_step > 0:
             return self._replace(stayed=stayed + size)
         if not (size > 0 or last_inverse > 0):
             inverse = 0.0
         falls = falls + (last_rho - rho) * last_inverse
         if not inverse > 0:
             return self._replace(falls=falls, rho=rho)
-        y, p, x = info.y, info.p, info.x
-        if p is not y:
-            way = y - p
-            moved = moved + float(way.dot(way)) * inverse
+        if excess > 0:  # then |y - p| = excess/|s|
+            moved = moved + excess * excess / _squared(info) * inverse
         if x is not p:
             way = p - x
             moved = moved + float(way.dot(way)) * inverse
@@ -148,6 +147,11 @@ class ObservedRegret(NamedTuple):
             - 0.5 * self.moved
             + 2 * R * self.stayed
         )
+
+
+def _squared(info: Any) -> float:
+    squared: float | None = info.length.squared
+    return dot(info.s, info.s) if squared is None else squared
 
 
 @final
