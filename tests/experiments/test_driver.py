@@ -6,7 +6,8 @@ import subprocess
 import sys
 import time
 import tracemalloc
-from concurrent.futures import Future
+from concurrent.futures import BrokenExecutor, Future
+from datetime import datetime
 from pathlib import Path
 
 import numpy as np
@@ -193,17 +194,27 @@ def test_an_estimate_counts_what_is_missing_and_learns_from_what_is_there(work, 
     assert estimate(made, folder).seconds == 0
 
 
-def test_the_file_says_what_it_is_the_results_of(work, folder):
+class Later:
+    """A clock for a run at a later time."""
+
+    @staticmethod
+    def now(zone):
+        return datetime(2099, 1, 2, 3, 4, 5, tzinfo=zone)
+
+
+def test_the_file_says_what_it_is_the_results_of(work, folder, monkeypatch):
     run(work.spec(), folder, text="# mine\n", workers=0)
     with Results.open(folder / "results.sqlite") as results:
         first = results.header()
     assert (first["name"], first["seed"], first["specification"]) == ("sweep", 0, "# mine\n")
     assert first["versions"]["numpy"] == np.__version__
     assert first["data"]["horizons"] == [20, 33]
+    monkeypatch.setattr(driver, "datetime", Later)
     run(work.spec(), folder, workers=0)
     with Results.open(folder / "results.sqlite") as results:
         second = results.header()
     assert second["created"] == first["created"]
+    assert second["updated"] == "2099-01-02T03:04:05+00:00"
     assert 'name = "sweep"' in second["specification"]  # written by us where there is no text
 
 
@@ -317,6 +328,48 @@ def test_chunks_are_neighbours_of_one_kind_and_bounded(work):
     assert sum(map(len, chunks)) == 200
     assert max(map(len, chunks)) == 200 // 6 + 1  # two rounds for three in flight
     assert sum(len({job.program for job in chunk}) > 1 for chunk in chunks) <= 1
+
+
+class Mortal(executors.Here):
+    """Plays in this process; a cell of the poison's length kills the worker it is played by."""
+
+    chunks = True
+    deaths = (BrokenExecutor,)
+    shared_fate = True
+
+    def __init__(self, work):
+        self.work, self.played, self.renewed = work, [], 0
+
+    def submit(self, fn, wanted, work, cells):
+        self.played.append([spec["horizon"] for _, spec in cells])
+        if self.work.POISON in self.played[-1]:
+            future = Future()
+            future.set_exception(BrokenExecutor("gone"))
+            return future
+        return super().submit(fn, wanted, work, cells)
+
+    def renew(self):
+        self.renewed += 1
+
+
+def test_a_cell_that_was_alone_with_two_deaths_is_set_aside(work, folder, monkeypatch):
+    pool = Mortal(work)
+    monkeypatch.setattr(driver, "make_executor", lambda *a, **k: pool)
+    made = work.spec(horizons=[11, work.POISON, 23], etas=[0.1])
+    outcome = run(made, folder)
+    assert (outcome.done, outcome.set_aside, outcome.failed) == (2, 1, 0)
+    # In company it may be another's fault, so the second death alone decides.
+    assert [p for p in pool.played if work.POISON in p] == [[11, work.POISON], [work.POISON]]
+    assert pool.renewed == 2
+
+
+def test_a_chunk_that_fails_is_tried_cell_by_cell(work, folder, monkeypatch):
+    pool = Mortal(work)
+    monkeypatch.setattr(driver, "make_executor", lambda *a, **k: pool)
+    made = work.spec(horizons=[11, work.BROKEN, 23], etas=[0.1])
+    outcome = run(made, folder, _work=work.deadly)
+    assert (outcome.done, outcome.failed) == (2, 1)
+    assert pool.played == [[11, work.BROKEN], [11], [work.BROKEN], [23]]
 
 
 # --- processes ------------------------------------------------------------------------------------

@@ -105,6 +105,19 @@ def test_a_worker_has_one_thread_a_library_and_the_caller_keeps_its_own(monkeypa
     assert "OPENBLAS_NUM_THREADS" not in os.environ
 
 
+def test_a_worker_ends_when_its_parent_has_ended(monkeypatch):
+    happened = []
+
+    class Parent:
+        def join(self):
+            happened.append("the parent has ended")
+
+    monkeypatch.setattr(executors, "parent_process", Parent)
+    monkeypatch.setattr(executors.os, "_exit", happened.append)
+    executors._end_with_parent()
+    assert happened == ["the parent has ended", 1]
+
+
 @pytest.mark.slow
 def test_workers_that_cannot_start_are_an_error_and_not_a_cells_fault(monkeypatch):
     monkeypatch.setattr(executors, "_begin_worker", partial(os._exit, 9))

@@ -92,6 +92,12 @@ def test_what_is_played_changes_the_address(changes):
     assert not addresses(**changes) & addresses()
 
 
+def test_what_the_sources_compute_is_in_the_address(monkeypatch):
+    before = addresses()
+    monkeypatch.setattr(grid, "sources_hash", lambda: "of other sources")
+    assert not addresses() & before
+
+
 def test_a_number_written_as_a_whole_one_is_the_same_cell():
     def row(eta):
         return [{"name": "PFS", "parameters": {"eta": eta, "rho": 0}}]

@@ -13,6 +13,7 @@ from surefoot.experiments.problems import PROBLEMS, build_problem
 from surefoot.experiments.seeds import stream_seed
 from surefoot.metrics import violations
 from surefoot.results.record import ComparatorFacts, Facts
+from surefoot.theory import Theorem1
 
 TOY = {"name": "binding_toy", "arguments": {"published": None}}
 CUBE = {
@@ -195,6 +196,29 @@ def test_neighbours_share_streams_and_comparator_up_to_a_limit(monkeypatch):
         [("e", spec(horizon=61)), ("f", spec())]
     )  # too large to be kept, and drives none out
     assert made == [60, 59, 60, 61]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"seed": 6}, {"block": 1}, {"horizon": 61}, {"trials": 2}, {"problem": TOY}],
+    ids=lambda change: next(iter(change)),
+)
+def test_cells_with_other_streams_share_nothing(change):
+    inside = {"name": "paper_toy", "arguments": {"published": None}}
+    one, other = spec(inside), spec(**{"problem": inside} | change)
+    streams = [shared.problem_of(s).costs for s in (one, other, one)]
+    assert streams[0] is streams[2]
+    assert streams[0] != streams[1]
+    for cell, costs in zip((one, other), streams, strict=False):
+        best = np.clip(costs.targets.mean(axis=0), -0.5, 0.5)
+        np.testing.assert_allclose(play_cell("a", cell).arrays["best"], best, rtol=1e-12)
+
+
+def test_a_regret_beyond_its_bound_fails_the_promise(monkeypatch):
+    player = {"name": "PFS", "tuning": "tuned"}
+    assert done(algorithm=player).facts.verdict.word == "held"
+    monkeypatch.setattr(Theorem1, "regret_bound", lambda self, t: 1e-6 * np.asarray(t))
+    assert done(algorithm=player).facts.verdict.word == "failed"
 
 
 @pytest.mark.parametrize("name", sorted(PROBLEMS))
