@@ -1,13 +1,27 @@
+import contextlib
 import gc
+import os
 import sqlite3
 import struct
+import threading
 import warnings
 
 import numpy as np
 import pytest
 
 from surefoot import _sqlite
-from surefoot._sqlite import Kind, StoreError, create, digest, from_bytes, open_reader, open_writer
+from surefoot._sqlite import (
+    DamagedError,
+    Kind,
+    StoreError,
+    create,
+    digest,
+    from_bytes,
+    npy,
+    open_reader,
+    open_writer,
+)
+from surefoot._sqlite.mark import Mark, Marked, Record
 
 KIND = Kind("box", 0x1234, 3, ("CREATE TABLE things (name TEXT PRIMARY KEY) STRICT",), "open it")
 INSERT = "INSERT INTO things VALUES (?)"
@@ -48,7 +62,7 @@ def test_arrays_come_back_bit_for_bit_and_numpy_reads_the_same(array, tmp_path):
 def test_headers_are_not_kept_for_ever():
     for n in range(600):
         assert from_bytes(_sqlite.to_bytes(np.zeros(n))).shape == (n,)
-    assert len(_sqlite._headers) < 600
+    assert len(npy._headers) < 600
 
 
 @pytest.mark.parametrize("array", [np.array(["a"]), np.array([None]), np.array([1j])], ids=repr)
@@ -70,10 +84,38 @@ GOOD = _sqlite.to_bytes(np.array([1.5, 2.5]))
         GOOD + b"0",
         GOOD.replace(b"(2,)", b"(9,)"),
         GOOD.replace(b"<f8", b"|O8"),
+        GOOD.replace(b"<f8", b"|S8"),
+        GOOD.replace(b"<f8", b"<c8"),
+        GOOD.replace(b"(2,)", b"(-2)"),
+        GOOD.replace(b"(2,), ", b"(-1,),"),
+        GOOD.replace(b"{'descr'", b"{'desc\\r"),
+        GOOD.replace(b"{", b"("),
+        5,
+        "text",
+        None,
         GOOD.replace(b"'fortran_order': False", b"'fortran_order': True "),
         b"\x93NUMPY\x02\x00" + GOOD[8:],
     ],
-    ids=["nothing", "words", "head", "short", "long", "count", "object", "order", "version"],
+    ids=[
+        "nothing",
+        "words",
+        "head",
+        "short",
+        "long",
+        "count",
+        "object",
+        "bytes",
+        "complex",
+        "negative",
+        "all",
+        "escape",
+        "bracket",
+        "number",
+        "str",
+        "None",
+        "order",
+        "version",
+    ],
 )
 def test_what_is_no_array_of_numbers_is_refused(data):
     with pytest.raises(ValueError):
@@ -110,7 +152,7 @@ def test_a_file_that_appears_meanwhile_is_not_overwritten(path, monkeypatch, tmp
         path.write_bytes(b"theirs")
         raise FileExistsError
 
-    monkeypatch.setattr(_sqlite.os, "link", late)
+    monkeypatch.setattr(os, "link", late)
     with pytest.raises(StoreError, match=r"exists already and is not overwritten: open it$"):
         create(path, KIND, [])
     assert path.read_bytes() == b"theirs"
@@ -121,7 +163,7 @@ def test_a_file_system_without_links_will_do(path, monkeypatch, tmp_path):
     def never(draft, to):
         raise PermissionError
 
-    monkeypatch.setattr(_sqlite.os, "link", never)
+    monkeypatch.setattr(os, "link", never)
     with create(path, KIND, [(INSERT, ("a",))]) as store:
         assert names(store) == ["a"]
     assert list(tmp_path.iterdir()) == [path]
@@ -188,7 +230,7 @@ def test_a_reader_cannot_write(path):
 
 def test_a_file_on_a_disk_that_cannot_be_written_is_read(path, monkeypatch):
     create(path, KIND, [(INSERT, ("a",))]).close()
-    monkeypatch.setattr(_sqlite.os, "access", lambda *_: False)
+    monkeypatch.setattr(os, "access", lambda *_: False)
     with open_reader(path, KIND) as store:
         assert names(store) == ["a"]
     assert not path.with_name("box.db-shm").exists()
@@ -258,3 +300,202 @@ def test_text_that_cannot_be_read_is_damage(path):
     path.write_bytes(data.replace(b"STRICT", b"STR\xef\xffT"))
     with pytest.raises(StoreError, match="is damaged: "):
         open_writer(path, KIND)
+
+
+# --- what is not what it seems -------------------------------------------------------------------
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes with names")
+@pytest.mark.parametrize("end", ["", "-wal"])
+@pytest.mark.parametrize("open_file", [open_reader, open_writer])
+def test_a_pipe_is_refused_and_not_waited_for(open_file, end, path):
+    if end:
+        create(path, KIND, []).close()
+    os.mkfifo(f"{path}{end}")
+    with pytest.raises(StoreError, match=r"is no file\)?$"):
+        open_file(path, KIND)
+
+
+@pytest.mark.parametrize("open_file", [open_reader, open_writer])
+@pytest.mark.parametrize("name", ["a\0b", "x" * 5000], ids=["nul", "long"])
+def test_a_path_that_cannot_be_one_is_a_sentence(open_file, name, tmp_path):
+    with pytest.raises(StoreError, match=r"cannot be opened: it cannot be read \("):
+        open_file(tmp_path / name, KIND)
+
+
+STRANGERS = {
+    "trigger": "CREATE TRIGGER t AFTER INSERT ON things BEGIN DELETE FROM things; END",
+    "view": "CREATE VIEW v AS SELECT 1",
+    "table": "CREATE TABLE more (name TEXT)",
+    "index": "CREATE INDEX i ON things (name)",
+}
+
+
+@pytest.mark.parametrize("what", STRANGERS)
+@pytest.mark.parametrize("open_file", [open_reader, open_writer])
+def test_a_file_with_something_that_is_not_its_own_is_refused_and_stays(open_file, what, path):
+    create(path, KIND, [(INSERT, ("a",))]).close()
+    other = sqlite3.connect(path)
+    other.execute(STRANGERS[what])
+    other.commit()
+    other.close()
+    before = path.read_bytes()
+    with pytest.raises(StoreError, match=rf"refused: it has a {what} '\w+' that is not its own$"):
+        open_file(path, KIND)
+    assert path.read_bytes() == before
+
+
+def test_a_table_that_is_another_is_damage(path):
+    create(path, KIND, []).close()
+    other = sqlite3.connect(path)
+    other.execute("ALTER TABLE things ADD COLUMN more TEXT")
+    other.commit()
+    other.close()
+    with pytest.raises(DamagedError, match="its table 'things' is missing or not what was made"):
+        open_writer(path, KIND)
+
+
+def test_drafts_of_processes_that_are_gone_are_removed_and_no_others(path, tmp_path):
+    gone = tmp_path / f".box.db.{2**22 + 5}-{16 * '0'}"  # beyond the largest number of a process
+    log = gone.with_name(gone.name + "-journal")
+    mine = tmp_path / f".box.db.{os.getpid()}-{16 * '0'}"
+    others = [tmp_path / f".box.db2.{2**22 + 5}-{16 * '0'}", tmp_path / ".box.db.notes"]
+    for file in (gone, log, mine, *others):
+        file.write_bytes(b"")
+    create(path, KIND, []).close()
+    assert sorted(tmp_path.iterdir()) == sorted([path, mine, *others])
+    gone.write_bytes(b"")
+    open_writer(path, KIND).close()
+    assert not gone.exists()
+
+
+def test_threads_that_write_at_once_wait_for_each_other(path):
+    errors = []
+
+    def write(store, thread):
+        try:
+            for i in range(20):
+                store.write([(INSERT, (f"{thread}-{i}",)), (INSERT, (f"{thread}-{i}+",))])
+        except Exception as error:
+            errors.append(error)
+
+    with create(path, KIND, []) as store:
+        threads = [threading.Thread(target=write, args=(store, n)) for n in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert errors == []
+        assert len(names(store)) == 160
+
+
+def test_a_write_from_within_a_write_is_refused(path):
+    with create(path, KIND, []) as store:
+
+        def again():
+            yield INSERT, ("a",)
+            with pytest.raises(StoreError, match="is being written: not from within a write"):
+                store.write([(INSERT, ("b",))])
+            yield INSERT, ("c",)
+
+        store.write(again())
+        assert names(store) == ["a", "c"]
+
+
+def test_a_transaction_that_an_interrupt_left_open_is_undone(path):
+    with create(path, KIND, []) as store:
+        store._connection.execute("BEGIN IMMEDIATE")
+        store._connection.execute(INSERT, ("lost",))
+        store.write([(INSERT, ("a",))])
+        assert names(store) == ["a"]
+
+
+# --- the seal ------------------------------------------------------------------------------------
+
+SEALED = KIND._replace(sealed=True)
+
+
+def test_a_file_says_whether_its_writer_was_done(path, tmp_path):
+    with create(path, SEALED, []) as store:
+        store.begin()
+        store.write([(INSERT, ("a",))])
+        killed = tmp_path / "killed.db"  # without its log
+        killed.write_bytes(path.read_bytes())
+    with open_reader(killed, SEALED) as store:
+        assert not store.is_sealed
+    with open_reader(path, SEALED) as store:
+        assert store.is_sealed
+        assert names(store) == ["a"]
+
+
+def test_reading_leaves_nothing_beside_a_file(path, tmp_path):
+    with create(path, SEALED, []) as store:
+        store.begin()
+        store.write([(INSERT, ("a",))])
+        files = {p.name: p.read_bytes() for p in tmp_path.iterdir()}
+    path.unlink()
+    for name, data in files.items():
+        (tmp_path / name).write_bytes(data)
+    with open_reader(path, SEALED) as store:
+        assert names(store) == ["a"]
+    assert {p.name: p.read_bytes() for p in tmp_path.iterdir()} == files
+
+
+# --- the mark ------------------------------------------------------------------------------------
+
+OF, ONE, TWO, THREE = (digest(n) for n in range(4))
+
+
+@pytest.fixture
+def mark(tmp_path):
+    with contextlib.closing(Mark.start(tmp_path / "mark", Record(OF, 0, OF))) as mark:
+        yield mark
+
+
+def test_a_mark_is_what_was_set_last(mark):
+    assert Mark.read(mark.path) == Marked(Record(OF, 0, OF), torn=False)
+    for number, chain in enumerate([ONE, TWO, THREE], start=1):
+        mark.set(Record(OF, number, chain))
+        assert Mark.read(mark.path) == Marked(Record(OF, number, chain), torn=False)
+    assert mark.path.stat().st_size == 8192
+    mark.remove()
+    assert Mark.read(mark.path) is None
+
+
+def test_a_bit_that_flips_in_a_mark_costs_nothing(mark):
+    mark.set(Record(OF, 1, ONE))
+    data = mark.path.read_bytes()
+    for at in range(0, 2 * 4096, 7):
+        for bit in (1, 128):
+            flipped = bytearray(data)
+            flipped[at] ^= bit
+            mark.path.write_bytes(flipped)
+            assert Mark.read(mark.path) == Marked(Record(OF, 1, ONE), torn=False)
+
+
+def test_a_torn_slot_is_known_to_have_been_next(mark):
+    mark.set(Record(OF, 1, ONE))
+    mark.set(Record(OF, 2, TWO))
+    data = mark.path.read_bytes()
+    mark.path.write_bytes(bytes(300) + data[300:])  # the slot of the second
+    found = Mark.read(mark.path)
+    assert found == Marked(Record(OF, 1, ONE), torn=True)
+    assert found.least == 2
+    mark.path.write_bytes(b"")
+    assert Mark.read(mark.path) == Marked(None, torn=True)
+
+
+def test_a_mark_that_is_gone_on_with_has_both_slots_again(mark):
+    mark.set(Record(OF, 1, ONE))
+    mark.path.write_bytes(bytes(4096) + mark.path.read_bytes()[4096:])
+    Mark.go_on(mark.path, Record(OF, 2, TWO)).close()
+    assert Mark.read(mark.path) == Marked(Record(OF, 2, TWO), torn=False)
+
+
+def test_a_mark_in_a_folder_that_is_not_there_is_a_sentence(tmp_path):
+    with pytest.raises(StoreError, match=r"^the mark '.*' cannot be written: No such file"):
+        Mark.start(tmp_path / "no" / "mark", Record(OF, 0, OF))
+
+
+def test_a_mark_that_is_no_file_says_nothing(tmp_path):
+    assert Mark.read(tmp_path) == Marked(None, torn=True)

@@ -1,3 +1,4 @@
+import importlib.metadata
 import os
 import re
 import sqlite3
@@ -11,10 +12,11 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
+import surefoot
 from surefoot import OGD, PFS, Ball, Controller
 from surefoot._sqlite import Store
 from surefoot.algorithms.certificate import CertifiedStep
-from surefoot.controller import ContradictionWarning, StoreError, replay
+from surefoot.controller import ContradictionWarning, LostRoundsError, StoreError, replay
 from surefoot.sets import Box
 
 from ._live import PLAYERS, START, drive, raw_loop, same_bits, same_state, seen_at
@@ -32,14 +34,24 @@ def written(path, name="certified", rounds=5):
     return path
 
 
+def files_of(path):
+    """All that begins with the name of the journal, with its bytes."""
+    return {
+        p.name: p.read_bytes()
+        for p in path.parent.iterdir()
+        if p.name.removeprefix(".").startswith(path.name)
+    }
+
+
 def refused(path, sentence, call=Controller.open):
-    """The file is refused in one sentence by the call, and as it was."""
-    before = path.read_bytes()
+    """The file is refused in one sentence by the call, and all of it is as it was."""
+    before = files_of(path)
     with pytest.raises(StoreError) as error:
         call(path)
     assert re.search(sentence, str(error.value)), str(error.value)
     assert "\n" not in str(error.value)
-    assert path.read_bytes() == before
+    assert files_of(path) == before
+    return error.value
 
 
 # --- going on ------------------------------------------------------------------------------------
@@ -461,7 +473,7 @@ class TestForeignFiles:
         refused(path, "is not a Surefoot journal: .* application id 0x0 of something else$", call)
 
     @pytest.mark.parametrize(
-        ("version", "who"), [(2, "a newer Surefoot: its format is 2"), (0, "no Surefoot")]
+        ("version", "who"), [(3, "a newer Surefoot: its format is 3"), (0, "no Surefoot")]
     )
     def test_another_version(self, call, path, version, who):
         written(path)
@@ -487,33 +499,211 @@ def test_a_journal_cut_at_any_length_is_refused(path, tmp_path):
         refused(cut, "is damaged|is not a Surefoot journal", replay)
 
 
-def killed(path, name, rounds, tmp_path):
+def killed(path, name="certified", rounds=12):
     """A journal as kill -9 leaves it: nothing closed, the rounds in the log beside it."""
-    copy = tmp_path / "killed.db"
     with Controller(PLAYERS[name], START, journal=path) as controller:
         drive(controller, PLAYERS[name], rounds)
-        copy.write_bytes(path.read_bytes())
-        log = path.with_name(path.name + "-wal").read_bytes()
-    copy.with_name(copy.name + "-wal").write_bytes(log)
-    return copy, log
+        files = files_of(path)
+    path.unlink()
+    return restored(path, files)
 
 
-def test_a_log_cut_at_any_length_gives_an_earlier_round_of_the_same_run(path, tmp_path):
-    name = "certified"
-    copy, log = killed(path, name, 12, tmp_path)
-    file = copy.read_bytes()
-    wanted, _ = raw_loop(PLAYERS[name], 12)
-    reached = set()
+def restored(path, files):
+    """The files as they were, and no others."""
+    for name in files_of(path):
+        path.with_name(name).unlink()
+    for name, data in files.items():
+        path.with_name(name).write_bytes(data)
+    return files
+
+
+LOG, MARK = "-wal", "-mark"
+
+
+def test_a_killed_journal_is_three_files_and_goes_on(path):
+    files = killed(path)
+    assert sorted(files) == sorted([path.name, path.name + LOG, path.name + MARK])
+    assert replay(path).is_same
+    assert files_of(path) == files
+    with Controller.open(path) as controller:
+        assert controller.round == 13
+        drive(controller, PLAYERS["certified"], 3, first=13)
+    assert replay(path).rounds == 15
+    assert list(files_of(path)) == [path.name]
+
+
+def test_one_bit_of_the_log_of_a_killed_journal_loses_no_round_silently(path):
+    files = killed(path, rounds=100)
+    log = bytearray(files[path.name + LOG])
+    log[len(log) // 4] ^= 1
+    restored(path, files | {path.name + LOG: bytes(log)})
+    error = refused(
+        path, r"has lost rounds \d+ to 100, which were told: its log '.*-wal' is missing"
+    )
+    assert isinstance(error, LostRoundsError)
+    assert 5 < error.certain < 100
+    assert str(error).endswith(f"the last round that is certain is {error.certain}")
+    found = replay(path)
+    assert (found.rounds, found.is_same, found.difference) == (error.certain, False, None)
+    assert str(found).endswith(f"bit for bit; but {error}")
+    restored(path, files)  # the log is mended: nothing was written over
+    with Controller.open(path) as controller:
+        assert controller.round == 101
+
+
+def test_a_log_cut_at_any_length_is_whole_or_the_loss_is_named(path):
+    files = killed(path)
+    log = files[path.name + LOG]
+    certain = set()
     for length in [0, 10, len(log), *np.random.default_rng(4).integers(0, len(log), 25).tolist()]:
-        copy.write_bytes(file)
-        copy.with_name(copy.name + "-wal").write_bytes(log[:length])
-        with Controller.open(copy) as controller:
-            reached.add(controller.round)
-            assert same_bits(controller.ask(), wanted[controller.round - 1])
-        assert replay(copy).is_same
-    assert min(reached) == 1
-    assert max(reached) == 13
-    assert len(reached) > 5
+        restored(path, files | {path.name + LOG: log[:length]})
+        found = replay(path)
+        assert found.difference is None
+        if found.loss is None:
+            assert found.rounds == 12
+            continue
+        error = refused(path, "has lost rounds? ")
+        assert error.certain == found.rounds
+        certain.add(error.certain)
+    assert min(certain) == 0
+    assert max(certain) == 11
+    assert len(certain) > 5
+
+
+@pytest.mark.parametrize(
+    ("gone", "sentence"),
+    [
+        ((LOG,), "has lost rounds 1 to 12, which were told: its log '.*-wal' is missing or torn"),
+        ((MARK,), "may have lost rounds: it was not closed and its mark '.*' is missing; .* is 12"),
+        ((LOG, MARK), "may have lost rounds: it was not closed and its mark '.*' is missing; .* 0"),
+    ],
+    ids=["log", "mark", "both"],
+)
+def test_a_killed_journal_without_one_of_its_files_is_refused(gone, sentence, path):
+    files = killed(path)
+    for end in gone:
+        del files[path.name + end]
+    restored(path, files)
+    error = refused(path, sentence)
+    assert replay(path).loss == str(error)
+
+
+def test_a_round_told_but_not_marked_is_whole(path):
+    player = PLAYERS["certified"]
+    with Controller(player, START, journal=path) as controller:
+        drive(controller, player, 5)
+        before = files_of(path)
+        drive(controller, player, 1, first=6)
+        files = files_of(path)
+    mark = path.name + MARK
+    restored(path, files | {mark: before[mark]})
+    with Controller.open(path) as controller:
+        assert controller.round == 7
+    restored(path, files | {mark: bytes(4096) + files[mark][4096:]})  # torn while it was written
+    with Controller.open(path) as controller:
+        assert controller.round == 7
+    restored(path, before | {mark: bytes(4096) + files[mark][4096:]})
+    refused(path, "has lost round 6, which was told: its log")
+
+
+@pytest.mark.parametrize("part", [LOG, MARK, ""], ids=["log", "mark", "file"])
+def test_a_part_of_another_journal_is_noticed(part, path, tmp_path):
+    files = killed(path)
+    other = tmp_path / "other.db"
+    player = PLAYERS["certified"]
+    with Controller(player, 0.5 * START, journal=other) as controller:
+        drive(controller, player, 12)
+        others = files_of(other)
+    restored(path, files | {path.name + part: others["other.db" + part]})
+    refused(path, "is damaged|lost rounds")
+
+
+def test_a_file_that_is_older_than_its_mark_by_a_checkpoint_is_noticed(path):
+    player = PLAYERS["PFS"]
+    with Controller(player, START, journal=path) as controller:
+        drive(controller, player, 3)
+        old = files_of(path)
+        journal_of(controller).execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        drive(controller, player, 3, first=4)
+        files = files_of(path)
+    restored(path, old | {path.name + MARK: files[path.name + MARK]})
+    refused(path, "has lost rounds 4 to 6")
+    restored(path, files | {path.name + MARK: old[path.name + MARK]})
+    refused(path, "its mark '.*' is that of another time; the last round that is certain is 6")
+
+
+@pytest.mark.parametrize("what", ["log", "file"])
+def test_a_refused_journal_that_was_killed_stays_byte_for_byte(what, path):
+    files = killed(path)
+    if what == "log":  # a row of the log that is right for SQLite, and wrong for its digest
+        restored(path, files)
+        connection = sqlite3.connect(path)
+        connection.execute("UPDATE rounds SET constraint_value = -0.5 WHERE round = 5")
+        connection.commit()
+        changed = files_of(path)
+        connection.close()
+        changed.pop(path.name + "-shm", None)
+        restored(path, changed)
+        refused(path, "the row of round 5 is not what was written")
+    else:
+        data = bytearray(files[path.name])
+        data[60:64] = (0).to_bytes(4, "big")
+        restored(path, files | {path.name: bytes(data)})
+        refused(path, "was written by no Surefoot")
+
+
+def test_a_row_of_long_ago_that_was_changed_is_not_gone_on_with(path):
+    change(written(path), "UPDATE rounds SET constraint_value = -0.5 WHERE round = 2")
+    refused(path, "the row of round 2 is not what was written")
+
+
+def test_pages_are_looked_through_before_a_journal_is_gone_on_with(path, monkeypatch):
+    looked = []
+    real = Store.check
+    monkeypatch.setattr(Store, "check", lambda self: (looked.append(self.is_reader), real(self)))
+    written(path)
+    Controller.open(path).close()
+    assert looked == [True]
+
+
+@pytest.mark.parametrize("call", [Controller.open, replay], ids=["open", "replay"])
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "CREATE TRIGGER t AFTER INSERT ON rounds BEGIN DELETE FROM rounds; END",
+        "CREATE VIEW v AS SELECT * FROM rounds",
+        "CREATE TABLE more (round INTEGER)",
+    ],
+    ids=["trigger", "view", "table"],
+)
+def test_a_journal_with_something_that_is_not_its_own_is_refused(statement, call, path):
+    change(written(path), statement)
+    refused(path, r"is refused: it has a (trigger|view|table) '\w+' that is not its own$", call)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes with names")
+@pytest.mark.parametrize("call", [Controller.open, replay], ids=["open", "replay"])
+def test_a_pipe_in_place_of_a_journal_is_not_waited_for(call, path):
+    os.mkfifo(path)
+    with pytest.raises(StoreError, match=r"cannot be opened: it cannot be read \(is no file\)$"):
+        call(path)
+
+
+def test_a_mark_that_is_left_is_not_taken_for_the_new_ones(path):
+    path.with_name(path.name + MARK).write_bytes(b"left")
+    with pytest.raises(StoreError, match=r"which is left from another file: move that away first$"):
+        Controller(PLAYERS["PFS"], START, journal=path)
+
+
+def test_the_version_in_a_journal_is_that_of_the_sources(path, monkeypatch):
+    def none(name):
+        raise importlib.metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(importlib.metadata, "version", none)
+    written(path)
+    connection = sqlite3.connect(path)
+    assert connection.execute("SELECT surefoot FROM run").fetchall() == [(surefoot.__version__,)]
+    connection.close()
 
 
 def outcome(call, path):
@@ -541,10 +731,11 @@ def test_bytes_that_flip_are_noticed_or_do_not_matter(path, tmp_path):
         refusals += controller is None
         assert "\n" not in sentence + refusal
         if controller is not None:
-            # The damage is in rounds long told, or in free space.
+            # The damage is in free space.
             with controller:
                 assert same_state(controller.state, state)
-    assert refusals > 5
+            assert found.is_same
+    assert refusals > 15
     assert differences > 10
 
 
@@ -564,7 +755,7 @@ CHANGES = {
         "UPDATE rounds SET constraint_value = -0.5 WHERE round = 5",
         "the row of round 5 is not what was written",
     ),
-    "no table": ("DROP TABLE rounds", "cannot be read: no such table: rounds"),
+    "no table": ("DROP TABLE rounds", "its table 'rounds' is missing or not what was made"),
 }
 
 
@@ -615,7 +806,7 @@ def test_a_round_is_one_transaction_and_asking_none(path):
             x = controller.ask()
             assert statements == []
             controller.tell(**seen_at(player, t, x))
-            assert [s.split()[0] for s in statements] == ["BEGIN", "INSERT", "UPDATE", "COMMIT"]
+            assert [s.split()[0] for s in statements] == ["BEGIN", "UPDATE", "INSERT", "COMMIT"]
             controller.explain()
             statements.clear()
         journal_of(controller).set_trace_callback(None)

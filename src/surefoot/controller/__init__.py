@@ -1,6 +1,7 @@
 """An algorithm in a live loop: ask and tell, a reason for each action, a journal, a replay."""
 
 from surefoot._sqlite import StoreError
+from surefoot.controller._journal import LostRoundsError
 from surefoot.controller._watch import Broken
 from surefoot.controller.controller import (
     ContradictionError,
@@ -18,6 +19,7 @@ __all__ = [
     "Controller",
     "Difference",
     "Explanation",
+    "LostRoundsError",
     "Policy",
     "Replay",
     "StoreError",

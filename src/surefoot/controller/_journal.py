@@ -2,113 +2,62 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from importlib.metadata import version
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from surefoot._sqlite import (
-    Kind,
+    DamagedError,
     Statement,
     Store,
     StoreError,
     create,
     digest,
-    from_bytes,
-    open_reader,
     open_writer,
     to_bytes,
 )
-from surefoot.controller._plain import NotPlainError, Plain, classes_in, from_plain, to_plain
-from surefoot.controller._watch import Broken
-from surefoot.types import Feedback, Observing, RegretObserver
-
-__all__ = ["JOURNAL", "Journal", "Memory", "Round", "Run"]
-
-# run: the game. rounds: one row a round told, never changed again; its certificate is that of the
-# next action. now: the state after the last of them, whose action is the one at hand. A row's
-# digest covers the row and the digest before it, so that no row can be changed by itself.
-# Columns of single numbers are ANY, because REAL would turn -0.0 into 0.
-JOURNAL = Kind(
-    noun="journal",
-    application_id=0x53464A4C,  # "SFJL"
-    version=1,
-    schema=(
-        """CREATE TABLE run (
-            id INTEGER PRIMARY KEY CHECK (id = 1),
-            surefoot TEXT NOT NULL,
-            created TEXT NOT NULL,
-            player TEXT NOT NULL,
-            arrays BLOB NOT NULL,
-            start BLOB NOT NULL,
-            digest BLOB NOT NULL
-        ) STRICT""",
-        """CREATE TABLE rounds (
-            round INTEGER PRIMARY KEY,
-            action BLOB NOT NULL,
-            cost_gradient BLOB NOT NULL,
-            constraint_value ANY,
-            constraint_subgradient BLOB,
-            cost_value ANY,
-            certificate TEXT,
-            digest BLOB NOT NULL
-        ) STRICT""",
-        """CREATE TABLE now (
-            id INTEGER PRIMARY KEY CHECK (id = 1),
-            round INTEGER NOT NULL,
-            state TEXT NOT NULL,
-            arrays BLOB NOT NULL,
-            digest BLOB NOT NULL
-        ) STRICT""",
-    ),
-    reopen="continue it with Controller.open",
+from surefoot._sqlite.files import beside
+from surefoot._sqlite.mark import Mark, Record
+from surefoot.controller._plain import to_plain
+from surefoot.controller._rows import (
+    JOURNAL,
+    Memory,
+    Round,
+    Run,
+    __version__,
+    checked,
+    each_row,
+    open_for_replay,
+    read_now,
+    read_round,
+    read_run,
+    recalled,
+    remembered,
+    row_of,
 )
+from surefoot.types import Feedback
 
-_OWN = {"Broken": Broken}
-
-
-class Run(NamedTuple):
-    """What does not change.
-
-    Attributes:
-        algorithm: the player.
-        guarantee: what it was tuned for.
-        on_contradiction: what to do when the data contradict a premise.
-        start: the first action.
-    """
-
-    algorithm: Any
-    guarantee: Any
-    on_contradiction: str
-    start: np.ndarray
+__all__ = ["Journal", "LostRoundsError", "Memory", "Round", "Run", "loss_of"]
 
 
-class Memory(NamedTuple):
-    """What the next round needs: the algorithm's state, and what is kept beside it.
+class LostRoundsError(DamagedError):
+    """A journal without rounds that were told, or perhaps so; it is not written to.
 
     Attributes:
-        state: of the algorithm.
-        broken: the premises that the data contradict.
-        regret: the sums that bound the regret so far.
-        cut: whether a half-space or a region changed the action at hand; None where not known.
+        certain: the last round that is certainly as it was told.
     """
 
-    state: Any
-    broken: tuple[Broken, ...]
-    regret: RegretObserver | None
-    cut: bool | None = None
+    def __init__(self, message: str, certain: int) -> None:
+        super().__init__(message)
+        self.certain = certain
 
 
-class Round(NamedTuple):
-    """A round that was told: the action, what was seen, the certificate of the next action."""
-
-    number: int
-    action: np.ndarray
-    seen: Feedback
-    certificate: Any
+# The number of a round that is being written, its digest, and what takes it into memory.
+Pending: TypeAlias = tuple[int, bytes, Callable[[], None]]
 
 
 class Journal:
@@ -117,15 +66,16 @@ class Journal:
     Args:
         store: the file.
         run: what does not change.
-        number: the round at hand.
-        chain: the digest of the last row.
+        record: how far the journal has come.
+        mark: where that is remembered beside the file.
     """
 
-    def __init__(self, store: Store, run: Run, number: int, chain: bytes) -> None:
+    def __init__(self, store: Store, run: Run, record: Record, mark: Mark) -> None:
         self.store = store
         self.run = run
-        self._number = number
-        self._chain = chain
+        self._record = record
+        self._mark = mark
+        self._pending: Pending | None = None
 
     @classmethod
     def create(cls, path: str | os.PathLike[str], run: Run, memory: Memory) -> Journal:
@@ -139,7 +89,7 @@ class Journal:
             may_leave_out=True,
         )
         columns = (
-            version("surefoot"),
+            __version__,
             datetime.now(UTC).isoformat(timespec="seconds"),
             *player,
             to_bytes(run.start),
@@ -150,164 +100,195 @@ class Journal:
             ("INSERT INTO run VALUES (1, ?, ?, ?, ?, ?, ?)", (*columns, chain)),
             ("INSERT INTO now VALUES (1, 1, ?, ?, ?)", (*now, digest(chain, 1, *now))),
         ]
-        store = create(path, JOURNAL, contents)
-        try:
-            store.begin()
-        except BaseException:
-            store.close()
-            raise
-        return cls(store, run, 1, chain)
+        return cls._begin(create(path, JOURNAL, contents), run, Record(chain, 0, chain))
 
     @classmethod
     def open(
         cls, path: str | os.PathLike[str], given: Mapping[str, Any]
     ) -> tuple[Journal, Memory, Round | None]:
-        """A journal to go on with: it, what the next round needs, and the last one told."""
+        """A journal to go on with: it, what the next round needs, and the last one told.
+
+        All of it is read and compared before it is opened for writing: one that is refused has
+        not changed by a byte.
+        """
+        with open_for_replay(path) as reader:
+            run, record, memory, last, loss = verified(reader, given)
+            if loss is not None:
+                raise loss
+            now, was_sealed = read_now(reader), reader.is_sealed
         store = open_writer(path, JOURNAL)
         try:
-            store.check()
-            run, chain = read_run(store, given)
-            number, now, found = read_now(store)
-            latest = list(store.rows("SELECT * FROM rounds ORDER BY round DESC LIMIT 2"))
-            if (latest[0][0] if latest else 0) != number - 1:
-                raise store.damaged(f"it ended in round {number} and the round before is missing")
-            if len(latest) > 1:
-                chain = latest[1][-1]
-            if latest:
-                chain = checked(store, chain, latest[0])
-            if digest(chain, number, *now) != found:
-                raise store.damaged("the last state is not what was written")
-            memory = recalled(store, now, run)
-            last = read_round(latest[0]) if latest else None
-            store.begin()
-            return cls(store, run, number, chain), memory, last
+            if read_now(store) != now:
+                raise StoreError(f"{store.name} is in use by another process: one writer at a time")
+            return cls._begin(store, run, record, go_on=not was_sealed), memory, last
         except BaseException:
             store.close()
             raise
 
-    def append(self, action: np.ndarray, seen: Feedback, certificate: Any, memory: Memory) -> None:
-        """Write a round told and the action that follows, in one transaction."""
+    @classmethod
+    def _begin(cls, store: Store, run: Run, record: Record, *, go_on: bool = False) -> Journal:
+        """Start to write: the mark first, so that no file says it has one and has none."""
+        path, mark = beside(store.path, "-mark"), None
+        try:
+            mark = (Mark.go_on if go_on else Mark.start)(path, record)
+            store.begin()
+        except BaseException:
+            if mark is not None:
+                (mark.close if go_on else mark.remove)()
+            store.close()
+            raise
+        return cls(store, run, record, mark)
+
+    def append(
+        self,
+        number: int,
+        action: np.ndarray,
+        seen: Feedback,
+        certificate: Any,
+        memory: Memory,
+        take: Callable[[], None],
+    ) -> None:
+        """Write a round told and the action that follows, in one transaction; take it into memory.
+
+        However this is interrupted, file and memory agree when it has ended: either both have the
+        round or neither.
+
+        Args:
+            number: of the round.
+            action: that was played in it.
+            seen: what was told.
+            certificate: of the next action.
+            memory: what the next round needs.
+            take: lets the controller have the round; may be called more than once.
+        """
+        self.settle()
+        if number != self._record.number + 1:
+            raise StoreError(f"{self.store.name} has round {number} already: it was told elsewhere")
         columns = row_of(action, seen, certificate)
-        chain = digest(self._chain, self._number, *columns)
+        chain = digest(self._record.digest, number, *columns)
         now = remembered(memory)
-        number = self._number + 1
-        self.store.write(
-            [
-                (
-                    "INSERT INTO rounds VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                    (self._number, *columns, chain),
-                ),
-                (
-                    "UPDATE now SET round = ?, state = ?, arrays = ?, digest = ? WHERE round = ?",
-                    (number, *now, digest(chain, number, *now), self._number),
-                ),
-            ]
+        statements = (
+            (
+                "UPDATE now SET round = ?, state = ?, arrays = ?, digest = ? WHERE round = ?",
+                (number + 1, *now, digest(chain, number + 1, *now), number),
+            ),
+            ("INSERT INTO rounds VALUES (?, ?, ?, ?, ?, ?, ?, ?)", (number, *columns, chain)),
         )
-        self._number, self._chain = number, chain
+        self._pending = (number, chain, take)
+        try:
+            self.store.write(statements)
+            self._took(number, chain, take)
+        except BaseException:
+            # Whether it was before or after the file had it, the file knows; where that cannot be
+            # read now, the next call asks again.
+            with contextlib.suppress(StoreError):
+                self.settle()
+            raise
+        self._pending = None
+
+    def settle(self) -> None:
+        """Take the round that an interrupted call left into memory, if the file has it."""
+        if self._pending is None:
+            return
+        number, chain, take = self._pending
+        if self.store.is_open_here:
+            query = "SELECT digest FROM rounds WHERE round = ?"
+            if list(self.store.rows(query, (number,))) == [(chain,)]:
+                self._took(number, chain, take)
+        self._pending = None
+
+    def _took(self, number: int, chain: bytes, take: Callable[[], None]) -> None:
+        self._record = Record(self._record.of, number, chain)
+        take()
+        self._mark.set(self._record)
+
+    def close(self) -> None:
+        """Seal the journal and let others open it; closing twice is closing once."""
+        if self.store.is_open_here:
+            with contextlib.suppress(StoreError):
+                self.settle()
+            is_sealed = self.store.seal()
+            self.store.close()
+            (self._mark.remove if is_sealed else self._mark.close)()
+        else:
+            self.store.close()
+            self._mark.close()
 
 
-def row_of(action: np.ndarray, seen: Feedback, certificate: Any) -> tuple[Any, ...]:
-    """The columns of a round but for its number and digest."""
-    gradient, g, s, cost = seen
-    return (
-        to_bytes(action),
-        to_bytes(gradient),
-        to_bytes(g) if isinstance(g, np.ndarray) else g,
-        None if s is None else to_bytes(s),
-        cost,
-        None if certificate is None else to_plain(_of_python(certificate)).text,
-    )
+class Verified(NamedTuple):
+    """A journal that was read from end to end.
+
+    Attributes:
+        run: what does not change.
+        record: how far it has come.
+        memory: what the next round needs.
+        last: the last round told, or None.
+        loss: the error to raise where rounds are lost, or may be.
+    """
+
+    run: Run
+    record: Record
+    memory: Memory
+    last: Round | None
+    loss: LostRoundsError | None
 
 
-def _of_python(certificate: Any) -> Any:
-    """A certificate with Python's numbers for NumPy's: its text is all that is stored."""
-    return type(certificate)(*(v.item() if isinstance(v, np.generic) else v for v in certificate))
+def verified(store: Store, given: Mapping[str, Any]) -> Verified:
+    """Read a journal from end to end; every digest must be right.
+
+    Raises:
+        DamagedError: something is not what was written.
+    """
+    run, of = read_run(store, given)
+    number, now, found = read_now(store)
+    record, last = Record(of, 0, of), None
+    for row in each_row(store):
+        if row[0] != record.number + 1:
+            raise store.damaged(f"round {record.number + 1} is missing")
+        record, last = Record(of, row[0], checked(store, record.digest, row)), row
+    if record.number != number - 1:
+        raise store.damaged(f"it ended in round {number} and the round before is missing")
+    if digest(record.digest, number, *now) != found:
+        raise store.damaged("the last state is not what was written")
+    memory = recalled(store, now, run)
+    told = None if last is None else read_round(store, last)
+    return Verified(run, record, memory, told, loss_of(store, record))
 
 
-def read_round(row: tuple[Any, ...]) -> Round:
-    """A round from its row, whose digest must have been found right."""
-    number, action, gradient, g, s, cost, certificate, _ = row
-    seen = Feedback(
-        from_bytes(gradient),
-        from_bytes(g) if isinstance(g, bytes) else g,
-        None if s is None else from_bytes(s),
-        cost,
-    )
-    reason = None if certificate is None else from_plain(Plain(certificate, b""))
-    return Round(number, from_bytes(action), seen, reason)
-
-
-def remembered(memory: Memory) -> Plain:
-    """What the next round needs, as plain data."""
-    own = _OWN | {"Memory": Memory} | classes_in((memory.state, memory.regret))
-    try:
-        return to_plain(memory, own=own)
-    except NotPlainError as error:
-        raise StoreError(f"the state of the algorithm cannot be journalled: {error}") from error
-
-
-def recalled(store: Store, now: Plain, run: Run) -> Memory:
-    """What the next round needs, from plain data."""
-    regret = run.algorithm.observer() if isinstance(run.algorithm, Observing) else None
-    own = _OWN | {"Memory": Memory} | classes_in((run.algorithm.init(run.start), regret))
-    try:
-        memory = from_plain(now, own=own)
-    except (ValueError, TypeError, KeyError, IndexError) as error:
-        raise store.damaged(f"its state cannot be read ({error})") from error
-    if not isinstance(memory, Memory):
-        raise store.damaged("its state is none")
-    return memory
-
-
-def read_run(store: Store, given: Mapping[str, Any]) -> tuple[Run, bytes]:
-    """What does not change, and its digest."""
-    rows = list(store.rows("SELECT * FROM run"))
-    if len(rows) != 1:
-        raise store.damaged("it does not say what is played")
-    _, *columns, found = rows[0]
-    if digest(*columns) != found:
-        raise store.damaged("what is played is not what was written")
-    writer, _, text, arrays, start = columns
-    try:
-        player = from_plain(Plain(text, arrays), given=given)
-    except NotPlainError as error:
-        raise StoreError(f"{store.name} cannot be opened: {error}") from error
-    except (ValueError, TypeError, KeyError, IndexError) as error:
-        raise StoreError(
-            f"{store.name} was written by Surefoot {writer}, whose player this one, "
-            f"{version('surefoot')}, cannot make again: {error}"
-        ) from error
-    return Run(start=from_bytes(start), **player), found
-
-
-def read_now(store: Store) -> tuple[int, Plain, bytes]:
-    """The round at hand, its state, and the digest of both."""
-    rows = list(store.rows("SELECT round, state, arrays, digest FROM now"))
-    if len(rows) != 1:
-        raise store.damaged("it does not say where it ended")
-    number, text, arrays, found = rows[0]
-    return number, Plain(text, arrays), found
-
-
-def checked(store: Store, chain: bytes, row: tuple[Any, ...]) -> bytes:
-    """The digest of a row, which must be that of its columns."""
-    found: bytes = row[-1]
-    if digest(chain, *row[:-1]) != found:
-        raise store.damaged(f"the row of round {row[0]} is not what was written")
-    return found
-
-
-def each_row(store: Store) -> Iterator[tuple[Any, ...]]:
-    """The rows of the rounds told, in order."""
-    return store.rows("SELECT * FROM rounds ORDER BY round")
-
-
-def open_for_replay(path: str | os.PathLike[str]) -> Store:
-    """A journal that nobody writes to, checked page by page."""
-    store = open_reader(path, JOURNAL)
-    try:
-        store.check()
-    except BaseException:
-        store.close()
-        raise
-    return store
+def loss_of(store: Store, record: Record) -> LostRoundsError | None:
+    """Hold a journal against its mark: the error where rounds are lost, or may be."""
+    path, n = beside(store.path, "-mark"), record.number
+    certain = f"the last round that is certain is {n}"
+    marked = Mark.read(path)
+    if marked is None or marked.last is None:
+        if store.is_sealed:
+            return None
+        what = "is missing" if marked is None else "cannot be read"
+        return LostRoundsError(
+            f"{store.name} may have lost rounds: it was not closed and its mark '{path}' {what}; "
+            f"{certain}",
+            n,
+        )
+    last = marked.last
+    if last.of != record.of:
+        return LostRoundsError(
+            f"{store.name} may have lost rounds: its mark '{path}' is that of another journal; "
+            f"{certain}",
+            n,
+        )
+    if n < marked.least:
+        rounds = f"rounds {n + 1} to {marked.least}, which were told"
+        if marked.least == n + 1:
+            rounds = f"round {n + 1}, which was told"
+        return LostRoundsError(
+            f"{store.name} has lost {rounds}: its log '{store.path.name}-wal' is "
+            f"missing or torn; {certain}",
+            n,
+        )
+    if n > last.number + 1 or (n == last.number and record.digest != last.digest):
+        return LostRoundsError(
+            f"{store.name} may have lost rounds: its mark '{path}' is that of another time; "
+            f"{certain}",
+            n,
+        )
+    return None

@@ -184,9 +184,9 @@ class Controller:
         self._journal = journal
 
     def _watch_on(self, broken: tuple[Broken, ...]) -> None:
-        self._broken = broken
         self._watch = Watch.of(self._guarantee, broken, None)
         self._limits = self._watch.limits if self._watch.still else None
+        self._broken = broken
 
     # --- what a user asks ------------------------------------------------------------------------
 
@@ -224,6 +224,8 @@ class Controller:
 
     def ask(self) -> Array:
         """The action to play in this round: a copy, read-only, the same until it is told."""
+        if self._journal is not None:
+            self._journal.settle()  # after a call that was interrupted twice
         x = self._state.x.copy()
         x.setflags(write=False)
         self._asked = self._round
@@ -313,12 +315,25 @@ class Controller:
                 certificate = info.certificate
             cut = None if info is None else info.cut
             memory = Memory(after, (*self._broken, *(broken or ())), regret, cut)
-            self._journal.append(before.x, seen, certificate, memory)
+
+            def take() -> None:
+                self._take(t, info, seen, memory, certificate)
+
+            self._journal.append(t, before.x, seen, certificate, memory, take)
+            return
         # Nothing can fail from here on.
         if broken:
             self._watch_on((*self._broken, *broken))
         self._info, self._seen, self._state = info, seen, after
         self._regret, self._certificate = regret, certificate
+        self._round = t + 1
+
+    def _take(self, t: int, info: Any, seen: Feedback, memory: Memory, certificate: Any) -> None:
+        """Take a round that is in the journal; to do it again changes nothing."""
+        if memory.broken != self._broken:
+            self._watch_on(memory.broken)
+        self._info, self._seen, self._state = info, seen, memory.state
+        self._regret, self._certificate = memory.regret, certificate
         self._round = t + 1
 
     def explain(self) -> Explanation:
@@ -358,7 +373,7 @@ class Controller:
     def close(self) -> None:
         """Close the journal, so that others can open it; without one nothing happens."""
         if self._journal is not None:
-            self._journal.store.close()
+            self._journal.close()
 
     def __enter__(self) -> Controller:
         return self

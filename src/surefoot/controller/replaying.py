@@ -10,12 +10,16 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from surefoot._sqlite import Store, digest, from_bytes
-from surefoot.controller._journal import (
+from surefoot._sqlite.mark import Record
+from surefoot.controller._journal import loss_of
+from surefoot.controller._rows import (
+    Run,
     each_row,
     open_for_replay,
     read_now,
     read_round,
     read_run,
+    readable,
     remembered,
     row_of,
 )
@@ -61,21 +65,25 @@ class Replay:
         path: of the journal.
         rounds: how many rounds it tells of.
         difference: the first, or None.
+        loss: what is known of rounds that were told and are not there, or None.
     """
 
     path: Path
     rounds: int
     difference: Difference | None
+    loss: str | None = None
 
     @property
     def is_same(self) -> bool:
-        """Whether everything was derived again, bit for bit."""
-        return self.difference is None
+        """Whether everything that was told is there and was derived again, bit for bit."""
+        return self.difference is None and self.loss is None
 
     def __str__(self) -> str:
         found = "every action derived again, bit for bit"
         if self.difference is not None:
             found = str(self.difference)
+        if self.loss is not None:
+            found += f"; but {self.loss}"
         return f"journal '{self.path}', {self.rounds} rounds: {found}"
 
 
@@ -95,39 +103,53 @@ def replay(path: str | os.PathLike[str], **given: Any) -> Replay:
     """
     with open_for_replay(path) as store:
         number, _, _ = read_now(store)
-        return Replay(store.path, number - 1, _first_difference(store, given))
+        run, of = read_run(store, given)
+        record, difference = _first_difference(store, run, of)
+        # Where the rows are not what was written, the mark cannot say more.
+        loss = None if difference is not None else loss_of(store, record)
+        return Replay(store.path, number - 1, difference, None if loss is None else str(loss))
 
 
-def _first_difference(store: Store, given: dict[str, Any]) -> Difference | None:
-    run, chain = read_run(store, given)
-    player = run.algorithm if run.guarantee is None else Tuned(run.algorithm, run.guarantee)
-    shadow = Controller(player, run.start, on_contradiction="record")
+def _first_difference(store: Store, run: Run, of: bytes) -> tuple[Record, Difference | None]:
+    """Replay the rounds up to the first that differs, if one does."""
+    with readable(store, "player"):
+        player = run.algorithm if run.guarantee is None else Tuned(run.algorithm, run.guarantee)
+        shadow = Controller(player, run.start, on_contradiction="record")
+    record = Record(of, 0, of)
     for row in each_row(store):
-        t, x = shadow.round, shadow.ask()
-        stored = _array(row[1])
-        if row[0] != t:
-            return Difference(t, "row", row[0], t)
-        if stored is None or stored.tobytes() != x.tobytes() or stored.shape != x.shape:
-            return Difference(t, "action", stored, x)
-        found = digest(chain, *row[:-1])
-        if found != row[-1]:
-            return Difference(t, "row", row[-1].hex(), found.hex())
-        chain = found
-        told = read_round(row)
-        try:
-            shadow.tell(
-                cost_gradient=told.seen.cost_gradient,
-                constraint_value=told.seen.constraint_value,
-                constraint_subgradient=told.seen.constraint_subgradient,
-                cost_value=told.seen.cost_value,
-            )
-        except ValueError as error:
-            return Difference(t, "update", None, str(error))
-        certificate = shadow.explain().certificate
-        derived = row_of(x, told.seen, certificate)[-1]
-        if derived != row[-2]:
-            return Difference(t, "certificate", told.certificate, certificate)
-    return _difference_now(store, shadow, chain)
+        difference = _difference_of(store, shadow, record.digest, row)
+        if difference is not None:
+            return record, difference
+        record = Record(of, row[0], row[-1])
+    return record, _difference_now(store, shadow, record.digest)
+
+
+def _difference_of(
+    store: Store, shadow: Controller, chain: bytes, row: tuple[Any, ...]
+) -> Difference | None:
+    """Hold a row against the action at hand, and tell its round."""
+    t, x = shadow.round, shadow.ask()
+    stored = _array(row[1])
+    if row[0] != t:
+        return Difference(t, "row", row[0], t)
+    if stored is None or stored.tobytes() != x.tobytes() or stored.shape != x.shape:
+        return Difference(t, "action", stored, x)
+    if (found := digest(chain, *row[:-1])) != row[-1]:
+        return Difference(t, "row", row[-1].hex(), found.hex())
+    told = read_round(store, row)
+    try:
+        shadow.tell(
+            cost_gradient=told.seen.cost_gradient,
+            constraint_value=told.seen.constraint_value,
+            constraint_subgradient=told.seen.constraint_subgradient,
+            cost_value=told.seen.cost_value,
+        )
+    except (ValueError, TypeError, ArithmeticError) as error:
+        return Difference(t, "update", None, str(error).splitlines()[0])
+    certificate = shadow.explain().certificate
+    if row_of(x, told.seen, certificate)[-1] != row[-2]:
+        return Difference(t, "certificate", told.certificate, certificate)
+    return None
 
 
 def _difference_now(store: Store, shadow: Controller, chain: bytes) -> Difference | None:
