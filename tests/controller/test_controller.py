@@ -10,7 +10,7 @@ from hypothesis.extra import numpy as hnp
 from surefoot import OGD, PFS, Ball, Controller, Feedback, play, problems
 from surefoot._check import PrecisionWarning
 from surefoot.algorithms import DPP, CertifiedPFS, FrankWolfe, SafetyFilter, ScalarDPP
-from surefoot.controller import ContradictionError, ContradictionWarning
+from surefoot.controller import PremiseError, PremiseWarning
 from surefoot.sets import Box, EmptyTighteningError
 
 from ._live import (
@@ -480,7 +480,7 @@ def steep(name):
 @pytest.mark.parametrize("name", CONTRADICTIONS)
 def test_a_contradicted_G_g_is_refused_and_the_next_correct_call_works(name):
     controller, other = asked(PLAYERS[name], START), asked(PLAYERS[name], START)
-    with pytest.raises(ContradictionError, match=f"^{re.escape(CONTRADICTIONS[name])}$"):
+    with pytest.raises(PremiseError, match=f"^{re.escape(CONTRADICTIONS[name])}$"):
         controller.tell(**steep(name))
     assert same_state(controller.state, other.state)
     assert controller.explain() == other.explain()
@@ -493,7 +493,7 @@ def test_a_contradicted_G_g_is_refused_and_the_next_correct_call_works(name):
 @pytest.mark.parametrize("name", CONTRADICTIONS)
 def test_a_contradiction_may_be_taken_with_a_warning_once(name):
     controller = asked(PLAYERS[name], START, on_contradiction="warn")
-    with pytest.warns(ContradictionWarning) as caught:
+    with pytest.warns(PremiseWarning) as caught:
         controller.tell(**steep(name))
     assert str(caught[0].message) == CONTRADICTIONS[name]
     assert caught[0].filename == __file__
@@ -507,7 +507,7 @@ def test_a_contradiction_may_be_taken_with_a_warning_once(name):
 
 def test_a_warning_that_is_an_error_leaves_the_round_open():
     controller = asked(PLAYERS["certified"], START, on_contradiction="warn")
-    with pytest.raises(ContradictionWarning):
+    with pytest.raises(PremiseWarning):
         controller.tell(**steep("certified"))
     assert controller.round == 1
     assert controller.explain().broken == ()
@@ -521,7 +521,7 @@ def test_a_contradiction_may_be_recorded_in_silence():
 
 def test_the_policy_may_change_between_rounds():
     controller = asked(PLAYERS["certified"], START)
-    with pytest.raises(ContradictionError):
+    with pytest.raises(PremiseError):
         controller.tell(**steep("certified"))
     controller.on_contradiction = "record"
     controller.tell(**steep("certified"))
@@ -535,9 +535,9 @@ def test_what_only_the_regret_bound_rests_on_is_warned_of_but_not_refused():
     controller = asked(CertifiedPFS.known_horizon(CONSTANTS, 1), START)
     player = controller.algorithm
     long = seen_at(player, 1, START) | {"cost_gradient": np.array([0.0, 4.0])}
-    with pytest.warns(ContradictionWarning, match="G_f = 3: the regret bound no longer applies"):
+    with pytest.warns(PremiseWarning, match="G_f = 3: the regret bound no longer applies"):
         controller.tell(**long)
-    with pytest.warns(ContradictionWarning, match="the round = 2 exceeds the horizon = 1"):
+    with pytest.warns(PremiseWarning, match="the round = 2 exceeds the horizon = 1"):
         controller.tell(**seen_at(player, 2, controller.ask()))
     explained = controller.explain()
     assert [b.loses for b in explained.broken] == ["regret", "regret"]
@@ -566,7 +566,7 @@ def test_each_premise_of_feasibility_is_watched(name, t, changed, sentence):
     for k in range(1, t):
         controller.tell(**seen_at(player, k, controller.ask()))
     right = seen_at(player, t, controller.ask())
-    with pytest.raises(ContradictionError, match=f"^{re.escape(sentence)}"):
+    with pytest.raises(PremiseError, match=f"^{re.escape(sentence)}"):
         controller.tell(**right | changed)
     controller.tell(**right)
     assert controller.explain().is_proven
@@ -582,9 +582,7 @@ def test_a_violation_that_the_guarantee_allows_contradicts_nothing():
     controller.tell(**right | {"constraint_value": 0.75 * bound})
     assert controller.explain().broken == ()
     right = seen_at(player, 3, controller.ask())
-    with pytest.raises(
-        ContradictionError, match=r"is above the bound .* of Corollary 3: a constant"
-    ):
+    with pytest.raises(PremiseError, match=r"is above the bound .* of Corollary 3: a constant"):
         controller.tell(**right | {"constraint_value": 1.25 * bound})
 
 

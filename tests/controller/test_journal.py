@@ -16,7 +16,7 @@ import surefoot
 from surefoot import OGD, PFS, Ball, Controller
 from surefoot._sqlite import Store
 from surefoot.algorithms.certificate import CertifiedStep
-from surefoot.controller import ContradictionWarning, LostRoundsError, StoreError, replay
+from surefoot.controller import LostRoundsError, PremiseWarning, StoreError, replay
 from surefoot.sets import Box
 
 from ._live import PLAYERS, START, drive, raw_loop, same_bits, same_state, seen_at
@@ -120,7 +120,7 @@ def test_what_was_broken_stays_broken(path):
     player = PLAYERS["PFS tuned"]
     with Controller(player, START, journal=path, on_contradiction="warn") as controller:
         right = seen_at(player, 1, controller.ask())
-        with pytest.warns(ContradictionWarning):
+        with pytest.warns(PremiseWarning):
             controller.tell(**right | {"constraint_subgradient": np.array([3.0, 4.0])})
         explained = controller.explain()
         assert len(explained.broken) == 1

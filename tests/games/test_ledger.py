@@ -20,10 +20,9 @@ from surefoot.algorithms import (
 )
 from surefoot.constraints import Affine, FunctionConstraint, L2Norm, LinfNorm, max_of
 from surefoot.costs import Linear, Quadratic
-from surefoot.games.oracle import needs_of
 from surefoot.problems import Problem
 from surefoot.sets import Box, Polytope, Simplex
-from surefoot.types import Needs
+from surefoot.types import Needs, needs_of
 
 COUNTS = (
     "cost_gradients",

@@ -10,9 +10,9 @@ from surefoot import OGD, PFS, Ball, Feedback, play, play_all
 from surefoot.algorithms import DPP, OGDState, Yuan
 from surefoot.constraints import Affine, AffineStream, FunctionConstraint, L2Norm, LinfNorm, max_of
 from surefoot.costs import Linear
-from surefoot.games.oracle import Oracle, needs_of
+from surefoot.games.oracle import Oracle
 from surefoot.problems import Problem
-from surefoot.types import Needs
+from surefoot.types import Needs, needs_of
 
 ROWS = Affine([[1.0, 2.0], [-3.0, 0.5], [0.0, -1.0]], [0.5, 0.375, 0.5])
 SLOPES = np.array([[1.0, -2.0], [0.5, 3.0], [-1.5, 0.25], [2.0, 0.75]])
@@ -91,7 +91,7 @@ def test_needs_are_the_papers_unless_said_otherwise():
 
     assert needs_of(Silent()) == needs_of(Wrong()) == needs_of(PFS) == Needs()
     assert needs_of(DPP).apart
-    assert Needs() == (1, 1, 1, False, 0, 0, "d")
+    assert Needs() == (1, 1, 1, False, 0, 0, "d", "ball")
 
 
 class Kept(NamedTuple):

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from surefoot import PFS, Ball, play, play_all, problems
-from surefoot.constraints import FunctionConstraint, LinfNorm
+from surefoot.algorithms import MahdaviLinear
+from surefoot.constraints import Affine, FunctionConstraint, L2Norm, LinfNorm, max_of
 from surefoot.costs import Linear
 from surefoot.games import PremiseError, PremiseWarning
 from surefoot.problems import Problem
@@ -42,7 +43,7 @@ def late():
 @ENGINES
 def test_a_gradient_above_G_f_is_told_with_the_round_and_the_value_of_each_run(late, engine):
     trace = play(tuned(late), late, engine=engine, watch="record")
-    found = [(b.run, b.round, b.premise.constant) for b in trace.breaches]
+    found = [(b.run, b.round, b.constant) for b in trace.breaches]
     assert found == [(1, 5, "G_f"), (0, 17, "G_f")]
     assert trace.breaches[0].observed == pytest.approx(math.hypot(4.0, 0.1), rel=1e-15)
     assert str(trace.breaches[1]) == (
@@ -91,7 +92,7 @@ def test_a_short_subgradient_near_the_boundary_breaks_sigma(engine):
     problem = Problem.of(pushing((3, 4)), g, Ball(1.0), [0.0, 0.1], epsilon=0.2)
     player = tuned(problem, sigma=0.6, epsilon=0.42)
     trace = play(player, problem, engine=engine, watch="record")
-    assert [(b.run, b.round, b.premise.constant) for b in trace.breaches] == [
+    assert [(b.run, b.round, b.constant) for b in trace.breaches] == [
         (0, 1, "sigma"),
         (1, 1, "sigma"),
     ]
@@ -132,7 +133,7 @@ def test_a_long_subgradient_breaks_G_g(engine):
     )
     problem = Problem.of(pushing((3, 4)), g, Ball(1.0), [0.0, 0.1])
     trace = play(tuned(problem), problem, engine=engine, watch="record")
-    names = {(b.round, b.premise.constant, b.observed) for b in trace.breaches}
+    names = {(b.round, b.constant, b.observed) for b in trace.breaches}
     assert names == {(1, "G_g", 2.0)}
 
 
@@ -164,3 +165,29 @@ def test_the_text_of_the_paper_breaks_its_own_G_f():
     assert trace.observed.cost_gradient.max() > 5 * math.sqrt(2)
     true = PFS.anytime(toy.constants, 200)
     assert play(true, toy, watch="raise").breaches == ()
+
+
+ROWS = Affine([[1.0, 0.0], [0.0, 1.0]], [0.3, 0.4])
+
+
+@pytest.mark.parametrize(
+    ("constraint", "broken"),
+    [
+        (ROWS, False),
+        (LinfNorm(0.4, 2), False),
+        (L2Norm(0.5), True),
+        (max_of(ROWS, L2Norm(0.5)), True),
+        (
+            FunctionConstraint(
+                lambda x: x[..., 0] - 0.3, lambda x: np.array([1.0, 0.0]), bound=1.0
+            ),
+            True,
+        ),
+    ],
+)
+def test_a_theorem_about_linear_constraints_is_blamed_on_others(constraint, broken):
+    costs = Linear(np.tile([-1.0, 0.5], (30, 1)))
+    problem = Problem.of(costs, constraint, Ball(1.0), [0.0, 0.0])
+    trace = play(MahdaviLinear.balanced(problem.constants, 30), problem, watch="record")
+    assert bool(trace.breaches) == broken
+    assert ("not known to be linear" in trace.verdict()) == broken

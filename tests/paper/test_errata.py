@@ -136,7 +136,7 @@ def test_the_watch_reports_the_round_and_the_gradient_that_break_the_printed_bou
         first = int((seen > math.sqrt(2)).argmax())
         assert breach.round == first + 1
         assert breach.observed == pytest.approx(seen[first])
-        assert breach.premise.quantity == "cost gradient"
+        assert breach.constant == "G_f"
         assert str(breach) == (
             f"round {breach.round}: |grad f| = {breach.observed:.6g} exceeds G_f = 1.41421: "
             "the regret bound and the feasibility guarantee no longer apply"

@@ -75,3 +75,57 @@ def test_arrays_are_compared_entry_by_entry():
 def test_a_breach_is_one_sentence_with_round_and_numbers(premise, observed, sentence):
     assert premise.broken(observed)
     assert premise.sentence(17, observed) == sentence
+
+
+LINEAR = Premise("curvature", "the curvature of a linear g", 0.0)
+
+
+@pytest.mark.parametrize(("curvature", "broken"), [(0.0, False), (1e-3, True), (np.inf, True)])
+def test_a_constraint_that_is_not_known_to_be_linear_breaks_its_premise_in_round_1(
+    curvature, broken
+):
+    seen, counts = LINEAR.observe(1, 0.0, -1.0, 1.0, curvature)
+    assert counts
+    assert LINEAR.broken(seen) == broken
+    assert not LINEAR.observe(2, 0.0, -1.0, 1.0, curvature)[1]
+    assert LINEAR.breach(1, 2.0).sentence == (
+        "round 1: the constraints are not known to be linear: the regret bound and the feasibility "
+        "guarantee no longer apply"
+    )
+
+
+@pytest.mark.parametrize(
+    ("premise", "loses"),
+    [
+        (GRADIENT, "both"),
+        (Premise("cost gradient", "G_f", 1.0, only_regret=True), "regret"),
+        (Premise("constraint subgradient", "G_g", 1.0), "feasibility"),
+        (NEAR, "both"),
+        (START, "feasibility"),
+        (Premise("horizon", "the horizon", 9), "regret"),
+        (LINEAR, "both"),
+    ],
+)
+def test_what_is_lost_with_a_premise(premise, loses):
+    assert premise.loses == loses
+    assert premise.breach(3, 0.5, run=2)[:5] == (
+        3,
+        premise.constant,
+        premise.sentence(3, 0.5),
+        loses,
+        0.5,
+    )
+
+
+def test_a_round_that_was_not_told_of_is_not_observed():
+    assert NEAR.observe(1, 0.0, None, None) == (None, False)
+    assert START.observe(1, 0.0, None, None)[0] is None
+
+
+def test_one_error_family_serves_games_and_the_controller():
+    from surefoot import SurefootError, controller, games
+
+    assert games.PremiseError is controller.PremiseError
+    assert games.PremiseWarning is controller.PremiseWarning
+    assert games.Breach is controller.Breach
+    assert issubclass(games.PremiseError, (SurefootError, ValueError))

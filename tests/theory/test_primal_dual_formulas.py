@@ -287,6 +287,8 @@ def test_premises_are_what_a_game_can_watch(name):
         wanted["the horizon"] = 100
     if name == "Mahdavi, no violation":
         wanted["sigma"] = 1.25
+    if name == "Mahdavi, linear":
+        wanted["the curvature of a linear g"] = 0.0
     assert limits == wanted
 
 

@@ -14,14 +14,9 @@ from surefoot.calibration.probes import Probe, ask, certified_radius, contradict
 from surefoot.calibration.report import Calibration
 from surefoot.constants import Constants
 from surefoot.constraints import (
-    Affine,
     Constraint,
     ConstraintStream,
-    LinfNorm,
-    MaxOf,
     PlayedOnly,
-    Shifted,
-    SparseAffine,
 )
 from surefoot.errors import InvalidValueError
 from surefoot.problems import Problem
@@ -124,7 +119,8 @@ def calibrate(
 
     known = _with_estimates(known, found, gradients, factor)
     feasible = None if case.constraint is None else case.constraint.region
-    place = Place(rounds, case.domain, feasible, _linear(case.constraint), case.changing)
+    linear = case.constraint is not None and not case.constraint.row_curvatures(case.domain).any()
+    place = Place(rounds, case.domain, feasible, linear, case.changing)
     return Calibration(
         constants=known,
         horizon=rounds,
@@ -175,15 +171,6 @@ def _given(problem: Any, start: Any, domain: Any, given: dict[str, float]) -> _G
     _check.function(problem=problem)
     known = Constants(R=float(domain.radius))
     return _Given(problem, x1, domain, known, None, False, None, None)
-
-
-def _linear(constraint: Constraint | None) -> bool:
-    """Whether the constraint is known to be the largest of linear ones."""
-    if isinstance(constraint, MaxOf):
-        return all(map(_linear, constraint.parts))
-    if isinstance(constraint, Shifted):
-        return _linear(constraint.constraint)
-    return isinstance(constraint, (Affine, SparseAffine, LinfNorm))
 
 
 def _stream_gradients(costs: Any) -> Callable[[Array], list[Array]]:

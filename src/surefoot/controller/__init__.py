@@ -2,25 +2,20 @@
 
 from surefoot._sqlite import StoreError
 from surefoot.controller._journal import LostRoundsError
-from surefoot.controller._watch import Broken
-from surefoot.controller.controller import (
-    ContradictionError,
-    ContradictionWarning,
-    Controller,
-    Policy,
-)
+from surefoot.controller.controller import Controller
 from surefoot.controller.explanation import Explanation
 from surefoot.controller.replaying import Difference, Replay, replay
+from surefoot.theory import Breach, Policy, PremiseError, PremiseWarning
 
 __all__ = [
-    "Broken",
-    "ContradictionError",
-    "ContradictionWarning",
+    "Breach",
     "Controller",
     "Difference",
     "Explanation",
     "LostRoundsError",
     "Policy",
+    "PremiseError",
+    "PremiseWarning",
     "Replay",
     "StoreError",
     "replay",

@@ -12,7 +12,7 @@ import numpy as np
 from surefoot import __version__, _check
 from surefoot._sqlite import Kind, Store, StoreError, digest, from_bytes, open_reader, to_bytes
 from surefoot.controller._plain import NotPlainError, Plain, classes_in, from_plain, to_plain
-from surefoot.controller._watch import Broken
+from surefoot.theory import Breach
 from surefoot.types import Feedback, Observing, RegretObserver
 
 __all__ = [
@@ -72,7 +72,8 @@ JOURNAL = Kind(
     sealed=True,
 )
 
-_OWN = {"Broken": Broken}
+# Journals of 0.1.0 call a breach "Broken".
+_OWN = {"Breach": Breach, "Broken": Breach}
 
 
 class Run(NamedTuple):
@@ -102,7 +103,7 @@ class Memory(NamedTuple):
     """
 
     state: Any
-    broken: tuple[Broken, ...]
+    broken: tuple[Breach, ...]
     regret: RegretObserver | None
     cut: bool | None = None
 

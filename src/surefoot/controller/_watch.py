@@ -3,34 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Literal, NamedTuple, TypeAlias
+from typing import NamedTuple
 
-from surefoot.theory import Guarantee, Premise
-from surefoot.theory.guarantee import ROUNDING
+from surefoot.theory import Breach, Guarantee, Premise
+from surefoot.theory.watching import ROUNDING
 
-__all__ = ["Broken", "Limits", "Loss", "Watch"]
-
-Loss: TypeAlias = Literal["feasibility", "regret", "both"]
-"""The bound that no longer applies."""
-
-
-class Broken(NamedTuple):
-    """A premise that the data contradict.
-
-    Attributes:
-        round: the first round that did.
-        constant: the name of what was wrong; "constants" where an algorithm found it out itself.
-        sentence: what was seen, and what no longer applies.
-        loses: which bound that is.
-    """
-
-    round: int
-    constant: str
-    sentence: str
-    loses: Loss
-
-    def __str__(self) -> str:
-        return self.sentence
+__all__ = ["Limits", "Watch"]
 
 
 class Limits(NamedTuple):
@@ -69,7 +47,7 @@ class Watch(NamedTuple):
 
     @classmethod
     def of(
-        cls, guarantee: Guarantee | None, broken: tuple[Broken, ...], watched_itself: float | None
+        cls, guarantee: Guarantee | None, broken: tuple[Breach, ...], watched_itself: float | None
     ) -> Watch:
         """The watch on what is left of a guarantee.
 
@@ -105,7 +83,7 @@ class Watch(NamedTuple):
         kept = kept and watched_itself is None
         return cls(guarantee, still, cheap, kept)
 
-    def look(self, t: int, gradient: float, g: float | None, slope: float | None) -> list[Broken]:
+    def look(self, t: int, gradient: float, g: float | None, slope: float | None) -> list[Breach]:
         """What a round breaks.
 
         Args:
@@ -116,15 +94,14 @@ class Watch(NamedTuple):
         """
         found = []
         for premise in self.still:
-            seen = _seen(premise, t, gradient, g, slope)
-            if seen is not None and premise.broken(seen):
-                sentence = premise.sentence(t, seen)
-                found.append(Broken(t, premise.constant, sentence, _loses(premise)))
+            seen, counts = premise.observe(float(t), gradient, g, slope)
+            if counts and seen is not None and premise.broken(seen):
+                found.append(premise.breach(t, seen))
         if not found and self.bounded and g is not None and g > 0:
             found += self._beyond_bound(t, g)
         return found
 
-    def _beyond_bound(self, t: int, g: float) -> list[Broken]:
+    def _beyond_bound(self, t: int, g: float) -> list[Breach]:
         """A g above the bound of the guarantee, whose premises seemed to hold."""
         assert self.guarantee is not None
         bound = float(self.guarantee.bounds(t).get("round", math.inf))
@@ -136,28 +113,4 @@ class Watch(NamedTuple):
             f"round {t}: g = {g:.6g} is above the bound {bound:.6g} of {self.guarantee.name}: "
             "a constant is wrong, or g is not convex"
         )
-        return [Broken(t, "the bound on g", sentence, "both")]
-
-
-def _seen(
-    premise: Premise, t: int, gradient: float, g: float | None, slope: float | None
-) -> float | None:
-    """The number that a premise speaks of, where the round has one."""
-    if premise.quantity == "cost gradient":
-        return gradient
-    if premise.quantity == "constraint subgradient":
-        return slope
-    if premise.quantity == "subgradient near the boundary":
-        return slope if g is not None and g >= -premise.level else None
-    if premise.quantity == "start":
-        return -g if t == 1 and g is not None else None
-    return float(t)
-
-
-def _loses(premise: Premise) -> Loss:
-    """Which bounds rest on a premise; its sentence says the same."""
-    if premise.only_regret or premise.quantity == "horizon":
-        return "regret"
-    if premise.quantity in ("constraint subgradient", "start"):
-        return "feasibility"
-    return "both"
+        return [Breach(t, "the bound on g", sentence, "both")]

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import math
 import os
-import sys
-import warnings
 from collections.abc import Callable
 from types import TracebackType
-from typing import Any, Literal, NoReturn, TypeAlias, get_args
+from typing import Any, NoReturn, get_args
 
 import numpy as np
 
 from surefoot import _check
 from surefoot._array import record
 from surefoot.controller._journal import Journal, Memory, Round, Run
-from surefoot.controller._watch import Broken, Watch
+from surefoot.controller._watch import Watch
 from surefoot.controller.explanation import Explanation
-from surefoot.errors import InvalidValueError, SurefootError
-from surefoot.theory import Guarantee, Tuned
+from surefoot.errors import InvalidValueError
+from surefoot.theory import Breach, Guarantee, Policy, PremiseError, unpack, warn_caller
 from surefoot.types import (
     Array,
     Certificate,
@@ -30,23 +28,12 @@ from surefoot.types import (
     needs_of,
 )
 
-__all__ = ["ContradictionError", "ContradictionWarning", "Controller", "Policy"]
-
-Policy: TypeAlias = Literal["raise", "warn", "record"]
-"""What to do when the data contradict a premise."""
+__all__ = ["Controller"]
 
 _INF = math.inf
 _FLOAT64 = np.dtype(np.float64)
 # Bound once, as in _array: they are looked up in every round.
 ndarray, vdot = np.ndarray, np.vdot
-
-
-class ContradictionError(SurefootError, ValueError):
-    """The data contradict what the guarantee rests on; the round has not been taken."""
-
-
-class ContradictionWarning(UserWarning):
-    """The data contradict what the guarantee rests on."""
 
 
 class Controller:
@@ -116,7 +103,7 @@ class Controller:
         journal: str | os.PathLike[str] | None = None,
         on_contradiction: Policy = "raise",
     ) -> None:
-        algorithm, guarantee = _unpack(player)
+        algorithm, guarantee = unpack(player)
         _check.one_of(get_args(Policy), on_contradiction=on_contradiction)
         x1 = _check.vector(start, "start")
         regret = algorithm.observer() if isinstance(algorithm, Observing) else None
@@ -183,7 +170,7 @@ class Controller:
         self._certificate: Certificate | None = None if last is None else last.certificate
         self._journal = journal
 
-    def _watch_on(self, broken: tuple[Broken, ...]) -> None:
+    def _watch_on(self, broken: tuple[Breach, ...]) -> None:
         self._watch = Watch.of(self._guarantee, broken, None)
         self._limits = self._watch.limits if self._watch.still else None
         self._broken = broken
@@ -256,7 +243,7 @@ class Controller:
 
         Raises:
             InvalidValueError: for what is not what it should be; nothing has changed then.
-            ContradictionError: for what contradicts the guarantee, if that was asked for.
+            PremiseError: for what contradicts the guarantee, if that was asked for.
             StoreError: if the journal cannot be written; nothing has changed then either.
         """
         if self._asked != self._round:
@@ -304,7 +291,7 @@ class Controller:
             if sentences := info.contradictions:
                 # It stands for what the watch has to say about the constraint.
                 others = [b for b in broken or () if b.constant not in ("G_g", "the bound on g")]
-                broken = [*others, Broken(t, "constants", sentences[0], "both")]
+                broken = [*others, Breach(t, "constants", sentences[0], "both")]
         regret, certificate = self._regret, None
         if regret is not None:
             regret = regret.after(info)
@@ -427,31 +414,16 @@ class Controller:
             s = _array(s, "constraint_subgradient", x.shape, "that of the action")
         return Feedback(gradient, g, s, cost)
 
-    def _judge(self, broken: list[Broken]) -> list[Broken]:
+    def _judge(self, broken: list[Breach]) -> list[Breach]:
         """What a round has broken: refused, or told and kept."""
         serious = [b.sentence for b in broken if b.loses != "regret"]
         if serious and self._on_contradiction == "raise":
-            raise ContradictionError(serious[0])
+            raise PremiseError(serious[0])
         known = {b.constant for b in self._broken}
         new = [b for b in broken if b.constant not in known]
         if new and self._on_contradiction != "record":
-            warnings.warn(
-                "; ".join(b.sentence for b in new),
-                ContradictionWarning,
-                stacklevel=_levels_up(),
-            )
+            warn_caller("; ".join(b.sentence for b in new))
         return new
-
-
-def _unpack(player: Any) -> tuple[Any, Guarantee | None]:
-    """An algorithm, and its guarantee where it has one."""
-    algorithm, guarantee = player if isinstance(player, Tuned) else (player, None)
-    methods = [getattr(algorithm, name, None) for name in ("init", "update")]
-    if isinstance(algorithm, type) or not all(map(callable, methods)):
-        raise InvalidValueError(
-            f"player must be an algorithm with init and update, or a Tuned, got {player!r}"
-        )
-    return algorithm, guarantee
 
 
 def _array(value: Any, name: str, shape: tuple[int, ...], rule: str) -> Array:
@@ -508,12 +480,3 @@ def _call(function: Any, x: Array, name: str, *instead: Any) -> tuple[Any, Any]:
     if not isinstance(found, tuple) or len(found) != 2:
         raise InvalidValueError(f"{name} must give a value and a gradient, got {found!r}")
     return found
-
-
-def _levels_up() -> int:
-    """How many calls up the first one outside this package is: where a warning should point."""
-    level, frame = 1, sys._getframe(1)
-    package = __name__.split(".")[0]
-    while frame.f_back and frame.f_globals.get("__name__", "").split(".")[0] == package:
-        level, frame = level + 1, frame.f_back
-    return level

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from surefoot.controller._watch import Broken
-from surefoot.theory import Guarantee
+from surefoot.theory import Breach, Guarantee
 from surefoot.types import Certificate
 
 __all__ = ["Explanation"]
@@ -38,7 +37,7 @@ class Explanation:
     bound: float | None
     guarantee: Guarantee | None
     regret_bound: float | None
-    broken: tuple[Broken, ...]
+    broken: tuple[Breach, ...]
 
     @property
     def is_proven(self) -> bool:

@@ -27,7 +27,7 @@ from surefoot.results.record import (
     VerdictFacts,
     finite,
 )
-from surefoot.theory import Guarantee, Premise
+from surefoot.theory import Breach, Guarantee
 from surefoot.types import Array
 
 __all__ = ["measure"]
@@ -186,40 +186,25 @@ def _guarantee(guarantee: Guarantee, T: int) -> GuaranteeFacts:
         bounds={measure: limit for measure, limit in bounds.items() if limit is not None},
         regret_exponent=guarantee.regret_exponent,
         violation_exponent=guarantee.violation_exponent,
-        premises=tuple(_premise(p) for p in guarantee.premises),
+        premises=tuple(p.requirement for p in guarantee.premises),
     )
-
-
-def _premise(premise: Premise) -> str:
-    """Return what must be true, in words."""
-    limit = f"{premise.constant} = {premise.limit:.6g}"
-    words = {
-        "cost gradient": f"no cost gradient is longer than {limit}",
-        "constraint subgradient": f"no subgradient of g is longer than {limit}",
-        "subgradient near the boundary": (
-            f"no subgradient of g is shorter than {limit} where g >= -{premise.level:g}"
-        ),
-        "start": f"the slack of the start is at least {limit}",
-        "horizon": f"no more rounds are played than {limit}",
-    }[premise.quantity]
-    return f"{words} (for the regret bound only)" if premise.only_regret else words
 
 
 def _breaches(trace: Trace, before: int) -> tuple[BreachFacts, ...]:
     """Return the first breach of each premise; ``before`` trials are in earlier blocks."""
-    first: dict[Premise, Any] = {}
+    first: dict[tuple[str, float | None], Breach] = {}
     for breach in trace.breaches:  # in order of the rounds
-        first.setdefault(breach.premise, breach)
+        first.setdefault((breach.constant, breach.limit), breach)
     return tuple(
         BreachFacts(
-            constant=premise.constant,
-            limit=finite(premise.limit),
+            constant=breach.constant,
+            limit=finite(breach.limit),
             observed=finite(breach.observed),
             round=int(breach.round),
             trial=before + int(breach.run),
             sentence=str(breach),
         )
-        for premise, breach in list(first.items())[:_BREACHES]
+        for breach in list(first.values())[:_BREACHES]
     )
 
 

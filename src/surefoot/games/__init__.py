@@ -4,7 +4,8 @@ from surefoot.games.ledger import Ledger
 from surefoot.games.playing import Engine, play, play_all
 from surefoot.games.record import Progress
 from surefoot.games.trace import Trace
-from surefoot.games.watch import Breach, Observed, PremiseError, PremiseWarning
+from surefoot.games.watch import Observed
+from surefoot.theory import Breach, PremiseError, PremiseWarning
 
 __all__ = [
     "Breach",

@@ -25,8 +25,8 @@ from surefoot.games.watch import Mode, Observed, Watch
 from surefoot.metrics import Violations
 from surefoot.problems import Problem
 from surefoot.sets import Ball
-from surefoot.theory import Guarantee, Tuned
-from surefoot.theory.guarantee import ROUNDING
+from surefoot.theory import Guarantee, unpack
+from surefoot.theory.watching import ROUNDING
 from surefoot.types import Array, needs_of
 
 __all__ = ["Engine", "play", "play_all"]
@@ -115,7 +115,7 @@ def play_all(
         _check.function(callback=callback)
     if not players:
         raise InvalidValueError("players must not be empty, got []")
-    algorithms, guarantees = zip(*(_unpack(p) for p in players), strict=True)
+    algorithms, guarantees = zip(*(unpack(p) for p in players), strict=True)
     for algorithm, guarantee in zip(algorithms, guarantees, strict=True):
         if guarantee is not None:
             _refuse_changing(guarantee, problem)
@@ -137,7 +137,10 @@ def play_all(
     choice = Choice(engine, "as asked")
     if engine == "auto":
         choice = choose(algorithms, problem, run_horizons, start)
-    watching = Watch([guarantees[player_of[r]] for r in order], watch)
+    curvature = None
+    if any(g is not None and g.constraint_form == "linear" for g in guarantees):
+        curvature = float(np.max(problem.constraint.row_curvatures(problem.domain)))
+    watching = Watch([guarantees[player_of[r]] for r in order], watch, curvature)
     game = Game(
         algorithms=[algorithms[player_of[r]] for r in order] if len(players) > 1 else algorithms,
         problem=problem,
@@ -181,17 +184,6 @@ def _run(game: Game, choice: Choice, *, may_change: bool) -> tuple[Choice, Array
         made = f"compiled in {game.compile_seconds:.2g} s" if game.compile_seconds else "compiled"
         choice = choice._replace(reason=f"{choice.reason}, {made}")
     return choice, final
-
-
-def _unpack(player: Any) -> tuple[Any, Guarantee | None]:
-    """An algorithm, and its guarantee where it has one."""
-    algorithm, guarantee = player if isinstance(player, Tuned) else (player, None)
-    methods = [getattr(algorithm, name, None) for name in ("init", "update")]
-    if isinstance(algorithm, type) or not all(map(callable, methods)):
-        raise InvalidValueError(
-            f"player must be an algorithm with init and update, or a Tuned, got {player!r}"
-        )
-    return algorithm, guarantee
 
 
 def _refuse_changing(guarantee: Guarantee, problem: Problem) -> None:

@@ -12,11 +12,11 @@ from surefoot.errors import InvalidValueError
 from surefoot.games.judging import judge
 from surefoot.games.ledger import Ledger
 from surefoot.games.quicklook import quick_look
-from surefoot.games.watch import Breach, Observed
+from surefoot.games.watch import Observed
 from surefoot.hindsight import Comparator, best_action, has_closed_form
 from surefoot.metrics import Regret, Violations, regret_of
 from surefoot.problems import Problem
-from surefoot.theory import Guarantee
+from surefoot.theory import Breach, Guarantee
 from surefoot.types import Array, CostStream
 
 __all__ = ["Trace"]

@@ -2,40 +2,18 @@
 
 from __future__ import annotations
 
-import sys
-import warnings
 from collections.abc import Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from surefoot.errors import SurefootError
-from surefoot.theory import Guarantee, Premise
+from surefoot.theory import Breach, Guarantee, Policy, Premise, PremiseError, warn_caller
 from surefoot.types import Array
 
-__all__ = ["Breach", "Mode", "Observed", "PremiseError", "PremiseWarning", "Watch"]
+__all__ = ["Mode", "Observed", "Watch"]
 
-Mode: TypeAlias = Literal["off", "record", "warn", "raise"]
-
-
-class PremiseWarning(UserWarning):
-    """A premise of the guarantee does not hold for the rounds played."""
-
-
-class PremiseError(SurefootError, RuntimeError):
-    """A premise of the guarantee does not hold, and the game was asked to stop at that."""
-
-
-class Breach(NamedTuple):
-    """A premise that broke: the first round of a run in which it did."""
-
-    premise: Premise
-    run: int
-    round: int
-    observed: float
-
-    def __str__(self) -> str:
-        return self.premise.sentence(self.round, self.observed)
+Mode: TypeAlias = Literal["off"] | Policy
+"""What a game does when a premise breaks; "off" does not look."""
 
 
 class Observed(NamedTuple):
@@ -57,10 +35,14 @@ class Watch:
         guarantees: one for each run, or None where there is none.
         mode: "off" looks at nothing; "record" keeps breaches; "warn" also warns of the first of
             each kind; "raise" ends the game at it.
+        curvature: of the constraints, at most; inf where it is not known.
     """
 
-    def __init__(self, guarantees: Sequence[Guarantee | None], mode: Mode) -> None:
+    def __init__(
+        self, guarantees: Sequence[Guarantee | None], mode: Mode, curvature: float | None = None
+    ) -> None:
         self.mode = mode
+        self._curvature = curvature
         self.breaches: list[Breach] = []
         self._gradient = np.zeros(len(guarantees))
         self._subgradient = np.zeros(len(guarantees))
@@ -85,15 +67,20 @@ class Watch:
         runs = slice(g.shape[1])
         self._gradient[runs] = np.maximum(self._gradient[runs], gradient.max(axis=0))
         self._subgradient[runs] = np.maximum(self._subgradient[runs], subgradient.max(axis=0))
+        t = start + 1.0 + np.arange(len(g))[:, None]
         new: list[Breach] = []
         still: list[tuple[Premise, Array]] = []
         for premise, watched in self._open:
             here = watched[watched < g.shape[1]]
-            bad, seen = _look(premise, start, g[:, here], gradient[:, here], subgradient[:, here])
+            seen, counts = premise.observe(
+                t, gradient[:, here], g[:, here], subgradient[:, here], self._curvature
+            )
+            bad = np.broadcast_to(counts & premise.broken(seen), (len(g), len(here)))
+            seen = np.broadcast_to(seen, bad.shape)
             broken = bad.any(axis=0)
             for k in np.flatnonzero(broken):
-                t = int(bad[:, k].argmax())
-                new.append(Breach(premise, int(here[k]), start + t + 1, float(seen[t, k])))
+                row = int(bad[:, k].argmax())
+                new.append(premise.breach(start + row + 1, float(seen[row, k]), int(here[k])))
             left = np.setdiff1d(watched, here[broken])
             if len(left):
                 still.append((premise, left))
@@ -101,43 +88,18 @@ class Watch:
         self._tell(new)
 
     def _tell(self, new: list[Breach]) -> None:
-        told = {b.premise for b in self.breaches}
+        told = {(b.constant, b.limit) for b in self.breaches}
         self.breaches += new
         for breach in sorted(new, key=lambda b: b.round):
-            if breach.premise in told:
+            premise = breach.constant, breach.limit
+            if premise in told:
                 continue
-            told.add(breach.premise)
+            told.add(premise)
             if self.mode == "raise":
                 raise PremiseError(str(breach))
             if self.mode == "warn":
-                warnings.warn(str(breach), PremiseWarning, stacklevel=_levels_up())
+                warn_caller(str(breach))
 
     def observed(self) -> Observed:
         """The extremes so far."""
         return Observed(self._gradient.copy(), self._subgradient.copy())
-
-
-def _levels_up() -> int:
-    """How many calls up the first one outside this package is: where a warning should point."""
-    level, frame = 1, sys._getframe(1)
-    package = __name__.split(".")[0]
-    while frame.f_back and frame.f_globals.get("__name__", "").split(".")[0] == package:
-        level, frame = level + 1, frame.f_back
-    return level
-
-
-def _look(
-    premise: Premise, start: int, g: Array, gradient: Array, subgradient: Array
-) -> tuple[Array, Array]:
-    """Where a premise fails in a block, and the values to compare; ``(rounds, runs)`` both."""
-    if premise.quantity == "cost gradient":
-        return premise.broken(gradient), gradient
-    if premise.quantity == "constraint subgradient":
-        return premise.broken(subgradient), subgradient
-    if premise.quantity == "subgradient near the boundary":
-        near = g >= -premise.level
-        return near & premise.broken(subgradient), subgradient
-    rounds = np.broadcast_to(start + 1.0 + np.arange(len(g))[:, None], g.shape)
-    if premise.quantity == "start":
-        return (rounds == 1) & premise.broken(-g), -g
-    return premise.broken(rounds), rounds

@@ -9,10 +9,9 @@ from surefoot.theory.guarantee import (
     Kind,
     Measure,
     NoClaim,
-    Premise,
-    Quantity,
     Summed,
     Tuned,
+    unpack,
 )
 from surefoot.theory.jenatton import JenattonStronglyConvex, JenattonTradeOff
 from surefoot.theory.mahdavi import MahdaviBalanced, MahdaviLinearBalanced, MahdaviNoViolation
@@ -37,11 +36,22 @@ from surefoot.theory.schedules import (
 from surefoot.theory.sinha_vaze import SinhaVazeConvex, SinhaVazeStronglyConvex
 from surefoot.theory.tightening import Tightened, tightened
 from surefoot.theory.tuning import tune_polyak
+from surefoot.theory.watching import (
+    Breach,
+    Loss,
+    Policy,
+    Premise,
+    PremiseError,
+    PremiseWarning,
+    Quantity,
+    warn_caller,
+)
 from surefoot.theory.yuan import YuanStronglyConvex, YuanTradeOff
 
 __all__ = [
     "AdaGradNorm",
     "BoundedNoise",
+    "Breach",
     "ConstraintForm",
     "Corollary1",
     "Corollary2",
@@ -57,13 +67,17 @@ __all__ = [
     "JenattonStronglyConvex",
     "JenattonTradeOff",
     "Kind",
+    "Loss",
     "MahdaviBalanced",
     "MahdaviLinearBalanced",
     "MahdaviNoViolation",
     "Measure",
     "NoClaim",
     "ObservedRegret",
+    "Policy",
     "Premise",
+    "PremiseError",
+    "PremiseWarning",
     "Quantity",
     "Schedule",
     "SinhaVazeConvex",
@@ -84,4 +98,6 @@ __all__ = [
     "observed_regret_bound",
     "tightened",
     "tune_polyak",
+    "unpack",
+    "warn_caller",
 ]

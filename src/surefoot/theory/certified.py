@@ -17,7 +17,8 @@ from surefoot import _check
 from surefoot._array import dot, record
 from surefoot.constants import Constants, polyak_rate
 from surefoot.errors import InvalidValueError
-from surefoot.theory.guarantee import EveryRound, Premise
+from surefoot.theory.guarantee import EveryRound
+from surefoot.theory.watching import Premise
 from surefoot.types import Array
 
 __all__ = ["ObservedRegret", "TheoremD", "observed_regret_bound"]

@@ -15,7 +15,9 @@ from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeAlias, TypeV
 import numpy as np
 
 from surefoot.constants import Constants
+from surefoot.errors import InvalidValueError
 from surefoot.sets import Ball
+from surefoot.theory.watching import Premise
 from surefoot.types import Array
 
 __all__ = [
@@ -26,9 +28,9 @@ __all__ = [
     "Measure",
     "NoClaim",
     "Premise",
-    "Quantity",
     "Summed",
     "Tuned",
+    "unpack",
 ]
 
 Kind: TypeAlias = Literal[
@@ -44,71 +46,6 @@ the largest of the constraints' own sums."""
 
 ConstraintForm: TypeAlias = Literal["convex", "linear"]
 """The constraints that a theorem is about."""
-
-Quantity: TypeAlias = Literal[
-    "cost gradient", "constraint subgradient", "subgradient near the boundary", "start", "horizon"
-]
-
-# A computed norm errs by a few (d u), u = 2^-53; 1e-12 covers d up to several thousand and is far
-# below any difference that matters to a bound.
-ROUNDING = 1e-12
-
-
-@dataclass(frozen=True, slots=True)
-class Premise:
-    """One inequality that a guarantee rests on and a game can watch.
-
-    Attributes:
-        quantity: what is observed.
-        constant: the name of the constant that limits it.
-        limit: the constant's value.
-        level: for subgradients near the boundary, the epsilon in "where g >= -epsilon".
-        only_regret: whether feasibility does not rest on it.
-    """
-
-    quantity: Quantity
-    constant: str
-    limit: float
-    level: float = 0.0
-    only_regret: bool = False
-
-    @property
-    def is_upper(self) -> bool:
-        """Whether the limit is an upper one."""
-        return self.quantity not in ("subgradient near the boundary", "start")
-
-    def broken(self, observed: Any) -> Any:
-        """Whether an observed value breaks the premise; entry by entry for arrays."""
-        # The limit may be negative: a start outside has a slack below 0.
-        margin = ROUNDING * abs(self.limit)
-        if self.is_upper:
-            return observed > self.limit + margin
-        return observed < self.limit - margin
-
-    def sentence(self, t: int, observed: float) -> str:
-        """What to tell the user when it breaks."""
-        what, lost = {
-            "cost gradient": (
-                "|grad f|",
-                "the regret bound and the feasibility guarantee no longer apply",
-            ),
-            "constraint subgradient": ("|s|", "the feasibility guarantee no longer applies"),
-            "subgradient near the boundary": (
-                "|s|",
-                "the regret bound and the feasibility guarantee no longer apply",
-            ),
-            "start": ("the slack -g(x_1)", "the feasibility guarantee does not apply"),
-            "horizon": ("the round", "the bounds were tuned for fewer rounds"),
-        }[self.quantity]
-        if self.only_regret:
-            lost = "the regret bound no longer applies; feasibility does not rest on it"
-        relation = "exceeds" if self.is_upper else "is below"
-        if self.quantity == "subgradient near the boundary":
-            relation = f"where g >= -{self.level:g} {relation}"
-        return (
-            f"round {t}: {what} = {observed:.6g} {relation} "
-            f"{self.constant} = {self.limit:.6g}: {lost}"
-        )
 
 
 class Guarantee(ABC):
@@ -276,3 +213,21 @@ class Tuned(NamedTuple, Generic[A]):
         """
         ball = Ball(theorem.constants.R) if domain is None else domain
         return Tuned(algorithm(domain=ball, **parameters), theorem)
+
+
+def unpack(player: Any) -> tuple[Any, Guarantee | None]:
+    """Return the algorithm of a player, and its guarantee where it has one.
+
+    Args:
+        player: an algorithm, or one with its guarantee (``Tuned``).
+
+    Raises:
+        InvalidValueError: for anything else.
+    """
+    algorithm, guarantee = player if isinstance(player, Tuned) else (player, None)
+    methods = [getattr(algorithm, name, None) for name in ("init", "update")]
+    if isinstance(algorithm, type) or not all(map(callable, methods)):
+        raise InvalidValueError(
+            f"player must be an algorithm with init and update, or a Tuned, got {player!r}"
+        )
+    return algorithm, guarantee

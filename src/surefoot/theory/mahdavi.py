@@ -19,7 +19,8 @@ from surefoot import _check
 from surefoot.constants import Constants
 from surefoot.errors import InvalidValueError
 from surefoot.theory._lagrangian import Lagrangian, at_least, first_horizon, rounds
-from surefoot.theory.guarantee import ConstraintForm, Kind, Measure, Premise
+from surefoot.theory.guarantee import ConstraintForm, Kind, Measure
+from surefoot.theory.watching import Premise
 from surefoot.types import Array
 
 __all__ = ["MahdaviBalanced", "MahdaviLinearBalanced", "MahdaviNoViolation"]
@@ -389,3 +390,8 @@ class MahdaviLinearBalanced(_EachRow):
         r""":math:`\sqrt{2(Ft + \mathrm{Reg})/\eta}`, which is the formula above."""
         F = self._F
         return np.sqrt(2 * (F * rounds(t) + self.regret_bound(t))) / math.sqrt(self.eta)
+
+    @property
+    def premises(self) -> tuple[Premise, ...]:
+        """G_f, G_g, the horizon, and that the constraints are linear."""
+        return (*super().premises, Premise("curvature", "the curvature of a linear g", 0.0))

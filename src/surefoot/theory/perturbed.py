@@ -18,8 +18,9 @@ from surefoot import _check
 from surefoot.constants import Constants, polyak_rate
 from surefoot.errors import InvalidValueError
 from surefoot.theory._from_start import FromStart
-from surefoot.theory.guarantee import EveryRound, Premise
+from surefoot.theory.guarantee import EveryRound
 from surefoot.theory.polyak import SHRINK, _strictly_feasible
+from surefoot.theory.watching import Premise
 from surefoot.types import Array
 
 __all__ = ["BoundedNoise", "SlowDrift"]

@@ -16,7 +16,8 @@ import numpy as np
 from surefoot import _check
 from surefoot.constants import Constants
 from surefoot.errors import InvalidValueError
-from surefoot.theory.guarantee import Guarantee, Kind, Measure, Premise
+from surefoot.theory.guarantee import Guarantee, Kind, Measure
+from surefoot.theory.watching import Premise
 from surefoot.types import Array
 
 __all__ = ["Corollary1", "Corollary2", "Corollary3", "Theorem1"]

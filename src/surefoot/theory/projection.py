@@ -15,7 +15,8 @@ import numpy as np
 from surefoot import _check
 from surefoot.constants import Constants
 from surefoot.errors import InvalidValueError
-from surefoot.theory.guarantee import EveryRound, Premise
+from surefoot.theory.guarantee import EveryRound
+from surefoot.theory.watching import Premise
 from surefoot.types import Array
 
 __all__ = [

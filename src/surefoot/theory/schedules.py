@@ -68,8 +68,9 @@ import numpy as np
 from surefoot import _check
 from surefoot.constants import Constants
 from surefoot.theory._from_start import FromStart
-from surefoot.theory.guarantee import EveryRound, Premise
+from surefoot.theory.guarantee import EveryRound
 from surefoot.theory.polyak import SHRINK, Corollary1, Theorem1, _strictly_feasible
+from surefoot.theory.watching import Premise
 from surefoot.types import Array
 
 __all__ = [

@@ -11,7 +11,8 @@ from surefoot import _check
 from surefoot.constants import Constants
 from surefoot.errors import InvalidValueError
 from surefoot.theory._lagrangian import at_least, first_horizon, rounds
-from surefoot.theory.guarantee import Guarantee, Kind, Measure, Premise, Summed
+from surefoot.theory.guarantee import Guarantee, Kind, Measure, Summed
+from surefoot.theory.watching import Premise
 from surefoot.types import Array
 
 __all__ = ["Tightened", "tightened"]
