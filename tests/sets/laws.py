@@ -51,7 +51,7 @@ def numbers(region):
 
 
 class Laws:
-    """Tests for the ``family`` fixture of a module: functions from a generator to a Case."""
+    """Tests of each of a module's FAMILIES: functions from a generator to a Case."""
 
     bounded = True
 
@@ -194,7 +194,7 @@ class Laws:
 
 
 class BackendLaws:
-    """Tests for the ``typical`` fixture of a module: a few families, since compiling takes long."""
+    """Tests of each of a module's TYPICAL families: few, since compiling takes long."""
 
     bounded = True
     differentiable = True

@@ -65,16 +65,7 @@ def lost(rng):
 
 
 FAMILIES = [one_entry, small, round_, large, flat, tiny, huge, shifted, far, lost]
-
-
-@pytest.fixture(params=FAMILIES, ids=lambda f: f.__name__)
-def family(request):
-    return request.param
-
-
-@pytest.fixture(params=[shifted], ids=lambda f: f.__name__)
-def typical(request):
-    return request.param
+TYPICAL = [shifted]
 
 
 class TestLaws(Laws):

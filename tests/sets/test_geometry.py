@@ -60,11 +60,6 @@ def points(region, d, scale, rng, n=40):
     return np.concatenate([drawn, region.project(drawn[: n // 4])])
 
 
-@pytest.fixture(params=FAMILIES, ids=lambda f: f.__name__)
-def family(request):
-    return request.param
-
-
 @pytest.fixture(params=DIMENSIONS, ids=lambda d: f"d={d}")
 def d(request):
     return request.param

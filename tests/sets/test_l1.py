@@ -49,16 +49,7 @@ def lost(rng):
 
 
 FAMILIES = [one_entry, small, large, tiny, huge, shifted, far, lost]
-
-
-@pytest.fixture(params=FAMILIES, ids=lambda f: f.__name__)
-def family(request):
-    return request.param
-
-
-@pytest.fixture(params=[small, shifted], ids=lambda f: f.__name__)
-def typical(request):
-    return request.param
+TYPICAL = [small, shifted]
 
 
 class TestLaws(Laws):

@@ -15,58 +15,23 @@ def case(ball, shape, radius):
     return Case(ball(shape, radius), shape[0] * shape[1], size, 32 * k * sum(shape))
 
 
-def spectral_number(rng):
-    return case(SpectralBall, (1, 1), 0.7)
+def family(ball, name, shape, radius):
+    def made(rng):
+        return case(ball, shape, radius)
+
+    made.__name__ = f"{ball.__name__}_{name}"
+    return made
 
 
-def spectral_small(rng):
-    return case(SpectralBall, (2, 3), 1.25)
-
-
-def spectral_large(rng):
-    return case(SpectralBall, (20, 12), 2.5)
-
-
-def spectral_tiny(rng):
-    return case(SpectralBall, (3, 2), 1e-100)
-
-
-def spectral_huge(rng):
-    return case(SpectralBall, (3, 3), 1e100)
-
-
-def nuclear_number(rng):
-    return case(NuclearBall, (1, 1), 0.7)
-
-
-def nuclear_small(rng):
-    return case(NuclearBall, (2, 3), 1.25)
-
-
-def nuclear_large(rng):
-    return case(NuclearBall, (20, 12), 2.5)
-
-
-def nuclear_tiny(rng):
-    return case(NuclearBall, (3, 2), 1e-100)
-
-
-def nuclear_huge(rng):
-    return case(NuclearBall, (3, 3), 1e100)
-
-
-FAMILIES = [spectral_number, spectral_small, spectral_large, spectral_tiny, spectral_huge]
-FAMILIES += [nuclear_number, nuclear_small, nuclear_large, nuclear_tiny, nuclear_huge]
-
-
-@pytest.fixture(params=FAMILIES, ids=lambda f: f.__name__)
-def family(request):
-    return request.param
-
-
-@pytest.fixture(params=[spectral_small, nuclear_small], ids=lambda f: f.__name__)
-def typical(request):
-    return request.param
+SHAPES = {
+    "number": ((1, 1), 0.7),
+    "small": ((2, 3), 1.25),
+    "large": ((20, 12), 2.5),
+    "tiny": ((3, 2), 1e-100),
+    "huge": ((3, 3), 1e100),
+}
+FAMILIES = [family(ball, name, *sizes) for ball in BALLS for name, sizes in SHAPES.items()]
+TYPICAL = [family(ball, "small", *SHAPES["small"]) for ball in BALLS]
 
 
 class TestLaws(Laws):

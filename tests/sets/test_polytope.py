@@ -74,11 +74,6 @@ def pyramid(rng):
 FAMILIES = [interval, triangle, random, repeated, lopsided, small_and_far, pyramid]
 
 
-@pytest.fixture(params=FAMILIES, ids=lambda f: f.__name__)
-def family(request):
-    return request.param
-
-
 class TestLaws(Laws):
     pass
 

@@ -28,16 +28,7 @@ def nested(rng):
 
 
 FAMILIES = [one, mixed, nested]
-
-
-@pytest.fixture(params=FAMILIES, ids=lambda f: f.__name__)
-def family(request):
-    return request.param
-
-
-@pytest.fixture(params=[pair], ids=lambda f: f.__name__)
-def typical(request):
-    return request.param
+TYPICAL = [pair]
 
 
 class TestLaws(Laws):

@@ -52,16 +52,7 @@ def filled_tiny(rng):
 
 FAMILIES = [one_entry, small, large, tiny, huge]
 FAMILIES += [filled_one_entry, filled_small, filled_large, filled_tiny]
-
-
-@pytest.fixture(params=FAMILIES, ids=lambda f: f.__name__)
-def family(request):
-    return request.param
-
-
-@pytest.fixture(params=[small, filled_small], ids=lambda f: f.__name__)
-def typical(request):
-    return request.param
+TYPICAL = [small, filled_small]
 
 
 class TestLaws(Laws):

@@ -43,16 +43,7 @@ def thin(rng):
 
 
 FAMILIES = [one_entry, small, large, tiny, huge, beside_the_origin, thin]
-
-
-@pytest.fixture(params=FAMILIES, ids=lambda f: f.__name__)
-def family(request):
-    return request.param
-
-
-@pytest.fixture(params=[small], ids=lambda f: f.__name__)
-def typical(request):
-    return request.param
+TYPICAL = [small]
 
 
 class TestLaws(Laws):
