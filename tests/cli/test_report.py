@@ -12,7 +12,7 @@ report_module = importlib.import_module("surefoot.cli.report")
 def no_figures(monkeypatch):
     """Report without its figures, which take seconds."""
 
-    def write(results, folder):
+    def write(results, folder, rows):
         (folder / "report.html").write_text("a page")
         return folder / "report.html", []
 

@@ -2,6 +2,7 @@ import pytest
 
 from surefoot.experiments.spec import Spec
 from surefoot.paper import reproduction
+from surefoot.results.notes import Claim
 
 OTHER = "reproduced only with other constants than stated"
 
@@ -55,8 +56,10 @@ def small(monkeypatch):
         }
     )
     monkeypatch.setattr(reproduction, "specification", lambda: spec)
-    monkeypatch.setattr(reproduction, "claims", lambda cells: CLAIMS)
-    monkeypatch.setattr("surefoot.cli._finish.write_report", lambda results, folder: (folder, []))
+    monkeypatch.setattr(reproduction, "claims", lambda cells: [Claim(**c) for c in CLAIMS])
+    monkeypatch.setattr(
+        "surefoot.cli._finish.write_report", lambda results, folder, _: (folder, [])
+    )
 
 
 def test_the_verdicts_come_with_the_published_values(desk, small):
@@ -73,6 +76,6 @@ def test_json_has_the_claims(desk, small):
 
 
 def test_the_report_of_a_reproduction_has_its_verdicts(desk, small, monkeypatch):
-    monkeypatch.setattr("surefoot.cli.report.write_report", lambda results, folder: (folder, []))
+    monkeypatch.setattr("surefoot.cli.report.write_report", lambda results, folder, _: (folder, []))
     desk.do("reproduce --workers 0")
     assert desk.do("report out/reproduction").out.startswith(TABLE)

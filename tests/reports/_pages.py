@@ -80,7 +80,7 @@ def hostile_page(sample: Any, folder: Any) -> Any:
         )
         cells.append((named, attacked))
     claims = [hostile(claim) | {"verdict": HOSTILE} for claim in CLAIMS]
-    claims[0]["published"] = {HOSTILE: HOSTILE}
+    claims[0]["published"] = {HOSTILE: 1.0}
     return made_page(
         sample,
         folder,

@@ -29,7 +29,7 @@ from surefoot.reports.figures import (  # noqa: E402
 )
 from surefoot.reports.rates import fit_rates  # noqa: E402
 from surefoot.reports.style import COLOURS, colour_of, look_of, paper_style  # noqa: E402
-from surefoot.results import Results  # noqa: E402
+from surefoot.results import Results, gather  # noqa: E402
 from surefoot.results.record import Sourced, VerdictFacts  # noqa: E402
 from surefoot.results.rows import Row, algorithms, mean_std  # noqa: E402
 
@@ -455,8 +455,10 @@ def test_nothing_lies_over_anything_or_outside(name, width, rows):
 
 def test_every_figure_there_is_data_for_is_saved_as_pdf_and_png(results, tmp_path, monkeypatch):
     # What is in the files is the next test's matter: all of them take seconds to render.
-    monkeypatch.setattr(figures, "_rendered", lambda figure, formats: [(f, b"") for f in formats])
-    paths = save_figures(results, tmp_path / "figures")
+    monkeypatch.setattr(
+        figures.files, "_rendered", lambda figure, formats: [(f, b"") for f in formats]
+    )
+    paths = save_figures(gather(results), tmp_path / "figures")
     stems = [f"paper-toy-{name}" for name in EVERY_FIGURE]
     stems += [f"sparse-budget-{name}" for name in EVERY_FIGURE if name != "actions"]
     assert sorted(p.name for p in paths) == sorted(
@@ -481,7 +483,7 @@ def test_the_same_figure_is_the_same_file(rows, tmp_path):
 def test_an_experiment_without_anything_played_has_no_figures(sample, tmp_path):
     refused = [(p, c) for p, c in sample.cells if p.algorithm == "Jenatton"]
     with Results.open(sample.write(tmp_path / "r.sqlite", refused)) as results:
-        assert save_figures(results, tmp_path / "figures") == []
+        assert save_figures(gather(results), tmp_path / "figures") == []
 
 
 def test_a_file_that_cannot_be_written_leaves_the_old_one(rows, tmp_path, monkeypatch):

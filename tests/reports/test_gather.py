@@ -124,13 +124,14 @@ def test_a_damaged_cell_counts_as_failed_and_hides_no_other(results, sample):
     class Damaged:
         have, places = results.have, results.places
 
-        def get(self, address):
+        def find(self, address):
             if address == lost:
                 raise StoreError("its array 'regret' is not what was written")
-            return results.get(address)
+            return results.find(address)
 
     rows = gather(Damaged())
     row = row_of(rows, "DPP")
+    assert row.damaged == {lost: "its array 'regret' is not what was written"}
     assert (row.status, row.trials) == ("failed", 3)
     assert "'regret' is not what was written" in row.note
     assert row_of(rows, "OGD").trials == 5

@@ -13,9 +13,9 @@ import pytest
 from hatchling.builders.wheel import WheelBuilder
 
 from surefoot._extras import MissingExtraError
-from surefoot.reports._charts import SHOWN, chart_data
-from surefoot.reports._words import number
 from surefoot.reports.page import write_page
+from surefoot.reports.page._charts import SHOWN, chart_data
+from surefoot.reports.page._format import number
 from surefoot.reports.style import look_of
 from surefoot.results import Place, Results
 from surefoot.results.rows import arrange
@@ -173,9 +173,9 @@ def test_without_plotly_there_is_one_sentence_and_no_page(results, tmp_path, mon
 
 def test_the_wheel_has_every_piece_of_the_page():
     files = {f.distribution_path for f in WheelBuilder(str(ROOT)).recurse_included_files()}
-    here = ROOT / "src" / "surefoot" / "reports"
-    pieces = {f"surefoot/reports/{p.name}" for p in here.glob("page.*")}
-    assert len(pieces) == 4
+    here = ROOT / "src" / "surefoot" / "reports" / "page"
+    pieces = {f"surefoot/reports/page/{p.name}" for p in here.glob("page.*")}
+    assert len(pieces) == 3
     assert pieces <= files
 
 

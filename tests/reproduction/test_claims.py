@@ -66,30 +66,30 @@ def experiment(**changed):
 
 
 def verdicts(found):
-    return {(c["figure"], c["statement"]): c["verdict"] for c in found}
+    return {(c.figure, c.statement): c.verdict for c in found}
 
 
 def test_every_figure_has_a_verdict_that_is_its_worst_parts():
     found = claims(experiment())
-    wholes = {c["figure"]: c["verdict"] for c in found if "as a whole" in c["statement"]}
+    wholes = {c.figure: c.verdict for c in found if "as a whole" in c.statement}
     assert wholes == {
         "1a": OTHER_CONSTANTS, "1b": REPRODUCED, "1c": REPRODUCED, "2": REPRODUCED,
     }  # fmt: skip
 
 
 def test_a_curve_that_only_other_constants_give_says_which_and_has_all_numbers():
-    (pfs,) = [c for c in claims(experiment()) if c["statement"] == "PFS, regret"]
-    assert pfs["verdict"] == OTHER_CONSTANTS
-    assert pfs["settings"] == "PFS as plotted"
-    assert pfs["published"] == {"2000": 88.0, "10000": 191.0, "20000": 267.0}
-    assert pfs["measured"] == {"2000": 88.0, "10000": 191.0, "20000": 267.0}
-    assert "PFS as written: 112.0 / 250.0 / 353.0" in pfs["reason"]
+    (pfs,) = [c for c in claims(experiment()) if c.statement == "PFS, regret"]
+    assert pfs.verdict == OTHER_CONSTANTS
+    assert pfs.settings == "PFS as plotted"
+    assert pfs.published == {"2000": 88.0, "10000": 191.0, "20000": 267.0}
+    assert pfs.measured == {"2000": 88.0, "10000": 191.0, "20000": 267.0}
+    assert "PFS as written: 112.0 / 250.0 / 353.0" in pfs.reason
 
 
 def test_the_stated_constants_come_first():
     found = claims(experiment(**{"PFS as written": {"level": 190.0}}))
-    (pfs,) = [c for c in found if c["statement"] == "PFS, regret"]
-    assert pfs["verdict"] == OTHER_CONSTANTS  # one horizon that fits is not a curve
+    (pfs,) = [c for c in found if c.statement == "PFS, regret"]
+    assert pfs.verdict == OTHER_CONSTANTS  # one horizon that fits is not a curve
     same = [c for c in CURVES if c.name == "DPP" and c.figure == "1a"]
     assert verdicts(claims(experiment()))["1a", "DPP, regret"] == REPRODUCED
     assert same[0].stated == "DPP"
@@ -97,9 +97,9 @@ def test_the_stated_constants_come_first():
 
 def test_a_curve_that_nothing_gives_is_not_reproduced():
     found = claims(experiment(DPP={"soft": 12.0}))
-    (dpp,) = [c for c in found if c["statement"] == "DPP, [sum g]+"]
-    assert dpp["verdict"] == "not reproduced"
-    assert dpp["measured"] == {"2000": 12.0, "10000": 12.0, "20000": 12.0}
+    (dpp,) = [c for c in found if c.statement == "DPP, [sum g]+"]
+    assert dpp.verdict == "not reproduced"
+    assert dpp.measured == {"2000": 12.0, "10000": 12.0, "20000": 12.0}
     assert verdicts(found)["1b", "Figure 1b as a whole"] == "not reproduced"
 
 

@@ -9,6 +9,7 @@ from surefoot.experiments.players import build_player
 from surefoot.paper.reproduction import REGRET, VIOLATION, panels, specification
 from surefoot.problems import HORIZONS, SETTINGS, paper_toy
 from surefoot.results import Results
+from surefoot.results.notes import claims_of
 
 
 @pytest.fixture(scope="module")
@@ -60,10 +61,10 @@ def test_dpp_and_its_tightened_forms_have_the_papers_parameters(spec):
 def test_every_row_of_the_panels_is_played_where_it_is_drawn(spec):
     layout = panels()
     played = {(place.problem, place.algorithm) for place, _ in cells_of(spec)}
-    for _, names in layout["settings"]:
+    for _, names in layout.settings:
         for label, _ in names:
             assert {(REGRET, label), (VIOLATION, label)} <= played
-    assert layout["published"]["regret"]["PFS"] == {"2000": 88.0, "10000": 191.0, "20000": 267.0}
+    assert layout.published["regret"]["PFS"] == {"2000": 88.0, "10000": 191.0, "20000": 267.0}
 
 
 @pytest.mark.slow
@@ -81,13 +82,13 @@ def test_the_papers_figures_are_judged_as_they_were_found_to_be(spec, tmp_path, 
     )
     monkeypatch.setattr(reproduction, "specification", lambda: small)
     found = reproduction.reproduce(tmp_path / "out", workers=0)
-    assert {c["figure"]: c["verdict"] for c in found.claims if "whole" in c["statement"]} == {
+    assert {c.figure: c.verdict for c in found.claims if "whole" in c.statement} == {
         "1a": "reproduced only with other constants than stated",
         "1b": "not reproduced",
         "1c": "reproduced",
         "2": "reproduced",
     }
-    values = {(c["figure"], c["statement"]): c["measured"] for c in found.claims}
+    values = {(c.figure, c.statement): c.measured for c in found.claims}
     assert values["1a", "PFS, regret"] == {"2000": 87.8, "10000": 191.06, "20000": 267.19}
     assert values["1a", "DPP, regret"] == {"2000": 45.27, "10000": 102.21, "20000": 143.51}
     assert values["1a", "DPP-T, regret"] == {"2000": 332.26, "10000": 519.33, "20000": 599.08}
@@ -96,7 +97,7 @@ def test_the_papers_figures_are_judged_as_they_were_found_to_be(spec, tmp_path, 
     for measured in (values["1a", "PFS, regret"], values["1b", "DPP, [sum g]+"]):
         assert " / ".join(f"{v:.2f}" for v in measured.values()) in readme
     with Results.open(found.outcome.folder / "results.sqlite") as results:
-        assert results.notes()["claims"] == found.claims
+        assert claims_of(results) == found.claims
         cells = {(p.problem, p.algorithm, p.horizon): c for p, c in results.cells()}
     plotted = cells[REGRET, "PFS as plotted", 20_000]
     assert plotted.facts.verdict.word == "premise broken"

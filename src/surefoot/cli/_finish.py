@@ -12,7 +12,7 @@ from surefoot.cli._ending import INTERRUPTED, OK, PARTIAL
 from surefoot.cli._output import duration, say, say_json, warn
 from surefoot.cli._progress import stage
 from surefoot.cli._report import write_report
-from surefoot.cli._summary import RESULTS, rows_as_data
+from surefoot.cli._summary import rows_as_data
 
 if TYPE_CHECKING:
     from surefoot.experiments import Outcome
@@ -43,19 +43,20 @@ def finish(
     Returns:
         The exit code.
     """
-    from surefoot.results import Results
-    from surefoot.results.rows import gather
+    from surefoot.results import Results, gather
+    from surefoot.results.record import FILE_NAME
 
     folder = outcome.folder
     page: Path | None = None
     figures: list[Path] = []
     unmade = ""
-    with Results.open(folder / RESULTS) as results:
-        rows = gather(results, paths="none")
-        if report and rows and not outcome.interrupted:
+    with Results.open(folder / FILE_NAME) as results:
+        report = report and not outcome.interrupted
+        rows = gather(results, paths="longest" if report else "none")
+        if report and rows:
             try:
                 with stage("making the figures and the page"):
-                    page, figures = write_report(results, folder)
+                    page, figures = write_report(results, folder, rows)
             except (ImportError, OSError) as error:
                 unmade = str(error)
     code = PARTIAL if outcome.failed or outcome.set_aside or unmade else OK
@@ -67,7 +68,7 @@ def finish(
                 **more,
                 "exit_code": code,
                 "folder": folder,
-                "results": folder / RESULTS,
+                "results": folder / FILE_NAME,
                 "report": page,
                 "figures": figures,
                 "cells": outcome.cells,
@@ -84,7 +85,7 @@ def finish(
             }
         )
     else:
-        say(*shown(rows), "", _counts(outcome, rows), f"results  {folder / RESULTS}")
+        say(*shown(rows), "", _counts(outcome, rows), f"results  {folder / FILE_NAME}")
         if page is not None:
             say(f"figures  {folder / 'figures'}", f"report   {page}")
     warn(*(f"surefoot: {note}" for note in outcome.notes))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from surefoot.cli._output import table
@@ -11,23 +12,24 @@ from surefoot.cli._output import table
 if TYPE_CHECKING:
     from surefoot.results.rows import Row
 
-__all__ = ["COLOURS", "OTHER", "RESULTS", "rows_as_data", "rows_as_table"]
+__all__ = ["SHORT", "colours", "rows_as_data", "rows_as_table"]
 
-RESULTS = "results.sqlite"
-OTHER = "reproduced only with other constants than stated"
-COLOURS = {
-    "held": "32",
-    "reproduced": "32",
-    OTHER: "33",
-    "with other constants": "33",
-    "premise broken": "33",
-    "refused": "33",
-    "failed": "31",
-    "stopped": "31",
-    "set aside": "31",
-    "not reproduced": "31",
-}
-"""Of verdicts, as ANSI has them."""
+SHORT = "with other constants"
+"""The middle verdict on a figure, where a table has no room for all of it."""
+
+
+@cache
+def colours() -> dict[str, str]:
+    """Return the colours of verdicts, as ANSI numbers them."""
+    from surefoot.results.notes import NOT_REPRODUCED, OTHER_CONSTANTS, REPRODUCED
+
+    green, yellow, red = "32", "33", "31"
+    return {
+        **dict.fromkeys(("held", REPRODUCED), green),
+        **dict.fromkeys((OTHER_CONSTANTS, SHORT, "premise broken", "refused"), yellow),
+        **dict.fromkeys(("failed", "stopped", "set aside", NOT_REPRODUCED), red),
+    }
+
 
 _HEAD = ("algorithm", "T", "regret", "of bound", "g > 0", "max g", "verdict")
 _RIGHT = _HEAD[1:-1]
@@ -54,7 +56,7 @@ def rows_as_table(rows: Sequence[Row]) -> Iterator[str]:
         if mine:
             yield f"{problem}, {_trials(mine)}"
             lines = [_line(row) for row in mine]
-            yield from table(_HEAD, lines, right=_RIGHT, keys=2, paint=COLOURS, indent=2)
+            yield from table(_HEAD, lines, right=_RIGHT, keys=2, paint=colours(), indent=2)
     if len(shown) < len(rows):
         yield f"{len(shown)} of {len(rows)} rows, the longest horizons; all are in the report"
     notes: dict[tuple[str, str], list[Row]] = {}

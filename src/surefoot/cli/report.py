@@ -12,7 +12,7 @@ from surefoot.cli._ending import OK, PARTIAL, Debug, UsageError
 from surefoot.cli._output import Json, say, say_json, warn
 from surefoot.cli._progress import stage
 from surefoot.cli._report import write_report
-from surefoot.cli._summary import RESULTS, rows_as_data, rows_as_table
+from surefoot.cli._summary import rows_as_data, rows_as_table
 from surefoot.cli.reproduce import verdicts
 
 if TYPE_CHECKING:
@@ -53,20 +53,22 @@ def report(
       surefoot report out/limits
       surefoot report out/limits --export csv --export netcdf
     """
-    from surefoot.results import Results
-    from surefoot.results.rows import gather
+    from surefoot.results import Results, gather
+    from surefoot.results.notes import claims_of
+    from surefoot.results.record import FILE_NAME
 
-    file = folder if folder.is_file() else folder / RESULTS
+    file = folder if folder.is_file() else folder / FILE_NAME
     if not file.is_file():
-        what = f"has no {RESULTS}" if folder.is_dir() else "does not exist"
+        what = f"has no {FILE_NAME}" if folder.is_dir() else "does not exist"
         raise UsageError(f"'{folder}' {what}: give the folder of a run, such as out/limits")
     home = file.parent
     with Results.open(file) as results:
         with stage("reading the results"):
-            rows = gather(results, paths="none")
-            damaged = results.damaged()
-            have = results.have()
-            missing = len({p.address for p in results.places()} - have.keys() - damaged.keys())
+            claims = claims_of(results)
+            rows = gather(results)
+            damaged = {address: why for row in rows for address, why in row.damaged.items()}
+            planned = {place.address for place in results.places()}
+            missing = len(planned - results.have().keys() - damaged.keys())
         if not rows:
             raise UsageError(f"'{file}' has no results yet: run its specification first")
         exports = []
@@ -74,8 +76,7 @@ def report(
             with stage(f"writing {form}"):
                 exports.append(_export(results, file, form))
         with stage("making the figures and the page"):
-            page, figures = write_report(results, home)
-        claims = results.notes().get("claims")
+            page, figures = write_report(results, home, rows)
     bad = damaged or any(row.status in ("failed", "set aside") for row in rows)
     code = PARTIAL if bad else OK
     if json:
@@ -101,7 +102,7 @@ def report(
         words = [f"{len(damaged)} damaged"] if damaged else []
         words += [f"{missing} missing"] if missing else []
         warn(
-            f"surefoot: {' and '.join(words)} of {len(have | damaged) + missing} cells: run the "
+            f"surefoot: {' and '.join(words)} of {len(planned)} cells: run the "
             "specification again, which plays these and no others"
         )
     raise typer.Exit(code)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,10 +13,13 @@ from surefoot.cli._finish import finish
 from surefoot.cli._folder import usable
 from surefoot.cli._output import Json, painted, table
 from surefoot.cli._progress import progress
-from surefoot.cli._summary import COLOURS, OTHER
+from surefoot.cli._summary import SHORT, colours
 from surefoot.cli.run import Force, Workers
 
-__all__ = ["reproduce"]
+if TYPE_CHECKING:
+    from surefoot.results.notes import Claim
+
+__all__ = ["reproduce", "verdicts"]
 
 OUT = Path("out/reproduction")
 
@@ -55,28 +58,30 @@ def reproduce(
             json=json,
             again=again,
             shown=lambda rows: verdicts(found.claims),
-            more={"claims": found.claims},
+            more={"claims": [claim.to_plain() for claim in found.claims]},
         )
     )
 
 
-def verdicts(claims: Sequence[dict[str, Any]]) -> Iterator[str]:
-    """Of each figure the verdict, and below it what it shows beside what was measured."""
+def verdicts(claims: Sequence[Claim]) -> Iterator[str]:
+    """Return the verdict on each figure, and what it shows beside what was measured."""
+    from surefoot.results.notes import OTHER_CONSTANTS
+
     if not claims:
         yield "no verdict: cells are missing"
-    for figure in dict.fromkeys(claim["figure"] for claim in claims):
+    for figure in dict.fromkeys(claim.figure for claim in claims):
         # A figure's own verdict comes first.
-        whole, *parts = [claim for claim in claims if claim["figure"] == figure]
-        horizons = sorted({int(T) for part in parts for T in part["published"]})
+        whole, *parts = [claim for claim in claims if claim.figure == figure]
+        horizons = sorted({_horizon(T) for part in parts for T in part.published})
         values = f"; values at T = {', '.join(map(str, horizons))}" if horizons else ""
-        yield f"Figure {figure}: {painted(whole['verdict'], COLOURS)}{values}"
+        yield f"Figure {figure}: {painted(whole.verdict, colours())}{values}"
         rows = [
             (
-                part["statement"],
-                part["settings"],
-                _values(part["published"]),
-                _values(part["measured"]),
-                _SHORT.get(part["verdict"], part["verdict"]),
+                part.statement,
+                part.settings,
+                _values(part.published),
+                _values(part.measured),
+                SHORT if part.verdict == OTHER_CONSTANTS else part.verdict,
             )
             for part in parts
         ]
@@ -85,14 +90,16 @@ def verdicts(claims: Sequence[dict[str, Any]]) -> Iterator[str]:
         yield from table(
             [head[i] for i in filled],
             [[row[i] for i in filled] for row in rows],
-            paint=COLOURS,
+            paint=colours(),
             indent=2,
         )
 
 
-_SHORT = {OTHER: "with other constants"}
+def _values(values: dict[str, float | None]) -> str:
+    # By horizon: a file has them in the order of the texts.
+    numbers = (values[T] for T in sorted(values, key=_horizon))
+    return ", ".join("-" if v is None else f"{v:.4g}" for v in numbers)
 
 
-def _values(values: dict[str, float]) -> str:
-    # By horizon: what comes out of a file is in the order of the texts.
-    return ", ".join(f"{values[T]:.4g}" for T in sorted(values, key=int))
+def _horizon(T: str) -> int:
+    return int(T) if T.isdecimal() else 0

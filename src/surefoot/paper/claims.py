@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from surefoot.results import CellResult, Place
+from surefoot.results.notes import (
+    CLAIM_WORDS,
+    NOT_REPRODUCED,
+    OTHER_CONSTANTS,
+    REPRODUCED,
+    Claim,
+)
+from surefoot.results.record import finite
 from surefoot.results.rows import join_arrays
 
 __all__ = ["CURVES", "OTHER_CONSTANTS", "READING", "REPRODUCED", "Curve", "Measured", "claims"]
-
-REPRODUCED = "reproduced"
-OTHER_CONSTANTS = "reproduced only with other constants than stated"
-NOT_REPRODUCED = "not reproduced"
-_WORSE = (REPRODUCED, OTHER_CONSTANTS, NOT_REPRODUCED)
 
 READING = 0.02
 """A value is read off a printed figure to within this share of it, or to within 2 units."""
@@ -100,14 +103,12 @@ is one for the largest constraint is not said and found in the scripts, hence th
 _WHAT = {"regret": "regret", "soft": "[sum g]+"}
 
 
-def claims(cells: Iterable[tuple[Place, CellResult]]) -> list[dict[str, Any]]:
+def claims(cells: Iterable[tuple[Place, CellResult]]) -> list[Claim]:
     """The verdicts on Figures 1a, 1b, 1c and 2, each figure's own first.
 
     Args:
         cells: those of the reproduction.
 
-    Returns:
-        Plain data: figure, statement, settings, published, measured, verdict, reason.
     """
     measured = gathered(cells)
     single = [_on_curve(curve, measured) for curve in CURVES]
@@ -125,16 +126,16 @@ def gathered(cells: Iterable[tuple[Place, CellResult]]) -> Measured:
     return {key: join_arrays(arrays) for key, arrays in blocks.items()}
 
 
-def _with_whole(figure: str, single: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def _with_whole(figure: str, single: Sequence[Claim]) -> list[Claim]:
     """A figure's own verdict, that of its worst part, and then its parts."""
-    parts = [c for c in single if c["figure"] == figure]
-    worst = max(parts, key=lambda c: _WORSE.index(c["verdict"]))
+    parts = [c for c in single if c.figure == figure]
+    worst = min(parts, key=lambda c: CLAIM_WORDS.index(c.verdict))
     whole = _claim(
         figure,
         f"Figure {figure} as a whole",
         "",
-        worst["verdict"],
-        "; ".join(f"{c['statement']}: {c['verdict']}" for c in parts),
+        worst.verdict,
+        "; ".join(f"{c.statement}: {c.verdict}" for c in parts),
     )
     return [whole, *parts]
 
@@ -147,16 +148,16 @@ def _claim(
     reason: str,
     published: Mapping[int, float] | None = None,
     measured: Mapping[int, float] | None = None,
-) -> dict[str, Any]:
-    return {
-        "figure": figure,
-        "statement": statement,
-        "settings": settings,
-        "published": {str(T): v for T, v in (published or {}).items()},
-        "measured": {str(T): round(v, 2) for T, v in (measured or {}).items()},
-        "verdict": verdict,
-        "reason": reason,
-    }
+) -> Claim:
+    return Claim(
+        figure=figure,
+        statement=statement,
+        settings=settings,
+        published={str(T): v for T, v in (published or {}).items()},
+        measured={str(T): finite(round(v, 2)) for T, v in (measured or {}).items()},
+        verdict=verdict,
+        reason=reason,
+    )
 
 
 # --- curves with values --------------------------------------------------------------------------
@@ -171,7 +172,7 @@ def is_read_as(value: float, published: float) -> bool:
     return abs(value - published) <= max(2.0, READING * abs(published))
 
 
-def _on_curve(curve: Curve, measured: Measured) -> dict[str, Any]:
+def _on_curve(curve: Curve, measured: Measured) -> Claim:
     tried = {
         label: {
             T: float(np.mean(measured[curve.problem, label, T][curve.measure]))
@@ -212,7 +213,7 @@ _LAST = 20_000
 _RELEASED = "DPP-T as released (violation script)"
 
 
-def _on_instants(measured: Measured) -> list[dict[str, Any]]:
+def _on_instants(measured: Measured) -> list[Claim]:
     """Figure 1c: PFS never violates, DPP does, tightening DPP helps a lot but not wholly."""
     problem = "paper toy, second streams"
     worst = {
@@ -250,7 +251,7 @@ def _on_instants(measured: Measured) -> list[dict[str, Any]]:
     ]
 
 
-def _on_actions(measured: Measured) -> list[dict[str, Any]]:
+def _on_actions(measured: Measured) -> list[Claim]:
     """Figure 2: PFS comes to the boundary from inside, DPP goes beyond it."""
     found = {}
     for label in ("PFS as written", "PFS as plotted", "DPP"):

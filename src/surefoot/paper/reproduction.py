@@ -26,6 +26,7 @@ from surefoot.experiments import Event, Outcome, Spec, run
 from surefoot.paper.claims import CURVES, claims
 from surefoot.problems import HORIZONS, SETTINGS
 from surefoot.results import Results
+from surefoot.results.notes import Claim, Panels, Setting, Shown
 
 __all__ = ["Reproduction", "reproduce", "specification"]
 
@@ -41,12 +42,12 @@ class Reproduction:
 
     Attributes:
         outcome: of the run.
-        claims: the verdicts, as plain data; empty where cells are missing.
+        claims: the verdicts; empty where cells are missing.
         folder: where the results are.
     """
 
     outcome: Outcome
-    claims: list[dict[str, Any]]
+    claims: list[Claim]
     folder: Path
 
 
@@ -70,8 +71,8 @@ def reproduce(
         return Reproduction(outcome, [], folder)
     with Results.write(folder / "results.sqlite") as results:
         found = claims(results.cells())
-        results.set_note("claims", found)
-        results.set_note("panels", panels())
+        results.set_note("claims", [claim.to_plain() for claim in found])
+        results.set_note("panels", panels().to_plain())
     return Reproduction(outcome, found, folder)
 
 
@@ -111,33 +112,28 @@ def _turn(row: dict[str, Any]) -> int:
     return _FIRST.index(row["label"]) if row["label"] in _FIRST else len(_FIRST)
 
 
-def panels() -> dict[str, Any]:
-    """How the paper lays its figures out: which rows are its PFS, DPP and DPP-T in each setting.
-
-    A report draws them from this and the saved results.
-    """
-    others = [["DPP", "DPP"], ["DPP-T as released", "DPP-T"]]
-    written = [["DPP", "DPP"], ["DPP-T as written", "DPP-T"]]
-    beyond = [
-        ["PFS tuned", "PFS, tuned"],
-        ["CertifiedPFS", "certified"],
-        ["CertifiedPFS, horizon known", "certified, T known"],
-        ["ScheduledPFS, strongly convex", "strongly convex"],
-    ]
-    # Lists, not tables: the order is that of the legends.
-    settings = [
-        ["as plotted", [["PFS as plotted", "PFS"], *others]],
-        ["as written", [["PFS as written", "PFS"], *written]],
-        ["as released", [["PFS as released", "PFS"], *others]],
-        ["as demanded", [["PFS as demanded", "PFS"], *others]],
-        ["beyond", [*beyond, *others]],
-    ]
-    return {
-        "problem": REGRET,
-        "violation_problem": VIOLATION,
-        "settings": settings,
+def panels() -> Panels:
+    """Return which rows are the paper's PFS, DPP and DPP-T in each setting."""
+    others = (Shown("DPP", "DPP"), Shown("DPP-T as released", "DPP-T"))
+    written = (Shown("DPP", "DPP"), Shown("DPP-T as written", "DPP-T"))
+    beyond = (
+        Shown("PFS tuned", "PFS, tuned"),
+        Shown("CertifiedPFS", "certified"),
+        Shown("CertifiedPFS, horizon known", "certified, T known"),
+        Shown("ScheduledPFS, strongly convex", "strongly convex"),
+    )
+    return Panels(
+        problem=REGRET,
+        violation_problem=VIOLATION,
+        settings=(
+            Setting("as plotted", (Shown("PFS as plotted", "PFS"), *others)),
+            Setting("as written", (Shown("PFS as written", "PFS"), *written)),
+            Setting("as released", (Shown("PFS as released", "PFS"), *others)),
+            Setting("as demanded", (Shown("PFS as demanded", "PFS"), *others)),
+            Setting("beyond", (*beyond, *others)),
+        ),
         # Of Figure 1a and of Figure 1b, by the paper's name and the horizon.
-        "published": {
+        published={
             measure: {
                 c.name: {str(T): v for T, v in c.published.items()}
                 for c in CURVES
@@ -145,8 +141,8 @@ def panels() -> dict[str, Any]:
             }
             for measure in ("regret", "soft")
         },
-        "every": 300,
-    }
+        every=300,
+    )
 
 
 def _paper_rows() -> list[dict[str, Any]]:

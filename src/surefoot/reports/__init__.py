@@ -1,1 +1,9 @@
 """Results as figures, tables and one page: saved results in, nothing played."""
+
+from surefoot.reports.figures import save_figures
+from surefoot.reports.page import write_page
+from surefoot.reports.rates import fit_rates
+from surefoot.reports.report import write_report
+from surefoot.results.rows import Row, gather
+
+__all__ = ["Row", "fit_rates", "gather", "save_figures", "write_page", "write_report"]

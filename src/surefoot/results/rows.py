@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -20,6 +20,7 @@ from surefoot.results.record import (
     Place,
     axes_of,
 )
+from surefoot.results.store import DamagedCellError
 
 if TYPE_CHECKING:
     from surefoot.results.store import Results
@@ -126,18 +127,34 @@ def gather(results: Results, paths: Paths = "longest") -> list[Row]:
             return place.horizon == longest.get((place.problem, place.algorithm))
         return paths == "all"
 
-    def read(place: Place) -> CellResult:
+    damaged: dict[str, str] = {}
+
+    def read(place: Place) -> CellResult | None:
         try:
-            cell = results.get(place.address)
+            cell = results.find(place.address)
         except StoreError as error:
+            damaged[place.address] = (
+                error.why if isinstance(error, DamagedCellError) else str(error)
+            )
             return CellResult(address=place.address, spec={}, status="failed", note=str(error))
-        return cell if keeps(place) else _without_paths(cell)
+        return cell if cell is None or keeps(place) else _without_paths(cell)
 
-    return arrange(plan, ((p, read(p)) for p in plan if p.address in have))
+    cells = ((place, read(place)) for place in plan)
+    return arrange(plan, ((place, cell) for place, cell in cells if cell is not None), damaged)
 
 
-def arrange(plan: Iterable[Place], cells: Iterable[tuple[Place, CellResult]]) -> list[Row]:
-    """Return rows of cells in memory; ``plan`` gives their order and how many there should be."""
+def arrange(
+    plan: Iterable[Place],
+    cells: Iterable[tuple[Place, CellResult]],
+    damaged: Mapping[str, str] | None = None,
+) -> list[Row]:
+    """Return rows of cells in memory.
+
+    Args:
+        plan: the order of the rows, and which cells there should be.
+        cells: those that there are.
+        damaged: what is wrong with some, by address.
+    """
     numbers: dict[str, int] = {}
     blocks: dict[tuple[str, str, int], int] = {}
     for place in plan:
@@ -147,10 +164,20 @@ def arrange(plan: Iterable[Place], cells: Iterable[tuple[Place, CellResult]]) ->
     present: dict[tuple[str, str, int], list[CellResult]] = {key: [] for key in blocks}
     for place, cell in cells:
         present[place.problem, place.algorithm, place.horizon].append(cell)
-    return [_row(key, numbers[key[1]], own, blocks[key]) for key, own in present.items() if own]
+    return [
+        _row(key, numbers[key[1]], own, blocks[key], damaged or {})
+        for key, own in present.items()
+        if own
+    ]
 
 
-def _row(key: tuple[str, str, int], number: int, cells: Sequence[CellResult], planned: int) -> Row:
+def _row(
+    key: tuple[str, str, int],
+    number: int,
+    cells: Sequence[CellResult],
+    planned: int,
+    damaged: Mapping[str, str],
+) -> Row:
     done = [cell for cell in cells if cell.status == "done"]
     bad = [cell for cell in cells if cell.status != "done"]
     notes = [cell.note for cell in bad[:1] if cell.note]
@@ -168,6 +195,7 @@ def _row(key: tuple[str, str, int], number: int, cells: Sequence[CellResult], pl
         arrays=join_arrays([cell.arrays for cell in done]),
         provenance=_provenance(done or cells),
         number=number,
+        damaged={c.address: damaged[c.address] for c in bad if c.address in damaged},
     )
 
 

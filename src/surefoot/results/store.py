@@ -18,7 +18,7 @@ import json
 import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Any, get_args
@@ -40,7 +40,8 @@ from surefoot._sqlite import (
     to_bytes,
 )
 from surefoot.errors import InvalidValueError
-from surefoot.results.record import CellResult, Facts, Place, Status
+from surefoot.results._plain import from_plain
+from surefoot.results.record import CellResult, Facts, Place, Status, misshapen
 
 __all__ = ["DamagedCellError", "Results"]
 
@@ -85,6 +86,15 @@ _COLUMNS = ("address", "status", "note", "spec", "facts", "provenance", "arrays"
 # As bytes: a text that is damaged may be none.
 _SELECT = f"SELECT id, {', '.join(f'CAST({c} AS BLOB)' for c in _COLUMNS)}, digest FROM cells"
 _STATUSES = get_args(Status)
+
+
+@dataclass(frozen=True)
+class _Read:
+    """What readers look up in the provenance of a cell; the rest may be any plain data."""
+
+    seconds: float | None = None
+    microseconds_a_round: float | None = None
+    versions: dict[str, str | None] = field(default_factory=dict)
 
 
 class DamagedCellError(DamagedError):
@@ -277,10 +287,19 @@ class Results:
             DamagedCellError: it is not.
             StoreError: there is none.
         """
-        rows = list(self._store.rows(f"{_SELECT} WHERE address = ?", (address,)))
-        if not rows:
+        cell = self.find(address)
+        if cell is None:
             raise StoreError(f"{self._store.name} has no cell {address}")
-        return self._cell(address, rows[0])
+        return cell
+
+    def find(self, address: str) -> CellResult | None:
+        """Return a cell as it was written; None if it is not in the file.
+
+        Raises:
+            DamagedCellError: it is there and not what was written.
+        """
+        rows = list(self._store.rows(f"{_SELECT} WHERE address = ?", (address,)))
+        return self._cell(address, rows[0]) if rows else None
 
     def damaged(self) -> dict[str, str]:
         """What is wrong with the cells that are not what was written, by address; reads them all.
@@ -327,13 +346,16 @@ class Results:
                 raise self._damaged(address, f"its array '{name}' is one too many")
             if digest(arrays[name]).hex() != sums[name]:
                 raise self._damaged(address, f"its array '{name}' is not what was written")
+        found = {name: self._array(address, name, arrays[name]) for name in sums}
+        if why := misshapen(found):
+            raise self._damaged(address, why)
         return CellResult(
             address=of.decode(),
             spec=spec,
             status=status.decode(),
             note=note.decode(),
             facts=known,
-            arrays={name: self._array(address, name, arrays[name]) for name in sums},
+            arrays=found,
             provenance=provenance,
         )
 
@@ -342,11 +364,12 @@ class Results:
         try:
             spec, facts, provenance, sums = map(json.loads, texts)
             known = Facts.from_plain(facts)
+            from_plain(_Read, provenance, "provenance")
         except InvalidValueError as error:
             raise self._damaged(address, str(error)) from error
         except (ValueError, RecursionError) as error:
             raise self._damaged(address, "its texts are not JSON") from error
-        for name, value in {"spec": spec, "provenance": provenance, "arrays": sums}.items():
+        for name, value in {"spec": spec, "arrays": sums}.items():
             if not isinstance(value, dict):
                 raise self._damaged(address, f"{name} must be a table, got {value!r}")
         if status.decode(errors="replace") not in _STATUSES:

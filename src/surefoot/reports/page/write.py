@@ -17,25 +17,21 @@ from typing import Any
 
 from surefoot._extras import need
 from surefoot.errors import InvalidValueError
-from surefoot.reports._charts import SHOWN, chart_data
-from surefoot.reports._tables import (
-    claims_table,
-    constants_block,
-    effort_table,
-    rates_table,
-    results_table,
-    verdict_table,
-)
-from surefoot.reports._verdicts import claims_sentence, pairs_of, summary
-from surefoot.reports._words import escape, number, plain, script_json
+from surefoot.reports.page._charts import SHOWN, chart_data
+from surefoot.reports.page._claims import claims_sentence, claims_table
+from surefoot.reports.page._constants import constants_block
+from surefoot.reports.page._format import escape, number, plain, script_json
+from surefoot.reports.page._tables import effort_table, rates_table, results_table, verdict_table
+from surefoot.reports.page._verdicts import pairs_of, summary
 from surefoot.reports.rates import fit_rates
 from surefoot.results import Results
+from surefoot.results.notes import Claim, claims_of
 from surefoot.results.rows import Row, algorithms, gather, problems
 
 __all__ = ["write_page"]
 
 
-def write_page(results: Results, path: str | Path) -> Path:
+def write_page(results: Results, path: str | Path, rows: Sequence[Row] | None = None) -> Path:
     """Write the report of an experiment: one HTML file without a reference to anything outside.
 
     The verdict stands first, then what was claimed, interactive figures, tables, every constant
@@ -43,24 +39,23 @@ def write_page(results: Results, path: str | Path) -> Path:
 
     Args:
         results: the open file; nothing is played.
-        path: of the page; its folder is made if need be. A page that is there is replaced in one
+        path: of the page; its folder is created if missing. An existing page is replaced in one
             step, or kept as it is if anything goes wrong.
+        rows: what :func:`surefoot.results.gather` returned, if the file has been read already.
 
     Returns:
         The path.
     """
     target = Path(path)
-    _replace(target, _page(results).encode("utf-8"))
+    _replace(target, _page(results, gather(results) if rows is None else rows).encode("utf-8"))
     return target
 
 
-def _page(results: Results) -> str:
+def _page(results: Results, rows: Sequence[Row]) -> str:
     plotly = need("plotly.offline", "plot", "the report page")
-    header, notes = results.header(), results.notes()
+    header, claims = results.header(), claims_of(results)
     plan = results.places()
-    rows = gather(results)
     pairs = pairs_of(rows, plan)
-    claims = notes.get("claims") or []
     name = plain(header.get("name") or "experiment")
     verdict = " ".join(filter(None, [claims_sentence(claims), summary(pairs)]))
     library, script = _in_script(plotly.get_plotlyjs()), _in_script(_piece("page.js"))
@@ -93,7 +88,7 @@ def _page(results: Results) -> str:
 
 
 def _piece(name: str) -> str:
-    return files("surefoot.reports").joinpath(name).read_text(encoding="utf-8")
+    return files("surefoot.reports.page").joinpath(name).read_text(encoding="utf-8")
 
 
 def _in_script(code: str) -> str:
@@ -157,7 +152,7 @@ def _facts(header: dict[str, Any], rows: Sequence[Row], cells: int, distinct: in
     return "".join(f"<div><dt>{escape(k)}</dt><dd>{escape(v)}</dd></div>" for k, v in facts)
 
 
-def _claims(claims: Sequence[dict[str, Any]]) -> str:
+def _claims(claims: Sequence[Claim]) -> str:
     if not claims:
         return ""
     return (

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from surefoot.reports._sheet import Entry, key, text_of
+from surefoot.reports.figures._sheet import Entry, key, text_of
 from surefoot.reports.style import INK, Look, look_of
 from surefoot.results.rows import Row, mean_std
 
@@ -24,6 +24,7 @@ __all__ = [
     "not_on_log",
     "number",
     "plain_axis",
+    "points_of",
     "signed_log_axis",
     "spread",
     "time_axis",
@@ -192,6 +193,11 @@ class Points(NamedTuple):
         """The curve of one of the arrays of trials."""
         pairs = np.array([mean_std(row, name) for row in rows])
         return cls(np.array([row.horizon for row in rows]), pairs[:, 0], pairs[:, 1])
+
+
+def points_of(groups: Mapping[str, Sequence[Row]], name: str) -> dict[str, Points]:
+    """Return the curve of every group, of one of the arrays of trials."""
+    return {label: Points.of(group, name) for label, group in groups.items()}
 
 
 def draw_curve(ax: Any, points: Points, look: Look, text: str, line: Any = None) -> Entry:

@@ -14,9 +14,26 @@ from surefoot._extras import need
 from surefoot.reports.style import GRID, INK, paper_style
 from surefoot.results.rows import Row
 
-__all__ = ["Entry", "Width", "head", "in_style", "inches_of", "key", "legend", "sheet", "text_of"]
+__all__ = [
+    "HEIGHT",
+    "Entry",
+    "Width",
+    "head",
+    "in_style",
+    "inches_of",
+    "key",
+    "legend",
+    "listed",
+    "names_of",
+    "sheet",
+    "text_of",
+    "trials_of",
+]
 
 Width: TypeAlias = Literal["column", "page"]
+
+HEIGHT: dict[Width, float] = {"column": 2.0, "page": 2.6}
+"""Inches of a panel over the whole width."""
 
 _LINE = 0.145  # inches that a line of the legend takes
 _LETTER = 0.045  # inches of a letter at 7 points, on the wide side

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
 from surefoot.errors import InvalidValueError, SurefootError
+from surefoot.reports.figures._sheet import text_of, trials_of
 from surefoot.results.rows import Row
 from surefoot.results.rows import algorithms as labels_of
 from surefoot.results.rows import problems as problems_of
 
-__all__ = ["MOST", "NothingToDraw", "chosen", "last_of"]
+__all__ = ["MOST", "Choice", "NothingToDraw", "chosen", "last_of"]
 
 MOST = 8
 """Algorithms in a figure unless they are named: more curves than colours cannot be told apart."""
@@ -19,6 +21,23 @@ class NothingToDraw(SurefootError, ValueError):  # noqa: N818 - no mistake of th
     """The rows have nothing that a figure could show."""
 
 
+class Choice(NamedTuple):
+    """The rows of a problem that a figure shows, by algorithm, horizons ascending."""
+
+    problem: str
+    groups: dict[str, list[Row]]
+
+    @property
+    def rows(self) -> list[Row]:
+        """All rows."""
+        return [row for group in self.groups.values() for row in group]
+
+    @property
+    def title(self) -> str:
+        """The problem, and what points and bars stand for."""
+        return f"{text_of(self.problem)}, {trials_of(self.rows)}"
+
+
 def chosen(
     rows: Sequence[Row],
     problem: str | None,
@@ -26,19 +45,16 @@ def chosen(
     usable: Callable[[Row], bool],
     what: str,
     most: int = MOST,
-) -> tuple[str, dict[str, list[Row]]]:
-    """The rows of a problem that a figure can use, by algorithm, horizons ascending.
+) -> Choice:
+    """Return the rows of a problem that a figure can use; an algorithm without any is left out.
 
     Args:
         rows: all there are.
         problem: label; the first one unless given.
         algorithms: labels, in the order of the legend; the first of the plan unless given.
         usable: whether a row that was played has what the figure needs.
-        what: that is, in words.
+        what: what the figure needs, in words.
         most: how many algorithms are taken unless they are named.
-
-    Returns:
-        The problem's label, and the rows; an algorithm without any is left out.
     """
     if not rows:
         raise NothingToDraw("there are no rows")
@@ -56,11 +72,11 @@ def chosen(
     full = [(label, group) for label, group in groups.items() if group]
     if not full:
         raise NothingToDraw(f"no row of {problem!r} has {what}")
-    return problem, dict(full if algorithms else full[:most])
+    return Choice(problem, dict(full if algorithms else full[:most]))
 
 
 def last_of(groups: Mapping[str, list[Row]], horizon: int | None) -> dict[str, Row]:
-    """One row an algorithm: at a horizon; else at the longest that all have, or each its own."""
+    """Return one row per algorithm: at the horizon, else the longest shared, else its own."""
     if horizon is None:
         shared = set.intersection(*({r.horizon for r in group} for group in groups.values()))
         horizon = max(shared, default=None)

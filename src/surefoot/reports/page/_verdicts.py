@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from surefoot.reports._words import horizons
+from surefoot.reports.page._format import horizons
 from surefoot.results import Place
 from surefoot.results.rows import Row
 
-__all__ = ["BADGES", "Pair", "claims_sentence", "pairs_of", "summary", "word_of"]
+__all__ = ["BADGES", "Pair", "enumerated", "pairs_of", "summary", "word_of"]
 
 BADGES = {
     "failed": "GUARANTEE FAILED",
@@ -134,7 +134,7 @@ def summary(pairs: Sequence[Pair]) -> str:
         for word, text in phrases.items()
         if (n := counts[word])
     ]
-    listed = _listed(parts)
+    listed = enumerated(parts)
     of = (
         f"of {len(pairs)} pairs of a problem and an algorithm"
         if len(pairs) > 1
@@ -151,33 +151,10 @@ def summary(pairs: Sequence[Pair]) -> str:
     return f"{head}: {of}, {listed}."
 
 
-def claims_sentence(claims: Sequence[dict[str, Any]]) -> str:
-    """The verdict on each figure that was to be reproduced, in a sentence.
+def enumerated(parts: Sequence[str]) -> str:
+    """Return parts with commas between them, and an "and" before the last.
 
-    >>> claims_sentence([{"figure": "1a", "verdict": "reproduced"}])
-    'Figure 1a is reproduced.'
+    >>> enumerated(["1a", "1b", "2"])
+    '1a, 1b and 2'
     """
-    order = ["not reproduced", "reproduced only with other constants than stated", "reproduced"]
-    gravest: dict[str, str] = {}
-    for claim in claims:
-        figure, verdict = str(claim.get("figure", "")), str(claim.get("verdict", ""))
-        known = gravest.setdefault(figure, verdict)
-        if verdict in order and (known not in order or order.index(verdict) < order.index(known)):
-            gravest[figure] = verdict
-    groups: dict[str, list[str]] = {}
-    for figure, verdict in gravest.items():
-        groups.setdefault(verdict, []).append(figure)
-    # The best first: what holds, then what does not.
-    ranked = sorted(
-        groups.items(), key=lambda item: -order.index(item[0]) if item[0] in order else 1
-    )
-    parts = [
-        f"Figure{'s' * (len(figures) > 1)} {_listed(figures)} "
-        f"{'are' if len(figures) > 1 else 'is'} {verdict}"
-        for verdict, figures in ranked
-    ]
-    return f"{_listed(parts)}." if parts else ""
-
-
-def _listed(parts: Sequence[str]) -> str:
     return " and ".join(filter(None, [", ".join(parts[:-1]), *parts[-1:]]))

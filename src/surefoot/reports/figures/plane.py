@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from surefoot.errors import InvalidValueError
-from surefoot.reports._axes import in_thousands, look
-from surefoot.reports._choice import chosen, last_of
-from surefoot.reports._sheet import (
+from surefoot.reports.figures._axes import in_thousands, look
+from surefoot.reports.figures._choice import chosen, last_of
+from surefoot.reports.figures._sheet import (
     Entry,
     Width,
     head,
@@ -39,18 +39,18 @@ def action_figure(
     balls: int = 8,
     width: Width = "page",
 ) -> Any:
-    r"""Actions of one trial in the plane, a panel an algorithm, with what is known to be feasible.
+    r"""Draw the actions of one trial in the plane, one panel per algorithm.
 
     Args:
-        rows: from :func:`surefoot.results.gather`.
-        problem: label; the first one unless given.
+        rows: as for every figure, like problem, horizon and width.
+        problem: a label.
         algorithms: labels, up to four side by side (two in a column); the first of the plan that
             have actions unless given.
-        horizon: the longest that all have unless given.
-        trial: which of those whose actions were kept.
+        horizon: number of rounds.
+        trial: which of those whose actions were recorded.
         balls: how many certified balls are drawn: of radius :math:`-g(x_t)/G_g` around an action,
             in which every point is feasible, whatever the constraint looks like elsewhere.
-        width: "column" for one column of a paper, "page" for both.
+        width: "column" or "page".
 
     Where the later actions crowd, a second panel below enlarges them.
     """

@@ -1,0 +1,5 @@
+"""One page for an experiment: everything in a single file that opens anywhere, offline."""
+
+from surefoot.reports.page.write import write_page
+
+__all__ = ["write_page"]

@@ -1,0 +1,219 @@
+"""The page's tables of verdicts and numbers."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+
+from surefoot.reports.page._format import escape, horizons, mean_and_spread, number, seconds
+from surefoot.reports.page._html import Cell, Column, badge, html_table, number_cell, text_cell
+from surefoot.reports.page._verdicts import BADGES, Pair, word_of
+from surefoot.reports.rates import Fit
+from surefoot.results.rows import Row, mean_std
+
+__all__ = ["effort_table", "rates_table", "results_table", "verdict_table"]
+
+
+def verdict_table(pairs: Sequence[Pair]) -> str:
+    """Every algorithm on every problem: what became of its guarantee, and why."""
+    columns = [
+        Column("Algorithm"),
+        Column("Problem"),
+        Column("Verdict", "of the worst of its horizons"),
+        Column("In words"),
+        Column("Claimed", "the theorem, and what it promises of the constraint"),
+    ]
+    body = []
+    for pair in pairs:
+        words = escape(pair.sentence)
+        if pair.others:
+            words += f'<small class="aside">{escape(pair.others)}</small>'
+        claimed = escape(pair.guarantee) or "–"
+        if pair.kind:
+            claimed += f'<small class="aside">{escape(pair.kind)}</small>'
+        shown = badge(pair.word, pair.badge)
+        body.append(
+            [
+                text_cell(pair.algorithm),
+                text_cell(pair.problem),
+                Cell(shown),
+                Cell(words),
+                Cell(claimed),
+            ]
+        )
+    counts = Counter(pair.word for pair in pairs)
+    chips = "".join(
+        f'<li><button type="button" data-filter="{escape(BADGES[word])}" aria-pressed="false">'
+        f"{badge(word)} {counts[word]}</button></li>"
+        for word in BADGES
+        if counts[word]
+    )
+    chosen = f'<ul class="chips" aria-label="Show only" hidden>{chips}</ul>' if chips else ""
+    return chosen + html_table("verdicts", "Verdicts", columns, body)
+
+
+def results_table(rows: Sequence[Row]) -> str:
+    """Regret and every measure of violation, for each horizon."""
+    columns = [
+        Column("Algorithm"),
+        Column("Problem"),
+        Column("T", "number of rounds", True),
+        Column("Trials", "over which means and standard deviations are taken", True),
+        Column("Verdict"),
+        Column(
+            "Regret", "upper end of the regret's interval: mean ± standard deviation", numeric=True
+        ),
+        Column("Bound", "what the theorem allows at T", True),
+        Column("Share of bound", "the largest regret of a trial over the bound", True),
+        Column("Σ[g]₊", "what was violated, summed: mean ± standard deviation", True),
+        Column("[Σg]₊", "violations with slack counted against them", True),
+        Column("Σg", "the same with its sign", True),
+        Column("Σ[g]₊²", "violations squared and summed", True),
+        Column("max g", "the worst round of the worst trial; at most 0 is feasible", True),
+        Column("Rounds violated", "mean number of rounds with g > 0, without tolerance", True),
+        Column("First violation", "the earliest round with g > 0 of any trial", True),
+        Column("Feasible from", "from this round on no trial has g > 0", True),
+        Column("Comparator gap", "how far the comparator's cost may be from the best", True),
+    ]
+    return html_table("results", "Regret and violation", columns, map(_result, rows))
+
+
+def _result(row: Row) -> list[Cell]:
+    share = row.facts.regret_share
+    cells = [
+        text_cell(row.algorithm),
+        text_cell(row.problem),
+        Cell(f"{row.horizon:,}", row.horizon),
+        Cell(f"{row.trials:,}", row.trials),
+        Cell(badge(word_of(row))),
+        _spread(row, "regret"),
+        number_cell(row.regret_bound),
+        Cell("–" if share is None else f"{number(100 * share, 3)} %", share),
+    ]
+    cells += [_spread(row, name) for name in ("hard", "soft", "sum_g", "squared")]
+    return [
+        *cells,
+        _extreme(row, "worst"),
+        _spread(row, "count"),
+        _first(row),
+        _feasible(row),
+        _gap(row),
+    ]
+
+
+def _spread(row: Row, name: str) -> Cell:
+    if name not in row.arrays or not row.played:
+        return Cell("–")
+    mean, std = mean_std(row, name)
+    return Cell(escape(mean_and_spread(mean, std if row.trials > 1 else None)), mean)
+
+
+def _extreme(row: Row, name: str) -> Cell:
+    if name not in row.arrays or not row.played:
+        return Cell("–")
+    return number_cell(np.max(row.arrays[name]))
+
+
+def _first(row: Row) -> Cell:
+    if "first_violation" not in row.arrays or not row.played:
+        return Cell("–")
+    seen = row.arrays["first_violation"]
+    if not (seen > 0).any():
+        return Cell("never", math.inf)
+    return number_cell(seen[seen > 0].min())
+
+
+def _feasible(row: Row) -> Cell:
+    if "feasible_from" not in row.arrays or not row.played:
+        return Cell("–")
+    last = int(row.arrays["feasible_from"].max())
+    return Cell("not by the end", math.inf) if last > row.horizon else number_cell(last)
+
+
+def _gap(row: Row) -> Cell:
+    comparator = row.facts.comparator
+    if comparator is None:
+        return Cell("–")
+    return Cell("exact", 0.0) if comparator.exact else number_cell(comparator.gap)
+
+
+_ORACLE = {
+    "cost_gradients": "Cost gradients",
+    "constraint_values": "Constraint values",
+    "constraint_subgradients": "Constraint subgradients",
+    "projections": "Projections",
+    "linear_minimisations": "Linear minimisations",
+    "inner_solves": "Inner solves",
+}
+
+
+def effort_table(rows: Sequence[Row]) -> str:
+    """What a run costs: time and calls of each oracle."""
+    columns = [
+        Column("Algorithm"),
+        Column("Problem"),
+        Column("T", "number of rounds", True),
+        Column("Engine"),
+        Column("Time", "of all trials together, on the machine named below", numeric=True),
+        Column("µs a round", "of one trial", numeric=True),
+        *(Column(title, "in one run", True) for title in _ORACLE.values()),
+        Column(
+            "Calls are",
+            "counted while playing, or multiplied out from what the algorithm declares, inner "
+            "solves then being the most there can be",
+        ),
+    ]
+    body = []
+    for row in rows:
+        if not row.played:
+            continue
+        time, oracle = row.provenance.get("seconds"), row.facts.oracle
+        body.append(
+            [
+                text_cell(row.algorithm),
+                text_cell(row.problem),
+                Cell(f"{row.horizon:,}", row.horizon),
+                text_cell(row.facts.engine or "–"),
+                Cell(escape(seconds(time)), time),
+                number_cell(row.provenance.get("microseconds_a_round")),
+                *(number_cell(getattr(oracle, name, None)) for name in _ORACLE),
+                text_cell("counted" if oracle is not None and oracle.counted else "declared"),
+            ]
+        )
+    return html_table("effort", "Time and oracle calls", columns, body)
+
+
+def rates_table(fits: Sequence[Fit], rows: Sequence[Row]) -> str:
+    """At which power of T regret grows, beside the power that is promised."""
+    columns = [
+        Column("Algorithm"),
+        Column("Problem"),
+        Column("Exponent", "slope of log regret against log T", True),
+        Column("95 % interval", "", True),
+        Column("Promised", "the power of T in the theorem's bound, logarithms aside", True),
+        Column("Horizons", "those that were fitted"),
+        Column("Fitted to", "or why nothing could be fitted"),
+    ]
+    promised = {(row.problem, row.algorithm): row.regret_exponent for row in rows}
+    body = []
+    for fit in fits:
+        slope = None if fit.rate is None else fit.rate.slope
+        between = Cell("–")
+        if fit.rate is not None:
+            ends = f"{number(fit.rate.low, 3)} to {number(fit.rate.high, 3)}"
+            between = Cell(escape(ends), fit.rate.low)
+        body.append(
+            [
+                text_cell(fit.algorithm),
+                text_cell(fit.problem),
+                Cell(escape(number(slope, 3)), slope),
+                between,
+                number_cell(promised.get((fit.problem, fit.algorithm))),
+                text_cell(horizons(fit.horizons)),
+                text_cell(fit.reason),
+            ]
+        )
+    return html_table("rates", "Rates", columns, body)
