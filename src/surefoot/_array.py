@@ -40,6 +40,7 @@ __all__ = [
     "record",
     "row",
     "rows_dot",
+    "run_by_run",
     "same_fields",
     "sqrt",
     "to_numpy",
@@ -290,6 +291,37 @@ def in_turn(count: int, step: Callable[[Any, Array], Array], z: Array) -> Array:
     for i in range(count):
         z = step(i, z)
     return z
+
+
+def run_by_run(step: Callable[..., Any], arrays: tuple[Array, ...], *numbers: Number) -> Any:
+    """Apply a function of one run to each run of a NumPy batch, for loops that depend on data.
+
+    Args:
+        step: takes the arrays and numbers of one run; returns an array, a float or a tuple of them.
+        arrays: with a leading axis of runs in a batch; the first decides whether it is one.
+        numbers: floats, or columns in a batch.
+
+    Example:
+        >>> half = lambda x, share: (share * x, float(x[0]))
+        >>> run_by_run(half, (np.array([2.0, 4.0]),), 0.5)
+        (array([1., 2.]), 2.0)
+        >>> run_by_run(half, (np.array([[2.0, 4.0]]),), 0.5)
+        (array([[1., 2.]]), array([[2.]]))
+    """
+    if type(arrays[0]) is not ndarray:
+        raise InvalidTypeError(f"expected a NumPy array, got {type(arrays[0])!r}")
+    if arrays[0].ndim == 1:
+        return step(*arrays, *numbers)
+    columns = [np.broadcast_to(n, (len(arrays[0]), 1))[:, 0].tolist() for n in numbers]
+    results = [step(*run) for run in zip(*arrays, *columns, strict=True)]
+    if not isinstance(results[0], tuple):
+        return _stacked(results)
+    return tuple(_stacked(parts) for parts in zip(*results, strict=True))
+
+
+def _stacked(parts: Any) -> Array:
+    stacked = np.stack([np.asarray(part) for part in parts])
+    return stacked[:, None] if stacked.ndim == 1 else stacked
 
 
 def same_fields(a: Any, b: Any) -> bool:

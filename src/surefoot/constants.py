@@ -16,6 +16,13 @@ name                  paper             meaning
 ``strong_convexity``  :math:`H`         modulus of strong convexity of every cost
 ``beta``              :math:`\beta`     largest curvature of any one constraint on the ball
 ``evaluation_error``                    largest rounding of g on the ball
+``inner_radius``      :math:`r`         the feasible set holds a ball of this radius around 0
+``diameter``          :math:`D`         largest distance between two feasible points
+``slater_margin``     :math:`\rho_S`    slack of one point for every constraint of every round
+``slater_cost``       :math:`F_0`       most that this point loses to any other in a round
+``rows_lipschitz``                      Lipschitz constant of the vector of all constraints
+``cost_bound``                          largest absolute value of a cost on the feasible set
+``mixing``            :math:`\lambda`   second largest singular value of a mixing matrix
 ====================  ================  ===========================================================
 
 g itself has the curvature beta only where rows = 1; a rule that sees the maximum of several
@@ -97,6 +104,13 @@ class Constants:
     strong_convexity: float | None = None
     beta: float | None = None
     evaluation_error: float | None = None
+    inner_radius: float | None = None
+    diameter: float | None = None
+    slater_margin: float | None = None
+    slater_cost: float | None = None
+    rows_lipschitz: float | None = None
+    cost_bound: float | None = None
+    mixing: float | None = None
     # Not hashed, because a mapping cannot be; constants that differ in origins are not equal.
     origins: Mapping[str, Origin] = field(default_factory=dict, repr=False, hash=False)
 

@@ -68,9 +68,20 @@ class Needs(NamedTuple):
         apart: whether all m constraints are wanted, each by itself, rather than their maximum.
         projections: projections onto the feasible set; a ball around it does not count.
         linear_minimisations: minimisations of a linear function over the feasible set.
+        cost_values: values of the round's cost at the action played.
+        directions: unit vectors that the game draws and the rule explores along.
+        separations: calls of a separation oracle of the feasible set, at points that are not
+            played.
+        gauges: calls of the gauge of the feasible set.
+        proxes: proximal steps with the violation of the constraint.
+        smooth_queries: values and gradients of a smooth constraint at points that are not played.
         work: arithmetic of an update beside these, as a product of sizes: "d", "m d".
         domain: the set that it works on: a ball around the feasible set, the feasible set itself,
             or the feasible set where that is a simplex.
+        numpy_only: whether the rule has loops whose length depends on data, which cannot be
+            compiled; a batch then plays its runs one by one.
+        agents: whether it plays for several agents at once, each with a cost and a constraint of
+            its own, in :func:`surefoot.games.play_network`.
     """
 
     cost_gradients: int = 1
@@ -79,8 +90,16 @@ class Needs(NamedTuple):
     apart: bool = False
     projections: int = 0
     linear_minimisations: int = 0
+    cost_values: int = 0
+    directions: int = 0
+    separations: int = 0
+    gauges: int = 0
+    proxes: int = 0
+    smooth_queries: int = 0
     work: str = "d"
     domain: Literal["ball", "feasible", "simplex"] = "ball"
+    numpy_only: bool = False
+    agents: bool = False
 
 
 def needs_of(algorithm: Any) -> Needs:

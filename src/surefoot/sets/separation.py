@@ -1,0 +1,126 @@
+"""Separation oracles: a half-space that holds a set but not a given point outside."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from surefoot import _check
+from surefoot.errors import InvalidValueError
+from surefoot.types import Array
+
+__all__ = ["ConstraintSeparation", "Separation", "SetSeparation", "separation_of"]
+
+
+@runtime_checkable
+class Separation(Protocol):
+    """An oracle that separates points from a convex set; one NumPy run."""
+
+    def __call__(self, y: Array) -> tuple[float, Array] | None:
+        r"""Return None for a point of the set, else a cut.
+
+        A cut is a depth c >= 0 and a normal a with
+        :math:`\\langle a, y - z\\rangle \\ge c` for every z of the set; c = 0 where only the
+        direction is known.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ConstraintSeparation:
+    r"""Separation from :math:`\{g \le 0\}` by a subgradient: :math:`a \in \partial g(y)`, c = g(y).
+
+    Args:
+        query: a function that gives g and one subgradient at a point.
+
+    Example:
+        >>> oracle = ConstraintSeparation(lambda x: (float(x[0] - 0.5), np.array([1.0, 0.0])))
+        >>> oracle(np.array([0.75, 3.0]))
+        (0.25, array([1., 0.]))
+        >>> oracle(np.array([0.5, 3.0])) is None
+        True
+    """
+
+    query: Callable[[Array], tuple[Any, Array]]
+
+    def __post_init__(self) -> None:
+        _check.function(query=self.query)
+
+    def __call__(self, y: Array) -> tuple[float, Array] | None:
+        """Return g and its subgradient where g > 0."""
+        g, s = self.query(y)
+        if float(g) <= 0:
+            return None
+        if not np.any(s):
+            raise InvalidValueError(
+                f"a separation oracle must answer with a normal, got 0 where g = {float(g):g}"
+            )
+        return float(g), s
+
+
+@dataclass(frozen=True, slots=True)
+class SetSeparation:
+    """Separation from a set that knows its nearest point; it costs a projection per answer.
+
+    Example:
+        >>> from surefoot.sets import Box
+        >>> SetSeparation(Box([-1.0, -1.0], [1.0, 1.0]))(np.array([1.5, 0.0]))
+        (0.25, array([0.5, 0. ]))
+    """
+
+    region: Any
+
+    def __call__(self, y: Array) -> tuple[float, Array] | None:
+        """Return the way from the nearest point, and its squared length as the depth."""
+        if self.region.contains(y):
+            return None
+        a = y - self.region.project(y)
+        return float(a @ a), a
+
+
+@dataclass(frozen=True, slots=True)
+class RowSeparation:
+    """Separation from a polytope by its most violated row.
+
+    Args:
+        A: rows, ``(m, d)``.
+        b: limits, ``(m,)``.
+    """
+
+    A: Array
+    b: Array
+
+    def __call__(self, y: Array) -> tuple[float, Array] | None:
+        """Return the largest excess and its row, where it is positive."""
+        excess = self.A @ y - self.b
+        i = int(excess.argmax())
+        return None if excess[i] <= 0 else (float(excess[i]), self.A[i])
+
+
+def separation_of(region: Any) -> Separation:
+    """Return the separation oracle of a set: by rows for boxes and polytopes.
+
+    Example:
+        >>> from surefoot.sets import Box
+        >>> separation_of(Box([-1.0, -1.0], [1.0, 1.0]))(np.array([1.5, 0.0]))
+        (0.5, array([1., 0.]))
+    """
+    from surefoot.sets.box import Box
+    from surefoot.sets.polytope import Polytope
+
+    if isinstance(region, Box):
+        faces = np.eye(region.dimension)
+        return RowSeparation(
+            np.vstack([faces, -faces]), np.concatenate([region.upper, -region.lower])
+        )
+    if isinstance(region, Polytope):
+        A = region.A
+        return RowSeparation(A.toarray() if hasattr(A, "toarray") else A, region.b)
+    if callable(getattr(region, "project", None)):
+        return SetSeparation(region)
+    if isinstance(region, Separation) and not isinstance(region, type):
+        return region
+    raise InvalidValueError(f"the feasible set must separate or project, got {region!r}")

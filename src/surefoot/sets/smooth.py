@@ -1,0 +1,184 @@
+r"""Sets :math:`\{h \le 0\}` with a smooth convex h, asked for its value and gradient."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from surefoot import _check
+from surefoot._array import constant, dot, same_fields
+from surefoot.errors import InvalidValueError
+from surefoot.sets.ball import Ball
+from surefoot.sets.ellipsoid import Ellipsoid
+from surefoot.types import Array, Number
+
+__all__ = ["QuadraticSet", "SmoothBall", "SmoothSet", "smooth_of"]
+
+
+@runtime_checkable
+class SmoothSet(Protocol):
+    r"""An oracle for a convex :math:`\beta`-smooth h and its set :math:`\{h \le 0\}`."""
+
+    @property
+    def curvature(self) -> float:
+        r""":math:`\beta`: gradients of h change by at most this much per unit of length."""
+        ...
+
+    @property
+    def depth(self) -> float:
+        """The depth -h at the interior point."""
+        ...
+
+    @property
+    def reach(self) -> float:
+        """The largest distance from the interior point to a point of the set."""
+        ...
+
+    @property
+    def diameter(self) -> float:
+        """The largest distance between two points of the set."""
+        ...
+
+    def interior_like(self, x: Array) -> Array:
+        """Return the interior point as an array of x's backend."""
+        ...
+
+    def contains(self, x: Array) -> Any:
+        """Return whether h is at most 0."""
+        ...
+
+    def __call__(self, x: Array) -> tuple[Number, Array]:
+        """Return h and its gradient at x."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class SmoothBall:
+    r"""The ball as :math:`h(x) = \|x - c\|^2 - R^2`.
+
+    Example:
+        >>> SmoothBall(Ball(1.0))(np.array([2.0, 0.0]))
+        (3.0, array([4., 0.]))
+    """
+
+    ball: Ball
+
+    @property
+    def curvature(self) -> float:
+        """2."""
+        return 2.0
+
+    @property
+    def depth(self) -> float:
+        """The squared radius, at the centre."""
+        return float(self.ball.radius) ** 2
+
+    @property
+    def reach(self) -> float:
+        """The radius."""
+        return float(self.ball.radius)
+
+    @property
+    def diameter(self) -> float:
+        """Twice the radius."""
+        return self.ball.diameter
+
+    def interior_like(self, x: Array) -> Array:
+        """Return the centre."""
+        centre = self.ball.centre
+        return 0.0 * x if centre is None else constant(centre, x)
+
+    def contains(self, x: Array) -> Any:
+        """Return whether the point is in the ball."""
+        return self.ball.contains(x)
+
+    def __call__(self, x: Array) -> tuple[Number, Array]:
+        """Return h and its gradient at x."""
+        z = x - self.interior_like(x)
+        return dot(z, z) - self.ball.radius * self.ball.radius, 2.0 * z
+
+
+@dataclass(frozen=True, slots=True)
+class QuadraticSet:
+    r"""The ellipsoid as :math:`h(x) = (x - c)^\top P(x - c) - 1`.
+
+    Args:
+        shape: P, symmetric and positive definite.
+        centre: c.
+
+    Example:
+        >>> QuadraticSet(np.eye(2), np.zeros(2))(np.array([2.0, 0.0]))
+        (3.0, array([4., 0.]))
+    """
+
+    shape: Array
+    centre: Array
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "shape", _check.matrix(self.shape, "shape"))
+        d = len(self.shape)
+        object.__setattr__(self, "centre", _check.vector(self.centre, "centre", length=d))
+
+    def __eq__(self, other: object) -> bool:
+        return same_fields(self, other)
+
+    @property
+    def dimension(self) -> int:
+        """The length of a point."""
+        return len(self.centre)
+
+    @property
+    def curvature(self) -> float:
+        """Twice the largest eigenvalue of P."""
+        return float(2 * np.linalg.eigvalsh(self.shape)[-1]) * (1 + 1e-12)
+
+    @property
+    def depth(self) -> float:
+        """1, at the centre."""
+        return 1.0
+
+    @property
+    def reach(self) -> float:
+        """The longest half-axis."""
+        return 1 / math.sqrt(float(np.linalg.eigvalsh(self.shape)[0])) * (1 + 1e-12)
+
+    @property
+    def diameter(self) -> float:
+        """Twice the longest half-axis."""
+        return 2 * self.reach
+
+    def interior_like(self, x: Array) -> Array:
+        """Return the centre."""
+        return constant(self.centre, x)
+
+    def contains(self, x: Array) -> Any:
+        """Return whether h is at most 0."""
+        return self(x)[0] <= 0
+
+    def __call__(self, x: Array) -> tuple[Number, Array]:
+        """Return h and its gradient at x."""
+        z = x - constant(self.centre, x)
+        product = z @ constant(self.shape, x)
+        return dot(product, z) - 1.0, 2.0 * product
+
+
+def smooth_of(region: Any) -> SmoothSet:
+    """Return a smooth function whose set a ball or an ellipsoid is.
+
+    Example:
+        >>> smooth_of(Ball(0.5)).depth
+        0.25
+    """
+    if isinstance(region, Ball):
+        return SmoothBall(region)
+    if isinstance(region, Ellipsoid):
+        centre = np.zeros(region.dimension) if region.centre is None else region.centre
+        return QuadraticSet(region.P, centre)
+    if isinstance(region, SmoothSet):
+        return region
+    raise InvalidValueError(
+        f"the feasible set must be a Ball, an Ellipsoid or a smooth set of your own, got {region!r}"
+    )
