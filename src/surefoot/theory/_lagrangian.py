@@ -7,10 +7,11 @@ from typing import Any, final
 
 import numpy as np
 
+from surefoot.constants import Constants
 from surefoot.theory.guarantee import Summed
 from surefoot.types import Array
 
-__all__ = ["Lagrangian", "at_least", "first_horizon", "harmonic", "power_sum", "rounds"]
+__all__ = ["Lagrangian", "at_least", "first_horizon", "harmonic", "power_sum", "reach", "rounds"]
 
 
 class Lagrangian(Summed):
@@ -20,8 +21,7 @@ class Lagrangian(Summed):
     @final
     def _D_0(self) -> float:
         """Return how far the best action may be from the first; 2R where not known."""
-        c = self.constants
-        return 2 * c.R if c.start_reach is None else c.start_reach
+        return reach(self.constants)
 
     @property
     @final
@@ -45,6 +45,11 @@ class Lagrangian(Summed):
     def _m(self) -> int:
         """Return the number of constraints."""
         return int(self.constants.require("rows", by=self.name)[0])
+
+
+def reach(constants: Constants) -> float:
+    r"""Return :math:`D_0`, how far the best action may be from the first; 2R where not known."""
+    return 2 * constants.R if constants.start_reach is None else constants.start_reach
 
 
 def rounds(t: Any) -> Array:

@@ -1,0 +1,60 @@
+r"""What methods with a gauge oracle share: the action played, and the surrogate gradient.
+
+A learner on the ball chooses w; the action is w itself, or w shrunk to the boundary of K. The
+surrogate gradient makes the learner's regret on the ball a bound on that of the actions:
+for every u in K, :math:`\langle\nabla, x - u\rangle \le \langle\tilde g, w - u\rangle`, and
+:math:`\|\tilde g\| \le (1 + \kappa)\|\nabla\|` with :math:`\kappa = R/r`.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from surefoot._array import dot, minimum, where
+from surefoot.sets.gauge import Gauge
+from surefoot.types import Array, Number
+
+__all__ = ["Shrunk", "shrink", "surrogate"]
+
+_UNIT = 2.0**-53
+
+
+class Shrunk(NamedTuple):
+    """A learner's point and the action that is played for it.
+
+    Attributes:
+        x: the action, a point of the feasible set.
+        w: the learner's point, anywhere in the ball.
+        gamma: the gauge of w.
+        s: a subgradient of the gauge at w.
+    """
+
+    x: Array
+    w: Array
+    gamma: Number
+    s: Array
+
+
+def shrink(gauge: Gauge, w: Array, reach: Number) -> Shrunk:
+    r"""Ask for the gauge once, and shrink w into the set: :math:`x = w\min(1, 1/\gamma(w))`.
+
+    A computed row product of d entries errs by at most :math:`(d+4)u|a||x|`, which is
+    :math:`(d+4)u\kappa` of its limit; the action is drawn in by a multiple of that, so that it is
+    inside as computed too.
+    """
+    gamma, s = gauge(w)
+    kappa = reach / gauge.inner_radius
+    inner = 1.0 - 16 * (w.shape[-1] + 8) * _UNIT * kappa
+    share = minimum(inner / where(gamma > 0, gamma, 1.0), 0.0 * gamma + 1.0)
+    return Shrunk(share * w, w, gamma, s)
+
+
+def surrogate(gradient: Array, point: Shrunk) -> Array:
+    r"""Return :math:`\nabla - \langle\nabla, x\rangle s` where w was outside and ∇ points outwards.
+
+    Outwards: :math:`\langle\nabla, w\rangle < 0`, so that a step against the gradient would leave
+    the set further; there :math:`\langle\tilde g, w\rangle = 0`.
+    """
+    x, w, gamma, s = point
+    outwards = (gamma > 1.0) & (dot(gradient, w) < 0)
+    return gradient - where(outwards, dot(gradient, x), 0.0 * gamma) * s

@@ -1,0 +1,167 @@
+"""Adaptive regret with one gauge per round: experts on geometric intervals (after Lu et al.)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from surefoot import _check
+from surefoot._array import combine, constant, maximum, namespace, number_like, rows_dot, sqrt
+from surefoot.algorithms._gauged import Shrunk, shrink, surrogate
+from surefoot.algorithms._start import start_in
+from surefoot.constants import Constants
+from surefoot.sets import Ball
+from surefoot.sets.gauge import Gauge, gauge_of
+from surefoot.theory import Tuned
+from surefoot.theory.gauge import AdaptiveGaugeTheorem
+from surefoot.types import Array, Feedback, Needs, Number, Region
+
+__all__ = ["AdaptiveGauge", "AdaptiveGaugeState"]
+
+
+class AdaptiveGaugeState(NamedTuple):
+    """The action, the learner's point and its experts.
+
+    Attributes:
+        x: the action to play.
+        w: the weighted mean of the experts, anywhere in the ball.
+        gamma: the gauge of w.
+        s: a subgradient of the gauge at w.
+        points: the experts' points, ``(J, d)``.
+        weights: their weights, ``(J,)``; 0 for an expert that has not started.
+        t: the round.
+    """
+
+    x: Array
+    w: Array
+    gamma: Number
+    s: Array
+    points: Array
+    weights: Array
+    t: Number
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdaptiveGauge:
+    r"""A mixture of gradient descents that restart on geometric intervals, with one gauge.
+
+    Expert j = 0, ..., J-1 lives on intervals of :math:`2^j` rounds. At the start of round t every
+    expert with :math:`2^j \mid t` restarts at the present mean with weight 1. With
+    :math:`\rho_j = \min(\tfrac12, \sqrt{\ln(2T)/2^j})` and
+    :math:`p_j = \rho_jm_j/\sum_i\rho_im_i`,
+
+    .. math::
+        w_t &= \textstyle\sum_j p_j W_j, \qquad x_t = w_t/\max(1, \gamma(w_t))
+            \qquad\text{(played)} \\
+        m_j &\leftarrow m_j\Big(1 + \rho_j\frac{\langle\tilde g_t, w_t - W_j\rangle}
+            {2R\tilde G}\Big), \qquad
+        W_j \leftarrow \Pi_{R\mathbb{B}}\Big(W_j - \frac{2R}{\tilde G\sqrt{2^j}}\tilde g_t\Big)
+
+    with :math:`\tilde g_t` the surrogate of :class:`~surefoot.algorithms.GaugeDescent` and
+    :math:`\tilde G` a bound on its norm.
+
+    Args:
+        gauge: the oracle; the set must hold a ball around 0.
+        domain: a ball :math:`R\mathbb{B}` around 0 that holds the set.
+        slope: :math:`\tilde G`.
+        horizon: T, the number of rounds that the experts cover.
+
+    Example:
+        >>> from surefoot.sets import Box
+        >>> player = AdaptiveGauge(
+        ...     gauge=gauge_of(Box([-0.5], [0.5])), domain=Ball(1.0), slope=3.0, horizon=4
+        ... )
+        >>> state = player.init(np.array([0.0]))
+        >>> state = player.update(state, Feedback(np.array([1.0]), None, None))
+        >>> state.w.round(6), state.x.round(6)
+        (array([-0.666667]), array([-0.5]))
+
+    Reference: Lu, Brukhim, Gradu and Hazan, "Projection-free adaptive regret with membership
+    oracles", ALT 2023, has the same rate with another learner; this rule is derived here.
+    """
+
+    needs: ClassVar[Needs] = Needs(
+        constraint_values=0,
+        constraint_subgradients=0,
+        gauges=1,
+        domain="feasible",
+        work="d log T",
+    )
+    tunings: ClassVar[tuple[str, ...]] = ("known_horizon",)
+
+    gauge: Gauge
+    domain: Ball
+    slope: Number
+    horizon: int
+
+    def __post_init__(self) -> None:
+        _check.positive(slope=self.slope)
+        _check.plain(self, "slope")
+        _check.horizon(self.horizon)
+
+    @property
+    def _lengths(self) -> Array:
+        """The lengths of the experts' intervals: 1, 2, 4, ... up to the horizon."""
+        return 2.0 ** np.arange(int(self.horizon).bit_length())
+
+    def init(self, x1: Array) -> AdaptiveGaugeState:
+        """Start at x1, a point of the ball."""
+        x1 = start_in(self.domain, x1)
+        xp = namespace(x1)
+        zeros = constant(0.0 * self._lengths, x1)
+        weights = zeros if x1.ndim == 1 else zeros + 0.0 * x1[:, :1]
+        points = xp.expand_dims(0.0 * weights, axis=-1) + xp.expand_dims(x1, axis=-2)
+        return self._start_round(points, weights, x1, number_like(x1, 1.0))
+
+    def update(self, state: AdaptiveGaugeState, feedback: Feedback) -> AdaptiveGaugeState:
+        """Play one round: the lines of the docstring."""
+        x, w, gamma, s, points, weights, t = state
+        gradient = surrogate(_check.cost_gradient(x, feedback), Shrunk(x, w, gamma, s))
+        xp = namespace(x)
+        R, lengths = self.domain.radius, constant(self._lengths, x)
+        behind = rows_dot(xp.expand_dims(w, axis=-2) - points, gradient)
+        weights = weights * (1 + self._rates(x) * behind / (2 * R * self.slope))
+        steps = 2 * R / (self.slope * sqrt(lengths))
+        moved = points - xp.expand_dims(steps, axis=-1) * xp.expand_dims(gradient, axis=-2)
+        size = sqrt(xp.sum(moved * moved, axis=-1, keepdims=True))
+        points = moved * (R / maximum(size, R + 0.0 * size))
+        return self._start_round(points, weights, self._mean(points, weights, x), t + 1.0)
+
+    def _start_round(
+        self, points: Array, weights: Array, now: Array, t: Number
+    ) -> AdaptiveGaugeState:
+        """Restart the experts whose interval begins, and choose the point of the round."""
+        xp = namespace(now)
+        begins = xp.remainder(t, constant(self._lengths, now)) == 0
+        points = xp.where(xp.expand_dims(begins, axis=-1), xp.expand_dims(now, axis=-2), points)
+        weights = xp.where(begins, xp.ones_like(weights), weights)
+        w = self._mean(points, weights, now)
+        shrunk = shrink(self.gauge, w, self.domain.radius)
+        return AdaptiveGaugeState(*shrunk, points, weights, t)
+
+    def _mean(self, points: Array, weights: Array, like: Array) -> Array:
+        xp = namespace(like)
+        shares = self._rates(like) * weights
+        return combine(shares / xp.sum(shares, axis=-1, keepdims=True), points)
+
+    def _rates(self, like: Array) -> Array:
+        rates = np.minimum(0.5, np.sqrt(np.log(2 * self.horizon) / self._lengths))
+        return constant(rates, like)
+
+    @classmethod
+    def known_horizon(
+        cls, constants: Constants, horizon: int, domain: Region | Gauge
+    ) -> Tuned[AdaptiveGauge]:
+        """Regret O((|I| log T)^(1/2)) on every interval I of the rounds, no violation.
+
+        Args:
+            constants: those of the problem.
+            horizon: T.
+            domain: the feasible set, or its gauge.
+        """
+        gauge = gauge_of(domain)
+        theorem = AdaptiveGaugeTheorem(constants, horizon, gauge.inner_radius, gauge.error)
+        player = cls(gauge=gauge, domain=Ball(constants.R), slope=theorem.slope, horizon=horizon)
+        return Tuned(player, theorem)

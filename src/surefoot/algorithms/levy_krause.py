@@ -1,0 +1,126 @@
+"""Projection-free descent on a smooth set, with one query at a point not played (Levy, Krause)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+from surefoot import _check
+from surefoot._array import dot, number_like, where
+from surefoot.algorithms._start import bounded_diameter, start_in
+from surefoot.constants import Constants
+from surefoot.sets.smooth import SmoothSet, smooth_of
+from surefoot.theory import Tuned
+from surefoot.theory.smooth import LevyKrauseStronglyConvex, LevyKrauseTheorem
+from surefoot.types import Array, Feedback, Needs, Number, Region
+
+__all__ = ["LevyKrause", "LevyKrauseState"]
+
+_UNIT = 2.0**-53
+
+
+class LevyKrauseState(NamedTuple):
+    """The action to play, and the round."""
+
+    x: Array
+    t: Number
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LevyKrause:
+    r"""Gradient descent on a set :math:`\{h \le 0\}` with a smooth h, by one linearisation.
+
+    .. math::
+        y &= x_t - \eta_t\nabla_t; \qquad \text{where } h(y) \le 0:\ x_{t+1} = y, \text{ else} \\
+        p &= y - \frac{h(y)}{\|n\|^2}n, \quad n = \nabla h(y), \qquad
+        b = \frac{\beta}{2}\frac{h(y)^2}{\|n\|^2}, \qquad
+        \lambda = \frac{b}{h_0 + b} \\
+        x_{t+1} &= p + \lambda(x_0 - p)
+
+    Smoothness gives :math:`h(p) \le b`, and mixing with the interior point :math:`x_0`, where
+    :math:`h \le -h_0`, brings it back to 0.
+
+    Args:
+        smooth: h with its curvature :math:`\beta`, an interior point and the depth there.
+        eta: the step size; that of round 1 where it falls.
+        decreasing: whether :math:`\eta_t = \eta/t`, for strongly convex costs.
+
+    Example:
+        >>> import numpy as np
+        >>> from surefoot.sets import Ball
+        >>> player = LevyKrause(smooth=smooth_of(Ball(1.0, centre=[0.0, 0.0])), eta=1.0)
+        >>> state = player.init(np.array([0.0, 0.0]))
+        >>> player.update(state, Feedback(np.array([-2.0, 0.0]), None, None)).x.round(9)
+        array([0.8, 0. ])
+
+    Reference: Levy and Krause, "Projection free online learning over smooth sets", AISTATS 2019,
+    has the rates; this routine, which asks once per round, is derived here.
+    """
+
+    needs: ClassVar[Needs] = Needs(
+        constraint_values=0, constraint_subgradients=0, smooth_queries=1, domain="feasible"
+    )
+    tunings: ClassVar[tuple[str, ...]] = ("fixed", "strongly_convex")
+
+    smooth: SmoothSet
+    eta: Number
+    decreasing: bool = False
+
+    def __post_init__(self) -> None:
+        _check.positive(eta=self.eta)
+        _check.plain(self, "eta")
+
+    def init(self, x1: Array) -> LevyKrauseState:
+        """Start at x1, a point of the set."""
+        x1 = start_in(self.smooth, x1)  # type: ignore[arg-type]
+        return LevyKrauseState(x1, number_like(x1, 1.0))
+
+    def update(self, state: LevyKrauseState, feedback: Feedback) -> LevyKrauseState:
+        """Play one round: the lines of the docstring."""
+        x, t = state
+        eta = self.eta / t if self.decreasing else self.eta
+        y = x - eta * _check.cost_gradient(x, feedback)
+        h, n = self.smooth(y)
+        squared = dot(n, n)
+        # h as computed is off by a multiple of the unit roundoff; a point that near to the
+        # boundary is drawn in as if it were outside.
+        noise = 32 * (x.shape[-1] + 8) * _UNIT * (abs(h) + self.smooth.depth)
+        outside = h > -noise
+        share = h / where(squared > 0, squared, 1.0)
+        p = y - where(h > 0, share, 0.0 * share) * n
+        excess = 0.5 * self.smooth.curvature * where(h > 0, h * share, 0.0 * share) + 4 * noise
+        pull = excess / (self.smooth.depth + excess)
+        back = p + pull * (self.smooth.interior_like(x) - p)
+        return LevyKrauseState(where(outside, back, y), t + 1.0)
+
+    @classmethod
+    def fixed(
+        cls, constants: Constants, horizon: int, domain: Region | SmoothSet
+    ) -> Tuned[LevyKrause]:
+        """Convex costs: regret O(T^(1/2)), no violation.
+
+        Args:
+            constants: those of the problem.
+            horizon: T.
+            domain: the feasible set: a ball, an ellipsoid, or a smooth set of your own.
+        """
+        smooth = smooth_of(domain)
+        theorem = LevyKrauseTheorem(
+            constants,
+            horizon,
+            bounded_diameter(smooth),
+            smooth.reach,
+            smooth.curvature,
+            smooth.depth,
+        )
+        return Tuned(cls(smooth=smooth, eta=theorem.eta), theorem)
+
+    @classmethod
+    def strongly_convex(
+        cls, constants: Constants, horizon: int, domain: Region | SmoothSet
+    ) -> Tuned[LevyKrause]:
+        """Strongly convex costs: regret O(log T), no violation; the horizon is not used."""
+        _check.horizon(horizon)
+        smooth = smooth_of(domain)
+        theorem = LevyKrauseStronglyConvex(constants, smooth.reach, smooth.curvature, smooth.depth)
+        return Tuned(cls(smooth=smooth, eta=theorem.eta, decreasing=True), theorem)

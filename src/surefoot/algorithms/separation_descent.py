@@ -1,0 +1,149 @@
+"""Gradient descent brought back by separating half-spaces (Garber and Kretzu)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+from surefoot import _check
+from surefoot._array import number_like, run_by_run
+from surefoot.algorithms._start import start_in
+from surefoot.constants import Constants
+from surefoot.errors import InvalidValueError
+from surefoot.sets import Ball
+from surefoot.sets.gauge import gauge_of
+from surefoot.sets.separation import Separation, separation_of
+from surefoot.theory import Tuned
+from surefoot.theory.separation import SeparationTheorem
+from surefoot.types import Array, Feedback, Needs, Number, Region
+
+__all__ = ["SeparationDescent", "SeparationDescentState"]
+
+
+class SeparationDescentState(NamedTuple):
+    """The action to play, and how many cuts were made so far."""
+
+    x: Array
+    cuts: Number
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeparationDescent:
+    r"""Gradient descent whose point is cut back until the separation oracle finds it inside.
+
+    .. math:: y = \Pi_{R\mathbb{B}}(x_t - \eta\nabla_t);\quad
+        \text{while the oracle separates } y \text{ by } (c, a):\quad
+        y \leftarrow y - \Big(\frac{c}{\|a\|} + \delta r\Big)\frac{a}{\|a\|};\quad x_{t+1} = y
+
+    with the depth c counted only for deep cuts. Every cut brings y nearer to the shrunk set
+    :math:`(1 - \delta)K` by at least :math:`(\delta r)^2`, squared. NumPy only.
+
+    Args:
+        separation: the oracle.
+        domain: a ball :math:`R\mathbb{B}` around 0 that holds the set.
+        eta: the step size.
+        depth: :math:`\delta r`, by how much a cut moves beyond the half-space.
+        deep: whether cuts use the depth that the oracle gives.
+
+    Example:
+        >>> import numpy as np
+        >>> from surefoot.sets import Box
+        >>> oracle = separation_of(Box([-0.5, -0.5], [0.5, 0.5]))
+        >>> player = SeparationDescent(separation=oracle, domain=Ball(1.0), eta=0.5, depth=0.1)
+        >>> state = player.init(np.array([0.4, 0.0]))
+        >>> after = player.update(state, Feedback(np.array([-0.7, 0.0]), None, None))
+        >>> after.x.round(9), after.cuts  # 0.75, 0.65, 0.55, 0.45
+        (array([0.45, 0.  ]), 3.0)
+
+    Reference: Garber and Kretzu, "New projection-free algorithms for online convex optimization
+    with adaptive regret guarantees", COLT 2022. Rates are theirs; constants, half of the usual by
+    a start at 0, and deep cuts are derived here.
+    """
+
+    needs: ClassVar[Needs] = Needs(
+        constraint_values=0,
+        constraint_subgradients=0,
+        separations=2,
+        domain="feasible",
+        numpy_only=True,
+    )
+    tunings: ClassVar[tuple[str, ...]] = ("known_horizon", "deep_cuts")
+
+    separation: Separation
+    domain: Ball
+    eta: Number
+    depth: Number
+    deep: bool = False
+
+    def __post_init__(self) -> None:
+        _check.positive(eta=self.eta, depth=self.depth)
+        _check.plain(self, "eta", "depth")
+
+    def init(self, x1: Array) -> SeparationDescentState:
+        """Start at x1, a point of the set."""
+        x1 = start_in(self.domain, x1)
+        run_by_run(self._must_be_inside, (x1,))
+        return SeparationDescentState(x1, number_like(x1, 0.0))
+
+    def update(self, state: SeparationDescentState, feedback: Feedback) -> SeparationDescentState:
+        """Play one round: the line of the docstring."""
+        x, cuts = state
+        y = self.domain.project(x - self.eta * _check.cost_gradient(x, feedback))
+        x, more = run_by_run(self._cut_back, (y,), self.depth)
+        return SeparationDescentState(x, cuts + more)
+
+    def _cut_back(self, y: Array, depth: float) -> tuple[Array, float]:
+        cuts = 0.0
+        while (found := self.separation(y)) is not None:
+            c, a = found
+            size = math.sqrt(float(a @ a))
+            if not size > 0:
+                raise InvalidValueError(
+                    f"the separation oracle must give a normal outside the set, got 0 at {y!r}"
+                )
+            y = y - ((c / size if self.deep else 0.0) + depth) / size * a
+            cuts += 1.0
+        return y, cuts
+
+    def _must_be_inside(self, x: Array) -> Array:
+        if self.separation(x) is not None:
+            raise InvalidValueError(f"x1 must be in the feasible set, got {x!r}")
+        return x
+
+    @classmethod
+    def known_horizon(
+        cls, constants: Constants, horizon: int, domain: Region
+    ) -> Tuned[SeparationDescent]:
+        """Regret O((kappa T)^(1/2)), no violation, at most (2 kappa + 2) T oracle calls.
+
+        Args:
+            constants: those of the problem; ``inner_radius`` unless the set's gauge tells it.
+            horizon: T.
+            domain: the feasible set.
+        """
+        return cls._tuned(constants, horizon, domain, deep=False)
+
+    @classmethod
+    def deep_cuts(
+        cls, constants: Constants, horizon: int, domain: Region
+    ) -> Tuned[SeparationDescent]:
+        """Return the same with cuts as deep as the oracle allows: the same bounds, fewer calls."""
+        return cls._tuned(constants, horizon, domain, deep=True)
+
+    @classmethod
+    def _tuned(
+        cls, constants: Constants, horizon: int, domain: Region, *, deep: bool
+    ) -> Tuned[SeparationDescent]:
+        inner = constants.inner_radius
+        if inner is None:
+            inner = gauge_of(domain).inner_radius
+        theorem = SeparationTheorem(constants, horizon, inner)
+        player = cls(
+            separation=separation_of(domain),
+            domain=Ball(constants.R),
+            eta=theorem.eta,
+            depth=theorem.depth,
+            deep=deep,
+        )
+        return Tuned(player, theorem)
