@@ -1,0 +1,170 @@
+"""Rectified penalties with a proximal step (RECOO, Guo et al.)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+from surefoot import _check
+from surefoot._array import maximum, number_like, run_by_run
+from surefoot.algorithms._start import check_domain, start_in
+from surefoot.constants import Constants
+from surefoot.sets import Ball
+from surefoot.sets.prox import Linearised, LinearProx, Prox, prox_of
+from surefoot.theory import Tuned
+from surefoot.theory.recoo import RecooTheorem
+from surefoot.types import Array, Feedback, Needs, Number, Region
+
+__all__ = ["RECOO", "RECOOState"]
+
+
+class RECOOState(NamedTuple):
+    """The action to play, the multiplier of the violations and the round."""
+
+    x: Array
+    queue: Number
+    t: Number
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RECOO:
+    r"""A proximal step on a rectified penalty whose multiplier is never small.
+
+    .. math::
+        Q_t     &= \max(Q_{t-1} + \gamma_t[g_t(x_t)]_+,\ \eta_t), \qquad Q_0 = 0 \\
+        x_{t+1} &= \arg\min_{x \in R\mathbb{B}}\ \langle\nabla_t, x\rangle
+                   + \gamma_tQ_t[g_t(x)]_+ + \alpha_t\|x - x_t\|^2 \\
+        \alpha_t &= \alpha t^p, \qquad \eta_t = w_0t^p, \qquad \gamma_t = t^q
+
+    with :math:`p = \tfrac12` for convex costs and 1 for strongly convex ones; :math:`q = \tfrac32`
+    for a fixed constraint and 0 where it changes from round to round. NumPy only.
+
+    Args:
+        prox: the oracle for the minimisation; :class:`~surefoot.sets.prox.LinearProx` for linear
+            constraints that change.
+        domain: a ball around 0 that holds the feasible set.
+        alpha: :math:`\alpha`, the weight of a move in round 1.
+        power: p.
+        growth: q.
+        floor: :math:`w_0`, the least multiplier of round 1.
+
+    Example:
+        >>> import numpy as np
+        >>> player = RECOO(prox=LinearProx(), domain=Ball(2.0), alpha=1.0, growth=0.0)
+        >>> state = player.init(np.array([0.8]))  # x <= 0.5
+        >>> player.update(state, Feedback(np.array([0.0]), 0.3, np.array([1.0])))
+        RECOOState(x=array([0.5]), queue=1.0, t=2.0)
+
+    Reference: Guo, Liu, Wei and Ying, "Online convex optimization with hard constraints: towards
+    the best of two worlds and beyond", NeurIPS 2022. Constants derived here.
+    """
+
+    needs: ClassVar[Needs] = Needs(proxes=1, domain="feasible", numpy_only=True)
+    tunings: ClassVar[tuple[str, ...]] = (
+        "fixed",
+        "fixed_strongly_convex",
+        "changing",
+        "changing_strongly_convex",
+    )
+
+    prox: Prox
+    domain: Ball
+    alpha: Number
+    power: Number = 0.5
+    growth: Number = 1.5
+    floor: Number = 1.0
+
+    def __post_init__(self) -> None:
+        _check.positive(alpha=self.alpha, power=self.power, floor=self.floor)
+        _check.nonnegative(growth=self.growth)
+        _check.plain(self, "alpha", "power", "growth", "floor")
+        check_domain(self.domain)
+
+    def init(self, x1: Array) -> RECOOState:
+        """Start at x1, a point of the ball."""
+        x1 = start_in(self.domain, x1)
+        return RECOOState(x1, number_like(x1, 0.0), number_like(x1, 1.0))
+
+    def update(self, state: RECOOState, feedback: Feedback) -> RECOOState:
+        """Play one round: the lines of the docstring."""
+        x, queue, t = state
+        gradient, g, s = _check.feedback(x, feedback)
+        gamma, alpha = t**self.growth, self.alpha * t**self.power
+        queue = maximum(queue + gamma * maximum(g, 0.0 * g), self.floor * t**self.power)
+        y = x - gradient / (2 * alpha)
+        new = run_by_run(self._prox, (y, x, s), g, gamma * queue, alpha)
+        return RECOOState(new, queue, t + 1.0)
+
+    def _prox(self, y: Array, x: Array, s: Array, g: float, weight: float, alpha: float) -> Array:
+        return self.prox(y, weight, alpha, float(self.domain.radius), Linearised(x, g, s))
+
+    @classmethod
+    def fixed(cls, constants: Constants, horizon: int, domain: Region | Prox) -> Tuned[RECOO]:
+        """A fixed constraint: regret O(T^(1/2)), violations O(1) in all.
+
+        Args:
+            constants: those of the problem.
+            horizon: not used: the bounds are for any number of rounds.
+            domain: the feasible set, or a proximal oracle.
+        """
+        return cls.by_case(constants, horizon, prox_of(domain))
+
+    @classmethod
+    def fixed_strongly_convex(
+        cls, constants: Constants, horizon: int, domain: Region | Prox
+    ) -> Tuned[RECOO]:
+        """A fixed constraint, strongly convex costs: regret O(log T), violations O(1) in all."""
+        return cls.by_case(constants, horizon, prox_of(domain), strong=True)
+
+    @classmethod
+    def changing(
+        cls, constants: Constants, horizon: int, domain: Region | Prox | None = None
+    ) -> Tuned[RECOO]:
+        """Linear constraints that change: regret O(T^(1/2)), violations O(T^(3/4)).
+
+        Args:
+            constants: those of the problem.
+            horizon: not used: the bounds are for any number of rounds.
+            domain: not used: the round's own constraint is what the step looks at.
+        """
+        return cls.by_case(constants, horizon, LinearProx(), varies=True)
+
+    @classmethod
+    def changing_strongly_convex(
+        cls, constants: Constants, horizon: int, domain: Region | Prox | None = None
+    ) -> Tuned[RECOO]:
+        """Changing linear constraints, strongly convex costs: O(log T), O((T log T)^(1/2))."""
+        return cls.by_case(constants, horizon, LinearProx(), strong=True, varies=True)
+
+    @classmethod
+    def by_case(
+        cls,
+        constants: Constants,
+        horizon: int,
+        prox: Prox,
+        *,
+        strong: bool = False,
+        varies: bool = False,
+        distance: float | None = None,
+    ) -> Tuned[RECOO]:
+        """Return the tuning of one case of the theorem; the others are shorter names for it.
+
+        Args:
+            constants: those of the problem.
+            horizon: not used: the bounds are for any number of rounds.
+            prox: the oracle for the minimisation.
+            strong: whether the costs are strongly convex.
+            varies: whether the constraint changes from round to round.
+            distance: of any action played to any feasible one; 2R unless a smaller one is known.
+        """
+        _check.horizon(horizon)
+        theorem = RecooTheorem(constants, strong, varies, distance)
+        player = cls(
+            prox=prox,
+            domain=Ball(constants.R),
+            alpha=theorem.alpha,
+            power=theorem.power,
+            growth=theorem.growth,
+            floor=theorem.floor,
+        )
+        return Tuned(player, theorem)

@@ -1,0 +1,131 @@
+"""The guarantee of queues that look one step ahead (Yu and Neely 2020)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, final
+
+import numpy as np
+
+from surefoot import _check
+from surefoot.constants import Constants
+from surefoot.theory._lagrangian import Lagrangian, rounds
+from surefoot.theory.guarantee import ConstraintForm, Kind, Measure
+from surefoot.types import Array
+
+__all__ = ["YuNeelyTheorem"]
+
+
+@final
+@dataclass(frozen=True)
+class YuNeelyTheorem(Lagrangian):
+    r"""Regret :math:`O(\sqrt T)`, and the sum of each constraint :math:`O(1)`.
+
+    Let :math:`\beta` be a Lipschitz constant of the vector of constraints,
+    :math:`\gamma = T^{1/4}`, :math:`\alpha = \tfrac12(\beta^2+1)\sqrt T`, :math:`D_0` the reach of
+    the start and :math:`D = 2R`. With a point of slack :math:`\epsilon_S` for every constraint,
+    :math:`\hat g = \sqrt mD_g` and :math:`c = F + G_f^2/(2\sqrt T)`, after t rounds
+
+    .. math::
+        \mathrm{Reg}_t &\le \alpha D_0^2 + \frac{G_f^2t}{2\sqrt T} \\
+        \sum_{s \le t}g_k(x_s) &\le g_k(x_1) + \sqrt{\Big(\hat g + \frac{c}{\epsilon_S\sqrt
+        T}\Big)^2
+            + (\beta^2+1)D^2 + \frac{2c}{\sqrt T} + \hat g^2} \quad\text{for every } k.
+
+    The second is about each constraint by itself: the sum of their maximum may grow.
+
+    Proof. With :math:`\tilde g = \gamma g`, in both branches of the maximum
+    :math:`Q_+^2 \le Q^2 + 2Q\tilde g_+ + 2\tilde g_+^2`. The step minimises a
+    :math:`2\alpha`-strongly convex function; with
+    :math:`\langle\tilde g, \tilde g_+\rangle - \|\tilde g_+\|^2 \ge \tfrac12\|\tilde g\|^2
+    - \tfrac12\|\tilde g_+\|^2 - \tfrac12\gamma^2\beta^2\|x_{t+1} - x_t\|^2`, for every z of the
+    ball
+
+    .. math:: \tfrac12\|Q_{t+1}\|^2 - \tfrac12\|Q_t\|^2 + \tfrac12\|\tilde g_t\|^2
+        - \tfrac12\|\tilde g_{t+1}\|^2 + \langle\nabla_t, x_t - z\rangle
+        \le \langle w_t, \tilde g(z)\rangle + \frac{G_f^2}{2\sqrt T}
+        + \alpha(\|z - x_t\|^2 - \|z - x_{t+1}\|^2).
+
+    Regret: z feasible, :math:`\|Q_{t+1}\| \ge \|\tilde g_{t+1}\|` and
+    :math:`\|Q_1\| \le \|\tilde g_1\|`. Queues: with z the point of slack,
+    :math:`\langle w_t, \tilde g(z)\rangle \le -\gamma\epsilon_S(\|Q_t\| - \gamma\hat g)`, so
+    :math:`\tfrac12\|Q_t\|^2 - \tfrac12\|\tilde g_t\|^2 + \alpha\|z - x_t\|^2` falls where
+    :math:`\|Q_t\| > \gamma\hat g + c/(\gamma\epsilon_S)`. Finally
+    :math:`Q_{t+1} \ge Q_t + \tilde g_{t+1}`.
+
+    Args:
+        constants: needs R, G_f, G_g, D_g, rows and a slack: the largest of slater_margin,
+            start_slack and epsilon. Uses rows_lipschitz (:math:`\sqrt mG_g` where not known),
+            start_reach and F.
+        horizon: T.
+
+    Example:
+        >>> c = Constants(
+        ...     R=1.0, G_f=1.0, G_g=1.0, D_g=1.5, rows=1, start_slack=0.5, start_reach=1.0
+        ... )
+        >>> theorem = YuNeelyTheorem(c, 16)
+        >>> theorem.gamma, theorem.alpha, float(theorem.regret_bound(16))
+        (2.0, 4.0, 6.0)
+    """
+
+    name: ClassVar[str] = "Yu and Neely 2020"
+    kind: ClassVar[Kind] = "cumulative"
+    regret_exponent: ClassVar[float] = 0.5
+    violation_exponent: ClassVar[float] = 0.0
+    constraint_form: ClassVar[ConstraintForm] = "linear"
+
+    constants: Constants
+    horizon: int
+
+    def __post_init__(self) -> None:
+        _check.horizon(self.horizon)
+        self.constants.require("R", "G_f", "G_g", "D_g", "rows", by=self.name)
+        if self.slack <= 0:
+            self.constants.require("slater_margin", by=self.name)
+
+    @property
+    def rows(self) -> int:
+        """m, the number of constraints."""
+        return self._m
+
+    @property
+    def slack(self) -> float:
+        r""":math:`\epsilon_S`, the largest slack that is known."""
+        c = self.constants
+        return max(c.slater_margin or 0.0, c.start_slack or 0.0, c.epsilon or 0.0)
+
+    @property
+    def lipschitz(self) -> float:
+        r""":math:`\beta`."""
+        known = self.constants.rows_lipschitz
+        (G_g,) = self.constants.require("G_g", by=self.name)
+        return math.sqrt(self.rows) * G_g if known is None else known
+
+    @property
+    def gamma(self) -> float:
+        r""":math:`T^{1/4}`."""
+        return math.pow(self.horizon, 0.25)
+
+    @property
+    def alpha(self) -> float:
+        r""":math:`\tfrac12(\beta^2+1)\sqrt T`."""
+        return 0.5 * (self.lipschitz**2 + 1) * math.sqrt(self.horizon)
+
+    def regret_bound(self, t: Any) -> Array:
+        r""":math:`\alpha D_0^2 + G_f^2t/(2\sqrt T)`."""
+        (G_f,) = self.constants.require("G_f", by=self.name)
+        return self.alpha * self._D_0**2 + G_f**2 / (2 * math.sqrt(self.horizon)) * rounds(t)
+
+    def bounds(self, t: Any) -> dict[Measure, Array]:
+        """Return the bound on the sum of each constraint; of the maximum where there is one."""
+        G_f, D_g = self.constants.require("G_f", "D_g", by=self.name)
+        root, values = math.sqrt(self.horizon), math.sqrt(self.rows) * D_g
+        c = self._F + G_f**2 / (2 * root)
+        spread = (self.lipschitz**2 + 1) * (2 * self.constants.R) ** 2
+        queue = math.sqrt(
+            (values + c / (self.slack * root)) ** 2 + spread + 2 * c / root + values**2
+        )
+        slack = self.constants.start_slack
+        limit = np.full_like(rounds(t), queue + (D_g if slack is None else -slack))
+        return {"rows": limit} if self.rows > 1 else {"rows": limit, "soft": limit}
