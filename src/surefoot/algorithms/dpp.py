@@ -166,7 +166,7 @@ class ScalarDPP:
     """
 
     needs: ClassVar[Needs] = Needs()
-    tunings: ClassVar[tuple[str, ...]] = ("tuned",)
+    tunings: ClassVar[tuple[str, ...]] = ("tuned", "changing", "windows")
 
     V: Number
     alpha: Number
@@ -200,6 +200,53 @@ class ScalarDPP:
         theorem = DriftPlusPenalty(constants, horizon)
         ball = Ball(constants.R) if domain is None else domain
         return Tuned(cls(V=theorem.V, alpha=theorem.alpha, domain=ball), theorem)
+
+    @classmethod
+    def changing(
+        cls, constants: Constants, horizon: int, domain: Region | None = None
+    ) -> Tuned[ScalarDPP]:
+        """Constraints that change: regret and the sum of g O(T^(1/2)), no margin needed.
+
+        The parameters of :meth:`tuned`; the same proof holds where an adversary picks the
+        constraints. Reference: Neely and Yu, "Online convex optimization with time-varying
+        constraints", 2017.
+        """
+        theorem = DriftPlusPenalty(constants, horizon, source="Neely-Yu 2017")
+        return Tuned.of(cls, theorem, domain, V=theorem.V, alpha=theorem.alpha)
+
+    @classmethod
+    def windows(
+        cls,
+        constants: Constants,
+        horizon: int,
+        domain: Region | None = None,
+        *,
+        V: float | None = None,
+        window: int = 1,
+    ) -> Tuned[ScalarDPP]:
+        """Comparators that meet the constraints on average over windows of rounds (COLD).
+
+        Reference: Liakopoulos, Destounis, Paschos, Spyropoulos and Mertikopoulos, "Cautious regret
+        minimization", ICML 2019. Constants derived here.
+
+        Args:
+            constants: those of the problem.
+            horizon: T.
+            domain: a ball that holds the feasible sets; that around 0 of radius R unless given.
+            V: the weight of the costs: more is less regret and more violation; T^(3/4) unless
+                given.
+            window: K, the number of rounds in a row over which the comparator is feasible on
+                average.
+        """
+        weight = float(horizon) ** 0.75 if V is None else V
+        theorem = DriftPlusPenalty(
+            constants,
+            horizon,
+            weight=weight,
+            window=window,
+            source=f"Liakopoulos et al. 2019, windows of {window}",
+        )
+        return Tuned.of(cls, theorem, domain, V=theorem.V, alpha=theorem.alpha)
 
 
 def _check_numbers(player: DPP | ScalarDPP) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from surefoot import _check
 from surefoot.constants import Constants
+from surefoot.errors import InvalidValueError
 from surefoot.theory._lagrangian import Lagrangian, rounds
 from surefoot.theory.guarantee import Kind, Measure
 from surefoot.types import Array
@@ -75,6 +76,12 @@ class DriftPlusPenalty(Lagrangian):
             ``epsilon``.
         horizon: T.
         rows: m, the number of queues; 1 for a scalar queue.
+        weight: V, where another than :math:`\sqrt T` is wanted; then
+            :math:`\alpha = \max(T, V\sqrt T)`.
+        window: K, for comparators that meet the constraints on average over every K rounds in a
+            row rather than in each; then :math:`BD_g(K-1)t/(2V)` is added to the regret, and
+            :math:`BD_g(K-1)t` under the first root of :math:`q_t`. One queue only.
+        source: where the statement comes from.
 
     Example:
         >>> c = Constants(R=0.5, G_f=2.0, G_g=1.0, D_g=1.0, start_slack=0.5)
@@ -83,16 +90,23 @@ class DriftPlusPenalty(Lagrangian):
     """
 
     kind: ClassVar[Kind] = "cumulative"
-    regret_exponent: ClassVar[float] = 0.5
     changing: ClassVar[bool] = True
 
     constants: Constants
     horizon: int
     rows: int = 1
+    weight: float | None = None
+    window: int = 1
+    source: str = "Yu-Neely-Wei 2017"
 
     def __post_init__(self) -> None:
         _check.horizon(self.horizon)
         _check.whole(self.rows, "rows")
+        _check.whole(self.window, "window")
+        if self.weight is not None:
+            _check.positive(weight=self.weight)
+        if self.window > 1 and self.rows > 1:
+            raise InvalidValueError(f"rows must be 1 for a window of rounds, got {self.rows}")
         self._known()
 
     def _known(self) -> tuple[float, ...]:
@@ -102,17 +116,17 @@ class DriftPlusPenalty(Lagrangian):
     def name(self) -> str:
         """The source, and how many queues there are."""
         queues = "scalar queue" if self.rows == 1 else f"{self.rows} queues"
-        return f"Yu-Neely-Wei 2017, {queues}"
+        return f"{self.source}, {queues}"
 
     @property
     def V(self) -> float:
-        r""":math:`\sqrt T`, the weight of the costs."""
-        return math.sqrt(self.horizon)
+        r""":math:`\sqrt T` unless given, the weight of the costs."""
+        return math.sqrt(self.horizon) if self.weight is None else self.weight
 
     @property
     def alpha(self) -> float:
-        """T, the weight of a move."""
-        return float(self.horizon)
+        r""":math:`\max(T, V\sqrt T)`, the weight of a move."""
+        return max(float(self.horizon), self.V * math.sqrt(self.horizon))
 
     @property
     def slack(self) -> float:
@@ -130,22 +144,38 @@ class DriftPlusPenalty(Lagrangian):
         return self.rows * (D_g + 2 * R * G_g) ** 2 / 2
 
     @property
+    def _window(self) -> float:
+        r""":math:`BD_g(K-1)`, what a comparator may exceed the constraints by within a window."""
+        R, _, G_g, D_g = self._known()
+        return (D_g + 2 * R * G_g) * D_g * (self.window - 1)
+
+    @property
     def _drift(self) -> float:
         r""":math:`c_0`, the most that a round adds to U."""
         _, G_f, _, _ = self._known()
         F = self._F
         return self.V * F + (self.V * G_f) ** 2 / (4 * self.alpha) + self._half_square
 
+    @property
+    def regret_exponent(self) -> float:
+        r"""1/2, or :math:`1 - v` where :math:`V = T^v` is smaller than the root."""
+        return max(0.5, 1 - self._power)
+
+    @property
+    def _power(self) -> float:
+        return 0.5 if self.horizon == 1 else math.log(self.V) / math.log(self.horizon)
+
     def regret_bound(self, t: Any) -> Array:
         r""":math:`\alpha D_0^2/V + (VG_f^2/(4\alpha) + mB^2/(2V))t`."""
         _, G_f, _, _ = self._known()
         each = self.V * G_f**2 / (4 * self.alpha) + self._half_square / self.V
+        each += 0.5 * self._window / self.V
         return self.alpha * self._D_0**2 / self.V + each * rounds(t)
 
     def queue_bound(self, t: Any) -> Array:
         r""":math:`q_t`: no queue, and no norm of the queues, is longer before or after round t."""
         c, c_0 = self.constants, self._drift
-        growing = np.sqrt(2 * self.alpha * self._D_0**2 + 2 * c_0 * rounds(t))
+        growing = np.sqrt(2 * self.alpha * self._D_0**2 + (2 * c_0 + self._window) * rounds(t))
         if not self.slack:
             return growing
         settled = (c_0 / self.slack) ** 2 + 2 * self.alpha * (2 * c.R) ** 2 + 2 * c_0
@@ -162,5 +192,5 @@ class DriftPlusPenalty(Lagrangian):
 
     @property
     def violation_exponent(self) -> float:
-        """1/2; 3/4 where no slack is known."""
-        return 0.5 if self.slack else 0.75
+        r"""1/2; 3/4 where no slack is known, and :math:`(1+v)/2` for :math:`V = T^v`."""
+        return 0.5 if self.slack else (1 + self._power) / 2

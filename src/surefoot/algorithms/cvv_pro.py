@@ -1,0 +1,122 @@
+"""Velocities instead of projections: only violated constraints are looked at (Kolev et al.)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from surefoot import _check
+from surefoot._array import number_like, run_by_run
+from surefoot.constants import Constants
+from surefoot.errors import InvalidValueError
+from surefoot.sets._active_set import project_halfspaces
+from surefoot.theory import Tuned
+from surefoot.theory.cvv_pro import CVVProTheorem
+from surefoot.types import Array, Feedback, Needs, Number, Region
+
+__all__ = ["CVVPro", "CVVProState"]
+
+
+class CVVProState(NamedTuple):
+    """The action to play, and the round."""
+
+    x: Array
+    t: Number
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CVVPro:
+    r"""A step along the velocity nearest to the descent that reduces every violation.
+
+    With the ball as row 0, :math:`g_0 = \tfrac12(\|x\|^2 - R^2)`, and I the rows with
+    :math:`g_i(x_t) \ge 0`,
+
+    .. math::
+        v_t     &= \arg\min_v \tfrac12\|v + \nabla_t\|^2 \quad\text{such that}\quad
+                   \nabla g_i(x_t)^\top v \le -\alpha g_i(x_t),\ i \in I \\
+        x_{t+1} &= x_t + \frac{v_t}{\alpha\sqrt{t + 15}}.
+
+    Actions may leave the ball by the factor 1.71 on the way. NumPy only.
+
+    Args:
+        alpha: how fast violations must fall, :math:`G_f/R` by the theorem.
+        radius: R, of a ball around 0 that holds a point feasible in all rounds.
+
+    Example:
+        >>> player = CVVPro(alpha=0.4, radius=5.0)
+        >>> state = player.init(np.array([0.6, 0.1]))
+        >>> seen = Feedback(np.array([-1.0, 0.3]), np.array([0.1]), np.array([[1.0, 0.0]]))
+        >>> player.update(state, seen).x.round(9)
+        array([ 0.575 , -0.0875])
+
+    Reference: Kolev, Martius and Muehlebach, "Online learning under adversarial nonlinear
+    constraints", NeurIPS 2023. Constants derived here; theirs are larger.
+    """
+
+    needs: ClassVar[Needs] = Needs(apart=True, work="m d", numpy_only=True)
+    tunings: ClassVar[tuple[str, ...]] = ("tuned",)
+
+    alpha: Number
+    radius: Number
+
+    def __post_init__(self) -> None:
+        _check.positive(alpha=self.alpha, radius=self.radius)
+        _check.plain(self, "alpha", "radius")
+
+    def init(self, x1: Array) -> CVVProState:
+        """Start at x1, a point of the ball."""
+        x1 = _check.action(x1)
+        if float(np.max(np.sum(x1 * x1, axis=-1) - np.asarray(self.radius) ** 2)) > 0:
+            raise InvalidValueError(f"x1 must be in the ball of radius {self.radius!r}, got {x1!r}")
+        return CVVProState(x1, number_like(x1, 1.0))
+
+    def update(self, state: CVVProState, feedback: Feedback) -> CVVProState:
+        """Play one round: the lines of the docstring."""
+        x, t = state
+        gradient, g, s = _check.feedback_apart(x, feedback)
+        v = run_by_run(_velocity, (x, gradient, g, s), self.alpha, self.radius)
+        return CVVProState(x + v / (self.alpha * (t + 15.0) ** 0.5), t + 1.0)
+
+    @classmethod
+    def tuned(
+        cls, constants: Constants, horizon: int, domain: Region | None = None
+    ) -> Tuned[CVVPro]:
+        """Regret O(T^(1/2)); violations O(t^(-1/2)) in each round for a fixed smooth constraint.
+
+        Args:
+            constants: those of the problem; G_f must hold on the ball of radius 2.71 R.
+            horizon: not used: the bounds are for any number of rounds.
+            domain: not used: the ball is row 0.
+        """
+        _check.horizon(horizon)
+        theorem = CVVProTheorem(constants)
+        return Tuned(cls(alpha=theorem.alpha, radius=constants.R), theorem)
+
+
+def _velocity(x: Array, gradient: Array, g: Array, s: Array, alpha: float, radius: float) -> Array:
+    """Return the nearest velocity to -gradient that the violated rows allow."""
+    ball = 0.5 * (float(x @ x) - radius * radius)
+    values, slopes = np.append(g, ball), np.vstack([s, x])
+    violated = values >= 0
+    if not violated.any():
+        return -gradient
+    rows = slopes[violated]
+    sizes = np.linalg.norm(rows, axis=1)
+    if not (sizes > 0).all():
+        raise InvalidValueError(
+            "a violated constraint must have a gradient that is not 0: there is no feasible point"
+        )
+    # In units of length, so that rows of any scale are solved to the same accuracy.
+    excess = (rows @ -gradient + alpha * values[violated]) / sizes
+    if excess.max() <= 0:
+        return -gradient
+    scale = float(np.abs(excess).max())
+    way = project_halfspaces(excess / scale, rows / sizes[:, None], 1e-12, 1e12)
+    if way is None:
+        raise InvalidValueError(
+            "the violated constraints must have a common feasible point, got none that a "
+            f"velocity leads to at {x!r}"
+        )
+    return -gradient + scale * way[0]

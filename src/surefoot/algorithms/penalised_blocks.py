@@ -1,0 +1,85 @@
+"""Descent in blocks with linear minimisation, and penalties for constraints that change."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from surefoot import _check
+from surefoot._array import maximum
+from surefoot.algorithms._start import bounded_diameter
+from surefoot.algorithms.garber_kretzu import GarberKretzu, GarberKretzuState
+from surefoot.constants import Constants
+from surefoot.errors import InvalidValueError
+from surefoot.theory import Tuned
+from surefoot.theory.penalised_blocks import PenalisedBlocksTheorem
+from surefoot.types import Array, Feedback, Needs, Number, Region
+
+__all__ = ["PenalisedBlocks"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PenalisedBlocks:
+    r"""Descent in blocks on :math:`f_t + \tfrac{1}{2\theta}[g_t]_+^2`, by linear minimisation.
+
+    :class:`~surefoot.algorithms.GarberKretzu` on a simple set, told
+    :math:`\nabla_t + \tfrac{[g_t(x_t)]_+}{\theta}s_t` for the gradient. Every action is in the
+    simple set; the constraints, which may differ from round to round, are met in the long run.
+
+    Args:
+        base: the rule that is told the penalised gradients.
+        theta: :math:`\theta > 0`; the penalty is its inverse.
+
+    Example:
+        >>> import numpy as np
+        >>> from surefoot.sets import Box
+        >>> square = Box([-1.0, -1.0], [1.0, 1.0])
+        >>> base = GarberKretzu(eta=0.25, block=1, closeness=0.5, domain=square)
+        >>> player = PenalisedBlocks(base=base, theta=0.5)
+        >>> state = player.init(np.array([0.0, 0.0]))
+        >>> seen = Feedback(np.array([-1.0, 0.0]), 1.0, np.array([2.0, 0.0]))
+        >>> player.update(state, seen).y  # a gradient of -1 + 2 * 2
+        array([-0.75,  0.  ])
+
+    Reference: Garber and Kretzu, "Projection-free online convex optimization with time-varying
+    constraints", ICML 2024. The rates are theirs; rule and constants are derived here.
+    """
+
+    needs: ClassVar[Needs] = Needs(linear_minimisations=2, numpy_only=True)
+    tunings: ClassVar[tuple[str, ...]] = ("known_horizon",)
+
+    base: GarberKretzu
+    theta: Number
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.base, GarberKretzu):
+            raise InvalidValueError(f"base must be a GarberKretzu, got {self.base!r}")
+        _check.positive(theta=self.theta)
+        _check.plain(self, "theta")
+
+    def init(self, x1: Array) -> GarberKretzuState:
+        """Start at x1, a point of the simple set."""
+        return self.base.init(x1)
+
+    def update(self, state: GarberKretzuState, feedback: Feedback) -> GarberKretzuState:
+        """Add the penalty to the gradient, and let the base play."""
+        gradient, g, s = _check.feedback(state.x, feedback)
+        penalised = gradient + maximum(g, 0.0 * g) / self.theta * s
+        return self.base.update(state, Feedback(penalised, None, None))
+
+    @classmethod
+    def known_horizon(
+        cls, constants: Constants, horizon: int, domain: Region
+    ) -> Tuned[PenalisedBlocks]:
+        """Regret O(T^(3/4)), squared violations O(T^(3/4)), violations O(T^(7/8)).
+
+        Args:
+            constants: those of the problem.
+            horizon: T.
+            domain: the simple set that actions stay in, such as the ball around all feasible sets.
+        """
+        theorem = PenalisedBlocksTheorem(constants, horizon, bounded_diameter(domain))
+        base = GarberKretzu(
+            eta=theorem.eta, block=theorem.block, closeness=theorem.closeness, domain=domain
+        )
+        return Tuned(cls(base=base, theta=theorem.theta), theorem)

@@ -1,0 +1,114 @@
+"""Primal and dual descent with a capped multiplier (Castiglioni et al. 2022)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from surefoot import _check
+from surefoot._array import combine, constant, maximum, norm, number_like, one_run
+from surefoot.algorithms._start import check_domain, start_in
+from surefoot.constants import Constants
+from surefoot.theory import Tuned
+from surefoot.theory.primal_dual import PrimalDualTheorem
+from surefoot.types import Array, Feedback, Needs, Number, Region
+
+__all__ = ["PrimalDual", "PrimalDualState"]
+
+
+class PrimalDualState(NamedTuple):
+    """The action to play, and the multipliers of the m constraints."""
+
+    x: Array
+    multipliers: Array
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrimalDual:
+    r"""Gradient descent on the action and ascent on the multipliers, both with fixed steps.
+
+    .. math::
+        x_{t+1}       &= \Pi_{R\mathbb{B}}\big(x_t - \eta_P(\nabla_t
+                         + \textstyle\sum_k\lambda_{t,k}s_{t,k})\big) \\
+        \lambda_{t+1} &= \text{the part of } [\lambda_t + \eta_Dg_t(x_t)]_+
+                         \text{ within } \|\lambda\| \le c
+
+    both from the old pair. With the theorem's steps the cap c is never reached.
+
+    Args:
+        primal_step: :math:`\eta_P`.
+        dual_step: :math:`\eta_D`.
+        cap: c.
+        rows: m, the number of constraints.
+        domain: a ball that holds the feasible sets.
+
+    Example:
+        >>> from surefoot import Ball
+        >>> player = PrimalDual(
+        ...     primal_step=0.04, dual_step=0.08, cap=4.0, rows=1, domain=Ball(1.0)
+        ... )
+        >>> state = player.init(np.array([0.0]))
+        >>> seen = Feedback(np.array([-1.0]), np.array([0.5]), np.array([[1.0]]))
+        >>> state = player.update(player.update(state, seen), seen)
+        >>> state.x.round(6), state.multipliers.round(6)
+        (array([0.0784]), array([0.08]))
+
+    Reference: Castiglioni, Celli, Marchesi, Romano and Gatti, "A unifying framework for online
+    optimization with long-term constraints", NeurIPS 2022, for a known margin. The rule is as
+    recalled; this tuning and its constants are derived here.
+    """
+
+    needs: ClassVar[Needs] = Needs(apart=True, work="m d")
+    tunings: ClassVar[tuple[str, ...]] = ("known_margin",)
+
+    primal_step: Number
+    dual_step: Number
+    cap: Number
+    rows: int
+    domain: Region
+
+    def __post_init__(self) -> None:
+        _check.positive(primal_step=self.primal_step, dual_step=self.dual_step, cap=self.cap)
+        _check.plain(self, "primal_step", "dual_step", "cap")
+        object.__setattr__(self, "rows", _check.whole(self.rows, "rows"))
+        check_domain(self.domain)
+
+    def init(self, x1: Array) -> PrimalDualState:
+        """Start at x1, a point of the domain, with no multipliers."""
+        x1 = start_in(self.domain, x1)
+        zeros = np.zeros(self.rows if one_run(x1) else (1, self.rows))
+        return PrimalDualState(x1, constant(zeros, x1) + number_like(x1, 0.0))
+
+    def update(self, state: PrimalDualState, feedback: Feedback) -> PrimalDualState:
+        """Play one round: the lines of the docstring."""
+        x, multipliers = state
+        gradient, g, s = _check.feedback_apart(x, feedback)
+        y = x - self.primal_step * (gradient + combine(multipliers, s))
+        raised = maximum(multipliers + self.dual_step * g, 0.0)
+        size = norm(raised)
+        capped = raised * (self.cap / maximum(size, self.cap + 0.0 * size))
+        return PrimalDualState(self.domain.project(y), capped)
+
+    @classmethod
+    def known_margin(
+        cls, constants: Constants, horizon: int, domain: Region | None = None
+    ) -> Tuned[PrimalDual]:
+        """A known margin: regret O(T^(1/2)) and the sum of each constraint O(T^(1/2)).
+
+        Args:
+            constants: those of the problem, ``slater_margin`` among them.
+            horizon: T.
+            domain: a ball that holds the feasible sets; that around 0 of radius R unless given.
+        """
+        theorem = PrimalDualTheorem(constants, horizon)
+        return Tuned.of(
+            cls,
+            theorem,
+            domain,
+            primal_step=theorem.primal_step,
+            dual_step=theorem.dual_step,
+            cap=theorem.cap,
+            rows=theorem.rows,
+        )

@@ -1,0 +1,141 @@
+"""The guarantee of primal and dual descent with a known margin (Castiglioni et al. 2022)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, final
+
+import numpy as np
+
+from surefoot import _check
+from surefoot.constants import Constants
+from surefoot.errors import InvalidValueError
+from surefoot.theory._lagrangian import Lagrangian, rounds
+from surefoot.theory.guarantee import Kind, Measure
+from surefoot.types import Array
+
+__all__ = ["PrimalDualTheorem"]
+
+
+@final
+@dataclass(frozen=True)
+class PrimalDualTheorem(Lagrangian):
+    r"""Regret and the sum of each constraint :math:`O(\sqrt T)`, for constraints that change.
+
+    Let one point have the slack :math:`\rho_S` for every constraint of every round, and lose at
+    most :math:`F_0` per round to any other. With D = 2R, :math:`c = 4F_0/\rho_S`,
+    :math:`G_d = G_f + \sqrt mG_gc`, :math:`\eta_P = D/(G_d\sqrt T)` and
+    :math:`\eta_D = \eta_Pc^2/(2D^2)`,
+
+    .. math::
+        \mathrm{Reg}_t \le \frac{D^2}{2\eta_P} + \tfrac12(\eta_PG_d^2 + \eta_DmD_g^2)t, \qquad
+        \sum_{s \le t}g_{s,k}(x_s) \le \frac{c}{\eta_D} = \frac{2DG_d}{c}\sqrt T
+        \quad\text{for every } k,
+
+    if :math:`\tfrac12\eta_PG_d^2 + \tfrac12\eta_DmD_g^2 \le F_0` and
+    :math:`\sqrt T > 8F_0/(DG_d)`.
+
+    Proof. The cap is never reached. Let :math:`t_2` be the first round with
+    :math:`\|\lambda\| \ge c` and :math:`t_1` the last before with :math:`\|\lambda\| \le c/2`. The
+    dual steps between give
+    :math:`\tfrac{3c^2}{8\eta_D} \le \sum\langle\lambda_t, g_t(x_t)\rangle +
+    \tfrac12\eta_DmD_g^2|I|`, the primal ones, towards the point of slack,
+    :math:`\sum\langle\lambda_t, g_t(x_t)\rangle \le \sum(F_0 - \rho_S\|\lambda_t\|)
+    + \tfrac{D^2}{2\eta_P} + \tfrac12\eta_PG_d^2|I|`, and :math:`F_0 - \rho_Sc/2 = -F_0` after
+    :math:`t_1`. Together :math:`\tfrac34D^2/\eta_P \le \tfrac12D^2/\eta_P + 2F_0`, against the
+    second
+    condition. So :math:`\eta_D\sum g_k \le \lambda_k < c`. Regret: the sum of the two regrets of
+    descent, the dual one against 0.
+
+    Args:
+        constants: needs R, G_f, G_g, D_g, rows, slater_margin; uses slater_cost, F.
+        horizon: T.
+
+    Example:
+        >>> c = Constants(
+        ...     R=1.0, G_f=1.0, G_g=1.0, D_g=1.0, rows=1, slater_margin=1.0, slater_cost=1.0
+        ... )
+        >>> theorem = PrimalDualTheorem(c, 100)
+        >>> theorem.cap, theorem.primal_step, theorem.dual_step
+        (4.0, 0.04, 0.08)
+    """
+
+    name: ClassVar[str] = "Castiglioni et al. 2022, known margin"
+    kind: ClassVar[Kind] = "cumulative"
+    regret_exponent: ClassVar[float] = 0.5
+    violation_exponent: ClassVar[float] = 0.5
+    changing: ClassVar[bool] = True
+
+    constants: Constants
+    horizon: int
+
+    def __post_init__(self) -> None:
+        _check.horizon(self.horizon)
+        self.constants.require("R", "G_f", "G_g", "D_g", "rows", by=self.name)
+        if self.constants.slater_margin is None:
+            raise InvalidValueError(
+                f"{self.name} needs slater_margin, the slack of one point in every round; "
+                "without one use drift plus penalty (ScalarDPP.changing), which needs none"
+            )
+        least = self._first_horizon()
+        if self.horizon < least:
+            raise InvalidValueError(
+                f"{self.name} needs a horizon of at least {least} rounds for these constants, "
+                f"got {self.horizon}"
+            )
+
+    def _first_horizon(self) -> int:
+        """Return the least T that meets both conditions, each of them monotone in T."""
+        (D_g,) = self.constants.require("D_g", by=self.name)
+        slope, D = self._slope, self._D
+        # Both steps are a constant over the root of T.
+        first = 0.5 * D * slope + 0.25 * self.cap**2 / (D * slope) * self.rows * D_g**2
+        root = max(first / self._loss, 8 * self._loss / (D * slope))
+        return math.floor(root**2 * (1 + 1e-12)) + 1
+
+    @property
+    def rows(self) -> int:
+        """m, the number of constraints."""
+        return self._m
+
+    @property
+    def _D(self) -> float:
+        return 2 * self.constants.R
+
+    @property
+    def _loss(self) -> float:
+        known = self.constants.slater_cost
+        return self._F if known is None else known
+
+    @property
+    def cap(self) -> float:
+        r""":math:`c = 4F_0/\rho_S`."""
+        (margin,) = self.constants.require("slater_margin", by=self.name)
+        return 4 * self._loss / margin
+
+    @property
+    def _slope(self) -> float:
+        G_f, G_g = self.constants.require("G_f", "G_g", by=self.name)
+        return G_f + math.sqrt(self.rows) * G_g * self.cap
+
+    @property
+    def primal_step(self) -> float:
+        r""":math:`D/(G_d\sqrt T)`."""
+        return self._D / (self._slope * math.sqrt(self.horizon))
+
+    @property
+    def dual_step(self) -> float:
+        r""":math:`\eta_Pc^2/(2D^2)`."""
+        return self.primal_step * self.cap**2 / (2 * self._D**2)
+
+    def regret_bound(self, t: Any) -> Array:
+        r""":math:`D^2/(2\eta_P) + \tfrac12(\eta_PG_d^2 + \eta_DmD_g^2)t`."""
+        (D_g,) = self.constants.require("D_g", by=self.name)
+        rate = self.primal_step * self._slope**2 + self.dual_step * self.rows * D_g**2
+        return self._D**2 / (2 * self.primal_step) + 0.5 * rate * rounds(t)
+
+    def bounds(self, t: Any) -> dict[Measure, Array]:
+        """Return the bound on the sum of each constraint; of the maximum where there is one."""
+        limit = np.full_like(rounds(t), self.cap / self.dual_step)
+        return {"rows": limit} if self.rows > 1 else {"rows": limit, "soft": limit}
