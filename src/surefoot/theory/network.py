@@ -1,0 +1,198 @@
+r"""Guarantees of agents on a network (Yi et al. 2022), adapt then combine.
+
+There are n agents, doubly stochastic matrices with
+:math:`\|W_t - \tfrac1n11^\top\|_2 \le \lambda < 1`, and one action u that is feasible for all
+agents in all rounds. *Own* regret and violation are the means over agents of
+:math:`\sum_tf_{i,t}(x_{t,i}) - f_{i,t}(u)` and :math:`\sum_t[g_{i,t}(x_{t,i})]_+`; *network* ones
+evaluate every agent's functions at every agent's action.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, final
+
+import numpy as np
+
+from surefoot import _check
+from surefoot.constants import Constants
+from surefoot.errors import InvalidValueError
+from surefoot.theory._lagrangian import Lagrangian, harmonic, rounds
+from surefoot.theory.guarantee import Kind, Measure
+from surefoot.types import Array
+
+__all__ = ["NetworkStronglyConvex", "NetworkTheorem"]
+
+
+class _Network(Lagrangian):
+    """What both theorems share."""
+
+    rate: float
+
+    def _check_network(self) -> None:
+        self.constants.require("R", "G_f", "G_g", by=self.name)
+        _check.nonnegative(rate=self.rate)
+        if not self.rate < 1:
+            raise InvalidValueError(f"rate must be below 1, got {self.rate!r}")
+
+    @property
+    def gamma(self) -> float:
+        r""":math:`1/(4G_g^2)`, the weight of a violation."""
+        return 1 / (4 * self.constants.require("G_g", by=self.name)[0] ** 2)
+
+    @property
+    def _D(self) -> float:
+        return 2 * self.constants.R
+
+    @property
+    def _apart(self) -> float:
+        r""":math:`a = \lambda/(1-\lambda)`."""
+        return self.rate / (1 - self.rate)
+
+
+@final
+@dataclass(frozen=True)
+class NetworkTheorem(_Network):
+    r"""Convex costs: network regret :math:`O(T^{\max(c,1-c)})`, violations :math:`O(T^{1-c/2})`.
+
+    With :math:`\alpha_t = \alpha t^{-c}`, :math:`\alpha = D/(\sqrt2G_f)`, D = 2R,
+    :math:`\gamma = 1/(4G_g^2)`, :math:`A_t = \sum_{s \le t}\alpha_s` and
+    :math:`a = \lambda/(1-\lambda)`,
+
+    .. math::
+        \text{own regret} &\le \frac{D^2}{2\alpha_t} + G_f^2A_t, &
+        \text{network regret} &\le \frac{D^2}{2\alpha_t} + \Big(1 + \frac{a}{\sqrt2}\Big)^2G_f^2A_t,
+        \\
+        \text{own violation} &\le H_t = \sqrt{\frac{4}{3\gamma}(Ft + \text{own regret})A_t}, &
+        \text{network violation} &\le H_t + \sqrt2\,G_ga(G_fA_t + \gamma G_gH_t).
+
+    ``regret_bound`` and ``bounds`` are the network's.
+
+    Proof. Double stochasticity gives :math:`\sum_i\|x_i - u\|^2 \le \sum_i\|z_i - u\|^2`. With
+    :math:`d_i` the step of agent i and :math:`\gamma_t = \gamma/\alpha_t` the weight of its
+    violation :math:`p_i`, :math:`\tfrac{\alpha_t}2\|d_i\|^2 \le \alpha_tG_f^2 + \gamma
+    G_g^2\gamma_tp_i^2`:
+    the second is a quarter of the :math:`\gamma_tp_i^2` that convexity gives. The disagreement
+    falls,
+    :math:`\delta_{t+1} \le \lambda(\delta_t + \alpha_t(\sum_i\|d_i\|^2)^{1/2})`, and what it costs
+    is set against the rest of :math:`\gamma_tp^2` by Young's inequality.
+
+    Args:
+        constants: needs R, G_f, G_g, of every agent; uses F.
+        horizon: T.
+        rate: :math:`\lambda`.
+        c: strictly between 0 and 1.
+
+    Example:
+        >>> theorem = NetworkTheorem(Constants(R=1.0, G_f=2.0, G_g=1.0), 100, 0.5)
+        >>> round(theorem.alpha, 6), theorem.gamma
+        (0.707107, 0.25)
+    """
+
+    kind: ClassVar[Kind] = "hard"
+    changing: ClassVar[bool] = True
+
+    constants: Constants
+    horizon: int
+    rate: float
+    c: float = 0.5
+
+    def __post_init__(self) -> None:
+        _check.horizon(self.horizon)
+        _check.between(0, 1, c=self.c)
+        self._check_network()
+
+    @property
+    def name(self) -> str:
+        """The source, and the trade-off."""
+        return f"Yi et al. 2022, network, c = {self.c:g}"
+
+    @property
+    def regret_exponent(self) -> float:
+        """The larger of c and 1 - c."""
+        return max(self.c, 1 - self.c)
+
+    @property
+    def violation_exponent(self) -> float:
+        """1 - c/2."""
+        return 1 - self.c / 2
+
+    @property
+    def alpha(self) -> float:
+        r""":math:`D/(\sqrt2G_f)`."""
+        return self._D / (math.sqrt(2) * self.constants.require("G_f", by=self.name)[0])
+
+    def _steps(self, t: Any) -> Array:
+        """Bound the sum of the step sizes by an integral."""
+        return self.alpha * rounds(t) ** (1 - self.c) / (1 - self.c)
+
+    def _regret(self, t: Any, share: float) -> Array:
+        (G_f,) = self.constants.require("G_f", by=self.name)
+        first = self._D**2 / (2 * self.alpha) * rounds(t) ** self.c
+        return first + share * G_f**2 * self._steps(t)
+
+    def own_regret_bound(self, t: Any) -> Array:
+        """Bound the mean over agents of an agent's regret on its own costs."""
+        return self._regret(t, 1.0)
+
+    def own_violation_bound(self, t: Any) -> Array:
+        """Bound the mean over agents of an agent's own violations."""
+        budget = self._F * rounds(t) + self.own_regret_bound(t)
+        return np.sqrt(4 / 3 * budget * self._steps(t) / self.gamma)
+
+    def regret_bound(self, t: Any) -> Array:
+        """Bound the regret of every agent's action on every agent's costs, on average."""
+        return self._regret(t, (1 + self._apart / math.sqrt(2)) ** 2)
+
+    def bounds(self, t: Any) -> dict[Measure, Array]:
+        """Bound the violations of every agent's action for every agent's constraint, on average."""
+        G_f, G_g = self.constants.require("G_f", "G_g", by=self.name)
+        own = self.own_violation_bound(t)
+        apart = G_f * self._steps(t) + self.gamma * G_g * own
+        hard = own + math.sqrt(2) * G_g * self._apart * apart
+        return {"soft": hard, "hard": hard}
+
+
+@final
+@dataclass(frozen=True)
+class NetworkStronglyConvex(_Network):
+    r"""Costs that are :math:`\mu`-strongly convex, with :math:`\alpha_t = 1/(\mu t)`: own bounds.
+
+    .. math:: \text{own regret} \le \frac{G_f^2}\mu(1 + \ln t), \qquad
+        \text{own violation} \le \sqrt{\frac{4}{3\gamma\mu}(Ft + \text{own regret})(1 + \ln t)}.
+
+    Args:
+        constants: needs R, G_f, G_g, strong_convexity; uses F.
+        rate: :math:`\lambda`.
+    """
+
+    name: ClassVar[str] = "Yi et al. 2022, network, strongly convex (own)"
+    kind: ClassVar[Kind] = "hard"
+    regret_exponent: ClassVar[float] = 0.0
+    violation_exponent: ClassVar[float] = 0.5
+    changing: ClassVar[bool] = True
+
+    constants: Constants
+    rate: float
+    horizon: None = None
+
+    def __post_init__(self) -> None:
+        self.constants.require("strong_convexity", by=self.name)
+        self._check_network()
+
+    @property
+    def alpha(self) -> float:
+        r""":math:`1/\mu`."""
+        return 1 / self.constants.require("strong_convexity", by=self.name)[0]
+
+    def regret_bound(self, t: Any) -> Array:
+        r""":math:`(G_f^2/\mu)(1 + \ln t)`, of an agent on its own costs."""
+        (G_f,) = self.constants.require("G_f", by=self.name)
+        return G_f**2 * self.alpha * harmonic(t)
+
+    def bounds(self, t: Any) -> dict[Measure, Array]:
+        """Bound an agent's own violations, on average."""
+        budget = self._F * rounds(t) + self.regret_bound(t)
+        hard = np.sqrt(4 / 3 * budget * self.alpha * harmonic(t) / self.gamma)
+        return {"soft": hard, "hard": hard}

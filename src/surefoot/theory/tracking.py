@@ -1,0 +1,96 @@
+"""The guarantee of tracking a moving optimum by linear minimisation (after Wang et al. 2024)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple, final
+
+import numpy as np
+
+from surefoot import _check
+from surefoot.constants import Constants
+from surefoot.theory._lagrangian import rounds
+from surefoot.theory.projection import Inside
+from surefoot.types import Array
+
+__all__ = ["BlockLength", "TrackingTheorem"]
+
+
+class BlockLength(NamedTuple):
+    """The parameters of one expert: block length, step size, closeness."""
+
+    block: int
+    eta: float
+    closeness: float
+
+
+@final
+@dataclass(frozen=True)
+class TrackingTheorem(Inside):
+    r"""Regret :math:`O(T^{3/4}(1 + P/D)^{1/4})` against comparators of path length P.
+
+    Expert i = 0, 1, ... while :math:`2^i \le 2T` has blocks of :math:`b_i =
+    \lceil\sqrt{T/2^i}\rceil`
+    rounds, :math:`\eta_i = D\sqrt{2^i/(b_iT)}/G_f` and :math:`c_i = D/\sqrt{b_i}`. With N experts
+    and the rate :math:`\sqrt{8\ln N/T}/(G_fD)`,
+
+    .. math:: \mathrm{Reg}_t(u) \le \min_i\Big[\frac{(D+c_i)^2 + 2(D+c_i)P}{2\eta_i}
+        + \big(\tfrac12\eta_ib_iG_f^2 + c_iG_f\big)t + b_iG_fP\Big]
+        + \frac{\ln N}{\text{rate}} + \frac{\text{rate}}{8}(G_fD)^2t.
+
+    Proof: the bound of one expert on the linearised costs, for the comparator's own path, and what
+    the mixture loses to it: linear losses of experts within a diameter D of each other.
+
+    Args:
+        constants: needs G_f.
+        horizon: T.
+        diameter: D, of the feasible set.
+    """
+
+    name: ClassVar[str] = "Tracking by linear minimisation (after Wang et al. 2024)"
+    regret_exponent: ClassVar[float] = 0.75
+
+    constants: Constants
+    horizon: int
+    diameter: float
+
+    def __post_init__(self) -> None:
+        _check.horizon(self.horizon)
+        _check.positive(diameter=self.diameter)
+        self._G_f()
+
+    @property
+    def experts(self) -> tuple[BlockLength, ...]:
+        """The experts, from the longest blocks to the shortest."""
+        T, D = self.horizon, self.diameter
+        found = []
+        for i in range((2 * T).bit_length()):
+            b = math.ceil(math.sqrt(T / 2**i))
+            found.append(
+                BlockLength(b, D * math.sqrt(2**i / (b * T)) / self._G_f(), D / math.sqrt(b))
+            )
+        return tuple(found)
+
+    @property
+    def rate(self) -> float:
+        r""":math:`\sqrt{8\ln N/T}/(G_fD)`."""
+        N = len(self.experts)
+        return math.sqrt(8 * math.log(max(N, 2)) / self.horizon) / (self._G_f() * self.diameter)
+
+    def regret_bound(self, t: Any) -> Array:
+        """Bound the regret against a fixed action, whose path has no length."""
+        return self.dynamic_bound(t, 0.0)
+
+    def dynamic_bound(self, t: Any, path: float) -> Array:
+        """Bound the regret against comparators whose path has a given length."""
+        t, G_f, D = rounds(t), self._G_f(), self.diameter
+        best = np.min([self._expert_bound(e, t, path) for e in self.experts], axis=0)
+        mixing = math.log(max(len(self.experts), 2)) / self.rate
+        return best + mixing + self.rate / 8 * (G_f * D) ** 2 * t
+
+    def _expert_bound(self, expert: BlockLength, t: Array, path: float) -> Array:
+        (b, eta, c), G_f = expert, self._G_f()
+        far = self.diameter + c
+        start = (far**2 + 2 * far * path) / (2 * eta)
+        return start + (eta / 2 * b * G_f**2 + c * G_f) * t + b * G_f * path
