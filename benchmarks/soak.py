@@ -26,7 +26,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from surefoot import Ball, Feedback
-from surefoot.algorithms import CertifiedPFS, CertifiedState
+from surefoot.algorithms import CertifiedPFS
+from surefoot.algorithms.certified_pfs import CertifiedState
 from surefoot.constraints import Affine, Constraint, EllipsoidNorm, LinfNorm, SpectralNorm
 from surefoot.types import Array
 

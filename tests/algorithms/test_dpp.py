@@ -6,7 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from surefoot import OGD, Ball, Constants, Feedback
-from surefoot.algorithms import DPP, DPPState, ScalarDPP, ScalarDPPState
+from surefoot.algorithms import DPP, ScalarDPP
+from surefoot.algorithms.dpp import DPPState
+from surefoot.algorithms.scalar_dpp import ScalarDPPState
 from surefoot.sets import Box
 from surefoot.theory import DriftPlusPenalty
 
@@ -230,9 +232,9 @@ def test_feedback_with_another_number_of_rows_is_refused(m):
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf])
 def test_a_value_that_is_not_finite_is_refused_when_it_comes(bad):
-    with pytest.raises(ValueError, match=f"must be finite, got a queue of {bad}"):
+    with pytest.raises(ValueError, match=f"must be finite, got a multiplier of {bad}"):
         SCALAR.update(SCALAR.init(X), Feedback(GRAD, bad, np.ones(2)))
-    with pytest.raises(ValueError, match=f"must be finite, got a queue of {bad}"):
+    with pytest.raises(ValueError, match=f"must be finite, got a multiplier of {bad}"):
         VECTOR.update(VECTOR.init(X), Feedback(GRAD, np.array([-1.0, bad, 0.0]), np.ones((3, 2))))
 
 

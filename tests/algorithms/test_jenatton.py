@@ -4,7 +4,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from surefoot import Ball, Feedback
-from surefoot.algorithms import Jenatton, JenattonState
+from surefoot.algorithms import Jenatton
+from surefoot.algorithms.jenatton import JenattonState
 
 X = np.array([1.0, -0.5])
 GRAD = np.array([-3.0, 0.8])
@@ -92,7 +93,10 @@ def test_bad_parameters_are_named(wrong, sentence):
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_a_value_that_is_not_finite_is_refused_in_its_round(bad):
-    with pytest.raises(ValueError, match=f"^constraint_value must be finite, got a .* of {bad}$"):
+    with pytest.raises(
+        ValueError,
+        match=f"^constraint_value and constraint_subgradient must be finite, got a .* of {bad}$",
+    ):
         PLAYER.update(PLAYER.init(X), Feedback(GRAD, bad, S))
 
 

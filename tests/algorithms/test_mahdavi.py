@@ -4,7 +4,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from surefoot import Ball, Feedback, Problem, play
-from surefoot.algorithms import Mahdavi, MahdaviState
+from surefoot.algorithms import Mahdavi
+from surefoot.algorithms.mahdavi import MahdaviState
 from surefoot.constraints import Affine, PlayedOnly
 from surefoot.costs import Linear
 
@@ -149,7 +150,10 @@ def test_another_number_of_constraints_is_refused(rows):
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_a_value_that_is_not_finite_is_refused_in_its_round(bad):
     values = np.array([0.7, bad, 0.05])
-    with pytest.raises(ValueError, match=f"^constraint_value must be finite, got a .* of {bad}$"):
+    with pytest.raises(
+        ValueError,
+        match=f"^constraint_value and constraint_subgradient must be finite, got a .* of {bad}$",
+    ):
         PLAYER.update(PLAYER.init(X), SEEN._replace(constraint_value=values))
 
 

@@ -4,7 +4,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from surefoot import Ball, Feedback, Problem, play
-from surefoot.algorithms import MahdaviLinear, MahdaviLinearState
+from surefoot.algorithms import MahdaviLinear
+from surefoot.algorithms.mahdavi_linear import MahdaviLinearState
 from surefoot.constraints import Affine, PlayedOnly
 from surefoot.costs import Linear
 
@@ -103,5 +104,8 @@ def test_another_number_of_constraints_is_refused():
 
 def test_a_value_that_is_not_finite_is_refused_in_its_round():
     player = MahdaviLinear(eta=0.1, rows=1, domain=Ball(3.0))
-    with pytest.raises(ValueError, match=r"^constraint_value must be finite, got a .* of nan$"):
+    with pytest.raises(
+        ValueError,
+        match=r"^constraint_value and constraint_subgradient must be finite, got a .* of nan$",
+    ):
         player.update(player.init(X), Feedback(X, np.array([np.nan]), A[:1]))

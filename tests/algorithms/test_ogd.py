@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from surefoot import OGD, Ball, Constants, Feedback
-from surefoot.algorithms import OGDState
+from surefoot.algorithms.ogd import OGDState
 from surefoot.sets import Box, Halfspace
 from surefoot.theory import Zinkevich
 

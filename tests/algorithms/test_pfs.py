@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from surefoot import PFS, Ball, Constants, Feedback
-from surefoot.algorithms import PFSState
+from surefoot.algorithms.pfs import PFSState
 from surefoot.sets import EmptyTighteningError
 from surefoot.theory import Corollary1, Corollary2, Corollary3, Theorem1
 

@@ -8,7 +8,8 @@ from hypothesis import settings as given_settings
 from hypothesis import strategies as st
 
 from surefoot import Ball, Feedback
-from surefoot.algorithms import CertifiedPFS, FilterState, SafetyFilter
+from surefoot.algorithms import CertifiedPFS, SafetyFilter
+from surefoot.algorithms.safety_filter import FilterState
 from surefoot.constraints import LinfNorm, SpectralNorm
 from surefoot.sets import EmptyTighteningError
 

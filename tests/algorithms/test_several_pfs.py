@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from surefoot import Ball, Feedback, Problem, play
-from surefoot.algorithms import CertifiedPFS, CertifiedState, SeveralPFS
+from surefoot.algorithms import CertifiedPFS, SeveralPFS
+from surefoot.algorithms.certified_pfs import CertifiedState
 from surefoot.constraints import Affine, L2Norm, LinfNorm, max_of
 from surefoot.problems import ADVERSARIES, adversarial_cube
 from surefoot.sets import EmptyTighteningError

@@ -6,12 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from surefoot import Ball, Constants, Feedback
-from surefoot.algorithms import (
-    SinhaVaze,
-    SinhaVazeState,
-    StrongSinhaVaze,
-    StrongSinhaVazeState,
-)
+from surefoot.algorithms import SinhaVaze, StrongSinhaVaze
+from surefoot.algorithms.sinha_vaze import SinhaVazeState
+from surefoot.algorithms.strong_sinha_vaze import StrongSinhaVazeState
 from surefoot.theory import SinhaVazeConvex, SinhaVazeStronglyConvex
 
 BALL = Ball(3.0)

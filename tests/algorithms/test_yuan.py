@@ -4,7 +4,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from surefoot import OGD, Ball, Feedback, Problem, play
-from surefoot.algorithms import Yuan, YuanState
+from surefoot.algorithms import Yuan
+from surefoot.algorithms.yuan import YuanState
 from surefoot.constraints import Affine
 from surefoot.costs import Linear
 

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from surefoot import OGD, PFS, Ball, Problem, play, play_all, problems
-from surefoot.algorithms import ALGORITHMS, DPP, FrankWolfe, OGDState, tuned_for
+from surefoot.algorithms import ALGORITHMS, DPP, FrankWolfe, tuned_for
+from surefoot.algorithms.ogd import OGDState
 from surefoot.constraints import Affine, Drifting, L2Norm, LinfNorm, PeekingError, PlayedOnly
 from surefoot.costs import Linear
 from surefoot.testing import why_missing

@@ -1,9 +1,13 @@
-"""Every algorithm, every check, every backend. A new algorithm joins by one line in CASES."""
+"""Every algorithm, every check, every backend.
+
+An algorithm without cases here is checked as its theorems tune it.
+"""
 
 import pytest
 
 from surefoot import OGD, PFS, Ball
 from surefoot.algorithms import (
+    ALGORITHMS,
     DPP,
     AdaGradOGD,
     CertifiedPFS,
@@ -24,7 +28,7 @@ from surefoot.algorithms import (
     Yuan,
 )
 from surefoot.sets import Box, L1Ball, Simplex
-from surefoot.testing import CHECKS, why_missing
+from surefoot.testing import CHECKS, tuned_cases, why_missing
 
 CASES = [
     (PFS(eta=0.1, rho=0.05, domain=Ball(0.5)), [0.2, 0.4]),
@@ -87,6 +91,21 @@ CASES = [
         [0.3, -0.2],
     ),
 ]
+
+CHOSEN = {type(algorithm) for algorithm, _ in CASES}
+CASES += [case for kind in ALGORITHMS if kind not in CHOSEN for case in tuned_cases(kind)]
+
+
+def test_every_algorithm_of_the_catalogue_has_a_case():
+    assert {type(algorithm) for algorithm, _ in CASES} >= set(ALGORITHMS)
+
+
+@pytest.mark.parametrize("kind", ALGORITHMS)
+def test_a_theorem_of_every_algorithm_applies_to_the_small_problem(kind):
+    cases = tuned_cases(kind)
+    assert {type(algorithm) for algorithm, _ in cases} == {kind}
+    for algorithm, start in cases:
+        assert algorithm.init(start).x.tolist() == start
 
 
 @pytest.mark.parametrize(

@@ -2,14 +2,9 @@ import numpy as np
 import pytest
 
 from surefoot import OGD, PFS, Ball, Constants
-from surefoot.algorithms import (
-    ALGORITHMS,
-    CertifiedState,
-    EntropicDualAveraging,
-    FrankWolfe,
-    catalogue,
-)
-from surefoot.controller._plain import NotPlainError, Plain, from_plain, to_plain
+from surefoot.algorithms import ALGORITHMS, EntropicDualAveraging, FrankWolfe, catalogue
+from surefoot.algorithms.certified_pfs import CertifiedState
+from surefoot.controller._plain import NotPlainError, Plain, classes_in, from_plain, to_plain
 from surefoot.sets import (
     Box,
     Ellipsoid,
@@ -54,9 +49,10 @@ SETS = [
 
 
 def again(value, **options):
-    plain = to_plain(value)
-    made = from_plain(plain, **options)
-    assert to_plain(made) == plain
+    own = classes_in(value)
+    plain = to_plain(value, own=own)
+    made = from_plain(plain, own=own, **options)
+    assert to_plain(made, own=own) == plain
     return made
 
 

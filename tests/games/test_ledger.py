@@ -13,11 +13,11 @@ from surefoot.algorithms import (
     EntropicDualAveraging,
     FrankWolfe,
     Mahdavi,
-    OGDState,
     SinhaVaze,
     Tighten,
     Yuan,
 )
+from surefoot.algorithms.ogd import OGDState
 from surefoot.constraints import Affine, FunctionConstraint, L2Norm, LinfNorm, max_of
 from surefoot.costs import Linear, Quadratic
 from surefoot.problems import Problem

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from surefoot import OGD, PFS, Ball, Feedback, play, play_all
-from surefoot.algorithms import DPP, OGDState, Yuan
+from surefoot.algorithms import DPP, Yuan
+from surefoot.algorithms.ogd import OGDState
 from surefoot.constraints import Affine, AffineStream, FunctionConstraint, L2Norm, LinfNorm, max_of
 from surefoot.costs import Linear
 from surefoot.games.oracle import Oracle

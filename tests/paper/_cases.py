@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from surefoot import PFS, Ball, Constants, Feedback, Problem
-from surefoot.algorithms import PFSState
+from surefoot.algorithms.pfs import PFSState
 from surefoot.constraints import Affine, Constraint, FunctionConstraint, L2Norm, LinfNorm, max_of
 from surefoot.costs import Adversarial, Linear
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from surefoot import PFS, Ball, Constants, Feedback, Problem, play
-from surefoot.algorithms import PFSState
+from surefoot.algorithms.pfs import PFSState
 from surefoot.constraints import LinfNorm
 from surefoot.costs import Linear, Quadratic
 from surefoot.problems import SETTINGS, paper_toy

@@ -8,7 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from surefoot import PFS, Ball, Feedback
-from surefoot.algorithms import PFSState
+from surefoot.algorithms.pfs import PFSState
 from surefoot.sets import project_halfspace
 
 from ._cases import CASES, EXACT

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from surefoot import PFS, Ball, Feedback
-from surefoot.algorithms import PFSState
+from surefoot.algorithms.pfs import PFSState
 from surefoot.constraints import LinfNorm
 
 from ._cases import CASES, EXACT

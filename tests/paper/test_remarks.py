@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from surefoot import PFS, Ball, Constants, Feedback, Problem, play
-from surefoot.algorithms import PFSState
+from surefoot.algorithms.pfs import PFSState
 from surefoot.constraints import Affine, FunctionConstraint, L2Norm, LinfNorm, max_of
 from surefoot.costs import Adversarial
 from surefoot.problems import ADVERSARIES, adversarial_cube, paper_toy

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from surefoot import PFS, Ball, Constants, Feedback, Problem, play
-from surefoot.algorithms import PFSState
+from surefoot.algorithms.pfs import PFSState
 from surefoot.constants import polyak_rate
 from surefoot.constraints import Affine, AffineStream, Drifting, LinfNorm
 from surefoot.problems import ADVERSARIES, adversarial_cube

@@ -1,85 +1,48 @@
-"""Algorithms, one file each: ``init`` and ``update``, both pure; ``state.x`` is the next action."""
+"""Algorithms, one file each: ``init`` and ``update``, both pure; ``state.x`` is the next action.
 
-from surefoot.algorithms.catalogue import ALGORITHMS, Entry, catalogue, domain_of, tuned_for
-from surefoot.algorithms.certificate import StepCertificate
-from surefoot.algorithms.certified_pfs import CertifiedPFS, CertifiedState
-from surefoot.algorithms.doubling import DoublingPFS, DoublingState
-from surefoot.algorithms.dpp import DPP, DPPState, ScalarDPP, ScalarDPPState
-from surefoot.algorithms.dual_averaging import (
-    DualAveraging,
-    DualAveragingState,
-    EntropicDualAveraging,
-    EntropicDualAveragingState,
-)
-from surefoot.algorithms.frank_wolfe import FrankWolfe, FrankWolfeState
-from surefoot.algorithms.jenatton import Jenatton, JenattonState
-from surefoot.algorithms.mahdavi import Mahdavi, MahdaviState
-from surefoot.algorithms.mahdavi_linear import MahdaviLinear, MahdaviLinearState
-from surefoot.algorithms.ogd import OGD, OGDState
-from surefoot.algorithms.ogd_steps import (
-    AdaGradOGD,
-    AdaGradOGDState,
-    DecayingOGD,
-    DecayingOGDState,
-)
-from surefoot.algorithms.pfs import PFS, PFSState
-from surefoot.algorithms.safety_filter import FilterState, SafetyFilter
-from surefoot.algorithms.scheduled import ScheduledPFS, ScheduledState
-from surefoot.algorithms.several_pfs import SeveralPFS
-from surefoot.algorithms.sinha_vaze import (
-    SinhaVaze,
-    SinhaVazeState,
-    StrongSinhaVaze,
-    StrongSinhaVazeState,
-)
-from surefoot.algorithms.tighten import Tighten
-from surefoot.algorithms.yuan import Yuan, YuanState
+An algorithm joins by one import line below, ``from <its file> import <Class> as <Class>``. The
+catalogue, ``__all__``, the contract tests, the command line and the tables of the docs are made of
+these lines, in their order. States stay in the files of their rules.
+"""
 
-__all__ = [
-    "ALGORITHMS",
-    "DPP",
-    "OGD",
-    "PFS",
-    "AdaGradOGD",
-    "AdaGradOGDState",
-    "CertifiedPFS",
-    "CertifiedState",
-    "DPPState",
-    "DecayingOGD",
-    "DecayingOGDState",
-    "DoublingPFS",
-    "DoublingState",
-    "DualAveraging",
-    "DualAveragingState",
-    "EntropicDualAveraging",
-    "EntropicDualAveragingState",
-    "Entry",
-    "FilterState",
-    "FrankWolfe",
-    "FrankWolfeState",
-    "Jenatton",
-    "JenattonState",
-    "Mahdavi",
-    "MahdaviLinear",
-    "MahdaviLinearState",
-    "MahdaviState",
-    "OGDState",
-    "PFSState",
-    "SafetyFilter",
-    "ScalarDPP",
-    "ScalarDPPState",
-    "ScheduledPFS",
-    "ScheduledState",
-    "SeveralPFS",
-    "SinhaVaze",
-    "SinhaVazeState",
-    "StepCertificate",
-    "StrongSinhaVaze",
-    "StrongSinhaVazeState",
-    "Tighten",
-    "Yuan",
-    "YuanState",
-    "catalogue",
-    "domain_of",
-    "tuned_for",
-]
+# ruff: noqa: I001 (the order is that of the catalogue; "as" exports a name)
+
+from surefoot.algorithms.catalogue import Entry as Entry
+from surefoot.algorithms.catalogue import catalogue as catalogue
+from surefoot.algorithms.catalogue import domain_of as domain_of
+from surefoot.algorithms.catalogue import tuned_for as tuned_for
+from surefoot.algorithms.catalogue import find_algorithms
+from surefoot.algorithms.certificate import StepCertificate as StepCertificate
+
+from surefoot.algorithms.pfs import PFS as PFS
+from surefoot.algorithms.certified_pfs import CertifiedPFS as CertifiedPFS
+from surefoot.algorithms.several_pfs import SeveralPFS as SeveralPFS
+from surefoot.algorithms.safety_filter import SafetyFilter as SafetyFilter
+from surefoot.algorithms.scheduled_pfs import ScheduledPFS as ScheduledPFS
+from surefoot.algorithms.doubling_pfs import DoublingPFS as DoublingPFS
+from surefoot.algorithms.mahdavi import Mahdavi as Mahdavi
+from surefoot.algorithms.mahdavi_linear import MahdaviLinear as MahdaviLinear
+from surefoot.algorithms.jenatton import Jenatton as Jenatton
+from surefoot.algorithms.yuan import Yuan as Yuan
+from surefoot.algorithms.dpp import DPP as DPP
+from surefoot.algorithms.scalar_dpp import ScalarDPP as ScalarDPP
+from surefoot.algorithms.tighten import Tighten as Tighten
+from surefoot.algorithms.sinha_vaze import SinhaVaze as SinhaVaze
+from surefoot.algorithms.strong_sinha_vaze import StrongSinhaVaze as StrongSinhaVaze
+from surefoot.algorithms.ogd import OGD as OGD
+from surefoot.algorithms.decaying_ogd import DecayingOGD as DecayingOGD
+from surefoot.algorithms.adagrad_ogd import AdaGradOGD as AdaGradOGD
+from surefoot.algorithms.dual_averaging import DualAveraging as DualAveraging
+from surefoot.algorithms.entropic_dual_averaging import (
+    EntropicDualAveraging as EntropicDualAveraging,
+)
+from surefoot.algorithms.frank_wolfe import FrankWolfe as FrankWolfe
+
+ALGORITHMS = find_algorithms(globals())
+"""The algorithms that a theorem tunes."""
+
+# The classes and functions imported above, and no submodule.
+__all__ = sorted(
+    ["ALGORITHMS", *(n for n, v in globals().items() if callable(v) and not n.startswith("_"))]
+)
+__all__.remove("find_algorithms")

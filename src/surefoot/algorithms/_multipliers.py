@@ -48,5 +48,8 @@ def positive_part(multipliers: Number) -> Number:
     else:
         return result
     if not worst < math.inf:
-        raise InvalidValueError(f"constraint_value must be finite, got a multiplier of {worst}")
+        raise InvalidValueError(
+            "constraint_value and constraint_subgradient must be finite, "
+            f"got a multiplier of {worst!r}"
+        )
     return result

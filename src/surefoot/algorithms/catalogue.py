@@ -2,56 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from surefoot.algorithms.certified_pfs import CertifiedPFS
-from surefoot.algorithms.doubling import DoublingPFS
-from surefoot.algorithms.dpp import DPP, ScalarDPP
-from surefoot.algorithms.dual_averaging import DualAveraging, EntropicDualAveraging
-from surefoot.algorithms.frank_wolfe import FrankWolfe
-from surefoot.algorithms.jenatton import Jenatton
-from surefoot.algorithms.mahdavi import Mahdavi
-from surefoot.algorithms.mahdavi_linear import MahdaviLinear
-from surefoot.algorithms.ogd import OGD
-from surefoot.algorithms.ogd_steps import AdaGradOGD, DecayingOGD
-from surefoot.algorithms.pfs import PFS
-from surefoot.algorithms.scheduled import ScheduledPFS
-from surefoot.algorithms.several_pfs import SeveralPFS
-from surefoot.algorithms.sinha_vaze import SinhaVaze, StrongSinhaVaze
-from surefoot.algorithms.tighten import Tighten
-from surefoot.algorithms.yuan import Yuan
 from surefoot.constants import Constants
 from surefoot.errors import InvalidValueError
 from surefoot.sets import Ball
 from surefoot.theory import Tuned
 from surefoot.types import Needs, Region, needs_of
 
-__all__ = ["ALGORITHMS", "Entry", "catalogue", "domain_of", "tuned_for"]
-
-ALGORITHMS: tuple[type[Any], ...] = (
-    PFS,
-    CertifiedPFS,
-    SeveralPFS,
-    ScheduledPFS,
-    DoublingPFS,
-    Mahdavi,
-    MahdaviLinear,
-    Jenatton,
-    Yuan,
-    DPP,
-    ScalarDPP,
-    Tighten,
-    SinhaVaze,
-    StrongSinhaVaze,
-    OGD,
-    DecayingOGD,
-    AdaGradOGD,
-    DualAveraging,
-    EntropicDualAveraging,
-    FrankWolfe,
-)
-"""Those that a theorem tunes; a new one joins here."""
+__all__ = ["Entry", "catalogue", "domain_of", "find_algorithms", "tuned_for"]
 
 
 class Entry(NamedTuple):
@@ -94,6 +54,24 @@ class Entry(NamedTuple):
     def work(self) -> str:
         """Work of an update beside the oracles."""
         return "" if self.tuned is None else f"O({self.tuned.algorithm.needs.work})"
+
+
+def find_algorithms(namespace: Mapping[str, Any]) -> tuple[type[Any], ...]:
+    """Return the algorithms of a namespace that a theorem tunes, in its order.
+
+    Args:
+        namespace: names and what they stand for, as ``vars`` of a module gives them.
+    """
+    return tuple(
+        kind
+        for kind in namespace.values()
+        if isinstance(kind, type) and callable(getattr(kind, "update", None)) and tunings_of(kind)
+    )
+
+
+def tunings_of(kind: type[Any]) -> tuple[str, ...]:
+    """Return the names of the constructors that a theorem tunes; none unless the class says so."""
+    return tuple(getattr(kind, "tunings", ()))
 
 
 def catalogue(
@@ -152,6 +130,8 @@ def domain_of(kind: type[Any], domain: Ball, feasible: Region | None) -> Region:
 
 
 def _tunings() -> Iterator[tuple[type[Any], str]]:
+    from surefoot.algorithms import ALGORITHMS  # which is made of every import of the package
+
     for kind in ALGORITHMS:
         for tuning in kind.tunings:
             yield kind, tuning

@@ -1,21 +1,19 @@
-"""Sinha and Vaze's method: a growing penalty, constraints that an adversary may pick."""
+"""Sinha and Vaze's method: a penalty that grows exponentially, constraints of an adversary."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from surefoot import _check
 from surefoot._array import dot, exp, maximum, minimum, number_like, sqrt, where
+from surefoot.algorithms._multipliers import positive_part
 from surefoot.algorithms._start import check_domain, start_in
 from surefoot.constants import Constants
-from surefoot.errors import InvalidValueError
-from surefoot.sets import Ball
-from surefoot.theory import SinhaVazeConvex, SinhaVazeStronglyConvex, Tuned
+from surefoot.theory import SinhaVazeConvex, Tuned
 from surefoot.types import Array, Feedback, Needs, Number, Region
 
-__all__ = ["SinhaVaze", "SinhaVazeState", "StrongSinhaVaze", "StrongSinhaVazeState"]
+__all__ = ["SinhaVaze", "SinhaVazeState"]
 
 # The theorem keeps the exponent below the logarithm of a few T. Where its premises are broken the
 # penalty must not become inf, nor its square.
@@ -34,20 +32,6 @@ class SinhaVazeState(NamedTuple):
     x: Array
     queue: Number
     squares: Number
-
-
-class StrongSinhaVazeState(NamedTuple):
-    """What the next round needs.
-
-    Attributes:
-        x: the action to play.
-        queue: the sum of the violations so far.
-        rounds: how many rounds have been played.
-    """
-
-    x: Array
-    queue: Number
-    rounds: Number
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,9 +87,7 @@ class SinhaVaze:
         """One round: the four lines of the docstring."""
         x, queue, squares = state
         grad, g, s = _check.feedback(x, feedback)
-        queue = queue + self.scale * maximum(g, 0.0)
-        if type(queue) is float and not queue < math.inf:
-            raise InvalidValueError(f"constraint_value must be finite, got {g!r}")
+        queue = positive_part(queue + self.scale * maximum(g, 0.0))
         penalty = self.rate * exp(minimum(self.rate * queue, _LARGEST_EXPONENT))
         h = self.scale * (grad + where(g > 0, penalty, 0.0 * penalty) * s)
         squares = squares + dot(h, h)
@@ -119,79 +101,11 @@ class SinhaVaze:
     ) -> Tuned[SinhaVaze]:
         r"""Convex costs: :math:`b = 1/(2GD)`, :math:`\lambda = 1/(2\sqrt T)`."""
         theorem = SinhaVazeConvex(constants, horizon)
-        player = cls(
+        return Tuned.of(
+            cls,
+            theorem,
+            domain,
             scale=theorem.scale,
             rate=theorem.rate,
             diameter=theorem.diameter,
-            domain=Ball(constants.R) if domain is None else domain,
         )
-        return Tuned(player, theorem)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StrongSinhaVaze:
-    r"""Descent on strongly convex costs plus a penalty in proportion to the violations so far.
-
-    .. math::
-        Q_t       &= Q_{t-1} + [g_t(x_t)]_+ \\
-        h_t       &= \nabla f_t(x_t) + (2Q_t/V)\,s_t\,1\{g_t(x_t) > 0\} \\
-        x_{t+1}   &= \Pi_{R\mathbb{B}}(x_t - h_t/(Ht))
-
-    The constraint may be another one in each round, as for :class:`SinhaVaze`.
-
-    Args:
-        V: weight of the costs, :math:`V > 0`; the theorem has :math:`8G_g^2(1 + \ln T)/H`.
-        strong_convexity: :math:`H > 0`, modulus of every cost.
-        domain: a ball that holds the feasible set, or any set that does and can be projected onto.
-
-    Example:
-        >>> import numpy as np
-        >>> player = StrongSinhaVaze(V=0.5, strong_convexity=4.0, domain=Ball(1.0))
-        >>> state = player.init(np.array([0.0, 0.5]))
-        >>> seen = Feedback(np.array([-1.0, -2.0]), 0.25, np.array([0.0, 2.0]))
-        >>> player.update(state, seen)
-        StrongSinhaVazeState(x=array([0.25, 0.5 ]), queue=0.25, rounds=1.0)
-
-    Reference: Sinha and Vaze, NeurIPS 2024 (arXiv 2310.18955); the constants of V as derived with
-    the theorem.
-    """
-
-    needs: ClassVar[Needs] = Needs()
-    tunings: ClassVar[tuple[str, ...]] = ("strongly_convex",)
-
-    V: Number
-    strong_convexity: Number
-    domain: Region
-
-    def __post_init__(self) -> None:
-        _check.positive(V=self.V, strong_convexity=self.strong_convexity)
-        _check.plain(self, "V", "strong_convexity")
-        check_domain(self.domain)
-
-    def init(self, x1: Array) -> StrongSinhaVazeState:
-        """Start at x1, a point of the domain."""
-        x1 = start_in(self.domain, x1)
-        zero = number_like(x1, 0.0)
-        return StrongSinhaVazeState(x1, zero, zero)
-
-    def update(self, state: StrongSinhaVazeState, feedback: Feedback) -> StrongSinhaVazeState:
-        """One round: the three lines of the docstring."""
-        x, queue, rounds = state
-        grad, g, s = _check.feedback(x, feedback)
-        queue, rounds = queue + maximum(g, 0.0), rounds + 1.0
-        h = grad + where(g > 0, 2 * queue / self.V, 0.0 * queue) * s
-        new = self.domain.project(x - h / (self.strong_convexity * rounds))
-        return StrongSinhaVazeState(new, queue, rounds)
-
-    @classmethod
-    def strongly_convex(
-        cls, constants: Constants, horizon: int, domain: Region | None = None
-    ) -> Tuned[StrongSinhaVaze]:
-        r"""Costs of modulus H: :math:`V = 8G_g^2(1 + \ln T)/H`."""
-        theorem = SinhaVazeStronglyConvex(constants, horizon)
-        player = cls(
-            V=theorem.V,
-            strong_convexity=theorem.strong_convexity,
-            domain=Ball(constants.R) if domain is None else domain,
-        )
-        return Tuned(player, theorem)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeVar
 
 from surefoot import _check
-from surefoot.algorithms.dpp import ScalarDPP
+from surefoot.algorithms.scalar_dpp import ScalarDPP
 from surefoot.constants import Constants
 from surefoot.errors import InvalidValueError
 from surefoot.theory import Tightened, Tuned, tightened

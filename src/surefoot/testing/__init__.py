@@ -13,6 +13,7 @@ And checks of what an algorithm is given: ``check_constraint`` and ``check_costs
 """
 
 from surefoot.testing.backends import BACKENDS, backends, why_missing
+from surefoot.testing.case import tuned_cases
 from surefoot.testing.checks import CHECKS, Check, check_algorithm
 from surefoot.testing.oracles import check_constraint, check_costs
 
@@ -24,5 +25,6 @@ __all__ = [
     "check_algorithm",
     "check_constraint",
     "check_costs",
+    "tuned_cases",
     "why_missing",
 ]

@@ -9,15 +9,25 @@ import numpy as np
 
 from surefoot import _check
 from surefoot._array import to_numpy
+from surefoot.algorithms import tuned_for
 from surefoot.constraints import Affine
 from surefoot.costs import Quadratic
 from surefoot.games.oracle import Oracle
 from surefoot.problems import Problem
-from surefoot.sets import Ball
+from surefoot.sets import Ball, Box, Simplex
 from surefoot.testing.backends import asarray
 from surefoot.types import Array, CostStream, Feedback, needs_of
 
-__all__ = ["RUNS", "Case", "leaves", "must", "same", "small_problem", "snapshot"]
+__all__ = [
+    "RUNS",
+    "Case",
+    "leaves",
+    "must",
+    "same",
+    "small_problem",
+    "snapshot",
+    "tuned_cases",
+]
 
 RUNS = 3
 
@@ -86,6 +96,33 @@ def small_problem(start: Any, rounds: int) -> Problem:
     constraint = Affine(A, A @ x1 + 0.05 + 0.1 * rng.random(d + 1))
     domain = Ball(1.0 + float(np.linalg.norm(x1)))
     return Problem.of(Quadratic(targets, 1.5), constraint, domain, x1, name="checks")
+
+
+def tuned_cases(kind: type[Any]) -> list[tuple[Any, list[float]]]:
+    """Return an algorithm and a start for each theorem of a class that applies to a small problem.
+
+    Theorems are asked for 1,000 rounds, and for 10^15 where fewer are not enough.
+
+    Args:
+        kind: the class, with its ``tunings``.
+
+    Example:
+        >>> from surefoot import PFS
+        >>> [round(float(algorithm.rho), 5) for algorithm, start in tuned_cases(PFS)]
+        [0.00092, 0.00092, 0.0, 0.01938]
+    """
+    simplex = needs_of(kind).domain == "simplex"
+    start = [0.25, 0.25, 0.5] if simplex else [0.2, 0.4]
+    problem = small_problem(start, rounds=8)
+    feasible = Simplex(len(start)) if simplex else Box([-0.5, -0.25], [0.25, 0.5])
+    cases = []
+    for tuning in kind.tunings:
+        for horizon in (1_000, 10**15):
+            entry = tuned_for(kind, tuning, problem.constants, horizon, problem.domain, feasible)
+            if entry.tuned is not None:
+                cases.append((entry.tuned.algorithm, start))
+                break
+    return cases
 
 
 def must(good: bool, sentence: str) -> None:

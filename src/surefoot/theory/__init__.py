@@ -1,4 +1,10 @@
-"""Theorems as objects: bounds, premises, and the parameters they choose."""
+"""Theorems as objects: bounds, premises, and the parameters they choose.
+
+A theorem in a new file of this package needs no line here: its guarantees are found below.
+"""
+
+import importlib
+import pkgutil
 
 from surefoot.theory.certified import ObservedRegret, TheoremD, observed_regret_bound
 from surefoot.theory.dpp import DriftPlusPenalty
@@ -101,3 +107,13 @@ __all__ = [
     "unpack",
     "warn_caller",
 ]
+
+for _file in pkgutil.iter_modules(__path__):
+    if not _file.name.startswith("_"):
+        _module = importlib.import_module(f"{__name__}.{_file.name}")
+        for _name in set(getattr(_module, "__all__", ())).difference(__all__):
+            if isinstance(_value := getattr(_module, _name), type) and issubclass(
+                _value, Guarantee
+            ):
+                globals()[_name] = _value
+                __all__.append(_name)

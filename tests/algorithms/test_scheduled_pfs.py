@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from surefoot import PFS, Ball, Constants, Feedback, Problem, play
-from surefoot.algorithms import DoublingPFS, ScheduledPFS, ScheduledState
+from surefoot.algorithms import DoublingPFS, ScheduledPFS
+from surefoot.algorithms.scheduled_pfs import ScheduledState
 from surefoot.problems import ADVERSARIES, adversarial_cube
 from surefoot.sets import EmptyTighteningError
 from surefoot.theory import Doubling, StronglyConvexSchedule, UnknownGradients, UnknownHorizon

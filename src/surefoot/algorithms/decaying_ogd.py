@@ -1,4 +1,4 @@
-"""Online gradient descent with full projection and steps that change: decaying, AdaGrad-norm."""
+"""Online gradient descent with full projection and a decaying step."""
 
 from __future__ import annotations
 
@@ -6,15 +6,13 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from surefoot import _check
-from surefoot._array import dot, number_like, sqrt, where
+from surefoot._array import number_like, sqrt
 from surefoot.algorithms._start import bounded_diameter, check_domain, start_in
 from surefoot.constants import Constants
-from surefoot.theory import AdaGradNorm, Decaying, StronglyConvex, Tuned
+from surefoot.theory import Decaying, StronglyConvex, Tuned
 from surefoot.types import Array, Feedback, Needs, Number, Region
 
-__all__ = ["AdaGradOGD", "AdaGradOGDState", "DecayingOGD", "DecayingOGDState"]
-
-_NEEDS = Needs(constraint_values=0, constraint_subgradients=0, projections=1, domain="feasible")
+__all__ = ["DecayingOGD", "DecayingOGDState"]
 
 
 class DecayingOGDState(NamedTuple):
@@ -46,7 +44,9 @@ class DecayingOGD:
     Reference: Zinkevich, ICML 2003; Hazan, Agarwal and Kale, Machine Learning 2007.
     """
 
-    needs: ClassVar[Needs] = _NEEDS
+    needs: ClassVar[Needs] = Needs(
+        constraint_values=0, constraint_subgradients=0, projections=1, domain="feasible"
+    )
     tunings: ClassVar[tuple[str, ...]] = ("anytime", "strongly_convex")
 
     eta: Number
@@ -85,68 +85,3 @@ class DecayingOGD:
         """Step 1/(Ht); the horizon is not used."""
         theorem = StronglyConvex(constants)
         return Tuned(cls(eta=theorem.eta, domain=domain, fast=True), theorem)
-
-
-class AdaGradOGDState(NamedTuple):
-    """The action to play, and the sum of the squared norms of the gradients."""
-
-    x: Array
-    squares: Number
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AdaGradOGD:
-    r"""Online gradient descent with full projection and the AdaGrad-norm step.
-
-    .. math::
-        S_t &= S_{t-1} + \|\nabla f_t(x_t)\|^2 \\
-        x_{t+1} &= \Pi_X(x_t - (\eta/\sqrt{S_t}) \nabla f_t(x_t))
-
-    Before the first gradient that is not 0 nothing moves.
-
-    Args:
-        eta: :math:`\eta > 0`, a length.
-        domain: the feasible set :math:`X`.
-
-    Example:
-        >>> import numpy as np
-        >>> from surefoot.sets import Box
-        >>> player = AdaGradOGD(eta=0.5, domain=Box([-1.0, -0.5], [1.0, 0.5]))
-        >>> state = player.init(np.array([0.0, 0.2]))
-        >>> player.update(state, Feedback(np.array([-3.0, 4.0]), None, None)).x.round(12)
-        array([ 0.3, -0.2])
-
-    Reference: Streeter and McMahan, 2010 (the scalar form of AdaGrad).
-    """
-
-    needs: ClassVar[Needs] = _NEEDS
-    tunings: ClassVar[tuple[str, ...]] = ("adaptive",)
-
-    eta: Number
-    domain: Region
-
-    def __post_init__(self) -> None:
-        _check.positive(eta=self.eta)
-        _check.plain(self, "eta")
-        check_domain(self.domain)
-
-    def init(self, x1: Array) -> AdaGradOGDState:
-        """Start at x1, a point of X."""
-        x1 = start_in(self.domain, x1)
-        return AdaGradOGDState(x1, number_like(x1, 0.0))
-
-    def update(self, state: AdaGradOGDState, feedback: Feedback) -> AdaGradOGDState:
-        """One round: the two lines of the docstring."""
-        x = state.x
-        grad = _check.cost_gradient(x, feedback)
-        squares = state.squares + dot(grad, grad)
-        eta = self.eta / sqrt(where(squares > 0, squares, number_like(x, 1.0)))
-        return AdaGradOGDState(self.domain.project(x - eta * grad), squares)
-
-    @classmethod
-    def adaptive(
-        cls, constants: Constants, horizon: int | None, domain: Region
-    ) -> Tuned[AdaGradOGD]:
-        r""":math:`\eta = D/\sqrt2`; neither G_f nor the horizon is used but in the bound."""
-        theorem = AdaGradNorm(constants, bounded_diameter(domain))
-        return Tuned(cls(eta=theorem.eta, domain=domain), theorem)

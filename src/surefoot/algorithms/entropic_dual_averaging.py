@@ -1,0 +1,90 @@
+"""Dual averaging with the entropy on a simplex: exponentiated gradients."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+from surefoot import _check
+from surefoot._array import exp, namespace
+from surefoot.algorithms._start import start_in
+from surefoot.constants import Constants
+from surefoot.errors import InvalidValueError
+from surefoot.sets import Simplex
+from surefoot.sets._points import clean
+from surefoot.theory import EntropicTheorem, Tuned
+from surefoot.types import Array, Feedback, Needs, Number
+
+__all__ = ["EntropicDualAveraging", "EntropicDualAveragingState"]
+
+
+class EntropicDualAveragingState(NamedTuple):
+    """The action to play, and the sum of the gradients."""
+
+    x: Array
+    gradients: Array
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntropicDualAveraging:
+    r"""Dual averaging with the entropy on a simplex: exponentiated gradients.
+
+    .. math:: x_{t+1,i} \propto \exp\Big(-\eta \sum_{s \le t} \nabla_i f_s(x_s)\Big),
+              \qquad \sum_i x_{t+1,i} = s
+
+    The centre of the simplex is where no gradient would lead; the first action may be another.
+
+    Args:
+        eta: step size, :math:`\eta > 0`.
+        domain: the simplex.
+
+    Example:
+        >>> import numpy as np
+        >>> player = EntropicDualAveraging(eta=1.0, domain=Simplex(2))
+        >>> state = player.init(np.array([0.5, 0.5]))
+        >>> player.update(state, Feedback(np.array([0.0, np.log(3.0)]), None, None)).x
+        array([0.75, 0.25])
+
+    Reference: Kivinen and Warmuth, Information and Computation 1997.
+    """
+
+    needs: ClassVar[Needs] = Needs(constraint_values=0, constraint_subgradients=0, domain="simplex")
+    tunings: ClassVar[tuple[str, ...]] = ("fixed",)
+
+    eta: Number
+    domain: Simplex
+
+    def __post_init__(self) -> None:
+        _check.positive(eta=self.eta)
+        _check.plain(self, "eta")
+        domain: Any = self.domain
+        if not isinstance(domain, Simplex) or domain.filled:
+            raise InvalidValueError(f"domain must be a Simplex that is not filled, got {domain!r}")
+
+    def init(self, x1: Array) -> EntropicDualAveragingState:
+        """Start at x1, a point of the simplex."""
+        x1 = start_in(self.domain, x1)
+        return EntropicDualAveragingState(x1, 0.0 * x1)
+
+    def update(
+        self, state: EntropicDualAveragingState, feedback: Feedback
+    ) -> EntropicDualAveragingState:
+        """One round: the line of the docstring, without overflow."""
+        gradients = state.gradients + _check.cost_gradient(state.x, feedback)
+        gradients = clean(gradients, self.domain.dimension, "the sum of the gradients")
+        xp = namespace(gradients)
+        # The largest weight is made 1: a common factor that the total takes out again.
+        best = xp.min(gradients, axis=-1, keepdims=True)
+        weights = exp(-self.eta * (gradients - best))
+        total = xp.sum(weights, axis=-1, keepdims=True)
+        return EntropicDualAveragingState(self.domain.total * (weights / total), gradients)
+
+    @classmethod
+    def fixed(
+        cls, constants: Constants, horizon: int, domain: Simplex
+    ) -> Tuned[EntropicDualAveraging]:
+        r"""The step :math:`\sqrt{2\ln d/T}/G_\infty`, with G_f for the largest entry."""
+        if not isinstance(domain, Simplex):
+            raise InvalidValueError(f"domain must be a Simplex, got a {type(domain).__name__}")
+        theorem = EntropicTheorem(constants, horizon, domain.dimension, float(domain.total))
+        return Tuned(cls(eta=theorem.eta, domain=domain), theorem)

@@ -1,0 +1,142 @@
+"""Drift plus penalty (DPP) with one queue, on the largest constraint."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+from surefoot import _check
+from surefoot._array import dot, number_like
+from surefoot.algorithms._multipliers import positive_part
+from surefoot.algorithms._start import check_domain, start_in
+from surefoot.constants import Constants
+from surefoot.theory import DriftPlusPenalty, Tuned
+from surefoot.types import Array, Feedback, Needs, Number, Region
+
+__all__ = ["ScalarDPP", "ScalarDPPState"]
+
+
+class ScalarDPPState(NamedTuple):
+    """What the next round needs.
+
+    Attributes:
+        x: the action to play.
+        queue: the violation that is owed.
+    """
+
+    x: Array
+    queue: Number
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScalarDPP:
+    r"""Drift plus penalty with one queue, on the largest constraint.
+
+    .. math::
+        d_t     &= V\nabla f_t(x_t) + Q_ts_t \\
+        x_{t+1} &= \Pi_{R\mathbb{B}}(x_t - d_t/(2\alpha)) \\
+        Q_{t+1} &= [Q_t + g(x_t) + s_t^\top(x_{t+1} - x_t)]_+
+
+    The version that the experiments of the paper on Polyak feasibility steps run; several
+    constraints are one, their maximum, and it behaves differently from
+    :class:`~surefoot.algorithms.DPP`.
+
+    Args:
+        V: weight of the costs, :math:`V > 0`.
+        alpha: weight of a move, :math:`\alpha > 0`.
+        domain: a ball that holds the feasible set.
+        queue: what the queue starts with, at least 0; the theorem has 0.
+
+    Example:
+        >>> import numpy as np
+        >>> player = ScalarDPP(V=2.0, alpha=5.0, domain=Ball(1.0), queue=1.0)
+        >>> state = player.init(np.array([0.0, 0.4]))
+        >>> seen = Feedback(np.array([-1.0, -3.0]), -0.25, np.array([0.0, 2.0]))
+        >>> player.update(state, seen)
+        ScalarDPPState(x=array([0.2, 0.8]), queue=1.55)
+
+    Reference: Yu, Neely and Wei, NeurIPS 2017; the scalar queue is that of the published code of
+    Hutchinson and Alizadeh, ICML 2025.
+    """
+
+    needs: ClassVar[Needs] = Needs()
+    tunings: ClassVar[tuple[str, ...]] = ("tuned", "changing", "windows")
+
+    V: Number
+    alpha: Number
+    domain: Region
+    queue: Number = 0.0
+
+    def __post_init__(self) -> None:
+        _check.positive(V=self.V, alpha=self.alpha)
+        _check.nonnegative(queue=self.queue)
+        _check.plain(self, "V", "alpha", "queue")
+        check_domain(self.domain)
+
+    def init(self, x1: Array) -> ScalarDPPState:
+        """Start at x1, a point of the domain."""
+        x1 = start_in(self.domain, x1)
+        return ScalarDPPState(x1, number_like(x1, self.queue))
+
+    def update(self, state: ScalarDPPState, feedback: Feedback) -> ScalarDPPState:
+        """One round: the three lines of the docstring."""
+        x, queue = state
+        grad, g, s = _check.feedback(x, feedback)
+        d = self.V * grad + queue * s
+        new = self.domain.project(x - d / (2 * self.alpha))
+        return ScalarDPPState(new, positive_part(queue + g + dot(s, new - x)))
+
+    @classmethod
+    def tuned(
+        cls, constants: Constants, horizon: int, domain: Region | None = None
+    ) -> Tuned[ScalarDPP]:
+        r""":math:`V = \sqrt T`, :math:`\alpha = T`."""
+        theorem = DriftPlusPenalty(constants, horizon)
+        return Tuned.of(cls, theorem, domain, V=theorem.V, alpha=theorem.alpha)
+
+    @classmethod
+    def changing(
+        cls, constants: Constants, horizon: int, domain: Region | None = None
+    ) -> Tuned[ScalarDPP]:
+        """Constraints that change: regret and the sum of g O(T^(1/2)), no margin needed.
+
+        The parameters of :meth:`tuned`; the same proof holds where an adversary picks the
+        constraints. Reference: Neely and Yu, "Online convex optimization with time-varying
+        constraints", 2017.
+        """
+        theorem = DriftPlusPenalty(constants, horizon, source="Neely-Yu 2017")
+        return Tuned.of(cls, theorem, domain, V=theorem.V, alpha=theorem.alpha)
+
+    @classmethod
+    def windows(
+        cls,
+        constants: Constants,
+        horizon: int,
+        domain: Region | None = None,
+        *,
+        V: float | None = None,
+        window: int = 1,
+    ) -> Tuned[ScalarDPP]:
+        """Comparators that meet the constraints on average over windows of rounds (COLD).
+
+        Reference: Liakopoulos, Destounis, Paschos, Spyropoulos and Mertikopoulos, "Cautious regret
+        minimization", ICML 2019. Constants derived here.
+
+        Args:
+            constants: those of the problem.
+            horizon: T.
+            domain: a ball that holds the feasible sets; that around 0 of radius R unless given.
+            V: the weight of the costs: more is less regret and more violation; T^(3/4) unless
+                given.
+            window: K, the number of rounds in a row over which the comparator is feasible on
+                average.
+        """
+        weight = float(horizon) ** 0.75 if V is None else V
+        theorem = DriftPlusPenalty(
+            constants,
+            horizon,
+            weight=weight,
+            window=window,
+            source=f"Liakopoulos et al. 2019, windows of {window}",
+        )
+        return Tuned.of(cls, theorem, domain, V=theorem.V, alpha=theorem.alpha)

@@ -1,0 +1,96 @@
+"""Sinha and Vaze's method for strongly convex costs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+from surefoot import _check
+from surefoot._array import maximum, number_like, where
+from surefoot.algorithms._multipliers import positive_part
+from surefoot.algorithms._start import check_domain, start_in
+from surefoot.constants import Constants
+from surefoot.theory import SinhaVazeStronglyConvex, Tuned
+from surefoot.types import Array, Feedback, Needs, Number, Region
+
+__all__ = ["StrongSinhaVaze", "StrongSinhaVazeState"]
+
+
+class StrongSinhaVazeState(NamedTuple):
+    """What the next round needs.
+
+    Attributes:
+        x: the action to play.
+        queue: the sum of the violations so far.
+        rounds: how many rounds have been played.
+    """
+
+    x: Array
+    queue: Number
+    rounds: Number
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StrongSinhaVaze:
+    r"""Descent on strongly convex costs plus a penalty in proportion to the violations so far.
+
+    .. math::
+        Q_t       &= Q_{t-1} + [g_t(x_t)]_+ \\
+        h_t       &= \nabla f_t(x_t) + (2Q_t/V)\,s_t\,1\{g_t(x_t) > 0\} \\
+        x_{t+1}   &= \Pi_{R\mathbb{B}}(x_t - h_t/(Ht))
+
+    The constraint may be another one in each round, as for :class:`~surefoot.algorithms.SinhaVaze`.
+
+    Args:
+        V: weight of the costs, :math:`V > 0`; the theorem has :math:`8G_g^2(1 + \ln T)/H`.
+        strong_convexity: :math:`H > 0`, modulus of every cost.
+        domain: a ball that holds the feasible set, or any set that does and can be projected onto.
+
+    Example:
+        >>> import numpy as np
+        >>> player = StrongSinhaVaze(V=0.5, strong_convexity=4.0, domain=Ball(1.0))
+        >>> state = player.init(np.array([0.0, 0.5]))
+        >>> seen = Feedback(np.array([-1.0, -2.0]), 0.25, np.array([0.0, 2.0]))
+        >>> player.update(state, seen)
+        StrongSinhaVazeState(x=array([0.25, 0.5 ]), queue=0.25, rounds=1.0)
+
+    Reference: Sinha and Vaze, NeurIPS 2024 (arXiv 2310.18955); the constants of V as derived with
+    the theorem.
+    """
+
+    needs: ClassVar[Needs] = Needs()
+    tunings: ClassVar[tuple[str, ...]] = ("strongly_convex",)
+
+    V: Number
+    strong_convexity: Number
+    domain: Region
+
+    def __post_init__(self) -> None:
+        _check.positive(V=self.V, strong_convexity=self.strong_convexity)
+        _check.plain(self, "V", "strong_convexity")
+        check_domain(self.domain)
+
+    def init(self, x1: Array) -> StrongSinhaVazeState:
+        """Start at x1, a point of the domain."""
+        x1 = start_in(self.domain, x1)
+        zero = number_like(x1, 0.0)
+        return StrongSinhaVazeState(x1, zero, zero)
+
+    def update(self, state: StrongSinhaVazeState, feedback: Feedback) -> StrongSinhaVazeState:
+        """One round: the three lines of the docstring."""
+        x, queue, rounds = state
+        grad, g, s = _check.feedback(x, feedback)
+        queue, rounds = positive_part(queue + maximum(g, 0.0)), rounds + 1.0
+        h = grad + where(g > 0, 2 * queue / self.V, 0.0 * queue) * s
+        new = self.domain.project(x - h / (self.strong_convexity * rounds))
+        return StrongSinhaVazeState(new, queue, rounds)
+
+    @classmethod
+    def strongly_convex(
+        cls, constants: Constants, horizon: int, domain: Region | None = None
+    ) -> Tuned[StrongSinhaVaze]:
+        r"""Costs of modulus H: :math:`V = 8G_g^2(1 + \ln T)/H`."""
+        theorem = SinhaVazeStronglyConvex(constants, horizon)
+        return Tuned.of(
+            cls, theorem, domain, V=theorem.V, strong_convexity=theorem.strong_convexity
+        )
