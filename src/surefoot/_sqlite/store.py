@@ -439,7 +439,7 @@ def _told(kind: Kind, path: Path, done: str) -> Iterator[None]:
         if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             told = f"{name} is in use by another process: one writer at a time"
         elif code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
-            raise DamagedError(f"{name} is damaged: {error}") from error
+            raise DamagedError(f"{name} is damaged: {str(error).splitlines()[0]}") from error
         else:
             why = _REASONS.get(code, str(error))
             told = f"{name} cannot be {done}: {why}"

@@ -97,6 +97,13 @@ class _Read:
     versions: dict[str, str | None] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class _Plan:
+    """The plan of an experiment, as one document."""
+
+    places: tuple[Place, ...] = ()
+
+
 class DamagedCellError(DamagedError):
     """A cell that is there and not what was written.
 
@@ -184,9 +191,6 @@ class Results:
             for kind in ("header", "plan", "note"):
                 results._documents(kind)
             results._store.begin()
-            # From now on the file holds what an older Surefoot cannot read.
-            version = f"PRAGMA user_version = {_KIND.version}"
-            results._store.write([(version, ())], one_row_each=False)
         except BaseException:
             results.close()
             raise
@@ -230,8 +234,11 @@ class Results:
         self._store.write([_document("plan", "places", [asdict(place) for place in places])])
 
     def places(self) -> list[Place]:
-        """The cells of the experiment, in order, whether they are there or not."""
-        return [Place(**place) for place in self._documents("plan").get("places", [])]
+        """Return the cells of the experiment, in order, whether they are there or not."""
+        try:
+            return list(from_plain(_Plan, self._documents("plan"), "its plan").places)
+        except InvalidValueError as error:
+            raise self._store.damaged(error) from error
 
     def notes(self) -> dict[str, Any]:
         """Documents beside the cells: what was made of them."""
@@ -278,7 +285,8 @@ class Results:
         Arrays are not looked at: :meth:`damaged` does.
         """
         rows = self._store.rows(f"{_SELECT} ORDER BY id")
-        return {row[1].decode(): row[2].decode() for row in rows if _is_whole(row)}
+        cells = ((_shown(row[1]), _shown(row[2])) for row in rows if _is_whole(row))
+        return {address: status for address, status in cells if status in _STATUSES}  # type: ignore[misc]
 
     def get(self, address: str) -> CellResult:
         """A cell, found to be what was written.
@@ -308,11 +316,13 @@ class Results:
         """
         found = {}
         for (number,) in list(self._store.rows("SELECT id FROM cells ORDER BY id")):
-            ((row),) = self._store.rows(f"{_SELECT} WHERE id = ?", (number,))
             try:
-                self._cell(row[1].decode(errors="replace"), row)
+                for row in self._store.rows(f"{_SELECT} WHERE id = ?", (number,)):
+                    self._cell(_shown(row[1]), row)
             except DamagedCellError as error:
                 found[error.address] = error.why
+            except DamagedError as error:  # not even its address can be read
+                found[f"number {number}"] = str(error)
         return found
 
     def cells(self) -> Iterator[tuple[Place, CellResult]]:
@@ -350,10 +360,10 @@ class Results:
         if why := misshapen(found):
             raise self._damaged(address, why)
         return CellResult(
-            address=of.decode(),
+            address=_shown(of),
             spec=spec,
-            status=status.decode(),
-            note=note.decode(),
+            status=_shown(status),  # type: ignore[arg-type]  # found to be one
+            note=_shown(note),
             facts=known,
             arrays=found,
             provenance=provenance,
@@ -372,7 +382,7 @@ class Results:
         for name, value in {"spec": spec, "arrays": sums}.items():
             if not isinstance(value, dict):
                 raise self._damaged(address, f"{name} must be a table, got {value!r}")
-        if status.decode(errors="replace") not in _STATUSES:
+        if _shown(status) not in _STATUSES:
             raise self._damaged(address, f"status must be one of {', '.join(_STATUSES)}")
         return spec, known, provenance, sums
 
@@ -417,7 +427,10 @@ class Results:
                 raise self._store.damaged(
                     f"its {kind} '{key}' is not what was written; its cells are not concerned"
                 )
-            found[key] = json.loads(text)
+            try:
+                found[key] = json.loads(text)
+            except (ValueError, RecursionError) as error:
+                raise self._store.damaged(f"its {kind} '{key}' is not JSON") from error
         return found
 
 
@@ -440,6 +453,11 @@ def _mend(path: str | os.PathLike[str]) -> str:
                 results.put(cell)
             kept += len(cells)
     return f"{kept} whole cells are kept, the file as it was is '{Path(path).name}-damaged'"
+
+
+def _shown(value: Any) -> str:
+    """Return a text that was read as bytes, whatever damage made of it."""
+    return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
 
 
 def _is_whole(row: tuple[Any, ...]) -> bool:
