@@ -10,6 +10,7 @@ from surefoot.algorithms import (
     ALGORITHMS,
     DPP,
     AdaGradOGD,
+    CertifiedOGD,
     CertifiedPFS,
     DecayingOGD,
     DoublingPFS,
@@ -27,6 +28,7 @@ from surefoot.algorithms import (
     Tighten,
     Yuan,
 )
+from surefoot.regions import Curvature, CurvatureRows
 from surefoot.sets import Box, L1Ball, Simplex
 from surefoot.testing import CHECKS, tuned_cases, why_missing
 
@@ -45,6 +47,9 @@ CASES = [
         SeveralPFS(base=CertifiedPFS(G_g=1.5, domain=Ball(0.75), rho=0.03, eta=0.2, sigma=0.3)),
         [0.4],
     ),
+    (CertifiedOGD(known=CurvatureRows(beta=1.0, rows=3, reach=1.5), radius=1.0), [0.2, 0.4]),
+    (CertifiedOGD(known=CurvatureRows(beta=(0.5, 0.0), reach=1.5), radius=1.0), [0.4]),
+    (CertifiedOGD(known=Curvature(beta=2.0, reach=1.5), radius=1.0, eta=0.3), [0.4]),
     (ScheduledPFS(rho=0.1, step=2.0, domain=Ball(0.5)), [0.2, 0.4]),
     (
         ScheduledPFS(rho=0.2, step=0.9, domain=Ball(0.75), power=1.0, offset=3.0, running=True),

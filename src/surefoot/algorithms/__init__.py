@@ -17,6 +17,7 @@ from surefoot.algorithms.certificate import StepCertificate as StepCertificate
 from surefoot.algorithms.pfs import PFS as PFS
 from surefoot.algorithms.certified_pfs import CertifiedPFS as CertifiedPFS
 from surefoot.algorithms.several_pfs import SeveralPFS as SeveralPFS
+from surefoot.algorithms.certified_ogd import CertifiedOGD as CertifiedOGD
 from surefoot.algorithms.safety_filter import SafetyFilter as SafetyFilter
 from surefoot.algorithms.scheduled_pfs import ScheduledPFS as ScheduledPFS
 from surefoot.algorithms.doubling_pfs import DoublingPFS as DoublingPFS

@@ -1,5 +1,13 @@
 """Certified regions: convex sets of next actions that are certainly feasible."""
 
+from surefoot.regions._known import EmptyRegionError
+from surefoot.regions.curvature import (
+    Curvature,
+    CurvatureCertificate,
+    CurvatureMemory,
+    CurvatureRegion,
+    Found,
+)
 from surefoot.regions.hull import (
     HullCertificate,
     HullMemory,
@@ -8,13 +16,23 @@ from surefoot.regions.hull import (
     share_of_two_balls,
 )
 from surefoot.regions.region import CertifiedRegion, Knowledge
+from surefoot.regions.rows import CurvatureRows, RowsMemory, RowsRegion
 
 __all__ = [
     "CertifiedRegion",
+    "Curvature",
+    "CurvatureCertificate",
+    "CurvatureMemory",
+    "CurvatureRegion",
+    "CurvatureRows",
+    "EmptyRegionError",
+    "Found",
     "HullCertificate",
     "HullMemory",
     "HullRegion",
     "Knowledge",
     "LipschitzHull",
+    "RowsMemory",
+    "RowsRegion",
     "share_of_two_balls",
 ]

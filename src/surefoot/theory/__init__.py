@@ -7,6 +7,7 @@ import importlib
 import pkgutil
 
 from surefoot.theory.certified import ObservedRegret, TheoremD, observed_regret_bound
+from surefoot.theory.curvature import ObservedCuts, TheoremC
 from surefoot.theory.dpp import DriftPlusPenalty
 from surefoot.theory.guarantee import (
     ConstraintForm,
@@ -79,6 +80,7 @@ __all__ = [
     "MahdaviNoViolation",
     "Measure",
     "NoClaim",
+    "ObservedCuts",
     "ObservedRegret",
     "Policy",
     "Premise",
@@ -93,6 +95,7 @@ __all__ = [
     "StronglyConvexSchedule",
     "Summed",
     "Theorem1",
+    "TheoremC",
     "TheoremD",
     "Tightened",
     "Tuned",

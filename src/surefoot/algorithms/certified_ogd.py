@@ -1,0 +1,256 @@
+"""Projected gradient descent that knows the feasible set by the curvature of its constraints."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+from surefoot import _check
+from surefoot._array import dot, maximum, number_like, sqrt, where
+from surefoot.constants import Constants
+from surefoot.errors import InvalidValueError
+from surefoot.regions import (
+    Curvature,
+    CurvatureCertificate,
+    CurvatureRegion,
+    CurvatureRows,
+    Found,
+    RowsRegion,
+)
+from surefoot.sets import Ball
+from surefoot.theory import ObservedCuts, TheoremC, Tuned
+from surefoot.types import Array, Feedback, Needs, Number, Region
+
+__all__ = ["CertifiedOGD", "CertifiedOGDState", "RegionStep"]
+
+_ROOT_2 = math.sqrt(2)
+
+
+class CertifiedOGDState(NamedTuple):
+    """What the next round needs.
+
+    Attributes:
+        x: the action to play.
+        seen: what the certified region remembers.
+        inverse_eta: 1/eta of the last step, which never falls.
+        squares: the sum of the squared norms of the cost gradients.
+    """
+
+    x: Array
+    seen: Any
+    inverse_eta: Number
+    squares: Number
+
+
+class RegionStep(NamedTuple):
+    """What a step into a certified region knew; computes nothing until it is asked.
+
+    Attributes:
+        region: the certified region of the round.
+        rounds: how many rounds had been played before.
+        wanted: the action that was wanted.
+        found: the certified one that was taken for it.
+        size: the norm of the cost gradient.
+        inverse_eta: 1/eta of the step.
+        moves: whether there was a step to take.
+        radius: R, of a ball that holds the feasible set.
+    """
+
+    region: CurvatureRegion | RowsRegion
+    rounds: Number
+    wanted: Array
+    found: Found
+    size: Number
+    inverse_eta: Number
+    moves: Any
+    radius: Number
+
+    @property
+    def cut(self) -> bool:
+        """Whether the region changed the action that was wanted."""
+        return self.found.point is not self.wanted
+
+    @property
+    def certificate(self) -> CurvatureCertificate:
+        """Why the next action is feasible."""
+        found = self.region.certificate(self.found.point, int(self.rounds) + 1)
+        return found._replace(cut=self.cut)
+
+    @property
+    def contradictions(self) -> tuple[str, ...]:
+        """What cannot be if the curvature is right; one sentence each."""
+        return self.region.contradictions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CertifiedOGD:
+    r"""Gradient descent whose steps are cut where the curvature no longer proves them feasible.
+
+    .. math::
+        1/\eta_t &= \max(1/\eta_{t-1}, \sqrt{S_t}/(\sqrt2 R), 2\beta\|\nabla_t\|/\nu_t), \qquad
+                    \nu_t^2 = \|s_t\|^2 - 2\beta g_t \\
+        y_t      &= x_t - \eta_t\nabla_t \\
+        x_{t+1}  &= y_t - \mu_ts_t, \quad \mu_t \ge 0 \text{ the least with }
+                    g_t + s_t^\top(x_{t+1}-x_t) + \tfrac\beta2\|x_{t+1}-x_t\|^2 \le 0
+
+    No G_g, no margin, no horizon, and a g that is not convex stays feasible too. With several
+    constraints, all of which are seen, and with a known set, y is projected onto all half-spaces
+    and the set together, each half-space moved by what the curvature adds over the step
+    (:class:`surefoot.regions.CurvatureRows`).
+
+    Args:
+        known: the curvature of one constraint, or of several, and the known set.
+        radius: R, the radius of a ball that holds the feasible set.
+        eta: a fixed limit on the step size instead of :math:`\sqrt2R/\sqrt{S_t}`.
+        ratchet: whether the step size never rises again, which the regret bound needs.
+
+    Example:
+        >>> import numpy as np
+        >>> player = CertifiedOGD(known=Curvature(beta=1.0, reach=1.0), radius=1.0)
+        >>> state = player.init(np.array([0.0, 0.0]))
+        >>> seen = Feedback(np.array([-1.0, -3.0]), -0.5, np.array([0.0, 1.0]))
+        >>> player.update(state, seen).x.round(6)
+        array([0.223607, 0.396424])
+    """
+
+    tunings: ClassVar[tuple[str, ...]] = ("default",)
+
+    known: Curvature | CurvatureRows
+    radius: Number
+    eta: Number | None = None
+    ratchet: bool = True
+
+    def __post_init__(self) -> None:
+        check_known(self.known)
+        _check.positive(radius=self.radius)
+        _check.plain(self, "radius")
+        if self.eta is not None:
+            _check.positive(eta=self.eta)
+            _check.plain(self, "eta")
+
+    @property
+    def needs(self) -> Needs:
+        """One value and slope, or those of all rows apart."""
+        return needs_of_known(self.known)
+
+    def init(self, x1: Array) -> CertifiedOGDState:
+        """Start at x1, strictly feasible; its slack comes with the first feedback."""
+        x1 = _check.action(x1)
+        zero = number_like(x1, 0.0)
+        return CertifiedOGDState(x1, self.known.init(x1), zero, zero)
+
+    def update(self, state: CertifiedOGDState, feedback: Feedback) -> CertifiedOGDState:
+        """Return the state after a round: the lines of the docstring."""
+        return self.step(state, feedback)[0]
+
+    def step(
+        self, state: CertifiedOGDState, feedback: Feedback, within: Region | None = None
+    ) -> tuple[CertifiedOGDState, RegionStep]:
+        """Return the state after a round and what the step knew.
+
+        Args:
+            state: the last one.
+            feedback: what was seen at its action.
+            within: a set that was announced for the next round, which holds the next action.
+        """
+        x, seen, inverse_eta, squares = state
+        grad, g, s = told(self.known, x, feedback)
+        after, region = self.known.see(seen, x, g, s)
+        if within is not None:
+            region = region_within(region, within)
+        squared = dot(grad, grad)
+        squares, size = squares + squared, sqrt(squared)
+        if self.eta is None:
+            inverse = sqrt(squares) / (_ROOT_2 * self.radius)
+        else:
+            inverse = where(squares > 0, 1 / self.eta, 0.0 * squares)
+        longest = region.longest
+        moves = longest > 0
+        # Where rounding leaves no ball nothing moves, and the step size is not frozen by it.
+        inverse = maximum(inverse, where(moves, size / where(moves, longest, 1.0), 0.0 * size))
+        if self.ratchet:
+            inverse = maximum(inverse, inverse_eta)
+        going = moves & (inverse > 0)
+        wanted = x - 1.0 / where(going, inverse, math.inf) * grad
+        found = region.cut(wanted)
+        new = CertifiedOGDState(found.point, after, inverse, squares)
+        info = RegionStep(region, seen.rounds, wanted, found, size, inverse, moves, self.radius)
+        return new, info
+
+    def observer(self) -> ObservedCuts | None:
+        """Return Theorem C's sums; None without the ratchet, which the regret proof needs."""
+        return ObservedCuts() if self.ratchet else None
+
+    @classmethod
+    def default(
+        cls,
+        constants: Constants,
+        horizon: int | None = None,
+        domain: Region | None = None,
+        *,
+        exact: bool = False,
+    ) -> Tuned[CertifiedOGD]:
+        r"""Theorem C: from the curvature of each constraint, R and the start; no horizon needed.
+
+        Args:
+            constants: those of the problem.
+            horizon: not used.
+            domain: the ball that holds the feasible set, or a known set in it.
+            exact: whether several rows are projected onto by active sets; one NumPy run only.
+        """
+        theorem = TheoremC(constants, int(constants.rows or 1))
+        (R,) = constants.require("R", by=theorem.name)
+        return Tuned(cls(known=curvature_of(constants, domain, exact=exact), radius=R), theorem)
+
+
+def curvature_of(
+    constants: Constants, domain: Region | None = None, *, exact: bool = False
+) -> Curvature | CurvatureRows:
+    """Return what constants say of the curvature, with a known set if the domain is no ball."""
+    R, beta = constants.require("R", "beta", by="a region certified by curvature")
+    rows = int(constants.rows or 1)
+    ball = domain is None or isinstance(domain, Ball)
+    reach = R if domain is None else float(getattr(domain, "reach_from_origin", R))
+    error = constants.evaluation_error
+    if rows == 1 and ball:
+        return Curvature(beta=beta, reach=reach, evaluation_error=error)
+    return CurvatureRows(
+        beta=beta,
+        reach=reach,
+        rows=rows,
+        domain=None if ball else domain,
+        exact=exact,
+        evaluation_error=error,
+    )
+
+
+def check_known(known: Any) -> None:
+    """Refuse what is not known by curvature."""
+    if not isinstance(known, (Curvature, CurvatureRows)):
+        raise InvalidValueError(f"known must be a Curvature or CurvatureRows, got {known!r}")
+
+
+def needs_of_known(known: Curvature | CurvatureRows) -> Needs:
+    """Return what a round asks for: one value and slope, or those of all rows apart."""
+    if isinstance(known, CurvatureRows) and known.rows > 1:
+        return Needs(apart=True, work="m d")
+    return Needs()
+
+
+def told(
+    known: Curvature | CurvatureRows, x: Array, feedback: Feedback
+) -> tuple[Array, Number, Array]:
+    """Return the gradient, and the values and slopes as the region wants them."""
+    if isinstance(known, CurvatureRows) and known.rows > 1:
+        return _check.feedback_apart(x, feedback)
+    return _check.feedback(x, feedback)
+
+
+def region_within(region: Any, within: Region) -> RowsRegion:
+    """Return a region cut down to a set that was announced for the next round."""
+    if not isinstance(region, RowsRegion):
+        raise InvalidValueError(
+            "within must come with known = CurvatureRows(...), got known = Curvature(...)"
+        )
+    return region.within(within)

@@ -1,0 +1,76 @@
+"""Sets that are known from the beginning, or announced before a round: what regions ask of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from surefoot._array import is_concrete, norm, to_numpy
+from surefoot.errors import InvalidValueError, SurefootError
+from surefoot.sets._points import settled
+from surefoot.types import Array, Region
+
+__all__ = ["EmptyRegionError", "known_set", "projection_onto", "settle"]
+
+
+class EmptyRegionError(SurefootError, ValueError):
+    """No certified action was found in the sets that were announced.
+
+    Attributes:
+        point: the certified action nearest to them.
+    """
+
+    def __init__(self, known: Region, point: Array, distance: float) -> None:
+        super().__init__(
+            f"no certified action is in {known!r}: the nearest certified one is "
+            f"{np.array2string(point, separator=', ')}, {distance:.3g} away"
+        )
+        self.point = point
+
+
+def known_set(value: Any, name: str, *, holds: Array | None = None) -> Region:
+    """Return a set that can be projected onto; refuse another, and one without a given point."""
+    if not isinstance(value, Region) or isinstance(value, type):
+        raise InvalidValueError(f"{name} must be a set with a projection, got {value!r}")
+    if holds is not None and is_concrete(holds):
+        inside = np.atleast_1d(to_numpy(value.contains(holds)))
+        if not inside.all():
+            outside = to_numpy(holds).reshape(len(inside), -1)[~inside.ravel()][0]
+            raise InvalidValueError(f"x1 must be in the {name} {value!r}, got {outside!r}")
+    return value
+
+
+def projection_onto(sets: tuple[Region, ...]) -> Callable[[Array], Array]:
+    """Return the projection onto one set, or onto two together, by Dykstra's method.
+
+    Example:
+        >>> from surefoot.sets import Ball, Box
+        >>> onto = projection_onto((Box([0.0, 0.0], [1.0, 0.6]), Ball(1.0)))
+        >>> onto(np.array([2.0, 3.0])).round(6)
+        array([0.8, 0.6])
+    """
+    if len(sets) == 1:
+        return sets[0].project
+    first, second = sets
+
+    def onto(z: Array) -> Array:
+        kept, other = np.zeros_like(z), np.zeros_like(z)
+        for _ in range(1_000):
+            a = first.project(z + kept)
+            kept = z + kept - a
+            b = second.project(a + other)
+            other, z = a + other - b, b
+            if norm(b - a) <= 1e-15 * norm(b):
+                break
+        return z
+
+    return onto
+
+
+def settle(sets: tuple[Region, ...], point: Array) -> Array:
+    """Return a point that rounding may have put outside of the sets, moved back."""
+    for known in sets:
+        point = settled(known, point)
+    return point

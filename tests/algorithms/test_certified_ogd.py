@@ -1,0 +1,166 @@
+"""Descent in steps that the curvature certifies: Theorem C."""
+
+import numpy as np
+import pytest
+
+from surefoot import Feedback
+from surefoot.algorithms import CertifiedOGD
+from surefoot.constants import Constants
+from surefoot.regions import Curvature, CurvatureRows
+from surefoot.sets import Box
+from surefoot.sets._active_set import project_halfspaces
+from surefoot.theory import TheoremC
+
+
+def heat(x):
+    g = 0.8 * x[0] ** 2 + 0.5 * x[1] ** 2 - 0.4
+    return float(g), np.array([1.6 * x[0], 1.0 * x[1]])
+
+
+def play(player, query, gradients, x1, check=None):
+    """The actions, the observed regret bound, the largest g."""
+    state, observer, actions, worst = player.init(x1), player.observer(), [], -np.inf
+    for gradient in gradients:
+        g, s = query(state.x)
+        worst = max(worst, float(np.max(g)))
+        actions.append(state.x)
+        state, info = player.step(state, Feedback(gradient, g, s))
+        assert info.contradictions == ()
+        observer = observer.after(info) if observer is not None else None
+        if check is not None:
+            check(info)
+    bound = None if observer is None else observer.bound(player, state)
+    return np.array(actions), bound, worst
+
+
+def test_one_step_worked_by_hand():
+    player = CertifiedOGD(known=Curvature(beta=1.0, reach=1.0), radius=1.0)
+    seen = Feedback(np.array([-1.0, -3.0]), -0.5, np.array([0.0, 1.0]))
+    state, info = player.step(player.init(np.zeros(2)), seen)
+    # 1/eta = sqrt 5 from the costs, 2 sqrt 10/sqrt 2 from nu = sqrt 2, which is more.
+    assert state.inverse_eta == pytest.approx(2 * np.sqrt(5))
+    assert state.x == pytest.approx([0.2236068, 0.396424], abs=1e-6)
+    assert info.cut
+    assert info.certificate.cut
+    assert info.certificate.bound <= 0
+
+
+def test_the_heat_of_the_readme_has_the_regret_of_the_reference():
+    player = CertifiedOGD(known=Curvature(beta=1.6, reach=0.9), radius=0.9)
+    prices = np.random.default_rng(3).uniform([0.2, 0.6], [0.8, 1.3], size=(2_000, 2))
+    actions, bound, worst = play(player, heat, -prices, np.zeros(2))
+    best = np.sqrt(0.4 * (prices.sum(0) ** 2 / [0.8, 0.5]).sum())
+    regret = best - float((prices * actions).sum())
+    assert regret == pytest.approx(2.3089, abs=1e-4)
+    assert -1e-6 < worst <= 0
+    assert regret <= bound
+
+
+@pytest.mark.parametrize("rows", [1, 3])
+def test_theorem_c_holds_against_every_comparator_on_every_stream(rows):
+    rng, d, T = np.random.default_rng(7), 4, 300
+    Q = [np.linalg.qr(rng.normal(size=(d, d)))[0] for _ in range(rows)]
+    P = [q @ np.diag(rng.uniform(0.2, 2.0, d)) @ q.T for q in Q]
+    c = [0.2 * rng.normal(size=d) for _ in range(rows)]
+
+    def query(x):
+        g = [0.5 * (x - m) @ p @ (x - m) - 0.4 for p, m in zip(P, c, strict=True)]
+        s = [p @ (x - m) for p, m in zip(P, c, strict=True)]
+        return (float(g[0]), s[0]) if rows == 1 else (np.array(g), np.array(s))
+
+    comparators = [u for u in rng.normal(size=(4_000, d)) if np.max(query(u)[0]) <= 0]
+    R = 2.5
+    known = (
+        Curvature(beta=2.0, reach=R) if rows == 1 else CurvatureRows(beta=2.0, rows=rows, reach=R)
+    )
+    e = np.ones(d)
+    streams = {
+        "constant": np.tile(e, (T, 1)),
+        "alternating": np.where(np.arange(T) % 2, 1, -1)[:, None] * e,
+        "random": rng.normal(size=(T, d)),
+        "growing": np.linspace(0, 5, T)[:, None] * rng.normal(size=d),
+    }
+
+    def narrow(info):
+        if rows == 1 and info.cut:  # (iii): |s| >= nu/2 and P <= 1.0353 eta |grad|
+            assert np.sqrt(info.region.squared) >= 0.5 * info.region.radius * (1 - 1e-9)
+            step = np.linalg.norm(info.found.point - info.region.x)
+            assert step <= 1.0353 * info.size / info.inverse_eta * (1 + 1e-3)
+
+    for gradients in streams.values():
+        player = CertifiedOGD(known=known, radius=R)
+        actions, bound, worst = play(player, query, gradients, np.zeros(d), narrow)
+        assert worst <= 0
+        total = gradients.sum(0)
+        paid = float((gradients * actions).sum())
+        assert paid - min(float(total @ u) for u in comparators) <= bound
+        if rows == 1:
+            slack = -query(np.zeros(d))[0]
+            L = np.linalg.norm(gradients, axis=1).max()
+            constants = Constants(R=R, G_f=L, beta=2.0, start_slack=slack, start_reach=R)
+            assert bound <= TheoremC(constants).regret_bound(T)
+
+
+def test_with_a_curvature_of_zero_all_rows_are_projection_from_the_second_round_on():
+    rng, d = np.random.default_rng(9), 5
+    A = np.vstack([np.eye(d), -np.eye(d), rng.normal(size=(6, d))])
+    b = rng.uniform(0.2, 0.4, len(A))
+    known = CurvatureRows(beta=0.0, rows=len(A), reach=1.0, exact=True)
+    player = CertifiedOGD(known=known, radius=1.0)
+    state = player.init(np.zeros(d))
+    gradients = rng.normal(size=(200, d)) + np.array([1.0, 0, 0, 0, 0])
+    squares, x = 0.0, np.zeros(d)
+    for t, gradient in enumerate(gradients):
+        state = player.update(state, Feedback(gradient, A @ state.x - b, A))
+        squares += gradient @ gradient
+        y = x - np.sqrt(2) / np.sqrt(squares) * gradient
+        x = y + project_halfspaces(A @ y - b, A, 1e-14, 100.0)[0]
+        assert (A @ state.x - b).max() <= 0
+        assert t == 0 or np.abs(state.x - x).max() < 1e-12
+
+
+def test_a_known_box_is_kept_and_used_from_the_first_round():
+    rng = np.random.default_rng(11)
+    box = Box([-0.1, 0.0], [0.25, 2.0])
+    known = CurvatureRows(beta=1.6, rows=1, reach=2.0, domain=box)
+    player = CertifiedOGD(known=known, radius=0.9)
+    prices = rng.uniform([0.2, 0.6], [0.8, 1.3], size=(150, 2))
+    actions, bound, worst = play(player, heat, -prices, np.array([0.0, 0.1]))
+    assert worst <= 0
+    assert all(box.contains(x) for x in actions)
+    assert actions[-1] == pytest.approx([0.25, np.sqrt(0.7)], abs=2e-3)
+    best = max(prices.sum(0) @ np.array([a, np.sqrt(0.8 - 1.6 * a**2)]) for a in (0.25, 0.249))
+    assert best - (prices * actions).sum() <= bound
+
+
+def test_an_announced_set_holds_the_next_action():
+    known = CurvatureRows(beta=1.6, rows=1, reach=1.0)
+    player = CertifiedOGD(known=known, radius=0.9)
+    state = player.init(np.zeros(2))
+    seen = Feedback(np.array([-1.0, -1.0]), *heat(state.x))
+    shut = Box([0.0, 0.0], [0.0, 1.0])
+    state, _info = player.step(state, seen, within=shut)
+    assert state.x[0] == 0.0
+    assert state.x[1] > 0.1
+    assert heat(state.x)[0] <= 0
+    with pytest.raises(ValueError, match="within must come with known = CurvatureRows"):
+        one = CertifiedOGD(known=Curvature(beta=1.6, reach=1.0), radius=0.9)
+        one.step(one.init(np.zeros(2)), seen, within=shut)
+
+
+def test_the_default_reads_the_constants_and_says_what_is_missing():
+    known = Constants(R=0.9, beta=1.6, start_slack=0.4, start_reach=0.9, G_f=1.6)
+    tuned = CertifiedOGD.default(known)
+    assert tuned.algorithm == CertifiedOGD(known=Curvature(beta=1.6, reach=0.9), radius=0.9)
+    assert tuned.guarantee.regret_bound(10_000) < 1_000
+    several = CertifiedOGD.default(Constants(**{**_plain(known), "rows": 3}))
+    assert several.algorithm.needs.apart
+    assert np.isinf(several.guarantee.regret_bound(10))
+    with pytest.raises(ValueError, match="beta"):
+        CertifiedOGD.default(Constants(R=1.0, start_slack=0.4, start_reach=0.9))
+    with pytest.raises(ValueError, match="known must be a Curvature or CurvatureRows, got 1.0"):
+        CertifiedOGD(known=1.0, radius=1.0)
+
+
+def _plain(constants):
+    return {"R": 0.9, "beta": constants.beta, "start_slack": 0.4, "start_reach": 0.9}

@@ -1,0 +1,133 @@
+"""Regions of several constraints, and of a known set beside them."""
+
+import numpy as np
+import pytest
+
+from surefoot.regions import CurvatureRows, EmptyRegionError
+from surefoot.sets import Ball, Box, Product, Simplex
+
+
+def seen(known, x, g, s):
+    x = np.asarray(x, dtype=float)
+    return known.see(known.init(x), x, np.asarray(g, dtype=float), np.asarray(s, dtype=float))[1]
+
+
+def brute(region, w, rng, tries=4_000):
+    """The nearest of many points that pass the check."""
+    points = region.x + rng.normal(size=(tries, len(w))) * rng.uniform(0, 1, (tries, 1))
+    good = [p for p in points if region.holds(p)]
+    return min(np.linalg.norm(p - w) for p in good)
+
+
+def test_two_half_spaces_meet_in_their_corner():
+    region = seen(CurvatureRows(beta=0.0, rows=2, reach=1.0), [0, 0], [-0.5, -0.25], np.eye(2))
+    assert region.nearest(np.array([3.0, 4.0])) == pytest.approx([0.5, 0.25], abs=1e-12)
+    assert region.cut(np.array([3.0, 4.0])).point == pytest.approx([0.5, 0.25], abs=1e-12)
+
+
+@pytest.mark.parametrize("beta", [0.0, 1.0, (0.0, 2.0, 0.5)])
+def test_the_nearest_point_is_nearer_than_any_other_that_is_certified(beta):
+    rng = np.random.default_rng(4)
+    known = CurvatureRows(beta=beta, rows=3, reach=2.0, sweeps=200)
+    for _ in range(4):
+        s, g = rng.normal(size=(3, 3)), -rng.uniform(0.05, 0.5, 3)
+        region, w = seen(known, 0.1 * rng.normal(size=3), g, s), 2 * rng.normal(size=3)
+        p = region.nearest(w)
+        assert region.holds(p)
+        assert np.linalg.norm(p - w) <= brute(region, w, rng)
+
+
+def test_a_known_set_is_projected_onto_together_with_the_rows():
+    rng = np.random.default_rng(5)
+    lost = 0
+    known = CurvatureRows(beta=1.0, rows=1, reach=2.0, domain=Box.cube(0.3, 3))
+    for _ in range(40):
+        g, s = -rng.uniform(0.01, 0.2, 1), rng.normal(size=(1, 3))
+        region, w = seen(known, 0.1 * rng.uniform(-1, 1, 3), g, s), rng.normal(size=3)
+        p, cut = region.nearest(w), region.cut(region.x + 0.2 * (w - region.x)).point
+        for q in (p, cut):
+            assert region.bounds(q).max() <= 0
+            assert known.domain.contains(q)
+        assert np.linalg.norm(p - w) <= brute(region, w, rng, 1_500)
+        alone = CurvatureRows(beta=1.0, rows=1, reach=2.0)
+        clipped = known.domain.project(seen(alone, region.x, g, s).nearest(w))
+        lost += region.bounds(clipped).max() > 0
+    assert lost > 0  # one after the other leaves what is certified
+
+
+@pytest.mark.parametrize(
+    ("domain", "x"),
+    [
+        (Simplex(3), [0.3, 0.3, 0.4]),
+        (Simplex(3, filled=True), [0.2, 0.2, 0.1]),
+        (Product([Box([-0.1], [0.2]), Ball(0.4)], sizes=[1, 2]), [0.0, 0.1, 0.1]),
+    ],
+    ids=["simplex", "filled simplex", "product"],
+)
+def test_known_sets_of_several_kinds_hold_every_answer(domain, x):
+    rng, x = np.random.default_rng(6), np.array(x)
+    known = CurvatureRows(beta=(1.0, 0.0), reach=1.0, domain=domain)
+    moved = 0
+    for _ in range(25):
+        region = seen(known, x, -rng.uniform(0.02, 0.2, 2), rng.normal(size=(2, 3)))
+        p = region.nearest(x + rng.normal(size=3))
+        assert domain.contains(p)
+        assert region.bounds(p).max() <= 0
+        moved += np.linalg.norm(p - x) > 1e-3
+    assert moved > 20
+
+
+def test_a_set_that_is_announced_is_intersected_with():
+    known = CurvatureRows(beta=1.0, rows=1, reach=1.0)
+    region = seen(known, [0.0, 0.0], [-0.5], [[0.0, 1.0]])
+    p = region.within(Box([0.1, -1.0], [0.2, 1.0])).nearest(np.array([0.0, 3.0]))
+    assert p[0] == pytest.approx(0.1)
+    assert region.bounds(p).max() <= 0
+    assert p[1] == pytest.approx(-1 + np.sqrt(2 - 0.01), abs=1e-6)  # on the ball around (0, -1)
+
+
+def test_an_announced_set_without_a_certified_action_says_so_and_names_the_nearest():
+    known = CurvatureRows(beta=1.0, rows=1, reach=1.0)
+    region = seen(known, [0.0, 0.0], [-0.5], [[0.0, 1.0]])
+    closed = region.within(Box([-1.0, 0.6], [1.0, 1.0]))
+    with pytest.raises(EmptyRegionError, match="the nearest certified one is") as error:
+        closed.nearest(np.array([0.0, 3.0]))
+    assert error.value.point == pytest.approx([0.0, np.sqrt(2) - 1], abs=1e-9)
+    assert "0.186 away" in str(error.value)
+
+
+def test_a_start_outside_and_a_set_without_a_projection_are_refused():
+    with pytest.raises(ValueError, match="domain must be a set with a projection, got 3"):
+        CurvatureRows(beta=1.0, rows=1, reach=1.0, domain=3)
+    known = CurvatureRows(beta=1.0, rows=1, reach=1.0, domain=Box([0.0, 0.0], [1.0, 1.0]))
+    with pytest.raises(ValueError, match=r"x1 must be in the domain Box.*-0\.5"):
+        known.init(np.array([-0.5, 0.5]))
+    with pytest.raises(ValueError, match="rows must be 2, one per curvature in beta, got 3"):
+        CurvatureRows(beta=(1.0, 2.0), rows=3, reach=1.0)
+    with pytest.raises(ValueError, match="constraint_value must have 2 entries"):
+        seen(CurvatureRows(beta=(1.0, 2.0), reach=1.0), [0.0], [-1.0], [[1.0]])
+
+
+def test_a_row_that_contradicts_its_curvature_is_named():
+    known, x, y = CurvatureRows(beta=(2.0, 0.5), reach=1.0), np.zeros(2), np.array([0.3, 0.1])
+
+    def query(p):
+        return np.array([p @ p - 0.5, p @ p - 0.7]), np.array([2 * p, 2 * p])
+
+    memory, region = known.see(known.init(x), x, *query(x))
+    assert region.contradictions == ()
+    (sentence,) = known.see(memory, y, *query(y))[1].contradictions
+    assert sentence.startswith("round 2: g[1] =")
+    assert "more than beta = 0.5" in sentence
+
+
+def test_a_batch_with_a_known_set_is_each_of_its_runs():
+    rng = np.random.default_rng(8)
+    known = CurvatureRows(beta=(1.0, 0.5), reach=1.0, domain=Box.cube(0.4, 2))
+    X, W = 0.1 * rng.uniform(-1, 1, (3, 2)), rng.normal(size=(3, 2))
+    g, S = -rng.uniform(0.1, 0.3, (3, 2)), rng.normal(size=(3, 2, 2))
+    region = known.see(known.init(X), X, g, S)[1]
+    for i in range(3):
+        one = seen(known, X[i], g[i], S[i])
+        assert region.nearest(W)[i] == pytest.approx(one.nearest(W[i]), abs=1e-14)
+        assert region.cut(W).point[i] == pytest.approx(one.cut(W[i]).point, abs=1e-14)
