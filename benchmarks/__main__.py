@@ -50,7 +50,7 @@ WIDTH = 150
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command line."""
+    """Run the command line."""
     options = _options(arguments)
     console = Console() if sys.stdout.isatty() else Console(width=WIDTH)
     console.print(machine(), highlight=False)
@@ -100,7 +100,7 @@ def _parts(text: str) -> list[str]:
 
 
 def machine() -> str:
-    """What the numbers were measured on, in general words."""
+    """Return what the numbers were measured on, in general words."""
     return (
         f"surefoot {surefoot.__version__}, Python {platform.python_version()}, NumPy "
         f"{np.__version__}, {platform.system()} on {platform.machine()}, {os.cpu_count()} "
@@ -109,7 +109,7 @@ def machine() -> str:
 
 
 def tables_of(part: str, found: Findings) -> list[Table]:
-    """All tables of a part, that of its ratios first unless it has one of its own for them."""
+    """Return all tables of a part, that of its ratios first unless it has its own for them."""
     if not found.rows or any(table.name == part for table in found.tables):
         return found.tables
     return [ratio_table(part, PARTS[part], found.rows), *found.tables]
@@ -124,7 +124,7 @@ def report(part: str, found: Findings, console: Console) -> None:
 
 
 def summary(found: dict[str, Findings]) -> str:
-    """Which bars were met and missed."""
+    """Return which bars were met and missed."""
     rows = [row for findings in found.values() for row in findings.rows if row.bar is not None]
     missed = [row for row in rows if not row.is_met]
     line = f"bars met: {len(rows) - len(missed)} of {len(rows)}"
@@ -138,7 +138,7 @@ def _against_bar(row: Row) -> str:
 
 
 def save(found: dict[str, Findings], folder: Path) -> None:
-    """CSV, text and figures."""
+    """Save CSV, text and figures."""
     folder.mkdir(parents=True, exist_ok=True)
     rows = [row for findings in found.values() for row in findings.rows]
     if rows:

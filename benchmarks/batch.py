@@ -37,7 +37,7 @@ BAR, BAR_RUNS = 1.6, 300
 
 
 def run(effort: Effort) -> Findings:
-    """All numbers of runs; then larger dimensions."""
+    """Measure all numbers of runs, then larger dimensions."""
     rows: list[Row] = []
     sizes = ((1, 2_000), (30, 1_000), (300, 500), (3_000, 200))
     for runs, rounds in ((4, 32),) if effort.tiny else sizes:
@@ -53,7 +53,7 @@ def run(effort: Effort) -> Findings:
 
 
 def play_batch(problem: Problem) -> Trace:
-    """The engine with all that the program by hand does not do left out."""
+    """Play with the engine, without all that the program by hand does not do."""
     return play(
         as_plotted(problem.domain),
         problem,
@@ -65,7 +65,7 @@ def play_batch(problem: Problem) -> Trace:
 
 
 def game(case: str, problem: Problem, effort: Effort, bar: float | None) -> Row:
-    """A whole game: costs, constraint, update, sums."""
+    """Compare a whole game: costs, constraint, update, sums."""
     targets = np.array(targets_of(problem))
     rounds, runs, _ = targets.shape
     player, g = as_plotted(problem.domain), problem.constraint
@@ -94,7 +94,7 @@ def game(case: str, problem: Problem, effort: Effort, bar: float | None) -> Row:
 
 
 def update(case: str, problem: Problem, effort: Effort, bar: float | None) -> Row:
-    """The update alone, on rounds from all over a game."""
+    """Compare the update alone, on rounds from all over a game."""
     rounds, runs, _ = targets_of(problem).shape
     seen = rounds_of(as_plotted(problem.domain), problem, rounds, min(rounds, 32), batch=True)
     times = take_turns({"PFS.update": _library(seen), "update by hand": _by_hand(seen)}, effort)
@@ -128,7 +128,7 @@ def _by_hand(rounds: Rounds) -> Work:
 
 
 def per_run(d: int, rounds: int, runs: int, effort: Effort) -> Row:
-    """A run of a batch against the same engine with one run: is the cache left?"""
+    """Compare a run of a batch with the same engine and one run: is the cache left?"""
     many, one = cube_toy(d, rounds, runs), cube_toy(d, rounds, 1)
     library, rival = f"a run of {runs}", "the only run"
     times = take_turns({library: lambda: play_batch(many), rival: lambda: play_batch(one)}, effort)

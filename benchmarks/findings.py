@@ -102,7 +102,7 @@ def compared(
     limit: str | None = None,
     bar: float | None = None,
 ) -> Row:
-    """The row of one contestant against another, from the turns they took; ``units`` in each."""
+    """Return the row of one contestant against another, from their turns of ``units`` each."""
     return Row(
         part,
         case,
@@ -120,7 +120,7 @@ def compared(
 
 
 def duration(seconds: float) -> str:
-    """Seconds with a unit that fits."""
+    """Return seconds with a unit that fits."""
     for unit, name in ((3600.0, "h"), (60.0, "min"), (1.0, "s"), (1e-3, "ms"), (1e-6, "us")):
         if seconds >= (2 * unit if unit > 1 else unit):
             return f"{seconds / unit:.3g} {name}"
@@ -128,7 +128,7 @@ def duration(seconds: float) -> str:
 
 
 def number(value: float) -> str:
-    """Three digits, and no exponent where it can be helped."""
+    """Return three digits, and no exponent where it can be helped."""
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}" if value < 0.995 else f"{value:.2f}"
 
 
@@ -146,7 +146,7 @@ RATIO_HEADS = (
 
 
 def ratio_cells(row: Row) -> list[str]:
-    """A row as it is shown."""
+    """Return a row as it is shown."""
     shown = row.ratio or row.ours
     form = number if row.ratio else duration
     verdict = {None: "", True: "met", False: "MISSED"}[row.is_met]
@@ -165,7 +165,7 @@ def ratio_cells(row: Row) -> list[str]:
 
 
 def ratio_record(row: Row) -> dict[str, Any]:
-    """A row as it is saved."""
+    """Return a row as it is saved."""
     record: dict[str, Any] = {
         "part": row.part,
         "case": row.case,
@@ -181,7 +181,7 @@ def ratio_record(row: Row) -> dict[str, Any]:
 
 
 def ratio_table(part: str, title: str, rows: Sequence[Row]) -> Table:
-    """Ratios as a table; columns that are empty throughout are left out."""
+    """Return ratios as a table; columns that are empty throughout are left out."""
     cells = [ratio_cells(row) for row in rows]
     kept = [i for i in range(len(RATIO_HEADS)) if any(line[i] for line in cells)]
     return Table(
@@ -206,7 +206,7 @@ def show(table: Table, console: Console) -> None:
 
 
 def ratio_figure(rows: Sequence[Row]) -> Any:
-    """Every ratio with its quartiles, beside its bar."""
+    """Draw every ratio with its quartiles, beside its bar."""
     from matplotlib.figure import Figure
 
     rows = [row for row in rows if row.ratio is not None]
@@ -230,7 +230,7 @@ def ratio_figure(rows: Sequence[Row]) -> Any:
 
 
 def save_csv(records: Sequence[dict[str, Any]], path: Path) -> None:
-    """Save records, one a line."""
+    """Save records, one per line."""
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, list(records[0]))
         writer.writeheader()
@@ -238,14 +238,14 @@ def save_csv(records: Sequence[dict[str, Any]], path: Path) -> None:
 
 
 def markdown(table: Table) -> str:
-    """A table for the documentation."""
+    """Return a table for the documentation."""
     lines = ["| " + " | ".join(cells) + " |" for cells in [table.heads, *table.cells]]
     lines.insert(1, "|---" * len(table.heads) + "|")
     return "\n".join(lines)
 
 
 def put_in(page: str, name: str, text: str) -> str:
-    """A page with the text between the marks of a name replaced."""
+    """Return a page with the text between the marks of a name replaced."""
     begin, end = f"<!-- bench {name} -->", f"<!-- end {name} -->"
     pattern = re.compile(re.escape(begin) + ".*?" + re.escape(end), re.DOTALL)
     if not pattern.search(page):

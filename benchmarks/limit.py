@@ -108,7 +108,7 @@ void cube_game(long rounds, long runs, long d, const double *targets, double cur
 
 @cache
 def compiled() -> Any | None:
-    """The functions of the source; None where there is no compiler, or it refuses."""
+    """Return the functions of the source; None where there is no compiler, or it refuses."""
     compiler = shutil.which("cc")
     if compiler is None:
         return None
@@ -125,7 +125,7 @@ def compiled() -> Any | None:
 
 
 def _arguments(*values: Any) -> list[Any]:
-    """Whole numbers, numbers and arrays as C takes them."""
+    """Return whole numbers, numbers and arrays as C takes them."""
     kinds = {int: ctypes.c_long, float: ctypes.c_double}
     return [
         ctypes.c_void_p(v.ctypes.data) if isinstance(v, np.ndarray) else kinds[type(v)](v)

@@ -71,7 +71,7 @@ class Line(NamedTuple):
 
 
 def cases(tiny: bool) -> list[Case]:
-    """Small to large; a turned box where there are two rows a dimension; a sparse one; boxes."""
+    """Yield small to large polytopes, a turned box, a sparse one, and boxes."""
     sizes = ((2, 4, 1_000), (2, 200, 1_000), (20, 200, 1_000), (100, 200, 400), (100, 2_000, 200))
     found = [_dense(*size) for size in (((2, 4, 60), (3, 9, 60)) if tiny else sizes)]
     if not tiny:
@@ -92,7 +92,7 @@ def _dense(d: int, m: int, rounds: int) -> Case:
 
 
 def box_problem(d: int, rounds: int) -> Problem:
-    """A cube, and costs that pull to a point outside of it with as much noise."""
+    """Return a cube, and costs that pull to a point outside of it with as much noise."""
     rng = np.random.default_rng(0)
     radius = math.sqrt(d)
     pull = rng.normal(size=d)
@@ -171,7 +171,7 @@ class Projecting(Player):
 
 
 def projecting(case: Case, solver: Solver | None, margin: float) -> Projecting:
-    """Gradient descent that projects onto the tightened polytope."""
+    """Return gradient descent that projects onto the tightened polytope."""
     if solver is None or case.b is None:
         return Projecting(case.problem, lambda x: np.clip(x, -1.0, 1.0), None)
     A, b = case.A, case.b - margin
@@ -183,7 +183,7 @@ def projecting(case: Case, solver: Solver | None, margin: float) -> Projecting:
 
 
 def least_margin(case: Case, solver: Solver, seconds: float) -> float:
-    """The smallest of the margins with which no round that there is time for is outside."""
+    """Return the smallest margin with which no round that there is time for is outside."""
     rounds, query = case.problem.costs.horizon, case.problem.benchmark.query
     for margin in MARGINS:
         player, begun = projecting(case, solver, margin), PROCESS()
@@ -203,7 +203,7 @@ def least_margin(case: Case, solver: Solver, seconds: float) -> float:
 
 
 def compete(case: Case, seconds: float) -> list[Line]:
-    """All methods on one problem, in turn; each may take so many seconds."""
+    """Play all methods on one problem, in turn; each may take so many seconds."""
     problem = case.problem
     rounds = problem.costs.horizon
     margins: dict[str, float] = {CERTIFIED: 0.0}
@@ -254,7 +254,7 @@ def _cost(problem: Problem, actions: Sequence[Array]) -> float:
 
 
 def _best_cost(problem: Problem) -> float:
-    """Of the best fixed action: with one curvature, the projection of the mean target."""
+    """Return the cost of the best fixed action, the projection of the mean target."""
     region = problem.benchmark.region
     assert region is not None
     best = region.project(targets_of(problem).mean(axis=0))
@@ -265,7 +265,7 @@ def _best_cost(problem: Problem) -> float:
 
 
 def run(effort: Effort) -> Findings:
-    """All problems."""
+    """Measure all problems."""
     seconds = 0.2 if effort.tiny else effort.seconds
     lines = [line for case in cases(effort.tiny) for line in compete(case, seconds)]
     remarks = [f"projection: {s.name} is not installed" for s in SOLVERS if not s.is_installed]
@@ -275,13 +275,13 @@ def run(effort: Effort) -> Findings:
 
 
 def of_case(lines: Sequence[Line]) -> dict[str, list[Line]]:
-    """The lines of each problem."""
+    """Return the lines of each problem."""
     names = dict.fromkeys(line.case for line in lines)
     return {name: [line for line in lines if line.case == name] for name in names}
 
 
 def rows(lines: Sequence[Line]) -> list[Row]:
-    """A round of certified steps against one of each way to project."""
+    """Compare a round of certified steps with one of each way to project."""
     found = []
     for case, (ours, *others) in of_case(lines).items():
         for rival in others:
@@ -307,7 +307,7 @@ HEADS = (
 
 
 def table(lines: Sequence[Line]) -> Table:
-    """Time and regret of all."""
+    """Return time and regret of all."""
     cells, records = [], []
     ratios = {(row.case, row.rival): row.ratio for row in rows(lines)}
     for case, mine in of_case(lines).items():
@@ -339,7 +339,7 @@ def _short(value: float) -> str:
 
 
 def verdict(lines: Sequence[Line]) -> str:
-    """Where projection wins."""
+    """Return where projection wins."""
     quicker, better = [], []
     for case, (ours, *others) in of_case(lines).items():
         names = [o.method for o in others if np.median(o.seconds) < np.median(ours.seconds)]
@@ -368,7 +368,7 @@ STYLES = {
 
 
 def figure(lines: Sequence[Line]) -> Any:
-    """Time of a round of every method, and regret relative to certified steps, problem by problem.
+    """Draw time per round of every method, and regret relative to certified steps.
 
     The regret of exact projection does not depend on the solver: it is shown once.
     """

@@ -57,7 +57,7 @@ def hand_certified(
     rho: float,
     R: float,
 ) -> HandState:
-    """The default certified step: a tightening that falls, a step size that never rises."""
+    """Take the default certified step: a tightening that falls, a step size that never rises."""
     x, t, slack, A, inverse, squares = state
     d, unit = len(x), 2.0**-53 * R
     noise = 16 * (d + 4) * unit * G_g
@@ -150,7 +150,7 @@ def batched_rows(A: Array, b: Array, runs: int) -> Query:
 def hand_batch_game(
     targets: Array, curvature: float, query: Query, eta: Array, rho: Array, radius: float
 ) -> tuple[Array, Array]:
-    """All rounds of all runs: total cost and largest g of each run."""
+    """Play all rounds of all runs; return total cost and largest g of each run."""
     rounds, runs, d = targets.shape
     x = np.zeros((runs, d))
     cost, values = np.empty((2, rounds, runs))
@@ -166,7 +166,7 @@ def hand_batch_game(
 
 
 def hand_scan_game(jax: Any, keep: bool) -> Callable[..., tuple[Array, Array]]:
-    """The same on the cube as one scan: with ``keep`` every round's cost and g come back."""
+    """Play the same on the cube as one scan; with ``keep``, return every round's cost and g."""
     np_ = jax.numpy
 
     @partial(jax.jit, static_argnums=(1, 2, 5))

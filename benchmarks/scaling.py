@@ -85,7 +85,7 @@ class Long(NamedTuple):
 
 
 def live_rounds(problem: Problem, rounds: int) -> Work:
-    """Rounds of PFS in a live loop: gradient, query, update."""
+    """Play rounds of PFS in a live loop: gradient, query, update."""
     player, costs = as_plotted(problem.domain), problem.costs
     costs = costs if costs.runs is None else costs.run(0)
     query = problem.benchmark.query
@@ -102,14 +102,14 @@ def live_rounds(problem: Problem, rounds: int) -> Work:
 def curve(
     size: str, what: str, works: dict[int, Work], units: Sequence[int], fitted: int, effort: Effort
 ) -> Curve:
-    """All sizes in turn."""
+    """Measure all sizes in turn."""
     times = take_turns({str(n): work for n, work in works.items()}, effort)
     seconds = [spread(times[str(n)] / unit) for n, unit in zip(works, units, strict=True)]
     return Curve(size, what, list(works), seconds, min(fitted, len(works)))
 
 
 def curves(effort: Effort) -> list[Curve]:
-    """Against d, m, entries and B."""
+    """Measure against d, m, entries and B."""
     tiny = effort.tiny
     dimensions = (2, 4, 8) if tiny else (10, 100, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000)
     many_rows = (4, 8, 16) if tiny else (10, 100, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000)
@@ -150,7 +150,7 @@ def _batch(problem: Problem) -> Work:
 
 
 def long_game(rounds: int, chunk: int) -> Long:
-    """The paper's toy by the scan engine, its targets drawn a chunk at a time."""
+    """Play the paper's toy by the scan engine, its targets drawn one chunk at a time."""
 
     def arriving() -> Iterator[Quadratic]:
         rng = np.random.default_rng(0)
@@ -185,7 +185,7 @@ def long_game(rounds: int, chunk: int) -> Long:
 
 
 def in_process_of_its_own(rounds: int, chunk: int) -> Long:
-    """The long game where nothing was freed before that could hide what it takes."""
+    """Play the long game where nothing freed before can hide what it takes."""
     command = [sys.executable, "-m", "benchmarks.scaling", str(rounds), str(chunk)]
     root = Path(__file__).parents[1]
     done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
@@ -193,7 +193,7 @@ def in_process_of_its_own(rounds: int, chunk: int) -> Long:
 
 
 def resident() -> float:
-    """Resident memory in MB; its peak where the system does not tell the present."""
+    """Return resident memory in MB; its peak where the system does not tell the present."""
     statm = Path("/proc/self/statm")
     if statm.exists():
         return int(statm.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
@@ -205,7 +205,7 @@ def resident() -> float:
 
 
 def run(effort: Effort) -> Findings:
-    """Curves, the long game, the extrapolation."""
+    """Measure curves, the long game and the extrapolation."""
     found = curves(effort)
     long: Long | None = None
     remarks = []
@@ -279,7 +279,7 @@ def memory(long: Long) -> Table:
 
 
 def figure(found: Sequence[Curve], long: Long | None) -> Any:
-    """A panel a size, and one for memory."""
+    """Draw one panel per size, and one for memory."""
     from matplotlib.figure import Figure
 
     drawn = Figure(figsize=(11.0, 6.4), layout="constrained")

@@ -25,7 +25,7 @@ BAR = 1.3
 
 
 def run(effort: Effort) -> Findings:
-    """All numbers of runs; the time to compile; another horizon without compiling."""
+    """Measure all numbers of runs, the time to compile, and another horizon without compiling."""
     if importlib.util.find_spec("jax") is None:
         return Findings(remarks=["scan: left out, JAX is not installed"])
     import jax
@@ -87,7 +87,7 @@ def play_scan(player: PFS, problem: Problem, horizon: int | None = None) -> tupl
 
 
 def other_horizon(problem: Problem) -> float:
-    """Seconds of a first call with another horizon, when all else has the same shape."""
+    """Return seconds of a first call with another horizon, all else of the same shape."""
     player = as_plotted(problem.domain)
     other = PFS(eta=0.5 * float(player.eta), rho=player.rho, domain=player.domain)
     return seconds(lambda: play_scan(other, problem, problem.costs.horizon - 7), WALL)

@@ -31,7 +31,7 @@ IMPORTS = {
 
 
 def run(effort: Effort) -> Findings:
-    """Imports, help and experiment."""
+    """Measure imports, help and an experiment."""
     turns = 2 if effort.tiny else 15
     cpu, wall = starts({name: ["-c", code] for name, code in IMPORTS.items()}, turns)
     rows = [
@@ -56,7 +56,7 @@ def run(effort: Effort) -> Findings:
 def starts(
     commands: dict[str, Sequence[str]], turns: int
 ) -> tuple[dict[str, Array], dict[str, Array]]:
-    """Processor and wall seconds of processes that are started in turn; the first is not counted.
+    """Return processor and wall seconds of processes started in turn, the first left out.
 
     It writes byte code and compiled programs that later ones find.
     """
@@ -75,7 +75,7 @@ def starts(
 
 
 def _children() -> float:
-    """Processor seconds of all processes that were started here and have ended."""
+    """Return processor seconds of all processes that were started here and have ended."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 

@@ -19,7 +19,7 @@ HORIZON = 2_000
 
 
 def as_plotted(domain: Ball) -> PFS:
-    """PFS with the parameters of the published curve, whose ball has radius 1.
+    """Return PFS with the parameters of the published curve, whose ball has radius 1.
 
     In a larger ball rho grows with the radius, as the paper's does, up to half of the start's
     slack: a controller is for rounds that are not outside.
@@ -29,7 +29,7 @@ def as_plotted(domain: Ball) -> PFS:
 
 
 def cube_toy(dimension: int, rounds: int, runs: int | None = None) -> Problem:
-    """The paper's toy in any dimension: targets uniform on [-1, 0]^d, the same cube."""
+    """Return the paper's toy in any dimension: targets uniform on [-1, 0]^d, the same cube."""
     if dimension == 2 and runs is None:
         return paper_toy(rounds, trials=1)
     shape = (rounds, runs or 1, dimension)
@@ -39,7 +39,7 @@ def cube_toy(dimension: int, rounds: int, runs: int | None = None) -> Problem:
 
 
 def rows_toy(dimension: int, rows: int, rounds: int, runs: int | None = None) -> Problem:
-    """The same costs, under random rows of norm 1 around 0."""
+    """Return the same costs, under random rows of norm 1 around 0."""
     rng = np.random.default_rng(0)
     A = rng.normal(size=(rows, dimension))
     A /= np.linalg.norm(A, axis=1, keepdims=True)
@@ -54,7 +54,7 @@ def rows_toy(dimension: int, rows: int, rounds: int, runs: int | None = None) ->
 
 
 def sparse_polytope(entries: int, seed: int = 0) -> SparseAffine:
-    """A cube of d = entries/10 columns, cut by d random rows of eight entries each."""
+    """Return a cube of d = entries/10 columns, cut by d random rows of eight entries each."""
     from scipy.sparse import csr_array, eye_array, vstack
 
     d = entries // 10
@@ -69,7 +69,7 @@ def sparse_polytope(entries: int, seed: int = 0) -> SparseAffine:
 
 
 def sparse_problem(constraint: SparseAffine, rounds: int) -> Problem:
-    """The sparse polytope, with costs that pull to one of a few points outside, in turn."""
+    """Return the sparse polytope, with costs that pull to a few points outside, in turn."""
     d = constraint.dimension
     targets = np.resize(2.0 + np.random.default_rng(1).normal(size=(4, d)), (rounds, d))
     domain = Ball(math.sqrt(d) * (1 + 1e-12))  # to the cube's corners
@@ -77,7 +77,7 @@ def sparse_problem(constraint: SparseAffine, rounds: int) -> Problem:
 
 
 def targets_of(problem: Problem) -> Any:
-    """The targets of its costs."""
+    """Return the targets of its costs."""
     assert isinstance(problem.costs, Quadratic)
     return problem.costs.targets
 
@@ -104,7 +104,7 @@ class Rounds(NamedTuple):
 def rounds_of(
     player: Any, problem: Problem, rounds: int, kept: int, *, batch: bool = False
 ) -> Rounds:
-    """Rounds that a player meets, in one run or in a batch of all runs."""
+    """Return rounds that a player meets, in one run or in a batch of all runs."""
     runs, costs, start = problem.costs.runs, problem.costs, problem.start
     if runs is not None:
         costs = costs.run(np.arange(runs) if batch else 0)

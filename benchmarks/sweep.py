@@ -55,7 +55,7 @@ class Measured(NamedTuple):
 
 
 def spec(cells: int) -> Spec:
-    """Polyak feasibility steps with as many step sizes as it takes."""
+    """Return Polyak feasibility steps with as many step sizes as it takes."""
     players = [
         {"name": "PFS", "label": f"PFS {k}", "parameters": {"eta": 0.1 / (k + 1), "rho": 0.01}}
         for k in range(cells // len(HORIZONS))
@@ -72,13 +72,13 @@ def spec(cells: int) -> Spec:
 
 
 def resident() -> float:
-    """Resident memory of this process in MB."""
+    """Return resident memory of this process in MB."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * resource.getpagesize() / 2**20
 
 
 def processor() -> float:
-    """Seconds of processor time, of this process and of those it has waited for."""
+    """Return processor seconds of this process and of those it has waited for."""
     return sum(
         usage.ru_utime + usage.ru_stime
         for usage in map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))

@@ -47,13 +47,13 @@ class Spread(NamedTuple):
 
 
 def spread(values: Array) -> Spread:
-    """Median and quartiles of a sample."""
+    """Return median and quartiles of a sample."""
     low, median, high = np.quantile(values, [0.25, 0.5, 0.75])
     return Spread(float(median), float(low), float(high))
 
 
 def seconds(work: Work, clock: Clock) -> float:
-    """One call."""
+    """Return the seconds of one call."""
     begun = clock()
     work()
     return clock() - begun
@@ -62,7 +62,7 @@ def seconds(work: Work, clock: Clock) -> float:
 def take_turns(
     works: Mapping[str, Work], effort: Effort, clock: Clock = THREAD
 ) -> dict[str, Array]:
-    """Seconds of each call, by name: as many turns as fit into the effort, at least five.
+    """Return seconds of each call, by name: as many turns as fit, at least five.
 
     Each is called once unmeasured, for caches and what is made lazily, and once more to see how
     many turns there is time for.

@@ -42,7 +42,7 @@ STEP, CERTIFIED_STEP, C = "step by hand", "certified by hand", "C"
 
 
 def run(effort: Effort) -> Findings:
-    """All sizes."""
+    """Measure all sizes."""
     rows: list[Row] = []
     remarks = [] if limit.compiled() else ["no C compiler was found: the column C is left out"]
     # Few rounds are kept at d = 10^4, so that they stay in the cache as a live round would; and
@@ -70,7 +70,7 @@ def run(effort: Effort) -> Findings:
 
 
 def updates(problem: Problem, rounds: int, kept: int, effort: Effort) -> tuple[list[Row], float]:
-    """The rows of one dimension, and the share of rounds with a cut."""
+    """Return the rows of one dimension, and the share of rounds with a cut."""
     d = problem.costs.dimension
     plain = rounds_of(as_plotted(problem.domain), problem, rounds, kept)
     certified = rounds_of(CertifiedPFS.default(problem.constants).algorithm, problem, rounds, kept)
@@ -147,7 +147,7 @@ def certified_by_hand(rounds: Rounds) -> Work:
 
 
 def told(rounds: Rounds, *, ask: bool = False) -> Work:
-    """A controller without guarantee (the watch is off) that is told the same rounds."""
+    """Return a controller without guarantee (the watch is off) that is told the same rounds."""
     controller = Controller(rounds.player, rounds.states[0].x)
     pairs = list(zip(rounds.states, rounds.seen, strict=True))
 
@@ -200,7 +200,7 @@ def dense_query(d: int, m: int, effort: Effort) -> Row:
 
 
 def sparse(entries: int, effort: Effort) -> list[Row]:
-    """Update and query on a sparse polytope."""
+    """Compare update and query on a sparse polytope."""
     constraint = sparse_polytope(entries)
     d, A, b = constraint.dimension, constraint.A, constraint.b
     problem = sparse_problem(constraint, rounds=8)
@@ -231,5 +231,5 @@ def sparse(entries: int, effort: Effort) -> list[Row]:
 
 
 def _whole(A: Any) -> tuple[Array, Array]:
-    """Column and start indices as C takes them."""
+    """Return column and start indices as C takes them."""
     return A.indices.astype(np.int32), A.indptr.astype(np.int32)

@@ -88,7 +88,7 @@ class Cluster(Workers):
         return max(2, 2 * self._threads)
 
     def submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
-        """As any executor."""
+        """Hand a call to the cluster, as any executor does."""
         try:
             future: Future[T] = self._executor.submit(fn, *args, **kwargs)
         except (OSError, RuntimeError, ValueError) as error:

@@ -82,11 +82,11 @@ class Pool(Workers):
         return self._workers + 1
 
     def submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
-        """As any executor."""
+        """Hand a call to a process, as any executor does."""
         return self._pool.submit(fn, *args, **kwargs)
 
     def renew(self) -> None:
-        """New processes for those that are gone, or an error if they cannot start."""
+        """Start new processes for those that are gone; raise if they cannot start."""
         self.stop()
         self._open()
         try:
@@ -105,7 +105,7 @@ class Pool(Workers):
         self._pool.shutdown(wait=True, cancel_futures=True)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """As any executor."""
+        """End the processes, as any executor does."""
         self._pool.shutdown(wait=wait, cancel_futures=cancel_futures)
 
 
@@ -133,7 +133,7 @@ class _Context(SpawnContext):
 
 @contextlib.contextmanager
 def _spawning() -> Iterator[None]:
-    """What a new process is to inherit: one thread per library, a deaf ear to Ctrl-C, no script.
+    """Set what a new process inherits: one thread per library, Ctrl-C blocked, no script.
 
     Ctrl-C reaches every process of a terminal; blocked, it cannot end a worker in the middle of
     its imports with a traceback, and here it is only late. The script that called us would be
@@ -166,14 +166,14 @@ def _flags(given: str | None) -> str:
 
 
 def _begin_worker() -> None:
-    """The first thing that a worker does."""
+    """Prepare a worker, before it plays."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     threading.Thread(target=_end_with_parent, name="parent", daemon=True).start()
 
 
 def _end_with_parent() -> None:
-    """A driver that was killed cannot end its workers, and they would wait for it for ever."""
+    """End this worker with its driver: one that was killed cannot end its workers."""
     parent = parent_process()
     if parent is not None:
         parent.join()

@@ -25,7 +25,7 @@ __all__ = ["canonical", "stream_seed"]
 
 
 def canonical(data: Any) -> str:
-    """Plain data as the one JSON text that stands for it; NaN and infinities are refused.
+    """Return plain data as the one JSON text that stands for it; refuse NaN and infinities.
 
     Example:
         >>> canonical({"b": 1.0, "a": [True, None]})
@@ -35,7 +35,7 @@ def canonical(data: Any) -> str:
 
 
 def stream_seed(root: int, problem: dict[str, Any], block: int) -> int:
-    """The seed of a block of trials.
+    """Return the seed of a block of trials.
 
     Args:
         root: the specification's.

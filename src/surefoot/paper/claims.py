@@ -104,7 +104,7 @@ _WHAT = {"regret": "regret", "soft": "[sum g]+"}
 
 
 def claims(cells: Iterable[tuple[Place, CellResult]]) -> list[Claim]:
-    """The verdicts on Figures 1a, 1b, 1c and 2, each figure's own first.
+    """Return the verdicts on Figures 1a, 1b, 1c and 2, each figure's own first.
 
     Args:
         cells: those of the reproduction.
@@ -117,7 +117,7 @@ def claims(cells: Iterable[tuple[Place, CellResult]]) -> list[Claim]:
 
 
 def gathered(cells: Iterable[tuple[Place, CellResult]]) -> Measured:
-    """The arrays of all cells that were played, blocks of trials put together."""
+    """Return the arrays of all cells that were played, blocks of trials joined."""
     blocks: dict[tuple[str, str, int], list[dict[str, np.ndarray]]] = {}
     for place, cell in cells:
         if cell.status == "done":
@@ -127,7 +127,7 @@ def gathered(cells: Iterable[tuple[Place, CellResult]]) -> Measured:
 
 
 def _with_whole(figure: str, single: Sequence[Claim]) -> list[Claim]:
-    """A figure's own verdict, that of its worst part, and then its parts."""
+    """Return a figure's own verdict, that of its worst part, and then its parts."""
     parts = [c for c in single if c.figure == figure]
     worst = min(parts, key=lambda c: CLAIM_WORDS.index(c.verdict))
     whole = _claim(
@@ -164,7 +164,7 @@ def _claim(
 
 
 def is_read_as(value: float, published: float) -> bool:
-    """Whether a value could have been read off as the published one.
+    """Return whether a value could have been read off as the published one.
 
     >>> is_read_as(143.5, 142.0), is_read_as(112.0, 88.0)
     (True, False)
@@ -214,7 +214,7 @@ _RELEASED = "DPP-T as released (violation script)"
 
 
 def _on_instants(measured: Measured) -> list[Claim]:
-    """Figure 1c: PFS never violates, DPP does, tightening DPP helps a lot but not wholly."""
+    """Judge Figure 1c: PFS never violates, DPP does, tightening DPP helps a lot."""
     problem = "paper toy, second streams"
     worst = {
         label: float(np.max(measured[problem, label, _LAST]["worst"]))
@@ -252,7 +252,7 @@ def _on_instants(measured: Measured) -> list[Claim]:
 
 
 def _on_actions(measured: Measured) -> list[Claim]:
-    """Figure 2: PFS comes to the boundary from inside, DPP goes beyond it."""
+    """Judge Figure 2: PFS comes to the boundary from inside, DPP goes beyond it."""
     found = {}
     for label in ("PFS as written", "PFS as plotted", "DPP"):
         arrays = measured["paper toy", label, _LAST]

@@ -77,7 +77,7 @@ def reproduce(
 
 
 def specification() -> Spec:
-    """The experiment as a specification: what `surefoot run` would be given."""
+    """Return the experiment as a specification, as `surefoot run` would be given it."""
     return Spec.model_validate(
         {
             "name": "reproduction",
@@ -112,6 +112,7 @@ def _turn(row: dict[str, Any]) -> int:
     return _FIRST.index(row["label"]) if row["label"] in _FIRST else len(_FIRST)
 
 
+<<<<<<< HEAD
 def panels() -> Panels:
     """Return which rows are the paper's PFS, DPP and DPP-T in each setting."""
     others = (Shown("DPP", "DPP"), Shown("DPP-T as released", "DPP-T"))
@@ -132,6 +133,33 @@ def panels() -> Panels:
             Setting("as demanded", (Shown("PFS as demanded", "PFS"), *others)),
             Setting("beyond", (*beyond, *others)),
         ),
+=======
+def panels() -> dict[str, Any]:
+    """Return the layout of the paper's figures: its PFS, DPP and DPP-T in each setting.
+
+    A report draws them from this and the saved results.
+    """
+    others = [["DPP", "DPP"], ["DPP-T as released", "DPP-T"]]
+    written = [["DPP", "DPP"], ["DPP-T as written", "DPP-T"]]
+    beyond = [
+        ["PFS tuned", "PFS, tuned"],
+        ["CertifiedPFS", "certified"],
+        ["CertifiedPFS, horizon known", "certified, T known"],
+        ["ScheduledPFS, strongly convex", "strongly convex"],
+    ]
+    # Lists, not tables: the order is that of the legends.
+    settings = [
+        ["as plotted", [["PFS as plotted", "PFS"], *others]],
+        ["as written", [["PFS as written", "PFS"], *written]],
+        ["as released", [["PFS as released", "PFS"], *others]],
+        ["as demanded", [["PFS as demanded", "PFS"], *others]],
+        ["beyond", [*beyond, *others]],
+    ]
+    return {
+        "problem": REGRET,
+        "violation_problem": VIOLATION,
+        "settings": settings,
+>>>>>>> 140a7d9 (Say in the imperative what functions of experiments and benchmarks do)
         # Of Figure 1a and of Figure 1b, by the paper's name and the horizon.
         published={
             measure: {
@@ -146,7 +174,7 @@ def panels() -> Panels:
 
 
 def _paper_rows() -> list[dict[str, Any]]:
-    """PFS in four settings, DPP and DPP-T: on all three problems."""
+    """Return PFS in four settings, DPP and DPP-T, on all three problems."""
     rows: list[dict[str, Any]] = [
         {
             "label": f"PFS {setting.name}",
@@ -182,7 +210,7 @@ def _paper_rows() -> list[dict[str, Any]]:
 
 
 def _beyond() -> list[dict[str, Any]]:
-    """The same promise from the same constants, or from fewer."""
+    """Return rows with the same promise from the same constants, or from fewer."""
     rows = [
         ("PFS tuned", "PFS", "tuned"),
         ("CertifiedPFS", "CertifiedPFS", "default"),
@@ -193,7 +221,7 @@ def _beyond() -> list[dict[str, Any]]:
 
 
 def _rest() -> list[dict[str, Any]]:
-    """Every theorem of the catalogue that has no row yet."""
+    """Return a row for every theorem of the catalogue that has none yet."""
     taken = {(row["name"], row.get("tuning")) for row in (*_paper_rows(), *_beyond())}
     return [
         {

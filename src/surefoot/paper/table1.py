@@ -24,7 +24,7 @@ _POLYTOPE = "random polytope"
 
 
 def specification(horizons: Sequence[int] = HORIZONS, trials: int = 30) -> Spec:
-    """The experiment, with every theorem of the catalogue.
+    """Return the experiment, with every theorem of the catalogue.
 
     Args:
         horizons: the T's.
@@ -58,7 +58,7 @@ def specification(horizons: Sequence[int] = HORIZONS, trials: int = 30) -> Spec:
 def _rows(
     kind: type[Any], tuning: str, horizons: Sequence[int], trials: int
 ) -> list[dict[str, Any]]:
-    """A theorem's row; two where a solver is needed on one of the problems."""
+    """Return a theorem's row; two where a solver is needed on one of the problems."""
     row: dict[str, Any] = {"name": kind.__name__, "tuning": tuning}
     needs = needs_of(kind)
     if not (needs.projections or needs.linear_minimisations):
