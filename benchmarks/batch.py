@@ -21,7 +21,6 @@ from benchmarks.rivals import (
 from benchmarks.streams import (
     CURVATURE,
     HALF,
-    Rounds,
     as_plotted,
     cube_toy,
     rounds_of,
@@ -29,6 +28,7 @@ from benchmarks.streams import (
     targets_of,
 )
 from benchmarks.timing import Effort, Work, take_turns
+from benchmarks.update import by_hand, by_library
 from surefoot import Problem, Trace, play
 from surefoot.constraints import Affine
 
@@ -75,10 +75,10 @@ def game(case: str, problem: Problem, effort: Effort, bar: float | None) -> Row:
     radius = float(player.domain.radius)
     numbers = (player.eta, player.rho, radius)
 
-    def by_hand() -> object:
+    def game_by_hand() -> object:
         return hand_batch_game(targets, CURVATURE, query, *numbers)
 
-    works: dict[str, Work] = {BATCH: lambda: play_batch(problem), BY_HAND: by_hand}
+    works: dict[str, Work] = {BATCH: lambda: play_batch(problem), BY_HAND: game_by_hand}
     trace = play_batch(problem)
     ours = np.array([trace.total_cost, trace.violations.worst])
     rivals = [np.array(hand_batch_game(targets, CURVATURE, query, *numbers))]
@@ -97,34 +97,11 @@ def update(case: str, problem: Problem, effort: Effort, bar: float | None) -> Ro
     """Compare the update alone, on rounds from all over a game."""
     rounds, runs, _ = targets_of(problem).shape
     seen = rounds_of(as_plotted(problem.domain), problem, rounds, min(rounds, 32), batch=True)
-    times = take_turns({"PFS.update": _library(seen), "update by hand": _by_hand(seen)}, effort)
+    works = {"PFS.update": by_library(seen), "update by hand": by_hand(seen, hand_batch)}
+    times = take_turns(works, effort)
     units = len(seen.seen) * runs
     pair = ("PFS.update", "update by hand")
     return compared("batch", case, times, *pair, units=units, bar=bar)
-
-
-def _library(rounds: Rounds) -> Work:
-    pairs = list(zip(rounds.states, rounds.seen, strict=True))
-
-    def work() -> None:
-        for state, feedback in pairs:
-            rounds.player.update(state, feedback)
-
-    return work
-
-
-def _by_hand(rounds: Rounds) -> Work:
-    player, radius = rounds.player, float(rounds.player.domain.radius)
-    plain = [(s.x, *f[:3]) for s, f in zip(rounds.states, rounds.seen, strict=True)]
-    eta, rho = player.eta, player.rho
-    wanted = [player.update(s, f).x for s, f in zip(rounds.states, rounds.seen, strict=True)]
-    must_agree([hand_batch(*p, eta, rho, radius) for p in plain], wanted)
-
-    def work() -> None:
-        for x, grad, g, s in plain:
-            hand_batch(x, grad, g, s, eta, rho, radius)
-
-    return work
 
 
 def per_run(d: int, rounds: int, runs: int, effort: Effort) -> Row:

@@ -7,6 +7,7 @@ from all over a game on the paper's toy, so that cuts and free steps come in its
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -116,16 +117,16 @@ def by_library(rounds: Rounds) -> Work:
     return work
 
 
-def by_hand(rounds: Rounds) -> Work:
+def by_hand(rounds: Rounds, step: Callable[..., Array] = hand_step) -> Work:
     player, radius = rounds.player, float(rounds.player.domain.radius)
     plain = [(s.x, *f[:3]) for s, f in zip(rounds.states, rounds.seen, strict=True)]
     eta, rho = player.eta, player.rho
     wanted = [player.update(s, f).x for s, f in zip(rounds.states, rounds.seen, strict=True)]
-    must_agree([hand_step(*p, eta, rho, radius) for p in plain], wanted)
+    must_agree([step(*p, eta, rho, radius) for p in plain], wanted)
 
     def work() -> None:
         for x, grad, g, s in plain:
-            hand_step(x, grad, g, s, eta, rho, radius)
+            step(x, grad, g, s, eta, rho, radius)
 
     return work
 

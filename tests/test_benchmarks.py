@@ -91,14 +91,12 @@ def test_the_rounds_have_cuts_and_free_steps_and_none_is_outside(dimension):
     assert max(f.constraint_value for f in rounds.seen) <= 0
 
 
-def test_a_rival_that_does_something_else_is_refused(monkeypatch):
+def test_a_rival_that_does_something_else_is_refused():
     problem = streams.cube_toy(2, 300)
     rounds = streams.rounds_of(streams.as_plotted(problem.domain), problem, 300, kept=60)
     update.by_hand(rounds)
-    right = rivals.hand_step
-    monkeypatch.setattr(update, "hand_step", lambda *a: right(*a[:5], 2 * a[5], a[6]))
     with pytest.raises(AssertionError, match="must do the same"):
-        update.by_hand(rounds)
+        update.by_hand(rounds, lambda *a: rivals.hand_step(*a[:5], 2 * a[5], a[6]))
 
 
 @pytest.mark.skipif(limit.compiled() is None, reason="there is no C compiler")

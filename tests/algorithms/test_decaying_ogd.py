@@ -6,10 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from surefoot import OGD, Ball, Constants, Feedback
+from surefoot import OGD, Ball, Constants
 from surefoot.algorithms import AdaGradOGD, DecayingOGD
 from surefoot.sets import Box, Halfspace, Simplex
 from surefoot.theory import AdaGradNorm, Decaying, StronglyConvex
+
+from ._gradients import actions_of, told
 
 BOX = Box([-1.0, -0.5], [1.25, 0.75])
 WIDE = Box([-1e9, -1e9], [1e9, 1e9])
@@ -17,22 +19,9 @@ X = np.array([0.5, -0.25])
 BOTH = pytest.mark.parametrize("kind", [DecayingOGD, AdaGradOGD])
 
 
-def told(grad):
-    return Feedback(np.asarray(grad, dtype=float), None, None)
-
-
-def play(player, x, gradients):
-    state = player.init(x)
-    actions = [state.x]
-    for grad in gradients:
-        state = player.update(state, told(grad))
-        actions.append(state.x)
-    return np.array(actions)
-
-
 def test_a_decaying_step_is_divided_by_the_root_of_its_round():
     player = DecayingOGD(eta=0.5, domain=WIDE)
-    x = play(player, X, [[1.0, -2.0]] * 9)
+    x = actions_of(player, X, [[1.0, -2.0]] * 9)
     steps = np.diff(x, axis=0)
     assert steps[0] == pytest.approx([-0.5, 1.0], rel=1e-15)
     assert steps[3] == pytest.approx([-0.25, 0.5], rel=1e-14)
@@ -41,7 +30,7 @@ def test_a_decaying_step_is_divided_by_the_root_of_its_round():
 
 def test_a_fast_step_is_divided_by_its_round():
     player = DecayingOGD(eta=0.5, domain=WIDE, fast=True)
-    steps = np.diff(play(player, X, [[1.0, -2.0]] * 4), axis=0)
+    steps = np.diff(actions_of(player, X, [[1.0, -2.0]] * 4), axis=0)
     assert steps[0] == pytest.approx([-0.5, 1.0], rel=1e-15)
     assert steps[1] == pytest.approx([-0.25, 0.5], rel=1e-15)
     assert steps[3] == pytest.approx([-0.125, 0.25], rel=1e-14)
@@ -49,7 +38,7 @@ def test_a_fast_step_is_divided_by_its_round():
 
 def test_the_action_and_not_the_sum_is_projected():
     player = DecayingOGD(eta=0.25, domain=BOX)
-    x = play(player, X, [[-8.0, 1.0], [4.0, 0.0]])
+    x = actions_of(player, X, [[-8.0, 1.0], [4.0, 0.0]])
     assert x[1].tolist() == [1.25, -0.5]  # clipped, both
     assert x[2] == pytest.approx([1.25 - 1 / math.sqrt(2), -0.5], rel=1e-15)
 
@@ -70,19 +59,19 @@ def test_the_first_round_of_decaying_steps_is_that_of_fixed_ones():
         decaying = DecayingOGD(eta=0.3, domain=BOX, fast=fast)
         fixed = OGD(eta=0.3, domain=BOX)
         grad = [[0.7, -3.0]]
-        np.testing.assert_array_equal(play(decaying, X, grad), play(fixed, X, grad))
+        np.testing.assert_array_equal(actions_of(decaying, X, grad), actions_of(fixed, X, grad))
 
 
 def test_an_adagrad_step_is_divided_by_the_norm_of_all_gradients():
     player = AdaGradOGD(eta=0.5, domain=WIDE)
-    x = play(player, X, [[3.0, -4.0], [0.0, 12.0]])
+    x = actions_of(player, X, [[3.0, -4.0], [0.0, 12.0]])
     assert x[1] == pytest.approx([0.5 - 0.3, -0.25 + 0.4], rel=1e-15)
     # The root of 25 + 144 is 13.
     assert x[2] == pytest.approx([0.2, 0.15 - 0.5 * 12 / 13], rel=1e-14)
 
 
 def test_nothing_moves_before_the_first_gradient():
-    x = play(AdaGradOGD(eta=0.5, domain=BOX), X, [[0.0, 0.0]] * 3 + [[1e-9, 0.0]])
+    x = actions_of(AdaGradOGD(eta=0.5, domain=BOX), X, [[0.0, 0.0]] * 3 + [[1e-9, 0.0]])
     np.testing.assert_array_equal(x[:4], [X] * 4)
     assert x[4] == pytest.approx([0.0, -0.25], abs=1e-15)  # the first move has length eta
 
@@ -96,13 +85,13 @@ def test_adagrad_does_not_notice_the_unit_of_the_costs(gradients, exponent):
     player = AdaGradOGD(eta=0.4, domain=BOX)
     # A power of 4 scales a square, its root and their quotient without rounding.
     np.testing.assert_array_equal(
-        play(player, X, gradients), play(player, X, 4.0**exponent * gradients)
+        actions_of(player, X, gradients), actions_of(player, X, 4.0**exponent * gradients)
     )
 
 
 @pytest.mark.parametrize("size", [1e-140, 1e140])
 def test_adagrad_takes_gradients_of_any_size(size):
-    x = play(AdaGradOGD(eta=0.5, domain=WIDE), X, [[3 * size, -4 * size]])
+    x = actions_of(AdaGradOGD(eta=0.5, domain=WIDE), X, [[3 * size, -4 * size]])
     assert x[1] == pytest.approx([0.2, 0.15], rel=1e-14)
 
 
@@ -112,20 +101,20 @@ def test_adagrad_takes_gradients_of_any_size(size):
 @pytest.mark.parametrize("make", [DecayingOGD, AdaGradOGD])
 def test_every_action_is_feasible_exactly(make, domain):
     gradients = np.random.default_rng(0).normal(size=(300, 2)) - 1.0
-    x = play(make(eta=2.0, domain=domain), X, gradients)
+    x = actions_of(make(eta=2.0, domain=domain), X, gradients)
     assert all(domain.contains(point) is True for point in x)
     assert np.ptp(x, axis=0).min() > 0.1
 
 
 @BOTH
 def test_a_zero_gradient_leaves_the_action(kind):
-    x = play(kind(eta=0.5, domain=BOX), X, [[0.5, 1.0], [0.0, 0.0]])
+    x = actions_of(kind(eta=0.5, domain=BOX), X, [[0.5, 1.0], [0.0, 0.0]])
     np.testing.assert_array_equal(x[2], x[1])
 
 
 @BOTH
 def test_one_dimension(kind):
-    x = play(kind(eta=0.25, domain=Box([-0.4], [0.9])), np.array([0.1]), [[-2.0]])
+    x = actions_of(kind(eta=0.25, domain=Box([-0.4], [0.9])), np.array([0.1]), [[-2.0]])
     assert x[1, 0] == pytest.approx(0.6 if kind is DecayingOGD else 0.35, rel=1e-15)
 
 
@@ -134,9 +123,9 @@ def test_columns_give_each_run_its_own_step(kind):
     etas = [0.1, 0.4]
     player = kind(eta=np.array(etas)[:, None], domain=BOX)
     gradients = np.random.default_rng(1).normal(size=(6, 2))
-    together = play(player, np.array([X, X]), np.repeat(gradients[:, None], 2, axis=1))
+    together = actions_of(player, np.array([X, X]), np.repeat(gradients[:, None], 2, axis=1))
     for r, eta in enumerate(etas):
-        alone = play(kind(eta=eta, domain=BOX), X, gradients)
+        alone = actions_of(kind(eta=eta, domain=BOX), X, gradients)
         assert together[:, r] == pytest.approx(alone, rel=1e-13, abs=1e-15)
 
 

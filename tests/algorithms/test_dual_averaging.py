@@ -6,10 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from surefoot import OGD, Ball, Constants, Feedback
+from surefoot import OGD, Ball, Constants
 from surefoot.algorithms import DualAveraging, EntropicDualAveraging
 from surefoot.sets import Box, Halfspace, L1Ball, Simplex
 from surefoot.theory import DualAveragingTheorem, EntropicTheorem
+
+from ._gradients import actions_of, told
 
 BOX = Box([-1.0, -0.5], [1.25, 0.75])
 X = np.array([0.5, -0.25])
@@ -29,32 +31,20 @@ class WholeSpace:
         raise NotImplementedError
 
 
-def told(grad):
-    return Feedback(np.asarray(grad, dtype=float), None, None)
-
-
-def play(player, x, gradients):
-    state = player.init(x)
-    actions = [state.x]
-    for grad in gradients:
-        state = player.update(state, told(grad))
-        actions.append(state.x)
-    return np.array(actions)
-
-
 def test_the_sum_of_the_gradients_is_projected_and_not_the_last_action():
-    x = play(DualAveraging(eta=0.25, domain=BOX), X, [[-8.0, 1.0], [4.0, 2.0], [3.0, -9.0]])
+    x = actions_of(DualAveraging(eta=0.25, domain=BOX), X, [[-8.0, 1.0], [4.0, 2.0], [3.0, -9.0]])
     assert x[1].tolist() == [1.25, -0.5]
     assert x[2].tolist() == [1.25, -0.5]  # 0.5 + 1, where online gradient descent is at 0.25
     assert x[3].tolist() == [0.75, 0.75]
-    assert play(OGD(eta=0.25, domain=BOX), X, [[-8.0, 1.0], [4.0, 2.0]])[2].tolist() == [0.25, -0.5]
+    descent = actions_of(OGD(eta=0.25, domain=BOX), X, [[-8.0, 1.0], [4.0, 2.0]])
+    assert descent[2].tolist() == [0.25, -0.5]
 
 
 def test_on_the_whole_space_it_is_online_gradient_descent():
     # Multiples of 1/64 below 2^40: no sum of them is rounded, in any order.
     gradients = np.random.default_rng(3).integers(-999, 999, size=(200, 2)) / 16
-    lazy = play(DualAveraging(eta=0.25, domain=WholeSpace()), X, gradients)
-    greedy = play(OGD(eta=0.25, domain=WholeSpace()), X, gradients)
+    lazy = actions_of(DualAveraging(eta=0.25, domain=WholeSpace()), X, gradients)
+    greedy = actions_of(OGD(eta=0.25, domain=WholeSpace()), X, gradients)
     np.testing.assert_array_equal(lazy, greedy)
     assert np.abs(lazy).max() > 10
 
@@ -63,7 +53,7 @@ def test_on_the_whole_space_it_is_online_gradient_descent():
 def test_the_next_action_minimises_the_regularised_sum(domain):
     rng, eta = np.random.default_rng(8), 0.3
     gradients = rng.normal(size=(30, 2)) - 0.3
-    x = play(DualAveraging(eta=eta, domain=domain), X, gradients)
+    x = actions_of(DualAveraging(eta=eta, domain=domain), X, gradients)
     others = domain.project(rng.normal(size=(500, 2)))
     for t in (1, 7, 30):
         total = gradients[:t].sum(axis=0)
@@ -77,19 +67,19 @@ def test_the_next_action_minimises_the_regularised_sum(domain):
 @pytest.mark.parametrize("domain", [BOX, Ball(0.75), L1Ball(0.8), Halfspace([1.0, 2.0], 0.5)])
 def test_every_action_is_feasible_exactly(domain):
     gradients = np.random.default_rng(0).normal(size=(300, 2)) - 0.1
-    x = play(DualAveraging(eta=0.7, domain=domain), X, gradients)
+    x = actions_of(DualAveraging(eta=0.7, domain=domain), X, gradients)
     assert all(domain.contains(point) is True for point in x)
     assert np.ptp(x, axis=0).min() > 0.1
 
 
 def test_zero_gradients_lead_back_to_the_start():
-    x = play(DualAveraging(eta=0.5, domain=BOX), X, [[0.0, 0.0], [2.0, 1.0], [-2.0, -1.0]])
+    x = actions_of(DualAveraging(eta=0.5, domain=BOX), X, [[0.0, 0.0], [2.0, 1.0], [-2.0, -1.0]])
     np.testing.assert_array_equal(x[[1, 3]], [X, X])
 
 
 def test_one_dimension_and_columns():
     player = DualAveraging(eta=np.array([[0.25], [0.5]]), domain=Box([-1.0], [0.5]))
-    x = play(player, np.array([[0.25], [0.25]]), [[[1.0], [1.0]], [[2.0], [2.0]]])
+    x = actions_of(player, np.array([[0.25], [0.25]]), [[[1.0], [1.0]], [[2.0], [2.0]]])
     assert x[:, :, 0].tolist() == [[0.25, 0.25], [0.0, -0.25], [-0.5, -1.0]]
 
 
@@ -109,7 +99,7 @@ START = np.array([1.0, 0.75, 0.25])
 
 def test_an_entropic_step_by_hand():
     player = EntropicDualAveraging(eta=0.5, domain=HEAVY)
-    x = play(player, START, [np.log([1.0, 4.0, 16.0]), np.log([9.0, 1.0, 1.0])])
+    x = actions_of(player, START, [np.log([1.0, 4.0, 16.0]), np.log([9.0, 1.0, 1.0])])
     # Weights 1, 1/2, 1/4; then 1/3, 1/2, 1/4.
     assert x[1] == pytest.approx(2 * np.array([4, 2, 1]) / 7, rel=1e-15)
     assert x[2] == pytest.approx(2 * np.array([4, 6, 3]) / 13, rel=1e-15)
@@ -126,7 +116,7 @@ def test_entropic_actions_are_on_the_simplex_and_the_closed_form(d, rounds, tota
     rng = np.random.default_rng(seed)
     gradients = 10.0**power * rng.normal(size=(rounds, d))
     domain = Simplex(d, total)
-    x = play(EntropicDualAveraging(eta=0.7, domain=domain), np.full(d, total / d), gradients)
+    x = actions_of(EntropicDualAveraging(eta=0.7, domain=domain), np.full(d, total / d), gradients)
     assert all(domain.contains(point) is True for point in x)
     exponents = -0.7 * np.cumsum(gradients, axis=0)
     weights = np.exp(exponents - exponents.max(axis=1, keepdims=True))
@@ -141,7 +131,7 @@ def test_a_common_slope_changes_nothing():
     player = EntropicDualAveraging(eta=0.5, domain=HEAVY)
     gradients = np.array([[1.0, -2.0, 0.5], [0.25, 3.0, -1.0]])
     np.testing.assert_array_equal(
-        play(player, START, gradients), play(player, START, gradients + 64.0)
+        actions_of(player, START, gradients), actions_of(player, START, gradients + 64.0)
     )
 
 
@@ -149,27 +139,29 @@ def test_a_common_slope_changes_nothing():
 def test_gradients_too_large_for_an_exponential_lead_to_a_corner(size):
     player = EntropicDualAveraging(eta=3.0, domain=HEAVY)
     with np.errstate(over="ignore"):
-        x = play(player, START, [[size, -size, 0.0]])
+        x = actions_of(player, START, [[size, -size, 0.0]])
     assert x[1].tolist() == [0.0, 2.0, 0.0]
 
 
 def test_it_leaves_a_corner():
     # Weights relative to the first action would be 0 for ever in two entries of this one.
     player = EntropicDualAveraging(eta=0.5, domain=HEAVY)
-    x = play(player, np.array([2.0, 0.0, 0.0]), [[0.0, 0.0, 0.0], np.log([4.0, 1.0, 1.0])])
+    x = actions_of(player, np.array([2.0, 0.0, 0.0]), [[0.0, 0.0, 0.0], np.log([4.0, 1.0, 1.0])])
     assert x[1] == pytest.approx([2 / 3] * 3, rel=1e-15)
     assert x[2] == pytest.approx([0.4, 0.8, 0.8], rel=1e-15)
 
 
 def test_a_simplex_of_one_entry_has_one_action():
-    x = play(EntropicDualAveraging(eta=1.0, domain=Simplex(1, 0.3)), np.array([0.3]), [[-5.0]])
+    x = actions_of(
+        EntropicDualAveraging(eta=1.0, domain=Simplex(1, 0.3)), np.array([0.3]), [[-5.0]]
+    )
     assert x.tolist() == [[0.3], [0.3]]
 
 
 def test_entropic_columns_give_each_run_its_own_step():
     player = EntropicDualAveraging(eta=np.array([[0.5], [1.0]]), domain=HEAVY)
     grad = np.log([1.0, 4.0, 16.0])
-    x = play(player, np.array([START, START]), [[grad, grad]])
+    x = actions_of(player, np.array([START, START]), [[grad, grad]])
     assert x[1, 0] == pytest.approx(2 * np.array([4, 2, 1]) / 7, rel=1e-14)
     assert x[1, 1] == pytest.approx(2 * np.array([16, 4, 1]) / 21, rel=1e-14)
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from surefoot import Ball, Constants, Feedback, Problem, constraints, play
+from surefoot import Ball, Constants, Problem, constraints, play
 from surefoot.algorithms import FrankWolfe
 from surefoot.costs import Linear
 from surefoot.games.ledger import Counted
@@ -23,27 +23,16 @@ from surefoot.sets import (
 from surefoot.sets._points import settled
 from surefoot.theory import FrankWolfeTheorem
 
+from ._gradients import actions_of, told
+
 BOX = Box([-1.0, -0.5], [1.25, 0.75])
 X = np.array([0.5, -0.25])
 KNOWN = Constants(R=1.5, G_f=7.0)
 
 
-def told(grad):
-    return Feedback(np.asarray(grad, dtype=float), None, None)
-
-
-def run(player, x, gradients):
-    state = player.init(x)
-    actions = [state.x]
-    for grad in gradients:
-        state = player.update(state, told(grad))
-        actions.append(state.x)
-    return np.array(actions)
-
-
 def test_the_tuned_form_by_hand():
     player = FrankWolfe(eta=0.5, domain=BOX, step=0.25)
-    x = run(player, X, [[2.0, -1.0], [-2.5, 1.5]])
+    x = actions_of(player, X, [[2.0, -1.0], [-2.5, 1.5]])
     # c = (1, -0.5): a quarter of the way to (-1, 0.75).
     assert x[1].tolist() == [0.125, 0.0]
     # c = 0.5 (-0.5, 0.5) + (-0.375, 0.25), the sum with the gradient just seen: to (1.25, -0.5).
@@ -52,7 +41,7 @@ def test_the_tuned_form_by_hand():
 
 def test_the_textbooks_form_by_hand():
     gradients = [[2.0, -1.0]] * 3 + [[-17.5, 4.0], [0.0, -3.0]]
-    x = run(FrankWolfe(eta=4.0, domain=BOX), X, gradients)
+    x = actions_of(FrankWolfe(eta=4.0, domain=BOX), X, gradients)
     assert x[1:4].tolist() == [[-1.0, 0.75]] * 3  # whole steps in the first four rounds
     # c = 4 (-11.5, 1) + 2 (-1.5, 1) = (-49, 6)
     assert x[4].tolist() == [1.25, -0.5]
@@ -63,21 +52,21 @@ def test_the_textbooks_form_by_hand():
 def test_the_pull_to_the_start_is_twice_as_strong_in_the_textbook():
     # One gradient of (-1.5, 0), then none: c = (-0.75, 0) + pull (x - x_1), x at the right edge
     # after a whole step, half way there after half of one.
-    textbook = run(FrankWolfe(eta=0.5, domain=BOX), X, [[-1.5, 0.0], [0.0, 0.0]])
+    textbook = actions_of(FrankWolfe(eta=0.5, domain=BOX), X, [[-1.5, 0.0], [0.0, 0.0]])
     assert textbook[1:, 0].tolist() == [1.25, -1.0]  # -0.75 + 2 * 0.75 > 0
-    tuned = run(FrankWolfe(eta=0.5, domain=BOX, step=0.5), X, [[-1.5, 0.0], [0.0, 0.0]])
+    tuned = actions_of(FrankWolfe(eta=0.5, domain=BOX, step=0.5), X, [[-1.5, 0.0], [0.0, 0.0]])
     assert tuned[1:, 0].tolist() == [0.875, 1.0625]  # -0.75 + 0.375 < 0
 
 
 def test_a_whole_step_is_the_corner_itself():
     third = Box([-1 / 3, -0.1], [0.7, 0.2])
-    x = run(FrankWolfe(eta=1.0, domain=third, step=1.0), np.array([0.3, 0.1]), [[-1.0, 2.0]])
+    x = actions_of(FrankWolfe(eta=1.0, domain=third, step=1.0), np.array([0.3, 0.1]), [[-1.0, 2.0]])
     assert x[1].tolist() == [0.7, -0.1]
 
 
 def test_one_dimension_and_columns():
     player = FrankWolfe(eta=1.0, domain=Box([-1.0], [3.0]), step=np.array([[0.25], [0.5]]))
-    x = run(player, np.array([[0.0], [0.0]]), [[[-1.0], [2.0]]])
+    x = actions_of(player, np.array([[0.0], [0.0]]), [[[-1.0], [2.0]]])
     assert x[1].tolist() == [[0.75], [-0.5]]
 
 
@@ -119,7 +108,7 @@ def test_every_action_is_in_the_set_exactly(name, form, stream):
     domain, T = SETS[name], 60 if name == "polytope" else 600
     player = getattr(FrankWolfe, form)(Constants(R=1.0, G_f=2.0), T, domain).algorithm
     corner = domain.minimize_linear(np.array([-1.0, 0.3, 0.2]))
-    x = run(player, corner, slopes(stream, T))
+    x = actions_of(player, corner, slopes(stream, T))
     assert all(domain.contains(point) is True for point in x)
     assert np.ptp(x, axis=0).max() > 0.02
     if name in CONSTRAINTS:
@@ -175,7 +164,7 @@ class Segment:
 
 def test_a_set_of_yours_needs_no_projection_and_is_trusted_with_rounding():
     tuned = FrankWolfe.textbook(KNOWN, 20, Segment())
-    x = run(tuned.algorithm, np.array([1.0, 0.0]), [[0.0, -1.0]] * 20)
+    x = actions_of(tuned.algorithm, np.array([1.0, 0.0]), [[0.0, -1.0]] * 20)
     assert x[1].tolist() == [0.0, 2.0]
     assert all(map(Segment().contains, x))
     assert settled(Segment(), X) is X

@@ -1,6 +1,5 @@
 """A real cluster: a scheduler and workers, each a process of its own, on this machine alone."""
 
-import importlib
 import os
 import signal
 import socket
@@ -62,13 +61,6 @@ class LocalCluster:
         for process in self.processes:
             process.kill()
             process.wait()
-
-
-@pytest.fixture
-def work(monkeypatch, tmp_path):
-    monkeypatch.syspath_prepend(HERE)
-    monkeypatch.setenv("SWEEP_LOG", str(tmp_path / "played.log"))
-    return importlib.import_module("_sweep_work")
 
 
 @pytest.fixture

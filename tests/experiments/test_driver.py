@@ -1,4 +1,3 @@
-import importlib
 import json
 import os
 import signal
@@ -21,14 +20,6 @@ from surefoot.experiments.sweep import RunError, Sweep
 from surefoot.results import CellResult, Results
 
 HERE = Path(__file__).parent
-
-
-@pytest.fixture
-def work(monkeypatch, tmp_path):
-    """The module that workers import by name, with a log of its own."""
-    monkeypatch.syspath_prepend(HERE)
-    monkeypatch.setenv("SWEEP_LOG", str(tmp_path / "played.log"))
-    return importlib.import_module("_sweep_work")
 
 
 @pytest.fixture

@@ -53,44 +53,36 @@ def test_only_a_change_of_the_numeric_sources_changes_their_hash(package, name, 
     assert (sources_hash.__wrapped__() != before) == matters
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        (b"A module.", b"A good module."),
-        (b"What it is.", b"What it is for."),
-        (b"Twice.", b"Twice x.\n\n    At length.\n    "),
-        (b"    # Exact: a power of two.\n", b""),
-        (b"0.5\n", b"0.5  # a half\n"),
-        (b"2 * x", b"(2 *\n            x)"),
-        (b"\n", b"\r\n"),
-    ],
-    ids=["module", "constant", "function", "comment", "end of line", "layout", "line endings"],
-)
-def test_what_is_said_does_not_change_the_hash(package, old, new):
-    before, files = sources_hash.__wrapped__(), files_hash.__wrapped__()
-    (package / "games/scan.py").write_bytes(TEXT.replace(old, new))
-    assert sources_hash.__wrapped__() == before
-    # As written, the sources are others, but for their line endings.
-    assert (files_hash.__wrapped__() == files) == (new == b"\r\n")
+SAID = {
+    "module": (b"A module.", b"A good module."),
+    "constant": (b"What it is.", b"What it is for."),
+    "function": (b"Twice.", b"Twice x.\n\n    At length.\n    "),
+    "comment": (b"    # Exact: a power of two.\n", b""),
+    "end of line": (b"0.5\n", b"0.5  # a half\n"),
+    "layout": (b"2 * x", b"(2 *\n            x)"),
+}
+COMPUTED = {
+    "value": (b"0.5", b"0.25"),
+    "operator": (b"2 * x", b"2 + x"),
+    "default": (b"double(x)", b"double(x=1)"),
+    "result": (b"return 2 * x", b"return None"),
+    "name": (b"RATE", b"rate"),
+    "string": (b"return 2 * x", b"return '2 * x'"),
+}
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        (b"0.5", b"0.25"),
-        (b"2 * x", b"2 + x"),
-        (b"double(x)", b"double(x=1)"),
-        (b"return 2 * x", b"return None"),
-        (b"RATE", b"rate"),
-        (b"    return 2 * x", b"    'no docstring'\n    return '2 * x'"),
-    ],
-    ids=["constant", "operator", "default", "value", "name", "string"],
-)
-def test_what_is_computed_changes_the_hash(package, old, new):
+@pytest.mark.parametrize(("old", "new"), (SAID | COMPUTED).values(), ids=SAID | COMPUTED)
+def test_what_is_computed_changes_the_hash_and_what_is_said_does_not(package, old, new):
     before, files = sources_hash.__wrapped__(), files_hash.__wrapped__()
     (package / "games/scan.py").write_bytes(TEXT.replace(old, new))
-    assert sources_hash.__wrapped__() != before
+    assert (sources_hash.__wrapped__() != before) == ((old, new) in COMPUTED.values())
     assert files_hash.__wrapped__() != files
+
+
+def test_line_endings_change_neither_hash(package):
+    before = sources_hash.__wrapped__(), files_hash.__wrapped__()
+    (package / "games/scan.py").write_bytes(TEXT.replace(b"\n", b"\r\n"))
+    assert (sources_hash.__wrapped__(), files_hash.__wrapped__()) == before
 
 
 def test_a_file_of_another_name_is_another_source(package):

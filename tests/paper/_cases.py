@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from surefoot import PFS, Ball, Constants, Feedback, Problem
+from surefoot import PFS, Ball, Constants, Feedback, Problem, Trace, play
 from surefoot.algorithms.pfs import PFSState
 from surefoot.constraints import Affine, Constraint, FunctionConstraint, L2Norm, LinfNorm, max_of
 from surefoot.costs import Adversarial, Linear
@@ -380,6 +380,29 @@ def random_slopes(d: int, T: int, size: float, seed: int = 11) -> Linear:
 def greedy(algorithm: PFS, case: Case, T: int, size: float) -> Adversarial:
     rule = Greedy(algorithm, case.constraint, fan(case.dimension), size)
     return Adversarial(rule, T, case.dimension, size)
+
+
+def from_the_sphere(
+    tuned: Callable[..., Any], case: Case, opponent: str, size: float, T: int, seed: int
+) -> tuple[Trace, Any]:
+    """A game from where g is largest of some points of the sphere, and its regret by rounds.
+
+    Args:
+        tuned: constructor of PFS from constants and horizon.
+        case: the set.
+        opponent: "random" or "greedy", which looks one step ahead.
+        size: of the slopes.
+        T: rounds.
+        seed: of the points.
+    """
+    sphere = case.points(n=12, seed=seed)[12:24]
+    start = sphere[case.value(sphere).argmax()]
+    calm = case.problem(random_slopes(case.dimension, T, size), start, G_f=size)
+    player = tuned(calm.constants, T)
+    costs = calm.costs if opponent == "random" else greedy(player.algorithm, case, T, size)
+    trace = play(player, case.problem(costs, start, G_f=size), watch="raise")
+    slopes = costs.slopes if opponent == "random" else costs.realised(trace.actions).slopes
+    return trace, linear_regret(case, slopes, trace.actions)
 
 
 def linear_regret(case: Case, slopes: Any, actions: Any) -> Any:

@@ -9,7 +9,7 @@ from surefoot import PFS, Ball, Problem, play, play_all
 from surefoot.problems import ADVERSARIES, adversarial_cube, binding_toy
 from surefoot.theory import Corollary2
 
-from ._cases import CASES, greedy, linear_regret, random_slopes
+from ._cases import CASES, from_the_sphere
 
 
 def cube_from(adversary, horizon, start):
@@ -76,24 +76,15 @@ def test_whether_the_horizon_is_long_enough_is_decided_by_its_root():
 @pytest.mark.parametrize("case", CASES, ids=str)
 @pytest.mark.parametrize("opponent", ["random", "greedy"])
 def test_no_round_from_t0_on_violates_on_any_set(case, opponent):
-    sphere = case.points(n=12, seed=29)[12:24]
-    start = sphere[case.value(sphere).argmax()]
-    size, T = 1.4, 200
-    calm = case.problem(random_slopes(case.dimension, T, size), start, G_f=size)
-    player = PFS.eventually(calm.constants, T)
-    costs = calm.costs if opponent == "random" else greedy(player.algorithm, case, T, size)
-    trace = play(player, case.problem(costs, start, G_f=size), watch="raise")
+    trace, regret = from_the_sphere(PFS.eventually, case, opponent, size=1.4, T=200, seed=29)
     # The paper's t0 is far beyond T for sets with a small sigma; Theorem 1's bound covers every
     # round. Its rounding is that of test_theorem_1: 24(d + 8)2^-53 RG_g/xi.
-    c = calm.constants
+    c, guarantee = trace.guarantee.constants, trace.guarantee
     rounding = 24 * (case.dimension + 8) * 2.0**-53 * c.R * c.G_g / c.xi
-    late = trace.rounds >= player.guarantee.first_feasible
+    late = trace.rounds >= guarantee.first_feasible
     assert (trace.constraint[late] <= 0).all()
-    bound = player.guarantee.bounds(trace.rounds)["round"]
-    assert (trace.constraint <= bound + rounding).all()
-    slopes = costs.slopes if opponent == "random" else costs.realised(trace.actions).slopes
-    regret = linear_regret(case, slopes, trace.actions)
-    assert (regret <= player.guarantee.regret_bound(trace.rounds)).all()
+    assert (trace.constraint <= guarantee.bounds(trace.rounds)["round"] + rounding).all()
+    assert (regret <= guarantee.regret_bound(trace.rounds)).all()
 
 
 def test_the_binding_toy_from_outside():

@@ -8,7 +8,7 @@ import pytest
 from surefoot import PFS, Ball, Problem, play, play_all
 from surefoot.problems import ADVERSARIES, adversarial_cube, binding_toy
 
-from ._cases import CASES, greedy, linear_regret, random_slopes
+from ._cases import CASES, from_the_sphere
 
 STARTS = {
     "inside": [0.1, -0.2],
@@ -49,17 +49,10 @@ def test_each_round_is_within_the_violation_bound_and_the_regret_within_its(adve
 @pytest.mark.parametrize("case", CASES, ids=str)
 @pytest.mark.parametrize("opponent", ["random", "greedy"])
 def test_each_round_is_within_the_bounds_on_any_set(case, opponent):
-    sphere = case.points(n=12, seed=31)[12:24]
-    start = sphere[case.value(sphere).argmax()]
-    size, T = 2.1, 150
-    calm = case.problem(random_slopes(case.dimension, T, size), start, G_f=size)
-    player = PFS.nearly(calm.constants, T)
-    costs = calm.costs if opponent == "random" else greedy(player.algorithm, case, T, size)
-    trace = play(player, case.problem(costs, start, G_f=size), watch="raise")
-    assert (trace.constraint <= printed_violation(calm.constants, T, trace.rounds)).all()
-    slopes = costs.slopes if opponent == "random" else costs.realised(trace.actions).slopes
-    regret = linear_regret(case, slopes, trace.actions)
-    assert (regret <= player.guarantee.regret_bound(trace.rounds)).all()
+    trace, regret = from_the_sphere(PFS.nearly, case, opponent, size=2.1, T=150, seed=31)
+    c = trace.guarantee.constants
+    assert (trace.constraint <= printed_violation(c, 150, trace.rounds)).all()
+    assert (regret <= trace.guarantee.regret_bound(trace.rounds)).all()
 
 
 def test_it_does_violate_so_the_bound_is_about_something():

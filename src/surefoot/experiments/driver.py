@@ -22,10 +22,9 @@ from surefoot.experiments.sweep import Event, RunError, Stop, Sweep
 from surefoot.experiments.toml import dump_spec
 from surefoot.experiments.versions import fingerprint, versions
 from surefoot.results import CellResult, Results, Status
+from surefoot.results.record import FILE_NAME
 
 __all__ = ["Estimate", "Outcome", "estimate", "run"]
-
-RESULTS = "results.sqlite"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +86,7 @@ def estimate(spec: Spec, folder: Path, *, workers: int | None = None) -> Estimat
         folder: of its results.
         workers: processes; one per processor unless given.
     """
-    path, pace = Path(folder) / RESULTS, Pace()
+    path, pace = Path(folder) / FILE_NAME, Pace()
     have: dict[str, Status] = {}
     if path.exists():
         with Results.open(path) as results:
@@ -159,7 +158,7 @@ def run(
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise RunError(f"folder '{folder}' cannot be made: {error.strerror}") from error
-    with Results.write(folder / RESULTS, max_pages=_max_pages) as results, Stop() as stop:
+    with Results.write(folder / FILE_NAME, max_pages=_max_pages) as results, Stop() as stop:
         plan = Plan.of(spec, results, force=force)
         _describe(results, spec, text, plan)
         sweep = Sweep(results, plan, stop, progress, _work)

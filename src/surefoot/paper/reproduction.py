@@ -112,7 +112,6 @@ def _turn(row: dict[str, Any]) -> int:
     return _FIRST.index(row["label"]) if row["label"] in _FIRST else len(_FIRST)
 
 
-<<<<<<< HEAD
 def panels() -> Panels:
     """Return which rows are the paper's PFS, DPP and DPP-T in each setting."""
     others = (Shown("DPP", "DPP"), Shown("DPP-T as released", "DPP-T"))
@@ -133,33 +132,6 @@ def panels() -> Panels:
             Setting("as demanded", (Shown("PFS as demanded", "PFS"), *others)),
             Setting("beyond", (*beyond, *others)),
         ),
-=======
-def panels() -> dict[str, Any]:
-    """Return the layout of the paper's figures: its PFS, DPP and DPP-T in each setting.
-
-    A report draws them from this and the saved results.
-    """
-    others = [["DPP", "DPP"], ["DPP-T as released", "DPP-T"]]
-    written = [["DPP", "DPP"], ["DPP-T as written", "DPP-T"]]
-    beyond = [
-        ["PFS tuned", "PFS, tuned"],
-        ["CertifiedPFS", "certified"],
-        ["CertifiedPFS, horizon known", "certified, T known"],
-        ["ScheduledPFS, strongly convex", "strongly convex"],
-    ]
-    # Lists, not tables: the order is that of the legends.
-    settings = [
-        ["as plotted", [["PFS as plotted", "PFS"], *others]],
-        ["as written", [["PFS as written", "PFS"], *written]],
-        ["as released", [["PFS as released", "PFS"], *others]],
-        ["as demanded", [["PFS as demanded", "PFS"], *others]],
-        ["beyond", [*beyond, *others]],
-    ]
-    return {
-        "problem": REGRET,
-        "violation_problem": VIOLATION,
-        "settings": settings,
->>>>>>> 140a7d9 (Say in the imperative what functions of experiments and benchmarks do)
         # Of Figure 1a and of Figure 1b, by the paper's name and the horizon.
         published={
             measure: {
