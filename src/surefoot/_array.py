@@ -26,6 +26,7 @@ __all__ = [
     "dot",
     "exp",
     "flat_index",
+    "if_any",
     "in_turn",
     "is_concrete",
     "largest",
@@ -322,6 +323,22 @@ def run_by_run(step: Callable[..., Any], arrays: tuple[Array, ...], *numbers: Nu
 def _stacked(parts: Any) -> Array:
     stacked = np.stack([np.asarray(part) for part in parts])
     return stacked[:, None] if stacked.ndim == 1 else stacked
+
+
+def if_any(condition: Any, then: Callable[[], Any], otherwise: Callable[[], Any]) -> Any:
+    """The result of ``then`` if the condition holds in any run, else that of ``otherwise``.
+
+    >>> if_any(np.array([[False], [True]]), lambda: "some", lambda: "none")
+    'some'
+    """
+    if type(condition) is bool:
+        return then() if condition else otherwise()
+    some = namespace(condition).any(condition)
+    if not is_concrete(some):
+        from jax.lax import cond
+
+        return cond(some, then, otherwise)
+    return then() if bool(some) else otherwise()
 
 
 def same_fields(a: Any, b: Any) -> bool:

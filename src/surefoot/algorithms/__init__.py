@@ -15,6 +15,7 @@ from surefoot.algorithms.catalogue import find_algorithms
 from surefoot.algorithms.certificate import StepCertificate as StepCertificate
 
 from surefoot.algorithms.pfs import PFS as PFS
+from surefoot.algorithms.leader_follower import LeaderFollower as LeaderFollower
 from surefoot.algorithms.certified_pfs import CertifiedPFS as CertifiedPFS
 from surefoot.algorithms.several_pfs import SeveralPFS as SeveralPFS
 from surefoot.algorithms.certified_ogd import CertifiedOGD as CertifiedOGD

@@ -24,10 +24,21 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from surefoot import _check
-from surefoot._array import dot, maximum, minimum, ndarray, norm, number_like, sqrt, to_numpy, where
+from surefoot._array import (
+    dot,
+    maximum,
+    minimum,
+    ndarray,
+    norm,
+    number_like,
+    record,
+    sqrt,
+    to_numpy,
+    where,
+)
 from surefoot.errors import InvalidValueError
 from surefoot.sets._points import marked
 from surefoot.types import Array, Number
@@ -35,7 +46,6 @@ from surefoot.types import Array, Number
 __all__ = ["HullCertificate", "HullMemory", "HullRegion", "LipschitzHull", "share_of_two_balls"]
 
 _UNIT = 2.0**-53
-_new = tuple.__new__  # the constructor of a named tuple costs as much as three roots
 
 
 class HullCertificate(NamedTuple):
@@ -51,6 +61,7 @@ class HullCertificate(NamedTuple):
         room: how far from the centre is certified; at least the distance.
         bound: the next g is at most this; never above 0.
         G_g: the constant that it rests on.
+        cut: whether the region changed the action that was wanted.
     """
 
     round: int
@@ -62,6 +73,7 @@ class HullCertificate(NamedTuple):
     room: float
     bound: float
     G_g: float
+    cut: bool = False
 
     def __str__(self) -> str:
         if self.share == 1.0:
@@ -127,6 +139,9 @@ class HullRegion(NamedTuple):
         """Return the point of the hull nearest to w; w itself where it is in the hull."""
         if type(w) is not ndarray or w.ndim > 1:
             w = marked(w)  # NaN for infinite: no warning on the way
+        near = norm(w - self.x) <= self.radius  # the usual case, and a certificate by itself
+        if near is True:
+            return w
         _, centre, offset, far, room = self._ball(w)
         if type(far) is float:
             if far <= room:
@@ -138,9 +153,14 @@ class HullRegion(NamedTuple):
                 )
             return centre + (room / far) * offset  # far > room >= 0
         found = centre + room / where(far > 0, far, 1.0) * offset
-        found = where(far <= room, w, found)
+        found = where(near | (far <= room), w, found)
         # A start that is not strictly feasible certifies nothing; the game must see that.
         return where(self.anchor_radius > 0, found, math.nan)
+
+    def contains(self, w: Array) -> Any:
+        """Return whether a point is certified; a column of answers for a batch."""
+        _, _, _, far, room = self._ball(w)
+        return far <= room
 
     def certificate(self, point: Array, t: int) -> HullCertificate:
         """Return why a point that :meth:`nearest` gave is feasible: one run's numbers."""
@@ -210,13 +230,13 @@ def share_of_two_balls(
 
     .. math:: \lambda = \big(q + \Delta\, p\, D/\sqrt{D^2-\Delta^2}\big)/D^2,
 
-    and 0 where :math:`D \le |\Delta|`, because then the ball of a holds the other.
+    and that of the larger ball where :math:`D \le |\Delta|`, because it holds the other.
 
     Args:
         w: the point.
-        a: the centre of the larger ball.
+        a: the centre of one ball.
         r_a: its radius, above 0.
-        b: the centre of the smaller one.
+        b: the centre of the other.
         r_b: its radius, which may be negative.
 
     Returns:
@@ -233,7 +253,7 @@ def share_of_two_balls(
     apart = squared - less * less
     if type(apart) is float:
         if apart <= 0.0:
-            return 0.0, way
+            return (1.0 if less > 0.0 else 0.0), way
         off = w - a
         q = float(off.dot(way))
         off = off - (q / squared) * way
@@ -249,7 +269,7 @@ def share_of_two_balls(
     share = (q + less * sqrt(dot(off, off) * below / where(other, apart, 1.0))) / below
     top = where(r_b >= 0, 1.0 + 0.0 * r_a, r_a / where(less < 0, -less, 1.0))
     share = minimum(maximum(share, 0.0 * r_a), top)
-    return where(other, share, 0.0 * r_a), way
+    return where(other, share, where(less > 0, 1.0 + 0.0 * r_a, 0.0 * r_a)), way
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -285,6 +305,15 @@ class LipschitzHull:
             _check.nonnegative(evaluation_error=self.evaluation_error)
             _check.plain(self, "evaluation_error")
 
+    @classmethod
+    def trusted(cls, G_g: Number, reach: Number, evaluation_error: Number | None) -> LipschitzHull:
+        """Return the same for constants that were checked before: a rule makes one per round."""
+        made = object.__new__(cls)
+        object.__setattr__(made, "G_g", G_g)
+        object.__setattr__(made, "reach", reach)
+        object.__setattr__(made, "evaluation_error", evaluation_error)
+        return made
+
     def init(self, x1: Array) -> HullMemory:
         """Return the memory before the first round."""
         zero = number_like(x1, 0.0)
@@ -304,9 +333,9 @@ class LipschitzHull:
                     f"got g(x_1) = {g:g}"
                 )
             if memory.rounds == 0.0 or g < memory.anchor_value:
-                after = _new(HullMemory, (rounds, x, g, rounds, x, g))
+                after = record(HullMemory, (rounds, x, g, rounds, x, g))
             else:
-                after = _new(HullMemory, (rounds, *memory[1:4], x, g))
+                after = record(HullMemory, (rounds, *memory[1:4], x, g))
         else:
             g = where(abs(g) < math.inf, g, math.nan)
             deeper = (memory.rounds == 0) | (g < memory.anchor_value)
@@ -324,7 +353,7 @@ class LipschitzHull:
     def region(self, memory: HullMemory, before: HullMemory, s: Array) -> HullRegion:
         """Return the hull that a memory stands for."""
         lost = self.lost(memory.last.shape[-1])
-        return _new(
+        return record(
             HullRegion,
             (
                 self,

@@ -21,6 +21,7 @@ from surefoot.theory.guarantee import (
     unpack,
 )
 from surefoot.theory.jenatton import JenattonStronglyConvex, JenattonTradeOff
+from surefoot.theory.leader_follower import LeaderRegret, TheoremG, crawl_lower_bound
 from surefoot.theory.mahdavi import MahdaviBalanced, MahdaviLinearBalanced, MahdaviNoViolation
 from surefoot.theory.perturbed import BoundedNoise, SlowDrift
 from surefoot.theory.polyak import Corollary1, Corollary2, Corollary3, Theorem1
@@ -74,6 +75,7 @@ __all__ = [
     "JenattonStronglyConvex",
     "JenattonTradeOff",
     "Kind",
+    "LeaderRegret",
     "Loss",
     "MahdaviBalanced",
     "MahdaviLinearBalanced",
@@ -97,6 +99,7 @@ __all__ = [
     "Theorem1",
     "TheoremC",
     "TheoremD",
+    "TheoremG",
     "Tightened",
     "Tuned",
     "UnknownGradients",
@@ -104,6 +107,7 @@ __all__ = [
     "YuanStronglyConvex",
     "YuanTradeOff",
     "Zinkevich",
+    "crawl_lower_bound",
     "observed_regret_bound",
     "tightened",
     "tune_polyak",

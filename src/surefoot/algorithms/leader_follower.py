@@ -1,0 +1,387 @@
+"""A leader that learns and is never played; a follower that goes after it, certified."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from surefoot import _check
+from surefoot._array import (
+    constant,
+    dot,
+    if_any,
+    maximum,
+    minimum,
+    namespace,
+    ndarray,
+    norm,
+    number_like,
+    record,
+    sqrt,
+    to_numpy,
+    where,
+)
+from surefoot.algorithms._cuts import (
+    Cuts,
+    in_use,
+    keep_off,
+    no_cuts,
+    project,
+    remember,
+    stored,
+    within,
+)
+from surefoot.algorithms._following import FollowInfo, LeaderFollowerState
+from surefoot.algorithms._ray import careful_follower, careful_leader, careful_scale, is_late
+from surefoot.algorithms._start import check_domain, start_in
+from surefoot.constants import Constants
+from surefoot.errors import InvalidValueError
+from surefoot.regions import HullRegion, LipschitzHull
+from surefoot.sets import Ball
+from surefoot.theory import LeaderRegret, TheoremG, Tuned
+from surefoot.types import Algorithm, Array, Feedback, Needs, Number
+
+__all__ = ["FollowInfo", "LeaderFollower", "LeaderFollowerState"]
+
+SHALLOW = 50.0
+"""A start is shallow where the set reaches this many times further than its certified ball."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeaderFollower:
+    r"""Learn with a leader, play a follower: safe from G_g alone, with the regret of the leader.
+
+    The leader Z, never played, runs dual averaging on all half-spaces seen so far. The follower x,
+    which is played, goes after it inside the convex hull of two balls that are certainly feasible
+    (:class:`surefoot.regions.LipschitzHull`). With X = x - x_1, and all points relative to x_1:
+
+    .. math::
+        A_t     &= A_{t-1} + \|\nabla_t\|^2 + \|\nabla_t\|\|X_t - Z_t\|/\eta_{t-1}, \qquad
+                   \eta_t = D/\sqrt{2A_t} \\
+        Z_{t+1} &\approx \Pi\{u_i^\top Z \le o_i\}\Big(-\eta_t\sum_{i \le t}\nabla_i\Big) \\
+        W_t     &= X_t + \min(1, r_t/\|Z_{t+1} - X_t\|)(Z_{t+1} - X_t), \quad
+                   \text{kept off the cuts by } \rho_t = G_gr_a\min(\tfrac12, k\|Z_{t+1}-X_t\|/D) \\
+        x_{t+1} &= \text{the certified point nearest to } x_1 + W_t
+
+    where :math:`r_t` and :math:`r_a` are the radii of the certified balls of :math:`x_t` and of the
+    deepest action so far. Safety is the last line alone, whatever the others do.
+
+    Args:
+        G_g: upper bound on every subgradient that the constraint may return on the feasible set.
+            The one constant that safety rests on.
+        domain: a ball that holds the feasible set.
+        cuts: how many half-spaces are remembered, at least 2;
+            :math:`\max(16, \min(2d, 256, 2^{18}/d))` unless given.
+        keep: k, how far the follower keeps off known faces, relative to the way ahead; below 1.
+        lazy: whether the leader adds up all gradients (best where costs have a fixed distribution);
+            else it descends from where it is (best where costs change).
+        leader: a learner of your own, or of the library, that asks for cost gradients only; it
+            is used instead of the two above.
+        sweeps: how often the leader's projection is improved per round.
+        expected: a number that A starts from; with :math:`G_f^2T/2` the step is that of a known
+            horizon.
+        strong_convexity: H, where every cost is H-strongly convex: the leader descends with
+            :math:`\eta_t = 2/(Ht)`.
+        gradient_bound: G_f, where a regret bound is wanted in advance: should A ever exceed what
+            the bound allows, a slower and more careful mode begins. It hardly ever does.
+        evaluation_error: bound on the error of the g that is observed; rounding unless given.
+
+    Example:
+        >>> import numpy as np
+        >>> player = LeaderFollower(G_g=1.0, domain=Ball(1.0))
+        >>> state = player.init(np.array([0.0, 0.0]))
+        >>> seen = Feedback(np.array([-3.0, -4.0]), -0.5, np.array([0.0, 1.0]))
+        >>> player.update(state, seen).x.round(6)  # less far than the slack of 0.5, to keep off the cut
+        array([0.323498, 0.336064])
+    """
+
+    needs: ClassVar[Needs] = Needs(work="K d")
+    tunings: ClassVar[tuple[str, ...]] = (
+        "default",
+        "changing",
+        "known_horizon",
+        "strongly_convex",
+    )
+
+    G_g: Number
+    domain: Ball
+    cuts: int | None = None
+    keep: Number = 0.5
+    lazy: bool = True
+    leader: Algorithm[Any] | None = None
+    sweeps: int = 2
+    expected: Number = 0.0
+    strong_convexity: Number | None = None
+    gradient_bound: Number | None = None
+    evaluation_error: Number | None = None
+
+    def __post_init__(self) -> None:
+        check_domain(self.domain)
+        if not isinstance(self.domain, Ball):
+            raise InvalidValueError(f"domain must be a Ball, got {self.domain!r}")
+        LipschitzHull(G_g=self.G_g, reach=1.0, evaluation_error=self.evaluation_error)
+        _check.nonnegative(keep=self.keep, expected=self.expected)
+        if np.any(np.asarray(self.keep) >= 1):
+            raise InvalidValueError(
+                f"keep must be below 1, got {self.keep!r}: the follower would stop short"
+            )
+        if self.cuts is not None:
+            _check.whole(self.cuts, "cuts", "a whole number >= 2")
+            if self.cuts < 2:
+                raise InvalidValueError(f"cuts must be a whole number >= 2, got {self.cuts!r}")
+        _check.plain(self, "G_g", "keep", "expected")
+        for name in ("strong_convexity", "gradient_bound", "evaluation_error"):
+            if getattr(self, name) is not None:
+                _check.nonnegative(**{name: getattr(self, name)})
+                _check.plain(self, name)
+
+    def slots(self, dimension: int) -> int:
+        """Return how many half-spaces are remembered."""
+        if self.cuts is not None:
+            return self.cuts
+        return max(16, min(2 * dimension, 256, 2**18 // dimension))
+
+    def init(self, x1: Array) -> LeaderFollowerState:
+        """Start at x1; its slack comes with the first feedback."""
+        x1 = start_in(self.domain, x1)
+        zero = number_like(x1, 0.0)
+        centre = self.domain.centre
+        offset = x1 if centre is None else x1 - constant(centre, x1)
+        return LeaderFollowerState(
+            x=x1,
+            start=x1,
+            reach=self.domain.radius + norm(offset),
+            seen=self._known().init(x1),
+            start_value=zero,
+            cuts=no_cuts(x1, self.slots(x1.shape[-1]), zero),
+            leader=0.0 * x1,
+            own=() if self.leader is None else self.leader.init(x1),
+            gradients=0.0 * x1,
+            energy=zero + self.expected,
+            inverse_eta=zero,
+            depth=zero,
+            deepened=zero,
+            careful=zero,
+        )
+
+    def update(self, state: LeaderFollowerState, feedback: Feedback) -> LeaderFollowerState:
+        """Return the state after a round."""
+        return self.step(state, feedback)[0]
+
+    def step(
+        self, state: LeaderFollowerState, feedback: Feedback
+    ) -> tuple[LeaderFollowerState, FollowInfo]:
+        """Return the state after a round and what the step knew: the lines of the docstring."""
+        x, start, D, seen, start_value, cuts, Z, own, theta, energy, before, *_, careful = state
+        grad, g, s = _check.feedback(x, feedback)
+        known = self._known()
+        seen, region = known.see(seen, x, g, s)
+        t = seen.rounds
+        start_value = where(t == 1, g, start_value)
+        X = x - start
+        squared = dot(grad, grad)
+        if type(squared) is float and not squared < math.inf:
+            _check.refuse_unfinite(to_numpy(grad), "cost_gradient")
+            raise InvalidValueError("cost_gradient must have a finite square, got inf")
+        size, behind = sqrt(squared), norm(X - Z)
+        theta, energy = theta + grad, energy + squared + size * behind * before
+        cuts, newest = _cut(cuts, X, g, s, known.noise(x.shape[-1]), Z)
+        scale, kappa = self._scale(energy, D, t), None
+        if self.gradient_bound is not None:
+            kappa = maximum(D / (-start_value / self.G_g), 1.0)
+            late = is_late(energy, t, kappa, self.gradient_bound)
+            careful = where(late, 1.0 + 0.0 * careful, careful)
+            slow = careful_scale(t, kappa, self.gradient_bound, D)
+            scale = where(careful > 0, slow, scale)
+        own, mu, z, lost = self._lead(state, feedback, cuts, newest, theta, scale, t)
+        x_next, depth, deepened = self._follow(state, region, cuts, X, z)
+        if lost:
+            x_next, z = x, Z
+        if kappa is not None:
+            mu, z, x_next = if_any(
+                careful > 0,
+                lambda: self._careful(
+                    careful, (mu, z, x_next), cuts, newest, state, theta, scale, region, known
+                ),
+                lambda: (mu, z, x_next),
+            )
+        new = (
+            x_next,
+            start,
+            D,
+            seen,
+            start_value,
+            cuts._replace(weights=stored(cuts, mu)),
+            z,
+            own,
+            theta,
+            energy,
+            scale,
+            depth,
+            deepened,
+            careful,
+        )
+        paid = dot(grad, X)
+        info = (x_next, start, z, region, lost, D, size, behind, paid, before, scale)
+        return record(LeaderFollowerState, new), record(FollowInfo, info)
+
+    def _lead(
+        self,
+        state: LeaderFollowerState,
+        feedback: Feedback,
+        cuts: Cuts,
+        newest: Any,
+        theta: Array,
+        scale: Number,
+        t: Number,
+    ) -> tuple[Any, Array, Array, str]:
+        """The leader's own state, the multipliers, the leader, and a sentence if it is lost."""
+        Z, D, own, lost, mu = state.leader, state.reach, state.own, "", None
+        eta = where(scale > 0, 1.0, 0.0 * scale) / where(scale > 0, scale, 1.0)
+        if self.leader is not None:
+            own, free, lost = self._ask(own, feedback, Z + state.start, t)
+            free = free - state.start
+        elif self.lazy and self.strong_convexity is None:
+            mu = in_use(cuts)[-1] * (state.inverse_eta / where(scale > 0, scale, 1.0))
+            free = -eta * theta
+        else:
+            free = within(Z - eta * feedback[0], D)
+        mu, z = project(cuts, free, mu, newest, 2 * D, self.sweeps)
+        return own, mu, z, lost
+
+    def _follow(
+        self, state: LeaderFollowerState, region: HullRegion, cuts: Cuts, X: Array, z: Array
+    ) -> tuple[Array, Number, Number]:
+        """The next action, and when the anchor's radius had last grown by a tenth, to what."""
+        D, t, r_a = state.reach, region.memory.rounds, region.anchor_radius
+        way = z - X
+        gap = norm(way)
+        deeper = (t == 1) | (r_a > 1.1 * state.depth)
+        depth, deepened = where(deeper, r_a, state.depth), where(deeper, t, state.deepened)
+        growing = (SHALLOW * r_a < D) & (t - deepened < 5)
+        rho = self.G_g * where(
+            growing,
+            minimum(self.keep * gap / SHALLOW, 3 * r_a),
+            r_a * minimum(self.keep * gap / D, 0.5),
+        )
+        room = maximum(region.radius, 0.0)
+        W = X + minimum(room / where(gap > 0, gap, 1.0), 1.0) * way
+        return region.nearest(state.start + keep_off(cuts, W, rho)), depth, deepened
+
+    def _careful(
+        self,
+        careful: Number,
+        usual: tuple[Array, Array, Array],
+        cuts: Cuts,
+        newest: Any,
+        state: LeaderFollowerState,
+        theta: Array,
+        scale: Number,
+        region: HullRegion,
+        known: LipschitzHull,
+    ) -> tuple[Array, Array, Array]:
+        """Multipliers, leader and follower in the runs where the careful mode has begun."""
+        begun, start = careful > 0, state.start
+        slow = where(begun, scale, 1.0 + 0.0 * scale)
+        mu, z = careful_leader(
+            cuts, newest, state.leader, theta, state.reach, state.inverse_eta, slow
+        )
+        seen = region.memory
+        value = where(seen.rounds == 1, seen.last_value, state.start_value)
+        seen = seen._replace(anchor=start, anchor_value=value, anchor_round=0.0 * careful + 1.0)
+        x = careful_follower(known.region(seen, region.before, region.s), start, z)
+        return tuple(where(begun, a, b) for a, b in zip((mu, z, x), usual, strict=True))
+
+    def _known(self) -> LipschitzHull:
+        return LipschitzHull.trusted(self.G_g, self.domain.reach_from_origin, self.evaluation_error)
+
+    def _scale(self, energy: Number, D: Number, rounds: Number) -> Number:
+        """1/eta of the round."""
+        if self.strong_convexity is None:
+            return sqrt(2 * energy) / D
+        return 0.5 * self.strong_convexity * rounds
+
+    def _ask(
+        self, own: Any, feedback: Feedback, leader: Array, rounds: Number
+    ) -> tuple[Any, Array, str]:
+        """A leader of one's own: its state, its point, and a sentence where that is not finite."""
+        assert self.leader is not None
+        after = self.leader.update(own._replace(x=leader), feedback)
+        point = after.x
+        if type(point) is ndarray and point.ndim == 1:
+            if np.isfinite(point).all():
+                return after, point, ""
+            name = type(self.leader).__name__
+            sentence = (
+                f"round {int(rounds)}: the leader {name} must return a finite point, got "
+                f"{point[~np.isfinite(point)][0]!r}: the action stays"
+            )
+            return own, leader, sentence
+        xp = namespace(point)
+        fine = xp.all(xp.isfinite(point), axis=-1, keepdims=point.ndim > 1)
+        return after, where(fine, point, leader), ""
+
+    def observer(self) -> LeaderRegret | None:
+        """Return the sums of the observed regret bounds; None for a leader of your own."""
+        return LeaderRegret() if self.leader is None else None
+
+    @classmethod
+    def default(
+        cls, constants: Constants, horizon: int | None = None, domain: Ball | None = None
+    ) -> Tuned[LeaderFollower]:
+        """Return the rule for costs that have a distribution; no horizon needed.
+
+        Uses R, G_g and the start; G_f only for the regret bound, and the horizon not at all: it
+        is taken so that all tunings are called alike.
+        """
+        return cls._with(TheoremG(constants), domain)
+
+    @classmethod
+    def changing(
+        cls, constants: Constants, horizon: int | None = None, domain: Ball | None = None
+    ) -> Tuned[LeaderFollower]:
+        """Return the rule for costs that change: a leader that descends from where it is."""
+        return cls._with(TheoremG(constants, in_advance=False), domain, lazy=False)
+
+    @classmethod
+    def known_horizon(
+        cls, constants: Constants, horizon: int, domain: Ball | None = None
+    ) -> Tuned[LeaderFollower]:
+        r"""Return the rule whose A starts at :math:`G_f^2T/2`, the step of a known horizon."""
+        (G_f,) = constants.require("G_f", by=TheoremG.name)
+        theorem = TheoremG(constants, _check.horizon(horizon), in_advance=False)
+        return cls._with(theorem, domain, expected=0.5 * G_f * G_f * horizon)
+
+    @classmethod
+    def strongly_convex(
+        cls, constants: Constants, horizon: int | None = None, domain: Ball | None = None
+    ) -> Tuned[LeaderFollower]:
+        r"""Return the rule for H-strongly convex costs, with :math:`\eta_t = 2/(Ht)`."""
+        (H,) = constants.require("strong_convexity", by=TheoremG.name)
+        theorem = TheoremG(constants, in_advance=False)
+        return cls._with(theorem, domain, lazy=False, strong_convexity=H)
+
+    @classmethod
+    def _with(
+        cls, theorem: TheoremG, domain: Ball | None, **parameters: Any
+    ) -> Tuned[LeaderFollower]:
+        (G_g,) = theorem.constants.require("G_g", by=theorem.name)
+        if theorem.in_advance and theorem.constants.G_f is not None:
+            parameters["gradient_bound"] = theorem.constants.G_f
+        return Tuned.of(cls, theorem, domain, G_g=G_g, **parameters)
+
+
+def _cut(cuts: Cuts, X: Array, g: Number, s: Array, noise: Number, Z: Array) -> tuple[Cuts, Any]:
+    """Remember the half-space of a round; a subgradient of 0 has none."""
+    steep = norm(s)
+    if type(steep) is float:
+        if steep == 0.0:
+            return cuts, None
+        if not steep < math.inf:
+            _check.refuse_unfinite(to_numpy(s), "constraint_subgradient")
+    inverse = where(steep > 0, 1.0, 0.0 * steep) / where(steep > 0, steep, 1.0)
+    u = inverse * s
+    return remember(cuts, u, dot(u, X) - (g - noise) * inverse, inverse, Z)
