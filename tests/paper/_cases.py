@@ -382,6 +382,16 @@ def greedy(algorithm: PFS, case: Case, T: int, size: float) -> Adversarial:
     return Adversarial(rule, T, case.dimension, size)
 
 
+# First actions in the cube [-0.5, 0.5]^d, on its boundary and outside of it.
+STARTS = {
+    "inside": [0.1, -0.2],
+    "on the boundary": [-0.5, 0.3],
+    "outside": [0.8, -0.3],
+    "one dimension": [-0.9],
+    "three dimensions": [0.6, 0.7, -0.2],
+}
+
+
 def from_the_sphere(
     tuned: Callable[..., Any], case: Case, opponent: str, size: float, T: int, seed: int
 ) -> tuple[Trace, Any]:

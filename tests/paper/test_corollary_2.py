@@ -9,7 +9,7 @@ from surefoot import PFS, Ball, Problem, play, play_all
 from surefoot.problems import ADVERSARIES, adversarial_cube, binding_toy
 from surefoot.theory import Corollary2
 
-from ._cases import CASES, from_the_sphere
+from ._cases import CASES, STARTS, from_the_sphere
 
 
 def cube_from(adversary, horizon, start):
@@ -21,15 +21,6 @@ def cube_from(adversary, horizon, start):
 def t0(c, T):
     """As the paper prints it."""
     return 1 + 2 * c.G_g**2 / c.sigma**2 * math.log(4 * c.G_g * c.R * math.sqrt(T) / c.epsilon)
-
-
-STARTS = {
-    "inside": [0.1, -0.2],
-    "on the boundary": [-0.5, 0.3],
-    "outside": [0.8, -0.3],
-    "one dimension": [-0.9],
-    "three dimensions": [0.6, 0.7, -0.2],
-}
 
 
 @pytest.mark.parametrize("start", STARTS)

@@ -8,15 +8,7 @@ import pytest
 from surefoot import PFS, Ball, Problem, play, play_all
 from surefoot.problems import ADVERSARIES, adversarial_cube, binding_toy
 
-from ._cases import CASES, from_the_sphere
-
-STARTS = {
-    "inside": [0.1, -0.2],
-    "on the boundary": [-0.5, 0.3],
-    "outside": [0.8, -0.3],
-    "one dimension": [-0.9],
-    "three dimensions": [0.6, 0.7, -0.2],
-}
+from ._cases import CASES, STARTS, from_the_sphere
 
 
 def printed_violation(c, T, t):

@@ -68,12 +68,7 @@ FAMILIES = [one_entry, small, round_, large, flat, tiny, huge, shifted, far, los
 TYPICAL = [shifted]
 
 
-class TestLaws(Laws):
-    pass
-
-
-class TestBackends(BackendLaws):
-    pass
+TestLaws, TestBackends = Laws, BackendLaws
 
 
 @pytest.mark.slow

@@ -52,12 +52,7 @@ FAMILIES = [one_entry, small, large, tiny, huge, shifted, far, lost]
 TYPICAL = [small, shifted]
 
 
-class TestLaws(Laws):
-    pass
-
-
-class TestBackends(BackendLaws):
-    pass
+TestLaws, TestBackends = Laws, BackendLaws
 
 
 @pytest.mark.slow

@@ -31,12 +31,7 @@ FAMILIES = [one, mixed, nested]
 TYPICAL = [pair]
 
 
-class TestLaws(Laws):
-    pass
-
-
-class TestBackends(BackendLaws):
-    pass
+TestLaws, TestBackends = Laws, BackendLaws
 
 
 @pytest.mark.slow

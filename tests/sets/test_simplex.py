@@ -55,12 +55,7 @@ FAMILIES += [filled_one_entry, filled_small, filled_large, filled_tiny]
 TYPICAL = [small, filled_small]
 
 
-class TestLaws(Laws):
-    pass
-
-
-class TestBackends(BackendLaws):
-    pass
+TestLaws, TestBackends = Laws, BackendLaws
 
 
 @pytest.mark.parametrize("filled", [False, True])

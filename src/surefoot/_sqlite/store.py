@@ -9,10 +9,10 @@ import threading
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
-from types import TracebackType
 from typing import Any, TypeAlias
 from weakref import WeakValueDictionary
 
+from surefoot._closing import Closing
 from surefoot._sqlite.files import (
     UNSEALED,
     DamagedError,
@@ -53,7 +53,7 @@ _writers: WeakValueDictionary[tuple[int, int], Store] = WeakValueDictionary()
 _kept: list[sqlite3.Connection] = []  # of another process, never to be closed here
 
 
-class Store:
+class Store(Closing):
     """An open file; made by :func:`create`, :func:`open_writer` and :func:`open_reader`."""
 
     def __init__(
@@ -74,17 +74,6 @@ class Store:
         self._writing = threading.Lock()
         self._thread = 0  # the one that writes
         self._is_unsealed = False
-
-    def __enter__(self) -> Store:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def rows(self, query: str, arguments: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
         """The rows of a query."""

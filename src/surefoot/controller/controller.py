@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable
-from types import TracebackType
 from typing import Any, NoReturn, get_args
 
 import numpy as np
 
 from surefoot import _check
 from surefoot._array import record
+from surefoot._closing import Closing
 from surefoot.controller._journal import Journal, Memory, Round, Run
 from surefoot.controller._watch import Watch
 from surefoot.controller.explanation import Explanation
@@ -36,7 +36,7 @@ _FLOAT64 = np.dtype(np.float64)
 ndarray, vdot = np.ndarray, np.vdot
 
 
-class Controller:
+class Controller(Closing):
     """An algorithm in a live loop: :meth:`ask` for the action, play it, :meth:`tell` what was seen.
 
     All that is told is checked: a call that raises has changed nothing, and the next correct one
@@ -361,17 +361,6 @@ class Controller:
         """Close the journal, so that others can open it; without one nothing happens."""
         if self._journal is not None:
             self._journal.close()
-
-    def __enter__(self) -> Controller:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         where = "" if self._journal is None else f", journal='{self._journal.store.path}'"

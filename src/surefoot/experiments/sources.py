@@ -19,7 +19,7 @@ _PACKAGE = Path(__file__).parents[1]
 
 _NOT_NUMERIC = {
     *("calibration", "cli", "controller", "experiments", "paper", "reports", "results"),
-    *("testing", "_extras", "_sqlite"),
+    *("testing", "_closing", "_extras", "_sqlite"),
 }
 _NUMERIC_HERE = ("measures", "play_cell", "players", "problems", "seeds", "shared")
 

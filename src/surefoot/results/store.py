@@ -20,11 +20,11 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from types import TracebackType
 from typing import Any, get_args
 
 import numpy as np
 
+from surefoot._closing import Closing
 from surefoot._sqlite import (
     DamagedError,
     Kind,
@@ -118,7 +118,7 @@ class DamagedCellError(DamagedError):
         self.why = why
 
 
-class Results:
+class Results(Closing):
     """The results of an experiment, in one file.
 
     Many may read it, also while its one driver writes: a reader sees the moment it opened.
@@ -195,17 +195,6 @@ class Results:
             results.close()
             raise
         return results
-
-    def __enter__(self) -> Results:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Let others write; closing twice is closing once."""
