@@ -389,17 +389,28 @@ def test_threads_that_write_at_once_wait_for_each_other(path):
         assert len(names(store)) == 160
 
 
-def test_a_write_from_within_a_write_is_refused(path):
+def test_a_write_within_a_write_ends_the_outer_one(path):
     with create(path, KIND, []) as store:
 
         def again():
             yield INSERT, ("a",)
-            with pytest.raises(StoreError, match="is being written: not from within a write"):
-                store.write([(INSERT, ("b",))])
+            store.write([(INSERT, ("b",))])
             yield INSERT, ("c",)
 
-        store.write(again())
-        assert names(store) == ["a", "c"]
+        with pytest.raises(StoreError, match=r"was written from within a write$"):
+            store.write(again())
+        assert names(store) == ["b"]
+
+
+def test_a_thread_that_does_not_let_go_is_not_waited_for_for_ever(path, monkeypatch):
+    monkeypatch.setattr(_sqlite.store, "_TURN", 0.05)
+    with create(path, KIND, []) as store:
+        thread = threading.Thread(target=store._writing.acquire)
+        thread.start()
+        thread.join()
+        with pytest.raises(StoreError, match=r"is being written by another thread: one at a time$"):
+            store.write([(INSERT, ("a",))])
+        store._writing = threading.RLock()
 
 
 def test_a_transaction_that_an_interrupt_left_open_is_undone(path):

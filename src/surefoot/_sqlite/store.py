@@ -44,6 +44,8 @@ _OLDEST = (3, 37, 0)  # STRICT tables
 _CHECKPOINT = 1_000
 # Long enough for a reader to finish or a killed writer to be gone; short enough to be told.
 _PATIENCE = 0.25
+# Longer than a slow disk takes for a write.
+_TURN = 10.0
 
 Statement: TypeAlias = tuple[str, Sequence[Any]]
 
@@ -71,8 +73,10 @@ class Store(Closing):
         self._connection: sqlite3.Connection | None = connection
         self._lock = lock
         self._process = os.getpid()
-        self._writing = threading.Lock()
-        self._thread = 0  # the one that writes
+        # An interrupt may keep it from being let go, which then troubles no other write of its
+        # thread.
+        self._writing = threading.RLock()
+        self._newest: object = None  # which write was begun last
         self._is_unsealed = False
 
     def rows(self, query: str, arguments: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
@@ -98,15 +102,15 @@ class Store(Closing):
             raise StoreError(
                 f"{self.name} is written by process {self._process}: a fork of it must not write"
             )
-        if self._thread == threading.get_ident() and self._writing.locked():
-            raise StoreError(f"{self.name} is being written: not from within a write")
-        with self._told("written"), self._writing:
-            self._thread = threading.get_ident()
+        with self._told("written"), self._alone():
+            this = self._newest = object()
             if connection.in_transaction:  # left open by one that was interrupted
                 connection.execute("ROLLBACK")
             try:
                 connection.execute("BEGIN IMMEDIATE")
                 for statement, arguments in statements:
+                    if self._newest is not this:
+                        raise StoreError(f"{self.name} was written from within a write")
                     changed = connection.execute(statement, arguments).rowcount
                     if one_row_each and changed != 1:
                         raise StoreError(
@@ -117,6 +121,16 @@ class Store(Closing):
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
                 raise
+
+    @contextlib.contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Keep other threads waiting; for ever is too long."""
+        if not self._writing.acquire(timeout=_TURN):
+            raise StoreError(f"{self.name} is being written by another thread: one at a time")
+        try:
+            yield
+        finally:
+            self._writing.release()
 
     def begin(self) -> None:
         """Start the log beside the file, so that each write from now on is one sync.
@@ -137,7 +151,7 @@ class Store(Closing):
     def seal(self) -> bool:
         """Let the file say that its writer is done; whether it could."""
         if self._is_unsealed and self.is_open_here:
-            with contextlib.suppress(StoreError), self._told("written"), self._writing:
+            with contextlib.suppress(StoreError), self._told("written"), self._alone():
                 connection = self._open()
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
