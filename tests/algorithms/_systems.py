@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from surefoot.algorithms.adaptive_gauge import AdaptiveGauge
-from surefoot.algorithms.bandit import BanditFrankWolfe, BlockBandit
+from surefoot.algorithms.bandit_frank_wolfe import BanditFrankWolfe
+from surefoot.algorithms.block_bandit import BlockBandit
 from surefoot.algorithms.cvv_pro import CVVPro
 from surefoot.algorithms.dpp import ScalarDPP
 from surefoot.algorithms.garber_kretzu import GarberKretzu

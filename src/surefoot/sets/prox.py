@@ -16,7 +16,6 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
-from surefoot import _check
 from surefoot._array import same_fields
 from surefoot.errors import InvalidValueError
 from surefoot.sets.ball import Ball
@@ -119,9 +118,20 @@ class LinearProx:
 
 @dataclass(frozen=True, slots=True)
 class BallProx:
-    r"""The prox of :math:`[\|x - c\| - r]_+`: towards the ball by at most :math:`w/(2\alpha)`."""
+    r"""The prox of :math:`[\|x - c\| - r]_+`: towards the ball by at most :math:`w/(2\alpha)`.
+
+    Example:
+        >>> seen = Linearised(np.zeros(1), -1.0, np.zeros(1))
+        >>> BallProx(Ball(1.0))(np.array([3.0]), 2.0, 1.0, 9.0, seen)
+        array([2.])
+    """
 
     ball: Ball
+
+    def violation(self, x: Array) -> float:
+        """Return the distance to the ball."""
+        way = x if self.ball.centre is None else x - self.ball.centre
+        return max(math.sqrt(float(way @ way)) - float(self.ball.radius), 0.0)
 
     def __call__(
         self, y: Array, weight: float, alpha: float, radius: float, seen: Linearised
@@ -158,6 +168,10 @@ class BoxProx:
     def __eq__(self, other: object) -> bool:
         return same_fields(self, other)
 
+    def violation(self, x: Array) -> float:
+        """Return how far the largest entry is beyond its side."""
+        return max(float(np.abs(x - self.centre).max()) - self.half_side, 0.0)
+
     def __call__(
         self, y: Array, weight: float, alpha: float, radius: float, seen: Linearised
     ) -> Array:
@@ -185,6 +199,10 @@ class RowsProx:
 
     def __eq__(self, other: object) -> bool:
         return same_fields(self, other)
+
+    def violation(self, x: Array) -> float:
+        """Return the largest excess of a row."""
+        return max(float((self.A @ x - self.b).max()), 0.0)
 
     def __call__(
         self, y: Array, weight: float, alpha: float, radius: float, seen: Linearised
@@ -251,8 +269,3 @@ def prox_of(region: Any) -> Prox:
         "the feasible set must be a Ball, a Box, a Halfspace, a Polytope or a Prox of your own, "
         f"got {region!r}"
     )
-
-
-def check_prox(prox: Any) -> None:
-    """Refuse what is no proximal oracle."""
-    _check.function(prox=prox)

@@ -1,0 +1,87 @@
+"""What rules with bandit feedback share: exploring, and one-point estimates of gradients."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from surefoot import _check
+from surefoot._array import number_like
+from surefoot.algorithms._start import bounded_diameter, start_in
+from surefoot.constants import Constants
+from surefoot.errors import InvalidValueError
+from surefoot.sets._points import settled
+from surefoot.sets.gauge import gauge_of
+from surefoot.types import Array, Feedback, Needs, Number, Region
+
+__all__ = ["VALUES_ONLY", "BanditState", "Exploring", "shape_of"]
+
+VALUES_ONLY = Needs(
+    cost_gradients=0,
+    constraint_values=0,
+    constraint_subgradients=0,
+    cost_values=1,
+    directions=1,
+    linear_minimisations=1,
+    domain="feasible",
+    numpy_only=True,
+)
+
+
+class BanditState(NamedTuple):
+    """The action, and what the next round needs.
+
+    Attributes:
+        x: the action to play: the centre moved along the direction of the round.
+        centre: z, the point that learns.
+        start: the first centre.
+        direction: u, the unit vector of the round; 0 until the game has drawn one.
+        gradients: the sum of the estimated gradients.
+        count: rounds played, of the block where there are blocks.
+    """
+
+    x: Array
+    centre: Array
+    start: Array
+    direction: Array
+    gradients: Array
+    count: Number
+
+
+class Exploring:
+    """What both rules share: the shrunk set, and one-point estimates of the gradient."""
+
+    __slots__ = ()
+    radius: Number
+    shrink: Number
+    domain: Region
+
+    def init(self, x1: Array) -> BanditState:
+        """Start at x1, shrunk towards 0 like the set; the game then draws a direction."""
+        centre = (1.0 - self.shrink) * start_in(self.domain, x1)
+        zero = 0.0 * centre
+        return BanditState(centre, centre, centre, zero, zero, number_like(centre, 0.0))
+
+    def explore(self, state: BanditState, direction: Array) -> BanditState:
+        """Return the state whose action is the centre moved along a unit vector."""
+        _check.like_action(direction, state.x, "direction")
+        moved = settled(self.domain, state.centre + self.radius * direction)
+        return state._replace(x=moved, direction=direction)
+
+    def _estimate(self, state: BanditState, feedback: Feedback) -> Array:
+        r"""Return :math:`(d/\delta)f_t(x_t)u_t`, whose mean is the gradient of a smoothed cost."""
+        if feedback.cost_value is None:
+            raise InvalidValueError("cost_value must be told to a bandit, got None")
+        share = state.x.shape[-1] / self.radius * feedback.cost_value
+        return share * state.direction
+
+
+def shape_of(constants: Constants, domain: Region) -> tuple[int, float, float]:
+    """Return the dimension, the diameter and the inner radius of a feasible set."""
+    dimension = getattr(domain, "dimension", None)
+    if dimension is None:
+        raise InvalidValueError(f"domain must know its dimension, got {domain!r}")
+    inner = constants.inner_radius
+    if inner is None:
+        inner = gauge_of(domain).inner_radius
+    return int(dimension), bounded_diameter(domain), float(inner) * (1 - math.ulp(1.0))

@@ -1,0 +1,109 @@
+"""Frank-Wolfe with the values of costs alone, in blocks of rounds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from surefoot import _check
+from surefoot._array import run_by_run
+from surefoot.algorithms._exploring import VALUES_ONLY, BanditState, Exploring, shape_of
+from surefoot.constants import Constants
+from surefoot.theory import Tuned
+from surefoot.theory.bandit import BlockBanditTheorem
+from surefoot.types import Array, Feedback, Needs, Number, Region
+
+__all__ = ["BlockBandit"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlockBandit(Exploring):
+    r"""Frank-Wolfe on one-point estimates, a few steps at the end of every block of rounds.
+
+    As :class:`~surefoot.algorithms.BanditFrankWolfe`, but the centre moves at the end of a block of b rounds only, by
+    Frank-Wolfe steps with line search on
+    :math:`\Phi(z) = \eta\langle S, z\rangle + \tfrac12\|z - z_1\|^2` over :math:`K_\delta` until
+    the gap is at most :math:`\epsilon`.
+
+    Args:
+        radius: :math:`\delta`, how far actions explore.
+        shrink: :math:`\delta/r`, by how much the set is shrunk.
+        eta: the weight of the estimates.
+        block: b.
+        gap: :math:`\epsilon`.
+        domain: the feasible set K, which must hold a ball of radius r around 0.
+
+    Example:
+        >>> import numpy as np
+        >>> from surefoot.sets import Box
+        >>> square = Box([-1.0, -1.0], [1.0, 1.0])
+        >>> player = BlockBandit(
+        ...     radius=0.5, shrink=0.5, eta=0.1, block=1, gap=1e-9, domain=square
+        ... )
+        >>> state = player.explore(player.init(np.array([0.0, 0.0])), np.array([1.0, 0.0]))
+        >>> player.update(state, Feedback(None, None, None, cost_value=1.0)).centre.round(6) + 0.0
+        array([-0.4,  0. ])
+
+    Reference: Garber and Kretzu, "Improved regret bounds for projection-free bandit convex
+    optimization", AISTATS 2020. Constants derived here.
+    """
+
+    needs: ClassVar[Needs] = VALUES_ONLY._replace(linear_minimisations=8)
+    tunings: ClassVar[tuple[str, ...]] = ("known_horizon",)
+
+    radius: Number
+    shrink: Number
+    eta: Number
+    block: Number
+    gap: Number
+    domain: Region
+
+    def __post_init__(self) -> None:
+        _check.positive(
+            radius=self.radius, shrink=self.shrink, eta=self.eta, block=self.block, gap=self.gap
+        )
+        _check.plain(self, "radius", "shrink", "eta", "block", "gap")
+
+    def update(self, state: BanditState, feedback: Feedback) -> BanditState:
+        """Add the estimate; at the end of a block, move the centre."""
+        gradients = state.gradients + self._estimate(state, feedback)
+        count = state.count + 1.0
+        ends = (count >= self.block) * 1.0
+        target = state.start - self.eta * gradients
+        centre = run_by_run(self._move, (state.centre, target), ends, self.shrink, self.gap)
+        return state._replace(
+            x=centre, centre=centre, gradients=gradients, count=(1.0 - ends) * count
+        )
+
+    def _move(self, z: Array, target: Array, ends: float, shrink: float, gap: float) -> Array:
+        """Frank-Wolfe steps towards the point of the shrunk set nearest to the target."""
+        while ends:
+            slope = z - target
+            way = (1.0 - shrink) * self.domain.minimize_linear(slope) - z
+            rest = -float(slope @ way)
+            if rest <= gap:
+                break
+            z = z + min(1.0, rest / float(way @ way)) * way
+        return z
+
+    @classmethod
+    def known_horizon(
+        cls, constants: Constants, horizon: int, domain: Region
+    ) -> Tuned[BlockBandit]:
+        """Expected regret O(T^(3/4)), no violation, O(1) linear minimisations per round.
+
+        Args:
+            constants: those of the problem, ``cost_bound`` among them.
+            horizon: T.
+            domain: the feasible set.
+        """
+        theorem = BlockBanditTheorem(constants, horizon, *shape_of(constants, domain))
+        player = cls(
+            radius=theorem.radius,
+            shrink=theorem.shrink,
+            eta=theorem.eta,
+            block=theorem.block,
+            gap=theorem.gap,
+            domain=domain,
+        )
+        return Tuned(player, theorem)

@@ -1,0 +1,143 @@
+"""A game of several agents on a network, each with costs and a constraint of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from surefoot import _check
+from surefoot.errors import InvalidValueError
+from surefoot.theory import Guarantee, Tuned
+from surefoot.types import Array, Feedback
+
+__all__ = ["NetworkTrace", "mixing_matrix", "play_network"]
+
+
+class NetworkTrace(NamedTuple):
+    """What a game on a network left; every array has an entry per round.
+
+    *Own* measures evaluate an agent's functions at its own action, *network* ones every agent's
+    functions at every agent's action; both are means over the agents.
+
+    Attributes:
+        own_cost: the mean cost of the agents at their own actions.
+        network_cost: the mean cost of all agents at the actions of all.
+        own_violation: the mean of :math:`[g_i(x_i)]_+`.
+        network_violation: the mean of :math:`[g_i(x_j)]_+` over all pairs.
+        disagreement: the largest distance of an action to the mean of all.
+        actions: the last actions, ``(n, d)``.
+        guarantee: what was promised, if anything.
+    """
+
+    own_cost: Array
+    network_cost: Array
+    own_violation: Array
+    network_violation: Array
+    disagreement: Array
+    actions: Array
+    guarantee: Guarantee | None
+
+    def regret(self, best: float) -> float:
+        """Return the network regret against an action whose summed mean cost is ``best``."""
+        return float(self.network_cost.sum()) - best
+
+    def own_regret(self, best: float) -> float:
+        """Return the mean over agents of the regret on their own costs."""
+        return float(self.own_cost.sum()) - best
+
+    def __repr__(self) -> str:
+        return (
+            f"NetworkTrace({len(self.actions)} agents, {len(self.own_cost)} rounds, network "
+            f"violation {self.network_violation.sum():.4g}, last disagreement "
+            f"{self.disagreement[-1]:.3g})"
+        )
+
+
+def play_network(player: Any, costs: Any, constraints: Sequence[Any], start: Array) -> NetworkTrace:
+    """Play a network: every agent sees its own cost and constraint at its own action.
+
+    Args:
+        player: a rule for agents, or one with its guarantee (``Tuned``).
+        costs: a cost stream with one run per agent.
+        constraints: one per agent.
+        start: the first action of all agents.
+
+    Example:
+        >>> from surefoot import Ball, Constants
+        >>> from surefoot.algorithms.network_penalty import NetworkPenalty
+        >>> from surefoot.constraints import Affine
+        >>> from surefoot.costs import Linear
+        >>> costs = Linear(np.full((50, 3, 1), -1.0))
+        >>> limits = [Affine([[1.0]], [b]) for b in (0.2, 0.4, 0.6)]
+        >>> tuned = NetworkPenalty.trade_off(
+        ...     Constants(R=1.0, G_f=1.0, G_g=1.0), 50, mixing=mixing_matrix("complete", 3)
+        ... )
+        >>> play_network(tuned, costs, limits, [0.0])
+        NetworkTrace(3 agents, 50 rounds, network violation ..., last disagreement ...)
+    """
+    algorithm, guarantee = player if isinstance(player, Tuned) else (player, None)
+    agents, horizon = len(constraints), costs.horizon
+    if costs.runs != agents:
+        raise InvalidValueError(
+            f"costs must have a run for each of the {agents} constraints, got {costs.runs}"
+        )
+    if algorithm.agents != agents:
+        raise InvalidValueError(
+            f"mixing must be for the {agents} agents of the game, got {algorithm.agents}"
+        )
+    state = algorithm.init(_check.vector(start, "start", length=costs.dimension))
+    found = np.empty((5, horizon))
+    for t in range(horizon):
+        x = state.x
+        cost, gradient = costs.value(t, x), costs.gradient(t, x)
+        seen = [g.query(own) for g, own in zip(constraints, x, strict=True)]
+        g = np.array([[value] for value, _ in seen])
+        s = np.array([slope for _, slope in seen])
+        found[:, t] = (
+            cost.mean(),
+            _all_pairs(costs, t, x),
+            np.maximum(g, 0).mean(),
+            np.mean([np.maximum(c.query(x)[0], 0) for c in constraints]),
+            np.linalg.norm(x - x.mean(axis=0), axis=1).max(),
+        )
+        state = algorithm.update(state, Feedback(gradient, g, s))
+    own, network, violated, shared, apart = found
+    return NetworkTrace(own, network, violated, shared, apart, state.x, guarantee)
+
+
+def _all_pairs(costs: Any, t: int, x: Array) -> float:
+    """Return the mean over all pairs of agent i's cost at agent j's action."""
+    shifted = (costs.value(t, np.roll(x, k, axis=0)) for k in range(len(x)))
+    return float(np.mean([values.mean() for values in shifted]))
+
+
+def mixing_matrix(graph: str, agents: int) -> Array:
+    r"""Return a doubly stochastic matrix of a common graph.
+
+    Args:
+        graph: "ring" (weights 1/2 and 1/4), "complete" (all weights 1/n) or "star" (each leaf keeps
+            all but 1/n).
+        agents: n.
+
+    Example:
+        >>> mixing_matrix("star", 3)
+        array([[0.33333333, 0.33333333, 0.33333333],
+               [0.33333333, 0.66666667, 0.        ],
+               [0.33333333, 0.        , 0.66666667]])
+    """
+    _check.one_of(("ring", "complete", "star"), graph=graph)
+    n = _check.whole(agents, "agents")
+    if graph == "complete" or n == 1:
+        return np.full((n, n), 1 / n)
+    W = np.zeros((n, n))
+    if graph == "ring":
+        for i in range(n):
+            W[i, i] += 0.5
+            W[i, (i + 1) % n] += 0.25
+            W[i, (i - 1) % n] += 0.25
+        return W
+    W[0, :] = W[:, 0] = 1 / n
+    W[np.arange(1, n), np.arange(1, n)] = 1 - 1 / n
+    return W

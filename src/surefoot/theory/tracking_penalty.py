@@ -1,0 +1,103 @@
+"""The guarantee of tracking under a penalty (Yi et al. 2021, dynamic regret)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, final
+
+import numpy as np
+
+from surefoot import _check
+from surefoot.constants import Constants
+from surefoot.theory._lagrangian import Lagrangian, rounds
+from surefoot.theory.guarantee import Kind, Measure
+from surefoot.types import Array
+
+__all__ = ["TrackingPenaltyTheorem"]
+
+
+@final
+@dataclass(frozen=True)
+class TrackingPenaltyTheorem(Lagrangian):
+    r"""Regret :math:`O(\sqrt{T(1 + P)})` against comparators of path length P.
+
+    With D = 2R and :math:`N = \lceil\log_2\sqrt{1 + 2T}\rceil + 1` copies,
+    :math:`a_i = 2^{-i}G_f\sqrt T/(D\sqrt{G_g^2 + 1})`, :math:`\gamma_i^2 = a_i`,
+    :math:`\alpha_i = \tfrac12a_i(G_g^2 + 1)` and the rate :math:`\sqrt{8\ln N/T}/(G_fD)`,
+
+    .. math::
+        \mathrm{Reg}_t(u) &\le \min_iB_i(P) + \frac{\ln N}{\text{rate}}
+            + \frac{\text{rate}}8(G_fD)^2t, \qquad
+        B_i(P) = \alpha_i(D^2 + 2DP) + \frac{G_f^2t}{2a_i}, \\
+        \sum_{s \le t}[g(x_s)]_+ &\le \sum_i\sqrt{\frac{2(G_fDt + B_i(0))}{a_i}}.
+
+    Proof. Copy i has :class:`~surefoot.theory.YiTheorem`'s inequality with :math:`a_i` for
+    :math:`T^c`, on linearised costs and for a moving u, whose squared distances telescope up to
+    :math:`2DP`; the mixture loses :math:`\ln N/\text{rate} + \text{rate}(G_fD)^2t/8` to any copy.
+    g is
+    convex, so the mixture's violation is at most the largest copy's, and that at most their sum;
+    a copy's linearised regret is at least :math:`-G_fDt`.
+
+    Args:
+        constants: needs R, G_f, G_g.
+        horizon: T.
+    """
+
+    name: ClassVar[str] = "Yi et al. 2021, dynamic regret"
+    kind: ClassVar[Kind] = "hard"
+    regret_exponent: ClassVar[float] = 0.5
+    violation_exponent: ClassVar[float] = 0.5
+
+    constants: Constants
+    horizon: int
+
+    def __post_init__(self) -> None:
+        _check.horizon(self.horizon)
+        self.constants.require("R", "G_f", "G_g", by=self.name)
+
+    @property
+    def _known(self) -> tuple[float, float, float]:
+        R, G_f, G_g = self.constants.require("R", "G_f", "G_g", by=self.name)
+        return 2 * R, G_f, G_g
+
+    @property
+    def _weights(self) -> list[float]:
+        D, G_f, G_g = self._known
+        count = math.ceil(math.log2(math.sqrt(1 + 2 * self.horizon))) + 1
+        first = G_f * math.sqrt(self.horizon) / (D * math.sqrt(G_g**2 + 1))
+        return [first / 2**i for i in range(count)]
+
+    @property
+    def copies(self) -> tuple[tuple[float, float], ...]:
+        r"""The pairs :math:`(\gamma_i, \alpha_i)`, from the smallest steps to the largest."""
+        _, _, G_g = self._known
+        return tuple((math.sqrt(a), 0.5 * a * (G_g**2 + 1)) for a in self._weights)
+
+    @property
+    def rate(self) -> float:
+        r""":math:`\sqrt{8\ln N/T}/(G_fD)`."""
+        D, G_f, _ = self._known
+        return math.sqrt(8 * math.log(len(self._weights)) / self.horizon) / (G_f * D)
+
+    def _copy_bound(self, a: float, t: Array, path: float) -> Array:
+        D, G_f, G_g = self._known
+        return 0.5 * a * (G_g**2 + 1) * (D**2 + 2 * D * path) + G_f**2 / (2 * a) * t
+
+    def regret_bound(self, t: Any) -> Array:
+        """Bound the regret against a fixed action, whose path has no length."""
+        return self.dynamic_bound(t, 0.0)
+
+    def dynamic_bound(self, t: Any, path: float) -> Array:
+        """Bound the regret against comparators whose path has a given length."""
+        t, (D, G_f, _) = rounds(t), self._known
+        best = np.min([self._copy_bound(a, t, path) for a in self._weights], axis=0)
+        return best + math.log(len(self._weights)) / self.rate + self.rate / 8 * (G_f * D) ** 2 * t
+
+    def bounds(self, t: Any) -> dict[Measure, Array]:
+        """Bound the violations by the sum of the copies' bounds."""
+        t, (D, G_f, _) = rounds(t), self._known
+        hard = sum(
+            np.sqrt(2 * (G_f * D * t + self._copy_bound(a, t, 0.0)) / a) for a in self._weights
+        )
+        return {"soft": hard, "hard": hard}
