@@ -50,7 +50,9 @@ def test_a_gradient_above_G_f_is_told_with_the_round_and_the_value_of_each_run(l
         "round 17: |grad f| = 3.00167 exceeds G_f = 1: "
         "the regret bound and the feasibility guarantee no longer apply"
     )
-    assert trace.verdict() == f"premise broken, {trace.breaches[0]}"
+    assert trace.verdict() == (
+        f"premise broken, {trace.breaches[0]}; outside in 0 of 120 rounds, largest g = -0.4"
+    )
 
 
 @ENGINES
@@ -77,7 +79,7 @@ def test_off_looks_at_nothing_and_no_guarantee_claims_nothing(late, engine):
     assert (off.breaches, off.observed) == ((), None)
     bare = play(tuned(late).algorithm, late, engine=engine, watch="raise")
     assert bare.breaches == ()
-    assert bare.verdict() == "no guarantee was claimed"
+    assert bare.verdict().startswith("no guarantee was claimed: outside in 0 of ")
     np.testing.assert_allclose(bare.observed.cost_gradient, np.hypot([3.0, 4.0], 0.1))
 
 

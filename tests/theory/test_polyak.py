@@ -310,3 +310,12 @@ def test_copies_promise_the_same(guarantee, again):
 def test_guarantees_for_other_horizons_are_not_equal():
     assert Corollary1(KNOWN, 10) != Corollary1(KNOWN, 11)
     assert Corollary1(KNOWN, 10) != Corollary2(KNOWN, 10)
+
+
+@pytest.mark.parametrize("sigma", [1.0, 0.3, 1e-7, 1e-9, 1e-12])
+def test_the_sum_bound_of_corollary_3_is_the_sum_of_its_rounds_however_small_sigma(sigma):
+    c = Constants(R=1.0, G_f=1.0, G_g=1.0, sigma=sigma, epsilon=0.5, start_slack=-0.5)
+    found, t = Corollary3(c, 50), np.arange(1, 51)
+    sums = np.cumsum(found.bounds(t)["round"])
+    assert found.bounds(t)["hard"] == pytest.approx(sums, rel=1e-12)
+    assert found.bounds(50)["soft"] == found.bounds(50)["hard"]

@@ -26,7 +26,9 @@ def colours() -> dict[str, str]:
     green, yellow, red = "32", "33", "31"
     return {
         **dict.fromkeys(("held", REPRODUCED), green),
-        **dict.fromkeys((OTHER_CONSTANTS, SHORT, "premise broken", "refused"), yellow),
+        **dict.fromkeys(
+            (OTHER_CONSTANTS, SHORT, "premise broken", "not checked", "refused"), yellow
+        ),
         **dict.fromkeys(("failed", "stopped", "set aside", NOT_REPRODUCED), red),
     }
 

@@ -12,7 +12,7 @@ from surefoot.constants import Constants
 from surefoot.experiments.problems import BLOCK
 from surefoot.experiments.shared import best_of
 from surefoot.games import Trace
-from surefoot.games.judging import judge
+from surefoot.games.verdict import judge
 from surefoot.hindsight import has_closed_form
 from surefoot.metrics import Regret, regret_of
 from surefoot.problems import Problem

@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from surefoot._array import norm
+from surefoot.games._rounds import play_rounds
 from surefoot.games._tree import flatten, part, rows, stack
-from surefoot.games.game import Game
-from surefoot.games.oracle import Oracle
-from surefoot.games.record import Block, block_length, segments
-from surefoot.types import Array, needs_of
+from surefoot.games.record import block_length, segments
+from surefoot.games.setup import Game
+from surefoot.types import Array, Number, needs_of
 
 __all__ = ["play_batch"]
 
@@ -48,8 +47,8 @@ def play_batch(game: Game) -> Array:
             oracle = game.oracle(costs, first, stop, slice(low, high))
             if first == 0 == low:
                 game.check_oracle(oracle, state.x)
-            mine = Block(first, *(None if a is None else a[:, low:high] for a in block[1:]))
-            states[low] = _play_group(algorithm(low, high), oracle, state, mine, kept)
+            mine = block.columns(slice(low, high))
+            states[low] = play_rounds(algorithm(low, high), oracle, state, mine, kept, _column)
         recorder.add(block)
         x = np.concatenate([states[low].x for low, _ in _groups(active, size)])
         game.after_block(first, stop, costs, partial(_state_of, before, size), x)
@@ -58,22 +57,9 @@ def play_batch(game: Game) -> Array:
     return final
 
 
-def _play_group(algorithm: Any, oracle: Oracle, state: Any, block: Block, kept: list[int]) -> Any:
-    """Play a group's rounds of a block, and fill in its columns."""
-    _, cost, values, actions, gradients, subgradients = block
-    wanted = 0
-    for k in range(len(cost)):
-        x = state.x
-        seen = oracle.ask(k, x)
-        cost[k], values[k] = seen.cost[:, 0], seen.worst[:, 0]
-        if actions is not None and wanted < len(kept) and kept[wanted] == k:
-            actions[wanted] = x
-            wanted += 1
-        if gradients is not None and subgradients is not None:
-            gradients[k] = norm(seen.feedback.cost_gradient)[:, 0]
-            subgradients[k] = seen.steepest[:, 0]
-        state = algorithm.update(state, seen.feedback)
-    return state
+def _column(number: Number) -> Array:
+    """Return the entries of a column, one per run."""
+    return number[:, 0]
 
 
 def _group_size(game: Game) -> int:

@@ -7,19 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from surefoot._array import norm, to_numpy
+from surefoot._array import to_numpy
 from surefoot._extras import need
-from surefoot.games.game import Game
-from surefoot.games.ledger import Calls
-from surefoot.games.oracle import Oracle
-from surefoot.games.record import Block, block_length, segments
+from surefoot.games._rounds import play_rounds
+from surefoot.games.record import block_length, segments
+from surefoot.games.setup import Game
 from surefoot.types import Array
 
 __all__ = ["play_loop"]
 
 
 def play_loop(game: Game) -> Array:
-    """Play run by run, a block of rounds at a time; returns the actions that would come next.
+    """Play run by run, a block of rounds at a time, and return the actions that would come next.
 
     The start may be of any backend, and the runs stay on it.
     """
@@ -37,43 +36,14 @@ def play_loop(game: Game) -> Array:
             kept = recorder.kept(first, stop).tolist()
             before = states.copy()
             for run in range(active):
-                asked = oracles[run], game.calls[run]
-                states[run] = _play_run(players[run], *asked, states[run], block, run, kept)
+                mine, count = block.columns(slice(run, run + 1)), game.calls[run].count
+                states[run] = play_rounds(
+                    players[run], oracles[run], states[run], mine, kept, float, count
+                )
             recorder.add(block)
             x = np.array([to_numpy(state.x) for state in states[:active]])
             game.after_block(first, stop, costs, before.__getitem__, x)
     return np.array([to_numpy(state.x) for state in states])
-
-
-def _play_run(
-    algorithm: Any,
-    oracle: Oracle,
-    calls: Calls,
-    state: Any,
-    block: Block,
-    run: int,
-    kept: list[int],
-) -> Any:
-    """Play one run's rounds of a block, and fill in its column."""
-    start, cost, values, actions, gradients, subgradients = block
-    wanted = 0
-    for k in range(len(cost)):
-        x = state.x
-        seen = oracle.ask(k, x)
-        calls.count(seen.feedback)
-        cost[k, run], values[k, run] = float(seen.cost), float(seen.worst)
-        if actions is not None and wanted < len(kept) and kept[wanted] == k:
-            actions[wanted, run] = to_numpy(x)
-            wanted += 1
-        if gradients is not None and subgradients is not None:
-            gradients[k, run] = float(norm(seen.feedback.cost_gradient))
-            subgradients[k, run] = float(seen.steepest)
-        try:
-            state = algorithm.update(state, seen.feedback)
-        except ValueError as error:
-            error.args = (f"round {start + k + 1}: {error}",)
-            raise
-    return state
 
 
 def _double_precision(start: Array) -> AbstractContextManager[Any]:

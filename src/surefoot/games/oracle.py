@@ -22,12 +22,14 @@ class Seen(NamedTuple):
         cost: the round's cost.
         worst: g, the largest constraint.
         steepest: norm of the longest subgradient that was revealed.
+        rows: all constraints, where their sums are wanted.
     """
 
     feedback: Feedback
     cost: Number
     worst: Number
     steepest: Number
+    rows: Array | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +41,14 @@ class Oracle:
         constraint: a constraint, or the constraints of the block's rounds.
         needs: what the algorithm asks for; what it does not is not told.
         watched: whether norms are wanted.
+        rows: whether the values of all constraints are wanted, for a guarantee about their sums.
     """
 
     costs: Any
     constraint: Constraint | ConstraintStream
     needs: Needs
     watched: bool
+    rows: bool = False
 
     def ask(self, k: Any, x: Array) -> Seen:
         """Round k of the block, at the action played."""
@@ -55,18 +59,21 @@ class Oracle:
             cost, gradient = costs.query(k, x)
         else:
             gradient, cost = costs.gradient(k, x), costs.value(k, x)
-        if not needs.apart:
+        rows = None
+        if needs.apart or self.rows:
+            rows, slopes = g.query_all(x) if isinstance(g, Constraint) else g.query_all(k, x)
+        if needs.apart:
+            value, slope, worst = rows, slopes, largest(rows)[0]
+        else:
             value, slope = g.query(x) if isinstance(g, Constraint) else g.query(k, x)
             worst = value
-        else:
-            value, slope = g.query_all(x) if isinstance(g, Constraint) else g.query_all(k, x)
-            worst = largest(value)[0]
         steepest: Number = _steepest(slope, x) if self.watched else 0.0
         if not needs.constraint_values:
             value = None
         if not needs.constraint_subgradients:
             slope = None
-        return Seen(Feedback(gradient, value, slope), cost, worst, steepest)
+        apart = rows if self.rows else None
+        return Seen(Feedback(gradient, value, slope), cost, worst, steepest, apart)
 
 
 def _steepest(slope: Array, x: Array) -> Number:

@@ -12,17 +12,16 @@ from surefoot import _check
 from surefoot._array import to_numpy
 from surefoot.constraints import ConstraintStream
 from surefoot.errors import InvalidValueError
-from surefoot.games._choice import Choice, choose
 from surefoot.games._tree import columns
 from surefoot.games.batch import play_batch
-from surefoot.games.game import Game
+from surefoot.games.engine_choice import Choice, choose
 from surefoot.games.ledger import tally
 from surefoot.games.loop import play_loop
 from surefoot.games.record import Progress, Recorder
 from surefoot.games.scan import play_scan
+from surefoot.games.setup import Game
 from surefoot.games.trace import Trace
 from surefoot.games.watch import Mode, Observed, Watch
-from surefoot.metrics import Violations
 from surefoot.problems import Problem
 from surefoot.sets import Ball
 from surefoot.theory import Guarantee, unpack
@@ -71,7 +70,8 @@ def play(
         >>> toy = problems.paper_toy(horizon=2_000, trials=3)
         >>> trace = play(PFS.tuned(toy.constants, 2_000), toy)
         >>> print(trace.verdict())
-        Theorem 1 for T = 2000 (every round) held: largest g = -0.0437
+        Theorem 1 for T = 2000 (every round) held: outside in 0 of 6,000 rounds,
+        largest g = -0.0437; regret not compared
     """
     (trace,) = play_all(
         [player],
@@ -147,7 +147,14 @@ def play_all(
         streams=np.tile(np.arange(per_player), len(players))[order],
         start=_start(start, problem.costs.dimension, choice.engine),
         horizons=run_horizons,
-        recorder=Recorder(run_horizons, problem.costs.dimension, every, keep_actions, watching),
+        recorder=Recorder(
+            run_horizons,
+            problem.costs.dimension,
+            every,
+            keep_actions,
+            watching,
+            problem.constraint.rows if any(map(_bounds_rows, guarantees)) else 0,
+        ),
         callback=callback,
     )
     began = time.perf_counter()
@@ -184,6 +191,11 @@ def _run(game: Game, choice: Choice, *, may_change: bool) -> tuple[Choice, Array
         made = f"compiled in {game.compile_seconds:.2g} s" if game.compile_seconds else "compiled"
         choice = choice._replace(reason=f"{choice.reason}, {made}")
     return choice, final
+
+
+def _bounds_rows(guarantee: Guarantee | None) -> bool:
+    """Tell whether a guarantee bounds the sum of each constraint by itself."""
+    return guarantee is not None and "rows" in guarantee.bounds(1)
 
 
 def _refuse_changing(guarantee: Guarantee, problem: Problem) -> None:
@@ -270,7 +282,8 @@ def _trace(
         constraint=recorder.constraint[kept][:, runs],
         peak=recorder.peaks_of(horizon)[:, runs],
         total_cost=recorder.total[runs],
-        violations=Violations(*(m[runs] for m in recorder.meter.read())),
+        violations=recorder.meter.read().of(runs),
+        row_sums=None if recorder.meter.row_sums is None else recorder.meter.row_sums[runs],
         next_action=final[runs],
         observed=Observed(*(o[runs] for o in watch.observed())) if watch.is_on else None,
         breaches=tuple(sorted(breaches, key=lambda b: (b.round, b.run))),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,6 +24,7 @@ class Block(NamedTuple):
         actions: those of the rounds that :meth:`Recorder.kept` asks for, ``(kept, runs, d)``.
         gradient_norm: norms of the cost gradients, where the watch is on.
         subgradient_norm: norms of the constraint subgradients, likewise.
+        row_sums: each constraint summed over the rounds, ``(runs, m)``, where that is wanted.
     """
 
     start: int
@@ -32,6 +33,13 @@ class Block(NamedTuple):
     actions: Array | None
     gradient_norm: Array | None
     subgradient_norm: Array | None
+    row_sums: Array | None = None
+
+    def columns(self, runs: slice) -> Block:
+        """Return the share of some runs, as views."""
+        share: list[Any] = [None if array is None else array[:, runs] for array in self[1:-1]]
+        share.append(None if self.row_sums is None else self.row_sums[runs])
+        return Block(self.start, *share)
 
 
 class Progress(NamedTuple):
@@ -57,10 +65,24 @@ class Recorder:
     """Takes in blocks from any engine, so that all engines leave the same trace.
 
     Runs are ordered by falling horizon: those still playing are always the first ones.
+
+    Args:
+        horizons: rounds of each run.
+        dimension: the length of an action.
+        every: keep every k-th round, and the last; None for the last only.
+        keep_actions: whether the kept rounds' actions are kept.
+        watch: what compares each block with the premises.
+        rows: how many constraints are summed each by itself; 0 for none.
     """
 
     def __init__(
-        self, horizons: Array, dimension: int, every: int | None, keep_actions: bool, watch: Watch
+        self,
+        horizons: Array,
+        dimension: int,
+        every: int | None,
+        keep_actions: bool,
+        watch: Watch,
+        rows: int = 0,
     ) -> None:
         runs, last = len(horizons), int(horizons[0])
         self._step = last if every is None else every
@@ -76,7 +98,8 @@ class Recorder:
         self._peak = np.full(runs, -np.inf)  # the same of the rounds since the last one kept
         self.actions = np.full((*shape, dimension), np.nan) if keep_actions else None
         self.total = np.zeros(runs)
-        self.meter = ViolationMeter(runs)
+        self.rows = rows
+        self.meter = ViolationMeter(runs, rows)
         self.lost = np.zeros(runs, dtype=np.int64)  # first round with no finite g; 0 if none
 
     def rounds_of(self, horizon: int) -> Array:
@@ -111,6 +134,7 @@ class Recorder:
             empty(self.actions is not None, kept, runs, dimension),
             empty(watched, length, runs),
             empty(watched, length, runs),
+            np.zeros((runs, self.rows)) if self.rows else None,
         )
 
     def add(self, block: Block) -> None:
@@ -122,7 +146,7 @@ class Recorder:
             first = start + 1 + lost.argmax(axis=0)
             fresh = lost.any(axis=0) & (self.lost[runs] == 0)
             self.lost[runs] = np.where(fresh, first, self.lost[runs])
-        self.meter.add(start, g, runs)
+        self.meter.add(start, g, runs, block.row_sums)
         # Summed the same way whether rounds of this block are kept or not: thinning must not
         # change a total, not even its last bit.
         before, sums = self.total[runs].copy(), np.cumsum(cost, axis=0)

@@ -14,9 +14,9 @@ from surefoot._extras import need
 from surefoot.costs import ArrayCosts
 from surefoot.games._compile import Compiled, compile_kept
 from surefoot.games._tree import flatten, part, stack, unflatten
-from surefoot.games.game import Game
 from surefoot.games.oracle import Oracle
 from surefoot.games.record import Block, Recorder
+from surefoot.games.setup import Game
 from surefoot.types import Array, CostStream
 
 __all__ = ["play_scan"]
@@ -144,6 +144,7 @@ def _rounds(
             x if shape.keep else None,
             norm(seen.feedback.cost_gradient) if oracle.watched else None,
             seen.steepest if oracle.watched else None,
+            seen.rows,
         )
         return new, kept
 
@@ -184,7 +185,7 @@ def _take_in(
 def _hand_over(recorder: Recorder, first: int, stop: int, horizons: Array, out: Any) -> None:
     """Give a compiled block to the recorder, cut where runs end and into pieces for the cache."""
     out = [None if o is None else np.asarray(o) for o in out]
-    actions = out.pop(2)
+    actions, values = out.pop(2), out.pop()
     piece = max(_PIECE // len(horizons), 64)
     over = {int(h) for h in np.unique(horizons) if first < h < stop}
     ends = sorted({stop, *range(first + piece, stop, piece), *over})
@@ -195,5 +196,6 @@ def _hand_over(recorder: Recorder, first: int, stop: int, horizons: Array, out: 
         cost, g, gradient, subgradient = (None if o is None else o[rows, :active, 0] for o in out)
         kept = recorder.kept(low, high) + (low - first)
         mine = None if actions is None else actions[kept, :active]
-        recorder.add(Block(low, cost, g, mine, gradient, subgradient))
+        sums = None if values is None else values[rows, :active].sum(axis=0)
+        recorder.add(Block(low, cost, g, mine, gradient, subgradient, sums))
         low = high

@@ -9,9 +9,9 @@ import numpy as np
 
 from surefoot.costs import Adversarial
 from surefoot.errors import InvalidValueError
-from surefoot.games.judging import judge
 from surefoot.games.ledger import Ledger
 from surefoot.games.quicklook import quick_look
+from surefoot.games.verdict import judge
 from surefoot.games.watch import Observed
 from surefoot.hindsight import Comparator, best_action, has_closed_form
 from surefoot.metrics import Regret, Violations, regret_of
@@ -42,6 +42,8 @@ class Trace:
         peak: the largest values of g since the kept round before.
         total_cost: the sum of all costs, of each run.
         violations: the eight measures over all rounds, of each run.
+        row_sums: the sum of each constraint by itself, of each run, where the guarantee bounds
+            those; else None.
         next_action: what would be played next.
         observed: extremes of the gradients, where the watch was on.
         breaches: premises that broke, the first round of each run, in order of the rounds.
@@ -62,6 +64,7 @@ class Trace:
     peak: Array
     total_cost: Array
     violations: Violations
+    row_sums: Array | None
     next_action: Array
     observed: Observed | None
     breaches: tuple[Breach, ...]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -37,15 +37,27 @@ class Violations(NamedTuple):
     feasible_from: Array
     first_violation: Array
 
+    def of(self, runs: Any) -> Violations:
+        """Return the measures of one run, or of some of them."""
+        return Violations(*(measure[runs] for measure in self))
+
 
 class ViolationMeter:
-    """Streams constraint values, in blocks of rounds, into the eight measures.
+    """Streams constraint values, in blocks of rounds, into the measures.
 
     Blocks are summed and the sums added up, so a long run needs no memory of its rounds and loses
     fewer digits than one running sum.
+
+    Args:
+        runs: how many runs there are.
+        rows: how many constraints are kept apart; 0 if they are not.
+
+    Attributes:
+        row_sums: the sum of each constraint kept apart, ``(runs, m)``; None where none is.
     """
 
-    def __init__(self, runs: int) -> None:
+    def __init__(self, runs: int, rows: int = 0) -> None:
+        self.row_sums = np.zeros((runs, rows)) if rows else None
         self._total = np.zeros(runs)
         self._hard = np.zeros(runs)
         self._squared = np.zeros(runs)
@@ -54,8 +66,20 @@ class ViolationMeter:
         self._last = np.zeros(runs, dtype=np.int64)
         self._first = np.zeros(runs, dtype=np.int64)
 
-    def add(self, start: int, g: Array, runs: slice = slice(None)) -> None:
-        """Take in the values ``(rounds, runs)`` of the rounds after the first ``start``."""
+    def add(
+        self, start: int, g: Array, runs: slice = slice(None), rows: Array | None = None
+    ) -> None:
+        """Take in the values ``(rounds, runs)`` of the rounds after the first ``start``.
+
+        Args:
+            start: how many rounds came before.
+            g: the largest constraint of each round.
+            runs: which runs they are of.
+            rows: where constraints are kept apart, the sums of each over these rounds,
+                ``(runs, m)``.
+        """
+        if self.row_sums is not None and rows is not None:
+            self.row_sums[runs] += rows
         worst = g.max(axis=0)
         self._total[runs] += g.sum(axis=0)
         self._worst[runs] = np.maximum(self._worst[runs], worst)
@@ -73,7 +97,7 @@ class ViolationMeter:
         self._first[runs] = np.where(fresh, first, self._first[runs])
 
     def read(self) -> Violations:
-        """The measures of all rounds so far, one entry a run."""
+        """Return the measures of all rounds so far, one entry per run."""
         return Violations(
             total=self._total.copy(),
             soft=np.maximum(self._total, 0.0),
@@ -87,7 +111,7 @@ class ViolationMeter:
 
 
 def violations(g: Array) -> Violations:
-    """The measures of the values of all rounds, ``(T,)`` or ``(T, B)``.
+    """Return the measures of the values of all rounds, ``(T,)`` or ``(T, B)``.
 
     Example:
         >>> seen = violations(np.array([0.5, -1.0, 0.25, -2.0]))
@@ -100,4 +124,4 @@ def violations(g: Array) -> Violations:
     meter = ViolationMeter(1 if g.ndim == 1 else g.shape[1])
     meter.add(0, g.reshape(len(g), -1))
     seen = meter.read()
-    return Violations(*(m[0] for m in seen)) if g.ndim == 1 else seen
+    return seen.of(0) if g.ndim == 1 else seen

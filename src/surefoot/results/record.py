@@ -44,7 +44,9 @@ Status: TypeAlias = Literal["done", "refused", "failed", "set aside"]
 """Played; not played because a theorem or a constructor refused; ended by an error; set aside
 because it killed its worker twice."""
 
-Word: TypeAlias = Literal["failed", "stopped", "premise broken", "not claimed", "held"]
+Word: TypeAlias = Literal[
+    "failed", "stopped", "premise broken", "not checked", "not claimed", "held"
+]
 VERDICTS: tuple[str, ...] = get_args(Word)
 """The words of a verdict, the gravest first."""
 

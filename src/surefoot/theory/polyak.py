@@ -343,8 +343,10 @@ class Corollary3(_Corollary):
         """Return Theorem 1's, and their sum: a geometric series and t times a constant."""
         t = np.asarray(t, dtype=np.float64)
         (G_g,) = self.constants.require("G_g", by=self.name)
-        root = math.sqrt(self.constants.gamma)
-        fading = G_g * self.theorem.start_distance * (1 - root**t) / (1 - root)
+        xi = self.constants.xi
+        # sum of root^s for s < t with root = 1 - xi; 1 - root may be 0 in floats where xi is not.
+        series = -np.expm1(t * math.log1p(-xi)) / xi if xi < 1 else np.minimum(t, 1.0)
+        fading = G_g * self.theorem.start_distance * series
         hard = fading + self.theorem.drift * t
         return super().bounds(t) | {"soft": hard, "hard": hard}
 

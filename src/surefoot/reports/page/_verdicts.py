@@ -18,6 +18,7 @@ BADGES = {
     "set aside": "set aside",
     "stopped": "stopped",
     "premise broken": "premise broken",
+    "not checked": "not checked",
     "missing": "not played yet",
     "refused": "refused",
     "not claimed": "not claimed",

@@ -77,6 +77,7 @@ class Game:
             constraint_rounds(self.problem.constraint, first, stop),
             needs_of(self.algorithms[one]),
             self.recorder.watch.is_on,
+            self.recorder.rows > 0,
         )
 
     def _streams_of(self, runs: int | slice) -> Any:

@@ -1,0 +1,137 @@
+"""Whether a game kept what its guarantee promises: the one place that says so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+
+from surefoot.theory import Guarantee, Measure
+from surefoot.types import Array
+
+if TYPE_CHECKING:
+    from surefoot.games.trace import Trace
+
+__all__ = ["Check", "Verdict", "Word", "checks_of", "judge"]
+
+Word: TypeAlias = Literal[
+    "held", "not checked", "premise broken", "not claimed", "failed", "stopped"
+]
+"""Held: every promise about the constraint was compared and kept. Not checked: one could not be
+compared. Failed: one was broken though no premise was; a bug, or no theorem."""
+
+_WORDS: dict[Measure, str] = {
+    "soft": "sum of g",
+    "hard": "sum of [g]+",
+    "squared": "sum of [g]+^2",
+    "rows": "largest sum of a constraint",
+}
+
+
+class Verdict(NamedTuple):
+    """What became of a guarantee.
+
+    Attributes:
+        word: for tables.
+        sentence: for people: what was promised, whether it was kept, and in how many rounds the
+            action was outside.
+    """
+
+    word: Word
+    sentence: str
+
+
+class Check(NamedTuple):
+    """One promise held against what was played.
+
+    Attributes:
+        kept: whether it was; None where nobody looked.
+        words: the promise with its numbers.
+    """
+
+    kept: bool | None
+    words: str
+
+
+def judge(trace: Trace, regret: Array | None = None) -> Verdict:
+    """Return whether the guarantee of a game held.
+
+    Args:
+        trace: what the game left.
+        regret: over all rounds, of each run, to be held against the bound too; the lower end
+            where it is an interval, so that what is called exceeded is.
+    """
+    lost = [s for s in ([trace.status] if trace.runs is None else trace.status) if s != "ok"]
+    if lost:
+        return Verdict("stopped", f"stopped, {lost[0]}")
+    guarantee, outside = trace.guarantee, _outside(trace)
+    if guarantee is None or guarantee.kind == "none":
+        return Verdict("not claimed", f"no guarantee was claimed: {outside}")
+    if trace.breaches:
+        return Verdict("premise broken", f"premise broken, {trace.breaches[0]}; {outside}")
+    checks = list(checks_of(guarantee, trace))
+    compared = "regret not compared"
+    if regret is not None:
+        most, bound = float(np.max(regret)), float(guarantee.regret_bound(trace.horizon))
+        compared = f"regret {most:.6g}, bound {bound:.6g}"
+        checks.append(Check(most <= bound, f"regret {most:.6g} exceeds its bound {bound:.6g}"))
+    for kept, words in checks:
+        if kept is False:
+            told = "; ".join(filter(None, [words, outside]))
+            return Verdict("failed", f"{guarantee} FAILED though no premise broke: {told}")
+    for kept, words in checks:
+        if kept is None:
+            return Verdict("not checked", f"{guarantee} not checked: {words}; {outside}")
+    numbers = [words for _, words in checks[: len(checks) - (regret is not None)] if words]
+    return Verdict("held", f"{guarantee} held: {'; '.join([*numbers, outside, compared])}")
+
+
+def checks_of(guarantee: Guarantee, trace: Trace) -> Iterator[Check]:
+    """Hold every promise about the constraint against all rounds, whatever was kept of them.
+
+    Feasibility from a round on is compared with the round of the last violation, sums with the
+    measures, and bounds on each round with the largest g since the kept round before.
+    """
+    seen, T = trace.violations, trace.horizon
+    first = guarantee.first_feasible
+    if first < np.inf:
+        words = "" if first == 1 else f"g <= 0 from round {first:g}"
+        yield Check(bool(np.all(seen.feasible_from <= max(first, 1))), words)
+    for measure, limit in guarantee.bounds(T).items():
+        if measure == "round":
+            yield Check(*_each_round(guarantee, trace))
+            continue
+        value = trace.row_sums if measure == "rows" else getattr(seen, measure)
+        if value is None:
+            yield Check(None, f"the {_WORDS[measure]} was not recorded")
+            continue
+        words = f"{_WORDS[measure]} {float(np.max(value)):.3g}, bound {float(limit):.3g}"
+        # Only the sum that the kind speaks of is told of a run in which all were kept.
+        kept = bool(np.all(value <= limit))
+        named = not kept or measure == guarantee.kind or guarantee.kind in ("cumulative", "bounded")
+        yield Check(kept, words if named else "")
+
+
+def _each_round(guarantee: Guarantee, trace: Trace) -> tuple[bool, str]:
+    """Hold the bound on each round against the peaks of g."""
+    # A thinned trace does not say which round between two kept ones the peak was in: it is held
+    # against the largest of their bounds.
+    begins = np.append(0, trace.rounds[:-1])
+    each = guarantee.bounds(np.arange(1, trace.horizon + 1))["round"]
+    bound = np.maximum.reduceat(each, begins)
+    kept = bool(np.all(bound >= trace.peak.T))
+    if kept and guarantee.kind != "bounded":
+        return kept, ""
+    if guarantee.kind == "every round":
+        return kept, ""
+    verb = "within" if kept else "above"
+    return kept, f"g {verb} the bound of its round, {float(bound[-1]):.3g} in the last"
+
+
+def _outside(trace: Trace) -> str:
+    """Say in how many rounds the action was outside, and the largest g."""
+    seen = trace.violations
+    count, rounds = int(np.sum(seen.count)), trace.horizon * (trace.runs or 1)
+    worst = float(np.max(seen.worst))
+    return f"outside in {count:,} of {rounds:,} rounds, largest g = {worst:.3g}"

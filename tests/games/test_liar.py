@@ -1,0 +1,140 @@
+"""A player that never looks at the constraint: no guarantee may be called kept."""
+
+from dataclasses import dataclass, replace
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+import pytest
+
+from surefoot import Ball, Problem, play, play_all
+from surefoot.algorithms import ALGORITHMS, DPP, Mahdavi, MahdaviLinear, Tighten, tuned_for
+from surefoot.constraints import LinfNorm
+from surefoot.costs import Linear
+from surefoot.games.verdict import judge
+from surefoot.theory import MahdaviNoViolation, NoClaim, Tuned
+from surefoot.types import Needs
+
+T = 20_000
+
+
+class LiarState(NamedTuple):
+    x: np.ndarray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Liar:
+    """Goes down the cost, whatever the constraint is."""
+
+    needs: ClassVar[Needs] = Needs()
+    domain: Ball
+
+    def init(self, x1):
+        return LiarState(x1)
+
+    def update(self, state, feedback):
+        return LiarState(self.domain.project(state.x - 0.5 * feedback.cost_gradient))
+
+
+def pushed(horizon=T):
+    """A square, and costs that fall towards one of its faces; little is known to be steep."""
+    costs = Linear(np.tile([-0.1, 0.0], (horizon, 1)))
+    made = Problem.of(costs, LinfNorm(0.3, 2), Ball(1.0), [0.0, 0.0])
+    return replace(made, constants=made.constants.with_origin("given", strong_convexity=0.1))
+
+
+@pytest.fixture(scope="module")
+def problem():
+    return pushed()
+
+
+def test_no_guarantee_of_the_catalogue_holds_for_a_player_that_never_looks(problem):
+    region, domain = problem.benchmark.region, problem.domain
+    entries = [
+        tuned_for(kind, tuning, problem.constants, T, domain, region)
+        for kind in ALGORITHMS
+        for tuning in kind.tunings
+    ]
+    missing = {e.name for e in entries if e.tuned is None}
+    # A square is no simplex, and the other's own gamma asks for more rounds.
+    assert missing == {"EntropicDualAveraging.fixed", "Mahdavi.no_violation"}
+    promises = [e.tuned.guarantee for e in entries if e.tuned is not None]
+    promises.append(MahdaviNoViolation(problem.constants, T, tightening=0.1))
+    liars = [Tuned(Liar(domain=domain), promise) for promise in promises]
+    traces = play_all(liars, problem, horizons=[T] * len(liars), every=None, keep_actions=False)
+    for trace in traces:
+        told = judge(trace)
+        assert told.word == "failed", told.sentence
+        assert "outside in 19," in told.sentence
+
+
+@pytest.mark.parametrize("engine", ["loop", "batch", "scan"])
+@pytest.mark.parametrize(
+    "constructor",
+    [Mahdavi.balanced, MahdaviLinear.balanced, DPP.tuned],
+    ids=lambda c: c.__qualname__,
+)
+def test_a_bound_on_rows_that_is_too_low_to_be_true_fails(constructor, engine, monkeypatch):
+    if engine == "scan":
+        pytest.importorskip("jax")
+    toy = pushed(60)
+    player = constructor(toy.constants, 60, toy.domain)
+    assert judge(play(player, toy, engine=engine)).word == "held"
+    monkeypatch.setattr(
+        type(player.guarantee), "bounds", lambda self, t: {"rows": np.full(np.shape(t), -1e9)}
+    )
+    told = judge(play(player, toy, engine=engine))
+    assert told.word == "failed"
+    assert "largest sum of a constraint" in told.sentence
+
+
+def test_a_promise_that_nobody_looked_at_is_not_called_kept(problem):
+    toy = pushed(60)
+    trace = play(DPP.tuned(toy.constants, 60, toy.domain), toy)
+    told = judge(replace(trace, row_sums=None))
+    assert told.word == "not checked"
+    assert "the largest sum of a constraint was not recorded" in told.sentence
+
+
+@pytest.mark.parametrize("engine", ["loop", "batch", "scan"])
+@pytest.mark.parametrize("apart", [True, False])
+def test_the_sums_of_the_rows_are_those_of_the_actions(engine, apart):
+    if engine == "scan":
+        pytest.importorskip("jax")
+    made = pushed(70)
+    costs = Linear(np.random.default_rng(4).normal(size=(70, 3, 2)) * 0.1)
+    toy = replace(made, costs=costs)
+    player = DPP.tuned(toy.constants.with_origin("given", G_f=1.0), 70, toy.domain)
+    if not apart:
+        player = Tuned(Liar(domain=toy.domain), player.guarantee)
+    trace = play(player, toy, engine=engine)
+    g, _ = toy.constraint.query_all(trace.actions.reshape(-1, 2))
+    expected = g.reshape(70, 3, 4).sum(axis=0)
+    assert trace.row_sums == pytest.approx(expected, rel=1e-12, abs=1e-12)
+
+
+def test_rows_are_not_summed_where_nothing_is_promised_of_them():
+    toy = pushed(60)
+    assert play(Tuned(Liar(domain=toy.domain), NoClaim(toy.constants)), toy).row_sums is None
+
+
+def test_a_verdict_on_sums_says_what_was_promised_and_in_how_many_rounds_it_was_outside():
+    toy = pushed(300)
+    told = play(DPP.tuned(toy.constants, 300, toy.domain), toy).verdict()
+    assert told.startswith("Yu-Neely-Wei 2017, 4 queues for T = 300 (cumulative) held: ")
+    assert "largest sum of a constraint" in told
+    assert "outside in " in told
+    assert "of 300 rounds" in told
+
+
+def test_no_claim_is_not_judged():
+    toy = pushed(60)
+    told = judge(play(Tuned(Liar(domain=toy.domain), NoClaim(toy.constants)), toy))
+    assert told.word == "not claimed"
+    assert told.sentence.startswith("no guarantee was claimed: outside in ")
+
+
+def test_tightening_promises_each_row_where_its_base_does(problem):
+    tight = Tighten.tuned(problem.constants, T, problem.domain, base=DPP.tuned)
+    trace = play(tight, problem, every=None, keep_actions=False)
+    assert judge(trace).word == "held"
+    assert trace.row_sums.max() <= 0
