@@ -1,11 +1,13 @@
 """The hash of the numeric sources: what is computed changes it, what is said does not."""
 
 import ast
+import io
+import tokenize
 
 import pytest
 
 from surefoot.experiments import sources
-from surefoot.experiments.sources import files_hash, sources_hash
+from surefoot.experiments.sources import computed, sources_hash
 
 TEXT = b'''"""A module."""
 
@@ -59,7 +61,6 @@ SAID = {
     "function": (b"Twice.", b"Twice x.\n\n    At length.\n    "),
     "comment": (b"    # Exact: a power of two.\n", b""),
     "end of line": (b"0.5\n", b"0.5  # a half\n"),
-    "layout": (b"2 * x", b"(2 *\n            x)"),
 }
 COMPUTED = {
     "value": (b"0.5", b"0.25"),
@@ -73,16 +74,15 @@ COMPUTED = {
 
 @pytest.mark.parametrize(("old", "new"), (SAID | COMPUTED).values(), ids=SAID | COMPUTED)
 def test_what_is_computed_changes_the_hash_and_what_is_said_does_not(package, old, new):
-    before, files = sources_hash.__wrapped__(), files_hash.__wrapped__()
+    before = sources_hash.__wrapped__()
     (package / "games/scan.py").write_bytes(TEXT.replace(old, new))
     assert (sources_hash.__wrapped__() != before) == ((old, new) in COMPUTED.values())
-    assert files_hash.__wrapped__() != files
 
 
-def test_line_endings_change_neither_hash(package):
-    before = sources_hash.__wrapped__(), files_hash.__wrapped__()
+def test_line_endings_do_not_change_the_hash(package):
+    before = sources_hash.__wrapped__()
     (package / "games/scan.py").write_bytes(TEXT.replace(b"\n", b"\r\n"))
-    assert (sources_hash.__wrapped__(), files_hash.__wrapped__()) == before
+    assert sources_hash.__wrapped__() == before
 
 
 def test_a_file_of_another_name_is_another_source(package):
@@ -91,13 +91,47 @@ def test_a_file_of_another_name_is_another_source(package):
     assert sources_hash.__wrapped__() != before
 
 
-def test_a_field_that_a_later_python_adds_empty_does_not_change_the_hash():
-    tree = ast.parse(TEXT)
-    before = "".join(sources._computed(tree))
-    for node in ast.walk(tree):
-        node._fields = (*node._fields, "type_params", "marks")
-        node.type_params, node.marks = [], None
-    assert "".join(sources._computed(tree)) == before
+def words(source, *, docstrings):
+    """The tokens of a module but for its comments and layout, by Python's own tokenizer."""
+    layout = (tokenize.COMMENT, tokenize.NL, tokenize.INDENT, tokenize.DEDENT, tokenize.ENCODING)
+    tokens = [
+        token
+        for token in tokenize.tokenize(io.BytesIO(source).readline)
+        if token.type not in (*layout, tokenize.ENDMARKER)
+    ]
+    ends = [True, *(token.type == tokenize.NEWLINE for token in tokens), True]
+    return [
+        token.string
+        for i, token in enumerate(tokens)
+        if token.type != tokenize.NEWLINE
+        and (docstrings or token.type != tokenize.STRING or not (ends[i] and ends[i + 2]))
+    ]
+
+
+def test_nothing_but_what_is_said_is_left_out_of_any_source():
+    paths = sources._numeric()
+    assert len(paths) > 100
+    for path in paths:
+        text = path.read_bytes()
+        assert words(computed(text), docstrings=True) == words(text, docstrings=False), path.name
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        b"x = 'a # b'\n",
+        b'x = "it\'s # b"\n',
+        b"x = f'{y[\"#\"]} # b'\n",
+        b'x = """\n# no comment\n\n"""\n',
+        b"x = '''\n# it's \"\"\" no comment\n\n'''\n",
+        b'x = "\\\\" + "# \\" b"\n',
+        b'x = r"\\#"\n',
+        b"x = (\n    'a'\n    '# b'\n)\n",
+    ],
+)
+def test_strings_are_computed_with_whatever_is_in_them(code):
+    ast.parse(code)
+    assert computed(code + b"# said\n") == b"\n" + code
 
 
 def test_the_hash_covers_the_modules_that_make_and_play_a_cell():

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from surefoot.errors import SurefootError
-from surefoot.experiments.sources import files_hash
+from surefoot.experiments.sources import sources_hash
 from surefoot.results import CellResult
 
 __all__ = ["OtherSourcesError", "fingerprint", "play_checked", "versions"]
@@ -48,7 +48,7 @@ def play_checked(
 
 @cache
 def _fingerprint() -> tuple[tuple[str, str | None], ...]:
-    return (("sources", files_hash()[:16]), *versions().items())
+    return (("sources", sources_hash()[:16]), *versions().items())
 
 
 def fingerprint() -> dict[str, str | None]:
