@@ -141,7 +141,7 @@ def test_a_worker_with_other_sources_is_told_so(work, cluster, tmp_path):
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(path.read_bytes())
     with (theirs / "surefoot" / "_array.py").open("a") as file:
-        file.write("# another\n")
+        file.write("another = 1\n")
     cluster.worker(PYTHONPATH=f"{theirs}{os.pathsep}{HERE}")
     with pytest.raises(RunError, match="would play something else: sources is"):
         run(work.spec(), tmp_path / "out", cluster=cluster.address)
