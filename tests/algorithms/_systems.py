@@ -11,7 +11,6 @@ from surefoot.algorithms.adaptive_gauge import AdaptiveGauge
 from surefoot.algorithms.bandit_frank_wolfe import BanditFrankWolfe
 from surefoot.algorithms.block_bandit import BlockBandit
 from surefoot.algorithms.cvv_pro import CVVPro
-from surefoot.algorithms.dpp import ScalarDPP
 from surefoot.algorithms.garber_kretzu import GarberKretzu
 from surefoot.algorithms.gauge_descent import GaugeDescent
 from surefoot.algorithms.gauge_newton import GaugeNewton
@@ -19,6 +18,7 @@ from surefoot.algorithms.levy_krause import LevyKrause
 from surefoot.algorithms.penalised_blocks import PenalisedBlocks
 from surefoot.algorithms.primal_dual import PrimalDual
 from surefoot.algorithms.recoo import RECOO
+from surefoot.algorithms.scalar_dpp import ScalarDPP
 from surefoot.algorithms.separation_descent import SeparationDescent
 from surefoot.algorithms.tracking_blocks import TrackingBlocks
 from surefoot.algorithms.yi import Yi

@@ -20,8 +20,8 @@ __all__ = ["BlockBandit"]
 class BlockBandit(Exploring):
     r"""Frank-Wolfe on one-point estimates, a few steps at the end of every block of rounds.
 
-    As :class:`~surefoot.algorithms.BanditFrankWolfe`, but the centre moves at the end of a block of b rounds only, by
-    Frank-Wolfe steps with line search on
+    As :class:`~surefoot.algorithms.BanditFrankWolfe`, but the centre moves at the end of a block of
+    b rounds only, by Frank-Wolfe steps with line search on
     :math:`\Phi(z) = \eta\langle S, z\rangle + \tfrac12\|z - z_1\|^2` over :math:`K_\delta` until
     the gap is at most :math:`\epsilon`.
 
