@@ -143,8 +143,8 @@ def test_an_announced_set_holds_the_next_action():
     assert state.x[0] == 0.0
     assert state.x[1] > 0.1
     assert heat(state.x)[0] <= 0
+    one = CertifiedOGD(known=Curvature(beta=1.6, reach=1.0), radius=0.9)
     with pytest.raises(ValueError, match="within must come with known = CurvatureRows"):
-        one = CertifiedOGD(known=Curvature(beta=1.6, reach=1.0), radius=0.9)
         one.step(one.init(np.zeros(2)), seen, within=shut)
 
 
@@ -158,7 +158,7 @@ def test_the_default_reads_the_constants_and_says_what_is_missing():
     assert np.isinf(several.guarantee.regret_bound(10))
     with pytest.raises(ValueError, match="beta"):
         CertifiedOGD.default(Constants(R=1.0, start_slack=0.4, start_reach=0.9))
-    with pytest.raises(ValueError, match="known must be a Curvature or CurvatureRows, got 1.0"):
+    with pytest.raises(ValueError, match=r"known must be a Curvature or CurvatureRows, got 1\.0"):
         CertifiedOGD(known=1.0, radius=1.0)
 
 

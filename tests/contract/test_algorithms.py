@@ -9,7 +9,9 @@ from surefoot import OGD, PFS, Ball
 from surefoot.algorithms import (
     ALGORITHMS,
     DPP,
+    LBSGD,
     AdaGradOGD,
+    CertifiedDualAveraging,
     CertifiedOGD,
     CertifiedPFS,
     DecayingOGD,
@@ -57,6 +59,14 @@ CASES = [
     (CertifiedOGD(known=CurvatureRows(beta=1.0, rows=3, reach=1.5), radius=1.0), [0.2, 0.4]),
     (CertifiedOGD(known=CurvatureRows(beta=(0.5, 0.0), reach=1.5), radius=1.0), [0.4]),
     (CertifiedOGD(known=Curvature(beta=2.0, reach=1.5), radius=1.0, eta=0.3), [0.4]),
+    (
+        CertifiedDualAveraging(
+            known=CurvatureRows(beta=1.0, rows=3, reach=1.5), radius=1.0, far=0.5, scale=1.4
+        ),
+        [0.2, 0.4],
+    ),
+    (CertifiedDualAveraging(known=Curvature(beta=2.0, reach=1.5), radius=1.0), [0.4]),
+    (LBSGD(weight=0.05, beta=1.0, cost_curvature=1.5), [0.2, 0.4]),
     (ScheduledPFS(rho=0.1, step=2.0, domain=Ball(0.5)), [0.2, 0.4]),
     (
         ScheduledPFS(rho=0.2, step=0.9, domain=Ball(0.75), power=1.0, offset=3.0, running=True),

@@ -19,6 +19,10 @@ from surefoot.algorithms.leader_follower import LeaderFollower as LeaderFollower
 from surefoot.algorithms.certified_pfs import CertifiedPFS as CertifiedPFS
 from surefoot.algorithms.several_pfs import SeveralPFS as SeveralPFS
 from surefoot.algorithms.certified_ogd import CertifiedOGD as CertifiedOGD
+from surefoot.algorithms.certified_dual_averaging import (
+    CertifiedDualAveraging as CertifiedDualAveraging,
+)
+from surefoot.algorithms.lb_sgd import LBSGD as LBSGD
 from surefoot.algorithms.safety_filter import SafetyFilter as SafetyFilter
 from surefoot.algorithms.scheduled_pfs import ScheduledPFS as ScheduledPFS
 from surefoot.algorithms.doubling_pfs import DoublingPFS as DoublingPFS

@@ -35,7 +35,17 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from surefoot import _check
-from surefoot._array import certainly, dot, maximum, norm, number_like, sqrt, to_numpy, where
+from surefoot._array import (
+    certainly,
+    dot,
+    maximum,
+    ndarray,
+    norm,
+    number_like,
+    sqrt,
+    to_numpy,
+    where,
+)
 from surefoot.errors import InvalidValueError
 from surefoot.sets._points import marked
 from surefoot.types import Array, Number
@@ -255,7 +265,7 @@ class CurvatureRegion(NamedTuple):
         v = self._way(w)
         up, found, good, first = self.g + self.margin, w, self._holds(w), None
         for _ in range(_TRIES):
-            if good is True or (good is not False and bool(good.all())):
+            if certainly(good) or (type(good) is ndarray and good.all()):
                 break
             v, weight = onto_curvature_ball(v, up, self.s, self.squared, self.known.beta)
             first = (v, weight) if first is None else first
@@ -301,6 +311,20 @@ class CurvatureRegion(NamedTuple):
         """Return the certified bound on g at a point: U(p) and half of the margin."""
         v = point - self.x
         return self.g + 0.5 * self.margin + dot(self.s, v) + 0.5 * self.known.beta * dot(v, v)
+
+    def normal_error(self, weight: Number, way: Array) -> tuple[Number, Number]:
+        r"""Return :math:`\Lambda` of Theorem F, and what rounding adds to its inequality.
+
+        The normal n of the ball at q has :math:`n^\top(q-u) \ge -\frac\Lambda2(\|x-u\|^2 -
+        \|q-u\|^2)` for all feasible u, with :math:`\Lambda = \lambda\beta`.
+
+        Args:
+            weight: the multiplier.
+            way: q - x.
+        """
+        beta, up = self.known.beta, self.g + self.margin
+        over = up + dot(self.s, way) + 0.5 * beta * dot(way, way)
+        return weight * beta, weight * maximum(2 * self.margin - over, 0.0 * over)
 
     def _holds(self, point: Array) -> Number:
         return self.bound(point) <= 0

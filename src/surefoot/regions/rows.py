@@ -181,6 +181,18 @@ class RowsRegion(NamedTuple):
         seen = self.g - self.margin + rows_dot(self.s, v)
         return 0.5 * dot(pulled, pulled) - dot(weights, seen)
 
+    def normal_error(self, weights: Array, way: Array) -> tuple[Number, Number]:
+        r"""Return :math:`\Lambda = \sum_i\lambda_i\beta_i` of Theorem F, and what rounding adds.
+
+        Args:
+            weights: the multipliers.
+            way: from x to the point that was found.
+        """
+        rates = self.known.rates(self.g)
+        over = values(way, self.g + self.margin, self.s, rates)
+        loose = namespace(over).maximum(2 * self.margin - over, 0.0 * over)
+        return dot(weights, rates + 0.0 * over), dot(weights, loose)
+
     def _half_spaces(self, v: Array, up: Array, size: Array) -> tuple[Array, Array]:
         """Project v onto half-spaces, all at once where the search is exact."""
         if self.known.exact:

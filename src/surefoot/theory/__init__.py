@@ -7,7 +7,8 @@ import importlib
 import pkgutil
 
 from surefoot.theory.certified import ObservedRegret, TheoremD, observed_regret_bound
-from surefoot.theory.curvature import ObservedCuts, TheoremC
+from surefoot.theory.curvature import HalvedSlack, ObservedCuts, TheoremC
+from surefoot.theory.curvature_averaging import ObservedAveraging, TheoremF
 from surefoot.theory.dpp import DriftPlusPenalty
 from surefoot.theory.guarantee import (
     ConstraintForm,
@@ -72,6 +73,7 @@ __all__ = [
     "EveryRound",
     "FrankWolfeTheorem",
     "Guarantee",
+    "HalvedSlack",
     "JenattonStronglyConvex",
     "JenattonTradeOff",
     "Kind",
@@ -82,6 +84,7 @@ __all__ = [
     "MahdaviNoViolation",
     "Measure",
     "NoClaim",
+    "ObservedAveraging",
     "ObservedCuts",
     "ObservedRegret",
     "Policy",
@@ -99,6 +102,7 @@ __all__ = [
     "Theorem1",
     "TheoremC",
     "TheoremD",
+    "TheoremF",
     "TheoremG",
     "Tightened",
     "Tuned",

@@ -1,0 +1,127 @@
+"""LB-SGD: descent on the cost and a logarithmic barrier, the baseline for smooth constraints."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from surefoot import _check
+from surefoot._array import combine, dot, minimum, namespace, norm, number_like, rows_dot, where
+from surefoot.constants import Constants
+from surefoot.errors import InvalidValueError
+from surefoot.theory import HalvedSlack, Tuned
+from surefoot.types import Array, Feedback, Needs, Number, Region
+
+__all__ = ["LBSGD", "LBSGDState"]
+
+
+class LBSGDState(NamedTuple):
+    """The action to play, and how many rounds have been played."""
+
+    x: Array
+    rounds: Number
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LBSGD:
+    r"""Gradient steps on the cost and a logarithmic barrier, never longer than curvature allows.
+
+    With the slacks :math:`a_i = -g_i`, the barrier weight b and
+    :math:`\sigma_i = |s_i^\top d|/\|d\|`:
+
+    .. math::
+        d       &= \nabla f + b\sum_i s_i/a_i \\
+        \gamma  &= \min\Big\{\min_i\frac{a_i}{(2\sigma_i + \sqrt{a_i\beta_i})\|d\|},\
+                   \frac1{\beta_0 + 2b\sum_i\beta_i/a_i + 4b\sum_i\sigma_i^2/a_i^2}\Big\} \\
+        x_{t+1} &= x_t - \gamma d
+
+    A step leaves at least half of every slack. Made for one cost, not for costs that an adversary
+    changes: there is no regret bound, and how good it is hangs on b.
+
+    Args:
+        weight: b > 0.
+        beta: an upper bound on the curvature of every constraint.
+        cost_curvature: :math:`\beta_0`, that of the costs.
+
+    Example:
+        >>> player = LBSGD(weight=0.1, beta=1.0)
+        >>> state = player.init(np.array([0.0, 0.0]))
+        >>> seen = Feedback(np.array([0.0, -1.0]), np.array([-0.5]), np.array([[0.0, 1.0]]))
+        >>> player.update(state, seen).x.round(6)  # 0.5/(2 + sqrt 0.5)
+        array([0.     , 0.184699])
+
+    Reference: Usmanova, As, Kamgarpour and Krause, JMLR 2024; the step rule of the authors' code.
+    """
+
+    needs: ClassVar[Needs] = Needs(apart=True, work="m d")
+    tunings: ClassVar[tuple[str, ...]] = ("barrier",)
+
+    weight: Number
+    beta: Number
+    cost_curvature: Number = 0.0
+
+    def __post_init__(self) -> None:
+        _check.positive(weight=self.weight)
+        _check.nonnegative(beta=self.beta, cost_curvature=self.cost_curvature)
+        _check.plain(self, "weight", "beta", "cost_curvature")
+
+    def init(self, x1: Array) -> LBSGDState:
+        """Start at x1, which must be strictly feasible."""
+        x1 = _check.action(x1)
+        return LBSGDState(x1, number_like(x1, 0.0))
+
+    def update(self, state: LBSGDState, feedback: Feedback) -> LBSGDState:
+        """Return the state after a round: the lines of the docstring."""
+        x, rounds = state
+        grad, g, s = _check.feedback_apart(x, feedback)
+        xp, slack = namespace(g), -g
+        inside = xp.all(slack > 0, axis=-1, keepdims=g.ndim > 1)
+        if type(g) is np.ndarray and g.ndim == 1 and not inside:
+            _check.refuse_unfinite(g, "constraint_value")
+            raise InvalidValueError(
+                "constraint_value must be below 0 for a logarithmic barrier, "
+                f"got {float(g.max())!r}"
+            )
+        slack = xp.where(slack > 0, slack, math.nan)  # such a run of a batch is lost, and reported
+        d = grad + self.weight * combine(1.0 / slack, s)
+        size = norm(d)
+        steep = abs(rows_dot(s, d)) / where(size > 0, size, 1.0)
+        reach = slack / (2.0 * steep + xp.sqrt(slack * self.beta))
+        smooth = self.beta * (1.0 / slack) + 2.0 * (steep / slack) ** 2
+        curved = self.cost_curvature + 2.0 * self.weight * _total(smooth)
+        room = xp.min(reach, axis=-1, keepdims=g.ndim > 1)
+        room = float(room) if type(size) is float else room
+        step = minimum(room / where(size > 0, size, 1.0), 1.0 / where(curved > 0, curved, 1e-300))
+        return LBSGDState(x - where(size > 0, step, 0.0 * step) * d, rounds + 1.0)
+
+    @classmethod
+    def barrier(
+        cls,
+        constants: Constants,
+        horizon: int | None = None,
+        domain: Region | None = None,
+        *,
+        weight: float = 0.01,
+        cost_curvature: float = 0.0,
+    ) -> Tuned[LBSGD]:
+        """From the curvature and a strictly feasible start; the weight is a choice.
+
+        Args:
+            constants: those of the problem.
+            horizon: not used.
+            domain: not used.
+            weight: b.
+            cost_curvature: the curvature of the costs.
+        """
+        theorem = HalvedSlack(constants)
+        (beta,) = constants.require("beta", by=theorem.name)
+        return Tuned(cls(weight=weight, beta=beta, cost_curvature=cost_curvature), theorem)
+
+
+def _total(numbers: Array) -> Number:
+    """Return the sum over the rows as its run wants it."""
+    ones = 0.0 * numbers + 1.0
+    return dot(numbers, ones)

@@ -1,0 +1,171 @@
+r"""The guarantees of dual averaging that is projected straight onto the certified region.
+
+Notation: :math:`y_t = x_1 - \eta_t\theta_t` the far point, :math:`n_t = y_t - x_{t+1}` what the
+projection takes off, of which pruning drops the share :math:`c_t`; :math:`P_t = \|x_{t+1} - x_t\|`;
+:math:`\Lambda_t = \sum_i\lambda_i\beta_i` with the multipliers of the projection; the rest as in
+:mod:`surefoot.theory.curvature`. docs/certified.md has the proofs.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple, final
+
+import numpy as np
+
+from surefoot import _check
+from surefoot._array import dot, norm
+from surefoot.constants import Constants
+from surefoot.errors import InvalidValueError
+from surefoot.theory.curvature import least_slope
+from surefoot.theory.guarantee import EveryRound
+from surefoot.theory.watching import Premise
+from surefoot.types import Array
+
+__all__ = ["ObservedAveraging", "TheoremF"]
+
+
+class ObservedAveraging(NamedTuple):
+    r"""The sums of Theorem F (i) over the rounds so far, kept up round by round.
+
+    .. math::
+        \mathrm{Reg}_T \le \frac{D^2}{2\eta_T}
+        &+ \sum_t\Big(\nabla_t^\top(x_t-x_{t+1}) - \frac{P_t^2}{2\eta_{t-1}}
+           + \frac{(1-c_{t-1})n_{t-1}^\top(x_{t+1}-x_t)}{\eta_{t-1}}\Big) \\
+        &+ \sum_{t<T}\frac{c_t}{\eta_t}Q_t + \frac{Q_T}{\eta_T}, \qquad
+        Q_t = \tfrac12\Lambda_tP_t(4R+P_t) .
+
+    Attributes:
+        moves: the first sum.
+        pruned: the second.
+        last: the last term.
+        inverse_eta: the last :math:`1/\eta_t`.
+    """
+
+    moves: float = 0.0
+    pruned: float = 0.0
+    last: float = 0.0
+    inverse_eta: float = 0.0
+
+    def after(self, info: Any) -> ObservedAveraging:
+        """Return the sums with one more round, from what its step knew."""
+        inverse = float(info.inverse_eta)
+        if not inverse > 0:
+            return self
+        region, found = info.region, info.found
+        way = found.point - region.x
+        P, R = float(norm(way)), float(info.radius)
+        before = self.inverse_eta if self.inverse_eta > 0 else inverse  # eta_0 is eta_1
+        moves = -float(dot(info.gradient, way)) - 0.5 * P * P * before
+        moves += float(dot(info.kept, way)) * before
+        # By how much a projection's normal may fail to point away from a feasible point.
+        bent, loose = region.normal_error(found.weights, way)
+        off = float(found.drawn) * (float(norm(info.wanted - found.point)) + 4 * R)
+        Q = 0.5 * float(bent) * P * (4 * R + P) + float(loose) + off
+        return ObservedAveraging(
+            self.moves + moves,
+            self.pruned + float(info.share) * Q * inverse,
+            Q * inverse,
+            inverse,
+        )
+
+    def bound(self, algorithm: Any, state: Any) -> float:
+        """Return an upper bound on the regret of the rounds so far."""
+        reach = float(algorithm.known.reach) + float(norm(state.start))
+        D = min(2 * float(algorithm.radius), reach)
+        return 0.5 * D * D * self.inverse_eta + self.moves + self.pruned + self.last
+
+
+@final
+@dataclass(frozen=True)
+class TheoremF(EveryRound):
+    r"""Dual averaging projected onto certified balls, its far point kept within F of the action.
+
+    For one constraint with curvature between 0 and :math:`\beta`,
+    :math:`k = \beta F/\nu_*`, :math:`b = \beta R/\nu_*` and the fixed step
+
+    .. math:: \eta = \min\Big\{\frac D{L\sqrt{(1 + 12k + 10b)T}}, \frac{\nu_*}{10\beta L(1+k)},
+              \frac R{2L}\Big\}:
+
+    .. math::
+        g(x_t) \le 0\ \forall t, \qquad
+        \mathrm{Reg}_T \le \frac{D^2}{2\eta} + \eta L^2T\big(\tfrac12 + 6k + 5b\big)
+        + 5\big(k + \tfrac1{10}\big)RL .
+
+    Without a horizon, with several rows or with a far point that is not kept near, the regret is
+    bounded by what is observed (:class:`ObservedAveraging`), not in advance.
+
+    Derived here; docs/certified.md has the proof.
+
+    Args:
+        constants: needs R, beta, start_slack, start_reach; with a horizon G_f.
+        rows: how many constraints there are.
+        far: F/R; None where the far point is not pruned.
+        horizon: the number of rounds that the fixed step is for; None for steps that adapt.
+    """
+
+    name: ClassVar[str] = "Theorem F (dual averaging certified by curvature)"
+
+    constants: Constants
+    rows: int = 1
+    far: float | None = None
+    horizon: int | None = None
+
+    def __post_init__(self) -> None:
+        slack = self.constants.require("R", "beta", "start_slack", "start_reach", by=self.name)[2]
+        if not slack > 0:
+            raise InvalidValueError(
+                f"{self.name} needs a strictly feasible start: start_slack = -g(x_1) must be > 0, "
+                f"got {slack:g}"
+            )
+        if self.far is not None:
+            _check.positive(far=self.far)
+        if self.horizon is not None:
+            _check.horizon(self.horizon)
+            self.constants.require("G_f", by=self.name)
+
+    def _ratios(self) -> tuple[float, float, float]:
+        """beta/nu_*, k and b."""
+        R, beta, slack, reach = self.constants.require(
+            "R", "beta", "start_slack", "start_reach", by=self.name
+        )
+        steep = beta / least_slope(beta, slack, reach)
+        return steep, steep * (self.far or 0.0) * R, steep * R
+
+    @property
+    def eta(self) -> float | None:
+        """The fixed step; None where steps adapt."""
+        if self.horizon is None:
+            return None
+        R, D, L = self.constants.require("R", "start_reach", "G_f", by=self.name)
+        steep, k, b = self._ratios()
+        short = math.inf if steep == 0 else 1 / (10 * steep * L * (1 + k))
+        usual = D / (L * math.sqrt((1 + 12 * k + 10 * b) * self.horizon))
+        return min(usual, short, R / (2 * L))
+
+    def regret_bound(self, t: Any) -> Array:
+        """The explicit bound of the fixed step; else inf."""
+        T = np.asarray(t, dtype=np.float64)
+        eta = self.eta
+        if eta is None or self.far is None or self.rows > 1:
+            return np.full_like(T, math.inf)
+        R, D, L = self.constants.require("R", "start_reach", "G_f", by=self.name)
+        _, k, b = self._ratios()
+        return D**2 / (2 * eta) + eta * L**2 * T * (0.5 + 6 * k + 5 * b) + 5 * (k + 0.1) * R * L
+
+    @property
+    def regret_exponent(self) -> float | None:
+        """1/2 for the fixed step; else None."""
+        return None if self.horizon is None or self.far is None or self.rows > 1 else 0.5
+
+    @property
+    def premises(self) -> tuple[Premise, ...]:
+        """The start; G_f and the horizon for the regret bound alone."""
+        (slack,) = self.constants.require("start_slack", by=self.name)
+        found = [Premise("start", "the slack counted on", slack)]
+        if self.horizon is not None:
+            (G_f,) = self.constants.require("G_f", by=self.name)
+            found.append(Premise("cost gradient", "G_f", G_f, only_regret=True))
+            found.append(Premise("horizon", "the horizon", self.horizon))
+        return tuple(found)

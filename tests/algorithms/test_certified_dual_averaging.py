@@ -1,0 +1,131 @@
+"""Dual averaging projected straight onto certified regions: Theorem F."""
+
+import numpy as np
+import pytest
+
+from surefoot import Feedback
+from surefoot.algorithms import CertifiedDualAveraging
+from surefoot.constants import Constants
+from surefoot.regions import Curvature, CurvatureRows
+from surefoot.sets import Box
+
+HEAT = np.array([0.8, 0.5])
+
+
+def heat(x):
+    return float(x @ (HEAT * x) - 0.4), 2 * HEAT * x
+
+
+def play(player, query, gradients, x1):
+    """The actions, the observed regret bound, the largest g, the infos."""
+    state, observer, actions, worst, infos = player.init(x1), player.observer(), [], -np.inf, []
+    for gradient in gradients:
+        g, s = query(state.x)
+        worst = max(worst, float(np.max(g)))
+        actions.append(state.x)
+        state, info = player.step(state, Feedback(gradient, g, s))
+        assert info.contradictions == ()
+        observer = observer.after(info)
+        infos.append(info)
+    return np.array([*actions, state.x]), observer.bound(player, state), worst, infos
+
+
+def test_one_step_worked_by_hand():
+    player = CertifiedDualAveraging(known=Curvature(beta=1.0, reach=1.0), radius=1.0, far=0.1)
+    seen = Feedback(np.array([0.0, -3.0]), -0.5, np.array([0.0, 1.0]))
+    state, info = player.step(player.init(np.zeros(2)), seen)
+    # y = (0, 0.7071); the ball around (0, -1) has the radius sqrt 2.
+    assert info.wanted == pytest.approx([0.0, np.sqrt(0.5)])
+    assert state.x == pytest.approx([0.0, np.sqrt(2) - 1], abs=1e-12)
+    # 0.2929 were taken off, of which 0.1 is kept: the far point is now at 0.5142.
+    assert state.gradients * np.sqrt(0.5) / 3 == pytest.approx([0.0, -(np.sqrt(2) - 0.9)], abs=1e-9)
+    assert info.certificate.cut
+    assert info.certificate.bound <= 0
+
+
+def test_for_a_fixed_sum_of_gradients_the_projection_is_where_it_rests():
+    known = Curvature(beta=2.0, reach=1.0)
+    player = CertifiedDualAveraging(known=known, radius=1.0, eta=0.5)
+    state = player.init(np.zeros(3))
+    target = np.array([1.0, 2.0, -2.0])  # far outside of |x|^2 <= 0.5
+    for t in range(60):
+        gradient = -2 * target if t == 0 else np.zeros(3)
+        state = player.update(
+            state, Feedback(gradient, float(state.x @ state.x - 0.5), 2 * state.x)
+        )
+    assert state.x == pytest.approx(np.sqrt(0.5) * target / 3, abs=1e-10)
+
+
+@pytest.mark.parametrize("far", [None, 0.3])
+@pytest.mark.parametrize("rows", [1, 3])
+def test_theorem_f_bounds_the_regret_by_what_is_observed(rows, far):
+    rng, d, T, R = np.random.default_rng(7), 3, 250, 2.5
+    Q = [np.linalg.qr(rng.normal(size=(d, d)))[0] for _ in range(rows)]
+    P = [q @ np.diag(rng.uniform(0.2, 2.0, d)) @ q.T for q in Q]
+    c = [0.2 * rng.normal(size=d) for _ in range(rows)]
+
+    def query(x):
+        g = [0.5 * (x - m) @ p @ (x - m) - 0.4 for p, m in zip(P, c, strict=True)]
+        s = [p @ (x - m) for p, m in zip(P, c, strict=True)]
+        return (float(g[0]), s[0]) if rows == 1 else (np.array(g), np.array(s))
+
+    comparators = [u for u in rng.normal(size=(2_000, d)) if np.max(query(u)[0]) <= 0]
+    known = (
+        Curvature(beta=2.0, reach=R) if rows == 1 else CurvatureRows(beta=2.0, rows=rows, reach=R)
+    )
+    side = np.where(np.arange(T) < T // 2, 1.0, -1.0)[:, None]
+    for gradients in (
+        np.ones((T, d)) * [1.0, -1.0, 0.5],
+        side * np.ones(d),
+        rng.normal(size=(T, d)),
+        rng.normal(size=(T, d)) + side,
+    ):
+        player = CertifiedDualAveraging(known=known, radius=R, far=far, scale=1.0)
+        actions, bound, worst, _ = play(player, query, gradients, np.zeros(d))
+        assert worst <= 0
+        paid = float((gradients * actions[:-1]).sum())
+        assert paid - min(float(gradients.sum(0) @ u) for u in comparators) <= bound
+
+
+@pytest.mark.parametrize("kind", ["constant", "turning", "random"])
+def test_theorem_f_bounds_steps_and_regret_in_advance(kind):
+    T, rng = 2_000, np.random.default_rng(1)
+    gradients = {
+        "constant": np.tile([0.6, -0.8], (T, 1)),
+        "turning": np.array([[np.cos(t / 90), np.sin(t / 90)] for t in range(T)]),
+        "random": (lambda v: v / np.linalg.norm(v, axis=1, keepdims=True))(rng.normal(size=(T, 2))),
+    }[kind]
+    constants = Constants(R=0.9, beta=1.6, start_slack=0.4, start_reach=0.9, G_f=1.0)
+    tuned = CertifiedDualAveraging.known_horizon(constants, T)
+    actions, bound, worst, infos = play(tuned.algorithm, heat, gradients, np.zeros(2))
+    assert worst <= 0
+    steps = np.linalg.norm(np.diff(actions, axis=0), axis=1)
+    assert steps.max() <= 2 * tuned.algorithm.eta * (1 + 1e-9)  # P <= 2 eta L
+    assert kind != "constant" or any(info.share > 0 for info in infos)
+    total = gradients.sum(0)
+    best = -np.sqrt(0.4 * (total**2 / HEAT).sum())
+    regret = float((gradients * actions[:-1]).sum()) - best
+    assert regret <= bound <= tuned.guarantee.regret_bound(T)
+
+
+def test_a_known_box_is_kept():
+    box = Box([-0.1, 0.0], [0.25, 2.0])
+    known = CurvatureRows(beta=1.6, rows=1, reach=2.0, domain=box)
+    player = CertifiedDualAveraging(known=known, radius=0.9)
+    prices = np.random.default_rng(11).uniform([0.2, 0.6], [0.8, 1.3], size=(80, 2))
+    actions, bound, worst, _ = play(player, heat, -prices, np.array([0.0, 0.1]))
+    assert worst <= 0
+    assert all(box.contains(x) for x in actions)
+    assert actions[-1] == pytest.approx([0.25, np.sqrt(0.7)], abs=1e-3)
+    best = float(prices.sum(0) @ [0.25, np.sqrt(0.7)])
+    assert best - float((prices * actions[:-1]).sum()) <= bound
+
+
+def test_tunings_say_what_they_promise():
+    constants = Constants(R=0.9, beta=1.6, start_slack=0.4, start_reach=0.9, G_f=1.0)
+    assert np.isinf(CertifiedDualAveraging.default(constants).guarantee.regret_bound(10))
+    assert CertifiedDualAveraging.changing(constants).algorithm.far == 0.3
+    promise = CertifiedDualAveraging.known_horizon(constants, 10_000).guarantee
+    assert promise.regret_bound(10_000) < 10_000
+    with pytest.raises(ValueError, match="far must be a finite number > 0, got 0"):
+        CertifiedDualAveraging(known=Curvature(beta=1.0, reach=1.0), radius=1.0, far=0.0)
