@@ -81,13 +81,11 @@ def test_an_array_of_numbers_must_be_a_column(shape):
 
 
 def test_numbers_of_other_backends_and_tracers_pass(backend):
-    if backend.name == "numpy":
-        refused(
-            lambda: _check.positive(eta=backend.array(-1.0)),
-            "eta must be a finite number > 0, got -1.0",
-        )
-        return
-    _check.positive(eta=backend.array(-1.0))
+    _check.positive(eta=backend.array(1.0))
+    refused(
+        lambda: _check.positive(eta=backend.array(-1.0)),
+        "eta must be a finite number > 0, got -1.0",
+    )
     if backend.name == "jax":
         import jax
 
@@ -176,7 +174,7 @@ def test_vectors_are_copied_frozen_and_float64(backend):
         ([1.0, 2.0, -INF], "v must be finite, got -inf at index 2"),
         (["a"], "v must be a vector of numbers, got ['a']"),
         ([1.0, [2.0]], "v must be a vector of numbers, got [1.0, [2.0]]"),
-        (None, "v.shape must be that of a vector that is not empty, got ()"),
+        (None, "v must be a vector of numbers, got None"),
         ([1.0, 2.0], "v.shape must be (3,), got (2,)"),
     ],
 )

@@ -1,7 +1,6 @@
 """Argument checks: each raises one sentence with the name, the rule and the value.
 
-Checks read Python numbers and NumPy arrays only, so a tracer or a sweep axis of another backend
-passes through a constructor untouched.
+Numbers of every kind become float64 by :mod:`surefoot._convert`, once, at the edge.
 """
 
 from __future__ import annotations
@@ -13,18 +12,40 @@ from typing import Any
 import numpy as np
 
 from surefoot._array import constant, is_concrete, namespace, to_numpy
+from surefoot._convert import (
+    FLOAT64,
+    LARGEST,
+    SMALLEST,
+    array,
+    bad,
+    data,
+    elsewhere,
+    exact,
+    floats,
+    matrix,
+    opaque,
+    refuse_unfinite,
+    shown,
+    symmetric,
+    vector,
+)
 from surefoot.errors import InvalidValueError
 from surefoot.types import Array, Feedback, Number
 
 __all__ = [
+    "FLOAT64",
     "above",
     "action",
+    "array",
     "at_most",
     "between",
     "cost_gradient",
+    "data",
+    "exact",
     "feedback",
     "feedback_apart",
     "finite",
+    "floats",
     "function",
     "horizon",
     "like_action",
@@ -32,30 +53,35 @@ __all__ = [
     "nonnegative",
     "number",
     "one_of",
+    "opaque",
     "plain",
     "positive",
     "refuse_unfinite",
+    "scale",
+    "shown",
+    "symmetric",
     "vector",
     "whole",
 ]
 
 
-def _bad(name: str, rule: str, value: Any) -> InvalidValueError:
-    return InvalidValueError(f"{name} must be {rule}, got {value!r}")
-
-
 def _each(rule: str, holds: Callable[[Any], Any], numbers: dict[str, Any]) -> None:
     for name, value in numbers.items():
-        if hasattr(value, "dtype") and not isinstance(value, (np.generic, np.ndarray)):
-            continue  # another backend's
-        if isinstance(value, (list, tuple)) or (array := np.asarray(value)).dtype.kind not in "iuf":
-            raise _bad(name, rule, value)
+        if opaque(value):
+            continue
+        known = isinstance(value, (int, float, np.number)) or type(value) is np.ndarray
+        if not (known or elsewhere(value)):
+            raise bad(name, rule, value)
+        array = np.asarray(to_numpy(value))
+        if array.dtype.kind not in "iuf":
+            raise bad(name, rule, value)
         if array.ndim and array.shape[1:] != (1,):
             # A flat array would broadcast against the entries of an action instead of the runs.
-            raise _bad(f"{name}.shape", "() or (B, 1), a column with a row a run", array.shape)
-        good = holds(array) & np.isfinite(array)
+            raise bad(f"{name}.shape", "() or (B, 1), a column with a row a run", array.shape)
+        wide = array.astype(np.float64)
+        good = holds(wide) & np.isfinite(wide)
         if not good.all():
-            raise _bad(name, rule, array[~good].flat[0].item())
+            raise bad(name, rule, array[~good].flat[0].item())
 
 
 def positive(**numbers: Any) -> None:
@@ -66,6 +92,16 @@ def positive(**numbers: Any) -> None:
 def nonnegative(**numbers: Any) -> None:
     """Refuse numbers that are not finite and at least zero."""
     _each("a finite number >= 0", lambda v: v >= 0, numbers)
+
+
+def scale(**numbers: Any) -> None:
+    """Refuse sizes that are not positive, or whose squares leave float64."""
+    positive(**numbers)
+    _each(
+        f"between {SMALLEST:g} and {LARGEST:g}, where squares stay in float64",
+        lambda v: (v >= SMALLEST) & (v <= LARGEST),
+        numbers,
+    )
 
 
 def above(limit: float, **numbers: Any) -> None:
@@ -105,7 +141,7 @@ def plain(owner: Any, *names: str) -> None:
 def whole(value: Any, name: str, rule: str = "a whole number >= 1") -> int:
     """Refuse what is not a whole number of at least one."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-        raise _bad(name, rule, value)
+        raise bad(name, rule, value)
     return int(value)
 
 
@@ -118,50 +154,14 @@ def one_of(choices: tuple[str, ...], **values: str) -> None:
     """Refuse a word that is not among the choices."""
     for name, value in values.items():
         if value not in choices:
-            raise _bad(name, "one of " + ", ".join(map(repr, choices)), value)
+            raise bad(name, "one of " + ", ".join(map(repr, choices)), value)
 
 
 def function(**values: Any) -> None:
     """Refuse what cannot be called."""
     for name, value in values.items():
         if not callable(value):
-            raise _bad(name, "a function", value)
-
-
-def vector(value: Any, name: str, *, length: int | None = None) -> np.ndarray:
-    """A finite, read-only float64 NumPy vector."""
-    return _frozen(value, name, 1, None if length is None else (length,))
-
-
-def matrix(value: Any, name: str) -> np.ndarray:
-    """A finite, read-only float64 NumPy matrix with at least one row and one column."""
-    return _frozen(value, name, 2, None)
-
-
-def _frozen(value: Any, name: str, ndim: int, shape: tuple[int, ...] | None) -> np.ndarray:
-    kind = "vector" if ndim == 1 else "matrix"
-    try:
-        array = np.array(to_numpy(value), dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise _bad(name, f"a {kind} of numbers", value) from error
-    if array.ndim != ndim or array.size == 0:
-        raise _bad(f"{name}.shape", f"that of a {kind} that is not empty", array.shape)
-    if shape is not None and array.shape != shape:
-        raise _bad(f"{name}.shape", str(shape), array.shape)
-    refuse_unfinite(array, name)
-    array.setflags(write=False)
-    return array
-
-
-def refuse_unfinite(array: np.ndarray, name: str) -> None:
-    """Refuse NaN and infinities in an array; the first of them is named."""
-    good = np.isfinite(array)
-    if not good.all():
-        where = tuple(int(i) for i in np.argwhere(~good)[0])
-        index = where[0] if len(where) == 1 else where
-        raise InvalidValueError(
-            f"{name} must be finite, got {array[where].item()!r} at index {index}"
-        )
+            raise bad(name, "a function", value)
 
 
 class PrecisionWarning(UserWarning):
@@ -181,16 +181,18 @@ def action(x: Any, name: str = "x1") -> Array:
         try:
             x = np.asarray(x)
         except ValueError as error:
-            raise _bad(name, "an array of shape (d,) or (B, d)", x) from error
+            raise bad(name, "an array of shape (d,) or (B, d)", x) from error
     if not hasattr(x, "shape"):
-        raise _bad(name, "an array of shape (d,) or (B, d)", x)
+        raise bad(name, "an array of shape (d,) or (B, d)", x)
+    if type(x) is not np.ndarray and not elsewhere(x):
+        x = array(x, name)
     if len(x.shape) not in (1, 2) or 0 in x.shape:
-        raise _bad(f"{name}.shape", "(d,) or (B, d) with no empty axis", tuple(x.shape))
+        raise bad(f"{name}.shape", "(d,) or (B, d) with no empty axis", tuple(x.shape))
     xp = namespace(x)
     if x.dtype != xp.float64:
         given = str(x.dtype)
         if "int" not in given and not given.endswith("float32"):
-            raise _bad(f"{name}.dtype", "float64", given)
+            raise bad(f"{name}.dtype", "float64", given)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # JAX's own words for what is refused below
             x = x.astype(xp.float64) if hasattr(x, "astype") else xp.astype(x, xp.float64)
@@ -220,22 +222,32 @@ def _say_precision(name: str) -> None:
 def feedback(x: Array, seen: Feedback) -> tuple[Array, Number, Array]:
     """Gradient, value and subgradient of a round, refused when their shapes do not fit x.
 
-    Runs in every update, so it compares shapes and leaves the values to the primitives, which
-    catch NaN and inf on the way (:func:`surefoot.sets.project_halfspace`).
+    Runs in every update, so it compares shapes and types and leaves the values to the primitives,
+    which catch NaN and inf on the way (:func:`surefoot.sets.project_halfspace`).
     """
     try:
         gradient, g, s, _ = seen
     except (TypeError, ValueError) as error:
-        raise _bad("feedback", "a Feedback", seen) from error
+        raise bad("feedback", "a Feedback", seen) from error
     try:
         fits = gradient.shape == x.shape == s.shape
     except AttributeError:
         fits = False
     if not fits:
         raise _misfit(gradient, s, tuple(x.shape))
+    if type(x) is np.ndarray and (
+        type(s) is not np.ndarray
+        or s.dtype is not FLOAT64
+        or type(gradient) is not np.ndarray
+        or gradient.dtype is not FLOAT64
+    ):
+        gradient, s = array(gradient, "cost_gradient"), exact(s, "constraint_subgradient")
     # Spelt out for what comes most often: one run, and a batch.
     if type(g) is float or (
-        type(g) is np.ndarray and g.ndim == 2 and g.shape == (*x.shape[:-1], 1)
+        type(g) is np.ndarray
+        and g.dtype is FLOAT64
+        and g.ndim == 2
+        and g.shape == (*x.shape[:-1], 1)
     ):
         return gradient, g, s
     return gradient, number(g, x), s
@@ -246,9 +258,13 @@ def cost_gradient(x: Array, seen: Feedback) -> Array:
     try:
         gradient = seen[0]
     except (TypeError, IndexError) as error:
-        raise _bad("feedback", "a Feedback", seen) from error
+        raise bad("feedback", "a Feedback", seen) from error
     if getattr(gradient, "shape", None) != x.shape:
         raise _misfit(gradient, None, tuple(x.shape))
+    if type(x) is np.ndarray and (
+        type(gradient) is not np.ndarray or gradient.dtype is not FLOAT64
+    ):
+        return array(gradient, "cost_gradient")
     return gradient
 
 
@@ -262,10 +278,13 @@ def feedback_apart(x: Array, seen: Feedback) -> tuple[Array, Array, Array]:
     slopes: tuple[int, ...] = getattr(s, "shape", ())
     if len(values) != x.ndim or values[:-1] != x.shape[:-1] or not values[-1]:
         wanted = "(m,)" if x.ndim == 1 else f"({x.shape[0]}, m)"
-        raise _bad("constraint_value.shape", f"{wanted}, one for each constraint", tuple(values))
+        raise bad("constraint_value.shape", f"{wanted}, one for each constraint", tuple(values))
     if slopes != (*values, x.shape[-1]):
         wanted = str((*values, x.shape[-1]))
-        raise _bad("constraint_subgradient.shape", f"{wanted}, one row a value", tuple(slopes))
+        raise bad("constraint_subgradient.shape", f"{wanted}, one row a value", tuple(slopes))
+    if type(x) is np.ndarray:
+        g = exact(g, "constraint_value")
+        s = s if hasattr(s, "tocsr") else exact(s, "constraint_subgradient")
     return gradient, g, s
 
 
@@ -278,8 +297,8 @@ def _misfit(gradient: Any, s: Any, shape: tuple[int, ...]) -> InvalidValueError:
 def _unlike(value: Any, shape: tuple[int, ...], name: str) -> InvalidValueError:
     got = getattr(value, "shape", None)
     if got is None:
-        return _bad(name, f"an array of shape {shape}, that of the action", value)
-    return _bad(f"{name}.shape", f"{shape}, that of the action", tuple(got))
+        return bad(name, f"an array of shape {shape}, that of the action", value)
+    return bad(f"{name}.shape", f"{shape}, that of the action", tuple(got))
 
 
 def like_action(value: Any, x: Array, name: str) -> Array:
@@ -290,21 +309,29 @@ def like_action(value: Any, x: Array, name: str) -> Array:
 
 
 def number(value: Any, x: Array, name: str = "constraint_value") -> Number:
-    """A number of the round in the form its run wants: float, 0-d array or column."""
+    """Return a number of the round in the form its run wants: float, 0-d array or column."""
     one = len(x.shape) == 1
     if type(x) is np.ndarray and one:
+        if type(value) is float:
+            return value
         if getattr(value, "ndim", 0):  # float() would take one entry for a number
-            raise _bad(f"{name}.shape", "(), that of one number", tuple(value.shape))
+            raise bad(f"{name}.shape", "(), that of one number", tuple(value.shape))
+        if isinstance(value, (str, bytes, bytearray, bool, np.bool_, np.ma.MaskedArray)):
+            raise bad(name, "one number", value)
+        if getattr(getattr(value, "dtype", None), "kind", "f") not in "iufV":
+            raise bad(name, "one number", value)
         try:
             return float(value)
-        except (TypeError, ValueError) as error:
-            raise _bad(name, "one number", value) from error
+        except (TypeError, ValueError, OverflowError) as error:
+            raise bad(name, "one number", value) from error
     shape = () if one else (x.shape[0], 1)
-    if isinstance(value, (int, float, np.generic)):
+    if isinstance(value, (int, float, np.number)) and not isinstance(
+        value, (bool, np.complexfloating)
+    ):
         return constant(np.full(shape, value, dtype=np.float64), x)
     got = getattr(value, "shape", None)
     if got is None:
-        raise _bad(name, f"a number or an array of shape {shape}", value)
+        raise bad(name, f"a number or an array of shape {shape}", value)
     if tuple(got) != shape:
-        raise _bad(f"{name}.shape", str(shape), tuple(got))
-    return value
+        raise bad(f"{name}.shape", str(shape), tuple(got))
+    return value if elsewhere(value) else array(value, name)

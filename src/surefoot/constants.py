@@ -72,6 +72,8 @@ def _contraction(sigma: float, G_g: float) -> float:
 
 
 _RULES = {
+    "R": _check.scale,
+    "G_g": _check.scale,
     "start_slack": _check.finite,  # negative: x_1 is outside
     "beta": _check.nonnegative,  # 0: linear
     "evaluation_error": _check.nonnegative,  # 0: exact

@@ -120,7 +120,7 @@ def test_own_functions_by_hand():
     assert OWN.region is None
 
 
-@pytest.mark.parametrize("kind", [np.float64, np.float32, np.array, int])
+@pytest.mark.parametrize("kind", [np.float64, np.array, np.int8, int])
 def test_a_value_of_any_kind_is_a_float(kind):
     value, _ = FunctionConstraint(lambda x: kind(-2), lambda x: 2 * x).query(np.zeros(2))
     assert type(value) is float
@@ -163,9 +163,9 @@ def test_a_flat_array_of_values_is_refused_in_a_batch():
 
 
 def test_a_subgradient_of_another_shape_is_named_at_the_update():
-    own = FunctionConstraint(lambda x: float(x @ x) - 1.0, lambda x: [2.0, 3.0])
+    own = FunctionConstraint(lambda x: float(x @ x) - 1.0, lambda x: [2.0, 3.0, 4.0])
     player = PFS(eta=0.1, rho=0.0, domain=Ball(1.0))
     state = player.init(np.zeros(2))
-    sentence = "constraint_subgradient must be an array of shape (2,), that of the action, got [2.0"
+    sentence = "constraint_subgradient.shape must be (2,), that of the action, got (3,)"
     with pytest.raises(ValueError, match=re.escape(sentence)):
         player.update(state, Feedback(np.zeros(2), *own.query(state.x)))

@@ -204,7 +204,7 @@ def test_what_is_given_is_copied_and_cannot_be_changed():
         (LinfNorm(0.5, 2), [[0.0]], "offsets.shape must be that of a vector that is not empty"),
         (LinfNorm(0.5, 2), [0.0, np.nan], "offsets must be finite, got nan at index 1"),
         (LinfNorm(0.5, 2), "ab", "offsets must be a vector of numbers, got 'ab'"),
-        (LinfNorm(0.5, 2), None, "offsets.shape must be that of a vector that is not empty"),
+        (LinfNorm(0.5, 2), None, "offsets must be a vector of numbers, got None"),
     ],
 )
 def test_a_bad_drift_is_named(constraint, offsets, sentence):
@@ -224,7 +224,7 @@ def test_a_bad_drift_is_named(constraint, offsets, sentence):
         ([[[1.0, 0.0]]], [[np.nan]], "b must be finite, got nan at index (0, 0)"),
         ([[[1.0]], [[0.0]]], [[1.0], [1.0]], "A must have no zero row, got zeros in row 0 of rou"),
         ("rows", B, "A must be an array of numbers, got 'rows'"),
-        (A, None, "A.shape must be (T, m, d) and b.shape (T, m), got (3, 2, 2) and ()"),
+        (A, None, "b must be an array of numbers, got None"),
         ([[[1.0], [1.0, 2.0]]], [[1.0]], "A must be an array of numbers, got "),
     ],
 )

@@ -82,7 +82,7 @@ def test_a_shared_stream_is_every_runs():
         ([[[1.0]], [[0.0]], [[-np.inf]]], "targets must be finite, got -inf in round 3"),
         ([[1.0], [1.0, 2.0]], "targets must be an array of numbers, got [[1.0], [1.0, 2.0]]"),
         ("targets", "targets must be an array of numbers, got 'targets'"),
-        (None, "targets.shape must be (T, d) or (T, B, d) with no empty axis, got ()"),
+        (None, "targets must be an array of numbers, got None"),
     ],
 )
 def test_bad_targets_are_named_with_the_round(targets, sentence):

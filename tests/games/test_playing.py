@@ -137,7 +137,7 @@ def test_a_guarantee_for_more_rounds_than_there_are_costs_is_refused():
     [
         (lambda x: x, lambda x: x, "value_of(x)"),
         (lambda x: "low", lambda x: x, "value_of(x)"),
-        (lambda x: 0.0, lambda x: 1.0, "constraint_subgradient must be an array of shape "),
+        (lambda x: 0.0, lambda x: 1.0, "constraint_subgradient"),
         (lambda x: 0.0, lambda x: x[..., :1], "constraint_subgradient.shape must be "),
     ],
 )

@@ -157,7 +157,10 @@ class Laws:
                 with pytest.raises(ValueError, match="read-only"):
                     value[0] = 1.0
 
-    def test_the_representation_evaluates_back(self, case, x):
+    def test_the_representation_evaluates_back_unless_it_is_large(self, case, x):
+        if "<array of shape" in repr(case.region):
+            assert len(repr(case.region)) < 300
+            return
         names = {name: getattr(surefoot.sets, name) for name in surefoot.sets.__all__}
         with np.printoptions(floatmode="unique", threshold=10_000):
             back = eval(repr(case.region), {**names, "array": np.array})

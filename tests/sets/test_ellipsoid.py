@@ -169,7 +169,7 @@ def test_a_matrix_may_be_off_symmetry_by_rounding():
     ("arguments", "sentence"),
     [
         (([[1.0, 0.5], [0.0, 1.0]],), "P must be symmetric, got 0.5 at (0, 1) and 0 at (1, 0)"),
-        (([[1.0, 0.0]],), "P must be square, got shape (1, 2)"),
+        (([[1.0, 0.0]],), "P.shape must be that of a square matrix, got (1, 2)"),
         (
             ([[1.0, 0.0], [0.0, -2.0]],),
             "P must be positive definite, got eigenvalues from -2 to 1",

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from surefoot import _check
-from surefoot._array import constant, largest, namespace, row, same_fields
-from surefoot.constraints.base import Constraint, as_data, fits, gamma, level_below
+from surefoot._array import constant, largest, namespace, row
+from surefoot.constraints.base import Constraint, gamma, level_below, point
 from surefoot.errors import InvalidValueError
 from surefoot.sets import Ball, Box, Halfspace, Polytope
 from surefoot.types import Array, Number, Region
@@ -40,7 +40,7 @@ class Affine(Constraint):
     b: Array
 
     def __post_init__(self) -> None:
-        A = as_data(self.A, _check.matrix, "A")
+        A = _check.data(self.A, _check.matrix, "A")
         if type(A) is np.ndarray:
             zero = np.flatnonzero(~A.any(axis=1))
             if len(zero):
@@ -48,12 +48,9 @@ class Affine(Constraint):
             object.__setattr__(self, "A", A)
             object.__setattr__(self, "b", _check.vector(self.b, "b", length=len(A)))
 
-    def __eq__(self, other: object) -> bool:
-        return same_fields(self, other)
-
     def query(self, x: Array) -> tuple[Number, Array]:
         """The largest row's value, and that row."""
-        fits(x, self.A.shape[-1])
+        x = point(x, self.A.shape[-1])
         A, b = constant(self.A, x), constant(self.b, x)
         value, index = largest((A @ x if x.ndim == 1 else x @ A.T) - b)
         return value, row(A, index)
@@ -66,7 +63,7 @@ class Affine(Constraint):
             >>> g.query_all(np.array([0.5, 0.75]))[0]
             array([-0.5,  0.5])
         """
-        fits(x, self.A.shape[-1])
+        x = point(x, self.A.shape[-1])
         A, b = constant(self.A, x), constant(self.b, x)
         if x.ndim == 1:
             return A @ x - b, A

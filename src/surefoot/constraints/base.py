@@ -9,7 +9,7 @@ from typing import Any, final
 import numpy as np
 
 from surefoot import _check
-from surefoot._array import namespace
+from surefoot._array import HoldsArrays, namespace
 from surefoot.constants import Constants
 from surefoot.errors import InvalidValueError
 from surefoot.sets import Ball
@@ -18,7 +18,7 @@ from surefoot.types import Array, Number, Region
 __all__ = ["Constraint"]
 
 
-class Constraint(ABC):
+class Constraint(HoldsArrays, ABC):
     r"""A convex constraint :math:`g(x) \le 0`.
 
     A new one implements :meth:`query`, and as much of the rest as it knows about itself:
@@ -37,12 +37,12 @@ class Constraint(ABC):
     @final
     def value(self, x: Array) -> Number:
         """The value of g at x."""
-        return self.query(x)[0]
+        return self.query(point(x, None))[0]
 
     @final
     def subgradient(self, x: Array) -> Array:
         """One subgradient of g at x."""
-        return self.query(x)[1]
+        return self.query(point(x, None))[1]
 
     @property
     @abstractmethod
@@ -189,17 +189,15 @@ def level_below(
     return float(epsilon)
 
 
-def as_data(value: Any, check: Any, name: str) -> Any:
-    """Check data given as lists or NumPy; pass another backend's arrays through."""
-    return check(value, name) if type(value) in (list, tuple, np.ndarray) else value
-
-
-def fits(x: Array, dimension: int) -> None:
-    """Refuse an action of another length than the constraint's, which might broadcast."""
-    if x.shape[-1] != dimension:
+def point(x: Array, dimension: int | None) -> Array:
+    """Return an action as float64; refuse one of another length, which might broadcast."""
+    if type(x) is not np.ndarray or x.dtype is not _check.FLOAT64:
+        x = _check.floats(x)
+    if dimension is not None and x.shape[-1:] != (dimension,):
         raise InvalidValueError(
             f"x.shape must end in {dimension}, the constraint's dimension, got {tuple(x.shape)}"
         )
+    return x
 
 
 def dimension_of(owner: Any) -> int | None:

@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 
 from surefoot import _check
-from surefoot._array import constant, dot, norm, same_fields, where
+from surefoot._array import constant, dot, norm, where
 from surefoot.constraints.base import (
     Constraint,
-    as_data,
-    fits,
     gamma,
     level_below,
+    point,
     rounded_down,
     rounded_up,
 )
@@ -53,7 +52,7 @@ class SecondOrderCone(Constraint):
     d: Number = 0.0
 
     def __post_init__(self) -> None:
-        A = as_data(self.A, _check.matrix, "A")
+        A = _check.data(self.A, _check.matrix, "A")
         object.__setattr__(self, "A", A)
         if type(A) is np.ndarray:
             for name, length in (("b", A.shape[0]), ("c", A.shape[1])):
@@ -65,12 +64,9 @@ class SecondOrderCone(Constraint):
         _check.finite(d=self.d)
         _check.plain(self, "d")
 
-    def __eq__(self, other: object) -> bool:
-        return same_fields(self, other)
-
     def query(self, x: Array) -> tuple[Number, Array]:
         """The norm less the affine part, and a subgradient."""
-        fits(x, self.A.shape[-1])
+        x = point(x, self.A.shape[-1])
         A, b, c = constant(self.A, x), constant(self.b, x), constant(self.c, x)
         y = (A @ x if x.ndim == 1 else x @ A.T) + b
         length = norm(y)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from surefoot import _check
-from surefoot._array import constant, dot, namespace, same_fields
-from surefoot.constraints.base import Constraint, as_data, fits, gamma, rounded_up
+from surefoot._array import constant, dot, namespace
+from surefoot.constraints.base import Constraint, gamma, point, rounded_up
 from surefoot.errors import InvalidValueError
 from surefoot.sets import Ball
 from surefoot.types import Array, Number
@@ -46,7 +46,7 @@ class CVaR(Constraint):
     limit: Number
 
     def __post_init__(self) -> None:
-        losses = as_data(self.losses, _check.matrix, "losses")
+        losses = _check.data(self.losses, _check.matrix, "losses")
         object.__setattr__(self, "losses", losses)
         if type(losses) is np.ndarray and not losses.any():
             raise InvalidValueError("losses must have an entry that is not 0, got zeros")
@@ -57,12 +57,9 @@ class CVaR(Constraint):
         _check.finite(limit=self.limit)
         _check.plain(self, "limit")
 
-    def __eq__(self, other: object) -> bool:
-        return same_fields(self, other)
-
     def query(self, x: Array) -> tuple[Number, Array]:
         """The mean of the tail less the limit, and the mean of the tail's rows."""
-        fits(x, self.losses.shape[-1])
+        x = point(x, self.losses.shape[-1])
         L = constant(self.losses, x)
         weights = self._weights(x)
         if type(x) is np.ndarray and x.ndim == 1:

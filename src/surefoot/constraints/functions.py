@@ -12,7 +12,7 @@ import numpy as np
 from surefoot import _check
 from surefoot._array import namespace
 from surefoot._extras import need
-from surefoot.constraints.base import Constraint
+from surefoot.constraints.base import Constraint, point
 from surefoot.errors import InvalidTypeError, InvalidValueError
 from surefoot.sets import Ball
 from surefoot.types import Array, Number
@@ -52,8 +52,16 @@ class FunctionConstraint(Constraint):
         _check_bounds(self)
 
     def query(self, x: Array) -> tuple[Number, Array]:
-        """Your value and your subgradient."""
-        return _check.number(self.value_of(x), x, "value_of(x)"), self.subgradient_of(x)
+        """Your value and your subgradient, as float64."""
+        x = point(x, None)
+        value, s = self.value_of(x), self.subgradient_of(x)
+        if type(x) is not np.ndarray:
+            return _check.number(value, x, "value_of(x)"), s
+        # Rounded to less than float64 only where you say by how much.
+        convert = _check.exact if self.error is None else _check.array
+        if hasattr(value, "dtype"):
+            convert(value, "value_of(x)")
+        return _check.number(value, x, "value_of(x)"), convert(s, "subgradient_of(x)")
 
     @property
     def region(self) -> None:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from surefoot import _check, sets
-from surefoot._array import constant, namespace, same_fields, to_numpy
-from surefoot.constraints.base import Constraint, as_data, fits, gamma, level_below
+from surefoot._array import constant, namespace, to_numpy
+from surefoot.constraints.base import Constraint, gamma, level_below, point
 from surefoot.errors import InvalidValueError
 from surefoot.sets import Ball
 from surefoot.types import Array, Number
@@ -38,23 +38,20 @@ class L1Norm(Constraint):
     centre: Array | None = None
 
     def __post_init__(self) -> None:
-        _check.positive(radius=self.radius)
+        _check.scale(radius=self.radius)
         _check.plain(self, "radius")
         object.__setattr__(self, "dimension", _check.whole(self.dimension, "dimension"))
         if self.centre is not None:
-            centre = as_data(self.centre, _check.vector, "centre")
+            centre = _check.data(self.centre, _check.vector, "centre")
             if tuple(centre.shape) != (self.dimension,):
                 raise InvalidValueError(
                     f"centre.shape must be ({self.dimension},), got {tuple(centre.shape)}"
                 )
             object.__setattr__(self, "centre", centre)
 
-    def __eq__(self, other: object) -> bool:
-        return same_fields(self, other)
-
     def query(self, x: Array) -> tuple[Number, Array]:
         """The sum of |x - c| less the radius, and the signs of x - c."""
-        fits(x, self.dimension)
+        x = point(x, self.dimension)
         z = x if self.centre is None else x - constant(self.centre, x)
         if type(z) is np.ndarray and z.ndim == 1:
             return float(np.abs(z).sum()) - self.radius, np.sign(z)

@@ -15,12 +15,11 @@ from surefoot._array import (
     largest,
     namespace,
     one_run,
-    same_fields,
     sqrt,
     to_numpy,
     where,
 )
-from surefoot.constraints.base import Constraint, as_data, fits, gamma, level_below
+from surefoot.constraints.base import Constraint, gamma, level_below, point
 from surefoot.errors import InvalidValueError
 from surefoot.sets import Ball, Box
 from surefoot.types import Array, Number
@@ -47,18 +46,14 @@ class L2Norm(Constraint):
     centre: Array | None = None
 
     def __post_init__(self) -> None:
-        _check.positive(radius=self.radius)
+        _check.scale(radius=self.radius)
         _check.plain(self, "radius")
         if self.centre is not None:
-            object.__setattr__(self, "centre", as_data(self.centre, _check.vector, "centre"))
-
-    def __eq__(self, other: object) -> bool:
-        return same_fields(self, other)
+            object.__setattr__(self, "centre", _check.data(self.centre, _check.vector, "centre"))
 
     def query(self, x: Array) -> tuple[Number, Array]:
         """The distance to the sphere, negative inside, and the unit vector from the centre."""
-        if self.centre is not None:
-            fits(x, self.centre.shape[-1])
+        x = point(x, self.dimension)
         z = x if self.centre is None else x - constant(self.centre, x)
         squared = dot(z, z)
         length = sqrt(squared)
@@ -145,23 +140,20 @@ class LinfNorm(Constraint):
     centre: Array | None = None
 
     def __post_init__(self) -> None:
-        _check.positive(radius=self.radius)
+        _check.scale(radius=self.radius)
         _check.plain(self, "radius")
         object.__setattr__(self, "dimension", _check.whole(self.dimension, "dimension"))
         if self.centre is not None:
-            centre = as_data(self.centre, _check.vector, "centre")
+            centre = _check.data(self.centre, _check.vector, "centre")
             if tuple(centre.shape) != (self.dimension,):
                 raise InvalidValueError(
                     f"centre.shape must be ({self.dimension},), got {tuple(centre.shape)}"
                 )
             object.__setattr__(self, "centre", centre)
 
-    def __eq__(self, other: object) -> bool:
-        return same_fields(self, other)
-
     def query(self, x: Array) -> tuple[Number, Array]:
         """The largest entry of |x - c| less the radius, and the sign at that entry."""
-        fits(x, self.dimension)
+        x = point(x, self.dimension)
         z = x if self.centre is None else x - constant(self.centre, x)
         value, index = largest(abs(z))
         if type(index) is int:
@@ -179,6 +171,7 @@ class LinfNorm(Constraint):
 
     def query_all(self, x: Array) -> tuple[Array, Array]:
         """The 2d faces: those of the positive directions first."""
+        x = point(x, self.dimension)
         z = x if self.centre is None else x - constant(self.centre, x)
         xp = namespace(z)
         faces = constant(np.vstack([np.eye(self.dimension), -np.eye(self.dimension)]), x)

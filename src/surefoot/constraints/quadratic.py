@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 
 from surefoot import _check, sets
-from surefoot._array import constant, dot, maximum, same_fields, sqrt, where
+from surefoot._array import constant, dot, maximum, sqrt, where
 from surefoot.constraints.base import (
     Constraint,
-    as_data,
-    fits,
     gamma,
     level_below,
+    point,
     rounded_down,
     rounded_up,
 )
@@ -47,18 +46,14 @@ class EllipsoidNorm(Constraint):
     centre: Array | None = None
 
     def __post_init__(self) -> None:
-        if type(self.P) in (list, tuple, np.ndarray):
-            # The set has the same arguments and checks them.
-            region = sets.Ellipsoid(self.P, self.centre)
-            object.__setattr__(self, "P", region.P)
-            object.__setattr__(self, "centre", region.centre)
-
-    def __eq__(self, other: object) -> bool:
-        return same_fields(self, other)
+        # The set has the same arguments and checks them.
+        region = sets.Ellipsoid(self.P, self.centre)
+        object.__setattr__(self, "P", region.P)
+        object.__setattr__(self, "centre", region.centre)
 
     def query(self, x: Array) -> tuple[Number, Array]:
         """The P-norm of x - c less 1, and its gradient."""
-        fits(x, self.P.shape[-1])
+        x = point(x, self.P.shape[-1])
         z = x if self.centre is None else x - constant(self.centre, x)
         Pz = _times(constant(self.P, x), z)
         # Rounding can take the square of a tiny P-norm below 0.
@@ -150,7 +145,7 @@ class QuadraticForm(Constraint):
     r: Number
 
     def __post_init__(self) -> None:
-        Q = as_data(self.Q, _symmetric, "Q")
+        Q = _check.data(self.Q, _check.symmetric, "Q")
         object.__setattr__(self, "Q", Q)
         if type(Q) is np.ndarray:
             lowest, highest = _spectrum(Q)
@@ -165,12 +160,9 @@ class QuadraticForm(Constraint):
         _check.finite(r=self.r)
         _check.plain(self, "r")
 
-    def __eq__(self, other: object) -> bool:
-        return same_fields(self, other)
-
     def query(self, x: Array) -> tuple[Number, Array]:
         """The quadratic, and its gradient Qx + q."""
-        fits(x, self.Q.shape[-1])
+        x = point(x, self.Q.shape[-1])
         q, Qx = constant(self.q, x), _times(constant(self.Q, x), x)
         return 0.5 * dot(x, Qx) + dot(x, q) - self.r, Qx + q
 
@@ -207,9 +199,9 @@ class QuadraticForm(Constraint):
     @property
     def interior(self) -> Array | None:
         """The minimum, where there is one and it is below 0; else 0, where that is."""
-        for point in (self._bottom(), np.zeros(self.dimension)):
-            if self.value(point) < 0:
-                return point
+        for candidate in (self._bottom(), np.zeros(self.dimension)):
+            if self.value(candidate) < 0:
+                return candidate
         return None
 
     def subgradient_bound(self, domain: Ball) -> float:
@@ -274,24 +266,6 @@ class QuadraticForm(Constraint):
         size = abs(x)
         terms = 0.5 * size @ abs(self.Q) @ size + abs(self.q) @ size + abs(float(self.r))
         return -float(self.value(x)) - float(terms) * _operations(self.Q) * 2.0**-53
-
-
-def _symmetric(value: Any, name: str) -> Any:
-    """A finite, read-only, square and symmetric matrix."""
-    M = _check.matrix(value, name)
-    if M.shape[0] != M.shape[1]:
-        raise InvalidValueError(f"{name}.shape must be that of a square matrix, got {M.shape}")
-    apart = abs(M - M.T)
-    if apart.max() > 1e-10 * abs(M).max():
-        i, j = (int(k) for k in np.unravel_index(int(apart.argmax()), M.shape))
-        raise InvalidValueError(
-            f"{name} must be symmetric, got {M[i, j]:g} at ({i}, {j}) and {M[j, i]:g} at ({j}, {i})"
-        )
-    # The last digits of a computed covariance: x'Mx sees the symmetric part alone, and the
-    # gradient must agree with it.
-    M = 0.5 * (M + M.T)
-    M.setflags(write=False)
-    return M
 
 
 def _spectrum(M: Any) -> tuple[float, float]:

@@ -11,7 +11,7 @@ from surefoot import _check
 from surefoot._array import largest
 from surefoot._extras import need
 from surefoot.constraints.affine import active_error, row_errors
-from surefoot.constraints.base import Constraint, fits, rounded_up
+from surefoot.constraints.base import Constraint, point, rounded_up
 from surefoot.errors import InvalidTypeError, InvalidValueError
 from surefoot.sets import Ball, Polytope
 from surefoot.types import Array, Number
@@ -79,6 +79,7 @@ class SparseAffine(Constraint):
 
     def query(self, x: Array) -> tuple[Number, Array]:
         """The largest row's value, and that row as a dense vector."""
+        x = point(x, self.dimension)
         value, index = largest(self._values(x))
         if type(index) is int:
             return value, self._row(index)
@@ -86,6 +87,7 @@ class SparseAffine(Constraint):
 
     def query_all(self, x: Array) -> tuple[Array, Array]:
         """Every row's value, and all rows: A itself, sparse, for one action; dense for a batch."""
+        x = point(x, self.dimension)
         values = self._values(x)
         if x.ndim == 1:
             return values, self.A
@@ -97,7 +99,6 @@ class SparseAffine(Constraint):
                 f"SparseAffine must be given NumPy actions, got {type(x).__name__}: play with "
                 "the engine 'loop' or 'batch', or take Affine(A.toarray(), b)"
             )
-        fits(x, self.A.shape[-1])
         return self.A @ x - self.b if x.ndim == 1 else (self.A @ x.T).T - self.b
 
     def _row(self, i: int) -> Any:

@@ -13,9 +13,9 @@ from surefoot import _check
 from surefoot._array import namespace, norm, where
 from surefoot.constraints.base import (
     Constraint,
-    fits,
     gamma,
     level_below,
+    point,
     rounded_down,
     rounded_up,
 )
@@ -54,7 +54,7 @@ class SpectralNorm(Constraint):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "shape", _check_shape(self.shape))
-        _check.positive(radius=self.radius)
+        _check.scale(radius=self.radius)
         _check.plain(self, "radius")
 
     def query(self, x: Array) -> tuple[Number, Array]:
@@ -64,6 +64,7 @@ class SpectralNorm(Constraint):
         subgradient belong together and the subgradient inequality holds whatever the rounding
         of u.
         """
+        x = point(x, self.dimension)
         X = _as_matrix(x, self.shape)
         if self.shape[0] > self.shape[1]:
             v, u, length = self._pair(_transpose(X))
@@ -152,11 +153,12 @@ class NuclearNorm(Constraint):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "shape", _check_shape(self.shape))
-        _check.positive(radius=self.radius)
+        _check.scale(radius=self.radius)
         _check.plain(self, "radius")
 
     def query(self, x: Array) -> tuple[Number, Array]:
         r"""The norm less the radius, and :math:`UV^\top` row by row."""
+        x = point(x, self.dimension)
         xp = namespace(x)
         U, values, Vt = xp.linalg.svd(_as_matrix(x, self.shape), full_matrices=False)
         s = xp.reshape(U @ Vt, x.shape)
@@ -227,7 +229,6 @@ def _as_matrix(x: Array, shape: tuple[int, int]) -> Array:
     LAPACK gives up at a NaN, and with it on all runs of a batch; :func:`_unless_lost` puts it
     back.
     """
-    fits(x, shape[0] * shape[1])
     xp = namespace(x)
     return xp.reshape(xp.where(_lost(x), 0.0, x), (*x.shape[:-1], *shape))
 

@@ -9,9 +9,9 @@ from typing import Any, Self, TypeVar, final
 import numpy as np
 
 from surefoot import _check
-from surefoot._array import constant, largest, namespace, one_run, row, to_numpy
+from surefoot._array import HoldsArrays, constant, largest, namespace, one_run, row
 from surefoot.constraints.affine import Affine, row_errors
-from surefoot.constraints.base import Constraint, dimension_of, fits
+from surefoot.constraints.base import Constraint, dimension_of, point
 from surefoot.constraints.shift import shift
 from surefoot.errors import InvalidValueError
 from surefoot.sets import Ball
@@ -22,7 +22,7 @@ __all__ = ["AffineStream", "ConstraintStream", "Drifting"]
 S = TypeVar("S", bound="ConstraintStream")
 
 
-class ConstraintStream(ABC):
+class ConstraintStream(HoldsArrays, ABC):
     r"""Constraints :math:`g_t(x) \le 0`, one for each round, revealed after the action is played.
 
     The comparator is an action that is feasible in all rounds: that of :meth:`worst`.
@@ -79,7 +79,7 @@ class ConstraintStream(ABC):
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class Drifting(ConstraintStream):
     """One constraint that tightens and loosens: :math:`g_t(x) = g(x) + o_t`.
 
@@ -159,7 +159,7 @@ class Drifting(ConstraintStream):
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class AffineStream(ConstraintStream):
     r"""Rows of their own for each round: :math:`g_t(x) = \max_i (a_{t,i}^\top x - b_{t,i})`.
 
@@ -177,7 +177,7 @@ class AffineStream(ConstraintStream):
     b: Array
 
     def __post_init__(self) -> None:
-        A, b = _frozen(self.A, "A"), _frozen(self.b, "b")
+        A, b = (_check.array(v, name).copy() for v, name in ((self.A, "A"), (self.b, "b")))
         if A.ndim != 3 or 0 in A.shape or b.shape != A.shape[:2]:
             raise InvalidValueError(
                 f"A.shape must be (T, m, d) and b.shape (T, m), got {A.shape} and {b.shape}"
@@ -190,8 +190,9 @@ class AffineStream(ConstraintStream):
             raise InvalidValueError(
                 f"A must have no zero row, got zeros in row {i} of round {t + 1}"
             )
-        object.__setattr__(self, "A", A)
-        object.__setattr__(self, "b", b)
+        for name, values in (("A", A), ("b", b)):
+            values.setflags(write=False)
+            object.__setattr__(self, name, values)
 
     @property
     def horizon(self) -> int:
@@ -227,17 +228,18 @@ class AffineStream(ConstraintStream):
 
     def query(self, t: Any, x: Array) -> tuple[Number, Array]:
         """The largest row of round t."""
+        x = point(x, self.dimension)
         A, values = self._values(t, x)
         value, index = largest(values)
         return value, row(A, index)
 
     def query_all(self, t: Any, x: Array) -> tuple[Array, Array]:
         """All rows of round t."""
+        x = point(x, self.dimension)
         A, values = self._values(t, x)
         return values, A if one_run(x) else namespace(x).broadcast_to(A, (x.shape[0], *A.shape))
 
     def _values(self, t: Any, x: Array) -> tuple[Array, Array]:
-        fits(x, self.dimension)
         A, b = constant(self.A[t], x), constant(self.b[t], x)
         return A, (A @ x if one_run(x) else x @ A.T) - b
 
@@ -251,16 +253,6 @@ class AffineStream(ConstraintStream):
         b = np.full(len(A), np.inf)
         np.minimum.at(b, which.ravel(), self.b.ravel())
         return Affine(A, b)
-
-
-def _frozen(value: Any, name: str) -> np.ndarray:
-    """A read-only float64 copy."""
-    try:
-        array = np.array(to_numpy(value), dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InvalidValueError(f"{name} must be an array of numbers, got {value!r}") from error
-    array.setflags(write=False)
-    return array
 
 
 def _unchecked(stream: S, **parts: Any) -> S:

@@ -9,7 +9,8 @@ from typing import Any, ClassVar, Self, final
 
 import numpy as np
 
-from surefoot._array import namespace, same_fields
+from surefoot import _check
+from surefoot._array import HoldsArrays, namespace
 from surefoot.errors import InvalidValueError
 from surefoot.sets import Ball
 from surefoot.types import Array, Number
@@ -17,7 +18,7 @@ from surefoot.types import Array, Number
 __all__ = ["ArrayCosts", "freeze"]
 
 
-class ArrayCosts(ABC):
+class ArrayCosts(HoldsArrays, ABC):
     """Costs of all rounds, given by arrays with one entry a round.
 
     A new one is a frozen dataclass that names those arrays in ``series``, the one whose last
@@ -25,6 +26,7 @@ class ArrayCosts(ABC):
     """
 
     __slots__ = ()
+    __hash__ = None  # type: ignore[assignment]  # equal by value, and arrays have no hash
     series: ClassVar[tuple[str, ...]]
 
     @abstractmethod
@@ -51,10 +53,6 @@ class ArrayCosts(ABC):
     @abstractmethod
     def strong_convexity(self) -> float:
         """The modulus of strong convexity of every cost; 0 for merely convex ones."""
-
-    @final
-    def __eq__(self, other: object) -> bool:
-        return same_fields(self, other)
 
     @property
     def _leading(self) -> Array:
@@ -128,14 +126,9 @@ def freeze(stream: ArrayCosts) -> None:
     shape: tuple[int, ...] | None = None
     for name in stream.series:
         values = getattr(stream, name)
-        if type(values) is not np.ndarray and hasattr(values, "shape"):
-            return  # another backend's arrays
-        try:
-            values = np.asarray(values, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise InvalidValueError(
-                f"{name} must be an array of numbers, got {values!r}"
-            ) from error
+        if _check.opaque(values):
+            return
+        values = _check.array(values, name)
         if shape is None:
             if values.ndim not in (2, 3) or 0 in values.shape:
                 raise InvalidValueError(

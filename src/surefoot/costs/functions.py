@@ -70,8 +70,11 @@ class FromFunctions:
         return _check.number(self.value_of(self.first + t, x), x, "value_of(t, x)")
 
     def gradient(self, t: Any, x: Array) -> Array:
-        """Your gradient."""
-        return self.gradient_of(self.first + t, x)
+        """Your gradient, as float64."""
+        gradient = self.gradient_of(self.first + t, x)
+        if type(x) is np.ndarray:
+            return _check.array(gradient, "gradient_of(t, x)")
+        return gradient
 
     def summed(self, x: Array) -> tuple[float, Array]:
         """The sum over all rounds, one after another."""
@@ -117,7 +120,7 @@ def from_jax(
     """
     _check.function(loss=loss)
     jax = need("jax", "jax", "costs by autodiff")
-    arrays = [np.asarray(d, dtype=np.float64) for d in data]
+    arrays = [_check.array(d, "data") for d in data]
     if not arrays or any(len(a) != len(arrays[0]) for a in arrays):
         lengths = [len(a) for a in arrays]
         raise InvalidValueError(f"data must be arrays of one length, got lengths {lengths}")

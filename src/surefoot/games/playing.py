@@ -107,6 +107,11 @@ def play_all(
     Returns:
         One trace for each player, in order.
     """
+    if not isinstance(problem, Problem):
+        raise InvalidValueError(
+            "problem must be a Problem, as Problem.of(costs, constraint, domain, start) makes one, "
+            f"got {_check.shown(problem)}"
+        )
     _check.one_of(("auto", "loop", "batch", "scan"), engine=engine)
     _check.one_of(("off", "record", "warn", "raise"), watch=watch)
     if every is not None and (type(every) is not int or every < 1):

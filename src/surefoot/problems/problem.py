@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from surefoot import _check
+from surefoot._array import HoldsArrays
 from surefoot.constants import Constants
 from surefoot.constraints import Constraint, ConstraintStream, PlayedOnly
 from surefoot.errors import InvalidValueError
@@ -18,7 +19,7 @@ __all__ = ["Problem"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Problem:
+class Problem(HoldsArrays):
     """What is played, and what a theorem may know of it.
 
     Args:
@@ -41,7 +42,7 @@ class Problem:
     )
 
     def __post_init__(self) -> None:
-        _same_dimension(self.costs, self.constraint)
+        _check_parts(self.costs, self.constraint, self.domain)
         if (
             isinstance(self.constraint, ConstraintStream)
             and self.constraint.horizon < self.costs.horizon
@@ -105,7 +106,7 @@ class Problem:
             F = 4.47214 (derived), D_g = 1.5 (derived), rows = 4 (derived), beta = 0 (derived),
             evaluation_error = 6.66134e-16 (derived)
         """
-        _same_dimension(costs, constraint)
+        _check_parts(costs, constraint, domain)
         x1 = _check.vector(start, "start", length=costs.dimension)
         benchmark = _benchmark(constraint)
         known = benchmark.constants(domain, x1, epsilon)
@@ -135,13 +136,30 @@ class Problem:
         )
 
 
-def _same_dimension(costs: Any, constraint: Any) -> None:
-    """Refuse a constraint on actions of another length: its constants would not be true."""
-    wanted = getattr(constraint, "dimension", None)
-    if wanted is not None and wanted != costs.dimension:
+def _check_parts(costs: Any, constraint: Any, domain: Any) -> None:
+    """Refuse parts that are of another kind, or constrain actions of another length."""
+    if not all(hasattr(costs, name) for name in ("horizon", "dimension", "value", "gradient")):
         raise InvalidValueError(
-            f"constraint.dimension must be {costs.dimension}, that of the costs, got {wanted}"
+            "costs must be a cost stream, as Linear(...) or FromFunctions(...) of surefoot.costs, "
+            f"got {_check.shown(costs)}"
         )
+    if not isinstance(constraint, (Constraint, ConstraintStream)):
+        raise InvalidValueError(
+            "constraint must be a Constraint or a ConstraintStream, as FunctionConstraint makes of "
+            f"two functions, got {_check.shown(constraint)}"
+        )
+    if not isinstance(domain, Ball):
+        raise InvalidValueError(
+            "domain must be a Ball that holds the feasible set, as Ball(1.0), "
+            f"got {_check.shown(domain)}"
+        )
+    for part, name in ((constraint, "constraint"), (domain, "domain")):
+        # A constraint on actions of another length would have constants that are not true.
+        wanted = getattr(part, "dimension", None)
+        if wanted is not None and wanted != costs.dimension:
+            raise InvalidValueError(
+                f"{name}.dimension must be {costs.dimension}, that of the costs, got {wanted}"
+            )
 
 
 def _curvature(constraint: Constraint | ConstraintStream, domain: Ball) -> float | None:

@@ -28,10 +28,13 @@ __all__ = [
 UNIT = 2.0**-53
 
 
-def has_length(x: Array, dimension: int | None, name: str = "the point") -> None:
-    """Refuse points of another dimension than the set's."""
-    if dimension is not None and x.shape[-1] != dimension:
+def has_length(x: Array, dimension: int | None, name: str = "the point") -> Array:
+    """Return the point as float64; refuse one of another dimension than the set's."""
+    if type(x) is not np.ndarray or x.dtype is not _check.FLOAT64:
+        x = _check.floats(x, name)
+    if dimension is not None and x.shape[-1:] != (dimension,):
         raise InvalidValueError(f"{name} must have {dimension} entries, got shape {tuple(x.shape)}")
+    return x
 
 
 def clean(x: Array, dimension: int | None, name: str = "the point to project") -> Array:
@@ -40,7 +43,7 @@ def clean(x: Array, dimension: int | None, name: str = "the point to project") -
     One NumPy run is refused. A run of a batch, or of another backend, cannot be: all its entries
     become NaN, which every later step keeps and the game reports.
     """
-    has_length(x, dimension, name)
+    x = has_length(x, dimension, name)
     if type(x) is np.ndarray and x.ndim == 1:
         _check.refuse_unfinite(x, name)
         return x

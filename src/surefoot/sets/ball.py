@@ -9,13 +9,13 @@ import numpy as np
 
 from surefoot import _check
 from surefoot._array import (
+    HoldsArrays,
     constant,
     dot,
     maximum,
     namespace,
     ndarray,
     norm,
-    same_fields,
     sqrt,
     to_numpy,
     where,
@@ -27,7 +27,7 @@ __all__ = ["Ball"]
 
 
 @dataclass(frozen=True, slots=True)
-class Ball:
+class Ball(HoldsArrays):
     r"""The ball :math:`\{x : \|x - c\| \le R\}`; :math:`R\mathbb{B}` when the centre is 0.
 
     Args:
@@ -45,13 +45,10 @@ class Ball:
     centre: Array | None = None
 
     def __post_init__(self) -> None:
-        _check.positive(radius=self.radius)
+        _check.scale(radius=self.radius)
         _check.plain(self, "radius")
-        if self.centre is not None and type(self.centre) in (list, tuple, np.ndarray):
-            object.__setattr__(self, "centre", _check.vector(self.centre, "centre"))
-
-    def __eq__(self, other: object) -> bool:
-        return same_fields(self, other)
+        if self.centre is not None:
+            object.__setattr__(self, "centre", _check.data(self.centre, _check.vector, "centre"))
 
     @property
     def dimension(self) -> int | None:
@@ -79,6 +76,8 @@ class Ball:
         A point outside lands a rounding error inside the sphere, so that the result is in the
         ball as computed, and projecting again changes nothing.
         """
+        if type(x) is ndarray and x.dtype is not _check.FLOAT64:
+            x = _check.floats(x, "the point to project")
         z = x if self.centre is None else x - constant(self.centre, x)
         squared = float(z.dot(z)) if type(z) is ndarray and z.ndim == 1 else dot(z, z)
         if type(squared) is float:
@@ -122,6 +121,7 @@ class Ball:
 
     def contains(self, x: Array) -> Array:
         """Whether the computed distance to the centre is at most the radius."""
+        x = _check.floats(x, "the point")
         z = x if self.centre is None else x - constant(self.centre, x)
         return dot(z, z) <= self.radius * self.radius
 

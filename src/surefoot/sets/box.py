@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from surefoot import _check
-from surefoot._array import constant, namespace, same_fields
+from surefoot._array import HoldsArrays, constant, namespace
 from surefoot.errors import InvalidValueError
 from surefoot.sets._points import clean, unless_nan
 from surefoot.types import Array
@@ -16,7 +16,7 @@ __all__ = ["Box"]
 
 
 @dataclass(frozen=True, slots=True)
-class Box:
+class Box(HoldsArrays):
     r"""The box :math:`\{x : l \le x \le u\}`, entry by entry.
 
     Args:
@@ -32,8 +32,8 @@ class Box:
     upper: Array
 
     def __post_init__(self) -> None:
-        if type(self.lower) in (list, tuple, np.ndarray):
-            lower = _check.vector(self.lower, "lower")
+        lower = _check.data(self.lower, _check.vector, "lower")
+        if type(lower) is np.ndarray:
             upper = _check.vector(self.upper, "upper", length=len(lower))
             if not (lower <= upper).all():
                 i = int((lower > upper).argmax())
@@ -49,9 +49,6 @@ class Box:
         _check.positive(radius=radius)
         _check.whole(dimension, "dimension")
         return cls(np.full(dimension, -radius), np.full(dimension, radius))
-
-    def __eq__(self, other: object) -> bool:
-        return same_fields(self, other)
 
     @property
     def dimension(self) -> int:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
 from surefoot import _check
 from surefoot._array import (
+    HoldsArrays,
     constant,
     dot,
     maximum,
     namespace,
     norm,
-    same_fields,
     sqrt,
     where,
 )
@@ -29,7 +30,7 @@ _STEPS = 40
 
 
 @dataclass(frozen=True, slots=True)
-class Ellipsoid:
+class Ellipsoid(HoldsArrays):
     r"""The ellipsoid :math:`\{x : (x - c)^\top P (x - c) \le 1\}`.
 
     Its semi-axes are the eigenvectors of P, of length :math:`\lambda_i^{-1/2}`.
@@ -56,10 +57,8 @@ class Ellipsoid:
     axes: Array = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        P = self.P
-        if type(P) in (list, tuple, np.ndarray):
-            P = _symmetric(_check.matrix(P, "P"))
-            object.__setattr__(self, "P", P)
+        P = _check.data(self.P, _check.symmetric, "P")
+        object.__setattr__(self, "P", P)
         curvatures, axes = namespace(P).linalg.eigh(P)
         if type(P) is np.ndarray:
             _definite(curvatures)
@@ -67,12 +66,9 @@ class Ellipsoid:
             axes.setflags(write=False)
         object.__setattr__(self, "curvatures", curvatures)
         object.__setattr__(self, "axes", axes)
-        if self.centre is not None and type(self.centre) in (list, tuple, np.ndarray):
-            centre = _check.vector(self.centre, "centre", length=P.shape[-1])
-            object.__setattr__(self, "centre", centre)
-
-    def __eq__(self, other: object) -> bool:
-        return same_fields(self, other)
+        if self.centre is not None:
+            checked = partial(_check.vector, length=P.shape[-1])
+            object.__setattr__(self, "centre", _check.data(self.centre, checked, "centre"))
 
     @property
     def dimension(self) -> int:
@@ -108,7 +104,7 @@ class Ellipsoid:
 
     def contains(self, x: Array) -> Array:
         r"""Whether the computed :math:`(x - c)^\top P(x - c)` is at most 1."""
-        has_length(x, self.dimension)
+        x = has_length(x, self.dimension)
         return self._value(self._offset(marked(x))) <= 1.0
 
     def minimize_linear(self, c: Array) -> Array:
@@ -172,21 +168,6 @@ def _multiplier(g: Array, a: Array, done: Array) -> Array:
     # derivatives stay finite at 0, where that of the root is not.
     start = sqrt(maximum(dot(g, g), a[0] * a[0])) - a[0]
     return repeat(newton, start, _STEPS)
-
-
-def _symmetric(P: np.ndarray) -> np.ndarray:
-    """The matrix, refused unless symmetric up to the rounding of a product of three matrices."""
-    if P.shape[0] != P.shape[1]:
-        raise InvalidValueError(f"P must be square, got shape {P.shape}")
-    difference = abs(P - P.T)
-    if difference.max() > 8 * len(P) * UNIT * abs(P).max():
-        i, j = (int(k) for k in np.unravel_index(difference.argmax(), P.shape))
-        raise InvalidValueError(
-            f"P must be symmetric, got {P[i, j]:g} at ({i}, {j}) and {P[j, i]:g} at ({j}, {i})"
-        )
-    P = P / 2 + P.T / 2
-    P.setflags(write=False)
-    return P
 
 
 def _definite(curvatures: np.ndarray) -> None:

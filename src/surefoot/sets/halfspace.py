@@ -10,11 +10,11 @@ import numpy as np
 
 from surefoot import _check
 from surefoot._array import (
+    HoldsArrays,
     constant,
     dot,
     maximum,
     namespace,
-    same_fields,
     to_numpy,
     where,
 )
@@ -91,7 +91,7 @@ def _refuse(y: Array, excess: float, s: Array) -> NoReturn:
 
 
 @dataclass(frozen=True, slots=True)
-class Halfspace:
+class Halfspace(HoldsArrays):
     r"""The half-space :math:`\{x : a^\top x \le b\}`.
 
     Args:
@@ -108,15 +108,12 @@ class Halfspace:
     offset: Number
 
     def __post_init__(self) -> None:
-        if type(self.normal) in (list, tuple, np.ndarray):
-            object.__setattr__(self, "normal", _check.vector(self.normal, "normal"))
-            if not self.normal.any():
-                raise InvalidValueError("normal must not be zero, got the zero vector")
+        normal = _check.data(self.normal, _check.vector, "normal")
+        object.__setattr__(self, "normal", normal)
+        if type(normal) is np.ndarray and not normal.any():
+            raise InvalidValueError("normal must not be zero, got the zero vector")
         _check.finite(offset=self.offset)
         _check.plain(self, "offset")
-
-    def __eq__(self, other: object) -> bool:
-        return same_fields(self, other)
 
     @property
     def dimension(self) -> int:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from surefoot import _check
-from surefoot._array import constant, largest, maximum, namespace, same_fields, where
+from surefoot._array import HoldsArrays, constant, largest, maximum, namespace, where
 from surefoot.sets._points import UNIT, clean, has_length, only_entry, summed, unless_nan
 from surefoot.sets.simplex import onto_simplex
 from surefoot.types import Array, Number
@@ -16,7 +14,7 @@ __all__ = ["L1Ball"]
 
 
 @dataclass(frozen=True, slots=True)
-class L1Ball:
+class L1Ball(HoldsArrays):
     r"""The l1 ball :math:`\{x : \sum_i |x_i - c_i| \le r\}`.
 
     Args:
@@ -24,6 +22,7 @@ class L1Ball:
         centre: :math:`c`; 0 unless given.
 
     Example:
+        >>> import numpy as np
         >>> L1Ball(2.0).project(np.array([3.0, -1.5, 0.25])).round(12)
         array([ 1.75, -0.25,  0.  ])
         >>> L1Ball(2.0).minimize_linear(np.array([1.0, -4.0, 0.5]))
@@ -34,13 +33,10 @@ class L1Ball:
     centre: Array | None = None
 
     def __post_init__(self) -> None:
-        _check.positive(radius=self.radius)
+        _check.scale(radius=self.radius)
         _check.plain(self, "radius")
-        if self.centre is not None and type(self.centre) in (list, tuple, np.ndarray):
-            object.__setattr__(self, "centre", _check.vector(self.centre, "centre"))
-
-    def __eq__(self, other: object) -> bool:
-        return same_fields(self, other)
+        if self.centre is not None:
+            object.__setattr__(self, "centre", _check.data(self.centre, _check.vector, "centre"))
 
     @property
     def dimension(self) -> int | None:
@@ -73,7 +69,7 @@ class L1Ball:
 
     def contains(self, x: Array) -> Array:
         """Whether the computed l1 distance to the centre is at most the radius."""
-        has_length(x, self.dimension)
+        x = has_length(x, self.dimension)
         return summed(abs(self._offset(x))) <= self.radius
 
     def minimize_linear(self, c: Array) -> Array:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from surefoot import _check
-from surefoot._array import minimum, namespace, same_fields, where
+from surefoot._array import HoldsArrays, minimum, namespace, where
 from surefoot.errors import InvalidValueError
 from surefoot.sets._points import UNIT, clean, has_length, marked, unless_nan
 from surefoot.sets.simplex import onto_simplex
@@ -19,7 +19,7 @@ __all__ = ["NuclearBall", "SpectralBall"]
 
 
 @dataclass(frozen=True, slots=True)
-class SpectralBall:
+class SpectralBall(HoldsArrays):
     r"""The matrices with no singular value above the radius, :math:`\{X : \sigma_1(X) \le r\}`.
 
     Args:
@@ -37,11 +37,8 @@ class SpectralBall:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "shape", _rows_and_columns(self.shape))
-        _check.positive(radius=self.radius)
+        _check.scale(radius=self.radius)
         _check.plain(self, "radius")
-
-    def __eq__(self, other: object) -> bool:
-        return same_fields(self, other)
 
     @property
     def dimension(self) -> int:
@@ -73,7 +70,7 @@ class SpectralBall:
 
     def contains(self, x: Array) -> Array:
         """Whether the largest computed singular value is at most the radius."""
-        has_length(x, self.dimension)
+        x = has_length(x, self.dimension)
         return _number(namespace(x).max(_singular_values(x, self.shape), axis=-1)) <= self.radius
 
     def minimize_linear(self, c: Array) -> Array:
@@ -85,7 +82,7 @@ class SpectralBall:
 
 
 @dataclass(frozen=True, slots=True)
-class NuclearBall:
+class NuclearBall(HoldsArrays):
     r"""The matrices whose singular values add up to the radius at most.
 
     .. math:: \{X : \sum_i \sigma_i(X) \le r\}
@@ -105,11 +102,8 @@ class NuclearBall:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "shape", _rows_and_columns(self.shape))
-        _check.positive(radius=self.radius)
+        _check.scale(radius=self.radius)
         _check.plain(self, "radius")
-
-    def __eq__(self, other: object) -> bool:
-        return same_fields(self, other)
 
     @property
     def dimension(self) -> int:
@@ -141,7 +135,7 @@ class NuclearBall:
 
     def contains(self, x: Array) -> Array:
         """Whether the computed singular values add up to the radius at most."""
-        has_length(x, self.dimension)
+        x = has_length(x, self.dimension)
         return _number(namespace(x).sum(_singular_values(x, self.shape), axis=-1)) <= self.radius
 
     def minimize_linear(self, c: Array) -> Array:

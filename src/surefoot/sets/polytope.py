@@ -124,7 +124,7 @@ class Polytope:
     def contains(self, x: Array) -> Any:
         """Whether every computed row of Ax - b is at most 0."""
         _numpy_only(x)
-        has_length(x, self.dimension)
+        x = has_length(x, self.dimension)
         x = marked(x)
         if x.ndim == 1:
             return bool((self._excess(x) <= 0).all())

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from surefoot import _check
-from surefoot._array import namespace
+from surefoot._array import HoldsArrays, namespace
 from surefoot.errors import InvalidValueError
 from surefoot.sets._points import clean, has_length, marked, settled
 from surefoot.types import Array, Region
@@ -17,7 +17,7 @@ __all__ = ["Product"]
 
 
 @dataclass(frozen=True, slots=True)
-class Product:
+class Product(HoldsArrays):
     r"""The product :math:`X_1 \times \dots \times X_n`: each set holds the next few entries.
 
     Args:
@@ -87,7 +87,7 @@ class Product:
 
     def contains(self, x: Array) -> Array:
         """Whether each part is in its own set."""
-        has_length(x, self.dimension)
+        x = has_length(x, self.dimension)
         (one, part), *others = self._split(marked(x))
         inside = one.contains(part)
         for one, part in others:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from surefoot import _check
-from surefoot._array import constant, largest, namespace, same_fields, where
+from surefoot._array import HoldsArrays, constant, largest, namespace, where
 from surefoot.sets._points import (
     UNIT,
     clean,
@@ -54,7 +54,7 @@ def onto_simplex(v: Array, total: Number, rescaled: Number) -> Array:
 
 
 @dataclass(frozen=True, slots=True)
-class Simplex:
+class Simplex(HoldsArrays):
     r"""The simplex :math:`\{x \ge 0, \sum_i x_i = s\}`, or with :math:`\le s` when filled.
 
     Args:
@@ -77,11 +77,8 @@ class Simplex:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "dimension", _check.whole(self.dimension, "dimension"))
-        _check.positive(total=self.total)
+        _check.scale(total=self.total)
         _check.plain(self, "total")
-
-    def __eq__(self, other: object) -> bool:
-        return same_fields(self, other)
 
     @property
     def diameter(self) -> float:
@@ -119,7 +116,7 @@ class Simplex:
         up to (2d + 8) u of itself, u the unit roundoff: a sum of d entries, not negative and
         scaled to add up, comes out so, and no floating-point rule could ask for more.
         """
-        has_length(x, self.dimension)
+        x = has_length(x, self.dimension)
         excess = summed(x) - self.total
         if self.filled:
             return every(x >= 0) & (excess <= 0)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from surefoot import _check
-from surefoot._array import constant, dot, maximum, minimum, same_fields, sqrt, where
+from surefoot._array import HoldsArrays, constant, dot, maximum, minimum, sqrt, where
 from surefoot.errors import InvalidValueError
 from surefoot.sets._points import UNIT, clean, has_length
 from surefoot.types import Array, Number
@@ -17,7 +17,7 @@ __all__ = ["Slab"]
 
 
 @dataclass(frozen=True, slots=True)
-class Slab:
+class Slab(HoldsArrays):
     r"""The slab :math:`\{x : l \le a^\top x \le u\}`.
 
     Args:
@@ -36,10 +36,10 @@ class Slab:
     upper: Number
 
     def __post_init__(self) -> None:
-        if type(self.normal) in (list, tuple, np.ndarray):
-            object.__setattr__(self, "normal", _check.vector(self.normal, "normal"))
-            if not self.normal.any():
-                raise InvalidValueError("normal must not be zero, got the zero vector")
+        normal = _check.data(self.normal, _check.vector, "normal")
+        object.__setattr__(self, "normal", normal)
+        if type(normal) is np.ndarray and not normal.any():
+            raise InvalidValueError("normal must not be zero, got the zero vector")
         _check.finite(lower=self.lower, upper=self.upper)
         _check.plain(self, "lower", "upper")
         if type(self.lower) is float and type(self.upper) is float and self.lower >= self.upper:
@@ -47,9 +47,6 @@ class Slab:
                 f"upper must be above lower = {self.lower:g}, got {self.upper:g}: "
                 "a hyperplane is better parametrised than projected onto"
             )
-
-    def __eq__(self, other: object) -> bool:
-        return same_fields(self, other)
 
     @property
     def dimension(self) -> int:
@@ -101,7 +98,7 @@ class Slab:
 
     def contains(self, x: Array) -> Array:
         r"""Whether :math:`l \le a^\top x \le u`, exactly."""
-        has_length(x, self.dimension)
+        x = has_length(x, self.dimension)
         value = dot(x, constant(self.normal, x))
         return (value >= self.lower) & (value <= self.upper)
 
