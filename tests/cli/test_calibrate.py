@@ -1,6 +1,10 @@
+from types import SimpleNamespace
+
 import pytest
 
 from surefoot import calibrate
+from surefoot.cli._problem import problem_named
+from surefoot.cli.calibrate import _as_data
 from surefoot.problems import paper_toy
 
 
@@ -27,6 +31,22 @@ def test_json_has_constants_with_their_origins_and_what_is_missing(desk):
     assert "needs G_f, which is not known" in missing["PFS.tuned"]
 
 
+def test_json_has_what_holds_only_if_an_estimate_does():
+    found = calibrate(paper_toy(500, trials=1), horizon=500)
+    first, *others = found.proved
+    parts = ("constants", "horizon", "probes", "radius", "notes", "missing")
+    estimated = SimpleNamespace(
+        **{name: getattr(found, name) for name in parts}, proved=others, only_if=[first]
+    )
+    data = _as_data(estimated)
+    assert [offer["name"] for offer in data["only_if"]] == [first.name]
+    assert [offer["name"] for offer in data["proved"]] == [offer.name for offer in others]
+
+
+def test_the_problem_has_as_many_rounds_as_were_asked_for():
+    assert problem_named("paper_toy", [], 250).costs.horizon == 250
+
+
 def test_a_given_constant_replaces_the_problem_s(desk):
     found = desk.do("calibrate paper_toy --horizon 500 --G-f 3.5 --json").data
     assert found["constants"]["G_f"] == {"value": 3.5, "origin": "given"}
@@ -43,7 +63,7 @@ def test_a_given_constant_replaces_the_problem_s(desk):
         ("calibrate paper_toy --R 2", "given must name constants other than R"),
         ("calibrate paper_toy --G-g 0.9", "what is given is contradicted"),
         ("calibrate paper_tony", "did you mean 'paper_toy'?"),
-        ("calibrate --set rows=3", "--set is for a problem: name one"),
+        ("calibrate --set rows=3", "--set needs a problem"),
         ("calibrate paper_toy --horizon 30000 --set published=0", "published streams have 20000"),
     ],
 )

@@ -9,7 +9,7 @@ import pytest
 import typer
 from pydantic import BaseModel
 
-from surefoot.cli import _ending
+from surefoot.cli import _exit
 from surefoot.cli.app import app
 from surefoot.experiments.grid import cells_of
 from surefoot.experiments.problems import PROBLEMS, ProblemRow
@@ -112,7 +112,7 @@ def test_the_algorithm_inside_another_has_no_key_that_the_page_does_not_have():
 def test_the_page_has_every_exit_code():
     codes = [int(text.split("|")[1]) for text in table("code")]
     named = ("OK", "RUNTIME", "USAGE", "PARTIAL", "INTERRUPTED")
-    assert codes == [getattr(_ending, name) for name in named]
+    assert codes == [getattr(_exit, name) for name in named]
 
 
 def test_every_specification_of_the_page_is_one():

@@ -87,6 +87,12 @@ def test_help_loads_nothing_heavy_and_takes_a_blink():
     assert min(float(end.stderr.splitlines()[1]) for end in ends) < 0.3
 
 
+def test_the_package_runs_as_a_module():
+    end = child("-m", "surefoot", "--version")
+    assert (end.returncode, end.stderr) == (0, "")
+    assert end.stdout == f"surefoot {surefoot.__version__}\n"
+
+
 def test_a_missing_typer_is_one_sentence(tmp_path):
     code = "import sys; sys.modules['typer'] = None; from surefoot.cli import main; main()"
     end = child("-c", code)

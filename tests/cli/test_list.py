@@ -43,7 +43,7 @@ def test_one_algorithm_in_detail(desk):
     assert [o["name"] for o in tunings["chosen"]["options"]] == ["eta", "rho"]
     assert tunings["anytime"]["promise"] == "every round; regret T^0.5"
     assert [p["name"] for p in found["parameters"]] == ["eta", "rho"]
-    assert "or parameters of your own: eta, rho" in desk.do("list PFS").out
+    assert "or with your own parameters: eta, rho" in desk.do("list PFS").out
 
 
 def test_one_problem_in_detail(desk):
@@ -66,7 +66,7 @@ def test_one_problem_in_detail(desk):
         ("list problem", "unknown name 'problem'; did you mean 'problems'?"),
         ("list --problem paper_toi", "unknown problem 'paper_toi'; did you mean 'paper_toy'?"),
         ("list problems --problem paper_toy", "--problem is for algorithms, got 'problems'"),
-        ("list --set dimension=3", "--set is for --problem: give that too"),
+        ("list --set dimension=3", "--set needs --problem"),
         ("list --problem rotated_box --set dimension", "--set must be KEY=VALUE, got 'dimension'"),
         ("list --problem rotated_box --set dimension=0", "dimension: must be at least 1, got 0"),
         ("list --problem rotated_box --set dimensions=3", "did you mean 'dimension'?"),

@@ -57,8 +57,8 @@ def test_a_damaged_cell_is_named_and_the_rest_is_shown(desk, no_figures):
     assert out.count("  held") == 3
     assert err == (
         f"surefoot: cell {address[:12]} is damaged: its array 'regret' is not what was written\n"
-        "surefoot: 1 damaged of 4 cells: run the specification again, which plays these and no "
-        "others\n"
+        "surefoot: 1 damaged of 4 cells: run the specification again, which runs only "
+        "these\n"
     )
     assert desk.do("report out/limits --json").data["damaged"].keys() == {address}
 
@@ -115,7 +115,7 @@ def test_results_without_a_cell_are_said_to_be_empty(desk):
     Results.write(desk.results).close()
     code, _, err = desk.do("report out/limits")
     assert code == 2
-    assert "has no results yet: run its specification first" in err
+    assert "has no results yet: run the specification first" in err
 
 
 @pytest.mark.slow

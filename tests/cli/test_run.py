@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from surefoot.cli import _folder
+from surefoot.cli import _out
 from surefoot.experiments import Estimate, driver, play_cell
 from surefoot.results import CellResult, Results
 
@@ -28,7 +28,9 @@ def test_a_run_leaves_results_and_prints_a_row_for_each_game(desk):
     assert (code, err) == (0, "")
     lines = out.splitlines()
     assert lines[0] == "a corner, 2 trials"
-    assert " ".join(lines[1].split()) == "algorithm T regret of bound g > 0 max g verdict"
+    assert (
+        " ".join(lines[1].split()) == "algorithm T regret of bound promised outside max g verdict"
+    )
     assert [line.split()[:2] for line in lines[2:6]] == [
         [name, T] for name in ("PFS.anytime", "ScalarDPP.tuned") for T in ("40", "80")
     ]
@@ -96,7 +98,7 @@ def test_a_dry_run_says_what_there_is_to_do_and_does_nothing(desk):
 
 def test_a_dry_run_after_the_run_finds_everything_there(desk):
     desk.run()
-    assert "none: everything is there" in desk.run("--dry-run").out
+    assert "none: everything is in the file" in desk.run("--dry-run").out
 
 
 def test_many_rows_are_cut_to_the_longest_horizons(desk):
@@ -173,7 +175,7 @@ def test_an_impossible_tuning_is_a_row_with_its_reason_and_the_rest_is_played(de
     ("out", "sentence"),
     [
         ("limits.toml", "'limits.toml' is not a folder: give another one with --out"),
-        ("limits.toml/a/b", "'limits.toml/a/b' cannot be made: 'limits.toml' is not a folder"),
+        ("limits.toml/a/b", "'limits.toml/a/b' cannot be created: 'limits.toml' is not a folder"),
     ],
 )
 def test_a_folder_that_is_none_is_said_before_anything_is_played(desk, out, sentence):
@@ -184,7 +186,7 @@ def test_a_folder_that_is_none_is_said_before_anything_is_played(desk, out, sent
 
 def test_a_folder_without_permission_is_said(desk, monkeypatch):
     # Root may do anything, so permission is taken from the question itself.
-    monkeypatch.setattr(_folder.os, "access", lambda path, mode: not mode & os.W_OK)
+    monkeypatch.setattr(_out.os, "access", lambda path, mode: not mode & os.W_OK)
     code, _, err = desk.run()
     assert code == 2
     assert err.startswith("surefoot: '.' cannot be written to: ")
@@ -252,7 +254,7 @@ def test_a_failed_cell_is_named_and_ends_with_3(desk, monkeypatch):
     assert err == "surefoot: a corner: PFS.anytime, T = 80: failed: no luck\n"
     assert "4 cells: 3 played, 1 failed" in out
     monkeypatch.setattr(play_cell, "play_cell", played)
-    assert "1 played, 3 there already" in desk.run().out  # and is tried again
+    assert "1 played, 3 in the file already" in desk.run().out  # and is tried again
 
 
 @pytest.fixture
@@ -275,7 +277,7 @@ def test_ctrl_c_keeps_what_is_done_and_tells_how_to_go_on(desk, impatient, monke
     assert code == 130
     assert "2 played" in out
     *_, said, command = err.splitlines()
-    assert said == "surefoot: interrupted; what is done is kept. To go on:"
+    assert said == "surefoot: interrupted; finished cells are saved. To continue:"
     words = shlex.split(command)
     assert words[0] == "surefoot"
     assert "--force" not in words
@@ -283,7 +285,7 @@ def test_ctrl_c_keeps_what_is_done_and_tells_how_to_go_on(desk, impatient, monke
     os.chdir(desk.folder)
     code, out, _ = desk.do(*words[1:])
     assert code == 0
-    assert "2 played, 2 there already" in out
+    assert "2 played, 2 in the file already" in out
 
 
 def test_ctrl_c_with_json_is_json(desk, impatient):
@@ -302,7 +304,7 @@ def test_an_unexpected_error_is_one_sentence_and_with_debug_a_traceback(desk, mo
     monkeypatch.setattr(driver, "run", broken)
     code, out, err = desk.run()
     assert (code, out) == (1, "")
-    assert err.startswith("surefoot: unexpected KeyError: 'lost' (this is a fault of the program")
+    assert err.startswith("surefoot: unexpected KeyError: 'lost' (this is a bug")
     assert len(err.splitlines()) == 1
     for words in (("--debug", "run", "limits.toml"), ("run", "limits.toml", "--debug")):
         code, _, err = desk.do(*words)
@@ -365,8 +367,8 @@ def long(monkeypatch):
 def test_a_person_is_asked_before_a_very_long_run(desk, long):
     code, out, err = desk.run()
     assert (code, out) == (0, "")
-    assert err.startswith("7 cells, 3G rounds: about 2:05 h, going by a guess; it can be interrupt")
-    assert long == ["Go?"]
+    assert err.startswith("7 cells, 3G rounds: about 2:05 h, estimated from a guess; the run can")
+    assert long == ["Start?"]
     assert not (desk.folder / "out").exists()
 
 

@@ -90,7 +90,7 @@ def test_a_bar_with_rate_and_time_left_and_ctrl_c_that_keeps_what_is_done(desk):
     assert text.count("\x1b[?25l") == text.count("\x1b[?25h")  # the cursor is back
     assert "Traceback" not in text
     tail = [line.strip() for line in text.splitlines()][-2:]
-    assert tail[0].endswith("surefoot: interrupted; what is done is kept. To go on:")
+    assert tail[0].endswith("surefoot: interrupted; finished cells are saved. To continue:")
     assert tail[1] == "surefoot run long.toml --workers 1 --no-report"
     with Results.open(desk.folder / "out/long/results.sqlite") as results:
         assert 0 < len(results.have()) < len(results.places()) == 26

@@ -27,6 +27,7 @@ from surefoot.reports.figures import (  # noqa: E402
     save_figures,
     violation_figure,
 )
+from surefoot.reports.figures._choice import last_of  # noqa: E402
 from surefoot.reports.rates import fit_rates  # noqa: E402
 from surefoot.reports.style import COLOURS, colour_of, look_of, paper_style  # noqa: E402
 from surefoot.results import Results, gather  # noqa: E402
@@ -167,6 +168,9 @@ def test_a_bound_is_dashed_and_one_that_claims_nothing_dotted(rows):
     dashed, dotted = lines(figure.axes[0], "_bound"), lines(figure.axes[0], "_no claim")
     assert len(dashed) == 3
     (broken,) = dotted
+    # A dash is longer than a dot, whatever the lines are called.
+    assert all(line._unscaled_dash_pattern[1][0] == 3.5 for line in dashed)
+    assert broken._unscaled_dash_pattern[1][0] == 1
     bounds = [r.regret_bound for r in group_of(rows, "PFS as plotted")]
     np.testing.assert_array_equal(broken.get_data(), [HORIZONS, bounds])
     assert to_hex(broken.get_color()).upper() == look_of(2).colour
@@ -448,6 +452,13 @@ def test_nothing_lies_over_anything_or_outside(name, width, rows):
     for a, b in itertools.combinations(boxes, 2):
         overlap = min(a.x1, b.x1) - max(a.x0, b.x0), min(a.y1, b.y1) - max(a.y0, b.y0)
         assert min(overlap) <= 1  # one pixel
+
+
+def test_one_horizon_is_the_longest_that_all_have(rows):
+    short = [r for r in group_of(rows, "OGD") if r.horizon < 20_000]
+    groups = {"DPP": group_of(rows, "DPP"), "OGD": short}
+    assert {row.horizon for row in last_of(groups, None).values()} == {8_000}
+    assert last_of({"DPP": groups["DPP"]}, None)["DPP"].horizon == 20_000
 
 
 # --- files ---------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ import json
 import os
 import re
 import sys
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -13,14 +14,20 @@ import pytest
 from hatchling.builders.wheel import WheelBuilder
 
 from surefoot._extras import MissingExtraError
+from surefoot.errors import InvalidValueError
 from surefoot.reports.page import write_page
 from surefoot.reports.page._charts import SHOWN, chart_data
 from surefoot.reports.page._format import number
+from surefoot.reports.page._verdicts import pairs_of, summary, word_of
+from surefoot.reports.page.write import _in_script
 from surefoot.reports.style import look_of
-from surefoot.results import Place, Results
+from surefoot.results import Facts, Place, Results, Row, gather
+from surefoot.results.record import VerdictFacts
 from surefoot.results.rows import arrange
 
 from . import _pages as pages
+
+PLACE = {"problem": "p", "algorithm": "a", "horizon": 5, "block": 0}
 
 ROOT = Path(__file__).parents[2]
 VOID = {"meta", "link", "input", "br", "img"}
@@ -228,9 +235,12 @@ def test_what_is_grave_at_one_horizon_is_the_verdict_of_the_pair(
     cells[5][1] = dataclasses.replace(told, status=status, note=note)
     made = pages.made_page(sample, tmp_path / "p", cells)
     row = row_of(made, "verdicts", "|DPP|", "|paper toy|")
-    assert row[2] == shown
-    assert (note or "so it was") in row[3]
-    assert row[-3].startswith(f"{shown}: T = 20,000; guarantee held: T = 2,000, 8,000")
+    assert row[2:4] == ["Theorem 1", "cumulative"]
+    assert row[4] == shown
+    counts = [c.arrays["count"] for _, c in cells[4 : 6 if status == "done" else 5]]
+    assert row[5] == f"{np.concatenate(counts).mean():,.0f} of 20,000"
+    assert (note or "so it was") in row[6]
+    assert row[7].startswith(f"{shown}: T = 20,000; guarantee held: T = 2,000, 8,000")
     if word == "failed":
         assert "1 guarantee FAILED: of 2 pairs" in read(made).text
 
@@ -275,16 +285,59 @@ def test_the_table_of_results_has_the_numbers_of_the_file(path, rows):
     ]
     row = row_of(path, "results", "|DPP|", "|paper toy|", "|20,000|")
     regret = dpp.arrays["regret"]
-    assert row[3:6] == ["5", "guarantee held", f"{regret.mean():.1f} ± {regret.std():.0f}"]
-    assert row[6:8] == ["707.1", "30 %"]
+    assert row[3:6] == ["5", "cumulative", "guarantee held"]
+    assert row[6:9] == [f"{regret.mean():.1f} ± {regret.std():.0f}", "707.1", "30 %"]
     hard, worst = dpp.arrays["hard"], dpp.arrays["worst"]
-    assert row[8].startswith(f"{hard.mean():.1f} ± ")
-    assert row[12] == f"{worst.max():.4g}"
-    assert row[14] == str(dpp.arrays["first_violation"].min())
-    assert row[15:] == ["not by the end", "exact"]
+    assert row[9].startswith(f"{hard.mean():.1f} ± ")
+    assert row[13] == f"{worst.max():.4g}"
+    assert row[15] == str(dpp.arrays["first_violation"].min())
+    assert row[16:] == ["not by the end", "exact"]
     never = row_of(path, "results", "|PFS, Corollary 1|", "|paper toy|", "|20,000|")
-    assert never[8] == "0"
-    assert never[14:] == ["never", "1", "exact"]
+    assert never[9] == "0"
+    assert never[15:] == ["never", "1", "exact"]
+
+
+def test_the_first_violation_is_that_of_the_trials_that_have_one(sample, tmp_path):
+    place, cell = next(pair for pair in sample.cells if pair[0].algorithm == "DPP")
+    some = pages.with_arrays(cell, first_violation=np.array([0, 31, 17]))
+    made = pages.made_page(sample, tmp_path / "p", [(place, some)])
+    assert row_of(made, "results", "|DPP|")[15] == "17"
+
+
+def test_a_row_without_a_verdict_is_not_said_to_have_held():
+    row = Row(problem="p", algorithm="a", horizon=5, trials=1, status="done")
+    assert word_of(row) == "not claimed"
+    checked = replace(row, facts=Facts(verdict=VerdictFacts(word="not checked")))
+    (pair,) = pairs_of([checked], [Place(address="x", **PLACE)])
+    assert (pair.word, pair.badge) == ("not checked", "not checked")
+    assert "a promise could not be checked for 1" in summary([pair])
+
+
+def test_the_path_of_a_curve_is_that_of_the_longest_horizon(results):
+    data = chart_data(gather(results, paths="all"))
+    assert {curve["path"]["T"] for p in data["problems"] for curve in p["curves"]} == {20_000}
+
+
+@pytest.mark.parametrize("code", ["a</script>", "<!-- <script", "<!--<SCRIPT>"])
+def test_a_script_that_would_end_early_is_refused(code):
+    with pytest.raises(InvalidValueError, match=r"^this script cannot be put into a page"):
+        _in_script(code)
+    assert _in_script("a < b\r\n<!--") == "\na < b\n<!--\n"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="files have no such permissions here")
+def test_others_may_read_a_page_as_any_file_its_owner_makes(results, rows, tmp_path):
+    before = os.umask(0o027)
+    try:
+        write_page(results, tmp_path / "report.html", rows)
+    finally:
+        os.umask(before)
+    assert (tmp_path / "report.html").stat().st_mode & 0o777 == 0o640
+
+
+@pytest.mark.parametrize(("value", "text"), [(0.0005, "0.0005"), (0.00005, "5×10⁻⁵")])
+def test_small_numbers_are_written_out_down_to_a_ten_thousandth(value, text):
+    assert number(value) == text
 
 
 def test_the_gap_of_the_comparator_is_stated(sample, tmp_path):
@@ -308,8 +361,8 @@ def test_what_is_not_finite_is_told_in_words_and_left_out_of_the_figures(sample,
     )
     made = pages.made_page(sample, tmp_path / "p", [(place, lost)])
     row = row_of(made, "results", place.algorithm)
-    assert row[5] == "not a number"
-    assert row[12] == "infinite"
+    assert row[6] == "not a number"
+    assert row[13] == "infinite"
     (curve,) = read(made).data["problems"][0]["curves"]
     assert curve["regret"] == [None]
     assert set(curve["path"]["mean"]) == {None}

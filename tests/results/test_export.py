@@ -255,3 +255,22 @@ def test_an_export_that_fails_leaves_the_old_file(results, tmp_path, monkeypatch
         to_csv(results, old)
     assert old.read_text(encoding="utf-8") == "old"
     assert [p.name for p in tmp_path.iterdir() if not p.name.startswith("results")] == [old.name]
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        ((3, 2.5), float),
+        ((2.5, 3), float),
+        (("auto", 2.5), str),
+        ((2.5, "auto"), str),
+        ((3, 4), int),
+    ],
+)
+def test_a_column_has_a_type_that_holds_all_its_values(tmp_path, values, kind):
+    with Results.write(tmp_path / "results.sqlite") as results:
+        for n, value in enumerate(values):
+            results.put(cell(f"c{n}", parameters={"V": [value, "default"]}))
+        results.set_plan([place(f"c{n}", block=n) for n in range(2)])
+        columns, _ = export._columns(results)
+    assert columns["parameters.V"] is kind

@@ -1,4 +1,4 @@
-"""The end of a run: report, table, paths, and how to go on where it stopped."""
+"""The end of a run: report, table, paths, and how to continue an interrupted run."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from surefoot.cli._ending import INTERRUPTED, OK, PARTIAL
+from surefoot.cli._exit import INTERRUPTED, OK, PARTIAL
 from surefoot.cli._output import duration, say, say_json, warn
 from surefoot.cli._progress import stage
 from surefoot.cli._report import write_report
@@ -30,15 +30,15 @@ def finish(
     shown: Callable[[Sequence[Row]], Iterable[str]],
     more: dict[str, Any],
 ) -> int:
-    """Make the report and say what came of a run.
+    """Make the report and print the results of a run.
 
     Args:
         outcome: of the run.
-        report: whether figures and page are wanted.
-        json: whether to print for a machine.
-        again: the command that goes on.
-        shown: the lines for a reader.
-        more: what else a machine is told.
+        report: whether to make figures and page.
+        json: whether to print JSON.
+        again: the command that continues the run.
+        shown: returns the lines to print.
+        more: further keys of the JSON.
 
     Returns:
         The exit code.
@@ -92,17 +92,20 @@ def finish(
     if unmade:
         warn(
             f"surefoot: no report: {unmade}",
-            f"  when that is mended: {shlex.join(['surefoot', 'report', str(folder)])}",
+            f"  when that is fixed: {shlex.join(['surefoot', 'report', str(folder)])}",
         )
     if outcome.interrupted:
-        warn("surefoot: interrupted; what is done is kept. To go on:", f"  {shlex.join(again)}")
+        warn(
+            "surefoot: interrupted; finished cells are saved. To continue:",
+            f"  {shlex.join(again)}",
+        )
     return code
 
 
 def _counts(outcome: Outcome, rows: Sequence[Row]) -> str:
     counts = {
         "played": outcome.done,
-        "there already": outcome.skipped,
+        "in the file already": outcome.skipped,
         "refused": outcome.refused,
         "failed": outcome.failed,
         "set aside": outcome.set_aside,

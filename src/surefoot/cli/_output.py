@@ -1,4 +1,4 @@
-"""What a command prints: text, tables that fit, JSON; to a terminal, a pipe or nobody."""
+"""Printing: text, tables that fit the terminal, JSON."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def say_json(data: Any) -> None:
 
 
 def plain(data: Any) -> Any:
-    """Data as JSON has it: numbers that are not finite are null.
+    """Return data as JSON can hold it: numbers that are not finite are null.
 
     >>> plain({"a": (1, float("inf")), "b": None})
     {'a': [1, None], 'b': None}
@@ -73,7 +73,7 @@ def plain(data: Any) -> Any:
 
 
 def colours() -> bool:
-    """Whether standard output is a terminal that wants colours (https://no-color.org)."""
+    """Return whether standard output is a terminal that wants colours (https://no-color.org)."""
     return (
         sys.stdout.isatty()
         and not os.environ.get("NO_COLOR")
@@ -90,7 +90,7 @@ def table(
     paint: Mapping[str, str] | None = None,
     indent: int = 0,
 ) -> Iterator[str]:
-    r"""The lines of a table; one block for each row where the terminal is too narrow.
+    r"""Yield the lines of a table; one block per row where the terminal is too narrow.
 
     Args:
         head: names of the columns.
@@ -132,7 +132,7 @@ def _blocks(
 
 
 def painted(word: str, paint: Mapping[str, str]) -> str:
-    """A word in its colour, where there are colours.
+    """Return a word in its colour, where there are colours.
 
     Args:
         word: to be shown.
@@ -146,7 +146,7 @@ def _painted(text: str, colour: str | None) -> str:
 
 
 def number(value: float) -> str:
-    """A count in few characters.
+    """Return a count in few characters.
 
     >>> number(950), number(12_300), number(9_900_000), number(2e9)
     ('950', '12.3k', '9.9M', '2G')
@@ -158,7 +158,7 @@ def number(value: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A time in few characters.
+    """Return a time in few characters.
 
     >>> duration(0.31), duration(42.4), duration(192), duration(7_500)
     ('0.3 s', '42 s', '3:12 min', '2:05 h')

@@ -1,4 +1,4 @@
-"""A problem of the registry, named on the command line."""
+"""A problem of the library, named on the command line."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from surefoot.cli._ending import UsageError
+from surefoot.cli._exit import UsageError
 
 if TYPE_CHECKING:
     from surefoot.problems import Problem
@@ -20,16 +20,16 @@ Settings: TypeAlias = Annotated[
     typer.Option(
         "--set",
         metavar="KEY=VALUE",
-        help="An argument of the problem, as in a specification; may be given more than once.",
+        help="Set an argument of the problem, as in a specification; may be given more than once.",
     ),
 ]
 
 
 def problem_named(name: str, settings: Sequence[str] | None, horizon: int) -> Problem:
-    """A problem as a specification would name it, with one trial.
+    """Return a problem as a specification would name it, with one trial.
 
     Args:
-        name: in the registry.
+        name: of `surefoot list problems`.
         settings: its arguments, "key=value" each.
         horizon: number of rounds.
     """

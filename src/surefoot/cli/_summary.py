@@ -1,4 +1,4 @@
-"""What came of an experiment, as a table and as plain data, from its results file."""
+"""The results of an experiment as a table and as plain data."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def colours() -> dict[str, str]:
     }
 
 
-_HEAD = ("algorithm", "T", "regret", "of bound", "g > 0", "max g", "verdict")
-_RIGHT = _HEAD[1:-1]
+_HEAD = ("algorithm", "T", "regret", "of bound", "promised", "outside", "max g", "verdict")
+_RIGHT = ("T", "regret", "of bound", "outside", "max g")
 _FACTS = ("verdict", "guarantee", "regret_share", "parameters", "constants", "breaches")
 
 MANY = 60
@@ -42,7 +42,7 @@ MANY = 60
 
 
 def rows_as_table(rows: Sequence[Row]) -> Iterator[str]:
-    """One line for each problem, algorithm and horizon, then why some were not played."""
+    """Yield a line for each problem, algorithm and horizon, then why some were not played."""
     if not rows:
         yield "nothing has been played yet"
         return
@@ -85,25 +85,22 @@ def _line(row: Row) -> tuple[str, ...]:
 
     names = (row.algorithm, str(row.horizon))
     if not row.played:
-        return (*names, "", "", "", "", row.status)
+        return (*names, "", "", row.promised, "", "", row.status)
     mean, std = mean_std(row, "regret")
     share = row.facts.regret_share
     return (
         *names,
         f"{mean:.4g} ± {std:.2g}" if row.trials > 1 else f"{mean:.4g}",
         "" if share is None else f"{share:.3f}",
-        _violating(float(row.arrays["count"].mean())),
+        row.promised,
+        f"{row.outside:.4g}",
         f"{float(row.arrays['worst'].max()):.3g}",
         row.verdict,
     )
 
 
-def _violating(count: float) -> str:
-    return "0" if count == 0 else f"{count:.4g}"
-
-
 def rows_as_data(rows: Sequence[Row]) -> list[dict[str, Any]]:
-    """The same with every number, for machines."""
+    """Return the same with every number, for programs."""
     return [_data(row) for row in rows]
 
 
@@ -118,6 +115,7 @@ def _data(row: Row) -> dict[str, Any]:
         "trials": row.trials,
         "status": row.status,
         "note": row.note,
+        "promised": row.promised,
         **{name: known.get(name) for name in _FACTS},
     }
     if row.played:

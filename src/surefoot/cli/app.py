@@ -1,4 +1,4 @@
-"""The program: its commands, and what holds for all of them."""
+"""The program: its commands, and the options that all of them have."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import typer
 from surefoot import __version__
 from surefoot.cli import calibrate, new, report, reproduce, run
 from surefoot.cli import list as list_
-from surefoot.cli._ending import Debug, Guarded
+from surefoot.cli._exit import Debug, Guarded
 from surefoot.cli._output import say
 
 __all__ = ["app"]
@@ -34,14 +34,14 @@ def _version(value: bool) -> None:
 
 
 def _help(command: Callable[..., None]) -> str:
-    """The docstring, its examples left as they are laid out."""
+    """Return the docstring, with the layout of its examples kept."""
     paragraphs = inspect.cleandoc(command.__doc__ or "").split("\n\n")
     return "\n\n".join(f"\b\n{p}" if "\n  " in p else p for p in paragraphs)
 
 
 _EXIT_CODES = (
-    "Exit codes: 0 all is well; 1 an error while running; 2 a mistake in the command or in "
-    "the specification; 3 finished in part (some cells failed, or the report could not be made); "
+    "Exit codes: 0 success; 1 an error while running; 2 a mistake in the command or in the "
+    "specification; 3 partial success (some cells failed, or the report could not be made); "
     "130 interrupted."
 )
 
@@ -54,27 +54,27 @@ def surefoot(
 ) -> None:
     """Online decisions under a constraint that must hold in every round.
 
-    Describe a comparison in a file, run it, interrupt it, run it again: it goes on where it was.
-    Then read the report.
+    Describe a comparison in a file, run it and read the report. An interrupted run continues where
+    it stopped.
 
-      surefoot new limits.toml         a specification to start from
-      surefoot run limits.toml         play it; results, figures and a page in out/
+      surefoot new limits.toml         write a specification to start from
+      surefoot run limits.toml         run it; results, figures and a page go to out/
       surefoot report out/limits       make figures and page again, or export the results
-      surefoot reproduce               the paper's experiment, with a verdict on each figure
-      surefoot list                    algorithms and problems that a specification can name
-      surefoot calibrate paper_toy     which guarantees can be had on a problem
+      surefoot reproduce               run the paper's experiment and compare its figures
+      surefoot list                    list the algorithms and problems a specification can name
+      surefoot calibrate paper_toy     show which guarantees apply to a problem
     """
 
 
 app.callback(help=_help(surefoot), epilog=_EXIT_CODES)(surefoot)
 
 for _command, _short in (
-    (reproduce.reproduce, "The paper's experiment, with a verdict on each figure."),
-    (run.run, "Play what a specification describes."),
-    (report.report, "Figures, page and exports of saved results."),
-    (list_.list_, "Algorithms and problems there are."),
-    (calibrate.calibrate, "Which guarantees can be had."),
-    (new.new, "A specification to start from."),
+    (reproduce.reproduce, "Run the paper's experiment and compare its figures."),
+    (run.run, "Run the experiment of a specification."),
+    (report.report, "Make figures, page and exports from saved results."),
+    (list_.list_, "List algorithms and problems."),
+    (calibrate.calibrate, "Show which guarantees apply."),
+    (new.new, "Write a specification to start from."),
 ):
     _name = _command.__name__.rstrip("_")
     app.command(

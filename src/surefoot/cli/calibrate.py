@@ -1,4 +1,4 @@
-"""``surefoot calibrate``: which guarantees can be had, before a single round."""
+"""``surefoot calibrate``: which guarantees apply, before the first round."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from surefoot.cli._ending import Debug, UsageError
+from surefoot.cli._exit import Debug, UsageError
 from surefoot.cli._output import Json, say, say_json
 from surefoot.cli._problem import Settings, problem_named
 
@@ -23,27 +23,32 @@ def _constant(name: str, about: str) -> Any:
 def calibrate(
     problem: Annotated[
         str | None,
-        typer.Argument(metavar="PROBLEM", help="A problem of `surefoot list problems`, or none."),
+        typer.Argument(
+            metavar="PROBLEM", help="A problem from `surefoot list problems`; optional."
+        ),
     ] = None,
     settings: Settings = None,
     horizon: Annotated[int, typer.Option(min=1, metavar="N", help="Number of rounds.")] = 10_000,
     R: Annotated[
-        float | None, _constant("R", "Radius of a ball that holds the feasible set.")
+        float | None, _constant("R", "Radius of a ball that contains the feasible set.")
     ] = None,
     G_f: Annotated[float | None, _constant("G_f", "Largest norm of a cost gradient.")] = None,
     G_g: Annotated[
         float | None, _constant("G_g", "Largest norm of a subgradient of g on the ball.")
     ] = None,
     start_slack: Annotated[
-        float | None, _constant("start_slack", "How far below 0 g is at the start, at least.")
+        float | None, _constant("start_slack", "Lower bound on -g at the start.")
     ] = None,
     start_reach: Annotated[
-        float | None, _constant("start_reach", "Largest distance from the start to the ball's end.")
+        float | None,
+        _constant("start_reach", "Largest distance from the start to a point of the ball."),
     ] = None,
     sigma: Annotated[
         float | None, _constant("sigma", "Smallest norm of a subgradient where g = -epsilon.")
     ] = None,
-    epsilon: Annotated[float | None, _constant("epsilon", "The level of that sigma.")] = None,
+    epsilon: Annotated[
+        float | None, _constant("epsilon", "The level epsilon in the definition of sigma.")
+    ] = None,
     F: Annotated[
         float | None, _constant("F", "Largest difference of a cost between two points.")
     ] = None,
@@ -51,7 +56,7 @@ def calibrate(
         float | None, _constant("D_g", "Largest absolute value of a constraint on the ball.")
     ] = None,
     rows: Annotated[
-        float | None, _constant("rows", "Number of constraints that g is the largest of.")
+        float | None, _constant("rows", "Number of constraints of which g is the maximum.")
     ] = None,
     strong_convexity: Annotated[
         float | None, _constant("strong_convexity", "Modulus of strong convexity of the costs.")
@@ -59,12 +64,12 @@ def calibrate(
     json: Json = False,
     debug: Debug = False,
 ) -> None:
-    """Say which guarantees can be had, before a single round is played.
+    """Show which guarantees apply, before the first round is played.
 
-    For a problem of the registry: its constants, each with where it came from, and what every
-    theorem makes of them; constants that are given replace its own. Without a problem: from your
-    numbers alone, of which --R is needed, and --G-g with --start-slack are the most useful. What
-    cannot be had is listed with what is missing for it.
+    For a problem of the library: its constants with their origins, and what each theorem promises
+    with them; constants given as options replace the problem's own. Without a problem: from your
+    constants alone, of which --R is required, and --G-g and --start-slack are the most useful. For
+    each guarantee that does not apply, the output names the constants that are missing.
 
     Examples:
       surefoot calibrate paper_toy --horizon 20000
@@ -107,7 +112,7 @@ def _found(
             problem_named(problem, settings, horizon), horizon=horizon, **numbers
         )
     if settings:
-        raise UsageError("--set is for a problem: name one")
+        raise UsageError("--set needs a problem")
     if "R" not in numbers:
         raise UsageError(
             "name a problem (`surefoot list problems` has them), or give numbers, --R among them"

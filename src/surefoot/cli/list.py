@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from surefoot.cli._ending import Debug, UsageError
+from surefoot.cli._exit import Debug, UsageError
 from surefoot.cli._output import Json, say, say_json, table
 from surefoot.cli._problem import Settings, problem_named
 
@@ -24,12 +24,14 @@ HORIZON = 10**12
 def list_(
     what: Annotated[
         str | None,
-        typer.Argument(metavar="algorithms|problems|NAME", help="All, or more about one."),
+        typer.Argument(
+            metavar="algorithms|problems|NAME", help="What to list, or the name of one to describe."
+        ),
     ] = None,
     problem: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME", help="Say of each algorithm whether it applies to this problem."
+            metavar="NAME", help="Show for each algorithm whether it applies to this problem."
         ),
     ] = None,
     settings: Settings = None,
@@ -39,12 +41,12 @@ def list_(
     json: Json = False,
     debug: Debug = False,
 ) -> None:
-    """List algorithms and problems that a specification can name.
+    """List the algorithms and problems that a specification can name.
 
-    Of each algorithm with each of its theorems: what a round asks for, what is promised (of the
-    constraint, and of the regret), and the work of an update. With --problem also whether the
-    theorem applies there, and if not, why. Of each problem: what it is. The name of one gives its
-    tunings and parameters, or its arguments.
+    For each algorithm and each of its theorems: the feedback needed per round, the promise (on the
+    constraint and on the regret) and the work per update. With --problem also whether the theorem
+    applies to that problem, and if not, why not. For each problem: a description. Give the name of
+    one to see its tunings and parameters, or its arguments.
 
     Examples:
       surefoot list
@@ -66,7 +68,7 @@ def _found(
     from surefoot.experiments.problems import PROBLEMS
 
     if settings and problem is None:
-        raise UsageError("--set is for --problem: give that too")
+        raise UsageError("--set needs --problem")
     if problem is not None and what not in (None, "algorithms"):
         raise UsageError(f"--problem is for algorithms, got '{what}' with it")
     if problem is not None or what == "algorithms":
@@ -105,7 +107,7 @@ def _algorithms(
 
 
 def _everywhere() -> Iterator[Entry]:
-    """Every theorem, for numbers and a set that it applies to."""
+    """Yield every theorem, for constants and a set that it applies to."""
     from surefoot import Ball, Constants
     from surefoot.algorithms import ALGORITHMS, tuned_for
     from surefoot.sets import Box, Simplex
@@ -123,6 +125,7 @@ def _everywhere() -> Iterator[Entry]:
         D_g=1.0,
         rows=2,
         strong_convexity=1.0,
+        beta=1.0,
     )
     box, simplex = Box([-0.5, -0.5], [0.5, 0.5]), Simplex(2)
     for kind in ALGORITHMS:
@@ -220,7 +223,7 @@ def _as_text(found: dict[str, Any]) -> Iterator[str]:
         rows = [[t["name"], t["promise"], _names(t["options"]), t["about"]] for t in one["tunings"]]
         yield from ("", *table(("tuning", "promise", "options", "about"), rows))
         if one["parameters"]:
-            yield from ("", "or parameters of your own: " + _names(one["parameters"]))
+            yield from ("", "or with your own parameters: " + _names(one["parameters"]))
 
 
 def _word(value: Any) -> str:

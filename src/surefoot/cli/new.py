@@ -10,14 +10,14 @@ from typing import Annotated
 
 import typer
 
-from surefoot.cli._ending import Debug, UsageError
+from surefoot.cli._exit import Debug, UsageError
 from surefoot.cli._output import Json, say, say_json
 
 __all__ = ["Like", "new"]
 
 
 class Like(StrEnum):
-    """What a new specification is like."""
+    """Which specification to write."""
 
     starter = "starter"
     table1 = "table1"
@@ -25,22 +25,22 @@ class Like(StrEnum):
 
 
 def new(
-    path: Annotated[Path, typer.Argument(metavar="PATH", help="Where to write it.")] = Path(
+    path: Annotated[Path, typer.Argument(metavar="PATH", help="The file to write.")] = Path(
         "experiment.toml"
     ),
     like: Annotated[
-        Like, typer.Option(help="A short one with comments, or a large one that is ready.")
+        Like, typer.Option(help="A short one with comments, or a large complete one.")
     ] = Like.starter,
     json: Json = False,
     debug: Debug = False,
 ) -> None:
     """Write a commented specification to start from.
 
-    It names three problems and a few algorithms, says what every key means, and runs in seconds as
-    it is; the experiment has the name of the file. A file that exists is not overwritten.
+    It has three problems and a few algorithms, explains every key, and runs in seconds without
+    changes; the experiment gets the name of the file. An existing file is not overwritten.
 
-    Two large ones are ready to be changed: the paper's reproduction, which `surefoot reproduce`
-    plays and judges, and Table 1, every theorem on three problems for up to 100,000 rounds.
+    Two large ones can serve as a start, too: the reproduction of the paper, which `surefoot
+    reproduce` runs, and Table 1, every theorem on three problems for up to 100,000 rounds.
 
     Example:
       surefoot new limits.toml
@@ -62,11 +62,11 @@ def new(
     if json:
         say_json({"path": path, "name": name, "next": following})
     else:
-        say(f"{path} is written. Change what you like, then:", f"  {following}")
+        say(f"wrote {path}; edit it, then run:", f"  {following}")
 
 
 def _text(like: Like, name: str) -> str:
-    """A specification with the name of its file."""
+    """Return a specification with the name of its file."""
     from surefoot.experiments import dump_spec, starter
     from surefoot.paper import reproduction, table1
 
@@ -77,5 +77,5 @@ def _text(like: Like, name: str) -> str:
 
 
 def _name(path: Path) -> str:
-    """The name of the file as that of an experiment, which has fewer characters to choose from."""
+    """Return the name of the file as the name of an experiment, which allows fewer characters."""
     return re.sub(r"[^A-Za-z0-9_-]+", "-", path.stem).strip("-_")[:64] or "first"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from surefoot.cli._ending import OK, PARTIAL, Debug, UsageError
+from surefoot.cli._exit import OK, PARTIAL, Debug, UsageError
 from surefoot.cli._output import Json, say, say_json, warn
 from surefoot.cli._progress import stage
 from surefoot.cli._report import write_report
@@ -22,7 +22,7 @@ __all__ = ["Format", "report"]
 
 
 class Format(StrEnum):
-    """What results can be exported to."""
+    """Formats that results can be exported to."""
 
     csv = "csv"
     parquet = "parquet"
@@ -37,17 +37,17 @@ def report(
         list[Format] | None,
         typer.Option(
             metavar="csv|parquet|netcdf",
-            help="Also write the results in this form; may be given more than once.",
+            help="Also write the results in this format; may be given more than once.",
         ),
     ] = None,
     json: Json = False,
     debug: Debug = False,
 ) -> None:
-    """Make figures and page again from saved results, and export these.
+    """Make the figures and the page from saved results, and export the results.
 
-    Nothing is played: what is not in the results is not in the report. Exports stand beside the
-    results: results.csv and results.parquet have one row for each trial, results.nc has the paths
-    over the rounds as well (xarray opens it).
+    Nothing is run: a report shows what is in the results file. Exports are written beside that
+    file: results.csv and results.parquet have one row per trial; results.nc also has the paths over
+    the rounds (open it with xarray).
 
     Examples:
       surefoot report out/limits
@@ -70,14 +70,14 @@ def report(
             planned = {place.address for place in results.places()}
             missing = len(planned - results.have().keys() - damaged.keys())
         if not rows:
-            raise UsageError(f"'{file}' has no results yet: run its specification first")
+            raise UsageError(f"'{file}' has no results yet: run the specification first")
         exports = []
         for form in dict.fromkeys(export or []):
             with stage(f"writing {form}"):
                 exports.append(_export(results, file, form))
         with stage("making the figures and the page"):
             page, figures = write_report(results, home, rows)
-    bad = damaged or any(row.status in ("failed", "set aside") for row in rows)
+    bad = any(row.status in ("failed", "set aside") for row in rows)  # a damaged one has failed
     code = PARTIAL if bad else OK
     if json:
         say_json(
@@ -103,7 +103,7 @@ def report(
         words += [f"{missing} missing"] if missing else []
         warn(
             f"surefoot: {' and '.join(words)} of {len(planned)} cells: run the "
-            "specification again, which plays these and no others"
+            "specification again, which runs only these"
         )
     raise typer.Exit(code)
 

@@ -1,4 +1,4 @@
-"""``surefoot reproduce``: the paper's experiment, whole, with the truth about it."""
+"""``surefoot reproduce``: the paper's experiment, with a verdict on each figure."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from surefoot.cli._ending import Debug
+from surefoot.cli._exit import Debug
 from surefoot.cli._finish import finish
-from surefoot.cli._folder import usable
+from surefoot.cli._out import usable
 from surefoot.cli._output import Json, painted, table
 from surefoot.cli._progress import progress
 from surefoot.cli._summary import SHORT, colours
@@ -31,14 +31,14 @@ def reproduce(
     json: Json = False,
     debug: Debug = False,
 ) -> None:
-    """Play the paper's experiment and judge each of its figures.
+    """Run the paper's experiment and compare each of its figures with the results.
 
     Figures 1a, 1b, 1c and 2 of Hutchinson and Alizadeh (ICML 2025): 30 trials on the published
-    streams, ten horizons, in the settings as plotted, as written, as released and as the
-    assumptions demand; with every other algorithm that has a theorem, and on a sibling of the
-    problem whose constraint binds. The verdict on a figure is: reproduced, reproduced only with
-    other constants than stated, or not reproduced. It takes about a minute; interrupted, it goes on
-    where it was.
+    streams, ten horizons, with the constants as plotted, as written, as released and as the
+    assumptions demand; also every other algorithm that has a theorem, and a variant of the problem
+    whose constraint binds. The verdict on a figure is: reproduced, reproduced only with other
+    constants than stated, or not reproduced. It takes about a minute; an interrupted run continues
+    where it stopped.
 
     Example:
       surefoot reproduce --out out/reproduction

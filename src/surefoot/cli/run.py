@@ -1,4 +1,4 @@
-"""``surefoot run``: play what a specification describes."""
+"""``surefoot run``: run the experiment of a specification."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from surefoot.cli._ending import OK, Debug, MistakesError, UsageError
+from surefoot.cli._exit import OK, Debug, MistakesError, UsageError
 from surefoot.cli._finish import finish
-from surefoot.cli._folder import usable
+from surefoot.cli._out import usable
 from surefoot.cli._output import Json, duration, number, say, say_json, table, warn
 from surefoot.cli._progress import progress, stage
 from surefoot.cli._summary import rows_as_table
@@ -22,65 +22,79 @@ if TYPE_CHECKING:
 __all__ = ["Force", "Workers", "run"]
 
 LARGE = 3600.0
-"""Seconds above which a person at a terminal is asked first."""
+"""Expected seconds above which a person at a terminal is asked first."""
 
 Workers: TypeAlias = Annotated[
     int | None,
     typer.Option(
         min=0,
         metavar="N",
-        help="Processes; one for each processor unless given, 0 for none but this one.",
+        help="Number of worker processes (default: one per processor; 0: this process only).",
     ),
 ]
 Force: TypeAlias = Annotated[
-    bool, typer.Option("--force", help="Play again what is there already.")
+    bool, typer.Option("--force", help="Run cells again that are in the results already.")
 ]
 
 
 def run(
     spec: Annotated[
-        Path, typer.Argument(metavar="SPEC", help="A specification; `surefoot new` writes one.")
+        Path,
+        typer.Argument(
+            metavar="SPEC", help="The specification, a TOML file; `surefoot new` writes one."
+        ),
     ],
     out: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Folder for the results; out/<name> unless given."),
+        typer.Option(metavar="DIR", help="Folder for the results (default: out/<name>)."),
     ] = None,
     workers: Workers = None,
     cluster: Annotated[
         str | None,
-        typer.Option(metavar="ADDRESS", help="Play on a dask cluster: its scheduler's address."),
+        typer.Option(
+            metavar="ADDRESS", help="Run on the Dask cluster with this scheduler address."
+        ),
     ] = None,
     tls_ca: Annotated[
         Path | None,
-        typer.Option("--tls-ca", metavar="FILE", help="Certificate of the cluster's authority."),
+        typer.Option(
+            "--tls-ca", metavar="FILE", help="Certificate of the cluster's certificate authority."
+        ),
     ] = None,
     tls_cert: Annotated[
-        Path | None, typer.Option("--tls-cert", metavar="FILE", help="Certificate of this side.")
+        Path | None, typer.Option("--tls-cert", metavar="FILE", help="Certificate of this client.")
     ] = None,
     tls_key: Annotated[
-        Path | None, typer.Option("--tls-key", metavar="FILE", help="Its private key.")
+        Path | None,
+        typer.Option("--tls-key", metavar="FILE", help="Private key of that certificate."),
     ] = None,
     insecure: Annotated[
-        bool, typer.Option("--insecure", help="Allow a cluster elsewhere without TLS.")
+        bool, typer.Option("--insecure", help="Allow a remote cluster without TLS.")
     ] = False,
     force: Force = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what there is to do, and how long it may take.")
+        bool,
+        typer.Option(
+            "--dry-run", help="Print the number of cells and the expected time; run nothing."
+        ),
     ] = False,
-    report: Annotated[bool, typer.Option(help="Make figures and the page at the end.")] = True,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask before a very long run.")] = False,
+    report: Annotated[bool, typer.Option(help="Make the figures and the page at the end.")] = True,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Do not ask for confirmation before a very long run.")
+    ] = False,
     json: Json = False,
     debug: Debug = False,
 ) -> None:
-    """Play what a specification describes, and say what came of it.
+    """Run the experiment that a specification describes, and print the results.
 
-    Every algorithm meets the same random streams. Each cell (a problem, an algorithm, a horizon, a
-    block of 30 trials) is kept as soon as it is done: after Ctrl-C, a crash or a change of the
-    specification, the same command plays what is missing and nothing else.
+    Every algorithm sees the same random streams. Each cell (a problem, an algorithm, a horizon and
+    a block of up to 30 trials) is saved as soon as it is finished: after Ctrl-C, a crash or a
+    change of the specification, the same command runs only what is missing.
 
-    The table has for each row the regret (mean and standard deviation over the trials), the largest
-    regret as a share of the theorem's bound, the rounds with g > 0 (mean over the trials), the
-    largest g, and whether the guarantee held.
+    Each row of the table shows the regret (mean and standard deviation over the trials), the
+    largest regret as a share of the theorem's bound, what the theorem promises of the constraint,
+    the number of rounds in which the action was outside (g > 0, mean over the trials), the largest
+    g, and the verdict: whether the promise was kept.
 
     Examples:
       surefoot run limits.toml --dry-run
@@ -152,7 +166,7 @@ def _tls(
     cert: Path | None,
     key: Path | None,
 ) -> Tls | None:
-    """What a cluster is spoken to with, found to be in order before anything else is done."""
+    """Return the TLS files for a cluster, checked before anything else is done."""
     from surefoot.experiments.cluster import ClusterError, Tls, checked_address
 
     files = {"--tls-ca": ca, "--tls-cert": cert, "--tls-key": key}
@@ -203,7 +217,7 @@ def _tell(found: Estimate, described: Spec, folder: Path, json: bool) -> None:
         return
     lines = [
         ("cells", str(found.cells)),
-        ("there already", str(found.present)),
+        ("in the file already", str(found.present)),
         ("to play", str(found.cells - found.present)),
         ("rounds to play", number(found.rounds)),
         ("time", _time(found)),
@@ -214,10 +228,10 @@ def _tell(found: Estimate, described: Spec, folder: Path, json: bool) -> None:
 
 def _time(found: Estimate) -> str:
     if found.present == found.cells:
-        return "none: everything is there"
+        return "none: everything is in the file"
     if found.seconds is None:
-        return "not known"
-    return f"about {duration(found.seconds)}, going by {found.basis}"
+        return "unknown"
+    return f"about {duration(found.seconds)}, estimated from {found.basis}"
 
 
 def _ask_before_a_long_run(described: Spec, folder: Path, workers: int | None) -> None:
@@ -227,13 +241,13 @@ def _ask_before_a_long_run(described: Spec, folder: Path, workers: int | None) -
     if (found.seconds or 0.0) < LARGE:
         return
     warn(
-        f"{found.cells - found.present} cells, {number(found.rounds)} rounds: {_time(found)}; it "
-        "can be interrupted and gone on with at any time"
+        f"{found.cells - found.present} cells, {number(found.rounds)} rounds: {_time(found)}; the "
+        "run can be interrupted and continued at any time"
     )
-    if not typer.confirm("Go?", err=True):
+    if not typer.confirm("Start?", err=True):
         raise typer.Exit(OK)
 
 
 def _a_person() -> bool:
-    """Whether somebody is there to answer a question; a script has nobody."""
+    """Return whether somebody can answer a question; a script cannot."""
     return sys.stdin.isatty() and sys.stderr.isatty()

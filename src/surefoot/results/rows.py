@@ -83,7 +83,20 @@ class Row:
     @property
     def claims(self) -> bool:
         """Whether there is a guarantee and none of its premises broke."""
-        return self.facts.guarantee is not None and self.verdict in ("held", "failed")
+        promised = self.facts.guarantee is not None
+        return promised and self.verdict in ("held", "not checked", "failed")
+
+    @property
+    def promised(self) -> str:
+        """What the guarantee promises of the constraint, in two words; empty if nothing."""
+        return "" if self.facts.guarantee is None else self.facts.guarantee.kind
+
+    @property
+    def outside(self) -> float | None:
+        """In how many rounds of a trial the action was outside, on average over the trials."""
+        return (
+            float(self.arrays["count"].mean()) if self.played and "count" in self.arrays else None
+        )
 
     @property
     def regret_bound(self) -> float | None:

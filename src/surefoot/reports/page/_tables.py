@@ -18,13 +18,19 @@ __all__ = ["effort_table", "rates_table", "results_table", "verdict_table"]
 
 
 def verdict_table(pairs: Sequence[Pair]) -> str:
-    """Every algorithm on every problem: what became of its guarantee, and why."""
+    """Return what became of every algorithm's guarantee on every problem, and why."""
     columns = [
         Column("Algorithm"),
         Column("Problem"),
-        Column("Verdict", "of the worst of its horizons"),
+        Column("Promised", "the theorem, and what it promises of the constraint"),
+        Column("Verdict", "whether that was kept, at the worst of its horizons"),
+        Column(
+            "Rounds outside",
+            "mean number of rounds with g > 0, without tolerance, at that horizon; a promise about "
+            "sums allows some",
+            True,
+        ),
         Column("In words"),
-        Column("Claimed", "the theorem, and what it promises of the constraint"),
     ]
     body = []
     for pair in pairs:
@@ -39,9 +45,10 @@ def verdict_table(pairs: Sequence[Pair]) -> str:
             [
                 text_cell(pair.algorithm),
                 text_cell(pair.problem),
-                Cell(shown),
-                Cell(words),
                 Cell(claimed),
+                Cell(shown),
+                _outside(pair),
+                Cell(words),
             ]
         )
     counts = Counter(pair.word for pair in pairs)
@@ -55,13 +62,20 @@ def verdict_table(pairs: Sequence[Pair]) -> str:
     return chosen + html_table("verdicts", "Verdicts", columns, body)
 
 
+def _outside(pair: Pair) -> Cell:
+    if pair.outside is None:
+        return Cell("–")
+    return Cell(escape(f"{number(pair.outside)} of {pair.horizon:,}"), pair.outside)
+
+
 def results_table(rows: Sequence[Row]) -> str:
-    """Regret and every measure of violation, for each horizon."""
+    """Return regret and every measure of violation, for each horizon."""
     columns = [
         Column("Algorithm"),
         Column("Problem"),
         Column("T", "number of rounds", True),
         Column("Trials", "over which means and standard deviations are taken", True),
+        Column("Promised", "what the theorem promises of the constraint"),
         Column("Verdict"),
         Column(
             "Regret", "upper end of the regret's interval: mean ± standard deviation", numeric=True
@@ -73,7 +87,7 @@ def results_table(rows: Sequence[Row]) -> str:
         Column("Σg", "the same with its sign", True),
         Column("Σ[g]₊²", "violations squared and summed", True),
         Column("max g", "the worst round of the worst trial; at most 0 is feasible", True),
-        Column("Rounds violated", "mean number of rounds with g > 0, without tolerance", True),
+        Column("Rounds outside", "mean number of rounds with g > 0, without tolerance", True),
         Column("First violation", "the earliest round with g > 0 of any trial", True),
         Column("Feasible from", "from this round on no trial has g > 0", True),
         Column("Comparator gap", "how far the comparator's cost may be from the best", True),
@@ -88,6 +102,7 @@ def _result(row: Row) -> list[Cell]:
         text_cell(row.problem),
         Cell(f"{row.horizon:,}", row.horizon),
         Cell(f"{row.trials:,}", row.trials),
+        text_cell(row.promised or "–"),
         Cell(badge(word_of(row))),
         _spread(row, "regret"),
         number_cell(row.regret_bound),
@@ -151,14 +166,14 @@ _ORACLE = {
 
 
 def effort_table(rows: Sequence[Row]) -> str:
-    """What a run costs: time and calls of each oracle."""
+    """Return what a run costs: time and calls of each oracle."""
     columns = [
         Column("Algorithm"),
         Column("Problem"),
         Column("T", "number of rounds", True),
         Column("Engine"),
         Column("Time", "of all trials together, on the machine named below", numeric=True),
-        Column("µs a round", "of one trial", numeric=True),
+        Column("µs per round", "of one trial", numeric=True),
         *(Column(title, "in one run", True) for title in _ORACLE.values()),
         Column(
             "Calls are",
@@ -187,7 +202,7 @@ def effort_table(rows: Sequence[Row]) -> str:
 
 
 def rates_table(fits: Sequence[Fit], rows: Sequence[Row]) -> str:
-    """At which power of T regret grows, beside the power that is promised."""
+    """Return the power of T with which regret grows, beside the power that is promised."""
     columns = [
         Column("Algorithm"),
         Column("Problem"),

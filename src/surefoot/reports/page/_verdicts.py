@@ -42,6 +42,9 @@ class Pair(NamedTuple):
         others: what became of the horizons, where that is not the same for all.
         guarantee: the theorem that is claimed; empty if none.
         kind: what it promises of the constraint; empty if nothing.
+        outside: in how many rounds of a trial the action was outside, on average; None if nothing
+            was played.
+        horizon: the horizon that sentence and rounds are of.
     """
 
     problem: str
@@ -52,17 +55,19 @@ class Pair(NamedTuple):
     others: str
     guarantee: str
     kind: str
+    outside: float | None = None
+    horizon: int = 0
 
 
 def word_of(row: Row) -> str:
-    """What became of a row, a key of :data:`BADGES`."""
+    """Return what became of a row, a key of :data:`BADGES`."""
     if row.status != "done":
         return _STATUS.get(row.status, row.status)
     return row.verdict or "not claimed"
 
 
 def pairs_of(rows: Sequence[Row], plan: Iterable[Place]) -> list[Pair]:
-    """Every pair of the plan, in its order, whether or not anything was played of it."""
+    """Return every pair of the plan, in its order, whether or not anything of it was played."""
     found = {(row.problem, row.algorithm, row.horizon): row for row in rows}
     planned: dict[tuple[str, str], dict[int, Row | None]] = {}
     for place in plan:
@@ -102,7 +107,8 @@ def _pair(problem: str, algorithm: str, by_horizon: dict[int, Row | None]) -> Pa
         if row is not None and row.facts.guarantee is not None
     ]
     name, kind = (claimed[0].name, claimed[0].kind) if claimed else ("", "")
-    return Pair(problem, algorithm, word, badge, sentence, others, name, kind)
+    outside = None if row is None else row.outside
+    return Pair(problem, algorithm, word, badge, sentence, others, name, kind, outside, at)
 
 
 def _rank(word: str) -> int:
@@ -110,7 +116,7 @@ def _rank(word: str) -> int:
 
 
 def summary(pairs: Sequence[Pair]) -> str:
-    """All pairs in a sentence.
+    """Return all pairs in a sentence.
 
     >>> held = Pair("toy", "PFS", "held", "guarantee held", "", "", "Corollary 1", "every round")
     >>> summary([held, held._replace(word="refused")])
@@ -123,6 +129,7 @@ def summary(pairs: Sequence[Pair]) -> str:
         "failed": "the guarantee FAILED for {} although no premise broke",
         "held": "the guarantee held for {}",
         "premise broken": "a premise broke for {}",
+        "not checked": "a promise could not be checked for {}",
         "not claimed": "nothing is claimed for {}",
         "refused": "{} {was} refused",
         "stopped": "{} stopped",
@@ -142,7 +149,7 @@ def summary(pairs: Sequence[Pair]) -> str:
         else "of one problem and one algorithm"
     )
     failed = counts["failed"]
-    claimed = failed + counts["held"] + counts["premise broken"]
+    claimed = failed + counts["held"] + counts["premise broken"] + counts["not checked"]
     if failed:
         head = f"{failed} guarantee{'s' * (failed > 1)} FAILED"
     elif claimed:

@@ -1,4 +1,4 @@
-"""How a command ends: exit codes, and one sentence on stderr for what went wrong."""
+"""Exit codes, and one sentence on standard error for what went wrong."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ _DEBUG = "surefoot.debug"
 
 
 class UsageError(SurefootError):
-    """What was asked for cannot be done as it was asked: exit code 2."""
+    """A mistake in the command: exit code 2."""
 
 
 class MistakesError(UsageError):
-    """A specification with mistakes, a line each, which begins with file and line."""
+    """A specification with mistakes, one per line; each begins with file and line number."""
 
 
 class Guarded(TyperGroup):
     """A group whose commands end with a sentence and an exit code, never with a traceback."""
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command that was named."""
+        """Run the command, and turn an error into a sentence and an exit code."""
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
@@ -76,8 +76,8 @@ def _sentence(error: Exception) -> str:
     if isinstance(error, told):
         return str(error)
     return (
-        f"unexpected {type(error).__name__}: {error} (this is a fault of the program; the same "
-        "command with --debug shows where)"
+        f"unexpected {type(error).__name__}: {error} (this is a bug; run the same command "
+        "with --debug to see where)"
     )
 
 

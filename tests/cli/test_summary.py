@@ -1,0 +1,69 @@
+"""The table and the JSON of a run: numbers over the trials, and how a run ends."""
+
+from typing import get_args
+
+import numpy as np
+import pytest
+
+from surefoot.cli._finish import finish
+from surefoot.cli._summary import rows_as_data, rows_as_table
+from surefoot.experiments import Outcome
+from surefoot.games.verdict import Word
+from surefoot.results import CellResult, Facts, Place, Results, Row
+from surefoot.results.record import VERDICTS, GuaranteeFacts, VerdictFacts
+
+ARRAYS = {
+    "regret": np.array([2.0, 4.0, 6.0]),
+    "worst": np.array([-0.5, 0.25, 0.125]),
+    "count": np.array([0, 754, 1]),
+    "first_violation": np.array([0, 31, 17]),
+    **{name: np.array([1.0, 2.0, 3.0]) for name in ("sum_g", "soft", "hard", "squared")},
+}
+GUARANTEE = GuaranteeFacts(name="Theorem 2", kind="cumulative", regret_bound=10.0)
+ROW = Row(
+    problem="toy",
+    algorithm="DPP",
+    horizon=2_000,
+    trials=3,
+    status="done",
+    facts=Facts(guarantee=GUARANTEE, verdict=VerdictFacts(word="held"), regret_share=0.6),
+    arrays=ARRAYS,
+)
+
+HEAD = "algorithm T regret of bound promised outside max g verdict"
+
+
+def test_a_line_says_what_was_promised_whether_it_was_kept_and_the_rounds_outside():
+    title, head, line = rows_as_table([ROW])
+    assert title == "toy, 3 trials"
+    assert " ".join(head.split()) == HEAD
+    words = "DPP 2000 4 ± 1.6 0.600 cumulative 251.7 0.25 held"
+    assert " ".join(line.split()) == words
+
+
+def test_the_data_have_extremes_over_the_trials_and_the_first_violation_there_is():
+    (data,) = rows_as_data([ROW])
+    seen = data["violations"]
+    assert (seen["largest"], seen["rounds"], seen["first"]) == (0.25, 755 / 3, 17)
+    assert seen["hard"] == 2.0
+    assert (data["promised"], data["verdict"]["word"]) == ("cumulative", "held")
+
+
+@pytest.mark.parametrize(
+    ("what", "code"),
+    [({}, 0), ({"failed": 1}, 3), ({"set_aside": 1}, 3), ({"interrupted": True}, 130)],
+)
+def test_a_run_that_is_not_whole_says_so_by_its_exit_code(tmp_path, capsys, what, code):
+    with Results.write(tmp_path / "results.sqlite") as results:
+        results.set_plan([Place(address="c", problem="p", algorithm="a", horizon=5, block=0)])
+        results.put(CellResult(address="c", spec={}, status="refused", note="no"))
+    counts = dict.fromkeys(("cells", "done", "skipped", "refused", "failed", "set_aside"), 0)
+    made = {"folder": tmp_path, **counts, "seconds": 1.0, "interrupted": False, **what}
+    shown = {"report": False, "json": False, "again": ["surefoot"], "more": {}}
+    ended = finish(Outcome(**made), shown=rows_as_table, **shown)
+    assert ended == code
+    assert "results  " in capsys.readouterr().out
+
+
+def test_every_verdict_of_a_game_has_a_place_among_those_of_results():
+    assert set(get_args(Word)) == set(VERDICTS)
