@@ -82,6 +82,8 @@ class Needs(NamedTuple):
             compiled; a batch then plays its runs one by one.
         agents: whether it plays for several agents at once, each with a cost and a constraint of
             its own, in :func:`surefoot.games.play_network`.
+        row_loop: whether it goes through the rows of the constraint in turn, which takes long to
+            compile where they are many.
     """
 
     cost_gradients: int = 1
@@ -100,6 +102,7 @@ class Needs(NamedTuple):
     domain: Literal["ball", "feasible", "simplex"] = "ball"
     numpy_only: bool = False
     agents: bool = False
+    row_loop: bool = False
 
 
 def needs_of(algorithm: Any) -> Needs:

@@ -8,6 +8,7 @@ from surefoot.experiments import grid
 from surefoot.experiments.grid import cells_of, engine_of, rounds_of
 from surefoot.experiments.problems import BLOCK, PROBLEMS
 from surefoot.experiments.spec import Spec
+from surefoot.games import engine_choice
 
 DATA = {
     "name": "x",
@@ -143,7 +144,7 @@ def test_the_engine_follows_from_the_cell(
 ):
     row = PROBLEMS[problem["name"]].model(**problem)
     for jax, engine in ((True, with_jax), (False, without)):
-        monkeypatch.setattr(grid, "_has_jax", lambda jax=jax: jax)
+        monkeypatch.setattr(engine_choice, "_has_jax", lambda jax=jax: jax)
         assert engine_of(row, {"name": algorithm}, horizon, trials) == engine
 
 

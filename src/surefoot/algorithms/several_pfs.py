@@ -73,7 +73,7 @@ class SeveralPFS:
         array([0.24, 0.2 ])
     """
 
-    needs: ClassVar[Needs] = Needs(apart=True, work="m d")
+    needs: ClassVar[Needs] = Needs(apart=True, work="m d", row_loop=True)
     tunings: ClassVar[tuple[str, ...]] = ("default", "known_horizon")
 
     base: CertifiedPFS

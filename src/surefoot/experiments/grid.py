@@ -10,9 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
-from importlib.util import find_spec
-from typing import Any, Literal
+from typing import Any
 
 from surefoot.experiments._checks import trials_of
 from surefoot.experiments.players import KINDS
@@ -20,6 +18,7 @@ from surefoot.experiments.problems import BLOCK, PROBLEMS, ProblemRow
 from surefoot.experiments.seeds import canonical
 from surefoot.experiments.sources import sources_hash
 from surefoot.experiments.spec import Spec
+from surefoot.games.engine_choice import Declared, choose_declared
 from surefoot.results.record import Place
 from surefoot.types import needs_of
 
@@ -80,9 +79,8 @@ def _plain_cells(spec: Spec) -> Iterator[tuple[str, str, dict[str, Any]]]:
                     left = min(trials - block * BLOCK, BLOCK)
                     if left < 1:
                         continue
-                    engine = spec.engine
-                    if engine == "auto":
-                        engine = engine_of(problem, plain, horizon, left)
+                    auto = spec.engine == "auto"
+                    engine = engine_of(problem, plain, horizon, left) if auto else spec.engine
                     cell = {
                         "problem": named,
                         "algorithm": plain,
@@ -96,23 +94,8 @@ def _plain_cells(spec: Spec) -> Iterator[tuple[str, str, dict[str, Any]]]:
                     yield problem.title, title, cell
 
 
-SCAN_FROM = 50_000
-"""Rounds of a cell, over its trials, from which compiling pays."""
-
-_DIMENSION = 100
-"""Entries of an action up to which a compiled round is clearly faster than one of NumPy."""
-
-
-def engine_of(
-    problem: ProblemRow, algorithm: dict[str, Any], horizon: int, trials: int
-) -> Literal["loop", "batch", "scan"]:
+def engine_of(problem: ProblemRow, algorithm: dict[str, Any], horizon: int, trials: int) -> str:
     """Return the engine of a cell that leaves the choice open; a rule on the cell alone.
-
-    The loop for an adversary that answers the actions, for a projection or a linear minimisation
-    that takes a solver, and for a single short run; the scan for 50,000 rounds or more over the
-    trials, in at most 100 dimensions, where JAX is installed and the algorithm compiles in a
-    second or two (one that projects onto the feasible set, or onto a half-space for each of its
-    rows, does where that set is a box); the batch for the rest.
 
     Args:
         problem: what is played.
@@ -120,27 +103,15 @@ def engine_of(
         horizon: rounds of a trial.
         trials: runs of the cell.
     """
-    if problem.adaptive:
-        return "loop"
-    region = PROBLEMS[problem.name].region
-    needs = needs_of(KINDS[algorithm["name"]])
-    inside = bool(needs.projections or needs.linear_minimisations)
-    if inside and region == "polytope":
-        return "loop"
-    exact = any(
-        (algorithm.get(table) or {}).get("exact") is True for table in ("options", "parameters")
-    )
-    if (
-        horizon * trials >= SCAN_FROM
-        and (region == "box" or not (inside or algorithm["name"] == "SeveralPFS"))
-        and not exact
-        and problem.entries <= _DIMENSION
-        and _has_jax()
-    ):
-        return "scan"
-    return "batch" if trials > 1 else "loop"
-
-
-@cache
-def _has_jax() -> bool:
-    return find_spec("jax") is not None
+    given = {**(algorithm.get("options") or {}), **(algorithm.get("parameters") or {})}
+    return choose_declared(
+        Declared(
+            needs=needs_of(KINDS[algorithm["name"]]),
+            shape=PROBLEMS[problem.name].shape,
+            dimension=problem.entries,
+            horizon=horizon,
+            trials=trials,
+            adaptive=problem.adaptive is not None,
+            solver=given.get("exact") is True,
+        )
+    ).engine

@@ -15,6 +15,7 @@ from surefoot import problems
 from surefoot.errors import InvalidValueError
 from surefoot.experiments._mistakes import Mistake, refuse
 from surefoot.experiments.tables import Label, Seed, Table, Trials
+from surefoot.games.engine_choice import Shape
 from surefoot.problems import Problem
 
 from pydantic import (  # isort: skip  once the tables have found it
@@ -29,16 +30,12 @@ __all__ = [
     "AnyProblem",
     "ProblemEntry",
     "ProblemRow",
-    "Region",
     "build_problem",
 ]
 
 BLOCK = 30
 """Trials that are played at once, as one array program. Fixed, so that the bits of a trial do not
 depend on how many other trials a file asks for."""
-
-Region: TypeAlias = Literal["box", "polytope", "other"]
-"""What a feasible set is, as far as the choice of an engine depends on it."""
 
 Dimension: TypeAlias = Annotated[int, Field(ge=1, le=10_000)]
 Costs: TypeAlias = Annotated[
@@ -230,12 +227,12 @@ class ProblemEntry(NamedTuple):
     Attributes:
         model: its arguments, with limits, defaults and descriptions.
         build: makes it from horizon, trials, seed of the streams, block and arguments.
-        region: what its feasible set is.
+        shape: what its feasible set is.
     """
 
     model: type[ProblemRow]
     build: Callable[..., Problem]
-    region: Region = "other"
+    shape: Shape = "other"
 
     @property
     def text(self) -> str:
