@@ -39,18 +39,20 @@ __all__ = [
     "norm",
     "number_like",
     "one_run",
+    "owned",
     "record",
     "row",
     "rows_dot",
     "run_by_run",
     "same_fields",
     "sqrt",
+    "squared_and_norm",
     "to_numpy",
     "where",
 ]
 
 # Bound once: the primitives run every round, where looking up np.ndarray is a measurable cost.
-ndarray = np.ndarray
+ndarray, vdot = np.ndarray, np.vdot
 _NUMBERS = (float, int, np.floating, np.integer)
 _torch_namespace: Any = None
 # record(Kind, (a, b)) makes a named tuple from its values. The constructor of the class is written
@@ -180,9 +182,57 @@ def norm(a: Array) -> Number:
     >>> norm(np.array([3.0, 4.0]))
     5.0
     """
-    if type(a) is ndarray and a.ndim == 1:
-        return math.sqrt(a.dot(a))
-    return sqrt(dot(a, a))
+    return squared_and_norm(a)[1]
+
+
+# Between these a sum of squares has lost no digits to underflow, and is finite.
+_LEAST_SQUARE, _MOST_SQUARE = 1e-290, 1e308
+
+
+def squared_and_norm(a: Array) -> tuple[Number, Number]:
+    """Return the squared norm over the last axis, and the norm, shaped as :func:`dot` shapes them.
+
+    The norm is right, to a few roundings, also where the square leaves the range of floats.
+
+    >>> squared_and_norm(np.array([3e200, 4e200]))
+    (inf, 5e+200)
+    """
+    if type(a) is ndarray:
+        if a.ndim == 1:
+            squared = float(vdot(a, a))  # which, unlike dot, does not warn of an overflow
+            if _LEAST_SQUARE < squared < _MOST_SQUARE:
+                return squared, math.sqrt(squared)
+            largest_entry = float(abs(a).max())
+            if not 0.0 < largest_entry < math.inf:
+                return squared, largest_entry
+            scaled = a / largest_entry
+            return squared, largest_entry * math.sqrt(scaled.dot(scaled))
+        with np.errstate(over="ignore"):
+            squared = dot(a, a)
+        if squared.min() > _LEAST_SQUARE and squared.max() < _MOST_SQUARE:
+            return squared, np.sqrt(squared)
+    else:
+        squared = dot(a, a)
+    xp = namespace(a)
+    largest_entry = xp.max(xp.abs(a), axis=-1, keepdims=a.ndim > 1)
+    usable = (largest_entry > 0) & (largest_entry < math.inf)
+    unit = xp.where(usable, largest_entry, xp.ones_like(largest_entry))
+    scaled = a / (unit if a.ndim > 1 else xp.reshape(unit, (1,)))
+    rescaled = xp.where(usable, unit * xp.sqrt(dot(scaled, scaled)), largest_entry)
+    plain = (squared > _LEAST_SQUARE) & (squared < _MOST_SQUARE)
+    ordinary = xp.sqrt(xp.where(plain, squared, xp.ones_like(squared)))
+    return squared, xp.where(plain, ordinary, rescaled)
+
+
+def owned(x: Array) -> Array:
+    """Return an action of a state that nobody may write to; other backends' as they are.
+
+    >>> owned(np.zeros(2)).flags.writeable
+    False
+    """
+    if type(x) is ndarray:
+        x.setflags(write=False)
+    return x
 
 
 def sqrt(a: Number) -> Number:

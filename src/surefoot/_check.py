@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from surefoot._array import constant, is_concrete, namespace, to_numpy
+from surefoot._array import constant, is_concrete, namespace, owned, to_numpy
 from surefoot._convert import (
     FLOAT64,
     LARGEST,
@@ -205,7 +205,17 @@ def action(x: Any, name: str = "x1") -> Array:
             _say_precision(name)
     if is_concrete(x):
         refuse_unfinite(to_numpy(x), name)
-    return x
+    return _copy(x)
+
+
+def _copy(x: Array) -> Array:
+    """Return an array that shares no memory with x, read-only where the backend knows such."""
+    if isinstance(x, np.ndarray):
+        return owned(np.array(x))
+    if hasattr(x, "clone"):  # torch
+        return x.clone()
+    # JAX's arrays cannot be written to.
+    return x if hasattr(x, "at") else namespace(x).asarray(x, copy=True)
 
 
 def _say_precision(name: str) -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from surefoot import Ball, Feedback
 from surefoot.algorithms import CertifiedPFS, SafetyFilter
 from surefoot.algorithms.safety_filter import FilterState
-from surefoot.constraints import LinfNorm, SpectralNorm
+from surefoot.constraints import Affine, LinfNorm, SpectralNorm
 from surefoot.sets import EmptyTighteningError
 
 from ._known import inside, sets
@@ -224,13 +224,49 @@ def test_a_proposal_that_is_no_action_is_refused(proposal, sentence):
     assert str(raised.value) == sentence
 
 
-@pytest.mark.parametrize("size", [1e-100, 1e100, 1e300])
+@pytest.mark.parametrize("size", [1e-320, 1e-100, 1e100, 1e155, 1e300])
 def test_proposals_of_any_size_are_filtered(size):
-    with np.errstate(over="ignore"):
-        after, _ = SAFE.admit(SAFE.init(X), X + size * np.array([0.6, -0.8]), -0.9, STEEP)
-    # 1e300 squared is no number: not knowing how far it is, nothing moves.
-    wanted = [0.695, -0.51] if size == 1e100 else X
-    assert after.x == near(wanted)
+    after, info = SAFE.admit(SAFE.init(X), X + size * np.array([0.6, -0.8]), -0.9, STEEP)
+    assert after.x == near([0.695, -0.51] if size > 1 else X)
+    assert 0 <= after.distance <= 0.125 + 1e-9
+    assert info.certificate.bound <= 0
+
+
+def test_a_proposal_further_away_than_a_float_is_refused():
+    far = np.array([1.7e308, -1.7e308])
+    with pytest.raises(ValueError, match=r"^proposal must be a float away from x"):
+        SAFE.admit(SAFE.init(X), far, -0.9, STEEP)
+
+
+def test_far_proposals_in_a_wedge_never_lead_outside():
+    # |z|^2 leaves float64; a distance of NaN must not pass for one of 0.
+    faces = np.array([[0.2, 1.0], [0.2, -1.0]]) / math.hypot(0.2, 1.0)
+    wedge = Affine(np.vstack([faces, [[-1.0, 0.0]]]), [0.06, 0.06, 0.5])
+    safe = SafetyFilter(G_g=1.0 + 1e-12, domain=Ball(2.0), rho=0.02)
+    state = safe.init(np.zeros(2))
+    for t in range(400):
+        g, s = wedge.query(state.x)
+        assert g <= 0
+        far, out, up = np.array([[1e160, 0.0], [10.0, 0.0], [0.0, 10.0]])
+        proposal = [state.x + out, far, state.x + up, far][t % 4]
+        state, info = safe.admit(state, proposal, g, s)
+        assert info.certificate.bound <= 0
+    batch = safe.init(np.zeros((2, 2)))
+    for t in range(100):
+        g, s = wedge.query(batch.x)
+        assert (g <= 0).all()
+        way = [[1e160, 1.0], [1e155, -1e200]][t % 2]
+        batch, _ = safe.admit(batch, np.array([way, [10.0, 0.0]]), g, s)
+
+
+def test_a_buffer_that_the_caller_uses_again_changes_no_state():
+    buffer = X.copy()
+    state = SAFE.init(buffer)
+    buffer[:] = 7.0
+    assert state.x.tolist() == state.start.tolist() == X.tolist()
+    after, _ = SAFE.admit(state, X + 0.01, -0.9, STEEP)
+    with pytest.raises(ValueError, match="read-only"):
+        after.x += 1.0
 
 
 @pytest.mark.parametrize(

@@ -34,8 +34,11 @@ import math
 from abc import ABC
 from typing import NamedTuple
 
+import numpy as np
+
 from surefoot import _check
-from surefoot._array import dot, maximum, minimum, norm, record, sqrt, where
+from surefoot._array import dot, maximum, minimum, norm, owned, record, sqrt, where
+from surefoot.algorithms._start import check_domain
 from surefoot.errors import InvalidValueError
 from surefoot.sets import Ball
 from surefoot.types import Array, Number
@@ -232,6 +235,20 @@ class Certifying(ABC):
     def _check_fields(self) -> None:
         _check.positive(G_g=self.G_g, rho=self.rho)
         _check.plain(self, "G_g", "rho")
+        check_domain(self.domain)
+        # Steps square lengths far shorter than the radius, and divide by what they get.
+        sizes = (
+            ("G_g", self.G_g),
+            ("domain", self.domain.radius),
+            ("domain", self.domain.reach_from_origin),
+        )
+        for name, size in sizes:
+            concrete = isinstance(size, (float, np.ndarray))
+            if concrete and not (np.clip(size, 1e-120, 1e120) == size).all():
+                raise InvalidValueError(
+                    f"{name} must be from 1e-120 to 1e120 in size, where squares are floats, "
+                    f"got {getattr(self, name)!r}"
+                )
         for name in ("sigma", "evaluation_error"):
             if getattr(self, name) is not None:
                 _check.positive(**{name: getattr(self, name)})
@@ -356,13 +373,17 @@ class Certifying(ABC):
             reached = reached - nearer / self.G_g
         # Where nothing moves, what is known stays as it is: less rho, less distance.
         reached = where(length.max_step > 0, reached, length.distance)
-        return maximum(reached, 0.0)
+        nearest = maximum(reached, 0.0)
+        if (nearest != nearest) is True:
+            raise InvalidValueError(f"the length of a step must be a number, got {taken!r}")
+        return nearest
 
 
 def stay_unless_certified(length: CertifiedLength, moved: Array, x: Array) -> Array:
     """Return the moved action where a step was certified, else x; NaN after a refused start."""
-    if type(length.max_step) is float:
-        return moved if length.max_step > 0 else x
+    moves = length.max_step > 0
+    if moves is True or moves is False:
+        return owned(moved) if moves else x
     # Not "> 0": where the length is NaN so is the moved action, which the game must see.
     kept = where(length.max_step <= 0, x, moved)
-    return where(length.start_slack > 0, kept, math.nan)
+    return owned(where(length.start_slack > 0, kept, math.nan))

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from surefoot import _check
-from surefoot._array import dot, maximum, number_like, record, sqrt, where
-from surefoot.algorithms._start import check_domain, start_in
+from surefoot._array import dot, maximum, number_like, record, sqrt, squared_and_norm, where
+from surefoot.algorithms._start import start_in
 from surefoot.algorithms.certificate import (
     CertifiedLength,
     CertifiedStep,
@@ -100,7 +100,6 @@ class CertifiedPFS(Certifying):
 
     def __post_init__(self) -> None:
         self._check_fields()
-        check_domain(self.domain)
         if self.eta is not None:
             _check.positive(eta=self.eta)
             _check.plain(self, "eta")
@@ -122,8 +121,8 @@ class CertifiedPFS(Certifying):
         x, start, rounds, start_slack, distance, inverse_eta, squares = state
         grad, g, s = _check.feedback(x, feedback)
         length = self.certified_length(x, start, rounds, start_slack, distance, g, s)
-        squared = dot(grad, grad)
-        squares, size = squares + squared, sqrt(squared)
+        squared, size = squared_and_norm(grad)
+        squares = squares + squared
         wanted, inverse_eta, eta = self.step_size(length, inverse_eta, squares, size)
         y = x - eta * grad
         excess = g + dot(s, y - x) + length.rho - length.noise
@@ -169,7 +168,8 @@ class CertifiedPFS(Certifying):
             wanted = maximum(wanted, inverse_eta)
         moves = length.max_step > 0
         inverse = maximum(wanted, size / where(moves, length.max_step, math.inf))
-        return wanted, inverse, 1.0 / where(moves & (inverse > 0), inverse, math.inf)
+        # The step size of a gradient that is no longer than a rounding of 0 would be infinite.
+        return wanted, inverse, 1.0 / where(moves & (inverse > 1e-300), inverse, math.inf)
 
     def observer(self) -> ObservedRegret | None:
         """Return Theorem D's sums; None without the ratchet, which the regret proof needs."""

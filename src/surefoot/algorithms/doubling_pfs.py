@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from surefoot import _check
-from surefoot._array import dot, number_like, sqrt, where
+from surefoot._array import dot, number_like, owned, sqrt, where
 from surefoot.algorithms._start import check_domain, start_in
 from surefoot.constants import Constants
 from surefoot.sets import Ball, project_halfspace
@@ -91,7 +91,7 @@ class DoublingPFS:
         over = played >= length
         return DoublingState(
             # A run that is lost, NaN, stays so: 0 times it is NaN, and else 0.
-            where(over, start + 0.0 * new, new),
+            owned(where(over, start + 0.0 * new, new)),
             start,
             where(over, 2.0 * length, length),
             where(over, 0.0 * played, played),

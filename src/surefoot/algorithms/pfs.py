@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from surefoot import _check
-from surefoot._array import dot, record
+from surefoot._array import dot, owned, record
 from surefoot.algorithms._start import check_domain, start_in
 from surefoot.constants import Constants
 from surefoot.sets import Ball, project_halfspace
@@ -113,7 +113,7 @@ class PFS:
         grad, g, s = _check.feedback(x, feedback)
         y = x - self.eta * grad
         p = project_halfspace(y, g + dot(s, y - x) + self.rho, s)
-        return record(PFSState, (self.domain.project(p),)), record(PolyakStep, (y, p))
+        return record(PFSState, (owned(self.domain.project(p)),)), record(PolyakStep, (y, p))
 
     @classmethod
     def anytime(cls, constants: Constants, horizon: int, domain: Ball | None = None) -> Tuned[PFS]:

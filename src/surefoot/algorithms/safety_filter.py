@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 from surefoot import _check
 from surefoot._array import dot, minimum, norm, number_like, record, to_numpy, where
-from surefoot.algorithms._start import check_domain, start_in
+from surefoot.algorithms._start import start_in
 from surefoot.algorithms.certificate import CertifiedStep, Certifying, stay_unless_certified
+from surefoot.errors import InvalidValueError
 from surefoot.sets import Ball, project_halfspace
 from surefoot.types import Array, Feedback, Number
 
@@ -74,7 +75,6 @@ class SafetyFilter(Certifying):
 
     def __post_init__(self) -> None:
         self._check_fields()
-        check_domain(self.domain)
 
     def init(self, x1: Array) -> FilterState:
         """Start at x1; its slack comes with the first round."""
@@ -97,8 +97,9 @@ class SafetyFilter(Certifying):
         _check.like_action(proposal, x, "proposal")
         way, g, s = _check.feedback(x, Feedback(proposal - x, g, s))
         size = norm(way)
-        if type(size) is float and not size < math.inf:
+        if (size < math.inf) is False:
             _check.refuse_unfinite(to_numpy(proposal), "proposal")
+            raise InvalidValueError(f"proposal must be a float away from x, got {proposal!r}")
         length = self.certified_length(x, start, rounds, start_slack, distance, g, s)
         one = number_like(x, 1.0)
         share = minimum(one, length.max_step / where(size > 0, size, 1.0))

@@ -6,7 +6,16 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from surefoot import _check
-from surefoot._array import dot, maximum, minimum, number_like, sqrt, where
+from surefoot._array import (
+    dot,
+    maximum,
+    minimum,
+    number_like,
+    owned,
+    sqrt,
+    squared_and_norm,
+    where,
+)
 from surefoot.algorithms._start import check_domain, start_in
 from surefoot.constants import Constants
 from surefoot.sets import Ball, project_halfspace
@@ -109,8 +118,8 @@ class ScheduledPFS:
         grad, g, s = _check.feedback(x, feedback)
         t = rounds + 1.0
         rho = self.rho / (t + self.offset) ** self.power
-        squared = dot(grad, grad)
-        largest, squares = maximum(sqrt(squared), largest), squares + squared
+        squared, size = squared_and_norm(grad)
+        largest, squares = maximum(size, largest), squares + squared
         # Where no gradient has come yet any step size will do: it is multiplied by 0.
         eta = self.step * rho
         if self.running:
@@ -119,7 +128,7 @@ class ScheduledPFS:
             eta = minimum(eta, self.adagrad / sqrt(where(squares > 0, squares, 1.0)))
         y = x - eta * grad
         p = project_halfspace(y, g + dot(s, y - x) + rho, s)
-        return ScheduledState(self.domain.project(p), t, largest, squares)
+        return ScheduledState(owned(self.domain.project(p)), t, largest, squares)
 
     @classmethod
     def unknown_horizon(

@@ -29,7 +29,16 @@ from typing import Any, ClassVar
 import numpy as np
 
 from surefoot import _check
-from surefoot._array import combine, dot, in_turn, largest, namespace, record, rows_dot, sqrt
+from surefoot._array import (
+    combine,
+    dot,
+    in_turn,
+    largest,
+    namespace,
+    record,
+    rows_dot,
+    squared_and_norm,
+)
 from surefoot.algorithms.certificate import CertifiedLength, CertifiedStep, stay_unless_certified
 from surefoot.algorithms.certified_pfs import CertifiedPFS, CertifiedState
 from surefoot.constants import Constants
@@ -103,8 +112,8 @@ class SeveralPFS:
         cuts = _Cuts(x, g, s, base.G_g, base.domain.reach_from_origin, self.exact)
         worst, steepest = cuts.worst, cuts.steepest
         length = base.certified_length(*state[:5], worst, steepest, rounding=2 * cuts.error)
-        squared = dot(grad, grad)
-        squares, size = squares + squared, sqrt(squared)
+        squared, size = squared_and_norm(grad)
+        squares = squares + squared
         wanted, inverse_eta, eta = base.step_size(length, inverse_eta, squares, size)
         y = x - eta * grad
         p, excess = cuts.project(y, length)
