@@ -7,7 +7,7 @@ import time
 import pytest
 from pydantic import ValidationError
 
-from surefoot.experiments.players import KINDS, options_of, parameters_of, tunings_of
+from surefoot.experiments.players import ALGORITHMS_BY_NAME, options_of, parameters_of, tunings_of
 from surefoot.experiments.problems import PROBLEMS
 from surefoot.experiments.spec import Spec
 from surefoot.experiments.tables import Algorithm, Base, Recording
@@ -24,7 +24,9 @@ def made(**changes):
 
 
 def test_every_tuning_of_the_catalogue_is_a_row_on_every_problem():
-    rows = [{"name": k.__name__, "tuning": t} for k in KINDS.values() for t in k.tunings]
+    rows = [
+        {"name": k.__name__, "tuning": t} for k in ALGORITHMS_BY_NAME.values() for t in k.tunings
+    ]
     needed = {"adversarial_cube": {"adversary": "random"}}
     spec = made(
         problems=[{"name": name, **needed.get(name, {})} for name in PROBLEMS], algorithms=rows
@@ -118,10 +120,10 @@ def test_everything_that_a_file_may_set_is_documented_and_plain():
         described = {n: f.description for n, f in model.model_fields.items()}
         assert all(described.get(n) for n in described if n not in ("problems", "algorithms"))
     kinds = {"number", "whole", "switch"}
-    for kind in KINDS.values():
+    for kind in ALGORITHMS_BY_NAME.values():
         wanted = list(parameters_of(kind).values())
         wanted += [w for t in tunings_of(kind) for w in options_of(kind, t).values()]
-        assert {w.kind for w in wanted} <= kinds
+        assert {w.form for w in wanted} <= kinds
         assert not {"domain", "base"} & set(parameters_of(kind))
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from surefoot.experiments._lines import Lines
-from surefoot.experiments.players import KINDS
+from surefoot.experiments.players import ALGORITHMS_BY_NAME
 from surefoot.experiments.problems import PROBLEMS
 from surefoot.experiments.spec import Spec
 from surefoot.experiments.starter import STARTER
@@ -278,7 +278,7 @@ k = { a = 1, b.c = '''
 
 ROW_KEYS = ("tuning", "parameters", "options", "base", "constants", "only")
 VALUES = ("eta", "rho", "times", "power", "anytime", "chosen", "tuned", "rows", "dimension", "x")
-WORDS = sorted({*KINDS, *PROBLEMS, *Spec.model_fields, *ROW_KEYS, *VALUES})
+WORDS = sorted({*ALGORITHMS_BY_NAME, *PROBLEMS, *Spec.model_fields, *ROW_KEYS, *VALUES})
 LEAVES = st.one_of(
     st.none(),
     st.booleans(),
@@ -296,7 +296,7 @@ PLAIN = st.recursive(
     max_leaves=6,
 )
 ROW = st.fixed_dictionaries(
-    {"name": st.sampled_from(sorted(KINDS))},
+    {"name": st.sampled_from(sorted(ALGORITHMS_BY_NAME))},
     optional=dict.fromkeys(ROW_KEYS, PLAIN),
 )
 

@@ -64,7 +64,7 @@ def list_(
 def _found(
     what: str | None, problem: str | None, settings: Sequence[str] | None, horizon: int
 ) -> dict[str, Any]:
-    from surefoot.experiments.players import KINDS
+    from surefoot.experiments.players import ALGORITHMS_BY_NAME
     from surefoot.experiments.problems import PROBLEMS
 
     if settings and problem is None:
@@ -77,13 +77,13 @@ def _found(
         return {"problems": _problems()}
     if what is None:
         return {"algorithms": _algorithms(None, None, horizon), "problems": _problems()}
-    if what in KINDS:
-        return {"algorithm": _algorithm(KINDS[what])}
+    if what in ALGORITHMS_BY_NAME:
+        return {"algorithm": _algorithm(ALGORITHMS_BY_NAME[what])}
     if what in PROBLEMS:
         return {"problem": _problem(what)}
     from surefoot.experiments._mistakes import unknown
 
-    names = ["algorithms", "problems", *PROBLEMS, *KINDS]
+    names = ["algorithms", "problems", *PROBLEMS, *ALGORITHMS_BY_NAME]
     raise UsageError(unknown("name", what, names))
 
 
@@ -189,7 +189,7 @@ def _algorithm(kind: type[Any]) -> dict[str, Any]:
 
 
 def _wanted(options: dict[str, Any]) -> list[dict[str, Any]]:
-    return [{"name": n, "kind": w.kind, **_default(w.default)} for n, w in options.items()]
+    return [{"name": n, "kind": w.form, **_default(w.default)} for n, w in options.items()]
 
 
 def _default(value: Any) -> dict[str, Any]:

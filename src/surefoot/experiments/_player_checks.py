@@ -15,7 +15,7 @@ from typing import Any
 from surefoot.constants import Constants
 from surefoot.experiments._mistakes import KeyPath, Mistake, shown, unknown
 from surefoot.experiments.players import (
-    KINDS,
+    ALGORITHMS_BY_NAME,
     Wanted,
     constructor_of,
     options_of,
@@ -45,27 +45,27 @@ def _row(row: dict[str, Any], path: KeyPath, horizons: list[int]) -> list[Mistak
     name = row.get("name")
     if not isinstance(name, str):
         return []
-    kind = KINDS.get(name)
-    if kind is None:
-        return [Mistake((*path, "name"), unknown("algorithm", name, KINDS))]
+    rule = ALGORITHMS_BY_NAME.get(name)
+    if rule is None:
+        return [Mistake((*path, "name"), unknown("algorithm", name, ALGORITHMS_BY_NAME))]
     tuned, given = row.get("tuning") is not None, row.get("parameters") is not None
-    names = ", ".join(parameters_of(kind))
+    names = ", ".join(parameters_of(rule))
     if tuned and given:
         return [Mistake((*path, "parameters"), "stand beside a tuning: keep one of the two")]
     if not tuned and not given:
         if any(difflib.get_close_matches(str(k), ("tuning", "parameters")) for k in row):
             return []  # mistyped, which is told as an unknown key
-        words = f"needs a tuning ({', '.join(tunings_of(kind))}) or parameters ({names})"
+        words = f"needs a tuning ({', '.join(tunings_of(rule))}) or parameters ({names})"
         return [Mistake(path, words)]
     found: list[Mistake] = []
     base = row.get("base")
     if isinstance(base, dict):
         found += _row(base, (*path, "base"), horizons)
     if tuned:
-        return found + _tuned(kind, row, path, horizons, sound=not found)
+        return found + _tuned(rule, row, path, horizons, sound=not found)
     if row.get("options"):
         found.append(Mistake((*path, "options"), "belong to a tuning, and there is none"))
-    has_base = "base" in {f.name for f in fields(kind)}
+    has_base = "base" in {f.name for f in fields(rule)}
     if has_base and base is None:
         found.append(Mistake(path, f"{name} needs a base: an algorithm inside it"))
     if not has_base and base is not None:
@@ -74,42 +74,42 @@ def _row(row: dict[str, Any], path: KeyPath, horizons: list[int]) -> list[Mistak
     if not isinstance(parameters, dict):
         return found
     here = (*path, "parameters")
-    wrong = _values(parameters, parameters_of(kind), here, f"parameter of {name}")
+    wrong = _values(parameters, parameters_of(rule), here, f"parameter of {name}")
     found += wrong
-    return found + ([] if found else _constructed(kind, row, path, horizons))
+    return found + ([] if found else _constructed(row, path, horizons))
 
 
 def _tuned(
-    kind: type[Any], row: dict[str, Any], path: KeyPath, horizons: list[int], sound: bool
+    rule: type[Any], row: dict[str, Any], path: KeyPath, horizons: list[int], sound: bool
 ) -> list[Mistake]:
     tuning, options, base = row["tuning"], row.get("options", {}), row.get("base")
     if not isinstance(tuning, str):
         return []
-    if tuning not in tunings_of(kind):
-        words = unknown(f"tuning of {kind.__name__}", tuning, tunings_of(kind))
+    if tuning not in tunings_of(rule):
+        words = unknown(f"tuning of {rule.__name__}", tuning, tunings_of(rule))
         return [Mistake((*path, "tuning"), words)]
     found: list[Mistake] = []
-    if base is not None and not _takes_base(kind, tuning):
-        found.append(Mistake((*path, "base"), f"{kind.__name__}.{tuning} chooses its own"))
+    if base is not None and not _takes_base(rule, tuning):
+        found.append(Mistake((*path, "base"), f"{rule.__name__}.{tuning} chooses its own"))
     elif isinstance(base, dict) and base.get("tuning") is None and base.get("parameters"):
-        words = f"needs a tuning, not parameters: {kind.__name__}.{tuning} rests on its guarantee"
+        words = f"needs a tuning, not parameters: {rule.__name__}.{tuning} rests on its guarantee"
         found.append(Mistake((*path, "base", "parameters"), words))
     if isinstance(options, dict):
-        owner = f"option of {kind.__name__}.{tuning}"
-        found += _values(options, options_of(kind, tuning), (*path, "options"), owner)
+        owner = f"option of {rule.__name__}.{tuning}"
+        found += _values(options, options_of(rule, tuning), (*path, "options"), owner)
         if options and sound and not found:
             found += _refused_options(row, path, horizons)
     return found
 
 
-def _takes_base(kind: type[Any], tuning: str) -> bool:
-    return "base" in inspect.signature(getattr(kind, tuning)).parameters
+def _takes_base(rule: type[Any], tuning: str) -> bool:
+    return "base" in inspect.signature(getattr(rule, tuning)).parameters
 
 
 def _values(
     given: dict[str, Any], wanted: dict[str, Wanted], path: KeyPath, owner: str
 ) -> list[Mistake]:
-    """Return unknown names, missing ones, and values of the wrong kind."""
+    """Return unknown names, missing ones, and values of the wrong form."""
     found = []
     for name, value in given.items():
         if name == "domain":
@@ -118,7 +118,7 @@ def _values(
             found.append(Mistake((*path, name), "stands beside the parameters, not among them"))
         elif name not in wanted:
             found.append(Mistake((*path, name), unknown(owner, name, wanted)))
-        elif words := _misfit(value, wanted[name].kind):
+        elif words := _misfit(value, wanted[name].form):
             found.append(Mistake((*path, name), f"must be {words}, got {shown(value)}"))
     missing = [n for n, w in wanted.items() if w.default is ... and n not in given]
     if missing:
@@ -127,21 +127,19 @@ def _values(
     return found
 
 
-def _misfit(value: Any, kind: str) -> str:
+def _misfit(value: Any, form: str) -> str:
     """Return what it should have been; empty if it is that, or if its table tells."""
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if kind == "switch":
+    if form == "switch":
         return "" if isinstance(value, bool) else "true or false"
-    if kind == "word":
+    if form == "word":
         return "" if isinstance(value, str) else "text in quotes"
-    if kind == "whole":
+    if form == "whole":
         return "" if number and value == value // 1 and value >= 1 else "a whole number >= 1"
     return "" if number or isinstance(value, dict) else "a number or an amount"
 
 
-def _constructed(
-    kind: type[Any], row: dict[str, Any], path: KeyPath, horizons: list[int]
-) -> list[Mistake]:
+def _constructed(row: dict[str, Any], path: KeyPath, horizons: list[int]) -> list[Mistake]:
     """Return what a constructor refuses on a set that stands for the problem's."""
     for horizon in horizons:
         try:
@@ -161,26 +159,26 @@ def _by(error: Exception, given: dict[str, Any], path: KeyPath, table: str) -> M
     return Mistake((*path, table), str(error))
 
 
-def _place(kind: type[Any]) -> Ball | Simplex:
-    return Simplex(2) if needs_of(kind).domain == "simplex" else Ball(1.0)
+def _place(rule: type[Any]) -> Ball | Simplex:
+    return Simplex(2) if needs_of(rule).domain == "simplex" else Ball(1.0)
 
 
 def _dummy(row: dict[str, Any], horizon: int) -> Any:
     """Return a row's algorithm on a set that stands for the problem's."""
-    kind = KINDS[row["name"]]
-    place: Any = _place(kind)
+    rule = ALGORITHMS_BY_NAME[row["name"]]
+    place: Any = _place(rule)
     if row.get("tuning") is not None:
-        # Whether a theorem applies is for the problem to say; any algorithm of the kind will do.
+        # Whether a theorem applies is for the problem to say; any algorithm of the class will do.
         return _some_tuned(row, horizon, place)
     settled: dict[str, Any] = {}
-    for f in fields(kind):
+    for f in fields(rule):
         if f.name == "domain":
             settled["domain"] = place
         elif f.name == "base":
             settled["base"] = _dummy(row["base"], horizon)
         elif f.name == "rows":
             settled["rows"] = 2
-    return kind(**settled | plain_values(row["parameters"], parameters_of(kind), horizon))
+    return rule(**settled | plain_values(row["parameters"], parameters_of(rule), horizon))
 
 
 _GENEROUS = (1.0, 1e3)
@@ -210,7 +208,7 @@ def _some_tuned(row: dict[str, Any], horizon: int, place: Any) -> Any:
 
 def _refused_options(row: dict[str, Any], path: KeyPath, horizons: list[int]) -> list[Mistake]:
     """Return options that are refused in the same words whatever the constants are."""
-    place = _place(KINDS[row["name"]])
+    place = _place(ALGORITHMS_BY_NAME[row["name"]])
     for horizon in horizons:
         said = []
         for scale in _GENEROUS:

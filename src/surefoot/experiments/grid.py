@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from surefoot.experiments._checks import trials_of
-from surefoot.experiments.players import KINDS
+from surefoot.experiments.players import ALGORITHMS_BY_NAME
 from surefoot.experiments.problems import BLOCK, PROBLEMS, ProblemRow
 from surefoot.experiments.seeds import canonical
 from surefoot.experiments.sources import sources_hash
@@ -106,7 +106,7 @@ def engine_of(problem: ProblemRow, algorithm: dict[str, Any], horizon: int, tria
     given = {**(algorithm.get("options") or {}), **(algorithm.get("parameters") or {})}
     return choose_declared(
         Declared(
-            needs=needs_of(KINDS[algorithm["name"]]),
+            needs=needs_of(ALGORITHMS_BY_NAME[algorithm["name"]]),
             shape=PROBLEMS[problem.name].shape,
             dimension=problem.entries,
             horizon=horizon,

@@ -17,7 +17,7 @@ from surefoot.problems import Problem
 from surefoot.theory import Tuned
 
 __all__ = [
-    "KINDS",
+    "ALGORITHMS_BY_NAME",
     "Parameters",
     "Wanted",
     "amount_at",
@@ -29,7 +29,7 @@ __all__ = [
     "tunings_of",
 ]
 
-KINDS: dict[str, type[Any]] = {kind.__name__: kind for kind in ALGORITHMS}
+ALGORITHMS_BY_NAME: dict[str, type[Any]] = {rule.__name__: rule for rule in ALGORITHMS}
 """The algorithms by name."""
 
 Parameters: TypeAlias = dict[str, tuple[float | str, str]]
@@ -40,11 +40,11 @@ class Wanted(NamedTuple):
     """What a parameter or an option may be.
 
     Attributes:
-        kind: "number", "whole", "switch" or "word".
+        form: "number", "whole", "switch" or "word".
         default: what it is unless given; ... where it has to be.
     """
 
-    kind: str
+    form: str
     default: Any
 
 
@@ -55,15 +55,15 @@ def _wanted(annotation: Any, default: Any) -> Wanted | None:
     return Wanted(kinds[first], default) if first in kinds else None
 
 
-def parameters_of(kind: type[Any]) -> dict[str, Wanted]:
+def parameters_of(rule: type[Any]) -> dict[str, Wanted]:
     """Return the parameters of an algorithm that a file may give; ``rows`` may be left out.
 
     Example:
-        >>> parameters_of(KINDS["PFS"])
-        {'eta': Wanted(kind='number', default=Ellipsis), 'rho': Wanted(kind='number', ...)}
+        >>> parameters_of(ALGORITHMS_BY_NAME["PFS"])
+        {'eta': Wanted(form='number', default=Ellipsis), 'rho': Wanted(form='number', ...)}
     """
     found = {
-        f.name: _wanted(f.type, ... if f.default is MISSING else f.default) for f in fields(kind)
+        f.name: _wanted(f.type, ... if f.default is MISSING else f.default) for f in fields(rule)
     }
     return {
         name: Wanted("whole", None) if name == "rows" else wanted
@@ -72,31 +72,31 @@ def parameters_of(kind: type[Any]) -> dict[str, Wanted]:
     }
 
 
-def tunings_of(kind: type[Any]) -> tuple[str, ...]:
+def tunings_of(rule: type[Any]) -> tuple[str, ...]:
     """Return the theorem-tuned constructors of an algorithm, those of the catalogue first.
 
     Example:
-        >>> tunings_of(KINDS["PFS"])
+        >>> tunings_of(ALGORITHMS_BY_NAME["PFS"])
         ('anytime', 'eventually', 'nearly', 'tuned', 'chosen', 'noisy', 'drifting')
     """
     others = [
         name
-        for name, value in vars(kind).items()
+        for name, value in vars(rule).items()
         if isinstance(value, classmethod)
         and name[0] != "_"
-        and list(inspect.signature(getattr(kind, name)).parameters)[:2] == ["constants", "horizon"]
+        and list(inspect.signature(getattr(rule, name)).parameters)[:2] == ["constants", "horizon"]
     ]
-    return tuple(dict.fromkeys([*kind.tunings, *others]))
+    return tuple(dict.fromkeys([*rule.tunings, *others]))
 
 
-def options_of(kind: type[Any], tuning: str) -> dict[str, Wanted]:
+def options_of(rule: type[Any], tuning: str) -> dict[str, Wanted]:
     """Return the keyword options of a constructor that a file may give.
 
     Example:
-        >>> options_of(KINDS["Jenatton"], "trade_off")
-        {'beta': Wanted(kind='number', default=0.5)}
+        >>> options_of(ALGORITHMS_BY_NAME["Jenatton"], "trade_off")
+        {'beta': Wanted(form='number', default=0.5)}
     """
-    signature = inspect.signature(getattr(kind, tuning))
+    signature = inspect.signature(getattr(rule, tuning))
     found = {
         p.name: _wanted(p.annotation, ... if p.default is p.empty else p.default)
         for p in signature.parameters.values()
@@ -164,18 +164,18 @@ def build_player(
 def _build(
     algorithm: Mapping[str, Any], problem: Problem, constants: Constants, horizon: int
 ) -> tuple[Any, Parameters]:
-    kind = KINDS[algorithm["name"]]
-    place = domain_of(kind, problem.domain, problem.benchmark.region)
+    rule = ALGORITHMS_BY_NAME[algorithm["name"]]
+    place = domain_of(rule, problem.domain, problem.benchmark.region)
     if algorithm.get("tuning") is not None:
         tuned: Tuned[Any] = constructor_of(algorithm, horizon)(constants, horizon, place)
         parameters = _numbers(tuned.algorithm, tuned.guarantee.name)
         # What the file gave is the file's; the theorem's name stands for the rest.
         return tuned, parameters | _given(algorithm, horizon)
-    given = plain_values(algorithm.get("parameters") or {}, parameters_of(kind), horizon)
+    given = plain_values(algorithm.get("parameters") or {}, parameters_of(rule), horizon)
     origins = dict.fromkeys(given, "specification")
     settled: dict[str, Any] = {}
     parameters = {}
-    for f in fields(kind):
+    for f in fields(rule):
         if f.name == "domain":
             settled["domain"] = place
         elif f.name == "base":
@@ -185,19 +185,20 @@ def _build(
         elif f.name == "rows" and "rows" not in given:
             settled["rows"] = problem.constraint.rows
             origins["rows"] = "problem"
-    player = kind(**settled, **given)
+    player = rule(**settled, **given)
     own = _numbers(player, "default", skip=("base",))
     return player, parameters | {n: (v, origins.get(n, o)) for n, (v, o) in own.items()}
 
 
 def constructor_of(algorithm: Mapping[str, Any], horizon: int) -> Callable[..., Tuned[Any]]:
     """Return a theorem-tuned constructor with its options at a horizon put in."""
-    kind, tuning, base = KINDS[algorithm["name"]], algorithm["tuning"], algorithm.get("base")
-    wanted = options_of(kind, tuning)
+    rule, tuning = ALGORITHMS_BY_NAME[algorithm["name"]], algorithm["tuning"]
+    base = algorithm.get("base")
+    wanted = options_of(rule, tuning)
     options = plain_values(algorithm.get("options") or {}, wanted, horizon)
     if base is not None:
         options["base"] = constructor_of(base, horizon)
-    return partial(getattr(kind, tuning), **options)
+    return partial(getattr(rule, tuning), **options)
 
 
 def plain_values(
@@ -205,7 +206,7 @@ def plain_values(
 ) -> dict[str, Any]:
     """Return values as a constructor takes them, amounts at a horizon."""
     values = {name: amount_at(value, horizon) for name, value in given.items()}
-    return {n: int(v) if wanted[n].kind == "whole" else v for n, v in values.items()}
+    return {n: int(v) if wanted[n].form == "whole" else v for n, v in values.items()}
 
 
 def _given(algorithm: Mapping[str, Any], horizon: int) -> Parameters:

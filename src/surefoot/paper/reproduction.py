@@ -197,13 +197,13 @@ def _rest() -> list[dict[str, Any]]:
     taken = {(row["name"], row.get("tuning")) for row in (*_paper_rows(), *_beyond())}
     return [
         {
-            "label": f"{kind.__name__}.{tuning}",
-            "name": kind.__name__,
+            "label": f"{rule.__name__}.{tuning}",
+            "name": rule.__name__,
             "tuning": tuning,
             "only": [REGRET, BINDING],
             "horizons": list(_SHOWN),
         }
-        for kind in ALGORITHMS
-        for tuning in kind.tunings
-        if (kind.__name__, tuning) not in taken
+        for rule in ALGORITHMS
+        for tuning in rule.tunings
+        if (rule.__name__, tuning) not in taken
     ]

@@ -47,25 +47,25 @@ def specification(horizons: Sequence[int] = HORIZONS, trials: int = 30) -> Spec:
             ],
             "algorithms": [
                 row
-                for kind in ALGORITHMS
-                for tuning in kind.tunings
-                for row in _rows(kind, tuning, horizons, trials)
+                for rule in ALGORITHMS
+                for tuning in rule.tunings
+                for row in _rows(rule, tuning, horizons, trials)
             ],
         }
     )
 
 
 def _rows(
-    kind: type[Any], tuning: str, horizons: Sequence[int], trials: int
+    rule: type[Any], tuning: str, horizons: Sequence[int], trials: int
 ) -> list[dict[str, Any]]:
     """Return a theorem's row; two where a solver is needed on one of the problems."""
-    row: dict[str, Any] = {"name": kind.__name__, "tuning": tuning}
-    needs = needs_of(kind)
+    row: dict[str, Any] = {"name": rule.__name__, "tuning": tuning}
+    needs = needs_of(rule)
     if not (needs.projections or needs.linear_minimisations):
         return [row]
     shorter = [T for T in horizons if T <= SOLVER_HORIZON] or [min(horizons)]
     solver = {
-        "label": f"{kind.__name__}.{tuning}, a solver a round",
+        "label": f"{rule.__name__}.{tuning}, a solver a round",
         "only": [_POLYTOPE],
         "horizons": shorter,
         "trials": min(trials, SOLVER_TRIALS),
