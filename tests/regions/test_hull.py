@@ -174,3 +174,56 @@ def test_full_length_steps_stay_feasible_with_the_margin_and_do_not_without(marg
             far = 10.0 ** rng.uniform(-3, 3)
             x = region.nearest(x + far * (A[i] + 0.1 * rng.normal(size=d)))
     assert outside == 0 if margin else outside > 0
+
+
+# --- what can be certified at all: the hull, and not a point more --------------------------------
+
+
+def two_observations(seed):
+    """Values and subgradients of a polytope with G_g = 1 at two points, and their hull."""
+    rng = np.random.default_rng(seed)
+    d = int(rng.integers(1, 4))
+    A = rng.normal(size=(6, d))
+    A = A / np.linalg.norm(A, axis=1, keepdims=True) * rng.uniform(0.3, 1.0, size=(6, 1))
+    b = rng.uniform(0.2, 1.0, size=6)
+    known, x = LipschitzHull(G_g=1.0, reach=100.0), np.zeros(d)
+    memory, seen = known.init(x), []
+    for _ in range(2):
+        i = int((A @ x - b).argmax())
+        g = float(A[i] @ x - b[i])
+        seen.append((x, g, A[i]))
+        memory, region = known.see(memory, x, g, A[i])
+        x = region.nearest(x + rng.normal(size=d))
+    return rng, seen, region
+
+
+def extremal(y, seen):
+    """The largest g that fits: min over shares of the mean value + |y - the mean point|."""
+    (x, g, _), (z, h, _) = seen
+    shares = np.linspace(0, 1, 20_001)[:, None]
+    far = np.linalg.norm(y - (1 - shares) * x - shares * z, axis=1)
+    return float(((1 - shares[:, 0]) * g + shares[:, 0] * h + far).min())
+
+
+@settings(max_examples=25, deadline=None)
+@given(SEEDS)
+def test_a_function_that_fits_all_that_was_seen_is_infeasible_just_outside_of_the_hull(seed):
+    rng, seen, region = two_observations(seed)
+    d = len(region.x)
+    # It returns the same data: values, and subgradients that support it everywhere.
+    for x, g, s in seen:
+        assert extremal(x, seen) == pytest.approx(g, abs=1e-8)
+        for y in rng.normal(size=(5, d)) * 2:
+            assert extremal(y, seen) >= g + s @ (y - x) - 1e-8
+    # It is convex, and rises by at most 1 per unit of length.
+    y, z = rng.normal(size=(2, d)) * 2
+    middle = extremal(0.5 * (y + z), seen)
+    assert middle <= 0.5 * (extremal(y, seen) + extremal(z, seen)) + 1e-8
+    assert abs(extremal(y, seen) - extremal(z, seen)) <= norm(y - z) + 1e-8
+    # Inside the hull it is at most 0, just outside above 0.
+    w = 5 * rng.normal(size=d)
+    p = region.nearest(w)
+    if norm(w - p) > 0.1:
+        out = (w - p) / norm(w - p)
+        assert extremal(p - 1e-3 * out, seen) <= 1e-8
+        assert extremal(p + 1e-3 * out, seen) > 0

@@ -94,7 +94,7 @@ class LeaderFollower:
         >>> player = LeaderFollower(G_g=1.0, domain=Ball(1.0))
         >>> state = player.init(np.array([0.0, 0.0]))
         >>> seen = Feedback(np.array([-3.0, -4.0]), -0.5, np.array([0.0, 1.0]))
-        >>> player.update(state, seen).x.round(6)  # less far than the slack of 0.5, to keep off the cut
+        >>> player.update(state, seen).x.round(6)  # shorter than the slack of 0.5: off the cut
         array([0.323498, 0.336064])
     """
 
@@ -128,14 +128,14 @@ class LeaderFollower:
             raise InvalidValueError(
                 f"keep must be below 1, got {self.keep!r}: the follower would stop short"
             )
-        if self.cuts is not None:
-            _check.whole(self.cuts, "cuts", "a whole number >= 2")
-            if self.cuts < 2:
-                raise InvalidValueError(f"cuts must be a whole number >= 2, got {self.cuts!r}")
+        for name, least in (("cuts", 2), ("sweeps", 0)):
+            value = getattr(self, name)
+            if value is not None and (type(value) is not int or value < least):
+                raise InvalidValueError(f"{name} must be a whole number >= {least}, got {value!r}")
         _check.plain(self, "G_g", "keep", "expected")
         for name in ("strong_convexity", "gradient_bound", "evaluation_error"):
             if getattr(self, name) is not None:
-                _check.nonnegative(**{name: getattr(self, name)})
+                _check.positive(**{name: getattr(self, name)})
                 _check.plain(self, name)
 
     def slots(self, dimension: int) -> int:

@@ -208,6 +208,17 @@ class AdversarialCube(ProblemRow):
         return self.adversary if self.adversary in ("out", "uncut") else None
 
 
+class Crawl(ProblemRow):
+    """A start with little slack, far from where the costs pull: no safe rule can be quick."""
+
+    name: Literal["crawl"]
+    kappa: Annotated[float, Field(ge=1)] = Field(
+        default=20.0, description="how far the set reaches, relative to the start's certified ball"
+    )
+    dimension: Dimension = Field(default=2, description="entries of an action")
+    size: Annotated[float, Field(gt=0)] = Field(default=1.0, description="norm of every slope")
+
+
 AnyProblem: TypeAlias = Annotated[
     PaperToy
     | BindingToy
@@ -216,7 +227,8 @@ AnyProblem: TypeAlias = Annotated[
     | Ellipsoid
     | SpectralBall
     | FairLogistic
-    | AdversarialCube,
+    | AdversarialCube
+    | Crawl,
     Field(discriminator="name"),
 ]
 
@@ -315,6 +327,7 @@ PROBLEMS: dict[str, ProblemEntry] = {
     "adversarial_cube": ProblemEntry(
         AdversarialCube, partial(_synthetic, problems.adversarial_cube), "box"
     ),
+    "crawl": ProblemEntry(Crawl, partial(_synthetic, problems.crawl)),
 }
 """By name; a new problem joins here."""
 

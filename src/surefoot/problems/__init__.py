@@ -1,6 +1,7 @@
 """Problems: costs, a constraint, its constants, a strictly feasible start."""
 
 from surefoot.problems.adversarial import ADVERSARIES, adversarial_cube
+from surefoot.problems.crawl import crawl
 from surefoot.problems.paper_toy import HORIZONS, SETTINGS, Setting, binding_toy, paper_toy
 from surefoot.problems.problem import Problem
 from surefoot.problems.synthetic import (
@@ -19,6 +20,7 @@ __all__ = [
     "Setting",
     "adversarial_cube",
     "binding_toy",
+    "crawl",
     "ellipsoid",
     "fair_logistic",
     "paper_toy",

@@ -1,0 +1,59 @@
+"""The instance on which no safe rule can be quick."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from surefoot import _check
+from surefoot.constraints import Affine, L2Norm, max_of
+from surefoot.costs import Linear
+from surefoot.problems.problem import Problem
+from surefoot.sets import Ball
+
+__all__ = ["crawl"]
+
+
+def crawl(
+    kappa: float = 20.0,
+    *,
+    horizon: int,
+    dimension: int = 2,
+    size: float = 1.0,
+    trials: int | None = None,
+    streams: int | None = None,
+) -> Problem:
+    r"""A start with little slack, far from where all costs pull: the lower bound of Theorem H.
+
+    With e the first axis, :math:`g(x) = \max(e^\top x/\kappa - 1/\kappa, \|x\| - 1)`, the start 0
+    and :math:`f_t(x) = -G_fe^\top x`: the set reaches D = 1 from the start, whose slack is
+    :math:`\alpha = 1/\kappa`, with :math:`G_g = 1`. A rule that is safe for every g with these
+    constants has a regret of at least :math:`G_f\kappa(1 - (1-1/\kappa)^T)`
+    (:func:`surefoot.theory.crawl_lower_bound`).
+
+    Args:
+        kappa: :math:`G_gD/\alpha`, at least 1.
+        horizon: rounds.
+        dimension: entries of an action.
+        size: G_f.
+        trials: runs, all alike; one without a run axis unless given.
+        streams: taken so that all problems are made alike; nothing here is random.
+
+    Example:
+        >>> problem = crawl(4.0, horizon=10)
+        >>> problem.constraint.query(problem.start)[0]
+        -0.25
+    """
+    _check.above(1.0 - 1e-15, kappa=kappa)
+    _check.positive(size=size)
+    _check.whole(dimension, "dimension")
+    axis = np.zeros(dimension)
+    axis[0] = 1.0
+    lead = (_check.horizon(horizon),) if trials is None else (_check.horizon(horizon), trials)
+    return Problem.of(
+        Linear(np.broadcast_to(-size * axis, (*lead, dimension))),
+        max_of(Affine([axis / kappa], [1.0 / kappa]), L2Norm(1.0)),
+        Ball(1.0),
+        np.zeros(dimension),
+        G_f=size,
+        name=f"crawl, kappa = {kappa:g}",
+    )

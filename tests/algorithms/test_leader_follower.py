@@ -1,0 +1,505 @@
+"""Leader and follower: steps by hand, feasibility, the regret theorems, memory, bad input."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import surefoot as sf
+from surefoot import Ball, Feedback
+from surefoot.algorithms import OGD, AdaGradOGD, CertifiedPFS, LeaderFollower
+from surefoot.algorithms._cuts import in_use, keep_off, no_cuts, project, remember
+from surefoot.constraints import Affine, LinfNorm
+from surefoot.costs import Quadratic
+from surefoot.errors import InvalidValueError
+from surefoot.problems import ADVERSARIES, adversarial_cube, crawl, random_polytope, rotated_box
+from surefoot.theory import crawl_lower_bound
+
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+def norm(v):
+    return float(np.linalg.norm(v))
+
+
+def play(player, problem):
+    """The rounds of one run: actions, gradients, values, states and the sums of the observer."""
+    state, sums = player.init(problem.start), player.observer()
+    actions, gradients, values, states, infos = [], [], [], [state], []
+    for t in range(problem.costs.horizon):
+        x = state.x
+        g, s = problem.constraint.query(x)
+        grad = problem.costs.gradient(t, x)
+        state, info = player.step(state, Feedback(grad, g, s))
+        sums = sums if sums is None else sums.after(info)
+        actions.append(x)
+        gradients.append(grad)
+        values.append(g)
+        states.append(state)
+        infos.append(info)
+    return np.array(actions), np.array(gradients), np.array(values), states, infos, sums
+
+
+def worst_regret(problem, actions, gradients):
+    """The largest linearised regret against a point of a cube around the start: a closed form."""
+    half = problem.constraint.radius
+    total = gradients.sum(axis=0)
+    return float((gradients * actions).sum()) + half * float(abs(total).sum())
+
+
+# --- one step by hand ----------------------------------------------------------------------------
+
+
+def test_one_step_by_hand():
+    player = LeaderFollower(G_g=1.0, domain=Ball(1.0))
+    seen = Feedback(np.array([-3.0, -4.0]), -0.5, np.array([0.0, 1.0]))
+    state, info = player.step(player.init(np.zeros(2)), seen)
+    # A = 25, eta = 1/sqrt 50: free (0.424264, 0.565685); the cut is y <= 0.5, so Z = (.424264, .5).
+    np.testing.assert_allclose(state.leader, [3 / math.sqrt(50), 0.5], atol=1e-12)
+    assert state.energy == 25
+    # gap = .655744: W = Z .5/gap = (.323498, .381246); rho = .5 * .5 gap = .163936, so the cut is
+    # exceeded by .381246 - .5 + .163936 = .045182, and W goes back by that.
+    gap = math.hypot(3 / math.sqrt(50), 0.5)
+    y = 0.5 / gap * 0.5
+    back = y - 0.5 + 0.25 * gap
+    np.testing.assert_allclose(state.x, [0.5 / gap * 3 / math.sqrt(50), y - back], atol=1e-12)
+    assert info.cut
+    assert info.certificate.bound == pytest.approx(norm(state.x) - 0.5, abs=1e-12)
+    assert info.contradictions == ()
+
+
+def test_a_second_gradient_is_slowed_down_by_the_lag():
+    player = LeaderFollower(G_g=1.0, domain=Ball(1.0))
+    cut = np.array([0.0, 1.0])
+    one = player.update(player.init(np.zeros(2)), Feedback(np.array([-3.0, -4.0]), -0.5, cut))
+    two = player.update(one, Feedback(np.array([0.0, 2.0]), float(one.x[1]) - 0.5, cut))
+    lag = norm(one.x - one.leader)
+    assert two.energy == pytest.approx(25 + 4 + 2 * lag * math.sqrt(50), rel=1e-14)
+    assert two.inverse_eta == pytest.approx(math.sqrt(2 * two.energy), rel=1e-14)
+
+
+def test_without_a_gradient_nothing_moves():
+    player = LeaderFollower(G_g=1.0, domain=Ball(1.0))
+    state = player.init(np.zeros(2))
+    for _ in range(3):
+        state = player.update(state, Feedback(np.zeros(2), -0.5, np.array([0.0, 1.0])))
+    assert (state.x == 0).all()
+    assert state.energy == 0
+
+
+def test_a_subgradient_of_zero_is_no_cut():
+    player = LeaderFollower(G_g=1.0, domain=Ball(1.0))
+    state = player.update(player.init(np.zeros(2)), Feedback(np.ones(2), -0.5, np.zeros(2)))
+    assert state.cuts.count == 0
+    assert norm(state.x) <= 0.5
+
+
+# --- feasibility ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("adversary", ADVERSARIES)
+@pytest.mark.parametrize("options", [{}, {"lazy": False}, {"cuts": 2}], ids=repr)
+def test_no_round_is_outside_and_no_regret_is_above_what_was_observed(adversary, options):
+    for d, horizon in ((2, 300), (7, 150)):
+        problem = adversarial_cube(adversary, horizon=horizon, dimension=d)
+        player = LeaderFollower(G_g=1.0, domain=problem.domain, **options)
+        actions, gradients, values, states, infos, sums = play(player, problem)
+        assert (values <= 0).all()
+        assert all(not info.contradictions for info in infos)
+        # The g of a round is at most what the round before certified, up to the noise of g.
+        bounds = np.array([info.certificate.bound for info in infos[:-1]])
+        assert (values[1:] <= bounds + 1e-13).all()
+        assert worst_regret(problem, actions, gradients) <= sums.bound(player, states[-1]) + 1e-9
+
+
+@settings(max_examples=25, deadline=None)
+@given(SEEDS)
+def test_random_sets_far_and_near_are_never_left(seed):
+    rng = np.random.default_rng(seed)
+    d, m = int(rng.integers(1, 7)), int(rng.integers(2, 12))
+    A = rng.normal(size=(m, d))
+    A = np.vstack([A / np.linalg.norm(A, axis=1, keepdims=True), np.eye(d), -np.eye(d)])
+    centre = rng.normal(size=d) * rng.choice([0.0, 1.0, 1e4])
+    slack = 10.0 ** rng.uniform(-6, 0, size=len(A))
+    constraint = Affine(A, A @ centre + slack)
+    radius = math.sqrt(d) * float(slack.max()) * 1.01
+    player = LeaderFollower(
+        G_g=1.0,
+        domain=Ball(radius, centre),
+        lazy=bool(rng.integers(2)),
+        cuts=[2, 3, None][seed % 3],
+    )
+    state, size = player.init(centre), 10.0 ** rng.uniform(-3, 3)
+    for _ in range(60):
+        g, s = constraint.query(state.x)
+        assert g <= 0
+        push = -s if rng.random() < 0.5 else rng.normal(size=d)
+        state = player.update(state, Feedback(size * push, g, s))
+
+
+# --- the leader: Lemma 3 and its consequences ----------------------------------------------------
+
+
+def random_cuts(rng, n, d, slots):
+    cuts = no_cuts(np.zeros(d), slots, 0.0)
+    for _ in range(n):
+        u = rng.normal(size=d)
+        cuts, _ = remember(cuts, u / norm(u), float(rng.uniform(0.1, 1.0)), 1.0, np.zeros(d))
+    return cuts
+
+
+@settings(max_examples=40, deadline=None)
+@given(SEEDS)
+def test_the_ascent_never_lowers_the_dual_and_brings_every_feasible_point_nearer(
+    seed,
+):
+    rng = np.random.default_rng(seed)
+    d = int(rng.integers(1, 6))
+    cuts = random_cuts(rng, int(rng.integers(1, 8)), d, 8)
+    normals, offsets, _, _, _ = in_use(cuts)
+    free = 3 * rng.normal(size=d)
+    mu = rng.exponential(size=len(offsets)) * (rng.random(len(offsets)) < 0.5)
+
+    def dual(mu):
+        z = free - mu @ normals
+        return 0.5 * norm(z - free) ** 2 + mu @ (normals @ z - offsets)
+
+    found, z = project(cuts, free, mu, int(rng.integers(len(offsets))), math.inf, 2)
+    assert (found >= 0).all()
+    assert dual(found) >= dual(mu) - 1e-12
+    np.testing.assert_allclose(z, free - found @ normals, atol=1e-12)
+    # From no multipliers at all, every point that satisfies the cuts comes nearer.
+    _, z = project(cuts, free, None, 0, math.inf, 2)
+    u = rng.normal(size=d)
+    u *= 0.1 * rng.random() / norm(u)
+    assert norm(z - u) <= norm(free - u) + 1e-12
+
+
+def test_with_many_sweeps_the_leader_is_the_projection():
+    rng = np.random.default_rng(1)
+    cuts = random_cuts(rng, 6, 3, 6)
+    normals, offsets, _, _, _ = in_use(cuts)
+    free = 4 * rng.normal(size=3)
+    _, z = project(cuts, free, None, 0, math.inf, 500)
+    polytope = sf.sets.Polytope(normals, offsets)
+    np.testing.assert_allclose(z, polytope.project(free), atol=1e-6)
+
+
+@pytest.mark.parametrize("adversary", ["constant", "alternating", "random", "corners"])
+@pytest.mark.parametrize("cuts", [None, 2])
+def test_the_regret_of_the_leader_is_bounded_after_every_round(adversary, cuts):
+    problem = adversarial_cube(adversary, horizon=200, dimension=4, seed=3)
+    player = LeaderFollower(G_g=1.0, domain=problem.domain, cuts=cuts)
+    _, gradients, _, states, infos, _ = play(player, problem)
+    D, sums, total = states[0].reach, 0.0, np.zeros(4)
+    steps = 0.0
+    for grad, before, after, info in zip(gradients, states, states[1:], infos, strict=False):
+        sums += float(grad @ before.leader)
+        total = total + grad
+        first = 0.5 * info.size**2 / (info.before if info.before > 0 else info.scale)
+        steps += min(first, 4 * D * info.size)
+        regret = sums + 0.5 * float(abs(total).sum())  # against the worst corner of the cube
+        assert regret <= 0.5 * D**2 * after.inverse_eta + steps + 1e-10
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_every_observed_bound_is_above_the_regret_after_every_round(seed):
+    problem = adversarial_cube("random", horizon=150, dimension=3, seed=seed)
+    for options in ({}, {"cuts": 2}, {"lazy": False}):
+        player = LeaderFollower(G_g=1.0, domain=problem.domain, **options)
+        actions, gradients, _, states, infos, _ = play(player, problem)
+        sums = player.observer()
+        for t, info in enumerate(infos, start=1):
+            sums = sums.after(info)
+            regret = worst_regret(problem, actions[:t], gradients[:t])
+            assert regret <= sums.bound(player, states[t]) + 1e-9
+            if not options:
+                # Theorem F in closed form: A, S and L.
+                D, A = states[t].reach, states[t].energy
+                S, L = float((gradients[:t] ** 2).sum()), max(i.size for i in infos[:t])
+                known = D * math.sqrt(A / 2) + math.sqrt(2 * S) * D + 10 * D * L + sums.lag
+                assert regret <= known
+                assert sums.lag <= 3.1 * D * math.sqrt(A) + 7.1 * D * L
+
+
+def test_strongly_convex_costs_have_an_observed_bound_that_is_above_the_regret():
+    rng, box = np.random.default_rng(5), LinfNorm(0.5, 3)
+    targets = rng.uniform(-1, 2, size=(300, 3))
+    costs, domain = Quadratic(targets, 1.0), Ball(0.9)
+    player = LeaderFollower(G_g=1.0, domain=domain, strong_convexity=1.0, lazy=False)
+    problem = sf.Problem.of(costs, box, domain, np.zeros(3))
+    actions, _, values, states, _, sums = play(player, problem)
+    assert (values <= 0).all()
+    best = np.clip(targets.mean(axis=0), -0.5, 0.5)
+    ours, theirs = (0.5 * ((x - targets) ** 2).sum() for x in (actions, best))
+    assert 0 < ours - theirs <= sums.bound(player, states[-1])
+    # The regret grows like the logarithm: less than projected descent's root by far.
+    assert ours - theirs < 2 * (1 + math.log(300)) * 3
+
+
+# --- the bound in advance ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("adversary", ADVERSARIES)
+def test_the_careful_mode_keeps_the_bound_in_advance(adversary):
+    problem = adversarial_cube(adversary, horizon=400, dimension=3)
+    L, D = 1.0, problem.domain.radius
+    kappa = D / 0.5
+    player = LeaderFollower(G_g=1.0, domain=problem.domain, gradient_bound=L)
+    state = player.init(problem.start)._replace(careful=1.0)
+    actions, gradients = [], []
+    for t in range(400):
+        g, s = problem.constraint.query(state.x)
+        assert g <= 0
+        actions.append(state.x)
+        gradients.append(problem.costs.gradient(t, state.x))
+        state = player.update(state, Feedback(gradients[-1], g, s))
+        assert norm(state.leader) <= D * (1 + 1e-12)
+        way = norm(state.leader)
+        if way > 0:  # the follower is on the way from the start to the leader
+            assert abs(norm(state.x) + norm(state.leader - state.x) - way) < 1e-9
+        T = t + 1
+        bound = kappa**2 * D * L * (9.06 * math.sqrt(T) + math.log(T) + 3)
+        assert worst_regret(problem, np.array(actions), np.array(gradients)) <= bound
+
+
+def test_the_watchdog_lets_go_only_where_the_energy_is_out_of_proportion():
+    problem = adversarial_cube("corners", horizon=300, dimension=3)
+    told = LeaderFollower.default(problem.constants, domain=problem.domain).algorithm
+    assert told.gradient_bound == 1.0
+    assert play(told, problem)[3][-1].careful == 0
+    lied = LeaderFollower(G_g=1.0, domain=problem.domain, gradient_bound=1e-6)
+    _, _, values, states, _, _ = play(lied, problem)
+    assert states[1].careful == states[-1].careful == 1
+    assert (values <= 0).all()
+    scales = [state.inverse_eta for state in states]
+    assert scales == sorted(scales)
+
+
+# --- what no safe rule can do --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kappa", [2.0, 5.0, 20.0, 100.0])
+def test_the_rule_attains_the_lower_bound_of_all_safe_rules(kappa):
+    T = 400
+    problem = crawl(kappa, horizon=T)
+    player = LeaderFollower.default(problem.constants, domain=problem.domain).algorithm
+    actions, _, values, _, _, _ = play(player, problem)
+    assert (values <= 0).all()
+    regret = float(T - actions[:, 0].sum())
+    bound = float(crawl_lower_bound(T, G_f=1.0, D=1.0, kappa=kappa))
+    assert bound <= regret <= bound * (1 + 1e-6) + 1e-6
+    # No rule that is safe gets further in a round than the bound says: neither does this one.
+    ahead = 1 - (1 - 1 / kappa) ** np.arange(T)
+    assert (actions[:, 0] <= ahead + 1e-12).all()
+
+
+def test_other_safe_rules_are_above_the_lower_bound():
+    problem = crawl(20.0, horizon=300)
+    player = CertifiedPFS.default(problem.constants, domain=problem.domain).algorithm
+    trace = sf.play(player, problem)
+    regret = 300 + float(trace.total_cost)
+    assert regret > float(crawl_lower_bound(300, G_f=1.0, D=1.0, kappa=20.0))
+
+
+# --- memory --------------------------------------------------------------------------------------
+
+
+def test_a_row_that_was_seen_before_is_stored_once_with_the_lower_offset():
+    cuts, u = no_cuts(np.zeros(2), 4, 0.0), np.array([0.6, 0.8])
+    cuts, first = remember(cuts, u, 0.5, 1.0, np.zeros(2))
+    cuts, second = remember(cuts, u, 0.4, 1.0, np.zeros(2))
+    cuts, third = remember(cuts, u, 0.7, 1.0, np.zeros(2))
+    assert first == second == third == 0
+    assert (cuts.count, cuts.offsets[0]) == (1.0, 0.4)
+
+
+def test_a_full_memory_drops_the_idle_cut_with_most_room_then_merges_the_two_that_do_least():
+    cuts = no_cuts(np.zeros(2), 3, 0.0)
+    for u, o in (([1.0, 0.0], 1.0), ([0.0, 1.0], 5.0), ([-1.0, 0.0], 2.0)):
+        cuts, _ = remember(cuts, np.array(u), o, 1.0, np.zeros(2))
+    cuts = cuts._replace(weights=np.array([0.7, 0.0, 0.0]))
+    cuts, at = remember(cuts, np.array([0.0, -1.0]), 3.0, 1.0, np.zeros(2))
+    assert at == 1  # both others are idle, and it had the most room
+    cuts = cuts._replace(weights=np.array([0.3, 0.4, 2.0]))
+    cuts, at = remember(cuts, np.array([0.6, 0.8]), 1.5, 0.5, np.zeros(2))
+    # .3 (1, 0) + .4 (0, -1) = .5 (.6, -.8), offset (.3 * 1 + .4 * 3)/.5 = 3
+    assert at == 1
+    np.testing.assert_allclose(cuts.normals[0], [0.6, -0.8])
+    assert (cuts.offsets[0], cuts.weights[0]) == pytest.approx((3.0, 0.5))
+    np.testing.assert_allclose(cuts.products, cuts.normals @ cuts.normals.T, atol=1e-15)
+    assert cuts.weights.tolist() == pytest.approx([0.5, 0.0, 2.0])
+
+
+def test_two_cuts_that_cancel_are_dropped_with_their_weights():
+    cuts = no_cuts(np.zeros(2), 2, 0.0)
+    for u in ([1.0, 0.0], [-1.0, 0.0]):
+        cuts, _ = remember(cuts, np.array(u), 1.0, 1.0, np.zeros(2))
+    cuts = cuts._replace(weights=np.array([0.5, 0.5]))
+    cuts, at = remember(cuts, np.array([0.0, 1.0]), 1.0, 1.0, np.zeros(2))
+    assert at == 1
+    assert (cuts.normals[0] == 0).all()
+    assert cuts.weights.tolist() == [0.0, 0.0]
+    assert keep_off(cuts, np.array([9.0, 0.5]), 0.1).tolist() == [9.0, 0.5]
+
+
+@pytest.mark.parametrize("slots", [2, 3, 5])
+def test_memories_of_a_batch_are_those_of_single_runs(slots):
+    rng = np.random.default_rng(slots)
+    runs, d = 4, 3
+    many = no_cuts(np.zeros((runs, d)), slots, np.zeros((runs, 1)))
+    ones = [no_cuts(np.zeros(d), slots, 0.0) for _ in range(runs)]
+    faces = np.linalg.qr(rng.normal(size=(d, d)))[0]
+    for k in range(12):
+        u = np.array([faces[(k + i) % d] * rng.choice([-1.0, 1.0]) for i in range(runs)])
+        offset, z = rng.uniform(0.1, 1.0, size=(runs, 1)), rng.normal(size=(runs, d))
+        many, newest = remember(many, u, offset, np.ones((runs, 1)), z)
+        weights = np.array(many.weights)
+        for i in range(runs):
+            ones[i], at = remember(ones[i], u[i], float(offset[i, 0]), 1.0, z[i])
+            assert newest[i].nonzero()[0].tolist() == [at]
+            for one, all_ in zip(ones[i], many, strict=True):
+                np.testing.assert_allclose(all_[i].squeeze(), np.squeeze(one), atol=1e-14)
+            weights[i] = rng.exponential(size=slots) * (rng.random(slots) < 0.8)
+            weights[i, int(ones[i].count) :] = 0.0
+            ones[i] = ones[i]._replace(weights=weights[i])
+        many = many._replace(weights=weights)
+
+
+@pytest.mark.parametrize("engine", ["batch", pytest.param("scan", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("options", [{"cuts": 2}, {"cuts": 3}, {"lazy": False}], ids=repr)
+def test_every_engine_plays_the_same_rule(options, engine):
+    problem = random_polytope(4, 30, horizon=120)
+    player = LeaderFollower(G_g=problem.constants.G_g, domain=problem.domain, **options)
+    loop = sf.play(player, problem, engine="loop").actions
+    np.testing.assert_allclose(sf.play(player, problem, engine=engine).actions, loop, atol=1e-12)
+
+
+# --- regret, measured ----------------------------------------------------------------------------
+
+
+def test_the_regret_is_a_fraction_of_that_of_certified_steps():
+    problem = random_polytope(20, 200, horizon=1_000)
+    ours = sf.play(LeaderFollower.default(problem.constants, domain=problem.domain), problem)
+    steps = sf.play(CertifiedPFS.default(problem.constants, domain=problem.domain), problem)
+    assert ours.violations.count == steps.violations.count == 0
+    mine, theirs = (float(t.regret([1_000]).upper[0]) for t in (ours, steps))
+    assert mine < 0.2 * theirs
+
+
+def test_a_shallow_start_goes_inwards_first():
+    problem = rotated_box(5, horizon=300)
+    x1 = problem.start + 0.0
+    corner = problem.benchmark.region.project(100 * np.ones(5))
+    x1 = x1 + (1 - 1e-4) * (corner - x1)
+    g, s = problem.constraint.query(x1)
+    assert -1e-3 < g < 0
+    first = g
+    player = LeaderFollower(G_g=problem.constants.G_g, domain=problem.domain)
+    state = player.init(x1)
+    for t in range(60):
+        g, s = problem.constraint.query(state.x)
+        state = player.update(state, Feedback(problem.costs.gradient(t, state.x), g, s))
+    assert state.seen.anchor_value < 50 * first  # geometrically deeper within some rounds
+
+
+# --- another leader ------------------------------------------------------------------------------
+
+
+class Lost:
+    """A leader that has no idea."""
+
+    def __init__(self, says):
+        self.says = says
+
+    def init(self, x1):
+        return OGD(eta=0.1, domain=Ball(1.0)).init(x1)
+
+    def update(self, state, feedback):
+        return state._replace(x=np.full_like(state.x, self.says))
+
+
+def test_any_learner_may_lead_and_the_follower_is_as_safe():
+    problem = adversarial_cube("random", horizon=200, dimension=3)
+    for leader in (AdaGradOGD(eta=0.5, domain=problem.domain), Lost(1e9), Lost(-3.0)):
+        player = LeaderFollower(G_g=1.0, domain=problem.domain, leader=leader)
+        _, _, values, _, infos, sums = play(player, problem)
+        assert (values <= 0).all()
+        assert sums is None
+        assert infos[-1].contradictions == ()
+
+
+def test_a_leader_that_returns_nan_is_named_and_the_follower_stays():
+    player = LeaderFollower(G_g=1.0, domain=Ball(1.0), leader=Lost(math.nan))
+    state = player.init(np.array([0.1, 0.2]))
+    after, info = player.step(state, Feedback(np.ones(2), -0.3, np.array([0.0, 1.0])))
+    assert (after.x == state.x).all()
+    (sentence,) = info.contradictions
+    assert sentence == (
+        "round 1: the leader Lost must return a finite point, got np.float64(nan): the action stays"
+    )
+
+
+# --- bad input -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"keep": 1.0}, "keep must be below 1, got 1.0"),
+        ({"keep": -0.1}, "keep must be a finite number >= 0, got -0.1"),
+        ({"cuts": 1}, "cuts must be a whole number >= 2, got 1"),
+        ({"cuts": 2.5}, "cuts must be a whole number >= 2, got 2.5"),
+        ({"G_g": 0.0}, "G_g must be a finite number > 0, got 0.0"),
+        ({"sweeps": -1}, "sweeps must be a whole number >= 0, got -1"),
+        ({"domain": sf.sets.Box([-1.0], [1.0])}, "domain must be a Ball"),
+        ({"strong_convexity": 0.0}, "strong_convexity must be a finite number > 0, got 0.0"),
+        ({"gradient_bound": math.inf}, "gradient_bound must be a finite number > 0, got inf"),
+    ],
+)
+def test_bad_parameters_are_refused_with_one_sentence(options, sentence):
+    with pytest.raises(InvalidValueError) as error:
+        LeaderFollower(**{"G_g": 1.0, "domain": Ball(1.0), **options})
+    assert str(error.value).startswith(sentence)
+
+
+@pytest.mark.parametrize(
+    ("feedback", "sentence"),
+    [
+        (Feedback(np.array([math.nan, 0.0]), -0.5, np.ones(2)), "cost_gradient must be finite"),
+        (Feedback(np.array([1e200, 0.0]), -0.5, np.ones(2)), "cost_gradient must have a finite"),
+        (Feedback(np.ones(2), math.nan, np.ones(2)), "constraint_value must be finite"),
+        (Feedback(np.ones(2), -0.5, np.array([0.0, math.inf])), "constraint_subgradient must be"),
+        (Feedback(np.ones(2), 0.0, np.ones(2)), "the start must be strictly feasible"),
+    ],
+)
+def test_bad_feedback_is_refused_with_one_sentence(feedback, sentence):
+    player = LeaderFollower(G_g=2.0, domain=Ball(1.0))
+    state = player.init(np.zeros(2))
+    with np.errstate(over="ignore"), pytest.raises(InvalidValueError, match=sentence):
+        player.update(state, feedback)
+
+
+def test_a_constant_that_is_too_small_is_reported_with_the_round():
+    constraint = Affine([[2.0, 0.0]], [1.0])  # a slope of 2
+    player = LeaderFollower(G_g=1.0, domain=Ball(1.0))
+    state = player.init(np.zeros(2))
+    found = []
+    for _ in range(3):
+        g, s = constraint.query(state.x)
+        state, info = player.step(state, Feedback(np.array([-1.0, 0.0]), g, s))
+        found.append(info.contradictions)
+    assert found[0] == ("round 1: |s| = 2 exceeds G_g = 1",)
+    assert any("round 2: g = " in sentence for sentence in found[1])
+
+
+def test_the_constraint_may_not_change():
+    player, sign = LeaderFollower(G_g=1.0, domain=Ball(1.0)), -1.0
+    state = player.init(np.zeros(2))
+    for t in range(2):
+        constraint = LinfNorm(0.5 if t == 0 else 0.2, 2)
+        g, s = constraint.query(state.x)
+        state, info = player.step(state, Feedback(sign * np.ones(2), g, s))
+    assert any("not the same" in sentence for sentence in info.contradictions)
