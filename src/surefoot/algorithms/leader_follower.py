@@ -256,7 +256,7 @@ class LeaderFollower:
         self, state: LeaderFollowerState, region: HullRegion, cuts: Cuts, X: Array, z: Array
     ) -> tuple[Array, Number, Number]:
         """The next action, and when the anchor's radius had last grown by a tenth, to what."""
-        D, t, r_a = state.reach, region.memory.rounds, region.anchor_radius
+        D, t, r_a = state.reach, region.memory.rounds, region.depth
         way = z - X
         gap = norm(way)
         deeper = (t == 1) | (r_a > 1.1 * state.depth)

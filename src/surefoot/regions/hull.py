@@ -4,8 +4,8 @@ If :math:`g(x_i) \le 0` and every subgradient has norm at most :math:`G_g`, then
 :math:`G_g` per unit of length, so the ball :math:`B(x_i, -g(x_i)/G_g)` is feasible; and because the
 feasible set is convex, so is the convex hull of such balls. The hull of the balls of *all* rounds
 is everything that can be certified from values, subgradients and :math:`G_g` (Theorem 1 of
-docs/certified.md). Here are two: the deepest ball so far, the *anchor*, and that of the last
-action. For a point p and any share :math:`\lambda \in [0, 1]`
+docs/certified.md). Here are two: that of the last action, and the deepest ball before it, the
+*anchor*. For a point p and any share :math:`\lambda \in [0, 1]`
 
 .. math:: g(p) \le (1-\lambda)g(a) + \lambda g(x)
           + G_g\|p - (1-\lambda)a - \lambda x\|,
@@ -97,7 +97,7 @@ class HullMemory(NamedTuple):
 
     Attributes:
         rounds: how many rounds were seen.
-        anchor: the deepest action so far.
+        anchor: the deepest action before the last one.
         anchor_value: g there.
         anchor_round: the round it was played in.
         last: the last action seen.
@@ -117,7 +117,7 @@ class HullRegion(NamedTuple):
 
     Attributes:
         known: the constants.
-        anchor: the deepest action so far.
+        anchor: the deepest action before the last one.
         anchor_radius: the radius of its ball.
         x: the last action.
         radius: the radius of its ball; negative where its slack is below the margin.
@@ -154,8 +154,9 @@ class HullRegion(NamedTuple):
             return centre + (room / far) * offset  # far > room >= 0
         found = centre + room / where(far > 0, far, 1.0) * offset
         found = where(near | (far <= room), w, found)
-        # A start that is not strictly feasible certifies nothing; the game must see that.
-        return where(self.anchor_radius > 0, found, math.nan)
+        # A start that is not strictly feasible certifies nothing, nor does a g that is NaN; the
+        # game must see that.
+        return where((self.anchor_radius > 0) & (self.radius == self.radius), found, math.nan)
 
     def contains(self, w: Array) -> Any:
         """Return whether a point is certified; a column of answers for a batch."""
@@ -180,6 +181,11 @@ class HullRegion(NamedTuple):
             bound=min(float(level + known.G_g * distance + noise), 0.0),
             G_g=float(known.G_g),
         )
+
+    @property
+    def depth(self) -> Number:
+        """The radius of the larger of the two balls, the largest of all so far."""
+        return maximum(self.anchor_radius, self.radius)
 
     @property
     def contradictions(self) -> tuple[str, ...]:
@@ -332,19 +338,22 @@ class LipschitzHull:
                     "the start must be strictly feasible, by more than the rounding of g, "
                     f"got g(x_1) = {g:g}"
                 )
-            if memory.rounds == 0.0 or g < memory.anchor_value:
+            if memory.rounds == 0.0:
                 after = record(HullMemory, (rounds, x, g, rounds, x, g))
+            elif memory.last_value < memory.anchor_value:
+                a, value, t = memory.last, memory.last_value, memory.rounds
+                after = record(HullMemory, (rounds, a, value, t, x, g))
             else:
                 after = record(HullMemory, (rounds, *memory[1:4], x, g))
         else:
             g = where(abs(g) < math.inf, g, math.nan)
-            deeper = (memory.rounds == 0) | (g < memory.anchor_value)
-            # A NaN must not be compared away: such a run is lost, and the game says so.
+            first, deeper = memory.rounds == 0, memory.last_value < memory.anchor_value
+            value = where(deeper, memory.last_value, memory.anchor_value)
             after = HullMemory(
                 rounds,
-                where(deeper, x, memory.anchor),
-                where(deeper | (g != g), g, memory.anchor_value),
-                where(deeper, rounds, memory.anchor_round),
+                where(first, x, where(deeper, memory.last, memory.anchor)),
+                where(first, g, value),
+                where(first, rounds, where(deeper, memory.rounds, memory.anchor_round)),
                 x,
                 g,
             )
