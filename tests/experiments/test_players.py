@@ -10,6 +10,7 @@ from surefoot.experiments.problems import PROBLEMS, build_problem
 from surefoot.sets import Ball, Box, Polytope
 from surefoot.theory import Tuned
 
+NOTHING_RANDOM = ("crawl",)
 NEEDED = {"adversarial_cube": {"adversary": "corners"}}
 
 
@@ -31,6 +32,8 @@ def test_fewer_rounds_and_fewer_trials_are_the_first_of_more(name):
         for which, p in {"long": long, "short": short, "other": other}.items()
     }
     assert np.array_equal(gradients["short"], gradients["long"])
+    if name in NOTHING_RANDOM:
+        return
     assert not np.array_equal(gradients["short"], gradients["other"])
     # The trials differ among themselves.
     assert not np.array_equal(

@@ -10,6 +10,7 @@ from surefoot.paper.reproduction import REGRET, VIOLATION, panels, specification
 from surefoot.problems import HORIZONS, SETTINGS, paper_toy
 from surefoot.results import Results
 from surefoot.results.notes import claims_of
+from surefoot.types import needs_of
 
 
 @pytest.fixture(scope="module")
@@ -30,9 +31,11 @@ def test_the_paper_has_thirty_trials_ten_horizons_and_the_published_streams(spec
     ]  # fmt: skip
 
 
-def test_every_theorem_of_the_catalogue_is_played(spec):
+def test_every_theorem_of_the_catalogue_whose_rule_compiles_is_played(spec):
     played = {(a.name, a.tuning) for a in spec.algorithms}
-    assert {(k.__name__, t) for k in ALGORITHMS for t in k.tunings} <= played
+    quick = [k for k in ALGORITHMS if not needs_of(k).numpy_only and not needs_of(k).agents]
+    assert len(quick) >= 20
+    assert {(k.__name__, t) for k in quick for t in k.tunings} <= played
 
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=lambda s: s.name)

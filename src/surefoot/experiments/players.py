@@ -15,6 +15,7 @@ from surefoot.algorithms import ALGORITHMS, domain_of
 from surefoot.constants import Constants
 from surefoot.problems import Problem
 from surefoot.theory import Tuned
+from surefoot.types import needs_of
 
 __all__ = [
     "ALGORITHMS_BY_NAME",
@@ -29,8 +30,10 @@ __all__ = [
     "tunings_of",
 ]
 
-ALGORITHMS_BY_NAME: dict[str, type[Any]] = {rule.__name__: rule for rule in ALGORITHMS}
-"""The algorithms by name."""
+ALGORITHMS_BY_NAME: dict[str, type[Any]] = {
+    rule.__name__: rule for rule in ALGORITHMS if not needs_of(rule).agents
+}
+"""The algorithms that play a problem by themselves, by name."""
 
 Parameters: TypeAlias = dict[str, tuple[float | str, str]]
 """Every number of an algorithm, with its origin."""

@@ -43,6 +43,11 @@ Costs: TypeAlias = Annotated[
 ]
 
 
+def _seed_of(geometry: str) -> Any:
+    words = f"of the {geometry}; the streams have the specification's"
+    return Field(default=0, description=words)
+
+
 class ProblemRow(Table):
     """What every ``[[problems]]`` may have beside its own arguments."""
 
@@ -114,9 +119,7 @@ class RandomPolytope(ProblemRow):
         default=60, description="linear constraints; at least twice the dimension"
     )
     costs: Costs = "quadratic"
-    seed: Seed = Field(
-        default=0, description="of the polytope; the streams have the specification's"
-    )
+    seed: Seed = _seed_of("polytope")
 
     @model_validator(mode="after")
     def _bounded(self) -> RandomPolytope:
@@ -132,7 +135,7 @@ class RotatedBox(ProblemRow):
     name: Literal["rotated_box"]
     dimension: Dimension = Field(default=5, description="entries of an action")
     costs: Costs = "quadratic"
-    seed: Seed = Field(default=0, description="of the box; the streams have the specification's")
+    seed: Seed = _seed_of("box")
 
 
 class Ellipsoid(ProblemRow):
@@ -144,9 +147,7 @@ class Ellipsoid(ProblemRow):
         default=10.0, description="square of the ratio of the longest to the shortest half axis"
     )
     costs: Costs = "quadratic"
-    seed: Seed = Field(
-        default=0, description="of the ellipsoid; the streams have the specification's"
-    )
+    seed: Seed = _seed_of("ellipsoid")
 
 
 def _pair(value: Any) -> Any:
@@ -166,7 +167,7 @@ class SpectralBall(ProblemRow):
         BeforeValidator(_pair),
     ] = Field(default=(4, 3), description="rows and columns of the matrices")
     costs: Costs = "quadratic"
-    seed: Seed = Field(default=0, description="of the pull; the streams have the specification's")
+    seed: Seed = _seed_of("pull")
 
     @property
     def entries(self) -> int:
@@ -183,9 +184,7 @@ class FairLogistic(ProblemRow):
     tolerance: Annotated[float, Field(gt=0)] = Field(
         default=0.05, description="limit on the covariance of score and group"
     )
-    seed: Seed = Field(
-        default=0, description="of the population; the streams have the specification's"
-    )
+    seed: Seed = _seed_of("population")
 
 
 class AdversarialCube(ProblemRow):

@@ -2,7 +2,7 @@
 
 The paper's toy, its sibling whose best action is a corner, and a random polytope with 20 entries
 and 60 rows. On the polytope a projection and a linear minimisation take a solver: the rows that
-need one every round are played there less far and less often.
+need one every round are played there less far and less often, as are rules that cannot be compiled.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from surefoot.algorithms import ALGORITHMS
 from surefoot.experiments import Spec
+from surefoot.experiments.players import ALGORITHMS_BY_NAME
 from surefoot.types import needs_of
 
 __all__ = ["HORIZONS", "specification"]
@@ -47,7 +47,7 @@ def specification(horizons: Sequence[int] = HORIZONS, trials: int = 30) -> Spec:
             ],
             "algorithms": [
                 row
-                for rule in ALGORITHMS
+                for rule in ALGORITHMS_BY_NAME.values()
                 for tuning in rule.tunings
                 for row in _rows(rule, tuning, horizons, trials)
             ],
@@ -58,16 +58,14 @@ def specification(horizons: Sequence[int] = HORIZONS, trials: int = 30) -> Spec:
 def _rows(
     rule: type[Any], tuning: str, horizons: Sequence[int], trials: int
 ) -> list[dict[str, Any]]:
-    """Return a theorem's row; two where a solver is needed on one of the problems."""
+    """Return a theorem's row, short where its rule is slow; two where a solver is needed on one."""
     row: dict[str, Any] = {"name": rule.__name__, "tuning": tuning}
     needs = needs_of(rule)
+    shorter = [T for T in horizons if T <= SOLVER_HORIZON] or [min(horizons)]
+    short = {"horizons": shorter, "trials": min(trials, SOLVER_TRIALS)}
+    if needs.numpy_only:
+        return [row | short]
     if not (needs.projections or needs.linear_minimisations):
         return [row]
-    shorter = [T for T in horizons if T <= SOLVER_HORIZON] or [min(horizons)]
-    solver = {
-        "label": f"{rule.__name__}.{tuning}, a solver a round",
-        "only": [_POLYTOPE],
-        "horizons": shorter,
-        "trials": min(trials, SOLVER_TRIALS),
-    }
-    return [row | {"only": _PLANE}, row | solver]
+    solver = {"label": f"{rule.__name__}.{tuning}, a solver a round", "only": [_POLYTOPE]}
+    return [row | {"only": _PLANE}, row | solver | short]
