@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from surefoot import OGD, Ball, Constants
 from surefoot.algorithms import AdaGradOGD, DecayingOGD
 from surefoot.sets import Box, Halfspace, Simplex
-from surefoot.theory import AdaGradNorm, Decaying, StronglyConvex
+from surefoot.theory import AdaGradNorm, DecayingStep, StronglyConvexDescent
 
 from ._gradients import actions_of, told
 
@@ -135,10 +135,10 @@ KNOWN = Constants(R=1.5, G_f=7.0, strong_convexity=2.5)
 def test_tuned_steps_are_the_theorems():
     D = math.hypot(2.25, 1.25)
     anytime = DecayingOGD.anytime(KNOWN, None, BOX)
-    assert anytime.guarantee == Decaying(KNOWN, D)
+    assert anytime.guarantee == DecayingStep(KNOWN, D)
     assert anytime.algorithm == DecayingOGD(eta=D / 7.0, domain=BOX)
     strong = DecayingOGD.strongly_convex(KNOWN, 50, BOX)
-    assert strong.guarantee == StronglyConvex(KNOWN)
+    assert strong.guarantee == StronglyConvexDescent(KNOWN)
     assert strong.algorithm == DecayingOGD(eta=0.4, domain=BOX, fast=True)
     adaptive = AdaGradOGD.adaptive(KNOWN, None, BOX)
     assert adaptive.guarantee == AdaGradNorm(KNOWN, D)

@@ -10,7 +10,12 @@ from surefoot.algorithms import DoublingPFS, ScheduledPFS
 from surefoot.algorithms.scheduled_pfs import ScheduledState
 from surefoot.problems import ADVERSARIES, adversarial_cube
 from surefoot.sets import EmptyTighteningError
-from surefoot.theory import Doubling, StronglyConvexSchedule, UnknownGradients, UnknownHorizon
+from surefoot.theory import (
+    DoublingHorizon,
+    StronglyConvexSchedule,
+    UnknownGradients,
+    UnknownHorizon,
+)
 
 from ._attack import greedy, turned_box
 
@@ -246,7 +251,7 @@ def test_phases_double_and_begin_at_the_start():
 
 def test_each_phase_is_corollary_1_for_its_length():
     player, theorem = DoublingPFS.anytime(KNOWN, 7)
-    assert theorem == Doubling(KNOWN)
+    assert theorem == DoublingHorizon(KNOWN)
     rng = np.random.default_rng(2)
     x1 = np.array([0.4, 0.2])
     state = player.init(x1)

@@ -202,3 +202,13 @@ def test_plot_names_the_extra_that_is_missing(trace, monkeypatch):
     assert str(raised.value) == (
         "trace.plot needs matplotlib, which is not installed: pip install 'surefoot[plot]'"
     )
+
+
+def test_a_trace_is_told_in_a_line_and_compared_by_identity(toy, trace):
+    said = repr(trace)
+    assert said.startswith(
+        f"<Trace of {toy.name!r}: 3 runs of 200 rounds, 200 kept, by batch; Theorem 1"
+    )
+    assert len(said) < 250
+    assert trace == trace
+    assert trace != play(PFS.tuned(toy.constants, 200), toy)

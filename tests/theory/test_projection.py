@@ -20,11 +20,11 @@ from surefoot.problems import ADVERSARIES, adversarial_cube, binding_toy, paper_
 from surefoot.sets import Box, L1Ball, Simplex
 from surefoot.theory import (
     AdaGradNorm,
-    Decaying,
+    DecayingStep,
     DualAveragingTheorem,
     EntropicTheorem,
     FrankWolfeTheorem,
-    StronglyConvex,
+    StronglyConvexDescent,
     Zinkevich,
 )
 
@@ -34,8 +34,8 @@ KNOWN = Constants(R=1.5, G_f=7.0, strong_convexity=3.5)
 D = 1.25
 ALL = {
     "Zinkevich": lambda c, T: Zinkevich(c, T, D),
-    "decaying": lambda c, T: Decaying(c, D),
-    "strongly convex": lambda c, T: StronglyConvex(c),
+    "decaying": lambda c, T: DecayingStep(c, D),
+    "strongly convex": lambda c, T: StronglyConvexDescent(c),
     "AdaGrad": lambda c, T: AdaGradNorm(c, D),
     "dual averaging": lambda c, T: DualAveragingTheorem(c, T, D),
     "entropic": lambda c, T: EntropicTheorem(c, T, 3, 2.0),
@@ -128,7 +128,7 @@ def test_a_missing_gradient_bound_is_named(name):
 
 def test_missing_strong_convexity_is_named():
     with pytest.raises(ValueError, match="strongly convex needs strong_convexity, which is not kn"):
-        StronglyConvex(Constants(R=1.0, G_f=2.0))
+        StronglyConvexDescent(Constants(R=1.0, G_f=2.0))
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,7 @@ def test_missing_strong_convexity_is_named():
         (lambda: Zinkevich(KNOWN, 0, 1.0), "horizon must be a whole number of rounds >= 1, got 0"),
         (lambda: Zinkevich(KNOWN, 10, 0.0), "diameter must be a finite number > 0, got 0.0"),
         (lambda: Zinkevich(KNOWN, 10, math.inf), "diameter must be a finite number > 0, got inf"),
-        (lambda: Decaying(KNOWN, -1.0), "diameter must be a finite number > 0, got -1.0"),
+        (lambda: DecayingStep(KNOWN, -1.0), "diameter must be a finite number > 0, got -1.0"),
         (lambda: AdaGradNorm(KNOWN, 0.0), "diameter must be a finite number > 0, got 0.0"),
         (lambda: DualAveragingTheorem(KNOWN, 2.5, 1.0), "horizon must be a whole number of"),
         (lambda: DualAveragingTheorem(KNOWN, 2, 0.0), "diameter must be a finite number > 0"),

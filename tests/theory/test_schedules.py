@@ -13,8 +13,8 @@ from surefoot.constants import polyak_rate
 from surefoot.costs import Quadratic
 from surefoot.theory import (
     Corollary1,
-    Doubling,
-    Schedule,
+    DoublingHorizon,
+    ScheduledSteps,
     StronglyConvexSchedule,
     UnknownGradients,
     UnknownHorizon,
@@ -113,7 +113,7 @@ def test_costs_that_are_very_convex_need_no_offset():
 
 
 def test_doubling_by_hand():
-    theorem = Doubling(KNOWN)
+    theorem = DoublingHorizon(KNOWN)
     whole = [float(Corollary1(KNOWN, 2**k).regret_bound(2**k)) for k in range(6)]
     assert theorem.regret_bound(1) == near(whole[0])
     assert theorem.regret_bound(31) == near(sum(whole[:5]))
@@ -126,7 +126,7 @@ def test_doubling_by_hand():
 
 def test_doubling_costs_a_factor_of_at_most_342():
     t = np.unique(np.geomspace(1, 1e9, 3_000).astype(int))
-    bound = Doubling(KNOWN).regret_bound(t)
+    bound = DoublingHorizon(KNOWN).regret_bound(t)
     known = float(Corollary1(KNOWN, 1).regret_bound(1)) * np.sqrt(t)
     assert (bound <= math.sqrt(2) / (math.sqrt(2) - 1) * known).all()
     assert (bound / known).max() > 2.4
@@ -137,7 +137,7 @@ def test_doubling_costs_a_factor_of_at_most_342():
             for k in range(t.bit_length()))
         for t in every.tolist()
     ]  # fmt: skip
-    assert Doubling(KNOWN).regret_bound(every) == near(summed)
+    assert DoublingHorizon(KNOWN).regret_bound(every) == near(summed)
 
 
 def test_theorem_E2_on_what_was_observed_by_hand():
@@ -241,7 +241,7 @@ def test_the_larger_sigma_and_the_smaller_cost_count():
         (UnknownGradients(KNOWN), 0.5, True),
         (UnknownGradients(KNOWN, adaptive=True), 0.5, True),
         (StronglyConvexSchedule(KNOWN), 0.0, False),
-        (Doubling(KNOWN), 0.5, False),
+        (DoublingHorizon(KNOWN), 0.5, False),
     ],
     ids=lambda v: getattr(v, "name", ""),
 )
@@ -285,7 +285,7 @@ def test_without_G_f_feasibility_is_promised_and_regret_is_not_put_in_numbers():
         (UnknownGradients, "G_g"),
         (StronglyConvexSchedule, "strong_convexity"),
         (StronglyConvexSchedule, "G_f"),
-        (Doubling, "sigma"),
+        (DoublingHorizon, "sigma"),
     ],
 )
 def test_a_missing_constant_is_named(make, missing):
@@ -320,7 +320,7 @@ def test_every_bound_holds_after_every_round(name, horizon):
     ]
     for alike in players:
         for trace in assert_bounds_hold(alike, problem, horizon):
-            if isinstance(trace.guarantee, Schedule):
+            if isinstance(trace.guarantee, ScheduledSteps):
                 sizes = np.linalg.norm(slopes(trace), axis=-1)
                 assert (trace.regret().upper <= trace.guarantee.observed_bound(sizes)).all()
 

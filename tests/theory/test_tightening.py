@@ -18,7 +18,7 @@ from surefoot.algorithms import (
     Yuan,
 )
 from surefoot.problems import ADVERSARIES, adversarial_cube
-from surefoot.theory import DriftPlusPenalty, Guarantee, Premise, Tightened, tightened
+from surefoot.theory import DriftPlusPenalty, Guarantee, Premise, Tightened, tightened_constants
 
 from ._held import stream, with_rows
 from ._slack import slack
@@ -61,11 +61,11 @@ class Promise(Guarantee):
 
 def promise(T=100, room=0.2, **fields):
     fields = {"sums": (("soft", 1.5),)} | fields
-    return Promise(tightened(KNOWN, room), T, **fields)
+    return Promise(tightened_constants(KNOWN, room), T, **fields)
 
 
 def test_constants_of_a_tightened_problem():
-    seen = tightened(KNOWN, 0.125)
+    seen = tightened_constants(KNOWN, 0.125)
     assert (seen.D_g, seen.start_slack, seen.epsilon, seen.sigma) == (4.125, 0.125, 0.375, 1.25)
     assert (seen.R, seen.G_f, seen.G_g, seen.start_reach) == (1.5, 7.0, 2.0, 2.5)
     assert seen.origins["D_g"] == "derived"
@@ -73,12 +73,12 @@ def test_constants_of_a_tightened_problem():
 
 
 def test_tightening_beyond_epsilon_leaves_no_sigma_and_a_start_outside():
-    seen = tightened(KNOWN, 0.5)
+    seen = tightened_constants(KNOWN, 0.5)
     assert (seen.epsilon, seen.sigma, seen.start_slack) == (None, None, -0.25)
 
 
 def test_constants_that_are_not_known_stay_unknown():
-    assert tightened(Constants(R=1.0, G_f=3.0), 0.5) == Constants(R=1.0, G_f=3.0)
+    assert tightened_constants(Constants(R=1.0, G_f=3.0), 0.5) == Constants(R=1.0, G_f=3.0)
 
 
 def test_rho_is_the_bound_spread_over_the_rounds():
@@ -99,7 +99,7 @@ def test_the_regret_bound_has_the_lipschitz_constant_of_the_costs():
 
 def test_the_start_may_say_what_tightening_costs():
     near = replace(KNOWN, start_reach=0.125, sigma=None, epsilon=None)
-    base = Promise(tightened(near, 0.2), 100, (("soft", 1.5),))
+    base = Promise(tightened_constants(near, 0.2), 100, (("soft", 1.5),))
     assert Tightened(near, 100, base).tightening_cost == 0.5
     both = replace(KNOWN, start_reach=0.125)
     assert Tightened(both, 100, promise()).tightening_cost == 0.5
@@ -107,7 +107,7 @@ def test_the_start_may_say_what_tightening_costs():
 
 def test_a_slack_below_rho_says_nothing_of_what_tightening_costs():
     flat = replace(KNOWN, sigma=None, epsilon=0.5, start_slack=0.1)
-    base = Promise(tightened(flat, 0.2), 100, (("soft", 1.5),))
+    base = Promise(tightened_constants(flat, 0.2), 100, (("soft", 1.5),))
     with pytest.raises(ValueError, match=r"needs sigma with epsilon >= 0.15, or start_reach with "):
         Tightened(flat, 100, base)
 
@@ -204,7 +204,7 @@ def test_a_bound_that_grows_with_t_is_never_enough():
         def bounds(self, t):
             return {"soft": 0.5 * np.asarray(t, dtype=float)}
 
-    base = Linear(tightened(KNOWN, 0.2), 40, ())
+    base = Linear(tightened_constants(KNOWN, 0.2), 40, ())
     with pytest.raises(ValueError, match=r"horizon must be more than 2\^64 rounds for a promise"):
         Tightened(KNOWN, 40, base)
 
@@ -212,7 +212,7 @@ def test_a_bound_that_grows_with_t_is_never_enough():
 def test_a_guarantee_that_cannot_be_retuned_is_still_refused_in_a_sentence():
     class Rigid(Guarantee):
         name, kind, premises = "mine", "cumulative", ()
-        constants, horizon = tightened(KNOWN, 0.2), 40
+        constants, horizon = tightened_constants(KNOWN, 0.2), 40
         regret_exponent = violation_exponent = 0.5
 
         def regret_bound(self, t):
@@ -233,7 +233,7 @@ def test_bad_input_is_named():
     with pytest.raises(ValueError, match="horizon must be a whole number of rounds >= 1, got 0"):
         Tightened(KNOWN, 0, promise(100))
     with pytest.raises(ValueError, match=r"rho must be a finite number >= 0, got -0\.1"):
-        tightened(KNOWN, -0.1)
+        tightened_constants(KNOWN, -0.1)
     with pytest.raises(ValueError, match="a promise, tightened needs G_f, which is not known"):
         Tightened(replace(KNOWN, G_f=None), 100, promise(100))
 

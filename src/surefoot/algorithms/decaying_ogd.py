@@ -9,7 +9,7 @@ from surefoot import _check
 from surefoot._array import number_like, sqrt
 from surefoot.algorithms._start import bounded_diameter, check_domain, start_in
 from surefoot.constants import Constants
-from surefoot.theory import Decaying, StronglyConvex, Tuned
+from surefoot.theory import DecayingStep, StronglyConvexDescent, Tuned
 from surefoot.types import Array, Feedback, Needs, Number, Region
 
 __all__ = ["DecayingOGD", "DecayingOGDState"]
@@ -75,7 +75,7 @@ class DecayingOGD:
         cls, constants: Constants, horizon: int | None, domain: Region
     ) -> Tuned[DecayingOGD]:
         r"""Step :math:`D/(G_f\sqrt t)`; the horizon is not used."""
-        theorem = Decaying(constants, bounded_diameter(domain))
+        theorem = DecayingStep(constants, bounded_diameter(domain))
         return Tuned(cls(eta=theorem.eta, domain=domain), theorem)
 
     @classmethod
@@ -83,5 +83,5 @@ class DecayingOGD:
         cls, constants: Constants, horizon: int | None, domain: Region
     ) -> Tuned[DecayingOGD]:
         """Step 1/(Ht); the horizon is not used."""
-        theorem = StronglyConvex(constants)
+        theorem = StronglyConvexDescent(constants)
         return Tuned(cls(eta=theorem.eta, domain=domain, fast=True), theorem)

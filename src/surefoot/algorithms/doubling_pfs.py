@@ -10,7 +10,7 @@ from surefoot._array import dot, number_like, owned, sqrt, where
 from surefoot.algorithms._start import check_domain, start_in
 from surefoot.constants import Constants
 from surefoot.sets import Ball, project_halfspace
-from surefoot.theory import Doubling, Tuned
+from surefoot.theory import DoublingHorizon, Tuned
 from surefoot.types import Array, Feedback, Needs, Number
 
 __all__ = ["DoublingPFS", "DoublingState"]
@@ -102,6 +102,6 @@ class DoublingPFS:
         cls, constants: Constants, horizon: int | None = None, domain: Ball | None = None
     ) -> Tuned[DoublingPFS]:
         """Corollary 1 in every phase; the horizon is not used."""
-        theorem = Doubling(constants)
+        theorem = DoublingHorizon(constants)
         ball = Ball(constants.R) if domain is None else domain
         return Tuned(cls(eta=theorem.eta, rho=theorem.rho, domain=ball), theorem)

@@ -20,7 +20,7 @@ from surefoot.algorithms._start import check_domain, start_in
 from surefoot.constants import Constants
 from surefoot.sets import Ball, project_halfspace
 from surefoot.theory import (
-    Schedule,
+    ScheduledSteps,
     StronglyConvexSchedule,
     Tuned,
     UnknownGradients,
@@ -162,7 +162,7 @@ class ScheduledPFS:
         return cls._with(StronglyConvexSchedule(constants), domain)
 
     @classmethod
-    def _with(cls, theorem: Schedule, domain: Ball | None) -> Tuned[ScheduledPFS]:
+    def _with(cls, theorem: ScheduledSteps, domain: Ball | None) -> Tuned[ScheduledPFS]:
         player = cls(
             rho=theorem.rho,
             step=theorem.step,

@@ -10,7 +10,7 @@ from surefoot import _check
 from surefoot.algorithms.scalar_dpp import ScalarDPP
 from surefoot.constants import Constants
 from surefoot.errors import InvalidValueError
-from surefoot.theory import Tightened, Tuned, tightened
+from surefoot.theory import Tightened, Tuned, tightened_constants
 from surefoot.types import Algorithm, Array, Feedback, Needs, Number, Region, State, needs_of
 
 __all__ = ["Tighten"]
@@ -110,7 +110,7 @@ class Tighten(Generic[S]):
             )
         room = share * slack
         while True:
-            inner = base(tightened(constants, room), horizon, domain, **options)
+            inner = base(tightened_constants(constants, room), horizon, domain, **options)
             theorem = Tightened(constants, horizon, inner.guarantee)
             # Less tightening leaves more slack, and more slack needs less tightening. One hundredth
             # above the fixed point, rounding cannot put rho beyond its room.

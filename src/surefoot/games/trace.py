@@ -22,7 +22,7 @@ from surefoot.types import Array, CostStream
 __all__ = ["Trace"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
 class Trace:
     """The rounds of a game, thinned as asked; totals and violations are exact all the same.
 
@@ -70,6 +70,13 @@ class Trace:
     breaches: tuple[Breach, ...]
     status: Any
     ledger: Ledger
+
+    def __repr__(self) -> str:
+        runs = "one run" if self.runs is None else f"{self.runs:,} runs"
+        return (
+            f"<Trace of {self.problem.name!r}: {runs} of {self.horizon:,} rounds, "
+            f"{len(self.rounds):,} kept, by {self.engine}; {self.verdict()}>"
+        )
 
     @property
     def runs(self) -> int | None:

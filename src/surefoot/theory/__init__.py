@@ -9,6 +9,7 @@ import pkgutil
 from surefoot.theory.certified import ObservedRegret, TheoremD, observed_regret_bound
 from surefoot.theory.curvature import HalvedSlack, ObservedCuts, TheoremC
 from surefoot.theory.curvature_averaging import ObservedAveraging, TheoremF
+from surefoot.theory.doubling import DoublingHorizon
 from surefoot.theory.dpp import DriftPlusPenalty
 from surefoot.theory.guarantee import (
     ConstraintForm,
@@ -23,27 +24,27 @@ from surefoot.theory.guarantee import (
 )
 from surefoot.theory.jenatton import JenattonStronglyConvex, JenattonTradeOff
 from surefoot.theory.leader_follower import LeaderRegret, TheoremG, crawl_lower_bound
-from surefoot.theory.mahdavi import MahdaviBalanced, MahdaviLinearBalanced, MahdaviNoViolation
+from surefoot.theory.mahdavi import MahdaviBalanced, MahdaviNoViolation
+from surefoot.theory.mahdavi_linear import MahdaviLinearBalanced
 from surefoot.theory.perturbed import BoundedNoise, SlowDrift
 from surefoot.theory.polyak import Corollary1, Corollary2, Corollary3, Theorem1
 from surefoot.theory.projection import (
     AdaGradNorm,
-    Decaying,
+    DecayingStep,
     DualAveragingTheorem,
     EntropicTheorem,
     FrankWolfeTheorem,
-    StronglyConvex,
+    StronglyConvexDescent,
     Zinkevich,
 )
 from surefoot.theory.schedules import (
-    Doubling,
-    Schedule,
+    ScheduledSteps,
     StronglyConvexSchedule,
     UnknownGradients,
     UnknownHorizon,
 )
 from surefoot.theory.sinha_vaze import SinhaVazeConvex, SinhaVazeStronglyConvex
-from surefoot.theory.tightening import Tightened, tightened
+from surefoot.theory.tightening import Tightened, tightened_constants
 from surefoot.theory.tuning import tune_polyak
 from surefoot.theory.watching import (
     Breach,
@@ -65,8 +66,8 @@ __all__ = [
     "Corollary1",
     "Corollary2",
     "Corollary3",
-    "Decaying",
-    "Doubling",
+    "DecayingStep",
+    "DoublingHorizon",
     "DriftPlusPenalty",
     "DualAveragingTheorem",
     "EntropicTheorem",
@@ -92,11 +93,11 @@ __all__ = [
     "PremiseError",
     "PremiseWarning",
     "Quantity",
-    "Schedule",
+    "ScheduledSteps",
     "SinhaVazeConvex",
     "SinhaVazeStronglyConvex",
     "SlowDrift",
-    "StronglyConvex",
+    "StronglyConvexDescent",
     "StronglyConvexSchedule",
     "Summed",
     "Theorem1",
@@ -113,7 +114,7 @@ __all__ = [
     "Zinkevich",
     "crawl_lower_bound",
     "observed_regret_bound",
-    "tightened",
+    "tightened_constants",
     "tune_polyak",
     "unpack",
     "warn_caller",

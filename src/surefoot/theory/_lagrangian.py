@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 
 from surefoot.constants import Constants
-from surefoot.theory.guarantee import Summed
+from surefoot.theory.guarantee import Kind, Measure, Summed
 from surefoot.types import Array
 
-__all__ = ["Lagrangian", "at_least", "first_horizon", "harmonic", "power_sum", "reach", "rounds"]
+__all__ = [
+    "EachRow",
+    "Lagrangian",
+    "at_least",
+    "first_horizon",
+    "harmonic",
+    "power_sum",
+    "reach",
+    "rounds",
+]
 
 
 class Lagrangian(Summed):
@@ -50,6 +60,25 @@ class Lagrangian(Summed):
 def reach(constants: Constants) -> float:
     r"""Return :math:`D_0`, how far the best action may be from the first; 2R where not known."""
     return 2 * constants.R if constants.start_reach is None else constants.start_reach
+
+
+class EachRow(Lagrangian):
+    """A promise for the sum of each constraint by itself."""
+
+    kind: ClassVar[Kind] = "cumulative"
+
+    @abstractmethod
+    def _row_bound(self, t: Any) -> Array:
+        r"""Bound every :math:`[\sum_{s \le t} g_i(x_s)]_+`, and the Euclidean norm of all m."""
+
+    @final
+    def bounds(self, t: Any) -> dict[Measure, Array]:
+        """Return the bound on the sum of g for one constraint, of each constraint for several.
+
+        The sum of the largest constraint is not bounded by the constraints' own sums: two that
+        are violated in turn may each sum to 0.
+        """
+        return {"soft" if self._m == 1 else "rows": self._row_bound(t)}
 
 
 def rounds(t: Any) -> Array:

@@ -21,11 +21,11 @@ from surefoot.types import Array
 
 __all__ = [
     "AdaGradNorm",
-    "Decaying",
+    "DecayingStep",
     "DualAveragingTheorem",
     "EntropicTheorem",
     "FrankWolfeTheorem",
-    "StronglyConvex",
+    "StronglyConvexDescent",
     "Zinkevich",
 ]
 
@@ -104,7 +104,7 @@ class Zinkevich(_FixedStep):
 
 @final
 @dataclass(frozen=True)
-class Decaying(Inside):
+class DecayingStep(Inside):
     r"""Projected gradient descent with :math:`\eta_t = D/(G_f\sqrt t)`: any number of rounds.
 
     .. math:: \mathrm{Reg}_t \le \tfrac32 D G_f \sqrt t
@@ -137,7 +137,7 @@ class Decaying(Inside):
 
 @final
 @dataclass(frozen=True)
-class StronglyConvex(Inside):
+class StronglyConvexDescent(Inside):
     r"""Projected gradient descent with :math:`\eta_t = 1/(Ht)` on H-strongly convex costs.
 
     .. math:: \mathrm{Reg}_t \le \frac{G_f^2}{2H}(1 + \ln t)

@@ -60,7 +60,6 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -68,21 +67,19 @@ import numpy as np
 from surefoot import _check
 from surefoot.constants import Constants
 from surefoot.theory._from_start import FromStart
-from surefoot.theory.guarantee import EveryRound
-from surefoot.theory.polyak import SHRINK, Corollary1, Theorem1, _strictly_feasible
+from surefoot.theory.polyak import SHRINK, _strictly_feasible
 from surefoot.theory.watching import Premise
 from surefoot.types import Array
 
 __all__ = [
-    "Doubling",
-    "Schedule",
+    "ScheduledSteps",
     "StronglyConvexSchedule",
     "UnknownGradients",
     "UnknownHorizon",
 ]
 
 
-class Schedule(FromStart):
+class ScheduledSteps(FromStart):
     r"""Theorems E1 and E2 for :math:`\rho_t = \rho/(t + t_0)^p` and a step that follows it.
 
     The step is :math:`\eta_t = s\rho_t`, or :math:`s\rho_t/L_t` where it goes by the largest
@@ -176,7 +173,7 @@ class Schedule(FromStart):
 
 @final
 @dataclass(frozen=True)
-class UnknownHorizon(Schedule):
+class UnknownHorizon(ScheduledSteps):
     r"""No horizon: :math:`\rho_t = a/\sqrt t`, :math:`\eta_t = s\rho_t`, :math:`s = \xi/(G_fG_g)`.
 
     With :math:`a = \min(\alpha, \epsilon)`, or :math:`\alpha/2` where the start alone is known:
@@ -236,7 +233,7 @@ class UnknownHorizon(Schedule):
 
 @final
 @dataclass(frozen=True)
-class UnknownGradients(Schedule):
+class UnknownGradients(ScheduledSteps):
     r"""No G_f: steps go by the largest gradient so far, :math:`\eta_t = s\rho_t/L_t`, s = xi/G_g.
 
     The round's own gradient is counted, so :math:`\ell_t \le s\rho_t`, and :math:`\eta_t` does not
@@ -347,7 +344,7 @@ class UnknownGradients(Schedule):
 
 @final
 @dataclass(frozen=True)
-class StronglyConvexSchedule(Schedule):
+class StronglyConvexSchedule(ScheduledSteps):
     r"""Costs of strong convexity H: regret O(log T), feasible in every round, no horizon.
 
     With :math:`C = G_fG_g/(\xi H)`, :math:`t_0 = \lceil C/a\rceil - 1`,
@@ -417,72 +414,3 @@ class StronglyConvexSchedule(Schedule):
         drift = 2 * R * H * cost * C * logarithm
         rounds = (G_f**2 / (2 * H) + cost * G_f * C) * (1 / (1 + t0) + logarithm)
         return 2 * H * t0 * R**2 + drift + rounds
-
-
-@final
-@dataclass(frozen=True)
-class Doubling(EveryRound):
-    r"""Corollary 1 again and again, for 1, 2, 4, ... rounds, each time from the start.
-
-    No horizon is needed, every round is feasible, and for every T
-
-    .. math::
-        \mathrm{Reg}_T \le \frac{\sqrt2}{\sqrt2 - 1}\,C\sqrt T \le 3.42\,C\sqrt T
-
-    with :math:`C\sqrt T` the bound of Corollary 1. Proof: each phase begins at a strictly feasible
-    point with parameters of its own, and Corollary 1 speaks of it alone. Against one comparator
-    for all rounds the regrets of the phases add up; the last, if it is cut short, has at most
-    Theorem 1's bound for as many rounds. With :math:`2^K \le T`,
-    :math:`\sum_{k \le K} C2^{k/2} \le C2^{K/2}\sqrt2/(\sqrt2 - 1)`.
-
-    :meth:`regret_bound` is the sum itself, which is smaller.
-
-    Args:
-        constants: as for Corollary 1: R, G_f, G_g, sigma, epsilon, start_slack.
-
-    Example:
-        >>> c = Constants(R=1.0, G_f=2.0, G_g=1.0, sigma=1.0, epsilon=0.5, start_slack=0.25)
-        >>> known = Corollary1(c, 1023).regret_bound(1023)
-        >>> float((Doubling(c).regret_bound(1023) / known).round(2))
-        2.34
-    """
-
-    name: ClassVar[str] = "Corollary 1, doubling"
-    regret_exponent: ClassVar[float] = 0.5
-
-    constants: Constants
-    horizon: None = None
-
-    def __post_init__(self) -> None:
-        _ = self._first
-
-    @cached_property
-    def _first(self) -> Theorem1:
-        """Corollary 1 for one round: the parameters of the other phases are multiples of its."""
-        return Corollary1(self.constants, 1).theorem
-
-    @property
-    def rho(self) -> float:
-        """The tightening of the first phase."""
-        return self._first.rho
-
-    @property
-    def eta(self) -> float:
-        """The step size of the first phase."""
-        return self._first.eta
-
-    def regret_bound(self, t: Any) -> Array:
-        """Corollary 1 of the phases that have ended, and Theorem 1 of the one that goes on."""
-        t = np.asarray(t, dtype=np.float64)
-        # t = mantissa 2^exponent with a mantissa in [1/2, 1): exact, as a logarithm is not.
-        length = np.exp2(np.frexp(t)[1] - 1.0)
-        root = np.sqrt(length)
-        whole = self._first.regret_bound(1.0)
-        at_once = self._first.regret_bound(0.0)  # 2R^2/eta, which does not grow with the rounds
-        ended = whole * (root - 1) / (math.sqrt(2) - 1)
-        return ended + at_once * root + (whole - at_once) / root * (t - length + 1)
-
-    @property
-    def premises(self) -> tuple[Premise, ...]:
-        """Those of Corollary 1, but for the horizon."""
-        return tuple(p for p in self._first.premises if p.quantity != "horizon")

@@ -15,10 +15,10 @@ from surefoot.theory.guarantee import Guarantee, Kind, Measure, Summed
 from surefoot.theory.watching import Premise
 from surefoot.types import Array
 
-__all__ = ["Tightened", "tightened"]
+__all__ = ["Tightened", "tightened_constants"]
 
 
-def tightened(constants: Constants, rho: float) -> Constants:
+def tightened_constants(constants: Constants, rho: float) -> Constants:
     r"""The constants of a problem whose constraint is :math:`g + \rho`.
 
     A point has rho less slack, any one constraint is larger by at most rho, and the subgradients
@@ -27,7 +27,7 @@ def tightened(constants: Constants, rho: float) -> Constants:
 
     Example:
         >>> c = Constants(R=1.0, G_f=3.0, sigma=0.5, epsilon=0.25, start_slack=0.5, D_g=1.5)
-        >>> print(tightened(c, 0.125))
+        >>> print(tightened_constants(c, 0.125))
         R = 1 (given), G_f = 3 (given), sigma = 0.5 (derived), epsilon = 0.125 (derived),
         start_slack = 0.375 (derived), D_g = 1.625 (derived)
     """
@@ -63,7 +63,7 @@ class Tightened(Summed):
 
     Two things differ from the printed appendix. It has G_g for G_f: the regret lost is a
     difference of costs. And it takes the base's constants for granted, which depend on the slack
-    that rho leaves; here the base must be tuned for :func:`tightened` constants with some
+    that rho leaves; here the base must be tuned for :func:`tightened_constants` constants with some
     tightening, :attr:`room`, and rho must turn out no larger, which it does for T large enough.
     The sum of :math:`[g]_+` cannot be cancelled this way; what the base promises of it stays.
 
@@ -73,15 +73,15 @@ class Tightened(Summed):
     Args:
         constants: those of the problem itself.
         horizon: T.
-        base: what the base guarantees for constants of :func:`tightened`.
+        base: what the base guarantees for constants of :func:`tightened_constants`.
 
     Example:
         >>> from surefoot.theory import DriftPlusPenalty
         >>> c = Constants(R=0.5, G_f=1.0, G_g=1.0, D_g=1.0, sigma=1.0, epsilon=0.5)
-        >>> bound = Tightened(c, 10_000, DriftPlusPenalty(tightened(c, 0.25), 10_000))
+        >>> bound = Tightened(c, 10_000, DriftPlusPenalty(tightened_constants(c, 0.25), 10_000))
         >>> round(bound.rho, 4), float(bound.bounds(10_000)["soft"])
         (0.0703, 0.0)
-        >>> Tightened(c, 500, DriftPlusPenalty(tightened(c, 0.25), 500))
+        >>> Tightened(c, 500, DriftPlusPenalty(tightened_constants(c, 0.25), 500))
         Traceback (most recent call last):
         surefoot.errors.InvalidValueError: horizon must be at least 879 rounds for ...
     """

@@ -3,11 +3,9 @@ r"""Parameters that minimise Theorem 1's own regret bound, feasibility in every 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-
-import numpy as np
 
 from surefoot import _check
+from surefoot._numerics import minimise_bracketed
 from surefoot.constants import Constants, polyak_rate
 from surefoot.theory.polyak import SHRINK, Theorem1, _strictly_feasible
 
@@ -92,33 +90,3 @@ def _step(R: float, G_f: float, G_g: float, sigma: float, rho: float, horizon: i
     """The longest step that is feasible at rho, and useful."""
     feasible = SHRINK * polyak_rate(sigma, G_g) * rho / (G_f * G_g)
     return min(feasible, 2 * R / (G_f * math.sqrt(horizon)))
-
-
-def minimise_bracketed(
-    objective: Callable[[float], float], lower: float, upper: float, points: int = 400
-) -> float:
-    """The minimiser on an interval of positive numbers: a logarithmic grid, then golden sections.
-
-    The grid brackets the best of its points, so the result is never worse than the grid's best
-    even where the function has more than one valley.
-    """
-    grid = np.geomspace(lower, upper, points)
-    # The function may turn within the last grid cell below `upper`, where a log grid is coarse.
-    grid = np.unique(np.concatenate([grid, upper - np.geomspace(lower, upper / 2, points)]))
-    values = [objective(float(r)) for r in grid]
-    i = int(np.argmin(values))
-    a, b = float(grid[max(i - 1, 0)]), float(grid[min(i + 1, len(grid) - 1)])
-    shrink = (math.sqrt(5) - 1) / 2
-    c, d = b - shrink * (b - a), a + shrink * (b - a)
-    fc, fd = objective(c), objective(d)
-    while b - a > 1e-10 * b:
-        if fc < fd:
-            b, d, fd = d, c, fc
-            c = b - shrink * (b - a)
-            fc = objective(c)
-        else:
-            a, c, fc = c, d, fd
-            d = a + shrink * (b - a)
-            fd = objective(d)
-    middle = 0.5 * (a + b)
-    return middle if objective(middle) <= values[i] else float(grid[i])
