@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
@@ -279,18 +280,7 @@ def _published(
     # One generator draws trial after trial: a later block is what comes after the earlier ones.
     first = BLOCK * block
     whole = make(horizon, first + trials, published)
-    return _some(whole, slice(first, first + trials))
-
-
-def _some(problem: Problem, runs: slice) -> Problem:
-    return Problem(
-        costs=problem.costs.run(runs),
-        constraint=problem.constraint,
-        domain=problem.domain,
-        start=problem.start,
-        constants=problem.constants,
-        name=problem.name,
-    )
+    return replace(whole, costs=whole.costs.run(slice(first, first + trials)))
 
 
 def _synthetic(
