@@ -25,6 +25,8 @@ HORIZONS = [300, pytest.param(10_000, marks=pytest.mark.slow)]
 def test_the_parameters_are_those_of_the_source():
     bound = DriftPlusPenalty(KNOWN, 25)
     assert (bound.V, bound.alpha) == (5.0, 25.0)
+    # Exactly T, also where the root of T times itself is rounded to more.
+    assert replace(bound, horizon=2_000).alpha == 2_000.0
 
 
 @pytest.mark.parametrize(("rows", "each"), [(1, 10.0), (3, 30.0)])

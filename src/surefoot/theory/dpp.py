@@ -126,7 +126,9 @@ class DriftPlusPenalty(Lagrangian):
     @property
     def alpha(self) -> float:
         r""":math:`\max(T, V\sqrt T)`, the weight of a move."""
-        return max(float(self.horizon), self.V * math.sqrt(self.horizon))
+        T = float(self.horizon)
+        # T itself where V = sqrt(T): the square of a root is not always what it is the root of.
+        return T if self.weight is None else max(T, self.V * math.sqrt(T))
 
     @property
     def slack(self) -> float:
