@@ -5,6 +5,7 @@ import os
 import random
 import shutil
 import sqlite3
+import time
 
 import pytest
 
@@ -87,6 +88,17 @@ def test_a_driver_mends_a_damaged_file_or_leaves_it_as_it_was(path, whole, seed)
     kept = path.with_name(f"{path.name}-damaged")
     assert not kept.exists() or kept.read_bytes() == data
     assert len(look_at_everything(path)[1]) == len(damaged)
+
+
+def test_a_file_that_claims_a_billion_billion_cells_is_mended_in_a_moment(path):
+    with by_hand(path) as file:
+        file.execute("UPDATE sqlite_sequence SET seq = ?", (10**18,))
+    data = path.read_bytes()
+    path.write_bytes(data[: len(data) - 4096])
+    begin = time.perf_counter()
+    with Results.write(path) as results:
+        assert results.have().keys() >= {"c0", "c1"}
+    assert time.perf_counter() - begin < 60  # trying every id would take longer than a life
 
 
 # --- forged --------------------------------------------------------------------------------------

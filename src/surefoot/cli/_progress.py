@@ -1,6 +1,6 @@
-"""Progress with rate and time left: a bar in a terminal, a line now and then in a pipe.
+"""Progress with rate and time left: a bar in a terminal, an occasional line in a pipe.
 
-It goes to standard error, so that standard output has results and nothing else.
+Progress goes to standard error, so that standard output has the results only.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Moment(Protocol):
 
 
 class Pace:
-    """Rate and time left; what was there before the run counts for neither.
+    """Rate and time left; cells from before the run do not count.
 
     Args:
         clock: seconds, for tests.
@@ -60,7 +60,7 @@ class Pace:
         self.now: Moment | None = None
 
     def note(self, moment: Moment) -> None:
-        """Take in how far the run is."""
+        """Record how far the run is."""
         if self._base is None:
             self._base = moment
         self.now = moment
@@ -72,14 +72,14 @@ class Pace:
 
     @property
     def rate(self) -> float:
-        """Rounds a second; 0 before the first cell is done."""
+        """Rounds per second; 0 before the first cell is done."""
         if self.now is None or self._base is None or self.elapsed <= 0:
             return 0.0
         return (self.now.rounds_done - self._base.rounds_done) / self.elapsed
 
     @property
     def share(self) -> float:
-        """How much is done, of what there is."""
+        """Cells done, of all cells."""
         return 0.0 if self.now is None else _share(self.now, None)
 
     @property
@@ -108,7 +108,7 @@ class Pace:
 
 
 def _share(now: Moment, before: Moment | None) -> float:
-    """The share of the work that is done, or that was done since a moment.
+    """Return the share of the work that is done, in all or since a moment.
 
     Between that of the cells, right if each takes as long (most of it may be compiling), and that
     of the rounds, right if each of those does.
@@ -168,7 +168,7 @@ def stage(what: str) -> Iterator[None]:
 
 @contextmanager
 def _lines(line: Callable[[], str]) -> Iterator[None]:
-    """A plain line now and then, also while there is no news."""
+    """Print a plain line now and then, also while nothing changes."""
     over = threading.Event()
 
     def tell() -> None:
@@ -205,5 +205,5 @@ def _live(line: Callable[[int], str]) -> Iterator[None]:
 
 
 def _rewrites() -> bool:
-    """Whether standard error is a terminal that can write a line again."""
+    """Return whether standard error is a terminal that can rewrite a line."""
     return sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb"

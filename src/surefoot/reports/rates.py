@@ -20,7 +20,7 @@ class Fit(NamedTuple):
         problem: the problem's label.
         algorithm: the algorithm's label.
         horizons: the horizons that were fitted.
-        rate: slope, its interval of 95 % and scale; None where nothing could be fitted.
+        rate: slope, its 95 % interval and scale; None where nothing could be fitted.
         reason: why there is no rate, or what it was fitted to; one sentence without a full stop.
     """
 
@@ -32,11 +32,11 @@ class Fit(NamedTuple):
 
 
 def fit_rates(rows: Sequence[Row], name: str = "regret") -> list[Fit]:
-    """For each problem and algorithm, the exponent of its regret in the horizon.
+    """Return the exponent of the regret in the horizon for each problem and algorithm.
 
-    Trials are fitted one by one where each has a positive regret at every horizon, which gives the
-    interval of the mean slope; else their mean is fitted. Where that has no logarithm either, or
-    fewer than three horizons were played, there is a reason instead of a rate.
+    Trials are fitted one by one where every regret is positive, which gives the interval of the
+    mean slope; else their mean is fitted. Where the mean has no logarithm either, or fewer than
+    three horizons were played, there is a reason instead of a rate.
     """
     grouped: dict[tuple[str, str], list[Row]] = {}
     for row in rows:

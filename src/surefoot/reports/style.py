@@ -1,4 +1,4 @@
-"""How things look: one colour, marker and line for an algorithm, in every figure and on the page.
+"""Style: one colour, marker and line per algorithm, in every figure and on the page.
 
 Nothing here needs a plotting library until :func:`paper_style` is called.
 """
@@ -67,7 +67,7 @@ class Look(NamedTuple):
 
 
 def look_of(number: int) -> Look:
-    """The look of the algorithm at a place of the plan, from 0; the first 64 are all different.
+    """Return the look of the algorithm at a place of the plan, from 0; the first 64 differ.
 
     >>> look_of(1).colour, look_of(9).colour, look_of(9).dash
     ('#D55E00', '#D55E00', 'dashdot')
@@ -85,7 +85,7 @@ def look_of(number: int) -> Look:
 
 
 def colour_of(label: str, labels: Sequence[str]) -> str:
-    """The colour of an algorithm among all those of the plan, in its order.
+    """Return the colour of an algorithm among all algorithms of the plan, in its order.
 
     It hangs on the place in the plan alone: leaving rows out of a figure, or adding an algorithm
     at the plan's end, changes no colour.

@@ -1,4 +1,4 @@
-"""The table on disk: what was played, with which constants, and what came of it."""
+"""Results of experiments on disk: records, the file, rows, exports."""
 
 from surefoot._sqlite import StoreError
 from surefoot.results.export import to_csv, to_netcdf, to_parquet, to_xarray

@@ -1,9 +1,8 @@
-"""Results for other programs: tidy tables as CSV and Parquet, labelled arrays as xarray and netCDF.
+"""Exports: tidy tables as CSV and Parquet, labelled arrays as xarray and netCDF.
 
-A table has one row for each problem, algorithm, horizon and trial: every number of that trial, and
-every fact of its cell under a name with dots (``constants.G_f``, ``guarantee.regret_bound``). Paths
-and actions are in the labelled arrays only. Cells that were not played, or are damaged, have no
-rows.
+A table has one row per problem, algorithm, horizon and trial: every number of the trial, and every
+fact of its cell under a dotted name (``constants.G_f``, ``guarantee.regret_bound``). Paths and
+actions are in the labelled arrays only. Cells that were not played, or are damaged, have no rows.
 """
 
 from __future__ import annotations
@@ -30,19 +29,18 @@ __all__ = ["to_csv", "to_netcdf", "to_parquet", "to_xarray"]
 _KEYS = ("problem", "algorithm", "horizon", "trial")
 _TRIAL = ("trial",)
 _ROWS = 10_000
-"""Rows of a table that are held at a time."""
+"""Rows of a table that are in memory at a time."""
 _LARGEST = 4e9
-"""Bytes of labelled arrays that are made without asking."""
+"""Most bytes of labelled arrays."""
 # What a spreadsheet takes for a formula when a cell begins with it.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def to_csv(results: Results, path: str | os.PathLike[str]) -> None:
-    """Write the table as CSV, UTF-8.
+    """Write the table as CSV in UTF-8.
 
-    Numbers are written so that they read back to the bit; what is not there is empty, which is
-    not the same as ``nan``. A text that a spreadsheet would take for a formula gets an apostrophe
-    before it.
+    Numbers read back bit for bit; a missing value is empty, which differs from ``nan``. A text that
+    a spreadsheet would take for a formula gets an apostrophe before it.
     """
     columns, length = _columns(results)
     with (
@@ -56,7 +54,7 @@ def to_csv(results: Results, path: str | os.PathLike[str]) -> None:
 
 
 def to_parquet(results: Results, path: str | os.PathLike[str]) -> None:
-    """Write the table as Parquet; what is not there is null."""
+    """Write the table as Parquet; a missing value is null."""
     arrow = need("pyarrow", "export", "the Parquet export")
     parquet = need("pyarrow.parquet", "export", "the Parquet export")
     types = {str: arrow.string(), float: arrow.float64(), int: arrow.int64(), bool: arrow.bool_()}
@@ -73,19 +71,19 @@ def to_parquet(results: Results, path: str | os.PathLike[str]) -> None:
 
 
 def to_xarray(results: Results, *, paths: bool = True) -> Any:
-    """The results as one ``xarray.Dataset``.
+    """Return the results as one ``xarray.Dataset``.
 
     Dimensions are problem, algorithm, horizon, trial, round, and entry for those of an action.
-    Experiments are ragged: ``trials`` says how many trials there are of each problem, algorithm
-    and horizon, and numbers that are not there are NaN, whole numbers being floats for it. Facts of
-    a cell are those of its first block. The header is an attribute, as JSON.
+    Experiments are ragged: ``trials`` is the number of trials of each problem, algorithm and
+    horizon, and missing numbers are NaN, so whole numbers are floats. Facts are those of the first
+    block. The header is an attribute, as JSON.
 
     Args:
-        results: to be read.
-        paths: whether to take the paths, actions and best actions with it.
+        results: the open file.
+        paths: whether to include the paths, actions and best actions.
 
     Raises:
-        InvalidValueError: the paths are too large to be one block of memory.
+        InvalidValueError: the arrays would be too large.
     """
     xarray = need("xarray", "export", "the xarray export")
     axes = _Axes(results, paths)
@@ -134,12 +132,12 @@ def to_netcdf(results: Results, path: str | os.PathLike[str], *, paths: bool = T
 
 
 def _played(results: Results) -> Iterator[tuple[Place, CellResult]]:
-    """The cells that have trials."""
+    """Return the cells that have trials."""
     return ((place, cell) for place, cell in results.cells() if cell.status == "done")
 
 
 def _of_trials(cell: CellResult) -> dict[str, np.ndarray]:
-    """The arrays with one number a trial."""
+    """Return the arrays with one number per trial."""
     return {n: a for n, a in sorted(cell.arrays.items()) if axes_of(n) == _TRIAL and a.ndim == 1}
 
 
@@ -149,7 +147,7 @@ def _trials(cell: CellResult) -> int:
 
 
 def _facts(cell: CellResult) -> dict[str, Any]:
-    """The single values among the facts of a cell, under names with dots."""
+    """Return the single values among the facts of a cell, under dotted names."""
     found: dict[str, Any] = {"address": cell.address}
 
     def walk(name: str, value: Any) -> None:
@@ -169,7 +167,7 @@ def _facts(cell: CellResult) -> dict[str, Any]:
 
 
 def _rows(results: Results, length: int) -> Iterator[dict[str, Any]]:
-    """The rows of the table, each with the names it has a value for; blocks have this length."""
+    """Yield the rows of the table, each with its values by name; blocks have this length."""
     for place, cell in _played(results):
         facts = _facts(cell)
         mine = {name: array.tolist() for name, array in _of_trials(cell).items()}
@@ -180,7 +178,7 @@ def _rows(results: Results, length: int) -> Iterator[dict[str, Any]]:
 
 
 def _columns(results: Results) -> tuple[dict[str, type], int]:
-    """The columns with the narrowest types for all their values, and how long blocks are.
+    """Return the columns with the narrowest types for their values, and the length of blocks.
 
     All blocks but the last have the same number of trials.
     """
@@ -209,7 +207,7 @@ def _as(kind: type, value: Any) -> Any:
 
 
 def _shown(value: Any) -> Any:
-    """A value as CSV has it; the module writes floats by ``repr``, and None as nothing."""
+    """Return a value for the CSV module, which writes floats by ``repr`` and None as nothing."""
     if isinstance(value, str) and value.startswith(_FORMULA):
         return f"'{value}"
     return value
@@ -267,11 +265,11 @@ class _Axes:
         return product
 
     def index(self, place: Place) -> tuple[int, ...]:
-        """Where the numbers of a place are."""
+        """Return where the numbers of a place are."""
         return tuple(self.labels[name][getattr(place, name)] for name in _KEYS[:3])
 
     def inside(self, place: Place, cell: CellResult, name: str) -> tuple[Any, ...]:
-        """Which of them an array of the cell has."""
+        """Return which of these numbers an array of the cell has."""
         first = place.block * self.block
         at: list[Any] = []
         for axis, n in zip(axes_of(name), cell.arrays[name].shape, strict=True):
@@ -291,7 +289,7 @@ class _Axes:
 
 @contextlib.contextmanager
 def _replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A name to write to, which becomes the path's when all is written."""
+    """Yield a draft to write to, which gets the path's name when all is written."""
     path = Path(os.fspath(path))
     draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:

@@ -56,6 +56,7 @@ class Row:
         provenance: of the first block; the seconds are those of all.
         number: the algorithm's place in the plan, from 0; it determines the colour.
         damaged: what is wrong with the cells that cannot be read, by address.
+        blocks: how many blocks of trials were joined; the sentence of the verdict is that of one.
     """
 
     problem: str
@@ -69,6 +70,7 @@ class Row:
     provenance: dict[str, Any] = field(default_factory=dict)
     number: int = 0
     damaged: dict[str, str] = field(default_factory=dict)
+    blocks: int = 1
 
     @property
     def played(self) -> bool:
@@ -209,6 +211,7 @@ def _row(
         provenance=_provenance(done or cells),
         number=number,
         damaged={c.address: damaged[c.address] for c in bad if c.address in damaged},
+        blocks=len(done),
     )
 
 

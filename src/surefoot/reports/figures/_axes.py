@@ -1,4 +1,4 @@
-"""Axes whose ticks can be read, and curves over horizons with their bounds."""
+"""Axes with readable ticks, and curves over horizons with their bounds."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _BOUND, _NO_CLAIM = (0, (3.5, 2)), (0, (1, 1.6))
 
 
 def look(rows: Row | Sequence[Row]) -> Look:
-    """How a row's algorithm is drawn."""
+    """Return how a row's algorithm is drawn."""
     return look_of((rows if isinstance(rows, Row) else rows[0]).number)
 
 
@@ -43,7 +43,7 @@ def look(rows: Row | Sequence[Row]) -> Look:
 
 
 def number(value: float, _: Any = None) -> str:
-    r"""A tick's number in as few characters as it needs.
+    r"""Return the number of a tick in as few characters as it needs.
 
     >>> print(number(20000), number(0.5), number(3e6), number(1e-4))
     20,000 0.5 $3\times10^{6}$ $10^{-4}$
@@ -58,14 +58,14 @@ def number(value: float, _: Any = None) -> str:
 
 
 def in_thousands(longest: float) -> tuple[str, Callable[[float, Any], str]]:
-    """What to add to an axis' label, and how its ticks are written."""
+    """Return what to add to the label of an axis, and the format of its ticks."""
     if longest >= 5_000:
         return " (thousands)", lambda v, _: f"{v / 1000:g}"
     return "", lambda v, _: f"{v:,.6g}"
 
 
 def time_axis(ax: Any, times: Iterable[float], word: str = "horizon $T$") -> None:
-    """Ticks at round numbers, in thousands where the numbers are."""
+    """Put ticks at round numbers, in thousands where the numbers are large."""
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
     unit, written = in_thousands(max(times))
@@ -75,7 +75,7 @@ def time_axis(ax: Any, times: Iterable[float], word: str = "horizon $T$") -> Non
 
 
 def log_time_axis(ax: Any, horizons: Iterable[int]) -> None:
-    """Ticks at the horizons that were played, as many labels as have room."""
+    """Put ticks at the horizons that were played, with as many labels as fit."""
     from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter
 
     every = sorted(set(horizons))
@@ -89,7 +89,7 @@ def log_time_axis(ax: Any, horizons: Iterable[int]) -> None:
 
 
 def _apart(horizons: Sequence[int]) -> list[int]:
-    """Those that have room for a label on a logarithmic axis: first and last, then 1, 2, 5.
+    """Return the horizons whose labels fit on a logarithmic axis: first and last, then 1, 2, 5.
 
     >>> _apart(range(2_000, 20_001, 2_000))
     [2000, 4000, 10000, 20000]
@@ -104,7 +104,7 @@ def _apart(horizons: Sequence[int]) -> list[int]:
 
 
 def log_axis(ax: Any) -> None:
-    """A logarithmic y axis with labels at 1, 2 and 5 where powers of ten are too few."""
+    """Make the y axis logarithmic, with labels at 1, 2 and 5 where powers of ten are too few."""
     from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter
 
     ax.set_yscale("log", nonpositive="clip")
@@ -125,7 +125,7 @@ def log_axis(ax: Any) -> None:
 
 
 def plain_axis(ax: Any, low: float | None = None) -> None:
-    """A linear y axis; ``low`` is what its lower end is of its upper, for markers at 0 whole."""
+    """Make the y axis linear; ``low`` times the upper end is the lower end."""
     from matplotlib.ticker import FuncFormatter
 
     ax.yaxis.set_major_formatter(FuncFormatter(number))
@@ -135,7 +135,7 @@ def plain_axis(ax: Any, low: float | None = None) -> None:
 
 
 def zero_axis(ax: Any, values: Iterable[float]) -> None:
-    """From 0 up; above the smallest value logarithmic where values differ by a lot."""
+    """Start the y axis at 0; logarithmic above the smallest value where values differ a lot."""
     values = list(values)
     if not any(v > 0 for v in values):
         ax.set_ylim(-0.03, 1.0)  # a line at 0 needs an axis all the same
@@ -148,9 +148,10 @@ def zero_axis(ax: Any, values: Iterable[float]) -> None:
 
 
 def signed_log_axis(ax: Any, values: Iterable[float]) -> float:
-    """A y axis that is logarithmic on both sides of 0, with a line at 0.
+    """Make the y axis logarithmic on both sides of 0, with a line at 0.
 
-    Returns up to where it is linear: a power of ten not above the smallest value.
+    Returns:
+        The limit of the linear part: a power of ten not above the smallest value.
     """
     from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
@@ -173,7 +174,7 @@ def signed_log_axis(ax: Any, values: Iterable[float]) -> float:
 
 
 def spread(values: Iterable[float]) -> float:
-    """Largest over smallest of the positive numbers."""
+    """Return the largest over the smallest positive number."""
     positive = [v for v in values if v > 0 and math.isfinite(v)]
     return max(positive) / min(positive) if positive else 1.0
 
@@ -190,7 +191,7 @@ class Points(NamedTuple):
 
     @classmethod
     def of(cls, rows: Sequence[Row], name: str) -> Points:
-        """The curve of one of the arrays of trials."""
+        """Return the curve of one of the arrays of trials."""
         pairs = np.array([mean_std(row, name) for row in rows])
         return cls(np.array([row.horizon for row in rows]), pairs[:, 0], pairs[:, 1])
 
@@ -201,7 +202,7 @@ def points_of(groups: Mapping[str, Sequence[Row]], name: str) -> dict[str, Point
 
 
 def draw_curve(ax: Any, points: Points, look: Look, text: str, line: Any = None) -> Entry:
-    """A curve with error bars of one standard deviation."""
+    """Draw a curve with error bars of one standard deviation."""
     bars = ax.errorbar(
         points.T,
         points.mean,
@@ -220,9 +221,10 @@ def draw_curve(ax: Any, points: Points, look: Look, text: str, line: Any = None)
 
 
 def draw_bounds(ax: Any, rows: Sequence[Row], bound: Callable[[Row], float | None]) -> set[bool]:
-    """A theorem's line: dashed where its premises held, dotted where it claims nothing.
+    """Draw the bound of a theorem: dashed where its premises held, else dotted.
 
-    Returns which of the two were drawn, by whether they are claims.
+    Returns:
+        Which of the two were drawn, by whether they are claims.
     """
     drawn = set()
     for claims, line, name in ((True, _BOUND, "_bound"), (False, _NO_CLAIM, "_no claim")):
@@ -238,13 +240,13 @@ def draw_bounds(ax: Any, rows: Sequence[Row], bound: Callable[[Row], float | Non
 
 
 def bound_keys(drawn: Iterable[bool]) -> list[Entry]:
-    """What the lines of :func:`draw_bounds` mean."""
+    """Return the legend entries of the lines of :func:`draw_bounds`."""
     both = (key(_BOUND, "bound of the theorem"), key(_NO_CLAIM, "no claim: a premise broke"))
     return [entry for entry, claims in zip(both, (True, False), strict=True) if claims in drawn]
 
 
 def not_on_log(points: Mapping[str, Points], word: str) -> str:
-    """Which points a logarithmic axis cannot show."""
+    """Return which points a logarithmic axis cannot show."""
     lost = []
     for label, p in points.items():
         at = p.T[p.mean <= 0]

@@ -1,4 +1,4 @@
-"""Sheets of paper: size, heads, legends, and text that came from a specification."""
+"""Page size, titles, legends, and labels from a specification."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _style(width: Width = "column") -> dict[str, Any]:
 
 
 def inches_of(width: Width) -> float:
-    """How wide a column, or the page, is."""
+    """Return the width of a column, or of the page, in inches."""
     return float(_style(width)["figure.figsize"][0])
 
 
@@ -73,7 +73,7 @@ def in_style(draw: Callable[_P, _T]) -> Callable[_P, _T]:
 
 
 def text_of(label: str) -> str:
-    r"""A label of a specification as Matplotlib is to show it: nothing in it is a command.
+    r"""Return a label as Matplotlib is to show it: nothing in it is a command.
 
     >>> print(text_of("costs $5"))
     costs \$5
@@ -91,11 +91,11 @@ def sheet(
     texts: Sequence[str] = (),
     **options: Any,
 ) -> tuple[Any, np.ndarray]:
-    """A figure and its axes, ``(rows, columns)``.
+    """Return a figure and its axes, ``(rows, columns)``.
 
     Args:
         width: "column" or "page".
-        panels: how many below each other and side by side.
+        panels: numbers of rows and columns.
         height: inches without the legend.
         texts: of the legend, which gets room below.
         options: of Matplotlib's ``subplots``.
@@ -116,7 +116,7 @@ def sheet(
 
 
 def _columns(texts: Sequence[str], inches: float) -> int:
-    """How many columns of a legend, each as wide as its longest text, fit side by side.
+    """Return how many columns of a legend, each as wide as its longest text, fit.
 
     >>> _columns(["x" * 30, "x", "x", "x"], 3.25), _columns(["x" * 30, "x", "x" * 30, "x"], 3.25)
     (4, 1)
@@ -132,7 +132,7 @@ def _columns(texts: Sequence[str], inches: float) -> int:
 
 
 def legend(figure: Any, entries: Sequence[Entry]) -> None:
-    """Below the axes, where no curve runs."""
+    """Put the legend below the axes, where no curve runs."""
     texts = [e.text for e in entries]
     figure.legend(
         [e.handle for e in entries],
@@ -148,21 +148,21 @@ def legend(figure: Any, entries: Sequence[Entry]) -> None:
 
 
 def key(line: Any, text: str, colour: str = INK, thickness: float = 0.9) -> Entry:
-    """What a kind of line means, in a colour that no algorithm has."""
+    """Return the legend entry of a line style, in a colour that no algorithm has."""
     from matplotlib.lines import Line2D
 
     return Entry(Line2D([], [], color=colour, ls=line, lw=thickness), text)
 
 
 def head(ax: Any, *lines: str, inches: float) -> None:
-    """What the panel shows and what it cannot show, above it."""
+    """Write above a panel what it shows and what it cannot show."""
     letters = max(20, int(inches / _LETTER))
     folded = [part for line in lines if line for part in textwrap.wrap(line, letters)]
     ax.set_title("\n".join(folded), loc="left", fontsize=7, color=INK, linespacing=1.15)
 
 
 def trials_of(rows: Iterable[Row]) -> str:
-    """What the points and bars stand for."""
+    """Return what points and error bars stand for."""
     counts = sorted({row.trials for row in rows})
     if counts[-1] == 1:
         return "one trial"
@@ -171,7 +171,7 @@ def trials_of(rows: Iterable[Row]) -> str:
 
 
 def listed(names: Sequence[str], of: int) -> str:
-    """Names, or how many where they are more than a line can hold.
+    """Return names, or how many they are where a line cannot hold them.
 
     >>> listed(["a", "b"], of=3), listed(["a", "b"], of=2)
     ('a, b', 'all')
@@ -182,5 +182,5 @@ def listed(names: Sequence[str], of: int) -> str:
 
 
 def names_of(algorithms: Sequence[str] | Mapping[str, str]) -> dict[str, str]:
-    """Labels with the names to show for them."""
+    """Return labels with the names to show for them."""
     return dict(algorithms) if isinstance(algorithms, Mapping) else {a: a for a in algorithms}

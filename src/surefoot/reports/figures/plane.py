@@ -111,7 +111,7 @@ def paper_actions(
     every: int = 300,
     trial: int = 0,
 ) -> Any:
-    """Figure 2 of the paper: every 300th action of one trial, two algorithms in one plane.
+    """Draw Figure 2 of the paper: every 300th action of one trial, two algorithms in one plane.
 
     Args:
         rows: from :func:`surefoot.results.gather`.
@@ -199,7 +199,7 @@ def _ring() -> Entry:
 
 
 def _surroundings(ax: Any, row: Row, trial: int) -> dict[str, Entry]:
-    """The feasible set, the start and the best fixed action."""
+    """Draw the feasible set, the start and the best fixed action."""
     found = {}
     start, boundary = _start(row, trial), row.arrays.get("boundary")
     if start is not None:
@@ -218,7 +218,7 @@ def _surroundings(ax: Any, row: Row, trial: int) -> dict[str, Entry]:
 
 
 def _start(row: Row, trial: int) -> Any:
-    """The first action, where it was kept or the problem's start is on record."""
+    """Return the first action, if it was recorded or the problem's start is known."""
     if row.arrays["rounds"][0] == 1:
         return row.arrays["actions"][0, trial]
     return None if row.facts.problem is None else row.facts.problem.start
@@ -241,14 +241,14 @@ def _certified_balls(row: Row, actions: np.ndarray, trial: int, count: int) -> l
 
 
 def _whole(paths: Sequence[Path], rows: Iterable[Row]) -> Window:
-    """A square around the feasible set and all actions."""
+    """Return a square around the feasible set and all actions."""
     points = [p.actions for p in paths]
     points += [row.arrays["boundary"] for row in rows if "boundary" in row.arrays]
     return _around(np.concatenate(points), 0.54)
 
 
 def _crowd(paths: Sequence[Path], far: Window) -> Window | None:
-    """A square around the later half of all actions, if it is small beside the whole."""
+    """Return a square around the later half of all actions, if it is much smaller."""
     late = np.concatenate([p.actions[len(p.actions) // 2 :] for p in paths])
     near = _around(late, 0.65, least=0.01 * far.half)
     return near if near.half < 0.4 * far.half else None

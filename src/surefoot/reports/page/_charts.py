@@ -35,7 +35,7 @@ _DARK_GROUND = 0.0086
 
 
 def chart_data(rows: Sequence[Row]) -> dict[str, Any]:
-    """All that the figures need, with numbers rounded to what a screen shows."""
+    """Return all that the figures need, with numbers rounded to what a screen shows."""
     fits = {(f.problem, f.algorithm): f for f in fit_rates(rows)}
     labels = algorithms(rows)
     numbers = {row.algorithm: row.number for row in rows}
@@ -52,7 +52,7 @@ def chart_data(rows: Sequence[Row]) -> dict[str, Any]:
 
 
 def on_dark(colour: str) -> str:
-    """The colour on a dark ground: itself if it can be seen there, else a lighter one of its hue.
+    """Return the colour for a dark background: itself if visible there, else a lighter shade.
 
     >>> on_dark("#E69F00"), on_dark("#000000")
     ('#E69F00', '#D9D9D9')
@@ -66,7 +66,7 @@ def on_dark(colour: str) -> str:
 
 
 def _linear(part: int) -> float:
-    """The light of a colour's part on a screen, from 0 to 1."""
+    """Return the linear light of a colour channel, from 0 to 1."""
     share = part / 255
     return share / 12.92 if share <= 0.04045 else ((share + 0.055) / 1.055) ** 2.4
 
@@ -98,7 +98,7 @@ def _problem(
 
 
 def _curve(rows: Sequence[Row]) -> dict[str, Any]:
-    """One algorithm on one problem: numbers by horizon, and the paths of the longest."""
+    """Return one algorithm on one problem: numbers by horizon, and the paths of the longest."""
     regret = [mean_std(row, "regret") for row in rows]
     curve: dict[str, Any] = {
         "T": [row.horizon for row in rows],
@@ -135,7 +135,7 @@ def _violation(name: str, rows: Sequence[Row]) -> dict[str, Any]:
 
 
 def _path(row: Row) -> dict[str, Any]:
-    """The constraint along the rounds: mean, and the band from smallest to largest of any trial."""
+    """Return the constraint by round: mean, and the band between smallest and largest."""
     arrays = row.arrays
     g, rounds = arrays["constraint"], arrays["rounds"]
     peak = np.maximum(arrays.get("peak", g), g)
@@ -158,7 +158,7 @@ def _path(row: Row) -> dict[str, Any]:
 
 
 def _plane(row: Row) -> dict[str, Any]:
-    """The actions of the first trial, which is the same stream for every algorithm."""
+    """Return the actions of the first trial, which has the same stream for every algorithm."""
     actions = row.arrays["actions"][:, 0]
     kept = _starts(len(actions))
     return {
@@ -177,12 +177,12 @@ def _rate(fit: Fit | None) -> dict[str, Any]:
 
 
 def _starts(n: int) -> np.ndarray:
-    """Where the stretches begin into which n points are put together; all of them if few."""
+    """Return where the bins begin into which n points are merged; one each if they are few."""
     return np.unique(np.linspace(0, n, min(n, _POINTS), endpoint=False).astype(int))
 
 
 def _listed(values: Any) -> Any:
-    """Nested lists of numbers of six digits; what is not finite is null, as JSON has it."""
+    """Return nested lists of numbers of six digits; None for a number that is not finite."""
     if isinstance(values, np.ndarray):
         values = values.tolist()
     if isinstance(values, list | tuple):

@@ -1,4 +1,4 @@
-"""Numbers as words for a reader, and text made harmless for a page."""
+"""Formatting of numbers, and escaping of text for a page."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _CONTROLS = {c: "\ufffd" for c in (*range(32), *range(127, 160)) if c not in (9,
 
 
 def number(value: Any, digits: int = 4, none: str = "–") -> str:
-    """A number with the digits that matter; what is not finite, in words.
+    """Return a number with the digits that matter; in words if it is not finite.
 
     >>> number(0.00251), number(20_000), number(-61.2345), number(1.5e-9), number(float("nan"))
     ('0.00251', '20,000', '−61.23', '1.5×10⁻⁹', 'not a number')
@@ -47,7 +47,7 @@ def number(value: Any, digits: int = 4, none: str = "–") -> str:
 
 
 def mean_and_spread(mean: float, spread: float | None) -> str:
-    """A mean with its standard deviation over the trials, where they differ at all.
+    """Return a mean with its standard deviation over the trials, where they differ.
 
     >>> mean_and_spread(61.2345, 2.345), mean_and_spread(61.2345, None)
     ('61.23 ± 2.3', '61.23')
@@ -58,7 +58,7 @@ def mean_and_spread(mean: float, spread: float | None) -> str:
 
 
 def seconds(value: Any) -> str:
-    """A time in a unit a reader can picture.
+    """Return a time in a convenient unit.
 
     >>> seconds(0.0042), seconds(12.3), seconds(4000)
     ('4.2 ms', '12.3 s', '1 h 7 min')
@@ -75,7 +75,7 @@ def seconds(value: Any) -> str:
 
 
 def horizons(values: Iterable[int]) -> str:
-    """A list of horizons.
+    """Return a list of horizons.
 
     >>> horizons([2000, 20000])
     'T = 2,000, 20,000'
@@ -84,13 +84,13 @@ def horizons(values: Iterable[int]) -> str:
 
 
 def plain(text: Any) -> str:
-    """Text that can stand in a document: no control characters, no halves of a character."""
+    """Return text without control characters and lone surrogates."""
     clean = str(text).replace("\r\n", "\n").translate(_CONTROLS)
     return clean.encode("utf-8", "replace").decode("utf-8")
 
 
 def escape(text: Any) -> str:
-    """Text for the inside of an element or of a quoted attribute.
+    """Return text for the inside of an element or of a quoted attribute.
 
     >>> escape('<b title="x">')
     '&lt;b title=&quot;x&quot;&gt;'
@@ -99,7 +99,7 @@ def escape(text: Any) -> str:
 
 
 def script_json(data: Any) -> str:
-    r"""JSON for the inside of a script element: nothing in it can end the element.
+    r"""Return JSON for the inside of a script element: nothing in it can end the element.
 
     ASCII alone, so that the line separators of Unicode, which older JavaScript refuses inside
     strings, are escaped too.

@@ -85,6 +85,8 @@ def _pair(problem: str, algorithm: str, by_horizon: dict[int, Row | None]) -> Pa
         verdict = row.facts.verdict
         told = row.note if row.status != "done" else "" if verdict is None else verdict.sentence
         told = told.removeprefix("premise broken, ")  # as the badge beside it says
+        if row.status == "done" and row.blocks > 1:
+            told += f" (one of {row.blocks} blocks of trials)"
         partial = row.note if row.status == "done" else ""
         sentence = "; ".join(part for part in (told, partial) if part)
         rounds = [breach.round for breach in row.facts.breaches if breach.round]

@@ -34,8 +34,8 @@ __all__ = ["write_page"]
 def write_page(results: Results, path: str | Path, rows: Sequence[Row] | None = None) -> Path:
     """Write the report of an experiment: one HTML file without a reference to anything outside.
 
-    The verdict stands first, then what was claimed, interactive figures, tables, every constant
-    with its origin, and the commands to do it again. The same results give the same bytes.
+    The verdict comes first, then the claims, interactive figures, tables, every constant with its
+    origin, and the commands to repeat the experiment. The same results give the same bytes.
 
     Args:
         results: the open file; nothing is played.
@@ -92,7 +92,7 @@ def _piece(name: str) -> str:
 
 
 def _in_script(code: str) -> str:
-    """Code as a browser reads it out of a script element, so that its hash is the browser's."""
+    """Return code as a browser reads it from a script element, so that the hashes agree."""
     lower = code.lower()
     # Between "<!--" and "<script" a parser counts script elements: the end would not be the end.
     if "</script" in lower or ("<!--" in lower and "<script" in lower):
@@ -101,10 +101,10 @@ def _in_script(code: str) -> str:
 
 
 def _policy(*scripts: str) -> str:
-    """What the page may do: run its own scripts, known by their hashes, and nothing else.
+    """Return the content security policy: the page's own scripts, by their hashes, nothing else.
 
-    Plotly sets styles from its code, so these cannot be told apart and are allowed. Pictures are
-    those that it makes itself, for saving a figure.
+    Plotly sets styles from its code, so inline styles are allowed. Images are those that Plotly
+    makes itself, for saving a figure.
     """
     hashes = (hashlib.sha256(script.encode("utf-8")).digest() for script in scripts)
     allowed = " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in hashes)
@@ -115,7 +115,7 @@ def _policy(*scripts: str) -> str:
 
 
 def _replace(target: Path, content: bytes) -> None:
-    """Put a file in place whole or not at all."""
+    """Write a file whole or not at all."""
     target.parent.mkdir(parents=True, exist_ok=True)
     descriptor, temporary = tempfile.mkstemp(
         dir=target.parent, prefix=f".{target.name}.", suffix=".part"
@@ -140,7 +140,7 @@ def _replace(target: Path, content: bytes) -> None:
 
 
 def _facts(header: dict[str, Any], rows: Sequence[Row], cells: int, distinct: int) -> str:
-    """The experiment in numbers, under its title."""
+    """Return the numbers under the title."""
     rounds = sum(row.horizon * row.trials for row in rows)
     facts = [
         ("problems", f"{len(problems(rows)):,}"),
@@ -185,7 +185,7 @@ def _figures(rows: Sequence[Row]) -> str:
 
 
 def _comparator(rows: Sequence[Row]) -> str:
-    """What regret is measured against, and how well that is known."""
+    """Return what regret is measured against, and how exactly that is known."""
     known = [row.facts.comparator for row in rows if row.facts.comparator is not None]
     said = "Regret is the cost beyond that of the best fixed feasible action in hindsight"
     if not known:
@@ -203,7 +203,7 @@ def _comparator(rows: Sequence[Row]) -> str:
 
 
 def _redo(name: str, header: dict[str, Any], reproduction: bool) -> str:
-    """The commands that make the same numbers and this page again."""
+    """Return the commands that make the same numbers and this page again."""
     text = _specification(header)
     file = shlex.quote(f"{name}.toml")
     commands = (
@@ -239,7 +239,7 @@ def _specification(header: dict[str, Any]) -> str:
 
 
 def _provenance(header: dict[str, Any], rows: Sequence[Row]) -> str:
-    """Who made these numbers: versions, machine, times."""
+    """Return versions, machine and times."""
     made = Counter(
         (*_versions(row.provenance), str(row.provenance.get("platform", "–")))
         for row in rows
