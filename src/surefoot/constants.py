@@ -188,6 +188,39 @@ class Constants:
             raise InvalidValueError(f"{by} needs {' and '.join(missing)}, {rest}")
         return tuple(getattr(self, name) for name in names)
 
+    def completed(self, reach: float, value: float | None = None) -> Constants:
+        """Return these constants with those that follow from them, where they are missing.
+
+        Args:
+            reach: a bound on the distance from the start to a point of the ball.
+            value: g at the start, where it was asked there; a slack alone says only that it is no
+                larger.
+
+        Example:
+            >>> Constants(R=1.0, G_f=3.0, start_slack=0.5).completed(2.0).F
+            6.0
+        """
+        known = self
+        fresh: dict[str, float] = {}
+        if known.start_slack is None and value is not None:
+            fresh["start_slack"] = -value
+        if known.start_reach is None:
+            fresh["start_reach"] = reach
+        if known.rows is None:
+            fresh["rows"] = 1
+        if known.G_f is not None and known.F is None:
+            fresh["F"] = 2 * known.R * known.G_f
+        if known.G_g is not None and known.D_g is None and value is not None:
+            fresh["D_g"] = abs(value) + known.G_g * reach
+        known = known.with_origin("derived", **fresh)
+        if known.sigma is None and known.start_slack is not None and known.start_slack > 0:
+            level = 0.5 * known.start_slack
+            sigma = known.local_sigma(level)
+            if known.G_g is not None:
+                sigma = min(sigma, known.G_g)
+            known = known.with_origin("local", sigma=sigma, epsilon=level)
+        return known
+
     def local_sigma(self, rho: float) -> float:
         r"""The error-bound constant that the start alone gives at tightening rho.
 

@@ -49,6 +49,7 @@ class DPP:
 
     Example:
         >>> import numpy as np
+        >>> from surefoot.sets import Ball
         >>> player = DPP(V=2.0, alpha=5.0, rows=2, domain=Ball(1.0), queue=1.0)
         >>> state = player.init(np.array([0.0, 0.4]))
         >>> seen = Feedback(

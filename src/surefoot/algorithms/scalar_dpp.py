@@ -49,6 +49,7 @@ class ScalarDPP:
 
     Example:
         >>> import numpy as np
+        >>> from surefoot.sets import Ball
         >>> player = ScalarDPP(V=2.0, alpha=5.0, domain=Ball(1.0), queue=1.0)
         >>> state = player.init(np.array([0.0, 0.4]))
         >>> seen = Feedback(np.array([-1.0, -3.0]), -0.25, np.array([0.0, 2.0]))

@@ -55,6 +55,7 @@ class SinhaVaze:
 
     Example:
         >>> import numpy as np
+        >>> from surefoot.sets import Ball
         >>> player = SinhaVaze(scale=0.5, rate=1.0, diameter=2.0, domain=Ball(1.0))
         >>> state = player.init(np.array([0.0, 0.0]))
         >>> seen = Feedback(np.array([-6.0, 8.0]), -0.1, np.array([0.0, 1.0]))

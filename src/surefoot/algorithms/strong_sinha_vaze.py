@@ -48,6 +48,7 @@ class StrongSinhaVaze:
 
     Example:
         >>> import numpy as np
+        >>> from surefoot.sets import Ball
         >>> player = StrongSinhaVaze(V=0.5, strong_convexity=4.0, domain=Ball(1.0))
         >>> state = player.init(np.array([0.0, 0.5]))
         >>> seen = Feedback(np.array([-1.0, -2.0]), 0.25, np.array([0.0, 2.0]))

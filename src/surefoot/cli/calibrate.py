@@ -105,7 +105,7 @@ def _found(
 ) -> Calibration:
     from surefoot import Constants
     from surefoot import calibrate as calibrate_problem
-    from surefoot.calibration import calibrate_numbers
+    from surefoot.calibration import calibrate_constants
 
     if problem is not None:
         return calibrate_problem(
@@ -117,7 +117,7 @@ def _found(
         raise UsageError(
             "name a problem (`surefoot list problems` has them), or give numbers, --R among them"
         )
-    return calibrate_numbers(Constants(**numbers), horizon)
+    return calibrate_constants(Constants(**numbers), horizon)
 
 
 def _as_data(found: Calibration) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from surefoot import _check
 from surefoot._array import record
 from surefoot._closing import Closing
 from surefoot.controller._journal import Journal, Memory, Round, Run
+from surefoot.controller._told import call, clean, measure
 from surefoot.controller._watch import Watch
 from surefoot.controller.explanation import Explanation
 from surefoot.errors import InvalidValueError
@@ -33,7 +34,7 @@ __all__ = ["Controller"]
 _INF = math.inf
 _FLOAT64 = np.dtype(np.float64)
 # Bound once, as in _array: they are looked up in every round.
-ndarray, vdot = np.ndarray, np.vdot
+ndarray = np.ndarray
 
 
 class Controller(Closing):
@@ -250,9 +251,9 @@ class Controller(Closing):
             self._refuse_telling()
         before, t = self._state, self._round
         if cost is not None:
-            cost_value, cost_gradient = _call(cost, before.x, "cost", cost_gradient, cost_value)
+            cost_value, cost_gradient = call(cost, before.x, "cost", cost_gradient, cost_value)
         if constraint is not None:
-            constraint_value, constraint_subgradient = _call(
+            constraint_value, constraint_subgradient = call(
                 constraint, before.x, "constraint", constraint_value, constraint_subgradient
             )
         if (
@@ -279,10 +280,11 @@ class Controller(Closing):
                     and (g < near or slope > steep)
                     and 1 < t <= last
                 )
-            broken = None if fine else self._watch.look(t, *_measure(seen))
+            broken = None if fine else self._watch.look(t, *measure(seen))
         else:
-            seen = self._clean(cost_gradient, constraint_value, constraint_subgradient, cost_value)
-            broken = self._watch.look(t, *_measure(seen))
+            told = (cost_gradient, constraint_value, constraint_subgradient, cost_value)
+            seen = clean(before.x, self._needs, self._rows, *told)
+            broken = self._watch.look(t, *measure(seen))
         if self._step is None:
             after, info = self._update(before, seen), None
             _check.refuse_unfinite(after.x, "the next action")
@@ -380,29 +382,6 @@ class Controller(Closing):
             f"ask for the action of round {self._round} first"
         )
 
-    def _clean(self, gradient: Any, g: Any, s: Any, cost: Any) -> Feedback:
-        """What was told as float64, refused where its shape does not fit."""
-        needs, x = self._needs, self._state.x
-        gradient = _array(gradient, "cost_gradient", x.shape, "that of the action")
-        cost = None if cost is None else _check.number(cost, x, "cost_value")
-        if g is None and not needs.constraint_values:
-            if s is not None:
-                raise InvalidValueError(
-                    f"constraint_subgradient must come with constraint_value, got {s!r} alone"
-                )
-            return Feedback(gradient, None, None, cost)
-        if needs.apart:
-            m = self._rows or len(np.atleast_1d(g))
-            g = _array(g, "constraint_value", (m,), "one for each constraint")
-            s = _array(s, "constraint_subgradient", (m, len(x)), "one row for each constraint")
-            return Feedback(gradient, g, s, cost)
-        if g is None:
-            raise InvalidValueError("constraint_value must be one number, got None")
-        g = _check.number(g, x)
-        if s is not None or needs.constraint_subgradients:
-            s = _array(s, "constraint_subgradient", x.shape, "that of the action")
-        return Feedback(gradient, g, s, cost)
-
     def _judge(self, broken: list[Breach]) -> list[Breach]:
         """What a round has broken: refused, or told and kept."""
         serious = [b.sentence for b in broken if b.loses != "regret"]
@@ -413,59 +392,3 @@ class Controller(Closing):
         if new and self._on_contradiction != "record":
             warn_caller("; ".join(b.sentence for b in new))
         return new
-
-
-def _array(value: Any, name: str, shape: tuple[int, ...], rule: str) -> Array:
-    """A float64 copy, refused when it is no array of numbers of the shape."""
-    try:
-        array = np.array(value)
-    except ValueError:
-        array = np.array(None)
-    if array.dtype.kind not in "iuf":
-        raise InvalidValueError(f"{name} must be an array of shape {shape}, {rule}, got {value!r}")
-    if array.shape != shape:
-        raise InvalidValueError(f"{name}.shape must be {shape}, {rule}, got {array.shape}")
-    # Other precisions are upcast or refused, as those of a start are.
-    return array if array.dtype == _FLOAT64 else _check.action(array, name)
-
-
-def _measure(seen: Feedback) -> tuple[float, float | None, float | None]:
-    """Norm of the gradient, largest g, norm of the longest subgradient, all found finite."""
-    gradient, g, s, cost = seen
-    if cost is not None and not math.isfinite(cost):
-        raise InvalidValueError(f"cost_value must be finite, got {cost!r}")
-    _check.refuse_unfinite(gradient, "cost_gradient")
-    worst = steepest = None
-    if g is not None:
-        _check.refuse_unfinite(np.asarray(g), "constraint_value")
-        worst = float(np.max(g))
-    if s is not None:
-        _check.refuse_unfinite(s, "constraint_subgradient")
-        flat = ~np.atleast_2d(s).any(axis=1) & (np.atleast_1d(g) > 0)
-        if flat.any():
-            positive = float(np.atleast_1d(g)[flat][0])
-            raise InvalidValueError(
-                "constraint_subgradient must not be 0 where constraint_value is positive, got "
-                f"s = 0 with g = {positive:g}: x is a minimum of g, so g <= 0 nowhere"
-            )
-        steepest = max(map(_norm, np.atleast_2d(s)))
-    return _norm(gradient), worst, steepest
-
-
-def _norm(vector: Array) -> float:
-    squared = float(vdot(vector, vector))
-    # The square of a large or tiny number may leave the range of floats.
-    return math.sqrt(squared) if 1e-290 < squared < _INF else math.hypot(*vector)
-
-
-def _call(function: Any, x: Array, name: str, *instead: Any) -> tuple[Any, Any]:
-    """Value and gradient at the action, from a function."""
-    _check.function(**{name: function})
-    if any(value is not None for value in instead):
-        raise InvalidValueError(f"{name} must be given alone or as numbers, got both")
-    x = x.copy()
-    x.setflags(write=False)
-    found = function(x)
-    if not isinstance(found, tuple) or len(found) != 2:
-        raise InvalidValueError(f"{name} must give a value and a gradient, got {found!r}")
-    return found

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from surefoot import _check
-from surefoot.calibration.filling import filled
 from surefoot.calibration.offers import Place, offers_for
 from surefoot.calibration.probes import Probe, ask, certified_radius, contradiction, look_around
 from surefoot.calibration.report import Calibration
@@ -187,7 +186,7 @@ def _with_start(case: _Given, first: Probe, given: dict[str, float]) -> Constant
         known = known.with_origin("derived", F=None)  # it followed from another G_f
     # Rounded up: it bounds a distance from above.
     reach = case.domain.reach(case.start) * (1 + 2.0**-50)
-    return filled(known, reach, value=first.value)
+    return known.completed(reach, value=first.value)
 
 
 def _with_estimates(

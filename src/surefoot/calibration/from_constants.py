@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from surefoot import _check
-from surefoot.calibration.filling import filled
 from surefoot.calibration.offers import Place, offers_for
 from surefoot.calibration.report import Calibration
 from surefoot.constants import Constants
 from surefoot.sets import Ball
 
-__all__ = ["calibrate_numbers"]
+__all__ = ["calibrate_constants"]
 
 
-def calibrate_numbers(known: Constants, horizon: int) -> Calibration:
+def calibrate_constants(known: Constants, horizon: int) -> Calibration:
     """Which guarantees the constants of a problem give, where there is nothing to ask but them.
 
     Nothing is known of the feasible set's geometry, so methods that project onto it are out. What
@@ -24,12 +23,12 @@ def calibrate_numbers(known: Constants, horizon: int) -> Calibration:
         horizon: number of rounds.
 
     Example:
-        >>> found = calibrate_numbers(Constants(R=1.0, G_g=2.0, start_slack=0.5), 1000)
+        >>> found = calibrate_constants(Constants(R=1.0, G_g=2.0, start_slack=0.5), 1000)
         >>> found.best.name, found.constants.start_reach
         ('CertifiedPFS.default', 2.0)
     """
     _check.horizon(horizon)
-    known = filled(known, 2 * known.R)
+    known = known.completed(2 * known.R)
     place = Place(horizon, Ball(known.R), None, linear=False, changing=False)
     return Calibration(
         constants=known,

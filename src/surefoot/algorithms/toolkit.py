@@ -1,0 +1,55 @@
+"""What an update rule is written with: array operations, checks and the feasibility step.
+
+Each works alike on one run, a batch and every backend (:mod:`surefoot.types` has the shapes).
+"""
+
+from surefoot._array import (
+    combine,
+    dot,
+    maximum,
+    minimum,
+    norm,
+    number_like,
+    owned,
+    record,
+    rows_dot,
+    sqrt,
+    where,
+)
+from surefoot._check import (
+    cost_gradient,
+    feedback,
+    feedback_apart,
+    horizon,
+    nonnegative,
+    plain,
+    positive,
+    whole,
+)
+from surefoot.algorithms._start import check_domain, start_in
+from surefoot.sets import project_halfspace
+
+__all__ = [
+    "check_domain",
+    "combine",
+    "cost_gradient",
+    "dot",
+    "feedback",
+    "feedback_apart",
+    "horizon",
+    "maximum",
+    "minimum",
+    "nonnegative",
+    "norm",
+    "number_like",
+    "owned",
+    "plain",
+    "positive",
+    "project_halfspace",
+    "record",
+    "rows_dot",
+    "sqrt",
+    "start_in",
+    "where",
+    "whole",
+]

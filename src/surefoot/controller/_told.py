@@ -1,0 +1,105 @@
+"""What a live loop is told, as float64 or refused in one sentence."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from surefoot import _check
+from surefoot._array import norm
+from surefoot.errors import InvalidValueError
+from surefoot.types import Array, Feedback, Needs
+
+__all__ = ["call", "clean", "measure"]
+
+
+def clean(
+    x: Array, needs: Needs, rows: int | None, gradient: Any, g: Any, s: Any, cost: Any
+) -> Feedback:
+    """Return a copy of what was told as float64; refuse what does not fit the action.
+
+    Args:
+        x: the action.
+        needs: what the algorithm asks for.
+        rows: the number of constraints that are kept apart, where the algorithm has one.
+        gradient: a gradient of the cost.
+        g: the value, or values, of the constraint.
+        s: its subgradient, or subgradients.
+        cost: the cost, where it was told.
+    """
+    gradient = _array(gradient, "cost_gradient", x.shape, "that of the action")
+    cost = None if cost is None else _check.number(cost, x, "cost_value")
+    if g is None and not needs.constraint_values:
+        if s is not None:
+            raise InvalidValueError(
+                f"constraint_subgradient must come with constraint_value, got {s!r} alone"
+            )
+        return Feedback(gradient, None, None, cost)
+    if needs.apart:
+        m = rows or len(np.atleast_1d(g))
+        g = _array(g, "constraint_value", (m,), "one for each constraint")
+        s = _array(s, "constraint_subgradient", (m, len(x)), "one row for each constraint")
+        return Feedback(gradient, g, s, cost)
+    if g is None:
+        raise InvalidValueError("constraint_value must be one number, got None")
+    g = _check.number(g, x)
+    if s is not None or needs.constraint_subgradients:
+        s = _array(s, "constraint_subgradient", x.shape, "that of the action")
+    return Feedback(gradient, g, s, cost)
+
+
+def _array(value: Any, name: str, shape: tuple[int, ...], rule: str) -> Array:
+    """Return a float64 copy; refuse what is no array of numbers of the shape."""
+    try:
+        array = np.array(value)
+    except ValueError:
+        array = np.array(None)
+    if array.dtype.kind not in "iuf":
+        raise InvalidValueError(f"{name} must be an array of shape {shape}, {rule}, got {value!r}")
+    if array.shape != shape:
+        raise InvalidValueError(f"{name}.shape must be {shape}, {rule}, got {array.shape}")
+    if name.startswith("constraint"):
+        return np.array(_check.exact(array, name))
+    # Other precisions are upcast or refused, as those of a start are.
+    return array if array.dtype == np.float64 else _check.action(array, name)
+
+
+def measure(seen: Feedback) -> tuple[float, float | None, float | None]:
+    """Return the norm of the gradient, the largest g and the norm of the longest subgradient.
+
+    Refuse what is not finite.
+    """
+    gradient, g, s, cost = seen
+    if cost is not None and not math.isfinite(cost):
+        raise InvalidValueError(f"cost_value must be finite, got {cost!r}")
+    _check.refuse_unfinite(gradient, "cost_gradient")
+    worst = steepest = None
+    if g is not None:
+        _check.refuse_unfinite(np.asarray(g), "constraint_value")
+        worst = float(np.max(g))
+    if s is not None:
+        _check.refuse_unfinite(s, "constraint_subgradient")
+        flat = ~np.atleast_2d(s).any(axis=1) & (np.atleast_1d(g) > 0)
+        if flat.any():
+            positive = float(np.atleast_1d(g)[flat][0])
+            raise InvalidValueError(
+                "constraint_subgradient must not be 0 where constraint_value is positive, got "
+                f"s = 0 with g = {positive:g}: x is a minimum of g, so g <= 0 nowhere"
+            )
+        steepest = max(map(norm, np.atleast_2d(s)))
+    return norm(gradient), worst, steepest
+
+
+def call(function: Any, x: Array, name: str, *instead: Any) -> tuple[Any, Any]:
+    """Return the value and gradient at the action, from a function of the user's."""
+    _check.function(**{name: function})
+    if any(value is not None for value in instead):
+        raise InvalidValueError(f"{name} must be given alone or as numbers, got both")
+    x = x.copy()
+    x.setflags(write=False)
+    answer = function(x)
+    if not isinstance(answer, tuple) or len(answer) != 2:
+        raise InvalidValueError(f"{name} must give a value and a gradient, got {answer!r}")
+    return answer
