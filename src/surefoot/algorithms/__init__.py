@@ -24,6 +24,7 @@ from surefoot.algorithms.certified_dual_averaging import (
 )
 from surefoot.algorithms.lb_sgd import LBSGD as LBSGD
 from surefoot.algorithms.safety_filter import SafetyFilter as SafetyFilter
+from surefoot.algorithms.region_filter import RegionFilter as RegionFilter
 from surefoot.algorithms.scheduled_pfs import ScheduledPFS as ScheduledPFS
 from surefoot.algorithms.doubling_pfs import DoublingPFS as DoublingPFS
 from surefoot.algorithms.mahdavi import Mahdavi as Mahdavi

@@ -1,0 +1,130 @@
+"""A filter that takes any proposal to the nearest action that is certainly feasible."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from surefoot import _check
+from surefoot._array import number_like, to_numpy
+from surefoot.constants import Constants
+from surefoot.errors import InvalidValueError
+from surefoot.regions import CertifiedRegion, Knowledge, LipschitzHull
+from surefoot.sets import Ball
+from surefoot.types import Array, Certificate, Feedback, Number
+
+__all__ = ["RegionFilter", "RegionFilterState", "RegionStep"]
+
+
+class RegionFilterState(NamedTuple):
+    """What the next proposal is judged by.
+
+    Attributes:
+        x: the action to play.
+        rounds: how many rounds have been played.
+        memory: what the region is made of.
+    """
+
+    x: Array
+    rounds: Number
+    memory: Any
+
+
+class RegionStep(NamedTuple):
+    """What a step of one run knew.
+
+    Attributes:
+        x: the next action.
+        proposal: what was wanted.
+        region: what it was taken from.
+        rounds: how many rounds have been played.
+    """
+
+    x: Array
+    proposal: Array
+    region: CertifiedRegion
+    rounds: Number
+
+    @property
+    def cut(self) -> bool:
+        """Whether the next action is another than the one proposed."""
+        return bool((to_numpy(self.x) != to_numpy(self.proposal)).any())
+
+    @property
+    def certificate(self) -> Certificate:
+        """Why the next action is feasible."""
+        found = self.region.certificate(self.x, int(self.rounds))
+        # A certificate is a named tuple; it says whether the proposal was changed.
+        changed: Certificate = found._replace(cut=self.cut) if "cut" in found._fields else found
+        return changed
+
+    @property
+    def contradictions(self) -> tuple[str, ...]:
+        """What cannot be if the constants are right."""
+        return self.region.contradictions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegionFilter:
+    r"""Takes any proposal to the nearest point that is certainly feasible.
+
+    .. math:: x_{t+1} = \text{the point of the certified region nearest to the proposal } z_t
+
+    What is known of g is one object of :mod:`surefoot.regions`: a bound on the subgradients
+    (:class:`~surefoot.regions.LipschitzHull`), on the curvature, or rows apart. Feasibility never
+    depends on the proposal. There is no regret bound; that is the proposer's affair.
+
+    It has nothing to tune, and moves slowly along a face: an action on the boundary has no ball of
+    its own, and gets ahead by way of the inside. :class:`~surefoot.algorithms.SafetyFilter`, which
+    keeps a margin rho, is quicker there if rho is chosen well.
+
+    Args:
+        known: what is known of g.
+
+    Example:
+        >>> import numpy as np
+        >>> safe = RegionFilter(known=LipschitzHull(G_g=1.0, reach=1.0))
+        >>> state = safe.init(np.array([0.0, 0.0]))  # g(x) = x[1] - 0.5
+        >>> state, info = safe.admit(state, np.array([0.0, 9.0]), -0.5, np.array([0.0, 1.0]))
+        >>> state.x.round(6), info.cut
+        (array([0. , 0.5]), True)
+    """
+
+    known: Knowledge[Any]
+
+    def __post_init__(self) -> None:
+        for name in ("init", "see"):
+            if not callable(getattr(self.known, name, None)):
+                raise InvalidValueError(
+                    f"known must be an object of surefoot.regions, got {self.known!r}"
+                )
+
+    def init(self, x1: Array) -> RegionFilterState:
+        """Start at x1; its slack comes with the first round."""
+        x1 = _check.action(x1)
+        return RegionFilterState(x1, number_like(x1, 0.0), self.known.init(x1))
+
+    def admit(
+        self, state: RegionFilterState, proposal: Array, g: Number, s: Array
+    ) -> tuple[RegionFilterState, RegionStep]:
+        """Return the state whose ``x`` may be played, and what the step there knew.
+
+        Args:
+            state: the last one.
+            proposal: the next action that somebody wants.
+            g: the constraint's value at the last action; one per row where rows are apart.
+            s: one subgradient there; one per row where rows are apart.
+        """
+        _check.like_action(proposal, state.x, "proposal")
+        if getattr(s, "shape", None) == state.x.shape:
+            _, g, s = _check.feedback(state.x, Feedback(proposal, g, s))
+        memory, region = self.known.see(state.memory, state.x, g, s)
+        x, rounds = region.nearest(proposal), state.rounds + 1.0
+        return RegionFilterState(x, rounds, memory), RegionStep(x, proposal, region, rounds)
+
+    @classmethod
+    def default(cls, constants: Constants, domain: Ball | None = None) -> RegionFilter:
+        """Return the filter that G_g and the ball around the feasible set allow; nothing else."""
+        (G_g,) = constants.require("G_g", by="the filter")
+        ball = Ball(constants.R) if domain is None else domain
+        return cls(known=LipschitzHull(G_g=G_g, reach=ball.reach_from_origin))

@@ -1,0 +1,87 @@
+"""Any proposal goes to the nearest point that is certainly feasible."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from surefoot import Ball, Constants
+from surefoot.algorithms import RegionFilter, SafetyFilter
+from surefoot.constraints import LinfNorm
+from surefoot.errors import InvalidValueError
+from surefoot.regions import LipschitzHull
+
+from ._known import inside, sets
+
+
+def test_one_step_by_hand():
+    safe = RegionFilter(known=LipschitzHull(G_g=2.0, reach=3.0))
+    x = np.array([0.5, -0.25])
+    s = np.array([1.2, -1.6])
+    # A slack of 0.9 is worth 0.45 of way: the proposal (3, -4) away is taken along (0.6, -0.8).
+    state, info = safe.admit(safe.init(x), x + np.array([3.0, -4.0]), -0.9, s)
+    np.testing.assert_allclose(state.x, [0.77, -0.61], atol=1e-12)
+    assert info.certificate.cut
+    assert info.certificate.bound <= 0
+    # One within reach is taken as it is.
+    state, info = safe.admit(safe.init(x), x + np.array([0.06, -0.08]), -0.9, s)
+    assert state.x.tolist() == (x + np.array([0.06, -0.08])).tolist()
+    assert not info.cut
+    assert info.certificate.bound == pytest.approx(-0.7, abs=1e-12)
+
+
+@settings(max_examples=40, deadline=None)
+@given(sets())
+def test_whatever_is_proposed_is_made_feasible(drawn):
+    known, rng = drawn
+    constraint, domain = known.constraint, known.domain
+    x1 = inside(known, rng)
+    constants = Constants(R=float(domain.radius), G_g=constraint.subgradient_bound(domain))
+    safe = RegionFilter.default(constants, domain)
+    state = safe.init(x1)
+    for _ in range(25):
+        g, s = constraint.query(state.x)
+        size = domain.radius * 10 ** rng.uniform(-3, 6)
+        proposal = state.x + size * (rng.normal(size=len(x1)) + rng.choice([0.0, 3.0]) * s)
+        state, info = safe.admit(state, proposal, g, s)
+        assert constraint.value(state.x) <= 0
+        assert constraint.value(state.x) <= info.certificate.bound + 1e-9 * domain.radius
+        assert info.contradictions == ()
+
+
+def test_it_goes_at_least_as_far_in_the_first_round_as_any_filter_with_a_margin():
+    constraint, x = LinfNorm(0.5, 2), np.zeros(2)
+    g, s = constraint.query(x)
+    wish = np.array([2.0, 1.0])
+    ours, _ = RegionFilter(known=LipschitzHull(G_g=1.0, reach=1.0)).admit(
+        RegionFilter(known=LipschitzHull(G_g=1.0, reach=1.0)).init(x), wish, g, s
+    )
+    safe = SafetyFilter(G_g=1.0, domain=Ball(1.0), rho=0.05)
+    theirs, _ = safe.admit(safe.init(x), wish, g, s)
+    assert np.linalg.norm(wish - ours.x) <= np.linalg.norm(wish - theirs.x)
+
+
+def test_runs_of_a_batch_are_filtered_as_alone():
+    safe = RegionFilter(known=LipschitzHull(G_g=1.0, reach=1.0))
+    constraint, rng = LinfNorm(0.5, 2), np.random.default_rng(1)
+    starts = rng.uniform(-0.3, 0.3, size=(4, 2))
+    alone, together = [safe.init(x) for x in starts], safe.init(starts)
+    for _ in range(20):
+        wishes = 2 * rng.normal(size=(4, 2))
+        alone = [
+            safe.admit(a, w, *constraint.query(a.x))[0] for a, w in zip(alone, wishes, strict=True)
+        ]
+        together, _ = safe.admit(together, wishes, *constraint.query(together.x))
+        np.testing.assert_allclose(together.x, [a.x for a in alone], atol=1e-14)
+
+
+def test_bad_input_is_refused_and_nothing_moves():
+    with pytest.raises(InvalidValueError, match=r"known must be an object of surefoot\.regions"):
+        RegionFilter(known=1.0)
+    safe = RegionFilter(known=LipschitzHull(G_g=1.0, reach=1.0))
+    state, s = safe.init(np.zeros(2)), np.array([0.0, 1.0])
+    with pytest.raises(InvalidValueError, match="the wanted action must be finite"):
+        safe.admit(state, np.array([math.nan, 0.0]), -0.5, s)
+    with pytest.raises(InvalidValueError, match="proposal"):
+        safe.admit(state, np.zeros(3), -0.5, s)
