@@ -42,6 +42,7 @@ PARTS = {
     "batch": "Many runs in NumPy, a round of a run, against a program batched by hand",
     "scan": "Many runs compiled, a round of a run, against a JAX scan by hand",
     "projection": "A round of certified steps against a round that projects",
+    "curvature": "Regret on smooth constraints, against projection onto the known set and LB-SGD",
     "start": "From the start of a process",
     "scaling": "What size costs",
 }

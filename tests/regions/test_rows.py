@@ -13,10 +13,13 @@ def seen(known, x, g, s):
 
 
 def brute(region, w, rng, tries=4_000):
-    """The nearest of many points that pass the check."""
-    points = region.x + rng.normal(size=(tries, len(w))) * rng.uniform(0, 1, (tries, 1))
-    good = [p for p in points if region.holds(p)]
-    return min(np.linalg.norm(p - w) for p in good)
+    """The distance from w to the nearest of many points that are certified."""
+    q = rng.normal(size=(tries, len(w))) * rng.uniform(0, 1, (tries, 1))
+    bent = 0.5 * np.multiply.outer((q * q).sum(1), region.known.rates(region.g))
+    good = (region.g + q @ region.s.T + bent.reshape(tries, -1) <= 0).all(axis=1)
+    for known in region.sets:
+        good &= known.contains(region.x + q)[:, 0]
+    return np.linalg.norm(region.x + q[good] - w, axis=1).min()
 
 
 def test_two_half_spaces_meet_in_their_corner():
@@ -41,14 +44,14 @@ def test_a_known_set_is_projected_onto_together_with_the_rows():
     rng = np.random.default_rng(5)
     lost = 0
     known = CurvatureRows(beta=1.0, rows=1, reach=2.0, domain=Box.cube(0.3, 3))
-    for _ in range(40):
+    for _ in range(30):
         g, s = -rng.uniform(0.01, 0.2, 1), rng.normal(size=(1, 3))
         region, w = seen(known, 0.1 * rng.uniform(-1, 1, 3), g, s), rng.normal(size=3)
         p, cut = region.nearest(w), region.cut(region.x + 0.2 * (w - region.x)).point
         for q in (p, cut):
             assert region.bounds(q).max() <= 0
             assert known.domain.contains(q)
-        assert np.linalg.norm(p - w) <= brute(region, w, rng, 1_500)
+        assert np.linalg.norm(p - w) <= brute(region, w, rng)
         alone = CurvatureRows(beta=1.0, rows=1, reach=2.0)
         clipped = known.domain.project(seen(alone, region.x, g, s).nearest(w))
         lost += region.bounds(clipped).max() > 0
@@ -68,13 +71,13 @@ def test_known_sets_of_several_kinds_hold_every_answer(domain, x):
     rng, x = np.random.default_rng(6), np.array(x)
     known = CurvatureRows(beta=(1.0, 0.0), reach=1.0, domain=domain)
     moved = 0
-    for _ in range(25):
+    for _ in range(12):
         region = seen(known, x, -rng.uniform(0.02, 0.2, 2), rng.normal(size=(2, 3)))
         p = region.nearest(x + rng.normal(size=3))
         assert domain.contains(p)
         assert region.bounds(p).max() <= 0
         moved += np.linalg.norm(p - x) > 1e-3
-    assert moved > 20
+    assert moved > 9
 
 
 def test_a_set_that_is_announced_is_intersected_with():

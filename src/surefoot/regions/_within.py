@@ -65,7 +65,8 @@ def _one_within(region: Any, w: Array, v: Array, up: Array, rates: Array) -> Fou
     if alone.drawn <= 1e-13 * region.known.reach and region.holds(alone.point):
         return alone  # what is nearest without the sets, and in them, is nearest with them
     onto = projection_onto(region.sets)
-    best, end, length = None, settle(region.sets, onto(w)), dot(v, v)
+    best, end = None, settle(region.sets, onto(w))
+    length, failed = dot(v, v), False
     for _ in range(_REFINED if flat and full.any() else 1):
         # Half-spaces are moved by what the curvature may add over the length of the step.
         found = ascend_within(
@@ -80,12 +81,14 @@ def _one_within(region: Any, w: Array, v: Array, up: Array, rates: Array) -> Fou
         if found is None:
             break
         point = settle(region.sets, region.x + found[0])
-        if not region.holds(point):
-            end = point if best is None else end
-            break
         before, length = length, dot(found[0], found[0])
+        if not region.holds(point):
+            # The step was longer than what the half-spaces were moved for: now for this length.
+            end, failed = (point if best is None else end), True
+            length = 1.02 * length
+            continue
         best = Found(point, found[1], 0.0)
-        if abs(before - length) <= 1e-3 * before:
+        if failed or abs(before - length) <= 1e-3 * before:
             break
     if best is not None:
         return best

@@ -165,6 +165,11 @@ class RowsRegion(NamedTuple):
             long, more = self._half_spaces(v, up + 0.5 * rates * dot(v, v), size)
             q, weights = self._half_spaces(v, up + 0.5 * rates * dot(long, long), size)
             passed = self.holds(self.x + q)
+            if not (certainly(passed) or (type(passed) is np.ndarray and passed.all())):
+                # That step was longer than the one before: half-spaces moved for its own length.
+                third, last = self._half_spaces(v, up + 0.51 * rates * dot(q, q), size)
+                q, weights = where(passed, q, third), where(passed, weights, last)
+                passed = self.holds(self.x + q)
             point = where(good, w, self._best(self.x + long, self.x + q))
             q, weights = where(passed, q, long), where(passed, weights, more)
         weights = where(good, 0.0 * weights, weights)

@@ -1,0 +1,194 @@
+"""Smooth constraints: regret of steps certified by curvature against projection onto the known set.
+
+All players see the same costs, which are linear, and the same constraints at the actions they play.
+The set is known to two of them: projected descent and projected dual averaging, both with steps
+that adapt. LB-SGD has the barrier weight that was best in hindsight, of eight. Not one round may be
+outside, compared exactly; a table is refused otherwise.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from benchmarks.findings import Findings, Table
+from benchmarks.timing import Effort
+from surefoot import Feedback
+from surefoot.algorithms import LBSGD, CertifiedDualAveraging, CertifiedOGD
+from surefoot.constraints import MaxOf, QuadraticForm
+from surefoot.regions import Curvature, CurvatureRows
+from surefoot.types import Array, Needs, Region, needs_of
+
+WEIGHTS = tuple(10.0**k for k in np.linspace(-4, -0.5, 8))
+OGD_KNOWN, DA_KNOWN = "descent, set known", "averaging, set known"
+OGD_HERE, DA_HERE, DA_PRUNED = "CertifiedOGD", "CertifiedDualAveraging", "the same, far = 0.3"
+BEST = "LB-SGD, best of 8"
+PLAYERS = (OGD_KNOWN, OGD_HERE, DA_KNOWN, DA_HERE, DA_PRUNED, BEST)
+
+
+class Case(NamedTuple):
+    """A problem: its constraint, a ball around the feasible set, and the gradients of all runs."""
+
+    name: str
+    constraint: Any
+    radius: float
+    beta: float
+    gradients: Array
+    changing: bool
+
+    @property
+    def rows(self) -> int:
+        """How many constraints there are."""
+        return int(self.constraint.rows)
+
+
+class KnownState(NamedTuple):
+    """The action, and sums of gradients."""
+
+    x: Array
+    start: Array
+    total: Array
+    squares: Array
+
+
+@dataclass(frozen=True)
+class Known:
+    """Projected descent or dual averaging, with steps that adapt, on a set that is known."""
+
+    region: Region
+    radius: float
+    averaging: bool
+
+    needs = Needs(constraint_values=0, constraint_subgradients=0, projections=1)
+
+    def init(self, x1: Array) -> KnownState:
+        """Start at x1."""
+        return KnownState(x1, x1, 0.0 * x1, 0.0 * x1[:, :1])
+
+    def update(self, state: KnownState, feedback: Feedback) -> KnownState:
+        """One round."""
+        grad = feedback.cost_gradient
+        squares = state.squares + np.vecdot(grad, grad)[:, None]
+        total = state.total + grad
+        if self.averaging:
+            y = state.start - self.radius / np.sqrt(2 * squares) * total
+        else:
+            y = state.x - math.sqrt(2) * self.radius / np.sqrt(squares) * grad
+        return KnownState(self.region.project(y), state.start, total, squares)
+
+
+def run(effort: Effort) -> Findings:
+    """Measure all cases."""
+    found = [(case, *measured(case)) for case in cases(tiny=effort.tiny)]
+    cells, records = [], []
+    for case, best, paid in found:
+        regrets = {name: paid[name] - best for name in PLAYERS if name in paid}
+        cells.append([case.name, *(_shown(regrets.get(name)) for name in PLAYERS)])
+        records += [{"case": case.name, "player": n, "regret": r} for n, r in regrets.items()]
+    title = "Regret on smooth constraints; no round outside"
+    table = Table("curvature", title, ["case", *PLAYERS], cells, records)
+    return Findings(tables=[table], remarks=[r for one in found for r in remarks(*one)])
+
+
+def _shown(regret: float | None) -> str:
+    return "" if regret is None else f"{regret:.1f}"
+
+
+def remarks(case: Case, best: float, paid: dict[str, float]) -> list[str]:
+    """Return what the case must show, in words."""
+    if OGD_KNOWN not in paid:
+        better = min(paid[n] for n in (OGD_HERE, DA_HERE, DA_PRUNED)) < paid[BEST]
+        return [f"curvature, {case.name}: {'better' if better else 'worse'} than {BEST}"]
+    if case.changing:
+        return []
+    ratios = {
+        OGD_HERE: (paid[OGD_HERE] - best) / (paid[OGD_KNOWN] - best),
+        DA_HERE: (paid[DA_HERE] - best) / (paid[DA_KNOWN] - best),
+    }
+    words = [f"{name} has {r:.2f} times the regret" for name, r in ratios.items()]
+    return [f"curvature, {case.name}: {', '.join(words)} of the same with the set known"]
+
+
+def cases(*, tiny: bool) -> list[Case]:
+    """Return the problems."""
+    trials, T = (2, 60) if tiny else (30, 5_000)
+    found = [heat(trials, 60 if tiny else 20_000)]
+    for d in (2,) if tiny else (2, 10, 100):
+        runs = trials if d < 100 else 10
+        found += [quadratic(d, 1, runs, T, changing) for changing in (False, True)]
+    d, short = (2, 60) if tiny else (10, 1_000)
+    return found + [quadratic(d, 5, trials, short, changing) for changing in (False, True)]
+
+
+def heat(trials: int, T: int) -> Case:
+    """The two loads of the README, that share a cable."""
+    prices = np.random.default_rng(3).uniform([0.2, 0.6], [0.8, 1.3], size=(T, trials, 2))
+    g = QuadraticForm(np.diag([1.6, 1.0]), np.zeros(2), 0.4)
+    return Case(f"heat, T = {T:,}", g, 0.9, 1.6, -prices, changing=False)
+
+
+def quadratic(d: int, rows: int, trials: int, T: int, changing: bool) -> Case:
+    """Random ellipsoids around the start, and noisy costs whose mean stays or turns ten times."""
+    rng = np.random.default_rng([d, rows])
+    forms = []
+    for _ in range(rows):
+        Q = np.linalg.qr(rng.normal(size=(d, d)))[0]
+        P = Q @ np.diag(rng.uniform(0.4, 2.0, d)) @ Q.T
+        forms.append(QuadraticForm(0.5 * (P + P.T), 0.1 * rng.normal(size=d) / math.sqrt(d), 0.5))
+    pieces = 10 if changing else 1
+    means = rng.normal(size=(pieces, trials, d))
+    means /= np.linalg.norm(means, axis=-1, keepdims=True)
+    noise = rng.normal(size=(T, trials, d)) * (2 / math.sqrt(d))
+    gradients = means[np.arange(T) * pieces // T] + noise
+    g = forms[0] if rows == 1 else MaxOf(tuple(forms))
+    kind = "turning" if changing else "i.i.d."
+    several = f", m = {rows}" if rows > 1 else ""
+    return Case(f"d = {d}{several}, {kind}", g, 2.0, 2.0, gradients, changing)
+
+
+def players(case: Case) -> dict[str, Any]:
+    """Return who plays."""
+    R, beta = case.radius, case.beta
+    known: Any = Curvature(beta=beta, reach=R)
+    if case.rows > 1:
+        known = CurvatureRows(beta=beta, rows=case.rows, reach=R)
+    trials = case.gradients.shape[1]
+    found: dict[str, Any] = {
+        OGD_HERE: CertifiedOGD(known=known, radius=R),
+        DA_HERE: CertifiedDualAveraging(known=known, radius=R),
+        DA_PRUNED: CertifiedDualAveraging(known=known, radius=R, far=0.3, scale=math.sqrt(2)),
+        BEST: LBSGD(weight=np.repeat(WEIGHTS, trials)[:, None], beta=beta),
+    }
+    if case.constraint.region is not None:
+        found[OGD_KNOWN] = Known(case.constraint.region, R, averaging=False)
+        found[DA_KNOWN] = Known(case.constraint.region, R, averaging=True)
+    return found
+
+
+def measured(case: Case) -> tuple[float, dict[str, float]]:
+    """Return the mean cost of the best fixed action, and of what each player paid."""
+    paid = {name: cost(case, player) for name, player in players(case).items()}
+    region = case.constraint.region
+    if region is None:
+        return 0.0, paid  # costs alone compare
+    sums = case.gradients.sum(axis=0)
+    return float((region.minimize_linear(sums) * sums).sum() / len(sums)), paid
+
+
+def cost(case: Case, player: Any) -> float:
+    """Play all runs at once, of LB-SGD those of all weights; refuse a round outside."""
+    _, trials, d = case.gradients.shape
+    copies = len(WEIGHTS) if isinstance(player, LBSGD) else 1
+    state, needs = player.init(np.zeros((copies * trials, d))), needs_of(player)
+    total = np.zeros(copies * trials)
+    for once in case.gradients:
+        gradient, x = np.tile(once, (copies, 1)), state.x
+        g, s = case.constraint.query_all(x) if needs.apart else case.constraint.query(x)
+        if not (g <= 0).all():
+            raise AssertionError(f"{type(player).__name__} was outside on {case.name}: {g.max()}")
+        total += np.vecdot(gradient, x)
+        state = player.update(state, Feedback(gradient, g, s))
+    return float(total.reshape(copies, trials).mean(axis=1).min())
