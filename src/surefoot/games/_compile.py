@@ -49,7 +49,7 @@ def cache_folder(jax: Any) -> Path:
 
 
 def _processor() -> str:
-    """The machine's kind, and a digest of what its processor can do."""
+    """Return the machine's kind, and a digest of what its processor can do."""
     try:
         text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
         flags = next(line for line in text.splitlines() if line.startswith(("flags", "Features")))
@@ -60,7 +60,7 @@ def _processor() -> str:
 
 @contextmanager
 def _kept(jax: Any) -> Iterator[None]:
-    """JAX's persistent cache in the user's folder, for the compilations inside.
+    """Use JAX's persistent cache in the user's folder for the compilations inside.
 
     A user who has set up JAX's cache, or switched it off, by its own variables has decided. JAX
     writes entries in place, where another process may read half of one; so it is given a folder of
@@ -104,7 +104,7 @@ def _kept(jax: Any) -> Iterator[None]:
 
 
 def _private(folder: Path) -> bool:
-    """Whether nobody else can write there: what is read from it is run."""
+    """Tell whether nobody else can write there: what is read from it is run."""
     if not hasattr(os, "getuid"):
         return True
     found = folder.stat()

@@ -44,7 +44,7 @@ def stack(algorithms: Sequence[Any]) -> Any:
 
 
 def columns(algorithm: Any) -> int:
-    """How many runs the columns ``(B, 1)`` of an algorithm are for; 1 if it has none."""
+    """Return how many runs the columns ``(B, 1)`` of an algorithm are for; 1 if it has none."""
     if not is_dataclass(algorithm):
         return 1
     values = [getattr(algorithm, f.name) for f in fields(algorithm)]
@@ -52,7 +52,7 @@ def columns(algorithm: Any) -> int:
 
 
 def pick(algorithm: Any, run: int) -> Any:
-    """One run's algorithm out of one with columns ``(B, 1)``."""
+    """Return one run's algorithm out of one with columns ``(B, 1)``."""
     if not is_dataclass(algorithm) or isinstance(algorithm, type):
         return algorithm
     changed: dict[str, Any] = {}
@@ -68,7 +68,7 @@ def pick(algorithm: Any, run: int) -> Any:
 
 
 def rows(algorithm: Any, which: slice) -> Any:
-    """Some runs' algorithm out of one with columns ``(B, 1)``."""
+    """Return some runs' algorithm out of one with columns ``(B, 1)``."""
     if not is_dataclass(algorithm) or isinstance(algorithm, type):
         return algorithm
     changed: dict[str, Any] = {}
@@ -124,7 +124,7 @@ def flatten(tree: Any) -> tuple[list[Any], Any]:
 
 
 def unflatten(structure: Any, leaves: Sequence[Any]) -> Any:
-    """The tree again, with other numbers; constructors, and so checks, are not run."""
+    """Return the tree again, with other numbers; constructors, and so checks, are not run."""
     remaining = iter(leaves)
 
     def build(node: Any) -> Any:

@@ -63,7 +63,7 @@ def _column(number: Number) -> Array:
 
 
 def _group_size(game: Game) -> int:
-    """How many runs are played at once."""
+    """Return how many runs are played at once."""
     problem, d = game.problem, game.problem.costs.dimension
     held = sum(np.size(number) for number in flatten(problem.constraint)[0])
     # A run has an action and a value for each row of the constraint; rows kept apart are its own.
@@ -81,7 +81,7 @@ def _groups(runs: int, size: int) -> Iterator[tuple[int, int]]:
 
 
 def _algorithm(game: Game, low: int, high: int) -> Any:
-    """One algorithm for the runs from low to high."""
+    """Return one algorithm for the runs from low to high."""
     if len(game.algorithms) > 1:
         return stack(game.algorithms[low:high])
     return rows(game.algorithms[0], slice(low, high))
@@ -98,6 +98,6 @@ def _still_playing(states: dict[int, Any], low: int, high: int, final: Array) ->
 
 
 def _state_of(states: dict[int, Any], size: int, run: int) -> Any:
-    """One run's state out of those of the groups."""
+    """Return one run's state out of those of the groups."""
     state = states[run - run % size]
     return part(state, run % size, len(state.x))

@@ -62,19 +62,19 @@ class Counted:
         return hasattr(self.region, "nearest")
 
     def project(self, x: Array) -> Array:
-        """The set's projection, counted."""
+        """Return the set's projection, counted."""
         self.projections += 1
         self.inner_solves += self.solves and not self.region.contains(x)
         return self.region.project(x)
 
     def minimize_linear(self, c: Array) -> Array:
-        """The set's linear minimisation, counted."""
+        """Return the set's linear minimisation, counted."""
         self.linear_minimisations += 1
         self.inner_solves += self.solves
         return self.region.minimize_linear(c)
 
     def contains(self, x: Array) -> Any:
-        """The set's membership."""
+        """Return the set's membership."""
         return self.region.contains(x)
 
     def __repr__(self) -> str:
@@ -103,7 +103,7 @@ class Calls:
 
 
 def counted(algorithm: Any, feasible: Region | None) -> tuple[Any, list[Counted]]:
-    """The algorithm with every feasible set that it holds, at any depth, made to count.
+    """Return the algorithm with every feasible set that it holds, at any depth, made to count.
 
     A set that equals the problem's is one. Where none does, all are that an algorithm holds which
     says that it projects or minimises; those of another are sets around the feasible one.
@@ -140,7 +140,7 @@ def tally(
     calls: Calls | None,
     compile_seconds: float,
 ) -> Ledger:
-    """The ledger of one run: counted where there are calls, else as declared."""
+    """Return the ledger of one run: counted where there are calls, else as declared."""
     needs = needs_of(algorithm)
     if calls is not None:
         sets = calls.sets

@@ -47,7 +47,7 @@ def play_loop(game: Game) -> Array:
 
 
 def _double_precision(start: Array) -> AbstractContextManager[Any]:
-    """JAX computes in float32 outside its 64-bit mode, even with arrays that are float64."""
+    """Return JAX's 64-bit mode for a JAX start, without which it computes in float32."""
     if type(start).__module__.split(".")[0] in ("jax", "jaxlib"):
         mode: AbstractContextManager[Any] = need("jax", "jax", "a JAX start").enable_x64(True)
         return mode

@@ -51,7 +51,7 @@ class Oracle:
     rows: bool = False
 
     def ask(self, k: Any, x: Array) -> Seen:
-        """Round k of the block, at the action played."""
+        """Answer round k of the block, at the action played."""
         costs, g, needs = self.costs, self.constraint, self.needs
         if isinstance(g, PlayedOnly):
             g.allow(x)
@@ -77,7 +77,7 @@ class Oracle:
 
 
 def _steepest(slope: Array, x: Array) -> Number:
-    """The norm of a subgradient, or of the longest of several."""
+    """Return the norm of a subgradient, or of the longest of several."""
     if slope.ndim == x.ndim:
         return norm(slope)
     if hasattr(slope, "tocsr"):  # rows that are sparse stay so
@@ -88,5 +88,5 @@ def _steepest(slope: Array, x: Array) -> Number:
 
 
 def constraint_rounds(constraint: Any, start: int, stop: int) -> Any:
-    """The constraints of a block of rounds; a fixed one is itself."""
+    """Return the constraints of a block of rounds; a fixed one is itself."""
     return constraint if isinstance(constraint, Constraint) else constraint.rounds(start, stop)

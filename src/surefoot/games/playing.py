@@ -233,7 +233,7 @@ def _refuse_other_ball(algorithm: Any, guarantee: Guarantee, problem: Problem) -
 def _horizons(
     guarantees: Sequence[Guarantee | None], problem: Problem, horizons: Sequence[int] | None
 ) -> Array:
-    """The number of rounds of each player."""
+    """Return the number of rounds of each player."""
     available = problem.costs.horizon
     if horizons is None:
         horizons = [available if g is None or g.horizon is None else g.horizon for g in guarantees]
@@ -250,7 +250,7 @@ def _horizons(
 
 
 def _start(x1: Any, dimension: int, engine: str) -> Array:
-    """The first action; for the loop of any backend, else NumPy."""
+    """Return the first action; for the loop of any backend, else NumPy."""
     if engine != "loop" or type(x1) is np.ndarray or not hasattr(x1, "shape"):
         return _check.vector(x1, "start", length=dimension)
     if tuple(x1.shape) != (dimension,):

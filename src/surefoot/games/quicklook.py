@@ -17,7 +17,7 @@ BLUE, VERMILLION, GREY = "#0072B2", "#D55E00", "#999999"
 
 
 def quick_look(trace: Any) -> Any:
-    """Regret with its bound, g round by round, and for d = 2 the actions in the plane."""
+    """Draw regret with its bound, g round by round, and for d = 2 the actions."""
     need("matplotlib", "plot", "trace.plot")
     from matplotlib.figure import Figure
 
@@ -33,7 +33,7 @@ def quick_look(trace: Any) -> Any:
 
 
 def _band(ax: Any, rounds: Any, values: Any, label: str) -> None:
-    """A line for one run; mean and one standard deviation for several."""
+    """Return a line for one run; mean and one standard deviation for several."""
     if values.ndim == 1:
         ax.plot(rounds, values, color=BLUE, label=label)
         return

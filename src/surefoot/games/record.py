@@ -103,23 +103,23 @@ class Recorder:
         self.lost = np.zeros(runs, dtype=np.int64)  # first round with no finite g; 0 if none
 
     def rounds_of(self, horizon: int) -> Array:
-        """Which of the kept rounds are meant for a run: every k-th one, and its last."""
+        """Return which of the kept rounds are meant for a run: every k-th one, and its last."""
         mine = (self.rounds % self._step == 0) & (self.rounds <= horizon)
         return mine | (self.rounds == horizon)
 
     def peaks_of(self, horizon: int) -> Array:
-        """Largest g since the round before that is kept for a run of this horizon."""
+        """Return the largest g since the round before that is kept for a run of this horizon."""
         at = np.flatnonzero(self.rounds_of(horizon))
         begins = np.append(0, at[:-1] + 1)  # rounds between may be kept for other runs
         return np.maximum.reduceat(self.peak[: at[-1] + 1], begins, axis=0)
 
     def kept(self, start: int, stop: int) -> Array:
-        """Which of the rounds after ``start``, up to ``stop``, are kept: offsets from 0."""
+        """Return which of the rounds after ``start``, up to ``stop``, are kept: offsets from 0."""
         low, high = np.searchsorted(self.rounds, [start + 1, stop + 1])
         return self.rounds[low:high] - start - 1
 
     def block(self, start: int, stop: int, runs: int) -> Block:
-        """An empty block for an engine to fill in."""
+        """Return an empty block for an engine to fill in."""
 
         def empty(wanted: bool, *shape: int) -> Array | None:
             return np.empty(shape) if wanted else None
@@ -178,7 +178,7 @@ class Recorder:
         self._peak[runs] = carried
 
     def progress(self, done: int) -> Progress:
-        """What a callback is told."""
+        """Return what a callback is told."""
         low = int(np.searchsorted(self.rounds, done, side="right"))
         x = None if self.actions is None or low == 0 else self.actions[low - 1].copy()
         worst = self.meter.read().worst
@@ -191,7 +191,7 @@ def block_length(runs: int, dimension: int) -> int:
 
 
 def segments(horizons: Array, length: int) -> Iterator[tuple[int, int, int]]:
-    """Blocks ``(start, stop, active runs)`` with the same runs playing throughout each."""
+    """Yield blocks ``(start, stop, active runs)`` with the same runs playing throughout each."""
     last = int(horizons[0])
     stops = set(range(length, last, length)) | {int(h) for h in horizons}
     start = 0

@@ -109,7 +109,7 @@ _COMPILED: dict[Any, Compiled] = {}
 
 
 def _compiled(jax: Any, game: Game, shape: _Shape, arguments: Any) -> Compiled:
-    """The block of rounds, compiled when it is first wanted for a structure and shapes."""
+    """Return the block of rounds, compiled when it is first wanted for a structure and shapes."""
     leaves, tree = jax.tree.flatten(arguments)
     key = shape, tree, tuple((np.shape(leaf), np.result_type(leaf).str) for leaf in leaves)
     if key in _COMPILED:
@@ -128,7 +128,7 @@ def _rounds(
     skipped: Array,
     remaining: Array,
 ) -> Any:
-    """A block of rounds, to be compiled."""
+    """Return a block of rounds, to be compiled."""
     algorithm = unflatten(shape.structures[0], player)
     oracle = _oracle(shape, oracle_numbers)
 
@@ -152,7 +152,7 @@ def _rounds(
 
 
 def _oracle(shape: _Shape, numbers: list[Array]) -> Oracle:
-    """The oracle of all runs."""
+    """Return the oracle of all runs."""
     oracle: Oracle = unflatten(shape.structures[1], numbers)
     if shape.copies == 1:
         return oracle
@@ -160,7 +160,7 @@ def _oracle(shape: _Shape, numbers: list[Array]) -> Oracle:
 
 
 def _check_shapes(jax: Any, game: Game, shape: _Shape, arguments: Any) -> None:
-    """The look at a user's own functions, by their shapes alone: nothing is computed."""
+    """Return the look at a user's own functions, by their shapes alone: nothing is computed."""
 
     def look(numbers: list[Array], x: Array) -> None:
         game.check_oracle(_oracle(shape, numbers), x)
@@ -169,7 +169,7 @@ def _check_shapes(jax: Any, game: Game, shape: _Shape, arguments: Any) -> None:
 
 
 def _double(number: Any) -> Any:
-    """A number as an array: a Python float would be compiled for by its kind."""
+    """Return a number as an array: a Python float would be compiled for by its kind."""
     return np.asarray(number) if isinstance(number, (float, np.generic)) else number
 
 

@@ -57,17 +57,17 @@ class Game:
         self.feasible = self.problem.benchmark.region
 
     def algorithm(self, run: int) -> Any:
-        """The algorithm of one run, its numbers floats."""
+        """Return the algorithm of one run, its numbers floats."""
         return self.algorithms[run] if len(self.algorithms) > 1 else pick(self.algorithms[0], run)
 
     def counted_algorithm(self, run: int) -> Any:
-        """The same, made to count what it asks of the feasible set."""
+        """Return the same, made to count what it asks of the feasible set."""
         algorithm, sets = counted(self.algorithm(run), self.feasible)
         self.calls[run] = Calls(sets)
         return algorithm
 
     def oracle(self, costs: CostStream, first: int, stop: int, runs: int | slice | None) -> Oracle:
-        """What answers one run, or some runs of a batch, in the rounds from first to stop.
+        """Return what answers one run, or some runs of a batch, in the rounds from first to stop.
 
         With None for the runs it has the streams of the problem, for the engine to choose from.
         """
@@ -136,7 +136,7 @@ class Game:
     def _why_lost(
         self, run: int, first: int, stop: int, costs: CostStream, before: Callable[[int], Any]
     ) -> str:
-        """The sentence of the live loop, from playing the run's block once more in NumPy."""
+        """Return the sentence of the live loop, from playing the run's block once more in NumPy."""
         try:
             algorithm = self.algorithm(run)
             state = live(before(run), algorithm.init(to_numpy(self.start)))

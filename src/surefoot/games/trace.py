@@ -84,7 +84,7 @@ class Trace:
         return self.cost.shape[1] if self.cost.ndim == 2 else None
 
     def regret(self, rounds: Any = None) -> Regret:
-        """Regret after some of the kept rounds, each against the best action up to that round.
+        """Return the regret after some kept rounds, each against the best action up to then.
 
         Args:
             rounds: which of the kept rounds; all of them where the best action has a closed
@@ -100,7 +100,7 @@ class Trace:
         return regret_of(self.cost_sum[at], self._comparator(rounds))
 
     def final_regret(self) -> Array:
-        """Regret over all rounds, of each run; the upper end where it is an interval."""
+        """Return the regret over all rounds, of each run; the upper end where it is an interval."""
         return self.regret(self.rounds[-1:]).upper[0]
 
     def _comparator(self, rounds: Any) -> Comparator:
@@ -116,7 +116,7 @@ class Trace:
         )
 
     def costs(self) -> CostStream:
-        """The costs that were played; an adversary's as they turned out."""
+        """Return the costs that were played; an adversary's as they turned out."""
         costs = self.problem.costs
         if isinstance(costs, Adversarial):
             if self.actions is None or len(self.rounds) != self.horizon:
@@ -129,11 +129,11 @@ class Trace:
         return costs
 
     def verdict(self) -> str:
-        """Whether the guarantee held, in one sentence; its regret bound is not looked at."""
+        """Tell whether the guarantee held, in one sentence; its regret bound is not looked at."""
         return judge(self).sentence
 
     def plot(self, path: Any = None) -> Any:
-        """A quick look: regret with its bound, g round by round, and the actions in the plane.
+        """Draw regret with its bound, g round by round, and for d = 2 the actions.
 
         Args:
             path: where to save the figure; not saved if None.

@@ -101,5 +101,5 @@ class Watch:
                 warn_caller(str(breach))
 
     def observed(self) -> Observed:
-        """The extremes so far."""
+        """Return the extremes so far."""
         return Observed(self._gradient.copy(), self._subgradient.copy())

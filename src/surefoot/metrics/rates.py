@@ -30,7 +30,7 @@ class Rate(NamedTuple):
 
 
 def fit_rate(horizons: Any, regret: Any, confidence: float = 0.95) -> Rate:
-    """The exponent of regret in the horizon, with a confidence interval.
+    """Return the exponent of regret in the horizon, with a confidence interval.
 
     Args:
         horizons: the T's, ``(n,)``, at least three of them.

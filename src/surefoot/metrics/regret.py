@@ -36,7 +36,7 @@ class Regret(NamedTuple):
 
 
 def regret_of(cost_sums: Array, comparator: Comparator) -> Regret:
-    """Regret from summed costs ``(n,)`` or ``(n, B)`` at the comparator's rounds."""
+    """Return the regret from summed costs ``(n,)`` or ``(n, B)`` at the comparator's rounds."""
     sums = np.asarray(cost_sums, dtype=np.float64)
     value, lower = comparator.value, comparator.lower
     if sums.shape[: value.ndim] != value.shape or sums.ndim > 2:

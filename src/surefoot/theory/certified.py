@@ -27,7 +27,7 @@ __all__ = ["ObservedRegret", "TheoremD", "observed_regret_bound"]
 def observed_regret_bound(
     sizes: Array, etas: Array, rhos: Array, moves: Array, *, R: float, slack: float, reach: float
 ) -> float:
-    r"""Theorem D (iii): the regret bound in terms of what was observed, for one run.
+    r"""Return Theorem D (iii): the regret bound in terms of what was observed, for one run.
 
     .. math::
         \mathrm{Reg}_T \le \frac{2R^2}{\eta_T} + \frac12\sum_t \eta_t\|\nabla_t\|^2
@@ -225,14 +225,14 @@ class TheoremD(EveryRound):
             _check.horizon(self.horizon)
 
     def tightening(self, t: Any) -> Array:
-        r""":math:`\rho_t`."""
+        r"""Return :math:`\rho_t`."""
         t = np.asarray(t, dtype=np.float64)
         (slack,) = self.constants.require("start_slack", by=self.name)
         rho = self.rho / np.sqrt(t) if self.decreasing else np.full_like(t, self.rho)
         return np.minimum(0.5 * slack, rho)
 
     def regret_bound(self, t: Any) -> Array:
-        """The explicit bound; inf where G_f is not known."""
+        """Return the explicit bound; inf where G_f is not known."""
         T = np.asarray(t, dtype=np.float64)
         c = self.constants
         if c.G_f is None:

@@ -71,7 +71,7 @@ class DoublingHorizon(EveryRound):
         return self._first.eta
 
     def regret_bound(self, t: Any) -> Array:
-        """Corollary 1 of the phases that have ended, and Theorem 1 of the one that goes on."""
+        """Sum Corollary 1 of the phases that have ended and Theorem 1 of the one going on."""
         t = np.asarray(t, dtype=np.float64)
         # t = mantissa 2^exponent with a mantissa in [1/2, 1): exact, as a logarithm is not.
         length = np.exp2(np.frexp(t)[1] - 1.0)

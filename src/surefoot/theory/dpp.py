@@ -168,14 +168,14 @@ class DriftPlusPenalty(Lagrangian):
         return 0.5 if self.horizon == 1 else math.log(self.V) / math.log(self.horizon)
 
     def regret_bound(self, t: Any) -> Array:
-        r""":math:`\alpha D_0^2/V + (VG_f^2/(4\alpha) + mB^2/(2V))t`."""
+        r"""Return :math:`\alpha D_0^2/V + (VG_f^2/(4\alpha) + mB^2/(2V))t`."""
         _, G_f, _, _ = self._known()
         each = self.V * G_f**2 / (4 * self.alpha) + self._half_square / self.V
         each += 0.5 * self._window / self.V
         return self.alpha * self._D_0**2 / self.V + each * rounds(t)
 
     def queue_bound(self, t: Any) -> Array:
-        r""":math:`q_t`: no queue, and no norm of the queues, is longer before or after round t."""
+        r"""Return :math:`q_t`: no queue, and no norm of the queues, is longer up to round t."""
         c, c_0 = self.constants, self._drift
         growing = np.sqrt(2 * self.alpha * self._D_0**2 + (2 * c_0 + self._window) * rounds(t))
         if not self.slack:

@@ -51,13 +51,13 @@ class _Adaptive(Lagrangian):
 
     @final
     def _dual_steps(self, t: Any) -> Array:
-        r""":math:`D_g^2\sum\mu_s`, bounded by :math:`(s+1)\mu_s = s^\beta/\theta_1`."""
+        r"""Return :math:`D_g^2\sum\mu_s`, bounded by :math:`(s+1)\mu_s = s^\beta/\theta_1`."""
         (D_g,) = self.constants.require("D_g", by=self.name)
         return D_g * (D_g / self.theta) * power_sum(t, 1 - self.beta)
 
     @final
     def bounds(self, t: Any) -> dict[Measure, Array]:
-        r""":math:`[\sum g]_+ \le \sqrt{2(Ft + \mathrm{Reg})(\sum_s\theta_s + \theta_1)}`."""
+        r"""Return :math:`[\sum g]_+ \le \sqrt{2(Ft + \mathrm{Reg})(\sum_s\theta_s + \theta_1)}`."""
         F = self._F
         thetas = self.theta * (power_sum(t, self.beta) + 1)
         left = np.sqrt(2 * (F * rounds(t) + self.regret_bound(t)))
@@ -66,7 +66,7 @@ class _Adaptive(Lagrangian):
     @property
     @final
     def violation_exponent(self) -> float:
-        """1 - beta/2."""
+        """1 - beta/2, of the sum of g."""
         return 1 - self.beta / 2
 
 
@@ -135,11 +135,11 @@ class JenattonTradeOff(_Adaptive):
 
     @property
     def eta(self) -> float:
-        """R/G."""
+        """R/G, the step of round 1."""
         return self.constants.R / self._G
 
     def regret_bound(self, t: Any) -> Array:
-        r""":math:`2R^2/\eta_t + G^2\sum\eta_s + D_g^2\sum\mu_s`."""
+        r"""Return :math:`2R^2/\eta_t + G^2\sum\eta_s + D_g^2\sum\mu_s`."""
         R, G = self.constants.R, self._G
         ends = 2 * R * G * rounds(t) ** self.beta
         return ends + G * R * power_sum(t, self.beta) + self._dual_steps(t)
@@ -191,15 +191,15 @@ class JenattonStronglyConvex(_Adaptive):
 
     @property
     def eta(self) -> float:
-        """1/H."""
+        """1/H, the step of round 1."""
         return 1 / self.constants.require("strong_convexity", by=self.name)[0]
 
     def regret_bound(self, t: Any) -> Array:
-        r""":math:`(G^2/H)(1 + \ln t) + D_g^2\sum\mu_s`."""
+        r"""Return :math:`(G^2/H)(1 + \ln t) + D_g^2\sum\mu_s`."""
         G = self._G
         return G * (G * self.eta) * harmonic(t) + self._dual_steps(t)
 
     @property
     def regret_exponent(self) -> float:
-        """Beta."""
+        """The beta that was chosen."""
         return self.beta

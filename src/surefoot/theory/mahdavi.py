@@ -177,15 +177,15 @@ class MahdaviBalanced(_Regularised):
 
     @property
     def largest_value(self) -> float:
-        """D_g."""
+        """D_g: the algorithm sees the constraints themselves."""
         return self.constants.require("D_g", by=self.name)[0]
 
     def regret_bound(self, t: Any) -> Array:
-        r""":math:`D_0^2/(2\eta) + (\eta t/2)((m+1)G^2 + 2mD_g^2)`."""
+        r"""Return :math:`D_0^2/(2\eta) + (\eta t/2)((m+1)G^2 + 2mD_g^2)`."""
         return self._regret(t)
 
     def _row_bound(self, t: Any) -> Array:
-        r""":math:`\sqrt{2(Ft + \mathrm{Reg})(\delta\eta t + 1/\eta)}`."""
+        r"""Return :math:`\sqrt{2(Ft + \mathrm{Reg})(\delta\eta t + 1/\eta)}`."""
         return self._row(t)
 
 
@@ -251,7 +251,7 @@ class MahdaviNoViolation(_Regularised):
 
     @property
     def largest_value(self) -> float:
-        """D_g + epsilon."""
+        """D_g + epsilon: the algorithm sees constraints tightened by at most epsilon."""
         return sum(self.constants.require("D_g", "epsilon", by=self.name))
 
     def _shift(self, horizon: int) -> float:
@@ -268,12 +268,12 @@ class MahdaviNoViolation(_Regularised):
         return self._shift(self.horizon) if self.tightening is None else self.tightening
 
     def regret_bound(self, t: Any) -> Array:
-        r"""Theorem 4's, and :math:`(G_f/\sigma)\gamma t`."""
+        r"""Return Theorem 4's, and :math:`(G_f/\sigma)\gamma t`."""
         G_f, sigma = self.constants.require("G_f", "sigma", by=self.name)
         return self._regret(t) + G_f / sigma * self.gamma * rounds(t)
 
     def _row_bound(self, t: Any) -> Array:
-        r"""Theorem 4's less :math:`\gamma t`, where that is positive."""
+        r"""Return Theorem 4's less :math:`\gamma t`, where that is positive."""
         return np.maximum(self._row(t) - self.gamma * rounds(t), 0.0)
 
     @property

@@ -93,13 +93,13 @@ class MahdaviLinearBalanced(EachRow):
         )
 
     def regret_bound(self, t: Any) -> Array:
-        r""":math:`D_0^2/(2\eta) + \eta G_f^2 t`."""
+        r"""Return :math:`D_0^2/(2\eta) + \eta G_f^2 t`."""
         (G_f,) = self.constants.require("G_f", by=self.name)
         D_0 = self._D_0
         return D_0 / 2 * (D_0 / self.eta) + self.eta * G_f * (G_f * rounds(t))
 
     def _row_bound(self, t: Any) -> Array:
-        r""":math:`\sqrt{2(Ft + \mathrm{Reg})/\eta}`, which is the formula above."""
+        r"""Return :math:`\sqrt{2(Ft + \mathrm{Reg})/\eta}`, which is the formula above."""
         F = self._F
         return np.sqrt(2 * (F * rounds(t) + self.regret_bound(t))) / math.sqrt(self.eta)
 

@@ -124,7 +124,7 @@ class BoundedNoise(FromStart):
         return self._step * self.rho / G_f
 
     def regret_bound(self, t: Any) -> Array:
-        """The bound above."""
+        """Return the bound above."""
         t = np.asarray(t, dtype=np.float64)
         R, G_f = self.constants.require("R", "G_f", by=self.name)
         slope = self.eta / 2 * G_f**2 + self.cost * G_f * self.rho
@@ -283,7 +283,7 @@ class SlowDrift(EveryRound):
         return (self._step * self.rho - self.drift / self.sigma) / G_f
 
     def regret_bound(self, t: Any) -> Array:
-        """The bound above; infinite without a common strictly feasible point."""
+        """Return the bound above; infinite without a common strictly feasible point."""
         t = np.asarray(t, dtype=np.float64)
         if self._common is None:
             return np.full_like(t, math.inf)

@@ -104,7 +104,7 @@ class Theorem1(Guarantee):
         return 2 * R if slack is None else min(2 * R, max(0.0, self.rho - slack) / sigma)
 
     def regret_bound(self, t: Any) -> Array:
-        r""":math:`2R^2/\eta + (\eta/2) G_f^2 t + (G_f\rho/\sigma) t`."""
+        r"""Return :math:`2R^2/\eta + (\eta/2) G_f^2 t + (G_f\rho/\sigma) t`."""
         R, G_f, _, sigma = self._known()
         t = np.asarray(t, dtype=np.float64)
         cost = 1 / sigma if self.tightening_cost is None else self.tightening_cost
@@ -187,7 +187,7 @@ class _Corollary(Guarantee):
 
     @final
     def regret_bound(self, t: Any) -> Array:
-        """Theorem 1's bound; at t = horizon it is the corollary's."""
+        """Return Theorem 1's bound; at t = horizon it is the corollary's."""
         return self.theorem.regret_bound(t)
 
     def bounds(self, t: Any) -> dict[Measure, Array]:
@@ -197,7 +197,7 @@ class _Corollary(Guarantee):
     @property
     @final
     def premises(self) -> tuple[Premise, ...]:
-        """Theorem 1's."""
+        """Those of Theorem 1 at these parameters."""
         return self.theorem.premises
 
 

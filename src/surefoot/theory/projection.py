@@ -74,7 +74,7 @@ class _FixedStep(Inside):
 
     @final
     def regret_bound(self, t: Any) -> Array:
-        r""":math:`D^2/(2\eta) + (\eta/2) G_f^2 t`."""
+        r"""Return :math:`D^2/(2\eta) + (\eta/2) G_f^2 t`."""
         t = np.asarray(t, dtype=np.float64)
         return self.diameter**2 / (2 * self.eta) + self.eta / 2 * self._G_f() ** 2 * t
 
@@ -131,7 +131,7 @@ class DecayingStep(Inside):
         return self.diameter / self._G_f()
 
     def regret_bound(self, t: Any) -> Array:
-        r""":math:`\tfrac32 D G_f \sqrt t`."""
+        r"""Return :math:`\tfrac32 D G_f \sqrt t`."""
         return 1.5 * self.diameter * self._G_f() * np.sqrt(np.asarray(t, dtype=np.float64))
 
 
@@ -163,7 +163,7 @@ class StronglyConvexDescent(Inside):
         return 1 / H
 
     def regret_bound(self, t: Any) -> Array:
-        r""":math:`(G_f^2/2H)(1 + \ln t)`."""
+        r"""Return :math:`(G_f^2/2H)(1 + \ln t)`."""
         t = np.asarray(t, dtype=np.float64)
         return 0.5 * self._G_f() ** 2 * self.eta * (1 + np.log(t))
 
@@ -198,7 +198,7 @@ class AdaGradNorm(Inside):
         return self.diameter / math.sqrt(2)
 
     def regret_bound(self, t: Any) -> Array:
-        r""":math:`\sqrt2 D G_f\sqrt t`; with observed gradients it is tighter."""
+        r"""Return :math:`\sqrt2 D G_f\sqrt t`; with observed gradients it is tighter."""
         return math.sqrt(2) * self.diameter * self._G_f() * np.sqrt(np.asarray(t, dtype=np.float64))
 
 
@@ -263,7 +263,7 @@ class EntropicTheorem(Inside):
         return math.sqrt(2 * math.log(self.dimension) / self.horizon) / self._G_f()
 
     def regret_bound(self, t: Any) -> Array:
-        r""":math:`s\ln d/\eta + (\eta s/2)G_\infty^2 t + 2s(1 - 1/d)G_\infty`."""
+        r"""Return :math:`s\ln d/\eta + (\eta s/2)G_\infty^2 t + 2s(1 - 1/d)G_\infty`."""
         t, s, G = np.asarray(t, dtype=np.float64), self.total, self._G_f()
         first = s * math.log(self.dimension) / self.eta + 2 * s * (1 - 1 / self.dimension) * G
         return first + self.eta * s / 2 * G**2 * t
@@ -316,7 +316,7 @@ class FrankWolfeTheorem(Inside):
         return min(1.0, math.sqrt(3.0 / self.horizon)) if self.is_tuned else None
 
     def regret_bound(self, t: Any) -> Array:
-        """The bound at the horizon."""
+        """Return the bound at the horizon."""
         factor = 4 / 3**0.75 if self.is_tuned else 8.0
         bound = factor * self.diameter * self._G_f() * self.horizon**0.75
         return np.full_like(np.asarray(t, dtype=np.float64), bound)

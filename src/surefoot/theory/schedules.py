@@ -100,7 +100,7 @@ class ScheduledSteps(FromStart):
 
     @property
     def offset(self) -> float:
-        r""":math:`t_0`."""
+        r""":math:`t_0`, the rounds by which the schedule is shifted."""
         return 0.0
 
     @property
@@ -115,7 +115,7 @@ class ScheduledSteps(FromStart):
 
     @final
     def _check_start(self) -> None:
-        """What every schedule needs; the parameters are then numbers."""
+        """Return what every schedule needs; the parameters are then numbers."""
         self.constants.require("R", "G_g", by=self.name)
         (slack,) = self.constants.require("start_slack", by=self.name)
         _strictly_feasible(slack, self.name)
@@ -123,13 +123,13 @@ class ScheduledSteps(FromStart):
 
     @final
     def tightening(self, t: Any) -> Array:
-        r""":math:`\rho_t`; t may be an array."""
+        r"""Return :math:`\rho_t`; t may be an array."""
         t = np.asarray(t, dtype=np.float64)
         return self.rho / (t + self.offset) ** self.power
 
     @final
     def observed_bound(self, sizes: Array) -> Array:
-        r"""Theorem E2 on what was observed, after each round.
+        r"""Return Theorem E2 on what was observed, after each round.
 
         Args:
             sizes: :math:`\|\nabla_t\|`, ``(T,)``; or ``(T, B)``, a column for each run.
@@ -223,7 +223,7 @@ class UnknownHorizon(ScheduledSteps):
         return SHRINK * self.xi / (G_f * G_g)
 
     def regret_bound(self, t: Any) -> Array:
-        """The bound above."""
+        """Return the bound above."""
         T = np.asarray(t, dtype=np.float64)
         R, G_f = self.constants.require("R", "G_f", by=self.name)
         a, s, cost = self.rho, self.step, self.cost
@@ -324,7 +324,7 @@ class UnknownGradients(ScheduledSteps):
         return math.sqrt(2) * self.constants.R if self.adaptive else None
 
     def regret_bound(self, t: Any) -> Array:
-        """The bounds above; infinite where G_f is not known."""
+        """Return the bounds above; infinite where G_f is not known."""
         T = np.asarray(t, dtype=np.float64)
         L = self.constants.G_f
         if L is None:
@@ -402,11 +402,11 @@ class StronglyConvexSchedule(ScheduledSteps):
 
     @property
     def offset(self) -> float:
-        r""":math:`t_0`."""
+        r""":math:`t_0`, the rounds by which the schedule is shifted."""
         return float(max(math.ceil(self.rho / self.level) - 1, 0))
 
     def regret_bound(self, t: Any) -> Array:
-        """The bound above."""
+        """Return the bound above."""
         T = np.asarray(t, dtype=np.float64)
         R, G_f, H = self.constants.require("R", "G_f", "strong_convexity", by=self.name)
         t0, cost, C = self.offset, self.cost, self.rho

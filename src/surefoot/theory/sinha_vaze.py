@@ -76,7 +76,7 @@ class SinhaVazeConvex(Lagrangian):
 
     @property
     def diameter(self) -> float:
-        """D = 2R."""
+        """D = 2R, the diameter of the ball."""
         return 2 * self.constants.R
 
     @property
@@ -90,11 +90,11 @@ class SinhaVazeConvex(Lagrangian):
         return 1 / (2 * math.sqrt(self.horizon))
 
     def regret_bound(self, t: Any) -> Array:
-        r""":math:`\sqrt2GD(1 + \lambda)\sqrt t`."""
+        r"""Return :math:`\sqrt2GD(1 + \lambda)\sqrt t`."""
         return np.sqrt(rounds(t) / 2) * (1 + self.rate) / self.scale
 
     def bounds(self, t: Any) -> dict[Measure, Array]:
-        r""":math:`\ln((1 + \sqrt{t/2} + bFt)/(1 - \lambda\sqrt{t/2}))/(b\lambda)`."""
+        r"""Return :math:`\ln((1 + \sqrt{t/2} + bFt)/(1 - \lambda\sqrt{t/2}))/(b\lambda)`."""
         r = np.sqrt(rounds(t) / 2)
         gain = self.scale * self._F * rounds(t)
         hard = np.log((1 + r + gain) / (1 - self.rate * r)) / (self.scale * self.rate)
@@ -156,7 +156,7 @@ class SinhaVazeStronglyConvex(Lagrangian):
 
     @property
     def strong_convexity(self) -> float:
-        """H."""
+        """H, the modulus of strong convexity of the costs."""
         return self._known()[2]
 
     @property
@@ -166,12 +166,12 @@ class SinhaVazeStronglyConvex(Lagrangian):
         return 8 * G_g**2 * (1 + math.log(self.horizon)) / H
 
     def regret_bound(self, t: Any) -> Array:
-        r""":math:`(G_f^2/H)(1 + \ln t)`."""
+        r"""Return :math:`(G_f^2/H)(1 + \ln t)`."""
         G_f, _, H = self._known()
         return G_f**2 / H * harmonic(t)
 
     def bounds(self, t: Any) -> dict[Measure, Array]:
-        r""":math:`\sqrt{2V(Ft + (G_f^2/H)(1 + \ln t))}`."""
+        r"""Return :math:`\sqrt{2V(Ft + (G_f^2/H)(1 + \ln t))}`."""
         gain = self._F * rounds(t)
         hard = np.sqrt(2 * self.V * (gain + self.regret_bound(t)))
         return {"soft": hard, "hard": hard}

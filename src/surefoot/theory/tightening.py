@@ -19,7 +19,7 @@ __all__ = ["Tightened", "tightened_constants"]
 
 
 def tightened_constants(constants: Constants, rho: float) -> Constants:
-    r"""The constants of a problem whose constraint is :math:`g + \rho`.
+    r"""Return the constants of a problem whose constraint is :math:`g + \rho`.
 
     A point has rho less slack, any one constraint is larger by at most rho, and the subgradients
     stay: the level :math:`-\epsilon` of g is the level :math:`-(\epsilon - \rho)` of
@@ -145,14 +145,14 @@ class Tightened(Summed):
         return float(min(rooms))
 
     def _enough(self, horizon: int) -> bool:
-        """Whether the tightening that a horizon asks for is within the room."""
+        """Tell whether the tightening that a horizon asks for is within the room."""
         base: Any = self.base
         if horizon != self.horizon and base.horizon is not None:
             base = replace(base, horizon=horizon)  # theorems choose their parameters by it
         return float(_summed(base, horizon)[1]) * (1 + 2.0**-50) <= self.room * horizon
 
     def _enough_words(self) -> str:
-        """The smallest horizon that is large enough, in words: S_T/T falls as T grows."""
+        """Return the smallest horizon that is large enough, in words: S_T/T falls as T grows."""
         base: Any = self.base
         if base.horizon is not None and not is_dataclass(base):
             return "larger"  # it cannot be asked what it would do with another
@@ -177,7 +177,7 @@ class Tightened(Summed):
         return min(costs)
 
     def regret_bound(self, t: Any) -> Array:
-        r""":math:`A_t + G_f\rho\kappa t`."""
+        r"""Return :math:`A_t + G_f\rho\kappa t`."""
         (G_f,) = self.constants.require("G_f", by=self.name)
         return self.base.regret_bound(t) + G_f * self.rho * self.tightening_cost * rounds(t)
 

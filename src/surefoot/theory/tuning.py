@@ -13,7 +13,7 @@ __all__ = ["tune_polyak"]
 
 
 def tune_polyak(constants: Constants, horizon: int) -> Theorem1:
-    r"""The best :math:`(\eta, \rho)` that Theorem 1 allows for this horizon.
+    r"""Return the best :math:`(\eta, \rho)` that Theorem 1 allows for this horizon.
 
     Feasibility in every round asks for :math:`\eta \le \xi\rho/(G_fG_g)` and a start with
     :math:`g(x_1) \le -\rho`, nothing else; so :math:`\rho` may be anything up to
@@ -80,13 +80,13 @@ def tune_polyak(constants: Constants, horizon: int) -> Theorem1:
 
 
 def _at(constants: Constants, rho: float, horizon: int, tightening_cost: float | None) -> Theorem1:
-    """Theorem 1 at rho with the longest step that is feasible and useful."""
+    """Return Theorem 1 at rho with the longest step that is feasible and useful."""
     R, G_f, G_g, sigma = constants.require("R", "G_f", "G_g", "sigma", by="Theorem 1")
     eta = _step(R, G_f, G_g, sigma, rho, horizon)
     return Theorem1(constants, eta, rho, horizon, tightening_cost)
 
 
 def _step(R: float, G_f: float, G_g: float, sigma: float, rho: float, horizon: int) -> float:
-    """The longest step that is feasible at rho, and useful."""
+    """Return the longest step that is feasible at rho, and useful."""
     feasible = SHRINK * polyak_rate(sigma, G_g) * rho / (G_f * G_g)
     return min(feasible, 2 * R / (G_f * math.sqrt(horizon)))

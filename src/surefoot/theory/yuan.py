@@ -96,12 +96,12 @@ class YuanTradeOff(Lagrangian):
         return self._slopes * (self._slopes * self.eta) / (2 * (1 - self.alpha))
 
     def regret_bound(self, t: Any) -> Array:
-        r""":math:`D_0^2/(2\eta) + (\eta t/2)(m+1)G^2`."""
+        r"""Return :math:`D_0^2/(2\eta) + (\eta t/2)(m+1)G^2`."""
         D_0, slopes = self._D_0, self._slopes
         return D_0 / 2 * (D_0 / self.eta) + slopes / 2 * (slopes * self.eta) * rounds(t)
 
     def bounds(self, t: Any) -> dict[Measure, Array]:
-        """The squares, and what follows for the violations by Cauchy and Schwarz."""
+        """Return the squares, and what follows for the violations by Cauchy and Schwarz."""
         F = self._F
         squared = self.theta / self.alpha * (F * rounds(t) + self.regret_bound(t))
         hard = np.sqrt(rounds(t)) * np.sqrt(squared)
@@ -176,11 +176,11 @@ class YuanStronglyConvex(Lagrangian):
         return (self._m + 1) * G * (G * self.eta)
 
     def regret_bound(self, t: Any) -> Array:
-        r""":math:`\tfrac{(m+1)G^2}{2H}(1 + \ln t)`."""
+        r"""Return :math:`\tfrac{(m+1)G^2}{2H}(1 + \ln t)`."""
         return self.theta / 2 * harmonic(t)
 
     def bounds(self, t: Any) -> dict[Measure, Array]:
-        """The squares and the violations, as above."""
+        """Return the squares and the violations, as above."""
         F, c = self._F, self.theta / 2
         squared = 4 * c * (F * harmonic(t) + math.pi**2 / 6 * c)
         hard = np.sqrt(4 * c * harmonic(t)) * np.sqrt(F * rounds(t) + self.regret_bound(t))
