@@ -10,7 +10,7 @@ PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist wor
 HERE   := not torch and not cluster and not browser
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test coverage test-all check table1 bench soak wheel clean
+.PHONY: help demo test coverage test-all check table1 bench soak fuzz wheel clean
 
 help: ## this list
 	@grep -hE '^[a-z0-9-]+:.*## ' Makefile | sed 's/:.*## /\t/' | expand -t 12
@@ -71,6 +71,10 @@ bench: $(VENV)/bench.stamp ## speed against hand-written code, C, JAX and QP sol
 
 soak: $(VENV)/demo.stamp ## attack certified steps for 10^8 rounds: not one may violate (minutes)
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python benchmarks/soak.py
+
+fuzz: $(VENV)/dev.stamp ## 10^5 calls of everything public with anything, 10^3 damaged files (minutes)
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python tests/attack/damage.py
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python tests/attack/fuzz.py
 
 wheel: $(VENV)/build.stamp ## build the wheel and try it in an environment of its own
 	rm -rf build/wheel && mkdir -p build/wheel

@@ -18,9 +18,16 @@ class SurefootError(Exception):
     """
 
 
-class InvalidValueError(SurefootError, ValueError):
+class _OneLineError(SurefootError):
+    """Keep a sentence on one line where it quotes an array, whose text has several."""
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(" ".join(line.strip() for line in str(message).splitlines()))
+
+
+class InvalidValueError(_OneLineError, ValueError):
     """Refuse an argument for its value; the sentence names it, the rule and the value."""
 
 
-class InvalidTypeError(SurefootError, TypeError):
+class InvalidTypeError(_OneLineError, TypeError):
     """Refuse an argument for its type; the sentence names it, the rule and the type."""

@@ -30,6 +30,7 @@ CONSTANTS = Constants(
     D_g=2.5,
     rows=3,
     strong_convexity=0.125,
+    beta=1.75,
     origins={"G_f": "estimated", "sigma": "slater"},
 )
 SETS = [

@@ -443,8 +443,10 @@ def _told(kind: Kind, path: Path, done: str) -> Iterator[None]:
             told = f"{name} is in use by another process: one writer at a time"
         elif code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
             raise DamagedError(f"{name} is damaged: {str(error).splitlines()[0]}") from error
+        elif str(error).startswith("Could not decode"):  # and then the text itself
+            raise DamagedError(f"{name} is damaged: its text cannot be read") from error
         else:
-            why = _REASONS.get(code, str(error))
+            why = _REASONS.get(code, str(error).partition("\n")[0])
             told = f"{name} cannot be {done}: {why}"
         raise StoreError(told) from error
 

@@ -16,13 +16,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from surefoot import algorithms, sets, theory
+from surefoot import algorithms, regions, sets, theory
 from surefoot._extras import need
 from surefoot._sqlite import read_array, to_bytes
 from surefoot.constants import Constants
 from surefoot.errors import SurefootError
 
 __all__ = ["NotPlainError", "Plain", "classes_in", "from_plain", "to_plain"]
+
+
+# Names that classes had in files of version 0.1.0.
+_FORMER = {"Certificate": "StepCertificate"}
 
 
 class NotPlainError(SurefootError, ValueError):
@@ -40,7 +44,7 @@ class Plain(NamedTuple):
 def known_classes() -> dict[str, type[Any]]:
     """What a file may name: the dataclasses and named tuples of the library."""
     found: dict[str, type[Any]] = {"Constants": Constants}
-    for module in (algorithms, theory, sets):
+    for module in (algorithms, theory, sets, regions):
         for name in module.__all__:
             value = getattr(module, name)
             if isinstance(value, type) and (is_dataclass(value) or _is_named_tuple(value)):
@@ -152,7 +156,8 @@ class _Reader:
         if not isinstance(node, dict):
             return node
         if "class" in node:
-            kind = self.known.get(node["class"])
+            name: Any = node["class"]
+            kind = self.known.get(_FORMER.get(name, name)) if type(name) is str else None
             if kind is None:
                 raise NotPlainError(f"{node['class']} is no class that is known here")
             return kind(**{name: self.read(part) for name, part in node["fields"].items()})

@@ -180,11 +180,21 @@ def recalled(store: Store, now: Plain, run: Run) -> Memory:
         regret = run.algorithm.observer() if isinstance(run.algorithm, Observing) else None
         own = _OWN | {"Memory": Memory} | classes_in((start, regret))
         memory = from_plain(now, own=own)
-    if isinstance(memory, Memory):
+    if isinstance(memory, Memory) and _is_kept(memory, start, regret):
         x = getattr(memory.state, "x", None)
         if isinstance(x, np.ndarray) and x.shape == start.x.shape:
             return memory
     raise store.damaged("its state is none")
+
+
+def _is_kept(memory: Memory, start: Any, regret: Any) -> bool:
+    """Whether a memory is made of what such a run keeps; what was read may be anything."""
+    kept: Any = memory
+    if type(kept.state) is not type(start) or type(kept.regret) is not type(regret):
+        return False
+    if type(kept.broken) is not tuple or kept.cut not in (None, True, False):
+        return False
+    return all(isinstance(b, Breach) and type(b.constant) is str for b in kept.broken)
 
 
 def read_run(store: Store, given: Mapping[str, Any]) -> tuple[Run, bytes]:

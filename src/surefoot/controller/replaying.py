@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from surefoot._sqlite import Store, digest, from_bytes
+from surefoot._sqlite import Store, StoreError, digest, from_bytes
 from surefoot._sqlite.mark import Record
 from surefoot.controller._journal import loss_of
 from surefoot.controller._rows import (
@@ -20,6 +21,7 @@ from surefoot.controller._rows import (
     read_round,
     read_run,
     readable,
+    recalled,
     remembered,
     row_of,
 )
@@ -121,7 +123,7 @@ def _first_difference(store: Store, run: Run, of: bytes) -> tuple[Record, Differ
         if difference is not None:
             return record, difference
         record = Record(of, row[0], row[-1])
-    return record, _difference_now(store, shadow, record.digest)
+    return record, _difference_now(store, run, shadow, record.digest)
 
 
 def _difference_of(
@@ -147,16 +149,23 @@ def _difference_of(
     except (ValueError, TypeError, ArithmeticError) as error:
         return Difference(t, "update", None, str(error).splitlines()[0])
     certificate = shadow.explain().certificate
-    if row_of(x, told.seen, certificate)[-1] != row[-2]:
+    # The text again from what was read: an older version may have called its class otherwise.
+    if row_of(x, told.seen, certificate) != row_of(x, told.seen, told.certificate):
         return Difference(t, "certificate", told.certificate, certificate)
     return None
 
 
-def _difference_now(store: Store, shadow: Controller, chain: bytes) -> Difference | None:
+def _difference_now(store: Store, run: Run, shadow: Controller, chain: bytes) -> Difference | None:
     """Whether the journal ends where its rounds lead."""
     number, now, found = read_now(store)
-    derived = remembered(shadow._memory())
-    if number == shadow.round and now == derived and found == digest(chain, number, *now):
+    memory, stored = shadow._memory(), None
+    with contextlib.suppress(StoreError):
+        stored = recalled(store, now, run)
+    if stored is not None and stored.cut is None:  # version 0.1.0 did not keep it
+        memory = memory._replace(cut=None)
+    derived = remembered(memory)
+    same = stored is not None and remembered(stored) == derived
+    if number == shadow.round and same and found == digest(chain, number, *now):
         return None
     return Difference(shadow.round, "state", (number, now.text), (shadow.round, derived.text))
 

@@ -10,12 +10,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import wraps
 from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeAlias, TypeVar, final
 
 import numpy as np
 
 from surefoot.constants import Constants
-from surefoot.errors import InvalidValueError
+from surefoot.errors import InvalidTypeError, InvalidValueError
 from surefoot.sets import Ball
 from surefoot.theory.watching import Premise
 from surefoot.types import Array
@@ -58,6 +59,23 @@ class Guarantee(ABC):
 
     constants: Constants
     horizon: int | None
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Let every theorem refuse what are no constants before it uses them."""
+        super().__init_subclass__(**options)
+        derive = cls.__dict__.get("__post_init__")
+        if derive is None:
+            return
+
+        @wraps(derive)
+        def checked(self: Guarantee) -> None:
+            if not isinstance(self.constants, Constants):
+                raise InvalidTypeError(
+                    f"constants must be a Constants, got {type(self.constants).__name__}"
+                )
+            derive(self)
+
+        cls.__post_init__ = checked  # type: ignore[attr-defined]
 
     # Literals are class variables of the theorems, and properties only where they are computed.
 
