@@ -137,11 +137,11 @@ def _draw_back(constraint: Constraint, x: Array, z: Array, g: float, slack: floa
     :math:`g(z + \theta(x - z)) \le \theta g(x) - (1-\theta)\alpha = 0` at
     :math:`\theta = \alpha/(\alpha + g)`; a hair less, so that rounding does not undo it.
     """
-    share = slack / (slack + g) * (1 - 1e-12)
-    point = z + share * (x - z)
+    share, hair = slack / (slack + g), 1e-12
+    point = z + share * (1 - hair) * (x - z)
     while constraint.value(point) > 0:  # a far centre or a large scale rounds more than 1e-12
-        share *= 1 - 1e-9
-        point = z + share * (x - z)
+        hair = min(8 * hair, 1.0)  # in the end z itself
+        point = z + share * (1 - hair) * (x - z)
     return point
 
 
