@@ -9,7 +9,7 @@ from surefoot.cli._finish import finish
 from surefoot.cli._summary import rows_as_data, rows_as_table
 from surefoot.experiments import Outcome
 from surefoot.games.verdict import Word
-from surefoot.results import CellResult, Facts, Place, Results, Row
+from surefoot.results import CellResult, Facts, Place, Results, Row, StoreError
 from surefoot.results.record import VERDICTS, GuaranteeFacts, VerdictFacts
 
 ARRAYS = {
@@ -63,6 +63,23 @@ def test_a_run_that_is_not_whole_says_so_by_its_exit_code(tmp_path, capsys, what
     ended = finish(Outcome(**made), shown=rows_as_table, **shown)
     assert ended == code
     assert "results  " in capsys.readouterr().out
+
+
+def test_a_report_that_cannot_be_made_is_said_after_the_table(tmp_path, capsys, monkeypatch):
+    def broken(results, folder, rows):
+        raise StoreError("the note 'claims' is damaged")
+
+    monkeypatch.setattr("surefoot.cli._finish.write_report", broken)
+    with Results.write(tmp_path / "results.sqlite") as results:
+        results.set_plan([Place(address="c", problem="p", algorithm="a", horizon=5, block=0)])
+        results.put(CellResult(address="c", spec={}, status="refused", note="no"))
+    counts = dict.fromkeys(("cells", "done", "skipped", "refused", "failed", "set_aside"), 0)
+    outcome = Outcome(folder=tmp_path, **counts, seconds=1.0, interrupted=False)
+    shown = {"report": True, "json": False, "again": ["surefoot"], "more": {}}
+    assert finish(outcome, shown=rows_as_table, **shown) == 3
+    out, err = capsys.readouterr()
+    assert "refused" in out
+    assert "surefoot: no report: the note 'claims' is damaged" in err
 
 
 def test_every_verdict_of_a_game_has_a_place_among_those_of_results():

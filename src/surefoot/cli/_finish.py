@@ -13,6 +13,7 @@ from surefoot.cli._output import duration, say, say_json, warn
 from surefoot.cli._progress import stage
 from surefoot.cli._report import write_report
 from surefoot.cli._summary import rows_as_data
+from surefoot.errors import SurefootError
 
 if TYPE_CHECKING:
     from surefoot.experiments import Outcome
@@ -57,7 +58,7 @@ def finish(
             try:
                 with stage("making the figures and the page"):
                     page, figures = write_report(results, folder, rows)
-            except (ImportError, OSError) as error:
+            except (ImportError, OSError, SurefootError) as error:
                 unmade = str(error)
     code = PARTIAL if outcome.failed or outcome.set_aside or unmade else OK
     if outcome.interrupted:
