@@ -262,6 +262,10 @@ class Constants:
             f"{name} = {getattr(self, name):g} ({origin})" for name, origin in self.origins.items()
         )
 
+    def __repr__(self) -> str:
+        known = ((name, getattr(self, name)) for name in self.origins)
+        return f"Constants({', '.join(f'{name}={value!r}' for name, value in known)})"
+
     def __getstate__(self) -> dict[str, object]:
         # A mapping proxy keeps `origins` read-only but cannot be pickled.
         return {f.name: getattr(self, f.name) for f in fields(self)} | {

@@ -37,7 +37,7 @@ def observed_regret_bound(
 
     Proof. :math:`u_t = (1-\rho_t/\alpha)x^\star + (\rho_t/\alpha)x_1` has
     :math:`g(u_t) \le -\rho_t` by convexity, so it is in the half-space and in the ball, and both
-    projections bring the iterate closer to it:
+    projections bring the action closer to it:
     :math:`\|x_{t+1}-u_t\|^2 \le \|x_t-u_t\|^2 - 2\eta_t\langle\nabla_t, x_t-u_t\rangle
     + \eta_t^2\|\nabla_t\|^2 - \|y_t-p_t\|^2 - \|p_t-x_{t+1}\|^2`. Going on with :math:`u_{t+1}`
     costs at most :math:`4R\|u_{t+1}-u_t\| = 4R(\rho_t-\rho_{t+1})D_1/\alpha`; dividing by

@@ -36,7 +36,7 @@ where :math:`\kappa` is how far the best action must move for a unit of tighteni
 \epsilon/\sigma`: :math:`\|u_t - x^\star\| \le \kappa\rho_t` and :math:`\|u_{t+1} - u_t\| \le
 \kappa(\rho_t - \rho_{t+1})` with :math:`\kappa = 1/\sigma`. The start is as good a z, with
 :math:`\alpha` for :math:`\epsilon`: then :math:`\kappa = D_0/\alpha`, and the smaller counts. Both
-projections bring the iterate closer to :math:`u_t`, hence
+projections bring the action closer to :math:`u_t`, hence
 
 .. math::
     \langle\nabla_t, x_t - u_t\rangle
