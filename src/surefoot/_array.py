@@ -30,6 +30,7 @@ __all__ = [
     "if_any",
     "in_turn",
     "is_concrete",
+    "is_number",
     "largest",
     "log",
     "log1p",
@@ -104,6 +105,11 @@ def number_like(x: Array, value: float) -> Number:
     shape = () if x.ndim == 1 else (x.shape[0], 1)
     # From x rather than from a shape: the result is on x's device, and varies as x does under vmap.
     return xp.reshape(x[..., :1] * 0.0 + value, shape)
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is the number of one NumPy run, on which a primitive may branch."""
+    return type(value) is float
 
 
 def certainly(condition: Any) -> bool:

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from surefoot import Ball, Constants, Problem, constraints, play
+from surefoot import Ball, Constants, Feedback, Problem, constraints, play
 from surefoot.algorithms import FrankWolfe
+from surefoot.algorithms.frank_wolfe import FrankWolfeState
 from surefoot.costs import Linear
 from surefoot.games.ledger import Counted
 from surefoot.sets import (
@@ -248,3 +249,12 @@ def test_a_gradient_that_is_not_finite(domain, bad):
         assert np.isfinite(state.x[0]).all()
         assert np.isnan(state.x[1]).any()
         state = player.update(state, told(np.ones((2, 2))))
+
+
+def test_the_textbook_pulls_twice_as_hard_towards_the_start():
+    # 0.1 * -7.5 + 2 * 0.5 > 0 leads to -1, and half of the way there in round 16; with a pull of 1
+    # the sum is negative and leads to 1.
+    player = FrankWolfe(eta=0.1, domain=Box([-1.0], [1.0]))
+    state = FrankWolfeState(np.array([0.5]), np.array([0.0]), np.array([-7.0]), 15.0)
+    after = player.update(state, Feedback(np.array([-0.5]), None, None))
+    assert after.x.tolist() == [-0.25]

@@ -645,3 +645,30 @@ def test_a_number_named_step_is_no_step():
     controller = Controller(player, START)
     drive(controller, player, 3)
     assert controller.explain().feasibility_step is None
+
+
+def test_a_value_of_minus_infinity_is_refused():
+    controller = Controller(PLAYER, [0.0, 0.25])
+    controller.ask()
+    with pytest.raises(ValueError, match="constraint_value must be finite, got -inf"):
+        controller.tell(**told(constraint_value=-math.inf))
+
+
+def test_far_from_the_boundary_a_flat_constraint_breaks_no_premise():
+    controller = Controller(PLAYERS["PFS tuned"], START, on_contradiction="record")
+    controller.ask()
+    controller.tell(
+        cost_gradient=np.array([0.1, 0.1]),
+        constraint_value=-0.5,  # below -epsilon = -0.1
+        constraint_subgradient=np.array([0.0, 0.01]),  # below sigma = 0.2
+    )
+    assert controller.explain().broken == ()
+
+
+def test_a_value_just_above_the_bound_of_the_guarantee_is_a_breach():
+    controller = Controller(PLAYERS["PFS tuned"], START, on_contradiction="record")
+    drive(controller, PLAYERS["PFS tuned"], 1)
+    right = seen_at(PLAYERS["PFS tuned"], 2, controller.ask())
+    controller.tell(**right | {"constraint_value": 1e-6})
+    (breach,) = controller.explain().broken
+    assert breach.constant == "the bound on g"

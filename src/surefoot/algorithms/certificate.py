@@ -37,7 +37,7 @@ from typing import NamedTuple
 import numpy as np
 
 from surefoot import _check
-from surefoot._array import dot, maximum, minimum, norm, owned, record, sqrt, where
+from surefoot._array import dot, is_number, maximum, minimum, norm, owned, record, sqrt, where
 from surefoot.algorithms._start import check_domain
 from surefoot.errors import InvalidValueError
 from surefoot.sets import Ball
@@ -272,6 +272,10 @@ class Certifying(ABC):
     ) -> CertifiedLength:
         """Return how long the next step may be, by the formulas of the module.
 
+        One run branches and computes what it needs; a batch, and every other backend, computes both
+        ways and chooses (:meth:`_certified_lengths`). One text for both would cost one run more
+        than a tenth of its update; a property test holds the two together.
+
         Args:
             x: the action played.
             start: the first action.
@@ -293,7 +297,7 @@ class Certifying(ABC):
         noise = noise + self.G_g * rounding
         error = 24 * (d + 8) * unit + noise / self.G_g
         kappa, upper_g = 4 * (d + 8) * _UNIT, g + noise
-        if type(upper_g) is not float:
+        if not is_number(upper_g):
             return self._certified_lengths(
                 x - start, rounds, start_slack, distance, g, s, noise, error, kappa
             )
@@ -352,7 +356,8 @@ class Certifying(ABC):
             fresh = minimum(fresh, maximum(excess, zero) / self.sigma)
         fresh = minimum(distance, fresh)
         squared = dot(s, s)
-        cut = maximum(g + rho - 2 * noise, zero) / where(squared > 0, sqrt(squared), 1.0)
+        # Without a slope nothing is cut; a division by infinity says so.
+        cut = maximum(g + rho - 2 * noise, zero) / where(squared > 0, sqrt(squared), math.inf)
         short = maximum(fresh - cut, zero) * (fresh + cut)
         root = sqrt(short + kappa * fresh * fresh)
         left = where(upper_g <= -rho, excess / self.G_g, root)

@@ -107,7 +107,7 @@ class SeveralPFS:
         x, start, rounds, _, distance, inverse_eta, squares = state
         base = self.base
         grad, g, s = _check.feedback_apart(x, feedback)
-        if self.exact and type(x) is not np.ndarray:
+        if self.exact and namespace(x) is not np:
             raise InvalidValueError(f"exact must be False but for NumPy arrays, got {type(x)!r}")
         cuts = _Cuts(x, g, s, base.G_g, base.domain.reach_from_origin, self.exact)
         worst, steepest = cuts.worst, cuts.steepest
@@ -170,7 +170,7 @@ class _Cuts:
         self.error = (g.shape[-1] + 1) * 24 * (x.shape[-1] + 8) * _UNIT * reach
         self.tolerance = G_g * self.error
         self.worst, index = largest(g)
-        self.first = index if type(index) is int else None
+        self.first = index if isinstance(index, int) else None
         if self.first is not None:
             self.steepest = s[self.first]
             return

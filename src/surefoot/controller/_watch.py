@@ -46,25 +46,16 @@ class Watch(NamedTuple):
     bounded: bool
 
     @classmethod
-    def of(
-        cls, guarantee: Guarantee | None, broken: tuple[Breach, ...], watched_itself: float | None
-    ) -> Watch:
-        """The watch on what is left of a guarantee.
+    def of(cls, guarantee: Guarantee | None, broken: tuple[Breach, ...]) -> Watch:
+        """Return the watch on what is left of a guarantee.
 
         Args:
             guarantee: one, or None.
             broken: what has been found so far, and is not looked for again.
-            watched_itself: the G_g that the algorithm watches by itself, with its bounds on g,
-                if it does.
         """
         gone = {b.constant for b in broken}
         premises = () if guarantee is None else guarantee.premises
-        still = tuple(
-            p
-            for p in premises
-            if p.constant not in gone
-            and not (p.quantity == "constraint subgradient" and p.limit == watched_itself)
-        )
+        still = tuple(p for p in premises if p.constant not in gone)
         limits = {p.quantity: p.limit for p in still}
         levels = [p.level for p in still if p.quantity == "subgradient near the boundary"]
 
@@ -80,7 +71,6 @@ class Watch(NamedTuple):
             limits.get("horizon", math.inf),
         )
         kept = guarantee is not None and all(b.loses == "regret" for b in broken)
-        kept = kept and watched_itself is None
         return cls(guarantee, still, cheap, kept)
 
     def look(self, t: int, gradient: float, g: float | None, slope: float | None) -> list[Breach]:

@@ -172,7 +172,7 @@ class Controller(Closing):
         self._journal = journal
 
     def _watch_on(self, broken: tuple[Breach, ...]) -> None:
-        self._watch = Watch.of(self._guarantee, broken, None)
+        self._watch = Watch.of(self._guarantee, broken)
         self._limits = self._watch.limits if self._watch.still else None
         self._broken = broken
 
