@@ -8,6 +8,11 @@ from surefoot.regions.curvature import (
     CurvatureRegion,
     Found,
 )
+from surefoot.regions.curvature_hull import (
+    CurvatureHull,
+    CurvatureHullMemory,
+    CurvatureHullRegion,
+)
 from surefoot.regions.hull import (
     HullCertificate,
     HullMemory,
@@ -17,11 +22,15 @@ from surefoot.regions.hull import (
 )
 from surefoot.regions.region import CertifiedRegion, Knowledge
 from surefoot.regions.rows import CurvatureRows, RowsMemory, RowsRegion
+from surefoot.regions.together import Together, TogetherMemory, TogetherRegion
 
 __all__ = [
     "CertifiedRegion",
     "Curvature",
     "CurvatureCertificate",
+    "CurvatureHull",
+    "CurvatureHullMemory",
+    "CurvatureHullRegion",
     "CurvatureMemory",
     "CurvatureRegion",
     "CurvatureRows",
@@ -34,5 +43,8 @@ __all__ = [
     "LipschitzHull",
     "RowsMemory",
     "RowsRegion",
+    "Together",
+    "TogetherMemory",
+    "TogetherRegion",
     "share_of_two_balls",
 ]

@@ -1,0 +1,140 @@
+"""Hulls of curvature balls, and constraints of different kinds with a known set."""
+
+import numpy as np
+import pytest
+
+from surefoot.regions import (
+    Curvature,
+    CurvatureHull,
+    EmptyRegionError,
+    LipschitzHull,
+    Together,
+)
+from surefoot.sets import Box
+
+
+def round_ball(x):
+    return float(x @ x - 0.5), 2 * x
+
+
+def test_the_hull_holds_both_balls_and_what_is_between_them():
+    known, x, y = CurvatureHull(beta=8.0, reach=1.0), np.zeros(2), np.array([0.6, 0.0])
+    memory, _ = known.see(known.init(x), x, *round_ball(x))
+    _, region = known.see(memory, y, *round_ball(y))
+    rng = np.random.default_rng(1)
+    farther = 0
+    for _ in range(300):
+        w = 2 * rng.normal(size=2)
+        p = region.nearest(w)
+        assert round_ball(p)[0] <= 0
+        assert region.certificate(p, 2).bound <= 0
+        ways = [np.linalg.norm(one.nearest(w) - w) for one in (region.last, region.anchor)]
+        assert np.linalg.norm(p - w) <= min(ways) + 1e-9
+        farther += np.linalg.norm(p - w) < min(ways) - 1e-6
+    assert farther > 20
+    text = str(region.certificate(region.nearest(np.array([0.3, 1.0])), 2))
+    assert text.startswith("round 2: g = -0.5 and -0.14 were seen, its curvature is at most 8")
+
+
+def test_the_anchor_is_the_action_with_the_most_slack_not_with_the_largest_ball():
+    known = CurvatureHull(beta=1.0, reach=1.0)  # too small on purpose: then slopes rule
+    memory = known.init(np.array([0.1, 0.0]))
+    for point in ([0.1, 0.0], [0.0, 0.05], [0.5, 0.45]):
+        x = np.array(point)
+        memory, region = known.see(memory, x, *round_ball(x))
+    assert memory.anchor.x.tolist() == [0.0, 0.05]
+    assert region.last.radius > region.anchor.radius  # the steeper one is larger
+
+
+def test_below_the_threshold_the_hull_is_the_ball_of_the_last_action():
+    x, y = np.zeros(2), np.array([0.2, 0.1])
+    affine = np.array([0.6, 0.8])
+    for beta, alone in ((1e-12, True), (0.0, True), (1e-3, False)):
+        known = CurvatureHull(beta=beta, reach=1.0)
+        memory, _ = known.see(known.init(x), x, -0.5, affine)
+        _, region = known.see(memory, y, float(affine @ y - 0.5), affine)
+        assert (region._balls() is None) == alone
+        p = region.nearest(np.array([3.0, 4.0]))
+        assert float(affine @ p - 0.5) <= 0
+        assert float(affine @ p - 0.5) > -0.01
+
+
+def test_a_hull_turns_back_sooner_than_balls_that_are_too_small():
+    ways = []
+    for known in (CurvatureHull(beta=60.0, reach=1.0), Curvature(beta=60.0, reach=1.0)):
+        x = np.array([-0.2, 0.5, 0.1])
+        memory, way = known.init(x), []
+        for t in range(60):
+            target = np.array([4.0, 1.0, 0.0]) * (1 if t < 30 else -1)
+            g, s = round_ball(x)
+            assert g <= 0
+            memory, region = known.see(memory, x, g, s)
+            assert region.contradictions == ()
+            way.append(np.linalg.norm(target - x))
+            x = region.nearest(target)
+        ways.append(np.array(way))
+    assert ways[0].sum() < ways[1].sum() - 0.1
+
+
+def test_a_constraint_that_is_not_convex_contradicts_the_hull():
+    known, x, y = CurvatureHull(beta=9.0, reach=1.0), np.array([0.0]), np.array([0.5])
+    memory, _ = known.see(known.init(x), x, -0.5, np.array([0.0]))
+    _, region = known.see(memory, y, -0.4, np.array([-1.0]))
+    assert any("g is not convex" in sentence for sentence in region.contradictions)
+
+
+def test_rows_of_different_kinds_and_a_box_hold_in_every_round():
+    def query(x):
+        corner = max(x[0] + x[1] - 0.7, x[0] - x[1] - 0.8)  # two faces seen as one: G_g only
+        steepest = [1.0, 1.0] if corner == x[0] + x[1] - 0.7 else [1.0, -1.0]
+        return np.array([corner, x @ x - 0.6, x[1] - 0.5]), np.array([steepest, 2 * x, [0, 1.0]])
+
+    box = Box([-0.3, -0.2], [0.45, 1.0])
+    rows = (
+        LipschitzHull(G_g=1.5, reach=1.0),
+        CurvatureHull(beta=2.0, reach=1.0),
+        Curvature(beta=0.0, reach=1.0),
+    )
+    known, rng = Together(rows=rows, domain=box), np.random.default_rng(3)
+    x = np.zeros(2)
+    memory, moved = known.init(x), 0.0
+    for t in range(60):
+        g, s = query(x)
+        assert g.max() <= 0
+        assert box.contains(x)
+        memory, region = known.see(memory, x, g, s)
+        assert region.contradictions == ()
+        w = x + np.array([0.3, 0.2]) * (1 if t < 40 else -1) + 0.3 * rng.normal(size=2)
+        p = region.nearest(w)
+        assert region.holds(p) or (p == x).all()
+        assert region.certificate(p, t + 1).bound <= 0
+        moved += np.linalg.norm(p - x)
+        x = p
+    assert moved > 1
+
+
+def test_hull_and_box_are_projected_onto_together():
+    known = Together(rows=(LipschitzHull(G_g=1.0, reach=1.0),), domain=Box([0.0, 0.0], [0.3, 1.0]))
+    x = np.zeros(2)
+    _, region = known.see(known.init(x), x, -0.5, np.array([0.0, 1.0]))
+    # The ball of radius 0.5 and x[0] <= 0.3: the corner (0.3, 0.4); clipping first would miss it.
+    assert region.nearest(np.array([3.0, 1.0])) == pytest.approx([0.3, 0.4], abs=1e-6)
+
+
+def test_an_announced_set_and_bad_input_are_answered_in_one_sentence():
+    known = Together(rows=(LipschitzHull(G_g=1.0, reach=1.0),))
+    x = np.zeros(2)
+    _, region = known.see(known.init(x), x, -0.5, np.array([0.0, 1.0]))
+    near = region.within(Box([0.1, 0.0], [1.0, 1.0])).nearest(np.array([0.0, 0.0]))
+    assert near == pytest.approx([0.1, 0.0], abs=1e-9)
+    with pytest.raises(EmptyRegionError, match="the nearest certified one is"):
+        region.within(Box([0.6, 0.0], [1.0, 1.0])).nearest(np.array([0.0, 0.0]))
+    with pytest.raises(ValueError, match="rows must be one knowledge per constraint"):
+        Together(rows=(1.0,))
+    with pytest.raises(ValueError, match="constraint_value must have 1 entries"):
+        known.see(known.init(x), x, np.array([-1.0, -1.0]), np.ones((2, 2)))
+    with pytest.raises(ValueError, match="x1 must be one NumPy vector"):
+        known.init(np.zeros((2, 2)))
+    boxed = Together(rows=known.rows, domain=Box([1.0, 1.0], [2.0, 2.0]))
+    with pytest.raises(ValueError, match="x1 must be in the domain"):
+        boxed.init(x)
