@@ -64,6 +64,9 @@ __all__ = [
     "whole",
 ]
 
+# Bound once, as in _array: feedback is checked in every round.
+ndarray = np.ndarray
+
 
 def _each(rule: str, holds: Callable[[Any], Any], numbers: dict[str, Any]) -> None:
     for name, value in numbers.items():
@@ -245,19 +248,16 @@ def feedback(x: Array, seen: Feedback) -> tuple[Array, Number, Array]:
         fits = False
     if not fits:
         raise _misfit(gradient, s, tuple(x.shape))
-    if type(x) is np.ndarray and (
-        type(s) is not np.ndarray
+    if type(x) is ndarray and (
+        type(s) is not ndarray
         or s.dtype is not FLOAT64
-        or type(gradient) is not np.ndarray
+        or type(gradient) is not ndarray
         or gradient.dtype is not FLOAT64
     ):
         gradient, s = array(gradient, "cost_gradient"), exact(s, "constraint_subgradient")
     # Spelt out for what comes most often: one run, and a batch.
     if type(g) is float or (
-        type(g) is np.ndarray
-        and g.dtype is FLOAT64
-        and g.ndim == 2
-        and g.shape == (*x.shape[:-1], 1)
+        type(g) is ndarray and g.dtype is FLOAT64 and g.ndim == 2 and g.shape == (*x.shape[:-1], 1)
     ):
         return gradient, g, s
     return gradient, number(g, x), s
