@@ -95,7 +95,7 @@ def test_after_an_interrupt_the_file_is_where_the_memory_is(path):
 
 @pytest.mark.slow
 def test_after_a_thousand_interrupts_the_file_is_where_the_memory_is(path):
-    hits, taken, disagreements = interrupted(path, 1_100, seed=2)
+    hits, taken, disagreements = interrupted(path, 1_500, seed=2)
     assert disagreements == 0
     assert hits >= 1_000
     assert 100 < taken < hits

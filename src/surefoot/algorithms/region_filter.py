@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from surefoot import _check
-from surefoot._array import number_like, to_numpy
+from surefoot._array import number_like, owned, to_numpy
 from surefoot.constants import Constants
 from surefoot.errors import InvalidValueError
 from surefoot.regions import CertifiedRegion, Knowledge, LipschitzHull
@@ -120,6 +120,8 @@ class RegionFilter:
             _, g, s = _check.feedback(state.x, Feedback(proposal, g, s))
         memory, region = self.known.see(state.memory, state.x, g, s)
         x, rounds = region.nearest(proposal), state.rounds + 1.0
+        # A proposal inside the region is the caller's own array.
+        x = owned(x.copy() if x is proposal else x)
         return RegionFilterState(x, rounds, memory), RegionStep(x, proposal, region, rounds)
 
     @classmethod

@@ -1,0 +1,139 @@
+"""The second half of ``make soak``: what a hostile caller does to one run of a certified player.
+
+Proposals of every magnitude that float64 has, other types of numbers, one buffer for everything,
+written over after each call, and attempts to write to the state: an action may be refused in a
+sentence, and none may violate its constraint, exactly compared. A player is one line of
+``PLAYERS``; sets are those of :mod:`benchmarks.soak`. An attack is a pure function of its number.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import itertools
+import math
+import os
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from benchmarks import soak
+from benchmarks.soak import LONG, Outcome, Target
+from surefoot import CertifiedPFS, Feedback, SafetyFilter, SurefootError
+from surefoot.algorithms import RegionFilter
+from surefoot.regions import LipschitzHull
+from surefoot.types import Array
+
+ROUNDS = 10**5  # one run at a time: a round costs a hundred times one of a batch
+PLAYED = 200
+
+# What an attack is made against: a set with its G_g and a tightening give a player.
+PLAYERS: dict[str, Callable[[Target, float, float], Any]] = {
+    "certified": lambda target, G_g, rho: CertifiedPFS(
+        G_g=G_g, domain=target.domain, rho=rho, decreasing=False, eta=LONG, ratchet=False
+    ),
+    "certified, default": lambda target, G_g, rho: CertifiedPFS(
+        G_g=G_g, domain=target.domain, rho=rho
+    ),
+    "safety filter": lambda target, G_g, rho: SafetyFilter(G_g=G_g, domain=target.domain, rho=rho),
+    "hull filter": lambda target, G_g, rho: RegionFilter(
+        known=LipschitzHull(
+            G_g=G_g, reach=float(target.domain.radius + np.linalg.norm(target.interior))
+        )
+    ),
+}
+MANNERS = ("far", "any magnitude", "other types", "one buffer")
+TYPES = (np.float32, np.float16, np.int64, np.int8, np.longdouble, object, list, str)
+
+
+def _push(rng: Any, manner: str, out: Array) -> Any:
+    """Return where the caller wants to go from the action, in its manner."""
+    size = 10.0
+    if manner == "far" and rng.random() < 0.5:
+        size = 10 ** rng.uniform(100, 308)
+    elif manner == "any magnitude":
+        size = 10 ** rng.uniform(-323, 308.2)
+    with np.errstate(over="ignore", under="ignore"):
+        way = size * out
+    if manner == "other types" and rng.random() < 0.5:
+        kind: Any = TYPES[int(rng.integers(len(TYPES)))]
+        with np.errstate(all="ignore"):
+            return way.tolist() if kind is list else way.astype(kind)
+    return way
+
+
+def _moved(player: Any, state: Any, way: Any, g: float, s: Array) -> Any:
+    """Return the next state of a player that is told, or of one that is proposed to."""
+    with np.errstate(all="ignore"):  # NumPy's warnings are no answers
+        return _answer(player, state, way, g, s)
+
+
+def _answer(player: Any, state: Any, way: Any, g: float, s: Array) -> Any:
+    if hasattr(player, "admit"):
+        proposal = way if isinstance(way, list) or way.dtype == object else state.x + way
+        return player.admit(state, proposal, g, s)[0]
+    return player.update(state, Feedback([-w for w in way] if type(way) is list else -way, g, s))
+
+
+def attack(number: int, played: int = PLAYED) -> Outcome:
+    """Play one run of one player against one set, made from its number alone."""
+    rng = np.random.default_rng([number, 20_261_116])
+    names = list(itertools.product(PLAYERS, MANNERS, soak.SETS))
+    who, manner, kind = names[number % len(names)]
+    target = soak._MAKE[kind](rng, int(2 * 4 ** rng.random() ** 2))
+    constraint = target.constraint
+    G_g = constraint.subgradient_bound(target.domain)
+    assert G_g is not None
+    x1 = soak._starts(rng, target, 1)[0]
+    slack = -float(constraint.query(x1)[0])
+    player = PLAYERS[who](target, float(G_g), 10 ** rng.uniform(-6, 0) * slack)
+    name = f"{kind}, d = {len(x1)}, {who}, {manner}"
+    buffer = x1.copy()
+    state = player.init(buffer)
+    judged = violations = refused = 0
+    worst = -math.inf
+    for _ in range(played):
+        if manner == "one buffer":
+            buffer[:] = 1e6  # the caller's again, whatever was given of it
+            with contextlib.suppress(ValueError):
+                state.x[:] = 1e6
+        g, s = constraint.query(state.x)
+        judged += 1
+        violations += not g <= 0
+        worst = max(worst, float(g) / slack)
+        outward = next(iter(soak.directions("uncut", constraint, state.x[None], s[None], rng)))[0]
+        out = (s, outward, rng.normal(size=len(s)))[int(rng.integers(3))]
+        try:
+            if manner == "one buffer":
+                buffer[:] = s
+                state = _moved(player, state, _push(rng, manner, out), float(g), buffer)
+            else:
+                state = _moved(player, state, _push(rng, manner, out), float(g), s)
+        except (SurefootError, ValueError, TypeError):
+            refused += 1
+    return Outcome(number, name, judged, violations, worst, refused)
+
+
+def _attacks(first: int, workers: int) -> Iterator[Outcome]:
+    """One attack after another for ever, some at a time."""
+    with ProcessPoolExecutor(workers) as pool:
+        for number in itertools.count(first, 64 * workers):
+            yield from pool.map(attack, range(number, number + 64 * workers), chunksize=16)
+
+
+def main() -> int:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--rounds", type=float, default=ROUNDS, help="how many at least")
+    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--first", type=int, default=0, help="number of the first attack")
+    options = parser.parse_args()
+    print("hostile callers (rounds without room are calls refused in a sentence)")
+    return 1 if soak.soak(_attacks(options.first, options.workers), int(options.rounds)) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
