@@ -140,6 +140,12 @@ def _remember_each(
     seen = xp.any(same, axis=-1, keepdims=many)
     # A subgradient of 0 has no half-space: it fills no slot.
     new = ~seen & (inverse > 0)
+    if (
+        type(u) is ndarray and not new.any()
+    ):  # the usual case of a polytope, at a fifth of the price
+        lower = same & (offset < offsets)
+        kept = cuts._replace(offsets=where(lower, offset + 0.0 * offsets, offsets))
+        return kept, same & _first(where(same, -1.0, 0.0 * row), places)
     full = new & (count >= slots)
     idle = weights == 0.0
     lazy = xp.any(idle, axis=-1, keepdims=many)
@@ -229,7 +235,7 @@ def project(
 
     First the newest cut alone, exactly; then, so many times, a step of all multipliers,
     :math:`d = [\mu + v]_+ - \mu` with :math:`v_i = u_i^\top Z(\mu) - o_i`, as long as the model
-    rises but no longer than d, and the step of the one cut that moves most.
+    rises but no longer than d.
 
     Args:
         cuts: the memory.
@@ -255,7 +261,6 @@ def project(
     v = rows_dot(normals, z) - offsets
     step = where(newest, maximum(v, 0.0), 0.0 * v)
     mu, v = mu + step, v - rows_dot(products, step)
-    places = _places(v)
     for _ in range(sweeps):
         step = maximum(v, -mu)
         down = rows_dot(products, step)
@@ -263,9 +268,6 @@ def project(
         share = minimum(dot(step, v) / where(bend > 0, bend, 1.0), 1.0)
         share = where(bend > 0, share, 0.0 * share)
         mu, v = mu + share * step, v - share * down
-        step = maximum(v, -mu)
-        step = where(_first(-abs(step), places), step, 0.0 * step)
-        mu, v = mu + step, v - rows_dot(products, step)
     return mu, within(free - combine(mu, normals), limit)
 
 
@@ -307,10 +309,6 @@ def _ascended(products: Array, weights: Array, v: Array, newest: int | None, swe
             down *= share
         low -= step
         v -= down
-        step = np.maximum(v, low)
-        best = abs(step).argmax()
-        low[best] -= step[best]
-        v -= step[best] * products[best]
     return -low
 
 
