@@ -11,6 +11,7 @@ from surefoot.constraints.l1 import L1Norm
 from surefoot.constraints.norms import L2Norm, LinfNorm
 from surefoot.constraints.quadratic import EllipsoidNorm, QuadraticForm
 from surefoot.constraints.shift import Shifted, shift
+from surefoot.constraints.simplex import SimplexRows
 from surefoot.constraints.sparse import SparseAffine
 from surefoot.constraints.spectral import NuclearNorm, SpectralNorm
 from surefoot.constraints.start import NoStartError, Start, find_start
@@ -37,6 +38,7 @@ __all__ = [
     "QuadraticForm",
     "SecondOrderCone",
     "Shifted",
+    "SimplexRows",
     "SparseAffine",
     "SpectralNorm",
     "Start",
