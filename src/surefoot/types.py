@@ -21,6 +21,7 @@ from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, TypeVar, runti
 __all__ = [
     "Algorithm",
     "Array",
+    "BanditFeedback",
     "Certificate",
     "CostStream",
     "Explaining",
@@ -49,13 +50,33 @@ class Feedback(NamedTuple):
         cost_gradient: a (sub)gradient of the round's cost.
         constraint_value: :math:`g(x_t)`; feasible means at most zero.
         constraint_subgradient: one subgradient of g at the same point.
-        cost_value: the cost itself, where it was observed; no update rule needs it.
+        cost_value: the cost itself, where it was observed; only rules with bandit feedback need it.
     """
 
     cost_gradient: Array
     constraint_value: Number
     constraint_subgradient: Array
     cost_value: Number | None = None
+
+
+class BanditFeedback(NamedTuple):
+    """The feedback of a rule that explores: the value of the cost, and where to look next.
+
+    The first four fields are those of :class:`Feedback`.
+
+    Attributes:
+        cost_gradient: None: it is not revealed.
+        constraint_value: None.
+        constraint_subgradient: None.
+        cost_value: the cost at the action just played.
+        direction: a unit vector that the game has drawn, to explore along in the next round.
+    """
+
+    cost_gradient: None
+    constraint_value: None
+    constraint_subgradient: None
+    cost_value: Number
+    direction: Array
 
 
 class Needs(NamedTuple):

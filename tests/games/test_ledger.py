@@ -12,6 +12,7 @@ from surefoot.algorithms import (
     DecayingOGD,
     EntropicDualAveraging,
     FrankWolfe,
+    LevyKrause,
     Mahdavi,
     SinhaVaze,
     Tighten,
@@ -54,11 +55,11 @@ def counts(ledger):
 
 
 def tuned(kind, tuning):
-    needs = getattr(kind, "needs", Needs())
-    inside = isinstance(needs, Needs) and (needs.projections or needs.linear_minimisations)
-    domain = FACES.region if inside else PLAYABLE.domain
+    domain = FACES.region if needs_of(kind).domain == "feasible" else PLAYABLE.domain
     if kind is EntropicDualAveraging:
         domain = Simplex(2)
+    if kind is LevyKrause:
+        domain = Ball(0.5)
     choose, options = getattr(kind, tuning), OPTIONS.get((kind, tuning), {})
     return choose(PLAYABLE.constants, T, domain, **options)
 
@@ -71,7 +72,11 @@ def test_every_algorithm_asks_for_what_it_says_it_asks_for(kind, tuning):
     trace = play(player, PLAYABLE, horizon=rounds, start=start, engine="loop")
     assert trace.ledger.counted
     assert trace.ledger.rounds == rounds
-    assert counts(trace.ledger) == declared(player.algorithm, rounds)
+    asked, most = counts(trace.ledger), declared(player.algorithm, rounds)
+    if needs_of(kind).numpy_only:  # loops that depend on data: what is declared is a budget
+        assert all(asked[name] <= most[name] for name in COUNTS)
+    else:
+        assert asked == most
     assert trace.ledger.inner_solves == 0
 
 

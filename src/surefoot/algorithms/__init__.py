@@ -44,6 +44,23 @@ from surefoot.algorithms.entropic_dual_averaging import (
     EntropicDualAveraging as EntropicDualAveraging,
 )
 from surefoot.algorithms.frank_wolfe import FrankWolfe as FrankWolfe
+from surefoot.algorithms.garber_kretzu import GarberKretzu as GarberKretzu
+from surefoot.algorithms.separation_descent import SeparationDescent as SeparationDescent
+from surefoot.algorithms.levy_krause import LevyKrause as LevyKrause
+from surefoot.algorithms.gauge_descent import GaugeDescent as GaugeDescent
+from surefoot.algorithms.adaptive_gauge import AdaptiveGauge as AdaptiveGauge
+from surefoot.algorithms.gauge_newton import GaugeNewton as GaugeNewton
+from surefoot.algorithms.tracking_blocks import TrackingBlocks as TrackingBlocks
+from surefoot.algorithms.yu_neely import YuNeely as YuNeely
+from surefoot.algorithms.yi import Yi as Yi
+from surefoot.algorithms.tracking_penalty import TrackingPenalty as TrackingPenalty
+from surefoot.algorithms.recoo import RECOO as RECOO
+from surefoot.algorithms.primal_dual import PrimalDual as PrimalDual
+from surefoot.algorithms.cvv_pro import CVVPro as CVVPro
+from surefoot.algorithms.penalised_blocks import PenalisedBlocks as PenalisedBlocks
+from surefoot.algorithms.bandit_frank_wolfe import BanditFrankWolfe as BanditFrankWolfe
+from surefoot.algorithms.block_bandit import BlockBandit as BlockBandit
+from surefoot.algorithms.network_penalty import NetworkPenalty as NetworkPenalty
 
 ALGORITHMS = find_algorithms(globals())
 """The algorithms that a theorem tunes."""

@@ -12,7 +12,7 @@ from surefoot.constants import Constants
 from surefoot.errors import InvalidValueError
 from surefoot.sets._points import settled
 from surefoot.sets.gauge import gauge_of
-from surefoot.types import Array, Feedback, Needs, Number, Region
+from surefoot.types import Array, BanditFeedback, Feedback, Needs, Number, Region
 
 __all__ = ["VALUES_ONLY", "BanditState", "Exploring", "shape_of"]
 
@@ -57,10 +57,15 @@ class Exploring:
     domain: Region
 
     def init(self, x1: Array) -> BanditState:
-        """Start at x1, shrunk towards 0 like the set; the game then draws a direction."""
-        centre = (1.0 - self.shrink) * start_in(self.domain, x1)
+        """Start at x1; the centre is x1 shrunk towards 0 like the set.
+
+        The game draws the direction of a round with the feedback of the one before. The first round
+        is played without one, and estimates nothing.
+        """
+        x1 = start_in(self.domain, x1)
+        centre = (1.0 - self.shrink) * x1
         zero = 0.0 * centre
-        return BanditState(centre, centre, centre, zero, zero, number_like(centre, 0.0))
+        return BanditState(x1, centre, centre, zero, zero, number_like(centre, 0.0))
 
     def explore(self, state: BanditState, direction: Array) -> BanditState:
         """Return the state whose action is the centre moved along a unit vector."""
@@ -68,7 +73,13 @@ class Exploring:
         moved = settled(self.domain, state.centre + self.radius * direction)
         return state._replace(x=moved, direction=direction)
 
-    def _estimate(self, state: BanditState, feedback: Feedback) -> Array:
+    def _next(self, state: BanditState, feedback: Feedback | BanditFeedback) -> BanditState:
+        """Explore along the direction that came with the feedback; at the centre without one."""
+        if isinstance(feedback, BanditFeedback):
+            return self.explore(state, feedback.direction)
+        return state._replace(x=state.centre, direction=0.0 * state.centre)
+
+    def _estimate(self, state: BanditState, feedback: Feedback | BanditFeedback) -> Array:
         r"""Return :math:`(d/\delta)f_t(x_t)u_t`, whose mean is the gradient of a smoothed cost."""
         if feedback.cost_value is None:
             raise InvalidValueError("cost_value must be told to a bandit, got None")

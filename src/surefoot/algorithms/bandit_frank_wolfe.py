@@ -10,7 +10,7 @@ from surefoot.algorithms._exploring import VALUES_ONLY, BanditState, Exploring, 
 from surefoot.constants import Constants
 from surefoot.theory import Tuned
 from surefoot.theory.bandit import SmoothedBanditTheorem
-from surefoot.types import Feedback, Needs, Number, Region
+from surefoot.types import BanditFeedback, Feedback, Needs, Number, Region
 
 __all__ = ["BanditFrankWolfe"]
 
@@ -62,13 +62,14 @@ class BanditFrankWolfe(Exploring):
         _check.positive(radius=self.radius, shrink=self.shrink, eta=self.eta, step=self.step)
         _check.plain(self, "radius", "shrink", "eta", "step")
 
-    def update(self, state: BanditState, feedback: Feedback) -> BanditState:
+    def update(self, state: BanditState, feedback: Feedback | BanditFeedback) -> BanditState:
         """Play one round: the lines of the docstring."""
         gradients = state.gradients + self._estimate(state, feedback)
         target = self.eta * gradients + state.centre - state.start
         v = (1.0 - self.shrink) * self.domain.minimize_linear(target)
         centre = state.centre + self.step * (v - state.centre)
-        return state._replace(x=centre, centre=centre, gradients=gradients, count=state.count + 1.0)
+        moved = state._replace(centre=centre, gradients=gradients, count=state.count + 1.0)
+        return self._next(moved, feedback)
 
     @classmethod
     def known_horizon(

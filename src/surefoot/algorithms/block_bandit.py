@@ -11,7 +11,7 @@ from surefoot.algorithms._exploring import VALUES_ONLY, BanditState, Exploring, 
 from surefoot.constants import Constants
 from surefoot.theory import Tuned
 from surefoot.theory.bandit import BlockBanditTheorem
-from surefoot.types import Array, Feedback, Needs, Number, Region
+from surefoot.types import Array, BanditFeedback, Feedback, Needs, Number, Region
 
 __all__ = ["BlockBandit"]
 
@@ -64,16 +64,15 @@ class BlockBandit(Exploring):
         )
         _check.plain(self, "radius", "shrink", "eta", "block", "gap")
 
-    def update(self, state: BanditState, feedback: Feedback) -> BanditState:
+    def update(self, state: BanditState, feedback: Feedback | BanditFeedback) -> BanditState:
         """Add the estimate; at the end of a block, move the centre."""
         gradients = state.gradients + self._estimate(state, feedback)
         count = state.count + 1.0
         ends = (count >= self.block) * 1.0
         target = state.start - self.eta * gradients
         centre = run_by_run(self._move, (state.centre, target), ends, self.shrink, self.gap)
-        return state._replace(
-            x=centre, centre=centre, gradients=gradients, count=(1.0 - ends) * count
-        )
+        moved = state._replace(centre=centre, gradients=gradients, count=(1.0 - ends) * count)
+        return self._next(moved, feedback)
 
     def _move(self, z: Array, target: Array, ends: float, shrink: float, gap: float) -> Array:
         """Frank-Wolfe steps towards the point of the shrunk set nearest to the target."""

@@ -67,7 +67,11 @@ class GarberKretzu:
     """
 
     needs: ClassVar[Needs] = Needs(
-        constraint_values=0, constraint_subgradients=0, linear_minimisations=2, numpy_only=True
+        constraint_values=0,
+        constraint_subgradients=0,
+        linear_minimisations=2,
+        domain="feasible",
+        numpy_only=True,
     )
     tunings: ClassVar[tuple[str, ...]] = ("known_horizon",)
 

@@ -97,7 +97,7 @@ class Calibration:
             yield from _table(("tuned by", "because"), [(o.name, o.missing) for o in self.missing])
 
 
-_ORDER = ("every round", "after t0", "bounded", "cumulative", "hard", "squared")
+_ORDER = ("every round", "after t0", "bounded", "cumulative", "hard", "squared", "none")
 
 
 def _ordered(offers: Iterator[Offer]) -> tuple[Offer, ...]:

@@ -52,6 +52,10 @@ class Linear(ArrayCosts):
         total = self.slopes.sum(axis=0)
         return float(total @ x), total
 
+    def value_bound(self, domain: Ball) -> float:
+        r"""Bound the values over a ball by :math:`\max_t\|c_t\|` times its reach."""
+        return self.gradient_bound() * float(domain.reach_from_origin)
+
     def gradient_bound(self, domain: Ball | None = None) -> float:
         r"""The largest gradient norm, :math:`\max_t\|c_t\|`; the same on every ball."""
         return float(np.linalg.norm(self.slopes, axis=-1).max())

@@ -67,6 +67,10 @@ class Quadratic(ArrayCosts):
         value = 0.5 * self.curvature * np.vecdot(away, away).sum()
         return float(value), self.curvature * away.sum(axis=0)
 
+    def value_bound(self, domain: Ball) -> float:
+        r"""The largest value over a ball: :math:`\tfrac h2(\max_t\|v_t - c\| + R)^2`, attained."""
+        return 0.5 * self.gradient_bound(domain) ** 2 / float(self.curvature)
+
     def gradient_bound(self, domain: Ball) -> float:
         r"""The largest gradient norm over a ball: :math:`h(\max_t\|v_t - c\| + R)`, attained."""
         centre = 0.0 if domain.centre is None else domain.centre

@@ -8,7 +8,7 @@ from typing import Any
 from surefoot._array import norm, to_numpy
 from surefoot.games.oracle import Oracle
 from surefoot.games.record import Block
-from surefoot.types import Feedback, Number
+from surefoot.types import Number
 
 __all__ = ["play_rounds"]
 
@@ -20,7 +20,7 @@ def play_rounds(
     block: Block,
     kept: list[int],
     column: Callable[[Number], Any],
-    count: Callable[[Feedback], None] | None = None,
+    count: Callable[[Any], None] | None = None,
 ) -> Any:
     """Play a block's rounds, fill in its columns, and return the state after them.
 
@@ -45,7 +45,7 @@ def play_rounds(
             actions[wanted] = to_numpy(x)
             wanted += 1
         if gradients is not None and subgradients is not None:
-            gradients[k] = column(norm(seen.feedback.cost_gradient))
+            gradients[k] = column(norm(seen.gradient))
             subgradients[k] = column(seen.steepest)
         if row_sums is not None:
             row_sums += to_numpy(seen.rows)

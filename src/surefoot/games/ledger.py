@@ -21,6 +21,10 @@ class Ledger(NamedTuple):
         constraint_subgradients: subgradients of g, likewise.
         projections: projections onto the feasible set.
         linear_minimisations: minimisations of a linear function over it.
+        separations: calls of its separation oracle.
+        gauges: calls of its gauge.
+        proxes: proximal steps with the violation of the constraint.
+        smooth_queries: values and gradients of a smooth constraint at points that were not played.
         inner_solves: those of the last two that called a solver; at most, if not counted.
         seconds: wall time, the game's own bookkeeping included, compilation not.
         counted: whether calls were counted, as in the loop, or multiplied out from the needs that
@@ -35,6 +39,10 @@ class Ledger(NamedTuple):
     constraint_subgradients: int
     projections: int
     linear_minimisations: int
+    separations: int
+    gauges: int
+    proxes: int
+    smooth_queries: int
     inner_solves: int
     seconds: float
     counted: bool
@@ -86,11 +94,41 @@ class Counted:
         return getattr(self.region, name)
 
 
+ORACLES = {
+    "separation": "separations",
+    "gauge": "gauges",
+    "prox": "proxes",
+    "smooth": "smooth_queries",
+}
+"""The fields of algorithms that hold oracles, and what the ledger calls their answers."""
+
+
+class CountedOracle:
+    """An oracle that counts its calls, of one kind of :data:`ORACLES`."""
+
+    def __init__(self, oracle: Any, kind: str) -> None:
+        self.oracle, self.kind, self.calls = oracle, kind, 0
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Answer as the oracle does, counted."""
+        self.calls += 1
+        return self.oracle(*arguments)
+
+    def __repr__(self) -> str:
+        return repr(self.oracle)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self.oracle, name)
+
+
 @dataclass(slots=True)
 class Calls:
-    """What one run has asked for so far: of the game, and of the sets it holds."""
+    """What one run has asked for so far: of the game, and of the sets and oracles it holds."""
 
     sets: list[Counted]
+    oracles: list[CountedOracle]
     cost_gradients: int = 0
     constraint_values: int = 0
     constraint_subgradients: int = 0
@@ -102,14 +140,16 @@ class Calls:
         self.constraint_subgradients += told.constraint_subgradient is not None
 
 
-def counted(algorithm: Any, feasible: Region | None) -> tuple[Any, list[Counted]]:
-    """Return the algorithm with every feasible set that it holds, at any depth, made to count.
+def counted(
+    algorithm: Any, feasible: Region | None
+) -> tuple[Any, list[Counted], list[CountedOracle]]:
+    """Return the algorithm with the sets and oracles it holds, at any depth, made to count.
 
     A set that equals the problem's is one. Where none does, all are that an algorithm holds which
     says that it projects or minimises; those of another are sets around the feasible one.
     """
     if not is_dataclass(algorithm) or isinstance(algorithm, type):
-        return algorithm, []
+        return algorithm, [], []
     needs = needs_of(algorithm)
     held: dict[str, Any] = {f.name: getattr(algorithm, f.name) for f in fields(algorithm)}
     sets: dict[str, Any] = {n: v for n, v in held.items() if hasattr(v, "contains")}
@@ -120,16 +160,30 @@ def counted(algorithm: Any, feasible: Region | None) -> tuple[Any, list[Counted]
         same = sets
     changed: dict[str, Any] = {name: Counted(v) for name, v in same.items()}
     counters: list[Counted] = list(changed.values())
+    asked = {n: CountedOracle(held[n], kind) for n, kind in ORACLES.items() if n in held}
+    oracles: list[CountedOracle] = list(asked.values())
+    changed |= asked
     for name, value in held.items():
-        if hasattr(value, "update") and hasattr(value, "init"):  # a wrapper's base algorithm
-            changed[name], inner = counted(value, feasible)
-            counters += inner
-    if not counters:
-        return algorithm, []
-    made = copy(algorithm)
+        # A wrapper's base algorithm, or the algorithms that a mixture holds.
+        inner = [
+            counted(v, feasible) for v in (value if type(value) is tuple else (value,)) if _plays(v)
+        ]
+        if inner:
+            made = tuple(algorithm for algorithm, _, _ in inner)
+            changed[name] = made if type(value) is tuple else made[0]
+            counters += [counter for _, own, _ in inner for counter in own]
+            oracles += [oracle for _, _, own in inner for oracle in own]
+    if not counters and not oracles:
+        return algorithm, [], []
+    changed_algorithm = copy(algorithm)
     for name, value in changed.items():
-        object.__setattr__(made, name, value)  # no constructor: it may ask for a set's own type
-    return made, counters
+        # No constructor: it may ask for a set's own type.
+        object.__setattr__(changed_algorithm, name, value)
+    return changed_algorithm, counters, oracles
+
+
+def _plays(value: Any) -> bool:
+    return hasattr(value, "update") and hasattr(value, "init")
 
 
 def tally(
@@ -151,6 +205,10 @@ def tally(
             constraint_subgradients=calls.constraint_subgradients,
             projections=sum(s.projections for s in sets),
             linear_minimisations=sum(s.linear_minimisations for s in sets),
+            **{
+                kind: sum(o.calls for o in calls.oracles if o.kind == kind)
+                for kind in ORACLES.values()
+            },
             inner_solves=sum(s.inner_solves for s in sets),
             seconds=seconds,
             counted=True,
@@ -163,6 +221,7 @@ def tally(
         constraint_subgradients=needs.constraint_subgradients * rounds,
         projections=needs.projections * rounds,
         linear_minimisations=needs.linear_minimisations * rounds,
+        **{kind: getattr(needs, kind) * rounds for kind in ORACLES.values()},
         inner_solves=over_sets if any(s.solves for s in counted(algorithm, feasible)[1]) else 0,
         seconds=seconds,
         counted=False,

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from surefoot._array import largest, namespace, norm, one_run
 from surefoot.constraints import Constraint, ConstraintStream, PlayedOnly
 from surefoot.costs import ArrayCosts
-from surefoot.types import Array, Feedback, Needs, Number
+from surefoot.types import Array, BanditFeedback, Feedback, Needs, Number
 
 __all__ = ["Oracle", "Seen"]
 
@@ -20,13 +20,15 @@ class Seen(NamedTuple):
     Attributes:
         feedback: what the algorithm asks for and is told.
         cost: the round's cost.
+        gradient: its gradient, whether the algorithm is told or not.
         worst: g, the largest constraint.
         steepest: norm of the longest subgradient that was revealed.
         rows: all constraints, where their sums are wanted.
     """
 
-    feedback: Feedback
+    feedback: Feedback | BanditFeedback
     cost: Number
+    gradient: Array
     worst: Number
     steepest: Number
     rows: Array | None = None
@@ -42,6 +44,7 @@ class Oracle:
         needs: what the algorithm asks for; what it does not is not told.
         watched: whether norms are wanted.
         rows: whether the values of all constraints are wanted, for a guarantee about their sums.
+        directions: a unit vector for each round, for algorithms that explore.
     """
 
     costs: Any
@@ -49,6 +52,7 @@ class Oracle:
     needs: Needs
     watched: bool
     rows: bool = False
+    directions: Array | None = None
 
     def ask(self, k: Any, x: Array) -> Seen:
         """Answer round k of the block, at the action played."""
@@ -72,8 +76,16 @@ class Oracle:
             value = None
         if not needs.constraint_subgradients:
             slope = None
+        feedback: Any = Feedback(
+            gradient if needs.cost_gradients else None,
+            value,
+            slope,
+            cost if needs.cost_values else None,
+        )
+        if self.directions is not None:
+            feedback = BanditFeedback(None, None, None, cost, self.directions[k])
         apart = rows if self.rows else None
-        return Seen(Feedback(gradient, value, slope), cost, worst, steepest, apart)
+        return Seen(feedback, cost, gradient, worst, steepest, apart)
 
 
 def _steepest(slope: Array, x: Array) -> Number:

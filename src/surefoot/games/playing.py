@@ -44,6 +44,7 @@ def play(
     keep_actions: bool = True,
     watch: Mode = "warn",
     callback: Callable[[Progress], None] | None = None,
+    seed: int = 0,
 ) -> Trace:
     """Play one algorithm against a problem, in all of the problem's runs.
 
@@ -64,6 +65,7 @@ def play(
         watch: what to do when a premise of the guarantee breaks: "off" does not look, "record"
             keeps it in the trace, "warn" also warns, "raise" ends the game.
         callback: called with a :class:`Progress` every few thousand rounds.
+        seed: of the random directions of algorithms with bandit feedback; the others have none.
 
     Example:
         >>> from surefoot import PFS, problems
@@ -83,6 +85,7 @@ def play(
         keep_actions=keep_actions,
         watch=watch,
         callback=callback,
+        seed=seed,
     )
     return trace
 
@@ -98,6 +101,7 @@ def play_all(
     keep_actions: bool = True,
     watch: Mode = "warn",
     callback: Callable[[Progress], None] | None = None,
+    seed: int = 0,
 ) -> list[Trace]:
     """Play several algorithms of one type at once, each in all of the problem's runs.
 
@@ -118,6 +122,7 @@ def play_all(
         raise InvalidValueError(f"every must be a whole number >= 1 or None, got {every!r}")
     if callback is not None:
         _check.function(callback=callback)
+    _check.whole(seed + 1 if type(seed) is int else seed, "seed", "a whole number >= 0")
     if not players:
         raise InvalidValueError("players must not be empty, got []")
     algorithms, guarantees = zip(*(unpack(p) for p in players), strict=True)
@@ -161,6 +166,7 @@ def play_all(
             problem.constraint.rows if any(map(_bounds_rows, guarantees)) else 0,
         ),
         callback=callback,
+        seed=seed,
     )
     began = time.perf_counter()
     choice, final = _run(game, choice, may_change=engine == "auto")

@@ -142,7 +142,7 @@ def _rounds(
             seen.cost,
             seen.worst,
             x if shape.keep else None,
-            norm(seen.feedback.cost_gradient) if oracle.watched else None,
+            norm(seen.gradient) if oracle.watched else None,
             seen.steepest if oracle.watched else None,
             seen.rows,
         )

@@ -33,6 +33,7 @@ class Game:
         horizons: rounds of each run, falling.
         recorder: takes the blocks.
         callback: told of progress after every block.
+        seed: of the directions that algorithms with bandit feedback explore along.
         status: "ok", or why a run has no more actions; one for each run.
         feasible: the feasible set, where it knows its own geometry.
         calls: of each run that was made to count, what it asked for.
@@ -47,10 +48,12 @@ class Game:
     horizons: Array
     recorder: Recorder
     callback: Callable[[Progress], None] | None
+    seed: int = 0
     status: list[str] = field(init=False)
     feasible: Region | None = field(init=False)
     calls: dict[int, Calls] = field(init=False, default_factory=dict)
     compile_seconds: float | None = field(init=False, default=None)
+    _sources: dict[int, Any] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         self.status = ["ok"] * len(self.horizons)
@@ -62,8 +65,8 @@ class Game:
 
     def counted_algorithm(self, run: int) -> Any:
         """Return the same, made to count what it asks of the feasible set."""
-        algorithm, sets = counted(self.algorithm(run), self.feasible)
-        self.calls[run] = Calls(sets)
+        algorithm, sets, oracles = counted(self.algorithm(run), self.feasible)
+        self.calls[run] = Calls(sets, oracles)
         return algorithm
 
     def oracle(self, costs: CostStream, first: int, stop: int, runs: int | slice | None) -> Oracle:
@@ -72,13 +75,37 @@ class Game:
         With None for the runs it has the streams of the problem, for the engine to choose from.
         """
         one = runs if isinstance(runs, int) and len(self.algorithms) > 1 else 0
+        needs = needs_of(self.algorithms[one])
         return Oracle(
             costs if runs is None else costs.run(self._streams_of(runs)),
             constraint_rounds(self.problem.constraint, first, stop),
-            needs_of(self.algorithms[one]),
+            needs,
             self.recorder.watch.is_on,
             self.recorder.rows > 0,
+            self._directions(first, stop, runs) if needs.directions else None,
         )
+
+    def _directions(self, first: int, stop: int, runs: int | slice | None) -> Array:
+        """Draw the unit vectors of some rounds: each run from a generator of its own, in order.
+
+        A block that is asked for again, to see why a run was lost, is drawn again from the start.
+        """
+        if isinstance(runs, int):
+            return self._draw(first, stop, runs)
+        everyone = range(len(self.horizons))[slice(None) if runs is None else runs]
+        return np.stack([self._draw(first, stop, run) for run in everyone], axis=1)
+
+    def _draw(self, first: int, stop: int, run: int) -> Array:
+        drawn, source = self._sources.get(run, (0, None))
+        if source is None or drawn > first:
+            key = int(self.streams[run])
+            source = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(key,)))
+            drawn = 0
+        d = self.problem.costs.dimension
+        source.normal(size=(first - drawn, d))
+        ways = source.normal(size=(stop - first, d))
+        self._sources[run] = stop, source
+        return ways / np.linalg.norm(ways, axis=1, keepdims=True)
 
     def _streams_of(self, runs: int | slice) -> Any:
         """The streams of some runs; as a slice, which is not copied, where they are consecutive."""
@@ -100,7 +127,7 @@ class Game:
         seen = replace(oracle, watched=False).ask(0, x)
         if oracle.needs.constraint_values and oracle.needs.constraint_subgradients:
             check = _check.feedback_apart if oracle.needs.apart else _check.feedback
-            check(x, seen.feedback)
+            check(x, seen.feedback)  # type: ignore[arg-type]
         want = () if len(x.shape) == 1 else (x.shape[0], 1)
         for name, value in (("cost_value", seen.cost), ("constraint_value", seen.worst)):
             if tuple(np.shape(value)) != want:

@@ -104,7 +104,7 @@ class Problem(HoldsArrays):
             R = 1 (derived), G_f = 2.23607 (derived), G_g = 1 (derived), sigma = 0.707107 (derived),
             epsilon = 0.25 (derived), start_slack = 0.5 (derived), start_reach = 1 (derived),
             F = 4.47214 (derived), D_g = 1.5 (derived), rows = 4 (derived), beta = 0 (derived),
-            evaluation_error = 6.66134e-16 (derived)
+            evaluation_error = 6.66134e-16 (derived), cost_bound = 2.23607 (derived)
         """
         _check_parts(costs, constraint, domain)
         x1 = _check.vector(start, "start", length=costs.dimension)
@@ -123,6 +123,7 @@ class Problem(HoldsArrays):
             D_g=constraint.value_bound(domain, x1),
             rows=constraint.rows,
             strong_convexity=getattr(costs, "strong_convexity", 0.0) or None,
+            cost_bound=costs.value_bound(domain) if hasattr(costs, "value_bound") else None,
             beta=_curvature(constraint, domain),
             evaluation_error=benchmark.evaluation_error(_with_centre(domain, x1)),
         )

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from surefoot import _check
-from surefoot._array import constant, largest, norm, row, rows_dot, same_fields, where
+from surefoot._array import constant, largest, namespace, norm, row, rows_dot, same_fields, where
 from surefoot.errors import InvalidValueError
 from surefoot.sets.ball import Ball
 from surefoot.sets.box import Box
@@ -84,6 +84,9 @@ class RowsGauge:
         rows: the :math:`a_i`, ``(m, d)``: rows of a polytope with 0 inside, divided by their
             limits.
 
+    Attributes:
+        inner_radius: the distance of 0 to the nearest face.
+
     Example:
         >>> gauge = RowsGauge.of_limits([[1.0, 0.0], [0.0, 1.0]], [0.5, 2.0])
         >>> gauge(np.array([1.0, 0.5]))
@@ -91,10 +94,15 @@ class RowsGauge:
     """
 
     rows: Array
+    inner_radius: float = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         if type(self.rows) in (list, tuple, np.ndarray):
             object.__setattr__(self, "rows", _check.matrix(self.rows, "rows"))
+        xp = namespace(self.rows)
+        longest = xp.max(xp.sum(self.rows * self.rows, axis=-1))
+        inner = 1 / xp.sqrt(longest)
+        object.__setattr__(self, "inner_radius", float(inner) if xp is np else inner)
 
     def __eq__(self, other: object) -> bool:
         return same_fields(self, other)
@@ -109,11 +117,6 @@ class RowsGauge:
                 f"0 must be inside the set for a gauge, got a limit of {b.min():g}"
             )
         return cls(A / b[:, None])
-
-    @property
-    def inner_radius(self) -> float:
-        """The distance of 0 to the nearest face."""
-        return float(1 / np.linalg.norm(self.rows, axis=1).max())
 
     @property
     def error(self) -> float:

@@ -9,10 +9,13 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from surefoot import _check
+from surefoot._array import same_fields
 from surefoot.errors import InvalidValueError
+from surefoot.sets.box import Box
+from surefoot.sets.polytope import Polytope
 from surefoot.types import Array
 
-__all__ = ["ConstraintSeparation", "Separation", "SetSeparation", "separation_of"]
+__all__ = ["ConstraintSeparation", "RowSeparation", "Separation", "SetSeparation", "separation_of"]
 
 
 @runtime_checkable
@@ -88,10 +91,17 @@ class RowSeparation:
     Args:
         A: rows, ``(m, d)``.
         b: limits, ``(m,)``.
+
+    Example:
+        >>> RowSeparation(np.eye(2), np.ones(2))(np.array([0.5, 3.0]))
+        (2.0, array([0., 1.]))
     """
 
     A: Array
     b: Array
+
+    def __eq__(self, other: object) -> bool:
+        return same_fields(self, other)
 
     def __call__(self, y: Array) -> tuple[float, Array] | None:
         """Return the largest excess and its row, where it is positive."""
@@ -108,9 +118,6 @@ def separation_of(region: Any) -> Separation:
         >>> separation_of(Box([-1.0, -1.0], [1.0, 1.0]))(np.array([1.5, 0.0]))
         (0.5, array([1., 0.]))
     """
-    from surefoot.sets.box import Box
-    from surefoot.sets.polytope import Polytope
-
     if isinstance(region, Box):
         faces = np.eye(region.dimension)
         return RowSeparation(

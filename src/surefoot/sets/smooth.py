@@ -2,14 +2,13 @@ r"""Sets :math:`\{h \le 0\}` with a smooth convex h, asked for its value and gra
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from surefoot import _check
-from surefoot._array import constant, dot, same_fields
+from surefoot._array import constant, dot, namespace, same_fields
 from surefoot.errors import InvalidValueError
 from surefoot.sets.ball import Ball
 from surefoot.sets.ellipsoid import Ellipsoid
@@ -74,12 +73,12 @@ class SmoothBall:
     @property
     def depth(self) -> float:
         """The squared radius, at the centre."""
-        return float(self.ball.radius) ** 2
+        return self.ball.radius * self.ball.radius  # type: ignore[no-any-return]
 
     @property
     def reach(self) -> float:
         """The radius."""
-        return float(self.ball.radius)
+        return self.ball.radius  # type: ignore[no-any-return]
 
     @property
     def diameter(self) -> float:
@@ -109,6 +108,10 @@ class QuadraticSet:
         shape: P, symmetric and positive definite.
         centre: c.
 
+    Attributes:
+        curvature: twice the largest eigenvalue of P.
+        reach: the longest half-axis.
+
     Example:
         >>> QuadraticSet(np.eye(2), np.zeros(2))(np.array([2.0, 0.0]))
         (3.0, array([4., 0.]))
@@ -116,11 +119,25 @@ class QuadraticSet:
 
     shape: Array
     centre: Array
+    curvature: float = field(init=False, repr=False)
+    reach: float = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "shape", _check.matrix(self.shape, "shape"))
-        d = len(self.shape)
-        object.__setattr__(self, "centre", _check.vector(self.centre, "centre", length=d))
+        P = self.shape
+        if type(P) in (list, tuple, np.ndarray):
+            P = _check.matrix(P, "shape")
+            object.__setattr__(self, "shape", P)
+            centre = _check.vector(self.centre, "centre", length=len(P))
+            object.__setattr__(self, "centre", centre)
+        xp = namespace(P)
+        eigenvalues = xp.linalg.eigvalsh(P)
+        # Rounded up by more than an eigenvalue errs by.
+        numbers = {
+            "curvature": 2 * eigenvalues[-1] * (1 + 1e-12),
+            "reach": (1 + 1e-12) / xp.sqrt(eigenvalues[0]),
+        }
+        for name, value in numbers.items():
+            object.__setattr__(self, name, float(value) if xp is np else value)
 
     def __eq__(self, other: object) -> bool:
         return same_fields(self, other)
@@ -128,22 +145,12 @@ class QuadraticSet:
     @property
     def dimension(self) -> int:
         """The length of a point."""
-        return len(self.centre)
-
-    @property
-    def curvature(self) -> float:
-        """Twice the largest eigenvalue of P."""
-        return float(2 * np.linalg.eigvalsh(self.shape)[-1]) * (1 + 1e-12)
+        return int(self.centre.shape[-1])
 
     @property
     def depth(self) -> float:
         """1, at the centre."""
         return 1.0
-
-    @property
-    def reach(self) -> float:
-        """The longest half-axis."""
-        return 1 / math.sqrt(float(np.linalg.eigvalsh(self.shape)[0])) * (1 + 1e-12)
 
     @property
     def diameter(self) -> float:

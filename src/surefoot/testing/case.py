@@ -16,7 +16,7 @@ from surefoot.games.oracle import Oracle
 from surefoot.problems import Problem
 from surefoot.sets import Ball, Box, Simplex
 from surefoot.testing.backends import asarray
-from surefoot.types import Array, CostStream, Feedback, needs_of
+from surefoot.types import Array, CostStream, needs_of
 
 __all__ = [
     "RUNS",
@@ -50,7 +50,7 @@ class Case(NamedTuple):
         yield "one run", asarray(start, self.backend), costs.run(0)
         yield "a batch", asarray(np.tile(start, (RUNS, 1)), self.backend), costs
 
-    def feedback(self, costs: CostStream, t: int, x: Array) -> Feedback:
+    def feedback(self, costs: CostStream, t: int, x: Array) -> Any:
         """What round t reveals at x."""
         oracle = Oracle(costs, self.problem.constraint, needs_of(self.algorithm), watched=False)
         return oracle.ask(t, x).feedback

@@ -7,7 +7,8 @@ smoothed
 cost with :math:`|f_\delta - f| \le \delta G_f`, and a norm of at most :math:`dF_0/\delta`. Actions
 :math:`z + \delta u` with z in :math:`(1 - \delta/r)K` are in K. Smoothing and shrinking cost at
 most
-:math:`(2 + \kappa)\delta G_f` per round.
+:math:`(2 + \kappa)\delta G_f` per round. The first round explores nothing, and costs at most
+:math:`G_fD`.
 """
 
 from __future__ import annotations
@@ -52,6 +53,10 @@ class _Bandit(Inside):
     def _price(self) -> float:
         r""":math:`(2 + \kappa)G_f`, per unit of the exploration radius and round."""
         return (2 + self.constants.R / self.inner_radius) * self._G_f()
+
+    @property
+    def _first_round(self) -> float:
+        return self._G_f() * self.diameter
 
     @property
     def radius(self) -> float:
@@ -120,7 +125,7 @@ class SmoothedBanditTheorem(_Bandit):
         """Bound the expected regret."""
         rate = self.eta / 2 * (self._noise / self.radius) ** 2 + self._price * self.radius
         rate += 2 * self._G_f() * self.diameter * math.sqrt(self.step)
-        return self.diameter**2 / (2 * self.eta) + rate * rounds(t)
+        return self._first_round + self.diameter**2 / (2 * self.eta) + rate * rounds(t)
 
 
 @final
@@ -191,4 +196,4 @@ class BlockBanditTheorem(_Bandit):
         """Bound the expected regret."""
         rate = self.eta / 2 * self._variance + self._price * self.radius
         rate += self._G_f() * math.sqrt(2 * self.gap)
-        return self.diameter**2 / (2 * self.eta) + rate * rounds(t)
+        return self._first_round + self.diameter**2 / (2 * self.eta) + rate * rounds(t)

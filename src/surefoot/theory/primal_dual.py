@@ -49,7 +49,8 @@ class PrimalDualTheorem(Lagrangian):
     descent, the dual one against 0.
 
     Args:
-        constants: needs R, G_f, G_g, D_g, rows, slater_margin; uses slater_cost, F.
+        constants: needs R, G_f, G_g, D_g, rows, and slater_margin or start_slack; uses
+            slater_cost and F.
         horizon: T.
 
     Example:
@@ -73,9 +74,10 @@ class PrimalDualTheorem(Lagrangian):
     def __post_init__(self) -> None:
         _check.horizon(self.horizon)
         self.constants.require("R", "G_f", "G_g", "D_g", "rows", by=self.name)
-        if self.constants.slater_margin is None:
+        if self.margin <= 0:
             raise InvalidValueError(
-                f"{self.name} needs slater_margin, the slack of one point in every round; "
+                f"{self.name} needs slater_margin, the slack of one point in every round, or a "
+                "strictly feasible start; "
                 "without one use drift plus penalty (ScalarDPP.changing), which needs none"
             )
         least = self._first_horizon()
@@ -111,8 +113,13 @@ class PrimalDualTheorem(Lagrangian):
     @property
     def cap(self) -> float:
         r""":math:`c = 4F_0/\rho_S`."""
-        (margin,) = self.constants.require("slater_margin", by=self.name)
-        return 4 * self._loss / margin
+        return 4 * self._loss / self.margin
+
+    @property
+    def margin(self) -> float:
+        r""":math:`\rho_S`: the Slater margin, or that of the start where none is given."""
+        known = self.constants.slater_margin
+        return (self.constants.start_slack or 0.0) if known is None else known
 
     @property
     def _slope(self) -> float:
