@@ -63,10 +63,20 @@ def test_no_guarantee_of_the_catalogue_holds_for_a_player_that_never_looks(probl
     liars = [Tuned(Liar(domain=domain), promise) for promise in promises]
     # Bounds on a round that fall are compared with the largest of a kept interval.
     traces = play_all(liars, problem, horizons=[T] * len(liars), every=100, keep_actions=False)
+    unseen = set()
     for trace in traces:
         told = judge(trace)
-        assert told.word == "failed", told.sentence
         assert "outside in 19," in told.sentence
+        if told.word != "failed":
+            unseen.add(trace.guarantee.name)
+            assert allows_anything(trace.guarantee), told.sentence
+    assert unseen == {"Garber and Kretzu 2024, changing constraints"}
+
+
+def allows_anything(guarantee):
+    """Whether bounds are still above what any player in the ball can do in so many rounds."""
+    worst = {"soft": 0.7 * T, "hard": 0.7 * T, "rows": 0.7 * T, "squared": 0.49 * T}
+    return all(bound >= worst[measure] for measure, bound in guarantee.bounds(T).items())
 
 
 @pytest.mark.parametrize("engine", ["loop", "batch", "scan"])
