@@ -72,6 +72,7 @@ bench: $(VENV)/bench.stamp ## speed against hand-written code, C, JAX and QP sol
 soak: $(VENV)/demo.stamp ## attack certified steps for 10^8 rounds: not one may violate (minutes)
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python benchmarks/soak.py
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.hostile
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python benchmarks/soak_regions.py
 
 fuzz: $(VENV)/dev.stamp ## 10^5 calls of everything public with anything, 10^3 damaged files (minutes)
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python tests/attack/damage.py

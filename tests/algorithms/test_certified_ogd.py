@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from surefoot import Feedback
+from surefoot import Controller, Feedback
 from surefoot.algorithms import CertifiedOGD
 from surefoot.constants import Constants
 from surefoot.regions import Curvature, CurvatureRows
 from surefoot.sets import Box
 from surefoot.sets._active_set import project_halfspaces
-from surefoot.theory import TheoremC
+from surefoot.theory import PremiseError, TheoremC
 
 
 def heat(x):
@@ -164,3 +164,22 @@ def test_the_default_reads_the_constants_and_says_what_is_missing():
 
 def _plain(constants):
     return {"R": 0.9, "beta": constants.beta, "start_slack": 0.4, "start_reach": 0.9}
+
+
+def test_a_controller_explains_each_step_and_stops_at_a_curvature_that_is_too_small():
+    prices = np.random.default_rng(3).uniform([0.2, 0.6], [0.8, 1.3], size=(20, 2))
+
+    def run(beta):
+        known = Constants(R=0.9, beta=beta, start_slack=0.4, start_reach=0.9)
+        controller = Controller(CertifiedOGD.default(known), start=[0.0, 0.0])
+        for price in prices:
+            g, s = heat(controller.ask())
+            controller.tell(cost_gradient=-price, constraint_value=g, constraint_subgradient=s)
+        return controller.explain()
+
+    why = run(1.6)
+    assert why.bound <= 0
+    assert why.regret_bound is not None
+    assert "its curvature is at most 1.6" in str(why)
+    with pytest.raises(PremiseError, match=r"round 2: .* more than beta = 0\.3"):
+        run(0.3)

@@ -211,7 +211,8 @@ class RowsRegion(NamedTuple):
 
     def _best(self, first: Array, second: Array) -> Array:
         """Return the second point if it passes, else the first, else what passes of the way."""
-        up = self.g + self.margin
+        # The last action passed with half of the margin: the whole of it may be too much to ask.
+        up = self.g + 0.6 * self.margin
         share = largest_share(first - self.x, up, self.s, self.known.rates(self.g))
         drawn = self.checked(self.x + share * (first - self.x))
         kept = where(self.holds(first), first, drawn)

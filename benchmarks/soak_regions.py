@@ -1,0 +1,230 @@
+"""A long attack on certified regions: not one action may violate its constraint, exactly compared.
+
+Each round goes to the point of the region that is nearest to what an adversary wants, from a
+thousandth to a thousand times the size of the set away: out along the slope, along the surface, at
+random, or whichever of these ends with the largest g. The sets are ellipsoids, flat and round and
+far from the origin, several of them at once, polytopes with all rows seen, and these with a known
+box; the regions are balls, hulls of balls, rows, and rows of different kinds. A round counts as
+lost if the computed g of its action is above 0, by however little.
+
+Run by ``make soak``; prints the number of rounds and the worst g, and ends with status 1 on a
+violation. An attack is a pure function of its number, and ``--first N`` begins with attack N.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import math
+import os
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from surefoot import Ball
+from surefoot.constraints import Affine, MaxOf, QuadraticForm
+from surefoot.regions import (
+    Curvature,
+    CurvatureHull,
+    CurvatureRows,
+    LipschitzHull,
+    Together,
+)
+from surefoot.sets import Box
+from surefoot.types import Array
+
+ROUNDS = 10**7
+KINDS = (
+    "ball",
+    "ball, beta too large",
+    "half-spaces",
+    "balls",
+    "balls, cut",
+    "Lipschitz hull",
+    "balls and box",
+    "curvature hull",
+    "mixed kinds and box",
+)
+ADVERSARIES = ("out", "along", "random", "greedy")
+LIVE = ("balls and box", "curvature hull", "mixed kinds and box")
+
+
+class Outcome(NamedTuple):
+    """What came of an attack.
+
+    Attributes:
+        number: which it was.
+        name: region, dimension, adversary.
+        rounds: actions that were judged.
+        violations: how many had g > 0.
+        worst: the largest g, relative to the slack of the middle.
+        stayed: rounds in which nothing moved.
+    """
+
+    number: int
+    name: str
+    rounds: int
+    violations: int
+    worst: float
+    stayed: int
+
+
+class Target(NamedTuple):
+    """A feasible set around its middle, and the reach of a ball that holds it."""
+
+    constraint: Any
+    middle: Array
+    radius: float
+    beta: float
+    depth: float
+
+
+def _form(rng: Any, d: int, centre: Array, depth: float) -> tuple[QuadraticForm, float, float]:
+    """A random convex quadratic that is -depth at its centre; its curvature and radius."""
+    Q = np.linalg.qr(rng.normal(size=(d, d)))[0]
+    spread = np.geomspace(1.0, 10 ** rng.uniform(0, 3), d)
+    P = Q @ np.diag(spread) @ Q.T
+    P = 0.5 * (P + P.T)
+    form = QuadraticForm(P, -P @ centre, depth - 0.5 * float(centre @ P @ centre))
+    return form, float(spread[-1]) * (1 + 1e-9), math.sqrt(2 * depth / spread[0]) * (1 + 1e-9)
+
+
+def _target(kind: str, rng: Any) -> Target:
+    d = int(2 * 20 ** rng.random() ** 2)
+    far = rng.choice([0.0, 1.0, 10 ** rng.uniform(0, 3)])
+    direction = rng.normal(size=d)
+    middle, depth = far * direction / np.linalg.norm(direction), 10 ** rng.uniform(-2, 0)
+    if kind == "half-spaces":
+        rows = np.vstack([np.eye(d), -np.eye(d), rng.normal(size=(int(rng.integers(1, 6)), d))])
+        rows = rows * rng.uniform(0.3, 1.0, (len(rows), 1))
+        radius = depth / 0.3 * math.sqrt(d) * 1.01
+        return Target(Affine(rows, rows @ middle + depth), middle, radius, 0.0, depth)
+    count = 1 if kind in ("ball", "ball, beta too large", "curvature hull") else 3
+    forms = [_form(rng, d, middle, depth) for _ in range(count)]
+    beta, radius = max(b for _, b, _ in forms), max(r for _, _, r in forms)
+    g = forms[0][0] if count == 1 else MaxOf(tuple(f for f, _, _ in forms))
+    factor = 20.0 if kind == "ball, beta too large" else 1.0
+    return Target(g, middle, radius, factor * beta, depth)
+
+
+def _known(kind: str, target: Target, G_g: float, error: float) -> Any:
+    """What the player knows, and whether all rows are seen."""
+    reach = target.radius + float(np.linalg.norm(target.middle))
+    told: dict[str, Any] = {"reach": reach, "evaluation_error": error}
+    if kind in ("ball", "ball, beta too large"):
+        return Curvature(beta=target.beta, **told)
+    if kind == "curvature hull":
+        return CurvatureHull(beta=target.beta, **told)
+    if kind == "Lipschitz hull":
+        return LipschitzHull(G_g=G_g, **told)
+    box = Box(target.middle - 0.4 * target.radius, target.middle + 0.3 * target.radius)
+    m = target.constraint.rows
+    if kind == "mixed kinds and box":
+        rows: list[Any] = [Curvature(beta=target.beta, **told) for _ in range(m)]
+        rows[0], rows[1] = LipschitzHull(G_g=G_g, **told), CurvatureHull(beta=target.beta, **told)
+        return Together(rows=tuple(rows), domain=box)
+    known = box if kind == "balls and box" else None
+    return CurvatureRows(beta=target.beta, rows=m, domain=known, **told)
+
+
+def _error(constraint: Any, ball: Ball) -> float:
+    """What the player is told of the error of g; a test says nothing instead."""
+    return float(constraint.evaluation_error(ball))
+
+
+def _unit(v: Array) -> Array:
+    return v / np.maximum(np.linalg.norm(v, axis=-1, keepdims=True), 1e-300)
+
+
+def _wishes(adversary: str, s: Array, rng: Any) -> list[Array]:
+    """Where the adversary would go, as directions."""
+    n = _unit(s)
+    random = _unit(rng.normal(size=s.shape))
+    along = _unit(random - np.vecdot(random, n)[..., None] * n)
+    each = {"out": n + 1e-3 * random, "along": along + 0.1 * n, "random": random}
+    return list(each.values()) if adversary == "greedy" else [each[adversary]]
+
+
+def attack(number: int, played: int = 200, runs: int = 256) -> Outcome:
+    """One set, attacked from many starts, made and played from its number alone."""
+    rng = np.random.default_rng([number, 20_261_116])
+    kind = KINDS[number % len(KINDS)]
+    adversary = ADVERSARIES[number // len(KINDS) % len(ADVERSARIES)]
+    target = _target(kind, rng)
+    d, g_of = len(target.middle), target.constraint
+    ball = Ball(target.radius, target.middle)
+    G_g, error = g_of.subgradient_bound(ball), _error(g_of, ball)
+    known = _known(kind, target, G_g, error)
+    live = kind in LIVE
+    runs, played = (1, min(played, 60)) if live else (runs, played)
+    # Within a tenth of what the slope allows: strictly feasible whatever the set.
+    start = target.middle + 0.1 * target.depth / G_g * _unit(rng.normal(size=(runs, d)))
+    x = start[0] if live else start
+    apart = kind not in ("ball", "ball, beta too large", "curvature hull", "Lipschitz hull")
+    ask = g_of.query_all if apart else g_of.query
+    memory, lost, worst, stayed = known.init(x), 0, -math.inf, 0
+    for _ in range(played):
+        g, s = ask(x)
+        top = np.max(g, axis=-1)
+        lost, worst = lost + int((top > 0).sum()), max(worst, float(np.max(top)))
+        if not np.all(top <= 0):
+            break
+        memory, region = known.see(memory, x, float(g) if live and not apart else g, s)
+        steepest = (
+            s
+            if not apart
+            else np.take_along_axis(s, np.argmax(g, axis=-1)[..., None, None], axis=-2)[..., 0, :]
+        )
+        length = target.radius * 10 ** rng.uniform(-3, 3, (*np.shape(x)[:-1], 1))
+        best, most = x, np.full(np.shape(x)[:-1], -np.inf)
+        for wish in _wishes(adversary, steepest, rng):
+            w = x + (float(length[0]) if live else length) * wish
+            p = region.cut(w).point if kind == "balls, cut" else region.nearest(w)
+            now = np.max(ask(p)[0], axis=-1)
+            higher = now > most
+            best = np.where(np.reshape(higher, (*np.shape(higher), 1)), p, best)
+            most = np.where(higher, now, most)
+        stayed += int((best == x).all(axis=-1).sum())
+        x = best
+    name = f"{kind}, d = {d}, {adversary}"
+    return Outcome(number, name, played * runs, lost, worst / target.depth, stayed)
+
+
+def attacks(first: int, workers: int) -> Iterator[Outcome]:
+    """Return the outcomes of all attacks from the first on, in their order."""
+    with ProcessPoolExecutor(workers) as pool:
+        pending = [pool.submit(attack, first + i) for i in range(2 * workers)]
+        for n in itertools.count(first + 2 * workers):
+            yield pending.pop(0).result()
+            pending.append(pool.submit(attack, n))
+
+
+def main() -> int:
+    """Run the command line."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--rounds", type=float, default=ROUNDS, help="at least so many")
+    parser.add_argument("--first", type=int, default=0, help="number of the first attack")
+    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
+    options = parser.parse_args()
+    rounds = violations = count = 0
+    worst = Outcome(-1, "", 0, 0, -math.inf, 0)
+    for outcome in attacks(options.first, options.workers):
+        rounds, count = rounds + outcome.rounds, count + 1
+        violations += outcome.violations
+        worst = max(worst, outcome, key=lambda o: o.worst)
+        if outcome.violations:
+            print(f"VIOLATED: {outcome}", flush=True)
+        if rounds >= options.rounds:
+            break
+    print(
+        f"{rounds:,} rounds, {count} attacks; {violations} violations; worst g/depth = "
+        f"{worst.worst:.3g} in attack {worst.number} ({worst.name})"
+    )
+    return int(violations > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
