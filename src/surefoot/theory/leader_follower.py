@@ -80,7 +80,9 @@ class LeaderRegret(NamedTuple):
             return self.steps + self.lag + 0.5 * float(algorithm.strong_convexity) * self.apart
         if not algorithm.lazy:
             return 2 * D * D * scale + self.steps + self.lag
-        observed = 0.5 * D * D * scale + self.lazy_steps + self.lag
+        # In the careful mode the newest cut comes before the gradient: the lag is another.
+        known = 0.5 * D * D * scale + self.lazy_steps + self.lag
+        observed = known if state.careful == 0 else math.inf
         # The multipliers of the state are eta times those of the dual.
         mu = state.cuts.weights * scale
         far = float(np.linalg.norm(state.gradients + mu @ state.cuts.normals))

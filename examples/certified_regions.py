@@ -1,0 +1,101 @@
+"""What is certified, from the same two actions, by what one knows of the constraint.
+
+An ellipse, two actions inside of it, and three kinds of knowledge: a bound on the subgradients with
+the last action alone, the same with both actions, and a bound on the curvature. Saves one figure;
+needs the extra ``plot`` (matplotlib).
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from surefoot.regions import CertifiedRegion, Curvature, LipschitzHull
+from surefoot.types import Array
+
+ACTIONS = (np.array([-0.2, 0.05]), np.array([0.55, 0.25]))
+STEEPEST, BENT, REACH = 2.4, 2.0, 1.5
+INK, FILL, COLOUR = "#333333", "#EEF3F7", "#0072B2"
+
+
+def limit(x: Array) -> tuple[float, Array]:
+    """Return g = x^2 + 4 y^2/3 - 1 halved, and its gradient."""
+    g = 0.5 * (x[0] ** 2 + x[1] ** 2 / 0.75 - 1.0)
+    return float(g), np.array([x[0], x[1] / 0.75])
+
+
+class Kind(NamedTuple):
+    """A kind of knowledge, and the region that it makes of the two actions."""
+
+    name: str
+    region: CertifiedRegion
+
+
+def kinds() -> list[Kind]:
+    """Return the three regions."""
+    hull, bent = LipschitzHull(G_g=STEEPEST / 2, reach=REACH), Curvature(beta=BENT, reach=REACH)
+    last = ACTIONS[-1]
+    return [
+        Kind("values and $G_g$, last action", hull.see(hull.init(last), last, *limit(last))[1]),
+        Kind("values and $G_g$, both actions", _after_all(hull)),
+        Kind(r"curvature $\beta$", _after_all(bent)),
+    ]
+
+
+def _after_all(known: Any) -> CertifiedRegion:
+    memory = known.init(ACTIONS[0])
+    for x in ACTIONS:
+        memory, region = known.see(memory, x, *limit(x))
+    made: CertifiedRegion = region
+    return made
+
+
+def certified(region: CertifiedRegion, points: Array) -> Array:
+    """Return which points a region leaves where they are."""
+    return np.array([bool((region.nearest(p) == p).all()) for p in points])
+
+
+def figure_of(found: Sequence[Kind], grid: int = 160) -> Figure:
+    """Return the regions side by side, in the feasible set."""
+    x, y = np.meshgrid(np.linspace(-1.1, 1.1, grid), np.linspace(-1.0, 1.0, grid))
+    points = np.stack([x.ravel(), y.ravel()], axis=1)
+    inside = np.array([limit(p)[0] for p in points]).reshape(x.shape)
+    figure = Figure(figsize=(10.5, 3.6), layout="constrained")
+    for ax, kind in zip(figure.subplots(1, len(found)), found, strict=True):
+        ax.contourf(x, y, inside, levels=[-9.0, 0.0], colors=[FILL])
+        ax.contour(x, y, inside, levels=[0.0], colors=[INK], linewidths=1.2)
+        safe = certified(kind.region, points).reshape(x.shape)
+        ax.contourf(x, y, safe, levels=[0.5, 1.5], colors=[COLOUR], alpha=0.35)
+        for k, action in enumerate(ACTIONS, start=1):
+            ax.plot(*action, "o", color=INK, ms=4)
+            ax.annotate(f"$x_{k}$", action, textcoords="offset points", xytext=(5, 3))
+        ax.set_title(kind.name, fontsize=10)
+        ax.set(aspect="equal", xticks=[], yticks=[])
+        ax.spines[:].set_visible(False)
+    return figure
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Save the figure, and say how much of the set each region covers."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--out", type=Path, default=Path("docs/images"))
+    parser.add_argument("--grid", type=int, default=160)
+    options = parser.parse_args(arguments)
+    found = kinds()
+    options.out.mkdir(parents=True, exist_ok=True)
+    figure_of(found, options.grid).savefig(options.out / "regions.png", dpi=130)
+    axis = np.linspace(-1.1, 1.1, 60)
+    points = np.array([[a, b] for a in axis for b in axis])
+    inside = np.array([limit(p)[0] <= 0 for p in points])
+    for kind in found:
+        share = (certified(kind.region, points) & inside).sum() / inside.sum()
+        print(f"{kind.name}: {100 * share:.0f}% of the set is certified")
+
+
+if __name__ == "__main__":
+    main()
