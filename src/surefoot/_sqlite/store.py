@@ -1,4 +1,4 @@
-"""An open SQLite file: read, written in transactions, checked; the only module with sqlite3."""
+"""An open SQLite file: read, written in transactions, checked."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import os
 import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias
 from weakref import WeakValueDictionary
 
 from surefoot._closing import Closing
+from surefoot._sqlite.connection import connect, schema_of, told, uri
 from surefoot._sqlite.files import (
     UNSEALED,
     DamagedError,
@@ -42,8 +42,6 @@ _OLDEST = (3, 37, 0)  # STRICT tables
 # Pages before the log is folded into the file: an extra sync or two, so not too often. But soon:
 # from then on the log is written in place, and a file that does not grow is synced faster.
 _CHECKPOINT = 1_000
-# Long enough for a reader to finish or a killed writer to be gone; short enough to be told.
-_PATIENCE = 0.25
 # Longer than a slow disk takes for a write.
 _TURN = 10.0
 
@@ -187,7 +185,7 @@ class Store(Closing):
             DamagedError: a table is missing or another.
         """
         query = "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY rowid"
-        found, wanted = set(self.rows(query)), _schema(self.kind.schema)
+        found, wanted = set(self.rows(query)), schema_of(self.kind.schema)
         names = {name for _, name, _, _ in wanted}
         for what, name, _, _ in sorted(found - wanted, key=repr):
             if name not in names:
@@ -232,7 +230,7 @@ class Store(Closing):
         return self._connection
 
     def _told(self, done: str) -> contextlib.AbstractContextManager[None]:
-        return _told(self.kind, self.path, done)
+        return told(self.kind, self.path, done)
 
 
 def create(path: str | os.PathLike[str], kind: Kind, contents: Sequence[Statement]) -> Store:
@@ -255,8 +253,8 @@ def create(path: str | os.PathLike[str], kind: Kind, contents: Sequence[Statemen
     remove_drafts(path)
     draft = draft_of(path)
     try:
-        with _told(kind, path, "created"):
-            connection = sqlite3.connect(_uri(draft, "rwc"), uri=True, isolation_level=None)
+        with told(kind, path, "created"):
+            connection = sqlite3.connect(uri(draft, "rwc"), uri=True, isolation_level=None)
             with contextlib.closing(connection):
                 connection.execute("PRAGMA synchronous = FULL")
                 connection.execute("BEGIN")
@@ -281,9 +279,9 @@ def open_writer(path: str | os.PathLike[str], kind: Kind) -> Store:
     head = _look(path, kind)
     remove_drafts(path)
     _inspect(path, kind)
-    with _told(kind, path, "opened"), contextlib.ExitStack() as opened:
+    with told(kind, path, "opened"), contextlib.ExitStack() as opened:
         lock = opened.enter_context(contextlib.closing(_lock(path))) if kind.watched else None
-        connection = opened.enter_context(contextlib.closing(_connect(path, "rw")))
+        connection = opened.enter_context(contextlib.closing(connect(path, "rw")))
         if not kind.watched:
             connection.execute("PRAGMA locking_mode = EXCLUSIVE")
         connection.execute("PRAGMA journal_mode = WAL").fetchall()
@@ -301,7 +299,7 @@ def open_writer(path: str | os.PathLike[str], kind: Kind) -> Store:
 def _inspect(path: Path, kind: Kind) -> None:
     """Refuse a file with other tables before a writer could change a byte of it."""
     mode = "ro" if os.path.lexists(beside(path, "-wal")) else "ro&immutable=1"
-    with _told(kind, path, "opened"), contextlib.closing(_connect(path, mode)) as connection:
+    with told(kind, path, "opened"), contextlib.closing(connect(path, mode)) as connection:
         Store(path, kind, connection).check_schema()
     _tidy(path, kind)
 
@@ -313,21 +311,12 @@ def _tidy(path: Path, kind: Kind) -> None:
             beside(path, "-shm").unlink()
 
 
-@cache
-def _schema(statements: tuple[str, ...]) -> frozenset[tuple[Any, ...]]:
-    """The rows of the schema of a new file."""
-    with contextlib.closing(sqlite3.connect(":memory:")) as connection:
-        for statement in statements:
-            connection.execute(statement)
-        return frozenset(connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_schema"))
-
-
 def _lock(path: Path) -> sqlite3.Connection:
     """Hold the lock of a file's writer, which goes with the process, however that ends.
 
     It is SQLite's own lock, for it works everywhere, on a file of its own that stays empty.
     """
-    connection = _connect(beside(path, "-lock"), "rwc")
+    connection = connect(beside(path, "-lock"), "rwc")
     try:
         connection.execute("PRAGMA journal_mode = MEMORY").fetchall()  # no file for that either
         connection.execute("BEGIN EXCLUSIVE")
@@ -335,16 +324,6 @@ def _lock(path: Path) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
-
-
-def _connect(path: Path, mode: str) -> sqlite3.Connection:
-    return sqlite3.connect(
-        _uri(path, mode),
-        uri=True,
-        isolation_level=None,
-        timeout=_PATIENCE,
-        check_same_thread=False,
-    )
 
 
 def open_reader(path: str | os.PathLike[str], kind: Kind) -> Store:
@@ -359,10 +338,10 @@ def open_reader(path: str | os.PathLike[str], kind: Kind) -> Store:
     # all the same, beside a file that may be on a disk that cannot be written.
     has_log = os.path.lexists(beside(path, "-wal"))
     alone = not has_log and not (kind.watched and os.access(path.parent, os.W_OK))
-    with _told(kind, path, "opened"):
+    with told(kind, path, "opened"):
         # The last to close a file takes the log away, if it may write.
         mode = "ro&immutable=1" if alone else "rw" if kind.watched else "ro"
-        connection = _connect(path, mode)
+        connection = connect(path, mode)
         try:
             connection.execute("PRAGMA query_only = ON")
             connection.execute("BEGIN")
@@ -385,10 +364,10 @@ def mending(path: str | os.PathLike[str], kind: Kind) -> Iterator[tuple[Store, S
     path = absolute(path)
     draft = draft_of(path)
     aside = beside(path, "-damaged")
-    with _told(kind, path, "mended"), contextlib.closing(_lock(path)):
+    with told(kind, path, "mended"), contextlib.closing(_lock(path)):
         _look(path, kind, whole=False)
         try:
-            connection = _connect(path, "ro")
+            connection = connect(path, "ro")
             with Store(path, kind, connection) as old, create(draft, kind, ()) as new:
                 # SQLite opens a file that was cut short only for those who may write its schema.
                 connection.execute("PRAGMA writable_schema = ON")
@@ -423,36 +402,3 @@ def _look(path: Path, kind: Kind, *, whole: bool = True) -> Head:
         if writer is not None and writer.is_open_here:
             raise StoreError(f"{writer.name} is in use by this process: one writer at a time")
     return read_head(path, kind, whole=whole)
-
-
-def _uri(path: Path, mode: str) -> str:
-    return f"{path.as_uri()}?mode={mode}"
-
-
-@contextlib.contextmanager
-def _told(kind: Kind, path: Path, done: str) -> Iterator[None]:
-    """SQLite's errors as one sentence each."""
-    try:
-        yield
-    except UnicodeDecodeError as error:  # names of tables, which SQLite's own message quotes
-        raise DamagedError(f"{name_of(kind, path)} is damaged: its text cannot be read") from error
-    except sqlite3.Error as error:
-        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-        name = name_of(kind, path)
-        if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-            told = f"{name} is in use by another process: one writer at a time"
-        elif code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
-            raise DamagedError(f"{name} is damaged: {str(error).splitlines()[0]}") from error
-        elif str(error).startswith("Could not decode"):  # and then the text itself
-            raise DamagedError(f"{name} is damaged: its text cannot be read") from error
-        else:
-            why = _REASONS.get(code, str(error).partition("\n")[0])
-            told = f"{name} cannot be {done}: {why}"
-        raise StoreError(told) from error
-
-
-_REASONS: dict[int, str] = {
-    sqlite3.SQLITE_FULL: "the disk is full",
-    sqlite3.SQLITE_READONLY: "it is read-only",
-    sqlite3.SQLITE_CANTOPEN: "its folder does not exist or cannot be written",
-}
