@@ -18,10 +18,12 @@ _PATIENCE = 0.25
 
 
 def uri(path: Path, mode: str) -> str:
+    """Return the address of a file for SQLite."""
     return f"{path.as_uri()}?mode={mode}"
 
 
 def connect(path: Path, mode: str) -> sqlite3.Connection:
+    """Open a file for any thread, without transactions of Python's own."""
     return sqlite3.connect(
         uri(path, mode),
         uri=True,
