@@ -157,3 +157,10 @@ def test_a_rule_that_refuses_what_was_told_is_found(path, monkeypatch):
 
     monkeypatch.setattr(type(PLAYERS["PFS"]), "step", strict)
     assert str(replay(path).difference) == "round 1: what was told is refused: not today"
+
+
+def test_a_digest_of_the_end_that_was_changed_is_found(path):
+    written(path, "certified")
+    change(path, "UPDATE now SET digest = zeroblob(32)")
+    found = replay(path).difference
+    assert (found.round, found.part) == (10, "state")
