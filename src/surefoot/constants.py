@@ -35,12 +35,12 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
-from typing import Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 from surefoot import _check
-from surefoot.errors import InvalidValueError
+from surefoot.errors import InvalidTypeError, InvalidValueError
 
-__all__ = ["Constants", "Origin", "polyak_rate"]
+__all__ = ["Constants", "Origin", "as_constants", "polyak_rate"]
 
 Origin: TypeAlias = Literal["given", "derived", "slater", "local", "estimated"]
 """given by the user; derived exactly from the structure of the problem; from Slater's condition
@@ -276,3 +276,19 @@ class Constants:
         for name, value in state.items():
             object.__setattr__(self, name, value)
         object.__setattr__(self, "origins", MappingProxyType(dict(self.origins)))
+
+
+def as_constants(value: Any) -> Constants:
+    """Return constants as they are; refuse what are none.
+
+    >>> as_constants({"R": 1.0})
+    Traceback (most recent call last):
+    surefoot.errors.InvalidTypeError: constants must be a surefoot.Constants, such as
+    problem.constants, got a dict
+    """
+    if isinstance(value, Constants):
+        return value
+    raise InvalidTypeError(
+        "constants must be a surefoot.Constants, such as problem.constants, "
+        f"got a {type(value).__name__}"
+    )

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from surefoot import _check
 from surefoot._array import number_like
 from surefoot.algorithms._start import bounded_diameter, start_in
-from surefoot.constants import Constants
+from surefoot.constants import Constants, as_constants
 from surefoot.errors import InvalidValueError
 from surefoot.sets._points import settled
 from surefoot.sets.gauge import gauge_of
@@ -92,7 +92,7 @@ def shape_of(constants: Constants, domain: Region) -> tuple[int, float, float]:
     dimension = getattr(domain, "dimension", None)
     if dimension is None:
         raise InvalidValueError(f"domain must know its dimension, got {domain!r}")
-    inner = constants.inner_radius
+    inner = as_constants(constants).inner_radius
     if inner is None:
         inner = gauge_of(domain).inner_radius
     return int(dimension), bounded_diameter(domain), float(inner) * (1 - math.ulp(1.0))

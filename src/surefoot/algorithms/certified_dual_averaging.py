@@ -15,7 +15,7 @@ from surefoot.algorithms.certified_ogd import (
     region_within,
     told,
 )
-from surefoot.constants import Constants
+from surefoot.constants import Constants, as_constants
 from surefoot.regions import (
     Curvature,
     CurvatureCertificate,
@@ -213,7 +213,7 @@ class CertifiedDualAveraging:
         cls, constants: Constants, horizon: int | None = None, domain: Region | None = None
     ) -> Tuned[CertifiedDualAveraging]:
         """Steps that adapt, nothing pruned: for costs that do not change much; no horizon."""
-        theorem = TheoremF(constants, int(constants.rows or 1))
+        theorem = TheoremF(constants, int(as_constants(constants).rows or 1))
         return cls._with(theorem, domain, scale=_ROOT_HALF)
 
     @classmethod
@@ -221,7 +221,7 @@ class CertifiedDualAveraging:
         cls, constants: Constants, horizon: int | None = None, domain: Region | None = None
     ) -> Tuned[CertifiedDualAveraging]:
         """Steps that adapt, the far point within R/3 of the action: for costs that change."""
-        theorem = TheoremF(constants, int(constants.rows or 1), far=0.3)
+        theorem = TheoremF(constants, int(as_constants(constants).rows or 1), far=0.3)
         return cls._with(theorem, domain, scale=math.sqrt(2.0))
 
     @classmethod
@@ -229,7 +229,8 @@ class CertifiedDualAveraging:
         cls, constants: Constants, horizon: int, domain: Region | None = None
     ) -> Tuned[CertifiedDualAveraging]:
         """The fixed step of Theorem F, the far point within R/3 of the action."""
-        theorem = TheoremF(constants, int(constants.rows or 1), far=0.3, horizon=horizon)
+        rows = int(as_constants(constants).rows or 1)
+        theorem = TheoremF(constants, rows, far=0.3, horizon=horizon)
         return cls._with(theorem, domain, scale=_ROOT_HALF)
 
     @classmethod

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from surefoot import _check
 from surefoot._array import dot, maximum, number_like, sqrt, where
-from surefoot.constants import Constants
+from surefoot.constants import Constants, as_constants
 from surefoot.errors import InvalidValueError
 from surefoot.regions import (
     Curvature,
@@ -199,7 +199,7 @@ class CertifiedOGD:
             domain: the ball that holds the feasible set, or a known set in it.
             exact: whether several rows are projected onto by active sets; one NumPy run only.
         """
-        theorem = TheoremC(constants, int(constants.rows or 1))
+        theorem = TheoremC(constants, int(as_constants(constants).rows or 1))
         (R,) = constants.require("R", by=theorem.name)
         return Tuned(cls(known=curvature_of(constants, domain, exact=exact), radius=R), theorem)
 

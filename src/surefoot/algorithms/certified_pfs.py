@@ -15,7 +15,7 @@ from surefoot.algorithms.certificate import (
     Certifying,
     stay_unless_certified,
 )
-from surefoot.constants import Constants
+from surefoot.constants import Constants, as_constants
 from surefoot.sets import Ball, project_halfspace
 from surefoot.theory import ObservedRegret, TheoremD, Tuned
 from surefoot.types import Array, Feedback, Needs, Number
@@ -184,7 +184,7 @@ class CertifiedPFS(Certifying):
         Uses R, G_g and the start; G_f only for the number in the regret bound, and the horizon
         not at all: it is taken so that all tunings are called alike.
         """
-        R, G_g = constants.require("R", "G_g", by="Theorem D")
+        R, G_g = as_constants(constants).require("R", "G_g", by="Theorem D")
         return cls._with(TheoremD(constants, 0.5 * G_g * R), domain)
 
     @classmethod
@@ -192,7 +192,7 @@ class CertifiedPFS(Certifying):
         cls, constants: Constants, horizon: int, domain: Ball | None = None
     ) -> Tuned[CertifiedPFS]:
         r"""Theorem D with the fixed :math:`\rho = \min(\alpha/2, G_gR/(2\sqrt T))`."""
-        R, G_g = constants.require("R", "G_g", by="Theorem D")
+        R, G_g = as_constants(constants).require("R", "G_g", by="Theorem D")
         rho = 0.5 * G_g * R / math.sqrt(_check.horizon(horizon))
         return cls._with(TheoremD(constants, rho, decreasing=False, horizon=horizon), domain)
 

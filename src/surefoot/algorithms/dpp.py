@@ -9,7 +9,7 @@ from surefoot import _check
 from surefoot._array import combine, number_like, rows_dot
 from surefoot.algorithms._multipliers import no_multipliers, of_rows, positive_part
 from surefoot.algorithms._start import check_domain, start_in
-from surefoot.constants import Constants
+from surefoot.constants import Constants, as_constants
 from surefoot.theory import DriftPlusPenalty, Tuned
 from surefoot.types import Array, Feedback, Needs, Number, Region
 
@@ -109,6 +109,7 @@ class DPP:
             rows: the number of constraints, where not that of the constants.
         """
         if rows is None:
-            rows = int(constants.require("rows", by="DPP with a queue for each constraint")[0])
+            by = "DPP with a queue for each constraint"
+            rows = int(as_constants(constants).require("rows", by=by)[0])
         theorem = DriftPlusPenalty(constants, horizon, rows)
         return Tuned.of(cls, theorem, domain, V=theorem.V, alpha=theorem.alpha, rows=theorem.rows)

@@ -37,7 +37,7 @@ from surefoot.algorithms._cuts import (
 from surefoot.algorithms._following import FollowInfo, LeaderFollowerState
 from surefoot.algorithms._ray import careful_follower, careful_leader, careful_scale, is_late
 from surefoot.algorithms._start import check_domain, start_in
-from surefoot.constants import Constants
+from surefoot.constants import Constants, as_constants
 from surefoot.errors import InvalidValueError
 from surefoot.regions import HullRegion, LipschitzHull
 from surefoot.sets import Ball
@@ -351,7 +351,7 @@ class LeaderFollower:
         cls, constants: Constants, horizon: int, domain: Ball | None = None
     ) -> Tuned[LeaderFollower]:
         r"""Return the rule whose A starts at :math:`G_f^2T/2`, the step of a known horizon."""
-        (G_f,) = constants.require("G_f", by=TheoremG.name)
+        (G_f,) = as_constants(constants).require("G_f", by=TheoremG.name)
         theorem = TheoremG(constants, _check.horizon(horizon), in_advance=False)
         return cls._with(theorem, domain, expected=0.5 * G_f * G_f * horizon)
 
@@ -360,7 +360,7 @@ class LeaderFollower:
         cls, constants: Constants, horizon: int | None = None, domain: Ball | None = None
     ) -> Tuned[LeaderFollower]:
         r"""Return the rule for H-strongly convex costs, with :math:`\eta_t = 2/(Ht)`."""
-        (H,) = constants.require("strong_convexity", by=TheoremG.name)
+        (H,) = as_constants(constants).require("strong_convexity", by=TheoremG.name)
         theorem = TheoremG(constants, in_advance=False)
         return cls._with(theorem, domain, lazy=False, strong_convexity=H)
 

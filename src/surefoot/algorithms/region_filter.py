@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from surefoot import _check
 from surefoot._array import number_like, owned, to_numpy
-from surefoot.constants import Constants
+from surefoot.constants import Constants, as_constants
 from surefoot.errors import InvalidValueError
 from surefoot.regions import CertifiedRegion, Knowledge, LipschitzHull
 from surefoot.sets import Ball
@@ -127,6 +127,6 @@ class RegionFilter:
     @classmethod
     def default(cls, constants: Constants, domain: Ball | None = None) -> RegionFilter:
         """Return the filter that G_g and the ball around the feasible set allow; nothing else."""
-        (G_g,) = constants.require("G_g", by="the filter")
+        (G_g,) = as_constants(constants).require("G_g", by="the filter")
         ball = Ball(constants.R) if domain is None else domain
         return cls(known=LipschitzHull(G_g=G_g, reach=ball.reach_from_origin))

@@ -9,7 +9,7 @@ from typing import ClassVar, NamedTuple
 from surefoot import _check
 from surefoot._array import number_like, run_by_run
 from surefoot.algorithms._start import start_in
-from surefoot.constants import Constants
+from surefoot.constants import Constants, as_constants
 from surefoot.errors import InvalidValueError
 from surefoot.sets import Ball
 from surefoot.sets.gauge import gauge_of
@@ -135,7 +135,7 @@ class SeparationDescent:
     def _tuned(
         cls, constants: Constants, horizon: int, domain: Region, *, deep: bool
     ) -> Tuned[SeparationDescent]:
-        inner = constants.inner_radius
+        inner = as_constants(constants).inner_radius
         if inner is None:
             inner = gauge_of(domain).inner_radius
         theorem = SeparationTheorem(constants, horizon, inner)

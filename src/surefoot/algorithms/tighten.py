@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from surefoot import _check
 from surefoot.algorithms.scalar_dpp import ScalarDPP
-from surefoot.constants import Constants
+from surefoot.constants import Constants, as_constants
 from surefoot.errors import InvalidValueError
 from surefoot.theory import Tightened, Tuned, tightened_constants
 from surefoot.types import Algorithm, Array, Feedback, Needs, Number, Region, State, needs_of
@@ -101,6 +101,7 @@ class Tighten(Generic[S]):
         """
         if not 0 < share < 1:
             raise InvalidValueError(f"share must be strictly between 0 and 1, got {share!r}")
+        constants = as_constants(constants)
         known = [v for v in (constants.start_slack, constants.epsilon) if v is not None]
         slack = max([0.0, *known])
         if not slack > 0:

@@ -15,8 +15,8 @@ from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeAlias, TypeV
 
 import numpy as np
 
-from surefoot.constants import Constants
-from surefoot.errors import InvalidTypeError, InvalidValueError
+from surefoot.constants import Constants, as_constants
+from surefoot.errors import InvalidValueError
 from surefoot.sets import Ball
 from surefoot.theory.watching import Premise
 from surefoot.types import Array
@@ -69,10 +69,7 @@ class Guarantee(ABC):
 
         @wraps(derive)
         def checked(self: Guarantee) -> None:
-            if not isinstance(self.constants, Constants):
-                raise InvalidTypeError(
-                    f"constants must be a Constants, got {type(self.constants).__name__}"
-                )
+            as_constants(self.constants)
             derive(self)
 
         cls.__post_init__ = checked  # type: ignore[attr-defined]

@@ -6,7 +6,7 @@ import math
 
 from surefoot import _check
 from surefoot._numerics import minimise_bracketed
-from surefoot.constants import Constants, polyak_rate
+from surefoot.constants import Constants, as_constants, polyak_rate
 from surefoot.theory.polyak import SHRINK, Theorem1, _strictly_feasible
 
 __all__ = ["tune_polyak"]
@@ -49,7 +49,8 @@ def tune_polyak(constants: Constants, horizon: int) -> Theorem1:
     """
     _check.horizon(horizon)
     by = "the tuned Theorem 1"
-    R, G_f, G_g, slack = constants.require("R", "G_f", "G_g", "start_slack", by=by)
+    wanted = ("R", "G_f", "G_g", "start_slack")
+    R, G_f, G_g, slack = as_constants(constants).require(*wanted, by=by)
     _strictly_feasible(slack, by)
     found: list[Theorem1] = []
 
