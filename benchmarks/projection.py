@@ -5,6 +5,8 @@ PFS asks for one row. Both take the same adaptive step size, sqrt(2) R / sqrt(su
 solver's answer may be outside by its tolerance; as its users do, the polytope is then tightened,
 b - margin, by the smallest power of ten that leaves no round outside, compared exactly in float64.
 
+LeaderFollower is certified as well, and has a memory of the rows that it was shown.
+
 Methods take turns, a block of rounds each, and a ratio is taken for each block.
 """
 
@@ -23,14 +25,15 @@ from benchmarks.solvers import SOLVERS, Projection, Solver
 from benchmarks.streams import sparse_polytope, sparse_problem, targets_of
 from benchmarks.timing import PROCESS, Effort, spread
 from surefoot import Feedback, Problem
-from surefoot.algorithms import CertifiedPFS
+from surefoot.algorithms import CertifiedPFS, LeaderFollower
 from surefoot.constraints import LinfNorm
 from surefoot.costs import Quadratic
 from surefoot.problems import random_polytope, rotated_box
 from surefoot.sets import Ball
 from surefoot.types import Array
 
-CERTIFIED, CLIP = "CertifiedPFS", "clip"
+CERTIFIED, LEADER, EAGER, CLIP = "CertifiedPFS", "LeaderFollower", "LeaderFollower.changing", "clip"
+OURS = (CERTIFIED, LEADER, EAGER)
 BLOCKS, LEAST = 20, 3
 """Turns of a game, many rounds each; and how many a method has however slow it is."""
 MARGINS = (0.0, *(10.0**k for k in range(-16, 0)))
@@ -130,10 +133,15 @@ class Player(ABC):
 class Certified(Player):
     """One query a round."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: Problem, method: str = CERTIFIED) -> None:
         super().__init__(problem)
-        self._player = CertifiedPFS.default(problem.constants, domain=problem.domain).algorithm
-        self._state = self._player.init(problem.start)
+        tuning: Any = {
+            CERTIFIED: CertifiedPFS.default,
+            LEADER: LeaderFollower.default,
+            EAGER: LeaderFollower.changing,
+        }[method]
+        self._player = tuning(problem.constants, domain=problem.domain).algorithm
+        self._state: Any = self._player.init(problem.start)
 
     def block(self, first: int, stop: int) -> None:
         """Play rounds."""
@@ -206,8 +214,8 @@ def compete(case: Case, seconds: float) -> list[Line]:
     """Play all methods on one problem, in turn; each may take so many seconds."""
     problem = case.problem
     rounds = problem.costs.horizon
-    margins: dict[str, float] = {CERTIFIED: 0.0}
-    players: dict[str, Player] = {CERTIFIED: Certified(problem)}
+    margins: dict[str, float] = dict.fromkeys(OURS, 0.0)
+    players: dict[str, Player] = {name: Certified(problem, name) for name in OURS}
     if case.b is None:
         margins[CLIP], players[CLIP] = 0.0, projecting(case, None, 0.0)
     for solver in SOLVERS if case.b is not None else ():
@@ -341,7 +349,9 @@ def _short(value: float) -> str:
 def verdict(lines: Sequence[Line]) -> str:
     """Return where projection wins."""
     quicker, better = [], []
-    for case, (ours, *others) in of_case(lines).items():
+    for case, mine in of_case(lines).items():
+        ours = next((line for line in mine if line.method == LEADER), mine[0])
+        others = [line for line in mine if line.method not in OURS]
         names = [o.method for o in others if np.median(o.seconds) < np.median(ours.seconds)]
         if names:
             quicker.append(f"{case} ({', '.join(names)})")
@@ -356,6 +366,8 @@ def verdict(lines: Sequence[Line]) -> str:
 
 STYLES = {
     CERTIFIED: ("#D55E00", "*"),
+    LEADER: ("#D55E00", "o"),
+    EAGER: ("#D55E00", "x"),
     CLIP: ("#0072B2", "|"),
     "quadprog": ("#0072B2", "o"),
     "PIQP": ("#009E73", "s"),
@@ -385,10 +397,15 @@ def figure(lines: Sequence[Line]) -> Any:
             (dot,) = time.plot(1e6 * np.median(line.seconds), y, label=line.method, **style)
             if line.method in (CERTIFIED, CLIP):
                 dot.set_zorder(3)
-        played = [line.regret for line in mine[1:] if line.regret is not None]
+        played = [m.regret for m in mine if m.regret is not None and m.method not in OURS]
         if played and mine[0].regret is not None:
             regret.plot(min(played) / mine[0].regret, y, "o", color="#0072B2", ms=7)
         regret.plot(1.0, y, "*", color="#D55E00", ms=13)
+        for line in mine[1:]:
+            if line.method in OURS and line.regret is not None and mine[0].regret is not None:
+                regret.plot(
+                    line.regret / mine[0].regret, y, STYLES[line.method][1], color="#D55E00"
+                )
     time.set_yticks(range(len(found)), list(found))
     time.invert_yaxis()
     time.set(xscale="log", xlabel="time of a round, microseconds")
