@@ -166,12 +166,12 @@ def test_the_ascent_never_lowers_the_dual_and_brings_every_feasible_point_nearer
         z = free - mu @ normals
         return 0.5 * norm(z - free) ** 2 + mu @ (normals @ z - offsets)
 
-    found, z = project(cuts, free, mu, int(rng.integers(len(offsets))), math.inf, 2)
+    found, z = project(in_use(cuts), free, mu, int(rng.integers(len(offsets))), math.inf, 2)
     assert (found >= 0).all()
     assert dual(found) >= dual(mu) - 1e-12
     np.testing.assert_allclose(z, free - found @ normals, atol=1e-12)
     # From no multipliers at all, every point that satisfies the cuts comes nearer.
-    _, z = project(cuts, free, None, 0, math.inf, 2)
+    _, z = project(in_use(cuts), free, None, 0, math.inf, 2)
     u = rng.normal(size=d)
     u *= 0.1 * rng.random() / norm(u)
     assert norm(z - u) <= norm(free - u) + 1e-12
@@ -182,7 +182,7 @@ def test_with_many_sweeps_the_leader_is_the_projection():
     cuts = random_cuts(rng, 6, 3, 6)
     normals, offsets, _, _, _ = in_use(cuts)
     free = 4 * rng.normal(size=3)
-    _, z = project(cuts, free, None, 0, math.inf, 500)
+    _, z = project(in_use(cuts), free, None, 0, math.inf, 500)
     polytope = sf.sets.Polytope(normals, offsets)
     np.testing.assert_allclose(z, polytope.project(free), atol=1e-6)
 
@@ -342,7 +342,7 @@ def test_two_cuts_that_cancel_are_dropped_with_their_weights():
     assert at == 1
     assert (cuts.normals[0] == 0).all()
     assert cuts.weights.tolist() == [0.0, 0.0]
-    assert keep_off(cuts, np.array([9.0, 0.5]), 0.1).tolist() == [9.0, 0.5]
+    assert keep_off(in_use(cuts), np.array([9.0, 0.5]), 0.1).tolist() == [9.0, 0.5]
 
 
 @pytest.mark.parametrize("slots", [2, 3, 5])

@@ -15,7 +15,8 @@ One NumPy run works on the slots in use only.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+import math
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -35,6 +36,8 @@ from surefoot.types import Array, Number
 
 __all__ = [
     "Cuts",
+    "InUse",
+    "distance",
     "in_use",
     "keep_off",
     "no_cuts",
@@ -218,7 +221,11 @@ def remember(cuts: Cuts, u: Array, offset: Number, inverse: Number, z: Array) ->
     return _remember_each(cuts, u, offset, inverse, z)
 
 
-def in_use(cuts: Cuts) -> tuple[Array, Array, Array, Array, Array]:
+InUse: TypeAlias = tuple[Array, Array, Array, Array, Array]
+"""Normals, offsets, inverses, products and weights of the slots in use, or of all."""
+
+
+def in_use(cuts: Cuts) -> InUse:
     """Return normals, offsets, inverses, products and weights of the slots in use, or of all."""
     normals, offsets, inverses, products, weights, count = cuts
     if type(count) is float:
@@ -229,7 +236,7 @@ def in_use(cuts: Cuts) -> tuple[Array, Array, Array, Array, Array]:
 
 
 def project(
-    cuts: Cuts, free: Array, weights: Array | None, newest: Any, limit: Number, sweeps: int
+    used: InUse, free: Array, weights: Array | None, newest: Any, limit: Number, sweeps: int
 ) -> tuple[Array, Array]:
     r"""Return multipliers and :math:`Z(\mu)`, near the point of the cuts that is nearest to free.
 
@@ -238,14 +245,14 @@ def project(
     rises but no longer than d.
 
     Args:
-        cuts: the memory.
+        used: the slots in use.
         free: where the leader would be without cuts.
         weights: :math:`\mu` of the slots in use to begin with; 0 unless given.
         newest: the slot of the newest cut: an index, or true in one slot; None if there is none.
         limit: Z is shortened to this length.
         sweeps: how many times.
     """
-    normals, offsets, _, products, last = in_use(cuts)
+    normals, offsets, _, products, last = used
     if type(free) is ndarray and free.ndim == 1:
         z = within(free if weights is None else free - weights @ normals, limit)
         if not len(offsets):
@@ -312,14 +319,14 @@ def _ascended(products: Array, weights: Array, v: Array, newest: int | None, swe
     return -low
 
 
-def keep_off(cuts: Cuts, w: Array, rho: Number) -> Array:
+def keep_off(used: InUse, w: Array, rho: Number) -> Array:
     r"""Return w moved towards all the cuts tightened by rho that it exceeds.
 
     With :math:`e_i = [u_i^\top w - o_i + \rho/\|s_i\|]_+` it is one projection onto their mean:
 
     .. math:: w - \frac{\sum e_i^2}{\|\sum e_iu_i\|^2}\sum e_iu_i
     """
-    normals, offsets, inverses, _, _ = in_use(cuts)
+    normals, offsets, inverses, _, _ = used
     if type(rho) is float:
         over = rho * inverses
         over += normals @ w
@@ -340,7 +347,18 @@ def keep_off(cuts: Cuts, w: Array, rho: Number) -> Array:
 
 def within(z: Array, radius: Number) -> Array:
     """Return the point, shortened to a length."""
+    if type(z) is ndarray and z.ndim == 1:
+        squared = z.dot(
+            z
+        )  # the leader may be anywhere: no need of norm's care for over- or underflow
+        return z if squared <= radius * radius else (radius / math.sqrt(squared)) * z
     size = norm(z)
-    if type(size) is float:
-        return z if size <= radius else (radius / size) * z
     return where(size > radius, radius / where(size > 0, size, 1.0), 1.0 + 0.0 * size) * z
+
+
+def distance(a: Array, b: Array) -> Number:
+    """Return the distance between a leader and its follower."""
+    way = a - b
+    if type(way) is ndarray and way.ndim == 1:
+        return math.sqrt(way.dot(way))
+    return norm(way)

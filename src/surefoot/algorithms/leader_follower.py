@@ -26,6 +26,8 @@ from surefoot._array import (
 )
 from surefoot.algorithms._cuts import (
     Cuts,
+    InUse,
+    distance,
     in_use,
     keep_off,
     no_cuts,
@@ -186,7 +188,7 @@ class LeaderFollower:
         if type(squared) is float and not squared < math.inf:
             _check.refuse_unfinite(to_numpy(grad), "cost_gradient")
             raise InvalidValueError("cost_gradient must have a finite square, got inf")
-        size, behind = sqrt(squared), norm(X - Z)
+        size, behind = sqrt(squared), distance(X, Z)
         theta, energy = theta + grad, energy + squared + size * behind * before
         cuts, newest = _cut(cuts, X, g, s, known.noise(x.shape[-1]), Z)
         scale, kappa = self._scale(energy, D, t), None
@@ -196,8 +198,9 @@ class LeaderFollower:
             careful = where(late, 1.0 + 0.0 * careful, careful)
             slow = careful_scale(t, kappa, self.gradient_bound, D)
             scale = where(careful > 0, slow, scale)
-        own, mu, z, lost = self._lead(state, feedback, cuts, newest, theta, scale, t)
-        x_next, depth, deepened = self._follow(state, region, cuts, X, z)
+        used = in_use(cuts)
+        own, mu, z, lost = self._lead(state, feedback, used, newest, theta, scale, t)
+        x_next, depth, deepened = self._follow(state, region, used, X, z)
         if lost:
             x_next, z = x, Z
         if kappa is not None:
@@ -232,7 +235,7 @@ class LeaderFollower:
         self,
         state: LeaderFollowerState,
         feedback: Feedback,
-        cuts: Cuts,
+        used: InUse,
         newest: Any,
         theta: Array,
         scale: Number,
@@ -245,20 +248,20 @@ class LeaderFollower:
             own, free, lost = self._ask(own, feedback, Z + state.start, t)
             free = free - state.start
         elif self.lazy and self.strong_convexity is None:
-            mu = in_use(cuts)[-1] * (state.inverse_eta / where(scale > 0, scale, 1.0))
+            mu = used[-1] * (state.inverse_eta / where(scale > 0, scale, 1.0))
             free = -eta * theta
         else:
             free = within(Z - eta * feedback[0], D)
-        mu, z = project(cuts, free, mu, newest, 2 * D, self.sweeps)
+        mu, z = project(used, free, mu, newest, 2 * D, self.sweeps)
         return own, mu, z, lost
 
     def _follow(
-        self, state: LeaderFollowerState, region: HullRegion, cuts: Cuts, X: Array, z: Array
+        self, state: LeaderFollowerState, region: HullRegion, used: InUse, X: Array, z: Array
     ) -> tuple[Array, Number, Number]:
         """The next action, and when the anchor's radius had last grown by a tenth, to what."""
         D, t, r_a = state.reach, region.memory.rounds, region.depth
         way = z - X
-        gap = norm(way)
+        gap = distance(z, X)
         deeper = (t == 1) | (r_a > 1.1 * state.depth)
         depth, deepened = where(deeper, r_a, state.depth), where(deeper, t, state.deepened)
         growing = (SHALLOW * r_a < D) & (t - deepened < 5)
@@ -269,7 +272,7 @@ class LeaderFollower:
         )
         room = maximum(region.radius, 0.0)
         W = X + minimum(room / where(gap > 0, gap, 1.0), 1.0) * way
-        return region.nearest(state.start + keep_off(cuts, W, rho)), depth, deepened
+        return region.nearest(state.start + keep_off(used, W, rho)), depth, deepened
 
     def _careful(
         self,
