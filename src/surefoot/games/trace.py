@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +15,16 @@ from surefoot.games.quicklook import quick_look
 from surefoot.games.verdict import judge
 from surefoot.games.watch import Observed
 from surefoot.hindsight import Comparator, best_action, has_closed_form
-from surefoot.metrics import Regret, Violations, regret_of
+from surefoot.metrics import (
+    DynamicRegret,
+    IntervalRegret,
+    Regret,
+    Violations,
+    best_moving,
+    moving_comparator,
+    regret_of,
+)
+from surefoot.metrics.moving import must_be_feasible
 from surefoot.problems import Problem
 from surefoot.theory import Breach, Guarantee
 from surefoot.types import Array, CostStream
@@ -102,6 +112,88 @@ class Trace:
     def final_regret(self) -> Array:
         """Return the regret over all rounds, of each run; the upper end where it is an interval."""
         return self.regret(self.rounds[-1:]).upper[0]
+
+    def dynamic_regret(
+        self, path: Any = None, *, changes: int | Sequence[int] | None = None
+    ) -> DynamicRegret:
+        """Return the regret over all rounds against comparators that move.
+
+        Args:
+            path: the comparators, feasible, ``(T, d)`` or ``(T, B, d)``.
+            changes: instead of them, the rounds in which the best comparators in hindsight may
+                change, or the number of pieces of equal length.
+
+        Example:
+            >>> from surefoot import OGD, problems
+            >>> from surefoot.games import play
+            >>> toy = problems.binding_toy(horizon=100, trials=1)
+            >>> trace = play(OGD.fixed(toy.constants, 100, toy.benchmark.region), toy)
+            >>> bool(trace.dynamic_regret(changes=4).upper >= trace.final_regret())
+            True
+        """
+        if (path is None) == (changes is None):
+            raise InvalidValueError(
+                "dynamic_regret must have either a path or changes, got "
+                f"{'neither' if path is None else 'both'}"
+            )
+        problem, costs = self.problem, self.costs().rounds(0, self.horizon)
+        if changes is not None:
+            best = best_moving(
+                costs,
+                problem.benchmark,
+                changes,
+                domain=problem.domain,
+                interior=problem.interior,
+            )
+        else:
+            best = moving_comparator(costs, path)
+            if len(best.actions) != self.horizon:
+                raise InvalidValueError(
+                    f"path must have a comparator for each of the {self.horizon} rounds, "
+                    f"got {len(best.actions)}"
+                )
+            must_be_feasible(problem.benchmark, best.actions)
+        bound = None
+        if self.guarantee is not None:
+            bound = self.guarantee.dynamic_bound(self.horizon, best.length)
+        total = self.total_cost
+        return DynamicRegret(total - best.lower, total - best.value, best, bound)
+
+    def interval_regret(self, first: int, last: int) -> IntervalRegret:
+        """Return the regret over rounds first to last against the best fixed action of these.
+
+        Both ends must be known: ``last`` and the round before ``first`` are among those kept.
+
+        Args:
+            first: the first round, from 1.
+            last: the last round.
+        """
+        if not 1 <= first <= last <= self.horizon:
+            raise InvalidValueError(
+                f"first and last must be rounds from 1 to {self.horizon}, got {first} and {last}"
+            )
+        begin, end = (self._cost_until(t) for t in (first - 1, last))
+        problem = self.problem
+        best = best_action(
+            self.costs().rounds(first - 1, last),
+            problem.benchmark,
+            [last - first + 1],
+            domain=problem.domain,
+            interior=problem.interior,
+        )
+        regret = regret_of((end - begin)[None], best)
+        bound = None
+        if self.guarantee is not None:
+            bound = self.guarantee.interval_bound(last - first + 1)
+        return IntervalRegret(first, last, regret.upper[0], regret.lower[0], best.action[0], bound)
+
+    def _cost_until(self, t: int) -> Array:
+        if t == 0:
+            return 0.0 * self.total_cost
+        at = int(np.searchsorted(self.rounds, t))
+        if at >= len(self.rounds) or self.rounds[at] != t:
+            raise InvalidValueError(f"the ends of an interval must be kept rounds, got {t}")
+        return self.cost_sum[at]
 
     def _comparator(self, rounds: Any) -> Comparator:
         problem, costs = self.problem, self.costs()

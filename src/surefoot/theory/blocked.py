@@ -100,7 +100,7 @@ class BlockedTheorem(Inside):
         rate = self.eta / 2 * self.block * G_f**2 + c * G_f
         return (D + c) ** 2 / (2 * self.eta) + rate * rounds(length) + 2 * self.block * G_f * D
 
-    def dynamic_bound(self, t: Any, path: float) -> Array:
+    def dynamic_bound(self, t: Any, path: Any) -> Array:
         r"""Bound the regret against comparators whose path has a given length P.
 
         :math:`((D+c)^2 + 2(D+c)P)/(2\eta) + (\eta/2)bG_f^2t + cG_ft + bG_fP`.

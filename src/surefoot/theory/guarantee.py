@@ -115,6 +115,22 @@ class Guarantee(ABC):
     def regret_bound(self, t: Any) -> Array:
         """Return what no regret after t rounds exceeds; t may be an array."""
 
+    def dynamic_bound(self, t: Any, path: Any) -> Array | None:
+        """Return what no regret after t rounds against moving comparators exceeds.
+
+        Args:
+            t: a number of rounds.
+            path: the length of the comparators' path.
+
+        Returns:
+            None unless the theorem speaks of comparators that move.
+        """
+        return None
+
+    def interval_bound(self, length: Any) -> Array | None:
+        """Return what no regret over an interval of that many rounds exceeds; None as above."""
+        return None
+
     @abstractmethod
     def bounds(self, t: Any) -> dict[Measure, Array]:
         """Return every bound that is promised of the constraint after t rounds, by measure.

@@ -101,6 +101,18 @@ class Zinkevich(_FixedStep):
     horizon: int
     diameter: float
 
+    def interval_bound(self, length: Any) -> Array:
+        """Bound the regret over any interval: the same line, begun at any action."""
+        return self.regret_bound(length)
+
+    def dynamic_bound(self, t: Any, path: Any) -> Array:
+        r"""Bound the regret against comparators whose path has a given length P.
+
+        :math:`(D^2 + 2DP)/(2\eta) + (\eta/2)G_f^2t`: a move of the comparator changes the squared
+        distance to it by at most 2D times the move.
+        """
+        return self.regret_bound(t) + self.diameter * path / self.eta
+
 
 @final
 @dataclass(frozen=True)

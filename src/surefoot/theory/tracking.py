@@ -82,14 +82,14 @@ class TrackingTheorem(Inside):
         """Bound the regret against a fixed action, whose path has no length."""
         return self.dynamic_bound(t, 0.0)
 
-    def dynamic_bound(self, t: Any, path: float) -> Array:
+    def dynamic_bound(self, t: Any, path: Any) -> Array:
         """Bound the regret against comparators whose path has a given length."""
         t, G_f, D = rounds(t), self._G_f(), self.diameter
         best = np.min([self._expert_bound(e, t, path) for e in self.experts], axis=0)
         mixing = math.log(max(len(self.experts), 2)) / self.rate
         return best + mixing + self.rate / 8 * (G_f * D) ** 2 * t
 
-    def _expert_bound(self, expert: BlockLength, t: Array, path: float) -> Array:
+    def _expert_bound(self, expert: BlockLength, t: Array, path: Any) -> Array:
         (b, eta, c), G_f = expert, self._G_f()
         far = self.diameter + c
         start = (far**2 + 2 * far * path) / (2 * eta)

@@ -80,7 +80,7 @@ class TrackingPenaltyTheorem(Lagrangian):
         D, G_f, _ = self._known
         return math.sqrt(8 * math.log(len(self._weights)) / self.horizon) / (G_f * D)
 
-    def _copy_bound(self, a: float, t: Array, path: float) -> Array:
+    def _copy_bound(self, a: float, t: Array, path: Any) -> Array:
         D, G_f, G_g = self._known
         return 0.5 * a * (G_g**2 + 1) * (D**2 + 2 * D * path) + G_f**2 / (2 * a) * t
 
@@ -88,7 +88,7 @@ class TrackingPenaltyTheorem(Lagrangian):
         """Bound the regret against a fixed action, whose path has no length."""
         return self.dynamic_bound(t, 0.0)
 
-    def dynamic_bound(self, t: Any, path: float) -> Array:
+    def dynamic_bound(self, t: Any, path: Any) -> Array:
         """Bound the regret against comparators whose path has a given length."""
         t, (D, G_f, _) = rounds(t), self._known
         best = np.min([self._copy_bound(a, t, path) for a in self._weights], axis=0)
