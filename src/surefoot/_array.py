@@ -62,7 +62,7 @@ record = tuple.__new__
 
 
 def namespace(x: Array) -> Any:
-    """The array-API namespace of x: ``numpy``, ``jax.numpy``, ...
+    """Return the array-API namespace of x: ``numpy``, ``jax.numpy``, ...
 
     >>> namespace(np.ones(2)).__name__
     'numpy'
@@ -89,12 +89,12 @@ def _torch() -> Any:
 
 
 def one_run(x: Array) -> bool:
-    """Whether x is the action of one run (``(d,)``) rather than of a batch (``(B, d)``)."""
+    """Return whether x is the action of one run (``(d,)``) rather than of a batch (``(B, d)``)."""
     return bool(x.ndim == 1)
 
 
 def number_like(x: Array, value: float) -> Number:
-    """A number of the round in the form that x asks for: float, 0-d array or column.
+    """Return a number in the form that matches x: float, 0-d array or column.
 
     >>> number_like(np.zeros((2, 3)), 0.5)
     array([[0.5], [0.5]])
@@ -108,12 +108,12 @@ def number_like(x: Array, value: float) -> Number:
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value is the number of one NumPy run, on which a primitive may branch."""
+    """Return whether a value is a number of one NumPy run, on which a primitive may branch."""
     return type(value) is float
 
 
 def certainly(condition: Any) -> bool:
-    """Whether a condition is known, here and now, to be true.
+    """Return whether a condition is known to be true now.
 
     Only a Python bool can be: the same test on a batch or a tracer is False, and the rule goes
     on to its vector form. This is how one run leaves early.
@@ -122,7 +122,7 @@ def certainly(condition: Any) -> bool:
 
 
 def is_concrete(x: Array) -> bool:
-    """Whether x has values to look at; a JAX tracer has not."""
+    """Return whether x has values that can be read; a JAX tracer has none."""
     if type(x) is np.ndarray or type(x).__module__.split(".")[0] != "jax":
         return True
     from jax.core import Tracer
@@ -131,7 +131,7 @@ def is_concrete(x: Array) -> bool:
 
 
 def constant(data: Array, like: Array) -> Array:
-    """Data held as NumPy, as an array of the same backend as ``like``."""
+    """Return data stored as NumPy as an array of the same backend as ``like``."""
     if type(like) is np.ndarray or type(data) is not np.ndarray:
         return data
     xp = namespace(like)
@@ -143,7 +143,7 @@ def constant(data: Array, like: Array) -> Array:
 
 
 def dot(a: Array, b: Array) -> Number:
-    r"""Inner product over the last axis: a float for one NumPy run, a column for a batch.
+    r"""Return the inner product over the last axis: a float for one run, a column for a batch.
 
     >>> dot(np.array([1.0, 2.0]), np.array([3.0, 4.0]))
     11.0
@@ -161,7 +161,7 @@ def dot(a: Array, b: Array) -> Number:
 
 
 def combine(weights: Array, rows: Array) -> Array:
-    """The weighted sum of m rows: ``(m,)`` and ``(m, d)`` give ``(d,)``; a batch ``(B, d)``.
+    """Return the weighted sum of m rows: ``(m,)`` and ``(m, d)`` give ``(d,)``; a batch ``(B, d)``.
 
     >>> combine(np.array([2.0, 1.0]), np.array([[1.0, 0.0], [0.0, 3.0]]))
     array([2., 3.])
@@ -172,7 +172,7 @@ def combine(weights: Array, rows: Array) -> Array:
 
 
 def rows_dot(rows: Array, x: Array) -> Array:
-    """The inner product of each of m rows with x: ``(m,)``; for a batch ``(B, m)``.
+    """Return the inner product of each of m rows with x: ``(m,)``; for a batch ``(B, m)``.
 
     >>> rows_dot(np.array([[1.0, 0.0], [2.0, 3.0]]), np.array([1.0, 10.0]))
     array([ 1., 32.])
@@ -183,7 +183,7 @@ def rows_dot(rows: Array, x: Array) -> Array:
 
 
 def norm(a: Array) -> Number:
-    """Euclidean norm over the last axis, shaped as :func:`dot` shapes it.
+    """Return the Euclidean norm over the last axis, shaped like the result of :func:`dot`.
 
     >>> norm(np.array([3.0, 4.0]))
     5.0
@@ -242,29 +242,29 @@ def owned(x: Array) -> Array:
 
 
 def sqrt(a: Number) -> Number:
-    """Square root."""
+    """Return the square root."""
     if type(a) is float:
         return math.sqrt(a)
     return namespace(a).sqrt(a)
 
 
 def exp(a: Number) -> Number:
-    """Exponential."""
+    """Return the exponential."""
     return math.exp(a) if type(a) is float else namespace(a).exp(a)
 
 
 def log(a: Number) -> Number:
-    """Natural logarithm."""
+    """Return the natural logarithm."""
     return math.log(a) if type(a) is float else namespace(a).log(a)
 
 
 def log1p(a: Number) -> Number:
-    """Logarithm of 1 + a."""
+    """Return the logarithm of 1 + a."""
     return math.log1p(a) if type(a) is float else namespace(a).log1p(a)
 
 
 def maximum(a: Number, b: Number) -> Number:
-    """The larger of two numbers; NaN if the first is (a rule must not lose one)."""
+    """Return the larger of two numbers; NaN if the first is (a rule must not lose one)."""
     if type(a) is float and type(b) is float:
         return b if b > a else a
     a, b = (b, a) if isinstance(a, _NUMBERS) else (a, b)
@@ -272,7 +272,7 @@ def maximum(a: Number, b: Number) -> Number:
 
 
 def minimum(a: Number, b: Number) -> Number:
-    """The smaller of two numbers; NaN if the first is."""
+    """Return the smaller of two numbers; NaN if the first is."""
     if type(a) is float and type(b) is float:
         return b if b < a else a
     a, b = (b, a) if isinstance(a, _NUMBERS) else (a, b)
@@ -280,7 +280,7 @@ def minimum(a: Number, b: Number) -> Number:
 
 
 def where(condition: Any, a: Number, b: Number) -> Number:
-    """``a`` where the condition holds, else ``b``."""
+    """Return ``a`` where the condition holds, else ``b``."""
     if condition is True:
         return a
     if condition is False:
@@ -289,7 +289,7 @@ def where(condition: Any, a: Number, b: Number) -> Number:
 
 
 def largest(values: Array) -> tuple[Number, Array]:
-    """The largest entry along the last axis, and its index; the first of equals.
+    """Return the largest entry along the last axis, and its index; the first of equals.
 
     >>> largest(np.array([1.0, 3.0, 3.0]))
     (3.0, 1)
@@ -308,7 +308,7 @@ def largest(values: Array) -> tuple[Number, Array]:
 
 
 def at_each(table: np.ndarray, index: np.ndarray) -> np.ndarray:
-    """The entry of each row of a NumPy table at that row's index.
+    """Return the entry of each row of a NumPy table at that row's index.
 
     >>> at_each(np.array([[1.0, 3.0], [5.0, 2.0]]), np.array([1, 0]))
     array([3., 5.])
@@ -318,12 +318,12 @@ def at_each(table: np.ndarray, index: np.ndarray) -> np.ndarray:
 
 
 def flat_index(table: np.ndarray, index: np.ndarray) -> np.ndarray:
-    """Where those entries are in the table laid out flat."""
+    """Return the positions of those entries in the flattened table."""
     return index + np.arange(0, table.size, table.shape[1])
 
 
 def row(table: Array, index: Any) -> Array:
-    """Rows of a table at the indices that :func:`largest` gave."""
+    """Return the rows of a table at the indices that :func:`largest` gave."""
     if type(index) is int:
         return table[index]
     if type(table) is ndarray:
@@ -337,7 +337,7 @@ def row(table: Array, index: Any) -> Array:
 
 
 def in_turn(count: int, step: Callable[[Any, Array], Array], z: Array) -> Array:
-    """``z`` after ``step(i, z)`` for each i below count; a loop where JAX compiles, too.
+    """Apply ``z = step(i, z)`` for each i below count; under JAX, too, as a compiled loop.
 
     >>> in_turn(3, lambda i, z: 2 * z + i, np.array([1.0, 0.0]))
     array([12.,  4.])
@@ -383,7 +383,7 @@ def _stacked(parts: Any) -> Array:
 
 
 def if_any(condition: Any, then: Callable[[], Any], otherwise: Callable[[], Any]) -> Any:
-    """The result of ``then`` if the condition holds in any run, else that of ``otherwise``.
+    """Return ``then()`` if the condition holds in any run, else ``otherwise()``.
 
     >>> if_any(np.array([[False], [True]]), lambda: "some", lambda: "none")
     'some'
@@ -399,7 +399,7 @@ def if_any(condition: Any, then: Callable[[], Any], otherwise: Callable[[], Any]
 
 
 class HoldsArrays:
-    """Make a frozen dataclass that holds arrays equal by value, and shown in a few lines."""
+    """Compare a frozen dataclass with arrays by value, and print it in a few lines."""
 
     __slots__ = ()
 
@@ -437,7 +437,7 @@ def _brief(value: Any) -> str:
 
 
 def to_numpy(x: Any) -> Any:
-    """The values as a NumPy array, whatever the backend."""
+    """Return the values as a NumPy array, whatever the backend."""
     if type(x) is np.ndarray:
         return x
     if type(x).__module__.split(".")[0] == "torch":

@@ -168,14 +168,14 @@ def function(**values: Any) -> None:
 
 
 class PrecisionWarning(UserWarning):
-    """A float32 input was taken as float64."""
+    """Warn that a float32 input was converted to float64."""
 
 
 _said_precision = False
 
 
 def action(x: Any, name: str = "x1") -> Array:
-    """An action of one run or of a batch: finite, ``(d,)`` or ``(B, d)``, float64.
+    """Return an action of one run or of a batch as float64: finite, ``(d,)`` or ``(B, d)``.
 
     Lists are taken as NumPy; float32 is upcast, and the first time said: certified slacks are
     far below its rounding.
@@ -233,7 +233,7 @@ def _say_precision(name: str) -> None:
 
 
 def feedback(x: Array, seen: Feedback) -> tuple[Array, Number, Array]:
-    """Gradient, value and subgradient of a round, refused when their shapes do not fit x.
+    """Return gradient, value and subgradient of a round; raise if their shapes do not fit x.
 
     Runs in every update, so it compares shapes and types and leaves the values to the primitives,
     which catch NaN and inf on the way (:func:`surefoot.sets.project_halfspace`).
@@ -264,7 +264,7 @@ def feedback(x: Array, seen: Feedback) -> tuple[Array, Number, Array]:
 
 
 def cost_gradient(x: Array, seen: Feedback) -> Array:
-    """The cost gradient of a round, for rules that do not ask for the constraint."""
+    """Return the cost gradient of a round, for rules that do not ask for the constraint."""
     try:
         gradient = seen[0]
     except (TypeError, IndexError) as error:
@@ -279,7 +279,7 @@ def cost_gradient(x: Array, seen: Feedback) -> Array:
 
 
 def feedback_apart(x: Array, seen: Feedback) -> tuple[Array, Array, Array]:
-    """Gradient, values and subgradients of a round with m constraints kept apart.
+    """Return gradient, values and subgradients of a round with m separate constraints.
 
     Values are ``(m,)`` and subgradients ``(m, d)``; ``(B, m)`` and ``(B, m, d)`` in a batch.
     """

@@ -1,4 +1,4 @@
-"""The one conversion of numbers: to float64, or refused in one sentence.
+"""The one place where numbers are converted to float64, or refused with one sentence.
 
 Lists, integers, tables, masked arrays and other libraries' arrays are converted if nothing is lost
 by it. What has no values yet (a tracer) or carries gradients (torch) is kept as it is.
@@ -51,7 +51,7 @@ def shown(value: Any) -> str:
 
 
 def elsewhere(value: Any) -> bool:
-    """Whether a value is an array of JAX, torch or another array-API library."""
+    """Return whether a value is an array of JAX, torch or another array-API library."""
     if isinstance(value, (np.ndarray, np.generic, int, float, list, tuple)):
         return False
     return hasattr(value, "__array_namespace__") or _root(value) == "torch"
@@ -62,7 +62,7 @@ def _root(value: Any) -> str:
 
 
 def opaque(value: Any) -> bool:
-    """Whether a value must be kept as it is: a tracer has no values, gradients would be lost."""
+    """Return whether a value must stay as it is, like a tracer or a tensor with gradients."""
     if _root(value) == "torch":
         return bool(getattr(value, "requires_grad", False))
     return not is_concrete(value)

@@ -1,4 +1,4 @@
-r"""The numbers a theorem needs, each with where it came from.
+r"""The constants that theorems need, each with its origin.
 
 ====================  ================  ===========================================================
 name                  paper             meaning
@@ -48,7 +48,7 @@ Origin: TypeAlias = Literal["given", "derived", "slater", "local", "estimated"]
 
 
 def polyak_rate(sigma: float, G_g: float) -> float:
-    r"""The paper's :math:`\xi = 1 - \sqrt{1 - \sigma^2/G_g^2}`, without loss of digits.
+    r"""Return the paper's :math:`\xi = 1 - \sqrt{1 - \sigma^2/G_g^2}`, without loss of digits.
 
     With :math:`r = \sigma^2/G_g^2` the same number is :math:`r/(1 + \sqrt{1 - r})`, which has no
     cancellation when sigma is far below G_g; :func:`_contraction` has none when it is close.
@@ -62,7 +62,7 @@ def polyak_rate(sigma: float, G_g: float) -> float:
 
 
 def _contraction(sigma: float, G_g: float) -> float:
-    r"""The paper's :math:`\gamma = 1 - \sigma^2/G_g^2`, factored.
+    r"""Return the paper's :math:`\gamma = 1 - \sigma^2/G_g^2`, factored.
 
     One minus a rounded square has an error of 2^-53, and the root in xi makes 1e-8 of that where
     sigma is nearly G_g: more than a corollary's steps are shortened by. A difference of close
@@ -82,7 +82,7 @@ _RULES = {
 
 @dataclass(frozen=True, kw_only=True)
 class Constants:
-    r"""The constants of a problem. None means not known; nothing is guessed.
+    r"""The constants of a problem. None means unknown; nothing is guessed.
 
     Example:
         >>> toy = Constants(R=1.0, G_f=14.5, G_g=1.0, sigma=0.5**0.5, epsilon=0.25)
@@ -142,14 +142,14 @@ class Constants:
 
     @classmethod
     def names(cls) -> tuple[str, ...]:
-        """The names of the constants, in the order they are shown."""
+        """Return the names of the constants, in the order they are shown."""
         return tuple(f.name for f in fields(cls) if f.name != "origins")
 
     @classmethod
     def from_slater(
         cls, slack: float, *, R: float, G_g: float | None = None, share: float = 0.5
     ) -> Constants:
-        r"""The paper's proposition: a point with :math:`g \le -\zeta` gives epsilon and sigma.
+        r"""Apply the paper's proposition: a point with :math:`g \le -\zeta` gives both constants.
 
         :math:`\epsilon = c\zeta` and :math:`\sigma = (1-c)\zeta/(2R)` for any c in (0, 1).
 
@@ -175,13 +175,13 @@ class Constants:
         )
 
     def with_origin(self, origin: Origin, **values: float | None) -> Constants:
-        """The same constants with some of them replaced, and the origin of those."""
+        """Return the constants with some of them replaced, and the origin of the new ones."""
         kept = {name: o for name, o in self.origins.items() if name not in values}
         new: dict[str, Origin] = {name: origin for name, v in values.items() if v is not None}
         return replace(self, origins=kept | new, **values)  # type: ignore[arg-type]
 
     def require(self, *names: str, by: str) -> tuple[float, ...]:
-        """The named constants, or one sentence saying which is missing and who needs it."""
+        """Return the named constants; if one is missing, raise and name who needs it."""
         missing = [name for name in names if getattr(self, name) is None]
         if missing:
             rest = "which is not known: give it" if len(missing) == 1 else "which are not known"
@@ -222,7 +222,7 @@ class Constants:
         return known
 
     def local_sigma(self, rho: float) -> float:
-        r"""The error-bound constant that the start alone gives at tightening rho.
+        r"""Return the error-bound constant that the start alone gives at tightening rho.
 
         With :math:`g(x_1) \le -\alpha` and :math:`0 \le \rho < \alpha`, every x of the ball with
         :math:`g(x) > -\rho` has

@@ -1,4 +1,4 @@
-"""The family of errors that the library raises on purpose: one root, one sentence each."""
+"""The errors that the library raises on purpose: one root, one sentence each."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ __all__ = ["InvalidTypeError", "InvalidValueError", "SurefootError"]
 
 
 class SurefootError(Exception):
-    """Signal that a call cannot be carried out; the root of every error of the library.
+    """The root of every error that the library raises on purpose.
 
     Example:
         >>> from surefoot import Ball
@@ -19,15 +19,15 @@ class SurefootError(Exception):
 
 
 class _OneLineError(SurefootError):
-    """Keep a sentence on one line where it quotes an array, whose text has several."""
+    """An error whose sentence stays on one line even if it quotes an array."""
 
     def __init__(self, message: str = "") -> None:
         super().__init__(" ".join(line.strip() for line in str(message).splitlines()))
 
 
 class InvalidValueError(_OneLineError, ValueError):
-    """Refuse an argument for its value; the sentence names it, the rule and the value."""
+    """An argument with an invalid value; the sentence gives name, rule and value."""
 
 
 class InvalidTypeError(_OneLineError, TypeError):
-    """Refuse an argument for its type; the sentence names it, the rule and the type."""
+    """An argument of an invalid type; the sentence gives name, rule and type."""

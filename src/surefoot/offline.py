@@ -1,4 +1,4 @@
-r"""The offline ancestors of Polyak feasibility steps, as steps with their inequalities.
+r"""Offline ancestors of Polyak feasibility steps, as steps with their inequalities.
 
 These methods minimise a fixed convex f over :math:`Y \cap \{g_\omega \le 0\ \forall\omega\}`, where
 Y is a simple set and one constraint is looked at per step. They play no game: each function below

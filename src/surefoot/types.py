@@ -161,11 +161,11 @@ class Algorithm(Protocol[S]):
     """
 
     def init(self, x1: Array) -> S:
-        """The state before the first round, with ``x1`` as its action."""
+        """Return the state before the first round, with ``x1`` as its action."""
         ...
 
     def update(self, state: S, feedback: Feedback) -> S:
-        """The state after a round; its ``x`` is the next action."""
+        """Return the state after a round; its ``x`` is the next action."""
         ...
 
 
@@ -192,7 +192,7 @@ class Certificate(Protocol):
 
 
 class Info(Protocol):
-    """What a step of one run knew; its properties format numbers that the step has computed."""
+    """What a step of one run knew; the properties only format numbers already computed."""
 
     @property
     def cut(self) -> bool:
@@ -219,11 +219,11 @@ class Explaining(Protocol[S]):
     """
 
     def init(self, x1: Array) -> S:
-        """The state before the first round, with ``x1`` as its action."""
+        """Return the state before the first round, with ``x1`` as its action."""
         ...
 
     def update(self, state: S, feedback: Feedback) -> S:
-        """The state after a round; its ``x`` is the next action."""
+        """Return the state after a round; its ``x`` is the next action."""
         ...
 
     def step(self, state: S, feedback: Feedback) -> tuple[S, Info]:
@@ -245,7 +245,7 @@ class RegretObserver(Protocol):
 
 @runtime_checkable
 class Observing(Protocol):
-    """An algorithm that bounds its own regret by what its steps knew."""
+    """An algorithm that bounds its own regret from what its steps knew."""
 
     def observer(self) -> RegretObserver | None:
         """Return the sums before the first round; None where there is no regret proof."""
@@ -257,15 +257,15 @@ class Region(Protocol):
     """A closed convex set that knows its own geometry (the classes in :mod:`surefoot.sets`)."""
 
     def project(self, x: Array) -> Array:
-        """The nearest point of the set."""
+        """Return the nearest point of the set."""
         ...
 
     def contains(self, x: Array) -> Any:
-        """Whether x is in the set: a bool, or a column of them."""
+        """Return whether x is in the set: a bool, or a column of bools."""
         ...
 
     def minimize_linear(self, c: Array) -> Array:
-        """A point of the set where the inner product with c is smallest."""
+        """Return a point of the set where the inner product with c is smallest."""
         ...
 
 
@@ -274,12 +274,12 @@ class CostStream(Protocol):
 
     @property
     def horizon(self) -> int:
-        """How many rounds there are."""
+        """The number of rounds."""
         ...
 
     @property
     def runs(self) -> int | None:
-        """How many runs have streams of their own; None where all runs share one."""
+        """The number of runs with streams of their own; None if all runs share one."""
         ...
 
     @property
@@ -288,17 +288,17 @@ class CostStream(Protocol):
         ...
 
     def value(self, t: Any, x: Array) -> Number:
-        """The cost of round t at x."""
+        """Return the cost of round t at x."""
         ...
 
     def gradient(self, t: Any, x: Array) -> Array:
-        """A (sub)gradient of the cost of round t at x."""
+        """Return a (sub)gradient of the cost of round t at x."""
         ...
 
     def rounds(self, start: int, stop: int) -> CostStream:
-        """The stream of rounds start to stop - 1."""
+        """Return the stream of the rounds from start to stop - 1."""
         ...
 
     def run(self, index: Any) -> CostStream:
-        """The stream of one run, or of the runs of a slice or an array of indices."""
+        """Return the stream of one run, or of the runs of a slice or an array of indices."""
         ...

@@ -1,4 +1,4 @@
-"""Connections to SQLite: how they are made, and its errors as one sentence each."""
+"""Open SQLite connections, and report SQLite's errors as one sentence each."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def connect(path: Path, mode: str) -> sqlite3.Connection:
 
 @cache
 def schema_of(statements: tuple[str, ...]) -> frozenset[tuple[Any, ...]]:
-    """The rows of the schema of a new file."""
+    """Return the rows of the schema of a new file."""
     with contextlib.closing(sqlite3.connect(":memory:")) as connection:
         for statement in statements:
             connection.execute(statement)
@@ -44,7 +44,7 @@ def schema_of(statements: tuple[str, ...]) -> frozenset[tuple[Any, ...]]:
 
 @contextlib.contextmanager
 def told(kind: Kind, path: Path, done: str) -> Iterator[None]:
-    """SQLite's errors as one sentence each."""
+    """Report SQLite's errors as one sentence each."""
     try:
         yield
     except UnicodeDecodeError as error:  # names of tables, which SQLite's own message quotes

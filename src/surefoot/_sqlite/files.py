@@ -1,4 +1,4 @@
-"""What a file of the library is, read from its first bytes, and how a new one gets its name.
+"""Identify a file of the library by its first bytes, and name new files.
 
 A file of ours is told by its application id and the version of its format, both in the first
 hundred bytes, which are read before SQLite sees the file: what is not ours is not opened, hence
@@ -44,7 +44,7 @@ class StoreError(SurefootError, RuntimeError):
 
 
 class DamagedError(StoreError):
-    """A file, or a part of one, that is not what was written."""
+    """A file, or a part of one, that does not hold what was written."""
 
 
 class Kind(NamedTuple):
@@ -136,17 +136,17 @@ def _refuse_reading(name: str, why: str, error: Exception | None = None) -> NoRe
 
 
 def absolute(path: str | os.PathLike[str]) -> Path:
-    """The path from the root: the working directory may change."""
+    """Return the absolute path, since the working directory may change."""
     return Path(os.fspath(path)).absolute()
 
 
 def beside(path: Path, end: str) -> Path:
-    """The file of the same name with an ending."""
+    """Return the path of the file with the same name and another ending."""
     return path.with_name(path.name + end)
 
 
 def name_of(kind: Kind, path: Path) -> str:
-    """What to call a file in a sentence."""
+    """Return the name of a file for use in a sentence."""
     return f"{kind.noun} '{path}'"
 
 
@@ -154,7 +154,7 @@ def name_of(kind: Kind, path: Path) -> str:
 
 
 def draft_of(path: Path) -> Path:
-    """A name for a file that is not complete, with the process that makes it."""
+    """Return a name for an incomplete file, with the id of the process that writes it."""
     return path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(8)}")
 
 

@@ -1,4 +1,4 @@
-"""How far a file has come, remembered beside it: a lost tail is then known to be lost.
+"""Store how far a file has been written beside it, so that a lost tail is noticed.
 
 SQLite ends a damaged log at the first frame that is not right and calls the rest never written. So
 a writer keeps the number and the digest of its last write in a file of their own, synced after the
@@ -33,7 +33,7 @@ _FLAGS = os.O_RDWR | _THROUGH | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BIN
 
 
 class Record(NamedTuple):
-    """What a writer had written when it went on.
+    """What a writer had written when it continued.
 
     Attributes:
         of: the digest of what does not change: which file it is.
@@ -47,7 +47,7 @@ class Record(NamedTuple):
 
 
 class Marked(NamedTuple):
-    """What is found in a mark.
+    """The contents of a mark.
 
     Attributes:
         last: the newest record that can be read, or None.
@@ -88,7 +88,7 @@ class Mark:
 
     @classmethod
     def go_on(cls, path: Path, record: Record) -> Mark:
-        """The mark of a file whose writer was stopped, with the last write that the file has."""
+        """Return the mark of a file whose writer stopped, with the last write in the file."""
         mark = cls._opened(path, _FLAGS)
         try:
             # Twice: the other slot may be the torn one.
@@ -101,7 +101,7 @@ class Mark:
 
     @staticmethod
     def read(path: Path) -> Marked | None:
-        """What a mark says, or None where there is none."""
+        """Return what a mark says, or None if there is no mark."""
         try:
             # A pipe would be waited for.
             if not stat.S_ISREG(path.stat().st_mode):
@@ -178,7 +178,7 @@ def _slot(record: Record) -> bytes:
 
 
 def _record(slot: bytes) -> Record | None:
-    """The record of a slot, from the first copy that is whole."""
+    """Return the record of a slot from its first intact copy."""
     size = _FORM.size + _SUM
     for at in range(0, _COPIES * size, size):
         copy, found = slot[at : at + _FORM.size], slot[at + _FORM.size : at + size]

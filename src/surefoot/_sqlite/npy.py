@@ -19,7 +19,7 @@ _headers: dict[tuple[str, tuple[int, ...]], bytes] = {}
 
 
 def to_bytes(array: np.ndarray) -> bytes:
-    """An array of numbers as the bytes of an npy file.
+    """Return an array of numbers as the bytes of an npy file.
 
     >>> from_bytes(to_bytes(np.array([1.5, -0.0])))
     array([ 1.5, -0. ])
@@ -39,7 +39,7 @@ def to_bytes(array: np.ndarray) -> bytes:
 
 
 def from_bytes(data: bytes) -> np.ndarray:
-    """The array again, writeable; ValueError for anything else than one npy file of numbers."""
+    """Return the array, writeable; raise ValueError unless the bytes are one npy array."""
     array, rest = read_array(data, 0)
     if rest != len(data):
         raise InvalidValueError("bytes after the end of an npy array")
@@ -47,7 +47,7 @@ def from_bytes(data: bytes) -> np.ndarray:
 
 
 def read_array(data: bytes, offset: int) -> tuple[np.ndarray, int]:
-    """An array of several that follow each other, and where it ends."""
+    """Return the first of several concatenated arrays, and where it ends."""
     if not isinstance(data, bytes):
         raise InvalidValueError(f"an npy array must be bytes, got {type(data).__name__}")
     begin = offset + 10 + int.from_bytes(data[offset + 8 : offset + 10], "little")
@@ -66,7 +66,7 @@ def read_array(data: bytes, offset: int) -> tuple[np.ndarray, int]:
 
 @lru_cache(maxsize=256)
 def _read_header(header: bytes) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """What an npy header says; kept, because NumPy parses Python for it and arrays are alike."""
+    """Return the contents of an npy header; cached, since NumPy parses Python to read it."""
     stream = io.BytesIO(header)
     version = np.lib.format.read_magic(stream)
     if version != (1, 0):
@@ -75,7 +75,7 @@ def _read_header(header: bytes) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
 
 
 def digest(*parts: bytes | str | float | int | None) -> bytes:
-    """SHA-256 of the parts, each with its type and length, so that no two lists share one.
+    """Return SHA-256 of the parts, each with its type and length, so that no two lists share one.
 
     >>> digest("a", None) == digest("a"), digest(0.0) == digest(-0.0)
     (False, False)

@@ -78,7 +78,7 @@ class Store(Closing):
         self._is_unsealed = False
 
     def rows(self, query: str, arguments: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
-        """The rows of a query."""
+        """Return the rows of a query."""
         with self._told("read"):
             # No "yield from", which would close the cursor when it is left early: perhaps after
             # the file has been closed, which is an error.
@@ -86,7 +86,7 @@ class Store(Closing):
                 yield row
 
     def write(self, statements: Iterable[Statement], *, one_row_each: bool = True) -> None:
-        """All of the statements, or none of them.
+        """Execute all of the statements, or none of them.
 
         Args:
             statements: in order.
@@ -159,7 +159,7 @@ class Store(Closing):
 
     @property
     def is_sealed(self) -> bool:
-        """Whether the writer of the file was done with it, or that is not known of its kind."""
+        """Whether the writer finished with the file, or its kind does not record that."""
         ((number,),) = self.rows("PRAGMA user_version")
         return not (self.kind.sealed and number & UNSEALED)
 
@@ -196,7 +196,7 @@ class Store(Closing):
             raise self.damaged(f"its {what} {name!r} is missing or not what was made")
 
     def damaged(self, why: object) -> DamagedError:
-        """The error to raise when what was read cannot be."""
+        """Return the error to raise when what was read is impossible."""
         return DamagedError(f"{self.name} is damaged: {str(why).splitlines()[0]}")
 
     def close(self) -> None:
@@ -216,12 +216,12 @@ class Store(Closing):
 
     @property
     def is_open_here(self) -> bool:
-        """Whether this process has it open, rather than one that it was forked from."""
+        """Whether this process opened the file, rather than the process it was forked from."""
         return self._connection is not None and os.getpid() == self._process
 
     @property
     def name(self) -> str:
-        """What to call it in a sentence."""
+        """The name of the file for use in a sentence."""
         return name_of(self.kind, self.path)
 
     def _open(self) -> sqlite3.Connection:
@@ -234,7 +234,7 @@ class Store(Closing):
 
 
 def create(path: str | os.PathLike[str], kind: Kind, contents: Sequence[Statement]) -> Store:
-    """A new file with its first contents, open for writing.
+    """Create a new file with its first contents, open for writing.
 
     It is made under another name and gets its own when it is complete: whoever finds a file at
     the path finds a whole one. What is there already is never overwritten.
@@ -274,7 +274,7 @@ def create(path: str | os.PathLike[str], kind: Kind, contents: Sequence[Statemen
 
 
 def open_writer(path: str | os.PathLike[str], kind: Kind) -> Store:
-    """An existing file, for its one writer; the lock goes with the process, however that ends."""
+    """Open an existing file for its one writer; the lock ends with the process."""
     path = absolute(path)
     head = _look(path, kind)
     remove_drafts(path)
@@ -327,7 +327,7 @@ def _lock(path: Path) -> sqlite3.Connection:
 
 
 def open_reader(path: str | os.PathLike[str], kind: Kind) -> Store:
-    """An existing file, to be read and left as it is at this moment.
+    """Open an existing file to read it as it is at this moment.
 
     Nobody must be writing to it unless its kind may be watched: what is written after this is not
     seen then.
@@ -356,7 +356,7 @@ def open_reader(path: str | os.PathLike[str], kind: Kind) -> Store:
 
 @contextlib.contextmanager
 def mending(path: str | os.PathLike[str], kind: Kind) -> Iterator[tuple[Store, Store]]:
-    """A damaged file to be read as far as that goes, and a new one that takes its place.
+    """Open a damaged file to read what is left, and a new file to replace it.
 
     The new one gets the path when all is done, and the damaged one stays beside it, under the
     name with ``-damaged`` at the end. What is read from it must be checked by whoever reads.

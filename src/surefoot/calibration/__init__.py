@@ -1,4 +1,4 @@
-"""Which guarantees can be had before a run: constants with their origins, and what they buy."""
+"""Which guarantees apply before a run: constants with their origins, and what they buy."""
 
 from surefoot.calibration.from_constants import calibrate_constants
 from surefoot.calibration.from_problem import calibrate

@@ -1,4 +1,4 @@
-"""From numbers alone to the guarantees that can be had."""
+"""Calibrate from constants alone: which guarantees apply."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["calibrate_constants"]
 
 
 def calibrate_constants(known: Constants, horizon: int) -> Calibration:
-    """Which guarantees the constants of a problem give, where there is nothing to ask but them.
+    """Return which guarantees the given constants allow, without a problem to query.
 
     Nothing is known of the feasible set's geometry, so methods that project onto it are out. What
     follows from the numbers is filled in: the start is anywhere in the ball unless ``start_reach``

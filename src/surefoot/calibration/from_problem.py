@@ -1,4 +1,4 @@
-"""From a strictly feasible point to the guarantees that can be had."""
+"""Calibrate from a problem and a strictly feasible point: which guarantees apply."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def calibrate(
     seed: int = 0,
     **given: float,
 ) -> Calibration:
-    r"""Which guarantees can be had, before a single round is played.
+    r"""Return which guarantees apply, before a single round is played.
 
     Constants come from the structure of the problem, from what is given, and from the start: its
     slack :math:`\alpha = -g(x_1)` gives sigma by the local form (*). Where :math:`G_g` is known,
@@ -173,14 +173,14 @@ def _given(problem: Any, start: Any, domain: Any, given: dict[str, float]) -> _G
 
 
 def _stream_gradients(costs: Any) -> Callable[[Array], list[Array]]:
-    """The gradients of some rounds at a point, of one run where there are several."""
+    """Return the gradients of some rounds at a point, of one run if there are several."""
     one = costs if costs.runs is None else costs.run(0)
     rounds = np.unique(np.linspace(0, costs.horizon - 1, _ROUNDS).astype(int)).tolist()
     return lambda x: [one.gradient(t, x) for t in rounds]
 
 
 def _with_start(case: _Given, first: Probe, given: dict[str, float]) -> Constants:
-    """What is given, and what follows from it and the start."""
+    """Add the start to what is given, and what follows from it."""
     known = case.known.with_origin("given", **given) if given else case.known
     if known.F is not None and "G_f" in given and "F" not in given:
         known = known.with_origin("derived", F=None)  # it followed from another G_f
@@ -195,7 +195,7 @@ def _with_estimates(
     gradients: Callable[[Array], list[Array]] | None,
     factor: float,
 ) -> Constants:
-    """Constants that are still missing, guessed from what was seen and labelled so."""
+    """Estimate the missing constants from what was seen, labelled as estimates."""
     steepest = max(probe.steepness for probe in probes)
     if known.G_g is None and steepest > 0:
         G_g = factor * steepest

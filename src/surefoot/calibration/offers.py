@@ -1,4 +1,4 @@
-"""Every theorem of the catalogue, for the constants that are proved and for those guessed."""
+"""Try every theorem of the catalogue with the proved and with the estimated constants."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Standing: TypeAlias = Literal["proved", "estimated", "none"]
 
 
 class Offer(NamedTuple):
-    """What one algorithm by one theorem promises before the run, or why it does not.
+    """What one algorithm promises by one theorem before the run, or why it cannot.
 
     Attributes:
         name: class and constructor.
@@ -44,12 +44,12 @@ class Offer(NamedTuple):
 
 
 def estimated(constants: Constants) -> tuple[str, ...]:
-    """The names of the constants that are only estimates."""
+    """Return the names of the constants that are only estimates."""
     return tuple(name for name, origin in constants.origins.items() if origin == "estimated")
 
 
 class Place(NamedTuple):
-    """Where a theorem is to be used.
+    """The problem that a theorem is applied to.
 
     Attributes:
         horizon: number of rounds.
@@ -67,7 +67,7 @@ class Place(NamedTuple):
 
 
 def offers_for(constants: Constants, place: Place) -> tuple[Offer, ...]:
-    """One offer for each algorithm and theorem, in the order of the catalogue."""
+    """Return one offer per algorithm and theorem, in the order of the catalogue."""
     return tuple(
         _offer_of(_Theorem(kind, tuning, place), constants)
         for kind in ALGORITHMS
@@ -76,14 +76,14 @@ def offers_for(constants: Constants, place: Place) -> tuple[Offer, ...]:
 
 
 class _Theorem(NamedTuple):
-    """An algorithm by one of its theorems, where it is to be used."""
+    """An algorithm with one of its theorems, and the problem to apply it to."""
 
     algorithm: type[Any]
     tuning: str
     place: Place
 
     def attempt(self, known: Constants) -> Entry:
-        """What it says of some constants."""
+        """Return what the theorem says for some constants."""
         entry = tuned_for(self.algorithm, self.tuning, known, *self.place[:3])
         if entry.tuned is None:
             return entry
@@ -98,7 +98,7 @@ class _Theorem(NamedTuple):
 
 
 def _offer_of(theorem: _Theorem, constants: Constants) -> Offer:
-    """First with what is proved; where that is not enough, with the estimates, and said so."""
+    """Try the proved constants first; if they do not suffice, the estimates, labelled so."""
     guesses, horizon = estimated(constants), theorem.place.horizon
     hoped = theorem.attempt(constants)
     sure = theorem.attempt(_without(constants, *guesses)) if guesses else hoped
@@ -132,18 +132,18 @@ def _offer(name: str, standing: Standing, tuned: Tuned[Any], horizon: int) -> Of
 
 
 def _without(constants: Constants, *names: str) -> Constants:
-    """The constants with some of them not known; a sigma goes with its level and back."""
+    """Return the constants without some of them; sigma and its level are dropped together."""
     gone = set(names) | ({"sigma", "epsilon"} if {"sigma", "epsilon"} & set(names) else set())
     return constants.with_origin("given", **dict.fromkeys(gone)) if gone else constants
 
 
 def _regret(entry: Entry, horizon: int) -> float:
-    """The bound of a theorem; inf where it does not apply."""
+    """Return the bound of a theorem; inf where it does not apply."""
     return math.inf if entry.tuned is None else float(entry.tuned.guarantee.regret_bound(horizon))
 
 
 def _promise(guarantee: Guarantee, horizon: int) -> str:
-    """What is promised of the constraint, with its number for a horizon."""
+    """Return what is promised about the constraint, with its number for a horizon."""
     if guarantee.kind == "every round":
         return "g <= 0 in every round"
     if guarantee.kind == "after t0":

@@ -1,4 +1,4 @@
-"""Looking around a strictly feasible point without leaving the feasible set."""
+"""Probe around a strictly feasible point without leaving the feasible set."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["Probe", "certified_radius", "contradiction", "look_around"]
 
 
 class Probe(NamedTuple):
-    """What the constraint said at a point.
+    """What the constraint answered at a point.
 
     Attributes:
         point: where it was asked.
@@ -34,12 +34,12 @@ class Probe(NamedTuple):
 
     @property
     def steepness(self) -> float:
-        """Norm of the subgradient."""
+        """The norm of the subgradient."""
         return float(np.linalg.norm(self.subgradient))
 
 
 def ask(query: Callable[[Array], Any], point: Array) -> Probe:
-    """One question; an answer that is none is refused."""
+    """Query the constraint once; raise if the answer is not valid."""
     answer = query(point)
     try:
         value, subgradient = answer
@@ -55,7 +55,7 @@ def ask(query: Callable[[Array], Any], point: Array) -> Probe:
 
 
 def certified_radius(start: Probe, constants: Constants, domain: Ball) -> float:
-    r"""The radius :math:`\alpha/G_g` of a ball around the start that is certainly feasible.
+    r"""Return the radius :math:`\alpha/G_g` of a ball around the start that is certainly feasible.
 
     It is the first certified length, rounding margin and all. 0 where the start is not strictly
     feasible by more than rounding, or G_g is not known or only an estimate.
@@ -89,7 +89,7 @@ def look_around(
 
 
 def contradiction(probes: Sequence[Probe], constants: Constants) -> str | None:
-    """What the answers show to be wrong with the constants or the constraint; None if nothing."""
+    """Return what the answers prove wrong about constants or constraint; None if nothing."""
     G_g, slack = constants.G_g, constants.start_slack
     if slack is not None and slack > -probes[0].value + 1e-12 * abs(slack):
         return f"g = {probes[0].value:.6g} at the start leaves no start_slack = {slack:.6g}"

@@ -1,4 +1,4 @@
-"""What a calibration found, as a record and as a table."""
+"""The result of a calibration, as a record and as a table."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Calibration"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calibration:
-    """Constants with their origins, and every guarantee that they give or do not give.
+    """Constants with their origins, and every guarantee that they allow or do not allow.
 
     Print it for a table.
 
@@ -37,22 +37,22 @@ class Calibration:
 
     @property
     def proved(self) -> tuple[Offer, ...]:
-        """The guarantees that can be had, those of every round first, then by regret."""
+        """The guarantees that apply, every-round guarantees first, then by regret."""
         return _ordered(o for o in self.offers if o.standing == "proved")
 
     @property
     def only_if(self) -> tuple[Offer, ...]:
-        """Those that stand or fall with an estimate."""
+        """The guarantees that rest on an estimate."""
         return _ordered(o for o in self.offers if o.standing == "estimated")
 
     @property
     def missing(self) -> tuple[Offer, ...]:
-        """Those that cannot be had, each with what is missing."""
+        """The guarantees that do not apply, each with what is missing."""
         return tuple(o for o in self.offers if o.standing == "none")
 
     @property
     def best(self) -> Offer | None:
-        """The first of those proved; None where there is none."""
+        """The first proved guarantee; None if there is none."""
         return next(iter(self.proved), None)
 
     def __str__(self) -> str:
@@ -115,7 +115,7 @@ def _regret(offer: Offer) -> str:
 
 
 def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
-    """Columns as wide as their widest entry; the last one is as long as it is."""
+    """Return a table with columns as wide as their widest entry; the last is not padded."""
     widths = [max(len(row[i]) for row in (head, *rows)) for i in range(len(head) - 1)]
     for row in (head, *rows):
         cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]

@@ -1,4 +1,4 @@
-"""A problem of the library, named on the command line."""
+"""Build a problem of the library that is named on the command line."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ FIRST, LATER, RARE = 1.0, 5.0, 30.0
 
 
 class Moment(Protocol):
-    """How far a run is; :class:`surefoot.experiments.Event` is one."""
+    """How far a run has come; :class:`surefoot.experiments.Event` is one."""
 
     @property
     def done(self) -> int:
@@ -35,15 +35,15 @@ class Moment(Protocol):
 
     @property
     def rounds_done(self) -> int:
-        """Rounds of those."""
+        """The rounds of the cells that are done."""
 
     @property
     def rounds_total(self) -> int:
-        """Rounds of all."""
+        """The rounds of all cells."""
 
     @property
     def label(self) -> str:
-        """What is being played."""
+        """The name of what is being played."""
 
 
 class Pace:
@@ -84,14 +84,14 @@ class Pace:
 
     @property
     def left(self) -> float | None:
-        """Seconds until the end, if it goes on like this; None before there is anything to tell."""
+        """Seconds until the end at this rate; None before the first cell is done."""
         if self.now is None or self._base is None:
             return None
         share = _share(self.now, self._base)
         return self.elapsed * (1 - share) / share if share > 0 else None
 
     def words(self) -> list[str]:
-        """Cells, rate and time left, the most important first."""
+        """Return cells, rate and time left, the most important first."""
         if self.now is None:
             return ["starting"]
         words = [f"{self.now.done}/{self.now.total} cells"]
@@ -102,7 +102,7 @@ class Pace:
         return words
 
     def line(self) -> str:
-        """The same with what was played last, as one line of any length."""
+        """Return the same, and what was played last, as one line of any length."""
         label = self.now.label if self.now is not None else ""
         return ", ".join([*self.words(), *([label] if label else [])])
 
@@ -119,7 +119,7 @@ def _share(now: Moment, before: Moment | None) -> float:
 
 
 def bar_of(pace: Pace, width: int) -> str:
-    """A line that fits: a bar, cells, rate, time left, what is played; as far as there is room.
+    """Return one line that fits: a bar, cells, rate, time left and what is being played.
 
     Args:
         pace: how far the run is.
@@ -189,7 +189,7 @@ def _lines(line: Callable[[], str]) -> Iterator[None]:
 
 @contextmanager
 def _live(line: Callable[[int], str]) -> Iterator[None]:
-    """A line that is written again and again, and gone at the end: what remains is the result."""
+    """Show a line that is rewritten in place and removed at the end."""
     from rich.console import Console
     from rich.live import Live
     from rich.text import Text

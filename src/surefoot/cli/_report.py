@@ -1,4 +1,4 @@
-"""The report of a run, with the processes that draw it."""
+"""Write the report of a run, with the processes that draw it."""
 
 from __future__ import annotations
 

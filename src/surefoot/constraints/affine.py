@@ -49,14 +49,14 @@ class Affine(Constraint):
             object.__setattr__(self, "b", _check.vector(self.b, "b", length=len(A)))
 
     def query(self, x: Array) -> tuple[Number, Array]:
-        """The largest row's value, and that row."""
+        """Return the largest row's value, and that row."""
         x = point(x, self.A.shape[-1])
         A, b = constant(self.A, x), constant(self.b, x)
         value, index = largest((A @ x if x.ndim == 1 else x @ A.T) - b)
         return value, row(A, index)
 
     def query_all(self, x: Array) -> tuple[Array, Array]:
-        """Every row's value, and all rows.
+        """Return every row's value, and all rows.
 
         Example:
             >>> g = Affine([[1.0, 0.0], [0.0, 2.0]], [1.0, 1.0])
@@ -70,7 +70,7 @@ class Affine(Constraint):
         return x @ A.T - b, namespace(x).broadcast_to(A, (x.shape[0], *A.shape))
 
     def normalized(self) -> Affine:
-        r"""The same feasible set with rows of norm 1: :math:`a_i/\|a_i\|`, :math:`b_i/\|a_i\|`.
+        r"""Return the same set with rows of norm 1: :math:`a_i/\|a_i\|`, :math:`b_i/\|a_i\|`.
 
         g is then the largest distance to a violated row's half-space, :math:`G_g = 1`, and rows
         in different units count alike.
@@ -89,7 +89,7 @@ class Affine(Constraint):
 
     @property
     def interior(self) -> Array | None:
-        """0 where every b is positive, the middle of a box, one unit inside a half-space."""
+        """0 if every b is positive, the middle of a box, one unit inside a half-space."""
         if (self.b > 0).all():
             return np.zeros(self.dimension)
         region = self.region
@@ -108,7 +108,7 @@ class Affine(Constraint):
         return len(self.A)
 
     def value_bound(self, domain: Ball, point: Array | None = None) -> float:
-        r""":math:`\max_i (|a_i^\top c - b_i| + \|a_i\|R)`, attained."""
+        r"""Return :math:`\max_i (|a_i^\top c - b_i| + \|a_i\|R)`, attained."""
         centre = 0.0 if domain.centre is None else self.A @ domain.centre
         return float((abs(centre - self.b) + np.linalg.norm(self.A, axis=1) * domain.radius).max())
 
@@ -136,16 +136,16 @@ class Affine(Constraint):
         return Box(lower, upper) if bounded and (lower <= upper).all() else None
 
     def subgradient_bound(self, domain: Ball) -> float:
-        r"""The longest row: every subgradient is a convex combination of rows."""
+        r"""Return the longest row: every subgradient is a convex combination of rows."""
         # Rounded up, so that no computed norm of a row is above it.
         return float(np.linalg.norm(self.A, axis=1).max()) * (1 + 2.0**-50)
 
     def row_slopes(self, domain: Ball) -> Array:
-        """The norm of each row."""
+        """Return the norm of each row."""
         return np.linalg.norm(self.A, axis=1) * (1 + 2.0**-50)
 
     def row_errors(self, domain: Ball) -> Array:
-        r""":math:`\gamma_{d+2}(\|a_i\|M + |b_i|)` with M the largest norm on the domain.
+        r"""Return :math:`\gamma_{d+2}(\|a_i\|M + |b_i|)` with M the largest norm on the domain.
 
         Of :math:`a_i^\top x` at most :math:`\gamma_d|a_i|^\top|x|`, of the difference with
         :math:`b_i` once more. The subgradient is exact.
@@ -153,22 +153,22 @@ class Affine(Constraint):
         return row_errors(self.row_slopes(domain), self.b, domain, self.dimension)
 
     def evaluation_error(self, domain: Ball) -> float:
-        """The largest error of a row that can be the largest on the domain."""
+        """Return the largest error of a row that can be the largest on the domain."""
         centre = 0.0 if domain.centre is None else self.A @ domain.centre
         return active_error(
             centre - self.b, self.row_slopes(domain), self.b, domain, self.dimension
         )
 
     def curvature(self, domain: Ball | None = None) -> float | None:
-        """0 for one row; None for the kinks of several."""
+        """Return 0 for one row; None for several, whose maximum has kinks."""
         return 0.0 if self.rows == 1 else None
 
     def row_curvatures(self, domain: Ball | None = None) -> Array:
-        """0: each row is linear."""
+        """Return 0 for each row: all are linear."""
         return np.zeros(self.rows)
 
     def exact_sigma(self, epsilon: float | None) -> tuple[float, float] | None:
-        r"""Exact where the rows fall into classes of parallel rows that are mutually orthogonal.
+        r"""Return sigma exactly if the rows form mutually orthogonal classes of parallel rows.
 
         That covers one half-space, a slab, a box and a rotated box. Proof. Let g(x) = -epsilon
         with epsilon below the depth of g. Two opposite rows of one class cannot both be active
@@ -198,12 +198,12 @@ class Affine(Constraint):
 
 
 def row_errors(norms: Any, b: Any, domain: Ball, terms: int) -> Any:
-    """The rounding of each of several affine functions, from their norms and offsets."""
+    """Return the rounding of each affine function, from their norms and offsets."""
     return gamma(terms + 2) * (norms * float(domain.reach_from_origin) + abs(b))
 
 
 def active_error(values: Any, norms: Any, b: Any, domain: Ball, terms: int) -> float:
-    """The largest rounding among the affine functions that can be the largest on the domain.
+    """Return the largest rounding among the affine functions that can be largest on the domain.
 
     One that stays below another all over the domain, by more than both round, is never returned,
     so a far limit beside near ones costs no digits.
@@ -222,7 +222,7 @@ def active_error(values: Any, norms: Any, b: Any, domain: Ball, terms: int) -> f
 
 
 def _orthogonal_classes(A: Any) -> list[Any] | None:
-    """Indices of parallel rows, class by class; None where two classes are not orthogonal.
+    """Return the indices of parallel rows per class; None if two classes are not orthogonal.
 
     Parallel and orthogonal up to 1e-12, the rounding of a rotation. Parallel is judged by the
     part across, not by the cosine, which is 1 - 1e-12 at an angle of 1e-6 already: faces that
@@ -244,7 +244,7 @@ def _orthogonal_classes(A: Any) -> list[Any] | None:
 
 
 def _largest_cosine(A: Any, classes: list[Any]) -> float:
-    """How far rows of different classes are from orthogonal."""
+    """Return how far rows of different classes are from orthogonal."""
     unit = A / np.linalg.norm(A, axis=1, keepdims=True)
     cosines = abs(unit @ unit[[members[0] for members in classes]].T)
     for c, members in enumerate(classes):
@@ -253,7 +253,7 @@ def _largest_cosine(A: Any, classes: list[Any]) -> float:
 
 
 def _depth(A: Any, b: Any) -> float:
-    """Minus the minimum over the line of the largest of parallel rows; inf where unbounded.
+    """Return minus the minimum over the line of the largest parallel row; inf if unbounded.
 
     With z the coordinate along the first row's direction, row i is n_i z - b_i, n_i signed. The
     minimum of the largest of lines is where a rising and a falling one cross, the highest of all

@@ -32,41 +32,41 @@ class Constraint(HoldsArrays, ABC):
 
     @abstractmethod
     def query(self, x: Array) -> tuple[Number, Array]:
-        """The value of g and one subgradient, both at x, for one action or a batch."""
+        """Return the value of g and one subgradient, both at x, for one action or a batch."""
 
     @final
     def value(self, x: Array) -> Number:
-        """The value of g at x."""
+        """Return the value of g at x."""
         return self.query(point(x, None))[0]
 
     @final
     def subgradient(self, x: Array) -> Array:
-        """One subgradient of g at x."""
+        """Return one subgradient of g at x."""
         return self.query(point(x, None))[1]
 
     @property
     @abstractmethod
     def region(self) -> Region | None:
-        """The feasible set, where it is one that can be projected onto; else None."""
+        """The feasible set, if it is a set that can be projected onto; else None."""
 
     @abstractmethod
     def subgradient_bound(self, domain: Ball) -> float | None:
-        """The smallest known G_g: no subgradient on the domain is longer. None if not known."""
+        """Return the smallest known bound G_g on subgradients over the domain; None if unknown."""
 
     @abstractmethod
     def exact_sigma(self, epsilon: float | None) -> tuple[float, float] | None:
-        """Assumption 4 exactly: (sigma, epsilon), epsilon as asked or the constraint's own choice.
+        """Return (sigma, epsilon) of Assumption 4, epsilon as requested or the constraint's own.
 
         None where the structure does not give it.
         """
 
     @property
     def interior(self) -> Array | None:
-        """A strictly feasible point, where the structure gives one; else None."""
+        """A strictly feasible point, if the structure gives one; else None."""
         return None
 
     def query_all(self, x: Array) -> tuple[Array, Array]:
-        """All m constraints that this one is the largest of, kept apart; m = 1 unless it is.
+        """Return all m constraints of which this one is the maximum; m = 1 by default.
 
         Returns:
             Values ``(m,)`` and subgradients ``(m, d)``; ``(B, m)`` and ``(B, m, d)`` for a batch.
@@ -79,11 +79,11 @@ class Constraint(HoldsArrays, ABC):
 
     @property
     def rows(self) -> int:
-        """How many constraints :meth:`query_all` keeps apart."""
+        """The number of constraints that :meth:`query_all` returns."""
         return 1
 
     def value_bound(self, domain: Ball, point: Array) -> float | None:
-        r"""The largest absolute value that any one of them takes on the domain; None if not known.
+        r"""Return the largest absolute value of any row on the domain; None if unknown.
 
         From any point, :math:`\max_i |g_i| + G_g D` with D its largest distance to the domain,
         unless the structure says better.
@@ -128,7 +128,7 @@ class Constraint(HoldsArrays, ABC):
         return self._rows_of(self.evaluation_error(domain))
 
     def _rows_of(self, bound: float | None) -> Array:
-        """The one row's bound; of several rows that a class says nothing about, inf."""
+        """Return the bound of the only row; inf for several rows that the class does not bound."""
         known = bound is not None and self.rows == 1
         return np.full(self.rows, bound if known else math.inf, dtype=np.float64)
 
@@ -136,7 +136,7 @@ class Constraint(HoldsArrays, ABC):
     def constants(
         self, domain: Ball, start: Array | None = None, epsilon: float | None = None
     ) -> Constants:
-        r"""What the constraint knows of R, G_g, sigma, epsilon and the start's slack.
+        r"""Return what the constraint knows about R, G_g, sigma, epsilon and the start's slack.
 
         sigma comes from the structure of g where that gives it exactly, else from the start by
         the local form (*) at :math:`\epsilon = \alpha/2`: half of the slack for the level, half
@@ -175,7 +175,7 @@ class Constraint(HoldsArrays, ABC):
 def level_below(
     depth: float, epsilon: float | None, whose: str = "depth of the constraint"
 ) -> float:
-    """A level at which Assumption 4 is asked for, refused at or below the minimum of g.
+    """Return a level for Assumption 4; raise if it is at or below the minimum of g.
 
     Half of the depth unless given: far from the minimum, where subgradients may vanish, and as
     in the paper's experiment.
@@ -201,7 +201,7 @@ def point(x: Array, dimension: int | None) -> Array:
 
 
 def dimension_of(owner: Any) -> int | None:
-    """The length of an action, where a constraint or set knows it."""
+    """Return the length of an action, if a constraint or set knows it."""
     dimension = getattr(owner, "dimension", None)
     return None if dimension is None else int(dimension)
 
@@ -217,10 +217,10 @@ def gamma(operations: float) -> float:
 
 
 def rounded_up(value: float, operations: int) -> float:
-    """An upper bound on a number whose computation rounded this often, each time by u = 2^-53."""
+    """Return an upper bound on a number whose computation rounded this often, by u = 2^-53 each."""
     return value * (1 + (operations + 8) * 2.0**-53)
 
 
 def rounded_down(value: float, operations: int) -> float:
-    """A lower bound, likewise."""
+    """Return a lower bound on a number whose computation rounded this often."""
     return value * (1 - (operations + 8) * 2.0**-53)

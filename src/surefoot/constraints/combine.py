@@ -35,7 +35,7 @@ class MaxOf(Constraint):
             )
 
     def query(self, x: Array) -> tuple[Number, Array]:
-        """Value and subgradient of the largest part; of parts that tie, the first counts."""
+        """Return value and subgradient of the largest part; of equal parts, the first."""
         value, subgradient = self.parts[0].query(x)
         for part in self.parts[1:]:
             g, s = part.query(x)
@@ -49,7 +49,7 @@ class MaxOf(Constraint):
         return value, subgradient
 
     def query_all(self, x: Array) -> tuple[Array, Array]:
-        """Every part's constraints, in order: a part that has several itself keeps them apart."""
+        """Return the constraints of all parts, in order, with the rows of each part separate."""
         values, subgradients = zip(*(part.query_all(x) for part in self.parts), strict=True)
         xp = namespace(x)
         dense = [s.toarray() if hasattr(s, "toarray") else s for s in subgradients]
@@ -62,18 +62,18 @@ class MaxOf(Constraint):
 
     @property
     def interior(self) -> Array | None:
-        """The part's strictly feasible point with most slack in all, if one has any."""
+        """The strictly feasible point of a part with the most overall slack, if there is one."""
         points = [p for part in self.parts if (p := part.interior) is not None]
         best = min(points, key=self.value, default=None)
         return best if best is not None and self.value(best) < 0 else None
 
     @property
     def rows(self) -> int:
-        """Those of all parts."""
+        """The number of rows of all parts."""
         return sum(part.rows for part in self.parts)
 
     def value_bound(self, domain: Ball, point: Array) -> float | None:
-        """The largest of the parts' bounds, if each is known."""
+        """Return the largest bound of a part, if all are known."""
         bounds = [part.value_bound(domain, point) for part in self.parts]
         return None if None in bounds else max(b for b in bounds if b is not None)
 
@@ -83,44 +83,44 @@ class MaxOf(Constraint):
         return None
 
     def subgradient_bound(self, domain: Ball) -> float | None:
-        """The largest of the parts' bounds, if each is known."""
+        """Return the largest bound of a part, if all are known."""
         bounds = [part.subgradient_bound(domain) for part in self.parts]
         return None if None in bounds else max(b for b in bounds if b is not None)
 
     def evaluation_error(self, domain: Ball) -> float | None:
-        """The largest of the parts' errors, if each is known."""
+        """Return the largest error of a part, if all are known."""
         errors = [part.evaluation_error(self._known(domain)) for part in self.parts]
         return None if None in errors else max(e for e in errors if e is not None)
 
     def curvature(self, domain: Ball | None = None) -> float | None:
-        """That of the part, for one alone; None for the kinks of several."""
+        """Return the curvature of the only part; None for several, whose maximum has kinks."""
         return self.parts[0].curvature(domain) if len(self.parts) == 1 else None
 
     def row_slopes(self, domain: Ball) -> Array:
-        """Those of the parts, in order."""
+        """Return the row slopes of all parts, in order."""
         return np.concatenate([part.row_slopes(domain) for part in self.parts])
 
     def row_curvatures(self, domain: Ball | None = None) -> Array:
-        """Those of the parts, in order."""
+        """Return the row curvatures of all parts, in order."""
         return np.concatenate([part.row_curvatures(domain) for part in self.parts])
 
     def row_errors(self, domain: Ball) -> Array:
-        """Those of the parts, in order."""
+        """Return the row errors of all parts, in order."""
         return np.concatenate([part.row_errors(self._known(domain)) for part in self.parts])
 
     def _known(self, domain: Ball) -> Ball:
-        """The domain with the length of an action, for parts that do not know it."""
+        """Return the domain with the length of an action, for parts that do not know it."""
         if domain.centre is not None or self.dimension is None:
             return domain
         return Ball(domain.radius, np.zeros(self.dimension))
 
     def exact_sigma(self, epsilon: float | None) -> None:
-        """None: where parts meet, a convex combination of their gradients may be short."""
+        """Return None: where parts meet, a convex combination of gradients may be short."""
         return
 
 
 def max_of(*constraints: Constraint) -> MaxOf:
-    """All of the constraints at once, as their maximum.
+    """Return several constraints as one, their maximum.
 
     Example:
         >>> import numpy as np

@@ -65,7 +65,7 @@ class SecondOrderCone(Constraint):
         _check.plain(self, "d")
 
     def query(self, x: Array) -> tuple[Number, Array]:
-        """The norm less the affine part, and a subgradient."""
+        """Return the norm minus the affine part, and a subgradient."""
         x = point(x, self.A.shape[-1])
         A, b, c = constant(self.A, x), constant(self.b, x), constant(self.c, x)
         y = (A @ x if x.ndim == 1 else x @ A.T) + b
@@ -86,7 +86,7 @@ class SecondOrderCone(Constraint):
 
     @property
     def interior(self) -> Array | None:
-        """0, the apex Ax + b = 0, or a point far down the cone, where it is strictly feasible."""
+        """0, the apex Ax + b = 0, or a point far down the cone, if strictly feasible."""
         apex = -np.linalg.lstsq(self.A, self.b, rcond=None)[0]
         points = [np.zeros(self.dimension), apex]
         axis, slope = self._axis()
@@ -96,7 +96,7 @@ class SecondOrderCone(Constraint):
         return next((point for point in points if self.value(point) < 0), None)
 
     def subgradient_bound(self, domain: Ball) -> float:
-        r""":math:`\|A\|_2 + \|c\|`.
+        r"""Return :math:`\|A\|_2 + \|c\|`.
 
         Every subgradient is :math:`A^\top u - c` with :math:`\|u\| \le 1`.
         """
@@ -119,7 +119,7 @@ class SecondOrderCone(Constraint):
         return 2 * gamma(sum(self.A.shape) + 12) * terms
 
     def curvature(self, domain: Ball | None = None) -> float | None:
-        r""":math:`\|A\|_2^2/\delta` where :math:`\|Ax + b\| \ge \delta > 0`; else None.
+        r"""Return :math:`\|A\|_2^2/\delta` where :math:`\|Ax + b\| \ge \delta > 0`; else None.
 
         The Hessian is :math:`A^\top(I - uu^\top)A/\|Ax + b\|`. The length is at least that of
         the part of b that no x can reach, and on a ball at least
@@ -139,7 +139,7 @@ class SecondOrderCone(Constraint):
         return rounded_up(steepest * steepest / nearest, 8)
 
     def _beyond_reach(self, size: float | None) -> float:
-        """A lower bound on the length of Ax + b for all x up to a size, or for all."""
+        """Return a lower bound on the length of Ax + b for all x up to a size, or for all."""
         rest = self.b + self.A @ np.linalg.lstsq(self.A, -self.b, rcond=None)[0]
         values = np.linalg.svd(self.A, compute_uv=False)
         some = values[values > 1e-10 * values[0]]
@@ -153,7 +153,7 @@ class SecondOrderCone(Constraint):
         return float(np.linalg.norm(rest)) - along - 4 * rounding
 
     def exact_sigma(self, epsilon: float | None) -> tuple[float, float] | None:
-        r"""The distance of c from :math:`\{A^\top u : \|u\| \le 1\}`, where that is positive.
+        r"""Return the distance of c from :math:`\{A^\top u : \|u\| \le 1\}`, if it is positive.
 
         Every subgradient anywhere is :math:`A^\top u - c` with :math:`\|u\| \le 1`, so none is
         shorter than that distance. It is positive when the cone opens along some direction w
@@ -175,7 +175,7 @@ class SecondOrderCone(Constraint):
         return rounded_down(slope, 0), level_below(math.inf, epsilon)
 
     def _axis(self) -> tuple[Any, float]:
-        r"""The unit w with the largest :math:`c^\top w - \|Aw\|`, and that number.
+        r"""Return the unit w with the largest :math:`c^\top w - \|Aw\|`, and that number.
 
         It points from the nearest :math:`A^\top u` to c, and the nearest u solves
         :math:`(AA^\top + \mu I)u = Ac` with the :math:`\mu \ge 0` that brings it into the unit

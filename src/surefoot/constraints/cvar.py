@@ -58,7 +58,7 @@ class CVaR(Constraint):
         _check.plain(self, "limit")
 
     def query(self, x: Array) -> tuple[Number, Array]:
-        """The mean of the tail less the limit, and the mean of the tail's rows."""
+        """Return the mean of the tail minus the limit, and the mean of the tail's rows."""
         x = point(x, self.losses.shape[-1])
         L = constant(self.losses, x)
         weights = self._weights(x)
@@ -75,7 +75,7 @@ class CVaR(Constraint):
         return dot(loss, w) - self.limit, w @ L
 
     def _weights(self, x: Array) -> Array:
-        """The weights of the losses in falling order; they sum to 1."""
+        """Return the weights of the losses in descending order; they sum to 1."""
         scenarios = self.losses.shape[0]
         tail = (1.0 - self.level) * scenarios
         places = constant(np.arange(scenarios, dtype=np.float64), x)
@@ -93,11 +93,11 @@ class CVaR(Constraint):
 
     @property
     def interior(self) -> Array | None:
-        """0, which loses nothing, where the limit is positive."""
+        """0, which loses nothing, if the limit is positive."""
         return np.zeros(self.dimension) if self.limit > 0 else None
 
     def subgradient_bound(self, domain: Ball) -> float:
-        r"""The smaller of the tail mean of the rows' norms and :math:`\|L\|_2/\sqrt k`.
+        r"""Return the smaller of the tail mean of the rows' norms and :math:`\|L\|_2/\sqrt k`.
 
         A subgradient is :math:`L^\top w` with weights :math:`0 \le w_j \le 1/k` of sum 1. So
         its norm is at most :math:`\sum_j w_j\|\ell_j\|`, at most the CVaR of the norms; and at
@@ -112,7 +112,7 @@ class CVaR(Constraint):
         return rounded_up(min(by_rows, by_spectrum), 16 * sum(L.shape))
 
     def evaluation_error(self, domain: Ball) -> float:
-        r""":math:`\gamma_{d+k+24}(\ell(M + 2R) + |\lambda|)`, :math:`\ell` the longest row.
+        r"""Return :math:`\gamma_{d+k+24}(\ell(M + 2R) + |\lambda|)`, :math:`\ell` the longest row.
 
         Each loss errs by :math:`\gamma_d\ell M`, and the tail mean by no more, whichever scenarios
         it takes for the worst; the weights err by :math:`8u` together, the mean over the tail
@@ -124,5 +124,5 @@ class CVaR(Constraint):
         return gamma(self.dimension + tail + 24) * (terms + abs(float(self.limit)))
 
     def exact_sigma(self, epsilon: float | None) -> None:
-        """None: where scenarios tie, rows of the tail may cancel; the local form gives sigma."""
+        """Return None: where scenarios tie, rows of the tail may cancel; use the local sigma."""
         return

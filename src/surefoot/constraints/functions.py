@@ -52,7 +52,7 @@ class FunctionConstraint(Constraint):
         _check_bounds(self)
 
     def query(self, x: Array) -> tuple[Number, Array]:
-        """Your value and your subgradient, as float64."""
+        """Return the value and subgradient of the given functions, as float64."""
         x = point(x, None)
         value, s = self.value_of(x), self.subgradient_of(x)
         if type(x) is not np.ndarray:
@@ -65,23 +65,23 @@ class FunctionConstraint(Constraint):
 
     @property
     def region(self) -> None:
-        """None: nothing is known of the shape."""
+        """None: nothing is known about the shape."""
         return
 
     def subgradient_bound(self, domain: Ball) -> float | None:
-        """The bound given."""
+        """Return the bound given."""
         return self.bound
 
     def curvature(self, domain: Ball | None = None) -> float | None:
-        """The bound given."""
+        """Return the bound given."""
         return self.beta
 
     def evaluation_error(self, domain: Ball) -> float | None:
-        """The bound given."""
+        """Return the bound given."""
         return self.error
 
     def exact_sigma(self, epsilon: float | None) -> None:
-        """None: nothing is known of the shape."""
+        """Return None: nothing is known about the shape."""
         return
 
 
@@ -119,7 +119,7 @@ class JaxConstraint(Constraint):
         _check_bounds(self)
 
     def query(self, x: Array) -> tuple[Number, Array]:
-        """The value and the derivative, compiled, in float64; JAX actions stay in JAX."""
+        """Return the value and the derivative, compiled, in float64; JAX actions stay in JAX."""
         if type(x) is not np.ndarray:
             if type(x).__module__.split(".")[0] not in ("jax", "jaxlib"):
                 raise InvalidTypeError(
@@ -141,23 +141,23 @@ class JaxConstraint(Constraint):
 
     @property
     def region(self) -> None:
-        """None: nothing is known of the shape."""
+        """None: nothing is known about the shape."""
         return
 
     def subgradient_bound(self, domain: Ball) -> float | None:
-        """The bound given."""
+        """Return the bound given."""
         return self.bound
 
     def curvature(self, domain: Ball | None = None) -> float | None:
-        """The bound given."""
+        """Return the bound given."""
         return self.beta
 
     def evaluation_error(self, domain: Ball) -> float | None:
-        """The bound given."""
+        """Return the bound given."""
         return self.error
 
     def exact_sigma(self, epsilon: float | None) -> None:
-        """None: nothing is known of the shape."""
+        """Return None: nothing is known about the shape."""
         return
 
 

@@ -47,7 +47,7 @@ class PlayedOnly(Constraint):
         self._played: Array | None = None
 
     def allow(self, x: Array) -> None:
-        """From now on, answer at x."""
+        """Answer at x from now on."""
         if not is_concrete(x):
             raise InvalidValueError(
                 "a constraint that answers at the action played alone must be played by the loop "
@@ -64,63 +64,63 @@ class PlayedOnly(Constraint):
             )
 
     def query(self, x: Array) -> tuple[Number, Array]:
-        """The constraint's answer, if x is the action played."""
+        """Return the constraint's answer, if x is the action played."""
         self._refuse_elsewhere(x)
         return self.constraint.query(x)
 
     def query_all(self, x: Array) -> tuple[Array, Array]:
-        """The constraint's answer, if x is the action played."""
+        """Return the constraint's answer, if x is the action played."""
         self._refuse_elsewhere(x)
         return self.constraint.query_all(x)
 
     @property
     def dimension(self) -> Any:
-        """That of the constraint."""
+        """The dimension of the constraint."""
         return getattr(self.constraint, "dimension", None)
 
     @property
     def region(self) -> Region | None:
-        """That of the constraint: the comparator is not bound by the feedback model."""
+        """The region of the constraint: the feedback model does not bind the comparator."""
         return self.constraint.region
 
     @property
     def interior(self) -> Array | None:
-        """That of the constraint."""
+        """The interior point of the constraint."""
         return self.constraint.interior
 
     @property
     def rows(self) -> int:
-        """Those of the constraint."""
+        """The number of rows of the constraint."""
         return self.constraint.rows
 
     def value_bound(self, domain: Ball, point: Array) -> float | None:
-        """That of the constraint."""
+        """Return the value bound of the constraint."""
         return self.constraint.value_bound(domain, point)
 
     def subgradient_bound(self, domain: Ball) -> float | None:
-        """That of the constraint."""
+        """Return the subgradient bound of the constraint."""
         return self.constraint.subgradient_bound(domain)
 
     def evaluation_error(self, domain: Ball) -> float | None:
-        """That of the constraint."""
+        """Return the evaluation error of the constraint."""
         return self.constraint.evaluation_error(domain)
 
     def curvature(self, domain: Ball | None = None) -> float | None:
-        """That of the constraint."""
+        """Return the curvature of the constraint."""
         return self.constraint.curvature(domain)
 
     def row_slopes(self, domain: Ball) -> Array:
-        """Those of the constraint."""
+        """Return the row slopes of the constraint."""
         return self.constraint.row_slopes(domain)
 
     def row_curvatures(self, domain: Ball | None = None) -> Array:
-        """Those of the constraint."""
+        """Return the row curvatures of the constraint."""
         return self.constraint.row_curvatures(domain)
 
     def row_errors(self, domain: Ball) -> Array:
-        """Those of the constraint."""
+        """Return the row errors of the constraint."""
         return self.constraint.row_errors(domain)
 
     def exact_sigma(self, epsilon: float | None) -> tuple[float, float] | None:
-        """That of the constraint."""
+        """Return the sigma of the constraint."""
         return self.constraint.exact_sigma(epsilon)

@@ -50,7 +50,7 @@ class L1Norm(Constraint):
             object.__setattr__(self, "centre", centre)
 
     def query(self, x: Array) -> tuple[Number, Array]:
-        """The sum of |x - c| less the radius, and the signs of x - c."""
+        """Return the sum of |x - c| minus the radius, and the signs of x - c."""
         x = point(x, self.dimension)
         z = x if self.centre is None else x - constant(self.centre, x)
         if type(z) is np.ndarray and z.ndim == 1:
@@ -69,11 +69,11 @@ class L1Norm(Constraint):
         return np.zeros(self.dimension) if self.centre is None else to_numpy(self.centre)
 
     def subgradient_bound(self, domain: Ball) -> float:
-        r""":math:`\sqrt d`: every entry of a subgradient is in [-1, 1]. Attained off the axes."""
+        r"""Return :math:`\sqrt d`, attained off the axes: subgradient entries are in [-1, 1]."""
         return math.sqrt(self.dimension)
 
     def evaluation_error(self, domain: Ball) -> float:
-        r""":math:`\gamma_{d+3}(\sqrt d L + r)`, L the largest distance to the centre.
+        r"""Return :math:`\gamma_{d+3}(\sqrt d L + r)`, L the largest distance to the centre.
 
         The entries of x - c err by u of themselves, their sum by :math:`\gamma_d` of itself, the
         difference with r once; a sign is exact.
@@ -82,7 +82,7 @@ class L1Norm(Constraint):
         return gamma(self.dimension + 3) * (farthest + float(self.radius))
 
     def exact_sigma(self, epsilon: float | None) -> tuple[float, float]:
-        r"""1, attained on the axes.
+        r"""Return 1, attained on the axes.
 
         Where g = -epsilon with epsilon < r, the l1 distance to the centre is r - epsilon > 0, so
         some entry is off its kink, and that entry of every subgradient is 1 or -1. On an axis

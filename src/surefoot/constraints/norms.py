@@ -52,7 +52,7 @@ class L2Norm(Constraint):
             object.__setattr__(self, "centre", _check.data(self.centre, _check.vector, "centre"))
 
     def query(self, x: Array) -> tuple[Number, Array]:
-        """The distance to the sphere, negative inside, and the unit vector from the centre."""
+        """Return the distance to the sphere, negative inside, and the unit vector outwards."""
         x = point(x, self.dimension)
         z = x if self.centre is None else x - constant(self.centre, x)
         squared = dot(z, z)
@@ -61,7 +61,7 @@ class L2Norm(Constraint):
 
     @property
     def dimension(self) -> int | None:
-        """The length of the centre; None where it is the default 0, of a length not known here."""
+        """The length of the centre; None for the default centre 0, whose length is unknown."""
         return None if self.centre is None else int(self.centre.shape[-1])
 
     @property
@@ -71,15 +71,15 @@ class L2Norm(Constraint):
 
     @property
     def interior(self) -> Array | None:
-        """The centre; None where it is the default 0, of a length not known here."""
+        """The centre; None for the default centre 0, whose length is unknown."""
         return self.centre
 
     def subgradient_bound(self, domain: Ball) -> float:
-        """1, up to the rounding of a unit vector."""
+        """Return 1, up to the rounding of a unit vector."""
         return 1.0 + 2.0**-50
 
     def evaluation_error(self, domain: Ball) -> float | None:
-        r""":math:`\gamma_{d+10}(L + r + 2R)`, L the largest distance to the centre.
+        r"""Return :math:`\gamma_{d+10}(L + r + 2R)`, L the largest distance to the centre.
 
         The entries of x - c err by u of themselves, the length by :math:`\gamma_{d+3}` of itself
         (a sum of squares loses nothing), the difference with r once; the unit vector by
@@ -92,7 +92,7 @@ class L2Norm(Constraint):
         return gamma(dimension + 10) * terms
 
     def curvature(self, domain: Ball | None = None) -> float | None:
-        r""":math:`1/\delta` on a ball at a distance :math:`\delta > 0` from the centre; else None.
+        r"""Return :math:`1/\delta` on a ball :math:`\delta > 0` away from the centre; else None.
 
         The Hessian is :math:`(I - uu^\top)/\|x - c\|`. The square of the norm, a
         :class:`~surefoot.constraints.QuadraticForm`, has the same feasible set and no kink.
@@ -104,14 +104,14 @@ class L2Norm(Constraint):
         return 1.0 / nearest * (1 + 2.0**-50) if nearest > 0 else None
 
     def _farthest(self, domain: Ball) -> float:
-        """The largest distance from the centre to a point of the domain, rounded up."""
+        """Return the largest distance from the centre to a point of the domain, rounded up."""
         length = (
             float(domain.reach_from_origin) if self.centre is None else domain.reach(self.centre)
         )
         return length * (1 + 2.0**-50)
 
     def exact_sigma(self, epsilon: float | None) -> tuple[float, float]:
-        """1: the norm is differentiable with a unit gradient wherever x is not the centre.
+        """Return 1: the norm has a unit gradient wherever x is not the centre.
 
         Where g = -epsilon with epsilon < r, the distance to the centre is r - epsilon > 0.
         """
@@ -152,7 +152,7 @@ class LinfNorm(Constraint):
             object.__setattr__(self, "centre", centre)
 
     def query(self, x: Array) -> tuple[Number, Array]:
-        """The largest entry of |x - c| less the radius, and the sign at that entry."""
+        """Return the largest entry of |x - c| minus the radius, and the sign at that entry."""
         x = point(x, self.dimension)
         z = x if self.centre is None else x - constant(self.centre, x)
         value, index = largest(abs(z))
@@ -170,7 +170,7 @@ class LinfNorm(Constraint):
         return value - self.radius, s
 
     def query_all(self, x: Array) -> tuple[Array, Array]:
-        """The 2d faces: those of the positive directions first."""
+        """Return the 2d faces, the positive directions first."""
         x = point(x, self.dimension)
         z = x if self.centre is None else x - constant(self.centre, x)
         xp = namespace(z)
@@ -185,7 +185,7 @@ class LinfNorm(Constraint):
 
     @property
     def region(self) -> Box:
-        """The cube itself; a limit that rounding puts where g > 0 goes to the number before it."""
+        """The cube itself; a limit that rounding puts at g > 0 moves to the number before it."""
         lower, upper = self.interior - self.radius, self.interior + self.radius
         while (over := upper - self.interior > self.radius).any():
             upper = np.where(over, np.nextafter(upper, -np.inf), upper)
@@ -199,27 +199,27 @@ class LinfNorm(Constraint):
         return np.zeros(self.dimension) if self.centre is None else to_numpy(self.centre)
 
     def subgradient_bound(self, domain: Ball) -> float:
-        """1: subgradients are convex combinations of signed unit vectors."""
+        """Return 1: subgradients are convex combinations of signed unit vectors."""
         return 1.0
 
     def evaluation_error(self, domain: Ball) -> float:
-        r""":math:`\gamma_4(L + r)`: two differences, L the largest distance to the centre."""
+        r"""Return :math:`\gamma_4(L + r)`: two differences; L is the largest distance to c."""
         return gamma(4) * (domain.reach(self.interior) + float(self.radius))
 
     def row_slopes(self, domain: Ball) -> Array:
-        """1 for each face."""
+        """Return 1 for each face."""
         return np.ones(self.rows)
 
     def row_curvatures(self, domain: Ball | None = None) -> Array:
-        """0: each face is linear."""
+        """Return 0 for each face: all are linear."""
         return np.zeros(self.rows)
 
     def row_errors(self, domain: Ball) -> Array:
-        """That of the whole, for each face."""
+        """Return the error of the whole constraint for each face."""
         return np.full(self.rows, self.evaluation_error(domain))
 
     def exact_sigma(self, epsilon: float | None) -> tuple[float, float]:
-        r""":math:`1/\sqrt d`, attained at the corners.
+        r"""Return :math:`1/\sqrt d`, attained at the corners.
 
         Where g = -epsilon with epsilon < r, the active entries are at distance r - epsilon > 0
         from the centre, so each has one sign and the active gradients are k <= d orthonormal

@@ -52,7 +52,7 @@ class EllipsoidNorm(Constraint):
         object.__setattr__(self, "centre", region.centre)
 
     def query(self, x: Array) -> tuple[Number, Array]:
-        """The P-norm of x - c less 1, and its gradient."""
+        """Return the P-norm of x - c minus 1, and its gradient."""
         x = point(x, self.P.shape[-1])
         z = x if self.centre is None else x - constant(self.centre, x)
         Pz = _times(constant(self.P, x), z)
@@ -76,7 +76,7 @@ class EllipsoidNorm(Constraint):
         return np.zeros(self.dimension) if self.centre is None else self.centre
 
     def subgradient_bound(self, domain: Ball) -> float:
-        r""":math:`\sqrt{\lambda_{\max}}`, attained along the shortest half-axis.
+        r"""Return :math:`\sqrt{\lambda_{\max}}`, attained along the shortest half-axis.
 
         With :math:`w = P^{1/2}(x - c) \ne 0` the gradient is :math:`P^{1/2}w/\|w\|`; at the
         centre the subgradients are :math:`P^{1/2}u` with :math:`\|u\| \le 1`.
@@ -100,7 +100,7 @@ class EllipsoidNorm(Constraint):
         return 2 * gamma(2 * self.dimension + 8) * terms
 
     def curvature(self, domain: Ball | None = None) -> float | None:
-        r""":math:`\lambda_{\max}/\delta` where the P-norm is above :math:`\delta > 0`; else None.
+        r"""Return :math:`\lambda_{\max}/\delta` if the P-norm exceeds :math:`\delta > 0`; else None.
 
         The Hessian is :math:`(P - ss^\top)/\|x - c\|_P` with s the gradient. The square of the
         norm, a :class:`QuadraticForm`, has the same feasible set and no kink.
@@ -114,7 +114,7 @@ class EllipsoidNorm(Constraint):
         return rounded_up(highest / nearest, 8) if nearest > 0 else None
 
     def exact_sigma(self, epsilon: float | None) -> tuple[float, float]:
-        r""":math:`\sqrt{\lambda_{\min}}`, attained along the longest half-axis.
+        r"""Return :math:`\sqrt{\lambda_{\min}}`, attained along the longest half-axis.
 
         Where g = -epsilon with epsilon < 1, x is not the centre, g is differentiable, and with
         :math:`w = P^{1/2}(x - c)` the gradient :math:`P^{1/2}w/\|w\|` has the norm
@@ -161,7 +161,7 @@ class QuadraticForm(Constraint):
         _check.plain(self, "r")
 
     def query(self, x: Array) -> tuple[Number, Array]:
-        """The quadratic, and its gradient Qx + q."""
+        """Return the value, and the gradient Qx + q."""
         x = point(x, self.Q.shape[-1])
         q, Qx = constant(self.q, x), _times(constant(self.Q, x), x)
         return 0.5 * dot(x, Qx) + dot(x, q) - self.r, Qx + q
@@ -173,7 +173,7 @@ class QuadraticForm(Constraint):
 
     @property
     def region(self) -> sets.Ellipsoid | None:
-        """The ellipsoid, for a positive definite Q and a g that is negative somewhere; else None.
+        """The ellipsoid, if Q is positive definite and g is negative somewhere; else None.
 
         Smaller than the feasible set by what the rounding of g may add on it, so that a
         projection has g <= 0 as computed.
@@ -198,14 +198,14 @@ class QuadraticForm(Constraint):
 
     @property
     def interior(self) -> Array | None:
-        """The minimum, where there is one and it is below 0; else 0, where that is."""
+        """The minimiser if g is below 0 there; else 0 if g is below 0 there; else None."""
         for candidate in (self._bottom(), np.zeros(self.dimension)):
             if self.value(candidate) < 0:
                 return candidate
         return None
 
     def subgradient_bound(self, domain: Ball) -> float:
-        r""":math:`\|Qc + q\| + \lambda_{\max} R` on a ball of radius R around c.
+        r"""Return :math:`\|Qc + q\| + \lambda_{\max} R` on a ball of radius R around c.
 
         By :math:`Qx + q = (Qc + q) + Q(x - c)`. Attained where :math:`Qc + q` is 0 or along the
         steepest direction; otherwise an upper bound.
@@ -229,12 +229,12 @@ class QuadraticForm(Constraint):
         return gamma(2 * self.dimension + 8) * terms + 0.5 * _rounding(self.Q) * p * D * D
 
     def curvature(self, domain: Ball | None = None) -> float:
-        r""":math:`\lambda_{\max}`, attained: the second-order term is :math:`\frac12 z^\top Qz`."""
+        r"""Return :math:`\lambda_{\max}`, attained: the second-order term is quadratic."""
         highest = _spectrum(self.Q)[1]
         return max(rounded_up(highest * (1 + _rounding(self.Q)), 8), 0.0)
 
     def exact_sigma(self, epsilon: float | None) -> tuple[float, float] | None:
-        r""":math:`\sqrt{2\lambda_{\min}(\Delta - \epsilon)}` for a positive definite Q.
+        r"""Return :math:`\sqrt{2\lambda_{\min}(\Delta - \epsilon)}` for a positive definite Q.
 
         :math:`\Delta = r + \tfrac12 q^\top Q^{-1}q` is the depth of g, minus its minimum, and
         must be positive. With :math:`z = x + Q^{-1}q` one has
@@ -254,11 +254,11 @@ class QuadraticForm(Constraint):
         return rounded_down(math.sqrt(2 * lowest * (depth - level)), _operations(self.Q)), level
 
     def _bottom(self) -> Any:
-        """The shortest minimiser; where Q is singular and g has no minimum, of its curved part."""
+        """Return the shortest minimiser; of the curved part only, if g has no minimum."""
         return -np.linalg.lstsq(self.Q, self.q, rcond=None)[0]
 
     def _depth(self) -> float:
-        """Minus the minimum of g, for a positive definite Q, from below.
+        """Return a lower bound on minus the minimum of g, for a positive definite Q.
 
         Any point shows at least minus its value, up to the rounding of that value.
         """
@@ -269,21 +269,21 @@ class QuadraticForm(Constraint):
 
 
 def _spectrum(M: Any) -> tuple[float, float]:
-    """The smallest and the largest eigenvalue."""
+    """Return the smallest and the largest eigenvalue."""
     values = np.linalg.eigvalsh(M)
     return float(values[0]), float(values[-1])
 
 
 def _rounding(M: Any) -> float:
-    """By how much a computed eigenvalue may err, as a share of the largest."""
+    """Bound the error of a computed eigenvalue, relative to the largest."""
     return 8 * len(M) * 2.0**-52
 
 
 def _operations(M: Any) -> int:
-    """Roundings of a product with M, as a share of the largest term."""
+    """Count the roundings of a product with M, relative to the largest term."""
     return 16 * len(M)
 
 
 def _times(M: Array, x: Array) -> Array:
-    """M x for a symmetric M, for one action or a batch."""
+    """Return M x for a symmetric M, for one action or a batch."""
     return M @ x if x.ndim == 1 else x @ M

@@ -1,4 +1,4 @@
-"""A constraint moved by a constant: tightened, or relaxed."""
+"""A constraint shifted by a constant: tightened or relaxed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["Shifted", "shift"]
 
 @dataclass(frozen=True, slots=True)
 class Shifted(Constraint):
-    r"""The constraint :math:`g(x) + \rho \le 0`; made by :func:`shift`."""
+    r"""The constraint :math:`g(x) + \rho \le 0`; build it with :func:`shift`."""
 
     constraint: Constraint
     rho: Number
@@ -33,33 +33,33 @@ class Shifted(Constraint):
         _check.plain(self, "rho")
 
     def query(self, x: Array) -> tuple[Number, Array]:
-        """The value, moved, and the same subgradient."""
+        """Return the shifted value and the unchanged subgradient."""
         g, s = self.constraint.query(x)
         return g + self.rho, s
 
     def query_all(self, x: Array) -> tuple[Array, Array]:
-        """All values, moved, and the same subgradients."""
+        """Return all values, shifted, and the unchanged subgradients."""
         g, s = self.constraint.query_all(x)
         return g + self.rho, s
 
     @property
     def dimension(self) -> int | None:
-        """The length of an action, where the constraint knows it."""
+        """The length of an action, if the constraint knows it."""
         return dimension_of(self.constraint)
 
     @property
     def rows(self) -> int:
-        """Those of the constraint."""
+        """The number of rows of the constraint."""
         return self.constraint.rows
 
     def value_bound(self, domain: Ball, point: Array) -> float | None:
-        """The constraint's own, and as much as it is moved."""
+        """Return the constraint's own bound plus the size of the shift."""
         bound = self.constraint.value_bound(domain, point)
         return None if bound is None else bound + abs(float(self.rho))
 
     @property
     def region(self) -> Region | None:
-        """That with rho in its own numbers, for linear rows, balls and quadratics; else None."""
+        """The region with rho absorbed, for linear rows, balls and quadratics; else None."""
         moved = _moved(self.constraint, self.rho)
         return None if moved is None else moved.region
 
@@ -70,32 +70,32 @@ class Shifted(Constraint):
         return point if point is not None and self.value(point) < 0 else None
 
     def subgradient_bound(self, domain: Ball) -> float | None:
-        """The constraint's own: a constant has no slope."""
+        """Return the constraint's own bound: a constant has no slope."""
         return self.constraint.subgradient_bound(domain)
 
     def evaluation_error(self, domain: Ball) -> float | None:
-        """Twice the constraint's own, which covers one rounding of g, and one rounding of rho."""
+        """Return twice the constraint's own error, to cover rounding g, plus a rounding of rho."""
         own = self.constraint.evaluation_error(domain)
         return None if own is None else 2 * own + 2.0**-52 * abs(float(self.rho))
 
     def curvature(self, domain: Ball | None = None) -> float | None:
-        """The constraint's own."""
+        """Return the curvature of the constraint."""
         return self.constraint.curvature(domain)
 
     def row_slopes(self, domain: Ball) -> Array:
-        """The constraint's own."""
+        """Return the row slopes of the constraint."""
         return self.constraint.row_slopes(domain)
 
     def row_curvatures(self, domain: Ball | None = None) -> Array:
-        """The constraint's own."""
+        """Return the row curvatures of the constraint."""
         return self.constraint.row_curvatures(domain)
 
     def row_errors(self, domain: Ball) -> Array:
-        """As for the whole, row by row."""
+        """Return the evaluation error of each row, derived as for the whole."""
         return 2 * self.constraint.row_errors(domain) + 2.0**-52 * abs(float(self.rho))
 
     def exact_sigma(self, epsilon: float | None) -> tuple[float, float] | None:
-        r"""The constraint's own at the level that is meant.
+        r"""Return the constraint's own sigma at the shifted level.
 
         :math:`g + \rho = -\epsilon` is :math:`g = -(\epsilon + \rho)`. Where that is no level of
         Assumption 4 because :math:`\epsilon + \rho \le 0`, the sigma of any admissible level
@@ -131,7 +131,7 @@ class Shifted(Constraint):
 
 
 def _moved(constraint: Constraint, rho: Number) -> Constraint | None:
-    """The same kind of constraint with rho in its own numbers; None where that cannot be.
+    """Return the same kind of constraint with rho absorbed into its numbers; None if impossible.
 
     A hair tighter, for the rounding of g + rho: what is feasible for it is so for the shifted one.
     """
@@ -152,7 +152,7 @@ def _moved(constraint: Constraint, rho: Number) -> Constraint | None:
 
 
 def shift(constraint: Constraint, rho: Number) -> Shifted:
-    r"""The constraint :math:`g(x) + \rho \le 0`.
+    r"""Return the constraint :math:`g(x) + \rho \le 0`.
 
     A positive rho keeps a margin, as the paper's tightened set :math:`X_\rho`; a negative one
     grants it.

@@ -1,4 +1,4 @@
-"""The simplex as a constraint: shares that are not negative and add up to a total."""
+"""The simplex as a constraint: nonnegative shares that sum to at most a total."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class SimplexRows(Constraint):
 
     @property
     def limit(self) -> float:
-        """The total, and the rounding of a sum of d shares."""
+        """The total plus the rounding of a sum of d shares."""
         return self.total * (1 + (2 * self.dimension + 8) * 2.0**-53)
 
     def query_all(self, x: Array) -> tuple[Array, Array]:
@@ -69,12 +69,12 @@ class SimplexRows(Constraint):
 
     @property
     def rows(self) -> int:
-        """One per share, and one for the sum."""
+        """One row per share, and one for the sum."""
         return self.dimension + 1
 
     @property
     def region(self) -> Simplex:
-        """The simplex on which all is spent."""
+        """The simplex on which the whole total is spent."""
         return Simplex(self.dimension, self.total)
 
     @property
@@ -83,7 +83,7 @@ class SimplexRows(Constraint):
         return np.full(self.dimension, 0.5 * self.total / self.dimension)
 
     def subgradient_bound(self, domain: Ball) -> float:
-        """The norm of the row of the sum."""
+        """Return the norm of the row of the sum."""
         return float(np.sqrt(self.dimension)) * (1 + 2.0**-50)
 
     def exact_sigma(self, epsilon: float | None) -> None:

@@ -1,4 +1,4 @@
-"""Linear constraints with few entries a row."""
+"""Linear constraints with few entries per row."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class SparseAffine(Constraint):
         return same and np.array_equal(self.b, other.b)
 
     def query(self, x: Array) -> tuple[Number, Array]:
-        """The largest row's value, and that row as a dense vector."""
+        """Return the largest row's value, and that row as a dense vector."""
         x = point(x, self.dimension)
         value, index = largest(self._values(x))
         if type(index) is int:
@@ -86,7 +86,7 @@ class SparseAffine(Constraint):
         return value, self.A[index].toarray()
 
     def query_all(self, x: Array) -> tuple[Array, Array]:
-        """Every row's value, and all rows: A itself, sparse, for one action; dense for a batch."""
+        """Return all values and rows: A itself, sparse, for one action; dense for a batch."""
         x = point(x, self.dimension)
         values = self._values(x)
         if x.ndim == 1:
@@ -109,11 +109,11 @@ class SparseAffine(Constraint):
         return a
 
     def norms(self) -> Any:
-        """The norm of every row."""
+        """Return the norm of every row."""
         return np.sqrt(np.add.reduceat(self.A.data**2, self.A.indptr[:-1]))
 
     def normalized(self) -> SparseAffine:
-        """The same feasible set with rows of norm 1."""
+        """Return the same feasible set with rows of norm 1."""
         A, norms = self.A.copy(), self.norms()
         A.data = A.data / np.repeat(norms, np.diff(A.indptr))
         return SparseAffine(A, self.b / norms)
@@ -124,7 +124,7 @@ class SparseAffine(Constraint):
         return int(self.A.shape[0])
 
     def value_bound(self, domain: Ball, point: Array | None = None) -> float:
-        r""":math:`\max_i (|a_i^\top c - b_i| + \|a_i\|R)`, attained."""
+        r"""Return :math:`\max_i (|a_i^\top c - b_i| + \|a_i\|R)`, attained."""
         centre = 0.0 if domain.centre is None else self.A @ domain.centre
         return float((abs(centre - self.b) + self.norms() * domain.radius).max())
 
@@ -140,37 +140,37 @@ class SparseAffine(Constraint):
 
     @property
     def interior(self) -> Array | None:
-        """0 where every b is positive."""
+        """0 if every b is positive."""
         return np.zeros(self.dimension) if (self.b > 0).all() else None
 
     def subgradient_bound(self, domain: Ball) -> float:
-        """The longest row: every subgradient is a convex combination of rows."""
+        """Return the longest row: every subgradient is a convex combination of rows."""
         return float(self.row_slopes(domain).max())
 
     def row_slopes(self, domain: Ball) -> Array:
-        """The norm of each row."""
+        """Return the norm of each row."""
         return rounded_up(self.norms(), self._longest())
 
     def row_errors(self, domain: Ball) -> Array:
-        """As for :class:`~surefoot.constraints.Affine`, with the entries of the longest row."""
+        """Bound errors as :class:`~surefoot.constraints.Affine` does, with the longest row."""
         return row_errors(self.row_slopes(domain), self.b, domain, self._longest())
 
     def evaluation_error(self, domain: Ball) -> float:
-        """The largest error of a row that can be the largest on the domain."""
+        """Return the largest error of a row that can be the largest on the domain."""
         values = (0.0 if domain.centre is None else self.A @ domain.centre) - self.b
         return active_error(values, self.row_slopes(domain), self.b, domain, self._longest())
 
     def curvature(self, domain: Ball | None = None) -> float | None:
-        """0 for one row; None for the kinks of several."""
+        """Return 0 for one row; None for several, whose maximum has kinks."""
         return 0.0 if self.rows == 1 else None
 
     def row_curvatures(self, domain: Ball | None = None) -> Array:
-        """0: each row is linear."""
+        """Return 0 for each row: all are linear."""
         return np.zeros(self.rows)
 
     def _longest(self) -> int:
         return int(np.diff(self.A.indptr).max())
 
     def exact_sigma(self, epsilon: float | None) -> None:
-        """None: the local form gives sigma; for few rows, ``Affine(A.toarray(), b)`` may know."""
+        """Return None: use the local sigma, or ``Affine(A.toarray(), b)`` for few rows."""
         return

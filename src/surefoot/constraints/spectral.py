@@ -58,7 +58,7 @@ class SpectralNorm(Constraint):
         _check.plain(self, "radius")
 
     def query(self, x: Array) -> tuple[Number, Array]:
-        r"""The norm less the radius, and :math:`uv^\top` row by row.
+        r"""Return the norm minus the radius, and :math:`uv^\top` row by row.
 
         The value is :math:`\|X^\top u\|` for the unit u that was found, so that value and
         subgradient belong together and the subgradient inequality holds whatever the rounding
@@ -77,7 +77,7 @@ class SpectralNorm(Constraint):
         return _unless_lost(x, length - self.radius, xp.reshape(s, x.shape))
 
     def _pair(self, X: Array) -> tuple[Array, Array, Number]:
-        """Top singular vectors and value of a wide matrix, or of a batch of them."""
+        """Return the top singular vectors and value of a wide matrix, or of a batch."""
         u = _top_eigenvector(X @ _transpose(X))
         u = u / norm(u)
         if X.ndim == 2:
@@ -104,7 +104,7 @@ class SpectralNorm(Constraint):
         return np.zeros(self.dimension)
 
     def subgradient_bound(self, domain: Ball) -> float:
-        r"""1: subgradients are in the hull of the :math:`uv^\top` of unit vectors."""
+        r"""Return 1: subgradients are convex combinations of :math:`uv^\top` of unit vectors."""
         return rounded_up(1.0, self.dimension + sum(self.shape))
 
     def evaluation_error(self, domain: Ball) -> float:
@@ -118,7 +118,7 @@ class SpectralNorm(Constraint):
         return _rounded(self.shape, self.radius, domain)
 
     def exact_sigma(self, epsilon: float | None) -> tuple[float, float]:
-        r""":math:`1/\sqrt{\min(\text{rows}, \text{columns})}`, attained by :math:`UV^\top`.
+        r"""Return :math:`1/\sqrt{\min(\text{rows}, \text{columns})}`, attained by :math:`UV^\top`.
 
         Where g = -epsilon with epsilon < r, the top singular value is r - epsilon > 0, with
         multiplicity k and orthonormal singular vectors U, V of k columns. The subgradients are
@@ -157,7 +157,7 @@ class NuclearNorm(Constraint):
         _check.plain(self, "radius")
 
     def query(self, x: Array) -> tuple[Number, Array]:
-        r"""The norm less the radius, and :math:`UV^\top` row by row."""
+        r"""Return the norm minus the radius, and :math:`UV^\top` row by row."""
         x = point(x, self.dimension)
         xp = namespace(x)
         U, values, Vt = xp.linalg.svd(_as_matrix(x, self.shape), full_matrices=False)
@@ -182,7 +182,7 @@ class NuclearNorm(Constraint):
         return np.zeros(self.dimension)
 
     def subgradient_bound(self, domain: Ball) -> float:
-        r""":math:`\sqrt{\min(\text{rows}, \text{columns})}`.
+        r"""Return :math:`\sqrt{\min(\text{rows}, \text{columns})}`.
 
         No singular value of a subgradient is above 1, so its Frobenius norm is at most that;
         :math:`UV^\top` attains it.
@@ -198,7 +198,7 @@ class NuclearNorm(Constraint):
         return _rounded(self.shape, self.radius, domain)
 
     def exact_sigma(self, epsilon: float | None) -> tuple[float, float]:
-        r"""1, attained at matrices of rank one.
+        r"""Return 1, attained at matrices of rank one.
 
         Where g = -epsilon with epsilon < r, X is not 0. At rank k >= 1 the subgradients are
         :math:`U_kV_k^\top + W` with W orthogonal to it and :math:`\|W\|_2 \le 1`, of squared
@@ -208,14 +208,14 @@ class NuclearNorm(Constraint):
 
 
 def _rounded(shape: tuple[int, int], radius: Number, domain: Ball) -> float:
-    """The rounding of either norm, with k roots of it: k the smaller side."""
+    """Bound the rounding of either norm; k is the smaller side."""
     k = min(shape)
     size = float(domain.reach_from_origin) + domain.diameter
     return gamma(32 * sum(shape) * k + 64) * (math.sqrt(k) * size + float(radius))
 
 
 def _check_shape(shape: Any) -> tuple[int, int]:
-    """Rows and columns as two whole numbers."""
+    """Return rows and columns as two whole numbers."""
     try:
         rows, columns = shape
     except (TypeError, ValueError) as error:
@@ -224,7 +224,7 @@ def _check_shape(shape: Any) -> tuple[int, int]:
 
 
 def _as_matrix(x: Array, shape: tuple[int, int]) -> Array:
-    """The action as a matrix, or a batch of them; one that is not finite, as 0.
+    """Return the action as a matrix, or a batch of matrices; 0 for an action that is not finite.
 
     LAPACK gives up at a NaN, and with it on all runs of a batch; :func:`_unless_lost` puts it
     back.
@@ -234,13 +234,13 @@ def _as_matrix(x: Array, shape: tuple[int, int]) -> Array:
 
 
 def _lost(x: Array) -> Array:
-    """Whether an action is not finite: a bool or 0-d array for one, a column for a batch."""
+    """Return whether an action is not finite: a bool or 0-d array for one, a column for a batch."""
     xp = namespace(x)
     return xp.any(~xp.isfinite(x), axis=-1, keepdims=x.ndim > 1)
 
 
 def _unless_lost(x: Array, g: Number, s: Array) -> tuple[Number, Array]:
-    """Value and subgradient, NaN where the action is not finite."""
+    """Return value and subgradient, NaN where the action is not finite."""
     lost = _lost(x)
     if type(g) is float:
         return (math.nan, np.full_like(s, math.nan)) if lost else (g, s)
@@ -252,7 +252,7 @@ def _transpose(X: Array) -> Array:
 
 
 def _top_eigenvector(M: Array) -> Array:
-    """The unit eigenvector of the largest eigenvalue of a symmetric matrix, or of a batch."""
+    """Return the unit eigenvector of the largest eigenvalue of symmetric matrices."""
     if type(M) is np.ndarray and M.ndim == 2 and len(M) >= _LARGE and (one := _one_pair()):
         n = len(M)
         return one(M, subset_by_index=[n - 1, n - 1], check_finite=False)[1][:, 0]
@@ -261,7 +261,7 @@ def _top_eigenvector(M: Array) -> Array:
 
 @cache
 def _one_pair() -> Any:
-    """SciPy's solver for some of the eigenpairs; None where SciPy is not installed."""
+    """Return SciPy's solver for single eigenpairs; None if SciPy is not installed."""
     try:
         from scipy.linalg import eigh
     except ImportError:

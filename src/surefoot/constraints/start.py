@@ -1,4 +1,4 @@
-"""A strictly feasible point to start from, and how much slack there is to have."""
+"""Find a strictly feasible point to start from, and the slack that exists."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Start(NamedTuple):
 
 
 class NoStartError(SurefootError, ValueError):
-    """No strictly feasible point was found; ``best`` is what was, if a search was made."""
+    """No strictly feasible point was found; ``best`` is the best point of a search, if any."""
 
     def __init__(self, message: str, best: Start | None = None) -> None:
         super().__init__(message)
@@ -134,7 +134,7 @@ def find_start(
 
 
 def _first(constraint: Constraint, domain: Any, guess: Array | None) -> Array:
-    """Where to begin, and so the length of an action."""
+    """Return where to begin, which also fixes the length of an action."""
     if guess is not None:
         return _check.vector(guess, "guess", length=dimension_of(constraint))
     for point in (constraint.interior, getattr(domain, "centre", None)):
@@ -176,7 +176,7 @@ class _Cuts:
 
 
 class _Block(NamedTuple):
-    """Linear rows of a constraint, with the number of the first among all constraints."""
+    """Linear rows of a constraint, with the index of the first among all constraints."""
 
     first: int
     A: Any
@@ -218,7 +218,7 @@ def _refuse_equality(constraint: Constraint) -> None:
 
 
 def _linear(constraint: Constraint, number: Iterator[int], rho: float = 0.0) -> Iterator[_Block]:
-    """The linear rows of a constraint, numbered as ``query_all`` orders them."""
+    """Return the linear rows of a constraint, numbered as ``query_all`` orders them."""
     if isinstance(constraint, (Affine, SparseAffine)):
         rows = [next(number) for _ in constraint.b]
         yield _Block(rows[0], constraint.A, constraint.b - rho)

@@ -33,21 +33,21 @@ class ConstraintStream(HoldsArrays, ABC):
     @property
     @abstractmethod
     def horizon(self) -> int:
-        """How many rounds there are."""
+        """The number of rounds."""
 
     @property
     @abstractmethod
     def dimension(self) -> int | None:
-        """The length of an action, where it is known."""
+        """The length of an action, if known."""
 
     @property
     @abstractmethod
     def rows(self) -> int:
-        """How many constraints :meth:`query_all` keeps apart in a round."""
+        """The number of constraints that :meth:`query_all` returns in a round."""
 
     @abstractmethod
     def value_bound(self, domain: Ball, point: Array) -> float | None:
-        """The largest absolute value of any one of them in any round, as for a constraint."""
+        """Return the largest absolute value of any row in any round; None if unknown."""
 
     def row_slopes(self, domain: Ball) -> Array:
         """Bound the subgradients of each row in every round, ``(m,)``; inf where not known."""
@@ -63,19 +63,19 @@ class ConstraintStream(HoldsArrays, ABC):
 
     @abstractmethod
     def query(self, t: Any, x: Array) -> tuple[Number, Array]:
-        """The value of round t's constraint and one subgradient, both at x."""
+        """Return the value of round t's constraint and one subgradient, both at x."""
 
     @abstractmethod
     def query_all(self, t: Any, x: Array) -> tuple[Array, Array]:
-        """All m constraints of round t, kept apart."""
+        """Return all m constraints of round t separately."""
 
     @abstractmethod
     def rounds(self, start: int, stop: int) -> Self:
-        """The stream of rounds start to stop - 1."""
+        """Return the stream of the rounds from start to stop - 1."""
 
     @abstractmethod
     def worst(self) -> Constraint:
-        """The largest of all rounds' constraints, as one."""
+        """Return the maximum of the constraints of all rounds as one constraint."""
 
 
 @final
@@ -104,43 +104,43 @@ class Drifting(ConstraintStream):
 
     @property
     def horizon(self) -> int:
-        """How many rounds there are."""
+        """The number of rounds."""
         return int(self.offsets.shape[0])
 
     @property
     def dimension(self) -> int | None:
-        """That of the constraint."""
+        """The dimension of the constraint."""
         return dimension_of(self.constraint)
 
     @property
     def rows(self) -> int:
-        """Those of the constraint."""
+        """The number of rows of the constraint."""
         return self.constraint.rows
 
     def value_bound(self, domain: Ball, point: Array) -> float | None:
-        """The constraint's own, and as much as it moves at most, up or down."""
+        """Return the constraint's own bound plus the largest offset, up or down."""
         bound = self.constraint.value_bound(domain, point)
         return None if bound is None else bound + float(np.abs(self.offsets).max())
 
     def row_slopes(self, domain: Ball) -> Array:
-        """Those of the constraint."""
+        """Return the row slopes of the constraint."""
         return self.constraint.row_slopes(domain)
 
     def row_curvatures(self, domain: Ball | None = None) -> Array:
-        """Those of the constraint."""
+        """Return the row curvatures of the constraint."""
         return self.constraint.row_curvatures(domain)
 
     def row_errors(self, domain: Ball) -> Array:
-        """Those of the constraint shifted by the largest offset."""
+        """Return the row errors of the constraint shifted by the largest offset."""
         return shift(self.constraint, float(np.abs(self.offsets).max())).row_errors(domain)
 
     def query(self, t: Any, x: Array) -> tuple[Number, Array]:
-        """The constraint's value and the round's offset; the constraint's subgradient."""
+        """Return the constraint's value plus the round's offset, and its subgradient."""
         g, s = self.constraint.query(x)
         return g + self._offset(t), s
 
     def query_all(self, t: Any, x: Array) -> tuple[Array, Array]:
-        """Every one of the constraints with the round's offset."""
+        """Return every row's value plus the round's offset, and the subgradients."""
         g, s = self.constraint.query_all(x)
         return g + self._offset(t), s
 
@@ -150,18 +150,18 @@ class Drifting(ConstraintStream):
         return self.offsets[t]  # within a compiled game
 
     def rounds(self, start: int, stop: int) -> Drifting:
-        """The stream of rounds start to stop - 1."""
+        """Return the stream of the rounds from start to stop - 1."""
         return _unchecked(self, constraint=self.constraint, offsets=self.offsets[start:stop])
 
     def worst(self) -> Constraint:
-        """The constraint at its tightest."""
+        """Return the constraint at its tightest."""
         return shift(self.constraint, float(self.offsets.max()))
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class AffineStream(ConstraintStream):
-    r"""Rows of their own for each round: :math:`g_t(x) = \max_i (a_{t,i}^\top x - b_{t,i})`.
+    r"""Separate rows for each round: :math:`g_t(x) = \max_i (a_{t,i}^\top x - b_{t,i})`.
 
     Args:
         A: rows, ``(T, m, d)``, none of them zero.
@@ -196,7 +196,7 @@ class AffineStream(ConstraintStream):
 
     @property
     def horizon(self) -> int:
-        """How many rounds there are."""
+        """The number of rounds."""
         return int(self.A.shape[0])
 
     @property
@@ -206,35 +206,35 @@ class AffineStream(ConstraintStream):
 
     @property
     def rows(self) -> int:
-        """The number of rows of a round."""
+        """The number of rows per round."""
         return int(self.A.shape[1])
 
     def value_bound(self, domain: Ball, point: Array | None = None) -> float:
-        """The largest of all rounds' rows, attained."""
+        """Return the largest value of any row in any round, attained."""
         every = Affine(self.A.reshape(-1, self.dimension), self.b.ravel())
         return every.value_bound(domain)
 
     def row_slopes(self, domain: Ball) -> Array:
-        """The longest of all rounds, for each row."""
+        """Return the largest norm over all rounds, for each row."""
         return np.linalg.norm(self.A, axis=2).max(axis=0) * (1 + 2.0**-50)
 
     def row_curvatures(self, domain: Ball | None = None) -> Array:
-        """0: each row is linear."""
+        """Return 0 for each row: all are linear."""
         return np.zeros(self.rows)
 
     def row_errors(self, domain: Ball) -> Array:
-        """The largest of all rounds, for each row."""
+        """Return the largest error over all rounds, for each row."""
         return row_errors(self.row_slopes(domain), abs(self.b).max(axis=0), domain, self.dimension)
 
     def query(self, t: Any, x: Array) -> tuple[Number, Array]:
-        """The largest row of round t."""
+        """Return value and subgradient of the largest row of round t."""
         x = point(x, self.dimension)
         A, values = self._values(t, x)
         value, index = largest(values)
         return value, row(A, index)
 
     def query_all(self, t: Any, x: Array) -> tuple[Array, Array]:
-        """All rows of round t."""
+        """Return all rows of round t."""
         x = point(x, self.dimension)
         A, values = self._values(t, x)
         return values, A if one_run(x) else namespace(x).broadcast_to(A, (x.shape[0], *A.shape))
@@ -244,11 +244,11 @@ class AffineStream(ConstraintStream):
         return A, (A @ x if one_run(x) else x @ A.T) - b
 
     def rounds(self, start: int, stop: int) -> AffineStream:
-        """The stream of rounds start to stop - 1."""
+        """Return the stream of the rounds from start to stop - 1."""
         return _unchecked(self, A=self.A[start:stop], b=self.b[start:stop])
 
     def worst(self) -> Affine:
-        """All rows of all rounds at once; of rows that differ in b alone, the tightest."""
+        """Return all rows of all rounds as one; of rows that differ only in b, the tightest."""
         A, which = np.unique(self.A.reshape(-1, self.dimension), axis=0, return_inverse=True)
         b = np.full(len(A), np.inf)
         np.minimum.at(b, which.ravel(), self.b.ravel())
@@ -256,7 +256,7 @@ class AffineStream(ConstraintStream):
 
 
 def _unchecked(stream: S, **parts: Any) -> S:
-    """The same stream with parts of checked arrays, which are not checked again."""
+    """Return the same stream with parts of already checked arrays."""
     made = object.__new__(type(stream))
     for name, value in parts.items():
         object.__setattr__(made, name, value)

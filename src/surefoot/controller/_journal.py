@@ -1,4 +1,4 @@
-"""The journal of a controller: what was decided, what was seen, and why, durably."""
+"""The journal of a controller: a durable record of decisions, feedback and reasons."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ __all__ = ["Journal", "LostRoundsError", "Memory", "Round", "Run", "loss_of"]
 
 
 class LostRoundsError(DamagedError):
-    """A journal without rounds that were told, or perhaps so; it is not written to.
+    """A journal that lacks rounds, or may lack some; it is not written to.
 
     Attributes:
         certain: the last round that is certainly as it was told.
@@ -61,7 +61,7 @@ Pending: TypeAlias = tuple[int, bytes, Callable[[], None]]
 
 
 class Journal:
-    """An open journal, at the round whose action is at hand.
+    """An open journal, positioned at the round whose action is current.
 
     Args:
         store: the file.
@@ -79,7 +79,7 @@ class Journal:
 
     @classmethod
     def create(cls, path: str | os.PathLike[str], run: Run, memory: Memory) -> Journal:
-        """A new journal that holds the first action."""
+        """Create a journal that holds the first action."""
         player = to_plain(
             {
                 "algorithm": run.algorithm,
@@ -106,7 +106,7 @@ class Journal:
     def open(
         cls, path: str | os.PathLike[str], given: Mapping[str, Any]
     ) -> tuple[Journal, Memory, Round | None]:
-        """A journal to go on with: it, what the next round needs, and the last one told.
+        """Open a journal to continue: return it, what the next round needs, and the last round.
 
         All of it is read and compared before it is opened for writing: one that is refused has
         not changed by a byte.
@@ -203,7 +203,7 @@ class Journal:
         self._mark.set(self._record)
 
     def close(self) -> None:
-        """Seal the journal and let others open it; closing twice is closing once."""
+        """Seal the journal and let others open it; closing again does nothing."""
         if self.store.is_open_here:
             with contextlib.suppress(StoreError):
                 self.settle()

@@ -1,4 +1,4 @@
-"""Algorithms, guarantees and states as plain data: JSON text, and the arrays as npy bytes.
+"""Algorithms, guarantees and states as plain data: JSON text, with the arrays as npy bytes.
 
 A class is stored by the name it has in the library and the fields it is made of, and made again by
 its constructor, with all of its checks. Nothing that is read can name a module or be run. What is
@@ -30,11 +30,11 @@ _FORMER = {"Certificate": "StepCertificate"}
 
 
 class NotPlainError(SurefootError, ValueError):
-    """Something that cannot be stored, or that has to be given again and was not."""
+    """A value that cannot be stored, or must be supplied when opening and was not."""
 
 
 class Plain(NamedTuple):
-    """JSON text, and the arrays that it refers to by their number, one npy after the other."""
+    """JSON text, and the arrays that it refers to by number, as concatenated npy bytes."""
 
     text: str
     arrays: bytes
@@ -42,7 +42,7 @@ class Plain(NamedTuple):
 
 @cache
 def known_classes() -> dict[str, type[Any]]:
-    """What a file may name: the dataclasses and named tuples of the library."""
+    """Return what a file may name: the dataclasses and named tuples of the library."""
     found: dict[str, type[Any]] = {"Constants": Constants}
     for module in (algorithms, theory, sets, regions):
         for name in module.__all__:
@@ -53,7 +53,7 @@ def known_classes() -> dict[str, type[Any]]:
 
 
 def classes_in(value: Any) -> dict[str, type[Any]]:
-    """The named tuples of a state, which may be of a user's own class, by name."""
+    """Return the named tuples of a state by name; a user's own classes may be among them."""
     found: dict[str, type[Any]] = {}
     if isinstance(value, tuple):
         if _is_named_tuple(type(value)):
@@ -66,7 +66,7 @@ def classes_in(value: Any) -> dict[str, type[Any]]:
 def to_plain(
     value: Any, *, may_leave_out: bool = False, own: Mapping[str, type[Any]] | None = None
 ) -> Plain:
-    """A value as plain data.
+    """Convert a value to plain data.
 
     Args:
         value: numbers, arrays, tuples, mappings, and the library's classes made of these.
@@ -85,7 +85,7 @@ def from_plain(
     given: Mapping[str, Any] | None = None,
     own: Mapping[str, type[Any]] | None = None,
 ) -> Any:
-    """The value again.
+    """Convert plain data back to the value.
 
     Args:
         plain: what :func:`to_plain` gave.

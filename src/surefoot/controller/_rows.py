@@ -1,4 +1,4 @@
-"""The rows of a journal: how a run, its rounds and its state are written, and read again."""
+"""The rows of a journal: write and read a run, its rounds and its state."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ _OWN = {"Breach": Breach, "Broken": Breach}
 
 
 class Run(NamedTuple):
-    """What does not change.
+    """The part of a journal that does not change.
 
     Attributes:
         algorithm: the player.
@@ -93,7 +93,7 @@ class Run(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """What the next round needs: the algorithm's state, and what is kept beside it.
+    """What the next round needs: the algorithm's state, and what is stored beside it.
 
     Attributes:
         state: of the algorithm.
@@ -109,7 +109,7 @@ class Memory(NamedTuple):
 
 
 class Round(NamedTuple):
-    """A round that was told: the action, what was seen, the certificate of the next action."""
+    """A completed round: the action, the feedback, the certificate of the next action."""
 
     number: int
     action: np.ndarray
@@ -118,7 +118,7 @@ class Round(NamedTuple):
 
 
 def row_of(action: np.ndarray, seen: Feedback, certificate: Any) -> tuple[Any, ...]:
-    """The columns of a round but for its number and digest."""
+    """Return the columns of a round except its number and digest."""
     gradient, g, s, cost = seen
     return (
         to_bytes(action),
@@ -131,12 +131,12 @@ def row_of(action: np.ndarray, seen: Feedback, certificate: Any) -> tuple[Any, .
 
 
 def _of_python(certificate: Any) -> Any:
-    """A certificate with Python's numbers for NumPy's: its text is all that is stored."""
+    """Replace NumPy's numbers in a certificate by Python's: only its text is stored."""
     return type(certificate)(*(v.item() if isinstance(v, np.generic) else v for v in certificate))
 
 
 def read_round(store: Store, row: tuple[Any, ...]) -> Round:
-    """A round from its row, whose digest must have been found right."""
+    """Return a round from its row; the digest must have been verified."""
     number, action, gradient, g, s, cost, certificate, _ = row
     with readable(store, f"round {number}"):
         seen = Feedback(
@@ -165,7 +165,7 @@ def readable(store: Store, what: str) -> Iterator[None]:
 
 
 def remembered(memory: Memory) -> Plain:
-    """What the next round needs, as plain data."""
+    """Return what the next round needs, as plain data."""
     own = _OWN | {"Memory": Memory} | classes_in((memory.state, memory.regret))
     try:
         return to_plain(memory, own=own)
@@ -174,7 +174,7 @@ def remembered(memory: Memory) -> Plain:
 
 
 def recalled(store: Store, now: Plain, run: Run) -> Memory:
-    """What the next round needs, from plain data."""
+    """Return what the next round needs, from plain data."""
     with readable(store, "state"):
         start = run.algorithm.init(run.start)
         regret = run.algorithm.observer() if isinstance(run.algorithm, Observing) else None
@@ -188,7 +188,7 @@ def recalled(store: Store, now: Plain, run: Run) -> Memory:
 
 
 def _is_kept(memory: Memory, start: Any, regret: Any) -> bool:
-    """Whether a memory is made of what such a run keeps; what was read may be anything."""
+    """Return whether a memory has the parts that such a run stores."""
     kept: Any = memory
     if type(kept.state) is not type(start) or type(kept.regret) is not type(regret):
         return False
@@ -198,7 +198,7 @@ def _is_kept(memory: Memory, start: Any, regret: Any) -> bool:
 
 
 def read_run(store: Store, given: Mapping[str, Any]) -> tuple[Run, bytes]:
-    """What does not change, and its digest."""
+    """Return the unchanging part, and its digest."""
     rows = list(store.rows("SELECT * FROM run"))
     if len(rows) != 1:
         raise store.damaged("it does not say what is played")
@@ -221,7 +221,7 @@ def read_run(store: Store, given: Mapping[str, Any]) -> tuple[Run, bytes]:
 
 
 def read_now(store: Store) -> tuple[int, Plain, bytes]:
-    """The round at hand, its state, and the digest of both."""
+    """Return the current round, its state, and the digest of both."""
     rows = list(store.rows("SELECT round, state, arrays, digest FROM now"))
     if len(rows) != 1:
         raise store.damaged("it does not say where it ended")
@@ -230,7 +230,7 @@ def read_now(store: Store) -> tuple[int, Plain, bytes]:
 
 
 def checked(store: Store, chain: bytes, row: tuple[Any, ...]) -> bytes:
-    """The digest of a row, which must be that of its columns."""
+    """Return the digest of a row; raise unless it matches the columns."""
     found: bytes = row[-1]
     if digest(chain, *row[:-1]) != found:
         raise store.damaged(f"the row of round {row[0]} is not what was written")
@@ -238,12 +238,12 @@ def checked(store: Store, chain: bytes, row: tuple[Any, ...]) -> bytes:
 
 
 def each_row(store: Store) -> Iterator[tuple[Any, ...]]:
-    """The rows of the rounds told, in order."""
+    """Yield the rows of the completed rounds, in order."""
     return store.rows("SELECT * FROM rounds ORDER BY round")
 
 
 def open_for_replay(path: str | os.PathLike[str]) -> Store:
-    """A journal that nobody writes to, checked page by page; it stays as it is."""
+    """Open a journal that nobody writes to, checked page by page; leave it unchanged."""
     store = open_reader(path, JOURNAL)
     try:
         store.check()

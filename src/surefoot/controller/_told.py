@@ -1,4 +1,4 @@
-"""What a live loop is told, as float64 or refused in one sentence."""
+"""Convert the feedback of a live loop to float64, or refuse it in one sentence."""
 
 from __future__ import annotations
 

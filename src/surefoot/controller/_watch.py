@@ -1,4 +1,4 @@
-"""What a live loop sees, held against what its guarantee rests on."""
+"""Compare what a live loop sees with the premises of its guarantee."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["Limits", "Watch"]
 
 
 class Limits(NamedTuple):
-    """What a round is compared with, at little cost; one within all of them breaks nothing.
+    """Cheap limits to compare a round with; a round within all of them breaks no premise.
 
     Attributes:
         gradient: on the squared norm of a cost gradient, from above.
@@ -74,7 +74,7 @@ class Watch(NamedTuple):
         return cls(guarantee, still, cheap, kept)
 
     def look(self, t: int, gradient: float, g: float | None, slope: float | None) -> list[Breach]:
-        """What a round breaks.
+        """Return what a round breaks.
 
         Args:
             t: the round.
@@ -92,7 +92,7 @@ class Watch(NamedTuple):
         return found
 
     def _beyond_bound(self, t: int, g: float) -> list[Breach]:
-        """A g above the bound of the guarantee, whose premises seemed to hold."""
+        """Return a breach for g above the guarantee's bound while its premises seemed to hold."""
         assert self.guarantee is not None
         bound = float(self.guarantee.bounds(t).get("round", math.inf))
         c = self.guarantee.constants

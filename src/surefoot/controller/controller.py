@@ -1,4 +1,4 @@
-"""Ask for an action, play it, tell what was seen: an algorithm in a live loop."""
+"""An algorithm in a live loop: ask for an action, play it, tell what was observed."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ ndarray = np.ndarray
 
 
 class Controller(Closing):
-    """An algorithm in a live loop: :meth:`ask` for the action, play it, :meth:`tell` what was seen.
+    """An algorithm in a live loop: :meth:`ask`, play the action, :meth:`tell` what was observed.
 
     All that is told is checked: a call that raises has changed nothing, and the next correct one
     works. One run, NumPy, float64.
@@ -121,7 +121,7 @@ class Controller(Closing):
         on_contradiction: Policy | None = None,
         **given: Any,
     ) -> Controller:
-        """Go on from a journal, bit for bit as if nothing had happened.
+        """Continue from a journal, bit for bit as if nothing had happened.
 
         Its action at hand may have been played already: what became of an action is known only
         when it is told.
@@ -180,18 +180,18 @@ class Controller(Closing):
 
     @property
     def algorithm(self) -> Any:
-        """The player."""
+        """The algorithm that chooses the actions."""
         return self._algorithm
 
     @property
     def guarantee(self) -> Guarantee | None:
-        """What it was tuned for, if it was."""
+        """The guarantee that the algorithm was tuned for, if any."""
         guarantee: Guarantee | None = self._guarantee
         return guarantee
 
     @property
     def round(self) -> int:
-        """The round of the action at hand; the first is 1."""
+        """The current round; the first is 1."""
         return self._round
 
     @property
@@ -206,12 +206,12 @@ class Controller(Closing):
 
     @on_contradiction.setter
     def on_contradiction(self, policy: Policy) -> None:
-        """Another one, from the next round on."""
+        """Set the policy from the next round on."""
         _check.one_of(get_args(Policy), on_contradiction=policy)
         self._on_contradiction = policy
 
     def ask(self) -> Array:
-        """The action to play in this round: a copy, read-only, the same until it is told."""
+        """Return the action to play in this round, as a read-only copy; the same until ``tell``."""
         if self._journal is not None:
             self._journal.settle()  # after a call that was interrupted twice
         x = self._state.x.copy()
@@ -229,7 +229,7 @@ class Controller(Closing):
         cost: Callable[[Array], tuple[float, Array]] | None = None,
         constraint: Callable[[Array], tuple[Any, Array]] | None = None,
     ) -> None:
-        """What was seen at the action that was asked for; the next action follows from it.
+        """Report what was observed at the current action, and advance to the next.
 
         An algorithm that keeps m constraints apart is told m values and m rows of subgradients;
         one that does not ask for the constraint need not be told of it.
@@ -326,7 +326,7 @@ class Controller(Closing):
         self._round = t + 1
 
     def explain(self) -> Explanation:
-        """Why the action at hand may be played; ``str`` of it is one line."""
+        """Return why the current action may be played; its ``str`` is one line."""
         seen, told = self._seen, self._round - 1
         info = self._info
         if self._certificate is None and info is not None:
@@ -383,7 +383,7 @@ class Controller(Closing):
         )
 
     def _judge(self, broken: list[Breach]) -> list[Breach]:
-        """What a round has broken: refused, or told and kept."""
+        """Raise, warn about or record what a round has broken."""
         serious = [b.sentence for b in broken if b.loses != "regret"]
         if serious and self._on_contradiction == "raise":
             raise PremiseError(serious[0])

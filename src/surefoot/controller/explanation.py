@@ -1,4 +1,4 @@
-"""Why the action at hand may be played."""
+"""Why the current action may be played."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["Explanation"]
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Why the action at hand may be played, as data; ``str`` of it is one line.
+    """Why the current action may be played, as data; its ``str`` is one line.
 
     Attributes:
         round: of the action at hand; the last one told is the round before.
@@ -41,7 +41,7 @@ class Explanation:
 
     @property
     def is_proven(self) -> bool:
-        """Whether the action at hand is shown to be feasible."""
+        """Whether the current action is proved to be feasible."""
         return self.bound is not None and self.bound <= 0
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""Derive the actions of a journal again."""
+"""Recompute the actions of a journal and compare."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ certificate of the next action; the state at the end."""
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The first place where a journal is not what it should be.
+    """The first place where a journal differs from what it should be.
 
     Attributes:
         round: whose.
@@ -61,7 +61,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """What replaying a journal found; ``str`` of it is one line.
+    """The result of replaying a journal; its ``str`` is one line.
 
     Attributes:
         path: of the journal.
@@ -77,7 +77,7 @@ class Replay:
 
     @property
     def is_same(self) -> bool:
-        """Whether everything that was told is there and was derived again, bit for bit."""
+        """Whether every round is there and was recomputed bit for bit."""
         return self.difference is None and self.loss is None
 
     def __str__(self) -> str:
@@ -156,7 +156,7 @@ def _difference_of(
 
 
 def _difference_now(store: Store, run: Run, shadow: Controller, chain: bytes) -> Difference | None:
-    """Whether the journal ends where its rounds lead."""
+    """Return where the end of the journal differs from what its rounds lead to."""
     number, now, found = read_now(store)
     memory, stored = shadow._memory(), None
     with contextlib.suppress(StoreError):

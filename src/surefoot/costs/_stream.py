@@ -1,4 +1,4 @@
-"""What streams held as arrays share: time first, then runs, then the entries of an action."""
+"""Cost streams stored as arrays: the axes are rounds, then runs, then entries of an action."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["ArrayCosts", "freeze"]
 
 
 class ArrayCosts(HoldsArrays, ABC):
-    """Costs of all rounds, given by arrays with one entry a round.
+    """Costs of all rounds, given by arrays with one entry per round.
 
     A new one is a frozen dataclass that names those arrays in ``series``, the one whose last
     axis is that of an action first, and implements the abstract methods.
@@ -31,23 +31,23 @@ class ArrayCosts(HoldsArrays, ABC):
 
     @abstractmethod
     def value(self, t: Any, x: Array) -> Number:
-        """The cost of round t at x."""
+        """Return the cost of round t at x."""
 
     @abstractmethod
     def gradient(self, t: Any, x: Array) -> Array:
-        """A (sub)gradient of the cost of round t at x."""
+        """Return a (sub)gradient of the cost of round t at x."""
 
     def query(self, t: Any, x: Array) -> tuple[Number, Array]:
-        """Both: what a game asks for. To be overridden where they share work."""
+        """Return value and gradient together; override this where they share work."""
         return self.value(t, x), self.gradient(t, x)
 
     @abstractmethod
     def summed(self, x: Array) -> tuple[float, Array]:
-        """The sum of all costs at one action, and a subgradient of it; for one run's stream."""
+        """Return the sum of all costs at one action and a subgradient, for a stream of one run."""
 
     @abstractmethod
     def gradient_bound(self, domain: Ball) -> float | None:
-        """The largest norm of a gradient over a ball; None if there is none."""
+        """Return the largest norm of a gradient over a ball; None if there is none."""
 
     @property
     @abstractmethod
@@ -61,13 +61,13 @@ class ArrayCosts(HoldsArrays, ABC):
     @property
     @final
     def horizon(self) -> int:
-        """How many rounds there are."""
+        """The number of rounds."""
         return int(self._leading.shape[0])
 
     @property
     @final
     def runs(self) -> int | None:
-        """How many runs have costs of their own; None where all runs share them."""
+        """The number of runs with costs of their own; None if all runs share them."""
         return int(self._leading.shape[1]) if self._leading.ndim == 3 else None
 
     @property
@@ -78,19 +78,19 @@ class ArrayCosts(HoldsArrays, ABC):
 
     @final
     def rounds(self, start: int, stop: int) -> Self:
-        """The stream of rounds start to stop - 1."""
+        """Return the stream of the rounds from start to stop - 1."""
         return self._with({name: getattr(self, name)[start:stop] for name in self.series})
 
     @final
     def run(self, index: Any) -> Self:
-        """The stream of one run, or of the runs of a slice or an array of indices."""
+        """Return the stream of one run, or of the runs of a slice or an array of indices."""
         if self.runs is None:
             return self
         return self._with({name: getattr(self, name)[:, index] for name in self.series})
 
     @final
     def repeated(self, copies: int) -> Self:
-        """The streams of all runs, then again: as often as there are copies."""
+        """Return the streams of all runs, repeated once per copy."""
         if self.runs is None:
             return self
         arrays = {name: getattr(self, name) for name in self.series}
@@ -101,7 +101,7 @@ class ArrayCosts(HoldsArrays, ABC):
     @classmethod
     @final
     def joined(cls, parts: Sequence[Self]) -> Self:
-        """Streams one after the other in time."""
+        """Return several streams as one, one after the other in time."""
         if len(parts) == 1:
             return parts[0]
         return parts[0]._with(
@@ -109,7 +109,7 @@ class ArrayCosts(HoldsArrays, ABC):
         )
 
     def _with(self, arrays: dict[str, Array]) -> Self:
-        """The same costs with other arrays; these come from checked ones and are not checked."""
+        """Return the same costs with other arrays, parts of checked ones and not checked again."""
         made = object.__new__(type(self))
         for f in fields(self):  # type: ignore[arg-type]
             value = arrays.get(f.name)

@@ -42,18 +42,18 @@ class Logistic(ScoredCosts):
         _check_classes(self.targets)
 
     def loss(self, score: Number, target: Number) -> Number:
-        """Without overflow for margins of either sign."""
+        """Return the loss, without overflow for margins of either sign."""
         margin = target * score
         return maximum(-margin, 0.0 * margin) + log1p(exp(-abs(margin)))
 
     def slope(self, score: Number, target: Number) -> Number:
-        r""":math:`-y/(1 + e^{m})`, m the margin, without overflow."""
+        r"""Return :math:`-y/(1 + e^{m})`, m the margin, without overflow."""
         margin = target * score
         small = exp(-abs(margin))
         return -target * where(margin >= 0, small, 1.0 + 0.0 * small) / (1.0 + small)
 
     def gradient_bound(self, domain: Ball) -> float:
-        r""":math:`\max_t \|a_t\|/(1 + e^{m_t})`, m_t the smallest margin on the ball; attained."""
+        r"""Return :math:`\max_t \|a_t\|/(1 + e^{m_t})`, m_t the smallest margin on the ball."""
         lengths = np.linalg.norm(self.features, axis=-1)
         centre = 0.0 if domain.centre is None else self.targets * (self.features @ domain.centre)
         smallest = centre - float(domain.radius) * lengths
@@ -61,7 +61,7 @@ class Logistic(ScoredCosts):
 
     @property
     def strong_convexity(self) -> float:
-        """0: the loss flattens far out."""
+        """Zero: the loss flattens far out."""
         return 0.0
 
 
@@ -90,21 +90,21 @@ class Hinge(ScoredCosts):
         _check_classes(self.targets)
 
     def loss(self, score: Number, target: Number) -> Number:
-        """What the margin lacks to 1."""
+        """Return how much the margin falls short of 1."""
         lack = 1.0 - target * score
         return maximum(lack, 0.0 * lack)
 
     def slope(self, score: Number, target: Number) -> Number:
-        """Minus the class where the margin lacks anything."""
+        """Return minus the class where the margin falls short of 1, else 0."""
         return where(target * score < 1.0, -target, 0.0 * target)
 
     def gradient_bound(self, domain: Ball) -> float:
-        r"""The longest features, :math:`\max_t \|a_t\|`."""
+        r"""Return the longest features, :math:`\max_t \|a_t\|`."""
         return float(np.linalg.norm(self.features, axis=-1).max())
 
     @property
     def strong_convexity(self) -> float:
-        """0."""
+        """Zero: the loss is piecewise linear."""
         return 0.0
 
 

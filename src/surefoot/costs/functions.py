@@ -66,18 +66,18 @@ class FromFunctions:
         return
 
     def value(self, t: Any, x: Array) -> Number:
-        """Your value."""
+        """Return the value of the given function."""
         return _check.number(self.value_of(self.first + t, x), x, "value_of(t, x)")
 
     def gradient(self, t: Any, x: Array) -> Array:
-        """Your gradient, as float64."""
+        """Return the gradient of the given function, as float64."""
         gradient = self.gradient_of(self.first + t, x)
         if type(x) is np.ndarray:
             return _check.array(gradient, "gradient_of(t, x)")
         return gradient
 
     def summed(self, x: Array) -> tuple[float, Array]:
-        """The sum over all rounds, one after another."""
+        """Return the sum over all rounds, added one by one."""
         value, gradient = 0.0, np.zeros(self.dimension)
         for t in range(self.horizon):
             value += float(self.value(t, x))
@@ -85,23 +85,23 @@ class FromFunctions:
         return value, gradient
 
     def gradient_bound(self, domain: Ball | None = None) -> float | None:
-        """The bound given."""
+        """Return the bound given."""
         return self.bound
 
     def rounds(self, start: int, stop: int) -> FromFunctions:
-        """The stream of rounds start to stop - 1."""
+        """Return the stream of the rounds from start to stop - 1."""
         # NumPy's integer, which a compiled scan takes as data: a Python int would be compiled in.
         return replace(self, horizon=stop - start, first=np.int64(self.first + start))
 
     def run(self, index: Any) -> FromFunctions:
-        """The same functions: there are no streams to choose from."""
+        """Return the same functions: there are no streams to choose from."""
         return self
 
 
 def from_jax(
     loss: Callable[..., Any], *data: Array, dimension: int, bound: float | None = None
 ) -> FromFunctions:
-    """Costs from a JAX function of the action and the round's data; the gradient by autodiff.
+    """Return costs from a JAX function of the action and the round's data, differentiated by JAX.
 
     At a kink autodiff gives an average of slopes (0 for ``abs`` at 0), which is a subgradient of
     a maximum of convex functions all the same.

@@ -38,17 +38,17 @@ class Linear(ArrayCosts):
         freeze(self)
 
     def value(self, t: Any, x: Array) -> Number:
-        r""":math:`c_t^\top x`."""
+        r"""Return :math:`c_t^\top x`."""
         return dot(x, constant(self.slopes[t], x))
 
     def gradient(self, t: Any, x: Array) -> Array:
-        r""":math:`c_t`, once per run."""
+        r"""Return :math:`c_t`, repeated for each run."""
         c = constant(self.slopes[t], x)
         # A shared slope still has to be an array per run, so that feedback has one shape.
         return c if c.ndim == x.ndim else c + 0.0 * x
 
     def summed(self, x: Array) -> tuple[float, Array]:
-        """The sum over all rounds, and its gradient."""
+        """Return the sum over all rounds, and its gradient."""
         total = self.slopes.sum(axis=0)
         return float(total @ x), total
 
@@ -57,12 +57,12 @@ class Linear(ArrayCosts):
         return self.gradient_bound() * float(domain.reach_from_origin)
 
     def gradient_bound(self, domain: Ball | None = None) -> float:
-        r"""The largest gradient norm, :math:`\max_t\|c_t\|`; the same on every ball."""
+        r"""Return the largest gradient norm, :math:`\max_t\|c_t\|`; the same on every ball."""
         return float(np.linalg.norm(self.slopes, axis=-1).max())
 
     @property
     def strong_convexity(self) -> float:
-        """0."""
+        """Zero: the costs are linear."""
         return 0.0
 
 
@@ -100,27 +100,27 @@ class Adversarial:
         return
 
     def value(self, t: Any, x: Array) -> Number:
-        r""":math:`r(t, x)^\top x`."""
+        r"""Return :math:`r(t, x)^\top x`."""
         return dot(x, self.gradient(t, x))
 
     def gradient(self, t: Any, x: Array) -> Array:
-        r""":math:`r(t, x)`."""
+        r"""Return :math:`r(t, x)`."""
         return self.rule(self.first + t, x)
 
     def gradient_bound(self, domain: Ball | None = None) -> float:
-        """The bound given."""
+        """Return the bound given."""
         return self.bound
 
     def rounds(self, start: int, stop: int) -> Adversarial:
-        """The stream of rounds start to stop - 1."""
+        """Return the stream of the rounds from start to stop - 1."""
         # NumPy's integer, which a compiled scan takes as data: a Python int would be compiled in.
         first = np.int64(self.first + start)
         return Adversarial(self.rule, stop - start, self.dimension, self.bound, first)
 
     def run(self, index: Any) -> Adversarial:
-        """The same rule: it has no streams to choose from."""
+        """Return the same rule: it has no streams to choose from."""
         return self
 
     def realised(self, actions: Array) -> Linear:
-        """The linear costs that these actions, ``(T, d)`` or ``(T, B, d)``, have met."""
+        """Return the linear costs that the given actions, ``(T, d)`` or ``(T, B, d)``, met."""
         return Linear(np.stack([self.gradient(t, x) for t, x in enumerate(actions)]))

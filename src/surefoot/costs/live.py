@@ -63,7 +63,7 @@ class Live:
         self._held: ArrayCosts | None = None
 
     def rounds(self, start: int, stop: int) -> ArrayCosts:
-        """The rounds start to stop - 1; everything before them is let go."""
+        """Return the rounds from start to stop - 1; everything before them is dropped."""
         if self._chunks is None or start < self._start:
             self._restart(start)
         parts = [] if self._held is None else [self._held]
@@ -103,15 +103,15 @@ class Live:
         self._start, self._held = 0, None
 
     def value(self, t: int, x: Array) -> Number:
-        """The cost of round t at x."""
+        """Return the cost of round t at x."""
         return self.rounds(t, t + 1).value(0, x)
 
     def gradient(self, t: int, x: Array) -> Array:
-        """A (sub)gradient of the cost of round t at x."""
+        """Return a (sub)gradient of the cost of round t at x."""
         return self.rounds(t, t + 1).gradient(0, x)
 
     def summed(self, x: Array) -> tuple[float, Array]:
-        """The sum over all rounds, chunk by chunk; needs a source that can start anew."""
+        """Return the sum over all rounds, chunk by chunk; needs a source that can restart."""
         value, gradient, done = 0.0, np.zeros(self.dimension), 0
         self._restart(0)
         while done < self.horizon:
@@ -121,16 +121,16 @@ class Live:
         return value, gradient
 
     def gradient_bound(self, domain: Ball | None = None) -> float | None:
-        """The bound given."""
+        """Return the bound given."""
         return self._bound
 
     @property
     def strong_convexity(self) -> float:
-        """0: nothing is known of what will come."""
+        """Zero: nothing is known about costs that have not arrived."""
         return 0.0
 
     def run(self, index: Any) -> Any:
-        """Itself where all runs share the costs; else a view of one run."""
+        """Return the stream itself if all runs share it, else a view of one run."""
         return self if self.runs is None else _OneRun(self, index)
 
 
@@ -142,13 +142,13 @@ class _OneRun:
         self.horizon, self.dimension, self.runs = live.horizon, live.dimension, None
 
     def rounds(self, start: int, stop: int) -> ArrayCosts:
-        """The rounds of this run."""
+        """Return the rounds of this run."""
         return self._live.rounds(start, stop).run(self._index)
 
     def value(self, t: int, x: Array) -> Number:
-        """The cost of round t at x."""
+        """Return the cost of round t at x."""
         return self.rounds(t, t + 1).value(0, x)
 
     def gradient(self, t: int, x: Array) -> Array:
-        """A (sub)gradient of the cost of round t at x."""
+        """Return a (sub)gradient of the cost of round t at x."""
         return self.rounds(t, t + 1).gradient(0, x)

@@ -1,4 +1,4 @@
-"""The cost of growing wealth too slowly."""
+"""Log-wealth (portfolio) costs."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class LogPortfolio(ArrayCosts):
         _check.nonnegative(cash=self.cash)
 
     def value(self, t: Any, x: Array) -> Number:
-        """Minus the logarithm of the round's growth."""
+        """Return minus the logarithm of the round's growth."""
         growth = self.cash + dot(x, constant(self.returns[t], x))
         if type(growth) is float and not growth > 0:
             raise InvalidValueError(
@@ -54,19 +54,19 @@ class LogPortfolio(ArrayCosts):
         return -log(growth)
 
     def gradient(self, t: Any, x: Array) -> Array:
-        """Minus the returns over the growth."""
+        """Return minus the returns divided by the growth."""
         r = constant(self.returns[t], x)
         return -r / (self.cash + dot(x, r if r.ndim == x.ndim else r + 0.0 * x))
 
     def summed(self, x: Array) -> tuple[float, Array]:
-        """The sum over all rounds, and its gradient."""
+        """Return the sum over all rounds, and its gradient."""
         growth = self.cash + self.returns @ x
         if not (growth > 0).all():
             return np.inf, np.zeros_like(x)
         return -float(np.log(growth).sum()), -(1 / growth) @ self.returns
 
     def gradient_bound(self, domain: Ball) -> float | None:
-        r""":math:`\max_t \|r_t\|/(c + \min_x r_t^\top x)` on the ball; None if infinite."""
+        r"""Return :math:`\max_t \|r_t\|/(c + \min_x r_t^\top x)` on the ball; None if infinite."""
         lengths = np.linalg.norm(self.returns, axis=-1)
         centre = 0.0 if domain.centre is None else self.returns @ domain.centre
         smallest = self.cash + centre - float(domain.radius) * lengths
@@ -74,5 +74,5 @@ class LogPortfolio(ArrayCosts):
 
     @property
     def strong_convexity(self) -> float:
-        """0."""
+        """Zero: the loss flattens as wealth grows."""
         return 0.0

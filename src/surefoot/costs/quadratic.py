@@ -48,36 +48,36 @@ class Quadratic(ArrayCosts):
             )
 
     def value(self, t: Any, x: Array) -> Number:
-        r""":math:`\tfrac{h}{2}\|x - v_t\|^2`."""
+        r"""Return :math:`\tfrac{h}{2}\|x - v_t\|^2`."""
         away = x - constant(self.targets[t], x)
         return 0.5 * self.curvature * dot(away, away)
 
     def gradient(self, t: Any, x: Array) -> Array:
-        r""":math:`h(x - v_t)`."""
+        r"""Return :math:`h(x - v_t)`."""
         return self.curvature * (x - constant(self.targets[t], x))
 
     def query(self, t: Any, x: Array) -> tuple[Number, Array]:
-        """Both, from one difference."""
+        """Return value and gradient from one difference."""
         away = x - constant(self.targets[t], x)
         return 0.5 * self.curvature * dot(away, away), self.curvature * away
 
     def summed(self, x: Array) -> tuple[float, Array]:
-        """The sum over all rounds, and its gradient."""
+        """Return the sum over all rounds, and its gradient."""
         away = x - self.targets
         value = 0.5 * self.curvature * np.vecdot(away, away).sum()
         return float(value), self.curvature * away.sum(axis=0)
 
     def value_bound(self, domain: Ball) -> float:
-        r"""The largest value over a ball: :math:`\tfrac h2(\max_t\|v_t - c\| + R)^2`, attained."""
+        r"""Return the largest value on a ball, :math:`\tfrac h2(\max_t\|v_t - c\| + R)^2`."""
         return 0.5 * self.gradient_bound(domain) ** 2 / float(self.curvature)
 
     def gradient_bound(self, domain: Ball) -> float:
-        r"""The largest gradient norm over a ball: :math:`h(\max_t\|v_t - c\| + R)`, attained."""
+        r"""Return the largest gradient norm on a ball, :math:`h(\max_t\|v_t - c\| + R)`."""
         centre = 0.0 if domain.centre is None else domain.centre
         farthest = np.linalg.norm(self.targets - centre, axis=-1).max()
         return float(self.curvature * (farthest + domain.radius))
 
     @property
     def strong_convexity(self) -> float:
-        """The curvature."""
+        """The curvature h."""
         return float(self.curvature)

@@ -41,20 +41,20 @@ class Absolute(ScoredCosts):
         freeze(self)
 
     def loss(self, score: Number, target: Number) -> Number:
-        """Distance of score and target."""
+        """Return the distance between score and target."""
         return abs(score - target)
 
     def slope(self, score: Number, target: Number) -> Number:
-        """The sign of the difference; 0 where it is 0."""
+        """Return the sign of the difference; 0 where it is 0."""
         return where(score > target, 1.0, where(score < target, -1.0, 0.0 * score))
 
     def gradient_bound(self, domain: Ball) -> float:
-        r"""The longest features, :math:`\max_t \|a_t\|`."""
+        r"""Return the longest features, :math:`\max_t \|a_t\|`."""
         return float(np.linalg.norm(self.features, axis=-1).max())
 
     @property
     def strong_convexity(self) -> float:
-        """0."""
+        """Zero: the loss is piecewise linear."""
         return 0.0
 
 
@@ -89,19 +89,19 @@ class Quantile(ScoredCosts):
             raise InvalidValueError(f"level must be strictly between 0 and 1, got {self.level!r}")
 
     def loss(self, score: Number, target: Number) -> Number:
-        """The larger of the two lines."""
+        """Return the larger of the two lines."""
         return maximum(self.level * (target - score), (1 - self.level) * (score - target))
 
     def slope(self, score: Number, target: Number) -> Number:
-        """The slope of the line that counts; 0 at the kink."""
+        """Return the slope of the larger line; 0 at the kink."""
         below = where(score < target, -self.level, 0.0 * score)
         return where(score > target, 1 - self.level, below)
 
     def gradient_bound(self, domain: Ball) -> float:
-        r"""The steeper line on the longest features."""
+        r"""Return the slope of the steeper line times the longest features."""
         return max(self.level, 1 - self.level) * float(np.linalg.norm(self.features, axis=-1).max())
 
     @property
     def strong_convexity(self) -> float:
-        """0."""
+        """Zero: the loss is piecewise linear."""
         return 0.0

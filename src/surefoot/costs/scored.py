@@ -27,33 +27,33 @@ class ScoredCosts(ArrayCosts):
 
     @abstractmethod
     def loss(self, score: Number, target: Number) -> Number:
-        r""":math:`\phi`."""
+        r"""Return :math:`\phi` of the score."""
 
     @abstractmethod
     def slope(self, score: Number, target: Number) -> Number:
-        r"""A (sub)derivative of :math:`\phi` in the score."""
+        r"""Return a (sub)derivative of :math:`\phi` in the score."""
 
     @final
     def value(self, t: Any, x: Array) -> Number:
-        """The loss of round t at x."""
+        """Return the loss of round t at x."""
         features, target = self._round(t, x)
         return self.loss(dot(x, features), target)
 
     @final
     def gradient(self, t: Any, x: Array) -> Array:
-        """The slope of the loss times the features."""
+        """Return the slope of the loss times the features."""
         features, target = self._round(t, x)
         return self.slope(dot(x, features), target) * features
 
     @final
     def summed(self, x: Array) -> tuple[float, Array]:
-        """The sum over all rounds, and a subgradient of it."""
+        """Return the sum over all rounds, and a subgradient of it."""
         scores = self.features @ x
         value = float(np.sum(self.loss(scores, self.targets)))
         return value, self.slope(scores, self.targets) @ self.features
 
     def _round(self, t: Any, x: Array) -> tuple[Array, Number]:
-        """Features and target of a round in the shapes that x asks for."""
+        """Return features and target of a round in the shapes that match x."""
         features, target = constant(self.features[t], x), constant(self.targets[t], x)
         if type(x) is np.ndarray and x.ndim == 1:
             return features, float(target)

@@ -1,4 +1,4 @@
-"""Experiments: a specification becomes a grid of games, which is played, kept and gone on with.
+"""Experiments: a specification becomes a grid of games, which is played, stored and resumed.
 
 A specification (:class:`Spec`) is read from TOML (:func:`read_spec`); :func:`run` plays what a
 folder does not have yet, and :func:`estimate` says what that would take.

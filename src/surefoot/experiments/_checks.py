@@ -1,4 +1,4 @@
-"""What must fit together across the tables of a specification.
+"""Check what must fit together across the tables of a specification.
 
 The checks read a draft: the rows as their models, with every value that has been found wrong left
 out. So each rule about a row is written once, on its model, and one mistake does not hide another.
@@ -63,7 +63,7 @@ def mistakes_of(data: Any, told: Told) -> list[Mistake]:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A specification as far as it can be read; rows by their place in the file."""
+    """A specification as far as it can be read; rows by their position in the file."""
 
     trials: int
     horizons: list[int]

@@ -1,4 +1,4 @@
-"""The line of a TOML text in which each key stands."""
+"""Find the line of each key in a TOML text."""
 
 from __future__ import annotations
 

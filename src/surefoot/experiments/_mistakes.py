@@ -1,4 +1,4 @@
-"""Mistakes of a specification in plain words, each with the path of its key."""
+"""Report mistakes of a specification in plain words, each with the path of its key."""
 
 from __future__ import annotations
 

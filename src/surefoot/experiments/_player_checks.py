@@ -1,4 +1,4 @@
-"""What a row of algorithms must have right beyond the keys and types of its table.
+"""Check the algorithm rows of a specification beyond the keys and types of their table.
 
 Works on plain data, as a constructor is given it, and passes over values of another type than
 they should have: those are told by the tables.

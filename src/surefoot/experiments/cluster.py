@@ -24,7 +24,7 @@ _PATIENCE = 30.0
 
 
 class ClusterError(SurefootError, RuntimeError):
-    """A cluster that may not be used, cannot be reached or has gone; the message says why."""
+    """A cluster that may not be used, cannot be reached or is gone; the message says why."""
 
 
 class Tls(NamedTuple):
@@ -80,7 +80,7 @@ class Cluster(Workers):
 
     @property
     def width(self) -> int:
-        """Twice as many as there are threads; workers may come and go."""
+        """Twice the number of threads; workers may come and go."""
         if time.monotonic() - self._looked > 2:
             with contextlib.suppress(OSError):  # what is in flight will tell if it is gone
                 self._threads = sum(self._client.nthreads().values())
@@ -111,7 +111,7 @@ class Cluster(Workers):
 
 
 def _quiet() -> dict[logging.Logger, int]:
-    """Silence dask's own reports, with their tracebacks: what matters is told by us, in a sentence.
+    """Silence dask's own reports and tracebacks: errors are reported here, in one sentence.
 
     Returns:
         The levels to go back to.

@@ -1,4 +1,4 @@
-"""Running a specification: what is missing is played, written as it arrives, and never twice.
+"""Run a specification: play the missing cells once and store results as they arrive.
 
 One driver writes; workers are given plain data and give it back. A driver may be stopped or killed
 at any moment: what is in the file is whole, and the next run plays the rest.
@@ -29,7 +29,7 @@ __all__ = ["Estimate", "Outcome", "estimate", "run"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What came of a run.
+    """The result of a run.
 
     Attributes:
         folder: where the results are.
@@ -58,7 +58,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
-    """What a run would take.
+    """What a run would cost.
 
     Attributes:
         cells: how many there are in the specification.

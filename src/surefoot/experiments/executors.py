@@ -39,7 +39,7 @@ PINNED = {
 
 
 class Here(Workers):
-    """Plays in this process, at once, with as many threads as its libraries start."""
+    """Play in this process, at once, with as many threads as its libraries start."""
 
     chunks = False
 
@@ -57,7 +57,7 @@ class Here(Workers):
 
 
 class Pool(Workers):
-    """Processes of their own, started afresh ("spawn"), that end when this one does.
+    """Fresh processes ("spawn") that end when this one does.
 
     Args:
         workers: how many.
@@ -78,7 +78,7 @@ class Pool(Workers):
 
     @property
     def width(self) -> int:
-        """One more than there are, so that none waits while results are written."""
+        """One more than the number of processes, so that none waits while results are written."""
         return self._workers + 1
 
     def submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
@@ -119,7 +119,7 @@ class _Process(SpawnProcess):
 
 
 class _Context(SpawnContext):
-    """Starts those, and knows which."""
+    """Start those processes, and keep track of them."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -173,7 +173,7 @@ def _begin_worker() -> None:
 
 
 def _end_with_parent() -> None:
-    """End this worker with its driver: one that was killed cannot end its workers."""
+    """End this worker when its driver ends: a killed driver cannot end its workers."""
     parent = parent_process()
     if parent is not None:
         parent.join()

@@ -1,4 +1,4 @@
-"""The cells of an experiment: what is played, named by its content.
+"""The cells of an experiment: what is played, addressed by content.
 
 A cell is a problem, an algorithm, a horizon and a block of at most 30 trials. Its address is a
 hash of that and of the numeric sources; labels, order, the other cells and the number of workers
@@ -27,7 +27,7 @@ __all__ = ["Cell", "cells_of", "engine_of", "rounds_of"]
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """What is played, and its name.
+    """What is played, and its address.
 
     Attributes:
         address: hash of ``spec`` and of the numeric sources, in hexadecimal.

@@ -1,4 +1,4 @@
-"""What is kept of a game that a cell has played: facts, and arrays over trials and rounds."""
+"""What a cell stores about its game: facts, and arrays over trials and rounds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long cells take: what engines usually take, corrected by what was measured."""
+"""Estimate how long cells take: typical engine speeds, corrected by measurement."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ START_SECONDS = 2.0
 
 
 class Pace:
-    """Seconds that a cell takes."""
+    """The seconds that a cell takes."""
 
     def __init__(self) -> None:
         self._ratio: dict[tuple[Any, ...], float] = {}

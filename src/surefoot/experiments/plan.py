@@ -1,4 +1,4 @@
-"""What there is to do: the cells of a specification, without those that are there already."""
+"""Plan the work: the cells of a specification that are not stored yet."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Job(NamedTuple):
 
     @property
     def program(self) -> tuple[Any, ...]:
-        """The same for cells that are likely to run the same compiled program."""
+        """A key shared by cells that probably run the same compiled program."""
         algorithm = self.spec["algorithm"]
         base = (algorithm.get("base") or {}).get("name")
         size = self.spec["problem"]["arguments"].get("dimension")
@@ -44,7 +44,7 @@ class Job(NamedTuple):
 
     @property
     def family(self) -> tuple[Any, ...]:
-        """The same for cells whose rounds take equally long."""
+        """A key shared by cells whose rounds take equally long."""
         return self.spec["problem"]["name"], *self.program
 
 
@@ -59,7 +59,7 @@ def jobs_of(spec: Spec) -> Iterator[tuple[Place, Job]]:
 
 @dataclass(slots=True)
 class Plan:
-    """The cells of a specification, by their addresses only, since there may be very many.
+    """The cells of a specification, by address only, since there may be very many.
 
     Attributes:
         places: of all cells.
@@ -100,7 +100,7 @@ class Plan:
 
     @property
     def missing(self) -> int:
-        """How many cells are to be played."""
+        """The number of cells to play."""
         return self.cells - len(self.skip)
 
 

@@ -1,4 +1,4 @@
-"""Playing a cell: plain data in, plain data out, wherever it runs."""
+"""Play a cell: plain data in, plain data out, wherever it runs."""
 
 from __future__ import annotations
 

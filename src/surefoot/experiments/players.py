@@ -1,4 +1,4 @@
-"""The algorithms that a specification may name, and how a row of a file becomes a player."""
+"""The algorithms that a specification may name, and how a row becomes a player."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ Parameters: TypeAlias = dict[str, tuple[float | str, str]]
 
 
 class Wanted(NamedTuple):
-    """What a parameter or an option may be.
+    """The values that a parameter or an option accepts.
 
     Attributes:
         form: "number", "whole", "switch" or "word".

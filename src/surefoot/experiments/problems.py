@@ -50,7 +50,7 @@ def _seed_of(geometry: str) -> Any:
 
 
 class ProblemRow(Table):
-    """What every ``[[problems]]`` may have beside its own arguments."""
+    """What every ``[[problems]]`` table accepts besides its own arguments."""
 
     label: Label | None = Field(
         default=None, description="what tables and figures call it; the name unless given"
@@ -72,12 +72,12 @@ class ProblemRow(Table):
 
     @property
     def longest(self) -> int | None:
-        """The most rounds that its streams have; None where there is no limit."""
+        """The largest number of rounds of its streams; None if unlimited."""
         return None
 
     @property
     def adaptive(self) -> str | None:
-        """The adversary that answers the actions, if there is one: all its trials are the same."""
+        """The adversary that answers the actions, if any: then all trials are the same."""
         return None
 
     def plain(self) -> dict[str, Any]:
@@ -101,7 +101,7 @@ class PaperToy(ProblemRow):
 
     @property
     def longest(self) -> int | None:
-        """The rounds of the published streams, where those are asked for."""
+        """The number of rounds of the published streams, if they are requested."""
         return None if self.published is None else max(problems.HORIZONS)
 
 
@@ -248,7 +248,7 @@ class ProblemEntry(NamedTuple):
 
     @property
     def text(self) -> str:
-        """What it is, in a sentence."""
+        """A sentence that describes the problem."""
         return (self.model.__doc__ or "").strip().split("\n")[0]
 
     def arguments(self) -> dict[str, tuple[Any, str]]:

@@ -1,4 +1,4 @@
-"""The seed tree: which random numbers a run meets depends on its problem and its number alone.
+"""The seed tree: a run's random numbers depend only on its problem and its number.
 
 From the root, the ``seed`` of a specification:
 

@@ -1,4 +1,4 @@
-"""What neighbouring cells share in a worker: problems with their streams, and best actions."""
+"""Share problems, streams and best actions between neighbouring cells of a worker."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ V = TypeVar("V")
 
 
 class Recent(Generic[V]):
-    """Keeps what was used last, up to a number of bytes."""
+    """A cache of recently used values, up to a number of bytes."""
 
     def __init__(self, most: int) -> None:
         self._most = most

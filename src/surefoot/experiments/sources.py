@@ -1,4 +1,4 @@
-"""The code that the numbers of a cell come from, as a hash: what is computed, not what is said.
+"""Hash the code that the numbers of a cell come from, without docstrings and comments.
 
 Comments, docstrings and blank lines are not in it, so an edit of the words leaves the address of
 every cell as it is, and what has been played is not played again.

@@ -1,4 +1,4 @@
-"""The specification that `surefoot new` writes: commented, complete, played in seconds."""
+"""The specification that `surefoot new` writes: commented, complete, quick to play."""
 
 from __future__ import annotations
 

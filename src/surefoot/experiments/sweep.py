@@ -1,4 +1,4 @@
-"""The sweep: hands cells to workers, writes what comes back, and survives those that die."""
+"""Hand cells to workers, store the results, and survive workers that die."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ _LOOK_SECONDS = 0.1
 
 
 class RunError(SurefootError, RuntimeError):
-    """A run that cannot go on; the message says why, and what is done is kept."""
+    """A run that cannot continue; the message says why, and finished cells are stored."""
 
 
 class Event(NamedTuple):
-    """How far a run is, told after each cell.
+    """How far a run has come, reported after each cell.
 
     Attributes:
         done: cells that need no more work, those that were there before included.
@@ -51,7 +51,7 @@ class Event(NamedTuple):
 
 
 class Sweep:
-    """Hands out chunks, a few at a time, and writes what comes back."""
+    """Hand out chunks, a few at a time, and store the results."""
 
     def __init__(
         self,
@@ -125,7 +125,7 @@ class Sweep:
             yield chunk
 
     def _hand_out(self, chunks: Iterator[list[Job]]) -> None:
-        """Submit until every worker has something to do and something to come back to."""
+        """Submit until every worker has work in hand and work in waiting."""
         while not self._stop.asked and len(self._flying) < self._executor.width:
             if self._alone:
                 if not self._flying:  # who is by itself when a worker dies has killed it
@@ -228,7 +228,7 @@ class Sweep:
 
 
 class Stop:
-    """Whether the user has asked to stop, by Ctrl-C or SIGTERM, while this is entered.
+    """Whether the user has asked to stop, by Ctrl-C or SIGTERM, inside the ``with`` block.
 
     The first request only sets ``asked``, and so cannot interrupt a write; the second interrupts.
     """

@@ -89,7 +89,7 @@ Value: TypeAlias = Annotated[
 
 
 class Base(Table):
-    """The algorithm inside another one, as Tighten and SeveralPFS have it."""
+    """The algorithm inside another one, as in Tighten and SeveralPFS."""
 
     name: str = Field(description="class of the algorithm")
     tuning: str | None = Field(default=None, description="one of its theorem-tuned constructors")
@@ -138,7 +138,7 @@ class Algorithm(Base):
 
 
 class Recording(Table):
-    """What is kept of the rounds; sums, extremes and counts always cover all of them."""
+    """What is stored about the rounds; sums, extremes and counts always cover all of them."""
 
     every: Annotated[int, Field(ge=1)] | None = Field(
         default=None, description="keep every so many rounds of a path; totals only unless given"

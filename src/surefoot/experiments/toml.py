@@ -1,4 +1,4 @@
-"""Specifications from TOML and back; every mistake with its line, all at once."""
+"""Read and write specifications as TOML; report all mistakes at once, with their lines."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ DEEPEST = 12
 
 
 class SpecError(SurefootError, ValueError):
-    """A specification that cannot be used; all that is wrong with it, a line each.
+    """A specification that cannot be used; lists everything that is wrong, one per line.
 
     Attributes:
         name: of the file.

@@ -1,4 +1,4 @@
-"""Versions of the code and the libraries that compute; a worker must have those of its driver."""
+"""Versions of the code and its libraries; a worker must have the versions of its driver."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["OtherSourcesError", "fingerprint", "play_checked", "versions"]
 
 
 class OtherSourcesError(SurefootError, RuntimeError):
-    """A worker with other code than the driver: its results would be of another program."""
+    """A worker with code different from the driver's, so its results would not be comparable."""
 
 
 def play_checked(

@@ -1,4 +1,4 @@
-"""What a sweep needs of an executor."""
+"""What a sweep needs from an executor."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["Workers"]
 
 
 class Workers(Executor):
-    """An executor that a sweep can be driven with.
+    """An executor that can drive a sweep.
 
     Attributes:
         deaths: what a future raises whose worker died.
@@ -23,12 +23,12 @@ class Workers(Executor):
 
     @property
     def width(self) -> int:
-        """How many submissions keep every worker busy."""
+        """The number of submissions that keep every worker busy."""
         return 1
 
     def renew(self) -> None:
         """Make it work again after a death."""
 
     def stop(self) -> None:
-        """End now; what is in flight is lost."""
+        """Stop now; work in flight is lost."""
         self.shutdown(wait=False, cancel_futures=True)

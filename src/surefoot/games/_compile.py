@@ -1,4 +1,4 @@
-"""Compile with JAX, and keep what was compiled for the next process."""
+"""Compile with JAX, and cache compilations for the next process."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def compile_kept(jax: Any, function: Any, *arguments: Any) -> Compiled:
 
 
 def cache_folder(jax: Any) -> Path:
-    """Where compilations are kept: a folder of the user's own for each JAX and kind of processor.
+    """Return the user's cache folder for this version of JAX and kind of processor.
 
     Machine code of one processor may not run on another, and home folders are shared.
     """

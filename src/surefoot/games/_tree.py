@@ -15,7 +15,7 @@ __all__ = ["columns", "flatten", "live", "part", "pick", "rows", "stack", "unfla
 
 
 def stack(algorithms: Sequence[Any]) -> Any:
-    """One algorithm that is each of several in its own run: numbers that differ become columns."""
+    """Stack several algorithms as one, each in its own run: numbers that differ become columns."""
     first = algorithms[0]
     if any(type(a) is not type(first) for a in algorithms):
         names = sorted({type(a).__name__ for a in algorithms})
@@ -85,7 +85,7 @@ def _is_column(value: Any) -> bool:
 
 
 def part(state: Any, which: Any, runs: int) -> Any:
-    """The part of a batch's state that belongs to one run or to a slice of its ``runs`` runs."""
+    """Return the part of a batch's state that belongs to one run or to a slice of its runs."""
     if isinstance(state, tuple):
         return type(state)(*(part(leaf, which, runs) for leaf in state))
     per_run = getattr(state, "ndim", 0) > 0 and state.shape[0] == runs
@@ -93,7 +93,7 @@ def part(state: Any, which: Any, runs: int) -> Any:
 
 
 def live(state: Any, like: Any) -> Any:
-    """One run's state as the live loop has it, NumPy and floats, with the shapes of ``like``."""
+    """Return one run's state as the live loop has it: NumPy and floats, shaped like ``like``."""
     if isinstance(like, tuple):
         return type(like)(*(live(*leaves) for leaves in zip(state, like, strict=True)))
     if isinstance(like, (bool, int, float)):
@@ -102,7 +102,7 @@ def live(state: Any, like: Any) -> Any:
 
 
 def flatten(tree: Any) -> tuple[list[Any], Any]:
-    """The numbers and arrays in a tree of dataclasses and tuples, and what is left, hashable.
+    """Split a tree of dataclasses and tuples into its numbers and a hashable structure.
 
     Compiled code takes the numbers as arguments, so another eta needs no new compilation.
     """

@@ -88,7 +88,7 @@ def _algorithm(game: Game, low: int, high: int) -> Any:
 
 
 def _still_playing(states: dict[int, Any], low: int, high: int, final: Array) -> Any:
-    """The state of the runs of a group that have not ended; the last actions of those that have."""
+    """Return the state of a group's runs that go on, and the last actions of those that ended."""
     state = states[low]
     playing = len(state.x)
     if high - low == playing:

@@ -1,4 +1,4 @@
-"""Which engine plays a game where the user does not say, and why.
+"""Choose the engine for a game if the user does not, and give the reason.
 
 There are two ways to ask. :func:`choose` looks at a game that is about to be played by itself;
 :func:`choose_declared` only knows what the cell of an experiment declares, before anything is
@@ -43,14 +43,14 @@ Shape: TypeAlias = Literal["box", "polytope", "other"]
 
 
 class Choice(NamedTuple):
-    """An engine, and what speaks for it."""
+    """An engine, and the reason for it."""
 
     engine: str
     reason: str
 
 
 def choose(algorithms: Any, problem: Problem, horizons: Array, start: Array) -> Choice:
-    """The loop for one run, the batch for several, the scan where it saves seconds.
+    """Choose the loop for one run, the batch for several, the scan where it saves seconds.
 
     Args:
         algorithms: those that play.
@@ -78,7 +78,7 @@ def choose(algorithms: Any, problem: Problem, horizons: Array, start: Array) -> 
 
 
 class Declared(NamedTuple):
-    """What is known of a game before its problem is built.
+    """What is known about a game before its problem is built.
 
     Attributes:
         needs: of the algorithm.
@@ -140,7 +140,7 @@ def _has_jax() -> bool:
 
 
 def _stranger(part: Any) -> str | None:
-    """The name of something that is not made of the library's dataclasses and numbers, if any."""
+    """Return the name of an object that is not built from the library's dataclasses, if any."""
     if part is None or isinstance(part, (bool, int, float, str, np.ndarray, np.generic)):
         return None
     if isinstance(part, tuple):

@@ -1,4 +1,4 @@
-"""What a player asked for: oracle calls, and time."""
+"""Count what a player asked for: oracle calls and time."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["Calls", "Counted", "Ledger", "counted", "tally"]
 
 
 class Ledger(NamedTuple):
-    """Calls and seconds of one run, all rounds together.
+    """Calls and seconds of one run, summed over all rounds.
 
     Attributes:
         rounds: rounds played.
@@ -55,7 +55,7 @@ class Ledger(NamedTuple):
 
 
 class Counted:
-    """A set that counts what is asked of it."""
+    """A set that counts the calls of its methods."""
 
     def __init__(self, region: Region) -> None:
         self.region = region
@@ -125,7 +125,7 @@ class CountedOracle:
 
 @dataclass(slots=True)
 class Calls:
-    """What one run has asked for so far: of the game, and of the sets and oracles it holds."""
+    """What one run has asked for so far: from the game, and from its sets and oracles."""
 
     sets: list[Counted]
     oracles: list[CountedOracle]

@@ -16,7 +16,7 @@ __all__ = ["NetworkTrace", "mixing_matrix", "play_network"]
 
 
 class NetworkTrace(NamedTuple):
-    """What a game on a network left; every array has an entry per round.
+    """The result of a game on a network; every array has one entry per round.
 
     *Own* measures evaluate an agent's functions at its own action, *network* ones every agent's
     functions at every agent's action; both are means over the agents.

@@ -1,4 +1,4 @@
-"""What a round reveals to an algorithm, and what the game itself looks at."""
+"""What a round reveals to an algorithm, and what the game itself observes."""
 
 from __future__ import annotations
 

@@ -272,7 +272,7 @@ def _trace(
     final: Array,
     seconds_a_round: float,
 ) -> Trace:
-    """One player's share of what was recorded; ``runs`` is an int for a trace without run axis."""
+    """Return one player's share of the record; an int as ``runs`` gives a trace of one run."""
     recorder, watch = game.recorder, game.recorder.watch
     mine = np.atleast_1d(runs)
     horizon = int(game.horizons[mine[0]])

@@ -1,4 +1,4 @@
-"""What a game keeps of its rounds: exact sums always, paths as thinned as asked."""
+"""The record of a game: exact sums always, paths thinned as requested."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Block(NamedTuple):
 
 
 class Progress(NamedTuple):
-    """What a callback is told between blocks of rounds.
+    """What a callback receives between blocks of rounds.
 
     Attributes:
         round: rounds played.
@@ -62,7 +62,7 @@ class Progress(NamedTuple):
 
 
 class Recorder:
-    """Takes in blocks from any engine, so that all engines leave the same trace.
+    """Take in blocks from any engine, so that all engines leave the same trace.
 
     Runs are ordered by falling horizon: those still playing are always the first ones.
 
@@ -163,7 +163,7 @@ class Recorder:
             self.watch.add(start, g, block.gradient_norm, block.subgradient_norm)
 
     def _add_peaks(self, start: int, g: Array, kept: Array) -> None:
-        """Largest g up to each kept round of a block, and what is left over for the next block."""
+        """Record the largest g up to each stored round, and carry the rest to the next block."""
         runs = slice(g.shape[1])
         begins = np.append(0, kept + 1)
         rest = begins[-1] < len(g)  # rounds after the last one kept
@@ -186,7 +186,7 @@ class Recorder:
 
 
 def block_length(runs: int, dimension: int) -> int:
-    """Rounds a block: about 4 MB of actions, and not so long that a callback waits for ever."""
+    """Return the rounds per block: about 4 MB of actions, short enough for callbacks."""
     return int(np.clip(500_000 // (runs * (dimension + 4)), 16, 2_048))
 
 

@@ -1,4 +1,4 @@
-"""Runs compiled by JAX: one compilation for an algorithm and a shape, whatever the horizon."""
+"""Runs compiled by JAX: one compilation per algorithm and shape, whatever the horizon."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def play_scan(game: Game) -> Array:
 
 
 def _block_length(runs: int, dimension: int, available: int) -> int:
-    """Rounds a block: a power of two, so that few lengths, hence few programs, are compiled.
+    """Return the rounds per block, a power of two so that few programs are compiled.
 
     Handing over a block costs as much as a hundred rounds, so it is long: up to 16 MB, but no more
     than two thousand rounds, because the last block of a game is computed to its end.
@@ -85,7 +85,7 @@ def _block_length(runs: int, dimension: int, available: int) -> int:
 
 
 class _Shape(NamedTuple):
-    """What a compilation is for, beside the shapes of its arguments; hashable.
+    """What a compilation depends on besides the shapes of its arguments; hashable.
 
     Attributes:
         structures: algorithm and oracle without their numbers.

@@ -1,4 +1,4 @@
-"""What every engine is given to play, and what happens between blocks of rounds."""
+"""The input of every engine, and what happens between blocks of rounds."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["Game"]
 
 @dataclass(slots=True, kw_only=True)
 class Game:
-    """Runs, each a player and a stream, ordered by falling horizon.
+    """Runs, each a player and a stream, in descending order of horizon.
 
     Attributes:
         algorithms: one for each run, or a single one for all.
@@ -108,14 +108,14 @@ class Game:
         return ways / np.linalg.norm(ways, axis=1, keepdims=True)
 
     def _streams_of(self, runs: int | slice) -> Any:
-        """The streams of some runs; as a slice, which is not copied, where they are consecutive."""
+        """Return the streams of some runs; as a slice without a copy if they are consecutive."""
         streams = self.streams[runs]
         if isinstance(runs, slice) and (np.diff(streams) == 1).all():
             return slice(int(streams[0]), int(streams[-1]) + 1)
         return streams
 
     def check_oracle(self, oracle: Oracle, x: Array) -> None:
-        """One look at the shapes before the first round, so that a user's own functions are named.
+        """Check the shapes before the first round, so that the user's own functions are named.
 
         Args:
             oracle: that of the first rounds.

@@ -1,4 +1,4 @@
-"""What a game leaves behind."""
+"""The trace: the result of a game."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ __all__ = ["Trace"]
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
 class Trace:
-    """The rounds of a game, thinned as asked; totals and violations are exact all the same.
+    """The rounds of a game, thinned as requested; totals and violations are exact regardless.
 
     Arrays have time first, then runs where there are several, then the entries of an action.
 
@@ -90,7 +90,7 @@ class Trace:
 
     @property
     def runs(self) -> int | None:
-        """How many runs there were; None for one without a run axis."""
+        """The number of runs; None for a trace without run axis."""
         return self.cost.shape[1] if self.cost.ndim == 2 else None
 
     def regret(self, rounds: Any = None) -> Regret:

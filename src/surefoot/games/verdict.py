@@ -1,4 +1,4 @@
-"""Whether a game kept what its guarantee promises: the one place that says so."""
+"""Judge whether a game kept what its guarantee promises: the one place that does."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _WORDS: dict[Measure, str] = {
 
 
 class Verdict(NamedTuple):
-    """What became of a guarantee.
+    """The outcome of a guarantee.
 
     Attributes:
         word: for tables.
@@ -43,7 +43,7 @@ class Verdict(NamedTuple):
 
 
 class Check(NamedTuple):
-    """One promise held against what was played.
+    """One promise compared with what was played.
 
     Attributes:
         kept: whether it was; None where nobody looked.

@@ -1,4 +1,4 @@
-"""A watch on the premises of a guarantee while a game is played."""
+"""Watch the premises of a guarantee while a game is played."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Mode: TypeAlias = Literal["off"] | Policy
 
 
 class Observed(NamedTuple):
-    """The extremes that were seen, one entry a run.
+    """The extremes observed, one entry per run.
 
     Attributes:
         cost_gradient: largest norm of a cost gradient.
@@ -29,7 +29,7 @@ class Observed(NamedTuple):
 
 
 class Watch:
-    """Compares what a game sees with what its guarantees assume.
+    """Compare what a game observes with what its guarantees assume.
 
     Args:
         guarantees: one for each run, or None where there is none.
@@ -59,7 +59,7 @@ class Watch:
 
     @property
     def is_on(self) -> bool:
-        """Whether norms are wanted."""
+        """Whether norms are needed."""
         return self.mode != "off"
 
     def add(self, start: int, g: Array, gradient: Array, subgradient: Array) -> None:

@@ -1,4 +1,4 @@
-"""The best fixed action in hindsight, by a closed form where there is one, else by a bundle."""
+"""The best fixed action in hindsight: by a closed form if there is one, else by a bundle method."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def best_action(
     tolerance: float = 1e-6,
     progress: Callable[[Bracket], None] | None = None,
 ) -> Comparator:
-    """The best fixed action over the first t rounds, for each t in ``rounds``, with its gap.
+    """Return the best fixed action over the first t rounds, for each t in ``rounds``, with its gap.
 
     Sums of quadratics over a set that projects and sums of linear costs over one that minimises
     linear functions have closed forms. Everything else goes to :func:`level_bundle`, once for
@@ -93,7 +93,7 @@ def best_action(
 
 @singledispatch
 def _total(costs: Any) -> Callable[[Array], tuple[float, Array]]:
-    """The summed cost as an oracle."""
+    """Return the summed cost as an oracle."""
     return costs.summed  # type: ignore[no-any-return]
 
 

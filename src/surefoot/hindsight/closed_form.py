@@ -1,4 +1,4 @@
-r"""The best fixed action in hindsight, where summed costs have a closed-form minimiser.
+r"""The best fixed action in hindsight when the summed costs have a closed-form minimiser.
 
 A sum of quadratics around targets is one quadratic around their mean, a sum of linear costs is
 one linear cost: the work after that does not depend on the number of rounds.
@@ -20,7 +20,7 @@ __all__ = ["Comparator", "closed_form", "has_closed_form"]
 
 
 class Comparator(NamedTuple):
-    """The best fixed action over the first t rounds, for each t asked for.
+    """The best fixed action over the first t rounds, for each requested t.
 
     Attributes:
         rounds: the t's, ``(n,)``.
@@ -37,14 +37,14 @@ class Comparator(NamedTuple):
 
 
 def has_closed_form(costs: CostStream, region: Region | None) -> bool:
-    """Whether :func:`closed_form` knows the costs, and the region its own geometry exactly."""
+    """Return whether :func:`closed_form` supports the costs, and the region projects exactly."""
     # A polytope projects by a solver and says so by offering its `nearest`.
     exact = region is not None and not hasattr(region, "nearest")
     return exact and isinstance(costs, (Quadratic, Linear))
 
 
 def closed_form(costs: CostStream, region: Region, rounds: Array) -> Comparator:
-    """The best fixed action of a region over the first t rounds, for each t in ``rounds``.
+    """Return the best fixed action of a region over the first t rounds, for each t in ``rounds``.
 
     Example:
         >>> from surefoot.sets import Box
@@ -82,13 +82,13 @@ def _(costs: Linear, region: Region, rounds: Array) -> tuple[Array, Array]:
 
 
 def _prefix_sums(values: Array, rounds: Array) -> Array:
-    """Sums over the first t entries, for each t."""
+    """Return the sums over the first t entries, for each t."""
     stops, which = np.unique(rounds, return_inverse=True)
     return np.cumsum(_segment_sums(values, stops), axis=0)[which]
 
 
 def _prefix_moments(values: Array, rounds: Array) -> tuple[Array, Array]:
-    """Mean, and summed squared distance to it, of the first t entries, for each t.
+    """Return mean and summed squared distance to it of the first t entries, for each t.
 
     Between one t and the next the entries form a segment. Joining n entries of mean p to t others
     of mean m adds their own spread and :math:`|p - m|^2 n t/(n + t)`, none of it negative, so
@@ -108,7 +108,7 @@ def _prefix_moments(values: Array, rounds: Array) -> tuple[Array, Array]:
 
 
 def _segment_sums(values: Array, stops: Array) -> Array:
-    """Sums of the entries from each stop to the next."""
+    """Return the sums of the entries from each stop to the next."""
     return np.add.reduceat(values[: stops[-1]], np.append(0, stops[:-1]), axis=0)
 
 

@@ -1,4 +1,4 @@
-r"""The best fixed action from value and subgradient oracles alone, with a proof of how good it is.
+r"""The best fixed action from value and subgradient oracles alone, with a proof of its quality.
 
 Minimise a convex F over :math:`\{x \in B : g(x) \le 0\}`, B a ball. Every query gives a cut, an
 affine function that is never above F (or g), so the cuts together make a model of the problem
@@ -37,7 +37,7 @@ __all__ = ["Bracket", "level_bundle"]
 
 
 class Bracket(NamedTuple):
-    """A feasible point and the interval that its problem's minimum is in.
+    """A feasible point, and an interval that contains the minimum.
 
     Attributes:
         action: a point with computed g <= 0.
@@ -132,7 +132,7 @@ def level_bundle(
 
 
 def _draw_back(constraint: Constraint, x: Array, z: Array, g: float, slack: float) -> Array:
-    r"""The point of the segment from x to z that convexity says is feasible, and is.
+    r"""Return a feasible point of the segment from x to z, where convexity proves one.
 
     :math:`g(z + \theta(x - z)) \le \theta g(x) - (1-\theta)\alpha = 0` at
     :math:`\theta = \alpha/(\alpha + g)`; a hair less, so that rounding does not undo it.
@@ -177,7 +177,7 @@ class _Model:
         return x if self._centre is None else x + self._centre
 
     def lower_bound(self) -> tuple[Array, float]:
-        """The minimiser of the model, and a proven lower bound on the problem."""
+        """Return the minimiser of the model, and a proven lower bound on the problem."""
         cost = np.array(self._cost)
         shift, scale = cost[-1, -1], max(1e-300, np.abs(cost[:, :-1]).max())
         d = cost.shape[1] - 1
@@ -204,7 +204,7 @@ class _Model:
 
     @staticmethod
     def _bound_from(cost: Array, on_cost: Array, limit: Array | None, on_limit: Any) -> float:
-        """The minimum over the unit ball of a weighted sum of cuts, less its rounding."""
+        """Return the minimum over the unit ball of a weighted sum of cuts, less its rounding."""
         row, size = on_cost @ cost, on_cost @ np.abs(cost)
         if limit is not None:
             row, size = row + on_limit @ limit, size + on_limit @ np.abs(limit)
@@ -213,7 +213,7 @@ class _Model:
         return float(row[-1] - np.linalg.norm(row[:-1]) - rounding)
 
     def project(self, x: Array, level: float) -> Array | None:
-        """The point nearest to x where all cuts of F are at most the level and those of g 0."""
+        """Project x onto where the cuts of F are at most the level and those of g at most 0."""
         cost = np.array(self._cost)
         scale = np.linalg.norm(cost[:, :-1], axis=1)
         flat = scale <= 0

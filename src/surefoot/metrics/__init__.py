@@ -1,4 +1,4 @@
-"""What came of a game: regret of three kinds, violations, fitted rates."""
+"""Measures of a game: regret of three kinds, violations, fitted rates."""
 
 from surefoot.metrics.moving import (
     DynamicRegret,

@@ -1,4 +1,4 @@
-"""The exponent at which regret grows: a line through log regret against log T."""
+"""Fit the exponent at which regret grows: a line through log regret against log T."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Regret, never without its comparator."""
+"""Regret, always with its comparator."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Regret(NamedTuple):
 
     @property
     def gap(self) -> Array:
-        """How far apart the two are: 0 for an exact comparator."""
+        """The distance between the two bounds: 0 for an exact comparator."""
         return self.upper - self.lower
 
 

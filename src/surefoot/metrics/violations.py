@@ -1,4 +1,4 @@
-"""Violation is never one number: eight measures, exact whatever a trace keeps."""
+"""Eight measures of violation, exact however a trace is thinned."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Violations(NamedTuple):
 
 
 class ViolationMeter:
-    """Streams constraint values, in blocks of rounds, into the measures.
+    """Accumulate the measures from constraint values, in blocks of rounds.
 
     Blocks are summed and the sums added up, so a long run needs no memory of its rounds and loses
     fewer digits than one running sum.

@@ -1,4 +1,4 @@
-"""What the paper's figures show, beside what was measured: a verdict with its numbers for each."""
+"""Compare what the paper's figures show with what was measured; give a verdict on each."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Measured: TypeAlias = dict[tuple[str, str, int], dict[str, np.ndarray]]
 
 
 class Curve(NamedTuple):
-    """A curve of the paper with the rows that may be it.
+    """A curve of the paper with the rows that may represent it.
 
     Attributes:
         figure: "1a" or "1b".

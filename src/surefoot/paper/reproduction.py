@@ -1,4 +1,4 @@
-r"""The paper's experiment, whole: every setting that goes by its name, and every row of Table 1.
+r"""The paper's whole experiment: every setting its name may mean, and every row of Table 1.
 
 Three problems: the toy on the streams of the published regret script, the same on those of the
 violation script, and the toy moved so that its constraint binds. The rows:
@@ -39,7 +39,7 @@ _SHOWN = (2_000, 6_000, 20_000)
 
 @dataclass(frozen=True, slots=True)
 class Reproduction:
-    """What a reproduction leaves.
+    """The result of a reproduction.
 
     Attributes:
         outcome: of the run.

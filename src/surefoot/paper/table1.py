@@ -1,4 +1,4 @@
-"""The paper's Table 1, measured: every algorithm by each of its theorems, on the same streams.
+"""The paper's Table 1, measured: every algorithm with each of its theorems, on the same streams.
 
 The paper's toy, its sibling whose best action is a corner, and a random polytope with 20 entries
 and 60 rows. On the polytope a projection and a linear minimisation take a solver: the rows that

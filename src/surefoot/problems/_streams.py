@@ -1,4 +1,4 @@
-"""How the random numbers of a stream are drawn."""
+"""Draw the random numbers of a stream."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def drawn(
     streams: int | None,
     part: int = 0,
 ) -> Any:
-    """The numbers of all rounds and runs, ``(T, ...)`` or ``(T, trials, ...)``.
+    """Return the numbers of all rounds and runs, ``(T, ...)`` or ``(T, trials, ...)``.
 
     Without ``streams`` in one call on ``rng``. With it run k has a generator of its own,
     ``SeedSequence(streams, spawn_key=(k, part))``, asked once for all rounds in their order: so

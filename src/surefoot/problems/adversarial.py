@@ -22,19 +22,19 @@ __all__ = ["ADVERSARIES", "adversarial_cube"]
 
 @dataclass(frozen=True, slots=True)
 class PushOut:
-    """Against the face whose constraint is largest: the one the next half-space will cut."""
+    """Push against the face whose constraint is largest, the one the next half-space will cut."""
 
     constraint: LinfNorm
     size: float
 
     def __call__(self, t: Any, x: Array) -> Array:
-        """A slope whose descent leads out through the nearest face."""
+        """Return a slope whose descent leads out through the nearest face."""
         return -self.size * self.constraint.query(x)[1]
 
 
 @dataclass(frozen=True, slots=True)
 class PushUncut:
-    """Against the nearest face that the next half-space will not cut.
+    """Push against the nearest face that the next half-space will not cut.
 
     A step in this direction is not corrected at all, so its whole length counts; in one
     dimension, where there is only one face to approach, it is that one.
@@ -44,7 +44,7 @@ class PushUncut:
     size: float
 
     def __call__(self, t: Any, x: Array) -> Array:
-        """A slope whose descent leads out through the second nearest face."""
+        """Return a slope whose descent leads out through the second nearest face."""
         s = self.constraint.query(x)[1]
         if x.shape[-1] == 1:
             return -self.size * s
@@ -71,7 +71,7 @@ def _random(rng: Any, lead: tuple[int, ...], d: int, size: float, phase: int) ->
 
 
 def _corners(rng: Any, lead: tuple[int, ...], d: int, size: float, phase: int) -> Any:
-    """Towards one corner until it is surely reached, then towards another, in growing phases."""
+    """Pull towards one corner until it must be reached, then another, in growing phases."""
     slopes, length = np.empty((*lead, d)), phase
     t = 0
     while t < lead[0]:
@@ -112,7 +112,7 @@ def adversarial_cube(
     trials: int | None = None,
     streams: int | None = None,
 ) -> Problem:
-    """A cube, and linear costs of a given size from one of the :data:`ADVERSARIES`.
+    """Return a cube with linear costs of a given size from one of the :data:`ADVERSARIES`.
 
     The last two answer the actions: they have a rule and no streams, the same for every run.
 

@@ -1,4 +1,4 @@
-"""The instance on which no safe rule can be quick."""
+"""An instance on which no safe rule can be quick."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def crawl(
     trials: int | None = None,
     streams: int | None = None,
 ) -> Problem:
-    r"""A start with little slack, far from where all costs pull: the lower bound of Theorem H.
+    r"""Return Theorem H's lower-bound instance: a start with little slack, far from the best point.
 
     With e the first axis, :math:`g(x) = \max(e^\top x/\kappa - 1/\kappa, \|x\| - 1)`, the start 0
     and :math:`f_t(x) = -G_fe^\top x`: the set reaches D = 1 from the start, whose slack is

@@ -1,4 +1,4 @@
-r"""The experiment of the paper, from the published random streams, and its binding sibling.
+r"""The paper's experiment on the published random streams, and a variant whose constraint binds.
 
 :math:`f_t(x) = 3\|x - v_t\|^2` with v_t uniform on a unit square,
 :math:`g(x) = \|x\|_\infty - 1/2`, :math:`x_1 = 0`, R = 1, 30 trials. The text has
@@ -31,7 +31,7 @@ _DRAWN = 20_000
 
 
 class Setting(NamedTuple):
-    r"""One of the parameter sets that go by the name of the paper's experiment.
+    r"""One of the parameter sets that the name of the paper's experiment may mean.
 
     All have :math:`\eta = \xi \cdot 0.25/(G_f\sqrt T)` and :math:`\rho = c/\sqrt T`.
 
@@ -67,7 +67,7 @@ SETTINGS = (
 def paper_toy(
     horizon: int = _DRAWN, trials: int = 30, seed: int = 0, *, streams: int | None = None
 ) -> Problem:
-    """The paper's toy on the published streams (seed 0 for regret, 1 for violation).
+    """Return the paper's toy on the published streams (seed 0 for regret, 1 for violation).
 
     Args:
         horizon: rounds; up to 20,000 they are the first of the published 20,000.
@@ -88,7 +88,7 @@ def paper_toy(
 def binding_toy(
     horizon: int = _DRAWN, trials: int = 30, seed: int = 0, *, streams: int | None = None
 ) -> Problem:
-    """The same streams moved by -0.5: the best action is now a corner, so the constraint binds."""
+    """Return the toy with streams moved by -0.5: the best action is a corner, so g binds."""
     targets = _targets(horizon, trials, seed, streams) - 0.5
     return _toy(targets, "binding toy", farthest=1.5 * math.sqrt(2))
 
@@ -122,7 +122,7 @@ def _targets(horizon: int, trials: int, seed: int, streams: int | None) -> Any:
 
 
 def _published_targets(horizon: int, trials: int, seed: int) -> Any:
-    """Targets ``(T, trials, 2)`` in the order in which the published scripts draw them."""
+    """Return targets ``(T, trials, 2)`` in the order in which the published scripts draw them."""
     _check.horizon(horizon)
     if type(trials) is not int or trials < 1:
         raise InvalidValueError(f"trials must be a whole number >= 1, got {trials!r}")

@@ -20,7 +20,7 @@ __all__ = ["Problem"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem(HoldsArrays):
-    """What is played, and what a theorem may know of it.
+    """What is played, and what a theorem may know about it.
 
     Args:
         costs: the cost stream.
@@ -56,12 +56,12 @@ class Problem(HoldsArrays):
 
     @property
     def interior(self) -> Array | None:
-        """A strictly feasible point: the start, if it is one; else what the constraint knows."""
+        """A strictly feasible point: the start, if it is one; else the constraint's own."""
         benchmark = self.benchmark
         return self.start if benchmark.value(self.start) < 0 else benchmark.interior
 
     def best(self, t: int) -> Comparator:
-        """The best fixed action over the first t rounds, found once however many ask.
+        """Return the best fixed action over the first t rounds, computed once per t.
 
         Example:
             >>> from surefoot.constraints import LinfNorm
@@ -79,7 +79,7 @@ class Problem(HoldsArrays):
 
     @property
     def benchmark(self) -> Constraint:
-        """The constraint that the best action in hindsight meets: that of all rounds at once."""
+        """The constraint that the best action in hindsight must meet: of all rounds at once."""
         return _benchmark(self.constraint)
 
     @classmethod
@@ -94,7 +94,7 @@ class Problem(HoldsArrays):
         epsilon: float | None = None,
         name: str = "problem",
     ) -> Problem:
-        """A problem with all constants that its parts know; G_f from the costs unless given.
+        """Return a problem with all constants that its parts know; G_f from the costs unless given.
 
         Example:
             >>> from surefoot.constraints import LinfNorm
@@ -164,13 +164,13 @@ def _check_parts(costs: Any, constraint: Any, domain: Any) -> None:
 
 
 def _curvature(constraint: Constraint | ConstraintStream, domain: Ball) -> float | None:
-    """The largest curvature of a row, where each is known."""
+    """Return the largest curvature of a row, if all are known."""
     beta = float(constraint.row_curvatures(domain).max())
     return beta if beta < math.inf else None
 
 
 def _with_centre(domain: Ball, x1: Array) -> Ball:
-    """The same ball, with the length of an action."""
+    """Return the same ball with a centre as long as an action."""
     return domain if domain.centre is not None else Ball(domain.radius, 0.0 * x1)
 
 

@@ -1,4 +1,4 @@
-"""Problems that other methods are made for: a thin set, a simplex, constraints that change."""
+"""Problems that other methods were designed for: a thin set, a simplex, changing constraints."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def thin_box(
     seed: int = 0,
     streams: int | None = None,
 ) -> Problem:
-    r"""A box that is thin in one direction: its outer radius is about kappa times the inner.
+    r"""Return a box that is thin in one direction: outer radius about kappa times the inner.
 
     Half-sides are 1, but for the second, which is :math:`1/\kappa`; linear costs of norm 1 pull
     towards a corner with noise of their own size.
@@ -72,7 +72,7 @@ def portfolio(
     seed: int = 0,
     streams: int | None = None,
 ) -> Problem:
-    r"""Wealth on a simplex: :math:`f_t(x) = -\log(r_t^\top x)` with price relatives around 1.
+    r"""Return log-wealth on a simplex, :math:`f_t(x) = -\log(r_t^\top x)`, price relatives near 1.
 
     The start is the equal portfolio. It spends all, so it has no slack, and methods that need a
     strictly feasible start refuse it.
@@ -110,7 +110,7 @@ def changing_halfspaces(
     seed: int = 0,
     streams: int | None = None,
 ) -> Problem:
-    r"""A half-space per round, in one of d + 1 directions: 0 meets all of them by a margin.
+    r"""Return one half-space per round, in one of d + 1 directions; 0 meets all by a margin.
 
     :math:`g_t(x) = a_t^\top x - b_t` with unit :math:`a_t` and :math:`b_t` between the margin and
     three times as much; quadratic costs pull outwards. The comparator must meet every round.

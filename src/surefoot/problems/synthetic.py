@@ -1,4 +1,4 @@
-"""Problems in any dimension, made from a seed: polytopes, rotated boxes, ellipsoids, matrices.
+"""Seeded problems in any dimension: polytopes, rotated boxes, ellipsoids, matrices.
 
 ``seed`` makes the set and, unless ``streams`` is given, the costs. With ``streams`` the costs come
 from that seed alone, each run's from a generator of its own: other costs on the same set, and
@@ -33,7 +33,7 @@ def random_polytope(
     seed: int = 0,
     streams: int | None = None,
 ) -> Problem:
-    """A random polytope around 0 and costs whose best action is on its boundary.
+    """Return a random polytope around 0 and costs whose best action is on its boundary.
 
     The rows, all of norm 1, are those of a cube, which keep the set bounded, and random ones that
     cut into it; so there are at least twice as many as entries of an action.
@@ -65,7 +65,7 @@ def rotated_box(
     seed: int = 0,
     streams: int | None = None,
 ) -> Problem:
-    """A box with sides of different lengths, turned at random; sigma is known exactly.
+    """Return a randomly rotated box with sides of different lengths; sigma is known exactly.
 
     Example:
         >>> rotated_box(3, horizon=10).constants.origins["sigma"]
@@ -91,7 +91,7 @@ def ellipsoid(
     seed: int = 0,
     streams: int | None = None,
 ) -> Problem:
-    """An ellipsoid with half axes from 1 down to 1/sqrt(condition), turned at random.
+    """Return a randomly rotated ellipsoid with half-axes from 1 down to 1/sqrt(condition).
 
     Example:
         >>> p = ellipsoid(3, horizon=10)
@@ -119,7 +119,7 @@ def spectral_ball(
     seed: int = 0,
     streams: int | None = None,
 ) -> Problem:
-    """Matrices of spectral norm at most 1; an action is the matrix row after row.
+    """Return matrices of spectral norm at most 1; an action is the matrix row by row.
 
     Example:
         >>> spectral_ball((2, 3), horizon=10).costs.dimension
@@ -143,7 +143,7 @@ def fair_logistic(
     seed: int = 0,
     streams: int | None = None,
 ) -> Problem:
-    r"""Logistic regression whose scores may hardly tell apart two groups, and under a norm limit.
+    r"""Return logistic regression with a norm limit and nearly equal scores for two groups.
 
     The score :math:`a_t^\top x` of a person must have a covariance of at most the tolerance with
     group membership, measured on an audit batch of 2,000 people, with the row scaled to norm 1:
@@ -205,7 +205,7 @@ def _pulled(
     streams: int | None,
     name: str,
 ) -> Problem:
-    """Costs that pull towards a point outside, with as much noise as pull: the constraint binds."""
+    """Return costs that pull towards a point outside, with as much noise: the constraint binds."""
     _check.one_of(("linear", "quadratic"), costs=costs)
     pull = rng.normal(size=dimension)
     pull *= 2 * radius / np.linalg.norm(pull)

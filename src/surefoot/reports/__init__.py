@@ -1,4 +1,4 @@
-"""Results as figures, tables and one page: saved results in, nothing played."""
+"""Figures, tables and one page from saved results; nothing is played."""
 
 from surefoot.reports.figures import save_figures
 from surefoot.reports.page import write_page

@@ -1,4 +1,4 @@
-"""Exponents of the regret in the horizon, fitted to rows."""
+"""Fit the exponent of the regret in the horizon to rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The whole report of saved results: figures and page, from one reading of the file."""
+"""Write the whole report of saved results: figures and page, from one reading of the file."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FEW = 2
 
 
 class Pool(Protocol):
-    """Processes that work is handed to."""
+    """Processes that accept work."""
 
     def submit(self, function: Callable[..., Any], /, *arguments: Any) -> Future[Any]:
         """Start a call."""

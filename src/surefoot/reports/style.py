@@ -97,7 +97,7 @@ def colour_of(label: str, labels: Sequence[str]) -> str:
 
 
 def paper_style(width: str = "column", height: float | None = None) -> dict[str, Any]:
-    """Matplotlib settings for a two-column paper.
+    """Return Matplotlib settings for a two-column paper.
 
     Args:
         width: "column" for one of the two columns, "page" for both.

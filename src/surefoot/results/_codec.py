@@ -1,4 +1,4 @@
-"""Cells and documents as the texts and bytes of a results file, and back with every check."""
+"""Encode cells and documents for a results file, and decode them with every check."""
 
 from __future__ import annotations
 

@@ -142,7 +142,7 @@ def _of_trials(cell: CellResult) -> dict[str, np.ndarray]:
 
 
 def _trials(cell: CellResult) -> int:
-    """How many trials a cell has."""
+    """Return how many trials a cell has."""
     return max(map(len, _of_trials(cell).values()), default=0)
 
 
@@ -217,7 +217,7 @@ def _shown(value: Any) -> Any:
 
 
 class _Axes:
-    """The axes that all cells fit in."""
+    """The axes that fit all cells."""
 
     def __init__(self, results: Results, paths: bool) -> None:
         self.labels: dict[str, dict[Any, int]] = {"problem": {}, "algorithm": {}}

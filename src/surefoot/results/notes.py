@@ -1,4 +1,4 @@
-"""Documents beside the cells of a reproduction: claims with their verdicts, and a layout."""
+"""Documents stored beside the cells of a reproduction: claims with verdicts, and a layout."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ CLAIM_WORDS = (NOT_REPRODUCED, OTHER_CONSTANTS, REPRODUCED)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
-    """Something that a publication shows, beside what was measured.
+    """A claim of a publication, with what was measured.
 
     Attributes:
         figure: which figure of the publication.

@@ -1,4 +1,4 @@
-"""The record of a cell: the axes of its arrays, its facts as types, and the words of a verdict.
+"""The record of a cell: the axes of its arrays, its facts as types, the words of a verdict.
 
 Writers build these records and readers use them; plain data exist in the file only. Nothing here
 needs the code that played the cell.
@@ -123,7 +123,7 @@ class Sourced(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProblemFacts:
-    """What was played: the problem's own name, the lengths, and the start in the plane."""
+    """What was played: the problem's name, the lengths, and the start in the plane."""
 
     name: str
     dimension: int
@@ -181,7 +181,7 @@ class BreachFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerdictFacts:
-    """What became of a guarantee: one of :data:`VERDICTS`, and a sentence with the numbers."""
+    """The outcome of a guarantee: one of :data:`VERDICTS`, and a sentence with the numbers."""
 
     word: str
     sentence: str = ""
@@ -197,7 +197,7 @@ class ComparatorFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OracleFacts:
-    """Oracle calls of one trial; counted while playing, or multiplied out from what is declared."""
+    """Oracle calls of one trial; counted while playing, or computed from what is declared."""
 
     rounds: int
     cost_gradients: int = 0
@@ -211,7 +211,7 @@ class OracleFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """What is known of a cell beside its arrays; empty for one that was not played.
+    """What is known about a cell besides its arrays; empty for a cell that was not played.
 
     Attributes:
         problem: what was played.
@@ -299,13 +299,13 @@ class CellResult:
 
     @property
     def trials(self) -> int:
-        """How many trials the cell has."""
+        """The number of trials of the cell."""
         return max((len(a) for n, a in self.arrays.items() if axes_of(n) == ("trial",)), default=0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where a cell stands in an experiment, in the labels of its specification.
+    """The position of a cell in an experiment, in the labels of its specification.
 
     Attributes:
         address: which cell.

@@ -90,12 +90,12 @@ class Row:
 
     @property
     def promised(self) -> str:
-        """What the guarantee promises of the constraint, in two words; empty if nothing."""
+        """What the guarantee promises about the constraint, in two words; empty if nothing."""
         return "" if self.facts.guarantee is None else self.facts.guarantee.kind
 
     @property
     def outside(self) -> float | None:
-        """In how many rounds of a trial the action was outside, on average over the trials."""
+        """The number of rounds of a trial with the action outside, averaged over the trials."""
         return (
             float(self.arrays["count"].mean()) if self.played and "count" in self.arrays else None
         )

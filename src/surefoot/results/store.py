@@ -95,7 +95,7 @@ _MOST = 200_000
 
 
 class DamagedCellError(DamagedError):
-    """A cell in the file that is not what was written.
+    """A cell in the file that does not hold what was written.
 
     Attributes:
         address: which one.
@@ -191,7 +191,7 @@ class Results(Closing):
 
     @property
     def path(self) -> Path:
-        """Where the file is."""
+        """The path of the file."""
         return self._store.path
 
     # --- what was asked for -----------------------------------------------------------------------

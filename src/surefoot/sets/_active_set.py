@@ -1,4 +1,4 @@
-r"""Projection onto several half-spaces at once, by active sets; NumPy, one point.
+r"""Project one NumPy point onto several half-spaces at once, by active sets.
 
 The dual method of Goldfarb and Idnani for the distance to a point: rows join the active set one
 after the other, the most violated first, and leave it where a multiplier would turn negative. Each
@@ -20,7 +20,7 @@ _DEPENDENT = 1e-7
 def project_halfspaces(
     excess: Array, rows: Array, tolerance: float, longest: float
 ) -> tuple[Array, Array] | None:
-    r"""The shortest q with :math:`v_i + s_i^\top q \le 0` for all i, and its multipliers.
+    r"""Return the shortest q with :math:`v_i + s_i^\top q \le 0` for all i, and its multipliers.
 
     What is returned is checked, not believed: :math:`q = -\sum_i z_is_i` with :math:`z \ge 0`, no
     row above the tolerance, those with :math:`z_i > 0` within the tolerance of 0. So q is, up to
@@ -66,7 +66,7 @@ def project_halfspaces(
 
 
 def _active(unit: Array, v: Array, tolerance: float) -> list[int] | None:
-    """The rows that are active at the projection; None where that is not found."""
+    """Return the rows that are active at the projection; None if they are not found."""
     q, active, z = np.zeros(unit.shape[1]), [], np.zeros(0)  # type: ignore[var-annotated]
     for _ in range(20 * (len(v) + 1)):
         over = v + unit @ q
@@ -97,7 +97,7 @@ def _active(unit: Array, v: Array, tolerance: float) -> list[int] | None:
 
 
 def _multipliers(active: Array, v: Array) -> Array:
-    """Those that hold the active rows at 0, none negative; refined once."""
+    """Return nonnegative multipliers that put the active rows at 0; refined once."""
     if not len(v):
         return v
     K = active @ active.T

@@ -1,4 +1,4 @@
-"""What the sets ask of any point they are given, and how they add up its entries."""
+"""Input checks and reductions shared by all sets."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def has_length(x: Array, dimension: int | None, name: str = "the point") -> Arra
 
 
 def clean(x: Array, dimension: int | None, name: str = "the point to project") -> Array:
-    """The point, refused or made NaN where it is not finite.
+    """Return the point; raise, or make it NaN, where it is not finite.
 
     One NumPy run is refused. A run of a batch, or of another backend, cannot be: all its entries
     become NaN, which every later step keeps and the game reports.
@@ -51,13 +51,13 @@ def clean(x: Array, dimension: int | None, name: str = "the point to project") -
 
 
 def marked(x: Array) -> Array:
-    """The point, all NaN where an entry is not finite: NaN is never inside, and no warning."""
+    """Return the point, all NaN if an entry is not finite, since NaN is never inside a set."""
     xp = namespace(x)
     return xp.where(xp.all(xp.isfinite(x), axis=-1, keepdims=True), x, xp.nan)
 
 
 def unless_nan(x: Array, result: Array) -> Array:
-    """The result, with NaN where :func:`clean` put it in x, for results that would lose it."""
+    """Return the result, NaN where :func:`clean` made x NaN, for results that would lose it."""
     if type(x) is np.ndarray and x.ndim == 1:
         return result
     xp = namespace(x)
@@ -65,21 +65,21 @@ def unless_nan(x: Array, result: Array) -> Array:
 
 
 def summed(x: Array) -> Number:
-    """The sum of the entries: a float for one NumPy run, a column for a batch."""
+    """Return the sum of the entries: a float for one NumPy run, a column for a batch."""
     if type(x) is np.ndarray and x.ndim == 1:
         return float(x.sum())
     return namespace(x).sum(x, axis=-1, keepdims=x.ndim > 1)
 
 
 def every(condition: Array) -> Array:
-    """Whether a condition holds at every entry: a bool for one NumPy run, a column for a batch."""
+    """Return whether a condition holds at every entry: a bool for one run, a column for a batch."""
     if type(condition) is np.ndarray and condition.ndim == 1:
         return bool(condition.all())
     return namespace(condition).all(condition, axis=-1, keepdims=condition.ndim > 1)
 
 
 def only_entry(index: Array, value: Number, like: Array) -> Array:
-    """A point with one entry that is not 0; ``index`` as :func:`surefoot._array.largest` has it."""
+    """Return a point with one nonzero entry, at an index from :func:`surefoot._array.largest`."""
     xp = namespace(like)
     places = constant(np.arange(like.shape[-1]), like)
     here = places == (index if like.ndim == 1 else index[:, None])
@@ -87,7 +87,7 @@ def only_entry(index: Array, value: Number, like: Array) -> Array:
 
 
 def settled(region: Region, x: Array) -> Array:
-    """A mean of points of a set, moved back into it where rounding has put it outside.
+    """Return a mean of points of a set, moved back into the set if rounding put it outside.
 
     That is no projection of a point that may be anywhere: a set that has no cheap one can have a
     ``settled`` all the same. One of yours without is trusted.

@@ -66,12 +66,12 @@ class Ball(HoldsArrays):
         return self.radius if self.centre is None else self.radius + norm(self.centre)
 
     def reach(self, point: Array) -> float:
-        """The largest distance from a point to a point of the ball."""
+        """Return the largest distance from a point to a point of the ball."""
         offset = point if self.centre is None else point - self.centre
         return float(self.radius) + float(np.linalg.norm(to_numpy(offset)))
 
     def project(self, x: Array) -> Array:
-        r"""The nearest point: :math:`c + (x - c)\min(1, R/\|x - c\|)`.
+        r"""Return the nearest point, :math:`c + (x - c)\min(1, R/\|x - c\|)`.
 
         A point outside lands a rounding error inside the sphere, so that the result is in the
         ball as computed, and projecting again changes nothing.
@@ -103,7 +103,7 @@ class Ball(HoldsArrays):
         return where(outside, p, x)
 
     def _inner(self, x: Array) -> Number:
-        """The radius less a bound on the rounding of a computed norm.
+        """Return the radius less a bound on the rounding of a computed norm.
 
         A sum of d squares, in any order, errs by at most d u of itself, u = 2^-53; the root
         halves that; scaling adds 3u and adding the centre u (|c| + R) per entry. Where the centre
@@ -116,17 +116,17 @@ class Ball(HoldsArrays):
         return maximum(inner - 2 * d * 2.0**-53 * norm(self.centre), 0.0)
 
     def settled(self, x: Array) -> Array:
-        """The point itself, or the nearest one where rounding has put it outside."""
+        """Return the point itself, or the nearest point of the set if rounding put it outside."""
         return self.project(x)
 
     def contains(self, x: Array) -> Array:
-        """Whether the computed distance to the centre is at most the radius."""
+        """Return whether the computed distance to the centre is at most the radius."""
         x = _check.floats(x, "the point")
         z = x if self.centre is None else x - constant(self.centre, x)
         return dot(z, z) <= self.radius * self.radius
 
     def minimize_linear(self, c: Array) -> Array:
-        r"""The point :math:`-R c/\|c\|` from the centre; the centre itself when c is 0."""
+        r"""Return the point :math:`-R c/\|c\|` from the centre; the centre itself when c is 0."""
         n = norm(c)
         if type(n) is float and not n < math.inf:
             _check.refuse_unfinite(to_numpy(c), "c")

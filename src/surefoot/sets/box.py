@@ -45,7 +45,7 @@ class Box(HoldsArrays):
 
     @classmethod
     def cube(cls, radius: float, dimension: int) -> Box:
-        """The box of all points with no entry above the radius in absolute value."""
+        """Return the box of all points whose entries are at most the radius in absolute value."""
         _check.positive(radius=radius)
         _check.whole(dimension, "dimension")
         return cls(np.full(dimension, -radius), np.full(dimension, radius))
@@ -71,11 +71,11 @@ class Box(HoldsArrays):
         return xp.where(xp.isfinite(x), clipped, xp.nan)
 
     def settled(self, x: Array) -> Array:
-        """The point itself, or the nearest one where rounding has put it outside."""
+        """Return the point itself, or the nearest point of the set if rounding put it outside."""
         return self.project(x)
 
     def contains(self, x: Array) -> Array:
-        """Whether every entry is within its limits."""
+        """Return whether every entry is within its limits."""
         xp = namespace(x)
         inside = (x >= constant(self.lower, x)) & (x <= constant(self.upper, x))
         if type(x) is np.ndarray and x.ndim == 1:
@@ -83,7 +83,7 @@ class Box(HoldsArrays):
         return xp.all(inside, axis=-1, keepdims=x.ndim > 1)
 
     def minimize_linear(self, c: Array) -> Array:
-        """The corner against c; the lower face where c is 0."""
+        """Return the corner opposite to c; the lower face where c is 0."""
         c = clean(c, self.dimension, "c")
         corner = namespace(c).where(c < 0, constant(self.upper, c), constant(self.lower, c))
         return unless_nan(c, corner)

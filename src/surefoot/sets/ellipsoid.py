@@ -81,7 +81,7 @@ class Ellipsoid(HoldsArrays):
         return 2.0 / float(sqrt(self.curvatures[0]))
 
     def project(self, x: Array) -> Array:
-        r"""The nearest point, :math:`c + (I + \mu P)^{-1}(x - c)` for one :math:`\mu \ge 0`.
+        r"""Return the nearest point, :math:`c + (I + \mu P)^{-1}(x - c)` for one :math:`\mu \ge 0`.
 
         :math:`\mu` is the root of one scalar equation, found by Newton steps to rounding. The
         result lies a rounding error inside, so that it is in the ellipsoid as computed, and
@@ -99,16 +99,16 @@ class Ellipsoid(HoldsArrays):
         return where(inside, x, self._placed((y * (ratios / (ratios + mu))) @ axes.T))
 
     def settled(self, x: Array) -> Array:
-        """The point itself, or the nearest one where rounding has put it outside."""
+        """Return the point itself, or the nearest point of the set if rounding put it outside."""
         return self.project(x)
 
     def contains(self, x: Array) -> Array:
-        r"""Whether the computed :math:`(x - c)^\top P(x - c)` is at most 1."""
+        r"""Return whether the computed :math:`(x - c)^\top P(x - c)` is at most 1."""
         x = has_length(x, self.dimension)
         return self._value(self._offset(marked(x))) <= 1.0
 
     def minimize_linear(self, c: Array) -> Array:
-        r"""The point :math:`-P^{-1}c/\sqrt{c^\top P^{-1}c}` from the centre."""
+        r"""Return the point :math:`-P^{-1}c/\sqrt{c^\top P^{-1}c}` from the centre."""
         c = clean(c, self.dimension, "c")
         axes, ratios, _ = self._eigen(c)
         xp = namespace(c)
@@ -123,12 +123,12 @@ class Ellipsoid(HoldsArrays):
         return dot(z, z @ constant(self.P, z))
 
     def _eigen(self, x: Array) -> tuple[Array, Array, Number]:
-        """The axes, the largest eigenvalue over each, and the root of the largest."""
+        """Return the axes, the largest eigenvalue over each, and the root of the largest."""
         curvatures = constant(self.curvatures, x)
         return constant(self.axes, x), curvatures[-1] / curvatures, sqrt(curvatures[-1])
 
     def _placed(self, q: Array) -> Array:
-        """The offset q from the centre, scaled to lie on the ellipsoid, a rounding error inside.
+        """Return the offset q from the centre, scaled onto the ellipsoid, a rounding error inside.
 
         A computed q'Pq errs by at most (2d + 2) u |q|'|P||q|, for sums in any order, and is
         computed here and in `contains`. Adding the centre and taking it away again changes q by at
@@ -150,7 +150,7 @@ class Ellipsoid(HoldsArrays):
 
 
 def _multiplier(g: Array, a: Array, done: Array) -> Array:
-    r"""The root :math:`\mu \ge 0` of :math:`\|s(\mu)\| = 1`, :math:`s_i(\mu) = g_i/(a_i + \mu)`.
+    r"""Solve :math:`\|s(\mu)\| = 1`, :math:`s_i(\mu) = g_i/(a_i + \mu)`, for :math:`\mu \ge 0`.
 
     :math:`1/\|s(\mu)\|` rises and is concave, so that Newton's steps from the left of the root
     stay to the left, and it is close to a line, so that they are few. The start is to the left

@@ -1,4 +1,4 @@
-r"""Gauge oracles: how far a point must shrink to enter a set that holds a ball around 0.
+r"""Gauge oracles: how far a point must shrink to enter a set that contains a ball around 0.
 
 For :math:`r\mathbb{B} \subseteq K \subseteq R\mathbb{B}` the gauge is
 :math:`\gamma(w) = \min\{\lambda \ge 0 : w \in \lambda K\}`. It is at most 1 exactly on K, is
@@ -32,7 +32,7 @@ class Gauge(Protocol):
 
     @property
     def inner_radius(self) -> float:
-        """The radius r of a ball around 0 that the set holds."""
+        """The radius r of a ball around 0 that the set contains."""
         ...
 
     @property
@@ -67,7 +67,7 @@ class BallGauge:
 
     @property
     def error(self) -> float:
-        """0: the formula is exact."""
+        """Zero, since the formula is exact."""
         return 0.0
 
     def __call__(self, w: Array) -> tuple[Number, Array]:
@@ -120,7 +120,7 @@ class RowsGauge:
 
     @property
     def error(self) -> float:
-        """0: the formula is exact."""
+        """Zero, since the formula is exact."""
         return 0.0
 
     def __call__(self, w: Array) -> tuple[Number, Array]:
@@ -179,7 +179,7 @@ class BisectionGauge:
 
     @property
     def error(self) -> float:
-        """The tolerance."""
+        """The tolerance of the bisection."""
         return self.tolerance
 
     def __call__(self, w: Array) -> tuple[Number, Array]:

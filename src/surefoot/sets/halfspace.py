@@ -1,4 +1,4 @@
-"""Half-spaces: the projection that is the Polyak feasibility step, and the set."""
+"""Half-spaces: the projection behind the Polyak feasibility step, and the set."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _INF = math.inf
 
 
 class EmptyTighteningError(SurefootError, ValueError):
-    """A zero subgradient where the tightened constraint is violated: no point satisfies it."""
+    """A zero subgradient while the tightened constraint is violated: no point satisfies it."""
 
 
 def project_halfspace(y: Array, excess: Number, s: Array, squared: Number | None = None) -> Array:
@@ -126,11 +126,11 @@ class Halfspace(HoldsArrays):
         return math.inf
 
     def excess(self, x: Array) -> Number:
-        r"""By how much x exceeds the half-space, :math:`a^\top x - b`."""
+        r"""Return by how much x exceeds the half-space, :math:`a^\top x - b`."""
         return dot(x, constant(self.normal, x)) - self.offset
 
     def project(self, x: Array) -> Array:
-        """The nearest point, a hair inside so that :meth:`contains` is true of it."""
+        """Return the nearest point, a rounding error inside so that :meth:`contains` is true."""
         a = constant(self.normal, x)
         # With M = sum |a_i x_i| + |b| and u = 2^-53, to first order and for sums in any order: the
         # excess v errs by (d + 1) u M; v/|a|^2 by (d + 1) u of itself, which is (d + 1) u M in a'p;
@@ -143,11 +143,11 @@ class Halfspace(HoldsArrays):
         return project_halfspace(x, where(excess > 0, excess + margin, excess), _like(a, x))
 
     def contains(self, x: Array) -> Array:
-        r"""Whether :math:`a^\top x \le b`, exactly."""
+        r"""Return whether :math:`a^\top x \le b`, exactly."""
         return self.excess(x) <= 0
 
     def minimize_linear(self, c: Array) -> Array:
-        """Refused: over a half-space a linear function has in general no minimum."""
+        """Raise: over a half-space a linear function has in general no minimum."""
         raise InvalidValueError(
             "minimize_linear must be given a bounded set, got a Halfspace: "
             "intersect it with a ball or a box"
@@ -155,5 +155,5 @@ class Halfspace(HoldsArrays):
 
 
 def _like(a: Array, x: Array) -> Array:
-    """The vector a once per run."""
+    """Return the vector a, repeated for each run."""
     return a if x.ndim == 1 else namespace(x).broadcast_to(a, x.shape)

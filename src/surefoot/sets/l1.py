@@ -45,11 +45,11 @@ class L1Ball(HoldsArrays):
 
     @property
     def diameter(self) -> float:
-        """Twice the radius, the distance of opposite corners."""
+        """Twice the radius, the distance between opposite corners."""
         return 2.0 * float(self.radius)
 
     def project(self, x: Array) -> Array:
-        r"""The nearest point: :math:`|x - c|` onto a simplex, with the signs put back.
+        r"""Return the nearest point: :math:`|x - c|` onto a simplex, with the signs restored.
 
         A point outside lands a rounding error inside, so that the result is in the ball as
         computed, and projecting again changes nothing.
@@ -64,16 +64,16 @@ class L1Ball(HoldsArrays):
         return where(inside, x, p if self.centre is None else constant(self.centre, x) + p)
 
     def settled(self, x: Array) -> Array:
-        """The point itself, or the nearest one where rounding has put it outside."""
+        """Return the point itself, or the nearest point of the set if rounding put it outside."""
         return self.project(x)
 
     def contains(self, x: Array) -> Array:
-        """Whether the computed l1 distance to the centre is at most the radius."""
+        """Return whether the computed l1 distance to the centre is at most the radius."""
         x = has_length(x, self.dimension)
         return summed(abs(self._offset(x))) <= self.radius
 
     def minimize_linear(self, c: Array) -> Array:
-        """The corner against the largest entry of c, the first of equals; the centre if c is 0."""
+        """Return the corner opposite to the (first) largest entry of c; the centre if c is 0."""
         c = clean(c, self.dimension, "c")
         xp = namespace(c)
         size, index = largest(abs(c))
@@ -87,7 +87,7 @@ class L1Ball(HoldsArrays):
         return x if self.centre is None else x - constant(self.centre, x)
 
     def _inner(self, x: Array) -> Number:
-        """The radius less a bound on the rounding of a computed l1 norm.
+        """Return the radius less a bound on the rounding of a computed l1 norm.
 
         The sum is computed twice, after a scaling and in `contains`: (2d + 8) u together. Adding
         the centre and taking it away again changes entry i by at most 2u (|c_i| + 2|p_i|). Where

@@ -1,4 +1,4 @@
-"""Balls of matrices, for actions that are the entries of a matrix row by row."""
+"""Balls of matrices, for actions that are the entries of a matrix, row by row."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ class SpectralBall(HoldsArrays):
 
     @property
     def diameter(self) -> float:
-        r"""The distance of opposite partial isometries, :math:`2r\sqrt{\min(m, n)}`."""
+        r"""The distance between opposite partial isometries, :math:`2r\sqrt{\min(m, n)}`."""
         return 2.0 * float(self.radius) * math.sqrt(min(self.shape))
 
     def project(self, x: Array) -> Array:
-        """The nearest matrix: singular values above the radius are cut off at it.
+        """Return the nearest matrix: singular values above the radius are cut off at it.
 
         A rounding error below it, so that the result is in the ball as computed, and projecting
         again changes nothing.
@@ -65,16 +65,16 @@ class SpectralBall(HoldsArrays):
         return where(inside, x, unless_nan(x, _flat(U, cut, V)))
 
     def settled(self, x: Array) -> Array:
-        """The point itself, or the nearest one where rounding has put it outside."""
+        """Return the point itself, or the nearest point of the set if rounding put it outside."""
         return self.project(x)
 
     def contains(self, x: Array) -> Array:
-        """Whether the largest computed singular value is at most the radius."""
+        """Return whether the largest computed singular value is at most the radius."""
         x = has_length(x, self.dimension)
         return _number(namespace(x).max(_singular_values(x, self.shape), axis=-1)) <= self.radius
 
     def minimize_linear(self, c: Array) -> Array:
-        r"""The matrix :math:`-rUV^\top`, where c is :math:`U\Sigma V^\top`."""
+        r"""Return the matrix :math:`-rUV^\top`, where c is :math:`U\Sigma V^\top`."""
         c = clean(c, self.dimension, "c")
         U, sigma, V = _svd(c, self.shape)
         inner = self.radius * _inner(self.shape)
@@ -83,7 +83,7 @@ class SpectralBall(HoldsArrays):
 
 @dataclass(frozen=True, slots=True)
 class NuclearBall(HoldsArrays):
-    r"""The matrices whose singular values add up to the radius at most.
+    r"""The matrices whose singular values sum to at most the radius.
 
     .. math:: \{X : \sum_i \sigma_i(X) \le r\}
 
@@ -112,11 +112,11 @@ class NuclearBall(HoldsArrays):
 
     @property
     def diameter(self) -> float:
-        """Twice the radius, the distance of opposite matrices of rank one."""
+        """Twice the radius, the distance between opposite matrices of rank one."""
         return 2.0 * float(self.radius)
 
     def project(self, x: Array) -> Array:
-        """The nearest matrix: the singular values projected onto a simplex.
+        """Return the nearest matrix: the singular values projected onto a simplex.
 
         With a sum a rounding error below the radius, so that the result is in the ball as
         computed, and projecting again changes nothing.
@@ -130,16 +130,16 @@ class NuclearBall(HoldsArrays):
         return where(inside, x, unless_nan(x, _flat(U, sigma, V)))
 
     def settled(self, x: Array) -> Array:
-        """The point itself, or the nearest one where rounding has put it outside."""
+        """Return the point itself, or the nearest point of the set if rounding put it outside."""
         return self.project(x)
 
     def contains(self, x: Array) -> Array:
-        """Whether the computed singular values add up to the radius at most."""
+        """Return whether the computed singular values sum to at most the radius."""
         x = has_length(x, self.dimension)
         return _number(namespace(x).sum(_singular_values(x, self.shape), axis=-1)) <= self.radius
 
     def minimize_linear(self, c: Array) -> Array:
-        r"""The matrix :math:`-ru_1v_1^\top` of the first singular vectors of c."""
+        r"""Return the matrix :math:`-ru_1v_1^\top` of the first singular vectors of c."""
         c = clean(c, self.dimension, "c")
         U, sigma, V = _svd(c, self.shape)
         inner = self.radius * _inner(self.shape)
@@ -156,7 +156,7 @@ def _rows_and_columns(shape: Any) -> tuple[int, int]:
 
 
 def _inner(shape: tuple[int, int]) -> float:
-    """One less a bound on the rounding of a computed spectral or nuclear norm.
+    """Return one less a bound on the rounding of a computed spectral or nuclear norm.
 
     LAPACK computes singular values to p u of the largest, and singular vectors that are
     orthonormal to p u, p "a modestly growing function" of the shape (LAPACK Users' Guide, 4.9),
@@ -183,19 +183,19 @@ def _singular_values(x: Array, shape: tuple[int, int]) -> Array:
 
 
 def _matrices(x: Array, shape: tuple[int, int]) -> Array:
-    """The points as matrices; those that are NaN, for which LAPACK gives up, as 0."""
+    """Return the points as matrices, with 0 for NaN points, which LAPACK cannot handle."""
     xp = namespace(x)
     return xp.reshape(xp.where(xp.isnan(x), 0.0, x), (*x.shape[:-1], *shape))
 
 
 def _flat(U: Array, sigma: Array, V: Array) -> Array:
-    """The matrices U diag(sigma) V as points."""
+    """Return the matrices U diag(sigma) V as points."""
     product = (U * sigma[..., None, :]) @ V
     return namespace(product).reshape(product, (*product.shape[:-2], -1))
 
 
 def _number(values: Array) -> Number:
-    """Numbers of runs in the shape they have everywhere: float, 0-d array or column."""
+    """Return one number per run in the usual shape: float, 0-d array or column."""
     if values.ndim:
         return values[:, None]
     return float(values) if isinstance(values, (np.ndarray, np.generic)) else values

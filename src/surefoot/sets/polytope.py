@@ -1,4 +1,4 @@
-r"""The polytope :math:`\{x : Ax \le b\}`, through solvers whose answers are made safe and checked.
+r"""The polytope :math:`\{x : Ax \le b\}`, by solvers whose answers are made feasible and checked.
 
 A solver returns a point that violates rows by its tolerance, and its word that the point is near
 the optimum. Here the point is drawn towards an interior point until every computed row holds, and
@@ -25,7 +25,7 @@ __all__ = ["Nearest", "Polytope"]
 
 
 class Nearest(NamedTuple):
-    """A projection onto a polytope, with how good it is.
+    """A projection onto a polytope, with a bound on its error.
 
     Attributes:
         point: a point of the polytope, every computed row at most 0.
@@ -104,7 +104,7 @@ class Polytope:
         return self.bounding_ball().diameter
 
     def project(self, x: Array) -> Array:
-        """The point of :meth:`nearest`, row by row for a batch."""
+        """Return the point of :meth:`nearest`, row by row for a batch."""
         _numpy_only(x)
         if x.ndim == 1:
             return self.nearest(x).point
@@ -118,11 +118,11 @@ class Polytope:
         return points
 
     def settled(self, x: Array) -> Array:
-        """The point itself, or one drawn inside where rounding may put it outside; no solver."""
+        """Return the point, or one moved inside if rounding may have put it outside; no solver."""
         return self._drawn_in(x) if x.ndim == 1 else np.array([self._drawn_in(p) for p in x])
 
     def contains(self, x: Array) -> Any:
-        """Whether every computed row of Ax - b is at most 0."""
+        """Return whether every computed row of Ax - b is at most 0."""
         _numpy_only(x)
         x = has_length(x, self.dimension)
         x = marked(x)
@@ -131,7 +131,7 @@ class Polytope:
         return (self._excess(x.T).T <= 0).all(axis=-1, keepdims=True)
 
     def nearest(self, x: Array) -> Nearest:
-        r"""The projection of one point, feasible, with a proven bound on its error.
+        r"""Return the projection of one point, feasible, with a proven bound on its error.
 
         For any multipliers :math:`z \ge 0` the dual value :math:`z^\top(Ax - b) - \|A^\top z\|^2/2`
         is at most :math:`\|p^* - x\|^2/2`, and :math:`\|\cdot - x\|^2/2` is 1-strongly convex, so
@@ -176,7 +176,7 @@ class Polytope:
         return polished if polished.error <= 2 * found.error else found
 
     def minimize_linear(self, c: Array) -> Array:
-        """A corner where the inner product with c is smallest, a hair inside."""
+        """Return a corner that minimises the inner product with c, a rounding error inside."""
         _numpy_only(c)
         c = clean(c, self.dimension, "c")
         if c.ndim > 1:
@@ -188,7 +188,7 @@ class Polytope:
         return self._drawn_in(self.interior + self._depth * y)
 
     def bounding_ball(self) -> Ball:
-        """A ball around the polytope: that of the smallest box around it, from 2d linear programs.
+        """Return the ball around the smallest box that contains the polytope (2d linear programs).
 
         Its size does not rest on the solver's word. Where the multipliers w >= 0 of a program
         have A'w = e + r, e the direction, every x of the polytope has e'x = w'Ax - r'x <=
@@ -227,7 +227,7 @@ class Polytope:
         return self.A @ x - (self.b if x.ndim == 1 else self.b[:, None])
 
     def _rounding(self, *points: Array) -> Array:
-        """Bounds on the rounding of the excess of each row at points no larger than these together.
+        """Bound the rounding of the excess of each row at points at most this large.
 
         A sum of n products, in any order, errs by at most n u of the sum of their sizes, taking b
         away by one more, and each entry of the point, itself computed, by at most 4 u.
@@ -237,7 +237,7 @@ class Polytope:
         return (terms + 6) * UNIT * (self._sizes @ size + abs(self.b))
 
     def _drawn_in(self, p: Array) -> Array:
-        """A point of the segment from p to the interior point that is in the polytope.
+        """Return a point of the polytope on the segment from p to the interior point.
 
         Each row is affine, so that a share t of p leaves it at t e - (1 - t) s, e its excess at p
         and s its slack inside; that is to be below minus the rounding, which is counted three
@@ -255,13 +255,13 @@ class Polytope:
         return z + float((spare / (slack[over] + excess[over])).min()) * (p - z)
 
     def _certified(self, x: Array, solved: Array, z: Array) -> Nearest:
-        """A solver's point made feasible, with what its multipliers prove of it."""
+        """Return a solver's point made feasible, with what its multipliers prove about it."""
         point = self._drawn_in(solved)
         residual = max(0.0, float(self._excess(solved).max()))
         return Nearest(point, residual, self._distance_bound(x, point, z))
 
     def _distance_bound(self, x: Array, p: Array, z: Array) -> float:
-        """The bound of :meth:`nearest`, rounded up."""
+        """Return the bound of :meth:`nearest`, rounded up."""
         pull = self.A.T @ z
         size = abs(p) + abs(x) + self._sizes.T @ z
         apart = np.linalg.norm(p - x + pull) + (len(z) + 4) * UNIT * np.linalg.norm(size)
@@ -270,7 +270,7 @@ class Polytope:
 
     @cached_property
     def _chebyshev(self) -> tuple[Array, float]:
-        """A point with as much slack as can be had, and how much that is, as a distance."""
+        """A point with the largest slack, and that slack as a distance."""
         rows, norms = self._unit_rows
         sparse = need("scipy.sparse", "solve", "finding a point inside a polytope")
         m, d = rows.shape
@@ -306,7 +306,7 @@ class Polytope:
         )
 
     def _corner(self, c: Array) -> tuple[Array, Array]:
-        """A minimiser of c'y around the interior point, in units of its depth; its multipliers."""
+        """Minimise c'y around the interior point, in units of its depth; add the multipliers."""
         rows, norms = self._unit_rows
         room = -self._excess(self.interior) / norms / self._depth
         solved = _linprog(c, rows, room, [(None, None)] * len(c))
@@ -357,7 +357,7 @@ def _numpy_only(x: Array) -> None:
 
 
 def _solved(solver: Any, program: Any) -> tuple[Array, Array]:
-    """The minimiser and the multipliers of a quadratic program, as good as the solver has them."""
+    """Return minimiser and multipliers of a quadratic program, as accurate as the solver is."""
     # As tight as float64 allows, and where that is out of reach PIQP's own tolerances. An answer
     # it is not content with will do if it is a number: how good it is will be measured.
     names = ("eps_abs", "eps_rel", "eps_duality_gap_abs", "eps_duality_gap_rel")
@@ -373,7 +373,7 @@ def _solved(solver: Any, program: Any) -> tuple[Array, Array]:
 
 
 def _polished(rows: Array, right: Array, q: Array, z: Array) -> tuple[Array, Array]:
-    """The shortest q with equality in the rows that seem to hold so, and its multipliers."""
+    """Return the shortest q with equality in the rows that seem active, and its multipliers."""
     tight = z > right - rows @ q
     q = np.linalg.lstsq(rows[tight], right[tight])[0]
     z = np.zeros_like(right)
@@ -388,7 +388,7 @@ def _linprog(c: Array, rows: Any, right: Array, limits: Any) -> Any:
 
 
 def _no_interior(depth: float, tolerance: float, weights: Array) -> InvalidValueError:
-    """The sentence for rows that leave no room, which are those that carry weight."""
+    """Return the sentence for rows without an interior, naming the rows that carry weight."""
     pressed = np.flatnonzero(weights > 1e-9)
     which = ", ".join(str(int(i)) for i in pressed[:6]) + (", ..." if len(pressed) > 6 else "")
     if depth < -tolerance:

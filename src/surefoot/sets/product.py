@@ -18,7 +18,7 @@ __all__ = ["Product"]
 
 @dataclass(frozen=True, slots=True)
 class Product(HoldsArrays):
-    r"""The product :math:`X_1 \times \dots \times X_n`: each set holds the next few entries.
+    r"""The product :math:`X_1 \times \dots \times X_n`: each set owns the next few entries.
 
     Args:
         sets: :math:`X_1, \dots, X_n`.
@@ -75,18 +75,18 @@ class Product(HoldsArrays):
         return math.hypot(*(part.diameter for part in parts))
 
     def project(self, x: Array) -> Array:
-        """Each part onto its own set."""
+        """Project each part onto its own set."""
         x = clean(x, self.dimension)
         parts = [one.project(part) for one, part in self._split(x)]
         return namespace(x).concat(parts, axis=-1)
 
     def settled(self, x: Array) -> Array:
-        """Each part in its own set, where rounding has put it outside."""
+        """Move each part back into its own set if rounding put it outside."""
         parts = [settled(one, part) for one, part in self._split(x)]
         return namespace(x).concat(parts, axis=-1)
 
     def contains(self, x: Array) -> Array:
-        """Whether each part is in its own set."""
+        """Return whether each part is in its own set."""
         x = has_length(x, self.dimension)
         (one, part), *others = self._split(marked(x))
         inside = one.contains(part)
@@ -95,7 +95,7 @@ class Product(HoldsArrays):
         return inside
 
     def minimize_linear(self, c: Array) -> Array:
-        """Each part over its own set."""
+        """Minimise over each part's own set."""
         c = clean(c, self.dimension, "c")
         parts = [one.minimize_linear(part) for one, part in self._split(c)]
         return namespace(c).concat(parts, axis=-1)

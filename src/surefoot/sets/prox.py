@@ -1,4 +1,4 @@
-r"""Proximal oracles: the point that weighs a violation against the distance to a given point.
+r"""Proximal oracles: points that trade a violation against the distance to a given point.
 
 .. math:: P(y, w, \alpha) = \arg\min_{x \in R\mathbb{B}}\ w\,[g(x)]_+ + \alpha\|x - y\|^2
 
@@ -28,7 +28,7 @@ __all__ = ["BallProx", "BoxProx", "LinearProx", "Linearised", "Prox", "RowsProx"
 
 
 class Linearised(NamedTuple):
-    """What a round revealed of the constraint at the action played.
+    """What a round revealed about the constraint at the action played.
 
     Attributes:
         x: the action.

@@ -1,4 +1,4 @@
-"""Separation oracles: a half-space that holds a set but not a given point outside."""
+"""Separation oracles: a half-space that contains a set but not a given point outside."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class ConstraintSeparation:
 
 @dataclass(frozen=True, slots=True)
 class SetSeparation:
-    """Separation from a set that knows its nearest point; it costs a projection per answer.
+    """Separation from a set that can project; costs one projection per answer.
 
     Example:
         >>> from surefoot.sets import Box

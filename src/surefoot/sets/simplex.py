@@ -1,4 +1,4 @@
-"""The simplex, and the threshold that projections onto it and onto l1 balls share."""
+"""The simplex, and the threshold shared by projections onto it and onto l1 balls."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["Simplex", "onto_simplex"]
 
 
 def onto_simplex(v: Array, total: Number, rescaled: Number) -> Array:
-    r"""The point of :math:`\{p \ge 0, \sum_i p_i = s\}` nearest to v, scaled to another sum.
+    r"""Return the point of :math:`\{p \ge 0, \sum_i p_i = s\}` nearest to v, scaled to another sum.
 
     It is :math:`p_i = [v_i - \tau]_+` with :math:`\tau` such that the sum is s. For the k largest
     entries of v, :math:`\sum_{i \le k} (v_i - \tau) \le \sum_i [v_i - \tau]_+ = s`, with equality
@@ -82,13 +82,13 @@ class Simplex(HoldsArrays):
 
     @property
     def diameter(self) -> float:
-        r"""The distance of two corners, :math:`\sqrt2 s`; of one entry, 0, or s when filled."""
+        r"""The distance between two corners, :math:`\sqrt2 s`; for one entry 0, or s if filled."""
         if self.dimension == 1:
             return float(self.total) if self.filled else 0.0
         return math.sqrt(2.0) * float(self.total)
 
     def project(self, x: Array) -> Array:
-        """The nearest point; a point of the set is returned as it is."""
+        """Return the nearest point; a point of the set is returned unchanged."""
         x = clean(x, self.dimension)
         inside = self.contains(x)
         if inside is True:
@@ -106,11 +106,11 @@ class Simplex(HoldsArrays):
         )
 
     def settled(self, x: Array) -> Array:
-        """The point itself, or the nearest one where rounding has put it outside."""
+        """Return the point itself, or the nearest point of the set if rounding put it outside."""
         return self.project(x)
 
     def contains(self, x: Array) -> Array:
-        """Whether no entry is below 0 and the computed sum is right.
+        """Return whether no entry is below 0 and the computed sum is right.
 
         The sum of the filled simplex is at most the total, exactly. That of the other equals it
         up to (2d + 8) u of itself, u the unit roundoff: a sum of d entries, not negative and
@@ -123,7 +123,7 @@ class Simplex(HoldsArrays):
         return every(x >= 0) & (abs(excess) <= (2 * self.dimension + 8) * UNIT * self.total)
 
     def minimize_linear(self, c: Array) -> Array:
-        """The corner at the smallest entry of c, the first of equals; 0 if filled and c >= 0."""
+        """Return the corner at the (first) smallest entry of c; 0 if filled and c >= 0."""
         c = clean(c, self.dimension, "c")
         value, index = largest(-c)
         corner = where(value > 0, self.total + 0.0 * value, 0.0) if self.filled else self.total

@@ -61,7 +61,7 @@ class Slab(HoldsArrays):
         return (float(self.upper) - float(self.lower)) / abs(float(self.normal[0]))
 
     def project(self, x: Array) -> Array:
-        r"""The nearest point: the part of x along a is moved, the part across it is kept.
+        r"""Return the nearest point: the part of x along a moves, the part across stays.
 
         A point outside lands a hair inside, so that :meth:`contains` is true of it. Where the slab
         is thinner than the rounding of :math:`a^\top p`, no computed point is certain to be inside:
@@ -97,13 +97,13 @@ class Slab(HoldsArrays):
         return where(inside, x, across + where(thick, along / squared, math.nan) * a)
 
     def contains(self, x: Array) -> Array:
-        r"""Whether :math:`l \le a^\top x \le u`, exactly."""
+        r"""Return whether :math:`l \le a^\top x \le u`, exactly."""
         x = has_length(x, self.dimension)
         value = dot(x, constant(self.normal, x))
         return (value >= self.lower) & (value <= self.upper)
 
     def minimize_linear(self, c: Array) -> Array:
-        """Refused: over a slab a linear function has in general no minimum."""
+        """Raise: over a slab a linear function has in general no minimum."""
         raise InvalidValueError(
             "minimize_linear must be given a bounded set, got a Slab: "
             "intersect it with a ball or a box"

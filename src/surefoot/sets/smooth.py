@@ -1,4 +1,4 @@
-r"""Sets :math:`\{h \le 0\}` with a smooth convex h, asked for its value and gradient."""
+r"""Sets :math:`\{h \le 0\}` of a smooth convex h, given by its value and gradient."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class SmoothBall:
 
     @property
     def curvature(self) -> float:
-        """2."""
+        """The curvature of the squared distance, which is 2."""
         return 2.0
 
     @property
@@ -149,7 +149,7 @@ class QuadraticSet:
 
     @property
     def depth(self) -> float:
-        """1, at the centre."""
+        """The depth at the centre, which is 1."""
         return 1.0
 
     @property

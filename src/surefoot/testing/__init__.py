@@ -1,4 +1,4 @@
-"""Checks that any algorithm must pass, yours too: ``check_algorithm(mine, start)``.
+"""Checks that every algorithm must pass, yours too: ``check_algorithm(mine, start)``.
 
 With pytest, one test for each check and backend::
 

@@ -1,4 +1,4 @@
-"""The array libraries that an algorithm has to work with, none of them imported before its use."""
+"""The array libraries that an algorithm must work with, each imported when first used."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ BACKENDS: tuple[str, ...] = tuple(_KNOWN)
 
 
 def backends() -> list[str]:
-    """The names of the backends that are installed.
+    """Return the names of the backends that are installed.
 
     >>> backends()
     ['numpy', ...]
@@ -43,7 +43,7 @@ def backends() -> list[str]:
 
 
 def why_missing(backend: str) -> str | None:
-    """Why a backend cannot be used here, as a reason to skip its checks; None if it can.
+    """Return why a backend cannot be used here, as a reason to skip its checks; None if it can.
 
     >>> print(why_missing("numpy"))
     None
@@ -67,13 +67,13 @@ def need_backend(backend: str) -> None:
 
 
 def asarray(values: Any, backend: str) -> Array:
-    """Numbers as a float64 array of a backend that shares memory with nothing."""
+    """Return numbers as a float64 array of a backend, in memory of its own."""
     namespace = importlib.import_module(_KNOWN[backend].namespace)
     return namespace.asarray(np.array(values, dtype=np.float64))
 
 
 def double_precision(backend: str) -> AbstractContextManager[Any]:
-    """The mode in which a backend computes in float64: JAX has to be told."""
+    """Return a context in which a backend computes in float64; JAX needs a switch."""
     if backend != "jax":
         return nullcontext()
     mode: AbstractContextManager[Any] = importlib.import_module("jax").enable_x64(True)

@@ -1,4 +1,4 @@
-"""A small problem that checks play an algorithm against, and how they look at what comes out."""
+"""A small problem to check an algorithm against, and helpers to compare results."""
 
 from __future__ import annotations
 
@@ -41,22 +41,22 @@ class Case(NamedTuple):
 
     @property
     def rounds(self) -> int:
-        """How many rounds are played."""
+        """The number of rounds played."""
         return self.problem.costs.horizon
 
     def regimes(self) -> Iterator[tuple[str, Array, CostStream]]:
-        """One run and a batch: what it is called, the first action, the costs."""
+        """Return one run and a batch, each with its name, first action and costs."""
         start, costs = self.problem.start, self.problem.costs
         yield "one run", asarray(start, self.backend), costs.run(0)
         yield "a batch", asarray(np.tile(start, (RUNS, 1)), self.backend), costs
 
     def feedback(self, costs: CostStream, t: int, x: Array) -> Any:
-        """What round t reveals at x."""
+        """Return what round t reveals at x."""
         oracle = Oracle(costs, self.problem.constraint, needs_of(self.algorithm), watched=False)
         return oracle.ask(t, x).feedback
 
     def states(self, x: Array, costs: CostStream, algorithm: Any = None) -> list[Any]:
-        """The state before the first round and after every one."""
+        """Return the state before the first round and after each round."""
         player = self.algorithm if algorithm is None else algorithm
         states = [player.init(x)]
         for t in range(self.rounds):
@@ -64,7 +64,7 @@ class Case(NamedTuple):
         return states
 
     def reference(self) -> Array:
-        """The actions of each run, played alone in NumPy: ``(rounds + 1, runs, d)``."""
+        """Return the actions of each run, played alone in NumPy: ``(rounds + 1, runs, d)``."""
         runs = [self.states(self.problem.start, self.problem.costs.run(r)) for r in range(RUNS)]
         return np.stack([[state.x for state in states] for states in runs], axis=1)
 
@@ -76,7 +76,7 @@ class Case(NamedTuple):
         must(off <= tolerance, f"{what} is off by {off:.3g}, more than {tolerance:.3g}")
 
     def rounding(self) -> float:
-        """How far two ways to compute the same actions may be apart.
+        """Return how far apart two computations of the same actions may be.
 
         A round has a few inner products of length d, each off by at most d u of its size,
         u = 2^-53, and a few dozen single operations; projections do not enlarge what came before.
@@ -87,7 +87,7 @@ class Case(NamedTuple):
 
 
 def small_problem(start: Any, rounds: int) -> Problem:
-    """Targets of all runs on one side of the start, and a corner that is soon in the way."""
+    """Return a problem whose targets pull all runs into a corner of the set."""
     x1 = _check.vector(start, "start")
     d, rng = len(x1), np.random.default_rng(1)
     out = 1.0 + rng.random(d)
@@ -132,17 +132,17 @@ def must(good: bool, sentence: str) -> None:
 
 
 def leaves(tree: Any) -> list[Any]:
-    """The entries of a state or a feedback."""
+    """Return the entries of a state or a feedback."""
     if isinstance(tree, tuple):
         return [leaf for part in tree for leaf in leaves(part)]
     return [] if tree is None else [tree]
 
 
 def snapshot(*trees: Any) -> list[Array]:
-    """Copies of the entries, as NumPy."""
+    """Return copies of the entries, as NumPy arrays."""
     return [np.array(to_numpy(leaf)) for tree in trees for leaf in leaves(tree)]
 
 
 def same(a: list[Array], b: list[Array]) -> bool:
-    """Whether two snapshots are equal to the last bit."""
+    """Return whether two snapshots are equal to the last bit."""
     return len(a) == len(b) and all(map(np.array_equal, a, b))

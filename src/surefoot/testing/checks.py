@@ -23,7 +23,7 @@ __all__ = ["CHECKS", "Check", "check_algorithm"]
 
 
 class Check(NamedTuple):
-    """One thing that every algorithm must do; call it, or run them all by check_algorithm.
+    """One requirement of every algorithm; call it, or run all by check_algorithm.
 
     Attributes:
         name: what it asks for.

@@ -1,4 +1,4 @@
-"""Checks that constraints and costs must pass, yours too: what they say of themselves holds.
+"""Checks for constraints and costs, yours too: what they declare about themselves is true.
 
 A theorem is only as good as the subgradients it is given. A wrong sign or a gradient taken at
 another point shows at pairs of points, where a convex function may not be below its cuts::
@@ -143,7 +143,7 @@ def check_costs(
 
 
 def _runs(costs: CostStream) -> Iterator[tuple[Any, int | None]]:
-    """The stream of one run, or of the first and the last of several."""
+    """Return the stream of one run, or of the first and the last of several."""
     if costs.runs is None:
         yield costs, None
     else:
@@ -164,7 +164,7 @@ def _around(X: Any) -> Ball:
 
 
 def _one_by_one(query: Any, X: Any, value: str, slope: str, where: str = "") -> tuple[Any, Any]:
-    """Values ``(n,)`` and slopes ``(n, d)``, from one query for each point."""
+    """Return values ``(n,)`` and slopes ``(n, d)``, from one query per point."""
     values, slopes = np.empty(len(X)), np.empty_like(X)
     for i, x in enumerate(X):
         g, s = query(x)
@@ -182,7 +182,7 @@ def _one_by_one(query: Any, X: Any, value: str, slope: str, where: str = "") -> 
 
 
 def _together(query: Any, X: Any, value: str, slope: str, where: str = "") -> tuple[Any, Any]:
-    """The same from one query of all points as a batch."""
+    """Return values and slopes from one query of all points as a batch."""
     g, s = query(X)
     for name, got, shape in ((value, g, (len(X), 1)), (slope, s, X.shape)):
         if np.shape(got) != shape:
@@ -193,7 +193,7 @@ def _together(query: Any, X: Any, value: str, slope: str, where: str = "") -> tu
 
 
 class _Convexity(NamedTuple):
-    """The inequality that a convex function's slopes satisfy, and the words for a breach."""
+    """The inequality that slopes of a convex function satisfy, and the words for a breach."""
 
     kind: str
     value: str
@@ -203,12 +203,12 @@ class _Convexity(NamedTuple):
     where: str = ""
 
     def all_pairs(self, X: Any, values: Any, slopes: Any) -> None:
-        """No value is below the cut of another point."""
+        """Check that no value is below the cut of another point."""
         for part in _parts(len(X)):
             self._compare(X[part], values[part], slopes[part], X, values)
 
     def near_pairs(self, query: Any, X: Any, values: Any, slopes: Any) -> None:
-        """Nor is any below it close by, where curvature cannot hide a slope that is wrong.
+        """Check the same close by, where curvature cannot hide a wrong slope.
 
         Close by on the way to the points where the cut is highest and lowest, so that nothing
         outside the hull of the points is asked for.
@@ -223,7 +223,7 @@ class _Convexity(NamedTuple):
                     self._compare(X[k], values[k], slopes[k], y[None], np.array([f]))
 
     def _compare(self, X: Any, values: Any, slopes: Any, Y: Any, others: Any) -> None:
-        """Values at all Y against the cuts of all X."""
+        """Compare the values at all Y with the cuts of all X."""
         lengths, squares = np.linalg.norm(slopes, axis=1), np.vecdot(Y, Y)
         farthest = float(np.sqrt(squares.max()))
         cuts = (values - np.vecdot(slopes, X))[:, None] + slopes @ Y.T
@@ -253,7 +253,7 @@ def _parts(n: int) -> Iterator[slice]:
 def _not_longer(
     X: Any, slopes: Any, bound: float | None, domain: Ball, kind: str, name: str, where: str = ""
 ) -> None:
-    """No slope in the domain is longer than declared."""
+    """Check that no slope in the domain is longer than declared."""
     if bound is None:
         return
     inside = np.asarray(domain.contains(X))[:, 0]
@@ -269,7 +269,7 @@ def _not_longer(
 def _not_shorter(
     X: Any, values: Any, slopes: Any, sigma: float, epsilon: float, tolerance: float
 ) -> None:
-    """No subgradient above the level is shorter than declared."""
+    """Check that no subgradient above the level is shorter than declared."""
     lengths = np.where(values >= -epsilon, np.linalg.norm(slopes, axis=1), np.inf)
     i = int(lengths.argmin())
     if lengths[i] < sigma * (1 - tolerance):
@@ -280,7 +280,7 @@ def _not_shorter(
 
 
 def _geometry(constraint: Constraint, X: Any, values: Any, tolerance: float) -> None:
-    """The interior point and the region agree with g."""
+    """Check that the interior point and the region agree with g."""
     point = constraint.interior
     if point is not None and not constraint.value(np.asarray(point)) < 0:
         raise AssertionError(
@@ -304,7 +304,7 @@ def _geometry(constraint: Constraint, X: Any, values: Any, tolerance: float) -> 
 def _same(
     X: Any, values: Any, together: Any, value: str, tolerance: float, where: str = ""
 ) -> None:
-    """A batch has the values of its actions."""
+    """Check that a batch gives the values of its actions."""
     apart = abs(values - together) - tolerance * (1.0 + abs(values))
     i = int(apart.argmax())
     if not apart[i] <= 0:

@@ -1,4 +1,4 @@
-"""Which rows a figure shows."""
+"""Choose which rows a figure shows."""
 
 from __future__ import annotations
 

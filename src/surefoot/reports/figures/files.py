@@ -1,4 +1,4 @@
-"""Figures as files: every figure that rows have data for, each file whole or not at all."""
+"""Save every figure that the rows have data for; each file is complete or absent."""
 
 from __future__ import annotations
 

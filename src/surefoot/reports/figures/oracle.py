@@ -1,4 +1,4 @@
-"""What a round costs: oracle calls and time."""
+"""Figures of what a round costs: oracle calls and time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The paper's own figures, laid out as the paper has them."""
+"""The paper's own figures, laid out as in the paper."""
 
 from __future__ import annotations
 

@@ -154,7 +154,7 @@ def paper_actions(
 
 
 class Path(NamedTuple):
-    """The kept actions of a trial."""
+    """The stored actions of a trial."""
 
     rounds: np.ndarray
     actions: np.ndarray

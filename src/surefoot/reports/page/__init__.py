@@ -1,4 +1,4 @@
-"""One page for an experiment: everything in a single file that opens anywhere, offline."""
+"""One page per experiment: a single file that opens anywhere, offline."""
 
 from surefoot.reports.page.write import write_page
 

@@ -1,4 +1,4 @@
-"""What the page's figures draw, as plain data: one entry for each problem."""
+"""The data of the page's charts, one entry per problem."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Published figures beside what was measured: a table, and a sentence."""
+"""Published figures compared with what was measured: a table and a sentence."""
 
 from __future__ import annotations
 

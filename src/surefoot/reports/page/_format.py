@@ -1,4 +1,4 @@
-"""Formatting of numbers, and escaping of text for a page."""
+"""Format numbers, and escape text for a page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What became of each algorithm on each problem, over all its horizons, in words."""
+"""Summarise each algorithm on each problem over all its horizons, in words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One page for an experiment: everything in a single file that opens anywhere, offline."""
+"""Write one page per experiment: a single file that opens anywhere, offline."""
 
 from __future__ import annotations
 
