@@ -100,7 +100,7 @@ class EllipsoidNorm(Constraint):
         return 2 * gamma(2 * self.dimension + 8) * terms
 
     def curvature(self, domain: Ball | None = None) -> float | None:
-        r"""Return :math:`\lambda_{\max}/\delta` if the P-norm exceeds :math:`\delta > 0`; else None.
+        r"""Return :math:`\lambda_{\max}/\delta` if the P-norm exceeds :math:`\delta`, else None.
 
         The Hessian is :math:`(P - ss^\top)/\|x - c\|_P` with s the gradient. The square of the
         norm, a :class:`QuadraticForm`, has the same feasible set and no kink.
