@@ -186,12 +186,12 @@ def _remember_each(
 
 
 def _places(like: Array, kind: type = int) -> Array:
-    """The numbers of the slots."""
+    """Return the indices of the slots."""
     return constant(np.arange(like.shape[-1], dtype=kind), like)
 
 
 def _first(values: Array, places: Array) -> Array:
-    """Where the smallest entry is: true in one slot."""
+    """Return a mask that is true at the first smallest entry."""
     index = namespace(values).argmin(values, axis=-1)
     return places == (index if values.ndim == 1 else index[..., None])
 
@@ -299,7 +299,7 @@ def slope_over(cuts: Cuts, newest: Any, z: Array) -> Array:
 
 
 def _ascended(products: Array, weights: Array, v: Array, newest: int | None, sweeps: int) -> Array:
-    """The multipliers of one run; v is overwritten."""
+    """Return the multipliers of one run; v is overwritten."""
     low = -weights
     if newest is not None and (step := v[newest]) > 0.0:
         low[newest] -= step

@@ -1,4 +1,4 @@
-"""What rules with bandit feedback share: exploring, and one-point estimates of gradients."""
+"""Shared by rules with bandit feedback: exploration and one-point gradient estimates."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class BanditState(NamedTuple):
 
 
 class Exploring:
-    """What both rules share: the shrunk set, and one-point estimates of the gradient."""
+    """The shrunk set and one-point gradient estimates that both bandit rules use."""
 
     __slots__ = ()
     radius: Number

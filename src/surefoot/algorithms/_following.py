@@ -49,7 +49,7 @@ class LeaderFollowerState(NamedTuple):
 
 
 class FollowInfo(NamedTuple):
-    """What a step knew; computes nothing until it is asked.
+    """What a step knew; nothing is computed until a property is read.
 
     Attributes:
         x: the next action.
@@ -79,7 +79,7 @@ class FollowInfo(NamedTuple):
 
     @property
     def cut(self) -> bool:
-        """Whether the next action is another than the leader's."""
+        """Whether the next action differs from the leader."""
         return bool((to_numpy(self.x) != to_numpy(self.start + self.leader)).any())
 
     @property
@@ -90,6 +90,6 @@ class FollowInfo(NamedTuple):
 
     @property
     def contradictions(self) -> tuple[str, ...]:
-        """What cannot be if the constants, and the leader, are right."""
+        """What is impossible if the constants and the leader are right, one sentence each."""
         found = self.region.contradictions
         return (*found, self.lost_leader) if self.lost_leader else found

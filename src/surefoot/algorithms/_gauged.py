@@ -1,4 +1,4 @@
-r"""What methods with a gauge oracle share: the action played, and the surrogate gradient.
+r"""Shared by methods with a gauge oracle: the action played and the surrogate gradient.
 
 A learner on the ball chooses w; the action is w itself, or w shrunk to the boundary of K. The
 surrogate gradient makes the learner's regret on the ball a bound on that of the actions:
@@ -20,7 +20,7 @@ _UNIT = 2.0**-53
 
 
 class Shrunk(NamedTuple):
-    """A learner's point and the action that is played for it.
+    """A learner's point, and the action played for it.
 
     Attributes:
         x: the action, a point of the feasible set.

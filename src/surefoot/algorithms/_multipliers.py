@@ -1,4 +1,4 @@
-"""Multipliers of m constraints kept apart, as Lagrangian methods carry them."""
+"""Multipliers of m separate constraints, as Lagrangian methods carry them."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ __all__ = ["no_multipliers", "of_rows", "positive_part"]
 
 
 def no_multipliers(x1: Array, rows: int) -> Array:
-    """Zeros, ``(m,)`` for one run and ``(B, m)`` for a batch."""
+    """Return zeros, ``(m,)`` for one run and ``(B, m)`` for a batch."""
     # From x1 rather than from a shape, as in number_like.
     return x1[..., :1] * 0.0 + constant(np.zeros(rows), x1)
 
 
 def of_rows(x: Array, feedback: Feedback, rows: int) -> tuple[Array, Array, Array]:
-    """Gradient, values and subgradients of a round, refused when they are not of m rows.
+    """Return gradient, values and subgradients of a round; raise unless they have m rows.
 
     One multiplier would broadcast against any number of values.
     """
@@ -35,7 +35,7 @@ def of_rows(x: Array, feedback: Feedback, rows: int) -> tuple[Array, Array, Arra
 
 
 def positive_part(multipliers: Number) -> Number:
-    """The larger of 0 and each entry.
+    """Return the larger of 0 and each entry.
 
     A NaN of one run is refused here, in the round that brought it; a batch keeps it, and the game
     tells of the run.

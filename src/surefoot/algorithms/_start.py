@@ -1,4 +1,4 @@
-"""The check that every algorithm makes of its first action."""
+"""The check that every algorithm applies to its first action."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def check_domain(domain: Any) -> None:
 
 
 def bounded_diameter(domain: Any) -> float:
-    """The diameter of a feasible set; refused where it is not known or infinite."""
+    """Return the diameter of a feasible set; raise if it is unknown or infinite."""
     diameter = getattr(domain, "diameter", None)
     if diameter is None or not diameter < math.inf:
         raise InvalidValueError(

@@ -66,7 +66,7 @@ class AdaGradOGD:
         return AdaGradOGDState(x1, number_like(x1, 0.0))
 
     def update(self, state: AdaGradOGDState, feedback: Feedback) -> AdaGradOGDState:
-        """One round: the two lines of the docstring."""
+        """Return the state after a round: the two lines of the docstring."""
         x = state.x
         grad = _check.cost_gradient(x, feedback)
         squares = state.squares + dot(grad, grad)
@@ -77,6 +77,6 @@ class AdaGradOGD:
     def adaptive(
         cls, constants: Constants, horizon: int | None, domain: Region
     ) -> Tuned[AdaGradOGD]:
-        r""":math:`\eta = D/\sqrt2`; neither G_f nor the horizon is used but in the bound."""
+        r"""Tune with :math:`\eta = D/\sqrt2`; G_f and the horizon enter only the bound."""
         theorem = AdaGradNorm(constants, bounded_diameter(domain))
         return Tuned(cls(eta=theorem.eta, domain=domain), theorem)

@@ -154,7 +154,7 @@ class AdaptiveGauge:
     def known_horizon(
         cls, constants: Constants, horizon: int, domain: Region | Gauge
     ) -> Tuned[AdaptiveGauge]:
-        """Regret O((|I| log T)^(1/2)) on every interval I of the rounds, no violation.
+        """Tune for regret O((|I| log T)^(1/2)) on every interval I of rounds, no violation.
 
         Args:
             constants: those of the problem.

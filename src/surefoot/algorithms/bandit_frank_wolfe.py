@@ -75,7 +75,7 @@ class BanditFrankWolfe(Exploring):
     def known_horizon(
         cls, constants: Constants, horizon: int, domain: Region
     ) -> Tuned[BanditFrankWolfe]:
-        """Expected regret O(T^(4/5)), no violation.
+        """Tune for expected regret O(T^(4/5)), no violation.
 
         Args:
             constants: those of the problem, ``cost_bound`` among them.

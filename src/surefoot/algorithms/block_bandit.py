@@ -75,7 +75,7 @@ class BlockBandit(Exploring):
         return self._next(moved, feedback)
 
     def _move(self, z: Array, target: Array, ends: float, shrink: float, gap: float) -> Array:
-        """Frank-Wolfe steps towards the point of the shrunk set nearest to the target."""
+        """Take Frank-Wolfe steps towards the point of the shrunk set nearest to the target."""
         while ends:
             slope = z - target
             way = (1.0 - shrink) * self.domain.minimize_linear(slope) - z
@@ -89,7 +89,7 @@ class BlockBandit(Exploring):
     def known_horizon(
         cls, constants: Constants, horizon: int, domain: Region
     ) -> Tuned[BlockBandit]:
-        """Expected regret O(T^(3/4)), no violation, O(1) linear minimisations per round.
+        """Tune for expected regret O(T^(3/4)), no violation, O(1) linear minimisations per round.
 
         Args:
             constants: those of the problem, ``cost_bound`` among them.

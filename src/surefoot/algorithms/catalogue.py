@@ -1,4 +1,4 @@
-"""Every algorithm with every theorem it can be tuned by: what it asks for and what it promises."""
+"""Every algorithm with every theorem that tunes it: what it asks for and what it promises."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Entry(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Class and constructor."""
+        """The class and the constructor."""
         return f"{self.algorithm}.{self.tuning}"
 
     @property
@@ -41,7 +41,7 @@ class Entry(NamedTuple):
 
     @property
     def promise(self) -> str:
-        """Kind of guarantee and rates, in words."""
+        """The kind of guarantee and the rates, in words."""
         if self.tuned is None:
             return ""
         guarantee = self.tuned.guarantee
@@ -77,7 +77,7 @@ def tunings_of(kind: type[Any]) -> tuple[str, ...]:
 def catalogue(
     constants: Constants, horizon: int, domain: Ball, feasible: Region | None = None
 ) -> list[Entry]:
-    """All algorithms with all their theorems, for the constants of a problem.
+    """Return all algorithms with all their theorems, for the constants of a problem.
 
     Args:
         constants: those of the problem.
@@ -106,7 +106,7 @@ def tuned_for(
     domain: Ball,
     feasible: Region | None = None,
 ) -> Entry:
-    """One algorithm by one of its theorems; a theorem that does not apply says why."""
+    """Return an algorithm tuned by one of its theorems; raise with the reason if it cannot be."""
     try:
         place = domain_of(kind, domain, feasible)
         return Entry(kind.__name__, tuning, getattr(kind, tuning)(constants, horizon, place), "")
@@ -115,7 +115,7 @@ def tuned_for(
 
 
 def domain_of(kind: type[Any], domain: Ball, feasible: Region | None) -> Region:
-    """The set that an algorithm works on: the ball, or the feasible set where it asks for that.
+    """Return the set that an algorithm works on: the ball, or the feasible set if it needs that.
 
     Args:
         kind: the algorithm's class.

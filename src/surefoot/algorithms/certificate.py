@@ -1,4 +1,4 @@
-r"""How long the next step may be so that the action it leads to is certainly feasible.
+r"""Compute how long the next step may be so that it certainly leads to a feasible action.
 
 Let A bound the distance of :math:`x_t` to the tightened set :math:`X_\rho = \{g \le -\rho\}`.
 After a step of length :math:`\ell` and the projection onto the half-space
@@ -192,7 +192,7 @@ class CertifiedStep(NamedTuple):
 
     @property
     def contradictions(self) -> tuple[str, ...]:
-        """What cannot be if the constants are right; one sentence each."""
+        """What is impossible if the constants are right; one sentence each."""
         length, s, G_g = self.length, self.s, self.G_g
         if length.squared is None and norm(s) <= G_g * (1 + 1e-12):
             return ()  # g is below -rho - noise, hence below its bound, and nothing is cut
@@ -222,7 +222,7 @@ class CertifiedStep(NamedTuple):
 
 
 class Certifying(ABC):
-    """What rules with certified steps share: their constants and the length these allow."""
+    """Shared by rules with certified steps: their constants and the length these allow."""
 
     __slots__ = ()
     G_g: Number
@@ -255,7 +255,7 @@ class Certifying(ABC):
                 _check.plain(self, name)
 
     def tightening(self, t: Number, start_slack: Number) -> Number:
-        r""":math:`\rho_t = \min(\alpha/2, \rho)`, or :math:`\min(\alpha/2, \rho/\sqrt t)`."""
+        r"""Return :math:`\rho_t = \min(\alpha/2, \rho)` or :math:`\min(\alpha/2, \rho/\sqrt t)`."""
         return minimum(0.5 * start_slack, self.rho / sqrt(t) if self.decreasing else self.rho)
 
     def certified_length(
@@ -344,7 +344,7 @@ class Certifying(ABC):
         error: Number,
         kappa: float,
     ) -> CertifiedLength:
-        """The same for every run of a batch, or of another backend: both ways, and a choice."""
+        """Return the certified length of every run of a batch, or of another backend."""
         upper_g = g + noise
         start_slack = where(rounds == 0, -upper_g, start_slack)
         rho = self.tightening(rounds + 1.0, start_slack)
@@ -367,7 +367,7 @@ class Certifying(ABC):
         )
 
     def next_distance(self, length: CertifiedLength, rounds: Number, taken: Number) -> Number:
-        r"""A for the next round: :math:`[B + \ell + e]_+`, less what a smaller rho brings nearer.
+        r"""Return A of the next round: :math:`[B + \ell + e]_+`, less what a smaller rho saves.
 
         :math:`X_{\rho'}` with :math:`\rho' < \rho` holds every point within
         :math:`(\rho - \rho')/G_g` of :math:`X_\rho`.

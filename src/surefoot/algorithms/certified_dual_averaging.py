@@ -1,4 +1,4 @@
-"""Dual averaging that knows the feasible set by the curvature of its constraints."""
+"""Dual averaging that knows the feasible set through the curvature of its constraints."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class CertifiedDualAveragingState(NamedTuple):
 
 
 class AveragingStep(NamedTuple):
-    """What a step knew; computes nothing until it is asked.
+    """What a step knew; nothing is computed until a property is read.
 
     Attributes:
         region: the certified region of the round.
@@ -81,7 +81,7 @@ class AveragingStep(NamedTuple):
 
     @property
     def cut(self) -> bool:
-        """Whether the region changed the action that was wanted."""
+        """Whether the region changed the proposed action."""
         return self.found.point is not self.wanted
 
     @property
@@ -92,13 +92,13 @@ class AveragingStep(NamedTuple):
 
     @property
     def contradictions(self) -> tuple[str, ...]:
-        """What cannot be if the curvature is right; one sentence each."""
+        """What is impossible if the curvature is right; one sentence each."""
         return self.region.contradictions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CertifiedDualAveraging:
-    r"""Dual averaging whose far point is projected straight onto what is certainly feasible.
+    r"""Dual averaging whose far point is projected directly onto what is certainly feasible.
 
     .. math::
         \eta_t   &= cR/\sqrt{S_t}, \qquad y_t = x_1 - \eta_t\theta_t, \qquad
@@ -148,7 +148,7 @@ class CertifiedDualAveraging:
 
     @property
     def needs(self) -> Needs:
-        """One value and slope, or those of all rows apart."""
+        """One value and slope per round, or those of all rows separately."""
         return needs_of_known(self.known)
 
     def init(self, x1: Array) -> CertifiedDualAveragingState:
@@ -212,7 +212,7 @@ class CertifiedDualAveraging:
     def default(
         cls, constants: Constants, horizon: int | None = None, domain: Region | None = None
     ) -> Tuned[CertifiedDualAveraging]:
-        """Steps that adapt, nothing pruned: for costs that do not change much; no horizon."""
+        """Tune for costs that change little: adaptive steps, no pruning, no horizon."""
         theorem = TheoremF(constants, int(as_constants(constants).rows or 1))
         return cls._with(theorem, domain, scale=_ROOT_HALF)
 
@@ -220,7 +220,7 @@ class CertifiedDualAveraging:
     def changing(
         cls, constants: Constants, horizon: int | None = None, domain: Region | None = None
     ) -> Tuned[CertifiedDualAveraging]:
-        """Steps that adapt, the far point within R/3 of the action: for costs that change."""
+        """Tune for changing costs: adaptive steps, the far point within R/3 of the action."""
         theorem = TheoremF(constants, int(as_constants(constants).rows or 1), far=0.3)
         return cls._with(theorem, domain, scale=math.sqrt(2.0))
 
@@ -228,7 +228,7 @@ class CertifiedDualAveraging:
     def known_horizon(
         cls, constants: Constants, horizon: int, domain: Region | None = None
     ) -> Tuned[CertifiedDualAveraging]:
-        """The fixed step of Theorem F, the far point within R/3 of the action."""
+        """Tune with the fixed step of Theorem F, the far point within R/3 of the action."""
         rows = int(as_constants(constants).rows or 1)
         theorem = TheoremF(constants, rows, far=0.3, horizon=horizon)
         return cls._with(theorem, domain, scale=_ROOT_HALF)

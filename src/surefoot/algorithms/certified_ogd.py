@@ -1,4 +1,4 @@
-"""Projected gradient descent that knows the feasible set by the curvature of its constraints."""
+"""Projected gradient descent that knows the feasible set through curvature bounds."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class CertifiedOGDState(NamedTuple):
 
 
 class RegionStep(NamedTuple):
-    """What a step into a certified region knew; computes nothing until it is asked.
+    """What a step into a certified region knew; nothing is computed until a property is read.
 
     Attributes:
         region: the certified region of the round.
@@ -68,7 +68,7 @@ class RegionStep(NamedTuple):
 
     @property
     def cut(self) -> bool:
-        """Whether the region changed the action that was wanted."""
+        """Whether the region changed the proposed action."""
         return self.found.point is not self.wanted
 
     @property
@@ -79,13 +79,13 @@ class RegionStep(NamedTuple):
 
     @property
     def contradictions(self) -> tuple[str, ...]:
-        """What cannot be if the curvature is right; one sentence each."""
+        """What is impossible if the curvature is right; one sentence each."""
         return self.region.contradictions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CertifiedOGD:
-    r"""Gradient descent whose steps are cut where the curvature no longer proves them feasible.
+    r"""Gradient descent whose steps are cut where the curvature no longer proves feasibility.
 
     .. math::
         1/\eta_t &= \max(1/\eta_{t-1}, \sqrt{S_t}/(\sqrt2 R), 2\beta\|\nabla_t\|/\nu_t), \qquad
@@ -131,7 +131,7 @@ class CertifiedOGD:
 
     @property
     def needs(self) -> Needs:
-        """One value and slope, or those of all rows apart."""
+        """One value and slope per round, or those of all rows separately."""
         return needs_of_known(self.known)
 
     def init(self, x1: Array) -> CertifiedOGDState:
@@ -191,7 +191,7 @@ class CertifiedOGD:
         *,
         exact: bool = False,
     ) -> Tuned[CertifiedOGD]:
-        r"""Theorem C: from the curvature of each constraint, R and the start; no horizon needed.
+        r"""Tune by Theorem C, from the curvature of each constraint, R and the start; no horizon.
 
         Args:
             constants: those of the problem.

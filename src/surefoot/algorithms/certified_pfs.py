@@ -179,7 +179,7 @@ class CertifiedPFS(Certifying):
     def default(
         cls, constants: Constants, horizon: int | None = None, domain: Ball | None = None
     ) -> Tuned[CertifiedPFS]:
-        r"""Theorem D with :math:`\rho_t = \min(\alpha/2, G_gR/(2\sqrt t))`: no horizon needed.
+        r"""Tune by Theorem D, :math:`\rho_t = \min(\alpha/2, G_gR/(2\sqrt t))`; no horizon needed.
 
         Uses R, G_g and the start; G_f only for the number in the regret bound, and the horizon
         not at all: it is taken so that all tunings are called alike.
@@ -191,7 +191,7 @@ class CertifiedPFS(Certifying):
     def known_horizon(
         cls, constants: Constants, horizon: int, domain: Ball | None = None
     ) -> Tuned[CertifiedPFS]:
-        r"""Theorem D with the fixed :math:`\rho = \min(\alpha/2, G_gR/(2\sqrt T))`."""
+        r"""Tune by Theorem D with the fixed :math:`\rho = \min(\alpha/2, G_gR/(2\sqrt T))`."""
         R, G_g = as_constants(constants).require("R", "G_g", by="Theorem D")
         rho = 0.5 * G_g * R / math.sqrt(_check.horizon(horizon))
         return cls._with(TheoremD(constants, rho, decreasing=False, horizon=horizon), domain)

@@ -1,4 +1,4 @@
-"""Velocities instead of projections: only violated constraints are looked at (Kolev et al.)."""
+"""Velocities instead of projections: only violated constraints matter (Kolev et al.)."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class CVVPro:
     def tuned(
         cls, constants: Constants, horizon: int, domain: Region | None = None
     ) -> Tuned[CVVPro]:
-        """Regret O(T^(1/2)); violations O(t^(-1/2)) in each round for a fixed smooth constraint.
+        """Tune for regret O(T^(1/2)); violations O(t^(-1/2)) per round for a smooth fixed g.
 
         Args:
             constants: those of the problem; G_f must hold on the ball of radius 2.71 R.

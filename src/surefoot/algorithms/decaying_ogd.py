@@ -64,7 +64,7 @@ class DecayingOGD:
         return DecayingOGDState(x1, number_like(x1, 0.0))
 
     def update(self, state: DecayingOGDState, feedback: Feedback) -> DecayingOGDState:
-        """One round: the line of the docstring."""
+        """Return the state after a round: the line of the docstring."""
         x, t = state.x, state.rounds + 1.0
         grad = _check.cost_gradient(x, feedback)
         eta = self.eta / (t if self.fast else sqrt(t))

@@ -1,4 +1,4 @@
-"""Polyak feasibility steps with a horizon that is doubled, and a restart at the first action."""
+"""Polyak feasibility steps with a doubling horizon, restarted at the first action."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class DoublingPFS:
         return DoublingState(x1, x1, number_like(x1, 1.0), number_like(x1, 0.0))
 
     def update(self, state: DoublingState, feedback: Feedback) -> DoublingState:
-        """One round: the lines of the docstring."""
+        """Return the state after a round: the lines of the docstring."""
         x, start, length, played = state
         grad, g, s = _check.feedback(x, feedback)
         root = sqrt(length)
@@ -101,7 +101,7 @@ class DoublingPFS:
     def anytime(
         cls, constants: Constants, horizon: int | None = None, domain: Ball | None = None
     ) -> Tuned[DoublingPFS]:
-        """Corollary 1 in every phase; the horizon is not used."""
+        """Tune by Corollary 1 in every phase; the horizon is not used."""
         theorem = DoublingHorizon(constants)
         ball = Ball(constants.R) if domain is None else domain
         return Tuned(cls(eta=theorem.eta, rho=theorem.rho, domain=ball), theorem)

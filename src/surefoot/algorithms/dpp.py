@@ -84,7 +84,7 @@ class DPP:
         return DPPState(x1, no_multipliers(x1, self.rows) + number_like(x1, self.queue))
 
     def update(self, state: DPPState, feedback: Feedback) -> DPPState:
-        """One round: the three lines of the docstring."""
+        """Return the state after a round: the three lines of the docstring."""
         x, queues = state
         grad, g, s = of_rows(x, feedback, self.rows)
         d = self.V * grad + combine(queues, s)
@@ -100,7 +100,7 @@ class DPP:
         *,
         rows: int | None = None,
     ) -> Tuned[DPP]:
-        r""":math:`V = \sqrt T`, :math:`\alpha = T`.
+        r"""Tune with :math:`V = \sqrt T`, :math:`\alpha = T`.
 
         Args:
             constants: those of the problem.

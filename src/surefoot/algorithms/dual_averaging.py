@@ -64,13 +64,13 @@ class DualAveraging:
         return DualAveragingState(x1, x1, 0.0 * x1)
 
     def update(self, state: DualAveragingState, feedback: Feedback) -> DualAveragingState:
-        """One round: the line of the docstring."""
+        """Return the state after a round: the line of the docstring."""
         gradients = state.gradients + _check.cost_gradient(state.x, feedback)
         x = self.domain.project(state.start - self.eta * gradients)
         return DualAveragingState(x, state.start, gradients)
 
     @classmethod
     def fixed(cls, constants: Constants, horizon: int, domain: Region) -> Tuned[DualAveraging]:
-        r"""The fixed step :math:`D/(G_f\sqrt T)`."""
+        r"""Tune with the fixed step :math:`D/(G_f\sqrt T)`."""
         theorem = DualAveragingTheorem(constants, horizon, bounded_diameter(domain))
         return Tuned(cls(eta=theorem.eta, domain=domain), theorem)

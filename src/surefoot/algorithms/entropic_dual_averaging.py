@@ -69,7 +69,7 @@ class EntropicDualAveraging:
     def update(
         self, state: EntropicDualAveragingState, feedback: Feedback
     ) -> EntropicDualAveragingState:
-        """One round: the line of the docstring, without overflow."""
+        """Return the state after a round: the line of the docstring, without overflow."""
         gradients = state.gradients + _check.cost_gradient(state.x, feedback)
         gradients = clean(gradients, self.domain.dimension, "the sum of the gradients")
         xp = namespace(gradients)
@@ -83,7 +83,7 @@ class EntropicDualAveraging:
     def fixed(
         cls, constants: Constants, horizon: int, domain: Simplex
     ) -> Tuned[EntropicDualAveraging]:
-        r"""The step :math:`\sqrt{2\ln d/T}/G_\infty`, with G_f for the largest entry."""
+        r"""Tune with the step :math:`\sqrt{2\ln d/T}/G_\infty`, G_f bounding the largest entry."""
         if not isinstance(domain, Simplex):
             raise InvalidValueError(f"domain must be a Simplex, got a {type(domain).__name__}")
         theorem = EntropicTheorem(constants, horizon, domain.dimension, float(domain.total))

@@ -1,4 +1,4 @@
-"""Online Frank-Wolfe: one linear minimisation a round instead of a projection."""
+"""Online Frank-Wolfe: one linear minimisation per round instead of a projection."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class FrankWolfe:
         return FrankWolfeState(x1, x1, 0.0 * x1, number_like(x1, 0.0))
 
     def update(self, state: FrankWolfeState, feedback: Feedback) -> FrankWolfeState:
-        """One round: the three lines of the docstring."""
+        """Return the state after a round: the three lines of the docstring."""
         x, start, gradients, rounds = state
         t = rounds + 1.0
         gradients = gradients + _check.cost_gradient(x, feedback)
@@ -95,12 +95,12 @@ class FrankWolfe:
 
     @classmethod
     def tuned(cls, constants: Constants, horizon: int, domain: Region) -> Tuned[FrankWolfe]:
-        """The tuned form: fixed step, half the textbook's constant and less."""
+        """Tune with a fixed step: at most half the textbook's constant."""
         return cls._with(constants, horizon, domain, is_tuned=True)
 
     @classmethod
     def textbook(cls, constants: Constants, horizon: int, domain: Region) -> Tuned[FrankWolfe]:
-        """The textbook's form."""
+        """Tune as in the textbook."""
         return cls._with(constants, horizon, domain, is_tuned=False)
 
     @classmethod

@@ -108,7 +108,7 @@ class GarberKretzu:
     def known_horizon(
         cls, constants: Constants, horizon: int, domain: Region
     ) -> Tuned[GarberKretzu]:
-        """Regret O(T^(3/4)), no violation, about 1.4 linear minimisations per round at the most.
+        """Tune for regret O(T^(3/4)), no violation, at most about 1.4 minimisations per round.
 
         Args:
             constants: those of the problem.

@@ -111,7 +111,7 @@ class GaugeDescent:
     def fixed(
         cls, constants: Constants, horizon: int, domain: Region | Gauge
     ) -> Tuned[GaugeDescent]:
-        """Convex costs: regret O(T^(1/2)), no violation.
+        """Tune for convex costs: regret O(T^(1/2)), no violation.
 
         Args:
             constants: those of the problem.
@@ -126,7 +126,7 @@ class GaugeDescent:
     def strongly_convex(
         cls, constants: Constants, horizon: int, domain: Region | Gauge
     ) -> Tuned[GaugeDescent]:
-        """Strongly convex costs: regret O(log T), no violation; the horizon is not used.
+        """Tune for strongly convex costs: regret O(log T), no violation; no horizon used.
 
         Args:
             constants: those of the problem.

@@ -115,7 +115,7 @@ class GaugeNewton:
     def known_horizon(
         cls, constants: Constants, horizon: int, domain: Region | Gauge
     ) -> Tuned[GaugeNewton]:
-        """Regret O((d T log T)^(1/2) + kappa d log T), no violation.
+        """Tune for regret O((d T log T)^(1/2) + kappa d log T), no violation.
 
         Args:
             constants: those of the problem; ``diameter``, of the feasible set, is used if given.

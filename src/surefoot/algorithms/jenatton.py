@@ -86,7 +86,7 @@ class Jenatton:
         return JenattonState(x1, number_like(x1, 0.0), number_like(x1, 1.0))
 
     def update(self, state: JenattonState, feedback: Feedback) -> JenattonState:
-        """One round: the lines of the docstring."""
+        """Return the state after a round: the lines of the docstring."""
         x, multiplier, t = state
         grad, g, s = _check.feedback(x, feedback)
         eta, theta = self.eta / t**self.decay, self.theta / t**self.beta
@@ -103,7 +103,7 @@ class Jenatton:
         *,
         beta: float = 0.5,
     ) -> Tuned[Jenatton]:
-        """Convex costs: regret O(T^max(beta, 1 - beta)), sum of g O(T^(1 - beta/2)).
+        """Tune for convex costs: regret O(T^max(beta, 1 - beta)), sum of g O(T^(1 - beta/2)).
 
         Args:
             constants: those of the problem.
@@ -123,7 +123,7 @@ class Jenatton:
         *,
         beta: float = 0.5,
     ) -> Tuned[Jenatton]:
-        """Strongly convex costs: regret O(T^beta), sum of g O(T^(1 - beta/2)).
+        """Tune for strongly convex costs: regret O(T^beta), sum of g O(T^(1 - beta/2)).
 
         The arguments are those of :meth:`trade_off`.
         """

@@ -107,7 +107,7 @@ class LBSGD:
         weight: float = 0.01,
         cost_curvature: float = 0.0,
     ) -> Tuned[LBSGD]:
-        """From the curvature and a strictly feasible start; the weight is a choice.
+        """Tune from the curvature and a strictly feasible start; the barrier weight is a choice.
 
         Args:
             constants: those of the problem.

@@ -1,4 +1,4 @@
-"""A leader that learns and is never played; a follower that goes after it, certified."""
+"""A leader that learns and is never played; a certified follower that goes after it."""
 
 from __future__ import annotations
 
@@ -241,7 +241,7 @@ class LeaderFollower:
         scale: Number,
         t: Number,
     ) -> tuple[Any, Array, Array, str]:
-        """The leader's own state, the multipliers, the leader, and a sentence if it is lost."""
+        """Return the leader's state, the multipliers, the leader, and a sentence if it is lost."""
         Z, D, own, lost, mu = state.leader, state.reach, state.own, "", None
         eta = where(scale > 0, 1.0, 0.0 * scale) / where(scale > 0, scale, 1.0)
         if self.leader is not None:
@@ -258,7 +258,7 @@ class LeaderFollower:
     def _follow(
         self, state: LeaderFollowerState, region: HullRegion, used: InUse, X: Array, z: Array
     ) -> tuple[Array, Number, Number]:
-        """The next action, and when the anchor's radius had last grown by a tenth, to what."""
+        """Return the next action, and when the anchor's radius last grew by a tenth, to what."""
         D, t, r_a = state.reach, region.memory.rounds, region.depth
         way = z - X
         gap = distance(z, X)
@@ -286,7 +286,7 @@ class LeaderFollower:
         region: HullRegion,
         known: LipschitzHull,
     ) -> tuple[Array, Array, Array]:
-        """Multipliers, leader and follower in the runs where the careful mode has begun."""
+        """Return multipliers, leader and follower in the runs where the careful mode has begun."""
         begun, start = careful > 0, state.start
         slow = where(begun, scale, 1.0 + 0.0 * scale)
         mu, z = careful_leader(
@@ -302,7 +302,7 @@ class LeaderFollower:
         return LipschitzHull.trusted(self.G_g, self.domain.reach_from_origin, self.evaluation_error)
 
     def _scale(self, energy: Number, D: Number, rounds: Number) -> Number:
-        """1/eta of the round."""
+        """Return 1/eta of the round."""
         if self.strong_convexity is None:
             return sqrt(2 * energy) / D
         return 0.5 * self.strong_convexity * rounds
@@ -310,7 +310,7 @@ class LeaderFollower:
     def _ask(
         self, own: Any, feedback: Feedback, leader: Array, rounds: Number
     ) -> tuple[Any, Array, str]:
-        """A leader of one's own: its state, its point, and a sentence where that is not finite."""
+        """Ask a user's leader: return its state, its point, and a sentence if it is not finite."""
         assert self.leader is not None
         after = self.leader.update(own._replace(x=leader), feedback)
         point = after.x

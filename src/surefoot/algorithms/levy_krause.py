@@ -97,7 +97,7 @@ class LevyKrause:
     def fixed(
         cls, constants: Constants, horizon: int, domain: Region | SmoothSet
     ) -> Tuned[LevyKrause]:
-        """Convex costs: regret O(T^(1/2)), no violation.
+        """Tune for convex costs: regret O(T^(1/2)), no violation.
 
         Args:
             constants: those of the problem.
@@ -119,7 +119,7 @@ class LevyKrause:
     def strongly_convex(
         cls, constants: Constants, horizon: int, domain: Region | SmoothSet
     ) -> Tuned[LevyKrause]:
-        """Strongly convex costs: regret O(log T), no violation; the horizon is not used."""
+        """Tune for strongly convex costs: regret O(log T), no violation; no horizon used."""
         _check.horizon(horizon)
         smooth = smooth_of(domain)
         theorem = LevyKrauseStronglyConvex(constants, smooth.reach, smooth.curvature, smooth.depth)

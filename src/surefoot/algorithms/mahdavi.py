@@ -85,7 +85,7 @@ class Mahdavi:
         return MahdaviState(x1, no_multipliers(x1, self.rows))
 
     def update(self, state: MahdaviState, feedback: Feedback) -> MahdaviState:
-        """One round: the two lines of the docstring."""
+        """Return the state after a round: the two lines of the docstring."""
         x, multipliers = state
         grad, g, s = of_rows(x, feedback, self.rows)
         y = x - self.eta * (grad + combine(multipliers, s))
@@ -96,7 +96,7 @@ class Mahdavi:
     def balanced(
         cls, constants: Constants, horizon: int, domain: Region | None = None
     ) -> Tuned[Mahdavi]:
-        """Theorem 4: regret O(T^(1/2)), the sum of each constraint O(T^(3/4))."""
+        """Tune by Theorem 4: regret O(T^(1/2)), the sum of each constraint O(T^(3/4))."""
         return cls._with(MahdaviBalanced(constants, horizon), domain, 0.0)
 
     @classmethod
@@ -108,7 +108,7 @@ class Mahdavi:
         *,
         gamma: float | None = None,
     ) -> Tuned[Mahdavi]:
-        """Theorem 4 on tightened constraints: no sum is positive after T rounds.
+        """Tune by Theorem 4 on tightened constraints: no sum is positive after T rounds.
 
         Args:
             constants: those of the problem, not tightened.

@@ -90,7 +90,7 @@ class MahdaviLinear:
         return MahdaviLinearState(x1, x1, no_multipliers(x1, self.rows))
 
     def update(self, state: MahdaviLinearState, feedback: Feedback) -> MahdaviLinearState:
-        """One round: the second line of the docstring, and the first of the next round."""
+        """Return the state after a round: line 2 of the docstring, then line 1 of the next."""
         x, z, mu = state
         grad, g, A = of_rows(x, feedback, self.rows)
         multipliers = positive_part(mu + self.eta * (g + rows_dot(A, z - x)))
@@ -107,7 +107,7 @@ class MahdaviLinear:
         *,
         operator_norm: float | None = None,
     ) -> Tuned[MahdaviLinear]:
-        r"""Regret and the sum of each constraint O(T^(2/3)).
+        r"""Tune for regret and the sum of each constraint O(T^(2/3)).
 
         Args:
             constants: those of the problem.

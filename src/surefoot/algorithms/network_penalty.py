@@ -87,7 +87,7 @@ class NetworkPenalty:
 
     @property
     def agents(self) -> int:
-        """N."""
+        """The number N of agents."""
         return int(self.mixing.shape[-1])
 
     def init(self, x1: Array) -> NetworkState:
@@ -122,7 +122,7 @@ class NetworkPenalty:
         mixing: Array,
         c: float = 0.5,
     ) -> Tuned[NetworkPenalty]:
-        """Convex costs: network regret O(T^max(c, 1 - c)), violations O(T^(1 - c/2)).
+        """Tune for convex costs: network regret O(T^max(c, 1 - c)), violations O(T^(1 - c/2)).
 
         Args:
             constants: those that hold for every agent.
@@ -146,7 +146,7 @@ class NetworkPenalty:
     def strongly_convex(
         cls, constants: Constants, horizon: int, domain: Ball | None = None, *, mixing: Array
     ) -> Tuned[NetworkPenalty]:
-        """Strongly convex costs: an agent's own regret O(log T), violations O((T log T)^(1/2))."""
+        """Tune for strongly convex costs: own regret O(log T), violations O((T log T)^(1/2))."""
         _check.horizon(horizon)
         theorem = NetworkStronglyConvex(constants, mixing_rate(_mixing(mixing)))
         return Tuned.of(

@@ -63,13 +63,13 @@ class OGD:
         return OGDState(start_in(self.domain, x1))
 
     def update(self, state: OGDState, feedback: Feedback) -> OGDState:
-        """One round: the line of the docstring."""
+        """Return the state after a round: the line of the docstring."""
         x = state.x
         grad = _check.cost_gradient(x, feedback)
         return OGDState(self.domain.project(x - self.eta * grad))
 
     @classmethod
     def fixed(cls, constants: Constants, horizon: int, domain: Region) -> Tuned[OGD]:
-        r"""The fixed step :math:`D/(G_f\sqrt T)`, D the diameter of the feasible set."""
+        r"""Tune with the fixed step :math:`D/(G_f\sqrt T)`, D the diameter of the feasible set."""
         theorem = Zinkevich(constants, horizon, bounded_diameter(domain))
         return Tuned(cls(eta=theorem.eta, domain=domain), theorem)

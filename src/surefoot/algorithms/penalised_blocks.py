@@ -71,7 +71,7 @@ class PenalisedBlocks:
     def known_horizon(
         cls, constants: Constants, horizon: int, domain: Region
     ) -> Tuned[PenalisedBlocks]:
-        """Regret O(T^(3/4)), squared violations O(T^(3/4)), violations O(T^(7/8)).
+        """Tune for regret and squared violations O(T^(3/4)), violations O(T^(7/8)).
 
         Args:
             constants: those of the problem.

@@ -32,7 +32,7 @@ class PFSState(NamedTuple):
 
 
 class PolyakStep(NamedTuple):
-    """What a step knew that is cut by a half-space and certifies nothing.
+    """What a half-space step knew; it certifies nothing.
 
     Attributes:
         y: the action after the cost step.
@@ -54,7 +54,7 @@ class PolyakStep(NamedTuple):
 
     @property
     def contradictions(self) -> tuple[str, ...]:
-        """Nothing: no round of this rule shows a constant to be wrong."""
+        """Empty: no round of this rule can disprove a constant."""
         return ()
 
 
@@ -117,24 +117,24 @@ class PFS:
 
     @classmethod
     def anytime(cls, constants: Constants, horizon: int, domain: Ball | None = None) -> Tuned[PFS]:
-        """Corollary 1: g(x_t) <= 0 in every round, from a strictly feasible start."""
+        """Tune by Corollary 1: g(x_t) <= 0 in every round, from a strictly feasible start."""
         return cls._with(Corollary1(constants, horizon), domain)
 
     @classmethod
     def eventually(
         cls, constants: Constants, horizon: int, domain: Ball | None = None
     ) -> Tuned[PFS]:
-        """Corollary 2 (corrected): any start, g(x_t) <= 0 after O(log T) rounds."""
+        """Tune by Corollary 2 (corrected): any start, g(x_t) <= 0 after O(log T) rounds."""
         return cls._with(Corollary2(constants, horizon), domain)
 
     @classmethod
     def nearly(cls, constants: Constants, horizon: int, domain: Ball | None = None) -> Tuned[PFS]:
-        """Corollary 3: the regret of full projection, g(x_t) = O(1/sqrt(T)) in each round."""
+        """Tune by Corollary 3: the regret of full projection, g(x_t) = O(1/sqrt(T)) per round."""
         return cls._with(Corollary3(constants, horizon), domain)
 
     @classmethod
     def tuned(cls, constants: Constants, horizon: int, domain: Ball | None = None) -> Tuned[PFS]:
-        """Theorem 1 with its regret bound minimised, g(x_t) <= 0 in every round kept.
+        """Tune by the smallest regret bound of Theorem 1 with g(x_t) <= 0 in every round.
 
         The promise of :meth:`anytime` at a bound that is never worse and often far better; see
         :func:`surefoot.theory.tune_polyak`.
@@ -153,7 +153,7 @@ class PFS:
         eta: float,
         rho: float,
     ) -> Tuned[PFS]:
-        """A step size and a tightening of your own, with what Theorem 1 promises for them.
+        """Return PFS with your own step size and tightening, and what Theorem 1 promises for them.
 
         Args:
             constants: those of the problem.
@@ -174,7 +174,7 @@ class PFS:
         value_error: float = 0.0,
         subgradient_error: float = 0.0,
     ) -> Tuned[PFS]:
-        """The true g(x_t) <= 0 in every round, though g and s are seen with bounded errors.
+        """Tune so that the true g(x_t) <= 0 in every round, with bounded errors in g and s.
 
         Args:
             constants: those of the true constraint.
@@ -198,7 +198,7 @@ class PFS:
         common_slack: float | None = None,
         common_reach: float | None = None,
     ) -> Tuned[PFS]:
-        """Each round's g_t(x_t) <= 0, though g moves by up to ``drift`` from round to round.
+        """Tune for g_t(x_t) <= 0 in every round while g drifts by up to ``drift`` per round.
 
         Args:
             constants: those of every round's constraint.

@@ -95,7 +95,7 @@ class PrimalDual:
     def known_margin(
         cls, constants: Constants, horizon: int, domain: Region | None = None
     ) -> Tuned[PrimalDual]:
-        """A known margin: regret O(T^(1/2)) and the sum of each constraint O(T^(1/2)).
+        """Tune for a known margin: regret and the sum of each constraint O(T^(1/2)).
 
         Args:
             constants: those of the problem, ``slater_margin`` among them.

@@ -100,7 +100,7 @@ class RECOO:
 
     @classmethod
     def fixed(cls, constants: Constants, horizon: int, domain: Region | Prox) -> Tuned[RECOO]:
-        """A fixed constraint: regret O(T^(1/2)), violations O(1) in all.
+        """Tune for a fixed constraint: regret O(T^(1/2)), violations O(1) in all.
 
         Args:
             constants: those of the problem.
@@ -113,14 +113,14 @@ class RECOO:
     def fixed_strongly_convex(
         cls, constants: Constants, horizon: int, domain: Region | Prox
     ) -> Tuned[RECOO]:
-        """A fixed constraint, strongly convex costs: regret O(log T), violations O(1) in all."""
+        """Tune for a fixed constraint, strongly convex costs: regret O(log T), violations O(1)."""
         return cls.by_case(constants, horizon, prox_of(domain), strong=True)
 
     @classmethod
     def changing(
         cls, constants: Constants, horizon: int, domain: Region | Prox | None = None
     ) -> Tuned[RECOO]:
-        """Linear constraints that change: regret O(T^(1/2)), violations O(T^(3/4)).
+        """Tune for changing linear constraints: regret O(T^(1/2)), violations O(T^(3/4)).
 
         Args:
             constants: those of the problem.
@@ -133,7 +133,7 @@ class RECOO:
     def changing_strongly_convex(
         cls, constants: Constants, horizon: int, domain: Region | Prox | None = None
     ) -> Tuned[RECOO]:
-        """Changing linear constraints, strongly convex costs: O(log T), O((T log T)^(1/2))."""
+        """Tune for changing g, strongly convex f: O(log T), violations O((T log T)^(1/2))."""
         return cls.by_case(constants, horizon, LinearProx(), strong=True, varies=True)
 
     @classmethod

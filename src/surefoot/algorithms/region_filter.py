@@ -47,7 +47,7 @@ class RegionStep(NamedTuple):
 
     @property
     def cut(self) -> bool:
-        """Whether the next action is another than the one proposed."""
+        """Whether the next action differs from the proposed one."""
         return bool((to_numpy(self.x) != to_numpy(self.proposal)).any())
 
     @property
@@ -60,7 +60,7 @@ class RegionStep(NamedTuple):
 
     @property
     def contradictions(self) -> tuple[str, ...]:
-        """What cannot be if the constants are right."""
+        """What is impossible if the constants are right; one sentence each."""
         return self.region.contradictions
 
 

@@ -80,7 +80,7 @@ class ScalarDPP:
         return ScalarDPPState(x1, number_like(x1, self.queue))
 
     def update(self, state: ScalarDPPState, feedback: Feedback) -> ScalarDPPState:
-        """One round: the three lines of the docstring."""
+        """Return the state after a round: the three lines of the docstring."""
         x, queue = state
         grad, g, s = _check.feedback(x, feedback)
         d = self.V * grad + queue * s
@@ -91,7 +91,7 @@ class ScalarDPP:
     def tuned(
         cls, constants: Constants, horizon: int, domain: Region | None = None
     ) -> Tuned[ScalarDPP]:
-        r""":math:`V = \sqrt T`, :math:`\alpha = T`."""
+        r"""Tune with :math:`V = \sqrt T`, :math:`\alpha = T`."""
         theorem = DriftPlusPenalty(constants, horizon)
         return Tuned.of(cls, theorem, domain, V=theorem.V, alpha=theorem.alpha)
 
@@ -99,7 +99,7 @@ class ScalarDPP:
     def changing(
         cls, constants: Constants, horizon: int, domain: Region | None = None
     ) -> Tuned[ScalarDPP]:
-        """Constraints that change: regret and the sum of g O(T^(1/2)), no margin needed.
+        """Tune for changing constraints: regret and the sum of g O(T^(1/2)), no margin needed.
 
         The parameters of :meth:`tuned`; the same proof holds where an adversary picks the
         constraints. Reference: Neely and Yu, "Online convex optimization with time-varying
@@ -118,7 +118,7 @@ class ScalarDPP:
         V: float | None = None,
         window: int = 1,
     ) -> Tuned[ScalarDPP]:
-        """Comparators that meet the constraints on average over windows of rounds (COLD).
+        """Tune for comparators that meet the constraints on average over windows (COLD).
 
         Reference: Liakopoulos, Destounis, Paschos, Spyropoulos and Mertikopoulos, "Cautious regret
         minimization", ICML 2019. Constants derived here.

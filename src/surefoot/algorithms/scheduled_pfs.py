@@ -113,7 +113,7 @@ class ScheduledPFS:
         return ScheduledState(x1, zero, zero, zero)
 
     def update(self, state: ScheduledState, feedback: Feedback) -> ScheduledState:
-        """One round: the lines of the docstring."""
+        """Return the state after a round: the lines of the docstring."""
         x, rounds, largest, squares = state
         grad, g, s = _check.feedback(x, feedback)
         t = rounds + 1.0
@@ -134,7 +134,7 @@ class ScheduledPFS:
     def unknown_horizon(
         cls, constants: Constants, horizon: int | None = None, domain: Ball | None = None
     ) -> Tuned[ScheduledPFS]:
-        r""":math:`\rho_t = \alpha/\sqrt t`: feasible in every round, O(sqrt T) for every T.
+        r"""Tune with :math:`\rho_t = \alpha/\sqrt t`: feasible always, O(sqrt T) for every T.
 
         The horizon is not used; it is taken so that all tunings are called alike.
         """
@@ -144,14 +144,14 @@ class ScheduledPFS:
     def unknown_gradients(
         cls, constants: Constants, horizon: int | None = None, domain: Ball | None = None
     ) -> Tuned[ScheduledPFS]:
-        r"""Steps by the largest gradient so far; the tightening falls where no horizon is given."""
+        r"""Tune by the largest gradient so far; the tightening falls if no horizon is given."""
         return cls._with(UnknownGradients(constants, horizon), domain)
 
     @classmethod
     def adaptive(
         cls, constants: Constants, horizon: int | None = None, domain: Ball | None = None
     ) -> Tuned[ScheduledPFS]:
-        r"""The same, and steps of at most :math:`\sqrt2R/\sqrt{S_t}`, as in AdaGrad-norm."""
+        r"""Tune the same, with steps of at most :math:`\sqrt2R/\sqrt{S_t}`, as in AdaGrad-norm."""
         return cls._with(UnknownGradients(constants, horizon, adaptive=True), domain)
 
     @classmethod

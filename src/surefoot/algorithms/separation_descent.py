@@ -115,7 +115,7 @@ class SeparationDescent:
     def known_horizon(
         cls, constants: Constants, horizon: int, domain: Region
     ) -> Tuned[SeparationDescent]:
-        """Regret O((kappa T)^(1/2)), no violation, at most (2 kappa + 2) T oracle calls.
+        """Tune for regret O((kappa T)^(1/2)), no violation, at most (2 kappa + 2) T calls.
 
         Args:
             constants: those of the problem; ``inner_radius`` unless the set's gauge tells it.

@@ -1,4 +1,4 @@
-r"""Certified steps with several constraints, each cut by a half-space of its own.
+r"""Certified steps with several constraints, each cut by its own half-space.
 
 Every :math:`H_{t,i} = \{p : g_i(x_t) + s_{t,i}^\top(p - x_t) + \rho_t \le 0\}` holds the tightened
 set :math:`X_\rho` of all constraints together. So a product of projections onto them, and the
@@ -134,7 +134,7 @@ class SeveralPFS:
         *,
         exact: bool = False,
     ) -> Tuned[SeveralPFS]:
-        """Theorem D as for :meth:`CertifiedPFS.default`; the horizon is not used."""
+        """Tune by Theorem D as :meth:`CertifiedPFS.default` does; the horizon is not used."""
         return cls._with(CertifiedPFS.default(constants, horizon, domain), exact)
 
     @classmethod
@@ -146,7 +146,7 @@ class SeveralPFS:
         *,
         exact: bool = False,
     ) -> Tuned[SeveralPFS]:
-        """Theorem D as for :meth:`CertifiedPFS.known_horizon`."""
+        """Tune by Theorem D as :meth:`CertifiedPFS.known_horizon` does."""
         return cls._with(CertifiedPFS.known_horizon(constants, horizon, domain), exact)
 
     @classmethod
@@ -195,7 +195,7 @@ class _Cuts:
         return points, most
 
     def _in_turn(self, z: Array, offset: Number) -> Array:
-        """Where z is after all projections, that of the largest constraint first."""
+        """Return z after all projections, that of the largest constraint first."""
         one = self.x.ndim == 1
         z = project_halfspace(
             z, self.worst + dot(self.steepest, z - self.x) + offset, self.steepest
@@ -208,7 +208,7 @@ class _Cuts:
         return in_turn(self.g.shape[-1], cut, z)
 
     def _in_turn_live(self, z: Array, excess: Array, offset: float) -> Array:
-        """The same for one NumPy run, passing over those that hold."""
+        """Return the same for one NumPy run, skipping constraints that hold."""
         for i in (self.first, *range(len(self.g))):
             if not -math.inf < excess[i] <= 0:
                 z = project_halfspace(z, float(excess[i]), self.s[i])
@@ -216,7 +216,7 @@ class _Cuts:
         return z
 
     def _at_once(self, excess: Array) -> list[Array | None]:
-        """Of each run, the way to the intersection; None where it is not certain."""
+        """Return each run's move to the intersection; None if it is not certain."""
         runs = 1 if excess.ndim == 1 else len(excess)
         rows = np.reshape(self.s, (runs, *self.s.shape[-2:]))
         numbers = [np.broadcast_to(n, (runs, 1))[:, 0] for n in (self.tolerance, self.reach)]

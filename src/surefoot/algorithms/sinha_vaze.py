@@ -1,4 +1,4 @@
-"""Sinha and Vaze's method: a penalty that grows exponentially, constraints of an adversary."""
+"""Sinha and Vaze's method: an exponentially growing penalty against adversarial constraints."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class SinhaVaze:
         return SinhaVazeState(x1, zero, zero)
 
     def update(self, state: SinhaVazeState, feedback: Feedback) -> SinhaVazeState:
-        """One round: the four lines of the docstring."""
+        """Return the state after a round: the four lines of the docstring."""
         x, queue, squares = state
         grad, g, s = _check.feedback(x, feedback)
         queue = positive_part(queue + self.scale * maximum(g, 0.0))
@@ -100,7 +100,7 @@ class SinhaVaze:
     def convex(
         cls, constants: Constants, horizon: int, domain: Region | None = None
     ) -> Tuned[SinhaVaze]:
-        r"""Convex costs: :math:`b = 1/(2GD)`, :math:`\lambda = 1/(2\sqrt T)`."""
+        r"""Tune for convex costs: :math:`b = 1/(2GD)`, :math:`\lambda = 1/(2\sqrt T)`."""
         theorem = SinhaVazeConvex(constants, horizon)
         return Tuned.of(
             cls,

@@ -78,7 +78,7 @@ class StrongSinhaVaze:
         return StrongSinhaVazeState(x1, zero, zero)
 
     def update(self, state: StrongSinhaVazeState, feedback: Feedback) -> StrongSinhaVazeState:
-        """One round: the three lines of the docstring."""
+        """Return the state after a round: the three lines of the docstring."""
         x, queue, rounds = state
         grad, g, s = _check.feedback(x, feedback)
         queue, rounds = positive_part(queue + maximum(g, 0.0)), rounds + 1.0
@@ -90,7 +90,7 @@ class StrongSinhaVaze:
     def strongly_convex(
         cls, constants: Constants, horizon: int, domain: Region | None = None
     ) -> Tuned[StrongSinhaVaze]:
-        r"""Costs of modulus H: :math:`V = 8G_g^2(1 + \ln T)/H`."""
+        r"""Tune for costs of modulus H: :math:`V = 8G_g^2(1 + \ln T)/H`."""
         theorem = SinhaVazeStronglyConvex(constants, horizon)
         return Tuned.of(
             cls, theorem, domain, V=theorem.V, strong_convexity=theorem.strong_convexity

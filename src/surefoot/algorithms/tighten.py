@@ -20,7 +20,7 @@ S = TypeVar("S", bound=State)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tighten(Generic[S]):
-    r"""A base algorithm that is told :math:`g(x_t) + \rho` for :math:`g(x_t)`.
+    r"""A base algorithm that sees :math:`g(x_t) + \rho` instead of :math:`g(x_t)`.
 
     Nothing else changes: the gradients, the state and the work are the base's. A base whose sum
     of g is bounded has a sum of at most 0 when rho is that bound spread over the rounds
@@ -65,15 +65,15 @@ class Tighten(Generic[S]):
 
     @property
     def needs(self) -> Needs:
-        """The base's."""
+        """The needs of the base algorithm."""
         return needs_of(self.base)
 
     def init(self, x1: Array) -> S:
-        """The base's first state."""
+        """Return the base's first state."""
         return self.base.init(x1)
 
     def update(self, state: S, feedback: Feedback) -> S:
-        """One round of the base, rho added to what it is told of g."""
+        """Return the base's state after a round with rho added to g."""
         told = feedback._replace(constraint_value=feedback.constraint_value + self.rho)
         return self.base.update(state, told)
 
@@ -88,7 +88,7 @@ class Tighten(Generic[S]):
         share: float = 0.5,
         **options: Any,
     ) -> Tuned[Tighten[Any]]:
-        """The smallest rho, but for a few hundredths, with which the base's own guarantee is 0.
+        """Tune with the smallest rho, within a few percent, that brings the base's bound to 0.
 
         Args:
             constants: those of the problem, with a slack: ``start_slack`` or ``epsilon``.

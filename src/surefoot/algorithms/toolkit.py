@@ -1,4 +1,4 @@
-"""What an update rule is written with: array operations, checks and the feasibility step.
+"""Building blocks for update rules: array operations, checks and the feasibility step.
 
 Each works alike on one run, a batch and every backend (:mod:`surefoot.types` has the shapes).
 """

@@ -103,7 +103,7 @@ class TrackingBlocks:
     def known_horizon(
         cls, constants: Constants, horizon: int, domain: Region
     ) -> Tuned[TrackingBlocks]:
-        """Regret O(T^(3/4) (1 + P)^(1/4)) against optima that move by P in all; no violation.
+        """Tune for regret O(T^(3/4) (1 + P)^(1/4)) against optima of path length P, no violation.
 
         Args:
             constants: those of the problem.

@@ -1,4 +1,4 @@
-"""Tracking a moving optimum under a penalty: copies with several step sizes (Yi et al. 2021)."""
+"""Track a moving optimum under a penalty: copies with several step sizes (Yi et al. 2021)."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class TrackingPenalty:
     def known_horizon(
         cls, constants: Constants, horizon: int, domain: Region
     ) -> Tuned[TrackingPenalty]:
-        """Regret O((T (1 + P))^(1/2)) against optima that move by P; violations O(T^(1/2)).
+        """Tune for regret O((T (1 + P))^(1/2)), optima of path length P; violations O(T^(1/2)).
 
         Args:
             constants: those of the problem.

@@ -95,7 +95,7 @@ class Yi:
     def trade_off(
         cls, constants: Constants, horizon: int, domain: Region | Prox, *, c: float = 0.5
     ) -> Tuned[Yi]:
-        """Regret O(T^max(c, 1 - c)), violations O(T^((1 - c)/2)).
+        """Tune for regret O(T^max(c, 1 - c)), violations O(T^((1 - c)/2)).
 
         Args:
             constants: those of the problem.

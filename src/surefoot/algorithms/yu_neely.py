@@ -99,7 +99,7 @@ class YuNeely:
     def linear(
         cls, constants: Constants, horizon: int, domain: Region | None = None
     ) -> Tuned[YuNeely]:
-        """Linear constraints: regret O(T^(1/2)), the sum of each constraint O(1).
+        """Tune for linear constraints: regret O(T^(1/2)), the sum of each constraint O(1).
 
         Args:
             constants: those of the problem.

@@ -82,7 +82,7 @@ class Yuan:
         return YuanState(x1, number_like(x1, 1.0))
 
     def update(self, state: YuanState, feedback: Feedback) -> YuanState:
-        """One round: the lines of the docstring."""
+        """Return the state after a round: the lines of the docstring."""
         x, t = state
         grad, g, s = _check.feedback_apart(x, feedback)
         fade = t**self.decay
@@ -100,7 +100,7 @@ class Yuan:
         beta: float = 0.5,
         alpha: float = 0.5,
     ) -> Tuned[Yuan]:
-        """Convex costs: regret O(T^max(beta, 1 - beta)), sum of squares O(T^(1 - beta)).
+        """Tune for convex costs: regret O(T^max(beta, 1 - beta)), sum of squares O(T^(1 - beta)).
 
         Args:
             constants: those of the problem.
@@ -115,7 +115,7 @@ class Yuan:
     def strongly_convex(
         cls, constants: Constants, horizon: int, domain: Region | None = None
     ) -> Tuned[Yuan]:
-        """Strongly convex costs: regret O(log T), sum of violations O((T log T)^(1/2)).
+        """Tune for strongly convex costs: regret O(log T), violations O((T log T)^(1/2)).
 
         Args:
             constants: those of the problem.

@@ -1,4 +1,4 @@
-"""Regret against comparators that move, and over intervals: what changing optima ask for."""
+"""Regret against comparators that move, and over intervals, for optima that change."""
 
 from __future__ import annotations
 
@@ -176,7 +176,7 @@ def _edges(changes: int | Sequence[int], horizon: int) -> list[int]:
 
 
 def must_be_feasible(constraint: Constraint, actions: Array) -> None:
-    """Refuse comparators that no theorem is about: those outside by more than a rounding."""
+    """Raise for comparators that no theorem covers: outside by more than a rounding."""
     worst = float(np.max(constraint.query(actions.reshape(-1, actions.shape[-1]))[0]))
     if not worst <= _SLACK:
         raise InvalidValueError(

@@ -1,4 +1,4 @@
-"""Sets that are known from the beginning, or announced before a round: what regions ask of them."""
+"""Sets known from the beginning or announced before a round: what regions ask of them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["EmptyRegionError", "known_set", "projection_onto", "settle"]
 
 
 class EmptyRegionError(SurefootError, ValueError):
-    """No certified action was found in the sets that were announced.
+    """No certified action was found in the announced sets.
 
     Attributes:
         point: the certified action nearest to them.

@@ -90,7 +90,7 @@ def ascend(
 def _ascend_live(
     v: Array, up: Array, s: Array, squared: Array, beta: Number, weights: Array, sweeps: int
 ) -> Array:
-    """The same for one NumPy run, passing over rows that hold and have no multiplier."""
+    """Return the same for one NumPy run, skipping rows that hold and have no multiplier."""
     m = len(up)
     rates = np.broadcast_to(np.asarray(beta, dtype=np.float64), (m,)).tolist()
     lam, h, n = weights.tolist(), up.tolist(), squared.tolist()

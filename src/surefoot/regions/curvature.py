@@ -206,7 +206,7 @@ class CurvatureCertificate(NamedTuple):
 
 
 class CurvatureMemory(NamedTuple):
-    """The last round that was seen: what a wrong curvature is noticed by.
+    """The last round seen, against which a wrong curvature is noticed.
 
     Attributes:
         rounds: how many rounds were seen.
@@ -349,7 +349,7 @@ class CurvatureRegion(NamedTuple):
 
     @property
     def contradictions(self) -> tuple[str, ...]:
-        """What one run has seen that cannot be if the curvature is right; a sentence each."""
+        """What one run has seen that is impossible if the curvature is right; one sentence each."""
         before = self.before
         if before.rounds == 0:
             return ()
@@ -380,7 +380,7 @@ def above_quadratic(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Curvature:
-    r"""What is known: g curves upwards by at most :math:`\beta` on the feasible set.
+    r"""Knowledge that g curves upwards by at most :math:`\beta` on the feasible set.
 
     For a twice differentiable g this says that no eigenvalue of its Hessian is above
     :math:`\beta`. Convexity is not needed for safety.

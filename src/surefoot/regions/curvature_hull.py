@@ -85,7 +85,7 @@ class HullOfBallsCertificate(NamedTuple):
 
 
 class CurvatureHullMemory(NamedTuple):
-    """What the next region is made of.
+    """What the next region is built from.
 
     Attributes:
         last: the last round.
@@ -97,7 +97,7 @@ class CurvatureHullMemory(NamedTuple):
 
     @property
     def rounds(self) -> float:
-        """How many rounds were seen."""
+        """The number of rounds seen."""
         return float(self.last.rounds)
 
 
@@ -174,7 +174,7 @@ class CurvatureHullRegion(NamedTuple):
 
     @property
     def contradictions(self) -> tuple[str, ...]:
-        """What one run has seen that cannot be if the curvature is right and g convex."""
+        """What one run has seen that is impossible if the curvature is right and g convex."""
         found, a, x = self.last.contradictions, self.anchor, self.last.x
         below = float(self.last.g + self.last.s @ (a.x - x))
         if a.x is not x and below > a.g + float(a.margin + self.last.margin):
@@ -188,7 +188,7 @@ class CurvatureHullRegion(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CurvatureHull:
-    r"""What is known: g is convex, and curves upwards by at most :math:`\beta`; one NumPy run.
+    r"""Knowledge that g is convex and curves upwards by at most :math:`\beta`; one NumPy run.
 
     Args:
         beta: :math:`\beta \ge 0`.

@@ -93,7 +93,7 @@ class HullCertificate(NamedTuple):
 
 
 class HullMemory(NamedTuple):
-    """What the next region is made of.
+    """What the next region is built from.
 
     Attributes:
         rounds: how many rounds were seen.
@@ -189,7 +189,7 @@ class HullRegion(NamedTuple):
 
     @property
     def contradictions(self) -> tuple[str, ...]:
-        """What one run has seen that cannot be if the constants are right; a sentence each."""
+        """What one run has seen that is impossible if the constants are right, as sentences."""
         found, known, before = [], self.known, self.before
         t, steep, g = int(self.memory.rounds), float(norm(self.s)), float(self.memory.last_value)
         G_g, noise = float(known.G_g), float(known.noise(self.x.shape[-1]))
@@ -280,7 +280,7 @@ def share_of_two_balls(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LipschitzHull:
-    r"""What is known: g is convex, and no subgradient on the feasible set is longer than G_g.
+    r"""Knowledge that g is convex with no subgradient longer than G_g on the feasible set.
 
     Args:
         G_g: upper bound on every subgradient that the constraint may return on the feasible set.

@@ -1,4 +1,4 @@
-r"""The noun of every certified rule: a convex set of next actions that are certainly feasible.
+r"""The base of every certified rule: a convex set of next actions that are certainly feasible.
 
 What is *known* of g (a bound on its subgradients, on its curvature, ...) is a frozen object, the
 :class:`Knowledge`. What was *seen* is its memory, a NamedTuple of arrays. Each round adds what was
@@ -29,7 +29,7 @@ M = TypeVar("M")
 
 @runtime_checkable
 class CertifiedRegion(Protocol):
-    """A convex set of next actions, each of which is feasible for every g that fits what was seen.
+    """A convex set of next actions, all feasible for every g that agrees with what was seen.
 
     A region belongs to one round. It is made by :meth:`Knowledge.see`, holds the numbers that it
     was made of, and is thrown away after the next action was chosen.
@@ -58,12 +58,12 @@ class CertifiedRegion(Protocol):
 
     @property
     def contradictions(self) -> tuple[str, ...]:
-        """What one run has seen that cannot be if the constants are right; a sentence each."""
+        """What one run has seen that is impossible if the constants are right, as sentences."""
         ...
 
 
 class Knowledge(Protocol[M]):
-    """What is known of g before the first round; makes regions of what is seen."""
+    """What is known about g before the first round; builds regions from what is seen."""
 
     def init(self, x1: Array) -> M:
         """Return the memory before the first round; x1 is the action to be played first."""

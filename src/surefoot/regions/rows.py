@@ -59,7 +59,7 @@ __all__ = ["CurvatureRows", "RowsMemory", "RowsRegion"]
 
 
 class RowsMemory(NamedTuple):
-    """The last round that was seen: what a wrong curvature is noticed by.
+    """The last round seen, against which a wrong curvature is noticed.
 
     Attributes:
         rounds: how many rounds were seen.
@@ -238,7 +238,7 @@ class RowsRegion(NamedTuple):
 
     @property
     def sets(self) -> tuple[Region, ...]:
-        """The sets that are known, and announced."""
+        """The sets that were known or announced."""
         both = (self.known.domain, self.announced)
         return tuple(one for one in both if one is not None)
 
@@ -273,7 +273,7 @@ class RowsRegion(NamedTuple):
 
     @property
     def contradictions(self) -> tuple[str, ...]:
-        """What one run has seen that cannot be if the curvatures are right; a sentence each."""
+        """What one run has seen that is impossible if the curvatures are right, as sentences."""
         before = self.before
         if before.rounds == 0:
             return ()
@@ -308,7 +308,7 @@ def _off(good: Any, way: Array) -> Number:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CurvatureRows:
-    r"""What is known: each of several constraints curves upwards by at most its :math:`\beta_i`.
+    r"""Knowledge that each of several constraints curves upwards by at most :math:`\beta_i`.
 
     Args:
         beta: one number for all rows, or one per row; 0 for a row that is affine.

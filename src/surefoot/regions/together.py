@@ -31,7 +31,7 @@ _ROUNDS = 100
 
 
 class TogetherMemory(NamedTuple):
-    """What the next region is made of.
+    """What the next region is built from.
 
     Attributes:
         rounds: how many rounds were seen.
@@ -135,7 +135,7 @@ class TogetherRegion(NamedTuple):
 
     @property
     def contradictions(self) -> tuple[str, ...]:
-        """What one run has seen that cannot be if the constants are right; a sentence each."""
+        """What one run has seen that is impossible if the constants are right, as sentences."""
         found: tuple[str, ...] = ()
         for i, row in enumerate(self.rows):
             found += tuple(f"{sentence} (constraint {i})" for sentence in row.contradictions)
@@ -144,7 +144,7 @@ class TogetherRegion(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Together:
-    """What is known of several constraints, each by itself, and of the set; one NumPy run.
+    """Knowledge about several constraints, each by itself, and the set; one NumPy run.
 
     Args:
         rows: one knowledge per constraint: :class:`LipschitzHull`, :class:`Curvature`, ...

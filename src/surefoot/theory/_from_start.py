@@ -1,4 +1,4 @@
-"""What theorems share that rest on sigma, or on the slack and reach of the start."""
+"""Shared by theorems that rest on sigma, or on the slack and reach of the start."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["FromStart"]
 
 
 class FromStart(EveryRound):
-    r"""One that rests on sigma, and on the start where sigma is not known or smaller.
+    r"""A theorem that rests on sigma, or on the start if sigma is unknown or smaller.
 
     A sigma that is known holds for every tightening up to :math:`\epsilon`. The start alone gives
     :math:`\sigma_\rho = (\alpha - \rho)/D_0` for every tightening up to :math:`\rho < \alpha`
@@ -36,7 +36,7 @@ class FromStart(EveryRound):
     @property
     @final
     def sigma(self) -> float:
-        """The larger of the sigma that is known and that of the start, at this level."""
+        """The larger of the known sigma and the start's, at this level."""
         c = self.constants
         slack, G_g = c.require("start_slack", "G_g", by=self.name)
         found = [] if c.sigma is None else [c.sigma]
@@ -49,14 +49,14 @@ class FromStart(EveryRound):
     @property
     @final
     def xi(self) -> float:
-        r""":math:`\xi`, the share of a distance that a feasibility step takes away."""
+        r"""The share of a distance that a feasibility step removes, :math:`\xi`."""
         (G_g,) = self.constants.require("G_g", by=self.name)
         return polyak_rate(self.sigma, G_g)
 
     @property
     @final
     def cost(self) -> float:
-        r""":math:`\kappa`, how far the best action moves for a unit of tightening.
+        r"""How far the best action moves per unit of tightening, :math:`\kappa`.
 
         :math:`1/\sigma` by Lemma 1, or :math:`D_0/\alpha` towards the start; the smaller.
         """

@@ -1,4 +1,4 @@
-"""What the theorems about Lagrangian methods have in common: their numbers and their sums."""
+"""Shared by theorems about Lagrangian methods: their constants and their sums."""
 
 from __future__ import annotations
 

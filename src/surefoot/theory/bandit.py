@@ -27,7 +27,7 @@ __all__ = ["BlockBanditTheorem", "SmoothedBanditTheorem"]
 
 
 class _Bandit(Inside):
-    """What both theorems share: the exploration radius and its price."""
+    """Shared by both theorems: the exploration radius and its price."""
 
     expected: ClassVar[bool] = True
     _power: ClassVar[float]
@@ -46,12 +46,12 @@ class _Bandit(Inside):
 
     @property
     def _noise(self) -> float:
-        """:math:`dF_0`, the norm of an estimate times the exploration radius."""
+        """The norm of an estimate times the exploration radius, :math:`dF_0`."""
         return self.dimension * self.constants.require("cost_bound", by=self.name)[0]
 
     @property
     def _price(self) -> float:
-        r""":math:`(2 + \kappa)G_f`, per unit of the exploration radius and round."""
+        r"""The price per round and unit of the exploration radius, :math:`(2 + \kappa)G_f`."""
         return (2 + self.constants.R / self.inner_radius) * self._G_f()
 
     @property
@@ -60,13 +60,13 @@ class _Bandit(Inside):
 
     @property
     def radius(self) -> float:
-        r""":math:`\delta`, how far actions explore, at most r/2."""
+        r"""The exploration radius :math:`\delta`, at most r/2."""
         best = math.sqrt(self._share * self.diameter * self._noise / self._price)
         return min(best * math.pow(self.horizon, -self._power), self.inner_radius / 2)
 
     @property
     def shrink(self) -> float:
-        r""":math:`\delta/r`."""
+        r"""The shrinking factor :math:`\delta/r`."""
         return self.radius / self.inner_radius
 
 
@@ -113,12 +113,12 @@ class SmoothedBanditTheorem(_Bandit):
 
     @property
     def step(self) -> float:
-        r""":math:`\sigma = T^{-2/5}`."""
+        r"""The step :math:`\sigma = T^{-2/5}`."""
         return math.pow(self.horizon, -0.4)
 
     @property
     def eta(self) -> float:
-        r""":math:`\tfrac34\sigma^{3/2}D\delta/(dF_0)`."""
+        r"""The step size :math:`\tfrac34\sigma^{3/2}D\delta/(dF_0)`."""
         return 0.75 * math.pow(self.step, 1.5) * self.diameter * self.radius / self._noise
 
     def regret_bound(self, t: Any) -> Array:
@@ -170,7 +170,7 @@ class BlockBanditTheorem(_Bandit):
 
     @property
     def block(self) -> int:
-        r""":math:`\lceil\sqrt T\rceil`."""
+        r"""The block length :math:`\lceil\sqrt T\rceil`."""
         return math.isqrt(self.horizon - 1) + 1
 
     @property
@@ -179,12 +179,12 @@ class BlockBanditTheorem(_Bandit):
 
     @property
     def eta(self) -> float:
-        r""":math:`D/\sqrt{Tv}`."""
+        r"""The step size :math:`D/\sqrt{Tv}`."""
         return self.diameter / math.sqrt(self.horizon * self._variance)
 
     @property
     def gap(self) -> float:
-        r""":math:`\epsilon = \tfrac12D^2/\sqrt T`."""
+        r"""The Frank-Wolfe gap :math:`\epsilon = \tfrac12D^2/\sqrt T`."""
         return 0.5 * self.diameter**2 / math.sqrt(self.horizon)
 
     @property

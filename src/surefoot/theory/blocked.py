@@ -64,17 +64,17 @@ class BlockedTheorem(Inside):
 
     @property
     def block(self) -> int:
-        r""":math:`\lceil\sqrt T\rceil`."""
+        r"""The block length :math:`\lceil\sqrt T\rceil`."""
         return math.isqrt(self.horizon - 1) + 1
 
     @property
     def eta(self) -> float:
-        r""":math:`D/(G_f\sqrt{bT})`."""
+        r"""The step size :math:`D/(G_f\sqrt{bT})`."""
         return self.diameter / (self._G_f() * math.sqrt(self.block * self.horizon))
 
     @property
     def closeness(self) -> float:
-        r""":math:`D\sqrt{b/T}`."""
+        r"""The error of a projection, :math:`D\sqrt{b/T}`."""
         return self.diameter * math.sqrt(self.block / self.horizon)
 
     @property
@@ -86,7 +86,7 @@ class BlockedTheorem(Inside):
         return (self.horizon // self.block) * per_block
 
     def regret_bound(self, t: Any) -> Array:
-        r""":math:`D^2/(2\eta) + (\eta/2)bG_f^2t + cG_ft`."""
+        r"""Return :math:`D^2/(2\eta) + (\eta/2)bG_f^2t + cG_ft`."""
         G_f, D = self._G_f(), self.diameter
         rate = self.eta / 2 * self.block * G_f**2 + self.closeness * G_f
         return D**2 / (2 * self.eta) + rate * rounds(t)

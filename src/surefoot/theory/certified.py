@@ -70,7 +70,7 @@ def observed_regret_bound(
 
 
 class ObservedRegret(NamedTuple):
-    r"""The sums of :func:`observed_regret_bound` over the rounds so far, kept up round by round.
+    r"""The sums of :func:`observed_regret_bound` over the rounds so far, updated in every round.
 
     A round without a certified step, in which nothing moved, is not in the theorem. Leaving it out
     leaves the proof for the others as it is, with :math:`\rho_t - \rho_{t+1}` taken between
@@ -263,7 +263,7 @@ class TheoremD(EveryRound):
 
     @property
     def premises(self) -> tuple[Premise, ...]:
-        """G_g and the start; G_f for the regret bound alone; the horizon if one was used."""
+        """G_g and the start; G_f only for the regret bound; the horizon if one was used."""
         c = self.constants
         G_g, slack = c.require("G_g", "start_slack", by=self.name)
         found = [

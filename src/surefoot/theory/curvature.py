@@ -40,7 +40,7 @@ def least_slope(beta: float, slack: float, reach: float) -> float:
 
 
 class ObservedCuts(NamedTuple):
-    r"""The sums of Theorem C (ii) over the rounds so far, kept up round by round.
+    r"""The sums of Theorem C (ii) over the rounds so far, updated in every round.
 
     For every :math:`\mu_t \ge 0`, with :math:`w_t` the step before the cut and whatever way
     :math:`\mu_t` was found,
@@ -128,7 +128,7 @@ class TheoremC(EveryRound):
             )
 
     def regret_bound(self, t: Any) -> Array:
-        """The explicit bound; inf where G_f is not known, and for several rows."""
+        """Return the explicit bound; inf if G_f is unknown or there are several rows."""
         T = np.asarray(t, dtype=np.float64)
         c = self.constants
         if c.G_f is None or self.rows > 1:
@@ -140,12 +140,12 @@ class TheoremC(EveryRound):
 
     @property
     def regret_exponent(self) -> float | None:
-        """1/2; None for several rows."""
+        """The exponent 1/2; None for several rows."""
         return 0.5 if self.rows == 1 else None
 
     @property
     def premises(self) -> tuple[Premise, ...]:
-        """The start; G_f for the regret bound alone."""
+        """The start; G_f only for the regret bound."""
         (slack,) = self.constants.require("start_slack", by=self.name)
         found = [Premise("start", "the slack counted on", slack)]
         if self.constants.G_f is not None:
@@ -186,6 +186,6 @@ class HalvedSlack(EveryRound):
 
     @property
     def premises(self) -> tuple[Premise, ...]:
-        """The start."""
+        """The start, which must be strictly feasible."""
         (slack,) = self.constants.require("start_slack", by=self.name)
         return (Premise("start", "the slack counted on", slack),)

@@ -1,4 +1,4 @@
-r"""The guarantees of dual averaging that is projected straight onto the certified region.
+r"""The guarantees of dual averaging projected directly onto the certified region.
 
 Notation: :math:`y_t = x_1 - \eta_t\theta_t` the far point, :math:`n_t = y_t - x_{t+1}` what the
 projection takes off, of which pruning drops the share :math:`c_t`; :math:`P_t = \|x_{t+1} - x_t\|`;
@@ -27,7 +27,7 @@ __all__ = ["ObservedAveraging", "TheoremF"]
 
 
 class ObservedAveraging(NamedTuple):
-    r"""The sums of Theorem F (i) over the rounds so far, kept up round by round.
+    r"""The sums of Theorem F (i) over the rounds so far, updated in every round.
 
     .. math::
         \mathrm{Reg}_T \le \frac{D^2}{2\eta_T}
@@ -126,7 +126,7 @@ class TheoremF(EveryRound):
             self.constants.require("G_f", by=self.name)
 
     def _ratios(self) -> tuple[float, float, float]:
-        """beta/nu_*, k and b."""
+        """Return beta/nu_*, k and b."""
         R, beta, slack, reach = self.constants.require(
             "R", "beta", "start_slack", "start_reach", by=self.name
         )
@@ -135,7 +135,7 @@ class TheoremF(EveryRound):
 
     @property
     def eta(self) -> float | None:
-        """The fixed step; None where steps adapt."""
+        """The fixed step; None if steps adapt."""
         if self.horizon is None:
             return None
         R, D, L = self.constants.require("R", "start_reach", "G_f", by=self.name)
@@ -145,7 +145,7 @@ class TheoremF(EveryRound):
         return min(usual, short, R / (2 * L))
 
     def regret_bound(self, t: Any) -> Array:
-        """The explicit bound of the fixed step; else inf."""
+        """Return the explicit bound of the fixed step; else inf."""
         T = np.asarray(t, dtype=np.float64)
         eta = self.eta
         if eta is None or self.far is None or self.rows > 1:
@@ -156,12 +156,12 @@ class TheoremF(EveryRound):
 
     @property
     def regret_exponent(self) -> float | None:
-        """1/2 for the fixed step; else None."""
+        """The exponent 1/2 for the fixed step; else None."""
         return None if self.horizon is None or self.far is None or self.rows > 1 else 0.5
 
     @property
     def premises(self) -> tuple[Premise, ...]:
-        """The start; G_f and the horizon for the regret bound alone."""
+        """The start; G_f and the horizon only for the regret bound."""
         (slack,) = self.constants.require("start_slack", by=self.name)
         found = [Premise("start", "the slack counted on", slack)]
         if self.horizon is not None:

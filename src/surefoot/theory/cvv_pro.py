@@ -61,17 +61,17 @@ class CVVProTheorem(Guarantee):
 
     @property
     def kind(self) -> Kind:
-        """Bounded where the rows are known to be smooth; else nothing is claimed of them."""
+        """Bounded if the rows are known to be smooth; else nothing is claimed about them."""
         return "bounded" if self._is_smooth else "none"
 
     @property
     def changing(self) -> bool:
-        """Whether the constraint may change: only where nothing is claimed of it."""
+        """Whether the constraint may change: only if nothing is claimed about it."""
         return not self._is_smooth
 
     @property
     def violation_exponent(self) -> float | None:
-        """-1/2 of the round, or nothing."""
+        """The exponent -1/2 for the violation of a round, or None if nothing is claimed."""
         return -0.5 if self._is_smooth else None
 
     @property
@@ -80,12 +80,12 @@ class CVVProTheorem(Guarantee):
 
     @property
     def alpha(self) -> float:
-        """G_f/R."""
+        """The rate :math:`G_f/R` of the velocities."""
         R, G_f = self.constants.require("R", "G_f", by=self.name)
         return G_f / R
 
     def regret_bound(self, t: Any) -> Array:
-        r""":math:`29.1\,G_fR\sqrt{t + 15}`."""
+        r"""Return :math:`29.1\,G_fR\sqrt{t + 15}`."""
         R, G_f = self.constants.require("R", "G_f", by=self.name)
         return 29.1 * G_f * R * np.sqrt(rounds(t) + 15)
 
@@ -101,7 +101,7 @@ class CVVProTheorem(Guarantee):
 
     @property
     def premises(self) -> tuple[Premise, ...]:
-        """G_f, and G_g where violations are bounded."""
+        """The bounds G_f, and G_g if violations are bounded."""
         (G_f,) = self.constants.require("G_f", by=self.name)
         found = (Premise("cost gradient", "G_f", G_f),)
         if self._is_smooth:

@@ -21,7 +21,7 @@ __all__ = ["DoublingHorizon"]
 @final
 @dataclass(frozen=True)
 class DoublingHorizon(EveryRound):
-    r"""Corollary 1 again and again, for 1, 2, 4, ... rounds, each time from the start.
+    r"""Corollary 1 repeated for 1, 2, 4, ... rounds, each time from the start.
 
     No horizon is needed, every round is feasible, and for every T
 
@@ -57,7 +57,7 @@ class DoublingHorizon(EveryRound):
 
     @cached_property
     def _first(self) -> Theorem1:
-        """Corollary 1 for one round: the parameters of the other phases are multiples of its."""
+        """Corollary 1 for one round; the other phases' parameters are multiples of its own."""
         return Corollary1(self.constants, 1).theorem
 
     @property
@@ -83,5 +83,5 @@ class DoublingHorizon(EveryRound):
 
     @property
     def premises(self) -> tuple[Premise, ...]:
-        """Those of Corollary 1, but for the horizon."""
+        """The premises of Corollary 1 except the horizon."""
         return tuple(p for p in self._first.premises if p.quantity != "horizon")

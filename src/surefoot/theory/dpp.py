@@ -114,25 +114,25 @@ class DriftPlusPenalty(Lagrangian):
 
     @property
     def name(self) -> str:
-        """The source, and how many queues there are."""
+        """The source and the number of queues."""
         queues = "scalar queue" if self.rows == 1 else f"{self.rows} queues"
         return f"{self.source}, {queues}"
 
     @property
     def V(self) -> float:
-        r""":math:`\sqrt T` unless given, the weight of the costs."""
+        r"""The weight of the costs, :math:`\sqrt T` unless given."""
         return math.sqrt(self.horizon) if self.weight is None else self.weight
 
     @property
     def alpha(self) -> float:
-        r""":math:`\max(T, V\sqrt T)`, the weight of a move."""
+        r"""The weight of a move, :math:`\max(T, V\sqrt T)`."""
         T = float(self.horizon)
         # T itself where V = sqrt(T): the square of a root is not always what it is the root of.
         return T if self.weight is None else max(T, self.V * math.sqrt(T))
 
     @property
     def slack(self) -> float:
-        r""":math:`\epsilon_S`: the start's slack or the level epsilon, whichever is larger.
+        r"""The larger of the start's slack and the level epsilon, :math:`\epsilon_S`.
 
         0 where neither is known to be positive.
         """
@@ -141,26 +141,26 @@ class DriftPlusPenalty(Lagrangian):
 
     @property
     def _half_square(self) -> float:
-        r""":math:`mB^2/2`."""
+        r"""The constant :math:`mB^2/2`."""
         R, _, G_g, D_g = self._known()
         return self.rows * (D_g + 2 * R * G_g) ** 2 / 2
 
     @property
     def _window(self) -> float:
-        r""":math:`BD_g(K-1)`, what a comparator may exceed the constraints by within a window."""
+        r"""The largest excess of a comparator within a window, :math:`BD_g(K-1)`."""
         R, _, G_g, D_g = self._known()
         return (D_g + 2 * R * G_g) * D_g * (self.window - 1)
 
     @property
     def _drift(self) -> float:
-        r""":math:`c_0`, the most that a round adds to U."""
+        r"""The most that a round adds to U, :math:`c_0`."""
         _, G_f, _, _ = self._known()
         F = self._F
         return self.V * F + (self.V * G_f) ** 2 / (4 * self.alpha) + self._half_square
 
     @property
     def regret_exponent(self) -> float:
-        r"""1/2, or :math:`1 - v` where :math:`V = T^v` is smaller than the root."""
+        r"""The exponent 1/2, or :math:`1 - v` if :math:`V = T^v` is smaller than the root."""
         return max(0.5, 1 - self._power)
 
     @property
@@ -194,5 +194,5 @@ class DriftPlusPenalty(Lagrangian):
 
     @property
     def violation_exponent(self) -> float:
-        r"""1/2; 3/4 where no slack is known, and :math:`(1+v)/2` for :math:`V = T^v`."""
+        r"""The exponent 1/2; 3/4 if no slack is known; :math:`(1+v)/2` for :math:`V = T^v`."""
         return 0.5 if self.slack else (1 + self._power) / 2

@@ -34,7 +34,7 @@ __all__ = ["AdaptiveGaugeTheorem", "GaugeNewtonTheorem", "GaugeTheorem", "Strong
 
 
 class _Gauged(Inside):
-    """What the theorems share: kappa, the surrogate's slope, the cost of an inexact oracle."""
+    """Shared by the theorems: kappa, the surrogate's slope, the cost of an inexact oracle."""
 
     inner_radius: float
     error: float
@@ -47,12 +47,12 @@ class _Gauged(Inside):
 
     @property
     def kappa(self) -> float:
-        """R/r, at least 1."""
+        """The condition number R/r, at least 1."""
         return max(self.constants.R / self.inner_radius, 1.0)
 
     @property
     def slope(self) -> float:
-        r""":math:`(1 + \kappa)G_f`, the largest norm of a surrogate gradient."""
+        r"""The largest norm of a surrogate gradient, :math:`(1 + \kappa)G_f`."""
         return (1 + self.kappa) * self._G_f()
 
     def _inexact(self, t: Any) -> Array:
@@ -95,11 +95,11 @@ class GaugeTheorem(_Gauged):
 
     @property
     def eta(self) -> float:
-        r""":math:`D_0/((1+\kappa)G_f\sqrt T)`."""
+        r"""The step size :math:`D_0/((1+\kappa)G_f\sqrt T)`."""
         return reach(self.constants) / (self.slope * math.sqrt(self.horizon))
 
     def regret_bound(self, t: Any) -> Array:
-        r""":math:`D_0^2/(2\eta) + (\eta/2)(1+\kappa)^2G_f^2t`, and what the oracle is off by."""
+        r"""Return :math:`D_0^2/(2\eta) + (\eta/2)(1+\kappa)^2G_f^2t` plus the oracle's error."""
         D_0 = reach(self.constants)
         return D_0**2 / (2 * self.eta) + self.eta / 2 * self.slope**2 * rounds(t) + self._inexact(t)
 
@@ -143,11 +143,11 @@ class StronglyConvexGauge(_Gauged):
 
     @property
     def eta(self) -> float:
-        r""":math:`1/\mu`, the step of round 1."""
+        r"""The step size of round 1, :math:`1/\mu`."""
         return 1 / self.constants.require("strong_convexity", by=self.name)[0]
 
     def regret_bound(self, t: Any) -> Array:
-        r""":math:`((1+\kappa)G_f + \mu R)^2/(2\mu)\,(1 + \ln t)`."""
+        r"""Return :math:`((1+\kappa)G_f + \mu R)^2/(2\mu)\,(1 + \ln t)`."""
         steep = self.slope + self.constants.R / self.eta
         return steep**2 * self.eta / 2 * (1 + np.log(rounds(t))) + self._inexact(t)
 
@@ -201,7 +201,7 @@ class AdaptiveGaugeTheorem(_Gauged):
 @final
 @dataclass(frozen=True)
 class GaugeNewtonTheorem(_Gauged):
-    r"""The online Newton step: the condition number stands beside the root of T, not before it.
+    r"""The online Newton step: the condition number is added to the root of T, not multiplied.
 
     With :math:`L = 1 + d\ln(1 + T/d)`, D the diameter of K and
     :math:`\beta = \min\{1/(G_fD_0(1+\kappa)), \sqrt{L/(2T)}/(G_fD)\}`,
@@ -248,29 +248,29 @@ class GaugeNewtonTheorem(_Gauged):
 
     @property
     def reach(self) -> float:
-        r""":math:`D_0`."""
+        r"""The distance :math:`D_0` from the start to the farthest point."""
         return reach(self.constants)
 
     @property
     def diameter(self) -> float:
-        """D, that of K, with what an inexact gauge adds."""
+        """The diameter D of the set, plus what an inexact gauge adds."""
         known = self.constants.diameter
         return (2 * self.constants.R if known is None else known) + self.constants.R * self.error
 
     @property
     def log_term(self) -> float:
-        r""":math:`L = 1 + d\ln(1 + T/d)`."""
+        r"""The logarithmic term :math:`L = 1 + d\ln(1 + T/d)`."""
         return 1 + self.dimension * math.log1p(self.horizon / self.dimension)
 
     @property
     def beta(self) -> float:
-        r""":math:`\min\{1/(G_fD_0(1+\kappa)), \sqrt{L/(2T)}/(G_fD)\}`."""
+        r"""The weight :math:`\min\{1/(G_fD_0(1+\kappa)), \sqrt{L/(2T)}/(G_fD)\}`."""
         steep = 1 / (self.slope * self.reach)
         return min(
             steep, math.sqrt(self.log_term / (2 * self.horizon)) / (self._G_f() * self.diameter)
         )
 
     def regret_bound(self, t: Any) -> Array:
-        r""":math:`L/(2\beta) + \beta G_f^2D^2t`, and what the oracle is off by."""
+        r"""Return :math:`L/(2\beta) + \beta G_f^2D^2t` plus the oracle's error."""
         slope = self._G_f() * self.diameter
         return self.log_term / (2 * self.beta) + self.beta * slope**2 * rounds(t) + self._inexact(t)

@@ -50,7 +50,7 @@ ConstraintForm: TypeAlias = Literal["convex", "linear"]
 
 
 class Guarantee(ABC):
-    """A theorem with its constants put in.
+    """A theorem with its constants filled in.
 
     Attributes:
         constants: the constants it was derived from.
@@ -84,17 +84,17 @@ class Guarantee(ABC):
     @property
     @abstractmethod
     def kind(self) -> Kind:
-        """What is promised of the constraint."""
+        """What is promised about the constraint."""
 
     @property
     @abstractmethod
     def regret_exponent(self) -> float | None:
-        """The power of T in the regret bound, logarithms aside; None if no horizon is meant."""
+        """The power of T in the regret bound, ignoring logarithms; None without a horizon."""
 
     @property
     @abstractmethod
     def violation_exponent(self) -> float | None:
-        """The power of T in the bound on the violations that the kind speaks of; None if 0."""
+        """The power of T in the bound on violations of this kind; None if the bound is 0."""
 
     @property
     def changing(self) -> bool:
@@ -103,12 +103,12 @@ class Guarantee(ABC):
 
     @property
     def constraint_form(self) -> ConstraintForm:
-        """What the constraints must be; convex unless the theorem asks for more."""
+        """The form the constraints must have; convex unless the theorem needs more."""
         return "convex"
 
     @property
     def first_feasible(self) -> float:
-        """The round from which g(x_t) <= 0 is promised; inf where it never is."""
+        """The round from which g(x_t) <= 0 is promised; inf if never."""
         return 1 if self.kind == "every round" else np.inf
 
     @abstractmethod
@@ -151,7 +151,7 @@ class Guarantee(ABC):
 
 
 class EveryRound(Guarantee):
-    """A guarantee that g(x_t) <= 0 in every round; the regret bound is what differs."""
+    """A guarantee that g(x_t) <= 0 in every round; subclasses add the regret bound."""
 
     kind: ClassVar[Kind] = "every round"
     violation_exponent: ClassVar[None] = None
@@ -167,7 +167,7 @@ class Summed(Guarantee):
 
     @property
     def premises(self) -> tuple[Premise, ...]:
-        """G_f and G_g from above, and the horizon where one is meant."""
+        """Upper bounds G_f and G_g, and the horizon if there is one."""
         G_f, G_g = self.constants.require("G_f", "G_g", by=self.name)
         found = (
             Premise("cost gradient", "G_f", G_f),
@@ -181,7 +181,7 @@ class Summed(Guarantee):
 @final
 @dataclass(frozen=True)
 class NoClaim(Guarantee):
-    """Nothing is promised: for a player that is only to be compared with others.
+    """No promise: for a player that is only compared with others.
 
     Args:
         constants: those of the problem.

@@ -23,7 +23,7 @@ __all__ = ["JenattonStronglyConvex", "JenattonTradeOff"]
 
 
 class _Adaptive(Lagrangian):
-    """What the convex and the strongly convex case share: the dual's part of the proof."""
+    """Shared by the convex and the strongly convex case: the dual's part of the proof."""
 
     kind: ClassVar[Kind] = "cumulative"
     changing: ClassVar[bool] = True
@@ -66,7 +66,7 @@ class _Adaptive(Lagrangian):
     @property
     @final
     def violation_exponent(self) -> float:
-        """1 - beta/2, of the sum of g."""
+        """The exponent 1 - beta/2 of the sum of g."""
         return 1 - self.beta / 2
 
 
@@ -130,12 +130,12 @@ class JenattonTradeOff(_Adaptive):
 
     @property
     def name(self) -> str:
-        """The convex case."""
+        """The name of the convex case."""
         return f"Jenatton et al. 2016, beta = {self.beta:g}"
 
     @property
     def eta(self) -> float:
-        """R/G, the step of round 1."""
+        """The step size of round 1, R/G."""
         return self.constants.R / self._G
 
     def regret_bound(self, t: Any) -> Array:
@@ -186,12 +186,12 @@ class JenattonStronglyConvex(_Adaptive):
 
     @property
     def name(self) -> str:
-        """The strongly convex case."""
+        """The name of the strongly convex case."""
         return f"Jenatton et al. 2016, strongly convex, beta = {self.beta:g}"
 
     @property
     def eta(self) -> float:
-        """1/H, the step of round 1."""
+        """The step size of round 1, 1/H."""
         return 1 / self.constants.require("strong_convexity", by=self.name)[0]
 
     def regret_bound(self, t: Any) -> Array:

@@ -130,7 +130,7 @@ class TheoremG(EveryRound):
 
     @property
     def regret_exponent(self) -> float:
-        """One half; 1, which every feasible rule has, where nothing better is known in advance."""
+        """One half; 1, as for every feasible rule, if nothing better is known in advance."""
         return 0.5 if self.in_advance else 1.0
 
     @property
@@ -152,7 +152,7 @@ class TheoremG(EveryRound):
 
     @property
     def premises(self) -> tuple[Premise, ...]:
-        """G_g and the start; G_f for the regret bound alone; the horizon if one was used."""
+        """G_g and the start; G_f only for the regret bound; the horizon if one was used."""
         c = self.constants
         G_g, slack = c.require("G_g", "start_slack", by=self.name)
         found = [

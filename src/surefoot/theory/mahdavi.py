@@ -37,7 +37,7 @@ class _Regularised(EachRow):
 
     @final
     def _known(self) -> tuple[float, float, float]:
-        """D_0, sqrt(m + 1) G, and the root of the square bound on both gradients at lambda = 0."""
+        """Return D_0, sqrt(m + 1) G, and the root of the bound on both squared gradients at 0."""
         m = self._m
         slopes = math.sqrt(m + 1) * self._G
         return (
@@ -58,13 +58,13 @@ class _Regularised(EachRow):
     @property
     @final
     def _shortest(self) -> int:
-        """The first T that has a delta."""
+        """The first T for which a delta exists."""
         return max(1, math.ceil(self._condition))
 
     @property
     @final
     def _condition(self) -> float:
-        r""":math:`8(m+1)G^2\eta^2 T`, which T must reach for a delta to exist."""
+        r"""The number :math:`8(m+1)G^2\eta^2 T`, which T must reach for a delta to exist."""
         D_0, m = self._D_0, self._m
         ratio = self.largest_value / self._G
         return 8 * D_0 * D_0 / (1 + 2 * m / (m + 1) * ratio * ratio)
@@ -72,14 +72,14 @@ class _Regularised(EachRow):
     @property
     @final
     def a(self) -> float:
-        r""":math:`D_0\sqrt{(m+1)G^2 + 2mD_g^2}`."""
+        r"""The constant :math:`D_0\sqrt{(m+1)G^2 + 2mD_g^2}`."""
         D_0, _, both = self._known()
         return D_0 * both
 
     @property
     @final
     def eta(self) -> float:
-        r""":math:`D_0^2/(a\sqrt T)`."""
+        r"""The step size :math:`D_0^2/(a\sqrt T)`."""
         D_0, _, both = self._known()
         return D_0 / (both * math.sqrt(self.horizon))
 
@@ -177,7 +177,7 @@ class MahdaviBalanced(_Regularised):
 
     @property
     def largest_value(self) -> float:
-        """D_g: the algorithm sees the constraints themselves."""
+        """The bound D_g: the algorithm sees the constraints themselves."""
         return self.constants.require("D_g", by=self.name)[0]
 
     def regret_bound(self, t: Any) -> Array:
@@ -251,7 +251,7 @@ class MahdaviNoViolation(_Regularised):
 
     @property
     def largest_value(self) -> float:
-        """D_g + epsilon: the algorithm sees constraints tightened by at most epsilon."""
+        """The bound D_g + epsilon: the constraints are tightened by at most epsilon."""
         return sum(self.constants.require("D_g", "epsilon", by=self.name))
 
     def _shift(self, horizon: int) -> float:
@@ -264,7 +264,7 @@ class MahdaviNoViolation(_Regularised):
 
     @property
     def gamma(self) -> float:
-        r""":math:`bT^{-1/4}`, unless given."""
+        r"""The tightening :math:`bT^{-1/4}`, unless given."""
         return self._shift(self.horizon) if self.tightening is None else self.tightening
 
     def regret_bound(self, t: Any) -> Array:
@@ -278,12 +278,12 @@ class MahdaviNoViolation(_Regularised):
 
     @property
     def regret_exponent(self) -> float | None:
-        """3/4; None where gamma is given."""
+        """The exponent 3/4; None if gamma is given."""
         return 0.75 if self.tightening is None else None
 
     @property
     def premises(self) -> tuple[Premise, ...]:
-        """G_f, G_g and the horizon, and sigma near the boundary."""
+        """The bounds G_f and G_g, the horizon, and sigma near the boundary."""
         epsilon, sigma = self.constants.require("epsilon", "sigma", by=self.name)
         near = Premise("subgradient near the boundary", "sigma", sigma, level=epsilon)
         return (*super().premises, near)

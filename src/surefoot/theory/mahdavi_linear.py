@@ -82,7 +82,7 @@ class MahdaviLinearBalanced(EachRow):
 
     @property
     def eta(self) -> float:
-        r""":math:`\min\{1/(\sqrt2\|A\|),\ (D_0/G_f)T^{-1/3}\}`."""
+        r"""The step size :math:`\min\{1/(\sqrt2\|A\|),\ (D_0/G_f)T^{-1/3}\}`."""
         G_f, G_g = self.constants.require("G_f", "G_g", by=self.name)
         size = self.operator_norm
         if size is None:
@@ -105,5 +105,5 @@ class MahdaviLinearBalanced(EachRow):
 
     @property
     def premises(self) -> tuple[Premise, ...]:
-        """G_f, G_g, the horizon, and that the constraints are linear."""
+        """The bounds G_f and G_g, the horizon, and that the constraints are linear."""
         return (*super().premises, Premise("curvature", "the curvature of a linear g", 0.0))

@@ -38,7 +38,7 @@ class _Network(Lagrangian):
 
     @property
     def gamma(self) -> float:
-        r""":math:`1/(4G_g^2)`, the weight of a violation."""
+        r"""The weight of a violation, :math:`1/(4G_g^2)`."""
         return 1 / (4 * self.constants.require("G_g", by=self.name)[0] ** 2)
 
     @property
@@ -47,7 +47,7 @@ class _Network(Lagrangian):
 
     @property
     def _apart(self) -> float:
-        r""":math:`a = \lambda/(1-\lambda)`."""
+        r"""The factor :math:`a = \lambda/(1-\lambda)` by which agents differ."""
         return self.rate / (1 - self.rate)
 
 
@@ -105,7 +105,7 @@ class NetworkTheorem(_Network):
 
     @property
     def name(self) -> str:
-        """The source, and the trade-off."""
+        """The source and the trade-off."""
         return f"Yi et al. 2022, network, c = {self.c:g}"
 
     @property
@@ -115,12 +115,12 @@ class NetworkTheorem(_Network):
 
     @property
     def violation_exponent(self) -> float:
-        """1 - c/2."""
+        """The exponent 1 - c/2."""
         return 1 - self.c / 2
 
     @property
     def alpha(self) -> float:
-        r""":math:`D/(\sqrt2G_f)`."""
+        r"""The first step size, :math:`D/(\sqrt2G_f)`."""
         return self._D / (math.sqrt(2) * self.constants.require("G_f", by=self.name)[0])
 
     def _steps(self, t: Any) -> Array:
@@ -183,11 +183,11 @@ class NetworkStronglyConvex(_Network):
 
     @property
     def alpha(self) -> float:
-        r""":math:`1/\mu`."""
+        r"""The first step size, :math:`1/\mu`."""
         return 1 / self.constants.require("strong_convexity", by=self.name)[0]
 
     def regret_bound(self, t: Any) -> Array:
-        r""":math:`(G_f^2/\mu)(1 + \ln t)`, of an agent on its own costs."""
+        r"""Return :math:`(G_f^2/\mu)(1 + \ln t)`, for an agent on its own costs."""
         (G_f,) = self.constants.require("G_f", by=self.name)
         return G_f**2 * self.alpha * harmonic(t)
 

@@ -65,7 +65,7 @@ class PenalisedBlocksTheorem(Lagrangian):
 
     @property
     def block(self) -> int:
-        r""":math:`\lceil\sqrt T\rceil`."""
+        r"""The block length :math:`\lceil\sqrt T\rceil`."""
         return math.isqrt(self.horizon - 1) + 1
 
     @property
@@ -74,17 +74,17 @@ class PenalisedBlocksTheorem(Lagrangian):
 
     @property
     def eta(self) -> float:
-        r""":math:`D/(G_f\sqrt{2bT})`."""
+        r"""The step size :math:`D/(G_f\sqrt{2bT})`."""
         return self.diameter / (self._slopes[0] * math.sqrt(2 * self.block * self.horizon))
 
     @property
     def closeness(self) -> float:
-        r""":math:`D\sqrt{b/T}`."""
+        r"""The error of a projection, :math:`D\sqrt{b/T}`."""
         return self.diameter * math.sqrt(self.block / self.horizon)
 
     @property
     def theta(self) -> float:
-        r""":math:`4\eta bG_g^2`."""
+        r"""The regulariser :math:`4\eta bG_g^2`."""
         return 4 * self.eta * self.block * self._slopes[1] ** 2
 
     def linear_minimisations(self, largest_violation: float) -> int:
@@ -96,7 +96,7 @@ class PenalisedBlocksTheorem(Lagrangian):
         return (self.horizon // self.block) * per_block
 
     def regret_bound(self, t: Any) -> Array:
-        r""":math:`D^2/(2\eta) + (\eta bG_f^2 + cG_f + c^2/(4\eta b))t`."""
+        r"""Return :math:`D^2/(2\eta) + (\eta bG_f^2 + cG_f + c^2/(4\eta b))t`."""
         (G_f, _), c, b = self._slopes, self.closeness, self.block
         rate = self.eta * b * G_f**2 + c * G_f + c**2 / (4 * self.eta * b)
         return self.diameter**2 / (2 * self.eta) + rate * rounds(t)

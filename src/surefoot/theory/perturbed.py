@@ -91,7 +91,7 @@ class BoundedNoise(FromStart):
 
     @property
     def shift(self) -> float:
-        r""":math:`\Delta = \delta + 2R\delta_s`, how much too tight a half-space may be."""
+        r"""How much too tight a half-space may be, :math:`\Delta = \delta + 2R\delta_s`."""
         return self.value_error + 2 * self.constants.R * self.subgradient_error
 
     @property
@@ -101,13 +101,13 @@ class BoundedNoise(FromStart):
 
     @property
     def _step(self) -> float:
-        r""":math:`\xi'/G_g`."""
+        r"""The step per unit of tightening, :math:`\xi'/G_g`."""
         (G_g,) = self.constants.require("G_g", by=self.name)
         return SHRINK * polyak_rate(self.sigma / 2, G_g + self.subgradient_error) / G_g
 
     @property
     def rho(self) -> float:
-        r""":math:`\rho`, before the errors are taken off."""
+        r"""The tightening :math:`\rho` before the errors are subtracted."""
         s = self._step
         best = self.constants.R * math.sqrt(2 / (s * (s / 2 + self.cost) * self.horizon))
         return min(self.level, max(best, self._least))
@@ -119,7 +119,7 @@ class BoundedNoise(FromStart):
 
     @property
     def eta(self) -> float:
-        r""":math:`\xi'\rho/(G_fG_g)`."""
+        r"""The step size :math:`\xi'\rho/(G_fG_g)`."""
         (G_f,) = self.constants.require("G_f", by=self.name)
         return self._step * self.rho / G_f
 
@@ -132,12 +132,12 @@ class BoundedNoise(FromStart):
 
     @property
     def regret_exponent(self) -> float:
-        """1, as soon as there is noise."""
+        """The exponent 1 if there is noise."""
         return 1.0 if self.shift > 0 else 0.5
 
     @property
     def premises(self) -> tuple[Premise, ...]:
-        """The constants, of what is seen: with the errors added."""
+        """The premises about what is seen: the constants with the errors added."""
         G_f, G_g, slack = self.constants.require("G_f", "G_g", "start_slack", by=self.name)
         found = [
             Premise("cost gradient", "G_f", G_f),
@@ -227,7 +227,7 @@ class SlowDrift(EveryRound):
 
     @property
     def _common(self) -> tuple[float, float] | None:
-        """Slack and reach of the common point."""
+        """The slack and the reach of the common point."""
         if self.common_slack is None:
             return None
         reach = 2 * self.constants.R if self.common_reach is None else self.common_reach
@@ -247,7 +247,7 @@ class SlowDrift(EveryRound):
 
     @property
     def sigma(self) -> float:
-        """The larger of the sigma that is known and that of the common point, at this level."""
+        """The larger of the known sigma and the common point's, at this level."""
         c = self.constants
         (G_g,) = c.require("G_g", by=self.name)
         found = [] if c.sigma is None else [c.sigma]
@@ -258,18 +258,18 @@ class SlowDrift(EveryRound):
 
     @property
     def cost(self) -> float:
-        r""":math:`\kappa`; infinite without a common point."""
+        r"""The price :math:`\kappa` of tightening; infinite without a common point."""
         return math.inf if self._common is None else self._common[1] / self._common[0]
 
     @property
     def _step(self) -> float:
-        r""":math:`\xi/G_g`."""
+        r"""The step per unit of tightening, :math:`\xi/G_g`."""
         (G_g,) = self.constants.require("G_g", by=self.name)
         return SHRINK * polyak_rate(self.sigma, G_g) / G_g
 
     @property
     def rho(self) -> float:
-        r""":math:`(G_g/\xi)(\eta G_f + \nu/\sigma)` at the best eta, within the level."""
+        r"""The tightening :math:`(G_g/\xi)(\eta G_f + \nu/\sigma)`."""
         (R,) = self.constants.require("R", by=self.name)
         # Where there is no bound to minimise, as if each set were to be tightened by itself.
         cost = min(self.cost, 1 / self.sigma)
@@ -278,7 +278,7 @@ class SlowDrift(EveryRound):
 
     @property
     def eta(self) -> float:
-        r""":math:`(\xi\rho/G_g - \nu/\sigma)/G_f`."""
+        r"""The step size :math:`(\xi\rho/G_g - \nu/\sigma)/G_f`."""
         (G_f,) = self.constants.require("G_f", by=self.name)
         return (self._step * self.rho - self.drift / self.sigma) / G_f
 
@@ -293,14 +293,14 @@ class SlowDrift(EveryRound):
 
     @property
     def regret_exponent(self) -> float | None:
-        """1, as soon as there is drift; None where nothing is claimed."""
+        """The exponent 1 if there is drift; None if nothing is claimed."""
         if self._common is None:
             return None
         return 1.0 if self.drift > 0 else 0.5
 
     @property
     def premises(self) -> tuple[Premise, ...]:
-        """Those of Theorem 1; that the drift is slow enough cannot be seen from the actions."""
+        """The premises of Theorem 1; whether the drift is slow enough cannot be observed."""
         G_f, G_g = self.constants.require("G_f", "G_g", by=self.name)
         return (
             Premise("cost gradient", "G_f", G_f),

@@ -81,7 +81,7 @@ class Theorem1(Guarantee):
 
     @property
     def kind(self) -> Kind:
-        """Every round where the violation bound is never positive, else after t0, else bounded."""
+        """Every round if the violation bound is never positive, else after t0, else bounded."""
         if self.first_feasible == 1:
             return "every round"
         return "after t0" if self.first_feasible < math.inf else "bounded"
@@ -127,7 +127,7 @@ class Theorem1(Guarantee):
 
     @property
     def regret_exponent(self) -> float | None:
-        """1/2 where the parameters were chosen for a horizon; else it depends on them."""
+        """The exponent 1/2 for parameters chosen for a horizon; else None."""
         return None if self.horizon is None else 0.5
 
     @property
@@ -147,7 +147,7 @@ class Theorem1(Guarantee):
 
     @property
     def premises(self) -> tuple[Premise, ...]:
-        """G_f and G_g from above, sigma from below; the start and the horizon where they count."""
+        """The bounds G_f, G_g and sigma; the start and the horizon if they matter."""
         _, G_f, G_g, sigma = self._known()
         c = self.constants
         found = [
@@ -182,7 +182,7 @@ class _Corollary(Guarantee):
     @property
     @final
     def theorem(self) -> Theorem1:
-        """Theorem 1 at these parameters: it holds in every round, not only the last."""
+        """Theorem 1 at these parameters, which covers every round, not only the last."""
         return Theorem1(self.constants, self.eta, self.rho, self.horizon)
 
     @final
@@ -197,7 +197,7 @@ class _Corollary(Guarantee):
     @property
     @final
     def premises(self) -> tuple[Premise, ...]:
-        """Those of Theorem 1 at these parameters."""
+        """The premises of Theorem 1 at these parameters."""
         return self.theorem.premises
 
 
@@ -233,14 +233,14 @@ class Corollary1(_Corollary):
 
     @property
     def rho(self) -> float:
-        r""":math:`\min(\alpha, \epsilon)/\sqrt T`."""
+        r"""The tightening :math:`\min(\alpha, \epsilon)/\sqrt T`."""
         return min(self.constants.require("start_slack", "epsilon", by=self.name)) / math.sqrt(
             self.horizon
         )
 
     @property
     def eta(self) -> float:
-        r""":math:`\xi\rho/(G_f G_g)`, a hair shorter (SHRINK)."""
+        r"""The step size :math:`\xi\rho/(G_f G_g)`, slightly shorter (SHRINK)."""
         G_f, G_g = self.constants.require("G_f", "G_g", by=self.name)
         return SHRINK * self.constants.xi * self.rho / (G_f * G_g)
 
@@ -278,7 +278,7 @@ class Corollary2(_Corollary):
 
     @property
     def kind(self) -> Kind:
-        """After t0, or every round where the start's slack is known to reach rho."""
+        """After t0, or every round if the start's slack is known to reach rho."""
         return self.theorem.kind
 
     def bounds(self, t: Any) -> dict[Measure, Array]:
@@ -290,19 +290,19 @@ class Corollary2(_Corollary):
 
     @property
     def rho(self) -> float:
-        r""":math:`\epsilon/\sqrt T`."""
+        r"""The tightening :math:`\epsilon/\sqrt T`."""
         (epsilon,) = self.constants.require("epsilon", by=self.name)
         return epsilon / math.sqrt(self.horizon)
 
     @property
     def eta(self) -> float:
-        r""":math:`\xi\rho/(2G_f G_g)`."""
+        r"""The step size :math:`\xi\rho/(2G_f G_g)`."""
         G_f, G_g = self.constants.require("G_f", "G_g", by=self.name)
         return self.constants.xi * self.rho / (2 * G_f * G_g)
 
     @property
     def first_feasible(self) -> int:
-        r""":math:`t_0`, rounded up to a round."""
+        r"""The round :math:`t_0`, rounded up."""
         R, G_g, sigma, epsilon = self.constants.require(
             "R", "G_g", "sigma", "epsilon", by=self.name
         )
@@ -311,7 +311,7 @@ class Corollary2(_Corollary):
 
     @property
     def is_cumulative(self) -> bool:
-        r"""Whether :math:`\sum_t g(x_t) \le 0` is promised too: T is large enough."""
+        r"""Whether :math:`\sum_t g(x_t) \le 0` is promised too, because T is large enough."""
         R, G_g, epsilon = self.constants.require("R", "G_g", "epsilon", by=self.name)
         return math.sqrt(self.horizon) >= 4 * R * G_g / (epsilon * self.constants.xi)
 
@@ -352,12 +352,12 @@ class Corollary3(_Corollary):
 
     @property
     def rho(self) -> float:
-        """0: nothing is tightened."""
+        """Zero: nothing is tightened."""
         return 0.0
 
     @property
     def eta(self) -> float:
-        r""":math:`2R/(G_f\sqrt T)`."""
+        r"""The step size :math:`2R/(G_f\sqrt T)`."""
         R, G_f = self.constants.require("R", "G_f", by=self.name)
         return 2 * R / (G_f * math.sqrt(self.horizon))
 

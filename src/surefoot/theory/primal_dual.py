@@ -98,7 +98,7 @@ class PrimalDualTheorem(Lagrangian):
 
     @property
     def rows(self) -> int:
-        """m, the number of constraints."""
+        """The number m of constraints."""
         return self._m
 
     @property
@@ -112,12 +112,12 @@ class PrimalDualTheorem(Lagrangian):
 
     @property
     def cap(self) -> float:
-        r""":math:`c = 4F_0/\rho_S`."""
+        r"""The cap on multipliers, :math:`c = 4F_0/\rho_S`."""
         return 4 * self._loss / self.margin
 
     @property
     def margin(self) -> float:
-        r""":math:`\rho_S`: the Slater margin, or that of the start where none is given."""
+        r"""The Slater margin :math:`\rho_S`, or the start's if none is given."""
         known = self.constants.slater_margin
         return (self.constants.start_slack or 0.0) if known is None else known
 
@@ -128,16 +128,16 @@ class PrimalDualTheorem(Lagrangian):
 
     @property
     def primal_step(self) -> float:
-        r""":math:`D/(G_d\sqrt T)`."""
+        r"""The primal step :math:`D/(G_d\sqrt T)`."""
         return self._D / (self._slope * math.sqrt(self.horizon))
 
     @property
     def dual_step(self) -> float:
-        r""":math:`\eta_Pc^2/(2D^2)`."""
+        r"""The dual step :math:`\eta_Pc^2/(2D^2)`."""
         return self.primal_step * self.cap**2 / (2 * self._D**2)
 
     def regret_bound(self, t: Any) -> Array:
-        r""":math:`D^2/(2\eta_P) + \tfrac12(\eta_PG_d^2 + \eta_DmD_g^2)t`."""
+        r"""Return :math:`D^2/(2\eta_P) + \tfrac12(\eta_PG_d^2 + \eta_DmD_g^2)t`."""
         (D_g,) = self.constants.require("D_g", by=self.name)
         rate = self.primal_step * self._slope**2 + self.dual_step * self.rows * D_g**2
         return self._D**2 / (2 * self.primal_step) + 0.5 * rate * rounds(t)

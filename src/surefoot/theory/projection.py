@@ -31,7 +31,7 @@ __all__ = [
 
 
 class Inside(EveryRound):
-    """A guarantee without violations; the regret bound is what differs.
+    """A guarantee without violations; subclasses differ in the regret bound.
 
     Where the constraint changes, the set is that of the actions feasible in all rounds.
     """
@@ -69,7 +69,7 @@ class _FixedStep(Inside):
     @property
     @final
     def eta(self) -> float:
-        r""":math:`D/(G_f\sqrt T)`."""
+        r"""The step size :math:`D/(G_f\sqrt T)`."""
         return self.diameter / (self._G_f() * math.sqrt(self.horizon))
 
     @final
@@ -139,7 +139,7 @@ class DecayingStep(Inside):
 
     @property
     def eta(self) -> float:
-        r""":math:`D/G_f`, the step of round 1."""
+        r"""The step size of round 1, :math:`D/G_f`."""
         return self.diameter / self._G_f()
 
     def regret_bound(self, t: Any) -> Array:
@@ -170,7 +170,7 @@ class StronglyConvexDescent(Inside):
 
     @property
     def eta(self) -> float:
-        """1/H, the step of round 1."""
+        """The step size of round 1, 1/H."""
         (H,) = self.constants.require("strong_convexity", by=self.name)
         return 1 / H
 
@@ -206,7 +206,7 @@ class AdaGradNorm(Inside):
 
     @property
     def eta(self) -> float:
-        r""":math:`D/\sqrt2`, the step times the root of the squared gradients."""
+        r"""The step size times the root of the squared gradients, :math:`D/\sqrt2`."""
         return self.diameter / math.sqrt(2)
 
     def regret_bound(self, t: Any) -> Array:
@@ -271,7 +271,7 @@ class EntropicTheorem(Inside):
 
     @property
     def eta(self) -> float:
-        r""":math:`\sqrt{2\ln d/T}/G_\infty`."""
+        r"""The step size :math:`\sqrt{2\ln d/T}/G_\infty`."""
         return math.sqrt(2 * math.log(self.dimension) / self.horizon) / self._G_f()
 
     def regret_bound(self, t: Any) -> Array:
@@ -311,7 +311,7 @@ class FrankWolfeTheorem(Inside):
 
     @property
     def name(self) -> str:
-        """Hazan and Kale's theorem."""
+        """The source: Hazan and Kale's theorem."""
         form = "tuned" if self.is_tuned else "textbook"
         return f"Online Frank-Wolfe (Hazan and Kale 2012), {form}"
 

@@ -1,4 +1,4 @@
-"""The guarantees of RECOO (Guo et al. 2022): violations that add up to a constant, or slowly."""
+"""The guarantees of RECOO (Guo et al. 2022): summed violations stay constant or grow slowly."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class RecooTheorem(Lagrangian):
 
     @property
     def name(self) -> str:
-        """The source, and the case."""
+        """The source and the case."""
         constraint = "changing constraints" if self.varies else "a fixed constraint"
         costs = ", strongly convex" if self.strong else ""
         return f"Guo et al. 2022, RECOO, {constraint}{costs}"
@@ -90,22 +90,22 @@ class RecooTheorem(Lagrangian):
 
     @property
     def regret_exponent(self) -> float:
-        """1/2, or 0 for strongly convex costs."""
+        """The exponent 1/2, or 0 for strongly convex costs."""
         return 0.0 if self.strong else 0.5
 
     @property
     def violation_exponent(self) -> float:
-        """0 for a fixed constraint; 3/4, or 1/2 for strongly convex costs."""
+        """The exponent 0 for a fixed constraint; 3/4, or 1/2 for strongly convex costs."""
         return 0.0 if not self.varies else 0.5 if self.strong else 0.75
 
     @property
     def power(self) -> float:
-        """p, the power of t in the weights of a move and of the penalty."""
+        """The power p of t in the weights of a move and of the penalty."""
         return 1.0 if self.strong else 0.5
 
     @property
     def growth(self) -> float:
-        """q, the power of t in the weight of a violation."""
+        """The power q of t in the weight of a violation."""
         return 0.0 if self.varies else 1.5
 
     @property
@@ -118,7 +118,7 @@ class RecooTheorem(Lagrangian):
 
     @property
     def alpha(self) -> float:
-        r""":math:`\alpha_1`: :math:`G_f/(\sqrt2D)`, or :math:`\mu/2`."""
+        r"""The first weight of a move: :math:`\alpha_1 = G_f/(\sqrt2D)`, or :math:`\mu/2`."""
         if self.strong:
             return 0.5 * self.constants.require("strong_convexity", by=self.name)[0]
         return self._slope / (math.sqrt(2) * self._D)

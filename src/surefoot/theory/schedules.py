@@ -91,7 +91,7 @@ class ScheduledSteps(FromStart):
     @property
     @abstractmethod
     def power(self) -> float:
-        """p, the power at which the tightening falls."""
+        """The power p at which the tightening falls."""
 
     @property
     @abstractmethod
@@ -100,17 +100,17 @@ class ScheduledSteps(FromStart):
 
     @property
     def offset(self) -> float:
-        r""":math:`t_0`, the rounds by which the schedule is shifted."""
+        r"""The number :math:`t_0` of rounds by which the schedule is shifted."""
         return 0.0
 
     @property
     @abstractmethod
     def step(self) -> float:
-        """s, the step for a unit of tightening."""
+        """The step s per unit of tightening."""
 
     @property
     def adagrad(self) -> float | None:
-        r"""C of the limit :math:`c/\sqrt{S_t}` on the step, where there is one."""
+        r"""The constant of the limit :math:`c/\sqrt{S_t}` on the step; None without a limit."""
         return None
 
     @final
@@ -156,7 +156,7 @@ class ScheduledSteps(FromStart):
     @property
     @final
     def premises(self) -> tuple[Premise, ...]:
-        """G_g, sigma and the start; G_f, for the regret alone where steps do not go by it."""
+        """G_g, sigma and the start; G_f, only for the regret unless the steps depend on it."""
         c = self.constants
         G_g, slack = c.require("G_g", "start_slack", by=self.name)
         found = [
@@ -213,12 +213,12 @@ class UnknownHorizon(ScheduledSteps):
 
     @property
     def rho(self) -> float:
-        """The level: what the start and sigma allow."""
+        """The level that the start and sigma allow."""
         return self.level
 
     @property
     def step(self) -> float:
-        r""":math:`\xi/(G_fG_g)`, a hair shorter."""
+        r"""The step :math:`\xi/(G_fG_g)`, slightly shorter."""
         G_f, G_g = self.constants.require("G_f", "G_g", by=self.name)
         return SHRINK * self.xi / (G_f * G_g)
 
@@ -234,7 +234,7 @@ class UnknownHorizon(ScheduledSteps):
 @final
 @dataclass(frozen=True)
 class UnknownGradients(ScheduledSteps):
-    r"""No G_f: steps go by the largest gradient so far, :math:`\eta_t = s\rho_t/L_t`, s = xi/G_g.
+    r"""No G_f: steps follow the largest gradient so far, :math:`\eta_t = s\rho_t/L_t`, s = xi/G_g.
 
     The round's own gradient is counted, so :math:`\ell_t \le s\rho_t`, and :math:`\eta_t` does not
     rise: E1 and E2 hold, and G_f is needed for neither. Where ``adaptive`` steps have the limit
@@ -300,12 +300,12 @@ class UnknownGradients(ScheduledSteps):
 
     @property
     def power(self) -> float:
-        """0 with a horizon, else 1/2."""
+        """The power 0 with a horizon, else 1/2."""
         return 0.5 if self.horizon is None else 0.0
 
     @property
     def rho(self) -> float:
-        """The level a; with a horizon the minimiser of the bound, if that is smaller."""
+        """The level a; with a horizon, the minimiser of the bound if it is smaller."""
         if self.horizon is None:
             return self.level
         s, R = self.step, self.constants.R
@@ -314,13 +314,13 @@ class UnknownGradients(ScheduledSteps):
 
     @property
     def step(self) -> float:
-        r""":math:`\xi/G_g`, a hair shorter."""
+        r"""The step :math:`\xi/G_g`, slightly shorter."""
         (G_g,) = self.constants.require("G_g", by=self.name)
         return SHRINK * self.xi / G_g
 
     @property
     def adagrad(self) -> float | None:
-        r""":math:`\sqrt2R` where adaptive."""
+        r"""The constant :math:`\sqrt2R` if adaptive, else None."""
         return math.sqrt(2) * self.constants.R if self.adaptive else None
 
     def regret_bound(self, t: Any) -> Array:
@@ -390,19 +390,19 @@ class StronglyConvexSchedule(ScheduledSteps):
 
     @property
     def step(self) -> float:
-        r""":math:`\xi/(G_fG_g)`, a hair shorter."""
+        r"""The step :math:`\xi/(G_fG_g)`, slightly shorter."""
         G_f, G_g = self.constants.require("G_f", "G_g", by=self.name)
         return SHRINK * self.xi / (G_f * G_g)
 
     @property
     def rho(self) -> float:
-        """C, a hair larger: the steps, 1/(H(t + t_0)), are what they are."""
+        """The constant C, slightly larger, since the steps 1/(H(t + t_0)) are fixed."""
         (H,) = self.constants.require("strong_convexity", by=self.name)
         return 1 / (H * self.step)
 
     @property
     def offset(self) -> float:
-        r""":math:`t_0`, the rounds by which the schedule is shifted."""
+        r"""The number :math:`t_0` of rounds by which the schedule is shifted."""
         return float(max(math.ceil(self.rho / self.level) - 1, 0))
 
     def regret_bound(self, t: Any) -> Array:

@@ -71,7 +71,7 @@ class SeparationTheorem(Inside):
 
     @property
     def kappa(self) -> float:
-        """R/r, at least 1."""
+        """The condition number R/r, at least 1."""
         return max(self.constants.R / self.inner_radius, 1.0)
 
     @property
@@ -80,12 +80,12 @@ class SeparationTheorem(Inside):
 
     @property
     def eta(self) -> float:
-        r""":math:`D_0/(G_f\sqrt{(1+2\kappa)T})`."""
+        r"""The step size :math:`D_0/(G_f\sqrt{(1+2\kappa)T})`."""
         return reach(self.constants) / (self._G_f() * math.sqrt(self._growth * self.horizon))
 
     @property
     def depth(self) -> float:
-        r""":math:`\delta r = \eta G_f`, by how much a cut moves beyond the half-space."""
+        r"""The distance :math:`\delta r = \eta G_f` by which a cut moves beyond the half-space."""
         return self.eta * self._G_f()
 
     @property
@@ -95,7 +95,7 @@ class SeparationTheorem(Inside):
         return self._growth * self.horizon + start
 
     def regret_bound(self, t: Any) -> Array:
-        r""":math:`D_0^2/(2\eta) + (\eta/2)(1+2\kappa)G_f^2t`."""
+        r"""Return :math:`D_0^2/(2\eta) + (\eta/2)(1+2\kappa)G_f^2t`."""
         D_0 = reach(self.constants)
         return D_0**2 / (2 * self.eta) + self.eta / 2 * self._growth * self._G_f() ** 2 * rounds(t)
 

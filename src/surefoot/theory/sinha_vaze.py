@@ -76,17 +76,17 @@ class SinhaVazeConvex(Lagrangian):
 
     @property
     def diameter(self) -> float:
-        """D = 2R, the diameter of the ball."""
+        """The diameter of the ball, D = 2R."""
         return 2 * self.constants.R
 
     @property
     def scale(self) -> float:
-        r""":math:`b = 1/(2GD)`."""
+        r"""The scale :math:`b = 1/(2GD)`."""
         return 1 / (2 * self._G * self.diameter)
 
     @property
     def rate(self) -> float:
-        r""":math:`\lambda = 1/(2\sqrt T)`."""
+        r"""The rate of the exponential penalty, :math:`\lambda = 1/(2\sqrt T)`."""
         return 1 / (2 * math.sqrt(self.horizon))
 
     def regret_bound(self, t: Any) -> Array:
@@ -156,12 +156,12 @@ class SinhaVazeStronglyConvex(Lagrangian):
 
     @property
     def strong_convexity(self) -> float:
-        """H, the modulus of strong convexity of the costs."""
+        """The modulus H of strong convexity of the costs."""
         return self._known()[2]
 
     @property
     def V(self) -> float:
-        r""":math:`8G_g^2(1 + \ln T)/H`, the weight of the costs."""
+        r"""The weight of the costs, :math:`8G_g^2(1 + \ln T)/H`."""
         _, G_g, H = self._known()
         return 8 * G_g**2 * (1 + math.log(self.horizon)) / H
 

@@ -41,7 +41,7 @@ class _Smooth(Inside):
 
     @property
     def growth(self) -> float:
-        r""":math:`k = 1 + \beta D_0^2/(2h_0)`."""
+        r"""The growth factor :math:`k = 1 + \beta D_0^2/(2h_0)`."""
         return 1 + self.curvature * self.reach**2 / (2 * self.depth)
 
 
@@ -85,11 +85,11 @@ class LevyKrauseTheorem(_Smooth):
 
     @property
     def eta(self) -> float:
-        r""":math:`D/(G_f\sqrt{kT})`."""
+        r"""The step size :math:`D/(G_f\sqrt{kT})`."""
         return self.diameter / (self._G_f() * math.sqrt(self.growth * self.horizon))
 
     def regret_bound(self, t: Any) -> Array:
-        r""":math:`D^2/(2\eta) + (\eta/2)kG_f^2t`."""
+        r"""Return :math:`D^2/(2\eta) + (\eta/2)kG_f^2t`."""
         rate = self.eta / 2 * self.growth * self._G_f() ** 2
         return self.diameter**2 / (2 * self.eta) + rate * rounds(t)
 
@@ -123,9 +123,9 @@ class LevyKrauseStronglyConvex(_Smooth):
 
     @property
     def eta(self) -> float:
-        r""":math:`1/\mu`, the step of round 1."""
+        r"""The step size of round 1, :math:`1/\mu`."""
         return 1 / self.constants.require("strong_convexity", by=self.name)[0]
 
     def regret_bound(self, t: Any) -> Array:
-        r""":math:`kG_f^2/(2\mu)\,(1 + \ln t)`."""
+        r"""Return :math:`kG_f^2/(2\mu)\,(1 + \ln t)`."""
         return self.growth * self._G_f() ** 2 * self.eta / 2 * (1 + np.log(rounds(t)))

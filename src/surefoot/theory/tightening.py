@@ -1,4 +1,4 @@
-"""Tightening: from a bound on the sum of g to a sum of at most 0 (the paper's Appendix A)."""
+"""Tightening: from a bound on the sum of g to a nonpositive sum (the paper's Appendix A)."""
 
 from __future__ import annotations
 
@@ -123,12 +123,12 @@ class Tightened(Summed):
 
     @property
     def changing(self) -> bool:
-        """Where the base's constraint may."""
+        """Whether the base's constraint may change."""
         return self.base.changing
 
     @property
     def rho(self) -> float:
-        r""":math:`S_T/T`, rounded up."""
+        r"""The tightening :math:`S_T/T`, rounded up."""
         return float(_summed(self.base, self.horizon)[1]) / self.horizon * (1 + 2.0**-50)
 
     @property
@@ -162,7 +162,7 @@ class Tightened(Summed):
 
     @property
     def tightening_cost(self) -> float:
-        r""":math:`\kappa`, how far the best action may move per unit of rho."""
+        r"""How far the best action may move per unit of rho, :math:`\kappa`."""
         c = self.constants
         costs = []
         if c.sigma is not None and c.epsilon is not None and self.rho <= c.epsilon:
@@ -194,7 +194,7 @@ class Tightened(Summed):
 
     @property
     def regret_exponent(self) -> float | None:
-        """The larger of the base's two: the tightening costs as much as the sum of g grows."""
+        """The larger of the base's two exponents: tightening costs as much as the sum of g."""
         regret, violation = self.base.regret_exponent, self.base.violation_exponent or 0.0
         if self.base.kind == "squared":
             violation = (1 + violation) / 2  # Cauchy-Schwarz, see _summed
@@ -202,7 +202,7 @@ class Tightened(Summed):
 
     @property
     def premises(self) -> tuple[Premise, ...]:
-        r"""The base's, said of g instead of :math:`g + \rho`."""
+        r"""The base's premises, for g instead of :math:`g + \rho`."""
         return tuple(
             replace(p, limit=p.limit + self.rho)
             if p.quantity == "start"

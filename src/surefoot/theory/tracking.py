@@ -74,7 +74,7 @@ class TrackingTheorem(Inside):
 
     @property
     def rate(self) -> float:
-        r""":math:`\sqrt{8\ln N/T}/(G_fD)`."""
+        r"""The learning rate :math:`\sqrt{8\ln N/T}/(G_fD)`."""
         N = len(self.experts)
         return math.sqrt(8 * math.log(max(N, 2)) / self.horizon) / (self._G_f() * self.diameter)
 

@@ -76,7 +76,7 @@ class TrackingPenaltyTheorem(Lagrangian):
 
     @property
     def rate(self) -> float:
-        r""":math:`\sqrt{8\ln N/T}/(G_fD)`."""
+        r"""The learning rate :math:`\sqrt{8\ln N/T}/(G_fD)`."""
         D, G_f, _ = self._known
         return math.sqrt(8 * math.log(len(self._weights)) / self.horizon) / (G_f * D)
 

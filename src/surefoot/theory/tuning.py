@@ -1,4 +1,4 @@
-r"""Parameters that minimise Theorem 1's own regret bound, feasibility in every round kept."""
+r"""Parameters that minimise Theorem 1's own regret bound and keep every round feasible."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Premises of guarantees: what each one limits, when a round breaks it, and what is then lost.
+"""Premises of guarantees: what each limits, when a round breaks it, and what is lost then.
 
 Games and the live controller watch the same premises with the words of this module: a premise that
 does not hold is a :class:`Breach`, and a :data:`Policy` says whether that is kept, told by a
@@ -56,11 +56,11 @@ _LOSSES: dict[Loss, str] = {
 
 
 class PremiseWarning(UserWarning):
-    """Tell that a premise of the guarantee does not hold for the rounds played."""
+    """A premise of the guarantee does not hold for the rounds played."""
 
 
 class PremiseError(SurefootError, ValueError):
-    """Refuse to go on where a premise of the guarantee does not hold."""
+    """A premise of the guarantee does not hold, and the policy is to stop."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ class Premise:
 
     @property
     def loses(self) -> Loss:
-        """The bounds that rest on it."""
+        """The bounds that rest on the premise."""
         if self.only_regret or self.quantity == "horizon":
             return "regret"
         if self.quantity in ("constraint subgradient", "start"):
@@ -177,7 +177,7 @@ class Premise:
 
 
 class Breach(NamedTuple):
-    """A premise that does not hold: the first round of a run in which it did not.
+    """The first round of a run in which a premise did not hold.
 
     Attributes:
         round: that round.

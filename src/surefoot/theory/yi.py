@@ -65,7 +65,7 @@ class YiTheorem(Lagrangian):
 
     @property
     def name(self) -> str:
-        """The source, and the trade-off."""
+        """The source and the trade-off."""
         return f"Yi et al. 2021, c = {self.c:g}"
 
     @property
@@ -75,7 +75,7 @@ class YiTheorem(Lagrangian):
 
     @property
     def violation_exponent(self) -> float:
-        """(1 - c)/2."""
+        """The exponent (1 - c)/2."""
         return (1 - self.c) / 2
 
     @property
@@ -84,17 +84,17 @@ class YiTheorem(Lagrangian):
 
     @property
     def gamma(self) -> float:
-        r""":math:`T^{c/2}`."""
+        r"""The weight of a violation, :math:`T^{c/2}`."""
         return math.sqrt(self._weight)
 
     @property
     def alpha(self) -> float:
-        r""":math:`\tfrac12\gamma^2G_g^2 + \tfrac12T^c`."""
+        r"""The weight of a move, :math:`\tfrac12\gamma^2G_g^2 + \tfrac12T^c`."""
         (G_g,) = self.constants.require("G_g", by=self.name)
         return 0.5 * self._weight * (G_g**2 + 1)
 
     def regret_bound(self, t: Any) -> Array:
-        r""":math:`\alpha D_0^2 + G_f^2t/(2T^c)`."""
+        r"""Return :math:`\alpha D_0^2 + G_f^2t/(2T^c)`."""
         (G_f,) = self.constants.require("G_f", by=self.name)
         return self.alpha * self._D_0**2 + G_f**2 / (2 * self._weight) * rounds(t)
 

@@ -86,34 +86,34 @@ class YuNeelyTheorem(Lagrangian):
 
     @property
     def rows(self) -> int:
-        """m, the number of constraints."""
+        """The number m of constraints."""
         return self._m
 
     @property
     def slack(self) -> float:
-        r""":math:`\epsilon_S`, the largest slack that is known."""
+        r"""The largest known slack :math:`\epsilon_S`."""
         c = self.constants
         return max(c.slater_margin or 0.0, c.start_slack or 0.0, c.epsilon or 0.0)
 
     @property
     def lipschitz(self) -> float:
-        r""":math:`\beta`."""
+        r"""The Lipschitz constant :math:`\beta` of the constraints."""
         known = self.constants.rows_lipschitz
         (G_g,) = self.constants.require("G_g", by=self.name)
         return math.sqrt(self.rows) * G_g if known is None else known
 
     @property
     def gamma(self) -> float:
-        r""":math:`T^{1/4}`."""
+        r"""The weight of the constraints, :math:`T^{1/4}`."""
         return math.pow(self.horizon, 0.25)
 
     @property
     def alpha(self) -> float:
-        r""":math:`\tfrac12(\beta^2+1)\sqrt T`."""
+        r"""The weight of a move, :math:`\tfrac12(\beta^2+1)\sqrt T`."""
         return 0.5 * (self.lipschitz**2 + 1) * math.sqrt(self.horizon)
 
     def regret_bound(self, t: Any) -> Array:
-        r""":math:`\alpha D_0^2 + G_f^2t/(2\sqrt T)`."""
+        r"""Return :math:`\alpha D_0^2 + G_f^2t/(2\sqrt T)`."""
         (G_f,) = self.constants.require("G_f", by=self.name)
         return self.alpha * self._D_0**2 + G_f**2 / (2 * math.sqrt(self.horizon)) * rounds(t)
 

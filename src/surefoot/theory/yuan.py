@@ -78,7 +78,7 @@ class YuanTradeOff(Lagrangian):
 
     @property
     def name(self) -> str:
-        """The convex case."""
+        """The name of the convex case."""
         return f"Yuan and Lamperski 2018, beta = {self.beta:g}"
 
     @property
@@ -87,12 +87,12 @@ class YuanTradeOff(Lagrangian):
 
     @property
     def eta(self) -> float:
-        r""":math:`D_0/(G\sqrt{m+1}\,T^\beta)`."""
+        r"""The step size :math:`D_0/(G\sqrt{m+1}\,T^\beta)`."""
         return self._D_0 / (self._slopes * math.pow(self.horizon, self.beta))
 
     @property
     def theta(self) -> float:
-        r""":math:`(m+1)G^2\eta/(2(1-\alpha))`."""
+        r"""The regulariser :math:`(m+1)G^2\eta/(2(1-\alpha))`."""
         return self._slopes * (self._slopes * self.eta) / (2 * (1 - self.alpha))
 
     def regret_bound(self, t: Any) -> Array:
@@ -114,7 +114,7 @@ class YuanTradeOff(Lagrangian):
 
     @property
     def violation_exponent(self) -> float:
-        """1 - beta, of the squares."""
+        """The exponent 1 - beta of the squares."""
         return 1 - self.beta
 
 
@@ -166,12 +166,12 @@ class YuanStronglyConvex(Lagrangian):
 
     @property
     def eta(self) -> float:
-        """1/H, of the first round."""
+        """The step size of round 1, 1/H."""
         return 1 / self.constants.require("strong_convexity", by=self.name)[0]
 
     @property
     def theta(self) -> float:
-        """(m + 1) G^2/H, of the first round."""
+        """The regulariser of round 1, (m + 1) G^2/H."""
         G = self._G
         return (self._m + 1) * G * (G * self.eta)
 
