@@ -183,3 +183,29 @@ def test_a_controller_explains_each_step_and_stops_at_a_curvature_that_is_too_sm
     assert "its curvature is at most 1.6" in str(why)
     with pytest.raises(PremiseError, match=r"round 2: .* more than beta = 0\.3"):
         run(0.3)
+
+
+@pytest.mark.parametrize("rows", [1, 2])
+def test_a_caller_who_writes_over_his_arrays_changes_nothing_and_bad_gradients_are_refused(rows):
+    known = CurvatureRows(beta=1.6, rows=rows, reach=0.9)
+    player = CertifiedOGD(known=known, radius=0.9)
+
+    def query(x):
+        g, s = heat(x)
+        return (g, s) if rows == 1 else (np.array([g, g - 0.1]), np.array([s, s]))
+
+    state, alone = player.init(np.zeros(2)), player.init(np.zeros(2))
+    gradient = np.array([-0.5, -1.0])
+    for _ in range(20):
+        mine, (g, s) = gradient.copy(), query(state.x)
+        s = s.copy()
+        state, info = player.step(state, Feedback(mine, g, s))
+        mine[:], s[:] = np.nan, 1e9
+        alone = player.update(alone, Feedback(gradient, *query(alone.x)))
+        assert info.contradictions == ()
+        assert (state.x == alone.x).all()
+        assert not state.x.flags.writeable
+    with pytest.raises(ValueError, match="cost_gradient must have a finite square"):
+        player.update(state, Feedback(np.array([1e200, 0.0]), *query(state.x)))
+    with pytest.raises(ValueError, match="cost_gradient must be finite, got nan"):
+        player.update(state, Feedback(np.array([np.nan, 0.0]), *query(state.x)))

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 from surefoot import _check
-from surefoot._array import dot, maximum, norm, number_like, sqrt, where
+from surefoot._array import maximum, norm, number_like, owned, sqrt, where
 from surefoot.algorithms.certified_ogd import (
     check_known,
     curvature_of,
+    finite_square,
     needs_of_known,
     region_within,
     told,
@@ -182,7 +183,7 @@ class CertifiedDualAveraging:
         if within is not None:
             region = region_within(region, within)
         kept = start - gradients / where(last > 0, last, math.inf) - x
-        gradients, squares = gradients + grad, squares + dot(grad, grad)
+        gradients, squares = gradients + grad, squares + finite_square(grad)
         if self.eta is None:
             inverse = sqrt(squares) / (self.scale * self.radius)
         else:
@@ -197,7 +198,7 @@ class CertifiedDualAveraging:
             share = where(length > limit, share, 0.0 * length)
             gradients = gradients + (share * inverse) * n
         new = CertifiedDualAveragingState(
-            found.point, start, after, gradients, inverse, squares, found.weights
+            owned(found.point), start, after, gradients, inverse, squares, found.weights
         )
         info = AveragingStep(
             region, seen.rounds, wanted, found, grad, inverse, kept, share, self.radius

@@ -6,8 +6,10 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
+import numpy as np
+
 from surefoot import _check
-from surefoot._array import dot, maximum, number_like, sqrt, where
+from surefoot._array import dot, maximum, number_like, owned, sqrt, to_numpy, where
 from surefoot.constants import Constants, as_constants
 from surefoot.errors import InvalidValueError
 from surefoot.regions import (
@@ -22,7 +24,7 @@ from surefoot.sets import Ball
 from surefoot.theory import ObservedCuts, TheoremC, Tuned
 from surefoot.types import Array, Feedback, Needs, Number, Region
 
-__all__ = ["CertifiedOGD", "CertifiedOGDState", "RegionStep"]
+__all__ = ["CertifiedOGD", "CertifiedOGDState", "DescentStep"]
 
 _ROOT_2 = math.sqrt(2)
 
@@ -43,7 +45,7 @@ class CertifiedOGDState(NamedTuple):
     squares: Number
 
 
-class RegionStep(NamedTuple):
+class DescentStep(NamedTuple):
     """What a step into a certified region knew; nothing is computed until a property is read.
 
     Attributes:
@@ -146,7 +148,7 @@ class CertifiedOGD:
 
     def step(
         self, state: CertifiedOGDState, feedback: Feedback, within: Region | None = None
-    ) -> tuple[CertifiedOGDState, RegionStep]:
+    ) -> tuple[CertifiedOGDState, DescentStep]:
         """Return the state after a round and what the step knew.
 
         Args:
@@ -159,7 +161,7 @@ class CertifiedOGD:
         after, region = self.known.see(seen, x, g, s)
         if within is not None:
             region = region_within(region, within)
-        squared = dot(grad, grad)
+        squared = finite_square(grad)
         squares, size = squares + squared, sqrt(squared)
         if self.eta is None:
             inverse = sqrt(squares) / (_ROOT_2 * self.radius)
@@ -174,8 +176,8 @@ class CertifiedOGD:
         going = moves & (inverse > 0)
         wanted = x - 1.0 / where(going, inverse, math.inf) * grad
         found = region.cut(wanted)
-        new = CertifiedOGDState(found.point, after, inverse, squares)
-        info = RegionStep(region, seen.rounds, wanted, found, size, inverse, moves, self.radius)
+        new = CertifiedOGDState(owned(found.point), after, inverse, squares)
+        info = DescentStep(region, seen.rounds, wanted, found, size, inverse, moves, self.radius)
         return new, info
 
     def observer(self) -> ObservedCuts | None:
@@ -245,6 +247,16 @@ def told(
     if isinstance(known, CurvatureRows) and known.rows > 1:
         return _check.feedback_apart(x, feedback)
     return _check.feedback(x, feedback)
+
+
+def finite_square(grad: Array) -> Number:
+    """Return the squared norm of a cost gradient; one run refuses one that is not finite."""
+    with np.errstate(over="ignore"):
+        squared = dot(grad, grad)
+    if type(squared) is float and not squared < math.inf:
+        _check.refuse_unfinite(to_numpy(grad), "cost_gradient")
+        raise InvalidValueError(f"cost_gradient must have a finite square, got {grad!r}")
+    return squared
 
 
 def region_within(region: Any, within: Region) -> RowsRegion:

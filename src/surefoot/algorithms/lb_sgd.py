@@ -9,7 +9,17 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from surefoot import _check
-from surefoot._array import combine, dot, minimum, namespace, norm, number_like, rows_dot, where
+from surefoot._array import (
+    combine,
+    dot,
+    minimum,
+    namespace,
+    norm,
+    number_like,
+    owned,
+    rows_dot,
+    where,
+)
 from surefoot.constants import Constants
 from surefoot.errors import InvalidValueError
 from surefoot.theory import HalvedSlack, Tuned
@@ -95,7 +105,7 @@ class LBSGD:
         room = xp.min(reach, axis=-1, keepdims=g.ndim > 1)
         room = float(room) if type(size) is float else room
         step = minimum(room / where(size > 0, size, 1.0), 1.0 / where(curved > 0, curved, 1e-300))
-        return LBSGDState(x - where(size > 0, step, 0.0 * step) * d, rounds + 1.0)
+        return LBSGDState(owned(x - where(size > 0, step, 0.0 * step) * d), rounds + 1.0)
 
     @classmethod
     def barrier(

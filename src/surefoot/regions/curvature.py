@@ -58,12 +58,19 @@ __all__ = [
     "Found",
     "along_slope",
     "curvature_margin",
+    "kept",
     "onto_curvature_ball",
 ]
 
 _UNIT = 2.0**-53
 # A far point loses digits in the first projection; the second starts where they are not lost.
 _TRIES = 3
+_new = tuple.__new__  # the constructor of a named tuple costs as much as three roots
+
+
+def kept(numbers: Number) -> Number:
+    """Return numbers that a caller may write over later as a memory keeps them: a copy."""
+    return numbers.copy() if type(numbers) is ndarray else numbers
 
 
 def curvature_margin(
@@ -251,7 +258,11 @@ class CurvatureRegion(NamedTuple):
     @property
     def longest(self) -> Number:
         r"""Return :math:`\nu/(2\beta)`, the longest step that :meth:`cut` is meant for."""
-        beta, nu = self.known.beta, self.radius
+        beta = self.known.beta
+        if type(self.g) is float and type(beta) is float:
+            squared = self.squared - 2 * beta * (self.g + self.margin)
+            return 0.5 * math.sqrt(max(squared, 0.0)) / beta if beta > 0 else math.inf
+        nu = self.radius
         if type(beta) is float:
             return 0.5 * nu / beta if beta > 0 else math.inf * (1.0 + nu)
         return where(beta > 0, 0.5 * nu / where(beta > 0, beta, 1.0), math.inf)
@@ -283,15 +294,37 @@ class CurvatureRegion(NamedTuple):
         (Theorem C of docs/certified.md). The step must be at most :math:`\nu/(2\beta)` long, or
         nothing may move.
         """
+        if type(self.g) is float:
+            return self._cut_live(w)
         v = self._way(w)
         good = self._holds(w)
-        if certainly(good):
-            return Found(w, 0.0, 0.0)
         beta, up = self.known.beta, self.g + self.margin
         q, weight = along_slope(v, up, self.s, sqrt(self.squared), beta)
         point = self.checked(where(good, w, self.x + q))
         weight = where(good, 0.0 * weight, weight)
         return Found(point, weight, where(good, 0.0 * weight, norm(point - self.x - q)))
+
+    def _cut_live(self, w: Array) -> Found:
+        """The same for one NumPy run, each product once: it is all that a round does."""
+        known, x, g, s, squared, e, _ = self
+        v = w - x
+        along, square, half = float(s.dot(v)), float(v.dot(v)), 0.5 * known.beta
+        if not square < math.inf:
+            self._way(w)
+        if g + 0.5 * e + along + half * square <= 0:
+            return _new(Found, (w, 0.0, 0.0))
+        if not squared > 0:
+            return _new(Found, (x, 0.0, math.sqrt(square)))
+        size = math.sqrt(squared)
+        a = along / size
+        c = g + e + half * max(square - a * a, 0.0)
+        z = -2 * c / (size + math.sqrt(max(squared - 4 * half * c, 0.0)))
+        weight = max(a - z, 0.0) / size
+        q = v - weight * s
+        point = x + q
+        if self.bound(point) <= 0:
+            return _new(Found, (point, weight, 0.0))
+        return _new(Found, (x, weight, norm(q)))
 
     def price(self, v: Array, weight: Number) -> Number:
         r"""Return what a cut costs: :math:`\frac12\mu^2\|s\|^2 - \mu(g + s^\top v)`; Theorem C.
@@ -424,7 +457,7 @@ class Curvature:
         self, memory: CurvatureMemory, x: Array, g: Number, s: Array
     ) -> tuple[CurvatureMemory, CurvatureRegion]:
         """Return the memory with the round added, and the region for the next action."""
-        after = CurvatureMemory(memory.rounds + 1.0, x, g, s)
+        after = _new(CurvatureMemory, (memory.rounds + 1.0, x, kept(g), kept(s)))
         region = self.region(after, memory)
         if type(g) is float:
             if not math.isfinite(g):
@@ -449,4 +482,4 @@ class Curvature:
         margin = curvature_margin(
             g, sqrt(squared), self.beta, self.reach, x.shape[-1], self.evaluation_error
         )
-        return CurvatureRegion(self, x, g, s, squared, margin, before)
+        return _new(CurvatureRegion, (self, x, g, s, squared, margin, before))

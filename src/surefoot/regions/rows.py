@@ -50,6 +50,7 @@ from surefoot.regions.curvature import (
     above_quadratic,
     along_slope,
     curvature_margin,
+    kept,
 )
 from surefoot.sets._active_set import project_halfspaces
 from surefoot.sets._points import marked
@@ -405,6 +406,7 @@ class CurvatureRows:
                 f"constraint_value must have {self.rows} entries, one per constraint, "
                 f"got shape {tuple(g.shape)}"
             )
+        g, s = kept(g), kept(s)
         after = RowsMemory(memory.rounds + 1.0, x, g, s)
         region = self.region(after, memory)
         worst = g + region.margin
