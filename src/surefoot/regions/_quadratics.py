@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from operator import mul as _times
 from typing import Any
 
 import numpy as np
@@ -90,27 +91,38 @@ def ascend(
 def _ascend_live(
     v: Array, up: Array, s: Array, squared: Array, beta: Number, weights: Array, sweeps: int
 ) -> Array:
-    """Return the same for one NumPy run, skipping rows that hold and have no multiplier."""
+    r"""Return the same for one NumPy run, in products of the rows alone: no vectors in the loop.
+
+    With :math:`r = v - \sum_j\lambda_js_j` and :math:`c = 1 + \sum_j\lambda_j\beta_j` over the
+    other rows, the row's quadratic at r/c is made of :math:`s_i^\top r` and :math:`\|r\|^2`.
+    """
     m = len(up)
     rates = np.broadcast_to(np.asarray(beta, dtype=np.float64), (m,)).tolist()
-    lam, h, n = weights.tolist(), up.tolist(), squared.tolist()
-    active = any(lam)
-    q = point_of(weights, v, s, beta) if active else v
+    start = s @ v
+    G, p, h, n = (s @ s.T).tolist(), start.tolist(), up.tolist(), squared.tolist()
+    lam, vv = weights.tolist(), float(v.dot(v))
     for _ in range(sweeps):
         changed = False
-        excess = values(q, up, s, beta)
         for i in range(m):
-            old = lam[i]
-            if old == 0.0:
-                if changed:
-                    excess[i] = h[i] + float(s[i].dot(q)) + 0.5 * rates[i] * float(q.dot(q))
-                if excess[i] <= 0:
-                    continue
-            lam[i] = 0.0
-            c = 1.0 + sum(a * b for a, b in zip(lam, rates, strict=True))
-            rest = (v - np.asarray(lam) @ s) / c if any(lam) else v
-            q, weight = onto_curvature_ball(rest, h[i], s[i], n[i], rates[i])
-            lam[i] = c * weight
+            old, lam[i] = lam[i], 0.0
+            b, row = rates[i], G[i]
+            c, along, square = 1.0, p[i], vv
+            for j in range(m):
+                w = lam[j]
+                if w:
+                    c += w * rates[j]
+                    along -= w * row[j]
+                    if b:  # a half-space does not ask how long r is
+                        square -= w * (2.0 * p[j] - sum(map(_times, lam, G[j])))
+            along, square = along / c, max(square, 0.0) / (c * c)
+            over = h[i] + along + 0.5 * b * square
+            if over <= 0:
+                changed = changed or old != 0.0
+                continue
+            nu = math.sqrt(max(n[i] - 2.0 * b * h[i], 0.0))
+            bent = math.sqrt(max(n[i] + 2.0 * b * along + b * b * square, 0.0))
+            below = nu * (nu + bent)
+            lam[i] = c * 2.0 * over / below if below > 0 else 0.0
             changed = changed or abs(lam[i] - old) > 4e-16 * abs(lam[i])
         if not changed:
             break
