@@ -7,11 +7,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from surefoot import Ball, Feedback
-from surefoot.algorithms import CertifiedPFS, SeveralPFS, several_pfs
+from surefoot import Ball, Constants, Feedback, Problem
+from surefoot.algorithms import (
+    CertifiedOGD,
+    CertifiedPFS,
+    LeaderFollower,
+    RegionFilter,
+    SeveralPFS,
+    several_pfs,
+)
 from surefoot.algorithms._multipliers import positive_part
 from surefoot.algorithms._start import bounded_diameter
 from surefoot.algorithms.certified_pfs import CertifiedState
+from surefoot.constraints import QuadraticForm
+from surefoot.costs import Linear
 from surefoot.sets import Halfspace
 from surefoot.theory import ObservedRegret
 
@@ -134,3 +143,65 @@ def test_a_step_that_the_ball_shortens_counts_that_move_in_full():
     assert after.x == pytest.approx([2.0, 0.0], rel=1e-12)
     assert not info.cut
     assert ObservedRegret().after(info).moved == pytest.approx(1.0, rel=1e-9)
+
+
+# --- the rounding of g, where it is larger than that of a linear one ------------------------------
+
+
+def _far_away(distance):
+    """A disc of radius 1/2, as a quadratic whose terms cancel far from the origin."""
+    centre = np.array([distance, -distance / 3])
+    disc = QuadraticForm(np.eye(2), -centre, 0.125 - 0.5 * float(centre @ centre))
+    costs = Linear(np.ones((1, 2)))
+    return Problem.of(costs, disc, Ball(1.0, centre), centre + np.array([0.1, 0.0]))
+
+
+def _worst_on_the_way_out(player, problem):
+    """The largest g of a rule that is driven against the boundary."""
+    state, worst = player.init(problem.start), -math.inf
+    for _ in range(60):
+        g, s = problem.constraint.query(state.x)
+        worst, way = max(worst, g), np.array([150.0, 200.0])
+        if hasattr(player, "admit"):
+            state, _ = player.admit(state, state.x + way, g, s)
+        elif player.needs.apart:
+            state = player.update(state, Feedback(-way, np.array([g]), s[None]))
+        else:
+            state = player.update(state, Feedback(-way, g, s))
+    return max(worst, problem.constraint.value(state.x))
+
+
+@pytest.mark.parametrize(
+    "tuned",
+    [
+        lambda c, ball: CertifiedPFS.known_horizon(c, 10**14, ball).algorithm,
+        lambda c, ball: SeveralPFS.known_horizon(c, 10**14, ball).algorithm,
+        lambda c, ball: LeaderFollower.default(c, None, ball).algorithm,
+        lambda c, ball: RegionFilter.default(c, ball),
+        lambda c, ball: CertifiedOGD.default(c, None, ball).algorithm,
+    ],
+    ids=["CertifiedPFS", "SeveralPFS", "LeaderFollower", "RegionFilter", "CertifiedOGD"],
+)
+@pytest.mark.parametrize("distance", [1e5, 1e6])
+def test_a_quadratic_far_from_the_origin_is_never_left(tuned, distance):
+    problem = _far_away(distance)
+    player = tuned(problem.constants, problem.domain)
+    assert _worst_on_the_way_out(player, problem) <= 0
+
+
+def test_an_evaluation_error_below_the_rounding_of_a_linear_g_changes_nothing():
+    x, s = np.array([0.3, 0.0]), np.array([1.0, 0.0])
+    lengths = [
+        CertifiedPFS(G_g=1.0, domain=Ball(1.0), rho=0.1, evaluation_error=error).certified_length(
+            x, 0 * x, 1.0, 0.5, 0.1, -0.05, s
+        )
+        for error in (None, 1e-18, 1e-10)
+    ]
+    assert lengths[0] == lengths[1]
+    assert lengths[2].noise == pytest.approx(1e-10 + 8 * 2.0**-53, rel=1e-12)
+
+
+def test_an_exact_constraint_needs_no_margin_for_its_evaluation():
+    constants = Constants(R=1.0, G_g=1.0, start_slack=0.5, start_reach=1.0, evaluation_error=0.0)
+    assert CertifiedPFS.default(constants).algorithm.evaluation_error is None
+    assert LeaderFollower.default(constants).algorithm.evaluation_error is None

@@ -287,13 +287,12 @@ class Certifying(ABC):
             rounding: what a step is rounded by beyond one half-space and the ball, as a length.
         """
         d, unit = x.shape[-1], _UNIT * self.domain.reach_from_origin
-        if self.evaluation_error is None:
-            # For g = max(a_i'x - b_i) the error is at most 4(d+4)u(|a_i||x| + |b_i|), and the row
-            # that counts has |b_i| <= |a_i||x| + |g| with |g| <= 2 G_g R on the feasible set.
-            noise = 16 * (d + 4) * unit * self.G_g
-        else:
+        # For g = max(a_i'x - b_i) the error is at most 4(d+4)u(|a_i||x| + |b_i|), and the row
+        # that counts has |b_i| <= |a_i||x| + |g| with |g| <= 2 G_g R on the feasible set.
+        noise = 16 * (d + 4) * unit * self.G_g
+        if self.evaluation_error is not None:
             # The bound is on g as the oracle rounds it; adding it to g, and rho, rounds once more.
-            noise = self.evaluation_error + 8 * unit * self.G_g
+            noise = maximum(noise, self.evaluation_error + 8 * unit * self.G_g)
         noise = noise + self.G_g * rounding
         error = 24 * (d + 8) * unit + noise / self.G_g
         kappa, upper_g = 4 * (d + 8) * _UNIT, g + noise

@@ -75,7 +75,8 @@ class CertifiedPFS(Certifying):
             it each step is limited by itself: as safe, at times better, and without a regret proof.
         sigma: a lower bound on the subgradients near the boundary, where one is known: longer
             certified steps.
-        evaluation_error: bound on the error of the g that is observed; rounding unless given.
+        evaluation_error: bound on the error of the g that is observed, where it may be larger than
+            the rounding of a linear one (``constraint.evaluation_error(ball)``).
 
     Example:
         >>> import numpy as np
@@ -205,5 +206,6 @@ class CertifiedPFS(Certifying):
             rho=theorem.rho,
             decreasing=theorem.decreasing,
             eta=theorem.eta,
+            evaluation_error=theorem.constants.evaluation_error or None,
         )
         return Tuned(player, theorem)

@@ -89,7 +89,8 @@ class LeaderFollower:
             :math:`\eta_t = 2/(Ht)`.
         gradient_bound: G_f, where a regret bound is wanted in advance: should A ever exceed what
             the bound allows, a slower and more careful mode begins. It hardly ever does.
-        evaluation_error: bound on the error of the g that is observed; rounding unless given.
+        evaluation_error: bound on the error of the g that is observed, where it may be larger than
+            the rounding of a linear one (``constraint.evaluation_error(ball)``).
 
     Example:
         >>> import numpy as np
@@ -374,6 +375,7 @@ class LeaderFollower:
         (G_g,) = theorem.constants.require("G_g", by=theorem.name)
         if theorem.in_advance and theorem.constants.G_f is not None:
             parameters["gradient_bound"] = theorem.constants.G_f
+        parameters["evaluation_error"] = theorem.constants.evaluation_error or None
         return Tuned.of(cls, theorem, domain, G_g=G_g, **parameters)
 
 

@@ -126,7 +126,8 @@ class RegionFilter:
 
     @classmethod
     def default(cls, constants: Constants, domain: Ball | None = None) -> RegionFilter:
-        """Return the filter that G_g and the ball around the feasible set allow; nothing else."""
+        """Return the filter that G_g, the ball around the feasible set and g's rounding allow."""
         (G_g,) = as_constants(constants).require("G_g", by="the filter")
         ball = Ball(constants.R) if domain is None else domain
-        return cls(known=LipschitzHull(G_g=G_g, reach=ball.reach_from_origin))
+        error, reach = constants.evaluation_error, ball.reach_from_origin
+        return cls(known=LipschitzHull(G_g=G_g, reach=reach, evaluation_error=error))

@@ -55,7 +55,8 @@ class SafetyFilter(Certifying):
         rho: the tightening, cut off at half of the start's slack.
         decreasing: whether it is :math:`\rho/\sqrt t` in round t.
         sigma: a lower bound on the subgradients near the boundary, where one is known.
-        evaluation_error: bound on the error of the g that is observed; rounding unless given.
+        evaluation_error: bound on the error of the g that is observed, where it may be larger than
+            the rounding of a linear one (``constraint.evaluation_error(ball)``).
 
     Example:
         >>> import numpy as np

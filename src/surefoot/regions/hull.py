@@ -285,7 +285,8 @@ class LipschitzHull:
     Args:
         G_g: upper bound on every subgradient that the constraint may return on the feasible set.
         reach: the largest norm of a feasible point, which rounding scales with.
-        evaluation_error: bound on the error of the g that is observed; rounding unless given.
+        evaluation_error: bound on the error of the g that is observed, where it may be larger than
+            the rounding of a linear one (``constraint.evaluation_error(ball)``).
 
     Example:
         >>> import numpy as np
@@ -379,9 +380,10 @@ class LipschitzHull:
     def noise(self, dimension: int) -> Number:
         r"""Return :math:`\delta`, a bound on the error of an observed g, with room for one sum."""
         unit = _UNIT * self.reach * self.G_g
+        rounding = 16 * (dimension + 4) * unit
         if self.evaluation_error is None:
-            return 16 * (dimension + 4) * unit
-        return self.evaluation_error + 8 * unit
+            return rounding
+        return maximum(rounding, self.evaluation_error + 8 * unit)
 
     def lost(self, dimension: int) -> Number:
         r"""Return what the margin takes from a radius: :math:`2\delta/G_g + 16(n+8)uM`."""
