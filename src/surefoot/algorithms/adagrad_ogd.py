@@ -7,10 +7,11 @@ from typing import ClassVar, NamedTuple
 
 from surefoot import _check
 from surefoot._array import dot, number_like, sqrt, where
-from surefoot.algorithms._start import bounded_diameter, check_domain, start_in
+from surefoot.algorithms._projecting import Projecting
+from surefoot.algorithms._start import bounded_diameter, start_in
 from surefoot.constants import Constants
 from surefoot.theory import AdaGradNorm, Tuned
-from surefoot.types import Array, Feedback, Needs, Number, Region
+from surefoot.types import Array, Feedback, Number, Region
 
 __all__ = ["AdaGradOGD", "AdaGradOGDState"]
 
@@ -23,7 +24,7 @@ class AdaGradOGDState(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AdaGradOGD:
+class AdaGradOGD(Projecting):
     r"""Online gradient descent with full projection and the AdaGrad-norm step.
 
     .. math::
@@ -47,18 +48,7 @@ class AdaGradOGD:
     Reference: Streeter and McMahan, 2010 (the scalar form of AdaGrad).
     """
 
-    needs: ClassVar[Needs] = Needs(
-        constraint_values=0, constraint_subgradients=0, projections=1, domain="feasible"
-    )
     tunings: ClassVar[tuple[str, ...]] = ("adaptive",)
-
-    eta: Number
-    domain: Region
-
-    def __post_init__(self) -> None:
-        _check.positive(eta=self.eta)
-        _check.plain(self, "eta")
-        check_domain(self.domain)
 
     def init(self, x1: Array) -> AdaGradOGDState:
         """Start at x1, a point of X."""
@@ -79,4 +69,4 @@ class AdaGradOGD:
     ) -> Tuned[AdaGradOGD]:
         r"""Tune with :math:`\eta = D/\sqrt2`; G_f and the horizon enter only the bound."""
         theorem = AdaGradNorm(constants, bounded_diameter(domain))
-        return Tuned(cls(eta=theorem.eta, domain=domain), theorem)
+        return Tuned.of(cls, theorem, domain, "eta")

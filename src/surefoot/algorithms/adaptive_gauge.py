@@ -97,8 +97,7 @@ class AdaptiveGauge:
     horizon: int
 
     def __post_init__(self) -> None:
-        _check.positive(slope=self.slope)
-        _check.plain(self, "slope")
+        _check.parameters(self, "slope")
         _check.horizon(self.horizon)
 
     @property
@@ -163,5 +162,4 @@ class AdaptiveGauge:
         """
         gauge = gauge_of(domain)
         theorem = AdaptiveGaugeTheorem(constants, horizon, gauge.inner_radius, gauge.error)
-        player = cls(gauge=gauge, domain=Ball(constants.R), slope=theorem.slope, horizon=horizon)
-        return Tuned(player, theorem)
+        return Tuned.of(cls, theorem, None, "slope", "horizon", gauge=gauge)

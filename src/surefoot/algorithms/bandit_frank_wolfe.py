@@ -59,8 +59,7 @@ class BanditFrankWolfe(Exploring):
     domain: Region
 
     def __post_init__(self) -> None:
-        _check.positive(radius=self.radius, shrink=self.shrink, eta=self.eta, step=self.step)
-        _check.plain(self, "radius", "shrink", "eta", "step")
+        _check.parameters(self, "radius", "shrink", "eta", "step")
 
     def update(self, state: BanditState, feedback: Feedback | BanditFeedback) -> BanditState:
         """Play one round: the lines of the docstring."""
@@ -83,11 +82,4 @@ class BanditFrankWolfe(Exploring):
             domain: the feasible set.
         """
         theorem = SmoothedBanditTheorem(constants, horizon, *shape_of(constants, domain))
-        player = cls(
-            radius=theorem.radius,
-            shrink=theorem.shrink,
-            eta=theorem.eta,
-            step=theorem.step,
-            domain=domain,
-        )
-        return Tuned(player, theorem)
+        return Tuned.of(cls, theorem, domain, "radius", "shrink", "eta", "step")

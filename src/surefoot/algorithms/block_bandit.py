@@ -59,10 +59,7 @@ class BlockBandit(Exploring):
     domain: Region
 
     def __post_init__(self) -> None:
-        _check.positive(
-            radius=self.radius, shrink=self.shrink, eta=self.eta, block=self.block, gap=self.gap
-        )
-        _check.plain(self, "radius", "shrink", "eta", "block", "gap")
+        _check.parameters(self, "radius", "shrink", "eta", "block", "gap")
 
     def update(self, state: BanditState, feedback: Feedback | BanditFeedback) -> BanditState:
         """Add the estimate; at the end of a block, move the centre."""
@@ -97,12 +94,4 @@ class BlockBandit(Exploring):
             domain: the feasible set.
         """
         theorem = BlockBanditTheorem(constants, horizon, *shape_of(constants, domain))
-        player = cls(
-            radius=theorem.radius,
-            shrink=theorem.shrink,
-            eta=theorem.eta,
-            block=theorem.block,
-            gap=theorem.gap,
-            domain=domain,
-        )
-        return Tuned(player, theorem)
+        return Tuned.of(cls, theorem, domain, "radius", "shrink", "eta", "block", "gap")

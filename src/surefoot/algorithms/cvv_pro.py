@@ -62,8 +62,7 @@ class CVVPro:
     radius: Number
 
     def __post_init__(self) -> None:
-        _check.positive(alpha=self.alpha, radius=self.radius)
-        _check.plain(self, "alpha", "radius")
+        _check.parameters(self, "alpha", "radius")
 
     def init(self, x1: Array) -> CVVProState:
         """Start at x1, a point of the ball."""

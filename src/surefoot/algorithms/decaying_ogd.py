@@ -7,10 +7,11 @@ from typing import ClassVar, NamedTuple
 
 from surefoot import _check
 from surefoot._array import number_like, sqrt
-from surefoot.algorithms._start import bounded_diameter, check_domain, start_in
+from surefoot.algorithms._projecting import Projecting
+from surefoot.algorithms._start import bounded_diameter, start_in
 from surefoot.constants import Constants
 from surefoot.theory import DecayingStep, StronglyConvexDescent, Tuned
-from surefoot.types import Array, Feedback, Needs, Number, Region
+from surefoot.types import Array, Feedback, Number, Region
 
 __all__ = ["DecayingOGD", "DecayingOGDState"]
 
@@ -23,7 +24,7 @@ class DecayingOGDState(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DecayingOGD:
+class DecayingOGD(Projecting):
     r"""Online gradient descent with full projection and a step that decays.
 
     .. math:: x_{t+1} = \Pi_X(x_t - \eta t^{-q} \nabla f_t(x_t)), \qquad q = \tfrac12 \text{ or } 1
@@ -44,19 +45,9 @@ class DecayingOGD:
     Reference: Zinkevich, ICML 2003; Hazan, Agarwal and Kale, Machine Learning 2007.
     """
 
-    needs: ClassVar[Needs] = Needs(
-        constraint_values=0, constraint_subgradients=0, projections=1, domain="feasible"
-    )
     tunings: ClassVar[tuple[str, ...]] = ("anytime", "strongly_convex")
 
-    eta: Number
-    domain: Region
     fast: bool = False
-
-    def __post_init__(self) -> None:
-        _check.positive(eta=self.eta)
-        _check.plain(self, "eta")
-        check_domain(self.domain)
 
     def init(self, x1: Array) -> DecayingOGDState:
         """Start at x1, a point of X."""
@@ -76,7 +67,7 @@ class DecayingOGD:
     ) -> Tuned[DecayingOGD]:
         r"""Step :math:`D/(G_f\sqrt t)`; the horizon is not used."""
         theorem = DecayingStep(constants, bounded_diameter(domain))
-        return Tuned(cls(eta=theorem.eta, domain=domain), theorem)
+        return Tuned.of(cls, theorem, domain, "eta")
 
     @classmethod
     def strongly_convex(
@@ -84,4 +75,4 @@ class DecayingOGD:
     ) -> Tuned[DecayingOGD]:
         """Step 1/(Ht); the horizon is not used."""
         theorem = StronglyConvexDescent(constants)
-        return Tuned(cls(eta=theorem.eta, domain=domain, fast=True), theorem)
+        return Tuned.of(cls, theorem, domain, "eta", fast=True)

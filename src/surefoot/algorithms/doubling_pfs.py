@@ -70,9 +70,7 @@ class DoublingPFS:
     domain: Ball
 
     def __post_init__(self) -> None:
-        _check.positive(eta=self.eta)
-        _check.nonnegative(rho=self.rho)
-        _check.plain(self, "eta", "rho")
+        _check.parameters(self, "eta", nonnegative=("rho",))
         check_domain(self.domain)
 
     def init(self, x1: Array) -> DoublingState:
@@ -103,5 +101,4 @@ class DoublingPFS:
     ) -> Tuned[DoublingPFS]:
         """Tune by Corollary 1 in every phase; the horizon is not used."""
         theorem = DoublingHorizon(constants)
-        ball = Ball(constants.R) if domain is None else domain
-        return Tuned(cls(eta=theorem.eta, rho=theorem.rho, domain=ball), theorem)
+        return Tuned.of(cls, theorem, domain, "eta", "rho")

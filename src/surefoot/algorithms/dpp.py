@@ -72,9 +72,7 @@ class DPP:
     queue: Number = 0.0
 
     def __post_init__(self) -> None:
-        _check.positive(V=self.V, alpha=self.alpha)
-        _check.nonnegative(queue=self.queue)
-        _check.plain(self, "V", "alpha", "queue")
+        _check.parameters(self, "V", "alpha", nonnegative=("queue",))
         check_domain(self.domain)
         object.__setattr__(self, "rows", _check.whole(self.rows, "rows"))
 
@@ -112,4 +110,4 @@ class DPP:
             by = "DPP with a queue for each constraint"
             rows = int(as_constants(constants).require("rows", by=by)[0])
         theorem = DriftPlusPenalty(constants, horizon, rows)
-        return Tuned.of(cls, theorem, domain, V=theorem.V, alpha=theorem.alpha, rows=theorem.rows)
+        return Tuned.of(cls, theorem, domain, "V", "alpha", "rows")

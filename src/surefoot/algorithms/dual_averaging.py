@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from surefoot import _check
-from surefoot.algorithms._start import bounded_diameter, check_domain, start_in
+from surefoot.algorithms._projecting import Projecting
+from surefoot.algorithms._start import bounded_diameter, start_in
 from surefoot.constants import Constants
 from surefoot.theory import DualAveragingTheorem, Tuned
-from surefoot.types import Array, Feedback, Needs, Number, Region
+from surefoot.types import Array, Feedback, Region
 
 __all__ = ["DualAveraging", "DualAveragingState"]
 
@@ -23,7 +24,7 @@ class DualAveragingState(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DualAveraging:
+class DualAveraging(Projecting):
     r"""Dual averaging: the projection of all gradients together, not of the last action.
 
     .. math:: x_{t+1} = \Pi_X\Big(x_1 - \eta \sum_{s \le t} \nabla f_s(x_s)\Big)
@@ -45,18 +46,7 @@ class DualAveraging:
     Reference: Shalev-Shwartz and Singer, Machine Learning 2007.
     """
 
-    needs: ClassVar[Needs] = Needs(
-        constraint_values=0, constraint_subgradients=0, projections=1, domain="feasible"
-    )
     tunings: ClassVar[tuple[str, ...]] = ("fixed",)
-
-    eta: Number
-    domain: Region
-
-    def __post_init__(self) -> None:
-        _check.positive(eta=self.eta)
-        _check.plain(self, "eta")
-        check_domain(self.domain)
 
     def init(self, x1: Array) -> DualAveragingState:
         """Start at x1, a point of X."""
@@ -73,4 +63,4 @@ class DualAveraging:
     def fixed(cls, constants: Constants, horizon: int, domain: Region) -> Tuned[DualAveraging]:
         r"""Tune with the fixed step :math:`D/(G_f\sqrt T)`."""
         theorem = DualAveragingTheorem(constants, horizon, bounded_diameter(domain))
-        return Tuned(cls(eta=theorem.eta, domain=domain), theorem)
+        return Tuned.of(cls, theorem, domain, "eta")

@@ -55,8 +55,7 @@ class EntropicDualAveraging:
     domain: Simplex
 
     def __post_init__(self) -> None:
-        _check.positive(eta=self.eta)
-        _check.plain(self, "eta")
+        _check.parameters(self, "eta")
         domain: Any = self.domain
         if not isinstance(domain, Simplex) or domain.filled:
             raise InvalidValueError(f"domain must be a Simplex that is not filled, got {domain!r}")

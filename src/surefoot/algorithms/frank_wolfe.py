@@ -65,8 +65,7 @@ class FrankWolfe:
     step: Number | None = None
 
     def __post_init__(self) -> None:
-        _check.positive(eta=self.eta)
-        _check.plain(self, "eta")
+        _check.parameters(self, "eta")
         for method in ("minimize_linear", "contains"):  # a projection is what it does without
             if isinstance(self.domain, type) or not callable(getattr(self.domain, method, None)):
                 raise InvalidValueError(

@@ -81,8 +81,7 @@ class GarberKretzu:
     domain: Region
 
     def __post_init__(self) -> None:
-        _check.positive(eta=self.eta, block=self.block, closeness=self.closeness)
-        _check.plain(self, "eta", "block", "closeness")
+        _check.parameters(self, "eta", "block", "closeness")
 
     def init(self, x1: Array) -> GarberKretzuState:
         """Start at x1, a point of K."""
@@ -116,10 +115,7 @@ class GarberKretzu:
             domain: the feasible set.
         """
         theorem = BlockedTheorem(constants, horizon, bounded_diameter(domain))
-        player = cls(
-            eta=theorem.eta, block=theorem.block, closeness=theorem.closeness, domain=domain
-        )
-        return Tuned(player, theorem)
+        return Tuned.of(cls, theorem, domain, "eta", "block", "closeness")
 
 
 def close_projection(domain: Region, x: Array, y: Array, closeness: float) -> tuple[Array, Array]:

@@ -86,9 +86,7 @@ class GaugeDescent:
     strong_convexity: Number = 0.0
 
     def __post_init__(self) -> None:
-        _check.positive(eta=self.eta)
-        _check.nonnegative(strong_convexity=self.strong_convexity)
-        _check.plain(self, "eta", "strong_convexity")
+        _check.parameters(self, "eta", nonnegative=("strong_convexity",))
 
     def init(self, x1: Array) -> GaugeDescentState:
         """Start at w = x1, a point of the ball; the action is x1 shrunk into the set."""
@@ -120,7 +118,7 @@ class GaugeDescent:
         """
         gauge = gauge_of(domain)
         theorem = GaugeTheorem(constants, horizon, gauge.inner_radius, gauge.error)
-        return Tuned(cls(gauge=gauge, domain=Ball(constants.R), eta=theorem.eta), theorem)
+        return Tuned.of(cls, theorem, None, "eta", gauge=gauge)
 
     @classmethod
     def strongly_convex(
@@ -136,13 +134,7 @@ class GaugeDescent:
         _check.horizon(horizon)
         gauge = gauge_of(domain)
         theorem = StronglyConvexGauge(constants, gauge.inner_radius, gauge.error)
-        player = cls(
-            gauge=gauge,
-            domain=Ball(constants.R),
-            eta=theorem.eta,
-            strong_convexity=1 / theorem.eta,
-        )
-        return Tuned(player, theorem)
+        return Tuned.of(cls, theorem, None, "eta", gauge=gauge, strong_convexity=1 / theorem.eta)
 
 
 def _sign(mu: Number) -> Number:

@@ -93,8 +93,7 @@ class GaugeNewton:
     reach: Number
 
     def __post_init__(self) -> None:
-        _check.positive(beta=self.beta, reach=self.reach)
-        _check.plain(self, "beta", "reach")
+        _check.parameters(self, "beta", "reach")
 
     def init(self, x1: Array) -> GaugeNewtonState:
         """Start at w = x1, a point of the ball."""
@@ -126,8 +125,7 @@ class GaugeNewton:
         theorem = GaugeNewtonTheorem(
             constants, horizon, gauge.inner_radius, _dimension(domain), gauge.error
         )
-        player = cls(gauge=gauge, domain=Ball(constants.R), beta=theorem.beta, reach=theorem.reach)
-        return Tuned(player, theorem)
+        return Tuned.of(cls, theorem, None, "beta", "reach", gauge=gauge)
 
 
 def _dimension(domain: Region | Gauge) -> int:

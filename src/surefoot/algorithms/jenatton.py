@@ -10,7 +10,6 @@ from surefoot._array import number_like
 from surefoot.algorithms._multipliers import positive_part
 from surefoot.algorithms._start import check_domain, start_in
 from surefoot.constants import Constants
-from surefoot.sets import Ball
 from surefoot.theory import JenattonStronglyConvex, JenattonTradeOff, Tuned
 from surefoot.types import Array, Feedback, Needs, Number, Region
 
@@ -51,6 +50,7 @@ class Jenatton:
 
     Example:
         >>> import numpy as np
+        >>> from surefoot.sets import Ball
         >>> player = Jenatton(eta=0.5, theta=2.0, beta=0.5, decay=1.0, domain=Ball(4.0))
         >>> seen = Feedback(np.array([2.0, 0.5]), 3.0, np.array([0.0, -3.0]))
         >>> first = player.update(player.init(np.array([1.0, -1.0])), seen)
@@ -74,10 +74,8 @@ class Jenatton:
     domain: Region
 
     def __post_init__(self) -> None:
-        _check.positive(eta=self.eta, theta=self.theta)
+        _check.parameters(self, "eta", "theta", "beta", nonnegative=("decay",))
         _check.between(0, 1, beta=self.beta)
-        _check.nonnegative(decay=self.decay)
-        _check.plain(self, "eta", "theta", "beta", "decay")
         check_domain(self.domain)
 
     def init(self, x1: Array) -> JenattonState:
@@ -112,7 +110,8 @@ class Jenatton:
             beta: strictly between 0 and 1.
         """
         _check.horizon(horizon)
-        return cls._with(JenattonTradeOff(constants, beta), beta, domain)
+        theorem = JenattonTradeOff(constants, beta)
+        return Tuned.of(cls, theorem, domain, "eta", "theta", "beta", decay=beta)
 
     @classmethod
     def strongly_convex(
@@ -128,17 +127,5 @@ class Jenatton:
         The arguments are those of :meth:`trade_off`.
         """
         _check.horizon(horizon)
-        return cls._with(JenattonStronglyConvex(constants, beta), 1.0, domain)
-
-    @classmethod
-    def _with(
-        cls,
-        theorem: JenattonTradeOff | JenattonStronglyConvex,
-        decay: float,
-        domain: Region | None,
-    ) -> Tuned[Jenatton]:
-        ball = Ball(theorem.constants.R) if domain is None else domain
-        player = cls(
-            eta=theorem.eta, theta=theorem.theta, beta=theorem.beta, decay=decay, domain=ball
-        )
-        return Tuned(player, theorem)
+        theorem = JenattonStronglyConvex(constants, beta)
+        return Tuned.of(cls, theorem, domain, "eta", "theta", "beta", decay=1.0)

@@ -67,8 +67,7 @@ class LevyKrause:
     decreasing: bool = False
 
     def __post_init__(self) -> None:
-        _check.positive(eta=self.eta)
-        _check.plain(self, "eta")
+        _check.parameters(self, "eta")
 
     def init(self, x1: Array) -> LevyKrauseState:
         """Start at x1, a point of the set."""

@@ -10,7 +10,6 @@ from surefoot._array import combine
 from surefoot.algorithms._multipliers import no_multipliers, of_rows, positive_part
 from surefoot.algorithms._start import check_domain, start_in
 from surefoot.constants import Constants
-from surefoot.sets import Ball
 from surefoot.theory import MahdaviBalanced, MahdaviNoViolation, Tuned
 from surefoot.types import Array, Feedback, Needs, Number, Region
 
@@ -73,9 +72,7 @@ class Mahdavi:
     gamma: Number = 0.0
 
     def __post_init__(self) -> None:
-        _check.positive(eta=self.eta)
-        _check.nonnegative(delta=self.delta, gamma=self.gamma)
-        _check.plain(self, "eta", "delta", "gamma")
+        _check.parameters(self, "eta", nonnegative=("delta", "gamma"))
         _check.whole(self.rows, "rows")
         check_domain(self.domain)
 
@@ -128,11 +125,4 @@ class Mahdavi:
         gamma: float,
     ) -> Tuned[Mahdavi]:
         (rows,) = theorem.constants.require("rows", by=theorem.name)
-        player = cls(
-            eta=theorem.eta,
-            delta=theorem.delta,
-            rows=int(rows),
-            domain=Ball(theorem.constants.R) if domain is None else domain,
-            gamma=gamma,
-        )
-        return Tuned(player, theorem)
+        return Tuned.of(cls, theorem, domain, "eta", "delta", rows=int(rows), gamma=gamma)

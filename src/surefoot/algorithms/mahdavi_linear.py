@@ -10,7 +10,6 @@ from surefoot._array import combine, rows_dot
 from surefoot.algorithms._multipliers import no_multipliers, of_rows, positive_part
 from surefoot.algorithms._start import check_domain, start_in
 from surefoot.constants import Constants
-from surefoot.sets import Ball
 from surefoot.theory import MahdaviLinearBalanced, Tuned
 from surefoot.types import Array, Feedback, Needs, Number, Region
 
@@ -79,8 +78,7 @@ class MahdaviLinear:
     domain: Region
 
     def __post_init__(self) -> None:
-        _check.positive(eta=self.eta)
-        _check.plain(self, "eta")
+        _check.parameters(self, "eta")
         _check.whole(self.rows, "rows")
         check_domain(self.domain)
 
@@ -118,5 +116,4 @@ class MahdaviLinear:
         """
         theorem = MahdaviLinearBalanced(constants, horizon, operator_norm)
         (rows,) = constants.require("rows", by=theorem.name)
-        ball = Ball(constants.R) if domain is None else domain
-        return Tuned(cls(eta=theorem.eta, rows=int(rows), domain=ball), theorem)
+        return Tuned.of(cls, theorem, domain, "eta", rows=int(rows))

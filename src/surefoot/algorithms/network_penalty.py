@@ -78,9 +78,7 @@ class NetworkPenalty:
     decay: Number = 0.5
 
     def __post_init__(self) -> None:
-        _check.positive(alpha=self.alpha, gamma=self.gamma)
-        _check.nonnegative(decay=self.decay)
-        _check.plain(self, "alpha", "gamma", "decay")
+        _check.parameters(self, "alpha", "gamma", nonnegative=("decay",))
         check_domain(self.domain)
         object.__setattr__(self, "mixing", _mixing(self.mixing))
         mixing_rate(self.mixing)
@@ -132,15 +130,7 @@ class NetworkPenalty:
             c: strictly between 0 and 1.
         """
         theorem = NetworkTheorem(constants, horizon, mixing_rate(_mixing(mixing)), c)
-        return Tuned.of(
-            cls,
-            theorem,
-            domain,
-            alpha=theorem.alpha,
-            gamma=theorem.gamma,
-            mixing=mixing,
-            decay=c,
-        )
+        return Tuned.of(cls, theorem, domain, "alpha", "gamma", mixing=mixing, decay=c)
 
     @classmethod
     def strongly_convex(
@@ -149,15 +139,7 @@ class NetworkPenalty:
         """Tune for strongly convex costs: own regret O(log T), violations O((T log T)^(1/2))."""
         _check.horizon(horizon)
         theorem = NetworkStronglyConvex(constants, mixing_rate(_mixing(mixing)))
-        return Tuned.of(
-            cls,
-            theorem,
-            domain,
-            alpha=theorem.alpha,
-            gamma=theorem.gamma,
-            mixing=mixing,
-            decay=1.0,
-        )
+        return Tuned.of(cls, theorem, domain, "alpha", "gamma", mixing=mixing, decay=1.0)
 
 
 def _mixing(mixing: Array) -> Array:

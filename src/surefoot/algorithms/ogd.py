@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from surefoot import _check
-from surefoot.algorithms._start import bounded_diameter, check_domain, start_in
+from surefoot.algorithms._projecting import Projecting
+from surefoot.algorithms._start import bounded_diameter, start_in
 from surefoot.constants import Constants
 from surefoot.theory import Tuned, Zinkevich
-from surefoot.types import Array, Feedback, Needs, Number, Region
+from surefoot.types import Array, Feedback, Region
 
 __all__ = ["OGD", "OGDState"]
 
@@ -21,7 +22,7 @@ class OGDState(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OGD:
+class OGD(Projecting):
     r"""Online gradient descent with full projection.
 
     .. math:: x_{t+1} = \Pi_X(x_t - \eta \nabla f_t(x_t))
@@ -45,18 +46,7 @@ class OGD:
     Reference: Zinkevich, ICML 2003.
     """
 
-    needs: ClassVar[Needs] = Needs(
-        constraint_values=0, constraint_subgradients=0, projections=1, domain="feasible"
-    )
     tunings: ClassVar[tuple[str, ...]] = ("fixed",)
-
-    eta: Number
-    domain: Region
-
-    def __post_init__(self) -> None:
-        _check.positive(eta=self.eta)
-        _check.plain(self, "eta")
-        check_domain(self.domain)
 
     def init(self, x1: Array) -> OGDState:
         """Start at x1, a point of X."""
@@ -72,4 +62,4 @@ class OGD:
     def fixed(cls, constants: Constants, horizon: int, domain: Region) -> Tuned[OGD]:
         r"""Tune with the fixed step :math:`D/(G_f\sqrt T)`, D the diameter of the feasible set."""
         theorem = Zinkevich(constants, horizon, bounded_diameter(domain))
-        return Tuned(cls(eta=theorem.eta, domain=domain), theorem)
+        return Tuned.of(cls, theorem, domain, "eta")

@@ -54,8 +54,7 @@ class PenalisedBlocks:
     def __post_init__(self) -> None:
         if not isinstance(self.base, GarberKretzu):
             raise InvalidValueError(f"base must be a GarberKretzu, got {self.base!r}")
-        _check.positive(theta=self.theta)
-        _check.plain(self, "theta")
+        _check.parameters(self, "theta")
 
     def init(self, x1: Array) -> GarberKretzuState:
         """Start at x1, a point of the simple set."""

@@ -94,9 +94,7 @@ class PFS:
     domain: Ball
 
     def __post_init__(self) -> None:
-        _check.positive(eta=self.eta)
-        _check.nonnegative(rho=self.rho)
-        _check.plain(self, "eta", "rho")
+        _check.parameters(self, "eta", nonnegative=("rho",))
         check_domain(self.domain)
 
     def init(self, x1: Array) -> PFSState:
@@ -184,8 +182,7 @@ class PFS:
             subgradient_error: no subgradient is off by a longer vector.
         """
         theorem = BoundedNoise(constants, horizon, value_error, subgradient_error)
-        ball = Ball(constants.R) if domain is None else domain
-        return Tuned(cls(eta=theorem.eta, rho=theorem.halfspace_rho, domain=ball), theorem)
+        return Tuned.of(cls, theorem, domain, "eta", rho=theorem.halfspace_rho)
 
     @classmethod
     def drifting(
@@ -217,5 +214,4 @@ class PFS:
         theorem: Corollary1 | Corollary2 | Corollary3 | Theorem1 | SlowDrift,
         domain: Ball | None,
     ) -> Tuned[PFS]:
-        ball = Ball(theorem.constants.R) if domain is None else domain
-        return Tuned(cls(eta=theorem.eta, rho=theorem.rho, domain=ball), theorem)
+        return Tuned.of(cls, theorem, domain, "eta", "rho")

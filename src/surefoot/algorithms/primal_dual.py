@@ -70,8 +70,7 @@ class PrimalDual:
     domain: Region
 
     def __post_init__(self) -> None:
-        _check.positive(primal_step=self.primal_step, dual_step=self.dual_step, cap=self.cap)
-        _check.plain(self, "primal_step", "dual_step", "cap")
+        _check.parameters(self, "primal_step", "dual_step", "cap")
         object.__setattr__(self, "rows", _check.whole(self.rows, "rows"))
         check_domain(self.domain)
 
@@ -103,12 +102,5 @@ class PrimalDual:
             domain: a ball that holds the feasible sets; that around 0 of radius R unless given.
         """
         theorem = PrimalDualTheorem(constants, horizon)
-        return Tuned.of(
-            cls,
-            theorem,
-            domain,
-            primal_step=theorem.primal_step,
-            dual_step=theorem.dual_step,
-            cap=theorem.cap,
-            rows=theorem.rows,
-        )
+        shared = ("primal_step", "dual_step", "cap", "rows")
+        return Tuned.of(cls, theorem, domain, *shared)

@@ -75,9 +75,7 @@ class RECOO:
     floor: Number = 1.0
 
     def __post_init__(self) -> None:
-        _check.positive(alpha=self.alpha, power=self.power, floor=self.floor)
-        _check.nonnegative(growth=self.growth)
-        _check.plain(self, "alpha", "power", "growth", "floor")
+        _check.parameters(self, "alpha", "power", "floor", nonnegative=("growth",))
         check_domain(self.domain)
 
     def init(self, x1: Array) -> RECOOState:
@@ -159,12 +157,5 @@ class RECOO:
         """
         _check.horizon(horizon)
         theorem = RecooTheorem(constants, strong, varies, distance)
-        player = cls(
-            prox=prox,
-            domain=Ball(constants.R),
-            alpha=theorem.alpha,
-            power=theorem.power,
-            growth=theorem.growth,
-            floor=theorem.floor,
-        )
-        return Tuned(player, theorem)
+        shared = ("alpha", "power", "growth", "floor")
+        return Tuned.of(cls, theorem, None, *shared, prox=prox)

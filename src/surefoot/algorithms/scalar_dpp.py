@@ -69,9 +69,7 @@ class ScalarDPP:
     queue: Number = 0.0
 
     def __post_init__(self) -> None:
-        _check.positive(V=self.V, alpha=self.alpha)
-        _check.nonnegative(queue=self.queue)
-        _check.plain(self, "V", "alpha", "queue")
+        _check.parameters(self, "V", "alpha", nonnegative=("queue",))
         check_domain(self.domain)
 
     def init(self, x1: Array) -> ScalarDPPState:
@@ -93,7 +91,7 @@ class ScalarDPP:
     ) -> Tuned[ScalarDPP]:
         r"""Tune with :math:`V = \sqrt T`, :math:`\alpha = T`."""
         theorem = DriftPlusPenalty(constants, horizon)
-        return Tuned.of(cls, theorem, domain, V=theorem.V, alpha=theorem.alpha)
+        return Tuned.of(cls, theorem, domain, "V", "alpha")
 
     @classmethod
     def changing(
@@ -106,7 +104,7 @@ class ScalarDPP:
         constraints", 2017.
         """
         theorem = DriftPlusPenalty(constants, horizon, source="Neely-Yu 2017")
-        return Tuned.of(cls, theorem, domain, V=theorem.V, alpha=theorem.alpha)
+        return Tuned.of(cls, theorem, domain, "V", "alpha")
 
     @classmethod
     def windows(
@@ -140,4 +138,4 @@ class ScalarDPP:
             window=window,
             source=f"Liakopoulos et al. 2019, windows of {window}",
         )
-        return Tuned.of(cls, theorem, domain, V=theorem.V, alpha=theorem.alpha)
+        return Tuned.of(cls, theorem, domain, "V", "alpha")

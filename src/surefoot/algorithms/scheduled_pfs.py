@@ -98,12 +98,9 @@ class ScheduledPFS:
     adagrad: Number | None = None
 
     def __post_init__(self) -> None:
-        _check.positive(rho=self.rho, step=self.step)
-        _check.nonnegative(power=self.power, offset=self.offset)
-        _check.plain(self, "rho", "step", "power", "offset")
+        _check.parameters(self, "rho", "step", nonnegative=("power", "offset"))
         if self.adagrad is not None:
-            _check.positive(adagrad=self.adagrad)
-            _check.plain(self, "adagrad")
+            _check.parameters(self, "adagrad")
         check_domain(self.domain)
 
     def init(self, x1: Array) -> ScheduledState:
@@ -163,13 +160,5 @@ class ScheduledPFS:
 
     @classmethod
     def _with(cls, theorem: ScheduledSteps, domain: Ball | None) -> Tuned[ScheduledPFS]:
-        player = cls(
-            rho=theorem.rho,
-            step=theorem.step,
-            domain=Ball(theorem.constants.R) if domain is None else domain,
-            power=theorem.power,
-            offset=theorem.offset,
-            running=theorem.running,
-            adagrad=theorem.adagrad,
-        )
-        return Tuned(player, theorem)
+        shared = ("rho", "step", "power", "offset", "running", "adagrad")
+        return Tuned.of(cls, theorem, domain, *shared)

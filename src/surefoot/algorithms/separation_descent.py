@@ -77,8 +77,7 @@ class SeparationDescent:
     deep: bool = False
 
     def __post_init__(self) -> None:
-        _check.positive(eta=self.eta, depth=self.depth)
-        _check.plain(self, "eta", "depth")
+        _check.parameters(self, "eta", "depth")
 
     def init(self, x1: Array) -> SeparationDescentState:
         """Start at x1, a point of the set."""
@@ -139,11 +138,5 @@ class SeparationDescent:
         if inner is None:
             inner = gauge_of(domain).inner_radius
         theorem = SeparationTheorem(constants, horizon, inner)
-        player = cls(
-            separation=separation_of(domain),
-            domain=Ball(constants.R),
-            eta=theorem.eta,
-            depth=theorem.depth,
-            deep=deep,
-        )
-        return Tuned(player, theorem)
+        separation = separation_of(domain)
+        return Tuned.of(cls, theorem, None, "eta", "depth", separation=separation, deep=deep)

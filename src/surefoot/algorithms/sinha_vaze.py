@@ -74,8 +74,7 @@ class SinhaVaze:
     domain: Region
 
     def __post_init__(self) -> None:
-        _check.positive(scale=self.scale, rate=self.rate, diameter=self.diameter)
-        _check.plain(self, "scale", "rate", "diameter")
+        _check.parameters(self, "scale", "rate", "diameter")
         check_domain(self.domain)
 
     def init(self, x1: Array) -> SinhaVazeState:
@@ -102,11 +101,4 @@ class SinhaVaze:
     ) -> Tuned[SinhaVaze]:
         r"""Tune for convex costs: :math:`b = 1/(2GD)`, :math:`\lambda = 1/(2\sqrt T)`."""
         theorem = SinhaVazeConvex(constants, horizon)
-        return Tuned.of(
-            cls,
-            theorem,
-            domain,
-            scale=theorem.scale,
-            rate=theorem.rate,
-            diameter=theorem.diameter,
-        )
+        return Tuned.of(cls, theorem, domain, "scale", "rate", "diameter")

@@ -67,8 +67,7 @@ class StrongSinhaVaze:
     domain: Region
 
     def __post_init__(self) -> None:
-        _check.positive(V=self.V, strong_convexity=self.strong_convexity)
-        _check.plain(self, "V", "strong_convexity")
+        _check.parameters(self, "V", "strong_convexity")
         check_domain(self.domain)
 
     def init(self, x1: Array) -> StrongSinhaVazeState:
@@ -92,6 +91,4 @@ class StrongSinhaVaze:
     ) -> Tuned[StrongSinhaVaze]:
         r"""Tune for costs of modulus H: :math:`V = 8G_g^2(1 + \ln T)/H`."""
         theorem = SinhaVazeStronglyConvex(constants, horizon)
-        return Tuned.of(
-            cls, theorem, domain, V=theorem.V, strong_convexity=theorem.strong_convexity
-        )
+        return Tuned.of(cls, theorem, domain, "V", "strong_convexity")

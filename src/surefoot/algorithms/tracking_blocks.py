@@ -73,8 +73,7 @@ class TrackingBlocks:
     rate: Number
 
     def __post_init__(self) -> None:
-        _check.positive(rate=self.rate)
-        _check.plain(self, "rate")
+        _check.parameters(self, "rate")
         object.__setattr__(self, "experts", tuple(self.experts))
         if not self.experts or not all(isinstance(e, GarberKretzu) for e in self.experts):
             raise InvalidValueError(f"experts must be rules GarberKretzu, got {self.experts!r}")

@@ -72,8 +72,7 @@ class TrackingPenalty:
     rate: Number
 
     def __post_init__(self) -> None:
-        _check.positive(rate=self.rate)
-        _check.plain(self, "rate")
+        _check.parameters(self, "rate")
         object.__setattr__(self, "copies", tuple(self.copies))
         if not self.copies or not all(isinstance(copy, Yi) for copy in self.copies):
             raise InvalidValueError(f"copies must be rules Yi, got {self.copies!r}")

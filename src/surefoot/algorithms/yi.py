@@ -69,8 +69,7 @@ class Yi:
     alpha: Number
 
     def __post_init__(self) -> None:
-        _check.positive(gamma=self.gamma, alpha=self.alpha)
-        _check.plain(self, "gamma", "alpha")
+        _check.parameters(self, "gamma", "alpha")
         check_domain(self.domain)
 
     def init(self, x1: Array) -> YiState:
@@ -104,10 +103,4 @@ class Yi:
             c: strictly between 0 and 1.
         """
         theorem = YiTheorem(constants, horizon, c)
-        player = cls(
-            prox=prox_of(domain),
-            domain=Ball(constants.R),
-            gamma=theorem.gamma,
-            alpha=theorem.alpha,
-        )
-        return Tuned(player, theorem)
+        return Tuned.of(cls, theorem, None, "gamma", "alpha", prox=prox_of(domain))

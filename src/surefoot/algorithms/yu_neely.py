@@ -73,8 +73,7 @@ class YuNeely:
     domain: Region
 
     def __post_init__(self) -> None:
-        _check.positive(gamma=self.gamma, alpha=self.alpha)
-        _check.plain(self, "gamma", "alpha")
+        _check.parameters(self, "gamma", "alpha")
         object.__setattr__(self, "rows", _check.whole(self.rows, "rows"))
         check_domain(self.domain)
 
@@ -107,11 +106,4 @@ class YuNeely:
             domain: a ball that holds the feasible set; that around 0 of radius R unless given.
         """
         theorem = YuNeelyTheorem(constants, horizon)
-        return Tuned.of(
-            cls,
-            theorem,
-            domain,
-            gamma=theorem.gamma,
-            alpha=theorem.alpha,
-            rows=theorem.rows,
-        )
+        return Tuned.of(cls, theorem, domain, "gamma", "alpha", "rows")

@@ -9,7 +9,6 @@ from surefoot import _check
 from surefoot._array import combine, maximum, number_like
 from surefoot.algorithms._start import check_domain, start_in
 from surefoot.constants import Constants
-from surefoot.sets import Ball
 from surefoot.theory import Tuned, YuanStronglyConvex, YuanTradeOff
 from surefoot.types import Array, Feedback, Needs, Number, Region
 
@@ -49,6 +48,7 @@ class Yuan:
 
     Example:
         >>> import numpy as np
+        >>> from surefoot.sets import Ball
         >>> player = Yuan(eta=0.5, theta=2.0, domain=Ball(4.0), decay=1.0)
         >>> s = np.array([[1.0, 0.0], [0.0, -3.0]])
         >>> seen = Feedback(np.array([2.0, 0.5]), np.array([-1.0, 0.5]), s)
@@ -71,9 +71,7 @@ class Yuan:
     decay: Number = 0.0
 
     def __post_init__(self) -> None:
-        _check.positive(eta=self.eta, theta=self.theta)
-        _check.nonnegative(decay=self.decay)
-        _check.plain(self, "eta", "theta", "decay")
+        _check.parameters(self, "eta", "theta", nonnegative=("decay",))
         check_domain(self.domain)
 
     def init(self, x1: Array) -> YuanState:
@@ -109,7 +107,8 @@ class Yuan:
             beta: of the step size, strictly between 0 and 1.
             alpha: how the penalty is weighed, strictly between 0 and 1.
         """
-        return cls._with(YuanTradeOff(constants, horizon, beta, alpha), domain, 0.0)
+        theorem = YuanTradeOff(constants, horizon, beta, alpha)
+        return Tuned.of(cls, theorem, domain, "eta", "theta")
 
     @classmethod
     def strongly_convex(
@@ -123,12 +122,5 @@ class Yuan:
             domain: the ball around the feasible set; that of radius R unless given.
         """
         _check.horizon(horizon)
-        return cls._with(YuanStronglyConvex(constants), domain, 1.0)
-
-    @classmethod
-    def _with(
-        cls, theorem: YuanTradeOff | YuanStronglyConvex, domain: Region | None, decay: float
-    ) -> Tuned[Yuan]:
-        ball = Ball(theorem.constants.R) if domain is None else domain
-        player = cls(eta=theorem.eta, theta=theorem.theta, domain=ball, decay=decay)
-        return Tuned(player, theorem)
+        theorem = YuanStronglyConvex(constants)
+        return Tuned.of(cls, theorem, domain, "eta", "theta", decay=1.0)

@@ -224,7 +224,12 @@ class Tuned(NamedTuple, Generic[A]):
 
     @classmethod
     def of(
-        cls, algorithm: Callable[..., A], theorem: Guarantee, domain: Any, **parameters: Any
+        cls,
+        algorithm: Callable[..., A],
+        theorem: Guarantee,
+        domain: Any,
+        *shared: str,
+        **parameters: Any,
     ) -> Tuned[A]:
         """Build an algorithm from a theorem's parameters.
 
@@ -233,6 +238,7 @@ class Tuned(NamedTuple, Generic[A]):
             theorem: what the parameters were chosen for.
             domain: the set that the algorithm works on; the ball around 0 of the constants' radius
                 where it is None.
+            shared: parameters that the theorem has under the same name.
             parameters: the others, by name.
 
         Example:
@@ -243,7 +249,8 @@ class Tuned(NamedTuple, Generic[A]):
             PFS(eta=0.1, rho=0.0, domain=Ball(radius=2.0, centre=None))
         """
         ball = Ball(theorem.constants.R) if domain is None else domain
-        return Tuned(algorithm(domain=ball, **parameters), theorem)
+        taken = {name: getattr(theorem, name) for name in shared}
+        return Tuned(algorithm(domain=ball, **taken, **parameters), theorem)
 
 
 def unpack(player: Any) -> tuple[Any, Guarantee | None]:
