@@ -75,4 +75,4 @@ class DecayingOGD(Projecting):
     ) -> Tuned[DecayingOGD]:
         """Step 1/(Ht); the horizon is not used."""
         theorem = StronglyConvexDescent(constants)
-        return Tuned.of(cls, theorem, domain, "eta", fast=True)
+        return Tuned(cls(eta=theorem.eta, domain=domain, fast=True), theorem)

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
 import numpy as np
 
+from surefoot import _check
 from surefoot.constants import Constants
-from surefoot.theory.guarantee import Kind, Measure, Summed
+from surefoot.theory.guarantee import Guarantee, Kind, Measure, Summed
 from surefoot.types import Array
 
 __all__ = [
     "EachRow",
+    "KnownHorizon",
     "Lagrangian",
+    "RowsApart",
+    "StronglyConvex",
     "at_least",
     "first_horizon",
     "harmonic",
@@ -55,6 +60,56 @@ class Lagrangian(Summed):
     def _m(self) -> int:
         """Return the number of constraints."""
         return int(self.constants.require("rows", by=self.name)[0])
+
+
+@dataclass(frozen=True)
+class KnownHorizon(Lagrangian):
+    """A theorem whose parameters depend on the number of rounds."""
+
+    needed: ClassVar[tuple[str, ...]] = ("R", "G_f", "G_g")
+
+    constants: Constants
+    horizon: int
+
+    def __post_init__(self) -> None:
+        _check.horizon(self.horizon)
+        self.constants.require(*self.needed, by=self.name)
+
+
+@dataclass(frozen=True)
+class RowsApart(KnownHorizon):
+    """One about the sum of each constraint, with a bound that does not grow with the rounds."""
+
+    kind: ClassVar[Kind] = "cumulative"
+    regret_exponent: ClassVar[float] = 0.5
+    needed: ClassVar[tuple[str, ...]] = ("R", "G_f", "G_g", "D_g", "rows")
+
+    @property
+    @final
+    def rows(self) -> int:
+        """The number m of constraints."""
+        return self._m
+
+    @property
+    @abstractmethod
+    def _limit(self) -> float:
+        """Return the bound on the sum of each constraint."""
+
+    @final
+    def bounds(self, t: Any) -> dict[Measure, Array]:
+        """Return the bound on the sum of each constraint; of the maximum where there is one."""
+        limit = np.full_like(rounds(t), self._limit)
+        return {"rows": limit} if self.rows > 1 else {"rows": limit, "soft": limit}
+
+
+class StronglyConvex(Guarantee):
+    """A theorem on H-strongly convex costs with steps of 1/(Ht), for any number of rounds."""
+
+    @property
+    @final
+    def eta(self) -> float:
+        """The step size of round 1, 1/H."""
+        return 1 / self.constants.require("strong_convexity", by=self.name)[0]
 
 
 def reach(constants: Constants) -> float:

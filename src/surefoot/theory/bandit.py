@@ -26,6 +26,7 @@ from surefoot.types import Array
 __all__ = ["BlockBanditTheorem", "SmoothedBanditTheorem"]
 
 
+@dataclass(frozen=True)
 class _Bandit(Inside):
     """Shared by both theorems: the exploration radius and its price."""
 
@@ -33,12 +34,13 @@ class _Bandit(Inside):
     _power: ClassVar[float]
     _share: ClassVar[float]
 
+    constants: Constants
     horizon: int
     dimension: int
     diameter: float
     inner_radius: float
 
-    def _check_set(self) -> None:
+    def __post_init__(self) -> None:
         _check.horizon(self.horizon)
         _check.whole(self.dimension, "dimension")
         _check.positive(diameter=self.diameter, inner_radius=self.inner_radius)
@@ -102,15 +104,6 @@ class SmoothedBanditTheorem(_Bandit):
     _power: ClassVar[float] = 0.2
     _share: ClassVar[float] = 2 / 3
 
-    constants: Constants
-    horizon: int
-    dimension: int
-    diameter: float
-    inner_radius: float
-
-    def __post_init__(self) -> None:
-        self._check_set()
-
     @property
     def step(self) -> float:
         r"""The step :math:`\sigma = T^{-2/5}`."""
@@ -158,15 +151,6 @@ class BlockBanditTheorem(_Bandit):
     regret_exponent: ClassVar[float] = 0.75
     _power: ClassVar[float] = 0.25
     _share: ClassVar[float] = 1.0
-
-    constants: Constants
-    horizon: int
-    dimension: int
-    diameter: float
-    inner_radius: float
-
-    def __post_init__(self) -> None:
-        self._check_set()
 
     @property
     def block(self) -> int:

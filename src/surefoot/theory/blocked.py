@@ -3,21 +3,52 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
-from surefoot import _check
-from surefoot.constants import Constants
 from surefoot.theory._lagrangian import rounds
-from surefoot.theory.projection import Inside
+from surefoot.theory.guarantee import Guarantee
+from surefoot.theory.projection import OnBounded
 from surefoot.types import Array
 
 __all__ = ["BlockedTheorem"]
 
 
+class Blocks(Guarantee):
+    """What theorems share about descent in blocks with close infeasible projections."""
+
+    horizon: int
+    diameter: float
+
+    @property
+    @abstractmethod
+    def eta(self) -> float:
+        """The step size."""
+
+    @property
+    @final
+    def block(self) -> int:
+        r"""The block length :math:`\lceil\sqrt T\rceil`."""
+        return math.isqrt(self.horizon - 1) + 1
+
+    @property
+    @final
+    def closeness(self) -> float:
+        r"""The error of a projection, :math:`D\sqrt{b/T}`."""
+        return self.diameter * math.sqrt(self.block / self.horizon)
+
+    @final
+    def _minimisations(self, first: float) -> int:
+        """Return the most linear minimisations in all, by the first distance of a block."""
+        c = self.closeness
+        per_block = 1 + math.ceil(2 * (self.diameter / c) ** 2 * math.log(first / c))
+        return (self.horizon // self.block) * per_block
+
+
 @final
 @dataclass(frozen=True)
-class BlockedTheorem(Inside):
+class BlockedTheorem(Blocks, OnBounded):
     r"""Blocks of :math:`b = \lceil\sqrt T\rceil` rounds: regret :math:`O(T^{3/4})`, no violation.
 
     With D the diameter of K, :math:`\eta = D/(G_f\sqrt{bT})` and :math:`c = D\sqrt{b/T}`,
@@ -53,37 +84,15 @@ class BlockedTheorem(Inside):
     name: ClassVar[str] = "Garber and Kretzu 2022, linear minimisation"
     regret_exponent: ClassVar[float] = 0.75
 
-    constants: Constants
-    horizon: int
-    diameter: float
-
-    def __post_init__(self) -> None:
-        _check.horizon(self.horizon)
-        _check.positive(diameter=self.diameter)
-        self._G_f()
-
-    @property
-    def block(self) -> int:
-        r"""The block length :math:`\lceil\sqrt T\rceil`."""
-        return math.isqrt(self.horizon - 1) + 1
-
     @property
     def eta(self) -> float:
         r"""The step size :math:`D/(G_f\sqrt{bT})`."""
         return self.diameter / (self._G_f() * math.sqrt(self.block * self.horizon))
 
     @property
-    def closeness(self) -> float:
-        r"""The error of a projection, :math:`D\sqrt{b/T}`."""
-        return self.diameter * math.sqrt(self.block / self.horizon)
-
-    @property
     def linear_minimisations(self) -> int:
         """The largest number of linear minimisations over all rounds."""
-        c, D = self.closeness, self.diameter
-        first = c + self.eta * self.block * self._G_f()
-        per_block = 1 + math.ceil(2 * (D / c) ** 2 * math.log(first / c))
-        return (self.horizon // self.block) * per_block
+        return self._minimisations(self.closeness + self.eta * self.block * self._G_f())
 
     def regret_bound(self, t: Any) -> Array:
         r"""Return :math:`D^2/(2\eta) + (\eta/2)bG_f^2t + cG_ft`."""

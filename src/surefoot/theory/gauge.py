@@ -26,7 +26,7 @@ import numpy as np
 
 from surefoot import _check
 from surefoot.constants import Constants
-from surefoot.theory._lagrangian import reach, rounds
+from surefoot.theory._lagrangian import StronglyConvex, harmonic, reach, rounds
 from surefoot.theory.projection import Inside
 from surefoot.types import Array
 
@@ -39,7 +39,7 @@ class _Gauged(Inside):
     inner_radius: float
     error: float
 
-    def _check_gauge(self) -> None:
+    def __post_init__(self) -> None:
         R, _ = self.constants.require("R", "G_f", by=self.name)
         _check.positive(inner_radius=self.inner_radius)
         _check.at_most(R * (1 + 1e-9), "the outer radius", inner_radius=self.inner_radius)
@@ -59,9 +59,25 @@ class _Gauged(Inside):
         return self.error * self._G_f() * self.constants.R * rounds(t)
 
 
+@dataclass(frozen=True)
+class _ForHorizon(_Gauged):
+    """One that is tuned for a number of rounds."""
+
+    regret_exponent: ClassVar[float] = 0.5
+
+    constants: Constants
+    horizon: int
+    inner_radius: float
+    error: float = 0.0
+
+    def __post_init__(self) -> None:
+        _check.horizon(self.horizon)
+        super().__post_init__()
+
+
 @final
 @dataclass(frozen=True)
-class GaugeTheorem(_Gauged):
+class GaugeTheorem(_ForHorizon):
     r"""Convex costs, with :math:`\eta = D_0/((1+\kappa)G_f\sqrt T)`.
 
     .. math:: \mathrm{Reg}_t \le \frac{D_0^2}{2\eta} + \frac{\eta}{2}(1+\kappa)^2G_f^2t,
@@ -82,16 +98,6 @@ class GaugeTheorem(_Gauged):
     """
 
     name: ClassVar[str] = "Mhammedi 2022, gauge reduction"
-    regret_exponent: ClassVar[float] = 0.5
-
-    constants: Constants
-    horizon: int
-    inner_radius: float
-    error: float = 0.0
-
-    def __post_init__(self) -> None:
-        _check.horizon(self.horizon)
-        self._check_gauge()
 
     @property
     def eta(self) -> float:
@@ -112,7 +118,7 @@ class GaugeTheorem(_Gauged):
 
 @final
 @dataclass(frozen=True)
-class StronglyConvexGauge(_Gauged):
+class StronglyConvexGauge(StronglyConvex, _Gauged):
     r"""Costs that are :math:`\mu`-strongly convex, with :math:`\eta_t = 1/(\mu t)`.
 
     .. math:: \mathrm{Reg}_t \le \frac{((1+\kappa)G_f + \mu R)^2}{2\mu}(1 + \ln t)
@@ -139,22 +145,17 @@ class StronglyConvexGauge(_Gauged):
 
     def __post_init__(self) -> None:
         self.constants.require("strong_convexity", by=self.name)
-        self._check_gauge()
-
-    @property
-    def eta(self) -> float:
-        r"""The step size of round 1, :math:`1/\mu`."""
-        return 1 / self.constants.require("strong_convexity", by=self.name)[0]
+        super().__post_init__()
 
     def regret_bound(self, t: Any) -> Array:
         r"""Return :math:`((1+\kappa)G_f + \mu R)^2/(2\mu)\,(1 + \ln t)`."""
         steep = self.slope + self.constants.R / self.eta
-        return steep**2 * self.eta / 2 * (1 + np.log(rounds(t))) + self._inexact(t)
+        return steep**2 * self.eta / 2 * harmonic(t) + self._inexact(t)
 
 
 @final
 @dataclass(frozen=True)
-class AdaptiveGaugeTheorem(_Gauged):
+class AdaptiveGaugeTheorem(_ForHorizon):
     r"""Regret on every interval I of the rounds.
 
     .. math:: \mathrm{Reg}_I \le \frac{2\sqrt2}{\sqrt2 - 1}R\tilde G\sqrt{|I|}
@@ -176,16 +177,6 @@ class AdaptiveGaugeTheorem(_Gauged):
     """
 
     name: ClassVar[str] = "Adaptive regret by one gauge per round (after Lu et al. 2023)"
-    regret_exponent: ClassVar[float] = 0.5
-
-    constants: Constants
-    horizon: int
-    inner_radius: float
-    error: float = 0.0
-
-    def __post_init__(self) -> None:
-        _check.horizon(self.horizon)
-        self._check_gauge()
 
     def regret_bound(self, t: Any) -> Array:
         """Bound the regret of the first t rounds, which are an interval."""
@@ -244,7 +235,7 @@ class GaugeNewtonTheorem(_Gauged):
     def __post_init__(self) -> None:
         _check.horizon(self.horizon)
         _check.whole(self.dimension, "dimension")
-        self._check_gauge()
+        super().__post_init__()
 
     @property
     def reach(self) -> float:

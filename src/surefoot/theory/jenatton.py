@@ -15,7 +15,7 @@ import numpy as np
 
 from surefoot import _check
 from surefoot.constants import Constants
-from surefoot.theory._lagrangian import Lagrangian, harmonic, power_sum, rounds
+from surefoot.theory._lagrangian import Lagrangian, StronglyConvex, harmonic, power_sum, rounds
 from surefoot.theory.guarantee import Kind, Measure
 from surefoot.types import Array
 
@@ -152,7 +152,7 @@ class JenattonTradeOff(_Adaptive):
 
 @final
 @dataclass(frozen=True)
-class JenattonStronglyConvex(_Adaptive):
+class JenattonStronglyConvex(StronglyConvex, _Adaptive):
     r"""Strongly convex costs: regret :math:`O(T^\beta)`, sum of g :math:`O(T^{1-\beta/2})`.
 
     With H the modulus, :math:`\eta_t = 1/(Ht)`, :math:`\theta_t = 6G^2/(Ht^\beta)` and
@@ -188,11 +188,6 @@ class JenattonStronglyConvex(_Adaptive):
     def name(self) -> str:
         """The name of the strongly convex case."""
         return f"Jenatton et al. 2016, strongly convex, beta = {self.beta:g}"
-
-    @property
-    def eta(self) -> float:
-        """The step size of round 1, 1/H."""
-        return 1 / self.constants.require("strong_convexity", by=self.name)[0]
 
     def regret_bound(self, t: Any) -> Array:
         r"""Return :math:`(G^2/H)(1 + \ln t) + D_g^2\sum\mu_s`."""

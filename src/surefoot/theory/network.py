@@ -18,7 +18,7 @@ import numpy as np
 from surefoot import _check
 from surefoot.constants import Constants
 from surefoot.errors import InvalidValueError
-from surefoot.theory._lagrangian import Lagrangian, harmonic, rounds
+from surefoot.theory._lagrangian import Lagrangian, StronglyConvex, harmonic, rounds
 from surefoot.theory.guarantee import Kind, Measure
 from surefoot.types import Array
 
@@ -27,6 +27,9 @@ __all__ = ["NetworkStronglyConvex", "NetworkTheorem"]
 
 class _Network(Lagrangian):
     """What both theorems share."""
+
+    kind: ClassVar[Kind] = "hard"
+    changing: ClassVar[bool] = True
 
     rate: float
 
@@ -89,9 +92,6 @@ class NetworkTheorem(_Network):
         >>> round(theorem.alpha, 6), theorem.gamma
         (0.707107, 0.25)
     """
-
-    kind: ClassVar[Kind] = "hard"
-    changing: ClassVar[bool] = True
 
     constants: Constants
     horizon: int
@@ -156,7 +156,7 @@ class NetworkTheorem(_Network):
 
 @final
 @dataclass(frozen=True)
-class NetworkStronglyConvex(_Network):
+class NetworkStronglyConvex(StronglyConvex, _Network):
     r"""Costs that are :math:`\mu`-strongly convex, with :math:`\alpha_t = 1/(\mu t)`: own bounds.
 
     .. math:: \text{own regret} \le \frac{G_f^2}\mu(1 + \ln t), \qquad
@@ -168,10 +168,8 @@ class NetworkStronglyConvex(_Network):
     """
 
     name: ClassVar[str] = "Yi et al. 2022, network, strongly convex (own)"
-    kind: ClassVar[Kind] = "hard"
     regret_exponent: ClassVar[float] = 0.0
     violation_exponent: ClassVar[float] = 0.5
-    changing: ClassVar[bool] = True
 
     constants: Constants
     rate: float
@@ -184,7 +182,7 @@ class NetworkStronglyConvex(_Network):
     @property
     def alpha(self) -> float:
         r"""The first step size, :math:`1/\mu`."""
-        return 1 / self.constants.require("strong_convexity", by=self.name)[0]
+        return self.eta
 
     def regret_bound(self, t: Any) -> Array:
         r"""Return :math:`(G_f^2/\mu)(1 + \ln t)`, for an agent on its own costs."""

@@ -9,8 +9,8 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from surefoot import _check
-from surefoot.constants import Constants
-from surefoot.theory._lagrangian import Lagrangian, rounds
+from surefoot.theory._lagrangian import KnownHorizon, rounds
+from surefoot.theory.blocked import Blocks
 from surefoot.theory.guarantee import Kind, Measure
 from surefoot.types import Array
 
@@ -19,7 +19,7 @@ __all__ = ["PenalisedBlocksTheorem"]
 
 @final
 @dataclass(frozen=True)
-class PenalisedBlocksTheorem(Lagrangian):
+class PenalisedBlocksTheorem(Blocks, KnownHorizon):
     r"""Regret and squared violations :math:`O(T^{3/4})`, by linear minimisation alone.
 
     With D the diameter of the simple set, :math:`b = \lceil\sqrt T\rceil`,
@@ -54,19 +54,11 @@ class PenalisedBlocksTheorem(Lagrangian):
     violation_exponent: ClassVar[float] = 0.75
     changing: ClassVar[bool] = True
 
-    constants: Constants
-    horizon: int
     diameter: float
 
     def __post_init__(self) -> None:
-        _check.horizon(self.horizon)
+        super().__post_init__()
         _check.positive(diameter=self.diameter)
-        self.constants.require("R", "G_f", "G_g", by=self.name)
-
-    @property
-    def block(self) -> int:
-        r"""The block length :math:`\lceil\sqrt T\rceil`."""
-        return math.isqrt(self.horizon - 1) + 1
 
     @property
     def _slopes(self) -> tuple[float, ...]:
@@ -78,11 +70,6 @@ class PenalisedBlocksTheorem(Lagrangian):
         return self.diameter / (self._slopes[0] * math.sqrt(2 * self.block * self.horizon))
 
     @property
-    def closeness(self) -> float:
-        r"""The error of a projection, :math:`D\sqrt{b/T}`."""
-        return self.diameter * math.sqrt(self.block / self.horizon)
-
-    @property
     def theta(self) -> float:
         r"""The regulariser :math:`4\eta bG_g^2`."""
         return 4 * self.eta * self.block * self._slopes[1] ** 2
@@ -90,10 +77,8 @@ class PenalisedBlocksTheorem(Lagrangian):
     def linear_minimisations(self, largest_violation: float) -> int:
         """Return the largest number of linear minimisations, for violations up to a size."""
         G_f, G_g = self._slopes
-        c = self.closeness
-        first = c + self.eta * self.block * G_f + largest_violation / (4 * G_g)
-        per_block = 1 + math.ceil(2 * (self.diameter / c) ** 2 * math.log(first / c))
-        return (self.horizon // self.block) * per_block
+        first = self.closeness + self.eta * self.block * G_f + largest_violation / (4 * G_g)
+        return self._minimisations(first)
 
     def regret_bound(self, t: Any) -> Array:
         r"""Return :math:`D^2/(2\eta) + (\eta bG_f^2 + cG_f + c^2/(4\eta b))t`."""

@@ -6,13 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
-import numpy as np
-
-from surefoot import _check
-from surefoot.constants import Constants
 from surefoot.errors import InvalidValueError
-from surefoot.theory._lagrangian import Lagrangian, rounds
-from surefoot.theory.guarantee import Kind, Measure
+from surefoot.theory._lagrangian import RowsApart, rounds
 from surefoot.types import Array
 
 __all__ = ["PrimalDualTheorem"]
@@ -20,7 +15,7 @@ __all__ = ["PrimalDualTheorem"]
 
 @final
 @dataclass(frozen=True)
-class PrimalDualTheorem(Lagrangian):
+class PrimalDualTheorem(RowsApart):
     r"""Regret and the sum of each constraint :math:`O(\sqrt T)`, for constraints that change.
 
     Let one point have the slack :math:`\rho_S` for every constraint of every round, and lose at
@@ -63,17 +58,11 @@ class PrimalDualTheorem(Lagrangian):
     """
 
     name: ClassVar[str] = "Castiglioni et al. 2022, known margin"
-    kind: ClassVar[Kind] = "cumulative"
-    regret_exponent: ClassVar[float] = 0.5
     violation_exponent: ClassVar[float] = 0.5
     changing: ClassVar[bool] = True
 
-    constants: Constants
-    horizon: int
-
     def __post_init__(self) -> None:
-        _check.horizon(self.horizon)
-        self.constants.require("R", "G_f", "G_g", "D_g", "rows", by=self.name)
+        super().__post_init__()
         if self.margin <= 0:
             raise InvalidValueError(
                 f"{self.name} needs slater_margin, the slack of one point in every round, or a "
@@ -95,11 +84,6 @@ class PrimalDualTheorem(Lagrangian):
         first = 0.5 * D * slope + 0.25 * self.cap**2 / (D * slope) * self.rows * D_g**2
         root = max(first / self._loss, 8 * self._loss / (D * slope))
         return math.floor(root**2 * (1 + 1e-12)) + 1
-
-    @property
-    def rows(self) -> int:
-        """The number m of constraints."""
-        return self._m
 
     @property
     def _D(self) -> float:
@@ -142,7 +126,7 @@ class PrimalDualTheorem(Lagrangian):
         rate = self.primal_step * self._slope**2 + self.dual_step * self.rows * D_g**2
         return self._D**2 / (2 * self.primal_step) + 0.5 * rate * rounds(t)
 
-    def bounds(self, t: Any) -> dict[Measure, Array]:
-        """Return the bound on the sum of each constraint; of the maximum where there is one."""
-        limit = np.full_like(rounds(t), self.cap / self.dual_step)
-        return {"rows": limit} if self.rows > 1 else {"rows": limit, "soft": limit}
+    @property
+    def _limit(self) -> float:
+        r""":math:`c/\eta_D`."""
+        return self.cap / self.dual_step

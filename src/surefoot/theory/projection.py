@@ -15,6 +15,7 @@ import numpy as np
 from surefoot import _check
 from surefoot.constants import Constants
 from surefoot.errors import InvalidValueError
+from surefoot.theory._lagrangian import StronglyConvex, harmonic, rounds
 from surefoot.theory.guarantee import EveryRound
 from surefoot.theory.watching import Premise
 from surefoot.types import Array
@@ -53,11 +54,11 @@ class Inside(EveryRound):
         return G_f
 
 
-class _FixedStep(Inside):
-    """A bound with a fixed step that is chosen for the horizon."""
+@dataclass(frozen=True)
+class OnBounded(Inside):
+    """A guarantee for a known number of rounds on a feasible set of a known diameter."""
 
-    regret_exponent: ClassVar[float] = 0.5
-
+    constants: Constants
     horizon: int
     diameter: float
 
@@ -65,6 +66,13 @@ class _FixedStep(Inside):
         _check.horizon(self.horizon)
         _check.positive(diameter=self.diameter)
         self._G_f()
+
+
+@dataclass(frozen=True)
+class _FixedStep(OnBounded):
+    """A bound with a fixed step that is chosen for the horizon."""
+
+    regret_exponent: ClassVar[float] = 0.5
 
     @property
     @final
@@ -75,8 +83,7 @@ class _FixedStep(Inside):
     @final
     def regret_bound(self, t: Any) -> Array:
         r"""Return :math:`D^2/(2\eta) + (\eta/2) G_f^2 t`."""
-        t = np.asarray(t, dtype=np.float64)
-        return self.diameter**2 / (2 * self.eta) + self.eta / 2 * self._G_f() ** 2 * t
+        return self.diameter**2 / (2 * self.eta) + self.eta / 2 * self._G_f() ** 2 * rounds(t)
 
 
 @final
@@ -97,10 +104,6 @@ class Zinkevich(_FixedStep):
 
     name: ClassVar[str] = "Zinkevich 2003, fixed step"
 
-    constants: Constants
-    horizon: int
-    diameter: float
-
     def interval_bound(self, length: Any) -> Array:
         """Bound the regret over any interval: the same line, begun at any action."""
         return self.regret_bound(length)
@@ -114,19 +117,10 @@ class Zinkevich(_FixedStep):
         return self.regret_bound(t) + self.diameter * path / self.eta
 
 
-@final
 @dataclass(frozen=True)
-class DecayingStep(Inside):
-    r"""Projected gradient descent with :math:`\eta_t = D/(G_f\sqrt t)`: any number of rounds.
+class _Anytime(Inside):
+    """A bound for any number of rounds on a feasible set of a known diameter."""
 
-    .. math:: \mathrm{Reg}_t \le \tfrac32 D G_f \sqrt t
-
-    Proof: as :class:`Zinkevich`, each round divided by its own :math:`2\eta_t`; Abel summation
-    leaves :math:`D^2/(2\eta_t) = DG_f\sqrt t/2`, and
-    :math:`\tfrac12\sum\eta_s G_f^2 \le \tfrac12 DG_f \cdot 2\sqrt t`.
-    """
-
-    name: ClassVar[str] = "Zinkevich 2003, decaying step"
     regret_exponent: ClassVar[float] = 0.5
 
     constants: Constants
@@ -137,6 +131,21 @@ class DecayingStep(Inside):
         _check.positive(diameter=self.diameter)
         self._G_f()
 
+
+@final
+@dataclass(frozen=True)
+class DecayingStep(_Anytime):
+    r"""Projected gradient descent with :math:`\eta_t = D/(G_f\sqrt t)`: any number of rounds.
+
+    .. math:: \mathrm{Reg}_t \le \tfrac32 D G_f \sqrt t
+
+    Proof: as :class:`Zinkevich`, each round divided by its own :math:`2\eta_t`; Abel summation
+    leaves :math:`D^2/(2\eta_t) = DG_f\sqrt t/2`, and
+    :math:`\tfrac12\sum\eta_s G_f^2 \le \tfrac12 DG_f \cdot 2\sqrt t`.
+    """
+
+    name: ClassVar[str] = "Zinkevich 2003, decaying step"
+
     @property
     def eta(self) -> float:
         r"""The step size of round 1, :math:`D/G_f`."""
@@ -144,12 +153,12 @@ class DecayingStep(Inside):
 
     def regret_bound(self, t: Any) -> Array:
         r"""Return :math:`\tfrac32 D G_f \sqrt t`."""
-        return 1.5 * self.diameter * self._G_f() * np.sqrt(np.asarray(t, dtype=np.float64))
+        return 1.5 * self.diameter * self._G_f() * np.sqrt(rounds(t))
 
 
 @final
 @dataclass(frozen=True)
-class StronglyConvexDescent(Inside):
+class StronglyConvexDescent(StronglyConvex, Inside):
     r"""Projected gradient descent with :math:`\eta_t = 1/(Ht)` on H-strongly convex costs.
 
     .. math:: \mathrm{Reg}_t \le \frac{G_f^2}{2H}(1 + \ln t)
@@ -168,21 +177,14 @@ class StronglyConvexDescent(Inside):
     def __post_init__(self) -> None:
         self.constants.require("G_f", "strong_convexity", by=self.name)
 
-    @property
-    def eta(self) -> float:
-        """The step size of round 1, 1/H."""
-        (H,) = self.constants.require("strong_convexity", by=self.name)
-        return 1 / H
-
     def regret_bound(self, t: Any) -> Array:
         r"""Return :math:`(G_f^2/2H)(1 + \ln t)`."""
-        t = np.asarray(t, dtype=np.float64)
-        return 0.5 * self._G_f() ** 2 * self.eta * (1 + np.log(t))
+        return 0.5 * self._G_f() ** 2 * self.eta * harmonic(t)
 
 
 @final
 @dataclass(frozen=True)
-class AdaGradNorm(Inside):
+class AdaGradNorm(_Anytime):
     r"""Projected gradient descent with :math:`\eta_t = D/\sqrt{2\sum_{s \le t}\|\nabla_s\|^2}`.
 
     .. math:: \mathrm{Reg}_t \le \sqrt2 D\sqrt{\textstyle\sum_{s \le t}\|\nabla_s\|^2}
@@ -194,15 +196,6 @@ class AdaGradNorm(Inside):
     """
 
     name: ClassVar[str] = "AdaGrad-norm (Streeter and McMahan 2010)"
-    regret_exponent: ClassVar[float] = 0.5
-
-    constants: Constants
-    diameter: float
-    horizon: None = None
-
-    def __post_init__(self) -> None:
-        _check.positive(diameter=self.diameter)
-        self._G_f()
 
     @property
     def eta(self) -> float:
@@ -211,7 +204,7 @@ class AdaGradNorm(Inside):
 
     def regret_bound(self, t: Any) -> Array:
         r"""Return :math:`\sqrt2 D G_f\sqrt t`; with observed gradients it is tighter."""
-        return math.sqrt(2) * self.diameter * self._G_f() * np.sqrt(np.asarray(t, dtype=np.float64))
+        return math.sqrt(2) * self.diameter * self._G_f() * np.sqrt(rounds(t))
 
 
 @final
@@ -230,10 +223,6 @@ class DualAveragingTheorem(_FixedStep):
     """
 
     name: ClassVar[str] = "Dual averaging (Shalev-Shwartz and Singer 2007)"
-
-    constants: Constants
-    horizon: int
-    diameter: float
 
 
 @final
@@ -276,14 +265,14 @@ class EntropicTheorem(Inside):
 
     def regret_bound(self, t: Any) -> Array:
         r"""Return :math:`s\ln d/\eta + (\eta s/2)G_\infty^2 t + 2s(1 - 1/d)G_\infty`."""
-        t, s, G = np.asarray(t, dtype=np.float64), self.total, self._G_f()
+        t, s, G = rounds(t), self.total, self._G_f()
         first = s * math.log(self.dimension) / self.eta + 2 * s * (1 - 1 / self.dimension) * G
         return first + self.eta * s / 2 * G**2 * t
 
 
 @final
 @dataclass(frozen=True)
-class FrankWolfeTheorem(Inside):
+class FrankWolfeTheorem(OnBounded):
     r"""Online Frank-Wolfe, in the form of the textbook or tuned.
 
     .. math::
@@ -299,15 +288,7 @@ class FrankWolfeTheorem(Inside):
 
     regret_exponent: ClassVar[float] = 0.75
 
-    constants: Constants
-    horizon: int
-    diameter: float
     is_tuned: bool
-
-    def __post_init__(self) -> None:
-        _check.horizon(self.horizon)
-        _check.positive(diameter=self.diameter)
-        self._G_f()
 
     @property
     def name(self) -> str:
@@ -331,4 +312,4 @@ class FrankWolfeTheorem(Inside):
         """Return the bound at the horizon."""
         factor = 4 / 3**0.75 if self.is_tuned else 8.0
         bound = factor * self.diameter * self._G_f() * self.horizon**0.75
-        return np.full_like(np.asarray(t, dtype=np.float64), bound)
+        return np.full_like(rounds(t), bound)

@@ -8,18 +8,25 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from surefoot import _check
-from surefoot.constants import Constants
-from surefoot.theory._lagrangian import Lagrangian, harmonic, rounds
+from surefoot.theory._lagrangian import KnownHorizon, harmonic, rounds
 from surefoot.theory.guarantee import Kind, Measure
 from surefoot.types import Array
 
 __all__ = ["SinhaVazeConvex", "SinhaVazeStronglyConvex"]
 
 
+@dataclass(frozen=True)
+class _Penalised(KnownHorizon):
+    """What both cases share: the violations are summed, and the constraints may change."""
+
+    kind: ClassVar[Kind] = "hard"
+    violation_exponent: ClassVar[float] = 0.5
+    changing: ClassVar[bool] = True
+
+
 @final
 @dataclass(frozen=True)
-class SinhaVazeConvex(Lagrangian):
+class SinhaVazeConvex(_Penalised):
     r"""Convex costs: regret :math:`O(\sqrt T)`, summed violation :math:`O(\sqrt T\log T)`.
 
     Rates and surrogate are the source's; its scaling is as recalled, and the bounds with their
@@ -62,17 +69,7 @@ class SinhaVazeConvex(Lagrangian):
     """
 
     name: ClassVar[str] = "Sinha-Vaze 2024, convex"
-    kind: ClassVar[Kind] = "hard"
     regret_exponent: ClassVar[float] = 0.5
-    violation_exponent: ClassVar[float] = 0.5
-    changing: ClassVar[bool] = True
-
-    constants: Constants
-    horizon: int
-
-    def __post_init__(self) -> None:
-        _check.horizon(self.horizon)
-        self.constants.require("G_f", "G_g", by=self.name)
 
     @property
     def diameter(self) -> float:
@@ -103,7 +100,7 @@ class SinhaVazeConvex(Lagrangian):
 
 @final
 @dataclass(frozen=True)
-class SinhaVazeStronglyConvex(Lagrangian):
+class SinhaVazeStronglyConvex(_Penalised):
     r"""Strongly convex costs: regret :math:`O(\log T)`, violation :math:`O(\sqrt{T\log T})`.
 
     The rates are the source's, the bounds with their constants derived here. Let H be the modulus
@@ -139,20 +136,11 @@ class SinhaVazeStronglyConvex(Lagrangian):
     """
 
     name: ClassVar[str] = "Sinha-Vaze 2024, strongly convex"
-    kind: ClassVar[Kind] = "hard"
+    needed: ClassVar[tuple[str, ...]] = ("G_f", "G_g", "strong_convexity")
     regret_exponent: ClassVar[float] = 0.0
-    violation_exponent: ClassVar[float] = 0.5
-    changing: ClassVar[bool] = True
-
-    constants: Constants
-    horizon: int
-
-    def __post_init__(self) -> None:
-        _check.horizon(self.horizon)
-        self._known()
 
     def _known(self) -> tuple[float, ...]:
-        return self.constants.require("G_f", "G_g", "strong_convexity", by=self.name)
+        return self.constants.require(*self.needed, by=self.name)
 
     @property
     def strong_convexity(self) -> float:

@@ -18,12 +18,10 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
-import numpy as np
-
 from surefoot import _check
 from surefoot.constants import Constants
-from surefoot.theory._lagrangian import rounds
-from surefoot.theory.projection import Inside
+from surefoot.theory._lagrangian import StronglyConvex, harmonic, rounds
+from surefoot.theory.projection import Inside, OnBounded
 from surefoot.types import Array
 
 __all__ = ["LevyKrauseStronglyConvex", "LevyKrauseTheorem"]
@@ -47,7 +45,7 @@ class _Smooth(Inside):
 
 @final
 @dataclass(frozen=True)
-class LevyKrauseTheorem(_Smooth):
+class LevyKrauseTheorem(_Smooth, OnBounded):
     r"""Convex costs, with :math:`\eta = D/(G_f\sqrt{kT})`.
 
     .. math:: \mathrm{Reg}_t \le \frac{D^2}{2\eta} + \frac\eta2kG_f^2t,
@@ -71,16 +69,12 @@ class LevyKrauseTheorem(_Smooth):
     name: ClassVar[str] = "Levy and Krause 2019, smooth sets"
     regret_exponent: ClassVar[float] = 0.5
 
-    constants: Constants
-    horizon: int
-    diameter: float
     reach: float
     curvature: float
     depth: float
 
     def __post_init__(self) -> None:
-        _check.horizon(self.horizon)
-        _check.positive(diameter=self.diameter)
+        super().__post_init__()
         self._check_set()
 
     @property
@@ -96,7 +90,7 @@ class LevyKrauseTheorem(_Smooth):
 
 @final
 @dataclass(frozen=True)
-class LevyKrauseStronglyConvex(_Smooth):
+class LevyKrauseStronglyConvex(StronglyConvex, _Smooth):
     r"""Costs that are :math:`\mu`-strongly convex, with :math:`\eta_t = 1/(\mu t)`.
 
     .. math:: \mathrm{Reg}_t \le \frac{kG_f^2}{2\mu}(1 + \ln t)
@@ -121,11 +115,6 @@ class LevyKrauseStronglyConvex(_Smooth):
         self.constants.require("strong_convexity", by=self.name)
         self._check_set()
 
-    @property
-    def eta(self) -> float:
-        r"""The step size of round 1, :math:`1/\mu`."""
-        return 1 / self.constants.require("strong_convexity", by=self.name)[0]
-
     def regret_bound(self, t: Any) -> Array:
         r"""Return :math:`kG_f^2/(2\mu)\,(1 + \ln t)`."""
-        return self.growth * self._G_f() ** 2 * self.eta / 2 * (1 + np.log(rounds(t)))
+        return self.growth * self._G_f() ** 2 * self.eta / 2 * harmonic(t)

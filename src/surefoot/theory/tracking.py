@@ -8,10 +8,8 @@ from typing import Any, ClassVar, NamedTuple, final
 
 import numpy as np
 
-from surefoot import _check
-from surefoot.constants import Constants
 from surefoot.theory._lagrangian import rounds
-from surefoot.theory.projection import Inside
+from surefoot.theory.projection import OnBounded
 from surefoot.types import Array
 
 __all__ = ["BlockLength", "TrackingTheorem"]
@@ -27,7 +25,7 @@ class BlockLength(NamedTuple):
 
 @final
 @dataclass(frozen=True)
-class TrackingTheorem(Inside):
+class TrackingTheorem(OnBounded):
     r"""Regret :math:`O(T^{3/4}(1 + P/D)^{1/4})` against comparators of path length P.
 
     Expert i = 0, 1, ... while :math:`2^i \le 2T` has blocks of :math:`b_i =
@@ -50,15 +48,6 @@ class TrackingTheorem(Inside):
 
     name: ClassVar[str] = "Tracking by linear minimisation (after Wang et al. 2024)"
     regret_exponent: ClassVar[float] = 0.75
-
-    constants: Constants
-    horizon: int
-    diameter: float
-
-    def __post_init__(self) -> None:
-        _check.horizon(self.horizon)
-        _check.positive(diameter=self.diameter)
-        self._G_f()
 
     @property
     def experts(self) -> tuple[BlockLength, ...]:

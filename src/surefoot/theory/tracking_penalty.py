@@ -8,9 +8,7 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from surefoot import _check
-from surefoot.constants import Constants
-from surefoot.theory._lagrangian import Lagrangian, rounds
+from surefoot.theory._lagrangian import KnownHorizon, rounds
 from surefoot.theory.guarantee import Kind, Measure
 from surefoot.types import Array
 
@@ -19,7 +17,7 @@ __all__ = ["TrackingPenaltyTheorem"]
 
 @final
 @dataclass(frozen=True)
-class TrackingPenaltyTheorem(Lagrangian):
+class TrackingPenaltyTheorem(KnownHorizon):
     r"""Regret :math:`O(\sqrt{T(1 + P)})` against comparators of path length P.
 
     With D = 2R and :math:`N = \lceil\log_2\sqrt{1 + 2T}\rceil + 1` copies,
@@ -48,13 +46,6 @@ class TrackingPenaltyTheorem(Lagrangian):
     kind: ClassVar[Kind] = "hard"
     regret_exponent: ClassVar[float] = 0.5
     violation_exponent: ClassVar[float] = 0.5
-
-    constants: Constants
-    horizon: int
-
-    def __post_init__(self) -> None:
-        _check.horizon(self.horizon)
-        self.constants.require("R", "G_f", "G_g", by=self.name)
 
     @property
     def _known(self) -> tuple[float, float, float]:

@@ -9,8 +9,7 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from surefoot import _check
-from surefoot.constants import Constants
-from surefoot.theory._lagrangian import Lagrangian, rounds
+from surefoot.theory._lagrangian import KnownHorizon, rounds
 from surefoot.theory.guarantee import Kind, Measure
 from surefoot.types import Array
 
@@ -19,7 +18,7 @@ __all__ = ["YiTheorem"]
 
 @final
 @dataclass(frozen=True)
-class YiTheorem(Lagrangian):
+class YiTheorem(KnownHorizon):
     r"""Regret :math:`O(T^{\max(c, 1-c)})`, violations :math:`O(T^{(1-c)/2})`; no Slater point.
 
     With :math:`\gamma^2 = T^c`, :math:`\alpha = \tfrac12\gamma^2G_g^2 + \tfrac12T^c` and
@@ -54,13 +53,10 @@ class YiTheorem(Lagrangian):
 
     kind: ClassVar[Kind] = "hard"
 
-    constants: Constants
-    horizon: int
     c: float = 0.5
 
     def __post_init__(self) -> None:
-        _check.horizon(self.horizon)
-        self.constants.require("R", "G_f", "G_g", by=self.name)
+        super().__post_init__()
         _check.between(0, 1, c=self.c)
 
     @property

@@ -6,12 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
-import numpy as np
-
-from surefoot import _check
-from surefoot.constants import Constants
-from surefoot.theory._lagrangian import Lagrangian, rounds
-from surefoot.theory.guarantee import ConstraintForm, Kind, Measure
+from surefoot.theory._lagrangian import RowsApart, rounds
+from surefoot.theory.guarantee import ConstraintForm
 from surefoot.types import Array
 
 __all__ = ["YuNeelyTheorem"]
@@ -19,7 +15,7 @@ __all__ = ["YuNeelyTheorem"]
 
 @final
 @dataclass(frozen=True)
-class YuNeelyTheorem(Lagrangian):
+class YuNeelyTheorem(RowsApart):
     r"""Regret :math:`O(\sqrt T)`, and the sum of each constraint :math:`O(1)`.
 
     Let :math:`\beta` be a Lipschitz constant of the vector of constraints,
@@ -70,24 +66,13 @@ class YuNeelyTheorem(Lagrangian):
     """
 
     name: ClassVar[str] = "Yu and Neely 2020"
-    kind: ClassVar[Kind] = "cumulative"
-    regret_exponent: ClassVar[float] = 0.5
     violation_exponent: ClassVar[float] = 0.0
     constraint_form: ClassVar[ConstraintForm] = "linear"
 
-    constants: Constants
-    horizon: int
-
     def __post_init__(self) -> None:
-        _check.horizon(self.horizon)
-        self.constants.require("R", "G_f", "G_g", "D_g", "rows", by=self.name)
+        super().__post_init__()
         if self.slack <= 0:
             self.constants.require("slater_margin", by=self.name)
-
-    @property
-    def rows(self) -> int:
-        """The number m of constraints."""
-        return self._m
 
     @property
     def slack(self) -> float:
@@ -117,8 +102,9 @@ class YuNeelyTheorem(Lagrangian):
         (G_f,) = self.constants.require("G_f", by=self.name)
         return self.alpha * self._D_0**2 + G_f**2 / (2 * math.sqrt(self.horizon)) * rounds(t)
 
-    def bounds(self, t: Any) -> dict[Measure, Array]:
-        """Return the bound on the sum of each constraint; of the maximum where there is one."""
+    @property
+    def _limit(self) -> float:
+        """Return the second bound of the docstring."""
         G_f, D_g = self.constants.require("G_f", "D_g", by=self.name)
         root, values = math.sqrt(self.horizon), math.sqrt(self.rows) * D_g
         c = self._F + G_f**2 / (2 * root)
@@ -127,5 +113,4 @@ class YuNeelyTheorem(Lagrangian):
             (values + c / (self.slack * root)) ** 2 + spread + 2 * c / root + values**2
         )
         slack = self.constants.start_slack
-        limit = np.full_like(rounds(t), queue + (D_g if slack is None else -slack))
-        return {"rows": limit} if self.rows > 1 else {"rows": limit, "soft": limit}
+        return queue + (D_g if slack is None else -slack)

@@ -18,7 +18,7 @@ import numpy as np
 
 from surefoot import _check
 from surefoot.constants import Constants
-from surefoot.theory._lagrangian import Lagrangian, harmonic, rounds
+from surefoot.theory._lagrangian import KnownHorizon, Lagrangian, StronglyConvex, harmonic, rounds
 from surefoot.theory.guarantee import Kind, Measure
 from surefoot.types import Array
 
@@ -27,7 +27,7 @@ __all__ = ["YuanStronglyConvex", "YuanTradeOff"]
 
 @final
 @dataclass(frozen=True)
-class YuanTradeOff(Lagrangian):
+class YuanTradeOff(KnownHorizon):
     r"""Convex costs: regret :math:`O(T^{\max(\beta, 1-\beta)})`, squares :math:`O(T^{1-\beta})`.
 
     With :math:`\alpha, \beta \in (0, 1)`, :math:`\sigma' = (m+1)G^2/(2(1-\alpha))`,
@@ -66,14 +66,13 @@ class YuanTradeOff(Lagrangian):
     kind: ClassVar[Kind] = "squared"
     changing: ClassVar[bool] = True
 
-    constants: Constants
-    horizon: int
+    needed: ClassVar[tuple[str, ...]] = ("R", "G_f", "G_g", "rows")
+
     beta: float = 0.5
     alpha: float = 0.5
 
     def __post_init__(self) -> None:
-        _check.horizon(self.horizon)
-        self.constants.require("R", "G_f", "G_g", "rows", by=self.name)
+        super().__post_init__()
         _check.between(0, 1, beta=self.beta, alpha=self.alpha)
 
     @property
@@ -120,7 +119,7 @@ class YuanTradeOff(Lagrangian):
 
 @final
 @dataclass(frozen=True)
-class YuanStronglyConvex(Lagrangian):
+class YuanStronglyConvex(StronglyConvex, Lagrangian):
     r"""Strongly convex costs: regret :math:`O(\log T)`, violations :math:`O(\sqrt{T\log T})`.
 
     With H the modulus, :math:`\eta_t = 1/(Ht)`, :math:`\theta_t = (m+1)G^2\eta_t` and
@@ -163,11 +162,6 @@ class YuanStronglyConvex(Lagrangian):
         self.constants.require("R", "G_f", "G_g", "rows", "strong_convexity", by=self.name)
         if self.horizon is not None:
             _check.horizon(self.horizon)
-
-    @property
-    def eta(self) -> float:
-        """The step size of round 1, 1/H."""
-        return 1 / self.constants.require("strong_convexity", by=self.name)[0]
 
     @property
     def theta(self) -> float:
