@@ -74,6 +74,7 @@ class BlockedTheorem(Blocks, OnBounded):
         diameter: D.
 
     Example:
+        >>> from surefoot import Constants
         >>> theorem = BlockedTheorem(Constants(R=2.0, G_f=1.0), 16, 8**0.5)
         >>> theorem.block, round(theorem.eta, 6), round(theorem.closeness, 6)
         (4, 0.353553, 1.414214)

@@ -43,6 +43,7 @@ class PenalisedBlocksTheorem(Blocks, KnownHorizon):
         diameter: D.
 
     Example:
+        >>> from surefoot import Constants
         >>> theorem = PenalisedBlocksTheorem(Constants(R=2.0, G_f=1.0, G_g=1.0), 16, 8**0.5)
         >>> theorem.block, round(theorem.eta, 6), round(theorem.theta, 6)
         (4, 0.25, 4.0)

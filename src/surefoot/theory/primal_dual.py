@@ -49,6 +49,7 @@ class PrimalDualTheorem(RowsApart):
         horizon: T.
 
     Example:
+        >>> from surefoot import Constants
         >>> c = Constants(
         ...     R=1.0, G_f=1.0, G_g=1.0, D_g=1.0, rows=1, slater_margin=1.0, slater_cost=1.0
         ... )

@@ -63,6 +63,7 @@ class SinhaVazeConvex(_Penalised):
         horizon: T.
 
     Example:
+        >>> from surefoot import Constants
         >>> bound = SinhaVazeConvex(Constants(R=0.5, G_f=2.0, G_g=1.0), 100)
         >>> round(float(bound.regret_bound(100)), 2)  # 2 sqrt(2) 1.05 sqrt(100)
         29.7
@@ -130,6 +131,7 @@ class SinhaVazeStronglyConvex(_Penalised):
         horizon: T.
 
     Example:
+        >>> from surefoot import Constants
         >>> c = Constants(R=0.5, G_f=2.0, G_g=1.0, strong_convexity=4.0)
         >>> float(SinhaVazeStronglyConvex(c, 100).regret_bound(1)), SinhaVazeStronglyConvex(c, 1).V
         (1.0, 2.0)

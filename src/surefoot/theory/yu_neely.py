@@ -57,6 +57,7 @@ class YuNeelyTheorem(RowsApart):
         horizon: T.
 
     Example:
+        >>> from surefoot import Constants
         >>> c = Constants(
         ...     R=1.0, G_f=1.0, G_g=1.0, D_g=1.5, rows=1, start_slack=0.5, start_reach=1.0
         ... )
