@@ -47,6 +47,7 @@ class Mahdavi:
 
     Example:
         >>> import numpy as np
+        >>> from surefoot.sets import Ball
         >>> player = Mahdavi(eta=0.5, delta=0.25, rows=2, domain=Ball(4.0))
         >>> x, s = np.array([1.0, -1.0]), np.array([[1.0, 0.0], [0.0, -3.0]])
         >>> seen = Feedback(np.array([2.0, 0.5]), np.array([0.5, -2.0]), s)

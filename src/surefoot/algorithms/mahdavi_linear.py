@@ -56,6 +56,7 @@ class MahdaviLinear:
 
     Example:
         >>> import numpy as np
+        >>> from surefoot.sets import Ball
         >>> player = MahdaviLinear(eta=0.5, rows=1, domain=Ball(4.0))
         >>> first = player.init(np.array([1.0, -1.0]))  # x[0] - 3 x[1] <= 3
         >>> seen = Feedback(np.array([2.0, 0.5]), np.array([1.0]), np.array([[1.0, -3.0]]))
