@@ -565,13 +565,12 @@ KNOWN = Constants(R=1.5, G_g=2.5, start_slack=0.3, start_reach=1.75)
 
 def test_the_tunings_need_neither_G_f_nor_sigma():
     player, guarantee = CertifiedPFS.default(KNOWN)
-    assert player == CertifiedPFS(G_g=2.5, domain=Ball(1.5), rho=0.5 * 2.5 * 1.5)
+    margin = 0.5 * math.sqrt(KNOWN.start_slack * 2.5 * 1.5)
+    assert player == CertifiedPFS(G_g=2.5, domain=Ball(1.5), rho=margin)
     assert isinstance(guarantee, TheoremD)
     assert guarantee.horizon is None
     player, guarantee = CertifiedPFS.known_horizon(KNOWN, 100)
-    assert player == CertifiedPFS(
-        G_g=2.5, domain=Ball(1.5), rho=0.5 * 2.5 * 1.5 / 10, decreasing=False
-    )
+    assert player == CertifiedPFS(G_g=2.5, domain=Ball(1.5), rho=margin / 10, decreasing=False)
     assert guarantee.horizon == 100
     inner = Ball(1.5, centre=[0.5, 0.0])
     assert CertifiedPFS.default(KNOWN, 100, inner).algorithm.domain is inner

@@ -272,10 +272,10 @@ def published(make, tuning):
     [
         (problems.paper_toy, 1.0, 83.45, 85),
         (problems.paper_toy, 0.5, 59.02, 62),
-        (problems.paper_toy, "default", 61.14, 70),
-        (problems.paper_toy, "known_horizon", 49.13, 70),
-        (problems.binding_toy, "default", 758.61, 800),
-        (problems.binding_toy, "known_horizon", 409.88, 450),
+        (problems.paper_toy, "default", 43.26, 50),
+        (problems.paper_toy, "known_horizon", 51.84, 70),
+        (problems.binding_toy, "default", 537.02, 560),
+        (problems.binding_toy, "known_horizon", 307.11, 330),
     ],
 )
 def test_mean_regret_on_the_published_streams(make, tuning, mean, limit):

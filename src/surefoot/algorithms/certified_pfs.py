@@ -180,21 +180,19 @@ class CertifiedPFS(Certifying):
     def default(
         cls, constants: Constants, horizon: int | None = None, domain: Ball | None = None
     ) -> Tuned[CertifiedPFS]:
-        r"""Tune by Theorem D, :math:`\rho_t = \min(\alpha/2, G_gR/(2\sqrt t))`; no horizon needed.
+        r"""Tune by Theorem D, :math:`\rho_t = \min(\alpha/2, \sqrt{\alpha G_gR/(4t)})`; no horizon.
 
         Uses R, G_g and the start; G_f only for the number in the regret bound, and the horizon
         not at all: it is taken so that all tunings are called alike.
         """
-        R, G_g = as_constants(constants).require("R", "G_g", by="Theorem D")
-        return cls._with(TheoremD(constants, 0.5 * G_g * R), domain)
+        return cls._with(TheoremD(constants, _margin(constants)), domain)
 
     @classmethod
     def known_horizon(
         cls, constants: Constants, horizon: int, domain: Ball | None = None
     ) -> Tuned[CertifiedPFS]:
-        r"""Tune by Theorem D with the fixed :math:`\rho = \min(\alpha/2, G_gR/(2\sqrt T))`."""
-        R, G_g = as_constants(constants).require("R", "G_g", by="Theorem D")
-        rho = 0.5 * G_g * R / math.sqrt(_check.horizon(horizon))
+        r"""Tune by Theorem D, the fixed :math:`\rho = \min(\alpha/2, \sqrt{\alpha G_gR/(4T)})`."""
+        rho = _margin(constants) / math.sqrt(_check.horizon(horizon))
         return cls._with(TheoremD(constants, rho, decreasing=False, horizon=horizon), domain)
 
     @classmethod
@@ -209,3 +207,13 @@ class CertifiedPFS(Certifying):
             evaluation_error=theorem.constants.evaluation_error or None,
         )
         return Tuned(player, theorem)
+
+
+def _margin(constants: Constants) -> float:
+    r"""The c of :math:`\rho_t = c/\sqrt t`: :math:`\tfrac12\sqrt{\alpha G_gR}`.
+
+    A margin costs :math:`(D_1/\alpha)\sum\rho_t` in regret, and its short steps
+    :math:`2R^2G_gL/\rho_T`: they balance where :math:`\rho \sim \sqrt{\alpha G_gR/T}`.
+    """
+    R, G_g, slack = as_constants(constants).require("R", "G_g", "start_slack", by="Theorem D")
+    return 0.5 * math.sqrt(max(slack, 0.0) * G_g * R) or 1.0  # Theorem D refuses such a slack

@@ -341,14 +341,14 @@ class LeaderFollower:
         Uses R, G_g and the start; G_f only for the regret bound, and the horizon not at all: it
         is taken so that all tunings are called alike.
         """
-        return cls._with(TheoremG(constants), domain)
+        return cls._with(TheoremG(as_constants(constants)), domain)
 
     @classmethod
     def changing(
         cls, constants: Constants, horizon: int | None = None, domain: Ball | None = None
     ) -> Tuned[LeaderFollower]:
         """Return the rule for costs that change: a leader that descends from where it is."""
-        return cls._with(TheoremG(constants, in_advance=False), domain, lazy=False)
+        return cls._with(TheoremG(as_constants(constants), in_advance=False), domain, lazy=False)
 
     @classmethod
     def known_horizon(
@@ -356,7 +356,7 @@ class LeaderFollower:
     ) -> Tuned[LeaderFollower]:
         r"""Return the rule whose A starts at :math:`G_f^2T/2`, the step of a known horizon."""
         (G_f,) = as_constants(constants).require("G_f", by=TheoremG.name)
-        theorem = TheoremG(constants, _check.horizon(horizon), in_advance=False)
+        theorem = TheoremG(as_constants(constants), _check.horizon(horizon), in_advance=False)
         return cls._with(theorem, domain, expected=0.5 * G_f * G_f * horizon)
 
     @classmethod
@@ -365,7 +365,7 @@ class LeaderFollower:
     ) -> Tuned[LeaderFollower]:
         r"""Return the rule for H-strongly convex costs, with :math:`\eta_t = 2/(Ht)`."""
         (H,) = as_constants(constants).require("strong_convexity", by=TheoremG.name)
-        theorem = TheoremG(constants, in_advance=False)
+        theorem = TheoremG(as_constants(constants), in_advance=False)
         return cls._with(theorem, domain, lazy=False, strong_convexity=H)
 
     @classmethod
