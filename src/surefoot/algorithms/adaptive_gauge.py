@@ -10,6 +10,7 @@ import numpy as np
 from surefoot import _check
 from surefoot._array import combine, constant, maximum, namespace, number_like, rows_dot, sqrt
 from surefoot.algorithms._gauged import Shrunk, shrink, surrogate
+from surefoot.algorithms._rule import Positive, check_fields
 from surefoot.algorithms._start import start_in
 from surefoot.constants import Constants
 from surefoot.sets import Ball
@@ -83,21 +84,17 @@ class AdaptiveGauge:
     """
 
     needs: ClassVar[Needs] = Needs(
-        constraint_values=0,
-        constraint_subgradients=0,
-        gauges=1,
-        domain="feasible",
-        work="d log T",
+        constraint_values=0, constraint_subgradients=0, gauges=1, domain="feasible", work="d log T"
     )
     tunings: ClassVar[tuple[str, ...]] = ("known_horizon",)
 
     gauge: Gauge
     domain: Ball
-    slope: Number
+    slope: Positive
     horizon: int
 
     def __post_init__(self) -> None:
-        _check.parameters(self, "slope")
+        check_fields(self)
         _check.horizon(self.horizon)
 
     @property

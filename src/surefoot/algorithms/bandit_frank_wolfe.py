@@ -5,18 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from surefoot import _check
 from surefoot.algorithms._exploring import VALUES_ONLY, BanditState, Exploring, shape_of
+from surefoot.algorithms._rule import MinimisingSet, Positive, Rule
 from surefoot.constants import Constants
 from surefoot.theory import Tuned
 from surefoot.theory.bandit import SmoothedBanditTheorem
-from surefoot.types import BanditFeedback, Feedback, Needs, Number, Region
+from surefoot.types import BanditFeedback, Feedback, Needs, Region
 
 __all__ = ["BanditFrankWolfe"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BanditFrankWolfe(Exploring):
+class BanditFrankWolfe(Exploring, Rule):
     r"""Online Frank-Wolfe on one-point estimates: one linear minimisation per round.
 
     With :math:`u_t` uniform on the sphere, drawn by the game, and :math:`K_\delta = (1-\delta/r)K`,
@@ -52,14 +52,11 @@ class BanditFrankWolfe(Exploring):
     needs: ClassVar[Needs] = VALUES_ONLY
     tunings: ClassVar[tuple[str, ...]] = ("known_horizon",)
 
-    radius: Number
-    shrink: Number
-    eta: Number
-    step: Number
-    domain: Region
-
-    def __post_init__(self) -> None:
-        _check.parameters(self, "radius", "shrink", "eta", "step")
+    radius: Positive
+    shrink: Positive
+    eta: Positive
+    step: Positive
+    domain: MinimisingSet
 
     def update(self, state: BanditState, feedback: Feedback | BanditFeedback) -> BanditState:
         """Play one round: the lines of the docstring."""

@@ -5,19 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from surefoot import _check
 from surefoot._array import run_by_run
 from surefoot.algorithms._exploring import VALUES_ONLY, BanditState, Exploring, shape_of
+from surefoot.algorithms._rule import MinimisingSet, Positive, Rule
 from surefoot.constants import Constants
 from surefoot.theory import Tuned
 from surefoot.theory.bandit import BlockBanditTheorem
-from surefoot.types import Array, BanditFeedback, Feedback, Needs, Number, Region
+from surefoot.types import Array, BanditFeedback, Feedback, Needs, Region
 
 __all__ = ["BlockBandit"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BlockBandit(Exploring):
+class BlockBandit(Exploring, Rule):
     r"""Frank-Wolfe on one-point estimates, a few steps at the end of every block of rounds.
 
     As :class:`~surefoot.algorithms.BanditFrankWolfe`, but the centre moves at the end of a block of
@@ -51,15 +51,12 @@ class BlockBandit(Exploring):
     needs: ClassVar[Needs] = VALUES_ONLY._replace(linear_minimisations=8)
     tunings: ClassVar[tuple[str, ...]] = ("known_horizon",)
 
-    radius: Number
-    shrink: Number
-    eta: Number
-    block: Number
-    gap: Number
-    domain: Region
-
-    def __post_init__(self) -> None:
-        _check.parameters(self, "radius", "shrink", "eta", "block", "gap")
+    radius: Positive
+    shrink: Positive
+    eta: Positive
+    block: Positive
+    gap: Positive
+    domain: MinimisingSet
 
     def update(self, state: BanditState, feedback: Feedback | BanditFeedback) -> BanditState:
         """Add the estimate; at the end of a block, move the centre."""

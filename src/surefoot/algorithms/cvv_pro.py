@@ -9,6 +9,7 @@ import numpy as np
 
 from surefoot import _check
 from surefoot._array import number_like, run_by_run
+from surefoot.algorithms._rule import Positive, Rule
 from surefoot.constants import Constants
 from surefoot.errors import InvalidValueError
 from surefoot.sets._active_set import project_halfspaces
@@ -27,7 +28,7 @@ class CVVProState(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CVVPro:
+class CVVPro(Rule):
     r"""A step along the velocity nearest to the descent that reduces every violation.
 
     With the ball as row 0, :math:`g_0 = \tfrac12(\|x\|^2 - R^2)`, and I the rows with
@@ -58,11 +59,8 @@ class CVVPro:
     needs: ClassVar[Needs] = Needs(apart=True, work="m d", numpy_only=True)
     tunings: ClassVar[tuple[str, ...]] = ("tuned",)
 
-    alpha: Number
-    radius: Number
-
-    def __post_init__(self) -> None:
-        _check.parameters(self, "alpha", "radius")
+    alpha: Positive
+    radius: Positive
 
     def init(self, x1: Array) -> CVVProState:
         """Start at x1, a point of the ball."""

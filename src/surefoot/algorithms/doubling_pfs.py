@@ -7,7 +7,8 @@ from typing import ClassVar, NamedTuple
 
 from surefoot import _check
 from surefoot._array import dot, number_like, owned, sqrt, where
-from surefoot.algorithms._start import check_domain, start_in
+from surefoot.algorithms._rule import Nonnegative, Positive, Rule
+from surefoot.algorithms._start import start_in
 from surefoot.constants import Constants
 from surefoot.sets import Ball, project_halfspace
 from surefoot.theory import DoublingHorizon, Tuned
@@ -33,7 +34,7 @@ class DoublingState(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DoublingPFS:
+class DoublingPFS(Rule):
     r"""Polyak feasibility steps for 1, 2, 4, ... rounds, each time from the first action.
 
     In a phase of n rounds
@@ -65,13 +66,9 @@ class DoublingPFS:
     needs: ClassVar[Needs] = Needs()
     tunings: ClassVar[tuple[str, ...]] = ("anytime",)
 
-    eta: Number
-    rho: Number
+    eta: Positive
+    rho: Nonnegative
     domain: Ball
-
-    def __post_init__(self) -> None:
-        _check.parameters(self, "eta", nonnegative=("rho",))
-        check_domain(self.domain)
 
     def init(self, x1: Array) -> DoublingState:
         """Start at x1, a point of the domain, with a phase of one round."""

@@ -5,31 +5,26 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
-from surefoot import _check
 from surefoot._array import combine, number_like, rows_dot
 from surefoot.algorithms._multipliers import no_multipliers, of_rows, positive_part
-from surefoot.algorithms._start import check_domain, start_in
+from surefoot.algorithms._rule import Count, Nonnegative, Positive, Rule
+from surefoot.algorithms._start import start_in
 from surefoot.constants import Constants, as_constants
 from surefoot.theory import DriftPlusPenalty, Tuned
-from surefoot.types import Array, Feedback, Needs, Number, Region
+from surefoot.types import Array, Feedback, Needs, Region
 
 __all__ = ["DPP", "DPPState"]
 
 
 class DPPState(NamedTuple):
-    """What the next round needs.
-
-    Attributes:
-        x: the action to play.
-        queues: the violation that is owed, of each constraint: ``(m,)``, or ``(B, m)``.
-    """
+    """The action to play, and the violation owed of each constraint, ``(m,)`` or ``(B, m)``."""
 
     x: Array
     queues: Array
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DPP:
+class DPP(Rule):
     r"""Drift plus penalty with a queue for each of m constraints.
 
     A step on the cost and on the constraints, each with what it owes as its weight; then the
@@ -65,16 +60,11 @@ class DPP:
     needs: ClassVar[Needs] = Needs(apart=True, work="m d")
     tunings: ClassVar[tuple[str, ...]] = ("tuned",)
 
-    V: Number
-    alpha: Number
-    rows: int
+    V: Positive
+    alpha: Positive
+    rows: Count
     domain: Region
-    queue: Number = 0.0
-
-    def __post_init__(self) -> None:
-        _check.parameters(self, "V", "alpha", nonnegative=("queue",))
-        check_domain(self.domain)
-        object.__setattr__(self, "rows", _check.whole(self.rows, "rows"))
+    queue: Nonnegative = 0.0
 
     def init(self, x1: Array) -> DPPState:
         """Start at x1, a point of the domain."""

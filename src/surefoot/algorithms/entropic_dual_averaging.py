@@ -7,13 +7,14 @@ from typing import Any, ClassVar, NamedTuple
 
 from surefoot import _check
 from surefoot._array import exp, namespace
+from surefoot.algorithms._rule import Positive, check_fields
 from surefoot.algorithms._start import start_in
 from surefoot.constants import Constants
 from surefoot.errors import InvalidValueError
 from surefoot.sets import Simplex
 from surefoot.sets._points import clean
 from surefoot.theory import EntropicTheorem, Tuned
-from surefoot.types import Array, Feedback, Needs, Number
+from surefoot.types import Array, Feedback, Needs
 
 __all__ = ["EntropicDualAveraging", "EntropicDualAveragingState"]
 
@@ -51,11 +52,11 @@ class EntropicDualAveraging:
     needs: ClassVar[Needs] = Needs(constraint_values=0, constraint_subgradients=0, domain="simplex")
     tunings: ClassVar[tuple[str, ...]] = ("fixed",)
 
-    eta: Number
+    eta: Positive
     domain: Simplex
 
     def __post_init__(self) -> None:
-        _check.parameters(self, "eta")
+        check_fields(self)
         domain: Any = self.domain
         if not isinstance(domain, Simplex) or domain.filled:
             raise InvalidValueError(f"domain must be a Simplex that is not filled, got {domain!r}")

@@ -7,9 +7,9 @@ from typing import ClassVar, NamedTuple
 
 from surefoot import _check
 from surefoot._array import minimum, number_like, sqrt, where
+from surefoot.algorithms._rule import MinimisingSet, Positive, check_fields
 from surefoot.algorithms._start import bounded_diameter, start_in
 from surefoot.constants import Constants
-from surefoot.errors import InvalidValueError
 from surefoot.sets._points import settled
 from surefoot.theory import FrankWolfeTheorem, Tuned
 from surefoot.types import Array, Feedback, Needs, Number, Region
@@ -60,21 +60,14 @@ class FrankWolfe:
     )
     tunings: ClassVar[tuple[str, ...]] = ("tuned", "textbook")
 
-    eta: Number
-    domain: Region
-    step: Number | None = None
+    eta: Positive
+    domain: MinimisingSet
+    step: Positive | None = None
 
     def __post_init__(self) -> None:
-        _check.parameters(self, "eta")
-        for method in ("minimize_linear", "contains"):  # a projection is what it does without
-            if isinstance(self.domain, type) or not callable(getattr(self.domain, method, None)):
-                raise InvalidValueError(
-                    f"domain must be a set that minimises linear functions, got {self.domain!r}"
-                )
+        check_fields(self)
         if self.step is not None:
-            _check.positive(step=self.step)
             _check.at_most(1.0, "a whole step", step=self.step)
-            _check.plain(self, "step")
 
     def init(self, x1: Array) -> FrankWolfeState:
         """Start at x1, a point of X."""

@@ -8,6 +8,7 @@ from typing import ClassVar, NamedTuple
 
 from surefoot import _check
 from surefoot._array import number_like, run_by_run
+from surefoot.algorithms._rule import MinimisingSet, Positive, Rule
 from surefoot.algorithms._start import bounded_diameter, start_in
 from surefoot.constants import Constants
 from surefoot.sets._points import settled
@@ -35,7 +36,7 @@ class GarberKretzuState(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GarberKretzu:
+class GarberKretzu(Rule):
     r"""Gradient descent in blocks of b rounds, with close infeasible projections.
 
     During a block one action is played and gradients are added up: :math:`S = \sum\nabla_t`. At
@@ -75,13 +76,10 @@ class GarberKretzu:
     )
     tunings: ClassVar[tuple[str, ...]] = ("known_horizon",)
 
-    eta: Number
-    block: Number
-    closeness: Number
-    domain: Region
-
-    def __post_init__(self) -> None:
-        _check.parameters(self, "eta", "block", "closeness")
+    eta: Positive
+    block: Positive
+    closeness: Positive
+    domain: MinimisingSet
 
     def init(self, x1: Array) -> GarberKretzuState:
         """Start at x1, a point of K."""

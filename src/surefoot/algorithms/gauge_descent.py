@@ -8,6 +8,7 @@ from typing import ClassVar, NamedTuple
 from surefoot import _check
 from surefoot._array import number_like
 from surefoot.algorithms._gauged import Shrunk, shrink, surrogate
+from surefoot.algorithms._rule import Nonnegative, Positive, Rule
 from surefoot.algorithms._start import start_in
 from surefoot.constants import Constants
 from surefoot.sets import Ball
@@ -38,7 +39,7 @@ class GaugeDescentState(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GaugeDescent:
+class GaugeDescent(Rule):
     r"""Projected gradient descent on a ball, with one gauge per round instead of a projection.
 
     With :math:`\gamma` the gauge of the feasible set K and s its subgradient at :math:`w_t`,
@@ -82,11 +83,8 @@ class GaugeDescent:
 
     gauge: Gauge
     domain: Ball
-    eta: Number
-    strong_convexity: Number = 0.0
-
-    def __post_init__(self) -> None:
-        _check.parameters(self, "eta", nonnegative=("strong_convexity",))
+    eta: Positive
+    strong_convexity: Nonnegative = 0.0
 
     def init(self, x1: Array) -> GaugeDescentState:
         """Start at w = x1, a point of the ball; the action is x1 shrunk into the set."""

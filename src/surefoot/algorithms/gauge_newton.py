@@ -11,6 +11,7 @@ import numpy as np
 from surefoot import _check
 from surefoot._array import run_by_run
 from surefoot.algorithms._gauged import Shrunk, shrink, surrogate
+from surefoot.algorithms._rule import Positive, Rule
 from surefoot.algorithms._start import start_in
 from surefoot.constants import Constants
 from surefoot.sets import Ball
@@ -41,7 +42,7 @@ class GaugeNewtonState(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GaugeNewton:
+class GaugeNewton(Rule):
     r"""An online Newton step with one gauge per round, whose rate has no condition number.
 
     With x, s and :math:`\tilde g` as in :class:`~surefoot.algorithms.GaugeDescent`,
@@ -89,11 +90,8 @@ class GaugeNewton:
 
     gauge: Gauge
     domain: Ball
-    beta: Number
-    reach: Number
-
-    def __post_init__(self) -> None:
-        _check.parameters(self, "beta", "reach")
+    beta: Positive
+    reach: Positive
 
     def init(self, x1: Array) -> GaugeNewtonState:
         """Start at w = x1, a point of the ball."""

@@ -8,7 +8,8 @@ from typing import ClassVar, NamedTuple
 from surefoot import _check
 from surefoot._array import number_like
 from surefoot.algorithms._multipliers import positive_part
-from surefoot.algorithms._start import check_domain, start_in
+from surefoot.algorithms._rule import Nonnegative, Positive, check_fields
+from surefoot.algorithms._start import start_in
 from surefoot.constants import Constants
 from surefoot.theory import JenattonStronglyConvex, JenattonTradeOff, Tuned
 from surefoot.types import Array, Feedback, Needs, Number, Region
@@ -67,16 +68,16 @@ class Jenatton:
     needs: ClassVar[Needs] = Needs()
     tunings: ClassVar[tuple[str, ...]] = ("trade_off", "strongly_convex")
 
-    eta: Number
-    theta: Number
+    eta: Positive
+    theta: Positive
     beta: Number
-    decay: Number
+    decay: Nonnegative
     domain: Region
 
     def __post_init__(self) -> None:
-        _check.parameters(self, "eta", "theta", "beta", nonnegative=("decay",))
+        check_fields(self)
         _check.between(0, 1, beta=self.beta)
-        check_domain(self.domain)
+        _check.plain(self, "beta")
 
     def init(self, x1: Array) -> JenattonState:
         """Start at x1, a point of the domain, with a multiplier of 0, before round 1."""
@@ -94,12 +95,7 @@ class Jenatton:
 
     @classmethod
     def trade_off(
-        cls,
-        constants: Constants,
-        horizon: int,
-        domain: Region | None = None,
-        *,
-        beta: float = 0.5,
+        cls, constants: Constants, horizon: int, domain: Region | None = None, *, beta: float = 0.5
     ) -> Tuned[Jenatton]:
         """Tune for convex costs: regret O(T^max(beta, 1 - beta)), sum of g O(T^(1 - beta/2)).
 
@@ -115,12 +111,7 @@ class Jenatton:
 
     @classmethod
     def strongly_convex(
-        cls,
-        constants: Constants,
-        horizon: int,
-        domain: Region | None = None,
-        *,
-        beta: float = 0.5,
+        cls, constants: Constants, horizon: int, domain: Region | None = None, *, beta: float = 0.5
     ) -> Tuned[Jenatton]:
         """Tune for strongly convex costs: regret O(T^beta), sum of g O(T^(1 - beta/2)).
 

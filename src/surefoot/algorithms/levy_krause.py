@@ -7,6 +7,7 @@ from typing import ClassVar, NamedTuple
 
 from surefoot import _check
 from surefoot._array import dot, number_like, where
+from surefoot.algorithms._rule import Positive, Rule
 from surefoot.algorithms._start import bounded_diameter, start_in
 from surefoot.constants import Constants
 from surefoot.sets.smooth import SmoothSet, smooth_of
@@ -27,7 +28,7 @@ class LevyKrauseState(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LevyKrause:
+class LevyKrause(Rule):
     r"""Gradient descent on a set :math:`\{h \le 0\}` with a smooth h, by one linearisation.
 
     .. math::
@@ -63,11 +64,8 @@ class LevyKrause:
     tunings: ClassVar[tuple[str, ...]] = ("fixed", "strongly_convex")
 
     smooth: SmoothSet
-    eta: Number
+    eta: Positive
     decreasing: bool = False
-
-    def __post_init__(self) -> None:
-        _check.parameters(self, "eta")
 
     def init(self, x1: Array) -> LevyKrauseState:
         """Start at x1, a point of the set."""

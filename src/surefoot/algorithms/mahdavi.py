@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
-from surefoot import _check
 from surefoot._array import combine
 from surefoot.algorithms._multipliers import no_multipliers, of_rows, positive_part
-from surefoot.algorithms._start import check_domain, start_in
+from surefoot.algorithms._rule import Count, Nonnegative, Positive, Rule
+from surefoot.algorithms._start import start_in
 from surefoot.constants import Constants
 from surefoot.theory import MahdaviBalanced, MahdaviNoViolation, Tuned
-from surefoot.types import Array, Feedback, Needs, Number, Region
+from surefoot.types import Array, Feedback, Needs, Region
 
 __all__ = ["Mahdavi", "MahdaviState"]
 
@@ -24,7 +24,7 @@ class MahdaviState(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mahdavi:
+class Mahdavi(Rule):
     r"""Gradient descent on the action and ascent on the multipliers, both at the same point.
 
     The Lagrangian :math:`f_t(x) + \sum_i \lambda_i (g_i(x) + \gamma) -
@@ -66,16 +66,11 @@ class Mahdavi:
     needs: ClassVar[Needs] = Needs(apart=True, work="m d")
     tunings: ClassVar[tuple[str, ...]] = ("balanced", "no_violation")
 
-    eta: Number
-    delta: Number
-    rows: int
+    eta: Positive
+    delta: Nonnegative
+    rows: Count
     domain: Region
-    gamma: Number = 0.0
-
-    def __post_init__(self) -> None:
-        _check.parameters(self, "eta", nonnegative=("delta", "gamma"))
-        _check.whole(self.rows, "rows")
-        check_domain(self.domain)
+    gamma: Nonnegative = 0.0
 
     def init(self, x1: Array) -> MahdaviState:
         """Start at x1, a point of the domain, with multipliers of 0."""
@@ -120,10 +115,7 @@ class Mahdavi:
 
     @classmethod
     def _with(
-        cls,
-        theorem: MahdaviBalanced | MahdaviNoViolation,
-        domain: Region | None,
-        gamma: float,
+        cls, theorem: MahdaviBalanced | MahdaviNoViolation, domain: Region | None, gamma: float
     ) -> Tuned[Mahdavi]:
         (rows,) = theorem.constants.require("rows", by=theorem.name)
         return Tuned.of(cls, theorem, domain, "eta", "delta", rows=int(rows), gamma=gamma)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
-from surefoot import _check
 from surefoot._array import combine, rows_dot
 from surefoot.algorithms._multipliers import no_multipliers, of_rows, positive_part
-from surefoot.algorithms._start import check_domain, start_in
+from surefoot.algorithms._rule import Count, Positive, Rule
+from surefoot.algorithms._start import start_in
 from surefoot.constants import Constants
 from surefoot.theory import MahdaviLinearBalanced, Tuned
-from surefoot.types import Array, Feedback, Needs, Number, Region
+from surefoot.types import Array, Feedback, Needs, Region
 
 __all__ = ["MahdaviLinear", "MahdaviLinearState"]
 
@@ -31,7 +31,7 @@ class MahdaviLinearState(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MahdaviLinear:
+class MahdaviLinear(Rule):
     r"""Descent and ascent that predict the part of the next gradient that the constraints make.
 
     For linear constraints :math:`Ax \le b` the coupling of actions and multipliers is known
@@ -74,14 +74,9 @@ class MahdaviLinear:
     needs: ClassVar[Needs] = Needs(apart=True, work="m d")
     tunings: ClassVar[tuple[str, ...]] = ("balanced",)
 
-    eta: Number
-    rows: int
+    eta: Positive
+    rows: Count
     domain: Region
-
-    def __post_init__(self) -> None:
-        _check.parameters(self, "eta")
-        _check.whole(self.rows, "rows")
-        check_domain(self.domain)
 
     def init(self, x1: Array) -> MahdaviLinearState:
         """Start at x1, a point of the domain, with multipliers of 0."""

@@ -9,13 +9,13 @@ import numpy as np
 
 from surefoot import _check
 from surefoot._array import dot, maximum
-from surefoot.algorithms._start import check_domain
+from surefoot.algorithms._rule import Nonnegative, Positive, check_fields
 from surefoot.constants import Constants
 from surefoot.errors import InvalidValueError
 from surefoot.sets import Ball
 from surefoot.theory import Tuned
 from surefoot.theory.network import NetworkStronglyConvex, NetworkTheorem
-from surefoot.types import Array, Feedback, Needs, Number
+from surefoot.types import Array, Feedback, Needs
 
 __all__ = ["NetworkPenalty", "NetworkState", "mixing_rate"]
 
@@ -71,15 +71,14 @@ class NetworkPenalty:
 
     needs: ClassVar[Needs] = Needs(numpy_only=True, agents=True, work="n^2 d")
 
-    alpha: Number
-    gamma: Number
+    alpha: Positive
+    gamma: Positive
     mixing: Array
     domain: Ball
-    decay: Number = 0.5
+    decay: Nonnegative = 0.5
 
     def __post_init__(self) -> None:
-        _check.parameters(self, "alpha", "gamma", nonnegative=("decay",))
-        check_domain(self.domain)
+        check_fields(self)
         object.__setattr__(self, "mixing", _mixing(self.mixing))
         mixing_rate(self.mixing)
 

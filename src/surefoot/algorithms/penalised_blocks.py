@@ -7,13 +7,14 @@ from typing import ClassVar
 
 from surefoot import _check
 from surefoot._array import maximum
+from surefoot.algorithms._rule import Positive, check_fields
 from surefoot.algorithms._start import bounded_diameter
 from surefoot.algorithms.garber_kretzu import GarberKretzu, GarberKretzuState
 from surefoot.constants import Constants
 from surefoot.errors import InvalidValueError
 from surefoot.theory import Tuned
 from surefoot.theory.penalised_blocks import PenalisedBlocksTheorem
-from surefoot.types import Array, Feedback, Needs, Number, Region
+from surefoot.types import Array, Feedback, Needs, Region
 
 __all__ = ["PenalisedBlocks"]
 
@@ -49,12 +50,12 @@ class PenalisedBlocks:
     tunings: ClassVar[tuple[str, ...]] = ("known_horizon",)
 
     base: GarberKretzu
-    theta: Number
+    theta: Positive
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if not isinstance(self.base, GarberKretzu):
             raise InvalidValueError(f"base must be a GarberKretzu, got {self.base!r}")
-        _check.parameters(self, "theta")
 
     def init(self, x1: Array) -> GarberKretzuState:
         """Start at x1, a point of the simple set."""

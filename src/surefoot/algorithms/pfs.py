@@ -7,7 +7,8 @@ from typing import ClassVar, NamedTuple
 
 from surefoot import _check
 from surefoot._array import dot, owned, record
-from surefoot.algorithms._start import check_domain, start_in
+from surefoot.algorithms._rule import Nonnegative, Positive, Rule
+from surefoot.algorithms._start import start_in
 from surefoot.constants import Constants
 from surefoot.sets import Ball, project_halfspace
 from surefoot.theory import (
@@ -20,7 +21,7 @@ from surefoot.theory import (
     Tuned,
     tune_polyak,
 )
-from surefoot.types import Array, Feedback, Needs, Number
+from surefoot.types import Array, Feedback, Needs
 
 __all__ = ["PFS", "PFSState"]
 
@@ -59,7 +60,7 @@ class PolyakStep(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PFS:
+class PFS(Rule):
     r"""Online gradient descent with Polyak feasibility steps.
 
     A gradient step on the cost, then the projection onto the tightened constraint linearised at
@@ -89,13 +90,9 @@ class PFS:
     needs: ClassVar[Needs] = Needs()
     tunings: ClassVar[tuple[str, ...]] = ("anytime", "eventually", "nearly", "tuned")
 
-    eta: Number
-    rho: Number
+    eta: Positive
+    rho: Nonnegative
     domain: Ball
-
-    def __post_init__(self) -> None:
-        _check.parameters(self, "eta", nonnegative=("rho",))
-        check_domain(self.domain)
 
     def init(self, x1: Array) -> PFSState:
         """Start at x1, a point of the domain."""

@@ -9,11 +9,12 @@ import numpy as np
 
 from surefoot import _check
 from surefoot._array import combine, constant, maximum, norm, number_like, one_run
-from surefoot.algorithms._start import check_domain, start_in
+from surefoot.algorithms._rule import Count, Positive, Rule
+from surefoot.algorithms._start import start_in
 from surefoot.constants import Constants
 from surefoot.theory import Tuned
 from surefoot.theory.primal_dual import PrimalDualTheorem
-from surefoot.types import Array, Feedback, Needs, Number, Region
+from surefoot.types import Array, Feedback, Needs, Region
 
 __all__ = ["PrimalDual", "PrimalDualState"]
 
@@ -26,7 +27,7 @@ class PrimalDualState(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PrimalDual:
+class PrimalDual(Rule):
     r"""Gradient descent on the action and ascent on the multipliers, both with fixed steps.
 
     .. math::
@@ -63,16 +64,11 @@ class PrimalDual:
     needs: ClassVar[Needs] = Needs(apart=True, work="m d")
     tunings: ClassVar[tuple[str, ...]] = ("known_margin",)
 
-    primal_step: Number
-    dual_step: Number
-    cap: Number
-    rows: int
+    primal_step: Positive
+    dual_step: Positive
+    cap: Positive
+    rows: Count
     domain: Region
-
-    def __post_init__(self) -> None:
-        _check.parameters(self, "primal_step", "dual_step", "cap")
-        object.__setattr__(self, "rows", _check.whole(self.rows, "rows"))
-        check_domain(self.domain)
 
     def init(self, x1: Array) -> PrimalDualState:
         """Start at x1, a point of the domain, with no multipliers."""

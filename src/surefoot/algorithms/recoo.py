@@ -7,7 +7,8 @@ from typing import ClassVar, NamedTuple
 
 from surefoot import _check
 from surefoot._array import maximum, number_like, run_by_run
-from surefoot.algorithms._start import check_domain, start_in
+from surefoot.algorithms._rule import Nonnegative, Positive, Rule
+from surefoot.algorithms._start import start_in
 from surefoot.constants import Constants
 from surefoot.sets import Ball
 from surefoot.sets.prox import Linearised, LinearProx, Prox, prox_of
@@ -27,7 +28,7 @@ class RECOOState(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RECOO:
+class RECOO(Rule):
     r"""A proximal step on a rectified penalty whose multiplier is never small.
 
     .. math::
@@ -69,14 +70,10 @@ class RECOO:
 
     prox: Prox
     domain: Ball
-    alpha: Number
-    power: Number = 0.5
-    growth: Number = 1.5
-    floor: Number = 1.0
-
-    def __post_init__(self) -> None:
-        _check.parameters(self, "alpha", "power", "floor", nonnegative=("growth",))
-        check_domain(self.domain)
+    alpha: Positive
+    power: Positive = 0.5
+    growth: Nonnegative = 1.5
+    floor: Positive = 1.0
 
     def init(self, x1: Array) -> RECOOState:
         """Start at x1, a point of the ball."""

@@ -8,7 +8,8 @@ from typing import ClassVar, NamedTuple
 from surefoot import _check
 from surefoot._array import dot, number_like
 from surefoot.algorithms._multipliers import positive_part
-from surefoot.algorithms._start import check_domain, start_in
+from surefoot.algorithms._rule import Nonnegative, Positive, Rule
+from surefoot.algorithms._start import start_in
 from surefoot.constants import Constants
 from surefoot.theory import DriftPlusPenalty, Tuned
 from surefoot.types import Array, Feedback, Needs, Number, Region
@@ -17,19 +18,14 @@ __all__ = ["ScalarDPP", "ScalarDPPState"]
 
 
 class ScalarDPPState(NamedTuple):
-    """What the next round needs.
-
-    Attributes:
-        x: the action to play.
-        queue: the violation that is owed.
-    """
+    """The action to play, and the violation that is owed."""
 
     x: Array
     queue: Number
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ScalarDPP:
+class ScalarDPP(Rule):
     r"""Drift plus penalty with one queue, on the largest constraint.
 
     .. math::
@@ -63,14 +59,10 @@ class ScalarDPP:
     needs: ClassVar[Needs] = Needs()
     tunings: ClassVar[tuple[str, ...]] = ("tuned", "changing", "windows")
 
-    V: Number
-    alpha: Number
+    V: Positive
+    alpha: Positive
     domain: Region
-    queue: Number = 0.0
-
-    def __post_init__(self) -> None:
-        _check.parameters(self, "V", "alpha", nonnegative=("queue",))
-        check_domain(self.domain)
+    queue: Nonnegative = 0.0
 
     def init(self, x1: Array) -> ScalarDPPState:
         """Start at x1, a point of the domain."""

@@ -6,17 +6,9 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from surefoot import _check
-from surefoot._array import (
-    dot,
-    maximum,
-    minimum,
-    number_like,
-    owned,
-    sqrt,
-    squared_and_norm,
-    where,
-)
-from surefoot.algorithms._start import check_domain, start_in
+from surefoot._array import dot, maximum, minimum, number_like, owned, sqrt, squared_and_norm, where
+from surefoot.algorithms._rule import Nonnegative, Positive, Rule
+from surefoot.algorithms._start import start_in
 from surefoot.constants import Constants
 from surefoot.sets import Ball, project_halfspace
 from surefoot.theory import (
@@ -48,7 +40,7 @@ class ScheduledState(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ScheduledPFS:
+class ScheduledPFS(Rule):
     r"""Polyak feasibility steps with a tightening that falls, and a step size in step with it.
 
     .. math::
@@ -89,19 +81,13 @@ class ScheduledPFS:
         "strongly_convex",
     )
 
-    rho: Number
-    step: Number
+    rho: Positive
+    step: Positive
     domain: Ball
-    power: Number = 0.5
-    offset: Number = 0.0
+    power: Nonnegative = 0.5
+    offset: Nonnegative = 0.0
     running: bool = False
-    adagrad: Number | None = None
-
-    def __post_init__(self) -> None:
-        _check.parameters(self, "rho", "step", nonnegative=("power", "offset"))
-        if self.adagrad is not None:
-            _check.parameters(self, "adagrad")
-        check_domain(self.domain)
+    adagrad: Positive | None = None
 
     def init(self, x1: Array) -> ScheduledState:
         """Start at x1, a point of the domain."""

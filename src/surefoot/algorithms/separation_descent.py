@@ -8,6 +8,7 @@ from typing import ClassVar, NamedTuple
 
 from surefoot import _check
 from surefoot._array import number_like, run_by_run
+from surefoot.algorithms._rule import Positive, Rule
 from surefoot.algorithms._start import start_in
 from surefoot.constants import Constants, as_constants
 from surefoot.errors import InvalidValueError
@@ -29,7 +30,7 @@ class SeparationDescentState(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SeparationDescent:
+class SeparationDescent(Rule):
     r"""Gradient descent whose point is cut back until the separation oracle finds it inside.
 
     .. math:: y = \Pi_{R\mathbb{B}}(x_t - \eta\nabla_t);\quad
@@ -72,12 +73,9 @@ class SeparationDescent:
 
     separation: Separation
     domain: Ball
-    eta: Number
-    depth: Number
+    eta: Positive
+    depth: Positive
     deep: bool = False
-
-    def __post_init__(self) -> None:
-        _check.parameters(self, "eta", "depth")
 
     def init(self, x1: Array) -> SeparationDescentState:
         """Start at x1, a point of the set."""

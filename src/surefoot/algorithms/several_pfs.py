@@ -139,12 +139,7 @@ class SeveralPFS:
 
     @classmethod
     def known_horizon(
-        cls,
-        constants: Constants,
-        horizon: int,
-        domain: Ball | None = None,
-        *,
-        exact: bool = False,
+        cls, constants: Constants, horizon: int, domain: Ball | None = None, *, exact: bool = False
     ) -> Tuned[SeveralPFS]:
         """Tune by Theorem D as :meth:`CertifiedPFS.known_horizon` does."""
         return cls._with(CertifiedPFS.known_horizon(constants, horizon, domain), exact)

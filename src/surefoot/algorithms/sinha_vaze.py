@@ -8,7 +8,8 @@ from typing import ClassVar, NamedTuple
 from surefoot import _check
 from surefoot._array import dot, exp, maximum, minimum, number_like, sqrt, where
 from surefoot.algorithms._multipliers import positive_part
-from surefoot.algorithms._start import check_domain, start_in
+from surefoot.algorithms._rule import Positive, Rule
+from surefoot.algorithms._start import start_in
 from surefoot.constants import Constants
 from surefoot.theory import SinhaVazeConvex, Tuned
 from surefoot.types import Array, Feedback, Needs, Number, Region
@@ -35,7 +36,7 @@ class SinhaVazeState(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SinhaVaze:
+class SinhaVaze(Rule):
     r"""Descent on the cost plus a penalty that grows exponentially with the violations so far.
 
     .. math::
@@ -68,14 +69,10 @@ class SinhaVaze:
     needs: ClassVar[Needs] = Needs()
     tunings: ClassVar[tuple[str, ...]] = ("convex",)
 
-    scale: Number
-    rate: Number
-    diameter: Number
+    scale: Positive
+    rate: Positive
+    diameter: Positive
     domain: Region
-
-    def __post_init__(self) -> None:
-        _check.parameters(self, "scale", "rate", "diameter")
-        check_domain(self.domain)
 
     def init(self, x1: Array) -> SinhaVazeState:
         """Start at x1, a point of the domain."""

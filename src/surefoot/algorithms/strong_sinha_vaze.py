@@ -8,7 +8,8 @@ from typing import ClassVar, NamedTuple
 from surefoot import _check
 from surefoot._array import maximum, number_like, where
 from surefoot.algorithms._multipliers import positive_part
-from surefoot.algorithms._start import check_domain, start_in
+from surefoot.algorithms._rule import Positive, Rule
+from surefoot.algorithms._start import start_in
 from surefoot.constants import Constants
 from surefoot.theory import SinhaVazeStronglyConvex, Tuned
 from surefoot.types import Array, Feedback, Needs, Number, Region
@@ -31,7 +32,7 @@ class StrongSinhaVazeState(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StrongSinhaVaze:
+class StrongSinhaVaze(Rule):
     r"""Descent on strongly convex costs plus a penalty in proportion to the violations so far.
 
     .. math::
@@ -62,13 +63,9 @@ class StrongSinhaVaze:
     needs: ClassVar[Needs] = Needs()
     tunings: ClassVar[tuple[str, ...]] = ("strongly_convex",)
 
-    V: Number
-    strong_convexity: Number
+    V: Positive
+    strong_convexity: Positive
     domain: Region
-
-    def __post_init__(self) -> None:
-        _check.parameters(self, "V", "strong_convexity")
-        check_domain(self.domain)
 
     def init(self, x1: Array) -> StrongSinhaVazeState:
         """Start at x1, a point of the domain."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from surefoot import _check
 from surefoot.algorithms._hedge import mixture, reweighted
+from surefoot.algorithms._rule import Positive, check_fields
 from surefoot.algorithms._start import bounded_diameter, start_in
 from surefoot.algorithms.garber_kretzu import GarberKretzu
 from surefoot.constants import Constants
@@ -16,7 +17,7 @@ from surefoot.errors import InvalidValueError
 from surefoot.sets._points import settled
 from surefoot.theory import Tuned
 from surefoot.theory.tracking import TrackingTheorem
-from surefoot.types import Array, Feedback, Needs, Number, Region
+from surefoot.types import Array, Feedback, Needs, Region
 
 __all__ = ["TrackingBlocks", "TrackingBlocksState"]
 
@@ -70,10 +71,10 @@ class TrackingBlocks:
     tunings: ClassVar[tuple[str, ...]] = ("known_horizon",)
 
     experts: tuple[GarberKretzu, ...]
-    rate: Number
+    rate: Positive
 
     def __post_init__(self) -> None:
-        _check.parameters(self, "rate")
+        check_fields(self)
         object.__setattr__(self, "experts", tuple(self.experts))
         if not self.experts or not all(isinstance(e, GarberKretzu) for e in self.experts):
             raise InvalidValueError(f"experts must be rules GarberKretzu, got {self.experts!r}")

@@ -10,6 +10,7 @@ import numpy as np
 from surefoot import _check
 from surefoot._array import run_by_run
 from surefoot.algorithms._hedge import mixture, reweighted
+from surefoot.algorithms._rule import Positive, check_fields
 from surefoot.algorithms._start import start_in
 from surefoot.algorithms.yi import Yi
 from surefoot.constants import Constants
@@ -18,7 +19,7 @@ from surefoot.sets import Ball
 from surefoot.sets.prox import prox_of
 from surefoot.theory import Tuned
 from surefoot.theory.tracking_penalty import TrackingPenaltyTheorem
-from surefoot.types import Array, Feedback, Needs, Number, Region
+from surefoot.types import Array, Feedback, Needs, Region
 
 __all__ = ["TrackingPenalty", "TrackingPenaltyState"]
 
@@ -69,10 +70,10 @@ class TrackingPenalty:
     tunings: ClassVar[tuple[str, ...]] = ("known_horizon",)
 
     copies: tuple[Yi, ...]
-    rate: Number
+    rate: Positive
 
     def __post_init__(self) -> None:
-        _check.parameters(self, "rate")
+        check_fields(self)
         object.__setattr__(self, "copies", tuple(self.copies))
         if not self.copies or not all(isinstance(copy, Yi) for copy in self.copies):
             raise InvalidValueError(f"copies must be rules Yi, got {self.copies!r}")

@@ -7,7 +7,8 @@ from typing import ClassVar, NamedTuple
 
 from surefoot import _check
 from surefoot._array import maximum, number_like, run_by_run
-from surefoot.algorithms._start import check_domain, start_in
+from surefoot.algorithms._rule import Positive, Rule
+from surefoot.algorithms._start import start_in
 from surefoot.constants import Constants
 from surefoot.sets import Ball
 from surefoot.sets.prox import Linearised, Prox, prox_of
@@ -26,7 +27,7 @@ class YiState(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Yi:
+class Yi(Rule):
     r"""A proximal step on a penalty that grows with all violations so far.
 
     With :math:`p = [g]_+`,
@@ -65,12 +66,8 @@ class Yi:
 
     prox: Prox
     domain: Ball
-    gamma: Number
-    alpha: Number
-
-    def __post_init__(self) -> None:
-        _check.parameters(self, "gamma", "alpha")
-        check_domain(self.domain)
+    gamma: Positive
+    alpha: Positive
 
     def init(self, x1: Array) -> YiState:
         """Start at x1, a point of the ball."""

@@ -9,7 +9,8 @@ import numpy as np
 
 from surefoot import _check
 from surefoot._array import combine, constant, maximum, number_like, one_run, where
-from surefoot.algorithms._start import check_domain, start_in
+from surefoot.algorithms._rule import Count, Positive, Rule
+from surefoot.algorithms._start import start_in
 from surefoot.constants import Constants
 from surefoot.theory import Tuned
 from surefoot.theory.yu_neely import YuNeelyTheorem
@@ -27,7 +28,7 @@ class YuNeelyState(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class YuNeely:
+class YuNeely(Rule):
     r"""Drift plus penalty whose queues look one step ahead; for linear constraints.
 
     .. math::
@@ -67,15 +68,10 @@ class YuNeely:
     needs: ClassVar[Needs] = Needs(apart=True, work="m d")
     tunings: ClassVar[tuple[str, ...]] = ("linear",)
 
-    gamma: Number
-    alpha: Number
-    rows: int
+    gamma: Positive
+    alpha: Positive
+    rows: Count
     domain: Region
-
-    def __post_init__(self) -> None:
-        _check.parameters(self, "gamma", "alpha")
-        object.__setattr__(self, "rows", _check.whole(self.rows, "rows"))
-        check_domain(self.domain)
 
     def init(self, x1: Array) -> YuNeelyState:
         """Start at x1, a point of the domain."""

@@ -7,7 +7,8 @@ from typing import ClassVar, NamedTuple
 
 from surefoot import _check
 from surefoot._array import combine, maximum, number_like
-from surefoot.algorithms._start import check_domain, start_in
+from surefoot.algorithms._rule import Nonnegative, Positive, Rule
+from surefoot.algorithms._start import start_in
 from surefoot.constants import Constants
 from surefoot.theory import Tuned, YuanStronglyConvex, YuanTradeOff
 from surefoot.types import Array, Feedback, Needs, Number, Region
@@ -23,7 +24,7 @@ class YuanState(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Yuan:
+class Yuan(Rule):
     r"""Descent on a Lagrangian of violations only, whose multipliers are the best in each round.
 
     In :math:`f_t(x) + \sum_i \lambda_i [g_i(x)]_+ - \tfrac{\theta_t}{2}\|\lambda\|^2` the
@@ -65,14 +66,10 @@ class Yuan:
     needs: ClassVar[Needs] = Needs(apart=True, work="m d")
     tunings: ClassVar[tuple[str, ...]] = ("trade_off", "strongly_convex")
 
-    eta: Number
-    theta: Number
+    eta: Positive
+    theta: Positive
     domain: Region
-    decay: Number = 0.0
-
-    def __post_init__(self) -> None:
-        _check.parameters(self, "eta", "theta", nonnegative=("decay",))
-        check_domain(self.domain)
+    decay: Nonnegative = 0.0
 
     def init(self, x1: Array) -> YuanState:
         """Start at x1, a point of the domain, before round 1."""

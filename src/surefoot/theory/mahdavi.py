@@ -40,11 +40,7 @@ class _Regularised(EachRow):
         """Return D_0, sqrt(m + 1) G, and the root of the bound on both squared gradients at 0."""
         m = self._m
         slopes = math.sqrt(m + 1) * self._G
-        return (
-            self._D_0,
-            slopes,
-            math.hypot(slopes, math.sqrt(2 * m) * self.largest_value),
-        )
+        return (self._D_0, slopes, math.hypot(slopes, math.sqrt(2 * m) * self.largest_value))
 
     @final
     def _refuse_short(self) -> None:

@@ -87,10 +87,7 @@ class MahdaviLinearBalanced(EachRow):
         size = self.operator_norm
         if size is None:
             size = math.sqrt(self._m) * G_g
-        return min(
-            1 / (math.sqrt(2) * size),
-            self._D_0 / (G_f * math.pow(self.horizon, 1 / 3)),
-        )
+        return min(1 / (math.sqrt(2) * size), self._D_0 / (G_f * math.pow(self.horizon, 1 / 3)))
 
     def regret_bound(self, t: Any) -> Array:
         r"""Return :math:`D_0^2/(2\eta) + \eta G_f^2 t`."""

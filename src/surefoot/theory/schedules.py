@@ -71,12 +71,7 @@ from surefoot.theory.polyak import SHRINK, _strictly_feasible
 from surefoot.theory.watching import Premise
 from surefoot.types import Array
 
-__all__ = [
-    "ScheduledSteps",
-    "StronglyConvexSchedule",
-    "UnknownGradients",
-    "UnknownHorizon",
-]
+__all__ = ["ScheduledSteps", "StronglyConvexSchedule", "UnknownGradients", "UnknownHorizon"]
 
 
 class ScheduledSteps(FromStart):
