@@ -47,9 +47,12 @@ KINDS = (
     "balls and box",
     "curvature hull",
     "mixed kinds and box",
+    "ball, cut",
+    "balls, one run",
 )
 ADVERSARIES = ("out", "along", "random", "greedy")
-LIVE = ("balls and box", "curvature hull", "mixed kinds and box")
+LIVE = ("balls and box", "curvature hull", "mixed kinds and box", "ball, cut", "balls, one run")
+ONE = ("ball", "ball, beta too large", "curvature hull", "ball, cut")
 
 
 class Outcome(NamedTuple):
@@ -102,7 +105,7 @@ def _target(kind: str, rng: Any) -> Target:
         rows = rows * rng.uniform(0.3, 1.0, (len(rows), 1))
         radius = depth / 0.3 * math.sqrt(d) * 1.01
         return Target(Affine(rows, rows @ middle + depth), middle, radius, 0.0, depth)
-    count = 1 if kind in ("ball", "ball, beta too large", "curvature hull") else 3
+    count = 1 if kind in ONE else 3
     forms = [_form(rng, d, middle, depth) for _ in range(count)]
     beta, radius = max(b for _, b, _ in forms), max(r for _, _, r in forms)
     g = forms[0][0] if count == 1 else MaxOf(tuple(f for f, _, _ in forms))
@@ -114,7 +117,7 @@ def _known(kind: str, target: Target, G_g: float, error: float) -> Any:
     """What the player knows, and whether all rows are seen."""
     reach = target.radius + float(np.linalg.norm(target.middle))
     told: dict[str, Any] = {"reach": reach, "evaluation_error": error}
-    if kind in ("ball", "ball, beta too large"):
+    if kind in ("ball", "ball, beta too large", "ball, cut"):
         return Curvature(beta=target.beta, **told)
     if kind == "curvature hull":
         return CurvatureHull(beta=target.beta, **told)
@@ -163,7 +166,7 @@ def attack(number: int, played: int = 200, runs: int = 256) -> Outcome:
     # Within a tenth of what the slope allows: strictly feasible whatever the set.
     start = target.middle + 0.1 * target.depth / G_g * _unit(rng.normal(size=(runs, d)))
     x = start[0] if live else start
-    apart = kind not in ("ball", "ball, beta too large", "curvature hull", "Lipschitz hull")
+    apart = kind not in (*ONE, "Lipschitz hull")
     ask = g_of.query_all if apart else g_of.query
     memory, lost, worst, stayed = known.init(x), 0, -math.inf, 0
     for _ in range(played):
@@ -182,7 +185,7 @@ def attack(number: int, played: int = 200, runs: int = 256) -> Outcome:
         best, most = x, np.full(np.shape(x)[:-1], -np.inf)
         for wish in _wishes(adversary, steepest, rng):
             w = x + (float(length[0]) if live else length) * wish
-            p = region.cut(w).point if kind == "balls, cut" else region.nearest(w)
+            p = region.cut(w).point if kind.endswith(", cut") else region.nearest(w)
             now = np.max(ask(p)[0], axis=-1)
             higher = now > most
             best = np.where(np.reshape(higher, (*np.shape(higher), 1)), p, best)
