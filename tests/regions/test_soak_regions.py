@@ -26,12 +26,14 @@ def test_no_action_of_any_region_is_above_zero():
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["ball", "half-spaces", "balls", "curvature hull"])
 def test_without_the_margin_the_same_attack_finds_violations(kind, monkeypatch):
-    numbers = [n for n in range(4 * ALL) if soak.KINDS[n % len(soak.KINDS)] == kind]
+    # One run at a time finds fewer: more attacks.
+    many = (40 if kind in soak.LIVE else 4) * ALL
+    numbers = [n for n in range(many) if soak.KINDS[n % len(soak.KINDS)] == kind]
 
     def violations():
-        return sum(soak.attack(n, played=40, runs=40).violations for n in numbers)
+        return any(soak.attack(n, played=40, runs=40).violations for n in numbers)
 
     monkeypatch.setattr(soak, "_error", lambda constraint, ball: 0.0)
     for module in (curvature, curvature_hull, hull):
         monkeypatch.setattr(module, "_UNIT", 0.0)
-    assert violations() > 0
+    assert violations()
