@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from surefoot import _check, sets
-from surefoot._array import constant, namespace, to_numpy
-from surefoot.constraints.base import Constraint, gamma, level_below, point
-from surefoot.errors import InvalidValueError
+from surefoot import sets
+from surefoot._array import namespace
+from surefoot.constraints._polyhedral import PolyhedralNorm
+from surefoot.constraints.base import gamma, level_below
 from surefoot.sets import Ball
 from surefoot.types import Array, Number
 
@@ -18,7 +18,7 @@ __all__ = ["L1Norm"]
 
 
 @dataclass(frozen=True, slots=True)
-class L1Norm(Constraint):
+class L1Norm(PolyhedralNorm):
     r"""The cross-polytope as a constraint, :math:`g(x) = \sum_i |x_i - c_i| - r`.
 
     The subgradient has the sign of each entry, 0 for an entry at its kink.
@@ -33,26 +33,9 @@ class L1Norm(Constraint):
         (0.75, array([ 1.,  0., -1.]))
     """
 
-    radius: Number
-    dimension: int
-    centre: Array | None = None
-
-    def __post_init__(self) -> None:
-        _check.scale(radius=self.radius)
-        _check.plain(self, "radius")
-        object.__setattr__(self, "dimension", _check.whole(self.dimension, "dimension"))
-        if self.centre is not None:
-            centre = _check.data(self.centre, _check.vector, "centre")
-            if tuple(centre.shape) != (self.dimension,):
-                raise InvalidValueError(
-                    f"centre.shape must be ({self.dimension},), got {tuple(centre.shape)}"
-                )
-            object.__setattr__(self, "centre", centre)
-
     def query(self, x: Array) -> tuple[Number, Array]:
         """Return the sum of |x - c| minus the radius, and the signs of x - c."""
-        x = point(x, self.dimension)
-        z = x if self.centre is None else x - constant(self.centre, x)
+        z = self._offset(x)
         if type(z) is np.ndarray and z.ndim == 1:
             return float(np.abs(z).sum()) - self.radius, np.sign(z)
         xp = namespace(z)
@@ -62,11 +45,6 @@ class L1Norm(Constraint):
     def region(self) -> sets.L1Ball:
         """The ball itself."""
         return sets.L1Ball(self.radius, self.centre)
-
-    @property
-    def interior(self) -> Array:
-        """The centre."""
-        return np.zeros(self.dimension) if self.centre is None else to_numpy(self.centre)
 
     def subgradient_bound(self, domain: Ball) -> float:
         r"""Return :math:`\sqrt d`, attained off the axes: subgradient entries are in [-1, 1]."""

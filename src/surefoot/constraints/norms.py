@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from surefoot import _check
 from surefoot._array import (
     constant,
     dot,
@@ -16,19 +15,19 @@ from surefoot._array import (
     namespace,
     one_run,
     sqrt,
-    to_numpy,
     where,
 )
+from surefoot.constraints._polyhedral import PolyhedralNorm
 from surefoot.constraints.base import Constraint, gamma, level_below, point
-from surefoot.errors import InvalidValueError
 from surefoot.sets import Ball, Box
+from surefoot.sets._centred import Centred
 from surefoot.types import Array, Number
 
 __all__ = ["L2Norm", "LinfNorm"]
 
 
 @dataclass(frozen=True, slots=True)
-class L2Norm(Constraint):
+class L2Norm(Centred, Constraint):
     r"""The Euclidean ball as a constraint, :math:`g(x) = \|x - c\| - r`.
 
     At the centre, the one kink, the subgradient is 0.
@@ -42,15 +41,6 @@ class L2Norm(Constraint):
         (4.0, array([ 0.6, -0.8]))
     """
 
-    radius: Number
-    centre: Array | None = None
-
-    def __post_init__(self) -> None:
-        _check.scale(radius=self.radius)
-        _check.plain(self, "radius")
-        if self.centre is not None:
-            object.__setattr__(self, "centre", _check.data(self.centre, _check.vector, "centre"))
-
     def query(self, x: Array) -> tuple[Number, Array]:
         """Return the distance to the sphere, negative inside, and the unit vector outwards."""
         x = point(x, self.dimension)
@@ -58,11 +48,6 @@ class L2Norm(Constraint):
         squared = dot(z, z)
         length = sqrt(squared)
         return length - self.radius, z / where(length > 0, length, 1.0)
-
-    @property
-    def dimension(self) -> int | None:
-        """The length of the centre; None for the default centre 0, whose length is unknown."""
-        return None if self.centre is None else int(self.centre.shape[-1])
 
     @property
     def region(self) -> Ball:
@@ -119,7 +104,7 @@ class L2Norm(Constraint):
 
 
 @dataclass(frozen=True, slots=True)
-class LinfNorm(Constraint):
+class LinfNorm(PolyhedralNorm):
     r"""The cube as a constraint, :math:`g(x) = \max_i |x_i - c_i| - r`.
 
     The subgradient is a signed unit vector; of entries that tie, the first counts, and an entry
@@ -135,26 +120,9 @@ class LinfNorm(Constraint):
         (0.5, array([ 0., -1.]))
     """
 
-    radius: Number
-    dimension: int
-    centre: Array | None = None
-
-    def __post_init__(self) -> None:
-        _check.scale(radius=self.radius)
-        _check.plain(self, "radius")
-        object.__setattr__(self, "dimension", _check.whole(self.dimension, "dimension"))
-        if self.centre is not None:
-            centre = _check.data(self.centre, _check.vector, "centre")
-            if tuple(centre.shape) != (self.dimension,):
-                raise InvalidValueError(
-                    f"centre.shape must be ({self.dimension},), got {tuple(centre.shape)}"
-                )
-            object.__setattr__(self, "centre", centre)
-
     def query(self, x: Array) -> tuple[Number, Array]:
         """Return the largest entry of |x - c| minus the radius, and the sign at that entry."""
-        x = point(x, self.dimension)
-        z = x if self.centre is None else x - constant(self.centre, x)
+        z = self._offset(x)
         value, index = largest(abs(z))
         if type(index) is int:
             s = np.zeros(len(z))
@@ -171,8 +139,7 @@ class LinfNorm(Constraint):
 
     def query_all(self, x: Array) -> tuple[Array, Array]:
         """Return the 2d faces, the positive directions first."""
-        x = point(x, self.dimension)
-        z = x if self.centre is None else x - constant(self.centre, x)
+        z = self._offset(x)
         xp = namespace(z)
         faces = constant(np.vstack([np.eye(self.dimension), -np.eye(self.dimension)]), x)
         values = xp.concat([z, -z], axis=-1) - self.radius
@@ -192,11 +159,6 @@ class LinfNorm(Constraint):
         while (over := self.interior - lower > self.radius).any():
             lower = np.where(over, np.nextafter(lower, np.inf), lower)
         return Box(lower, upper)
-
-    @property
-    def interior(self) -> Array:
-        """The centre."""
-        return np.zeros(self.dimension) if self.centre is None else to_numpy(self.centre)
 
     def subgradient_bound(self, domain: Ball) -> float:
         """Return 1: subgradients are convex combinations of signed unit vectors."""

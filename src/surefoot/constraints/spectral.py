@@ -32,7 +32,30 @@ _LARGE = 40
 
 
 @dataclass(frozen=True, slots=True)
-class SpectralNorm(Constraint):
+class _MatrixNorm(Constraint):
+    """A norm of the singular values of a matrix, less a radius."""
+
+    shape: tuple[int, int]
+    radius: Number
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "shape", _check_shape(self.shape))
+        _check.scale(radius=self.radius)
+        _check.plain(self, "radius")
+
+    @property
+    def dimension(self) -> int:
+        """The length of an action."""
+        return self.shape[0] * self.shape[1]
+
+    @property
+    def interior(self) -> Array:
+        """The zero matrix."""
+        return np.zeros(self.dimension)
+
+
+@dataclass(frozen=True, slots=True)
+class SpectralNorm(_MatrixNorm):
     r"""The largest singular value of a matrix action, :math:`g(X) = \|X\|_2 - r`.
 
     An action is the matrix row by row, a vector of length ``rows * columns``. The subgradient is
@@ -48,14 +71,6 @@ class SpectralNorm(Constraint):
         >>> g.query(np.array([0.0, 3.0, 0.5, 0.0]))
         (2.0, array([0., 1., 0., 0.]))
     """
-
-    shape: tuple[int, int]
-    radius: Number
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "shape", _check_shape(self.shape))
-        _check.scale(radius=self.radius)
-        _check.plain(self, "radius")
 
     def query(self, x: Array) -> tuple[Number, Array]:
         r"""Return the norm minus the radius, and :math:`uv^\top` row by row.
@@ -89,19 +104,9 @@ class SpectralNorm(Constraint):
         return u, w / where(length > 0, length, 1.0), length
 
     @property
-    def dimension(self) -> int:
-        """The length of an action."""
-        return self.shape[0] * self.shape[1]
-
-    @property
     def region(self) -> SpectralBall:
         """The ball itself."""
         return SpectralBall(self.shape, self.radius)
-
-    @property
-    def interior(self) -> Array:
-        """The zero matrix."""
-        return np.zeros(self.dimension)
 
     def subgradient_bound(self, domain: Ball) -> float:
         r"""Return 1: subgradients are convex combinations of :math:`uv^\top` of unit vectors."""
@@ -131,7 +136,7 @@ class SpectralNorm(Constraint):
 
 
 @dataclass(frozen=True, slots=True)
-class NuclearNorm(Constraint):
+class NuclearNorm(_MatrixNorm):
     r"""The sum of the singular values of a matrix action, :math:`g(X) = \|X\|_* - r`.
 
     An action is the matrix row by row. With the thin decomposition :math:`X = U\Sigma V^\top`
@@ -148,14 +153,6 @@ class NuclearNorm(Constraint):
         (2.5, array([ 0.,  1., -1.,  0.]))
     """
 
-    shape: tuple[int, int]
-    radius: Number
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "shape", _check_shape(self.shape))
-        _check.scale(radius=self.radius)
-        _check.plain(self, "radius")
-
     def query(self, x: Array) -> tuple[Number, Array]:
         r"""Return the norm minus the radius, and :math:`UV^\top` row by row."""
         x = point(x, self.dimension)
@@ -167,19 +164,9 @@ class NuclearNorm(Constraint):
         return _unless_lost(x, xp.sum(values, axis=-1, keepdims=x.ndim > 1) - self.radius, s)
 
     @property
-    def dimension(self) -> int:
-        """The length of an action."""
-        return self.shape[0] * self.shape[1]
-
-    @property
     def region(self) -> NuclearBall:
         """The ball itself."""
         return NuclearBall(self.shape, self.radius)
-
-    @property
-    def interior(self) -> Array:
-        """The zero matrix."""
-        return np.zeros(self.dimension)
 
     def subgradient_bound(self, domain: Ball) -> float:
         r"""Return :math:`\sqrt{\min(\text{rows}, \text{columns})}`.

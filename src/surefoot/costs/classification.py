@@ -17,9 +17,28 @@ from surefoot.types import Array, Number
 __all__ = ["Hinge", "Logistic"]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Classified(ScoredCosts):
+    """Costs of features with classes of -1 and 1."""
+
+    series = ("features", "targets")
+
+    features: Array
+    targets: Array
+
+    def __post_init__(self) -> None:
+        freeze(self)
+        _check_classes(self.targets)
+
+    @property
+    def strong_convexity(self) -> float:
+        """Zero: the losses are linear, or nearly so, far out."""
+        return 0.0
+
+
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Logistic(ScoredCosts):
+class Logistic(_Classified):
     r"""Costs :math:`f_t(x) = \log(1 + e^{-y_t a_t^\top x})`.
 
     Args:
@@ -31,15 +50,6 @@ class Logistic(ScoredCosts):
         >>> costs.value(0, np.array([0.0, 0.0])), costs.gradient(0, np.array([0.0, 0.0]))
         (0.6931471805599453, array([0.5, 1. ]))
     """
-
-    series = ("features", "targets")
-
-    features: Array
-    targets: Array
-
-    def __post_init__(self) -> None:
-        freeze(self)
-        _check_classes(self.targets)
 
     def loss(self, score: Number, target: Number) -> Number:
         """Return the loss, without overflow for margins of either sign."""
@@ -59,15 +69,10 @@ class Logistic(ScoredCosts):
         smallest = centre - float(domain.radius) * lengths
         return float((lengths / (1.0 + np.exp(np.minimum(smallest, 700.0)))).max())
 
-    @property
-    def strong_convexity(self) -> float:
-        """Zero: the loss flattens far out."""
-        return 0.0
-
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Hinge(ScoredCosts):
+class Hinge(_Classified):
     r"""Costs :math:`f_t(x) = [1 - y_t a_t^\top x]_+`; at the kink the subgradient is 0.
 
     Args:
@@ -79,15 +84,6 @@ class Hinge(ScoredCosts):
         >>> costs.value(0, np.array([1.0, 1.0])), costs.gradient(0, np.array([1.0, 1.0]))
         (4.0, array([1., 2.]))
     """
-
-    series = ("features", "targets")
-
-    features: Array
-    targets: Array
-
-    def __post_init__(self) -> None:
-        freeze(self)
-        _check_classes(self.targets)
 
     def loss(self, score: Number, target: Number) -> Number:
         """Return how much the margin falls short of 1."""
@@ -101,11 +97,6 @@ class Hinge(ScoredCosts):
     def gradient_bound(self, domain: Ball) -> float:
         r"""Return the longest features, :math:`\max_t \|a_t\|`."""
         return float(np.linalg.norm(self.features, axis=-1).max())
-
-    @property
-    def strong_convexity(self) -> float:
-        """Zero: the loss is piecewise linear."""
-        return 0.0
 
 
 def _check_classes(targets: Any) -> None:

@@ -9,7 +9,6 @@ import numpy as np
 
 from surefoot import _check
 from surefoot._array import (
-    HoldsArrays,
     constant,
     dot,
     maximum,
@@ -21,13 +20,14 @@ from surefoot._array import (
     where,
 )
 from surefoot.errors import InvalidValueError
+from surefoot.sets._centred import Centred
 from surefoot.types import Array, Number
 
 __all__ = ["Ball"]
 
 
 @dataclass(frozen=True, slots=True)
-class Ball(HoldsArrays):
+class Ball(Centred):
     r"""The ball :math:`\{x : \|x - c\| \le R\}`; :math:`R\mathbb{B}` when the centre is 0.
 
     Args:
@@ -40,20 +40,6 @@ class Ball(HoldsArrays):
         >>> Ball(1.0, centre=[2.0, 0.0]).minimize_linear(np.array([0.0, 5.0]))
         array([ 2., -1.])
     """
-
-    radius: Number
-    centre: Array | None = None
-
-    def __post_init__(self) -> None:
-        _check.scale(radius=self.radius)
-        _check.plain(self, "radius")
-        if self.centre is not None:
-            object.__setattr__(self, "centre", _check.data(self.centre, _check.vector, "centre"))
-
-    @property
-    def dimension(self) -> int | None:
-        """The length of the centre; None for a ball around 0, which has no dimension of its own."""
-        return None if self.centre is None else int(self.centre.shape[-1])
 
     @property
     def diameter(self) -> float:

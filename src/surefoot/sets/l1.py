@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from surefoot import _check
-from surefoot._array import HoldsArrays, constant, largest, maximum, namespace, where
+from surefoot._array import constant, largest, maximum, namespace, where
+from surefoot.sets._centred import Centred
 from surefoot.sets._points import UNIT, clean, has_length, only_entry, summed, unless_nan
 from surefoot.sets.simplex import onto_simplex
 from surefoot.types import Array, Number
@@ -14,7 +14,7 @@ __all__ = ["L1Ball"]
 
 
 @dataclass(frozen=True, slots=True)
-class L1Ball(HoldsArrays):
+class L1Ball(Centred):
     r"""The l1 ball :math:`\{x : \sum_i |x_i - c_i| \le r\}`.
 
     Args:
@@ -28,20 +28,6 @@ class L1Ball(HoldsArrays):
         >>> L1Ball(2.0).minimize_linear(np.array([1.0, -4.0, 0.5]))
         array([0., 2., 0.])
     """
-
-    radius: Number
-    centre: Array | None = None
-
-    def __post_init__(self) -> None:
-        _check.scale(radius=self.radius)
-        _check.plain(self, "radius")
-        if self.centre is not None:
-            object.__setattr__(self, "centre", _check.data(self.centre, _check.vector, "centre"))
-
-    @property
-    def dimension(self) -> int | None:
-        """The length of the centre; None for a ball around 0, which has no dimension of its own."""
-        return None if self.centre is None else int(self.centre.shape[-1])
 
     @property
     def diameter(self) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,18 +20,8 @@ __all__ = ["NuclearBall", "SpectralBall"]
 
 
 @dataclass(frozen=True, slots=True)
-class SpectralBall(HoldsArrays):
-    r"""The matrices with no singular value above the radius, :math:`\{X : \sigma_1(X) \le r\}`.
-
-    Args:
-        shape: rows and columns.
-        radius: :math:`r > 0`.
-
-    Example:
-        >>> ball = SpectralBall((2, 2), 1.0)
-        >>> ball.project(np.array([0.0, 3.0, -0.5, 0.0])).round(12)  # singular values 3 and 0.5
-        array([ 0. ,  1. , -0.5,  0. ])
-    """
+class _MatrixBall(HoldsArrays, ABC):
+    """A ball around 0 in a norm of the singular values."""
 
     shape: tuple[int, int]
     radius: Number
@@ -44,6 +35,29 @@ class SpectralBall(HoldsArrays):
     def dimension(self) -> int:
         """The number of entries of a matrix."""
         return self.shape[0] * self.shape[1]
+
+    @abstractmethod
+    def project(self, x: Array) -> Array:
+        """Return the nearest matrix of the ball."""
+
+    def settled(self, x: Array) -> Array:
+        """Return the point itself, or the nearest point of the set if rounding put it outside."""
+        return self.project(x)
+
+
+@dataclass(frozen=True, slots=True)
+class SpectralBall(_MatrixBall):
+    r"""The matrices with no singular value above the radius, :math:`\{X : \sigma_1(X) \le r\}`.
+
+    Args:
+        shape: rows and columns.
+        radius: :math:`r > 0`.
+
+    Example:
+        >>> ball = SpectralBall((2, 2), 1.0)
+        >>> ball.project(np.array([0.0, 3.0, -0.5, 0.0])).round(12)  # singular values 3 and 0.5
+        array([ 0. ,  1. , -0.5,  0. ])
+    """
 
     @property
     def diameter(self) -> float:
@@ -64,10 +78,6 @@ class SpectralBall(HoldsArrays):
         cut = minimum(sigma, self.radius * _inner(self.shape) + 0.0 * sigma)
         return where(inside, x, unless_nan(x, _flat(U, cut, V)))
 
-    def settled(self, x: Array) -> Array:
-        """Return the point itself, or the nearest point of the set if rounding put it outside."""
-        return self.project(x)
-
     def contains(self, x: Array) -> Array:
         """Return whether the largest computed singular value is at most the radius."""
         x = has_length(x, self.dimension)
@@ -82,7 +92,7 @@ class SpectralBall(HoldsArrays):
 
 
 @dataclass(frozen=True, slots=True)
-class NuclearBall(HoldsArrays):
+class NuclearBall(_MatrixBall):
     r"""The matrices whose singular values sum to at most the radius.
 
     .. math:: \{X : \sum_i \sigma_i(X) \le r\}
@@ -96,19 +106,6 @@ class NuclearBall(HoldsArrays):
         >>> ball.project(np.array([0.0, 3.0, -2.5, 0.0])).round(12)  # singular values 3 and 2.5
         array([ 0.  ,  0.75, -0.25,  0.  ])
     """
-
-    shape: tuple[int, int]
-    radius: Number
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "shape", _rows_and_columns(self.shape))
-        _check.scale(radius=self.radius)
-        _check.plain(self, "radius")
-
-    @property
-    def dimension(self) -> int:
-        """The number of entries of a matrix."""
-        return self.shape[0] * self.shape[1]
 
     @property
     def diameter(self) -> float:
@@ -128,10 +125,6 @@ class NuclearBall(HoldsArrays):
         U, sigma, V = _svd(x, self.shape)
         sigma = onto_simplex(sigma, self.radius, self.radius * _inner(self.shape))
         return where(inside, x, unless_nan(x, _flat(U, sigma, V)))
-
-    def settled(self, x: Array) -> Array:
-        """Return the point itself, or the nearest point of the set if rounding put it outside."""
-        return self.project(x)
 
     def contains(self, x: Array) -> Array:
         """Return whether the computed singular values sum to at most the radius."""
