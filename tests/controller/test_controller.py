@@ -11,7 +11,9 @@ from surefoot import OGD, PFS, Ball, Controller, Feedback, play, problems
 from surefoot._check import PrecisionWarning
 from surefoot.algorithms import DPP, CertifiedPFS, FrankWolfe, SafetyFilter, ScalarDPP
 from surefoot.controller import PremiseError, PremiseWarning
+from surefoot.errors import SurefootError
 from surefoot.sets import Box, EmptyTighteningError
+from surefoot.theory import NoClaim, Tuned
 
 from ._live import (
     BALL,
@@ -446,6 +448,23 @@ def test_gradients_whose_square_overflows_are_taken():
     assert same_bits(controller.ask(), np.array([-0.4, 0.45]))
 
 
+@pytest.mark.parametrize("size", [1e153, 1e154, 1e200, 1e307])
+@pytest.mark.parametrize("which", ["cost_gradient", "constraint_subgradient"])
+@pytest.mark.parametrize("name", PLAYERS)
+def test_numbers_whose_square_overflows_are_taken_or_refused_without_a_warning(name, which, size):
+    player = PLAYERS[name]
+    controller = Controller(player, START, on_contradiction="record")
+    for t in range(1, 4):
+        seen = seen_at(player, t, controller.ask())
+        huge = seen | {which: size * seen[which]} if t == 2 and which in seen else seen
+        try:
+            controller.tell(**huge)  # a warning of NumPy's is an error here
+        except SurefootError:
+            controller.ask()
+            controller.tell(**seen)
+    assert np.isfinite(controller.ask()).all()
+
+
 @pytest.mark.parametrize(
     ("player", "start", "options", "sentence"),
     [
@@ -645,6 +664,25 @@ def test_a_number_named_step_is_no_step():
     controller = Controller(player, START)
     drive(controller, player, 3)
     assert controller.explain().feasibility_step is None
+
+
+def test_a_subclass_that_overrides_update_alone_is_refused(tmp_path):
+    class Slower(CertifiedPFS):
+        def update(self, state, feedback):
+            return super().update(state, feedback._replace(cost_gradient=feedback[0] / 2))
+
+    class Whole(Slower):
+        def step(self, state, feedback):
+            return super().step(state, feedback._replace(cost_gradient=feedback[0] / 2))
+
+    player = Slower(G_g=1.0, domain=Ball(1.0), rho=0.5)
+    with pytest.raises(ValueError, match=r"^a rule that overrides update must override step, "):
+        Controller(player, [0.0, 0.0])
+    with pytest.raises(ValueError, match=r"got Slower with the step of another class$"):
+        Controller(Tuned(player, NoClaim(CONSTANTS)), [0.0, 0.0], journal=tmp_path / "new.db")
+    assert not list(tmp_path.iterdir())
+    controller = Controller(Whole(G_g=1.0, domain=Ball(1.0), rho=0.5), [0.0, 0.0])
+    assert controller.round == 1
 
 
 def test_a_value_of_minus_infinity_is_refused():

@@ -37,7 +37,18 @@ from typing import NamedTuple
 import numpy as np
 
 from surefoot import _check
-from surefoot._array import dot, is_number, maximum, minimum, norm, owned, record, sqrt, where
+from surefoot._array import (
+    dot,
+    is_number,
+    maximum,
+    minimum,
+    norm,
+    owned,
+    record,
+    sqrt,
+    vdot,
+    where,
+)
 from surefoot.algorithms._start import check_domain
 from surefoot.errors import InvalidValueError
 from surefoot.sets import Ball
@@ -193,8 +204,9 @@ class CertifiedStep(NamedTuple):
     @property
     def contradictions(self) -> tuple[str, ...]:
         """What is impossible if the constants are right; one sentence each."""
-        length, s, G_g = self.length, self.s, self.G_g
-        if length.squared is None and norm(s) <= G_g * (1 + 1e-12):
+        G_g, _, _, s, _, length, *_ = self
+        most = G_g * (1 + 1e-12)
+        if length.squared is None and vdot(s, s) <= most * most:
             return ()  # g is below -rho - noise, hence below its bound, and nothing is cut
         _, rho, distance, _, _, noise, error, squared = length
         rounds, g, known_distance = self.rounds, self.g, self.known_distance

@@ -8,7 +8,10 @@ from typing import NamedTuple
 from surefoot.theory import Breach, Guarantee, Premise
 from surefoot.theory.watching import ROUNDING
 
-__all__ = ["Limits", "Watch"]
+__all__ = ["HUGE", "Limits", "Watch"]
+
+# Squared norms up to this leave a step room to multiply; larger ones are looked at closely.
+HUGE = 1e200
 
 
 class Limits(NamedTuple):
@@ -64,8 +67,8 @@ class Watch(NamedTuple):
             return (1 + share * ROUNDING) * limit * limit
 
         cheap = Limits(
-            squared(limits.get("cost gradient", math.inf), +1),
-            squared(limits.get("constraint subgradient", math.inf), +1),
+            min(squared(limits.get("cost gradient", math.inf), +1), HUGE),
+            min(squared(limits.get("constraint subgradient", math.inf), +1), HUGE),
             -levels[0] if levels else math.inf,
             squared(limits.get("subgradient near the boundary", 0.0), -1),
             limits.get("horizon", math.inf),

@@ -13,15 +13,15 @@ from surefoot import _check
 from surefoot._array import record
 from surefoot._closing import Closing
 from surefoot.controller._journal import Journal, Memory, Round, Run
+from surefoot.controller._stepping import step_of
 from surefoot.controller._told import call, clean, measure
-from surefoot.controller._watch import Watch
+from surefoot.controller._watch import HUGE, Watch
 from surefoot.controller.explanation import Explanation
 from surefoot.errors import InvalidValueError
 from surefoot.theory import Breach, Guarantee, Policy, PremiseError, unpack, warn_caller
 from surefoot.types import (
     Array,
     Certificate,
-    Explaining,
     Feedback,
     Info,
     Observing,
@@ -33,8 +33,9 @@ __all__ = ["Controller"]
 
 _INF = math.inf
 _FLOAT64 = np.dtype(np.float64)
-# Bound once, as in _array: they are looked up in every round.
-ndarray = np.ndarray
+# Bound once, as in _array: they are looked up in every round. Unlike dot, vdot does not warn of an
+# overflow.
+ndarray, vdot = np.ndarray, np.vdot
 
 
 class Controller(Closing):
@@ -92,7 +93,6 @@ class Controller(Closing):
         "_shape",
         "_state",
         "_step",
-        "_update",
         "_watch",
     )
 
@@ -105,6 +105,7 @@ class Controller(Closing):
         on_contradiction: Policy = "raise",
     ) -> None:
         algorithm, guarantee = unpack(player)
+        step_of(algorithm)  # which may refuse it, before there is a file
         _check.one_of(get_args(Policy), on_contradiction=on_contradiction)
         x1 = _check.vector(start, "start")
         regret = algorithm.observer() if isinstance(algorithm, Observing) else None
@@ -154,10 +155,7 @@ class Controller(Closing):
         # What most algorithms are told has this shape, and a short way; the others' has none.
         whole = self._needs.constraint_values and self._needs.constraint_subgradients
         self._shape = run.start.shape if whole and not self._needs.apart else None
-        self._update = algorithm.update
-        # Some rules have a number of this name.
-        explains = isinstance(algorithm, Explaining) and callable(algorithm.step)
-        self._step = algorithm.step if explains else None
+        self._step = step_of(algorithm)
         self._rows: int | None = getattr(algorithm, "rows", None)
         self._on_contradiction: Policy = run.on_contradiction  # type: ignore[assignment]
         self._state, broken = memory.state, memory.broken
@@ -268,13 +266,14 @@ class Controller(Closing):
             gradient, g, s = cost_gradient.copy(), constraint_value, constraint_subgradient.copy()
             seen = record(Feedback, (gradient, g, s, None))
             # Comparisons that a NaN fails. Where all hold there is nothing to look at closely.
+            fine: Any
             if (limits := self._limits) is None:
-                fine = -_INF < g <= 0.0 and gradient.dot(gradient) < _INF and s.dot(s) < _INF
+                fine = -_INF < g <= 0.0 and vdot(gradient, gradient) < HUGE and vdot(s, s) < HUGE
             else:
                 most, steepest, near, steep, last = limits
-                slope = s.dot(s)
+                slope = vdot(s, s)
                 fine = (
-                    gradient.dot(gradient) < most
+                    vdot(gradient, gradient) < most
                     and slope < steepest
                     and -_INF < g <= 0.0
                     and (g < near or slope > steep)
@@ -285,15 +284,16 @@ class Controller(Closing):
             told = (cost_gradient, constraint_value, constraint_subgradient, cost_value)
             seen = clean(before.x, self._needs, self._rows, *told)
             broken = self._watch.look(t, *measure(seen))
-        if self._step is None:
-            after, info = self._update(before, seen), None
-            _check.refuse_unfinite(after.x, "the next action")
-        else:  # which raises rather than return an action that is not finite
+        # A step raises rather than return an action that is not finite.
+        if broken is None:
             after, info = self._step(before, seen)
-            if sentences := info.contradictions:
-                # It stands for what the watch has to say about the constraint.
-                others = [b for b in broken or () if b.constant not in ("G_g", "the bound on g")]
-                broken = [*others, Breach(t, "constants", sentences[0], "both")]
+        else:  # it may be of any size; what overflows is refused, so NumPy need not warn
+            with np.errstate(over="ignore", invalid="ignore"):
+                after, info = self._step(before, seen)
+        if info is not None and (sentences := info.contradictions):
+            # It stands for what the watch has to say about the constraint.
+            others = [b for b in broken or () if b.constant not in ("G_g", "the bound on g")]
+            broken = [*others, Breach(t, "constants", sentences[0], "both")]
         regret, certificate = self._regret, None
         if regret is not None:
             regret = regret.after(info)

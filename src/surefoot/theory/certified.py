@@ -102,9 +102,9 @@ class ObservedRegret(NamedTuple):
             info: what the step of a :class:`~surefoot.algorithms.CertifiedPFS` knew.
         """
         steps, tightened, falls, moved, stayed, last_rho, last_inverse = self
-        length, size, _, inverse, excess, p, x = info[5:]
-        rho = length.rho
-        if not length.max_step > 0:
+        _, _, _, _, _, length, size, _, inverse, excess, p, x = info
+        _, rho, _, _, max_step, *_ = length
+        if not max_step > 0:
             return self._replace(stayed=stayed + size)
         if not (size > 0 or last_inverse > 0):
             inverse = 0.0
