@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from surefoot.regions import Curvature
-from surefoot.regions.curvature import along_slope, onto_curvature_ball
+from surefoot.regions._ball import along_slope, onto_curvature_ball
 
 
 def seen(beta, g, s, x=(0.0, 0.0), reach=1.0):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from surefoot.regions import curvature, curvature_hull, hull
+from surefoot.regions import _ball, curvature_hull, hull
 
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "soak_regions.py"
 SPEC = importlib.util.spec_from_file_location("script_soak_regions", SCRIPT)
@@ -34,6 +34,6 @@ def test_without_the_margin_the_same_attack_finds_violations(kind, monkeypatch):
         return any(soak.attack(n, played=40, runs=40).violations for n in numbers)
 
     monkeypatch.setattr(soak, "_error", lambda constraint, ball: 0.0)
-    for module in (curvature, curvature_hull, hull):
+    for module in (_ball, curvature_hull, hull):
         monkeypatch.setattr(module, "_UNIT", 0.0)
     assert violations()

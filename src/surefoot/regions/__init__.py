@@ -1,12 +1,12 @@
 """Certified regions: convex sets of next actions that are certainly feasible."""
 
+from surefoot.regions._ball import Found
 from surefoot.regions._known import EmptyRegionError
 from surefoot.regions.curvature import (
     Curvature,
     CurvatureCertificate,
     CurvatureMemory,
     CurvatureRegion,
-    Found,
 )
 from surefoot.regions.curvature_hull import (
     CurvatureHull,

@@ -20,11 +20,29 @@ from typing import Any
 
 import numpy as np
 
-from surefoot._array import combine, constant, dot, in_turn, is_concrete, namespace, rows_dot
-from surefoot.regions.curvature import onto_curvature_ball
+from surefoot._array import (
+    combine,
+    constant,
+    dot,
+    in_turn,
+    is_concrete,
+    namespace,
+    norm,
+    rows_dot,
+    where,
+)
+from surefoot.regions._ball import onto_curvature_ball
 from surefoot.types import Array, Number
 
-__all__ = ["ascend", "ascend_within", "largest_share", "point_of", "row_norms", "values"]
+__all__ = [
+    "ascend",
+    "ascend_within",
+    "largest_share",
+    "length_unless",
+    "point_of",
+    "row_norms",
+    "values",
+]
 
 
 def row_norms(s: Array) -> Array:
@@ -246,3 +264,9 @@ def _root(
             if f_high >= -tolerance:  # only its weight was halved, not the value
                 f_high = min(f_high, -2 * tolerance)
     return high, q
+
+
+def length_unless(good: Any, way: Array) -> Number:
+    """Return the length of a way; 0 where nothing was sought."""
+    length = norm(way)
+    return where(good, 0.0 * length, length)

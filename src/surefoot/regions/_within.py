@@ -8,9 +8,9 @@ import numpy as np
 
 from surefoot._array import dot, norm
 from surefoot.errors import InvalidValueError
+from surefoot.regions._ball import Found
 from surefoot.regions._known import EmptyRegionError, projection_onto, settle
 from surefoot.regions._quadratics import ascend_within, row_norms
-from surefoot.regions.curvature import Found
 from surefoot.types import Array
 
 __all__ = ["nearest_within"]

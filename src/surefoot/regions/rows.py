@@ -26,17 +26,18 @@ from surefoot._array import (
     constant,
     dot,
     namespace,
-    norm,
     number_like,
     rows_dot,
     to_numpy,
     where,
 )
 from surefoot.errors import InvalidValueError
+from surefoot.regions._ball import Found, along_slope, curvature_margin, kept
 from surefoot.regions._known import known_set
 from surefoot.regions._quadratics import (
     ascend,
     largest_share,
+    length_unless,
     point_of,
     row_norms,
     values,
@@ -46,11 +47,7 @@ from surefoot.regions.curvature import (
     Curvature,
     CurvatureCertificate,
     CurvatureRegion,
-    Found,
     above_quadratic,
-    along_slope,
-    curvature_margin,
-    kept,
 )
 from surefoot.sets._active_set import project_halfspaces
 from surefoot.sets._points import marked
@@ -113,7 +110,8 @@ class RowsRegion(NamedTuple):
         xp, rates = namespace(self.g), self.known.rates(self.g) + 0.0 * self.g
         bent = rates > 0
         each = xp.where(bent, 0.5 * self.radii / xp.where(bent, rates, 1.0 + 0.0 * rates), math.inf)
-        return self._least(each)
+        least = xp.min(each, axis=-1, keepdims=each.ndim > 1)
+        return float(least) if type(least) is np.float64 else least
 
     def nearest(self, w: Array) -> Array:
         """Return the point of the region nearest to w; w itself where it is in the region."""
@@ -140,7 +138,7 @@ class RowsRegion(NamedTuple):
         again = q - combine(over / where(size > 0, size * size, 1.0), self.s)
         point = where(good, w, self._best(self.x + q, self.x + again))
         weights = where(good, 0.0 * weights, weights)
-        return Found(point, weights, _off(good, point - self.x - q))
+        return Found(point, weights, length_unless(good, point - self.x - q))
 
     def cut(self, w: Array) -> Found:
         r"""Return where a step to w ends that is cut by half-spaces, not by balls.
@@ -174,7 +172,7 @@ class RowsRegion(NamedTuple):
             point = where(good, w, self._best(self.x + long, self.x + q))
             q, weights = where(passed, q, long), where(passed, weights, more)
         weights = where(good, 0.0 * weights, weights)
-        return Found(point, weights, _off(good, point - self.x - q))
+        return Found(point, weights, length_unless(good, point - self.x - q))
 
     def price(self, v: Array, weights: Array) -> Number:
         r"""Return what a cut costs: :math:`\frac12\|S^\top\mu\|^2 - \mu^\top(g + Sv)`; Theorem C.
@@ -243,12 +241,6 @@ class RowsRegion(NamedTuple):
         both = (self.known.domain, self.announced)
         return tuple(one for one in both if one is not None)
 
-    def _least(self, numbers: Array) -> Number:
-        """Return the least number of each run as the run wants it."""
-        if type(numbers) is np.ndarray and numbers.ndim == 1:
-            return float(numbers.min())
-        return namespace(numbers).min(numbers, axis=-1, keepdims=numbers.ndim > 1)
-
     def _first(self, numbers: Array) -> Number:
         """Return the number of the only row as its run wants it."""
         if type(numbers) is np.ndarray and numbers.ndim == 1:
@@ -299,12 +291,6 @@ class RowsRegion(NamedTuple):
         one = Curvature(beta=beta, reach=known.reach, evaluation_error=known.evaluation_error)
         g, e = float(self.g[i]), float(self.margin[i])
         return CurvatureRegion(one, self.x, g, s, dot(s, s), e, one.init(self.x))
-
-
-def _off(good: Any, way: Array) -> Number:
-    """Return the length of a way; 0 where nothing was sought."""
-    length = norm(way)
-    return where(good, 0.0 * length, length)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
