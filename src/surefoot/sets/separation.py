@@ -26,7 +26,7 @@ class Separation(Protocol):
         r"""Return None for a point of the set, else a cut.
 
         A cut is a depth c >= 0 and a normal a with
-        :math:`\\langle a, y - z\\rangle \\ge c` for every z of the set; c = 0 where only the
+        :math:`\langle a, y - z\rangle \ge c` for every z of the set; c = 0 where only the
         direction is known.
         """
         ...
