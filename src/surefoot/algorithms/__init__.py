@@ -3,6 +3,9 @@
 An algorithm joins by one import line below, ``from <its file> import <Class> as <Class>``. The
 catalogue, ``__all__``, the contract tests, the command line and the tables of the docs are made of
 these lines, in their order. States stay in the files of their rules.
+
+Every tuning is called with the constants of the problem, the number of rounds T, and the set that
+the rule works on or an oracle of it; a tuning describes them only where it asks for more.
 """
 
 # ruff: noqa: I001 (the order is that of the catalogue; "as" exports a name)

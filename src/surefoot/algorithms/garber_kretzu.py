@@ -105,13 +105,7 @@ class GarberKretzu(Rule):
     def known_horizon(
         cls, constants: Constants, horizon: int, domain: Region
     ) -> Tuned[GarberKretzu]:
-        """Tune for regret O(T^(3/4)), no violation, at most about 1.4 minimisations per round.
-
-        Args:
-            constants: those of the problem.
-            horizon: T.
-            domain: the feasible set.
-        """
+        """Tune for regret O(T^(3/4)), no violation, at most about 1.4 minimisations per round."""
         theorem = BlockedTheorem(constants, horizon, bounded_diameter(domain))
         return Tuned.of(cls, theorem, domain, "eta", "block", "closeness")
 

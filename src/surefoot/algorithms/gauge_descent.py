@@ -107,13 +107,7 @@ class GaugeDescent(Rule):
     def fixed(
         cls, constants: Constants, horizon: int, domain: Region | Gauge
     ) -> Tuned[GaugeDescent]:
-        """Tune for convex costs: regret O(T^(1/2)), no violation.
-
-        Args:
-            constants: those of the problem.
-            horizon: T.
-            domain: the feasible set, or its gauge.
-        """
+        """Tune for convex costs: regret O(T^(1/2)), no violation."""
         gauge = gauge_of(domain)
         theorem = GaugeTheorem(constants, horizon, gauge.inner_radius, gauge.error)
         return Tuned.of(cls, theorem, None, "eta", gauge=gauge)

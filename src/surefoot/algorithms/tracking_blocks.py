@@ -103,13 +103,7 @@ class TrackingBlocks:
     def known_horizon(
         cls, constants: Constants, horizon: int, domain: Region
     ) -> Tuned[TrackingBlocks]:
-        """Tune for regret O(T^(3/4) (1 + P)^(1/4)) against optima of path length P, no violation.
-
-        Args:
-            constants: those of the problem.
-            horizon: T.
-            domain: the feasible set.
-        """
+        """Tune for regret O(T^(3/4) (1 + P)^(1/4)) against optima that move by P."""
         theorem = TrackingTheorem(constants, horizon, bounded_diameter(domain))
         experts = tuple(
             GarberKretzu(eta=e.eta, block=e.block, closeness=e.closeness, domain=domain)

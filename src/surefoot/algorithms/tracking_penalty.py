@@ -105,13 +105,7 @@ class TrackingPenalty:
     def known_horizon(
         cls, constants: Constants, horizon: int, domain: Region
     ) -> Tuned[TrackingPenalty]:
-        """Tune for regret O((T (1 + P))^(1/2)), optima of path length P; violations O(T^(1/2)).
-
-        Args:
-            constants: those of the problem.
-            horizon: T.
-            domain: the feasible set.
-        """
+        """Tune for regret O((T (1 + P))^(1/2)), optima of path length P; violations O(T^(1/2))."""
         theorem, prox = TrackingPenaltyTheorem(constants, horizon), prox_of(domain)
         copies = tuple(
             Yi(prox=prox, domain=Ball(constants.R), gamma=gamma, alpha=alpha)

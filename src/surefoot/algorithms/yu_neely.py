@@ -94,12 +94,6 @@ class YuNeely(Rule):
     def linear(
         cls, constants: Constants, horizon: int, domain: Region | None = None
     ) -> Tuned[YuNeely]:
-        """Tune for linear constraints: regret O(T^(1/2)), the sum of each constraint O(1).
-
-        Args:
-            constants: those of the problem.
-            horizon: T.
-            domain: a ball that holds the feasible set; that around 0 of radius R unless given.
-        """
+        """Tune for linear constraints: regret O(T^(1/2)), the sum of each constraint O(1)."""
         theorem = YuNeelyTheorem(constants, horizon)
         return Tuned.of(cls, theorem, domain, "gamma", "alpha", "rows")

@@ -6,9 +6,41 @@ import math
 from typing import final
 
 from surefoot.constants import polyak_rate
+from surefoot.errors import InvalidValueError
 from surefoot.theory.guarantee import EveryRound
+from surefoot.theory.watching import Premise
 
-__all__ = ["FromStart"]
+__all__ = ["FromStart", "StrictStart"]
+
+
+class StrictStart(EveryRound):
+    """One that rests on a strictly feasible start."""
+
+    @final
+    def _check_start(self, *needed: str) -> None:
+        """Refuse constants without the needed ones, and a start that has no slack."""
+        self.constants.require(*needed, "start_slack", by=self.name)
+        (slack,) = self.constants.require("start_slack", by=self.name)
+        if not slack > 0:
+            raise InvalidValueError(
+                f"{self.name} needs a strictly feasible start: start_slack = -g(x_1) must be > 0, "
+                f"got {slack:g}"
+            )
+
+    @property
+    def premises(self) -> tuple[Premise, ...]:
+        """G_g and the start; G_f only for the regret bound; the horizon if one was used."""
+        c = self.constants
+        G_g, slack = c.require("G_g", "start_slack", by=self.name)
+        found = [
+            Premise("constraint subgradient", "G_g", G_g),
+            Premise("start", "the slack counted on", slack),
+        ]
+        if c.G_f is not None:
+            found.append(Premise("cost gradient", "G_f", c.G_f, only_regret=True))
+        if self.horizon is not None:
+            found.append(Premise("horizon", "the horizon", self.horizon))
+        return tuple(found)
 
 
 class FromStart(EveryRound):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
@@ -20,11 +19,6 @@ class Blocks(Guarantee):
 
     horizon: int
     diameter: float
-
-    @property
-    @abstractmethod
-    def eta(self) -> float:
-        """The step size."""
 
     @property
     @final

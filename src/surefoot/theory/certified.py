@@ -16,9 +16,7 @@ import numpy as np
 from surefoot import _check
 from surefoot._array import dot, record
 from surefoot.constants import Constants, polyak_rate
-from surefoot.errors import InvalidValueError
-from surefoot.theory.guarantee import EveryRound
-from surefoot.theory.watching import Premise
+from surefoot.theory._from_start import StrictStart
 from surefoot.types import Array
 
 __all__ = ["ObservedRegret", "TheoremD", "observed_regret_bound"]
@@ -157,7 +155,7 @@ def _squared(info: Any) -> float:
 
 @final
 @dataclass(frozen=True)
-class TheoremD(EveryRound):
+class TheoremD(StrictStart):
     r"""Certified steps: feasible in every round, from G_g and a strictly feasible start alone.
 
     For :math:`\rho_t = \min(\alpha/2, c/\sqrt t)` and
@@ -212,12 +210,7 @@ class TheoremD(EveryRound):
     horizon: int | None = None
 
     def __post_init__(self) -> None:
-        slack = self.constants.require("R", "G_g", "start_slack", "start_reach", by=self.name)[2]
-        if not slack > 0:
-            raise InvalidValueError(
-                f"{self.name} needs a strictly feasible start: start_slack = -g(x_1) must be > 0, "
-                f"got {slack:g}"
-            )
+        self._check_start("R", "G_g", "start_reach")
         _check.positive(rho=self.rho)
         if self.eta is not None:
             _check.positive(eta=self.eta)
@@ -260,18 +253,3 @@ class TheoremD(EveryRound):
             usual = (start - last) / self.eta
         falling = slow * np.log(start / last) + usual
         return first + second + tight + 2 * R * reach / slack * falling
-
-    @property
-    def premises(self) -> tuple[Premise, ...]:
-        """G_g and the start; G_f only for the regret bound; the horizon if one was used."""
-        c = self.constants
-        G_g, slack = c.require("G_g", "start_slack", by=self.name)
-        found = [
-            Premise("constraint subgradient", "G_g", G_g),
-            Premise("start", "the slack counted on", slack),
-        ]
-        if c.G_f is not None:
-            found.append(Premise("cost gradient", "G_f", c.G_f, only_regret=True))
-        if self.horizon is not None:
-            found.append(Premise("horizon", "the horizon", self.horizon))
-        return tuple(found)

@@ -15,8 +15,7 @@ from typing import Any, ClassVar, NamedTuple, final
 import numpy as np
 
 from surefoot.constants import Constants
-from surefoot.errors import InvalidValueError
-from surefoot.theory.guarantee import EveryRound
+from surefoot.theory._from_start import StrictStart
 from surefoot.theory.watching import Premise
 from surefoot.types import Array
 
@@ -91,7 +90,7 @@ class ObservedCuts(NamedTuple):
 
 @final
 @dataclass(frozen=True)
-class TheoremC(EveryRound):
+class TheoremC(StrictStart):
     r"""Descent with cuts along the slope: feasible in every round, and the price is a constant.
 
     For :math:`1/\eta_t = \max(1/\eta_{t-1}, \sqrt{S_t}/(\sqrt2R), 2\beta\|\nabla_t\|/\nu_t)`, one
@@ -120,12 +119,7 @@ class TheoremC(EveryRound):
     horizon: None = None
 
     def __post_init__(self) -> None:
-        slack = self.constants.require("R", "beta", "start_slack", "start_reach", by=self.name)[2]
-        if not slack > 0:
-            raise InvalidValueError(
-                f"{self.name} needs a strictly feasible start: start_slack = -g(x_1) must be > 0, "
-                f"got {slack:g}"
-            )
+        self._check_start("R", "beta", "start_reach")
 
     def regret_bound(self, t: Any) -> Array:
         """Return the explicit bound; inf if G_f is unknown or there are several rows."""
@@ -155,7 +149,7 @@ class TheoremC(EveryRound):
 
 @final
 @dataclass(frozen=True)
-class HalvedSlack(EveryRound):
+class HalvedSlack(StrictStart):
     r"""LB-SGD: a step leaves at least half of every slack; no regret bound is claimed.
 
     Proof. With :math:`r = \gamma\|d\| \le a/(2\sigma + \sqrt{a\beta})` and
@@ -173,12 +167,7 @@ class HalvedSlack(EveryRound):
     horizon: None = None
 
     def __post_init__(self) -> None:
-        slack = self.constants.require("beta", "start_slack", by=self.name)[1]
-        if not slack > 0:
-            raise InvalidValueError(
-                f"{self.name} needs a strictly feasible start: start_slack = -g(x_1) must be > 0, "
-                f"got {slack:g}"
-            )
+        self._check_start("beta")
 
     def regret_bound(self, t: Any) -> Array:
         """Return inf: none is claimed."""

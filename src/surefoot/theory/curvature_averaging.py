@@ -17,9 +17,8 @@ import numpy as np
 from surefoot import _check
 from surefoot._array import dot, norm
 from surefoot.constants import Constants
-from surefoot.errors import InvalidValueError
+from surefoot.theory._from_start import StrictStart
 from surefoot.theory.curvature import least_slope
-from surefoot.theory.guarantee import EveryRound
 from surefoot.theory.watching import Premise
 from surefoot.types import Array
 
@@ -79,7 +78,7 @@ class ObservedAveraging(NamedTuple):
 
 @final
 @dataclass(frozen=True)
-class TheoremF(EveryRound):
+class TheoremF(StrictStart):
     r"""Dual averaging projected onto certified balls, its far point kept within F of the action.
 
     For one constraint with curvature between 0 and :math:`\beta`,
@@ -113,12 +112,7 @@ class TheoremF(EveryRound):
     horizon: int | None = None
 
     def __post_init__(self) -> None:
-        slack = self.constants.require("R", "beta", "start_slack", "start_reach", by=self.name)[2]
-        if not slack > 0:
-            raise InvalidValueError(
-                f"{self.name} needs a strictly feasible start: start_slack = -g(x_1) must be > 0, "
-                f"got {slack:g}"
-            )
+        self._check_start("R", "beta", "start_reach")
         if self.far is not None:
             _check.positive(far=self.far)
         if self.horizon is not None:

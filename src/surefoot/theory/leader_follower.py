@@ -15,9 +15,7 @@ import numpy as np
 
 from surefoot import _check
 from surefoot.constants import Constants
-from surefoot.errors import InvalidValueError
-from surefoot.theory.guarantee import EveryRound
-from surefoot.theory.watching import Premise
+from surefoot.theory._from_start import StrictStart
 from surefoot.types import Array
 
 __all__ = ["LeaderRegret", "TheoremG", "crawl_lower_bound"]
@@ -91,7 +89,7 @@ class LeaderRegret(NamedTuple):
 
 @final
 @dataclass(frozen=True)
-class TheoremG(EveryRound):
+class TheoremG(StrictStart):
     r"""Leader and follower: feasible in every round, from G_g and a strictly feasible start alone.
 
     Where G_f is known, and the rule is told, there is a regret bound in advance:
@@ -119,12 +117,7 @@ class TheoremG(EveryRound):
     in_advance: bool = True
 
     def __post_init__(self) -> None:
-        slack = self.constants.require("R", "G_g", "start_slack", "start_reach", by=self.name)[2]
-        if not slack > 0:
-            raise InvalidValueError(
-                f"{self.name} needs a strictly feasible start: start_slack = -g(x_1) must be > 0, "
-                f"got {slack:g}"
-            )
+        self._check_start("R", "G_g", "start_reach")
         if self.horizon is not None:
             _check.horizon(self.horizon)
 
@@ -149,21 +142,6 @@ class TheoremG(EveryRound):
         if not self.in_advance:
             return plain
         return np.minimum(plain, self.kappa**2 * D * G_f * (31 * np.sqrt(T) + np.log(T) + 22))
-
-    @property
-    def premises(self) -> tuple[Premise, ...]:
-        """G_g and the start; G_f only for the regret bound; the horizon if one was used."""
-        c = self.constants
-        G_g, slack = c.require("G_g", "start_slack", by=self.name)
-        found = [
-            Premise("constraint subgradient", "G_g", G_g),
-            Premise("start", "the slack counted on", slack),
-        ]
-        if c.G_f is not None:
-            found.append(Premise("cost gradient", "G_f", c.G_f, only_regret=True))
-        if self.horizon is not None:
-            found.append(Premise("horizon", "the horizon", self.horizon))
-        return tuple(found)
 
 
 def crawl_lower_bound(t: Any, *, G_f: float, D: float, kappa: float) -> Array:
