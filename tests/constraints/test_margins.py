@@ -93,6 +93,21 @@ def test_projections_onto_a_far_quadratic_are_feasible_as_computed():
     assert tried > 200
 
 
+def test_on_the_region_of_a_quadratic_g_is_below_0_by_more_than_its_rounding():
+    for seed in range(20):
+        Q, rng = random_form(seed, flat=1e-6)
+        g = QuadraticForm(Q, Q @ rng.normal(size=2), 1.0)
+        region = g.region
+        flattest = np.linalg.eigh(Q)[1][:, 0]  # where the terms of g are largest, and cancel
+        x = region.centre + flattest / np.sqrt(flattest @ region.P @ flattest)
+        a, q = [Fraction(float(v)) for v in x], [Fraction(float(v)) for v in g.q]
+        rows = [[Fraction(float(v)) for v in row] for row in g.Q]
+        square = [rows[i][j] * a[i] * a[j] / 2 for i in range(2) for j in range(2)]
+        terms = [*square, *(u * v for u, v in zip(q, a, strict=True)), -Fraction(g.r)]
+        # Sums of products of three numbers in two dimensions round at most seven times.
+        assert sum(terms) + 7 * Fraction(2) ** -53 * sum(map(abs, terms)) <= 0
+
+
 def test_the_slope_of_an_ellipsoid_is_rounded_down():
     for seed in range(60):
         P, _ = random_form(seed, flat=1e-10)

@@ -26,6 +26,16 @@ def test_a_large_common_offset_does_not_cancel():
     assert abs(best.value[0] - exact) <= 1e-12 * exact
 
 
+def test_the_mean_of_many_far_targets_keeps_its_digits_in_every_round():
+    T = 20_000
+    near = np.random.default_rng(0).normal(size=(T, 1))
+    targets = 1e8 + near
+    best = closed_form(Quadratic(targets, 2.0), Box([0.0], [1e9]), np.arange(1, T + 1))
+    # Differences from 1e8 are exact; the mean is rounded to the last digit of 1e8, 1.5e-8.
+    mean = math.fsum((targets - 1e8).ravel()) / T
+    assert abs((best.action[-1, 0] - 1e8) - mean) <= 2e-8
+
+
 def test_the_lower_bound_of_a_model_is_below_its_exact_minimum():
     for seed in range(60):
         rng = np.random.default_rng(seed)

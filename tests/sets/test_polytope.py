@@ -243,6 +243,22 @@ def test_the_interior_of_a_small_polytope_far_away_is_found():
     assert np.linalg.norm(region.interior - centre) <= 2e-3
 
 
+def test_a_point_of_a_tenth_of_the_depth_that_was_promised_is_not_taken(monkeypatch):
+    solved, calls = polytope._linprog, []
+
+    def coarse(c, rows, right, limits):
+        found = solved(c, rows, right, limits)
+        if not calls:  # the first answer is near a face, and says that it is deep
+            found.x[0] += 0.9 * found.x[-1]
+        calls.append(1)
+        return found
+
+    monkeypatch.setattr(polytope, "_linprog", coarse)
+    region = Polytope(np.vstack([np.eye(3), -np.eye(3)]), np.full(6, 0.5))
+    assert region.interior == pytest.approx(np.zeros(3), abs=1e-9)
+    assert len(calls) == 2
+
+
 def test_the_bounding_ball_holds_the_polytope_and_is_that_of_its_box():
     region = Polytope([[-1.0, 0.0], [0.0, -1.0], [1.0, 2.0]], [0.0, 0.0, 2.0])
     ball = region.bounding_ball()
