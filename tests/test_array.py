@@ -21,12 +21,12 @@ from surefoot._array import (
     norm,
     one_run,
     row,
-    same_fields,
     sqrt,
     to_numpy,
     where,
 )
 from surefoot._extras import MissingExtraError
+from surefoot._holding import same_fields
 
 A = [0.3, -1.7, 2.0]
 B = [5.0, 0.25, -0.5]

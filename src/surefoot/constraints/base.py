@@ -9,7 +9,8 @@ from typing import Any, final
 import numpy as np
 
 from surefoot import _check
-from surefoot._array import HoldsArrays, namespace
+from surefoot._array import namespace
+from surefoot._holding import HoldsArrays
 from surefoot.constants import Constants
 from surefoot.errors import InvalidValueError
 from surefoot.sets import Ball

@@ -9,7 +9,8 @@ from typing import Any, Self, TypeVar, final
 import numpy as np
 
 from surefoot import _check
-from surefoot._array import HoldsArrays, constant, largest, namespace, one_run, row
+from surefoot._array import constant, largest, namespace, one_run, row
+from surefoot._holding import HoldsArrays
 from surefoot.constraints.affine import Affine, row_errors
 from surefoot.constraints.base import Constraint, dimension_of, point
 from surefoot.constraints.shift import shift

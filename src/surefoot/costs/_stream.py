@@ -10,7 +10,8 @@ from typing import Any, ClassVar, Self, final
 import numpy as np
 
 from surefoot import _check
-from surefoot._array import HoldsArrays, namespace
+from surefoot._array import namespace
+from surefoot._holding import HoldsArrays
 from surefoot.errors import InvalidValueError
 from surefoot.sets import Ball
 from surefoot.types import Array, Number

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from surefoot import _check
-from surefoot._array import HoldsArrays
+from surefoot._holding import HoldsArrays
 from surefoot.constants import Constants
 from surefoot.constraints import Constraint, ConstraintStream, PlayedOnly
 from surefoot.errors import InvalidValueError

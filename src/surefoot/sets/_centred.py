@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from surefoot import _check
-from surefoot._array import HoldsArrays
+from surefoot._holding import HoldsArrays
 from surefoot.types import Array, Number
 
 __all__ = ["Centred"]

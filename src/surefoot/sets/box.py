@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from surefoot import _check
-from surefoot._array import HoldsArrays, constant, namespace
+from surefoot._array import constant, namespace
+from surefoot._holding import HoldsArrays
 from surefoot.errors import InvalidValueError
 from surefoot.sets._points import clean, unless_nan
 from surefoot.types import Array

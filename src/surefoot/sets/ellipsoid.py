@@ -8,16 +8,8 @@ from functools import partial
 import numpy as np
 
 from surefoot import _check
-from surefoot._array import (
-    HoldsArrays,
-    constant,
-    dot,
-    maximum,
-    namespace,
-    norm,
-    sqrt,
-    where,
-)
+from surefoot._array import constant, dot, maximum, namespace, norm, sqrt, where
+from surefoot._holding import HoldsArrays
 from surefoot.errors import InvalidValueError
 from surefoot.sets._points import UNIT, clean, has_length, marked, repeat, summed
 from surefoot.types import Array, Number

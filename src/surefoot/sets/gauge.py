@@ -16,7 +16,8 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from surefoot import _check
-from surefoot._array import constant, largest, namespace, norm, row, rows_dot, same_fields, where
+from surefoot._array import constant, largest, namespace, norm, row, rows_dot, where
+from surefoot._holding import same_fields
 from surefoot.errors import InvalidValueError
 from surefoot.sets.ball import Ball
 from surefoot.sets.box import Box

@@ -9,15 +9,8 @@ from typing import NoReturn
 import numpy as np
 
 from surefoot import _check
-from surefoot._array import (
-    HoldsArrays,
-    constant,
-    dot,
-    maximum,
-    namespace,
-    to_numpy,
-    where,
-)
+from surefoot._array import constant, dot, maximum, namespace, to_numpy, where
+from surefoot._holding import HoldsArrays
 from surefoot.errors import InvalidValueError, SurefootError
 from surefoot.types import Array, Number
 

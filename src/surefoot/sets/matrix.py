@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from surefoot import _check
-from surefoot._array import HoldsArrays, minimum, namespace, where
+from surefoot._array import minimum, namespace, where
+from surefoot._holding import HoldsArrays
 from surefoot.errors import InvalidValueError
 from surefoot.sets._points import UNIT, clean, has_length, marked, unless_nan
 from surefoot.sets.simplex import onto_simplex

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from surefoot import _check
-from surefoot._array import HoldsArrays, namespace
+from surefoot._array import namespace
+from surefoot._holding import HoldsArrays
 from surefoot.errors import InvalidValueError
 from surefoot.sets._points import clean, has_length, marked, settled
 from surefoot.types import Array, Region

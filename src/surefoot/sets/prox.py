@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
-from surefoot._array import same_fields
+from surefoot._holding import same_fields
 from surefoot.errors import InvalidValueError
 from surefoot.sets.ball import Ball
 from surefoot.sets.box import Box

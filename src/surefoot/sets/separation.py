@@ -9,7 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from surefoot import _check
-from surefoot._array import same_fields
+from surefoot._holding import same_fields
 from surefoot.errors import InvalidValueError
 from surefoot.sets.box import Box
 from surefoot.sets.polytope import Polytope

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from surefoot import _check
-from surefoot._array import HoldsArrays, constant, largest, namespace, where
+from surefoot._array import constant, largest, namespace, where
+from surefoot._holding import HoldsArrays
 from surefoot.sets._points import (
     UNIT,
     clean,

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from surefoot import _check
-from surefoot._array import HoldsArrays, constant, dot, maximum, minimum, sqrt, where
+from surefoot._array import constant, dot, maximum, minimum, sqrt, where
+from surefoot._holding import HoldsArrays
 from surefoot.errors import InvalidValueError
 from surefoot.sets._points import UNIT, clean, has_length
 from surefoot.types import Array, Number

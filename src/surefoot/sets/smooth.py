@@ -8,7 +8,8 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from surefoot import _check
-from surefoot._array import constant, dot, namespace, same_fields
+from surefoot._array import constant, dot, namespace
+from surefoot._holding import same_fields
 from surefoot.errors import InvalidValueError
 from surefoot.sets.ball import Ball
 from surefoot.sets.ellipsoid import Ellipsoid
