@@ -54,7 +54,8 @@ class Wanted(NamedTuple):
 def _wanted(annotation: Any, default: Any) -> Wanted | None:
     """Return what a file may give for an annotation; None for what is not plain data."""
     first = str(annotation).split("|")[0].strip()
-    kinds = {"Number": "number", "float": "number", "int": "whole", "bool": "switch", "str": "word"}
+    kinds = {"float": "number", "int": "whole", "Count": "whole", "bool": "switch", "str": "word"}
+    kinds |= dict.fromkeys(("Number", "Positive", "Nonnegative"), "number")
     return Wanted(kinds[first], default) if first in kinds else None
 
 
