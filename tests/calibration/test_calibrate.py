@@ -437,3 +437,13 @@ def test_bad_input_is_named(arguments, options, sentence):
     with pytest.raises(ValueError) as raised:
         calibrate(*arguments, **options)
     assert sentence in str(raised.value)
+
+
+def test_a_calibration_is_shown_in_a_few_lines_and_printed_as_a_table():
+    found = calibrate(problems.paper_toy(200, trials=1))
+    shown = repr(found)
+    assert len(shown) < 300
+    assert "\n" not in shown
+    assert shown.startswith(f"<Calibration for T = 200: {len(found.proved)} guarantees proved, ")
+    assert "print it for the table" in shown
+    assert "can be had" in str(found)

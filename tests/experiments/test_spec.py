@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import time
+from dataclasses import fields
 
 import pytest
 from pydantic import ValidationError
@@ -125,6 +126,15 @@ def test_everything_that_a_file_may_set_is_documented_and_plain():
         wanted += [w for t in tunings_of(kind) for w in options_of(kind, t).values()]
         assert {w.form for w in wanted} <= kinds
         assert not {"domain", "base"} & set(parameters_of(kind))
+
+
+def test_every_number_of_an_algorithm_is_a_parameter_of_a_file():
+    assert {"eta", "rho"} <= set(parameters_of(ALGORITHMS_BY_NAME["PFS"]))
+    assert {"V", "alpha"} <= set(parameters_of(ALGORITHMS_BY_NAME["ScalarDPP"]))
+    numbers = ("Number", "Positive", "Nonnegative", "Count", "float", "int", "bool", "str")
+    for kind in ALGORITHMS_BY_NAME.values():
+        plain = {f.name for f in fields(kind) if str(f.type).split(" | ")[0] in numbers}
+        assert set(parameters_of(kind)) == plain, kind
 
 
 def test_reading_a_specification_loads_nothing_heavy_and_a_missing_pydantic_is_one_sentence():

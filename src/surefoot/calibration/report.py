@@ -58,6 +58,15 @@ class Calibration:
     def __str__(self) -> str:
         return "\n".join(self._lines())
 
+    def __repr__(self) -> str:
+        best = self.best
+        first = "" if best is None else f", first {best.name} ({best.constraint})"
+        return (
+            f"<Calibration for T = {self.horizon}: {len(self.proved)} guarantees proved{first}; "
+            f"{len(self.only_if)} only if estimates hold; {len(self.missing)} do not apply; "
+            "print it for the table>"
+        )
+
     def _asked(self) -> str:
         if not self.probes:
             return "from the numbers alone: g was not asked"
