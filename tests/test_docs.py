@@ -192,6 +192,16 @@ KNOWN = [
         Says("m", 4),
     ),
     Known(
+        "`SimplexRows`",
+        constraints.SimplexRows(D, 1.5),
+        Says(r"$\max(\max_i -x_i, \sum_i x_i - s)$", max((-X).max(), X.sum() - 1.5)),
+        Says(r"$\sqrt d$", math.sqrt(D)),
+        None,
+        None,
+        Says("equal shares of s/2", np.full(D, 0.75 / D)),
+        Says("d + 1", D + 1),
+    ),
+    Known(
         "`L1Norm`",
         constraints.L1Norm(1.5, D, C),
         Says(r"$\sum_i \lvert x_i - c_i\rvert - r$", abs(X - C).sum() - 1.5),

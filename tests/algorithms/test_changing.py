@@ -159,7 +159,7 @@ def test_cvv_pro_takes_the_step_of_the_worked_example_and_stays_within_reach():
     after = player.update(player.init(np.array([0.6, 0.1])), seen)
     np.testing.assert_allclose(after.x, [0.575, -0.0875], atol=1e-12)
     c = Constants(R=1.0, G_f=3.0, G_g=1.0, beta=0.0)
-    tuned = CVVPro.tuned(c, 500)
+    tuned = CVVPro.fixed(c, 500)
     rng, state = np.random.default_rng(0), tuned.algorithm.init(np.zeros(2))
     bound = tuned.guarantee.bounds(np.arange(1, 501))["round"]
     for t, gradient in enumerate(rng.normal(size=(500, 2))):
@@ -220,7 +220,7 @@ def test_the_budget_of_penalised_blocks_is_kept():
     ("make", "message"),
     [
         (
-            lambda: PrimalDual.known_margin(KNOWN, 100),
+            lambda: PrimalDual.known_margin(KNOWN.with_origin("given", start_slack=None), 100),
             "without one use drift plus penalty",
         ),
         (

@@ -179,6 +179,9 @@ def test_two_threads_that_tell_one_round_are_not_both_heard(path):
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
+# JAX, where another test has loaded it, warns of every fork; this child runs nothing of it.
+@pytest.mark.filterwarnings("ignore:os.fork:RuntimeWarning")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_fork_that_closes_the_controller_takes_nothing_from_its_parent(path):
     player = PLAYERS["certified"]
     with Controller(player, START, journal=path) as controller:

@@ -31,6 +31,7 @@ CONSTANTS = Constants(
     rows=3,
     strong_convexity=0.125,
     beta=1.75,
+    cost_bound=9.0,
     origins={"G_f": "estimated", "sigma": "slater"},
 )
 SETS = [
@@ -60,7 +61,7 @@ def again(value, **options):
 TUNED = [
     entry
     for horizon in (100, 10**7)
-    for region in (Ball(0.25), Simplex(3, 0.5))
+    for region in (Ball(0.25), Box.cube(0.25, 2), Simplex(3, 0.5))
     for entry in catalogue(CONSTANTS, horizon, Ball(1.5), region)
     if entry.tuned is not None
 ]

@@ -111,8 +111,7 @@ def test_a_centre_must_be_a_finite_vector(centre, sentence):
 def test_a_point_too_far_to_square_is_refused():
     with pytest.raises(ValueError, match=r"the point to project must have a finite square, got"):
         Ball(1.0).project(np.array([1e200, 0.0]))
-    with pytest.raises(ValueError, match=r"c must have a finite square, got"):
-        Ball(1.0).minimize_linear(np.array([1e200, 0.0]))
+    np.testing.assert_allclose(Ball(1.0).minimize_linear(np.array([1e200, 0.0])), [-1.0, 0.0])
 
 
 @pytest.mark.parametrize("bad", [NAN, INF])

@@ -46,7 +46,8 @@ def shrink(gauge: Gauge, w: Array, reach: Number) -> Shrunk:
     kappa = reach / gauge.inner_radius
     inner = 1.0 - 16 * (w.shape[-1] + 8) * _UNIT * kappa
     share = minimum(inner / where(gamma > 0, gamma, 1.0), 0.0 * gamma + 1.0)
-    return Shrunk(share * w, w, gamma, s)
+    # w itself where it is inside: a state owns its arrays, and no copy is made.
+    return Shrunk(where(share >= 1.0, w, share * w), w, gamma, s)
 
 
 def surrogate(gradient: Array, point: Shrunk) -> Array:

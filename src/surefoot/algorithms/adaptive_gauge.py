@@ -109,7 +109,10 @@ class AdaptiveGauge:
         zeros = constant(0.0 * self._lengths, x1)
         weights = zeros if x1.ndim == 1 else zeros + 0.0 * x1[:, :1]
         points = xp.expand_dims(0.0 * weights, axis=-1) + xp.expand_dims(x1, axis=-2)
-        return self._start_round(points, weights, x1, number_like(x1, 1.0))
+        state = self._start_round(points, weights, x1, number_like(x1, 1.0))
+        # All experts are at x1, and their mean up to a rounding.
+        x, w, gamma, s = shrink(self.gauge, x1, self.domain.radius)
+        return state._replace(x=x, w=w, gamma=gamma, s=s)
 
     def update(self, state: AdaptiveGaugeState, feedback: Feedback) -> AdaptiveGaugeState:
         """Play one round: the lines of the docstring."""

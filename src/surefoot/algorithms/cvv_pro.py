@@ -57,7 +57,7 @@ class CVVPro(Rule):
     """
 
     needs: ClassVar[Needs] = Needs(apart=True, work="m d", numpy_only=True)
-    tunings: ClassVar[tuple[str, ...]] = ("tuned",)
+    tunings: ClassVar[tuple[str, ...]] = ("tuned", "fixed")
 
     alpha: Positive
     radius: Positive
@@ -80,16 +80,33 @@ class CVVPro(Rule):
     def tuned(
         cls, constants: Constants, horizon: int, domain: Region | None = None
     ) -> Tuned[CVVPro]:
-        """Tune for regret O(T^(1/2)); violations O(t^(-1/2)) per round for a smooth fixed g.
+        """Regret O(T^(1/2)) under any convex constraints; nothing is promised of violations.
 
         Args:
             constants: those of the problem; G_f must hold on the ball of radius 2.71 R.
             horizon: not used: the bounds are for any number of rounds.
             domain: not used: the ball is row 0.
         """
+        return cls._by(CVVProTheorem(constants), horizon)
+
+    @classmethod
+    def fixed(
+        cls, constants: Constants, horizon: int, domain: Region | None = None
+    ) -> Tuned[CVVPro]:
+        """Fixed smooth rows: regret O(T^(1/2)), violations O(t^(-1/2)) in each round.
+
+        Args:
+            constants: those of the problem, the curvature beta among them; G_f and G_g must hold on
+                the ball of radius 2.71 R.
+            horizon: not used: the bounds are for any number of rounds.
+            domain: not used: the ball is row 0.
+        """
+        return cls._by(CVVProTheorem(constants, smooth=True), horizon)
+
+    @classmethod
+    def _by(cls, theorem: CVVProTheorem, horizon: int) -> Tuned[CVVPro]:
         _check.horizon(horizon)
-        theorem = CVVProTheorem(constants)
-        return Tuned(cls(alpha=theorem.alpha, radius=constants.R), theorem)
+        return Tuned(cls(alpha=theorem.alpha, radius=theorem.constants.R), theorem)
 
 
 def _velocity(x: Array, gradient: Array, g: Array, s: Array, alpha: float, radius: float) -> Array:

@@ -100,7 +100,8 @@ def _toy(targets: Any, name: str, farthest: float) -> Problem:
     )
     # The bound over all targets that could be drawn, not only those that were.
     G_f = 6 * (1 + farthest)
-    constants = toy.constants.with_origin("derived", G_f=G_f, F=2 * G_f)
+    cost_bound = 3 * (1 + farthest) ** 2
+    constants = toy.constants.with_origin("derived", G_f=G_f, F=2 * G_f, cost_bound=cost_bound)
     return Problem(
         costs=toy.costs,
         constraint=toy.constraint,

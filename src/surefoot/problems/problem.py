@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from surefoot import _check
 from surefoot._holding import HoldsArrays
 from surefoot.constants import Constants
@@ -123,7 +125,7 @@ class Problem(HoldsArrays):
             D_g=constraint.value_bound(domain, x1),
             rows=constraint.rows,
             strong_convexity=getattr(costs, "strong_convexity", 0.0) or None,
-            cost_bound=costs.value_bound(domain) if hasattr(costs, "value_bound") else None,
+            cost_bound=_cost_bound(costs, domain),
             beta=_curvature(constraint, domain),
             evaluation_error=benchmark.evaluation_error(_with_centre(domain, x1)),
         )
@@ -178,3 +180,12 @@ def _benchmark(constraint: Constraint | ConstraintStream) -> Constraint:
     if isinstance(constraint, ConstraintStream):
         return constraint.worst()
     return constraint.constraint if isinstance(constraint, PlayedOnly) else constraint
+
+
+def _cost_bound(costs: Any, domain: Ball) -> float | None:
+    """Return a bound on the values of the costs, where they know one that is a number."""
+    if not hasattr(costs, "value_bound"):
+        return None
+    with np.errstate(over="ignore"):
+        bound = float(costs.value_bound(domain))
+    return bound if 0 < bound < np.inf else None

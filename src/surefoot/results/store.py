@@ -118,6 +118,7 @@ class Results(Closing):
 
     Example:
         >>> import tempfile
+        >>> import numpy as np
         >>> folder = tempfile.TemporaryDirectory()
         >>> path = Path(folder.name) / "results.sqlite"
         >>> with Results.write(path) as results:

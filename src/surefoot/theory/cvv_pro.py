@@ -47,6 +47,8 @@ class CVVProTheorem(Guarantee):
     Args:
         constants: needs R, G_f; the bound on violations needs G_g and the curvature beta of every
             row. Uses start_slack.
+        smooth: whether the rows are smooth and the same in every round, so that violations are
+            bounded.
         horizon: none is used.
     """
 
@@ -54,29 +56,28 @@ class CVVProTheorem(Guarantee):
     regret_exponent: ClassVar[float] = 0.5
 
     constants: Constants
+    smooth: bool = False
     horizon: None = None
 
     def __post_init__(self) -> None:
         self.constants.require("R", "G_f", by=self.name)
+        if self.smooth:
+            self.constants.require("G_g", "beta", by=self.name)
 
     @property
     def kind(self) -> Kind:
         """Bounded if the rows are known to be smooth; else nothing is claimed about them."""
-        return "bounded" if self._is_smooth else "none"
+        return "bounded" if self.smooth else "none"
 
     @property
     def changing(self) -> bool:
         """Whether the constraint may change: only if nothing is claimed about it."""
-        return not self._is_smooth
+        return not self.smooth
 
     @property
     def violation_exponent(self) -> float | None:
         """The exponent -1/2 for the violation of a round, or None if nothing is claimed."""
-        return -0.5 if self._is_smooth else None
-
-    @property
-    def _is_smooth(self) -> bool:
-        return self.constants.beta is not None and self.constants.G_g is not None
+        return -0.5 if self.smooth else None
 
     @property
     def alpha(self) -> float:
@@ -91,7 +92,7 @@ class CVVProTheorem(Guarantee):
 
     def bounds(self, t: Any) -> dict[Measure, Array]:
         r"""Return :math:`C/\sqrt{t + 15}` for every round where the rows are smooth."""
-        if not self._is_smooth:
+        if not self.smooth:
             return {}
         c = self.constants
         R, G_g, beta = c.require("R", "G_g", "beta", by=self.name)
@@ -104,7 +105,7 @@ class CVVProTheorem(Guarantee):
         """The bounds G_f, and G_g if violations are bounded."""
         (G_f,) = self.constants.require("G_f", by=self.name)
         found = (Premise("cost gradient", "G_f", G_f),)
-        if self._is_smooth:
+        if self.smooth:
             (G_g,) = self.constants.require("G_g", by=self.name)
             return (*found, Premise("constraint subgradient", "G_g", G_g))
         return found
