@@ -140,18 +140,30 @@ def test_a_theorem_of_every_algorithm_applies_to_the_small_problem(kind):
         assert algorithm.init(start).x.tolist() == start
 
 
+# Their rounds take dozens of array operations, which the strict backend checks one by one.
+LONG = (CertifiedDualAveraging, CertifiedOGD, LeaderFollower)
+
+
+def marks(algorithm, backend):
+    if backend == "torch":
+        return [pytest.mark.torch]
+    if backend == "array-api-strict" and isinstance(algorithm, LONG):
+        return [pytest.mark.slow]
+    return []
+
+
 @pytest.mark.parametrize(
-    ("check", "backend"),
+    ("algorithm", "start", "check", "backend"),
     [
-        pytest.param(c, b, id=f"{c}, {b}", marks=[pytest.mark.torch] if b == "torch" else [])
+        pytest.param(a, start, c, b, id=f"{a!r}-{start}-{c}, {b}", marks=marks(a, b))
+        for a, start in CASES
         for c in CHECKS
         for b in c.backends
+        # Loops that depend on data are for NumPy only.
+        if b == "numpy" or not needs_of(a).numpy_only
     ],
 )
-@pytest.mark.parametrize(("algorithm", "start"), CASES, ids=lambda value: repr(value))
 def test_every_algorithm_passes_every_check(algorithm, start, check, backend):
     if reason := why_missing(backend):
         pytest.skip(reason)
-    if backend != "numpy" and needs_of(algorithm).numpy_only:
-        pytest.skip("its loops depend on data: NumPy only")
     check(algorithm, start, backend=backend)

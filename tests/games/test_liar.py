@@ -47,6 +47,7 @@ def problem():
     return pushed()
 
 
+@pytest.mark.slow
 def test_no_guarantee_of_the_catalogue_holds_for_a_player_that_never_looks(problem):
     region, domain = problem.benchmark.region, problem.domain
     entries = [

@@ -90,6 +90,7 @@ def test_notes_come_back_as_they_were_written(reproduction):
     assert [claim.to_plain() for claim in claims_of(reproduction)] == pages.CLAIMS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("notes", "why"),
     [
