@@ -152,6 +152,8 @@ def dot(a: Array, b: Array) -> Number:
             return float(a.dot(b))
         # vecdot rather than a matrix product or einsum: no temporary, one pass.
         return np.vecdot(a, b)[..., None]
+    if isinstance(a, _NUMBERS):
+        raise InvalidTypeError(f"expected an array of shape (d,) or (B, d), got {a!r}")
     xp = namespace(a)
     product = a * b
     return xp.sum(product, axis=-1, keepdims=product.ndim > 1)

@@ -46,7 +46,10 @@ def bad(name: str, rule: str, value: Any) -> InvalidValueError:
 
 def shown(value: Any) -> str:
     """Return a value as one line of text that fits into a sentence."""
-    text = " ".join(repr(value).split())
+    try:
+        text = " ".join(repr(value).split())
+    except Exception:  # an object of the caller's
+        text = f"<{type(value).__name__}, which cannot be printed>"
     return text if len(text) <= 200 else f"{text[:160]} ... of type {type(value).__name__}"
 
 
@@ -147,7 +150,11 @@ def floats(x: Array, name: str = "x") -> Array:
     """Return a point as float64, whatever its integers or rounding were; other backends' as is."""
     if (type(x) is np.ndarray and x.dtype is FLOAT64) or elsewhere(x):
         return x
-    return array(x, name, "an array of shape (d,) or (B, d)")
+    rule = "an array of shape (d,) or (B, d)"
+    converted = array(x, name, rule)
+    if not converted.ndim:
+        raise bad(name, rule, x)
+    return converted
 
 
 def refuse_unfinite(array: np.ndarray, name: str) -> None:

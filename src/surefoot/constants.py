@@ -37,7 +37,7 @@ from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias, get_args
 
-from surefoot import _check
+from surefoot import _check, _kinds
 from surefoot.errors import InvalidTypeError, InvalidValueError
 
 __all__ = ["Constants", "Origin", "as_constants", "polyak_rate"]
@@ -292,3 +292,6 @@ def as_constants(value: Any) -> Constants:
         "constants must be a surefoot.Constants, such as problem.constants, "
         f"got a {type(value).__name__}"
     )
+
+
+_kinds.guard(globals())

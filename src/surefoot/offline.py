@@ -29,7 +29,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from surefoot import _check
+from surefoot import _check, _kinds
 from surefoot._array import dot, maximum, norm, where
 from surefoot.errors import InvalidValueError
 from surefoot.types import Array, Number, Region
@@ -289,3 +289,6 @@ def gap_bound(k: Any, D: float, G: float, regularity: float, G_g: float, beta: f
         D * G * (weight + 2 / math.sqrt(q)) / root,
         2 * D / (math.sqrt(q) * root),
     )
+
+
+_kinds.guard(globals())

@@ -1,7 +1,8 @@
 """Call everything public with anything, each call made from its number alone.
 
-Found by introspection: what the package and its namespaces export, the methods of the instances
-that such calls have made, and the fields of those. Every answer must be a value, or a
+Found by introspection: what the package and its namespaces export (private is what has a name with
+an underscore in front), the methods of the instances that such calls have made, and the fields of
+those. Every answer must be a value, or a
 SurefootError, ValueError or TypeError of one line, or the name of an extra that is missing;
 arguments keep their bytes, and an instance that raised is what it was. Run as a script it prints
 how often each came true and every other answer once, and ends with status 1 where there was one.
@@ -16,6 +17,7 @@ import importlib
 import inspect
 import io
 import os
+import pkgutil
 import signal
 import sys
 import tempfile
@@ -53,13 +55,12 @@ class Target(NamedTuple):
 
 
 def public() -> dict[str, Callable[..., Any]]:
-    """Every function and class that the package and its namespaces export, by name."""
+    """Every function and class that the package and all its namespaces export, by name."""
     found: dict[str, Callable[..., Any]] = {}
     spaces = [surefoot]
-    for name in surefoot.__all__:
-        value = getattr(surefoot, name)
-        if inspect.ismodule(value) and name not in ELSEWHERE:
-            spaces.append(value)
+    parts = (part.name for part in pkgutil.iter_modules(surefoot.__path__))
+    names = [name for name in parts if not name.startswith("_") and name not in ELSEWHERE]
+    spaces += [importlib.import_module(f"surefoot.{name}") for name in names]
     for module in spaces:
         for name in getattr(module, "__all__", ()):
             value = getattr(module, name)

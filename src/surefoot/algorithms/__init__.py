@@ -10,6 +10,7 @@ the rule works on or an oracle of it; a tuning describes them only where it asks
 
 # ruff: noqa: I001 (the order is that of the catalogue; "as" exports a name)
 
+from surefoot import _kinds
 from surefoot.algorithms.catalogue import Entry as Entry
 from surefoot.algorithms.catalogue import catalogue as catalogue
 from surefoot.algorithms.catalogue import domain_of as domain_of
@@ -73,3 +74,5 @@ __all__ = sorted(
     ["ALGORITHMS", *(n for n, v in globals().items() if callable(v) and not n.startswith("_"))]
 )
 __all__.remove("find_algorithms")
+
+_kinds.guard(globals())

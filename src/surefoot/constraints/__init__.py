@@ -1,5 +1,6 @@
 """Convex constraints, ``g(x) <= 0`` feasible: a value, a subgradient, and their constants."""
 
+from surefoot import _kinds
 from surefoot.constraints.affine import Affine
 from surefoot.constraints.base import Constraint
 from surefoot.constraints.combine import MaxOf, max_of
@@ -46,3 +47,5 @@ __all__ = [
     "max_of",
     "shift",
 ]
+
+_kinds.guard(globals())

@@ -19,6 +19,11 @@ class PeekingError(SurefootError, RuntimeError):
     """An algorithm asked for the constraint somewhere else than at the action played."""
 
 
+def _line(x: Any) -> str:
+    """Return an action as one line of text."""
+    return " ".join(str(x).split())
+
+
 @final
 class PlayedOnly(Constraint):
     """A constraint that refuses to be asked anywhere but at the action just played.
@@ -59,8 +64,8 @@ class PlayedOnly(Constraint):
         # A run that was lost plays NaN, and is asked there.
         if self._played is None or not np.array_equal(to_numpy(x), self._played, equal_nan=True):
             raise PeekingError(
-                f"the constraint answers at the action played, {self._played}, "
-                f"and was asked at {to_numpy(x)}"
+                f"the constraint answers at the action played, {_line(self._played)}, "
+                f"and was asked at {_line(to_numpy(x))}"
             )
 
     def query(self, x: Array) -> tuple[Number, Array]:

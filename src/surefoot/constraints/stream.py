@@ -10,6 +10,7 @@ import numpy as np
 
 from surefoot import _check
 from surefoot._array import constant, largest, namespace, one_run, row
+from surefoot._convert import bad
 from surefoot._holding import HoldsArrays
 from surefoot.constraints.affine import Affine, row_errors
 from surefoot.constraints.base import Constraint, dimension_of, point
@@ -147,7 +148,11 @@ class Drifting(ConstraintStream):
 
     def _offset(self, t: Any) -> Number:
         if type(self.offsets) is np.ndarray:
-            return float(self.offsets[t])
+            try:
+                return float(self.offsets[t])
+            except (IndexError, TypeError) as error:
+                rule = f"a round from 0 to {len(self.offsets) - 1}"
+                raise bad("t", rule, t) from error
         return self.offsets[t]  # within a compiled game
 
     def rounds(self, start: int, stop: int) -> Drifting:

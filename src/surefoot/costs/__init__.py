@@ -1,5 +1,6 @@
 """Cost streams: the convex costs of all rounds, as arrays of parameters or as they arrive."""
 
+from surefoot import _kinds
 from surefoot.costs._stream import ArrayCosts
 from surefoot.costs.classification import Hinge, Logistic
 from surefoot.costs.functions import FromFunctions, from_jax
@@ -25,3 +26,5 @@ __all__ = [
     "ScoredCosts",
     "from_jax",
 ]
+
+_kinds.guard(globals())

@@ -8,6 +8,7 @@ from typing import Any, final
 import numpy as np
 
 from surefoot import _check
+from surefoot._convert import bad
 from surefoot.costs._stream import ArrayCosts
 from surefoot.errors import InvalidValueError
 from surefoot.sets import Ball
@@ -74,6 +75,8 @@ class Live:
                 raise InvalidValueError(
                     f"source must have {self.horizon} rounds, the horizon, got {held} in all"
                 )
+            if not isinstance(chunk, ArrayCosts):
+                raise bad("source", "an iterator of costs", chunk)
             if chunk.dimension != self.dimension or chunk.runs != self.runs:
                 raise InvalidValueError(
                     f"source must give chunks with dimension {self.dimension} and runs "

@@ -1,6 +1,8 @@
 """Games: an algorithm against a problem, in a loop, in a batch or compiled, with one trace."""
 
+from surefoot import _kinds
 from surefoot.games.ledger import Ledger
+from surefoot.games.network import NetworkTrace, play_network
 from surefoot.games.playing import Engine, play, play_all
 from surefoot.games.record import Progress
 from surefoot.games.trace import Trace
@@ -11,6 +13,7 @@ __all__ = [
     "Breach",
     "Engine",
     "Ledger",
+    "NetworkTrace",
     "Observed",
     "PremiseError",
     "PremiseWarning",
@@ -18,4 +21,7 @@ __all__ = [
     "Trace",
     "play",
     "play_all",
+    "play_network",
 ]
+
+_kinds.guard(globals())

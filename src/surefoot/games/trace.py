@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from surefoot import _kinds
 from surefoot.costs import Adversarial
 from surefoot.errors import InvalidValueError
 from surefoot.games.ledger import Ledger
@@ -80,6 +81,17 @@ class Trace:
     breaches: tuple[Breach, ...]
     status: Any
     ledger: Ledger
+
+    def __post_init__(self) -> None:
+        _kinds.check_fields(self)
+        kept = len(np.atleast_1d(self.rounds))
+        for name in ("rounds", "cost", "cost_sum", "constraint", "peak", "actions"):
+            value = getattr(self, name)
+            if value is not None and (np.ndim(value) == 0 or not 0 < len(value) == kept):
+                raise InvalidValueError(
+                    f"{name} of a Trace must have an entry for each of the {kept} kept rounds, "
+                    f"got shape {np.shape(value)}"
+                )
 
     def __repr__(self) -> str:
         runs = "one run" if self.runs is None else f"{self.runs:,} runs"

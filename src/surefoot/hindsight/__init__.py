@@ -1,7 +1,10 @@
 """The best fixed action in hindsight, with its optimality gap: what regret is measured against."""
 
+from surefoot import _kinds
 from surefoot.hindsight.best import best_action
 from surefoot.hindsight.closed_form import Comparator, has_closed_form
 from surefoot.hindsight.level_bundle import Bracket, level_bundle
 
 __all__ = ["Bracket", "Comparator", "best_action", "has_closed_form", "level_bundle"]
+
+_kinds.guard(globals())

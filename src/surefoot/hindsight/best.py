@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from surefoot._convert import bad
 from surefoot.constraints import Constraint, max_of
 from surefoot.costs import Adversarial, Linear, Quadratic
 from surefoot.errors import InvalidValueError
@@ -51,7 +52,10 @@ def best_action(
         >>> best.value
         array([-1.5, -1.5])
     """
-    rounds = np.atleast_1d(np.asarray(rounds, dtype=np.int64))
+    try:
+        rounds = np.atleast_1d(np.asarray(rounds, dtype=np.int64))
+    except (OverflowError, TypeError, ValueError) as error:
+        raise bad("rounds", "whole numbers", rounds) from error
     if rounds.size == 0 or rounds.min() < 1 or rounds.max() > costs.horizon:
         raise InvalidValueError(
             f"rounds must be from 1 to the horizon {costs.horizon}, got {rounds!r}"

@@ -1,5 +1,6 @@
 """Measures of a game: regret of three kinds, violations, fitted rates."""
 
+from surefoot import _kinds
 from surefoot.metrics.moving import (
     DynamicRegret,
     IntervalRegret,
@@ -27,3 +28,5 @@ __all__ = [
     "regret_of",
     "violations",
 ]
+
+_kinds.guard(globals())

@@ -1,5 +1,6 @@
 """Problems: costs, a constraint, its constants, a strictly feasible start."""
 
+from surefoot import _kinds
 from surefoot.problems.adversarial import ADVERSARIES, adversarial_cube
 from surefoot.problems.crawl import crawl
 from surefoot.problems.paper_toy import HORIZONS, SETTINGS, Setting, binding_toy, paper_toy
@@ -32,3 +33,5 @@ __all__ = [
     "spectral_ball",
     "thin_box",
 ]
+
+_kinds.guard(globals())

@@ -1,5 +1,6 @@
 """Certified regions: convex sets of next actions that are certainly feasible."""
 
+from surefoot import _kinds
 from surefoot.regions._ball import Found
 from surefoot.regions._known import EmptyRegionError
 from surefoot.regions.curvature import (
@@ -48,3 +49,5 @@ __all__ = [
     "TogetherRegion",
     "share_of_two_balls",
 ]
+
+_kinds.guard(globals())

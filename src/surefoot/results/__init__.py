@@ -1,5 +1,6 @@
 """Results of experiments on disk: records, the file, rows, exports."""
 
+from surefoot import _kinds
 from surefoot._sqlite import StoreError
 from surefoot.results.export import to_csv, to_netcdf, to_parquet, to_xarray
 from surefoot.results.record import CellResult, Facts, Place, Status
@@ -22,3 +23,5 @@ __all__ = [
     "to_parquet",
     "to_xarray",
 ]
+
+_kinds.guard(globals())

@@ -34,7 +34,7 @@ from surefoot._sqlite import (
     open_reader,
     open_writer,
 )
-from surefoot.errors import InvalidValueError
+from surefoot.errors import InvalidTypeError, InvalidValueError
 from surefoot.results._codec import (
     COLUMNS,
     Plan,
@@ -131,6 +131,8 @@ class Results(Closing):
     """
 
     def __init__(self, store: Store, mended: str = "") -> None:
+        if not isinstance(store, Store):
+            raise InvalidTypeError(f"store must be an open Store, got {shown(store)}")
         self._store = store
         self.mended = mended
 

@@ -1,5 +1,6 @@
 """Closed convex sets: ``project``, ``contains``, ``minimize_linear``, and oracles about them."""
 
+from surefoot import _kinds
 from surefoot.sets.ball import Ball
 from surefoot.sets.box import Box
 from surefoot.sets.ellipsoid import Ellipsoid
@@ -58,3 +59,5 @@ __all__ = [
     "separation_of",
     "smooth_of",
 ]
+
+_kinds.guard(globals())

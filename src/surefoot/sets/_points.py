@@ -32,7 +32,10 @@ def has_length(x: Array, dimension: int | None, name: str = "the point") -> Arra
     """Return the point as float64; refuse one of another dimension than the set's."""
     if type(x) is not np.ndarray or x.dtype is not _check.FLOAT64:
         x = _check.floats(x, name)
-    if dimension is not None and x.shape[-1:] != (dimension,):
+    if dimension is None:
+        if not x.ndim:
+            raise InvalidValueError(f"{name} must be an array of shape (d,) or (B, d), got {x!r}")
+    elif x.shape[-1:] != (dimension,):
         raise InvalidValueError(f"{name} must have {dimension} entries, got shape {tuple(x.shape)}")
     return x
 

@@ -62,7 +62,7 @@ class Ball(Centred):
         A point outside lands a rounding error inside the sphere, so that the result is in the
         ball as computed, and projecting again changes nothing.
         """
-        if type(x) is ndarray and x.dtype is not _check.FLOAT64:
+        if type(x) is not ndarray or x.dtype is not _check.FLOAT64:
             x = _check.floats(x, "the point to project")
         z = x if self.centre is None else x - constant(self.centre, x)
         squared = float(z.dot(z)) if type(z) is ndarray and z.ndim == 1 else dot(z, z)

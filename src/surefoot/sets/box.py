@@ -10,7 +10,7 @@ from surefoot import _check
 from surefoot._array import constant, namespace
 from surefoot._holding import HoldsArrays
 from surefoot.errors import InvalidValueError
-from surefoot.sets._points import clean, unless_nan
+from surefoot.sets._points import clean, has_length, unless_nan
 from surefoot.types import Array
 
 __all__ = ["Box"]
@@ -77,6 +77,7 @@ class Box(HoldsArrays):
 
     def contains(self, x: Array) -> Array:
         """Return whether every entry is within its limits."""
+        x = has_length(x, self.dimension)
         xp = namespace(x)
         inside = (x >= constant(self.lower, x)) & (x <= constant(self.upper, x))
         if type(x) is np.ndarray and x.ndim == 1:

@@ -10,8 +10,10 @@ import numpy as np
 
 from surefoot import _check
 from surefoot._array import constant, dot, maximum, namespace, to_numpy, where
+from surefoot._convert import bad
 from surefoot._holding import HoldsArrays
 from surefoot.errors import InvalidValueError, SurefootError
+from surefoot.sets._points import has_length
 from surefoot.types import Array, Number
 
 __all__ = ["EmptyTighteningError", "Halfspace", "project_halfspace"]
@@ -56,6 +58,8 @@ def project_halfspace(y: Array, excess: Number, s: Array, squared: Number | None
         return y - step * s
     if isinstance(excess, (int, np.number)):
         return project_halfspace(y, float(excess), s)
+    if not hasattr(excess, "shape"):
+        raise bad("excess", "a number or a column of numbers", excess)
     squared = dot(s, s) if squared is None else squared
     if type(squared) is np.ndarray and squared.min() > 0 and excess.min() > -_INF:
         return y - maximum(excess, 0.0) / squared * s  # the common case, at half of the price
@@ -124,6 +128,7 @@ class Halfspace(HoldsArrays):
 
     def project(self, x: Array) -> Array:
         """Return the nearest point, a rounding error inside so that :meth:`contains` is true."""
+        x = has_length(x, self.dimension, "the point to project")
         a = constant(self.normal, x)
         # With M = sum |a_i x_i| + |b| and u = 2^-53, to first order and for sums in any order: the
         # excess v errs by (d + 1) u M; v/|a|^2 by (d + 1) u of itself, which is (d + 1) u M in a'p;
