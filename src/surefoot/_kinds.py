@@ -137,6 +137,14 @@ def _explained(
         for name, value, kind in told:
             if not _fits(value, kind, strict):
                 return _sentence(name, kind, value)
+    if isinstance(error, AttributeError):
+        # An argument that may be anything with the right attributes, and has not, or a part of it.
+        parts = [(name, value) for name, value, _ in told] + list(bound.items())
+        parts += [(f"{part} of {name}", v) for name, p in parts for part, v, _ in _fields(p)]
+        for name, value in parts:
+            if value is error.obj:
+                rule = f"something with an attribute {error.name!r}"
+                return InvalidTypeError(f"{name} must be {rule}, got {shown(value)}")
     if isinstance(error, LookupError) and "t" in bound:
         return InvalidValueError(f"t must be a round that there is, got {shown(bound['t'])}")
     if isinstance(error, ArithmeticError):
