@@ -155,7 +155,7 @@ class Constants:
 
         Args:
             slack: :math:`\zeta > 0`, the slack of the strictly feasible point.
-            R: radius of a ball that holds the feasible set.
+            R: radius of a ball that contains the feasible set.
             G_g: upper bound on the subgradients of g, if known.
             share: the proposition's c.
 

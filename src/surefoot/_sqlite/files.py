@@ -1,8 +1,8 @@
 """Identify a file of the library by its first bytes, and name new files.
 
-A file of ours is told by its application id and the version of its format, both in the first
-hundred bytes, which are read before SQLite sees the file: what is not ours is not opened, hence
-not touched.
+A file of the library is recognised by its application id and the version of its format. Both are
+in the first hundred bytes, which are read before SQLite sees the file: a foreign file is not
+opened, hence not touched.
 """
 
 from __future__ import annotations

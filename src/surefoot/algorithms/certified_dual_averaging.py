@@ -67,7 +67,7 @@ class AveragingStep(NamedTuple):
         inverse_eta: 1/eta of the step.
         kept: the way from the last action to the last far point, as pruned.
         share: the share of the way to this far point that was pruned.
-        radius: R, of a ball that holds the feasible set.
+        radius: R, of a ball that contains the feasible set.
     """
 
     region: CurvatureRegion | RowsRegion
@@ -116,7 +116,7 @@ class CertifiedDualAveraging:
 
     Args:
         known: the curvature of one constraint, or of several, and the known set.
-        radius: R, the radius of a ball that holds the feasible set.
+        radius: R, the radius of a ball that contains the feasible set.
         scale: c.
         far: F; None leaves out the last line.
         eta: a fixed step instead of :math:`cR/\sqrt{S_t}`.

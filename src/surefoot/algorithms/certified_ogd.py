@@ -56,7 +56,7 @@ class DescentStep(NamedTuple):
         size: the norm of the cost gradient.
         inverse_eta: 1/eta of the step.
         moves: whether there was a step to take.
-        radius: R, of a ball that holds the feasible set.
+        radius: R, of a ball that contains the feasible set.
     """
 
     region: CurvatureRegion | RowsRegion
@@ -103,7 +103,7 @@ class CertifiedOGD:
 
     Args:
         known: the curvature of one constraint, or of several, and the known set.
-        radius: R, the radius of a ball that holds the feasible set.
+        radius: R, the radius of a ball that contains the feasible set.
         eta: a fixed limit on the step size instead of :math:`\sqrt2R/\sqrt{S_t}`.
         ratchet: whether the step size never rises again, which the regret bound needs.
 

@@ -67,7 +67,7 @@ class CertifiedPFS(Certifying):
     Args:
         G_g: upper bound on every subgradient that the constraint may return on the feasible set.
             The one constant that safety rests on.
-        domain: a ball that holds the feasible set.
+        domain: a ball that contains the feasible set.
         rho: the tightening, cut off at half of the start's slack.
         decreasing: whether it is :math:`\rho/\sqrt t` in round t, which needs no horizon.
         eta: a fixed limit on the step size instead of :math:`\sqrt2R/\sqrt{S_t}`.

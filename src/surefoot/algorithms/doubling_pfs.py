@@ -50,7 +50,7 @@ class DoublingPFS(Rule):
     Args:
         eta: step size of the first phase, :math:`\eta > 0`.
         rho: tightening of the first phase, :math:`\rho \ge 0`.
-        domain: a ball :math:`R\mathbb{B}` that holds the feasible set.
+        domain: a ball :math:`R\mathbb{B}` that contains the feasible set.
 
     Example:
         >>> import numpy as np

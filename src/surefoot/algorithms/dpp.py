@@ -39,7 +39,7 @@ class DPP(Rule):
         V: weight of the costs, :math:`V > 0`.
         alpha: weight of a move, :math:`\alpha > 0`.
         rows: m, the number of constraints.
-        domain: a ball that holds the feasible set.
+        domain: a ball that contains the feasible set.
         queue: what each queue starts with, at least 0; the theorem has 0.
 
     Example:
@@ -93,7 +93,7 @@ class DPP(Rule):
         Args:
             constants: those of the problem.
             horizon: T.
-            domain: a ball that holds the feasible set; that around 0 of radius R unless given.
+            domain: a ball that contains the feasible set; that around 0 of radius R unless given.
             rows: the number of constraints, where not that of the constants.
         """
         if rows is None:

@@ -47,7 +47,7 @@ class Jenatton:
         beta: how fast the regulariser fades, :math:`0 < \beta < 1`.
         decay: p, how fast the steps fade, :math:`p \ge 0`; beta for convex costs, 1 for strongly
             convex ones.
-        domain: a ball :math:`R\mathbb{B}` that holds the feasible set.
+        domain: a ball :math:`R\mathbb{B}` that contains the feasible set.
 
     Example:
         >>> import numpy as np

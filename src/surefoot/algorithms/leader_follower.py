@@ -74,7 +74,7 @@ class LeaderFollower:
     Args:
         G_g: upper bound on every subgradient that the constraint may return on the feasible set.
             The one constant that safety rests on.
-        domain: a ball that holds the feasible set.
+        domain: a ball that contains the feasible set.
         cuts: how many half-spaces are remembered, at least 2;
             :math:`\max(16, \min(2d, 256, 2^{18}/d))` unless given.
         keep: k, how far the follower keeps off known faces, relative to the way ahead; below 1.

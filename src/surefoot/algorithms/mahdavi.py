@@ -42,7 +42,7 @@ class Mahdavi(Rule):
         eta: step size :math:`\eta > 0` of both.
         delta: regulariser :math:`\delta \ge 0`.
         rows: m, the number of constraints.
-        domain: a ball :math:`R\mathbb{B}` that holds the feasible set.
+        domain: a ball :math:`R\mathbb{B}` that contains the feasible set.
         gamma: tightening :math:`\gamma \ge 0` of every constraint.
 
     Example:

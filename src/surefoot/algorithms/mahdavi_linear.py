@@ -52,7 +52,7 @@ class MahdaviLinear(Rule):
     Args:
         eta: step size :math:`\eta > 0` of both.
         rows: m, the number of constraints.
-        domain: a ball :math:`R\mathbb{B}` that holds the feasible set.
+        domain: a ball :math:`R\mathbb{B}` that contains the feasible set.
 
     Example:
         >>> import numpy as np

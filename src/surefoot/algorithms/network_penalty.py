@@ -47,7 +47,7 @@ class NetworkPenalty:
         alpha: the first step size.
         gamma: the weight of a violation.
         mixing: W, ``(n, n)``, doubly stochastic; or ``(k, n, n)``, k matrices in turn.
-        domain: a ball that holds the feasible sets.
+        domain: a ball that contains the feasible sets.
         decay: p.
 
     Example:
@@ -124,7 +124,7 @@ class NetworkPenalty:
         Args:
             constants: those that hold for every agent.
             horizon: T.
-            domain: a ball that holds the feasible sets; that around 0 of radius R unless given.
+            domain: a ball that contains the feasible sets; that around 0 of radius R unless given.
             mixing: W, or several in turn.
             c: strictly between 0 and 1.
         """

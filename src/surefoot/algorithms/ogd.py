@@ -28,7 +28,7 @@ class OGD(Projecting):
     .. math:: x_{t+1} = \Pi_X(x_t - \eta \nabla f_t(x_t))
 
     It must know the feasible set X and project onto it, and ignores the constraint's feedback:
-    the baseline that pays for feasibility with a projection a round.
+    the baseline that pays for feasibility with one projection per round.
 
     Args:
         eta: step size, :math:`\eta > 0`.

@@ -64,7 +64,7 @@ class PFS(Rule):
     r"""Online gradient descent with Polyak feasibility steps.
 
     A gradient step on the cost, then the projection onto the tightened constraint linearised at
-    the action already played, so one query a round is enough:
+    the action already played, so one query per round is enough:
 
     .. math::
         y_t     &= x_t - \eta \nabla f_t(x_t) \\
@@ -74,7 +74,7 @@ class PFS(Rule):
     Args:
         eta: step size of the cost step, :math:`\eta > 0`.
         rho: tightening of the constraint, :math:`\rho \ge 0`.
-        domain: a ball :math:`R\mathbb{B}` that holds the feasible set.
+        domain: a ball :math:`R\mathbb{B}` that contains the feasible set.
 
     Example:
         >>> import numpy as np
@@ -153,7 +153,7 @@ class PFS(Rule):
         Args:
             constants: those of the problem.
             horizon: T.
-            domain: a ball that holds the feasible set; that around 0 of radius R unless given.
+            domain: a ball that contains the feasible set; that around 0 of radius R unless given.
             eta: the step size.
             rho: the tightening, at most epsilon.
         """
@@ -174,7 +174,7 @@ class PFS(Rule):
         Args:
             constants: those of the true constraint.
             horizon: T.
-            domain: a ball that holds the feasible set; that around 0 of radius R unless given.
+            domain: a ball that contains the feasible set; that around 0 of radius R unless given.
             value_error: no value of g is off by more.
             subgradient_error: no subgradient is off by a longer vector.
         """

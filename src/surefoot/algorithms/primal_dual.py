@@ -43,7 +43,7 @@ class PrimalDual(Rule):
         dual_step: :math:`\eta_D`.
         cap: c.
         rows: m, the number of constraints.
-        domain: a ball that holds the feasible sets.
+        domain: a ball that contains the feasible sets.
 
     Example:
         >>> from surefoot import Ball
@@ -95,7 +95,7 @@ class PrimalDual(Rule):
         Args:
             constants: those of the problem, ``slater_margin`` among them.
             horizon: T.
-            domain: a ball that holds the feasible sets; that around 0 of radius R unless given.
+            domain: a ball that contains the feasible sets; that around 0 of radius R unless given.
         """
         theorem = PrimalDualTheorem(constants, horizon)
         shared = ("primal_step", "dual_step", "cap", "rows")

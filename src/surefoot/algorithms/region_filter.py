@@ -70,7 +70,7 @@ class RegionFilter:
 
     .. math:: x_{t+1} = \text{the point of the certified region nearest to the proposal } z_t
 
-    What is known of g is one object of :mod:`surefoot.regions`: a bound on the subgradients
+    What is known about g is one object of :mod:`surefoot.regions`: a bound on the subgradients
     (:class:`~surefoot.regions.LipschitzHull`), on the curvature, or rows apart. Feasibility never
     depends on the proposal. There is no regret bound; that is the proposer's affair.
 
@@ -79,7 +79,7 @@ class RegionFilter:
     keeps a margin rho, is quicker there if rho is chosen well.
 
     Args:
-        known: what is known of g.
+        known: what is known about g.
 
     Example:
         >>> import numpy as np

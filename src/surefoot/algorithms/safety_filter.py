@@ -51,7 +51,7 @@ class SafetyFilter(Certifying):
 
     Args:
         G_g: upper bound on every subgradient that the constraint may return on the feasible set.
-        domain: a ball that holds the feasible set.
+        domain: a ball that contains the feasible set.
         rho: the tightening, cut off at half of the start's slack.
         decreasing: whether it is :math:`\rho/\sqrt t` in round t.
         sigma: a lower bound on the subgradients near the boundary, where one is known.

@@ -40,7 +40,7 @@ class ScalarDPP(Rule):
     Args:
         V: weight of the costs, :math:`V > 0`.
         alpha: weight of a move, :math:`\alpha > 0`.
-        domain: a ball that holds the feasible set.
+        domain: a ball that contains the feasible set.
         queue: what the queue starts with, at least 0; the theorem has 0.
 
     Example:
@@ -116,7 +116,7 @@ class ScalarDPP(Rule):
         Args:
             constants: those of the problem.
             horizon: T.
-            domain: a ball that holds the feasible sets; that around 0 of radius R unless given.
+            domain: a ball that contains the feasible sets; that around 0 of radius R unless given.
             V: the weight of the costs: more is less regret and more violation; T^(3/4) unless
                 given.
             window: K, the number of rounds in a row over which the comparator is feasible on

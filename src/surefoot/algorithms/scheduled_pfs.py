@@ -58,7 +58,7 @@ class ScheduledPFS(Rule):
     Args:
         rho: tightening before it falls, :math:`\rho > 0`.
         step: s, the step size for a unit of tightening; a length for one where ``running``.
-        domain: a ball :math:`R\mathbb{B}` that holds the feasible set.
+        domain: a ball :math:`R\mathbb{B}` that contains the feasible set.
         power: p, at least 0: 0 for a tightening that stays, 1/2, or 1 for strongly convex costs.
         offset: :math:`t_0 \ge 0`.
         running: whether the step size is divided by :math:`L_t`, so that G_f need not be known.
@@ -119,7 +119,7 @@ class ScheduledPFS(Rule):
     ) -> Tuned[ScheduledPFS]:
         r"""Tune with :math:`\rho_t = \alpha/\sqrt t`: feasible always, O(sqrt T) for every T.
 
-        The horizon is not used; it is taken so that all tunings are called alike.
+        The horizon is not used; all tunings take one.
         """
         return cls._with(UnknownHorizon(constants), domain)
 

@@ -45,7 +45,7 @@ class StrongSinhaVaze(Rule):
     Args:
         V: weight of the costs, :math:`V > 0`; the theorem has :math:`8G_g^2(1 + \ln T)/H`.
         strong_convexity: :math:`H > 0`, modulus of every cost.
-        domain: a ball that holds the feasible set, or any set that does and can be projected onto.
+        domain: a ball, or another set to project onto, that contains the feasible set.
 
     Example:
         >>> import numpy as np

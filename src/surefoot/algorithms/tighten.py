@@ -92,7 +92,7 @@ class Tighten(Generic[S]):
 
         Args:
             constants: those of the problem, with a slack: ``start_slack`` or ``epsilon``.
-            horizon: T; one that is too short is told which it has to be.
+            horizon: T; an error for one that is too short names the shortest.
             domain: as the base wants it.
             base: a theorem-tuned constructor, called with constants, horizon and domain.
             share: of the slack, what tightening may take at most; the base is tuned for what it

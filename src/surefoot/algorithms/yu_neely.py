@@ -46,7 +46,7 @@ class YuNeely(Rule):
         gamma: the weight of the constraints.
         alpha: the weight of a move.
         rows: m, the number of constraints.
-        domain: a ball that holds the feasible set.
+        domain: a ball that contains the feasible set.
 
     Example:
         >>> from surefoot import Ball

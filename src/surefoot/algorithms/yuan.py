@@ -43,7 +43,7 @@ class Yuan(Rule):
     Args:
         eta: first step size, :math:`\eta > 0`.
         theta: first regulariser, :math:`\theta > 0`; the penalty is its inverse.
-        domain: a ball :math:`R\mathbb{B}` that holds the feasible set.
+        domain: a ball :math:`R\mathbb{B}` that contains the feasible set.
         decay: p, how fast both fade, :math:`p \ge 0`; 0 for convex costs, 1 for strongly convex
             ones.
 

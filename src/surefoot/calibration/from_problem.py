@@ -55,22 +55,22 @@ def calibrate(
     r"""Return which guarantees apply, before a single round is played.
 
     Constants come from the structure of the problem, from what is given, and from the start: its
-    slack :math:`\alpha = -g(x_1)` gives sigma by the local form (*). Where :math:`G_g` is known,
-    the constraint is also asked at a few points within :math:`\alpha/G_g` of the start, all of
-    them certainly feasible, so that a live system may be asked; the answers can contradict what
-    is given, which is an error, and can bound nothing. A constant that is still missing is
-    estimated, as a factor times the largest value seen, and called so: no guarantee that needs it
-    is called proved.
+    slack :math:`\alpha = -g(x_1)` gives sigma by the local form (*). If :math:`G_g` is known,
+    the constraint is also queried at a few points within :math:`\alpha/G_g` of the start. All of
+    them are certainly feasible, so a live system may be queried. The answers can contradict what
+    is given, which is an error, but they prove no bound. A constant that is still missing is
+    estimated as a factor times the largest value seen, and labelled as an estimate: no guarantee
+    that needs it counts as proved.
 
     Args:
         problem: a problem; or a constraint; or a function from an action to g and one subgradient.
-        start: the first action, where not the problem's.
-        domain: a ball that holds the feasible set, where not the problem's.
-        horizon: number of rounds; those of the problem's costs unless given.
+        start: the first action, if not the problem's.
+        domain: a ball that contains the feasible set, if not the problem's.
+        horizon: number of rounds; default: all rounds of the problem's costs.
         cost_gradient: from an action to the gradient of a typical cost, for an estimate of G_f.
-        probes: how many points to ask at, beside the start.
-        factor: what estimates are raised by.
-        seed: of the directions of the probes.
+        probes: the number of points to query, besides the start.
+        factor: the factor for estimates.
+        seed: for the directions of the probes.
         given: constants that you know to be true, by name: ``G_g=2.0``, ``G_f=10.0``.
 
     Raises:

@@ -1,4 +1,4 @@
-"""What every constraint is: a convex g, asked for its value and a subgradient."""
+"""The base of every constraint: a convex g with its value and a subgradient."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ class Constraint(HoldsArrays, ABC):
         for the slope (see :meth:`surefoot.constants.Constants.local_sigma`).
 
         Args:
-            domain: a ball that holds the feasible set.
+            domain: a ball that contains the feasible set.
             start: the first action, if it is to be strictly feasible.
             epsilon: the level of Assumption 4, where another than the default is wanted.
         """

@@ -22,13 +22,13 @@ __all__ = ["FunctionConstraint", "JaxConstraint"]
 
 @dataclass(frozen=True, slots=True)
 class FunctionConstraint(Constraint):
-    r"""A constraint from two functions of your own.
+    r"""A constraint from your own two functions.
 
     Args:
         value_of: from an action to g, a number.
         subgradient_of: from an action to one subgradient at the same point.
         bound: :math:`G_g`, an upper bound on the norm of your subgradients over the ball you
-            will play in, if you know one; no guarantee can be had without.
+            will play in, if you know one; most guarantees need it.
         beta: an upper bound on the curvature there, if you know one (:meth:`curvature`).
         error: an upper bound on the rounding of your functions there, if you know one
             (:meth:`evaluation_error`).

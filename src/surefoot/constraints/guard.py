@@ -16,7 +16,7 @@ __all__ = ["PeekingError", "PlayedOnly"]
 
 
 class PeekingError(SurefootError, RuntimeError):
-    """An algorithm asked for the constraint somewhere else than at the action played."""
+    """An algorithm queried the constraint elsewhere than at the action played."""
 
 
 def _line(x: Any) -> str:

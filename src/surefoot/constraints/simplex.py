@@ -87,5 +87,5 @@ class SimplexRows(Constraint):
         return float(np.sqrt(self.dimension)) * (1 + 2.0**-50)
 
     def exact_sigma(self, epsilon: float | None) -> None:
-        """Return None: the structure is not looked at."""
+        """Return None: the structure is not used."""
         return

@@ -72,7 +72,7 @@ def find_start(
         tolerance: enough when no point has more than this share of more slack.
 
     Raises:
-        NoStartError: if no strictly feasible point was found, with what is known of why.
+        NoStartError: if no strictly feasible point was found, with the reason if it is known.
 
     Example:
         >>> from surefoot.sets import Ball

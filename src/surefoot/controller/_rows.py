@@ -99,7 +99,7 @@ class Memory(NamedTuple):
         state: of the algorithm.
         broken: the premises that the data contradict.
         regret: the sums that bound the regret so far.
-        cut: whether a half-space or a region changed the action at hand; None where not known.
+        cut: whether a half-space or a region changed the current action; None if unknown.
     """
 
     state: Any

@@ -23,7 +23,7 @@ def clean(
     Args:
         x: the action.
         needs: what the algorithm asks for.
-        rows: the number of constraints that are kept apart, where the algorithm has one.
+        rows: the number of separate constraints, if the algorithm fixes it.
         gradient: a gradient of the cost.
         g: the value, or values, of the constraint.
         s: its subgradient, or subgradients.

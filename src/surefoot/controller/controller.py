@@ -41,18 +41,18 @@ ndarray, vdot = np.ndarray, np.vdot
 class Controller(Closing):
     """An algorithm in a live loop: :meth:`ask`, play the action, :meth:`tell` what was observed.
 
-    All that is told is checked: a call that raises has changed nothing, and the next correct one
+    Every input is checked: a call that raises has changed nothing, and the next correct call
     works. One run, NumPy, float64.
 
     Args:
         player: an algorithm, or one with its guarantee (``Tuned``).
         start: the first action.
-        journal: path of a new file that every action, feedback and certificate is written to before
-            :meth:`ask` returns the next action; :meth:`open` goes on from it.
+        journal: path of a new file; every action, feedback and certificate is written to it before
+            :meth:`ask` returns the next action, and :meth:`open` continues from it.
         on_contradiction: what to do when a round contradicts the guarantee or the constants of the
-            algorithm. "raise" refuses the round if feasibility rests on it, and warns if only the
-            regret bound does; "warn" takes the round and warns; "record" takes it. A round that was
-            taken is in :meth:`explain` either way.
+            algorithm. "raise" rejects the round if feasibility rests on it, and warns if only the
+            regret bound does; "warn" accepts the round and warns; "record" accepts it. In every
+            case :meth:`explain` reports the contradiction of an accepted round.
 
     Example:
         >>> from surefoot import Ball
@@ -124,8 +124,8 @@ class Controller(Closing):
     ) -> Controller:
         """Continue from a journal, bit for bit as if nothing had happened.
 
-        Its action at hand may have been played already: what became of an action is known only
-        when it is told.
+        The current action may have been played already: the outcome of an action is known only
+        after :meth:`tell`.
 
         Args:
             path: of the journal.
@@ -229,21 +229,21 @@ class Controller(Closing):
     ) -> None:
         """Report what was observed at the current action, and advance to the next.
 
-        An algorithm that keeps m constraints apart is told m values and m rows of subgradients;
-        one that does not ask for the constraint need not be told of it.
+        An algorithm with m separate constraints takes m values and m rows of subgradients; an
+        algorithm that does not use the constraint needs neither.
 
         Args:
             cost_gradient: a (sub)gradient of the round's cost.
             constraint_value: g; at most 0 is feasible.
             constraint_subgradient: one subgradient of g.
-            cost_value: the cost, if it is to be in the journal.
-            cost: a function of the action that gives the cost and its gradient, instead of these.
-            constraint: likewise for g and a subgradient: ``query`` of a constraint, for one.
+            cost_value: the cost, if the journal should store it.
+            cost: a function from the action to the cost and its gradient, instead of both.
+            constraint: likewise for g and a subgradient, such as ``query`` of a constraint.
 
         Raises:
-            InvalidValueError: for what is not what it should be; nothing has changed then.
-            PremiseError: for what contradicts the guarantee, if that was asked for.
-            StoreError: if the journal cannot be written; nothing has changed then either.
+            InvalidValueError: for invalid input; nothing has changed then.
+            PremiseError: for a contradiction of the guarantee, if the policy is "raise".
+            StoreError: if the journal cannot be written; nothing has changed then.
         """
         if self._asked != self._round:
             self._refuse_telling()

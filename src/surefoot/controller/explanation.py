@@ -15,12 +15,12 @@ class Explanation:
     """Why the current action may be played, as data; its ``str`` is one line.
 
     Attributes:
-        round: of the action at hand; the last one told is the round before.
+        round: the current round; the last completed one is the round before.
         certificate: the inequality that shows the action to be feasible, from algorithms whose
             steps are certified.
-        slack: -g at the last action told; of the largest constraint where they are kept apart.
+        slack: -g at the last action; of the largest of separate constraints.
         feasibility_step: whether the half-space of the constraint moved the action.
-        bound: g of the action at hand is at most this, by the certificate or else by the
+        bound: an upper bound on g at the current action, by the certificate or else by the
             guarantee; None where neither says so, or the data contradict what they rest on.
         guarantee: what the theorem promises.
         regret_bound: no regret of the rounds told is larger: from what was observed where steps

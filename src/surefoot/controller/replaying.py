@@ -67,7 +67,7 @@ class Replay:
         path: of the journal.
         rounds: how many rounds it tells of.
         difference: the first, or None.
-        loss: what is known of rounds that were told and are not there, or None.
+        loss: what is known about rounds that were completed and are missing, or None.
     """
 
     path: Path
@@ -129,7 +129,7 @@ def _first_difference(store: Store, run: Run, of: bytes) -> tuple[Record, Differ
 def _difference_of(
     store: Store, shadow: Controller, chain: bytes, row: tuple[Any, ...]
 ) -> Difference | None:
-    """Hold a row against the action at hand, and tell its round."""
+    """Compare a row with the recomputed action, then tell its feedback."""
     t, x = shadow.round, shadow.ask()
     stored = _array(row[1])
     if row[0] != t:

@@ -122,7 +122,7 @@ def freeze(stream: ArrayCosts) -> None:
     """Check the arrays of a new stream, and make them read-only float64.
 
     They are ``(T, d)``, or ``(T, B, d)`` for B runs with costs of their own; arrays with one
-    number a round have no last axis.
+    number per round have no last axis.
     """
     shape: tuple[int, ...] | None = None
     for name in stream.series:

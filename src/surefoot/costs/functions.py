@@ -21,7 +21,7 @@ __all__ = ["FromFunctions", "from_jax"]
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FromFunctions:
-    """Costs from two functions of your own, of a round and an action.
+    """Costs from your own two functions of a round and an action.
 
     Args:
         value_of: from a round (from 0) and an action to the cost, a number.

@@ -32,7 +32,7 @@ def mistakes_of(data: Any, told: Told) -> list[Mistake]:
 
     Args:
         data: the specification as plain data, of whatever types.
-        told: paths of the values whose types or limits are wrong, which is told already.
+        told: paths of the values whose wrong types or limits are reported already.
     """
     if not isinstance(data, dict):
         return []

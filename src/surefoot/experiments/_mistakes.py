@@ -20,7 +20,7 @@ KeyPath = tuple[str | int, ...]
 """Keys and places in lists that lead to a value."""
 
 MOST = 100
-"""Mistakes that are told; a file with more is not the file that was meant."""
+"""Report at most this many; a file with more mistakes is probably the wrong file."""
 
 
 class Mistake(NamedTuple):

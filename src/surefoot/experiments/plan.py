@@ -17,7 +17,7 @@ FINISHED: tuple[Status, ...] = ("done", "refused")
 """Statuses of cells that need not be played again."""
 
 NOTES = 20
-"""Notes of a kind that are told; the rest are counted."""
+"""Show at most this many notes of a kind; count the rest."""
 
 _WINDOW = 1_000  # cells that are put in order at once: all of them may not fit in memory
 
@@ -108,7 +108,7 @@ def first_few(notes: list[str], count: int) -> list[str]:
     """Return the first notes, with a last one that counts the rest.
 
     Args:
-        notes: at least as many as are told.
+        notes: at least as many as are shown.
         count: how many there are in all.
     """
     shown = notes[:NOTES]

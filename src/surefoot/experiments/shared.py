@@ -39,7 +39,7 @@ class Recent(Generic[V]):
         self._bytes = 0
 
     def get(self, key: str, make: Callable[[], V], size: Callable[[V], int]) -> V:
-        """Return what is kept under a key, made if it is not."""
+        """Return what is stored under a key; make it if it is missing."""
         if key in self._items:
             self._items.move_to_end(key)
             return self._items[key][0]

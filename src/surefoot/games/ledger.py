@@ -17,7 +17,7 @@ class Ledger(NamedTuple):
     Attributes:
         rounds: rounds played.
         cost_gradients: gradients of costs that the player was told.
-        constraint_values: values of g, likewise; those of m constraints kept apart are one.
+        constraint_values: values of g, likewise; those of m separate constraints count as one.
         constraint_subgradients: subgradients of g, likewise.
         projections: projections onto the feasible set.
         linear_minimisations: minimisations of a linear function over it.

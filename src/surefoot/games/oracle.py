@@ -18,9 +18,9 @@ class Seen(NamedTuple):
     """A round as the game sees it.
 
     Attributes:
-        feedback: what the algorithm asks for and is told.
+        feedback: what the algorithm asks for and receives.
         cost: the round's cost.
-        gradient: its gradient, whether the algorithm is told or not.
+        gradient: its gradient, whether or not the algorithm receives it.
         worst: g, the largest constraint.
         steepest: norm of the longest subgradient that was revealed.
         rows: all constraints, where their sums are wanted.

@@ -51,21 +51,21 @@ def play(
     Args:
         player: an algorithm, or one with its guarantee (``Tuned``).
         problem: what is played.
-        horizon: number of rounds; else that of the guarantee, else all that the costs have.
-        engine: "loop" plays run after run, round after round, on any backend; "batch" all runs
-            in one NumPy program; "scan" the same compiled by JAX. The trace is the same to
-            rounding. "auto" takes the loop for one run and the batch for several; and the scan for
-            games of the library's own parts so long that it saves seconds (more than 200,000
-            rounds of one run, 15,000 of several), where JAX is installed. The trace's
-            ``engine_note`` says which it was, and why.
-        start: the first action, where not the problem's; its backend is the loop's.
-        every: keep every k-th round, and the last; None keeps the last only. Sums, extremes and
-            counts are of all rounds all the same.
-        keep_actions: whether the kept rounds' actions are kept.
+        horizon: number of rounds; default: the guarantee's, else all rounds of the costs.
+        engine: "loop" plays run by run, round by round, on any backend; "batch" plays all runs
+            in one NumPy program; "scan" compiles that with JAX. The traces agree up to
+            rounding. "auto" chooses the loop for one run and the batch for several; and, if JAX is
+            installed, the scan for games of the library's own parts that are long enough to save
+            seconds (more than 200,000 rounds of one run, 15,000 of several). The trace's
+            ``engine_note`` says which engine played, and why.
+        start: the first action, if not the problem's; its backend is used by the loop.
+        every: store every k-th round, and the last; None stores only the last. Sums, extremes and
+            counts always cover all rounds.
+        keep_actions: whether the actions of the stored rounds are stored.
         watch: what to do when a premise of the guarantee breaks: "off" does not look, "record"
-            keeps it in the trace, "warn" also warns, "raise" ends the game.
+            stores it in the trace, "warn" also warns, "raise" ends the game.
         callback: called with a :class:`Progress` every few thousand rounds.
-        seed: of the random directions of algorithms with bandit feedback; the others have none.
+        seed: for the random directions of algorithms with bandit feedback; others use none.
 
     Example:
         >>> from surefoot import PFS, problems
@@ -105,11 +105,11 @@ def play_all(
 ) -> list[Trace]:
     """Play several algorithms of one type at once, each in all of the problem's runs.
 
-    Each may have parameters and a horizon of its own; with the batch and scan engines all of them
-    are one array program. The other arguments are those of :func:`play`.
+    Each may have its own parameters and horizon; the batch and scan engines play all of them as
+    one array program. The other arguments are those of :func:`play`.
 
     Returns:
-        One trace for each player, in order.
+        One trace per player, in order.
     """
     if not isinstance(problem, Problem):
         raise InvalidValueError(

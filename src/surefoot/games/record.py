@@ -178,7 +178,7 @@ class Recorder:
         self._peak[runs] = carried
 
     def progress(self, done: int) -> Progress:
-        """Return what a callback is told."""
+        """Return what a callback receives."""
         low = int(np.searchsorted(self.rounds, done, side="right"))
         x = None if self.actions is None or low == 0 else self.actions[low - 1].copy()
         worst = self.meter.read().worst

@@ -160,7 +160,7 @@ def _oracle(shape: _Shape, numbers: list[Array]) -> Oracle:
 
 
 def _check_shapes(jax: Any, game: Game, shape: _Shape, arguments: Any) -> None:
-    """Return the look at a user's own functions, by their shapes alone: nothing is computed."""
+    """Check a user's own functions by their shapes alone: nothing is computed."""
 
     def look(numbers: list[Array], x: Array) -> None:
         game.check_oracle(_oracle(shape, numbers), x)

@@ -59,7 +59,7 @@ class Trace:
         observed: extremes of the gradients, where the watch was on.
         breaches: premises that broke, the first round of each run, in order of the rounds.
         status: "ok", or why a run has no more actions; one for each run of several.
-        ledger: what the player asked for, and the time it took; of one run.
+        ledger: oracle calls of one run, and the time it took.
     """
 
     problem: Problem
@@ -233,7 +233,7 @@ class Trace:
         return costs
 
     def verdict(self) -> str:
-        """Tell whether the guarantee held, in one sentence; its regret bound is not looked at."""
+        """Tell whether the guarantee held, in one sentence; its regret bound is not compared."""
         return judge(self).sentence
 
     def plot(self, path: Any = None) -> Any:

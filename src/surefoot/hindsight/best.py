@@ -40,7 +40,7 @@ def best_action(
         costs: the cost stream.
         constraint: g; or the constraints of the rounds, and then the action is feasible in all.
         rounds: the t's, from 1 to the horizon.
-        domain: a ball that holds the feasible set; needed where there is no closed form.
+        domain: a ball that contains the feasible set; needed where there is no closed form.
         interior: a strictly feasible point; needed there too.
         tolerance: relative gap at which a bundle stops.
         progress: called with the bounds after each query of a bundle.

@@ -75,11 +75,11 @@ def level_bundle(
     Args:
         total: from an action to F and one subgradient.
         constraint: g.
-        domain: a ball that holds the feasible set.
+        domain: a ball that contains the feasible set.
         interior: a point with g < 0.
         tolerance: relative gap to stop at.
-        max_queries: stop here all the same; the bounds hold whenever it stops.
-        max_cuts: how many cuts are kept; memory is this times d.
+        max_queries: stop here in any case; the bounds hold whenever it stops.
+        max_cuts: the number of cuts stored; memory is this times d.
         progress: called after every query with the bounds so far.
 
     Example:

@@ -137,7 +137,7 @@ def best_moving(
         constraint: g, which every comparator meets.
         changes: the rounds, counted from 1, in which the comparator may change; or how many pieces
             of equal length there are.
-        domain: a ball that holds the feasible set; needed where there is no closed form.
+        domain: a ball that contains the feasible set; needed where there is no closed form.
         interior: a strictly feasible point; needed there too.
 
     Example:

@@ -50,10 +50,10 @@ class ViolationMeter:
 
     Args:
         runs: how many runs there are.
-        rows: how many constraints are kept apart; 0 if they are not.
+        rows: the number of separate constraints; 0 if there is one g.
 
     Attributes:
-        row_sums: the sum of each constraint kept apart, ``(runs, m)``; None where none is.
+        row_sums: the sum of each separate constraint, ``(runs, m)``; None if there is one g.
     """
 
     def __init__(self, runs: int, rows: int = 0) -> None:
@@ -75,7 +75,7 @@ class ViolationMeter:
             start: how many rounds came before.
             g: the largest constraint of each round.
             runs: which runs they are of.
-            rows: where constraints are kept apart, the sums of each over these rounds,
+            rows: for separate constraints, the sums of each over these rounds,
                 ``(runs, m)``.
         """
         if self.row_sums is not None and rows is not None:

@@ -59,13 +59,13 @@ def reproduce(
     force: bool = False,
     progress: Callable[[Event], None] | None = None,
 ) -> Reproduction:
-    """Play the paper's experiment and judge its figures; what is there already is kept.
+    """Play the paper's experiment and judge its figures; stored cells are reused.
 
     Args:
         folder: for the results.
         workers: processes; one for each core unless given.
         force: play everything again.
-        progress: told after each cell.
+        progress: called after each cell.
     """
     outcome = run(specification(), folder, workers=workers, force=force, progress=progress)
     if outcome.interrupted or outcome.failed or outcome.set_aside:

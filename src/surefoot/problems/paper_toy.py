@@ -73,7 +73,7 @@ def paper_toy(
         horizon: rounds; up to 20,000 they are the first of the published 20,000.
         trials: runs; the published number is 30.
         seed: of the published generator.
-        streams: a seed for streams of one's own instead, each run's from its own generator: fewer
+        streams: a seed for other streams instead, each run's from its own generator: fewer
             rounds or runs are the first of more, in any number.
 
     Example:

@@ -26,10 +26,10 @@ class Problem(HoldsArrays):
 
     Args:
         costs: the cost stream.
-        constraint: g, feasible means at most 0; or a stream with one for each round.
-        domain: a ball that holds the feasible set.
+        constraint: g, where feasible means at most 0; or a stream with one g per round.
+        domain: a ball that contains the feasible set.
         start: the first action.
-        constants: what is known of the problem; :meth:`of` derives what can be derived.
+        constants: what is known about the problem; :meth:`of` derives what it can.
         name: for tables and figures.
     """
 

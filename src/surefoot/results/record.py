@@ -144,7 +144,7 @@ class GuaranteeFacts:
             "rows". A measure about which nothing is promised has no key.
         regret_exponent: power of T in the regret bound.
         violation_exponent: power of T in the violation bound.
-        premises: what must be true, a sentence each.
+        premises: what must be true, one sentence each.
     """
 
     name: str

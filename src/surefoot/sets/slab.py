@@ -64,9 +64,9 @@ class Slab(HoldsArrays):
     def project(self, x: Array) -> Array:
         r"""Return the nearest point: the part of x along a moves, the part across stays.
 
-        A point outside lands a hair inside, so that :meth:`contains` is true of it. Where the slab
-        is thinner than the rounding of :math:`a^\top p`, no computed point is certain to be inside:
-        one run is refused and a run of a batch becomes NaN.
+        A point outside lands a rounding error inside, so that :meth:`contains` is true of it. If
+        the slab is thinner than the rounding of :math:`a^\top p`, no computed point is certain to
+        be inside: one run is refused and a run of a batch becomes NaN.
         """
         x = clean(x, self.dimension)
         a = constant(self.normal, x)

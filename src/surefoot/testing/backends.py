@@ -60,7 +60,7 @@ def why_missing(backend: str) -> str | None:
 
 
 def need_backend(backend: str) -> None:
-    """Raise where a backend is missing: a check that was asked for must not pass unseen."""
+    """Raise if a backend is missing: a requested check must not be skipped silently."""
     reason = why_missing(backend)
     if reason is not None:
         raise MissingExtraError(reason)

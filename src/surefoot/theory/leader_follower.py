@@ -92,7 +92,7 @@ class LeaderRegret(NamedTuple):
 class TheoremG(StrictStart):
     r"""Leader and follower: feasible in every round, from G_g and a strictly feasible start alone.
 
-    Where G_f is known, and the rule is told, there is a regret bound in advance:
+    If G_f is known and given to the rule, there is a regret bound in advance:
 
     .. math::
         g(x_t) &\le 0 \ \forall t, \\

@@ -28,7 +28,7 @@ class Cell(NamedTuple):
 
 
 def badge(word: str, text: str | None = None) -> str:
-    """Return a verdict that is told by its words and its sign, not by its colour alone."""
+    """Return a verdict that is readable by its words and sign, not only by its colour."""
     slug = word.replace(" ", "-") if word in BADGES else "other"
     return f'<span class="badge {slug}">{escape(text or BADGES.get(word, word))}</span>'
 
