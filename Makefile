@@ -10,7 +10,7 @@ PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist wor
 HERE   := not torch and not cluster and not browser
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test coverage test-all check table1 bench soak fuzz wheel clean
+.PHONY: help demo test coverage test-all check table1 related bench soak fuzz wheel clean
 
 help: ## this list
 	@grep -hE '^[a-z0-9-]+:.*## ' Makefile | sed 's/:.*## /\t/' | expand -t 12
@@ -65,6 +65,9 @@ table1: $(VENV)/bench.stamp ## the paper's Table 1, measured: every row by its o
 	mkdir -p out
 	test -e out/table1.toml || $(BIN)/surefoot new out/table1.toml --like table1
 	$(BIN)/surefoot run out/table1.toml --yes
+
+related: $(VENV)/bench.stamp ## related work, measured: every cited system where it is at home, into docs/related.md (minutes)
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m surefoot.paper.related docs/related.md
 
 bench: $(VENV)/bench.stamp ## speed against hand-written code, C, JAX and QP solvers: a table of ratios in out/bench
 	$(BIN)/python -m benchmarks

@@ -141,9 +141,26 @@ def test_a_velocity_with_alpha_one_over_eta_is_pfs_without_a_tightening():
     player = PFS(eta=eta, rho=0.0, domain=Ball(1e6))
     for gradient, g, s in rounds(3, 500, 1):
         x = np.array([0.1, -0.2, 0.3])
-        after = player.update(player.init(x), Feedback(gradient, abs(g), s))
-        new = velocity_step(x, gradient, abs(g), s, eta, 1 / eta)
+        after = player.update(player.init(x), Feedback(gradient, g, s))
+        new = velocity_step(x, gradient, g, s, eta, 1 / eta, always=True)
         np.testing.assert_allclose(new, after.x, atol=1e-12)
+        if g >= 0:
+            np.testing.assert_array_equal(new, velocity_step(x, gradient, g, s, eta, 1 / eta))
+
+
+def test_a_velocity_that_always_acts_may_cut_a_feasible_point_off():
+    # g(x) = x on the line at x = -1; u = 0 is feasible, and eta alpha = 1/4.
+    x, gradient, one = np.array([-1.0]), np.array([-1.0]), np.array([1.0])
+    eta, alpha = 0.5, 0.5
+    new = velocity_step(x, gradient, -1.0, one, eta, alpha, always=True)
+    assert new.tolist() == [-0.75]
+    v = (new - x) / eta
+    telescoped = (1.0 - 0.75**2) / (2 * eta) + eta / 2 * float(v @ v)
+    assert float(gradient @ x) > telescoped
+    # Only violated, it keeps the inequality.
+    free = velocity_step(x, gradient, -1.0, one, eta, alpha)
+    assert free.tolist() == [-0.5]
+    assert float(gradient @ x) <= (1.0 - 0.25) / (2 * eta) + eta / 2
 
 
 def test_cvv_pro_with_one_violated_row_is_the_velocity_step():

@@ -222,14 +222,28 @@ def linearised_step(
 
 
 def velocity_step(
-    x: Array, gradient: Array, g: Number, s: Array, eta: float, alpha: float
+    x: Array,
+    gradient: Array,
+    g: Number,
+    s: Array,
+    eta: float,
+    alpha: float,
+    *,
+    always: bool = False,
 ) -> Array:
     r"""Step along the velocity nearest to the descent under which a violation falls.
 
     :math:`x - \eta\nabla f - \eta\frac{[\alpha g - \nabla f^\top s]_+}{\|s\|^2}s` where g is at
     least 0, and the gradient step elsewhere. With g :math:`\beta`-smooth, :math:`\eta\alpha \le 1`
     and V a bound on the velocity, :math:`g(x_+) \le \max\{(1 - \eta\alpha)g(x) +
-    \tfrac\beta2\eta^2V^2,\ G_g\eta V\}`.
+    \tfrac\beta2\eta^2V^2,\ G_g\eta V\}`, and for every feasible u the velocity v has
+    :math:`\langle\nabla f, x - u\rangle \le (\|x - u\|^2 - \|x_+ - u\|^2)/(2\eta) +
+    \tfrac\eta2\|v\|^2`.
+
+    The paper on Polyak feasibility steps prints the formula for every sign of g (``always``). The
+    first entry of the maximum then holds alone, and the second inequality needs
+    :math:`\eta\alpha = 1`, where the step is that of PFS: for :math:`\eta\alpha < 1` and g < 0 a
+    feasible u may be cut off.
 
     Args:
         x: the point.
@@ -238,6 +252,7 @@ def velocity_step(
         s: its gradient there.
         eta: the step size.
         alpha: how fast a violation must fall; :math:`G_f/R` by the dimensions.
+        always: whether the constraint acts where it is met, too.
 
     Example:
         >>> velocity_step(
@@ -248,7 +263,9 @@ def velocity_step(
     _check.positive(eta=eta, alpha=alpha)
     squared = dot(s, s)
     push = maximum(alpha * g - dot(gradient, s), 0.0 * squared) / where(squared > 0, squared, 1.0)
-    return x - eta * (gradient + where(g >= 0, push, 0.0 * push) * s)
+    if not always:
+        push = where(g >= 0, push, 0.0 * push)
+    return x - eta * (gradient + push * s)
 
 
 def gap_bound(k: Any, D: float, G: float, regularity: float, G_g: float, beta: float = 1.0) -> Any:

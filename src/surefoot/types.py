@@ -32,6 +32,7 @@ __all__ = [
     "Observing",
     "Region",
     "RegretObserver",
+    "Source",
     "State",
     "needs_of",
 ]
@@ -124,6 +125,19 @@ class Needs(NamedTuple):
     numpy_only: bool = False
     agents: bool = False
     row_loop: bool = False
+
+
+class Source(NamedTuple):
+    """Where an algorithm comes from.
+
+    Attributes:
+        work: authors, venue and year.
+        rule: whether the update is the one of that work, is it as recalled because no text of the
+            work was at hand, or was derived here to have its rates.
+    """
+
+    work: str
+    rule: Literal["the source's", "as recalled", "derived here"] = "the source's"
 
 
 def needs_of(algorithm: Any) -> Needs:

@@ -2,20 +2,59 @@ import pytest
 
 from surefoot.algorithms import ALGORITHMS
 from surefoot.experiments.problems import PROBLEMS
+from surefoot.paper.bibliography import BIBLIOGRAPHY
 
 NAMES = [f"{kind.__name__}.{tuning}" for kind in ALGORITHMS for tuning in kind.tunings]
+AGENTS = ["NetworkPenalty.trade_off", "NetworkPenalty.strongly_convex"]
 
 
 def test_every_algorithm_and_every_problem_is_listed(desk):
     code, out, err = desk.do("list")
     assert (code, err) == (0, "")
     first = [line.split()[0] for line in out.splitlines() if line]
-    assert first == ["algorithm", *NAMES, "problem", *PROBLEMS]
+    cited = [work.work.split()[0] for work in BIBLIOGRAPHY]
+    assert first == ["algorithm", *NAMES, *AGENTS, "problem", *PROBLEMS, "cited", *cited]
 
 
 def test_every_algorithm_has_feedback_promise_and_work(desk):
     for entry in desk.do("list algorithms --json").data["algorithms"]:
-        assert all(entry[key] for key in ("feedback", "promise", "work")), entry
+        wanted = ("feedback", "promise", "work", "from", "rule")
+        assert all(entry[key] for key in wanted), entry
+
+
+def test_a_bounded_sum_of_violations_is_not_called_logarithmic(desk):
+    found = {e["name"]: e for e in desk.do("list algorithms --json").data["algorithms"]}
+    assert found["RECOO.fixed_strongly_convex"]["promise"].endswith("log T, violation O(1)")
+
+
+def test_the_source_of_a_tuning_is_its_own(desk):
+    found = {e["name"]: e for e in desk.do("list algorithms --json").data["algorithms"]}
+    assert found["ScalarDPP.tuned"]["from"] == "Yu, Neely and Wei, NeurIPS 2017"
+    assert found["ScalarDPP.windows"]["from"] == "Liakopoulos et al., ICML 2019"
+    assert found["GaugeNewton.known_horizon"]["rule"] == "derived here"
+
+
+def test_the_literature_says_what_runs_here_and_what_does_not(desk):
+    rows = {e["work"]: e for e in desk.do("list literature --json").data["literature"]}
+    assert rows["Guo et al. 2022"]["here"] == ["RECOO"]
+    assert rows["Hu et al. 2023"]["as"] == "out of scope"
+    assert "Riemannian" in rows["Hu et al. 2023"]["note"]
+    assert rows["Polyak 2001"] == {
+        "work": "Polyak 2001",
+        "here": ["deep_cut"],
+        "as": "offline",
+        "note": "",
+    }
+
+
+def test_a_rule_for_agents_is_described_and_applies_to_no_problem(desk):
+    out = desk.do("list NetworkPenalty").out
+    assert "the rule is derived here" in out
+    assert "hard; regret T^0.5, violation T^0.75" in out
+    rows = desk.do("list --problem paper_toy --json").data["algorithms"]
+    assert [e["because"] for e in rows if e["name"] in AGENTS] == [
+        "it is for agents on a network: play_network"
+    ] * 2
 
 
 def test_on_a_problem_an_algorithm_that_does_not_apply_says_why(desk):

@@ -1,7 +1,7 @@
 import pytest
 
 from surefoot.experiments.toml import read_spec
-from surefoot.paper import reproduction, table1
+from surefoot.paper import related, reproduction, table1
 
 
 def test_the_starter_is_a_specification_with_the_name_of_its_file(desk):
@@ -37,7 +37,9 @@ def test_a_folder_that_is_not_there_is_said(desk):
     assert err == "surefoot: 'nowhere/limits.toml' cannot be written: No such file or directory\n"
 
 
-@pytest.mark.parametrize("ready", [reproduction, table1], ids=["reproduction", "table1"])
+@pytest.mark.parametrize(
+    "ready", [reproduction, table1, related], ids=["reproduction", "table1", "related"]
+)
 def test_a_large_one_that_is_ready_can_be_written_out_to_be_changed(desk, ready):
     like = ready.__name__.rsplit(".", 1)[-1]
     assert desk.do("new", "mine.toml", "--like", like).code == 0

@@ -8,8 +8,8 @@ import pytest
 
 from surefoot import OGD, PFS, Ball, play, play_all, problems
 from surefoot._extras import MissingExtraError
-from surefoot.algorithms import CertifiedPFS, ScalarDPP
-from surefoot.constraints import FunctionConstraint, L2Norm, LinfNorm
+from surefoot.algorithms import RECOO, CertifiedPFS, CVVPro, ScalarDPP, TrackingPenalty
+from surefoot.constraints import Affine, FunctionConstraint, L2Norm, LinfNorm
 from surefoot.costs import Adversarial, Linear
 from surefoot.problems import Problem, adversarial_cube
 from surefoot.testing.backends import asarray
@@ -210,3 +210,17 @@ def test_a_tuned_player_plays_the_horizon_it_was_tuned_for():
     assert play(PFS.tuned(toy.constants, 30), toy).horizon == 30
     assert play(PLAYER, toy).horizon == 50
     assert play(OGD.fixed(toy.constants, 40, toy.constraint.region), toy).horizon == 40
+
+
+@pytest.mark.parametrize("rule", [RECOO.fixed, TrackingPenalty.known_horizon, CVVPro.tuned])
+def test_a_ball_around_zero_is_refused_where_the_problem_is_elsewhere(rule):
+    # The start is in the player's ball, and a corner of the feasible set is not.
+    aside = Problem.of(
+        Linear(np.ones((10, 2))),
+        Affine(np.vstack([np.eye(2), -np.eye(2)]), [1.0, 0.5, 0.0, 0.5]),
+        Ball(1.0, [0.5, 0.0]),
+        [0.5, 0.0],
+    )
+    tuned = rule(aside.constants, 10, aside.benchmark.region)
+    with pytest.raises(ValueError, match=r"^the player's domain must hold .* move the problem"):
+        play(tuned, aside)

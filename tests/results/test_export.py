@@ -74,8 +74,9 @@ COLUMNS = [
     *("guarantee.bounds.soft", "guarantee.kind", "guarantee.name", "guarantee.regret_bound"),
     *("guarantee.text", "microseconds_a_round", "oracle.constraint_subgradients"),
     *("oracle.constraint_values", "oracle.cost_gradients", "oracle.counted"),
-    *("oracle.inner_solves", "oracle.linear_minimisations", "oracle.projections"),
-    *("oracle.rounds", "parameters.base.V", "parameters.base.V.origin", "parameters.eta"),
+    *("oracle.gauges", "oracle.inner_solves", "oracle.linear_minimisations"),
+    *("oracle.projections", "oracle.proxes", "oracle.rounds", "oracle.separations"),
+    *("oracle.smooth_queries", "parameters.base.V", "parameters.base.V.origin", "parameters.eta"),
     *("parameters.eta.origin", "problem.dimension", "problem.name", "seconds"),
     *("verdict.sentence", "verdict.word"),
 ]

@@ -14,6 +14,8 @@ from surefoot import _kinds
 from surefoot.algorithms.catalogue import Entry as Entry
 from surefoot.algorithms.catalogue import catalogue as catalogue
 from surefoot.algorithms.catalogue import domain_of as domain_of
+from surefoot.algorithms.catalogue import feedback_words as feedback_words
+from surefoot.algorithms.catalogue import source_of as source_of
 from surefoot.algorithms.catalogue import tuned_for as tuned_for
 from surefoot.algorithms.catalogue import find_algorithms
 from surefoot.algorithms.certificate import StepCertificate as StepCertificate

@@ -11,7 +11,7 @@ from surefoot.algorithms._projecting import Projecting
 from surefoot.algorithms._start import bounded_diameter, start_in
 from surefoot.constants import Constants
 from surefoot.theory import AdaGradNorm, Tuned
-from surefoot.types import Array, Feedback, Number, Region
+from surefoot.types import Array, Feedback, Number, Region, Source
 
 __all__ = ["AdaGradOGD", "AdaGradOGDState"]
 
@@ -48,6 +48,7 @@ class AdaGradOGD(Projecting):
     Reference: Streeter and McMahan, 2010 (the scalar form of AdaGrad).
     """
 
+    source: ClassVar[Source] = Source("Streeter and McMahan, 2010")
     tunings: ClassVar[tuple[str, ...]] = ("adaptive",)
 
     def init(self, x1: Array) -> AdaGradOGDState:

@@ -17,7 +17,7 @@ from surefoot.sets import Ball
 from surefoot.sets.gauge import Gauge, gauge_of
 from surefoot.theory import Tuned
 from surefoot.theory.gauge import AdaptiveGaugeTheorem
-from surefoot.types import Array, Feedback, Needs, Number, Region
+from surefoot.types import Array, Feedback, Needs, Number, Region, Source
 
 __all__ = ["AdaptiveGauge", "AdaptiveGaugeState"]
 
@@ -86,6 +86,7 @@ class AdaptiveGauge:
     needs: ClassVar[Needs] = Needs(
         constraint_values=0, constraint_subgradients=0, gauges=1, domain="feasible", work="d log T"
     )
+    source: ClassVar[Source] = Source("Lu, Brukhim, Gradu and Hazan, ALT 2023", "derived here")
     tunings: ClassVar[tuple[str, ...]] = ("known_horizon",)
 
     gauge: Gauge

@@ -10,7 +10,7 @@ from surefoot.algorithms._rule import MinimisingSet, Positive, Rule
 from surefoot.constants import Constants
 from surefoot.theory import Tuned
 from surefoot.theory.bandit import SmoothedBanditTheorem
-from surefoot.types import BanditFeedback, Feedback, Needs, Region
+from surefoot.types import BanditFeedback, Feedback, Needs, Region, Source
 
 __all__ = ["BanditFrankWolfe"]
 
@@ -50,6 +50,7 @@ class BanditFrankWolfe(Exploring, Rule):
     """
 
     needs: ClassVar[Needs] = VALUES_ONLY
+    source: ClassVar[Source] = Source("Chen, Zhang and Karbasi, AISTATS 2019", "as recalled")
     tunings: ClassVar[tuple[str, ...]] = ("known_horizon",)
 
     radius: Positive

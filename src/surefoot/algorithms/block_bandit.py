@@ -11,7 +11,7 @@ from surefoot.algorithms._rule import MinimisingSet, Positive, Rule
 from surefoot.constants import Constants
 from surefoot.theory import Tuned
 from surefoot.theory.bandit import BlockBanditTheorem
-from surefoot.types import Array, BanditFeedback, Feedback, Needs, Region
+from surefoot.types import Array, BanditFeedback, Feedback, Needs, Region, Source
 
 __all__ = ["BlockBandit"]
 
@@ -49,6 +49,7 @@ class BlockBandit(Exploring, Rule):
     """
 
     needs: ClassVar[Needs] = VALUES_ONLY._replace(linear_minimisations=8)
+    source: ClassVar[Source] = Source("Garber and Kretzu, AISTATS 2020", "as recalled")
     tunings: ClassVar[tuple[str, ...]] = ("known_horizon",)
 
     radius: Positive

@@ -9,9 +9,17 @@ from surefoot.constants import Constants
 from surefoot.errors import InvalidValueError
 from surefoot.sets import Ball
 from surefoot.theory import Tuned
-from surefoot.types import Needs, Region, needs_of
+from surefoot.types import Needs, Region, Source, needs_of
 
-__all__ = ["Entry", "catalogue", "domain_of", "find_algorithms", "tuned_for"]
+__all__ = [
+    "Entry",
+    "catalogue",
+    "domain_of",
+    "feedback_words",
+    "find_algorithms",
+    "source_of",
+    "tuned_for",
+]
 
 
 class Entry(NamedTuple):
@@ -22,12 +30,14 @@ class Entry(NamedTuple):
         tuning: name of the constructor.
         tuned: the algorithm and its guarantee; None where the theorem does not apply.
         note: why not, in the words of the theorem; empty where it does.
+        source: where the rule comes from, and whether it is that of the source.
     """
 
     algorithm: str
     tuning: str
     tuned: Tuned[Any] | None
     note: str
+    source: Source
 
     @property
     def name(self) -> str:
@@ -37,7 +47,7 @@ class Entry(NamedTuple):
     @property
     def feedback(self) -> str:
         """What a round asks for, in words."""
-        return "" if self.tuned is None else _feedback(self.tuned.algorithm.needs)
+        return "" if self.tuned is None else feedback_words(needs_of(self.tuned.algorithm))
 
     @property
     def promise(self) -> str:
@@ -47,7 +57,9 @@ class Entry(NamedTuple):
         guarantee = self.tuned.guarantee
         rates = f"regret {_power(guarantee.regret_exponent)}"
         if guarantee.violation_exponent is not None:
-            rates += f", violation {_power(guarantee.violation_exponent)}"
+            # A sum of violations with exponent 0 is bounded, and regret logarithmic.
+            bounded = guarantee.violation_exponent == 0
+            rates += f", violation {'O(1)' if bounded else _power(guarantee.violation_exponent)}"
         return f"{guarantee.kind}; {rates}"
 
     @property
@@ -106,12 +118,30 @@ def tuned_for(
     domain: Ball,
     feasible: Region | None = None,
 ) -> Entry:
-    """Return an algorithm tuned by one of its theorems; raise with the reason if it cannot be."""
+    """Return an algorithm tuned by one of its theorems, or the reason why it cannot be."""
+    source = source_of(kind, tuning)
     try:
         place = domain_of(kind, domain, feasible)
-        return Entry(kind.__name__, tuning, getattr(kind, tuning)(constants, horizon, place), "")
+        tuned = getattr(kind, tuning)(constants, horizon, place)
+        return Entry(kind.__name__, tuning, tuned, "", source)
     except ValueError as error:
-        return Entry(kind.__name__, tuning, None, str(error))
+        return Entry(kind.__name__, tuning, None, str(error), source)
+
+
+def source_of(kind: type[Any], tuning: str | None = None) -> Source:
+    """Return where an algorithm comes from, or one of its tunings where that is another place.
+
+    Args:
+        kind: the algorithm's class.
+        tuning: name of a constructor.
+
+    Example:
+        >>> from surefoot.algorithms import ScalarDPP
+        >>> source_of(ScalarDPP, "windows").work
+        'Liakopoulos et al., ICML 2019'
+    """
+    own: Source = getattr(kind, "source", Source("your own"))
+    return getattr(kind, "sources", {}).get(tuning, own)  # type: ignore[no-any-return]
 
 
 def domain_of(kind: type[Any], domain: Ball, feasible: Region | None) -> Region:
@@ -137,17 +167,33 @@ def _tunings() -> Iterator[tuple[type[Any], str]]:
             yield kind, tuning
 
 
-def _feedback(needs: Needs) -> str:
+def feedback_words(needs: Needs) -> str:
+    """Return what a round asks for in words, the most common first.
+
+    Example:
+        >>> feedback_words(Needs(constraint_values=0, constraint_subgradients=0, gauges=1))
+        'gradient, gauge'
+    """
     words = ["gradient"] if needs.cost_gradients else []
+    if needs.cost_values:
+        words.append("cost")
     if needs.constraint_values:
         words.append("every g_i" if needs.apart else "g")
     if needs.constraint_subgradients:
         words.append("their subgradients" if needs.apart else "subgradient")
-    if needs.projections:
-        words.append("projection")
-    if needs.linear_minimisations:
-        words.append("linear minimisation")
+    words += [word for field, word in _ORACLES.items() if getattr(needs, field)]
     return ", ".join(words)
+
+
+_ORACLES = {
+    "directions": "a random direction",
+    "projections": "projection",
+    "linear_minimisations": "linear minimisation",
+    "separations": "separation",
+    "gauges": "gauge",
+    "proxes": "proximal step",
+    "smooth_queries": "one unplayed query",
+}
 
 
 def _power(exponent: float | None) -> str:

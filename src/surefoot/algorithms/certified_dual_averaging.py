@@ -26,7 +26,7 @@ from surefoot.regions import (
     RowsRegion,
 )
 from surefoot.theory import ObservedAveraging, TheoremF, Tuned
-from surefoot.types import Array, Feedback, Needs, Number, Region
+from surefoot.types import Array, Feedback, Needs, Number, Region, Source
 
 __all__ = ["AveragingStep", "CertifiedDualAveraging", "CertifiedDualAveragingState"]
 
@@ -130,6 +130,7 @@ class CertifiedDualAveraging:
         array([0.      , 0.414214])
     """
 
+    source: ClassVar[Source] = Source("Surefoot", "derived here")
     tunings: ClassVar[tuple[str, ...]] = ("default", "changing", "known_horizon")
 
     known: Curvature | CurvatureRows

@@ -22,7 +22,7 @@ from surefoot.regions import (
 )
 from surefoot.sets import Ball
 from surefoot.theory import ObservedCuts, TheoremC, Tuned
-from surefoot.types import Array, Feedback, Needs, Number, Region
+from surefoot.types import Array, Feedback, Needs, Number, Region, Source
 
 __all__ = ["CertifiedOGD", "CertifiedOGDState", "DescentStep"]
 
@@ -116,6 +116,7 @@ class CertifiedOGD:
         array([0.223607, 0.396424])
     """
 
+    source: ClassVar[Source] = Source("Surefoot", "derived here")
     tunings: ClassVar[tuple[str, ...]] = ("default",)
 
     known: Curvature | CurvatureRows

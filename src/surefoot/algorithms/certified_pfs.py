@@ -18,7 +18,7 @@ from surefoot.algorithms.certificate import (
 from surefoot.constants import Constants, as_constants
 from surefoot.sets import Ball, project_halfspace
 from surefoot.theory import ObservedRegret, TheoremD, Tuned
-from surefoot.types import Array, Feedback, Needs, Number
+from surefoot.types import Array, Feedback, Needs, Number, Source
 
 __all__ = ["CertifiedPFS", "CertifiedState"]
 
@@ -88,6 +88,7 @@ class CertifiedPFS(Certifying):
     """
 
     needs: ClassVar[Needs] = Needs()
+    source: ClassVar[Source] = Source("Surefoot", "derived here")
     tunings: ClassVar[tuple[str, ...]] = ("default", "known_horizon")
 
     G_g: Number

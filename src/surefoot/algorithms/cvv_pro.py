@@ -12,10 +12,11 @@ from surefoot._array import number_like, run_by_run
 from surefoot.algorithms._rule import Positive, Rule
 from surefoot.constants import Constants
 from surefoot.errors import InvalidValueError
+from surefoot.sets import Ball
 from surefoot.sets._active_set import project_halfspaces
 from surefoot.theory import Tuned
 from surefoot.theory.cvv_pro import CVVProTheorem
-from surefoot.types import Array, Feedback, Needs, Number, Region
+from surefoot.types import Array, Feedback, Needs, Number, Region, Source
 
 __all__ = ["CVVPro", "CVVProState"]
 
@@ -57,10 +58,16 @@ class CVVPro(Rule):
     """
 
     needs: ClassVar[Needs] = Needs(apart=True, work="m d", numpy_only=True)
+    source: ClassVar[Source] = Source("Kolev, Martius and Muehlebach, NeurIPS 2023")
     tunings: ClassVar[tuple[str, ...]] = ("tuned", "fixed")
 
     alpha: Positive
     radius: Positive
+
+    @property
+    def domain(self) -> Ball:
+        """The ball whose own row keeps the actions near."""
+        return Ball(self.radius)
 
     def init(self, x1: Array) -> CVVProState:
         """Start at x1, a point of the ball."""

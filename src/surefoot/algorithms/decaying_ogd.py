@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
@@ -11,7 +12,7 @@ from surefoot.algorithms._projecting import Projecting
 from surefoot.algorithms._start import bounded_diameter, start_in
 from surefoot.constants import Constants
 from surefoot.theory import DecayingStep, StronglyConvexDescent, Tuned
-from surefoot.types import Array, Feedback, Number, Region
+from surefoot.types import Array, Feedback, Number, Region, Source
 
 __all__ = ["DecayingOGD", "DecayingOGDState"]
 
@@ -45,6 +46,10 @@ class DecayingOGD(Projecting):
     Reference: Zinkevich, ICML 2003; Hazan, Agarwal and Kale, Machine Learning 2007.
     """
 
+    source: ClassVar[Source] = Source("Zinkevich, ICML 2003")
+    sources: ClassVar[Mapping[str, Source]] = {
+        "strongly_convex": Source("Hazan, Agarwal and Kale, Machine Learning 2007")
+    }
     tunings: ClassVar[tuple[str, ...]] = ("anytime", "strongly_convex")
 
     fast: bool = False

@@ -12,7 +12,7 @@ from surefoot.algorithms._start import start_in
 from surefoot.constants import Constants
 from surefoot.sets import Ball, project_halfspace
 from surefoot.theory import DoublingHorizon, Tuned
-from surefoot.types import Array, Feedback, Needs, Number
+from surefoot.types import Array, Feedback, Needs, Number, Source
 
 __all__ = ["DoublingPFS", "DoublingState"]
 
@@ -64,6 +64,7 @@ class DoublingPFS(Rule):
     """
 
     needs: ClassVar[Needs] = Needs()
+    source: ClassVar[Source] = Source("Surefoot", "derived here")
     tunings: ClassVar[tuple[str, ...]] = ("anytime",)
 
     eta: Positive

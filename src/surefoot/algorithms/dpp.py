@@ -11,7 +11,7 @@ from surefoot.algorithms._rule import Count, Nonnegative, Positive, Rule
 from surefoot.algorithms._start import start_in
 from surefoot.constants import Constants, as_constants
 from surefoot.theory import DriftPlusPenalty, Tuned
-from surefoot.types import Array, Feedback, Needs, Region
+from surefoot.types import Array, Feedback, Needs, Region, Source
 
 __all__ = ["DPP", "DPPState"]
 
@@ -58,6 +58,7 @@ class DPP(Rule):
     """
 
     needs: ClassVar[Needs] = Needs(apart=True, work="m d")
+    source: ClassVar[Source] = Source("Yu, Neely and Wei, NeurIPS 2017")
     tunings: ClassVar[tuple[str, ...]] = ("tuned",)
 
     V: Positive

@@ -10,7 +10,7 @@ from surefoot.algorithms._projecting import Projecting
 from surefoot.algorithms._start import bounded_diameter, start_in
 from surefoot.constants import Constants
 from surefoot.theory import DualAveragingTheorem, Tuned
-from surefoot.types import Array, Feedback, Region
+from surefoot.types import Array, Feedback, Region, Source
 
 __all__ = ["DualAveraging", "DualAveragingState"]
 
@@ -46,6 +46,7 @@ class DualAveraging(Projecting):
     Reference: Shalev-Shwartz and Singer, Machine Learning 2007.
     """
 
+    source: ClassVar[Source] = Source("Shalev-Shwartz and Singer, Machine Learning 2007")
     tunings: ClassVar[tuple[str, ...]] = ("fixed",)
 
     def init(self, x1: Array) -> DualAveragingState:

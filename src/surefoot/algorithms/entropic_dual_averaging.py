@@ -14,7 +14,7 @@ from surefoot.errors import InvalidValueError
 from surefoot.sets import Simplex
 from surefoot.sets._points import clean
 from surefoot.theory import EntropicTheorem, Tuned
-from surefoot.types import Array, Feedback, Needs
+from surefoot.types import Array, Feedback, Needs, Source
 
 __all__ = ["EntropicDualAveraging", "EntropicDualAveragingState"]
 
@@ -50,6 +50,7 @@ class EntropicDualAveraging:
     """
 
     needs: ClassVar[Needs] = Needs(constraint_values=0, constraint_subgradients=0, domain="simplex")
+    source: ClassVar[Source] = Source("Kivinen and Warmuth, Information and Computation 1997")
     tunings: ClassVar[tuple[str, ...]] = ("fixed",)
 
     eta: Positive

@@ -12,7 +12,7 @@ from surefoot.algorithms._start import bounded_diameter, start_in
 from surefoot.constants import Constants
 from surefoot.sets._points import settled
 from surefoot.theory import FrankWolfeTheorem, Tuned
-from surefoot.types import Array, Feedback, Needs, Number, Region
+from surefoot.types import Array, Feedback, Needs, Number, Region, Source
 
 __all__ = ["FrankWolfe", "FrankWolfeState"]
 
@@ -58,6 +58,7 @@ class FrankWolfe:
     needs: ClassVar[Needs] = Needs(
         constraint_values=0, constraint_subgradients=0, linear_minimisations=1, domain="feasible"
     )
+    source: ClassVar[Source] = Source("Hazan and Kale, ICML 2012")
     tunings: ClassVar[tuple[str, ...]] = ("tuned", "textbook")
 
     eta: Positive

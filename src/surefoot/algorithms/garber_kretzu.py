@@ -14,7 +14,7 @@ from surefoot.constants import Constants
 from surefoot.sets._points import settled
 from surefoot.theory import Tuned
 from surefoot.theory.blocked import BlockedTheorem
-from surefoot.types import Array, Feedback, Needs, Number, Region
+from surefoot.types import Array, Feedback, Needs, Number, Region, Source
 
 __all__ = ["GarberKretzu", "GarberKretzuState", "close_projection"]
 
@@ -74,6 +74,7 @@ class GarberKretzu(Rule):
         domain="feasible",
         numpy_only=True,
     )
+    source: ClassVar[Source] = Source("Garber and Kretzu, COLT 2022", "derived here")
     tunings: ClassVar[tuple[str, ...]] = ("known_horizon",)
 
     eta: Positive

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
@@ -15,7 +16,7 @@ from surefoot.sets import Ball
 from surefoot.sets.gauge import Gauge, gauge_of
 from surefoot.theory import Tuned
 from surefoot.theory.gauge import GaugeTheorem, StronglyConvexGauge
-from surefoot.types import Array, Feedback, Needs, Number, Region
+from surefoot.types import Array, Feedback, Needs, Number, Region, Source
 
 __all__ = ["GaugeDescent", "GaugeDescentState"]
 
@@ -79,6 +80,10 @@ class GaugeDescent(Rule):
     needs: ClassVar[Needs] = Needs(
         constraint_values=0, constraint_subgradients=0, gauges=1, domain="feasible"
     )
+    source: ClassVar[Source] = Source("Mhammedi, COLT 2022")
+    sources: ClassVar[Mapping[str, Source]] = {
+        "strongly_convex": Source("Mhammedi, COLT 2022", "derived here")
+    }
     tunings: ClassVar[tuple[str, ...]] = ("fixed", "strongly_convex")
 
     gauge: Gauge

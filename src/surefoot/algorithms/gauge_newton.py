@@ -18,7 +18,7 @@ from surefoot.sets import Ball
 from surefoot.sets.gauge import Gauge, gauge_of
 from surefoot.theory import Tuned
 from surefoot.theory.gauge import GaugeNewtonTheorem
-from surefoot.types import Array, Feedback, Needs, Number, Region
+from surefoot.types import Array, Feedback, Needs, Number, Region, Source
 
 __all__ = ["GaugeNewton", "GaugeNewtonState"]
 
@@ -86,6 +86,7 @@ class GaugeNewton(Rule):
         work="d^3",
         numpy_only=True,
     )
+    source: ClassVar[Source] = Source("Mhammedi, 2024", "derived here")
     tunings: ClassVar[tuple[str, ...]] = ("known_horizon",)
 
     gauge: Gauge

@@ -12,7 +12,7 @@ from surefoot.algorithms._rule import Nonnegative, Positive, check_fields
 from surefoot.algorithms._start import start_in
 from surefoot.constants import Constants
 from surefoot.theory import JenattonStronglyConvex, JenattonTradeOff, Tuned
-from surefoot.types import Array, Feedback, Needs, Number, Region
+from surefoot.types import Array, Feedback, Needs, Number, Region, Source
 
 __all__ = ["Jenatton", "JenattonState"]
 
@@ -66,6 +66,7 @@ class Jenatton:
     """
 
     needs: ClassVar[Needs] = Needs()
+    source: ClassVar[Source] = Source("Jenatton, Huang and Archambeau, ICML 2016", "as recalled")
     tunings: ClassVar[tuple[str, ...]] = ("trade_off", "strongly_convex")
 
     eta: Positive

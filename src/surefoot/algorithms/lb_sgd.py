@@ -23,7 +23,7 @@ from surefoot._array import (
 from surefoot.constants import Constants
 from surefoot.errors import InvalidValueError
 from surefoot.theory import HalvedSlack, Tuned
-from surefoot.types import Array, Feedback, Needs, Number, Region
+from surefoot.types import Array, Feedback, Needs, Number, Region, Source
 
 __all__ = ["LBSGD", "LBSGDState"]
 
@@ -67,6 +67,7 @@ class LBSGD:
     """
 
     needs: ClassVar[Needs] = Needs(apart=True, work="m d")
+    source: ClassVar[Source] = Source("Usmanova, As, Kamgarpour and Krause, JMLR 2024")
     tunings: ClassVar[tuple[str, ...]] = ("barrier",)
 
     weight: Number

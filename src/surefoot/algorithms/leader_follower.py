@@ -44,7 +44,7 @@ from surefoot.errors import InvalidValueError
 from surefoot.regions import HullRegion, LipschitzHull
 from surefoot.sets import Ball
 from surefoot.theory import LeaderRegret, TheoremG, Tuned
-from surefoot.types import Algorithm, Array, Feedback, Needs, Number
+from surefoot.types import Algorithm, Array, Feedback, Needs, Number, Source
 
 __all__ = ["FollowInfo", "LeaderFollower", "LeaderFollowerState"]
 
@@ -102,6 +102,7 @@ class LeaderFollower:
     """
 
     needs: ClassVar[Needs] = Needs(work="K d")
+    source: ClassVar[Source] = Source("Surefoot", "derived here")
     tunings: ClassVar[tuple[str, ...]] = (
         "default",
         "changing",

@@ -13,7 +13,7 @@ from surefoot.constants import Constants
 from surefoot.sets.smooth import SmoothSet, smooth_of
 from surefoot.theory import Tuned
 from surefoot.theory.smooth import LevyKrauseStronglyConvex, LevyKrauseTheorem
-from surefoot.types import Array, Feedback, Needs, Number, Region
+from surefoot.types import Array, Feedback, Needs, Number, Region, Source
 
 __all__ = ["LevyKrause", "LevyKrauseState"]
 
@@ -61,6 +61,7 @@ class LevyKrause(Rule):
     needs: ClassVar[Needs] = Needs(
         constraint_values=0, constraint_subgradients=0, smooth_queries=1, domain="feasible"
     )
+    source: ClassVar[Source] = Source("Levy and Krause, AISTATS 2019", "derived here")
     tunings: ClassVar[tuple[str, ...]] = ("fixed", "strongly_convex")
 
     smooth: SmoothSet

@@ -11,7 +11,7 @@ from surefoot.algorithms._rule import Count, Nonnegative, Positive, Rule
 from surefoot.algorithms._start import start_in
 from surefoot.constants import Constants
 from surefoot.theory import MahdaviBalanced, MahdaviNoViolation, Tuned
-from surefoot.types import Array, Feedback, Needs, Region
+from surefoot.types import Array, Feedback, Needs, Region, Source
 
 __all__ = ["Mahdavi", "MahdaviState"]
 
@@ -64,6 +64,7 @@ class Mahdavi(Rule):
     """
 
     needs: ClassVar[Needs] = Needs(apart=True, work="m d")
+    source: ClassVar[Source] = Source("Mahdavi, Jin and Yang, JMLR 2012", "as recalled")
     tunings: ClassVar[tuple[str, ...]] = ("balanced", "no_violation")
 
     eta: Positive

@@ -11,7 +11,7 @@ from surefoot.algorithms._rule import Count, Positive, Rule
 from surefoot.algorithms._start import start_in
 from surefoot.constants import Constants
 from surefoot.theory import MahdaviLinearBalanced, Tuned
-from surefoot.types import Array, Feedback, Needs, Region
+from surefoot.types import Array, Feedback, Needs, Region, Source
 
 __all__ = ["MahdaviLinear", "MahdaviLinearState"]
 
@@ -72,6 +72,7 @@ class MahdaviLinear(Rule):
     """
 
     needs: ClassVar[Needs] = Needs(apart=True, work="m d")
+    source: ClassVar[Source] = Source("Mahdavi, Jin and Yang, JMLR 2012", "derived here")
     tunings: ClassVar[tuple[str, ...]] = ("balanced",)
 
     eta: Positive

@@ -15,7 +15,7 @@ from surefoot.errors import InvalidValueError
 from surefoot.sets import Ball
 from surefoot.theory import Tuned
 from surefoot.theory.network import NetworkStronglyConvex, NetworkTheorem
-from surefoot.types import Array, Feedback, Needs
+from surefoot.types import Array, Feedback, Needs, Source
 
 __all__ = ["NetworkPenalty", "NetworkState", "mixing_rate"]
 
@@ -71,6 +71,9 @@ class NetworkPenalty:
 
     needs: ClassVar[Needs] = Needs(numpy_only=True, agents=True, work="n^2 d")
 
+    source: ClassVar[Source] = Source(
+        "Yi et al., IEEE Transactions on Automatic Control 2022", "derived here"
+    )
     alpha: Positive
     gamma: Positive
     mixing: Array

@@ -10,7 +10,7 @@ from surefoot.algorithms._projecting import Projecting
 from surefoot.algorithms._start import bounded_diameter, start_in
 from surefoot.constants import Constants
 from surefoot.theory import Tuned, Zinkevich
-from surefoot.types import Array, Feedback, Region
+from surefoot.types import Array, Feedback, Region, Source
 
 __all__ = ["OGD", "OGDState"]
 
@@ -46,6 +46,7 @@ class OGD(Projecting):
     Reference: Zinkevich, ICML 2003.
     """
 
+    source: ClassVar[Source] = Source("Zinkevich, ICML 2003")
     tunings: ClassVar[tuple[str, ...]] = ("fixed",)
 
     def init(self, x1: Array) -> OGDState:

@@ -14,7 +14,7 @@ from surefoot.constants import Constants
 from surefoot.errors import InvalidValueError
 from surefoot.theory import Tuned
 from surefoot.theory.penalised_blocks import PenalisedBlocksTheorem
-from surefoot.types import Array, Feedback, Needs, Region
+from surefoot.types import Array, Feedback, Needs, Region, Source
 
 __all__ = ["PenalisedBlocks"]
 
@@ -47,6 +47,7 @@ class PenalisedBlocks:
     """
 
     needs: ClassVar[Needs] = Needs(linear_minimisations=2, numpy_only=True)
+    source: ClassVar[Source] = Source("Garber and Kretzu, ICML 2024", "derived here")
     tunings: ClassVar[tuple[str, ...]] = ("known_horizon",)
 
     base: GarberKretzu

@@ -21,7 +21,7 @@ from surefoot.theory import (
     Tuned,
     tune_polyak,
 )
-from surefoot.types import Array, Feedback, Needs
+from surefoot.types import Array, Feedback, Needs, Source
 
 __all__ = ["PFS", "PFSState"]
 
@@ -88,6 +88,7 @@ class PFS(Rule):
     """
 
     needs: ClassVar[Needs] = Needs()
+    source: ClassVar[Source] = Source("Hutchinson and Alizadeh, ICML 2025")
     tunings: ClassVar[tuple[str, ...]] = ("anytime", "eventually", "nearly", "tuned")
 
     eta: Positive

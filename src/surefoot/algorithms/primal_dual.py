@@ -14,7 +14,7 @@ from surefoot.algorithms._start import start_in
 from surefoot.constants import Constants
 from surefoot.theory import Tuned
 from surefoot.theory.primal_dual import PrimalDualTheorem
-from surefoot.types import Array, Feedback, Needs, Region
+from surefoot.types import Array, Feedback, Needs, Region, Source
 
 __all__ = ["PrimalDual", "PrimalDualState"]
 
@@ -62,6 +62,7 @@ class PrimalDual(Rule):
     """
 
     needs: ClassVar[Needs] = Needs(apart=True, work="m d")
+    source: ClassVar[Source] = Source("Castiglioni et al., NeurIPS 2022", "as recalled")
     tunings: ClassVar[tuple[str, ...]] = ("known_margin",)
 
     primal_step: Positive

@@ -14,7 +14,7 @@ from surefoot.sets import Ball
 from surefoot.sets.prox import Linearised, LinearProx, Prox, prox_of
 from surefoot.theory import Tuned
 from surefoot.theory.recoo import RecooTheorem
-from surefoot.types import Array, Feedback, Needs, Number, Region
+from surefoot.types import Array, Feedback, Needs, Number, Region, Source
 
 __all__ = ["RECOO", "RECOOState"]
 
@@ -61,6 +61,7 @@ class RECOO(Rule):
     """
 
     needs: ClassVar[Needs] = Needs(proxes=1, domain="feasible", numpy_only=True)
+    source: ClassVar[Source] = Source("Guo, Liu, Wei and Ying, NeurIPS 2022")
     tunings: ClassVar[tuple[str, ...]] = (
         "fixed",
         "fixed_strongly_convex",

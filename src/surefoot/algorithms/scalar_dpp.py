@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
@@ -12,7 +13,7 @@ from surefoot.algorithms._rule import Nonnegative, Positive, Rule
 from surefoot.algorithms._start import start_in
 from surefoot.constants import Constants
 from surefoot.theory import DriftPlusPenalty, Tuned
-from surefoot.types import Array, Feedback, Needs, Number, Region
+from surefoot.types import Array, Feedback, Needs, Number, Region, Source
 
 __all__ = ["ScalarDPP", "ScalarDPPState"]
 
@@ -57,6 +58,11 @@ class ScalarDPP(Rule):
     """
 
     needs: ClassVar[Needs] = Needs()
+    source: ClassVar[Source] = Source("Yu, Neely and Wei, NeurIPS 2017")
+    sources: ClassVar[Mapping[str, Source]] = {
+        "changing": Source("Neely and Yu, 2017", "derived here"),
+        "windows": Source("Liakopoulos et al., ICML 2019", "as recalled"),
+    }
     tunings: ClassVar[tuple[str, ...]] = ("tuned", "changing", "windows")
 
     V: Positive

@@ -18,7 +18,7 @@ from surefoot.theory import (
     UnknownGradients,
     UnknownHorizon,
 )
-from surefoot.types import Array, Feedback, Needs, Number
+from surefoot.types import Array, Feedback, Needs, Number, Source
 
 __all__ = ["ScheduledPFS", "ScheduledState"]
 
@@ -74,6 +74,7 @@ class ScheduledPFS(Rule):
     """
 
     needs: ClassVar[Needs] = Needs()
+    source: ClassVar[Source] = Source("Surefoot", "derived here")
     tunings: ClassVar[tuple[str, ...]] = (
         "unknown_horizon",
         "unknown_gradients",

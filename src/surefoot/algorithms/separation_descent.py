@@ -17,7 +17,7 @@ from surefoot.sets.gauge import gauge_of
 from surefoot.sets.separation import Separation, separation_of
 from surefoot.theory import Tuned
 from surefoot.theory.separation import SeparationTheorem
-from surefoot.types import Array, Feedback, Needs, Number, Region
+from surefoot.types import Array, Feedback, Needs, Number, Region, Source
 
 __all__ = ["SeparationDescent", "SeparationDescentState"]
 
@@ -69,6 +69,7 @@ class SeparationDescent(Rule):
         domain="feasible",
         numpy_only=True,
     )
+    source: ClassVar[Source] = Source("Garber and Kretzu, COLT 2022", "derived here")
     tunings: ClassVar[tuple[str, ...]] = ("known_horizon", "deep_cuts")
 
     separation: Separation

@@ -46,7 +46,7 @@ from surefoot.errors import InvalidValueError
 from surefoot.sets import Ball, project_halfspace
 from surefoot.sets._active_set import project_halfspaces
 from surefoot.theory import Tuned
-from surefoot.types import Array, Feedback, Needs, Number
+from surefoot.types import Array, Feedback, Needs, Number, Source
 
 __all__ = ["SeveralPFS"]
 
@@ -83,6 +83,7 @@ class SeveralPFS:
     """
 
     needs: ClassVar[Needs] = Needs(apart=True, work="m d", row_loop=True)
+    source: ClassVar[Source] = Source("Surefoot", "derived here")
     tunings: ClassVar[tuple[str, ...]] = ("default", "known_horizon")
 
     base: CertifiedPFS

@@ -12,7 +12,7 @@ from surefoot.algorithms._rule import Positive, Rule
 from surefoot.algorithms._start import start_in
 from surefoot.constants import Constants
 from surefoot.theory import SinhaVazeConvex, Tuned
-from surefoot.types import Array, Feedback, Needs, Number, Region
+from surefoot.types import Array, Feedback, Needs, Number, Region, Source
 
 __all__ = ["SinhaVaze", "SinhaVazeState"]
 
@@ -67,6 +67,7 @@ class SinhaVaze(Rule):
     """
 
     needs: ClassVar[Needs] = Needs()
+    source: ClassVar[Source] = Source("Sinha and Vaze, NeurIPS 2024")
     tunings: ClassVar[tuple[str, ...]] = ("convex",)
 
     scale: Positive

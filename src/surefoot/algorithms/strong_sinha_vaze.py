@@ -12,7 +12,7 @@ from surefoot.algorithms._rule import Positive, Rule
 from surefoot.algorithms._start import start_in
 from surefoot.constants import Constants
 from surefoot.theory import SinhaVazeStronglyConvex, Tuned
-from surefoot.types import Array, Feedback, Needs, Number, Region
+from surefoot.types import Array, Feedback, Needs, Number, Region, Source
 
 __all__ = ["StrongSinhaVaze", "StrongSinhaVazeState"]
 
@@ -61,6 +61,7 @@ class StrongSinhaVaze(Rule):
     """
 
     needs: ClassVar[Needs] = Needs()
+    source: ClassVar[Source] = Source("Sinha and Vaze, NeurIPS 2024")
     tunings: ClassVar[tuple[str, ...]] = ("strongly_convex",)
 
     V: Positive

@@ -11,7 +11,17 @@ from surefoot.algorithms.scalar_dpp import ScalarDPP
 from surefoot.constants import Constants, as_constants
 from surefoot.errors import InvalidValueError
 from surefoot.theory import Tightened, Tuned, tightened_constants
-from surefoot.types import Algorithm, Array, Feedback, Needs, Number, Region, State, needs_of
+from surefoot.types import (
+    Algorithm,
+    Array,
+    Feedback,
+    Needs,
+    Number,
+    Region,
+    Source,
+    State,
+    needs_of,
+)
 
 __all__ = ["Tighten"]
 
@@ -44,6 +54,7 @@ class Tighten(Generic[S]):
     Mahdavi, Jin and Yang, JMLR 2012.
     """
 
+    source: ClassVar[Source] = Source("Hutchinson and Alizadeh, ICML 2025", "derived here")
     tunings: ClassVar[tuple[str, ...]] = ("tuned",)
 
     base: Algorithm[S]

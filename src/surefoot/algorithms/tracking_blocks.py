@@ -17,7 +17,7 @@ from surefoot.errors import InvalidValueError
 from surefoot.sets._points import settled
 from surefoot.theory import Tuned
 from surefoot.theory.tracking import TrackingTheorem
-from surefoot.types import Array, Feedback, Needs, Region
+from surefoot.types import Array, Feedback, Needs, Region, Source
 
 __all__ = ["TrackingBlocks", "TrackingBlocksState"]
 
@@ -68,6 +68,7 @@ class TrackingBlocks:
         work="d log T",
         numpy_only=True,
     )
+    source: ClassVar[Source] = Source("Wang et al., AAAI 2024", "derived here")
     tunings: ClassVar[tuple[str, ...]] = ("known_horizon",)
 
     experts: tuple[GarberKretzu, ...]

@@ -19,7 +19,7 @@ from surefoot.sets import Ball
 from surefoot.sets.prox import prox_of
 from surefoot.theory import Tuned
 from surefoot.theory.tracking_penalty import TrackingPenaltyTheorem
-from surefoot.types import Array, Feedback, Needs, Region
+from surefoot.types import Array, Feedback, Needs, Region, Source
 
 __all__ = ["TrackingPenalty", "TrackingPenaltyState"]
 
@@ -67,6 +67,7 @@ class TrackingPenalty:
         work="d log T",
         numpy_only=True,
     )
+    source: ClassVar[Source] = Source("Yi et al., ICML 2021", "derived here")
     tunings: ClassVar[tuple[str, ...]] = ("known_horizon",)
 
     copies: tuple[Yi, ...]
@@ -83,9 +84,14 @@ class TrackingPenalty:
                     f"prox must know the violation of a fixed set, got {copy.prox!r}"
                 )
 
+    @property
+    def domain(self) -> Ball:
+        """The ball that all copies stay in."""
+        return self.copies[0].domain
+
     def init(self, x1: Array) -> TrackingPenaltyState:
         """Start all copies at x1, a point of the ball."""
-        x1 = start_in(self.copies[0].domain, x1)
+        x1 = start_in(self.domain, x1)
         states = tuple(copy.init(x1) for copy in self.copies)
         return TrackingPenaltyState(x1, states, np.zeros((*x1.shape[:-1], len(states))))
 
@@ -99,7 +105,7 @@ class TrackingPenalty:
             g = run_by_run(copy.prox.violation, (own.x,))  # type: ignore[attr-defined]
             states.append(copy.update(own, Feedback(gradient, g, 0.0 * own.x)))
         x = mixture(weights, [own.x for own in states])
-        return TrackingPenaltyState(self.copies[0].domain.project(x), tuple(states), weights)
+        return TrackingPenaltyState(self.domain.project(x), tuple(states), weights)
 
     @classmethod
     def known_horizon(

@@ -14,7 +14,7 @@ from surefoot.sets import Ball
 from surefoot.sets.prox import Linearised, Prox, prox_of
 from surefoot.theory import Tuned
 from surefoot.theory.yi import YiTheorem
-from surefoot.types import Array, Feedback, Needs, Number, Region
+from surefoot.types import Array, Feedback, Needs, Number, Region, Source
 
 __all__ = ["Yi", "YiState"]
 
@@ -62,6 +62,7 @@ class Yi(Rule):
     """
 
     needs: ClassVar[Needs] = Needs(proxes=1, domain="feasible", numpy_only=True)
+    source: ClassVar[Source] = Source("Yi et al., ICML 2021", "derived here")
     tunings: ClassVar[tuple[str, ...]] = ("trade_off",)
 
     prox: Prox

@@ -14,7 +14,7 @@ from surefoot.algorithms._start import start_in
 from surefoot.constants import Constants
 from surefoot.theory import Tuned
 from surefoot.theory.yu_neely import YuNeelyTheorem
-from surefoot.types import Array, Feedback, Needs, Number, Region
+from surefoot.types import Array, Feedback, Needs, Number, Region, Source
 
 __all__ = ["YuNeely", "YuNeelyState"]
 
@@ -66,6 +66,7 @@ class YuNeely(Rule):
     """
 
     needs: ClassVar[Needs] = Needs(apart=True, work="m d")
+    source: ClassVar[Source] = Source("Yu and Neely, JMLR 2020", "as recalled")
     tunings: ClassVar[tuple[str, ...]] = ("linear",)
 
     gamma: Positive

@@ -11,7 +11,7 @@ from surefoot.algorithms._rule import Nonnegative, Positive, Rule
 from surefoot.algorithms._start import start_in
 from surefoot.constants import Constants
 from surefoot.theory import Tuned, YuanStronglyConvex, YuanTradeOff
-from surefoot.types import Array, Feedback, Needs, Number, Region
+from surefoot.types import Array, Feedback, Needs, Number, Region, Source
 
 __all__ = ["Yuan", "YuanState"]
 
@@ -64,6 +64,7 @@ class Yuan(Rule):
     """
 
     needs: ClassVar[Needs] = Needs(apart=True, work="m d")
+    source: ClassVar[Source] = Source("Yuan and Lamperski, NeurIPS 2018", "as recalled")
     tunings: ClassVar[tuple[str, ...]] = ("trade_off", "strongly_convex")
 
     eta: Positive

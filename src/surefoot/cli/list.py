@@ -13,6 +13,7 @@ from surefoot.cli._output import Json, say, say_json, table
 from surefoot.cli._problem import Settings, problem_named
 
 if TYPE_CHECKING:
+    from surefoot import Constants
     from surefoot.algorithms import Entry
 
 __all__ = ["list_"]
@@ -25,7 +26,8 @@ def list_(
     what: Annotated[
         str | None,
         typer.Argument(
-            metavar="algorithms|problems|NAME", help="What to list, or the name of one to describe."
+            metavar="algorithms|problems|literature|NAME",
+            help="What to list, or the name of one to describe.",
         ),
     ] = None,
     problem: Annotated[
@@ -44,9 +46,10 @@ def list_(
     """List the algorithms and problems that a specification can name.
 
     For each algorithm and each of its theorems: the feedback needed per round, the promise (on the
-    constraint and on the regret) and the work per update. With --problem also whether the theorem
-    applies to that problem, and if not, why not. For each problem: a description. Give the name of
-    one to see its tunings and parameters, or its arguments.
+    constraint and on the regret), the work per update, where it comes from, and whether its rule is
+    that of the source. With --problem also whether the theorem applies to that problem, and if not,
+    why not. For each problem: a description. For each work of the paper's bibliography: what runs
+    here. Give the name of one to see its tunings and parameters, or its arguments.
 
     Examples:
       surefoot list
@@ -64,9 +67,11 @@ def list_(
 def _found(
     what: str | None, problem: str | None, settings: Sequence[str] | None, horizon: int
 ) -> dict[str, Any]:
+    from surefoot.algorithms import NetworkPenalty
     from surefoot.experiments.players import ALGORITHMS_BY_NAME
     from surefoot.experiments.problems import PROBLEMS
 
+    rules = {**ALGORITHMS_BY_NAME, "NetworkPenalty": NetworkPenalty}
     if settings and problem is None:
         raise UsageError("--set needs --problem")
     if problem is not None and what not in (None, "algorithms"):
@@ -75,15 +80,21 @@ def _found(
         return {"algorithms": _algorithms(problem, settings, horizon)}
     if what == "problems":
         return {"problems": _problems()}
+    if what == "literature":
+        return {"literature": _literature()}
     if what is None:
-        return {"algorithms": _algorithms(None, None, horizon), "problems": _problems()}
-    if what in ALGORITHMS_BY_NAME:
-        return {"algorithm": _algorithm(ALGORITHMS_BY_NAME[what])}
+        return {
+            "algorithms": _algorithms(None, None, horizon),
+            "problems": _problems(),
+            "literature": _literature(),
+        }
+    if what in rules:
+        return {"algorithm": _algorithm(rules[what])}
     if what in PROBLEMS:
         return {"problem": _problem(what)}
     from surefoot.experiments._mistakes import unknown
 
-    names = ["algorithms", "problems", *PROBLEMS, *ALGORITHMS_BY_NAME]
+    names = ["algorithms", "problems", "literature", *PROBLEMS, *rules]
     raise UsageError(unknown("name", what, names))
 
 
@@ -103,17 +114,43 @@ def _algorithms(
         for row, entry in zip(found, applied, strict=True):
             row["applies"] = entry.tuned is not None
             row["because"] = entry.note
-    return found
+    agents = [_entry(entry) for entry in _on_networks()]
+    if there is not None:
+        alone = {"applies": False, "because": "it is for agents on a network: play_network"}
+        agents = [row | alone for row in agents]
+    return found + agents
 
 
 def _everywhere() -> Iterator[Entry]:
     """Yield every theorem, for constants and a set that it applies to."""
-    from surefoot import Ball, Constants
+    from surefoot import Ball
     from surefoot.algorithms import ALGORITHMS, tuned_for
     from surefoot.sets import Box, Simplex
     from surefoot.types import needs_of
 
-    numbers = Constants(
+    box, simplex, disc = Box([-0.5, -0.5], [0.5, 0.5]), Simplex(2), Ball(0.5, [0.0, 0.0])
+    for kind in ALGORITHMS:
+        needs = needs_of(kind)
+        region: Any = simplex if needs.domain == "simplex" else box
+        region = disc if needs.smooth_queries else region
+        for tuning in kind.tunings:
+            yield tuned_for(kind, tuning, _some_constants(), HORIZON, Ball(1.0), region)
+
+
+def _on_networks() -> Iterator[Entry]:
+    """Yield the theorems of the rules for several agents, which a mixing matrix is needed for."""
+    from surefoot.algorithms import Entry, NetworkPenalty, source_of
+
+    both = [[0.5, 0.5], [0.5, 0.5]]
+    for tuning in ("trade_off", "strongly_convex"):
+        tuned = getattr(NetworkPenalty, tuning)(_some_constants(), HORIZON, mixing=both)
+        yield Entry("NetworkPenalty", tuning, tuned, "", source_of(NetworkPenalty))
+
+
+def _some_constants() -> Constants:
+    from surefoot import Constants
+
+    return Constants(
         R=1.0,
         G_f=1.0,
         G_g=1.0,
@@ -126,12 +163,10 @@ def _everywhere() -> Iterator[Entry]:
         rows=2,
         strong_convexity=1.0,
         beta=1.0,
+        cost_bound=1.0,
+        slater_margin=0.5,
+        slater_cost=1.0,
     )
-    box, simplex = Box([-0.5, -0.5], [0.5, 0.5]), Simplex(2)
-    for kind in ALGORITHMS:
-        region = simplex if needs_of(kind).domain == "simplex" else box
-        for tuning in kind.tunings:
-            yield tuned_for(kind, tuning, numbers, HORIZON, Ball(1.0), region)
 
 
 def _entry(entry: Entry) -> dict[str, Any]:
@@ -142,7 +177,18 @@ def _entry(entry: Entry) -> dict[str, Any]:
         "feedback": entry.feedback,
         "promise": entry.promise,
         "work": entry.work,
+        "from": entry.source.work,
+        "rule": entry.source.rule,
     }
+
+
+def _literature() -> list[dict[str, Any]]:
+    from surefoot.paper.bibliography import BIBLIOGRAPHY
+
+    return [
+        {"work": cited.work, "here": list(cited.here), "as": cited.standing, "note": cited.note}
+        for cited in BIBLIOGRAPHY
+    ]
 
 
 def _problems() -> list[dict[str, Any]]:
@@ -166,9 +212,10 @@ def _problem(name: str) -> dict[str, Any]:
 
 
 def _algorithm(kind: type[Any]) -> dict[str, Any]:
+    from surefoot.algorithms import source_of
     from surefoot.experiments.players import options_of, parameters_of, tunings_of
 
-    about = {entry.name: entry for entry in _everywhere()}
+    about = {entry.name: entry for entry in (*_everywhere(), *_on_networks())}
     tunings = []
     for tuning in tunings_of(kind):
         entry = about.get(f"{kind.__name__}.{tuning}")
@@ -183,6 +230,8 @@ def _algorithm(kind: type[Any]) -> dict[str, Any]:
     return {
         "name": kind.__name__,
         "about": _first_line(kind),
+        "from": source_of(kind).work,
+        "rule": source_of(kind).rule,
         "tunings": tunings,
         "parameters": _wanted(parameters_of(kind)),
     }
@@ -208,11 +257,16 @@ def _as_text(found: dict[str, Any]) -> Iterator[str]:
         head = [name for name in algorithms[0] if name not in ("algorithm", "tuning")]
         rows = [[_word(entry[name]) for name in head] for entry in algorithms]
         yield from table(["algorithm", *head[1:]], rows, paint={"yes": "32", "no": "33"})
-    if len(found) == 2:
+    if len(found) > 1:
         yield ""
     if problems := found.get("problems"):
         rows = [[entry["name"], entry["about"], _names(entry["arguments"])] for entry in problems]
         yield from table(("problem", "about", "arguments"), rows)
+    if len(found) > 1:
+        yield ""
+    if literature := found.get("literature"):
+        rows = [[e["work"], ", ".join(e["here"]), e["as"], e["note"]] for e in literature]
+        yield from table(("cited by the paper", "here", "as", "note"), rows)
     if one := found.get("problem"):
         yield f"{one['name']}: {one['about']}"
         if one["arguments"]:
@@ -220,6 +274,7 @@ def _as_text(found: dict[str, Any]) -> Iterator[str]:
             yield from ("", *table(("argument", "default", "about"), rows))
     if one := found.get("algorithm"):
         yield f"{one['name']}: {one['about']}"
+        yield f"from {one['from']}; the rule is {one['rule']}"
         rows = [[t["name"], t["promise"], _names(t["options"]), t["about"]] for t in one["tunings"]]
         yield from ("", *table(("tuning", "promise", "options", "about"), rows))
         if one["parameters"]:

@@ -22,6 +22,7 @@ class Like(StrEnum):
     starter = "starter"
     table1 = "table1"
     reproduction = "reproduction"
+    related = "related"
 
 
 def new(
@@ -39,8 +40,9 @@ def new(
     It has three problems and a few algorithms, explains every key, and runs in seconds without
     changes; the experiment gets the name of the file. An existing file is not overwritten.
 
-    Two large ones can serve as a start, too: the reproduction of the paper, which `surefoot
-    reproduce` runs, and Table 1, every theorem on three problems for up to 100,000 rounds.
+    Three large ones can serve as a start, too: the reproduction of the paper, which `surefoot
+    reproduce` runs; Table 1, every theorem on three problems for up to 100,000 rounds; and related
+    work, every system of the bibliography where it is at home.
 
     Example:
       surefoot new limits.toml
@@ -68,12 +70,16 @@ def new(
 def _text(like: Like, name: str) -> str:
     """Return a specification with the name of its file."""
     from surefoot.experiments import dump_spec, starter
-    from surefoot.paper import reproduction, table1
+    from surefoot.paper import related, reproduction, table1
 
     if like is Like.starter:
         return re.sub(r"\bfirst\b", lambda _: name, starter.STARTER, count=2)
-    ready = {Like.table1: table1, Like.reproduction: reproduction}[like].specification()
-    return dump_spec(ready.model_copy(update={"name": name}))
+    made = {
+        Like.table1: table1.specification,
+        Like.reproduction: reproduction.specification,
+        Like.related: related.specification,
+    }
+    return dump_spec(made[like]().model_copy(update={"name": name}))
 
 
 def _name(path: Path) -> str:

@@ -90,7 +90,7 @@ def tunings_of(rule: type[Any]) -> tuple[str, ...]:
         and name[0] != "_"
         and list(inspect.signature(getattr(rule, name)).parameters)[:2] == ["constants", "horizon"]
     ]
-    return tuple(dict.fromkeys([*rule.tunings, *others]))
+    return tuple(dict.fromkeys([*getattr(rule, "tunings", ()), *others]))
 
 
 def options_of(rule: type[Any], tuning: str) -> dict[str, Wanted]:

@@ -219,6 +219,42 @@ class Crawl(ProblemRow):
     size: Annotated[float, Field(gt=0)] = Field(default=1.0, description="norm of every slope")
 
 
+class ThinBox(ProblemRow):
+    """A box that is thin in one direction, and linear costs that pull towards a corner."""
+
+    name: Literal["thin_box"]
+    dimension: Annotated[int, Field(ge=2, le=10_000)] = Field(
+        default=3, description="entries of an action"
+    )
+    kappa: Annotated[float, Field(ge=1)] = Field(
+        default=100.0, description="half-side of the box, relative to that of its thin direction"
+    )
+
+
+class Portfolio(ProblemRow):
+    """Wealth on a simplex: logarithmic costs of price relatives; the start has no slack."""
+
+    name: Literal["portfolio"]
+    dimension: Annotated[int, Field(ge=2, le=10_000)] = Field(
+        default=5, description="entries of an action"
+    )
+    spread: Annotated[float, Field(ge=0.01, le=0.9)] = Field(
+        default=0.2, description="how far a price relative may be from 1"
+    )
+    seed: Seed = _seed_of("drift of the prices")
+
+
+class ChangingHalfspaces(ProblemRow):
+    """A half-space per round, which 0 meets by a margin, and quadratic costs that pull outwards."""
+
+    name: Literal["changing_halfspaces"]
+    dimension: Dimension = Field(default=2, description="entries of an action")
+    margin: Annotated[float, Field(ge=0.01, le=0.29)] = Field(
+        default=0.2, description="slack of 0 in every round"
+    )
+    seed: Seed = _seed_of("half-spaces")
+
+
 AnyProblem: TypeAlias = Annotated[
     PaperToy
     | BindingToy
@@ -228,7 +264,10 @@ AnyProblem: TypeAlias = Annotated[
     | SpectralBall
     | FairLogistic
     | AdversarialCube
-    | Crawl,
+    | Crawl
+    | ThinBox
+    | Portfolio
+    | ChangingHalfspaces,
     Field(discriminator="name"),
 ]
 
@@ -317,6 +356,11 @@ PROBLEMS: dict[str, ProblemEntry] = {
         AdversarialCube, partial(_synthetic, problems.adversarial_cube), "box"
     ),
     "crawl": ProblemEntry(Crawl, partial(_synthetic, problems.crawl)),
+    "thin_box": ProblemEntry(ThinBox, partial(_synthetic, problems.thin_box), "box"),
+    "portfolio": ProblemEntry(Portfolio, partial(_synthetic, problems.portfolio)),
+    "changing_halfspaces": ProblemEntry(
+        ChangingHalfspaces, partial(_synthetic, problems.changing_halfspaces)
+    ),
 }
 """By name; a new problem joins here."""
 

@@ -9,6 +9,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
+from surefoot.constraints import ConstraintStream
 from surefoot.costs import ArrayCosts
 from surefoot.experiments.problems import build_problem
 from surefoot.experiments.seeds import canonical, stream_seed
@@ -75,7 +76,8 @@ def problem_of(spec: Mapping[str, Any]) -> Problem:
 
     def make() -> Problem:
         problem = made(T)
-        if compiled and T < _PROGRAM and isinstance(problem.costs, ArrayCosts):
+        fixed = not isinstance(problem.constraint, ConstraintStream)
+        if compiled and T < _PROGRAM and fixed and isinstance(problem.costs, ArrayCosts):
             # A stream at least as long as a block of rounds is, so that games of all lengths run
             # one program. The first rounds of more are the same; what is known of them is kept.
             return replace(problem, costs=made(_PROGRAM).costs)

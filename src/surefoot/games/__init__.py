@@ -2,7 +2,7 @@
 
 from surefoot import _kinds
 from surefoot.games.ledger import Ledger
-from surefoot.games.network import NetworkTrace, play_network
+from surefoot.games.network import NetworkTrace, mixing_matrix, play_network
 from surefoot.games.playing import Engine, play, play_all
 from surefoot.games.record import Progress
 from surefoot.games.trace import Trace
@@ -19,6 +19,7 @@ __all__ = [
     "PremiseWarning",
     "Progress",
     "Trace",
+    "mixing_matrix",
     "play",
     "play_all",
     "play_network",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import fields
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -225,14 +226,17 @@ def _refuse_other_ball(algorithm: Any, guarantee: Guarantee, problem: Problem) -
     the ball around 0. One around the same point may well be smaller: that is the user's word.
     """
     mine, ball = getattr(algorithm, "domain", None), problem.domain
-    if not isinstance(mine, Ball) or needs_of(algorithm).domain != "ball":
+    around = needs_of(algorithm).domain == "ball"
+    if not isinstance(mine, Ball) or (not around and mine == problem.benchmark.region):
         return  # a method that projects onto the feasible set has that for its domain
+    movable = around and "domain" in {f.name for f in fields(algorithm)}
     here, there = (0.0 if b.centre is None else to_numpy(b.centre) for b in (mine, ball))
     apart = float(np.linalg.norm(here - there))
     if apart > 0 and apart + float(ball.radius) > np.min(mine.radius) * (1 + ROUNDING):
+        cure = "give the problem's domain to the constructor"
         raise InvalidValueError(
             f"the player's domain must hold the problem's {ball!r} for {guarantee.name}, got "
-            f"{mine!r}: give the problem's domain to the constructor"
+            f"{mine!r}: {cure if movable else 'its ball is around 0, so move the problem there'}"
         )
 
 

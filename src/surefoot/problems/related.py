@@ -125,8 +125,10 @@ def changing_halfspaces(
     rng = np.random.default_rng(seed)
     directions = rng.normal(size=(dimension + 1, dimension))
     directions /= np.linalg.norm(directions, axis=1, keepdims=True)
-    limits = rng.uniform(margin, 3 * margin, horizon)
-    A = directions[rng.integers(0, dimension + 1, horizon)][:, None]
+    # Both numbers of a round in one draw, so that fewer rounds are the first of more.
+    drawn_limits, drawn_rows = rng.uniform(size=(_check.horizon(horizon), 2)).T
+    limits = margin * (1 + 2 * drawn_limits)
+    A = directions[(drawn_rows * (dimension + 1)).astype(int)][:, None]
     pull = 1.5 * directions.mean(axis=0) / np.linalg.norm(directions.mean(axis=0))
 
     def draw(source: Any, lead: tuple[int, ...]) -> Any:

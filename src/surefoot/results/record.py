@@ -205,6 +205,10 @@ class OracleFacts:
     constraint_subgradients: int = 0
     projections: int = 0
     linear_minimisations: int = 0
+    separations: int = 0
+    gauges: int = 0
+    proxes: int = 0
+    smooth_queries: int = 0
     inner_solves: int = 0
     counted: bool = False
 

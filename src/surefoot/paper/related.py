@@ -1,0 +1,325 @@
+"""Related work, measured: every system of the bibliography on the problems it is made for.
+
+:func:`specification` is the experiment, :func:`measure` plays it together with a ring of agents,
+and ``python -m surefoot.paper.related docs/related.md`` writes the tables into a page. A game is
+played round by round, so that every call of an oracle is counted.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from surefoot.algorithms import NetworkPenalty
+from surefoot.constants import Constants
+from surefoot.constraints import Affine
+from surefoot.errors import InvalidValueError
+from surefoot.experiments import Spec, run
+from surefoot.experiments.players import ALGORITHMS_BY_NAME
+from surefoot.games.network import NetworkTrace, mixing_matrix, play_network
+from surefoot.paper.bibliography import BIBLIOGRAPHY
+from surefoot.problems import binding_toy
+from surefoot.results import Results, Row, gather
+from surefoot.theory import Tuned
+
+__all__ = ["HORIZON", "Related", "agents_on_a_ring", "measure", "specification", "write_page"]
+
+HORIZON, TRIALS = 2_000, 5
+
+SQUARE, THIN, SIMPLEX, SMOOTH, CHANGING = (
+    "square",
+    "thin box",
+    "simplex",
+    "ellipsoid",
+    "changing half-spaces",
+)
+_PROBLEMS: tuple[dict[str, Any], ...] = (
+    {"name": "binding_toy", "label": SQUARE},
+    {"name": "thin_box", "label": THIN},
+    {"name": "portfolio", "label": SIMPLEX},
+    {"name": "ellipsoid", "label": SMOOTH},
+    {"name": "changing_halfspaces", "label": CHANGING},
+)
+_OURS = ("PFS.tuned", "LeaderFollower.default")
+"""What the others are compared with."""
+
+_ALSO = {
+    THIN: (
+        *("OGD.fixed", "FrankWolfe.tuned", "GarberKretzu.known_horizon"),
+        *("SeparationDescent.known_horizon", "SeparationDescent.deep_cuts", "GaugeDescent.fixed"),
+        *("AdaptiveGauge.known_horizon", "GaugeNewton.known_horizon"),
+    ),
+    SIMPLEX: (
+        *("OGD.fixed", "AdaGradOGD.adaptive", "DualAveraging.fixed", "EntropicDualAveraging.fixed"),
+        *("FrankWolfe.tuned", "GarberKretzu.known_horizon", "TrackingBlocks.known_horizon"),
+    ),
+    SMOOTH: (
+        *("LevyKrause.fixed", "LevyKrause.strongly_convex", "FrankWolfe.tuned"),
+        *("GarberKretzu.known_horizon", "OGD.fixed"),
+    ),
+    CHANGING: (
+        *("ScalarDPP.changing", "ScalarDPP.windows", "SinhaVaze.convex"),
+        *("StrongSinhaVaze.strongly_convex", "RECOO.changing", "RECOO.changing_strongly_convex"),
+        *("PrimalDual.known_margin", "CVVPro.tuned", "PenalisedBlocks.known_horizon"),
+        *("Mahdavi.balanced", "Jenatton.trade_off", "Yuan.trade_off"),
+    ),
+}
+"""Who else plays a problem; the square is for all whose theorem applies to it."""
+
+_ELSEWHERE = ("LevyKrause", "EntropicDualAveraging", "PrimalDual")
+"""Rules that the square is no problem for: no smooth set, no simplex, no common margin."""
+
+
+def specification(horizon: int = HORIZON, trials: int = TRIALS) -> Spec:
+    """Return the experiment: each theorem of each cited algorithm, where it is at home.
+
+    Args:
+        horizon: T.
+        trials: of each.
+
+    Example:
+        >>> spec = specification(horizon=100, trials=1)
+        >>> [row.only for row in spec.algorithms if row.title == "LevyKrause.fixed"]
+        [['ellipsoid']]
+    """
+    return Spec.model_validate(
+        {
+            "name": "related",
+            "trials": trials,
+            "horizons": [horizon],
+            "engine": "loop",
+            "problems": list(_PROBLEMS),
+            "algorithms": [
+                {"name": name.partition(".")[0], "tuning": name.partition(".")[2], "only": places}
+                for name in _names()
+                if (places := _places(name))
+            ],
+        }
+    )
+
+
+def _names() -> Iterator[str]:
+    """Yield the theorems of the cited algorithms, and of ours to compare with."""
+    cited = [name for work in BIBLIOGRAPHY if work.standing == "algorithm" for name in work.here]
+    also = [name for names in _ALSO.values() for name in names]
+    found = dict.fromkeys(_OURS)
+    for name in (*cited, *also):
+        kind, _, tuning = name.partition(".")
+        own = ALGORITHMS_BY_NAME[kind].tunings if not tuning else (tuning,)
+        found |= dict.fromkeys(f"{kind}.{one}" for one in own)
+    yield from found
+
+
+def _places(name: str) -> list[str]:
+    kind = name.partition(".")[0]
+    if name in _OURS:
+        return [SQUARE, THIN, SMOOTH]
+    if name == "CVVPro.tuned":
+        return [CHANGING]
+    places = [] if kind in _ELSEWHERE else [SQUARE]
+    return places + [place for place, names in _ALSO.items() if name in names]
+
+
+@dataclass(frozen=True, slots=True)
+class Related:
+    """What was measured.
+
+    Attributes:
+        rows: one per algorithm and problem.
+        ring: the game of the agents.
+        ring_best: the mean cost of their best common action, over all rounds.
+    """
+
+    rows: Sequence[Row]
+    ring: NetworkTrace
+    ring_best: float
+
+    def tables(self) -> Iterator[str]:
+        """Yield the lines of one Markdown table per problem, and of the agents'."""
+        for place in dict.fromkeys(row.problem for row in self.rows):
+            yield from (f"### {place[0].upper()}{place[1:]}", "", *_HEAD)
+            yield from (_line(row) for row in self.rows if row.problem == place)
+            yield ""
+        yield from _ring_lines(self.ring, self.ring_best)
+
+
+def measure(
+    folder: Path, horizon: int = HORIZON, trials: int = TRIALS, workers: int | None = None
+) -> Related:
+    """Play all of it; what is in the folder already is kept.
+
+    Args:
+        folder: for the results.
+        horizon: T.
+        trials: of each.
+        workers: processes; one for each core unless given, 0 for none.
+    """
+    outcome = run(specification(horizon, trials), folder, workers=workers)
+    if outcome.failed or outcome.interrupted:
+        raise InvalidValueError(f"the run must end without failures, got {outcome.notes!r}")
+    with Results.open(folder / "results.sqlite") as results:
+        rows = gather(results)
+    ring, best = agents_on_a_ring(horizon)
+    return Related(rows, ring, best)
+
+
+def agents_on_a_ring(horizon: int = HORIZON, agents: int = 6) -> tuple[NetworkTrace, float]:
+    """Return a game of agents on a ring, and the cost of their best common action.
+
+    Agent i has the targets of trial i of the binding toy and one face of its square.
+
+    Args:
+        horizon: T.
+        agents: n, at least 4: one for each face.
+
+    Example:
+        >>> trace, best = agents_on_a_ring(50)
+        >>> len(trace.actions), trace.own_violation.shape
+        (6, (50,))
+    """
+    toy = binding_toy(horizon, agents)
+    faces = np.vstack([np.eye(2), -np.eye(2)])
+    limits = [Affine(faces[i % 4 : i % 4 + 1], [0.5]) for i in range(agents)]
+    known = Constants(R=1.0, G_f=toy.constants.G_f, G_g=1.0)
+    player: Tuned[Any] = NetworkPenalty.trade_off(
+        known, horizon, mixing=mixing_matrix("ring", agents)
+    )
+    trace = play_network(player, toy.costs, limits, toy.start)
+    targets = toy.costs.targets  # type: ignore[attr-defined]
+    best = np.clip(targets.mean(axis=(0, 1)), -0.5, 0.5)
+    cost = 3.0 * float(((best - targets) ** 2).sum()) / agents
+    return trace, cost
+
+
+# --- as a page -----------------------------------------------------------------------------------
+
+_HEAD = (
+    "| algorithm | calls per round | regret | of its bound | $\\sum g$ | $\\sum [g]_+$ "
+    "| $\\sum [g]_+^2$ | max g | outside | promised of g | of that |",
+    "|---|---|---|---|---|---|---|---|---|---|---|",
+)
+
+_CALLS = {
+    "projections": "projections",
+    "linear_minimisations": "linear min.",
+    "separations": "separations",
+    "gauges": "gauges",
+    "proxes": "proxes",
+    "smooth_queries": "queries",
+    "constraint_values": "g",
+    "cost_gradients": "gradients",
+}
+
+_SUMS = {"round": "worst", "soft": "soft", "hard": "hard", "squared": "squared"}
+"""The arrays of a cell that bounds speak of; that on rows kept apart is judged in the game."""
+
+
+def _line(row: Row) -> str:
+    name = f"`{row.algorithm}`"
+    if not row.played:
+        return f"| {name} | {_reason(row.note)} |" + " |" * 9
+    mean = {key: float(row.arrays[key].mean()) for key in ("regret", "sum_g", "hard", "squared")}
+    worst = float(row.arrays["worst"].max())
+    share = row.facts.regret_share
+    promised, used = _promise(row)
+    cells = (
+        _calls(row),
+        _tenths(mean["regret"]),
+        _share(share),
+        _tenths(mean["sum_g"]),
+        f"{mean['hard']:,.4g}",
+        f"{mean['squared']:,.3g}",
+        f"{worst:.3g}",
+        f"{row.outside:,.0f}",
+        promised,
+        used if row.verdict in ("held", "not checked", "not claimed") else f"**{row.verdict}**",
+    )
+    return f"| {name} | " + " | ".join(cells) + " |"
+
+
+def _tenths(value: float) -> str:
+    return f"{round(value, 1) + 0.0:,.1f}"  # and no -0.0
+
+
+def _share(share: float | None) -> str:
+    """Return how much of a bound was used; a regret below 0 used nothing of it."""
+    if share is None:
+        return ""
+    return "below 0" if share < 0 else f"{share:.1%}"
+
+
+def _calls(row: Row) -> str:
+    asked = row.facts.oracle
+    if asked is None:
+        return ""
+    each = ((word, getattr(asked, field) / asked.rounds) for field, word in _CALLS.items())
+    return ", ".join(f"{count:.3g} {word}" for word, count in each if count)
+
+
+def _promise(row: Row) -> tuple[str, str]:
+    """Return the promise on the constraint with its number, and the largest share of it used."""
+    guarantee = row.facts.guarantee
+    if guarantee is None or guarantee.kind == "none":
+        return "nothing", ""
+    if guarantee.kind == "every round":
+        return "g at most 0", "held"
+    words, shares = [], []
+    for measure_, limit in guarantee.bounds.items():
+        words.append(f"{measure_} {limit:,.4g}")
+        seen = row.arrays.get(_SUMS.get(measure_, ""))
+        if seen is not None and limit > 0:
+            shares.append(max(float(seen.max()), 0.0) / limit)
+    return ", ".join(words), f"{max(shares):.1%}" if shares else "held"
+
+
+def _reason(note: str) -> str:
+    first = note.partition(" (")[0].replace("|", "/")
+    return f"does not apply: {first[:120]}"
+
+
+def _ring_lines(trace: NetworkTrace, best: float) -> Iterator[str]:
+    guarantee: Any = trace.guarantee
+    T, n = len(trace.own_cost), len(trace.actions)
+    bound = float(guarantee.regret_bound(T))
+    own, shared = float(trace.own_violation.sum()), float(trace.network_violation.sum())
+    limits = {k: float(v) for k, v in guarantee.bounds(T).items()}
+    yield from (
+        f"### {n} agents on a ring",
+        "",
+        "| algorithm | network regret | of its bound | own $\\sum [g]_+$ | network $\\sum [g]_+$ "
+        "| promised | last disagreement |",
+        "|---|---|---|---|---|---|---|",
+        f"| `NetworkPenalty.trade_off` | {_tenths(trace.regret(best))} | "
+        f"{_share(trace.regret(best) / bound)} | {own:,.4g} | {shared:,.4g} | "
+        f"{', '.join(f'{k} {v:,.4g}' for k, v in limits.items())} | "
+        f"{trace.disagreement[-1]:.3g} |",
+        "",
+    )
+
+
+_BEGIN, _END = "<!-- measured -->", "<!-- end of what was measured -->"
+
+
+def write_page(page: Path, lines: Iterable[str]) -> None:
+    """Put lines between the two marks of a page.
+
+    Args:
+        page: a Markdown file.
+        lines: what to put there, in place of what is.
+    """
+    text = page.read_text(encoding="utf-8")
+    if text.count(_BEGIN) != 1 or text.count(_END) != 1:
+        raise InvalidValueError(f"{page} must have the lines {_BEGIN!r} and {_END!r}, got others")
+    before, _, rest = text.partition(_BEGIN)
+    after = rest.partition(_END)[2]
+    body = "\n".join(lines).rstrip()
+    page.write_text(f"{before}{_BEGIN}\n\n{body}\n\n{_END}{after}", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    write_page(Path(sys.argv[1]), measure(Path("out/related")).tables())

@@ -1,0 +1,82 @@
+"""Related work, measured: who plays where, promises kept, and the page that it is written to."""
+
+import pytest
+
+from surefoot.experiments import dump_spec, parse_spec
+from surefoot.paper import related
+from surefoot.paper.bibliography import BIBLIOGRAPHY
+from surefoot.paper.related import agents_on_a_ring, measure, specification, write_page
+
+
+def test_every_cited_algorithm_plays_somewhere():
+    spec = specification()
+    assert parse_spec(dump_spec(spec)) == spec
+    played = {row.name for row in spec.algorithms} | {row.title for row in spec.algorithms}
+    cited = {name for work in BIBLIOGRAPHY if work.standing == "algorithm" for name in work.here}
+    assert cited <= played
+    assert all(row.only for row in spec.algorithms)
+
+
+def test_rules_play_where_they_are_at_home():
+    at_home = {row.title: row.only for row in specification().algorithms}
+    assert at_home["EntropicDualAveraging.fixed"] == ["simplex"]
+    assert at_home["LevyKrause.fixed"] == ["ellipsoid"]
+    assert at_home["GaugeNewton.known_horizon"] == ["square", "thin box"]
+    assert at_home["CVVPro.tuned"] == ["changing half-spaces"]
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory):
+    few = {
+        *("PFS.tuned", "SeparationDescent.known_horizon", "EntropicDualAveraging.fixed"),
+        *(
+            "RECOO.changing",
+            "PrimalDual.known_margin",
+            "YuNeely.linear",
+            "BlockBandit.known_horizon",
+        ),
+    }
+    whole = related._names
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(related, "_names", lambda: (name for name in whole() if name in few))
+        return measure(tmp_path_factory.mktemp("related"), horizon=60, trials=2, workers=0)
+
+
+def test_no_promise_is_broken(measured):
+    played = [row for row in measured.rows if row.played]
+    assert len(played) == 9
+    assert {row.verdict for row in played} == {"held"}
+    assert all(row.facts.regret_share <= 1 for row in played)
+
+
+def test_oracle_calls_are_counted(measured):
+    asked = {(row.algorithm, row.problem): row.facts.oracle for row in measured.rows if row.played}
+    assert asked["SeparationDescent.known_horizon", "square"].separations >= 60
+    assert asked["RECOO.changing", "square"].proxes == 60
+    assert all(calls.counted for calls in asked.values())
+
+
+def test_the_tables_have_a_line_for_every_row(measured):
+    lines = list(measured.tables())
+    assert sum(line.startswith("| `") for line in lines) == len(measured.rows) + 1
+    (refused,) = [line for line in lines if "PrimalDual" in line]
+    assert "needs a horizon of at least 715 rounds" in refused
+    widths = {line.count("|") for line in lines if line.startswith("| `")}
+    assert widths == {12, 8}  # those of the problems, and that of the agents
+
+
+def test_agents_on_a_ring_keep_what_is_promised():
+    trace, best = agents_on_a_ring(300)
+    assert trace.regret(best) <= trace.guarantee.regret_bound(300)
+    assert trace.network_violation.sum() <= trace.guarantee.bounds(300)["hard"]
+
+
+def test_a_page_is_written_between_its_marks_and_nowhere_else(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text(f"before\n{related._BEGIN}\nold\n{related._END}\nafter\n", encoding="utf-8")
+    write_page(page, ["new", ""])
+    wanted = f"before\n{related._BEGIN}\n\nnew\n\n{related._END}\nafter\n"
+    assert page.read_text(encoding="utf-8") == wanted
+    page.write_text("no marks", encoding="utf-8")
+    with pytest.raises(ValueError, match="must have the lines"):
+        write_page(page, [])
