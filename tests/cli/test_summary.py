@@ -37,7 +37,7 @@ def test_a_line_says_what_was_promised_whether_it_was_kept_and_the_rounds_outsid
     title, head, line = rows_as_table([ROW])
     assert title == "toy, 3 trials"
     assert " ".join(head.split()) == HEAD
-    words = "DPP 2000 4 ± 1.6 0.600 cumulative 251.7 0.25 held"
+    words = "DPP 2000 4 ± 1.6 0.600 sum of g bounded 251.7 of 2000 0.25 held"
     assert " ".join(line.split()) == words
 
 

@@ -285,7 +285,7 @@ def test_the_table_of_results_has_the_numbers_of_the_file(path, rows):
     ]
     row = row_of(path, "results", "|DPP|", "|paper toy|", "|20,000|")
     regret = dpp.arrays["regret"]
-    assert row[3:6] == ["5", "cumulative", "guarantee held"]
+    assert row[3:6] == ["5", "sum of g bounded", "guarantee held"]
     assert row[6:9] == [f"{regret.mean():.1f} ± {regret.std():.0f}", "707.1", "30 %"]
     hard, worst = dpp.arrays["hard"], dpp.arrays["worst"]
     assert row[9].startswith(f"{hard.mean():.1f} ± ")

@@ -85,15 +85,15 @@ def _line(row: Row) -> tuple[str, ...]:
 
     names = (row.algorithm, str(row.horizon))
     if not row.played:
-        return (*names, "", "", row.promised, "", "", row.status)
+        return (*names, "", "", row.promise, "", "", row.status)
     mean, std = mean_std(row, "regret")
     share = row.facts.regret_share
     return (
         *names,
         f"{mean:.4g} ± {std:.2g}" if row.trials > 1 else f"{mean:.4g}",
         "" if share is None else f"{share:.3f}",
-        row.promised,
-        f"{row.outside:.4g}",
+        row.promise,
+        f"{row.outside:.4g} of {row.horizon}",
         f"{float(row.arrays['worst'].max()):.3g}",
         row.verdict,
     )

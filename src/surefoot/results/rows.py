@@ -40,6 +40,17 @@ __all__ = [
 Paths: TypeAlias = Literal["longest", "all", "none"]
 
 
+_PROMISES = {
+    "every round": "every g <= 0",
+    "after t0": "g <= 0 from t0 on",
+    "bounded": "each g bounded",
+    "cumulative": "sum of g bounded",
+    "hard": "sum of [g]+ bounded",
+    "squared": "sum of [g]+^2 bounded",
+    "none": "",
+}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
     """The results of one algorithm on one problem at one horizon.
@@ -90,8 +101,13 @@ class Row:
 
     @property
     def promised(self) -> str:
-        """What the guarantee promises about the constraint, in two words; empty if nothing."""
+        """The kind of the guarantee; empty if there is none."""
         return "" if self.facts.guarantee is None else self.facts.guarantee.kind
+
+    @property
+    def promise(self) -> str:
+        """What the guarantee promises about the constraint, in words; empty if nothing."""
+        return _PROMISES.get(self.promised, self.promised)
 
     @property
     def outside(self) -> float | None:

@@ -102,7 +102,7 @@ def _result(row: Row) -> list[Cell]:
         text_cell(row.problem),
         Cell(f"{row.horizon:,}", row.horizon),
         Cell(f"{row.trials:,}", row.trials),
-        text_cell(row.promised or "–"),
+        text_cell(row.promise or "–"),
         Cell(badge(word_of(row))),
         _spread(row, "regret"),
         number_cell(row.regret_bound),
