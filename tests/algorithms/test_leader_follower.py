@@ -503,3 +503,21 @@ def test_the_constraint_may_not_change():
         g, s = constraint.query(state.x)
         state, info = player.step(state, Feedback(sign * np.ones(2), g, s))
     assert any("not the same" in sentence for sentence in info.contradictions)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dimension", [5, 50])
+@pytest.mark.parametrize("adversary", sorted(ADVERSARIES))
+def test_one_of_the_two_leaders_is_no_worse_than_certified_steps_on_every_stream(
+    adversary, dimension
+):
+    T = 1000
+    cube = adversarial_cube(adversary, horizon=T, dimension=dimension)
+    c, regret = cube.constants, {}
+    for tune in (CertifiedPFS.default, LeaderFollower.default, LeaderFollower.changing):
+        trace = sf.play(tune(c, T), cube, watch="off")
+        assert trace.violations.worst <= 0
+        regret[tune.__qualname__] = float(np.max(trace.regret().upper))
+    steps = regret.pop("CertifiedPFS.default")
+    spare = 0.1 * max(abs(steps), c.G_f * c.R * math.sqrt(T))
+    assert min(regret.values()) <= steps + spare

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import settings as given_settings
 from hypothesis import strategies as st
 
-from surefoot import Ball, Feedback
+from surefoot import Ball, Constants, Feedback, problems
 from surefoot.algorithms import CertifiedPFS, SafetyFilter
 from surefoot.algorithms.safety_filter import FilterState
 from surefoot.constraints import Affine, LinfNorm, SpectralNorm
@@ -281,3 +281,16 @@ def test_parameters_out_of_range_are_named(change, sentence):
     with pytest.raises(ValueError) as raised:
         SafetyFilter(**{"G_g": 1.0, "domain": Ball(1.0), "rho": 0.1} | change)
     assert str(raised.value) == sentence
+
+
+def test_the_default_filter_has_the_margin_of_certified_steps_and_keeps_any_proposer_inside():
+    problem = problems.binding_toy(300, trials=1)
+    safe = SafetyFilter.default(problem.constants)
+    assert safe.rho == CertifiedPFS.default(problem.constants).algorithm.rho
+    state, rng = safe.init(problem.start), np.random.default_rng(0)
+    for _ in range(300):
+        g, s = problem.constraint.query(state.x)
+        assert g <= 0
+        state, _ = safe.admit(state, state.x + rng.normal(size=2), g, s)
+    with pytest.raises(ValueError, match=r"SafetyFilter\.default needs"):
+        SafetyFilter.default(Constants(R=1.0))

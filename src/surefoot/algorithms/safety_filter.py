@@ -10,6 +10,7 @@ from surefoot import _check
 from surefoot._array import dot, minimum, norm, number_like, record, to_numpy, where
 from surefoot.algorithms._start import start_in
 from surefoot.algorithms.certificate import CertifiedStep, Certifying, stay_unless_certified
+from surefoot.constants import Constants, as_constants
 from surefoot.errors import InvalidValueError
 from surefoot.sets import Ball, project_halfspace
 from surefoot.types import Array, Feedback, Number
@@ -116,4 +117,31 @@ class SafetyFilter(Certifying):
                 CertifiedStep,
                 (self.G_g, rounds, g, s, distance, length, size, one, one, excess, p, new),
             ),
+        )
+
+    @classmethod
+    def default(cls, constants: Constants, domain: Ball | None = None) -> SafetyFilter:
+        r"""Return a filter with nothing to choose: :math:`\rho_t = \tfrac12\sqrt{\alpha G_gR/t}`.
+
+        The margin is that of :meth:`surefoot.algorithms.CertifiedPFS.default`.
+        :meth:`surefoot.algorithms.RegionFilter.default` has none, and is slower along a face.
+
+        Args:
+            constants: needs R, G_g and start_slack; uses evaluation_error.
+            domain: a ball that holds the feasible set; that around 0 of radius R unless given.
+
+        Example:
+            >>> from surefoot import Constants
+            >>> SafetyFilter.default(Constants(R=1.0, G_g=1.0, start_slack=0.25)).rho
+            0.25
+        """
+        R, G_g, slack = as_constants(constants).require(
+            "R", "G_g", "start_slack", by="SafetyFilter.default"
+        )
+        return cls(
+            G_g=G_g,
+            domain=Ball(R) if domain is None else domain,
+            rho=0.5 * math.sqrt(slack * G_g * R),
+            decreasing=True,
+            evaluation_error=constants.evaluation_error or None,
         )
