@@ -1,10 +1,11 @@
 """Online decisions under a constraint that must hold in every round.
 
-The namespaces, from the ground up: :mod:`~surefoot.sets`, :mod:`~surefoot.costs`,
-:mod:`~surefoot.constraints`, :mod:`~surefoot.theory`, :mod:`~surefoot.hindsight`,
-:mod:`~surefoot.algorithms`, :mod:`~surefoot.problems`, :mod:`~surefoot.metrics`,
-:mod:`~surefoot.games`, :mod:`~surefoot.controller`, :mod:`~surefoot.calibration`; and
-:mod:`~surefoot.testing` for your own algorithms. What most programs need is here at the top.
+The packages, from the bottom up: :mod:`~surefoot.sets`, :mod:`~surefoot.costs`,
+:mod:`~surefoot.constraints`, :mod:`~surefoot.regions`, :mod:`~surefoot.theory`,
+:mod:`~surefoot.hindsight`, :mod:`~surefoot.algorithms`, :mod:`~surefoot.problems`,
+:mod:`~surefoot.metrics`, :mod:`~surefoot.games`, :mod:`~surefoot.controller`,
+:mod:`~surefoot.calibration`, and :mod:`~surefoot.testing` for your own algorithms. The names that
+most programs need are here at the top.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Rules are written once (see :mod:`surefoot.types` for the shapes) and must be fast for one small
 NumPy run, where every call counts, and right for a batch, for JAX under ``jit`` and for torch.
-So each operation here has a short way for Python floats and 1-D NumPy arrays and a general one
+So each operation has a short path for Python floats and 1-D NumPy arrays, and a general path
 through the array API standard.
 """
 

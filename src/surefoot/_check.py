@@ -1,6 +1,6 @@
 """Argument checks: each raises one sentence with the name, the rule and the value.
 
-Numbers of every kind become float64 by :mod:`surefoot._convert`, once, at the edge.
+Numbers are converted to float64 by :mod:`surefoot._convert`, once, when they arrive.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The one place where numbers are converted to float64, or refused with one sentence.
 
-Lists, integers, tables, masked arrays and other libraries' arrays are converted if nothing is lost
-by it. What has no values yet (a tracer) or carries gradients (torch) is kept as it is.
+Lists, integers, tables, masked arrays and other libraries' arrays are converted if nothing is
+lost. Values that do not exist yet (a tracer) or carry gradients (torch) are left as they are.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """SQLite files of the library: created whole, one writer at a time, arrays as npy bytes.
 
-:mod:`~surefoot._sqlite.store` and :mod:`~surefoot._sqlite.connection` alone know :mod:`sqlite3`;
+Only :mod:`~surefoot._sqlite.store` and :mod:`~surefoot._sqlite.connection` use :mod:`sqlite3`;
 :mod:`~surefoot._sqlite.files` reads the first hundred bytes of a file before SQLite sees it,
 :mod:`~surefoot._sqlite.npy` turns arrays into bytes and digests, and
-:mod:`~surefoot._sqlite.mark` remembers beside a file how far it has come.
+:mod:`~surefoot._sqlite.mark` records beside a file how far it has been written.
 """
 
 from surefoot._sqlite.files import DamagedError, Kind, StoreError

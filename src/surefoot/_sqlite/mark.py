@@ -1,10 +1,10 @@
 """Store how far a file has been written beside it, so that a lost tail is noticed.
 
-SQLite ends a damaged log at the first frame that is not right and calls the rest never written. So
-a writer keeps the number and the digest of its last write in a file of their own, synced after the
-write and before its caller goes on. The file has a fixed size and is written in place: two slots in
-turn, so that one of them is always whole, and in each the record three times, so that a flipped bit
-costs nothing.
+SQLite ends a damaged log at the first invalid frame and treats the rest as never written. So a
+writer stores the number and the digest of its last write in a separate file, synced after the write
+and before its caller continues. The file has a fixed size and is written in place: two slots in
+turn, so that one of them is always intact, and three copies of the record in each, so that a
+flipped bit does no harm.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Algorithms, one file each: ``init`` and ``update``, both pure; ``state.x`` is the next action.
 
 An algorithm joins by one import line below, ``from <its file> import <Class> as <Class>``. The
-catalogue, ``__all__``, the contract tests, the command line and the tables of the docs are made of
-these lines, in their order. States stay in the files of their rules.
+catalogue, ``__all__``, the contract tests, the command line and the tables of the docs are built
+from these lines, in their order. States are imported from the files of their rules.
 
 Every tuning is called with the constants of the problem, the number of rounds T, and the set that
 the rule works on or an oracle of it; a tuning describes them only where it asks for more.

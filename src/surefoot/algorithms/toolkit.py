@@ -1,6 +1,6 @@
 """Building blocks for update rules: array operations, checks and the feasibility step.
 
-Each works alike on one run, a batch and every backend (:mod:`surefoot.types` has the shapes).
+Each works on one run, on a batch and on every backend (:mod:`surefoot.types` has the shapes).
 """
 
 from surefoot._array import (

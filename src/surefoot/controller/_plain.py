@@ -1,8 +1,8 @@
 """Algorithms, guarantees and states as plain data: JSON text, with the arrays as npy bytes.
 
-A class is stored by the name it has in the library and the fields it is made of, and made again by
-its constructor, with all of its checks. Nothing that is read can name a module or be run. What is
-not plain (a function, a class of the user's) is left out and has to be given again.
+A class is stored by its name in the library and its fields, and rebuilt by its constructor, with
+all of its checks. Nothing in a file can name a module or be executed. What is not plain data (a
+function, a user's class) is left out and must be supplied again.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Experiments: a specification becomes a grid of games, which is played, stored and resumed.
 
 A specification (:class:`Spec`) is read from TOML (:func:`read_spec`); :func:`run` plays what a
-folder does not have yet, and :func:`estimate` says what that would take.
+folder does not have yet, and :func:`estimate` says how long that would take.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Check what must fit together across the tables of a specification.
 
-The checks read a draft: the rows as their models, with every value that has been found wrong left
-out. So each rule about a row is written once, on its model, and one mistake does not hide another.
+The checks read a draft: the rows as their models, without the values that are known to be wrong.
+So each rule about a row is written once, on its model, and one mistake does not hide another.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Check the algorithm rows of a specification beyond the keys and types of their table.
 
-Works on plain data, as a constructor is given it, and passes over values of another type than
-they should have: the tables report those.
+The checks work on plain data, as a constructor receives it, and skip values of the wrong type:
+the tables report those.
 """
 
 from __future__ import annotations

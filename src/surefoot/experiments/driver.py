@@ -1,7 +1,7 @@
 """Run a specification: play the missing cells once and store results as they arrive.
 
-One driver writes; workers are given plain data and give it back. A driver may be stopped or killed
-at any moment: what is in the file is whole, and the next run plays the rest.
+Only the driver writes; workers receive plain data and return plain data. A driver may be stopped or
+killed at any moment: the cells in the file are complete, and the next run plays the rest.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The cells of an experiment: what is played, addressed by content.
 
 A cell is a problem, an algorithm, a horizon and a block of at most 30 trials. Its address is a
-hash of that and of the numeric sources; labels, order, the other cells and the number of workers
-are not in it, so what has been played is found again however the file has grown around it.
+hash of that and of the numeric sources. Labels, order, other cells and the number of workers do
+not enter, so a played cell is found again however the file has changed.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The problems that a specification may name, with their arguments.
 
-A file names things and gives them numbers. Only names that stand here are known, so nothing in a
-file can import, open or run anything.
+A specification consists of names and numbers. Only the names listed here are known, so nothing in
+a file can import, open or run anything.
 """
 
 from __future__ import annotations

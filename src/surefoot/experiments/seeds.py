@@ -3,9 +3,9 @@
 From the root, the ``seed`` of a specification:
 
 - a block of trials of a problem has ``SeedSequence(root, spawn_key=(*words, block))``, where the
-  words are the SHA-256 of the problem's name and arguments as canonical JSON. Nothing else goes
-  in: not the algorithm, so that all meet the same streams; not the horizon, so that a shorter game
-  is the beginning of a longer; not labels, order, workers or what else the file has;
+  words are the SHA-256 of the problem's name and arguments as canonical JSON. Nothing else enters:
+  not the algorithm, so that all play the same streams; not the horizon, so that a shorter game is
+  the beginning of a longer one; not labels, order, workers or other rows;
 - trial k of the block has ``SeedSequence(that, spawn_key=(k, part))``, with a part for each kind
   of number its stream consists of (:mod:`surefoot.problems`).
 

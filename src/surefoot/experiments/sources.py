@@ -1,7 +1,7 @@
 """Hash the code that the numbers of a cell come from, without docstrings and comments.
 
-Comments, docstrings and blank lines are not in it, so an edit of the words leaves the address of
-every cell as it is, and what has been played is not played again.
+Comments, docstrings and blank lines do not enter the hash, so editing them does not change the
+address of a cell, and no cell is played again.
 """
 
 from __future__ import annotations

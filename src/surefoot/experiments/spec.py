@@ -1,7 +1,7 @@
 """The specification of an experiment: which problems, which algorithms, how long, how often.
 
 Plain data, written in TOML (:mod:`surefoot.experiments.toml`). Every table knows its keys and their
-limits; what goes together is checked as a whole, so that all mistakes are reported at once.
+limits; rules across tables are checked together, so that all mistakes are reported at once.
 """
 
 from __future__ import annotations

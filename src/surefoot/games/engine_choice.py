@@ -1,8 +1,8 @@
 """Choose the engine for a game if the user does not, and give the reason.
 
-There are two ways to ask. :func:`choose` looks at a game that is about to be played by itself;
-:func:`choose_declared` only knows what the cell of an experiment declares, before anything is
-built. In an experiment many cells share a compiled program, so that compiling pays earlier.
+:func:`choose` decides for a single game that is about to be played; :func:`choose_declared` knows
+only what the cell of an experiment declares, before anything is built. In an experiment many cells
+share a compiled program, so compiling pays off earlier.
 """
 
 from __future__ import annotations

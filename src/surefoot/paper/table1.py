@@ -1,8 +1,9 @@
 """The paper's Table 1, measured: every algorithm with each of its theorems, on the same streams.
 
-The paper's toy, its sibling whose best action is a corner, and a random polytope with 20 entries
-and 60 rows. On the polytope a projection and a linear minimisation take a solver: the rows that
-need one every round are played there less far and less often, as are rules that cannot be compiled.
+The problems are the paper's toy, its variant whose best action is a corner, and a random polytope
+with 20 entries and 60 rows. On the polytope a projection and a linear minimisation take a solver:
+rows that need one in every round are played there for fewer rounds and trials, and so are rules
+that cannot be compiled.
 """
 
 from __future__ import annotations

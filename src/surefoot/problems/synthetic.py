@@ -1,8 +1,8 @@
 """Seeded problems in any dimension: polytopes, rotated boxes, ellipsoids, matrices.
 
 ``seed`` makes the set and, unless ``streams`` is given, the costs. With ``streams`` the costs come
-from that seed alone, each run's from a generator of its own: other costs on the same set, and
-fewer rounds or fewer runs are the first of more.
+from that seed alone, each run's from its own generator: other costs on the same set. Fewer rounds
+or fewer runs are the first of more.
 """
 
 from __future__ import annotations

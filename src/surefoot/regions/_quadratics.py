@@ -7,8 +7,8 @@ where :math:`\frac12\|q - v\|^2 + \sum_i\lambda_iU_i(q)` is smallest is
 .. math:: q(\lambda) = \Pi_K\Big(\frac{v - \sum_i\lambda_is_i}{1 + \sum_i\lambda_i\beta_i}\Big),
 
 and that minimum is a concave function of :math:`\lambda` with slope :math:`U_i(q(\lambda))`. It is
-made larger one multiplier after the other. Nobody believes what comes out: callers check it, and
-draw it back towards a point that is known to be good (:func:`largest_share`).
+increased one multiplier after the other. The result is not trusted: callers check it, and move it
+back towards a point that is known to be certified (:func:`largest_share`).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The record of a cell: the axes of its arrays, its facts as types, the words of a verdict.
 
-Writers build these records and readers use them; plain data exist in the file only. Nothing here
+Writers build these records and readers use them; plain data exist only in the file. Nothing here
 needs the code that played the cell.
 """
 

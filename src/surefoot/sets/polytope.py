@@ -1,9 +1,9 @@
 r"""The polytope :math:`\{x : Ax \le b\}`, by solvers whose answers are made feasible and checked.
 
-A solver returns a point that violates rows by its tolerance, and its word that the point is near
-the optimum. Here the point is drawn towards an interior point until every computed row holds, and
-how far it can be from the true projection is proven from multipliers that only need to be
-positive: see :meth:`Polytope.nearest`.
+A solver returns a point that violates rows by its tolerance, and only claims that the point is near
+the optimum. Here the point is moved towards an interior point until every computed row holds, and
+its distance from the true projection is bounded by multipliers that only need to be positive: see
+:meth:`Polytope.nearest`.
 """
 
 from __future__ import annotations

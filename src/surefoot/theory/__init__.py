@@ -1,6 +1,6 @@
 """Theorems as objects: bounds, premises, and the parameters they choose.
 
-A theorem in a new file of this package needs no line here: its guarantees are found below.
+A theorem in a new file of this package needs no line here: its classes are found below.
 """
 
 import importlib

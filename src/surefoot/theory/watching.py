@@ -1,7 +1,7 @@
 """Premises of guarantees: what each limits, when a round breaks it, and what is lost then.
 
-Games and the live controller watch the same premises with the words of this module: a premise that
-does not hold is a :class:`Breach`, and a :data:`Policy` says whether that is kept, told by a
+Games and the live controller watch the same premises by this module: a premise that does not hold
+is a :class:`Breach`, and a :data:`Policy` says whether the breach is recorded, reported by a
 :class:`PremiseWarning` or raised as a :class:`PremiseError`.
 """
 

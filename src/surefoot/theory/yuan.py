@@ -4,8 +4,8 @@ Throughout, :math:`D_0` is how far the best action may be from the first (``star
 not known), G the larger of G_f and G_g, m the number of constraints and F the largest difference
 of a cost on the ball (2R G_f where not known). G_g must bound the subgradients of every
 constraint, not only of the largest. Bounds on :math:`\sum_t\sum_i [g_i(x_t)]_+^2` hold for the
-largest constraint's :math:`\sum_t [g(x_t)]_+^2` too: it is one of the m. The constraints may be
-others in each round, against the best action that is feasible in all.
+largest constraint's :math:`\sum_t [g(x_t)]_+^2` too: it is one of the m. The constraints may
+differ from round to round, against the best action that is feasible in all rounds.
 """
 
 from __future__ import annotations
