@@ -231,7 +231,7 @@ def squared_and_norm(a: Array) -> tuple[Number, Number]:
 
 
 def owned(x: Array) -> Array:
-    """Return an action of a state that nobody may write to; other backends' as they are.
+    """Return a read-only action of a state; arrays of other backends are unchanged.
 
     >>> owned(np.zeros(2)).flags.writeable
     False

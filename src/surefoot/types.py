@@ -293,7 +293,7 @@ class CostStream(Protocol):
 
     @property
     def runs(self) -> int | None:
-        """The number of runs with streams of their own; None if all runs share one."""
+        """The number of runs with their own streams; None if all runs share one."""
         ...
 
     @property

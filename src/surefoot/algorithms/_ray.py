@@ -39,7 +39,7 @@ def careful_leader(
         cuts: with the cut of the round.
         newest: its slot.
         Z: the leader before the round.
-        theta: the sum of the gradients with that of the round.
+        theta: the sum of the gradients, including the round's.
         D: the leader's limit.
         before: 1/eta of the last round; 0 before there is one.
         scale: 1/eta of this one.

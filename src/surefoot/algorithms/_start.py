@@ -32,7 +32,7 @@ def bounded_diameter(domain: Any) -> float:
 
 
 def start_in(domain: Region, x1: Array) -> Array:
-    """Return a float64 copy of x1 that nobody may write to; refuse one outside the domain."""
+    """Return a read-only float64 copy of x1; raise if it is outside the domain."""
     x1 = _check.action(x1)
     # A set of yours need not know its dimension; then its own operations are left to object.
     d = getattr(domain, "dimension", None)

@@ -75,7 +75,7 @@ class BanditFrankWolfe(Exploring, Rule):
         """Tune for expected regret O(T^(4/5)), no violation.
 
         Args:
-            constants: those of the problem, ``cost_bound`` among them.
+            constants: the constants of the problem, ``cost_bound`` among them.
             horizon: T.
             domain: the feasible set.
         """

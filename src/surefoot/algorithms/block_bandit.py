@@ -87,7 +87,7 @@ class BlockBandit(Exploring, Rule):
         """Tune for expected regret O(T^(3/4)), no violation, O(1) linear minimisations per round.
 
         Args:
-            constants: those of the problem, ``cost_bound`` among them.
+            constants: the constants of the problem, ``cost_bound`` among them.
             horizon: T.
             domain: the feasible set.
         """

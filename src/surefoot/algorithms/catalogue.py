@@ -92,7 +92,7 @@ def catalogue(
     """Return all algorithms with all their theorems, for the constants of a problem.
 
     Args:
-        constants: those of the problem.
+        constants: the constants of the problem.
         horizon: number of rounds.
         domain: the ball around the feasible set, for the methods that need no more.
         feasible: the feasible set, for those that project onto it or minimise over it.

@@ -197,7 +197,7 @@ class CertifiedOGD:
         r"""Tune by Theorem C, from the curvature of each constraint, R and the start; no horizon.
 
         Args:
-            constants: those of the problem.
+            constants: the constants of the problem.
             horizon: not used.
             domain: the ball that holds the feasible set, or a known set in it.
             exact: whether several rows are projected onto by active sets; one NumPy run only.

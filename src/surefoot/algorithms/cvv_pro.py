@@ -90,7 +90,7 @@ class CVVPro(Rule):
         """Regret O(T^(1/2)) under any convex constraints; nothing is promised of violations.
 
         Args:
-            constants: those of the problem; G_f must hold on the ball of radius 2.71 R.
+            constants: the constants of the problem; G_f must hold on the ball of radius 2.71 R.
             horizon: not used: the bounds are for any number of rounds.
             domain: not used: the ball is row 0.
         """
@@ -103,8 +103,8 @@ class CVVPro(Rule):
         """Fixed smooth rows: regret O(T^(1/2)), violations O(t^(-1/2)) in each round.
 
         Args:
-            constants: those of the problem, the curvature beta among them; G_f and G_g must hold on
-                the ball of radius 2.71 R.
+            constants: the constants of the problem, including the curvature beta; G_f and G_g must
+                hold on the ball of radius 2.71 R.
             horizon: not used: the bounds are for any number of rounds.
             domain: not used: the ball is row 0.
         """

@@ -92,10 +92,10 @@ class DPP(Rule):
         r"""Tune with :math:`V = \sqrt T`, :math:`\alpha = T`.
 
         Args:
-            constants: those of the problem.
+            constants: the constants of the problem.
             horizon: T.
             domain: a ball that contains the feasible set; that around 0 of radius R unless given.
-            rows: the number of constraints, where not that of the constants.
+            rows: the number of constraints; default: ``constants.rows``.
         """
         if rows is None:
             by = "DPP with a queue for each constraint"

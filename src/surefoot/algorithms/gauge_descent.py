@@ -124,7 +124,7 @@ class GaugeDescent(Rule):
         """Tune for strongly convex costs: regret O(log T), no violation; no horizon used.
 
         Args:
-            constants: those of the problem.
+            constants: the constants of the problem.
             horizon: not used: the bound is for any number of rounds.
             domain: the feasible set, or its gauge.
         """

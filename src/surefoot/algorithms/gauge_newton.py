@@ -116,7 +116,7 @@ class GaugeNewton(Rule):
         """Tune for regret O((d T log T)^(1/2) + kappa d log T), no violation.
 
         Args:
-            constants: those of the problem; ``diameter``, of the feasible set, is used if given.
+            constants: the constants of the problem; uses ``diameter``, of the feasible set.
             horizon: T.
             domain: the feasible set, or its gauge.
         """

@@ -101,9 +101,9 @@ class Jenatton:
         """Tune for convex costs: regret O(T^max(beta, 1 - beta)), sum of g O(T^(1 - beta/2)).
 
         Args:
-            constants: those of the problem.
+            constants: the constants of the problem.
             horizon: not used: the parameters and bounds are for any number of rounds.
-            domain: the ball around the feasible set; that of radius R unless given.
+            domain: the ball around the feasible set; default: the ball of radius R.
             beta: strictly between 0 and 1.
         """
         _check.horizon(horizon)
@@ -116,7 +116,7 @@ class Jenatton:
     ) -> Tuned[Jenatton]:
         """Tune for strongly convex costs: regret O(T^beta), sum of g O(T^(1 - beta/2)).
 
-        The arguments are those of :meth:`trade_off`.
+        The arguments are the same as for :meth:`trade_off`.
         """
         _check.horizon(horizon)
         theorem = JenattonStronglyConvex(constants, beta)

@@ -54,7 +54,7 @@ class LBSGD:
     Args:
         weight: b > 0.
         beta: an upper bound on the curvature of every constraint.
-        cost_curvature: :math:`\beta_0`, that of the costs.
+        cost_curvature: :math:`\beta_0`, the curvature of the costs.
 
     Example:
         >>> player = LBSGD(weight=0.1, beta=1.0)
@@ -121,7 +121,7 @@ class LBSGD:
         """Tune from the curvature and a strictly feasible start; the barrier weight is a choice.
 
         Args:
-            constants: those of the problem.
+            constants: the constants of the problem.
             horizon: not used.
             domain: not used.
             weight: b.

@@ -98,7 +98,7 @@ class LevyKrause(Rule):
         """Tune for convex costs: regret O(T^(1/2)), no violation.
 
         Args:
-            constants: those of the problem.
+            constants: the constants of the problem.
             horizon: T.
             domain: the feasible set: a ball, an ellipsoid, or a smooth set of your own.
         """

@@ -105,9 +105,9 @@ class Mahdavi(Rule):
         """Tune by Theorem 4 on tightened constraints: no sum is positive after T rounds.
 
         Args:
-            constants: those of the problem, not tightened.
+            constants: the constants of the problem, not tightened.
             horizon: T; the theorem's own gamma needs a very long one.
-            domain: the ball around the feasible set; that of radius R unless given.
+            domain: the ball around the feasible set; default: the ball of radius R.
             gamma: a tightening of your own, at most epsilon, for any horizon; the guarantee then
                 says what it is enough for.
         """

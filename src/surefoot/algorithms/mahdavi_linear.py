@@ -105,9 +105,9 @@ class MahdaviLinear(Rule):
         r"""Tune for regret and the sum of each constraint O(T^(2/3)).
 
         Args:
-            constants: those of the problem.
+            constants: the constants of the problem.
             horizon: T.
-            domain: the ball around the feasible set; that of radius R unless given.
+            domain: the ball around the feasible set; default: the ball of radius R.
             operator_norm: an upper bound on the largest singular value of A;
                 :math:`\sqrt m\,G_g` unless known better.
         """

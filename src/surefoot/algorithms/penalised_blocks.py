@@ -75,7 +75,7 @@ class PenalisedBlocks:
         """Tune for regret and squared violations O(T^(3/4)), violations O(T^(7/8)).
 
         Args:
-            constants: those of the problem.
+            constants: the constants of the problem.
             horizon: T.
             domain: the simple set that actions stay in, such as the ball around all feasible sets.
         """

@@ -152,7 +152,7 @@ class PFS(Rule):
         """Return PFS with your own step size and tightening, and what Theorem 1 promises for them.
 
         Args:
-            constants: those of the problem.
+            constants: the constants of the problem.
             horizon: T.
             domain: a ball that contains the feasible set; that around 0 of radius R unless given.
             eta: the step size.
@@ -173,7 +173,7 @@ class PFS(Rule):
         """Tune so that the true g(x_t) <= 0 in every round, with bounded errors in g and s.
 
         Args:
-            constants: those of the true constraint.
+            constants: the constants of the true constraint.
             horizon: T.
             domain: a ball that contains the feasible set; that around 0 of radius R unless given.
             value_error: no value of g is off by more.
@@ -196,7 +196,7 @@ class PFS(Rule):
         """Tune for g_t(x_t) <= 0 in every round while g drifts by up to ``drift`` per round.
 
         Args:
-            constants: those of every round's constraint.
+            constants: the constants of every round's constraint.
             horizon: T.
             domain: a ball that holds all feasible sets; that around 0 of radius R unless given.
             drift: how much g changes at most, at any point, from a round to the next.

@@ -94,7 +94,7 @@ class PrimalDual(Rule):
         """Tune for a known margin: regret and the sum of each constraint O(T^(1/2)).
 
         Args:
-            constants: those of the problem, ``slater_margin`` among them.
+            constants: the constants of the problem, ``slater_margin`` among them.
             horizon: T.
             domain: a ball that contains the feasible sets; that around 0 of radius R unless given.
         """

@@ -99,7 +99,7 @@ class RECOO(Rule):
         """Tune for a fixed constraint: regret O(T^(1/2)), violations O(1) in all.
 
         Args:
-            constants: those of the problem.
+            constants: the constants of the problem.
             horizon: not used: the bounds are for any number of rounds.
             domain: the feasible set, or a proximal oracle.
         """
@@ -119,9 +119,9 @@ class RECOO(Rule):
         """Tune for changing linear constraints: regret O(T^(1/2)), violations O(T^(3/4)).
 
         Args:
-            constants: those of the problem.
+            constants: the constants of the problem.
             horizon: not used: the bounds are for any number of rounds.
-            domain: not used: the round's own constraint is what the step looks at.
+            domain: not used: the step uses the round's own constraint.
         """
         return cls.by_case(constants, horizon, LinearProx(), varies=True)
 
@@ -146,7 +146,7 @@ class RECOO(Rule):
         """Return the tuning of one case of the theorem; the others are shorter names for it.
 
         Args:
-            constants: those of the problem.
+            constants: the constants of the problem.
             horizon: not used: the bounds are for any number of rounds.
             prox: the oracle for the minimisation.
             strong: whether the costs are strongly convex.

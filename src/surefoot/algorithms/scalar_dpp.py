@@ -120,7 +120,7 @@ class ScalarDPP(Rule):
         minimization", ICML 2019. Constants derived here.
 
         Args:
-            constants: those of the problem.
+            constants: the constants of the problem.
             horizon: T.
             domain: a ball that contains the feasible sets; that around 0 of radius R unless given.
             V: the weight of the costs: more is less regret and more violation; T^(3/4) unless

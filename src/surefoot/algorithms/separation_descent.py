@@ -116,7 +116,7 @@ class SeparationDescent(Rule):
         """Tune for regret O((kappa T)^(1/2)), no violation, at most (2 kappa + 2) T calls.
 
         Args:
-            constants: those of the problem; ``inner_radius`` unless the set's gauge tells it.
+            constants: the constants of the problem; ``inner_radius`` unless the set has a gauge.
             horizon: T.
             domain: the feasible set.
         """

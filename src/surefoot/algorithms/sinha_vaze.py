@@ -51,7 +51,7 @@ class SinhaVaze(Rule):
     Args:
         scale: :math:`b > 0`; the theorem has 1/(2GD).
         rate: :math:`\lambda > 0`, growth of the penalty; the theorem has :math:`1/(2\sqrt T)`.
-        diameter: :math:`D > 0`, that of the domain.
+        diameter: :math:`D > 0`, the diameter of the domain.
         domain: a ball, or another set to project onto, that contains the feasible set.
 
     Example:

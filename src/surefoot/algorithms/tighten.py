@@ -102,7 +102,7 @@ class Tighten(Generic[S]):
         """Tune with the smallest rho, within a few percent, that brings the base's bound to 0.
 
         Args:
-            constants: those of the problem, with a slack: ``start_slack`` or ``epsilon``.
+            constants: the constants of the problem, with a slack: ``start_slack`` or ``epsilon``.
             horizon: T; an error for one that is too short names the shortest.
             domain: as the base wants it.
             base: a theorem-tuned constructor, called with constants, horizon and domain.

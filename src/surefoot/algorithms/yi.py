@@ -95,7 +95,7 @@ class Yi(Rule):
         """Tune for regret O(T^max(c, 1 - c)), violations O(T^((1 - c)/2)).
 
         Args:
-            constants: those of the problem.
+            constants: the constants of the problem.
             horizon: T.
             domain: the feasible set, or a proximal oracle.
             c: strictly between 0 and 1.

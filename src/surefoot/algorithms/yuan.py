@@ -99,9 +99,9 @@ class Yuan(Rule):
         """Tune for convex costs: regret O(T^max(beta, 1 - beta)), sum of squares O(T^(1 - beta)).
 
         Args:
-            constants: those of the problem.
+            constants: the constants of the problem.
             horizon: T.
-            domain: the ball around the feasible set; that of radius R unless given.
+            domain: the ball around the feasible set; default: the ball of radius R.
             beta: of the step size, strictly between 0 and 1.
             alpha: how the penalty is weighed, strictly between 0 and 1.
         """
@@ -115,9 +115,9 @@ class Yuan(Rule):
         """Tune for strongly convex costs: regret O(log T), violations O((T log T)^(1/2)).
 
         Args:
-            constants: those of the problem.
+            constants: the constants of the problem.
             horizon: not used: the parameters and bounds are for any number of rounds.
-            domain: the ball around the feasible set; that of radius R unless given.
+            domain: the ball around the feasible set; default: the ball of radius R.
         """
         _check.horizon(horizon)
         theorem = YuanStronglyConvex(constants)

@@ -68,7 +68,7 @@ class ArrayCosts(HoldsArrays, ABC):
     @property
     @final
     def runs(self) -> int | None:
-        """The number of runs with costs of their own; None if all runs share them."""
+        """The number of runs with their own costs; None if all runs share them."""
         return int(self._leading.shape[1]) if self._leading.ndim == 3 else None
 
     @property
@@ -121,7 +121,7 @@ class ArrayCosts(HoldsArrays, ABC):
 def freeze(stream: ArrayCosts) -> None:
     """Check the arrays of a new stream, and make them read-only float64.
 
-    They are ``(T, d)``, or ``(T, B, d)`` for B runs with costs of their own; arrays with one
+    They are ``(T, d)``, or ``(T, B, d)`` for B runs with their own costs; arrays with one
     number per round have no last axis.
     """
     shape: tuple[int, ...] | None = None

@@ -23,7 +23,7 @@ class Linear(ArrayCosts):
     r"""Costs :math:`f_t(x) = c_t^\top x`.
 
     Args:
-        slopes: :math:`c_t`, ``(T, d)``, or ``(T, B, d)`` for B runs with slopes of their own.
+        slopes: :math:`c_t`, ``(T, d)``, or ``(T, B, d)`` for B runs with their own slopes.
 
     Example:
         >>> Linear([[1.0, -2.0]]).value(0, np.array([3.0, 1.0]))

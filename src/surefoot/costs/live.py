@@ -23,7 +23,7 @@ class Live:
 
     Only the rounds now being played are held, so memory does not grow with the horizon. Rounds
     are asked for in order; the past is gone, unless the source is a function that starts the
-    chunks anew.
+    chunks again.
 
     Args:
         source: an iterable of streams held as arrays (``Quadratic``, ``Logistic``, ...), all of
@@ -31,7 +31,7 @@ class Live:
         horizon: number of rounds.
         dimension: length of an action.
         bound: upper bound on the gradients' norm, if you know one.
-        runs: how many runs have costs of their own; None where all runs share them.
+        runs: how many runs have their own costs; None if all runs share them.
 
     Example:
         >>> from surefoot.costs import Linear

@@ -23,7 +23,7 @@ class Quadratic(ArrayCosts):
     r"""Costs :math:`f_t(x) = \tfrac{h}{2}\|x - v_t\|^2`.
 
     Args:
-        targets: :math:`v_t`, ``(T, d)``, or ``(T, B, d)`` for B runs with targets of their own.
+        targets: :math:`v_t`, ``(T, d)``, or ``(T, B, d)`` for B runs with their own targets.
         curvature: :math:`h > 0`; also the modulus of strong convexity.
 
     Example:

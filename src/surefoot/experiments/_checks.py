@@ -112,7 +112,7 @@ def trials_of(*tables: _WithTrials) -> int:
 
 
 def _tables(value: Any) -> dict[int, dict[str, Any]]:
-    """Return those of a list that are tables, by their place."""
+    """Return the tables in a list, by position."""
     listed = value if isinstance(value, list) else []
     return {i: v for i, v in enumerate(listed) if isinstance(v, dict)}
 

@@ -110,7 +110,7 @@ class Pool(Workers):
 
 
 class _Process(SpawnProcess):
-    """A process that starts in an environment of its own."""
+    """A process that starts in its own environment."""
 
     @staticmethod
     def _Popen(process_obj: Any) -> Any:

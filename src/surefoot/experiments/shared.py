@@ -99,7 +99,7 @@ def best_of(spec: Mapping[str, Any], problem: Problem, costs: Any, rounds: Array
     Args:
         spec: the cell's.
         problem: what was played.
-        costs: those of the game; an adversary's are known only afterwards.
+        costs: the costs of the game; an adversary's are known only afterwards.
         rounds: after which the best action is wanted.
     """
 

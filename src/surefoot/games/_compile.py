@@ -62,7 +62,7 @@ def _processor() -> str:
 def _kept(jax: Any) -> Iterator[None]:
     """Use JAX's persistent cache in the user's folder for the compilations inside.
 
-    A user who has set up JAX's cache, or switched it off, by its own variables has decided. JAX
+    JAX's own variables take precedence, if the user has set up or disabled its cache. JAX
     writes entries in place, where another process may read half of one; so it is given a folder of
     links to the entries that are there, and what it adds is moved over whole.
     """
@@ -104,7 +104,7 @@ def _kept(jax: Any) -> Iterator[None]:
 
 
 def _private(folder: Path) -> bool:
-    """Tell whether nobody else can write there: what is read from it is run."""
+    """Return whether only this user can write there: cached programs are executed."""
     if not hasattr(os, "getuid"):
         return True
     found = folder.stat()

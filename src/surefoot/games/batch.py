@@ -98,6 +98,6 @@ def _still_playing(states: dict[int, Any], low: int, high: int, final: Array) ->
 
 
 def _state_of(states: dict[int, Any], size: int, run: int) -> Any:
-    """Return one run's state out of those of the groups."""
+    """Return one run's state from the states of the groups."""
     state = states[run - run % size]
     return part(state, run % size, len(state.x))

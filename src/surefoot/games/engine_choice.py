@@ -87,7 +87,7 @@ class Declared(NamedTuple):
         horizon: rounds of a trial.
         trials: runs of the game.
         adaptive: whether the costs answer the actions.
-        solver: whether the algorithm runs a solver of its own in every round.
+        solver: whether the algorithm itself runs a solver in every round.
     """
 
     needs: Needs

@@ -1,4 +1,4 @@
-"""A game of several agents on a network, each with costs and a constraint of its own."""
+"""A game of several agents on a network, each with its own costs and constraint."""
 
 from __future__ import annotations
 

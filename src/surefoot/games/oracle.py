@@ -39,7 +39,7 @@ class Oracle:
     """Answers an algorithm's needs in a block of rounds.
 
     Args:
-        costs: those of the block, of the runs that play.
+        costs: the costs of the block, for the runs that play.
         constraint: a constraint, or the constraints of the block's rounds.
         needs: what the algorithm asks for; what it does not is not told.
         watched: whether norms are wanted.

@@ -107,7 +107,7 @@ def play_all(
     """Play several algorithms of one type at once, each in all of the problem's runs.
 
     Each may have its own parameters and horizon; the batch and scan engines play all of them as
-    one array program. The other arguments are those of :func:`play`.
+    one array program. The other arguments are the same as for :func:`play`.
 
     Returns:
         One trace per player, in order.
@@ -187,7 +187,7 @@ _ENGINES = {"loop": play_loop, "batch": play_batch, "scan": play_scan}
 
 
 def _run(game: Game, choice: Choice, *, may_change: bool) -> tuple[Choice, Array]:
-    """Play the game; with NumPy where a scan nobody asked for does not compile."""
+    """Play the game; fall back to NumPy if a scan chosen by "auto" does not compile."""
     # A lost run is reported by its status; NumPy need not warn of the NaN it has become.
     with np.errstate(invalid="ignore", over="ignore"):
         try:

@@ -86,7 +86,7 @@ class Game:
         )
 
     def _directions(self, first: int, stop: int, runs: int | slice | None) -> Array:
-        """Draw the unit vectors of some rounds: each run from a generator of its own, in order.
+        """Draw the unit vectors of some rounds, each run from its own generator, in order.
 
         A block that is asked for again, to see why a run was lost, is drawn again from the start.
         """
@@ -118,7 +118,7 @@ class Game:
         """Check the shapes before the first round, so that the user's own functions are named.
 
         Args:
-            oracle: that of the first rounds.
+            oracle: the oracle of the first rounds.
             x: the first action or actions.
         """
         gradient = oracle.costs.gradient(0, x)
@@ -148,7 +148,7 @@ class Game:
         Args:
             first: rounds played before the block.
             stop: rounds played with it.
-            costs: those of the block.
+            costs: the costs of the block.
             before: from a run to its state before the block.
             x: the next actions of the runs that played, as NumPy.
         """

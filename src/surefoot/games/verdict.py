@@ -46,7 +46,7 @@ class Check(NamedTuple):
     """One promise compared with what was played.
 
     Attributes:
-        kept: whether it was; None where nobody looked.
+        kept: whether it was kept; None if it was not checked.
         words: the promise with its numbers.
     """
 

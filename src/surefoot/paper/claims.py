@@ -107,7 +107,7 @@ def claims(cells: Iterable[tuple[Place, CellResult]]) -> list[Claim]:
     """Return the verdicts on Figures 1a, 1b, 1c and 2, each figure's own first.
 
     Args:
-        cells: those of the reproduction.
+        cells: the cells of the reproduction.
 
     """
     measured = gathered(cells)

@@ -31,7 +31,7 @@ def drawn(
         draw: takes a generator and the leading axes.
         rng: the generator of the problem itself.
         horizon: T.
-        trials: how many runs; None for one without a run axis.
+        trials: the number of runs; None for one run without a run axis.
         streams: seed of the streams alone.
         part: tells apart several numbers that are drawn for one stream.
     """

@@ -123,7 +123,7 @@ def adversarial_cube(
         radius: half the length of an edge.
         size: norm of every slope.
         seed: of the slopes.
-        trials: runs with slopes of their own; one without a run axis unless given.
+        trials: runs with their own slopes; one without a run axis unless given.
         streams: a seed of the slopes instead, each run's from its own generator: fewer rounds or
             runs are the first of more. Phases towards a corner then start with 32 rounds, not with
             the root of the horizon.

@@ -35,8 +35,8 @@ def crawl(
         horizon: rounds.
         dimension: entries of an action.
         size: G_f.
-        trials: runs, all alike; one without a run axis unless given.
-        streams: taken so that all problems are made alike; nothing here is random.
+        trials: the number of identical runs; default: one run without a run axis.
+        streams: not used, since nothing is random; all problems take it.
 
     Example:
         >>> problem = crawl(4.0, horizon=10)

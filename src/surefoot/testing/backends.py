@@ -67,7 +67,7 @@ def need_backend(backend: str) -> None:
 
 
 def asarray(values: Any, backend: str) -> Array:
-    """Return numbers as a float64 array of a backend, in memory of its own."""
+    """Return numbers as a float64 array of a backend, in fresh memory."""
     namespace = importlib.import_module(_KNOWN[backend].namespace)
     return namespace.asarray(np.array(values, dtype=np.float64))
 

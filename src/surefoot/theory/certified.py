@@ -197,7 +197,7 @@ class TheoremD(StrictStart):
         rho: c, or the fixed tightening.
         decreasing: whether the tightening falls as :math:`1/\sqrt t`.
         eta: the fixed limit on the step size, if there is one.
-        horizon: the number of rounds meant, if rho was chosen for one.
+        horizon: the number of rounds, if rho was chosen for one.
     """
 
     name: ClassVar[str] = "Theorem D (certified steps)"

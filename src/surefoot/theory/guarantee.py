@@ -184,7 +184,7 @@ class NoClaim(Guarantee):
     """No promise: for a player that is only compared with others.
 
     Args:
-        constants: those of the problem.
+        constants: the constants of the problem.
         horizon: the number of rounds meant, if there is one.
         name: what tables call it.
 

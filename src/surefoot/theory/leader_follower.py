@@ -105,7 +105,7 @@ class TheoremG(StrictStart):
 
     Args:
         constants: needs R, G_g, start_slack, start_reach; G_f for the regret bound.
-        horizon: the number of rounds meant, if the step was chosen for one.
+        horizon: the number of rounds, if the step was chosen for one.
         in_advance: whether the rule keeps to the bound; without it nothing better is known in
             advance than that the costs of feasible points differ by at most :math:`2RG_f`.
     """

@@ -43,7 +43,7 @@ class Theorem1(Guarantee):
         constants: needs R, G_f, G_g, sigma, epsilon.
         eta: step size.
         rho: tightening, at most epsilon.
-        horizon: the number of rounds meant, if the parameters were chosen for one.
+        horizon: the number of rounds, if the parameters were chosen for one.
         tightening_cost: how far the best action may move per unit of rho; :math:`1/\sigma` by
             Lemma 1, unless a better number is known (:func:`surefoot.theory.tune_polyak`).
 

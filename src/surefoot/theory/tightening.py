@@ -71,7 +71,7 @@ class Tightened(Summed):
     (measure "rows"), so does this guarantee: each sum is at most 0.
 
     Args:
-        constants: those of the problem itself.
+        constants: the constants of the problem itself.
         horizon: T.
         base: what the base guarantees for constants of :func:`tightened_constants`.
 

@@ -44,7 +44,7 @@ def paper_figure(
     """Draw Figures 1a, 1b and 1c of the paper side by side, published points beside measured ones.
 
     Args:
-        rows: those of a reproduction.
+        rows: the rows of a reproduction.
         algorithms: labels, or labels with the names to show instead.
         problem: of the regret; the first one unless given.
         violation_problem: of the violations; the same unless given.
@@ -100,7 +100,7 @@ def save_panels(
     """Write Figures 1 and 2 of the paper in each setting.
 
     Args:
-        rows: those of a reproduction.
+        rows: the rows of a reproduction.
         panels: which rows are which curves of the paper.
         folder: created if missing.
         formats: some of "pdf", "svg", "png".
