@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from surefoot import _check
-from surefoot._array import dot, minimum, norm, number_like, record, to_numpy, where
+from surefoot._array import dot, is_number, minimum, norm, number_like, record, to_numpy, where
 from surefoot.algorithms._start import start_in
 from surefoot.algorithms.certificate import CertifiedStep, Certifying, stay_unless_certified
 from surefoot.constants import Constants, as_constants
@@ -99,7 +99,7 @@ class SafetyFilter(Certifying):
         _check.like_action(proposal, x, "proposal")
         way, g, s = _check.feedback(x, Feedback(proposal - x, g, s))
         size = norm(way)
-        if (size < math.inf) is False:
+        if is_number(size) and not size < math.inf:
             _check.refuse_unfinite(to_numpy(proposal), "proposal")
             raise InvalidValueError(f"proposal must be a float away from x, got {proposal!r}")
         length = self.certified_length(x, start, rounds, start_slack, distance, g, s)
