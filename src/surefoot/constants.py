@@ -132,6 +132,8 @@ class Constants:
                 )
             if self.G_g is not None:
                 _check.at_most(self.G_g, "G_g", sigma=self.sigma)
+        if self.inner_radius is not None:
+            _check.at_most(self.R * (1 + 1e-9), "the outer radius", inner_radius=self.inner_radius)
         strangers = set(self.origins) - set(self.names())
         if strangers:
             raise InvalidValueError(f"origins must name constants, got {sorted(strangers)!r}")

@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
+import numpy as np
+
 from surefoot import _check
 from surefoot._array import number_like, run_by_run
 from surefoot.algorithms._rule import Positive, Rule
@@ -92,16 +94,24 @@ class SeparationDescent(Rule):
         return SeparationDescentState(x, cuts + more)
 
     def _cut_back(self, y: Array, depth: float) -> tuple[Array, float]:
+        # A cut brings y nearer to a point of the set by the depth, squared; so there are no more.
+        most = (2 * float(np.max(self.domain.radius)) / depth) ** 2 + 1
         cuts = 0.0
         while (found := self.separation(y)) is not None:
             c, a = found
             size = math.sqrt(float(a @ a))
-            if not size > 0:
+            if not (0 < size < math.inf and c >= 0):
                 raise InvalidValueError(
-                    f"the separation oracle must give a normal outside the set, got 0 at {y!r}"
+                    "the separation oracle must give a depth of at least 0 and a normal outside "
+                    f"the set, got {c!r} and {a!r} at {y!r}"
                 )
             y = y - ((c / size if self.deep else 0.0) + depth) / size * a
             cuts += 1.0
+            if cuts > most:
+                raise InvalidValueError(
+                    f"the set must hold a ball whose radius is above the depth {depth:g} of a cut, "
+                    f"got an oracle that separates after {cuts:.0f} cuts of one round"
+                )
         return y, cuts
 
     def _must_be_inside(self, x: Array) -> Array:

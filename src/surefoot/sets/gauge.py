@@ -202,7 +202,14 @@ class BisectionGauge:
                 "the separation oracle must separate a point outside the set, got None at "
                 f"{w / outer!r}"
             )
-        return inner, a / float(a @ (w / outer))
+        # A ball around 0 is inside, so a normal that separates w/outer has a positive product.
+        product = float(a @ (w / outer))
+        if not 0 < product < math.inf:
+            raise InvalidValueError(
+                f"the separation oracle must give a normal that leaves 0 inside, got {a!r} at "
+                f"{w / outer!r}"
+            )
+        return inner, a / product
 
     def _ends(self, w: Array) -> tuple[float, float | None]:
         """Return the inner end, and the outer one where a point outside was found."""

@@ -57,6 +57,8 @@ class ConstraintSeparation:
         g, s = self.query(y)
         if float(g) <= 0:
             return None
+        if not float(g) > 0:
+            raise InvalidValueError(f"a separation oracle must have a number, got g = {float(g)}")
         if not np.any(s):
             raise InvalidValueError(
                 f"a separation oracle must answer with a normal, got 0 where g = {float(g):g}"

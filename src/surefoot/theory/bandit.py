@@ -44,7 +44,8 @@ class _Bandit(Inside):
         _check.horizon(self.horizon)
         _check.whole(self.dimension, "dimension")
         _check.positive(diameter=self.diameter, inner_radius=self.inner_radius)
-        self.constants.require("R", "G_f", "cost_bound", by=self.name)
+        R, _, _ = self.constants.require("R", "G_f", "cost_bound", by=self.name)
+        _check.at_most(R * (1 + 1e-9), "the outer radius", inner_radius=self.inner_radius)
 
     @property
     def _noise(self) -> float:
