@@ -6,19 +6,16 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from surefoot import PFS, Ball, Constants, Feedback, Problem, SurefootError, _check, play
-from surefoot.constraints import (
-    Affine,
-    AffineStream,
-    CVaR,
-    Drifting,
-    EllipsoidNorm,
-    FunctionConstraint,
-    L1Norm,
-    L2Norm,
-    LinfNorm,
-    QuadraticForm,
-    SecondOrderCone,
+from surefoot import (
+    PFS,
+    Ball,
+    Constants,
+    Feedback,
+    Problem,
+    SurefootError,
+    _check,
+    constraints,
+    play,
 )
 from surefoot.costs import FromFunctions, Linear, Quadratic
 from surefoot.sets import Box, Ellipsoid, Halfspace, L1Ball, Polytope, Slab
@@ -32,26 +29,28 @@ VECTORS = {
     "Slab": lambda v: Slab(v, -1.0, 1.0).normal,
     "Ellipsoid": lambda v: Ellipsoid(EYE, v).centre,
     "Polytope": lambda v: Polytope(EYE, v).b,
-    "Affine": lambda v: Affine(EYE, v).b,
-    "L1Norm": lambda v: L1Norm(1.0, 2, v).centre,
-    "L2Norm": lambda v: L2Norm(1.0, v).centre,
-    "LinfNorm": lambda v: LinfNorm(1.0, 2, v).centre,
-    "QuadraticForm": lambda v: QuadraticForm(EYE, v, 1.0).q,
-    "SecondOrderCone": lambda v: SecondOrderCone(EYE, v).b,
-    "Drifting": lambda v: Drifting(L2Norm(1.0), v).offsets,
-    "Problem": lambda v: Problem.of(Linear([[1.0, 0.0]]), L2Norm(9.0), Ball(9.0), v).start,
+    "Affine": lambda v: constraints.Affine(EYE, v).b,
+    "L1Norm": lambda v: constraints.L1Norm(1.0, 2, v).centre,
+    "L2Norm": lambda v: constraints.L2Norm(1.0, v).centre,
+    "LinfNorm": lambda v: constraints.LinfNorm(1.0, 2, v).centre,
+    "QuadraticForm": lambda v: constraints.QuadraticForm(EYE, v, 1.0).q,
+    "SecondOrderCone": lambda v: constraints.SecondOrderCone(EYE, v).b,
+    "Drifting": lambda v: constraints.Drifting(constraints.L2Norm(1.0), v).offsets,
+    "Problem": lambda v: (
+        Problem.of(Linear([[1.0, 0.0]]), constraints.L2Norm(9.0), Ball(9.0), v).start
+    ),
 }
 MATRICES = {
-    "Affine": lambda m: Affine(m, [1.0, 1.0]).A,
+    "Affine": lambda m: constraints.Affine(m, [1.0, 1.0]).A,
     "Polytope": lambda m: Polytope(m, [1.0, 1.0]).A,
-    "CVaR": lambda m: CVaR(m, 0.5, 1.0).losses,
+    "CVaR": lambda m: constraints.CVaR(m, 0.5, 1.0).losses,
     "Ellipsoid": lambda m: Ellipsoid(m).P,
-    "EllipsoidNorm": lambda m: EllipsoidNorm(m).P,
-    "QuadraticForm": lambda m: QuadraticForm(m, [0.0, 0.0], 1.0).Q,
-    "SecondOrderCone": lambda m: SecondOrderCone(m).A,
+    "EllipsoidNorm": lambda m: constraints.EllipsoidNorm(m).P,
+    "QuadraticForm": lambda m: constraints.QuadraticForm(m, [0.0, 0.0], 1.0).Q,
+    "SecondOrderCone": lambda m: constraints.SecondOrderCone(m).A,
     "Linear": lambda m: Linear(m).slopes,
     "Quadratic": lambda m: Quadratic(m, 1.0).targets,
-    "AffineStream": lambda m: AffineStream([m], [[1.0, 1.0]]).A[0],
+    "AffineStream": lambda m: constraints.AffineStream([m], [[1.0, 1.0]]).A[0],
 }
 
 
@@ -146,7 +145,9 @@ def test_what_is_no_matrix_of_numbers_is_refused_in_one_sentence(name):
         assert "\n" not in str(refused.value)
 
 
-@pytest.mark.parametrize("make", [QuadraticForm, lambda Q, q, r: EllipsoidNorm(Q)])
+@pytest.mark.parametrize(
+    "make", [constraints.QuadraticForm, lambda Q, q, r: constraints.EllipsoidNorm(Q)]
+)
 def test_a_form_that_is_not_convex_is_refused_whatever_holds_it(make, backend):
     pandas = pytest.importorskip("pandas")
     indefinite = [[1.0, 0.0], [0.0, -1.0]]
@@ -157,7 +158,7 @@ def test_a_form_that_is_not_convex_is_refused_whatever_holds_it(make, backend):
 
 @pytest.mark.parametrize("radius", ["-0.3", "1", None, True, 1 + 2j, [1.0], {}, np.bool_(True)])
 def test_what_is_no_number_is_refused(radius):
-    for kind in (Ball, L2Norm, L1Ball):
+    for kind in (Ball, constraints.L2Norm, L1Ball):
         with pytest.raises(SurefootError, match="radius must be a finite number > 0, got"):
             kind(radius)
 
@@ -171,7 +172,13 @@ def test_a_table_is_no_number():
 
 @pytest.mark.parametrize("size", [1e-152, 1e-200, 1e152, 1e200])
 def test_scales_whose_squares_leave_float64_are_refused(size):
-    for make in (Ball, L1Ball, L2Norm, lambda r: L1Norm(r, 2), lambda r: Constants(R=r)):
+    for make in (
+        Ball,
+        L1Ball,
+        constraints.L2Norm,
+        lambda r: constraints.L1Norm(r, 2),
+        lambda r: Constants(R=r),
+    ):
         with pytest.raises(SurefootError, match="where squares stay in float64, got"):
             make(size)
     with pytest.raises(SurefootError, match="where squares stay in float64, got"):
@@ -198,7 +205,7 @@ def test_integer_slopes_do_not_overflow(kind):
     assert taken.dtype == gradient.dtype == np.float64
     assert taken.tolist() == gradient.tolist() == s.astype(float).tolist()
     assert (type(g), g) == (float, -3.0)
-    own = FunctionConstraint(lambda x: -1, lambda x: s, bound=200.0)
+    own = constraints.FunctionConstraint(lambda x: -1, lambda x: s, bound=200.0)
     value, taken = own.query(np.zeros(2))
     assert (type(value), value, taken.dtype) == (float, -1.0, np.float64)
     costs = FromFunctions(
@@ -210,8 +217,8 @@ def test_integer_slopes_do_not_overflow(kind):
 def test_integer_actions_do_not_overflow():
     x = np.array([100, 100], dtype=np.int8)
     far = 100 * 2**0.5
-    assert L2Norm(1.0).value(x) == far - 1
-    assert L2Norm(1.0).query(x)[0] == far - 1
+    assert constraints.L2Norm(1.0).value(x) == far - 1
+    assert constraints.L2Norm(1.0).query(x)[0] == far - 1
     assert np.linalg.norm(Ball(1.0).project(x)) == pytest.approx(1.0)
     assert not Ball(1.0).contains(x)
     assert not L1Ball(130.0).contains(np.array([-128, -128], dtype=np.int8))
@@ -223,12 +230,12 @@ def test_slopes_rounded_to_less_than_float64_must_be_owned_up_to(kind):
     with pytest.raises(SurefootError, match=r"constraint_subgradient.dtype must be float64, got "):
         _check.feedback(np.zeros(2), Feedback(np.zeros(2), -1.0, s))
     with pytest.raises(SurefootError, match=r"subgradient_of\(x\).dtype must be float64, got "):
-        FunctionConstraint(lambda x: -1.0, lambda x: s).query(np.zeros(2))
+        constraints.FunctionConstraint(lambda x: -1.0, lambda x: s).query(np.zeros(2))
     with pytest.raises(SurefootError, match=r"value_of\(x\).dtype must be float64, got "):
-        FunctionConstraint(lambda x: kind(-1), lambda x: x).query(np.zeros(2))
-    value, taken = FunctionConstraint(lambda x: kind(-1), lambda x: s, error=1e-3).query(
-        np.zeros(2)
-    )
+        constraints.FunctionConstraint(lambda x: kind(-1), lambda x: x).query(np.zeros(2))
+    value, taken = constraints.FunctionConstraint(
+        lambda x: kind(-1), lambda x: s, error=1e-3
+    ).query(np.zeros(2))
     assert (value, taken.dtype) == (-1.0, np.float64)
     # A rounded cost gradient costs regret at most.
     gradient, _, _ = _check.feedback(np.zeros(2), Feedback(s, -1.0, np.zeros(2)))
@@ -236,12 +243,12 @@ def test_slopes_rounded_to_less_than_float64_must_be_owned_up_to(kind):
 
 
 def test_a_constraint_is_asked_with_a_list_too():
-    assert LinfNorm(0.5, 2).value([0.25, -1.0]) == 0.5
-    assert LinfNorm(0.5, 2).query((0.25, -1.0))[0] == 0.5
-    assert L2Norm(1.0).subgradient([3, 4]).tolist() == [0.6, 0.8]
+    assert constraints.LinfNorm(0.5, 2).value([0.25, -1.0]) == 0.5
+    assert constraints.LinfNorm(0.5, 2).query((0.25, -1.0))[0] == 0.5
+    assert constraints.L2Norm(1.0).subgradient([3, 4]).tolist() == [0.6, 0.8]
     for wrong in ("x", None, [1.0, None], 0.5, [1.0]):
         with pytest.raises(SurefootError, match=r"^x"):
-            LinfNorm(0.5, 2).value(wrong)
+            constraints.LinfNorm(0.5, 2).value(wrong)
 
 
 @pytest.mark.parametrize(
@@ -261,7 +268,7 @@ def test_a_constraint_is_asked_with_a_list_too():
 def test_a_part_of_another_kind_is_named_with_the_right_one(change, sentence):
     parts = {
         "costs": Linear([[1.0, 0.0]]),
-        "constraint": L2Norm(0.5),
+        "constraint": constraints.L2Norm(0.5),
         "domain": Ball(1.0),
         "start": [0.0, 0.0],
     }
@@ -269,7 +276,7 @@ def test_a_part_of_another_kind_is_named_with_the_right_one(change, sentence):
         Problem.of(**parts | change)
 
 
-@pytest.mark.parametrize("problem", [None, 3, L2Norm(0.5)])
+@pytest.mark.parametrize("problem", [None, 3, constraints.L2Norm(0.5)])
 def test_what_is_no_problem_is_not_played(problem):
     with pytest.raises(SurefootError, match=r"problem must be a Problem, as Problem.of"):
         play(PFS(eta=0.1, rho=0.0, domain=Ball(1.0)), problem)

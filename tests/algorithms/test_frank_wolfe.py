@@ -6,27 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from surefoot import Ball, Constants, Feedback, Problem, constraints, play
+from surefoot import Ball, Constants, Feedback, Problem, constraints, play, sets
 from surefoot.algorithms import FrankWolfe
 from surefoot.algorithms.frank_wolfe import FrankWolfeState
 from surefoot.costs import Linear
 from surefoot.games.ledger import Counted
-from surefoot.sets import (
-    Box,
-    Halfspace,
-    L1Ball,
-    NuclearBall,
-    Polytope,
-    Product,
-    Simplex,
-    SpectralBall,
-)
 from surefoot.sets._points import settled
 from surefoot.theory import FrankWolfeTheorem
 
 from ._gradients import actions_of, told
 
-BOX = Box([-1.0, -0.5], [1.25, 0.75])
+BOX = sets.Box([-1.0, -0.5], [1.25, 0.75])
 X = np.array([0.5, -0.25])
 KNOWN = Constants(R=1.5, G_f=7.0)
 
@@ -60,13 +50,13 @@ def test_the_pull_to_the_start_is_twice_as_strong_in_the_textbook():
 
 
 def test_a_whole_step_is_the_corner_itself():
-    third = Box([-1 / 3, -0.1], [0.7, 0.2])
+    third = sets.Box([-1 / 3, -0.1], [0.7, 0.2])
     x = actions_of(FrankWolfe(eta=1.0, domain=third, step=1.0), np.array([0.3, 0.1]), [[-1.0, 2.0]])
     assert x[1].tolist() == [0.7, -0.1]
 
 
 def test_one_dimension_and_columns():
-    player = FrankWolfe(eta=1.0, domain=Box([-1.0], [3.0]), step=np.array([[0.25], [0.5]]))
+    player = FrankWolfe(eta=1.0, domain=sets.Box([-1.0], [3.0]), step=np.array([[0.25], [0.5]]))
     x = actions_of(player, np.array([[0.0], [0.0]]), [[[-1.0], [2.0]]])
     assert x[1].tolist() == [[0.75], [-0.5]]
 
@@ -83,11 +73,11 @@ CONSTRAINTS = {
     "polytope": constraints.Affine(np.vstack([np.eye(3), -np.ones((1, 3))]), [1.0, 0.7, 0.3, 0.2]),
 }
 SETS = {name: g.region for name, g in CONSTRAINTS.items()} | {
-    "simplex": Simplex(3, 0.7),
-    "filled simplex": Simplex(3, 0.7, filled=True),
-    "nuclear": NuclearBall((1, 3), 0.7),
-    "spectral": SpectralBall((3, 1), 0.7),
-    "product": Product([Simplex(2, 0.3), Ball(0.2, [0.7])]),
+    "simplex": sets.Simplex(3, 0.7),
+    "filled simplex": sets.Simplex(3, 0.7, filled=True),
+    "nuclear": sets.NuclearBall((1, 3), 0.7),
+    "spectral": sets.SpectralBall((3, 1), 0.7),
+    "product": sets.Product([sets.Simplex(2, 0.3), Ball(0.2, [0.7])]),
 }
 
 
@@ -142,9 +132,9 @@ def test_a_mean_of_points_of_a_set_is_settled_next_to_where_it_is(name, share, s
 
 
 def test_a_polytope_settles_without_a_solver(monkeypatch):
-    domain = Polytope(np.vstack([np.eye(3), -np.ones((1, 3))]), [1.0, 0.7, 0.3, 0.2])
+    domain = sets.Polytope(np.vstack([np.eye(3), -np.ones((1, 3))]), [1.0, 0.7, 0.3, 0.2])
     corner = domain.minimize_linear(np.array([-1.0, -2.0, -0.5]))  # the interior is solved for once
-    monkeypatch.setattr(Polytope, "nearest", None)
+    monkeypatch.setattr(sets.Polytope, "nearest", None)
     outside = corner + 1e-13
     assert not domain.contains(outside)
     assert domain.contains(domain.settled(outside)) is True
@@ -172,7 +162,7 @@ def test_a_set_of_yours_needs_no_projection_and_is_trusted_with_rounding():
 
 
 def test_settling_is_no_projection_to_a_ledger():
-    counter = Counted(Simplex(3))
+    counter = Counted(sets.Simplex(3))
     settled(counter, np.array([0.5, 0.5, 2.0**-51]))
     assert counter.projections == 0
 
@@ -220,7 +210,7 @@ class OnlyProjects:
         return True
 
 
-@pytest.mark.parametrize("domain", [None, 1.0, Box, OnlyProjects()])
+@pytest.mark.parametrize("domain", [None, 1.0, sets.Box, OnlyProjects()])
 def test_a_set_that_minimises_nothing_is_refused(domain):
     sentence = f"domain must be a set that minimises linear functions, got {domain!r}"
     with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
@@ -228,7 +218,7 @@ def test_a_set_that_minimises_nothing_is_refused(domain):
 
 
 def test_a_set_without_end_is_refused():
-    half = Halfspace([1.0, 2.0], 0.5)
+    half = sets.Halfspace([1.0, 2.0], 0.5)
     with pytest.raises(ValueError, match=r"^domain must be bounded, got Halfspace"):
         FrankWolfe.tuned(KNOWN, 10, half)
     player = FrankWolfe(eta=0.1, domain=half)
@@ -237,7 +227,7 @@ def test_a_set_without_end_is_refused():
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
-@pytest.mark.parametrize("domain", [BOX, Ball(1.0), L1Ball(1.0), Simplex(2, filled=True)])
+@pytest.mark.parametrize("domain", [BOX, Ball(1.0), sets.L1Ball(1.0), sets.Simplex(2, filled=True)])
 @pytest.mark.filterwarnings("ignore:invalid value encountered:RuntimeWarning")
 def test_a_gradient_that_is_not_finite(domain, bad):
     # A box has a corner against an infinite slope, and would hide it.
@@ -254,7 +244,7 @@ def test_a_gradient_that_is_not_finite(domain, bad):
 def test_the_textbook_pulls_twice_as_hard_towards_the_start():
     # 0.1 * -7.5 + 2 * 0.5 > 0 leads to -1, and half of the way there in round 16; with a pull of 1
     # the sum is negative and leads to 1.
-    player = FrankWolfe(eta=0.1, domain=Box([-1.0], [1.0]))
+    player = FrankWolfe(eta=0.1, domain=sets.Box([-1.0], [1.0]))
     state = FrankWolfeState(np.array([0.5]), np.array([0.0]), np.array([-7.0]), 15.0)
     after = player.update(state, Feedback(np.array([-0.5]), None, None))
     assert after.x.tolist() == [-0.25]

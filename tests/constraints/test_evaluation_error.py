@@ -8,24 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from surefoot.constraints import (
-    Affine,
-    AffineStream,
-    CVaR,
-    Drifting,
-    EllipsoidNorm,
-    FunctionConstraint,
-    L1Norm,
-    L2Norm,
-    LinfNorm,
-    NuclearNorm,
-    PlayedOnly,
-    QuadraticForm,
-    SecondOrderCone,
-    SpectralNorm,
-    max_of,
-    shift,
-)
+from surefoot import constraints
 from surefoot.sets import Ball
 
 D = 4
@@ -116,18 +99,28 @@ def cases(rng, far):
     q = rng.normal(size=D)
     through = float(0.5 * centre @ Q @ centre + q @ centre)
     losses = rng.normal(size=(9, D))
-    yield "affine", Affine(A, A @ centre + 0.1), affine, centre
-    yield "quadratic", QuadraticForm(Q, q, through), quadratic, centre
-    yield "flat", QuadraticForm(np.outer(q, q), q, through), quadratic, centre
-    yield "cone", SecondOrderCone(F, -F @ centre, q, -float(q @ centre) + 1), cone, centre
-    yield "ellipsoid", EllipsoidNorm(Q + np.eye(D), centre), ellipsoid, centre
-    yield "l2", L2Norm(0.7, centre), l2, centre
-    yield "l1", L1Norm(0.7, D, centre), l1, centre
-    yield "linf", LinfNorm(0.7, D, centre), linf, centre
-    yield "cvar", CVaR(losses, 0.6, float((losses @ centre).max())), cvar, centre
-    yield "spectral", SpectralNorm((2, 2), 1.0), spectral, centre
-    yield "nuclear", NuclearNorm((2, 2), 1.0), nuclear, centre
-    yield "shifted", shift(QuadraticForm(Q, q, through), through / 3), shifted, centre
+    yield "affine", constraints.Affine(A, A @ centre + 0.1), affine, centre
+    yield "quadratic", constraints.QuadraticForm(Q, q, through), quadratic, centre
+    yield "flat", constraints.QuadraticForm(np.outer(q, q), q, through), quadratic, centre
+    yield (
+        "cone",
+        constraints.SecondOrderCone(F, -F @ centre, q, -float(q @ centre) + 1),
+        cone,
+        centre,
+    )
+    yield "ellipsoid", constraints.EllipsoidNorm(Q + np.eye(D), centre), ellipsoid, centre
+    yield "l2", constraints.L2Norm(0.7, centre), l2, centre
+    yield "l1", constraints.L1Norm(0.7, D, centre), l1, centre
+    yield "linf", constraints.LinfNorm(0.7, D, centre), linf, centre
+    yield "cvar", constraints.CVaR(losses, 0.6, float((losses @ centre).max())), cvar, centre
+    yield "spectral", constraints.SpectralNorm((2, 2), 1.0), spectral, centre
+    yield "nuclear", constraints.NuclearNorm((2, 2), 1.0), nuclear, centre
+    yield (
+        "shifted",
+        constraints.shift(constraints.QuadraticForm(Q, q, through), through / 3),
+        shifted,
+        centre,
+    )
 
 
 @settings(max_examples=40, deadline=None)
@@ -156,7 +149,7 @@ def test_the_errors_are_no_wild_guess():
 
 
 def test_far_from_the_origin_the_error_grows_with_the_terms():
-    near, far = (QuadraticForm(np.eye(2), [0.0, 0.0], r) for r in (0.5, 0.5e12))
+    near, far = (constraints.QuadraticForm(np.eye(2), [0.0, 0.0], r) for r in (0.5, 0.5e12))
     assert near.evaluation_error(Ball(1.0)) < 2e-14
     # x'x/2 is 5e11 at a norm of 1e6, and one rounding of it 6e-5.
     assert 6e-5 < far.evaluation_error(Ball(1.0, [1e6, 0.0])) < 1e-2
@@ -164,39 +157,46 @@ def test_far_from_the_origin_the_error_grows_with_the_terms():
 
 def test_a_row_that_is_never_the_largest_costs_no_digits():
     near, far = [[1.0, 0.0], [-1.0, 0.0]], [[0.0, 1.0]]
-    alone = Affine(near, [1.0, 1.0]).evaluation_error(Ball(2.0))
-    g = Affine([*near, *far], [1.0, 1.0, 1e14])
+    alone = constraints.Affine(near, [1.0, 1.0]).evaluation_error(Ball(2.0))
+    g = constraints.Affine([*near, *far], [1.0, 1.0, 1e14])
     assert g.evaluation_error(Ball(2.0)) == alone
     assert g.row_errors(Ball(2.0))[2] > 1e-3
 
 
 def test_what_is_not_known_is_not_guessed():
-    own = FunctionConstraint(lambda x: float(x @ x) - 1, lambda x: 2 * x, bound=2.0)
+    own = constraints.FunctionConstraint(lambda x: float(x @ x) - 1, lambda x: 2 * x, bound=2.0)
     assert own.evaluation_error(Ball(1.0)) is None
     assert own.row_errors(Ball(1.0)) == [math.inf]
-    assert max_of(own, L2Norm(1.0)).evaluation_error(Ball(1.0)) is None
-    told = FunctionConstraint(own.value_of, own.subgradient_of, bound=2.0, error=1e-12)
+    assert constraints.max_of(own, constraints.L2Norm(1.0)).evaluation_error(Ball(1.0)) is None
+    told = constraints.FunctionConstraint(own.value_of, own.subgradient_of, bound=2.0, error=1e-12)
     assert told.evaluation_error(Ball(1.0)) == 1e-12
-    assert L2Norm(1.0).evaluation_error(Ball(1.0)) is None  # the length of an action is not known
-    assert max_of(L2Norm(1.0), LinfNorm(1.0, 2)).evaluation_error(Ball(1.0)) < 1e-14
+    assert (
+        constraints.L2Norm(1.0).evaluation_error(Ball(1.0)) is None
+    )  # the length of an action is not known
+    assert (
+        constraints.max_of(constraints.L2Norm(1.0), constraints.LinfNorm(1.0, 2)).evaluation_error(
+            Ball(1.0)
+        )
+        < 1e-14
+    )
 
 
 def test_wrappers_pass_the_errors_on_row_by_row():
     ball = Ball(1.0, np.zeros(2))
-    g = max_of(LinfNorm(0.5, 2), L2Norm(0.5))
+    g = constraints.max_of(constraints.LinfNorm(0.5, 2), constraints.L2Norm(0.5))
     assert g.row_errors(ball).shape == (5,)
     assert g.evaluation_error(ball) == g.row_errors(ball).max()
-    np.testing.assert_array_equal(PlayedOnly(g).row_errors(ball), g.row_errors(ball))
-    assert PlayedOnly(g).evaluation_error(ball) == g.evaluation_error(ball)
-    moved = shift(g, 0.25)
+    np.testing.assert_array_equal(constraints.PlayedOnly(g).row_errors(ball), g.row_errors(ball))
+    assert constraints.PlayedOnly(g).evaluation_error(ball) == g.evaluation_error(ball)
+    moved = constraints.shift(g, 0.25)
     np.testing.assert_array_equal(moved.row_errors(ball), 2 * g.row_errors(ball) + 2.0**-54)
-    drifting = Drifting(g, [0.0, -0.25, 0.1])
+    drifting = constraints.Drifting(g, [0.0, -0.25, 0.1])
     np.testing.assert_array_equal(drifting.row_errors(ball), moved.row_errors(ball))
-    rounds = AffineStream([[[3.0, 4.0]], [[0.0, 2.0]]], [[1.0], [-7.0]])
+    rounds = constraints.AffineStream([[[3.0, 4.0]], [[0.0, 2.0]]], [[1.0], [-7.0]])
     assert rounds.row_errors(ball) == pytest.approx(4 * 2.0**-53 * (5 + 7), rel=1e-12)
 
 
 @pytest.mark.parametrize("name", ["beta", "error"])
 def test_bounds_of_ones_own_functions_are_checked(name):
     with pytest.raises(ValueError, match=f"{name} must be a finite number >= 0, got -1.0"):
-        FunctionConstraint(len, len, **{name: -1.0})
+        constraints.FunctionConstraint(len, len, **{name: -1.0})

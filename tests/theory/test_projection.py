@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from surefoot import OGD, Ball, Constants, Feedback, Problem, play
+from surefoot import OGD, Ball, Constants, Feedback, Problem, play, theory
 from surefoot.algorithms import (
     AdaGradOGD,
     DecayingOGD,
@@ -18,34 +18,25 @@ from surefoot.constraints import LinfNorm
 from surefoot.costs import Linear, Quadratic
 from surefoot.problems import ADVERSARIES, adversarial_cube, binding_toy, paper_toy
 from surefoot.sets import Box, L1Ball, Simplex
-from surefoot.theory import (
-    AdaGradNorm,
-    DecayingStep,
-    DualAveragingTheorem,
-    EntropicTheorem,
-    FrankWolfeTheorem,
-    StronglyConvexDescent,
-    Zinkevich,
-)
 
 from ._slack import assert_bounds_hold, slack
 
 KNOWN = Constants(R=1.5, G_f=7.0, strong_convexity=3.5)
 D = 1.25
 ALL = {
-    "Zinkevich": lambda c, T: Zinkevich(c, T, D),
-    "decaying": lambda c, T: DecayingStep(c, D),
-    "strongly convex": lambda c, T: StronglyConvexDescent(c),
-    "AdaGrad": lambda c, T: AdaGradNorm(c, D),
-    "dual averaging": lambda c, T: DualAveragingTheorem(c, T, D),
-    "entropic": lambda c, T: EntropicTheorem(c, T, 3, 2.0),
-    "Frank-Wolfe, tuned": lambda c, T: FrankWolfeTheorem(c, T, D, is_tuned=True),
-    "Frank-Wolfe, textbook": lambda c, T: FrankWolfeTheorem(c, T, D, is_tuned=False),
+    "Zinkevich": lambda c, T: theory.Zinkevich(c, T, D),
+    "decaying": lambda c, T: theory.DecayingStep(c, D),
+    "strongly convex": lambda c, T: theory.StronglyConvexDescent(c),
+    "AdaGrad": lambda c, T: theory.AdaGradNorm(c, D),
+    "dual averaging": lambda c, T: theory.DualAveragingTheorem(c, T, D),
+    "entropic": lambda c, T: theory.EntropicTheorem(c, T, 3, 2.0),
+    "Frank-Wolfe, tuned": lambda c, T: theory.FrankWolfeTheorem(c, T, D, is_tuned=True),
+    "Frank-Wolfe, textbook": lambda c, T: theory.FrankWolfeTheorem(c, T, D, is_tuned=False),
 }
 
 
 @pytest.mark.parametrize("T", [1, 16, 20_000])
-@pytest.mark.parametrize("theorem", [Zinkevich, DualAveragingTheorem])
+@pytest.mark.parametrize("theorem", [theory.Zinkevich, theory.DualAveragingTheorem])
 def test_a_fixed_step_and_its_bound_are_the_printed_formulas(theorem, T):
     found = theorem(KNOWN, T, diameter=1.25)
     assert found.eta == pytest.approx(1.25 / (7.0 * math.sqrt(T)), rel=1e-15)
@@ -80,9 +71,9 @@ def test_steps_and_bounds_are_the_printed_formulas(name, eta, t, bound):
 
 
 def test_the_fixed_step_of_frank_wolfe_is_at_most_whole():
-    steps = [FrankWolfeTheorem(KNOWN, T, D, is_tuned=True).step for T in (1, 3, 12, 300)]
+    steps = [theory.FrankWolfeTheorem(KNOWN, T, D, is_tuned=True).step for T in (1, 3, 12, 300)]
     assert steps == [1.0, 1.0, 0.5, 0.1]
-    assert FrankWolfeTheorem(KNOWN, 300, D, is_tuned=False).step is None
+    assert theory.FrankWolfeTheorem(KNOWN, 300, D, is_tuned=False).step is None
 
 
 def test_the_bound_of_frank_wolfe_is_that_of_the_horizon():
@@ -128,25 +119,55 @@ def test_a_missing_gradient_bound_is_named(name):
 
 def test_missing_strong_convexity_is_named():
     with pytest.raises(ValueError, match="strongly convex needs strong_convexity, which is not kn"):
-        StronglyConvexDescent(Constants(R=1.0, G_f=2.0))
+        theory.StronglyConvexDescent(Constants(R=1.0, G_f=2.0))
 
 
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
-        (lambda: Zinkevich(KNOWN, 0, 1.0), "horizon must be a whole number of rounds >= 1, got 0"),
-        (lambda: Zinkevich(KNOWN, 10, 0.0), "diameter must be a finite number > 0, got 0.0"),
-        (lambda: Zinkevich(KNOWN, 10, math.inf), "diameter must be a finite number > 0, got inf"),
-        (lambda: DecayingStep(KNOWN, -1.0), "diameter must be a finite number > 0, got -1.0"),
-        (lambda: AdaGradNorm(KNOWN, 0.0), "diameter must be a finite number > 0, got 0.0"),
-        (lambda: DualAveragingTheorem(KNOWN, 2.5, 1.0), "horizon must be a whole number of"),
-        (lambda: DualAveragingTheorem(KNOWN, 2, 0.0), "diameter must be a finite number > 0"),
-        (lambda: EntropicTheorem(KNOWN, 0, 3, 1.0), "horizon must be a whole number of rounds"),
-        (lambda: EntropicTheorem(KNOWN, 9, 3, 0.0), "total must be a finite number > 0, got 0.0"),
-        (lambda: EntropicTheorem(KNOWN, 9, 1, 1.0), "dimension must be at least 2 on a simplex"),
-        (lambda: EntropicTheorem(KNOWN, 9, 2.5, 1.0), "dimension must be a whole number >= 1"),
-        (lambda: FrankWolfeTheorem(KNOWN, 0, 1.0, is_tuned=True), "horizon must be a whole number"),
-        (lambda: FrankWolfeTheorem(KNOWN, 9, 0.0, is_tuned=True), "diameter must be a finite numb"),
+        (
+            lambda: theory.Zinkevich(KNOWN, 0, 1.0),
+            "horizon must be a whole number of rounds >= 1, got 0",
+        ),
+        (lambda: theory.Zinkevich(KNOWN, 10, 0.0), "diameter must be a finite number > 0, got 0.0"),
+        (
+            lambda: theory.Zinkevich(KNOWN, 10, math.inf),
+            "diameter must be a finite number > 0, got inf",
+        ),
+        (
+            lambda: theory.DecayingStep(KNOWN, -1.0),
+            "diameter must be a finite number > 0, got -1.0",
+        ),
+        (lambda: theory.AdaGradNorm(KNOWN, 0.0), "diameter must be a finite number > 0, got 0.0"),
+        (lambda: theory.DualAveragingTheorem(KNOWN, 2.5, 1.0), "horizon must be a whole number of"),
+        (
+            lambda: theory.DualAveragingTheorem(KNOWN, 2, 0.0),
+            "diameter must be a finite number > 0",
+        ),
+        (
+            lambda: theory.EntropicTheorem(KNOWN, 0, 3, 1.0),
+            "horizon must be a whole number of rounds",
+        ),
+        (
+            lambda: theory.EntropicTheorem(KNOWN, 9, 3, 0.0),
+            "total must be a finite number > 0, got 0.0",
+        ),
+        (
+            lambda: theory.EntropicTheorem(KNOWN, 9, 1, 1.0),
+            "dimension must be at least 2 on a simplex",
+        ),
+        (
+            lambda: theory.EntropicTheorem(KNOWN, 9, 2.5, 1.0),
+            "dimension must be a whole number >= 1",
+        ),
+        (
+            lambda: theory.FrankWolfeTheorem(KNOWN, 0, 1.0, is_tuned=True),
+            "horizon must be a whole number",
+        ),
+        (
+            lambda: theory.FrankWolfeTheorem(KNOWN, 9, 0.0, is_tuned=True),
+            "diameter must be a finite numb",
+        ),
     ],
 )
 def test_bad_arguments_are_named(make, sentence):

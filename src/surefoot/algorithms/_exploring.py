@@ -7,24 +7,18 @@ from typing import NamedTuple
 
 from surefoot import _check
 from surefoot._array import number_like
+from surefoot.algorithms._rule import COSTS_ONLY
 from surefoot.algorithms._start import bounded_diameter, start_in
 from surefoot.constants import Constants, as_constants
 from surefoot.errors import InvalidValueError
 from surefoot.sets._points import settled
 from surefoot.sets.gauge import gauge_of
-from surefoot.types import Array, BanditFeedback, Feedback, Needs, Number, Region
+from surefoot.types import Array, BanditFeedback, Feedback, Number, Region
 
 __all__ = ["VALUES_ONLY", "BanditState", "Exploring", "shape_of"]
 
-VALUES_ONLY = Needs(
-    cost_gradients=0,
-    constraint_values=0,
-    constraint_subgradients=0,
-    cost_values=1,
-    directions=1,
-    linear_minimisations=1,
-    domain="feasible",
-    numpy_only=True,
+VALUES_ONLY = COSTS_ONLY._replace(
+    cost_gradients=0, cost_values=1, directions=1, linear_minimisations=1, numpy_only=True
 )
 
 

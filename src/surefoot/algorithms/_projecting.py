@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from surefoot.algorithms._rule import Positive, Rule
+from surefoot.algorithms._rule import COSTS_ONLY, Positive, Rule
 from surefoot.types import Needs, Region
 
 __all__ = ["Projecting"]
@@ -15,9 +15,7 @@ __all__ = ["Projecting"]
 class Projecting(Rule):
     """A rule with a step size that projects onto the feasible set and asks nothing else of it."""
 
-    needs: ClassVar[Needs] = Needs(
-        constraint_values=0, constraint_subgradients=0, projections=1, domain="feasible"
-    )
+    needs: ClassVar[Needs] = COSTS_ONLY._replace(projections=1)
 
     eta: Positive
     domain: Region

@@ -8,9 +8,17 @@ from typing import Any, TypeAlias
 from surefoot import _check
 from surefoot.algorithms._start import check_domain
 from surefoot.errors import InvalidValueError
-from surefoot.types import Number, Region
+from surefoot.types import Needs, Number, Region
 
-__all__ = ["Count", "MinimisingSet", "Nonnegative", "Positive", "Rule", "check_fields"]
+__all__ = [
+    "COSTS_ONLY",
+    "Count",
+    "MinimisingSet",
+    "Nonnegative",
+    "Positive",
+    "Rule",
+    "check_fields",
+]
 
 Positive: TypeAlias = Number
 """A finite number above 0, or a column of them."""
@@ -20,6 +28,10 @@ Count: TypeAlias = int
 """A whole number of at least 1."""
 MinimisingSet: TypeAlias = Region
 """A set that minimises linear functions; it need not project."""
+
+
+COSTS_ONLY = Needs(constraint_values=0, constraint_subgradients=0, domain="feasible")
+"""The needs of rules that know the feasible set and are told about the costs alone."""
 
 
 class Rule:

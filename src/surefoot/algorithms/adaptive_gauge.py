@@ -10,7 +10,7 @@ import numpy as np
 from surefoot import _check
 from surefoot._array import combine, constant, maximum, namespace, number_like, rows_dot, sqrt
 from surefoot.algorithms._gauged import Shrunk, shrink, surrogate
-from surefoot.algorithms._rule import Positive, check_fields
+from surefoot.algorithms._rule import COSTS_ONLY, Positive, check_fields
 from surefoot.algorithms._start import start_in
 from surefoot.constants import Constants
 from surefoot.sets import Ball
@@ -83,9 +83,7 @@ class AdaptiveGauge:
     oracles", ALT 2023, has the same rate with another learner; this rule is derived here.
     """
 
-    needs: ClassVar[Needs] = Needs(
-        constraint_values=0, constraint_subgradients=0, gauges=1, domain="feasible", work="d log T"
-    )
+    needs: ClassVar[Needs] = COSTS_ONLY._replace(gauges=1, work="d log T")
     source: ClassVar[Source] = Source("Lu, Brukhim, Gradu and Hazan, ALT 2023", "derived here")
     tunings: ClassVar[tuple[str, ...]] = ("known_horizon",)
 

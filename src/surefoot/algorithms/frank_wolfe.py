@@ -7,7 +7,7 @@ from typing import ClassVar, NamedTuple
 
 from surefoot import _check
 from surefoot._array import minimum, number_like, sqrt, where
-from surefoot.algorithms._rule import MinimisingSet, Positive, check_fields
+from surefoot.algorithms._rule import COSTS_ONLY, MinimisingSet, Positive, check_fields
 from surefoot.algorithms._start import bounded_diameter, start_in
 from surefoot.constants import Constants
 from surefoot.sets._points import settled
@@ -55,9 +55,7 @@ class FrankWolfe:
     Reference: Hazan and Kale, ICML 2012.
     """
 
-    needs: ClassVar[Needs] = Needs(
-        constraint_values=0, constraint_subgradients=0, linear_minimisations=1, domain="feasible"
-    )
+    needs: ClassVar[Needs] = COSTS_ONLY._replace(linear_minimisations=1)
     source: ClassVar[Source] = Source("Hazan and Kale, ICML 2012")
     tunings: ClassVar[tuple[str, ...]] = ("tuned", "textbook")
 

@@ -8,7 +8,7 @@ from typing import ClassVar, NamedTuple
 
 from surefoot import _check
 from surefoot._array import number_like, run_by_run
-from surefoot.algorithms._rule import MinimisingSet, Positive, Rule
+from surefoot.algorithms._rule import COSTS_ONLY, MinimisingSet, Positive, Rule
 from surefoot.algorithms._start import bounded_diameter, start_in
 from surefoot.constants import Constants
 from surefoot.sets._points import settled
@@ -67,13 +67,7 @@ class GarberKretzu(Rule):
     form, which ends with one cut, and its constants are derived here.
     """
 
-    needs: ClassVar[Needs] = Needs(
-        constraint_values=0,
-        constraint_subgradients=0,
-        linear_minimisations=2,
-        domain="feasible",
-        numpy_only=True,
-    )
+    needs: ClassVar[Needs] = COSTS_ONLY._replace(linear_minimisations=2, numpy_only=True)
     source: ClassVar[Source] = Source("Garber and Kretzu, COLT 2022", "derived here")
     tunings: ClassVar[tuple[str, ...]] = ("known_horizon",)
 

@@ -9,7 +9,7 @@ from typing import ClassVar, NamedTuple
 from surefoot import _check
 from surefoot._array import number_like
 from surefoot.algorithms._gauged import Shrunk, shrink, surrogate
-from surefoot.algorithms._rule import Nonnegative, Positive, Rule
+from surefoot.algorithms._rule import COSTS_ONLY, Nonnegative, Positive, Rule
 from surefoot.algorithms._start import start_in
 from surefoot.constants import Constants
 from surefoot.sets import Ball
@@ -77,9 +77,7 @@ class GaugeDescent(Rule):
     oracle", COLT 2022. Constants, and the strongly convex form, derived here.
     """
 
-    needs: ClassVar[Needs] = Needs(
-        constraint_values=0, constraint_subgradients=0, gauges=1, domain="feasible"
-    )
+    needs: ClassVar[Needs] = COSTS_ONLY._replace(gauges=1)
     source: ClassVar[Source] = Source("Mhammedi, COLT 2022")
     sources: ClassVar[Mapping[str, Source]] = {
         "strongly_convex": Source("Mhammedi, COLT 2022", "derived here")

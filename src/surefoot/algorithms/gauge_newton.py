@@ -11,7 +11,7 @@ import numpy as np
 from surefoot import _check
 from surefoot._array import run_by_run
 from surefoot.algorithms._gauged import Shrunk, shrink, surrogate
-from surefoot.algorithms._rule import Positive, Rule
+from surefoot.algorithms._rule import COSTS_ONLY, Positive, Rule
 from surefoot.algorithms._start import start_in
 from surefoot.constants import Constants
 from surefoot.sets import Ball
@@ -78,14 +78,7 @@ class GaugeNewton(Rule):
     oracle", 2024, by another rule: his learner is a barrier method. Rule and proof derived here.
     """
 
-    needs: ClassVar[Needs] = Needs(
-        constraint_values=0,
-        constraint_subgradients=0,
-        gauges=1,
-        domain="feasible",
-        work="d^3",
-        numpy_only=True,
-    )
+    needs: ClassVar[Needs] = COSTS_ONLY._replace(gauges=1, work="d^3", numpy_only=True)
     source: ClassVar[Source] = Source("Mhammedi, 2024", "derived here")
     tunings: ClassVar[tuple[str, ...]] = ("known_horizon",)
 

@@ -7,7 +7,7 @@ from typing import ClassVar, NamedTuple
 
 from surefoot import _check
 from surefoot._array import dot, number_like, where
-from surefoot.algorithms._rule import Positive, Rule
+from surefoot.algorithms._rule import COSTS_ONLY, Positive, Rule
 from surefoot.algorithms._start import bounded_diameter, start_in
 from surefoot.constants import Constants
 from surefoot.sets.smooth import SmoothSet, smooth_of
@@ -58,9 +58,7 @@ class LevyKrause(Rule):
     has the rates; this routine, which asks once per round, is derived here.
     """
 
-    needs: ClassVar[Needs] = Needs(
-        constraint_values=0, constraint_subgradients=0, smooth_queries=1, domain="feasible"
-    )
+    needs: ClassVar[Needs] = COSTS_ONLY._replace(smooth_queries=1)
     source: ClassVar[Source] = Source("Levy and Krause, AISTATS 2019", "derived here")
     tunings: ClassVar[tuple[str, ...]] = ("fixed", "strongly_convex")
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from surefoot import _check
 from surefoot._array import number_like, run_by_run
-from surefoot.algorithms._rule import Positive, Rule
+from surefoot.algorithms._rule import COSTS_ONLY, Positive, Rule
 from surefoot.algorithms._start import start_in
 from surefoot.constants import Constants, as_constants
 from surefoot.errors import InvalidValueError
@@ -64,13 +64,7 @@ class SeparationDescent(Rule):
     a start at 0, and deep cuts are derived here.
     """
 
-    needs: ClassVar[Needs] = Needs(
-        constraint_values=0,
-        constraint_subgradients=0,
-        separations=2,
-        domain="feasible",
-        numpy_only=True,
-    )
+    needs: ClassVar[Needs] = COSTS_ONLY._replace(separations=2, numpy_only=True)
     source: ClassVar[Source] = Source("Garber and Kretzu, COLT 2022", "derived here")
     tunings: ClassVar[tuple[str, ...]] = ("known_horizon", "deep_cuts")
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from surefoot import _check
 from surefoot.algorithms._hedge import mixture, reweighted
-from surefoot.algorithms._rule import Positive, check_fields
+from surefoot.algorithms._rule import COSTS_ONLY, Positive, check_fields
 from surefoot.algorithms._start import bounded_diameter, start_in
 from surefoot.algorithms.garber_kretzu import GarberKretzu
 from surefoot.constants import Constants
@@ -60,13 +60,8 @@ class TrackingBlocks:
     with dynamic and adaptive regret guarantees", AAAI 2024; rule and constants derived here.
     """
 
-    needs: ClassVar[Needs] = Needs(
-        constraint_values=0,
-        constraint_subgradients=0,
-        linear_minimisations=2,
-        domain="feasible",
-        work="d log T",
-        numpy_only=True,
+    needs: ClassVar[Needs] = COSTS_ONLY._replace(
+        linear_minimisations=2, work="d log T", numpy_only=True
     )
     source: ClassVar[Source] = Source("Wang et al., AAAI 2024", "derived here")
     tunings: ClassVar[tuple[str, ...]] = ("known_horizon",)

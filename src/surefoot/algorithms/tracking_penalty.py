@@ -10,7 +10,7 @@ import numpy as np
 from surefoot import _check
 from surefoot._array import run_by_run
 from surefoot.algorithms._hedge import mixture, reweighted
-from surefoot.algorithms._rule import Positive, check_fields
+from surefoot.algorithms._rule import COSTS_ONLY, Positive, check_fields
 from surefoot.algorithms._start import start_in
 from surefoot.algorithms.yi import Yi
 from surefoot.constants import Constants
@@ -59,14 +59,7 @@ class TrackingPenalty:
     theirs; this form and its constants are derived here.
     """
 
-    needs: ClassVar[Needs] = Needs(
-        constraint_values=0,
-        constraint_subgradients=0,
-        proxes=8,
-        domain="feasible",
-        work="d log T",
-        numpy_only=True,
-    )
+    needs: ClassVar[Needs] = COSTS_ONLY._replace(proxes=8, work="d log T", numpy_only=True)
     source: ClassVar[Source] = Source("Yi et al., ICML 2021", "derived here")
     tunings: ClassVar[tuple[str, ...]] = ("known_horizon",)
 

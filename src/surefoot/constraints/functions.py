@@ -20,8 +20,38 @@ from surefoot.types import Array, Number
 __all__ = ["FunctionConstraint", "JaxConstraint"]
 
 
+class _Told(Constraint):
+    """A constraint that knows about itself what its user says, and nothing of its shape."""
+
+    __slots__ = ()
+    bound: float | None
+    beta: float | None
+    error: float | None
+
+    @property
+    def region(self) -> None:
+        """None: nothing is known about the shape."""
+        return
+
+    def subgradient_bound(self, domain: Ball) -> float | None:
+        """Return the bound given."""
+        return self.bound
+
+    def curvature(self, domain: Ball | None = None) -> float | None:
+        """Return the bound given."""
+        return self.beta
+
+    def evaluation_error(self, domain: Ball) -> float | None:
+        """Return the bound given."""
+        return self.error
+
+    def exact_sigma(self, epsilon: float | None) -> None:
+        """Return None: nothing is known about the shape."""
+        return
+
+
 @dataclass(frozen=True, slots=True)
-class FunctionConstraint(Constraint):
+class FunctionConstraint(_Told):
     r"""A constraint from your own two functions.
 
     Args:
@@ -63,30 +93,9 @@ class FunctionConstraint(Constraint):
             convert(value, "value_of(x)")
         return _check.number(value, x, "value_of(x)"), convert(s, "subgradient_of(x)")
 
-    @property
-    def region(self) -> None:
-        """None: nothing is known about the shape."""
-        return
-
-    def subgradient_bound(self, domain: Ball) -> float | None:
-        """Return the bound given."""
-        return self.bound
-
-    def curvature(self, domain: Ball | None = None) -> float | None:
-        """Return the bound given."""
-        return self.beta
-
-    def evaluation_error(self, domain: Ball) -> float | None:
-        """Return the bound given."""
-        return self.error
-
-    def exact_sigma(self, epsilon: float | None) -> None:
-        """Return None: nothing is known about the shape."""
-        return
-
 
 @dataclass(frozen=True, slots=True)
-class JaxConstraint(Constraint):
+class JaxConstraint(_Told):
     """A constraint from a convex function that JAX can differentiate.
 
     At a kink JAX gives one of the subgradients, or a mean of them: of entries that tie in a
@@ -139,29 +148,8 @@ class JaxConstraint(Constraint):
             )
         return float(value), s
 
-    @property
-    def region(self) -> None:
-        """None: nothing is known about the shape."""
-        return
 
-    def subgradient_bound(self, domain: Ball) -> float | None:
-        """Return the bound given."""
-        return self.bound
-
-    def curvature(self, domain: Ball | None = None) -> float | None:
-        """Return the bound given."""
-        return self.beta
-
-    def evaluation_error(self, domain: Ball) -> float | None:
-        """Return the bound given."""
-        return self.error
-
-    def exact_sigma(self, epsilon: float | None) -> None:
-        """Return None: nothing is known about the shape."""
-        return
-
-
-def _check_bounds(owner: FunctionConstraint | JaxConstraint) -> None:
+def _check_bounds(owner: _Told) -> None:
     if owner.bound is not None:
         _check.positive(bound=owner.bound)
     for name in ("beta", "error"):

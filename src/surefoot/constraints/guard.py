@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
 from surefoot._array import is_concrete, to_numpy
+from surefoot.constraints._wrapping import Wrapping
 from surefoot.constraints.base import Constraint
 from surefoot.errors import InvalidValueError, SurefootError
 from surefoot.sets import Ball
@@ -25,7 +26,7 @@ def _line(x: Any) -> str:
 
 
 @final
-class PlayedOnly(Constraint):
+class PlayedOnly(Wrapping, Constraint):
     """A constraint that refuses to be asked anywhere but at the action just played.
 
     Put it into a problem, and give it to an algorithm that holds its own oracle: a game of the
@@ -79,11 +80,6 @@ class PlayedOnly(Constraint):
         return self.constraint.query_all(x)
 
     @property
-    def dimension(self) -> Any:
-        """The dimension of the constraint."""
-        return getattr(self.constraint, "dimension", None)
-
-    @property
     def region(self) -> Region | None:
         """The region of the constraint: the feedback model does not bind the comparator."""
         return self.constraint.region
@@ -92,11 +88,6 @@ class PlayedOnly(Constraint):
     def interior(self) -> Array | None:
         """The interior point of the constraint."""
         return self.constraint.interior
-
-    @property
-    def rows(self) -> int:
-        """The number of rows of the constraint."""
-        return self.constraint.rows
 
     def value_bound(self, domain: Ball, point: Array) -> float | None:
         """Return the value bound of the constraint."""
@@ -113,14 +104,6 @@ class PlayedOnly(Constraint):
     def curvature(self, domain: Ball | None = None) -> float | None:
         """Return the curvature of the constraint."""
         return self.constraint.curvature(domain)
-
-    def row_slopes(self, domain: Ball) -> Array:
-        """Return the row slopes of the constraint."""
-        return self.constraint.row_slopes(domain)
-
-    def row_curvatures(self, domain: Ball | None = None) -> Array:
-        """Return the row curvatures of the constraint."""
-        return self.constraint.row_curvatures(domain)
 
     def row_errors(self, domain: Ball) -> Array:
         """Return the row errors of the constraint."""

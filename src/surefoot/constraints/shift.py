@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from surefoot import _check
+from surefoot.constraints._wrapping import Wrapping
 from surefoot.constraints.affine import Affine
-from surefoot.constraints.base import Constraint, dimension_of
+from surefoot.constraints.base import Constraint
 from surefoot.constraints.l1 import L1Norm
 from surefoot.constraints.norms import L2Norm, LinfNorm
 from surefoot.constraints.quadratic import EllipsoidNorm, QuadraticForm
@@ -20,7 +21,7 @@ __all__ = ["Shifted", "shift"]
 
 
 @dataclass(frozen=True, slots=True)
-class Shifted(Constraint):
+class Shifted(Wrapping, Constraint):
     r"""The constraint :math:`g(x) + \rho \le 0`; build it with :func:`shift`."""
 
     constraint: Constraint
@@ -41,16 +42,6 @@ class Shifted(Constraint):
         """Return all values, shifted, and the unchanged subgradients."""
         g, s = self.constraint.query_all(x)
         return g + self.rho, s
-
-    @property
-    def dimension(self) -> int | None:
-        """The length of an action, if the constraint knows it."""
-        return dimension_of(self.constraint)
-
-    @property
-    def rows(self) -> int:
-        """The number of rows of the constraint."""
-        return self.constraint.rows
 
     def value_bound(self, domain: Ball, point: Array) -> float | None:
         """Return the constraint's own bound plus the size of the shift."""
@@ -81,14 +72,6 @@ class Shifted(Constraint):
     def curvature(self, domain: Ball | None = None) -> float | None:
         """Return the curvature of the constraint."""
         return self.constraint.curvature(domain)
-
-    def row_slopes(self, domain: Ball) -> Array:
-        """Return the row slopes of the constraint."""
-        return self.constraint.row_slopes(domain)
-
-    def row_curvatures(self, domain: Ball | None = None) -> Array:
-        """Return the row curvatures of the constraint."""
-        return self.constraint.row_curvatures(domain)
 
     def row_errors(self, domain: Ball) -> Array:
         """Return the evaluation error of each row, derived as for the whole."""

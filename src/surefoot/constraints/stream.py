@@ -12,8 +12,9 @@ from surefoot import _check
 from surefoot._array import constant, largest, namespace, one_run, row
 from surefoot._convert import bad
 from surefoot._holding import HoldsArrays
+from surefoot.constraints._wrapping import Wrapping
 from surefoot.constraints.affine import Affine, row_errors
-from surefoot.constraints.base import Constraint, dimension_of, point
+from surefoot.constraints.base import Constraint, point
 from surefoot.constraints.shift import shift
 from surefoot.errors import InvalidValueError
 from surefoot.sets import Ball
@@ -82,7 +83,7 @@ class ConstraintStream(HoldsArrays, ABC):
 
 @final
 @dataclass(frozen=True, slots=True)
-class Drifting(ConstraintStream):
+class Drifting(Wrapping, ConstraintStream):
     """One constraint that tightens and loosens: :math:`g_t(x) = g(x) + o_t`.
 
     Args:
@@ -109,28 +110,10 @@ class Drifting(ConstraintStream):
         """The number of rounds."""
         return int(self.offsets.shape[0])
 
-    @property
-    def dimension(self) -> int | None:
-        """The dimension of the constraint."""
-        return dimension_of(self.constraint)
-
-    @property
-    def rows(self) -> int:
-        """The number of rows of the constraint."""
-        return self.constraint.rows
-
     def value_bound(self, domain: Ball, point: Array) -> float | None:
         """Return the constraint's own bound plus the largest offset, up or down."""
         bound = self.constraint.value_bound(domain, point)
         return None if bound is None else bound + float(np.abs(self.offsets).max())
-
-    def row_slopes(self, domain: Ball) -> Array:
-        """Return the row slopes of the constraint."""
-        return self.constraint.row_slopes(domain)
-
-    def row_curvatures(self, domain: Ball | None = None) -> Array:
-        """Return the row curvatures of the constraint."""
-        return self.constraint.row_curvatures(domain)
 
     def row_errors(self, domain: Ball) -> Array:
         """Return the row errors of the constraint shifted by the largest offset."""
