@@ -1,8 +1,8 @@
-"""A call that fails because an argument is of the wrong kind says so, in one sentence.
+"""Report in one sentence that a call failed because an argument is of the wrong kind.
 
-Annotations are the rule. They are read after a failure alone: calls that work pay for one more
-frame, and sets and constraints of your own are taken for what they can do. A failure that no
-annotation explains is raised as it was.
+The annotations say which kind is right. They are read only after a failure: calls that work cost
+one more frame, and your own sets and constraints are accepted for what they can do. A failure that
+no annotation explains is raised unchanged.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def guard(namespace: dict[str, Any]) -> None:
 
 
 def _open(function: Any) -> bool:
-    """Whether a function is to be told, and is not yet."""
+    """Return whether a function should be guarded, and is not yet."""
     if not inspect.isfunction(function) or function.__name__ in _EVERY_ROUND:
         return False
     return not hasattr(function, "is_told")
@@ -115,7 +115,7 @@ def check_fields(owner: Any) -> None:
 def _explained(
     error: Exception, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> SurefootError | None:
-    """The sentence for the first argument, or field of the owner, of a wrong kind or size."""
+    """Return the sentence for the first argument, or field of the owner, of a wrong kind."""
     if isinstance(error, SurefootError):
         return None
     try:
@@ -170,7 +170,7 @@ def _fields(owner: Any) -> Iterator[tuple[str, Any, Any]]:
 
 
 def _kind(annotation: Any, scope: Mapping[str, Any]) -> Any:
-    """What an annotation names; Any where that is known to type checkers alone."""
+    """Return what an annotation names; Any if only type checkers know it."""
     text = getattr(annotation, "__forward_arg__", annotation)
     if not isinstance(text, str):
         return text
@@ -185,7 +185,7 @@ def _is_protocol(kind: Any) -> bool:
 
 
 def _fits(value: Any, kind: Any, strict: bool) -> bool:
-    """Whether a value is of a kind; strictly, an array has at least one axis."""
+    """Return whether a value is of a kind; strictly, an array has at least one axis."""
     origin, parts = typing.get_origin(kind), typing.get_args(kind)
     if origin in (typing.Union, types.UnionType):
         return any(_fits(value, part, strict) for part in parts)
@@ -228,7 +228,7 @@ def _members(kind: Any) -> set[str]:
 
 
 def _words(kind: Any) -> str:
-    """A kind in words, with its article."""
+    """Return a kind in words, with its article."""
     origin, parts = typing.get_origin(kind), typing.get_args(kind)
     if origin in (typing.Union, types.UnionType):
         return " or ".join(map(_words, parts))

@@ -211,7 +211,7 @@ class CertifiedPFS(Certifying):
 
 
 def _margin(constants: Constants) -> float:
-    r"""The c of :math:`\rho_t = c/\sqrt t`: :math:`\tfrac12\sqrt{\alpha G_gR}`.
+    r"""Return the c of :math:`\rho_t = c/\sqrt t`: :math:`\tfrac12\sqrt{\alpha G_gR}`.
 
     A margin costs :math:`(D_1/\alpha)\sum\rho_t` in regret, and its short steps
     :math:`2R^2G_gL/\rho_T`: they balance where :math:`\rho \sim \sqrt{\alpha G_gR/T}`.

@@ -87,7 +87,7 @@ class CVVPro(Rule):
     def tuned(
         cls, constants: Constants, horizon: int, domain: Region | None = None
     ) -> Tuned[CVVPro]:
-        """Regret O(T^(1/2)) under any convex constraints; nothing is promised of violations.
+        """Tune for regret O(T^(1/2)) under any convex constraints; violations are not bounded.
 
         Args:
             constants: the constants of the problem; G_f must hold on the ball of radius 2.71 R.
@@ -100,7 +100,7 @@ class CVVPro(Rule):
     def fixed(
         cls, constants: Constants, horizon: int, domain: Region | None = None
     ) -> Tuned[CVVPro]:
-        """Fixed smooth rows: regret O(T^(1/2)), violations O(t^(-1/2)) in each round.
+        """Tune for fixed smooth rows: regret O(T^(1/2)), violations O(t^(-1/2)) per round.
 
         Args:
             constants: the constants of the problem, including the curvature beta; G_f and G_g must

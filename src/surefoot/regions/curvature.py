@@ -197,7 +197,7 @@ class CurvatureRegion(NamedTuple):
         return Found(point, weight, where(good, 0.0 * weight, norm(point - self.x - q)))
 
     def _cut_live(self, w: Array) -> Found:
-        """The same for one NumPy run, each product once: it is all that a round does."""
+        """Return the same for one NumPy run, computing each product once."""
         known, x, g, s, squared, e, _ = self
         v = w - x
         along, square, half = float(s.dot(v)), float(v.dot(v)), 0.5 * known.beta
