@@ -40,6 +40,7 @@ __all__ = [
     "one_run",
     "owned",
     "record",
+    "rough_square",
     "row",
     "rows_dot",
     "run_by_run",
@@ -228,6 +229,20 @@ def squared_and_norm(a: Array) -> tuple[Number, Number]:
     plain = (squared > _LEAST_SQUARE) & (squared < _MOST_SQUARE)
     ordinary = xp.sqrt(xp.where(plain, squared, xp.ones_like(squared)))
     return squared, xp.where(plain, ordinary, rescaled)
+
+
+def rough_square(a: Array) -> float:
+    """Return the squared norm of a vector to a few roundings, for comparisons with a limit.
+
+    Python squares a few numbers sooner than BLAS does, and neither warns of an overflow.
+
+    >>> rough_square(np.array([3.0, 4.0])), rough_square(np.array([1e200, 0.0]))
+    (25.0, inf)
+    """
+    if len(a) > 4:
+        return float(vdot(a, a))
+    size = math.hypot(*a.tolist())
+    return size * size
 
 
 def owned(x: Array) -> Array:

@@ -46,8 +46,8 @@ from surefoot._array import (
     norm,
     owned,
     record,
+    rough_square,
     sqrt,
-    vdot,
     where,
 )
 from surefoot.algorithms._start import check_domain
@@ -207,7 +207,7 @@ class CertifiedStep(NamedTuple):
         """What is impossible if the constants are right; one sentence each."""
         G_g, _, _, s, _, length, *_ = self
         most = G_g * (1 + 1e-12)
-        if length.squared is None and vdot(s, s) <= most * most:
+        if length.squared is None and rough_square(s) <= most * most:
             return ()  # g is below -rho - noise, hence below its bound, and nothing is cut
         _, rho, distance, _, _, noise, error, squared = length
         rounds, g, known_distance = self.rounds, self.g, self.known_distance

@@ -10,7 +10,7 @@ from typing import Any, NoReturn, get_args
 import numpy as np
 
 from surefoot import _check
-from surefoot._array import record
+from surefoot._array import record, rough_square
 from surefoot._closing import Closing
 from surefoot.controller._journal import Journal, Memory, Round, Run
 from surefoot.controller._stepping import step_of
@@ -33,9 +33,8 @@ __all__ = ["Controller"]
 
 _INF = math.inf
 _FLOAT64 = np.dtype(np.float64)
-# Bound once, as in _array: they are looked up in every round. Unlike dot, vdot does not warn of an
-# overflow.
-ndarray, vdot = np.ndarray, np.vdot
+# Bound once, as in _array: they are looked up in every round.
+ndarray = np.ndarray
 
 
 class Controller(Closing):
@@ -268,12 +267,12 @@ class Controller(Closing):
             # Comparisons that a NaN fails. Where all hold there is nothing to look at closely.
             fine: Any
             if (limits := self._limits) is None:
-                fine = -_INF < g <= 0.0 and vdot(gradient, gradient) < HUGE and vdot(s, s) < HUGE
+                fine = -_INF < g <= 0.0 and rough_square(gradient) < HUGE and rough_square(s) < HUGE
             else:
                 most, steepest, near, steep, last = limits
-                slope = vdot(s, s)
+                slope = rough_square(s)
                 fine = (
-                    vdot(gradient, gradient) < most
+                    rough_square(gradient) < most
                     and slope < steepest
                     and -_INF < g <= 0.0
                     and (g < near or slope > steep)

@@ -25,6 +25,9 @@ from surefoot.types import Array, Number
 
 __all__ = ["Ball"]
 
+# Bound once, as in _array: a ball is projected onto in every round.
+FLOAT64 = _check.FLOAT64
+
 
 @dataclass(frozen=True, slots=True)
 class Ball(Centred):
@@ -62,7 +65,7 @@ class Ball(Centred):
         A point outside lands a rounding error inside the sphere, so that the result is in the
         ball as computed, and projecting again changes nothing.
         """
-        if type(x) is not ndarray or x.dtype is not _check.FLOAT64:
+        if type(x) is not ndarray or x.dtype is not FLOAT64:
             x = _check.floats(x, "the point to project")
         z = x if self.centre is None else x - constant(self.centre, x)
         squared = float(z.dot(z)) if type(z) is ndarray and z.ndim == 1 else dot(z, z)
