@@ -89,17 +89,17 @@ def _each(rule: str, holds: Callable[[Any], Any], numbers: dict[str, Any]) -> No
 
 
 def positive(**numbers: Any) -> None:
-    """Refuse numbers that are not finite and above zero."""
+    """Raise unless the numbers are finite and above zero."""
     _each("a finite number > 0", lambda v: v > 0, numbers)
 
 
 def nonnegative(**numbers: Any) -> None:
-    """Refuse numbers that are not finite and at least zero."""
+    """Raise unless the numbers are finite and at least zero."""
     _each("a finite number >= 0", lambda v: v >= 0, numbers)
 
 
 def scale(**numbers: Any) -> None:
-    """Refuse sizes that are not positive, or whose squares leave float64."""
+    """Raise unless the sizes are positive and their squares fit float64."""
     positive(**numbers)
     _each(
         f"between {SMALLEST:g} and {LARGEST:g}, where squares stay in float64",
@@ -109,22 +109,22 @@ def scale(**numbers: Any) -> None:
 
 
 def above(limit: float, **numbers: Any) -> None:
-    """Refuse numbers that are not finite and above the limit."""
+    """Raise unless the numbers are finite and above the limit."""
     _each(f"a finite number > {limit:g}", lambda v: v > limit, numbers)
 
 
 def at_most(limit: float, limit_name: str, **numbers: Any) -> None:
-    """Refuse numbers above a named limit."""
+    """Raise for numbers above a named limit."""
     _each(f"at most {limit_name} = {limit:g}", lambda v: v <= limit, numbers)
 
 
 def between(low: float, high: float, **numbers: Any) -> None:
-    """Refuse numbers that are not strictly between two limits."""
+    """Raise unless the numbers are strictly between two limits."""
     _each(f"strictly between {low:g} and {high:g}", lambda v: (v > low) & (v < high), numbers)
 
 
 def finite(**numbers: Any) -> None:
-    """Refuse NaN, infinities and what is no number."""
+    """Raise for NaN, infinities and what is not a number."""
     _each("a finite number", lambda v: v == v, numbers)
 
 
@@ -156,26 +156,26 @@ def parameters(owner: Any, *positive: str, nonnegative: tuple[str, ...] = ()) ->
 
 
 def whole(value: Any, name: str, rule: str = "a whole number >= 1") -> int:
-    """Refuse what is not a whole number of at least one."""
+    """Raise unless the value is a whole number of at least one."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
         raise bad(name, rule, value)
     return int(value)
 
 
 def horizon(value: Any) -> int:
-    """Refuse a number of rounds that is not a whole number of at least one."""
+    """Raise unless the number of rounds is a whole number of at least one."""
     return whole(value, "horizon", "a whole number of rounds >= 1")
 
 
 def one_of(choices: tuple[str, ...], **values: str) -> None:
-    """Refuse a word that is not among the choices."""
+    """Raise unless a word is among the choices."""
     for name, value in values.items():
         if value not in choices:
             raise bad(name, "one of " + ", ".join(map(repr, choices)), value)
 
 
 def function(**values: Any) -> None:
-    """Refuse what cannot be called."""
+    """Raise unless the value can be called."""
     for name, value in values.items():
         if not callable(value):
             raise bad(name, "a function", value)
@@ -326,7 +326,7 @@ def _unlike(value: Any, shape: tuple[int, ...], name: str) -> InvalidValueError:
 
 
 def like_action(value: Any, x: Array, name: str) -> Array:
-    """Refuse what has not the shape of the action: a number or a row would broadcast."""
+    """Raise unless the value has the action's shape: a number or a row would broadcast."""
     if getattr(value, "shape", None) != x.shape:
         raise _unlike(value, tuple(x.shape), name)
     return value

@@ -158,7 +158,7 @@ def floats(x: Array, name: str = "x") -> Array:
 
 
 def refuse_unfinite(array: np.ndarray, name: str) -> None:
-    """Refuse NaN and infinities in an array; the first of them is named."""
+    """Raise for NaN and infinities in an array; name the first of them."""
     good = np.isfinite(array)
     if not good.all():
         where = tuple(int(i) for i in np.argwhere(~good)[0])

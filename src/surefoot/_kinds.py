@@ -106,7 +106,7 @@ def _guard_class(kind: Any) -> None:
 
 
 def check_fields(owner: Any) -> None:
-    """Refuse a record with a field that is not of the kind it is annotated for."""
+    """Raise for a record with a field that is not of its annotated kind."""
     for name, value, kind in _fields(owner):
         if not _fits(value, kind, strict=False):
             raise _sentence(f"{name} of a {type(owner).__name__}", kind, value)

@@ -86,7 +86,7 @@ class Head(NamedTuple):
 
 
 def read_head(path: Path, kind: Kind, *, whole: bool = True) -> Head:
-    """Refuse what is not a file of this kind, by its head alone.
+    """Read the head of a file; raise unless it is a file of this kind.
 
     Args:
         path: of the file.
@@ -189,7 +189,7 @@ def refuse_existing(path: Path, kind: Kind) -> None:
 
 
 def give_name(draft: Path, path: Path, kind: Kind) -> None:
-    """Let a complete file appear at its path, where nothing must be."""
+    """Move a complete file to its path, where no file may exist."""
     try:
         os.link(draft, path)  # fails where a file is, which a rename would replace
     except FileExistsError:
@@ -202,7 +202,7 @@ def give_name(draft: Path, path: Path, kind: Kind) -> None:
 
 
 def sync_folder(path: Path) -> None:
-    """Make the name of a file durable: it is in the folder, which is synced by itself."""
+    """Sync the folder, so that the name of a new file is durable."""
     with contextlib.suppress(OSError):  # a folder is no file on Windows
         folder = os.open(path.parent, os.O_RDONLY)
         try:

@@ -73,7 +73,7 @@ class Mark:
 
     @classmethod
     def start(cls, path: Path, record: Record) -> Mark:
-        """Make a mark, or another of one that says nothing any more; durable when this is done."""
+        """Create a mark, or replace one that is obsolete; durable on return."""
         mark = cls._opened(path, _FLAGS | os.O_CREAT)
         try:
             mark._write(_slot(record) * 2, 0)
@@ -132,13 +132,13 @@ class Mark:
         self._write(_slot(record), record.number % 2 * _SLOT)
 
     def close(self) -> None:
-        """Leave the mark as it is."""
+        """Close the mark and leave it in place."""
         descriptor, self._descriptor = self._descriptor, None
         if descriptor is not None:
             os.close(descriptor)
 
     def remove(self) -> None:
-        """Take the mark away: the file says by itself that it is whole."""
+        """Remove the mark: the file itself says that it is complete."""
         self.close()
         self.path.unlink(missing_ok=True)
 

@@ -122,7 +122,7 @@ class Store(Closing):
 
     @contextlib.contextmanager
     def _alone(self) -> Iterator[None]:
-        """Keep other threads waiting; for ever is too long."""
+        """Make other threads wait, but not for ever."""
         if not self._writing.acquire(timeout=_TURN):
             raise StoreError(f"{self.name} is being written by another thread: one at a time")
         try:
@@ -147,7 +147,7 @@ class Store(Closing):
                 connection.execute("PRAGMA wal_checkpoint(FULL)").fetchall()
 
     def seal(self) -> bool:
-        """Let the file say that its writer is done; whether it could."""
+        """Mark the file as finished by its writer; return whether that was possible."""
         if self._is_unsealed and self.is_open_here:
             with contextlib.suppress(StoreError), self._told("written"), self._alone():
                 connection = self._open()
@@ -164,11 +164,11 @@ class Store(Closing):
         return not (self.kind.sealed and number & UNSEALED)
 
     def limit(self, pages: int) -> None:
-        """Let the file have no more pages than this from now on: stands in for a full disk."""
+        """Limit the number of pages from now on, to simulate a full disk."""
         self._open().execute(f"PRAGMA max_page_count = {pages}").fetchall()
 
     def check(self, *, indexes: bool = False) -> None:
-        """Look through the pages of the file, and whether its indexes are in step with its tables.
+        """Check the pages of the file, and that its indexes match its tables.
 
         Raises:
             DamagedError: something is wrong.
@@ -200,7 +200,7 @@ class Store(Closing):
         return DamagedError(f"{self.name} is damaged: {str(why).splitlines()[0]}")
 
     def close(self) -> None:
-        """Let others open the file; closing twice is closing once."""
+        """Let others open the file; closing again does nothing."""
         self.seal()
         connection, self._connection = self._connection, None
         if os.getpid() != self._process:
@@ -297,7 +297,7 @@ def open_writer(path: str | os.PathLike[str], kind: Kind) -> Store:
 
 
 def _inspect(path: Path, kind: Kind) -> None:
-    """Refuse a file with other tables before a writer could change a byte of it."""
+    """Raise for a file with foreign tables before a writer could change a byte."""
     mode = "ro" if os.path.lexists(beside(path, "-wal")) else "ro&immutable=1"
     with told(kind, path, "opened"), contextlib.closing(connect(path, mode)) as connection:
         Store(path, kind, connection).check_schema()
@@ -312,7 +312,7 @@ def _tidy(path: Path, kind: Kind) -> None:
 
 
 def _lock(path: Path) -> sqlite3.Connection:
-    """Hold the lock of a file's writer, which goes with the process, however that ends.
+    """Hold the lock of a file's writer, which ends with the process.
 
     It is SQLite's own lock, for it works everywhere, on a file of its own that stays empty.
     """
@@ -392,7 +392,7 @@ def mending(path: str | os.PathLike[str], kind: Kind) -> Iterator[tuple[Store, S
 
 
 def _look(path: Path, kind: Kind, *, whole: bool = True) -> Head:
-    """Refuse what is not a file of this kind, or is being written by this process."""
+    """Raise unless the file is of this kind and not being written by this process."""
     try:
         found = path.stat()
     except (OSError, ValueError):

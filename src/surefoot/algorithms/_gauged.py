@@ -36,7 +36,7 @@ class Shrunk(NamedTuple):
 
 
 def shrink(gauge: Gauge, w: Array, reach: Number) -> Shrunk:
-    r"""Ask for the gauge once, and shrink w into the set: :math:`x = w\min(1, 1/\gamma(w))`.
+    r"""Query the gauge once, and shrink w into the set: :math:`x = w\min(1, 1/\gamma(w))`.
 
     A computed row product of d entries errs by at most :math:`(d+4)u|a||x|`, which is
     :math:`(d+4)u\kappa` of its limit; the action is drawn in by a multiple of that, so that it is

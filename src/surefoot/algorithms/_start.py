@@ -16,7 +16,7 @@ __all__ = ["bounded_diameter", "check_domain", "start_in"]
 
 
 def check_domain(domain: Any) -> None:
-    """Refuse what cannot be projected onto."""
+    """Raise unless the domain can be projected onto."""
     if not isinstance(domain, Region) or isinstance(domain, type):
         raise InvalidValueError(f"domain must be a set with a projection, got {domain!r}")
 

@@ -229,7 +229,7 @@ def curvature_of(
 
 
 def check_known(known: Any) -> None:
-    """Refuse what is not known by curvature."""
+    """Raise unless the knowledge is a bound on the curvature."""
     if not isinstance(known, (Curvature, CurvatureRows)):
         raise InvalidValueError(f"known must be a Curvature or CurvatureRows, got {known!r}")
 

@@ -74,7 +74,7 @@ def certified_radius(start: Probe, constants: Constants, domain: Ball) -> float:
 def look_around(
     query: Callable[[Array], Any], start: Array, radius: float, count: int, seed: int
 ) -> list[Probe]:
-    """Ask on the sphere of that radius around the start, in opposite pairs of random directions."""
+    """Query opposite pairs of random points on the sphere of that radius around the start."""
     rng = np.random.default_rng(seed)
     found: list[Probe] = []
     way = np.zeros(len(start))

@@ -152,7 +152,7 @@ def progress() -> Iterator[Callable[[Moment], None]]:
 
 @contextmanager
 def stage(what: str) -> Iterator[None]:
-    """Say what is being done, if it takes a while and no rate is known.
+    """Show what is being done, if it takes a while and no rate is known.
 
     Args:
         what: a few words.

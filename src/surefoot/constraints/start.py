@@ -184,7 +184,7 @@ class _Block(NamedTuple):
 
 
 def _refuse_equality(constraint: Constraint) -> None:
-    """Say so where two linear rows are an equality: then no point is strictly feasible."""
+    """Raise if two linear rows are an equality: then no point is strictly feasible."""
     blocks = list(_linear(constraint, itertools.count()))
     if not blocks:
         return

@@ -187,7 +187,7 @@ class Journal:
         self._pending = None
 
     def settle(self) -> None:
-        """Take the round that an interrupted call left into memory, if the file has it."""
+        """Load the round that an interrupted call left, if the file has it."""
         if self._pending is None:
             return
         number, chain, take = self._pending
@@ -256,7 +256,7 @@ def verified(store: Store, given: Mapping[str, Any]) -> Verified:
 
 
 def loss_of(store: Store, record: Record) -> LostRoundsError | None:
-    """Hold a journal against its mark: the error where rounds are lost, or may be."""
+    """Compare a journal with its mark; return an error if rounds are or may be lost."""
     path, n = beside(store.path, "-mark"), record.number
     certain = f"the last round that is certain is {n}"
     marked = Mark.read(path)

@@ -151,7 +151,7 @@ def read_round(store: Store, row: tuple[Any, ...]) -> Round:
 
 @contextlib.contextmanager
 def readable(store: Store, what: str) -> Iterator[None]:
-    """Say of whatever cannot be made of what was read that it cannot.
+    """Raise one sentence for stored data that cannot be read back.
 
     Digests are no signature: whoever writes a file can put anything into it.
     """

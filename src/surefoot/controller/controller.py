@@ -317,7 +317,7 @@ class Controller(Closing):
         self._round = t + 1
 
     def _take(self, t: int, info: Any, seen: Feedback, memory: Memory, certificate: Any) -> None:
-        """Take a round that is in the journal; to do it again changes nothing."""
+        """Load a round that is in the journal; repeating this changes nothing."""
         if memory.broken != self._broken:
             self._watch_on(memory.broken)
         self._info, self._seen, self._state = info, seen, memory.state

@@ -96,7 +96,7 @@ class Cluster(Workers):
         return future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Say goodbye; the cluster stays."""
+        """Disconnect; the cluster keeps running."""
         with contextlib.suppress(OSError, RuntimeError):  # it may be gone
             self._executor.shutdown(wait=wait and not cancel_futures)
         self._client.close()

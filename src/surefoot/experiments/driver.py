@@ -182,7 +182,7 @@ def run(
 
 
 def _describe(results: Results, spec: Spec, text: str | None, plan: Plan) -> None:
-    """Say in the file what it is the results of."""
+    """Store in the file what experiment its results belong to."""
     now = datetime.now(UTC).isoformat(timespec="seconds")
     results.set_plan(plan.places)
     results.set_header(

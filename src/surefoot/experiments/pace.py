@@ -34,13 +34,13 @@ class Pace:
         return _usual(job) * self._ratio.get(job.family, 1.0)
 
     def learn(self, job: Job, result: CellResult) -> None:
-        """Take in what a cell took."""
+        """Record the time that a cell took."""
         took = result.provenance.get("microseconds_a_round")
         if took is not None:
             self._ratio[job.family] = 1e-6 * float(took) * job.rounds / _usual(job)
 
     def learn_from(self, results: Results, addresses: Sequence[str], most: int = 200) -> None:
-        """Take in what some of the cells that are there took."""
+        """Record the times of some of the stored cells."""
         for address in addresses[:: max(1, len(addresses) // most)]:
             try:
                 cell = results.get(address)

@@ -180,7 +180,7 @@ class Sweep:
         return False
 
     def _mend(self) -> None:
-        """Take in what was in flight, all failed by one death, and start afresh."""
+        """Collect what was in flight and failed by one death, and start again."""
         wait(self._flying)
         for future in list(self._flying):
             self._take(future)
@@ -221,7 +221,7 @@ class Sweep:
         self.tell(job.label)
 
     def tell(self, label: str = "") -> None:
-        """Tell how far the run is."""
+        """Report how far the run has come."""
         if self._progress is not None:
             plan = self._plan
             self._progress(Event(self.done, plan.cells, self._rounds, plan.rounds, label))

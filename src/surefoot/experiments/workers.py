@@ -27,7 +27,7 @@ class Workers(Executor):
         return 1
 
     def renew(self) -> None:
-        """Make it work again after a death."""
+        """Make the executor work again after a death."""
 
     def stop(self) -> None:
         """Stop now; work in flight is lost."""

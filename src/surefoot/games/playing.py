@@ -206,12 +206,12 @@ def _run(game: Game, choice: Choice, *, may_change: bool) -> tuple[Choice, Array
 
 
 def _bounds_rows(guarantee: Guarantee | None) -> bool:
-    """Tell whether a guarantee bounds the sum of each constraint by itself."""
+    """Return whether a guarantee bounds the sum of each constraint separately."""
     return guarantee is not None and "rows" in guarantee.bounds(1)
 
 
 def _refuse_changing(guarantee: Guarantee, problem: Problem) -> None:
-    """Refuse a claim that was not proved: a verdict on it would mean nothing."""
+    """Raise for a claim that was not proved: a verdict on it would mean nothing."""
     if not guarantee.changing and isinstance(problem.constraint, ConstraintStream):
         raise InvalidValueError(
             f"{guarantee.name} must have one constraint for all rounds, got a "
@@ -220,7 +220,7 @@ def _refuse_changing(guarantee: Guarantee, problem: Problem) -> None:
 
 
 def _refuse_other_ball(algorithm: Any, guarantee: Guarantee, problem: Problem) -> None:
-    """Refuse a ball around another point than the problem's that does not hold the problem's.
+    """Raise for a ball around another centre that does not contain the problem's ball.
 
     Constants have a radius and no centre, so that a constructor which is told no domain takes
     the ball around 0. One around the same point may well be smaller: that is the user's word.

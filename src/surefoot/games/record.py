@@ -138,7 +138,7 @@ class Recorder:
         )
 
     def add(self, block: Block) -> None:
-        """Take in a block."""
+        """Add a block."""
         start, cost, g, actions = block[:4]
         runs = slice(cost.shape[1])
         if not np.isfinite(g.sum()):

@@ -143,7 +143,7 @@ class Game:
         before: Callable[[int], Any],
         x: Array,
     ) -> None:
-        """Look for runs that were lost, and tell the callback.
+        """Look for runs that were lost, and call the callback.
 
         Args:
             first: rounds played before the block.

@@ -233,7 +233,7 @@ class Trace:
         return costs
 
     def verdict(self) -> str:
-        """Tell whether the guarantee held, in one sentence; its regret bound is not compared."""
+        """Return in one sentence whether the guarantee held; its regret bound is not compared."""
         return judge(self).sentence
 
     def plot(self, path: Any = None) -> Any:

@@ -88,7 +88,7 @@ def judge(trace: Trace, regret: Array | None = None) -> Verdict:
 
 
 def checks_of(guarantee: Guarantee, trace: Trace) -> Iterator[Check]:
-    """Hold every promise about the constraint against all rounds, whatever was kept of them.
+    """Compare every promise about the constraint with all rounds, stored or not.
 
     Feasibility from a round on is compared with the round of the last violation, sums with the
     measures, and bounds on each round with the largest g since the kept round before.
@@ -114,7 +114,7 @@ def checks_of(guarantee: Guarantee, trace: Trace) -> Iterator[Check]:
 
 
 def _each_round(guarantee: Guarantee, trace: Trace) -> tuple[bool, str]:
-    """Hold the bound on each round against the peaks of g."""
+    """Compare the bound on each round with the peaks of g."""
     # A thinned trace does not say which round between two kept ones the peak was in: it is held
     # against the largest of their bounds.
     begins = np.append(0, trace.rounds[:-1])
@@ -130,7 +130,7 @@ def _each_round(guarantee: Guarantee, trace: Trace) -> tuple[bool, str]:
 
 
 def _outside(trace: Trace) -> str:
-    """Say in how many rounds the action was outside, and the largest g."""
+    """Return in words how many rounds the action was outside, and the largest g."""
     seen = trace.violations
     count, rounds = int(np.sum(seen.count)), trace.horizon * (trace.runs or 1)
     worst = float(np.max(seen.worst))

@@ -63,7 +63,7 @@ class Watch:
         return self.mode != "off"
 
     def add(self, start: int, g: Array, gradient: Array, subgradient: Array) -> None:
-        """Look at a block of the first runs: ``(rounds, runs)``, after ``start`` rounds."""
+        """Watch a block of the first runs: ``(rounds, runs)``, after ``start`` rounds."""
         runs = slice(g.shape[1])
         self._gradient[runs] = np.maximum(self._gradient[runs], gradient.max(axis=0))
         self._subgradient[runs] = np.maximum(self._subgradient[runs], subgradient.max(axis=0))

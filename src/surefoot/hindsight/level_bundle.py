@@ -230,7 +230,7 @@ class _Model:
         return None if found is None or not np.isfinite(found).all() else self._outward(found)
 
     def _forget(self, cost_used: Array, limit_used: Array) -> None:
-        """Let go of the oldest cuts that the model's minimum does not rest on."""
+        """Drop the oldest cuts that the model's minimum does not depend on."""
         spare = len(self._cost) + len(self._limit) - self._max_cuts
         for cuts, used in ((self._cost, cost_used), (self._limit, limit_used)):
             idle = np.flatnonzero(~used[: len(cuts)])[: max(0, spare)]

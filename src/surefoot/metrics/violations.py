@@ -69,7 +69,7 @@ class ViolationMeter:
     def add(
         self, start: int, g: Array, runs: slice = slice(None), rows: Array | None = None
     ) -> None:
-        """Take in the values ``(rounds, runs)`` of the rounds after the first ``start``.
+        """Add the values ``(rounds, runs)`` of the rounds after the first ``start``.
 
         Args:
             start: how many rounds came before.

@@ -140,7 +140,7 @@ class Problem(HoldsArrays):
 
 
 def _check_parts(costs: Any, constraint: Any, domain: Any) -> None:
-    """Refuse parts that are of another kind, or constrain actions of another length."""
+    """Raise for parts of another kind, or constraints on actions of another length."""
     if not all(hasattr(costs, name) for name in ("horizon", "dimension", "value", "gradient")):
         raise InvalidValueError(
             "costs must be a cost stream, as Linear(...) or FromFunctions(...) of surefoot.costs, "

@@ -226,7 +226,7 @@ class Results(Closing):
         return self._documents("note")
 
     def set_note(self, key: str, data: Any) -> None:
-        """Keep a document of plain data under a name."""
+        """Store a document of plain data under a name."""
         self._store.write([_document("note", key, data)])
 
     # --- cells ------------------------------------------------------------------------------------

@@ -163,7 +163,7 @@ def _multiplier(g: Array, a: Array, done: Array) -> Array:
 
 
 def _definite(curvatures: np.ndarray) -> None:
-    """Refuse a matrix that is not positive definite by more than its own rounding.
+    """Raise unless a matrix is positive definite by more than its own rounding.
 
     Below this ratio of its eigenvalues, a computed q'Pq along the longest axis is half rounding.
     """

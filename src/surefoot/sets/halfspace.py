@@ -71,7 +71,7 @@ def project_halfspace(y: Array, excess: Number, s: Array, squared: Number | None
 
 
 def _refuse(y: Array, excess: float, s: Array) -> NoReturn:
-    """Say why a projection does not exist."""
+    """Raise an error that says why a projection does not exist."""
     s = to_numpy(s)
     _check.refuse_unfinite(s, "constraint_subgradient")
     _check.refuse_unfinite(to_numpy(y), "the point to project, x - eta cost_gradient,")

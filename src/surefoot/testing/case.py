@@ -69,7 +69,7 @@ class Case(NamedTuple):
         return np.stack([[state.x for state in states] for states in runs], axis=1)
 
     def compare(self, seen: Array, wanted: Array, what: str, tolerance: float = 0.0) -> None:
-        """Refuse actions that are not the same; a tolerance counts roundings."""
+        """Raise unless the actions are the same; the tolerance counts roundings."""
         seen, wanted = np.asarray(to_numpy(seen)), np.asarray(to_numpy(wanted))
         must(seen.shape == wanted.shape, f"{what} has shape {seen.shape}, not {wanted.shape}")
         off = float(np.max(np.abs(seen - wanted), initial=0.0))

@@ -116,7 +116,7 @@ def _kept(case: Case) -> None:
 
 
 def _right_kind(leaf: Any, x: Array, regime: str) -> None:
-    """Refuse a number or array of a state that is not as its run wants it."""
+    """Raise unless a number or array of a state has the form its run needs."""
     if type(leaf) in (bool, int, float):
         return
     what = f"a state must hold float64 of its backend, got {leaf!r} ({regime})"

@@ -18,7 +18,7 @@ class StrictStart(EveryRound):
 
     @final
     def _check_start(self, *needed: str) -> None:
-        """Refuse constants without the needed ones, and a start that has no slack."""
+        """Raise if constants are missing, or the start has no slack."""
         self.constants.require(*needed, "start_slack", by=self.name)
         (slack,) = self.constants.require("start_slack", by=self.name)
         if not slack > 0:

@@ -152,7 +152,7 @@ def power_sum(t: Any, power: float) -> Array:
 
 
 def at_least(horizon: int | None) -> str:
-    """Put the rounds that a theorem needs into words; all digits as long as they can be read."""
+    """Return the rounds that a theorem needs in words, with all digits if readable."""
     if horizon is None:
         return "more than 2^1000 rounds"
     return f"at least {horizon if horizon < 10**9 else f'{horizon:.3g}'} rounds"

@@ -61,7 +61,7 @@ class Guarantee(ABC):
     horizon: int | None
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Let every theorem refuse what are no constants before it uses them."""
+        """Make every theorem check its constants before it uses them."""
         super().__init_subclass__(**options)
         derive = cls.__dict__.get("__post_init__")
         if derive is None:

@@ -145,7 +145,7 @@ class Tightened(Summed):
         return float(min(rooms))
 
     def _enough(self, horizon: int) -> bool:
-        """Tell whether the tightening that a horizon asks for is within the room."""
+        """Return whether the tightening that a horizon needs is within the limit."""
         base: Any = self.base
         if horizon != self.horizon and base.horizon is not None:
             base = replace(base, horizon=horizon)  # theorems choose their parameters by it

@@ -101,7 +101,7 @@ class Premise:
         return "both"
 
     def broken(self, observed: Any) -> Any:
-        """Tell whether an observed value breaks the premise; entry by entry for arrays."""
+        """Return whether an observed value breaks the premise; entry by entry for arrays."""
         # The limit may be negative: a start outside has a slack below 0.
         margin = ROUNDING * abs(self.limit)
         if self.is_upper:
@@ -154,7 +154,7 @@ class Premise:
         return f"{words} (for the regret bound only)" if self.only_regret else words
 
     def sentence(self, t: int, observed: float) -> str:
-        """Put a breach into words: what was seen, and what no longer applies."""
+        """Return a breach in words: what was seen, and what no longer applies."""
         if self.quantity == "curvature":
             return f"round {t}: the constraints are not known to be linear: {_LOSSES[self.loses]}"
         what = {
