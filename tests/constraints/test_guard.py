@@ -43,7 +43,7 @@ def test_one_action_at_a_time(g):
     g.allow(X)
     g.allow(2 * X)
     assert g.value(2 * X) == 0.0
-    with pytest.raises(PeekingError, match=re.escape("at the action played, [ 0.5  -0.25]")):
+    with pytest.raises(PeekingError, match=re.escape("at the action played, [ 0.5 -0.25]")):
         g.value(X)
 
 
