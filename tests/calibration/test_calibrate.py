@@ -328,7 +328,7 @@ def test_an_estimated_G_g_leaves_no_guarantee_at_all():
     assert found.best is None
     assert by_name(found)["CertifiedPFS.default"].rests_on == ("G_g",)
     assert by_name(found)["PFS.anytime"].rests_on == ("G_f", "G_g")
-    assert "no guarantee can be had" in str(found)
+    assert "no guarantee applies" in str(found)
 
 
 def test_the_gradients_of_a_stream_without_a_bound_are_looked_at():
@@ -372,15 +372,15 @@ def test_the_table_says_what_can_be_had_what_cannot_and_why():
         calibrate(Live(), START, DOMAIN, horizon=100, G_g=2.5, cost_gradient=lambda x: 3 * x + 1)
     )
     lines = text.splitlines()
-    assert lines[0] == "for T = 100; g asked at 9 points within 0.32 of the start, all feasible"
+    assert lines[0] == "for T = 100; g queried at 9 points within 0.32 of the start, all feasible"
     assert any(line.split() == ["G_g", "2.5", "given"] for line in lines)
     assert any(line.split()[::2] == ["G_f", "estimated"] for line in lines)
     can, only, cannot = (
         lines.index(head)
         for head in (
-            "can be had",
+            "guarantees that apply",
             "only if the estimates hold (G_f, F): no guarantee",
-            "cannot be had",
+            "guarantees that do not apply",
         )
     )
     assert can < only < cannot
@@ -447,4 +447,4 @@ def test_a_calibration_is_shown_in_a_few_lines_and_printed_as_a_table():
     assert "\n" not in shown
     assert shown.startswith(f"<Calibration for T = 200: {len(found.proved)} guarantees proved, ")
     assert "print it for the table" in shown
-    assert "can be had" in str(found)
+    assert "guarantees that apply" in str(found)

@@ -17,8 +17,8 @@ def test_a_problem_gets_the_report_that_the_library_has(desk):
 def test_numbers_alone_are_enough(desk):
     code, out, err = desk.do("calibrate --R 0.9 --G-g 1.45 --start-slack 0.4 --horizon 2000")
     assert (code, err) == (0, "")
-    assert out.startswith("for T = 2000; from the numbers alone: g was not asked\n")
-    assert "CertifiedPFS.default" in out.split("can be had")[1].split("cannot")[0]
+    assert out.startswith("for T = 2000; from the constants alone: g was not queried\n")
+    assert "CertifiedPFS.default" in out.split("that apply")[1].split("do not")[0]
 
 
 def test_json_has_constants_with_their_origins_and_what_is_missing(desk):

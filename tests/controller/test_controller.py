@@ -340,7 +340,7 @@ def test_what_is_wrong_is_one_sentence_and_the_next_correct_call_works(changed, 
 
 def test_telling_before_asking_is_refused():
     controller = Controller(PLAYER, [0.25, -0.5])
-    with pytest.raises(ValueError, match=r"^tell must come after ask, got a round 1 that nobody"):
+    with pytest.raises(ValueError, match=r"^tell must come after ask, got tell before the first ask$"):
         controller.tell(**told())
     controller.ask()
     controller.tell(**told())
@@ -351,7 +351,7 @@ def test_telling_twice_is_refused():
     controller.tell(**told())
     state = controller.state
     sentence = (
-        "^tell must come once after each ask, got round 1 told again: "
+        "^tell must come once after each ask, got a second tell for round 1: "
         "ask for the action of round 2 first$"
     )
     with pytest.raises(ValueError, match=sentence):

@@ -69,10 +69,10 @@ class Calibration:
 
     def _asked(self) -> str:
         if not self.probes:
-            return "from the numbers alone: g was not asked"
+            return "from the constants alone: g was not queried"
         points = f"{len(self.probes)} point{'s' if len(self.probes) > 1 else ''}"
         where = f" within {self.radius:.3g} of the start, all feasible" if self.radius else ""
-        return f"g asked at {points}{where}"
+        return f"g queried at {points}{where}"
 
     def _lines(self) -> Iterator[str]:
         yield f"for T = {self.horizon}; {self._asked()}"
@@ -84,13 +84,13 @@ class Calibration:
             [(n, f"{getattr(self.constants, n):.6g}", origins[n]) for n in origins],
         )
         if self.proved:
-            yield from ("", "can be had")
+            yield from ("", "guarantees that apply")
             yield from _table(
                 ("tuned by", "constraint", "regret at most"),
                 [(o.name, o.constraint, _regret(o)) for o in self.proved],
             )
         else:
-            yield from ("", "no guarantee can be had")
+            yield from ("", "no guarantee applies")
         if self.only_if:
             guesses = ", ".join(estimated(self.constants))
             yield from ("", f"only if the estimates hold ({guesses}): no guarantee")
@@ -102,7 +102,7 @@ class Calibration:
                 ],
             )
         if self.missing:
-            yield from ("", "cannot be had")
+            yield from ("", "guarantees that do not apply")
             yield from _table(("tuned by", "because"), [(o.name, o.missing) for o in self.missing])
 
 

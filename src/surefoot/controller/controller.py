@@ -375,9 +375,9 @@ class Controller(Closing):
 
     def _refuse_telling(self) -> NoReturn:
         if self._round == 1:
-            raise InvalidValueError("tell must come after ask, got a round 1 that nobody asked for")
+            raise InvalidValueError("tell must come after ask, got tell before the first ask")
         raise InvalidValueError(
-            f"tell must come once after each ask, got round {self._round - 1} told again: "
+            f"tell must come once after each ask, got a second tell for round {self._round - 1}: "
             f"ask for the action of round {self._round} first"
         )
 
