@@ -12,7 +12,7 @@ HERE   := not torch and not cluster and not browser
 .DEFAULT_GOAL := help
 .PHONY: help demo test coverage test-all check table1 related bench soak fuzz wheel clean
 
-help: ## this list
+help: ## show this list
 	@grep -hE '^[a-z0-9-]+:.*## ' Makefile | sed 's/:.*## /\t/' | expand -t 12
 
 $(BIN)/python:
@@ -39,7 +39,7 @@ $(VENV)/all.stamp: $(VENV)/dev.stamp
 	$(PIP) --editable '.[dev,browser,torch]'
 	@touch $@
 
-demo: $(VENV)/demo.stamp ## the paper's experiment, whole: verdicts, figures and a page in out/reproduction
+demo: $(VENV)/demo.stamp ## reproduce the paper's experiment: verdicts, figures and a page in out/reproduction
 	$(BIN)/surefoot reproduce
 
 check: $(VENV)/dev.stamp ## lint, types, import contract, fast tests: before each commit
@@ -55,33 +55,33 @@ test: $(VENV)/dev.stamp ## lint, types, and all tests that need neither torch, n
 	$(PYTEST) -m 'not slow and $(HERE)'
 	$(PYTEST) -m 'slow and $(HERE)'
 
-coverage: $(VENV)/dev.stamp ## which lines the fast tests run; it takes them twice as long
+coverage: $(VENV)/dev.stamp ## line coverage of the fast tests (takes twice as long)
 	$(PYTEST) -q -m 'not slow and $(HERE)' --cov --cov-report=term
 
 test-all: $(VENV)/all.stamp ## what `make test` leaves out: torch, cluster, browser
 	$(PYTEST) -m 'torch or cluster or browser'
 
-table1: $(VENV)/bench.stamp ## the paper's Table 1, measured: every row by its own theorem (long)
+table1: $(VENV)/bench.stamp ## measure the paper's Table 1: every row with its own theorem (long)
 	mkdir -p out
 	test -e out/table1.toml || $(BIN)/surefoot new out/table1.toml --like table1
 	$(BIN)/surefoot run out/table1.toml --yes
 
-related: $(VENV)/bench.stamp ## related work, measured: every cited system where it is at home, into docs/related.md (minutes)
+related: $(VENV)/bench.stamp ## every related system on the problems it is made for, into docs/related.md (minutes)
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m surefoot.paper.related docs/related.md
 
-bench: $(VENV)/bench.stamp ## speed against hand-written code, C, JAX and QP solvers: a table of ratios in out/bench
+bench: $(VENV)/bench.stamp ## measure speed against hand-written code, C, JAX and QP solvers, into out/bench
 	$(BIN)/python -m benchmarks
 
-soak: $(VENV)/demo.stamp ## attack certified steps for 10^8 rounds: not one may violate (minutes)
+soak: $(VENV)/demo.stamp ## attack certified rules for 10^8 rounds: none may violate (minutes)
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python benchmarks/soak.py
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.hostile
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python benchmarks/soak_regions.py
 
-fuzz: $(VENV)/dev.stamp ## 10^5 calls of everything public with anything, 10^3 damaged files (minutes)
+fuzz: $(VENV)/dev.stamp ## call everything public with anything, 10^5 times; damage 10^3 files (minutes)
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python tests/attack/damage.py
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python tests/attack/fuzz.py
 
-wheel: $(VENV)/build.stamp ## build the wheel and try it in an environment of its own
+wheel: $(VENV)/build.stamp ## build the wheel and try it in a fresh environment
 	rm -rf build/wheel && mkdir -p build/wheel
 	$(BIN)/python -m build --quiet --wheel --no-isolation --outdir build/wheel .
 	$(PYTHON) -m venv build/wheel/venv

@@ -340,7 +340,9 @@ def test_what_is_wrong_is_one_sentence_and_the_next_correct_call_works(changed, 
 
 def test_telling_before_asking_is_refused():
     controller = Controller(PLAYER, [0.25, -0.5])
-    with pytest.raises(ValueError, match=r"^tell must come after ask, got tell before the first ask$"):
+    with pytest.raises(
+        ValueError, match=r"^tell must come after ask, got tell before the first ask$"
+    ):
         controller.tell(**told())
     controller.ask()
     controller.tell(**told())
