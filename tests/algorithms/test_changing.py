@@ -5,13 +5,15 @@ import math
 import numpy as np
 import pytest
 
-from surefoot import Ball, Constants, Feedback
+from surefoot import Ball, Constants, Feedback, Problem, play
 from surefoot.algorithms import ScalarDPP
 from surefoot.algorithms.cvv_pro import CVVPro
 from surefoot.algorithms.garber_kretzu import GarberKretzu
 from surefoot.algorithms.penalised_blocks import PenalisedBlocks
 from surefoot.algorithms.primal_dual import PrimalDual
 from surefoot.algorithms.recoo import RECOO
+from surefoot.constraints import Drifting, L2Norm
+from surefoot.costs import Quadratic
 from surefoot.errors import InvalidValueError
 from surefoot.problems import binding_toy
 from surefoot.sets import Box, Polytope
@@ -243,3 +245,17 @@ def test_the_budget_of_penalised_blocks_is_kept():
 def test_bad_input_is_refused_in_one_sentence(make, message):
     with pytest.raises(InvalidValueError, match=message):
         make()
+
+
+@pytest.mark.parametrize("tune", [RECOO.changing, RECOO.changing_strongly_convex])
+def test_linearisations_of_round_constraints_keep_the_bounds(tune):
+    # Discs that breathe: convex and not linear, so that the step sees less than the constraint.
+    T, rng = 800, np.random.default_rng(5)
+    targets = np.array([0.9, 0.6]) + rng.uniform(-0.5, 0.5, size=(T, 2))
+    discs = Drifting(L2Norm(0.5, [0.0, 0.0]), rng.uniform(-0.2, 0.2, T))
+    problem = Problem.of(Quadratic(targets, 6.0), discs, Ball(1.0), [0.0, 0.0])
+    tuned = tune(problem.constants, T)
+    trace = play(tuned, problem, watch="raise")
+    assert trace.violations.count > 0
+    assert trace.violations.hard <= tuned.guarantee.bounds(T)["hard"]
+    assert trace.final_regret() <= tuned.guarantee.regret_bound(T)

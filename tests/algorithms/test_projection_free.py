@@ -198,6 +198,13 @@ def test_the_newton_step_takes_the_values_of_the_worked_example():
 # --- smooth sets ---------------------------------------------------------------------------------
 
 
+def test_a_start_near_every_comparator_does_not_make_newton_steps_too_long():
+    # The surrogate's slack is at most (1 + kappa) G_f R, however near the start is.
+    near = Constants(R=1.0, G_f=1.0, start_reach=0.1, diameter=1.0)
+    theorem = GaugeNewton.known_horizon(near, 1, Box.cube(0.5, 1)).guarantee
+    assert theorem.beta * theorem.slope * 1.0 <= 1.0
+
+
 def test_a_point_outside_the_disc_is_drawn_back_as_in_the_worked_example():
     player = LevyKrause(smooth=smooth_of(Ball(1.0)), eta=1.0)
     after = player.update(player.init(np.zeros(2)), told([-2.0, 0.0]))

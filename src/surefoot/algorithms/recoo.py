@@ -41,8 +41,8 @@ class RECOO(Rule):
     for a fixed constraint and 0 where it changes from round to round. NumPy only.
 
     Args:
-        prox: the oracle for the minimisation; :class:`~surefoot.sets.prox.LinearProx` for linear
-            constraints that change.
+        prox: the oracle for the minimisation; :class:`~surefoot.sets.prox.LinearProx` for
+            constraints that change, which it linearises.
         domain: a ball around 0 that holds the feasible set.
         alpha: :math:`\alpha`, the weight of a move in round 1.
         power: p.
@@ -116,7 +116,7 @@ class RECOO(Rule):
     def changing(
         cls, constants: Constants, horizon: int, domain: Region | Prox | None = None
     ) -> Tuned[RECOO]:
-        """Tune for changing linear constraints: regret O(T^(1/2)), violations O(T^(3/4)).
+        """Tune for changing constraints, linearised: regret O(T^(1/2)), violations O(T^(3/4)).
 
         Args:
             constants: the constants of the problem.

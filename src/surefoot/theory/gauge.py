@@ -195,10 +195,11 @@ class GaugeNewtonTheorem(_Gauged):
     r"""The online Newton step: the condition number is added to the root of T, not multiplied.
 
     With :math:`L = 1 + d\ln(1 + T/d)`, D the diameter of K and
-    :math:`\beta = \min\{1/(G_fD_0(1+\kappa)), \sqrt{L/(2T)}/(G_fD)\}`,
+    :math:`\beta = \min\{1/(G_f(1+\kappa)\max(D_0, R)), \sqrt{L/(2T)}/(G_fD)\}`,
 
     .. math:: \mathrm{Reg}_t \le \frac{L}{2\beta} + \beta G_f^2D^2t
-              \quad\Big(\le G_fD\sqrt{2LT} + \tfrac12(1+\kappa)G_fD_0L \text{ at } t = T\Big).
+              \quad\Big(\le G_fD\sqrt{2LT} + \tfrac12(1+\kappa)G_f\max(D_0, R)L
+              \text{ at } t = T\Big).
 
     Proof. The Newton step has
     :math:`\sum\langle\tilde g_t, w_t - u\rangle \le \tfrac1{2\beta}\sum\tilde g_t^\top
@@ -255,8 +256,8 @@ class GaugeNewtonTheorem(_Gauged):
 
     @property
     def beta(self) -> float:
-        r"""The weight :math:`\min\{1/(G_fD_0(1+\kappa)), \sqrt{L/(2T)}/(G_fD)\}`."""
-        steep = 1 / (self.slope * self.reach)
+        r"""The weight :math:`\min\{1/(G_f(1+\kappa)\max(D_0, R)), \sqrt{L/(2T)}/(G_fD)\}`."""
+        steep = 1 / (self.slope * max(self.reach, self.constants.R))
         return min(
             steep, math.sqrt(self.log_term / (2 * self.horizon)) / (self._G_f() * self.diameter)
         )

@@ -54,6 +54,10 @@ class RecooTheorem(Lagrangian):
     :math:`[g_t(x_t)]_+ \le [g_t(x_{t+1})]_+ + G_g\|x_{t+1} - x_t\|`, Abel summation for the first
     and Cauchy-Schwarz for the second.
 
+    Where constraints change, their linearisations
+    :math:`\hat g_t(x) = g_t(x_t) + \langle s_t, x - x_t\rangle` may stand for them in the step:
+    :math:`\hat g_t(u) \le g_t(u) \le 0` and :math:`\hat g_t(x_t) = g_t(x_t)` are all that is used.
+
     Args:
         constants: needs R, G_f, G_g; strong_convexity for strongly convex costs. Uses F and
             start_slack.
