@@ -124,7 +124,7 @@ def cases(*, tiny: bool) -> list[Case]:
 
 
 def heat(trials: int, T: int) -> Case:
-    """The two loads of the README, that share a cable."""
+    """Return the two loads of the README that share a cable."""
     prices = np.random.default_rng(3).uniform([0.2, 0.6], [0.8, 1.3], size=(T, trials, 2))
     g = QuadraticForm(np.diag([1.6, 1.0]), np.zeros(2), 0.4)
     return Case(f"heat, T = {T:,}", g, 0.9, 1.6, -prices, changing=False)

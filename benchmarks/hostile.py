@@ -125,7 +125,7 @@ def _attacks(first: int, workers: int) -> Iterator[Outcome]:
 
 
 def main() -> int:
-    """The command line."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--rounds", type=float, default=ROUNDS, help="how many at least")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)

@@ -73,14 +73,14 @@ class Outcome(NamedTuple):
 
 
 def _shift(rng: Any, d: int, size: float) -> Array:
-    """A centre: often 0, else up to ten thousand times the size of the set away."""
+    """Draw a centre: often 0, else up to ten thousand times the set's size away."""
     far = rng.choice([0.0, 1.0, 10 ** rng.uniform(0, 4)])
     direction = rng.normal(size=d)
     return far * size * direction / np.linalg.norm(direction)
 
 
 def _polytope(rng: Any, d: int) -> Target:
-    """A cube cut by random rows, with rows of different lengths."""
+    """Draw a cube cut by random rows of different lengths."""
     cuts = rng.normal(size=(int(rng.integers(1, 2 * d + 6)), d))
     rows = np.vstack([np.eye(d), -np.eye(d), cuts / np.linalg.norm(cuts, axis=1, keepdims=True)])
     offsets = np.append(np.ones(2 * d), rng.uniform(0.1, 1.0, len(cuts)))
@@ -99,7 +99,7 @@ def _wedge(rng: Any, d: int) -> Target:
 
 
 def _box(rng: Any, d: int) -> Target:
-    """A cube, where certified steps are exactly tight."""
+    """Draw a cube, where certified steps are exactly tight."""
     radius = 10 ** rng.uniform(-2, 2)
     centre = _shift(rng, d, radius)
     around = Ball(radius * math.sqrt(d) * (1 + 1e-12), centre)
@@ -107,7 +107,7 @@ def _box(rng: Any, d: int) -> Target:
 
 
 def _turned_box(rng: Any, d: int) -> Target:
-    """The same as rows that are turned, with sides of different lengths."""
+    """Draw a rotated box as rows, with sides of different lengths."""
     Q = np.linalg.qr(rng.normal(size=(d, d)))[0]
     half = rng.uniform(0.2, 1.0, d)
     offsets = np.append(half, half)
@@ -327,7 +327,7 @@ def _attacks(first: int, workers: int) -> Iterator[Outcome]:
 
 
 def main() -> int:
-    """The command line."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--rounds", type=float, default=ROUNDS, help="how many at least")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)

@@ -86,7 +86,7 @@ class Target(NamedTuple):
 
 
 def _form(rng: Any, d: int, centre: Array, depth: float) -> tuple[QuadraticForm, float, float]:
-    """A random convex quadratic that is -depth at its centre; its curvature and radius."""
+    """Draw a convex quadratic that is -depth at its centre; return its curvature, too."""
     Q = np.linalg.qr(rng.normal(size=(d, d)))[0]
     spread = np.geomspace(1.0, 10 ** rng.uniform(0, 3), d)
     P = Q @ np.diag(spread) @ Q.T
@@ -114,7 +114,7 @@ def _target(kind: str, rng: Any) -> Target:
 
 
 def _known(kind: str, target: Target, G_g: float, error: float) -> Any:
-    """What the player knows, and whether all rows are seen."""
+    """Return what the player knows, and whether all rows are seen."""
     reach = target.radius + float(np.linalg.norm(target.middle))
     told: dict[str, Any] = {"reach": reach, "evaluation_error": error}
     if kind in ("ball", "ball, beta too large", "ball, cut"):
@@ -134,7 +134,7 @@ def _known(kind: str, target: Target, G_g: float, error: float) -> Any:
 
 
 def _error(constraint: Any, ball: Ball) -> float:
-    """What the player is told of the error of g; a test says nothing instead."""
+    """Return the error of g that the player is given; a test gives none."""
     return float(constraint.evaluation_error(ball))
 
 

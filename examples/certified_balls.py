@@ -56,7 +56,7 @@ def run(rounds: int = ROUNDS) -> list[Round]:
 
 
 def figure_of(played: Sequence[Round]) -> Figure:
-    """The balls in the plane, the lengths, and g with its certified bound."""
+    """Draw the balls in the plane, the lengths, and g with its certified bound."""
     figure = Figure(figsize=(11.0, 5.2), layout="constrained")
     grid = figure.add_gridspec(2, 2, width_ratios=[1.15, 1.0])
     _plane(figure.add_subplot(grid[:, 0]), played)
