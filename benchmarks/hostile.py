@@ -2,8 +2,10 @@
 
 Proposals of every magnitude that float64 has, other types of numbers, one buffer for everything,
 written over after each call, and attempts to write to the state: an action may be refused in a
-sentence, and none may violate its constraint, exactly compared. A player is one line of
-``PLAYERS``; sets are those of :mod:`benchmarks.soak`. An attack is a pure function of its number.
+sentence, none may violate its constraint, exactly compared, and no warning of NumPy may reach the
+caller. A player is one line of ``PLAYERS``; sets are those of :mod:`benchmarks.soak`, and for rules
+that know a curvature those of :mod:`benchmarks.soak_regions`. An attack is a pure function of its
+number.
 """
 
 from __future__ import annotations
@@ -14,21 +16,38 @@ import itertools
 import math
 import os
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from typing import Any
 
 import numpy as np
 
-from benchmarks import soak
+from benchmarks import soak, soak_regions
 from benchmarks.soak import LONG, Outcome, Target
-from surefoot import CertifiedPFS, Feedback, SafetyFilter, SurefootError
-from surefoot.algorithms import RegionFilter
-from surefoot.regions import LipschitzHull
+from surefoot import Ball, CertifiedPFS, Feedback, SafetyFilter, SurefootError
+from surefoot.algorithms import CertifiedOGD, LeaderFollower, RegionFilter, SeveralPFS
+from surefoot.regions import CurvatureRows, LipschitzHull
 from surefoot.types import Array
 
 ROUNDS = 10**5  # one run at a time: a round costs a hundred times one of a batch
 PLAYED = 200
+
+
+def _reach(target: Target) -> float:
+    return float(target.domain.radius + np.linalg.norm(target.interior))
+
+
+def _rows(target: Target) -> CurvatureRows:
+    """What is known of the curvature of each row of a set."""
+    g, domain = target.constraint, target.domain
+    return CurvatureRows(
+        beta=float(np.max(g.row_curvatures(domain))),
+        rows=g.rows,
+        reach=_reach(target),
+        evaluation_error=float(np.max(g.row_errors(domain))),
+    )
+
 
 # What an attack is made against: a set with its G_g and a tightening give a player.
 PLAYERS: dict[str, Callable[[Target, float, float], Any]] = {
@@ -40,11 +59,25 @@ PLAYERS: dict[str, Callable[[Target, float, float], Any]] = {
     ),
     "safety filter": lambda target, G_g, rho: SafetyFilter(G_g=G_g, domain=target.domain, rho=rho),
     "hull filter": lambda target, G_g, rho: RegionFilter(
-        known=LipschitzHull(
-            G_g=G_g, reach=float(target.domain.radius + np.linalg.norm(target.interior))
+        known=LipschitzHull(G_g=G_g, reach=_reach(target))
+    ),
+    "several": lambda target, G_g, rho: SeveralPFS(
+        base=CertifiedPFS(
+            G_g=G_g, domain=target.domain, rho=rho, decreasing=False, eta=LONG, ratchet=False
         )
     ),
+    "leader and follower": lambda target, G_g, rho: LeaderFollower(
+        G_g=G_g,
+        domain=target.domain,
+        evaluation_error=target.constraint.evaluation_error(target.domain),
+    ),
+    "descent with curvature": lambda target, G_g, rho: CertifiedOGD(
+        known=_rows(target), radius=float(target.domain.radius), eta=LONG, ratchet=False
+    ),
+    "filter with curvature": lambda target, G_g, rho: RegionFilter(known=_rows(target)),
 }
+APART = ("several", "descent with curvature", "filter with curvature")  # which see every row
+CURVED = APART[1:]
 MANNERS = ("far", "any magnitude", "other types", "one buffer")
 TYPES = (np.float32, np.float16, np.int64, np.int8, np.longdouble, object, list, str)
 
@@ -65,17 +98,30 @@ def _push(rng: Any, manner: str, out: Array) -> Any:
     return way
 
 
-def _moved(player: Any, state: Any, way: Any, g: float, s: Array) -> Any:
+def _moved(player: Any, state: Any, way: Any, g: Any, s: Array) -> Any:
     """Return the next state of a player that is told, or of one that is proposed to."""
-    with np.errstate(all="ignore"):  # NumPy's warnings are no answers
-        return _answer(player, state, way, g, s)
-
-
-def _answer(player: Any, state: Any, way: Any, g: float, s: Array) -> Any:
-    if hasattr(player, "admit"):
+    if not hasattr(player, "admit"):
+        gradient = [-w for w in way] if type(way) is list else -way
+        return _warned(lambda: player.update(state, Feedback(gradient, g, s)))
+    with np.errstate(all="ignore"):  # the caller's own arithmetic
         proposal = way if isinstance(way, list) or way.dtype == object else state.x + way
-        return player.admit(state, proposal, g, s)[0]
-    return player.update(state, Feedback([-w for w in way] if type(way) is list else -way, g, s))
+    return _warned(lambda: player.admit(state, proposal, g, s)[0])
+
+
+def _warned(call: Callable[[], Any]) -> Any:
+    """Return what a call returns; a warning of NumPy's in it is an error."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        return call()
+
+
+def _target(rng: Any, who: str, kind: str) -> Target:
+    """Return a set that the player knows enough about."""
+    if who not in CURVED:
+        return soak._MAKE[kind](rng, int(2 * 4 ** rng.random() ** 2))
+    curved = ("ball", "half-spaces", "balls")[soak.SETS.index(kind) % 3]
+    made = soak_regions._target(curved, rng)
+    return Target(made.constraint, Ball(made.radius, made.middle), made.middle)
 
 
 def attack(number: int, played: int = PLAYED) -> Outcome:
@@ -83,7 +129,7 @@ def attack(number: int, played: int = PLAYED) -> Outcome:
     rng = np.random.default_rng([number, 20_261_116])
     names = list(itertools.product(PLAYERS, MANNERS, soak.SETS))
     who, manner, kind = names[number % len(names)]
-    target = soak._MAKE[kind](rng, int(2 * 4 ** rng.random() ** 2))
+    target = _target(rng, who, kind)
     constraint = target.constraint
     G_g = constraint.subgradient_bound(target.domain)
     assert G_g is not None
@@ -95,6 +141,7 @@ def attack(number: int, played: int = PLAYED) -> Outcome:
     state = player.init(buffer)
     judged = violations = refused = 0
     worst = -math.inf
+    ask = constraint.query_all if who in APART else constraint.query
     for _ in range(played):
         if manner == "one buffer":
             buffer[:] = 1e6  # the caller's again, whatever was given of it
@@ -105,13 +152,17 @@ def attack(number: int, played: int = PLAYED) -> Outcome:
         violations += not g <= 0
         worst = max(worst, float(g) / slack)
         outward = next(iter(soak.directions("uncut", constraint, state.x[None], s[None], rng)))[0]
+        told, rows = ask(state.x)
+        told = told if who in APART else float(told)
         out = (s, outward, rng.normal(size=len(s)))[int(rng.integers(3))]
         try:
             if manner == "one buffer":
-                buffer[:] = s
-                state = _moved(player, state, _push(rng, manner, out), float(g), buffer)
+                shared = np.resize(buffer, rows.shape)
+                shared[:] = rows
+                state = _moved(player, state, _push(rng, manner, out), told, shared)
+                shared[:] = 1e6
             else:
-                state = _moved(player, state, _push(rng, manner, out), float(g), s)
+                state = _moved(player, state, _push(rng, manner, out), told, rows)
         except (SurefootError, ValueError, TypeError):
             refused += 1
     return Outcome(number, name, judged, violations, worst, refused)

@@ -4,7 +4,14 @@ import numpy as np
 import pytest
 
 from surefoot import PFS, Ball, Feedback
-from surefoot.algorithms import ALGORITHMS, DPP, CertifiedPFS, SafetyFilter, SeveralPFS
+from surefoot.algorithms import (
+    ALGORITHMS,
+    DPP,
+    CertifiedPFS,
+    LeaderFollower,
+    SafetyFilter,
+    SeveralPFS,
+)
 from surefoot.constraints import Affine
 from surefoot.testing import tuned_cases
 
@@ -50,7 +57,8 @@ def test_every_state_owns_its_arrays(kind):
 
 def test_the_actions_of_safe_rules_are_read_only():
     told = Feedback(np.array([1.0, -2.0]), -0.1, np.array([0.0, 1.0]))
-    for player in (PFS(eta=0.1, rho=0.05, domain=Ball(1.0)), CERTIFIED):
+    leading = LeaderFollower(G_g=1.0, domain=Ball(1.0))
+    for player in (PFS(eta=0.1, rho=0.05, domain=Ball(1.0)), CERTIFIED, leading):
         assert not player.update(player.init(X), told).x.flags.writeable
 
 

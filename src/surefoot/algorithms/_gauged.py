@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from surefoot._array import dot, minimum, where
+from surefoot._array import dot, minimum, owned, where
 from surefoot.sets.gauge import Gauge
 from surefoot.types import Array, Number
 
@@ -47,7 +47,7 @@ def shrink(gauge: Gauge, w: Array, reach: Number) -> Shrunk:
     inner = 1.0 - 16 * (w.shape[-1] + 8) * _UNIT * kappa
     share = minimum(inner / where(gamma > 0, gamma, 1.0), 0.0 * gamma + 1.0)
     # w itself where it is inside: a state owns its arrays, and no copy is made.
-    return Shrunk(where(share >= 1.0, w, share * w), w, gamma, s)
+    return Shrunk(owned(where(share >= 1.0, w, share * w)), w, gamma, s)
 
 
 def surrogate(gradient: Array, point: Shrunk) -> Array:

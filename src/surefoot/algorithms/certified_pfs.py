@@ -123,7 +123,7 @@ class CertifiedPFS(Certifying):
         x, start, rounds, start_slack, distance, inverse_eta, squares = state
         grad, g, s = _check.feedback(x, feedback)
         length = self.certified_length(x, start, rounds, start_slack, distance, g, s)
-        squared, size = squared_and_norm(grad)
+        squared, size = gradient_size(grad)
         squares = squares + squared
         wanted, inverse_eta, eta = self.step_size(length, inverse_eta, squares, size)
         y = x - eta * grad
@@ -218,3 +218,14 @@ def _margin(constants: Constants) -> float:
     """
     R, G_g, slack = as_constants(constants).require("R", "G_g", "start_slack", by="Theorem D")
     return 0.5 * math.sqrt(max(slack, 0.0) * G_g * R) or 1.0  # Theorem D refuses such a slack
+
+
+def gradient_size(grad: Array) -> tuple[Number, Number]:
+    """Return the squared norm and the norm of a cost gradient; one run refuses infinite ones.
+
+    No step is ever taken along them, and 0 times infinity would warn on the way to that.
+    """
+    squared, size = squared_and_norm(grad)
+    if type(size) is float and not size < math.inf:
+        _check.refuse_unfinite(grad, "cost_gradient")
+    return squared, size

@@ -19,8 +19,10 @@ from surefoot._array import (
     ndarray,
     norm,
     number_like,
+    owned,
     record,
     sqrt,
+    squared_and_norm,
     to_numpy,
     where,
 )
@@ -186,7 +188,7 @@ class LeaderFollower:
         t = seen.rounds
         start_value = where(t == 1, g, start_value)
         X = x - start
-        squared = dot(grad, grad)
+        squared = squared_and_norm(grad)[0]
         if type(squared) is float and not squared < math.inf:
             _check.refuse_unfinite(to_numpy(grad), "cost_gradient")
             raise InvalidValueError("cost_gradient must have a finite square, got inf")
@@ -213,6 +215,7 @@ class LeaderFollower:
                 ),
                 lambda: (mu, z, x_next),
             )
+        x_next = owned(x_next)
         new = (
             x_next,
             start,

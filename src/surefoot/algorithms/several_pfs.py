@@ -37,10 +37,9 @@ from surefoot._array import (
     namespace,
     record,
     rows_dot,
-    squared_and_norm,
 )
 from surefoot.algorithms.certificate import CertifiedLength, CertifiedStep, stay_unless_certified
-from surefoot.algorithms.certified_pfs import CertifiedPFS, CertifiedState
+from surefoot.algorithms.certified_pfs import CertifiedPFS, CertifiedState, gradient_size
 from surefoot.constants import Constants
 from surefoot.errors import InvalidValueError
 from surefoot.sets import Ball, project_halfspace
@@ -113,7 +112,7 @@ class SeveralPFS:
         cuts = _Cuts(x, g, s, base.G_g, base.domain.reach_from_origin, self.exact)
         worst, steepest = cuts.worst, cuts.steepest
         length = base.certified_length(*state[:5], worst, steepest, rounding=2 * cuts.error)
-        squared, size = squared_and_norm(grad)
+        squared, size = gradient_size(grad)
         squares = squares + squared
         wanted, inverse_eta, eta = base.step_size(length, inverse_eta, squares, size)
         y = x - eta * grad

@@ -29,6 +29,7 @@ from surefoot._array import (
     namespace,
     norm,
     rows_dot,
+    squared_and_norm,
     where,
 )
 from surefoot.regions._ball import onto_curvature_ball
@@ -53,7 +54,7 @@ def row_norms(s: Array) -> Array:
 
 def values(q: Array, up: Array, s: Array, beta: Number) -> Array:
     """Return each quadratic at q, which is relative to where the slopes were seen."""
-    return up + rows_dot(s, q) + 0.5 * beta * dot(q, q)
+    return up + rows_dot(s, q) + 0.5 * beta * squared_and_norm(q)[0]
 
 
 def point_of(weights: Array, v: Array, s: Array, beta: Number) -> Array:

@@ -37,6 +37,7 @@ from surefoot._array import (
     record,
     sqrt,
     to_numpy,
+    vdot,
     where,
 )
 from surefoot.errors import InvalidValueError
@@ -261,9 +262,11 @@ def share_of_two_balls(
         if apart <= 0.0:
             return (1.0 if less > 0.0 else 0.0), way
         off = w - a
-        q = float(off.dot(way))
+        q = float(vdot(off, way))
+        if not -math.inf < q < math.inf:
+            return math.nan, way  # so far away that no share can be told
         off = off - (q / squared) * way
-        share = (q + less * math.sqrt(float(off.dot(off)) * squared / apart)) / squared
+        share = (q + less * math.sqrt(float(vdot(off, off)) * squared / apart)) / squared
         top = 1.0 if r_b >= 0.0 else r_a / -less
         # A NaN fails both comparisons; the caller sees it in the distance.
         return (0.0 if share < 0.0 else top if share > top else share), way

@@ -28,6 +28,7 @@ from surefoot._array import (
     namespace,
     number_like,
     rows_dot,
+    squared_and_norm,
     to_numpy,
     where,
 )
@@ -251,7 +252,7 @@ class RowsRegion(NamedTuple):
         if type(self.g) is not np.ndarray or self.g.ndim > 1:
             return marked(w) - self.x
         v = w - self.x
-        if not dot(v, v) < math.inf:
+        if not squared_and_norm(v)[0] < math.inf:
             _check.refuse_unfinite(to_numpy(w), "the wanted action")
             raise InvalidValueError("the wanted action must have a finite distance from x")
         return v
