@@ -162,6 +162,8 @@ def _sentence(name: str, kind: Any, value: Any) -> InvalidTypeError:
 
 def _fields(owner: Any) -> Iterator[tuple[str, Any, Any]]:
     """Name, value and kind of each annotated field of a dataclass or named tuple."""
+    if isinstance(owner, type):
+        return
     for part in reversed(type(owner).__mro__):
         scope = vars(sys.modules.get(part.__module__, typing))
         for name, annotation in vars(part).get("__annotations__", {}).items():

@@ -203,7 +203,9 @@ class LeaderFollower:
             slow = careful_scale(t, kappa, self.gradient_bound, D)
             scale = where(careful > 0, slow, scale)
         used = in_use(cuts)
-        own, mu, z, lost = self._lead(state, feedback, used, newest, theta, scale, t)
+        # Gradients at the ends of float64 give multipliers beyond them: then the leader is lost.
+        with np.errstate(over="ignore", invalid="ignore"):
+            own, mu, z, lost = self._lead(state, feedback, used, newest, theta, scale, t)
         x_next, depth, deepened = self._follow(state, region, used, X, z)
         if lost:
             x_next, z = x, Z

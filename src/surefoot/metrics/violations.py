@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from surefoot._convert import bad
 from surefoot.errors import InvalidValueError
 from surefoot.types import Array
 
@@ -39,7 +40,10 @@ class Violations(NamedTuple):
 
     def of(self, runs: Any) -> Violations:
         """Return the measures of one run, or of some of them."""
-        return Violations(*(measure[runs] for measure in self))
+        try:
+            return Violations(*(measure[runs] for measure in self))
+        except (IndexError, TypeError) as error:
+            raise bad("runs", "an index of the runs, or several", runs) from error
 
 
 class ViolationMeter:
