@@ -10,8 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from surefoot import __version__, _check
+from surefoot._convert import shown
 from surefoot._sqlite import Kind, Store, StoreError, digest, from_bytes, open_reader, to_bytes
 from surefoot.controller._plain import NotPlainError, Plain, classes_in, from_plain, to_plain
+from surefoot.errors import InvalidTypeError
 from surefoot.theory import Breach
 from surefoot.types import Feedback, Observing, RegretObserver
 
@@ -146,6 +148,8 @@ def read_round(store: Store, row: tuple[Any, ...]) -> Round:
             cost,
         )
         reason = None if certificate is None else from_plain(Plain(certificate, b""))
+        if reason is not None and not (isinstance(reason, tuple) and hasattr(reason, "bound")):
+            raise InvalidTypeError(f"a certificate has a bound, got {shown(reason)}")
         return Round(number, from_bytes(action), seen, reason)
 
 
