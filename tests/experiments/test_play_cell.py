@@ -8,7 +8,7 @@ from surefoot import play
 from surefoot.experiments import play_cell as playing
 from surefoot.experiments import shared
 from surefoot.experiments.play_cell import play_cell, play_cells
-from surefoot.experiments.players import build_player
+from surefoot.experiments.players import ALGORITHMS_BY_NAME, build_player
 from surefoot.experiments.problems import PROBLEMS, build_problem
 from surefoot.experiments.seeds import stream_seed
 from surefoot.metrics import violations
@@ -240,3 +240,44 @@ def test_results_are_plain_data():
     assert all(v.base is None and v.dtype.kind in "if" for v in found.arrays.values())
     assert {f.name for f in fields(found)} >= {"facts", "arrays"}
     assert Facts.from_plain(json.loads(json.dumps(found.facts.to_plain()))) == found.facts
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["SeparationDescent", "GarberKretzu", "RECOO", "CVVPro", "BlockBandit", "TrackingBlocks"],
+)
+def test_rules_that_cannot_be_compiled_play_a_batch_as_they_play_a_loop(name):
+    row = {"name": name, "tuning": ALGORITHMS_BY_NAME[name].tunings[0]}
+    batch, loop = (done(algorithm=row, engine=engine).arrays for engine in ("batch", "loop"))
+    np.testing.assert_allclose(batch["regret"], loop["regret"], rtol=1e-9)
+    np.testing.assert_allclose(batch["worst"], loop["worst"], atol=1e-12)
+
+
+def test_bandits_look_in_other_directions_in_every_block():
+    row = {"name": "BlockBandit", "tuning": "known_horizon"}
+    still = {"name": "adversarial_cube", "arguments": CONSTANT}
+    first, again, second = (
+        done(still, row, trials=1, block=block).arrays["regret"] for block in (0, 0, 1)
+    )
+    assert first == again
+    assert first != second
+
+
+CONSTANT = {"adversary": "constant", "dimension": 2, "radius": 0.5, "size": 1.0}
+
+
+def test_entropic_averaging_is_at_home_on_the_portfolio():
+    simplex = {"name": "portfolio", "arguments": {"dimension": 5, "spread": 0.2, "seed": 0}}
+    found = done(simplex, {"name": "EntropicDualAveraging", "tuning": "fixed"})
+    assert found.facts.verdict.word == "held"
+
+
+def test_constraints_that_change_are_played_and_refused_where_a_theorem_has_one():
+    halves = {
+        "name": "changing_halfspaces",
+        "arguments": {"dimension": 2, "margin": 0.2, "seed": 0},
+    }
+    found = done(halves, {"name": "ScalarDPP", "tuning": "changing"})
+    assert found.facts.verdict.word == "held"
+    tuned = {"name": "PFS", "tuning": "tuned"}
+    assert "must have one constraint for all rounds" in play_cell("a", spec(halves, tuned)).note

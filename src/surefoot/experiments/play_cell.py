@@ -14,6 +14,7 @@ from surefoot._extras import need
 from surefoot.costs import Adversarial
 from surefoot.experiments.measures import measure
 from surefoot.experiments.players import build_player
+from surefoot.experiments.seeds import stream_seed
 from surefoot.experiments.shared import problem_of
 from surefoot.experiments.versions import versions
 from surefoot.games import Trace, play
@@ -103,6 +104,8 @@ def _play(player: Any, problem: Problem, spec: Mapping[str, Any]) -> Trace:
         every=1 if whole else every,
         keep_actions=whole or short or bool(actions),
         watch="record",
+        # Of the directions of bandits, which are others in every block of trials.
+        seed=stream_seed(spec["seed"], spec["problem"], spec["block"]),
     )
 
 
