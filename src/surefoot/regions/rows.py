@@ -56,6 +56,9 @@ from surefoot.types import Array, Number, Region
 
 __all__ = ["CurvatureRows", "RowsMemory", "RowsRegion"]
 
+# A wish at the end of float64 has squares beyond it; what comes of them is compared, and not taken.
+_QUIETLY = np.errstate(over="ignore", invalid="ignore")
+
 
 class RowsMemory(NamedTuple):
     """The last round seen, against which a wrong curvature is noticed.
@@ -118,6 +121,7 @@ class RowsRegion(NamedTuple):
         """Return the point of the region nearest to w; w itself where it is in the region."""
         return self.nearest_from(w, 0.0 * self.g).point
 
+    @_QUIETLY
     def nearest_from(self, w: Array, weights: Array) -> Found:
         """Return the nearest point and its multipliers, from multipliers that are near.
 
@@ -141,6 +145,7 @@ class RowsRegion(NamedTuple):
         weights = where(good, 0.0 * weights, weights)
         return Found(point, weights, length_unless(good, point - self.x - q))
 
+    @_QUIETLY
     def cut(self, w: Array) -> Found:
         r"""Return where a step to w ends that is cut by half-spaces, not by balls.
 
