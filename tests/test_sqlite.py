@@ -1,5 +1,7 @@
 import contextlib
+import functools
 import gc
+import hashlib
 import os
 import sqlite3
 import struct
@@ -463,44 +465,143 @@ def mark(tmp_path):
         yield mark
 
 
-def test_a_mark_is_what_was_set_last(mark):
-    assert Mark.read(mark.path) == Marked(Record(OF, 0, OF), torn=False)
+def no_fold():
+    raise AssertionError("there is space")
+
+
+def last_of(mark):
+    """The newest record of a mark, or None."""
+    return Mark.read(mark.path).last
+
+
+def test_a_mark_has_what_was_appended(mark):
+    first = Record(OF, 0, OF)
+    assert Mark.read(mark.path) == Marked(first, records={0: first})
+    records = {0: first}
     for number, chain in enumerate([ONE, TWO, THREE], start=1):
-        mark.set(Record(OF, number, chain))
-        assert Mark.read(mark.path) == Marked(Record(OF, number, chain), torn=False)
-    assert mark.path.stat().st_size == 8192
+        record = records[number] = Record(OF, number, chain, bytes([number]) * 3000 * number)
+        mark.append(record, no_fold)
+        assert Mark.read(mark.path) == Marked(record, records=records)
+    assert mark.path.stat().st_size == 1 << 20
     mark.remove()
     assert Mark.read(mark.path) is None
 
 
 def test_a_bit_that_flips_in_a_mark_costs_nothing(mark):
-    mark.set(Record(OF, 1, ONE))
+    record = Record(OF, 1, ONE, b"what was written")
+    mark.append(record, no_fold)
     data = mark.path.read_bytes()
-    for at in range(0, 2 * 4096, 7):
-        for bit in (1, 128):
+    whole = Mark.read(mark.path)
+    for begin in (0, 4096, len(data) // 2, len(data) // 2 + 4096):
+        for at in range(begin, begin + 200, 7):
             flipped = bytearray(data)
-            flipped[at] ^= bit
+            flipped[at] ^= 1 << at % 8
             mark.path.write_bytes(flipped)
-            assert Mark.read(mark.path) == Marked(Record(OF, 1, ONE), torn=False)
+            assert Mark.read(mark.path) == whole
 
 
-def test_a_torn_slot_is_known_to_have_been_next(mark):
-    mark.set(Record(OF, 1, ONE))
-    mark.set(Record(OF, 2, TWO))
-    data = mark.path.read_bytes()
-    mark.path.write_bytes(bytes(300) + data[300:])  # the slot of the second
+def test_a_mark_that_is_full_begins_again_after_the_file_was_folded(mark):
+    folds = []
+    for number in range(1, 400):
+        fold = functools.partial(folds.append, last_of(mark))
+        mark.append(Record(OF, number, digest(number), bytes(5000)), fold)
+    # 64 records of two pages in a region, and one at the beginning that is the first.
+    assert [record.number for record in folds] == [63, 127, 191, 255, 319, 383]
     found = Mark.read(mark.path)
+    assert found.last.number == 399
+    assert set(found.records) >= set(range(384, 400))
+    assert mark.path.stat().st_size == 1 << 20
+
+
+def test_a_record_that_is_torn_hides_none_before_it(mark):
+    folds = []
+    for number in range(1, 70):
+        before = mark.path.read_bytes()
+        mark.append(Record(OF, number, ONE, bytes(5000)), lambda: folds.append(1))
+        torn, after = bytearray(before), mark.path.read_bytes()
+        pages = [a for a in range(0, len(torn), 4096) if torn[a:][:4096] != after[a:][:4096]]
+        assert len(pages) in (2, 4)  # a second page of zeros may be there already
+        for at in pages:
+            torn[at : at + 4096] = b"\xaa" * 4096
+        mark.path.write_bytes(torn)
+        assert last_of(mark).number == number - 1
+        mark.path.write_bytes(after)
+    assert folds == [1]
+
+
+def test_a_large_record_gets_a_mark_that_is_larger(mark):
+    folds = []
+    mark.append(Record(OF, 1, ONE, b"small"), no_fold)
+    large = Record(OF, 2, TWO, bytes(range(256)) * 1000)
+    mark.append(large, lambda: folds.append(1))
+    assert folds == [1]
+    assert Mark.read(mark.path) == Marked(large, records={2: large})
+    assert mark.path.stat().st_size > 16 * 256_000
+    mark.append(large._replace(number=3), no_fold)
+    assert last_of(mark).number == 3
+    assert sorted(p.name for p in mark.path.parent.iterdir()) == ["mark"]
+
+
+def test_what_is_appended_again_is_written_at_the_same_place(mark):
+    record = Record(OF, 1, ONE, b"one")
+    mark.append(record, no_fold)
+    data = mark.path.read_bytes()
+    mark.append(record, no_fold)
+    mark.append(Record(OF, 0, OF), no_fold)  # from long ago
+    assert mark.path.read_bytes() == data
+
+
+def test_a_mark_that_could_not_be_made_anew_is_made_by_the_next_call(mark, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    large = Record(OF, 1, ONE, bytes(1 << 18))
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "pwrite", full)
+        with pytest.raises(StoreError, match=r"^the mark '.*' cannot be written: No space left"):
+            mark.append(large, list)
+    assert last_of(mark).number == 0
+    assert sorted(p.name for p in mark.path.parent.iterdir()) == ["mark"]
+    mark.append(large, list)
+    assert last_of(mark) == large
+    mark.close()
+    with pytest.raises(StoreError, match=r"^the mark '.*' has been closed$"):
+        mark.append(large._replace(number=2), list)
+
+
+def test_a_mark_that_was_cut_says_nothing_unless_a_region_is_whole(mark):
+    record = Record(OF, 1, ONE, b"one")
+    mark.append(record, no_fold)
+    data = mark.path.read_bytes()
+    half = len(data) // 2
+    for length in (0, 100, 4096, 5000, half - 1):
+        mark.path.write_bytes(data[:length])
+        assert last_of(mark) is None
+    for length in (half, half + 100, half + 4200, len(data) - 1):
+        mark.path.write_bytes(data[:length])
+        assert last_of(mark) == record
+    mark.path.write_bytes(data + b"more")
+    assert last_of(mark) == record
+
+
+def test_a_mark_of_format_2_is_read(tmp_path):
+    def slot(number, chain):
+        copy = struct.pack("<8sQ32s32s", b"SFMARK01", number, OF, chain)
+        return (3 * (copy + hashlib.sha256(copy).digest()[:16])).ljust(4096, b"\0")
+
+    path = tmp_path / "mark"
+    data = slot(2, TWO) + slot(1, ONE)
+    path.write_bytes(data)
+    assert Mark.read(path) == Marked(Record(OF, 2, TWO))
+    for at in range(0, 400, 3):  # in three copies each
+        flipped = bytearray(data)
+        flipped[at] ^= 1
+        path.write_bytes(flipped)
+        assert Mark.read(path) == Marked(Record(OF, 2, TWO))
+    path.write_bytes(bytes(300) + data[300:])
+    found = Mark.read(path)
     assert found == Marked(Record(OF, 1, ONE), torn=True)
     assert found.least == 2
-    mark.path.write_bytes(b"")
-    assert Mark.read(mark.path) == Marked(None, torn=True)
-
-
-def test_a_mark_that_is_gone_on_with_has_both_slots_again(mark):
-    mark.set(Record(OF, 1, ONE))
-    mark.path.write_bytes(bytes(4096) + mark.path.read_bytes()[4096:])
-    Mark.go_on(mark.path, Record(OF, 2, TWO)).close()
-    assert Mark.read(mark.path) == Marked(Record(OF, 2, TWO), torn=False)
 
 
 def test_a_mark_in_a_folder_that_is_not_there_is_a_sentence(tmp_path):
@@ -509,4 +610,4 @@ def test_a_mark_in_a_folder_that_is_not_there_is_a_sentence(tmp_path):
 
 
 def test_a_mark_that_is_no_file_says_nothing(tmp_path):
-    assert Mark.read(tmp_path) == Marked(None, torn=True)
+    assert Mark.read(tmp_path) == Marked(None)

@@ -209,6 +209,6 @@ def test_a_version_1_journal_goes_on_as_one_with_a_mark(path):
         assert path.with_name(path.name + "-mark").exists()
         drive(controller, player, 2, first=4)
     connection = sqlite3.connect(path)
-    assert connection.execute("PRAGMA user_version").fetchone() == (2,)
+    assert connection.execute("PRAGMA user_version").fetchone() == (3,)
     connection.close()
     assert replay(path).rounds == 5

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from surefoot import Controller
-from surefoot._sqlite import to_bytes
+from surefoot._sqlite import digest, to_bytes
 from surefoot.algorithms.certificate import CertifiedStep
-from surefoot.controller import replay
+from surefoot.controller import StoreError, replay
 
 from ._live import PLAYERS, START, drive, same_bits, seen_at
 
@@ -164,3 +164,19 @@ def test_a_digest_of_the_end_that_was_changed_is_found(path):
     change(path, "UPDATE now SET digest = zeroblob(32)")
     found = replay(path).difference
     assert (found.round, found.part) == (10, "state")
+
+
+def test_a_certificate_that_is_none_is_a_sentence_however_well_it_is_forged(path):
+    written(path, "PFS")
+    connection = sqlite3.connect(path)
+    ((before,),) = connection.execute("SELECT digest FROM rounds WHERE round = 8").fetchall()
+    ((_, *columns, _, _),) = connection.execute("SELECT * FROM rounds WHERE round = 9").fetchall()
+    chain = digest(before, 9, *columns, "-1")
+    ((_, *now, _),) = connection.execute("SELECT * FROM now").fetchall()
+    connection.execute("UPDATE rounds SET certificate = '-1', digest = ? WHERE round = 9", (chain,))
+    connection.execute("UPDATE now SET digest = ?", (digest(chain, *now),))
+    connection.commit()
+    connection.close()
+    for call in (replay, Controller.open):
+        with pytest.raises(StoreError, match=r"round 9 cannot be read \(a certificate has a bound"):
+            call(path)

@@ -3,11 +3,11 @@
 Only :mod:`~surefoot._sqlite.store` and :mod:`~surefoot._sqlite.connection` use :mod:`sqlite3`;
 :mod:`~surefoot._sqlite.files` reads the first hundred bytes of a file before SQLite sees it,
 :mod:`~surefoot._sqlite.npy` turns arrays into bytes and digests, and
-:mod:`~surefoot._sqlite.mark` records beside a file how far it has been written.
+:mod:`~surefoot._sqlite.mark` keeps beside a file its last writes, durably, by one sync each.
 """
 
 from surefoot._sqlite.files import DamagedError, Kind, StoreError
-from surefoot._sqlite.npy import digest, from_bytes, read_array, to_bytes
+from surefoot._sqlite.npy import digest, from_bytes, pack, read_array, to_bytes, unpack
 from surefoot._sqlite.store import (
     Statement,
     Store,
@@ -29,6 +29,8 @@ __all__ = [
     "mending",
     "open_reader",
     "open_writer",
+    "pack",
     "read_array",
     "to_bytes",
+    "unpack",
 ]

@@ -59,7 +59,7 @@ class Kind(NamedTuple):
         watched: whether others may read it while it is written. The lock on the one writer is then
             on an empty file beside it. Else they are told to wait.
         durable: whether a write has reached the disk when it is done. Else a power cut may take
-            the last few, whole; the end of the process takes none.
+            the last few, whole, unless a mark has them; the end of the process takes none.
         sealed: whether the file itself says if its writer has closed it.
     """
 

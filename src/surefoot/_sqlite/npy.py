@@ -1,4 +1,4 @@
-"""Arrays of numbers as npy bytes, and digests of what is stored."""
+"""Arrays of numbers as npy bytes, and rows as bytes with their digests."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import hashlib
 import io
 import math
 import struct
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -13,7 +14,7 @@ import numpy as np
 
 from surefoot.errors import InvalidValueError
 
-__all__ = ["digest", "from_bytes", "read_array", "to_bytes"]
+__all__ = ["digest", "from_bytes", "pack", "read_array", "to_bytes", "unpack"]
 
 _headers: dict[tuple[str, tuple[int, ...]], bytes] = {}
 
@@ -80,7 +81,16 @@ def digest(*parts: bytes | str | float | int | None) -> bytes:
     >>> digest("a", None) == digest("a"), digest(0.0) == digest(-0.0)
     (False, False)
     """
-    found = hashlib.sha256()
+    return hashlib.sha256(pack(*parts)).digest()
+
+
+def pack(*parts: bytes | str | float | int | None) -> bytes:
+    """Return the parts in one, each with its type and length.
+
+    >>> unpack(pack("a", None, -0.0, 3, b"b"))
+    ('a', None, -0.0, 3, b'b')
+    """
+    packed: list[bytes] = []
     for part in parts:
         if part is None:
             kind, raw = b"n", b""
@@ -92,5 +102,31 @@ def digest(*parts: bytes | str | float | int | None) -> bytes:
             kind, raw = b"f", struct.pack("<d", part)
         else:
             kind, raw = b"i", str(part).encode()
-        found.update(kind + len(raw).to_bytes(8, "little") + raw)
-    return found.digest()
+        packed += (kind, len(raw).to_bytes(8, "little"), raw)
+    return b"".join(packed)
+
+
+def unpack(data: bytes) -> tuple[bytes | str | float | int | None, ...]:
+    """Return the parts that were packed; raise ValueError unless the bytes are such."""
+    parts: list[bytes | str | float | int | None] = []
+    at = 0
+    while at < len(data):
+        kind, begin = data[at : at + 1], at + 9
+        at = begin + int.from_bytes(data[at + 1 : begin], "little")
+        raw = data[begin:at]
+        try:
+            if kind not in _PARTS or at > len(data):
+                raise ValueError
+            parts.append(_PARTS[kind](raw))
+        except (ValueError, struct.error) as error:
+            raise InvalidValueError("not parts that were packed") from error
+    return tuple(parts)
+
+
+_PARTS: dict[bytes, Callable[[bytes], bytes | str | float | int | None]] = {
+    b"n": lambda raw: None,
+    b"b": bytes,
+    b"s": lambda raw: raw.decode(),
+    b"f": lambda raw: float(struct.unpack("<d", raw)[0]),
+    b"i": lambda raw: int(raw),
+}

@@ -102,8 +102,7 @@ class Store(Closing):
             )
         with self._told("written"), self._alone():
             this = self._newest = object()
-            if connection.in_transaction:  # left open by one that was interrupted
-                connection.execute("ROLLBACK")
+            _roll_back(connection)  # one that was interrupted
             try:
                 connection.execute("BEGIN IMMEDIATE")
                 for statement, arguments in statements:
@@ -116,8 +115,7 @@ class Store(Closing):
                         )
                 connection.execute("COMMIT")
             except BaseException:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
+                _roll_back(connection)
                 raise
 
     @contextlib.contextmanager
@@ -131,7 +129,7 @@ class Store(Closing):
             self._writing.release()
 
     def begin(self) -> None:
-        """Start the log beside the file, so that each write from now on is one sync.
+        """Start the log beside the file, so that each write from now on is at most one sync.
 
         A file that cannot be written is found out here rather than in the middle of the work. One
         that is sealed when it is closed says from here on that it is not.
@@ -143,17 +141,26 @@ class Store(Closing):
                 self._is_unsealed = True
                 number |= UNSEALED
             connection.execute(f"PRAGMA user_version = {number}")  # something to write
-            if self.kind.sealed:  # in the file itself, for the log may get lost
-                connection.execute("PRAGMA wal_checkpoint(FULL)").fetchall()
+        if self.kind.sealed:  # in the file itself, for the log may get lost
+            self.fold()
+
+    def fold(self) -> None:
+        """Take the log into the file; all that was written is durable when this is done."""
+        with self._told("written"), self._alone():
+            connection = self._open()
+            _roll_back(connection)
+            ((busy, frames, done),) = connection.execute("PRAGMA wal_checkpoint(FULL)").fetchall()
+            if busy or frames != done:
+                raise StoreError(f"{self.name} cannot be written: its log is in use by another")
 
     def seal(self) -> bool:
-        """Mark the file as finished by its writer; return whether that was possible."""
+        """Mark the file durably as finished by its writer; return whether that was possible."""
         if self._is_unsealed and self.is_open_here:
             with contextlib.suppress(StoreError), self._told("written"), self._alone():
                 connection = self._open()
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
+                _roll_back(connection)
                 connection.execute(f"PRAGMA user_version = {self.kind.version}")
+                self.fold()
                 self._is_unsealed = False
         return not self._is_unsealed
 
@@ -233,6 +240,12 @@ class Store(Closing):
         return told(self.kind, self.path, done)
 
 
+def _roll_back(connection: sqlite3.Connection) -> None:
+    """End a transaction that was left open."""
+    if connection.in_transaction:
+        connection.execute("ROLLBACK")
+
+
 def create(path: str | os.PathLike[str], kind: Kind, contents: Sequence[Statement]) -> Store:
     """Create a new file with its first contents, open for writing.
 
@@ -285,7 +298,7 @@ def open_writer(path: str | os.PathLike[str], kind: Kind) -> Store:
         if not kind.watched:
             connection.execute("PRAGMA locking_mode = EXCLUSIVE")
         connection.execute("PRAGMA journal_mode = WAL").fetchall()
-        # FULL syncs the log once a transaction; without it a power cut could take the last.
+        # FULL syncs the log once per transaction; without it a power cut could take the last.
         connection.execute(f"PRAGMA synchronous = {'FULL' if kind.durable else 'NORMAL'}")
         connection.execute("PRAGMA fullfsync = ON")  # macOS; nothing elsewhere
         connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT}").fetchall()

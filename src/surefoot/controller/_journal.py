@@ -6,7 +6,7 @@ import contextlib
 import os
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
@@ -18,11 +18,13 @@ from surefoot._sqlite import (
     create,
     digest,
     open_writer,
+    pack,
     to_bytes,
+    unpack,
 )
 from surefoot._sqlite.files import beside
-from surefoot._sqlite.mark import Mark, Record
-from surefoot.controller._plain import to_plain
+from surefoot._sqlite.mark import Mark, Marked, Record
+from surefoot.controller._plain import Plain, to_plain
 from surefoot.controller._rows import (
     JOURNAL,
     Memory,
@@ -41,7 +43,7 @@ from surefoot.controller._rows import (
 )
 from surefoot.types import Feedback
 
-__all__ = ["Journal", "LostRoundsError", "Memory", "Round", "Run", "loss_of"]
+__all__ = ["Journal", "LostRoundsError", "Memory", "Round", "Run", "tail_of"]
 
 
 class LostRoundsError(DamagedError):
@@ -56,8 +58,10 @@ class LostRoundsError(DamagedError):
         self.certain = certain
 
 
-# The number of a round that is being written, its digest, and what takes it into memory.
-Pending: TypeAlias = tuple[int, bytes, Callable[[], None]]
+# The round that is being written, and what takes it into memory.
+Pending: TypeAlias = tuple[Record, Callable[[], None]]
+Row: TypeAlias = tuple[Any, ...]
+_COLUMNS = 6  # of a round, without its number and its digest
 
 
 class Journal:
@@ -67,7 +71,7 @@ class Journal:
         store: the file.
         run: what does not change.
         record: how far the journal has come.
-        mark: where that is remembered beside the file.
+        mark: where the last rounds are kept beside the file, durably.
     """
 
     def __init__(self, store: Store, run: Run, record: Record, mark: Mark) -> None:
@@ -112,30 +116,42 @@ class Journal:
         not changed by a byte.
         """
         with open_for_replay(path) as reader:
-            run, record, memory, last, loss = verified(reader, given)
-            if loss is not None:
-                raise loss
-            now, was_sealed = read_now(reader), reader.is_sealed
+            run, memory, last, tail = verified(reader, given)
+            if tail.loss is not None:
+                raise tail.loss
+            now = read_now(reader)
         store = open_writer(path, JOURNAL)
         try:
             if read_now(store) != now:
                 raise StoreError(f"{store.name} is in use by another process: one writer at a time")
-            return cls._begin(store, run, record, go_on=not was_sealed), memory, last
+            if tail.rows:
+                store.write(tail.statements())
+            return cls._begin(store, run, tail.record, go_on=tail.is_marked), memory, last
         except BaseException:
             store.close()
             raise
 
     @classmethod
     def _begin(cls, store: Store, run: Run, record: Record, *, go_on: bool = False) -> Journal:
-        """Start to write: the mark first, so that no file says it has one and has none."""
+        """Start to write, so that no file says it has a mark and has none.
+
+        The old mark of one that was not closed stays until the file is folded; one that was closed
+        says that it is open when it has a mark.
+        """
         path, mark = beside(store.path, "-mark"), None
+        record = record._replace(contents=b"")
         try:
-            mark = (Mark.go_on if go_on else Mark.start)(path, record)
-            store.begin()
+            if go_on:
+                store.begin()
+                mark = Mark.start(path, record)
+            else:
+                mark = Mark.start(path, record)
+                store.begin()
         except BaseException:
-            if mark is not None:
-                (mark.close if go_on else mark.remove)()
+            is_sealed = store.seal()
             store.close()
+            if mark is not None:
+                (mark.remove if is_sealed else mark.close)()
             raise
         return cls(store, run, record, mark)
 
@@ -167,17 +183,14 @@ class Journal:
         columns = row_of(action, seen, certificate)
         chain = digest(self._record.digest, number, *columns)
         now = remembered(memory)
-        statements = (
-            (
-                "UPDATE now SET round = ?, state = ?, arrays = ?, digest = ? WHERE round = ?",
-                (number + 1, *now, digest(chain, number + 1, *now), number),
-            ),
-            ("INSERT INTO rounds VALUES (?, ?, ?, ?, ?, ?, ?, ?)", (number, *columns, chain)),
-        )
-        self._pending = (number, chain, take)
+        state = (*now, digest(chain, number + 1, *now))
+        record = Record(self._record.of, number, chain, pack(*columns, *state))
+        self._pending = (record, take)
         try:
-            self.store.write(statements)
-            self._took(number, chain, take)
+            self.store.write(
+                (_update(number + 1, state, number), _insert((number, *columns, chain)))
+            )
+            self._took(record, take)
         except BaseException:
             # Whether it was before or after the file had it, the file knows; where that cannot be
             # read now, the next call asks again.
@@ -190,17 +203,17 @@ class Journal:
         """Load the round that an interrupted call left, if the file has it."""
         if self._pending is None:
             return
-        number, chain, take = self._pending
+        record, take = self._pending
         if self.store.is_open_here:
             query = "SELECT digest FROM rounds WHERE round = ?"
-            if list(self.store.rows(query, (number,))) == [(chain,)]:
-                self._took(number, chain, take)
+            if list(self.store.rows(query, (record.number,))) == [(record.digest,)]:
+                self._took(record, take)
         self._pending = None
 
-    def _took(self, number: int, chain: bytes, take: Callable[[], None]) -> None:
-        self._record = Record(self._record.of, number, chain)
+    def _took(self, record: Record, take: Callable[[], None]) -> None:
+        self._record = record
         take()
-        self._mark.set(self._record)
+        self._mark.append(record, self.store.fold)
 
     def close(self) -> None:
         """Seal the journal and let others open it; closing again does nothing."""
@@ -215,26 +228,60 @@ class Journal:
             self._mark.close()
 
 
+def _insert(row: Row) -> Statement:
+    return "INSERT INTO rounds VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row
+
+
+def _update(number: int, state: Row, before: int) -> Statement:
+    """Let the file be at a round, if it is at the one before."""
+    query = "UPDATE now SET round = ?, state = ?, arrays = ?, digest = ? WHERE round = ?"
+    return query, (number, *state, before)
+
+
+class Tail(NamedTuple):
+    """The rounds that the mark of a journal has and the file lacks, after a power cut.
+
+    Attributes:
+        is_marked: whether there is a mark that can be read.
+        record: how far file and mark have come together.
+        rows: of the rounds, as they belong into the file.
+        now: the state after the last of them, as :func:`read_now` gives it; None without one.
+        loss: the error to raise where rounds are lost, or may be.
+    """
+
+    is_marked: bool
+    record: Record
+    rows: tuple[Row, ...]
+    now: tuple[int, Plain, bytes] | None
+    loss: LostRoundsError | None
+
+    def statements(self) -> list[Statement]:
+        """Return what puts the rounds into the file."""
+        if self.now is None:
+            return []
+        number, state, found = self.now
+        before: int = self.rows[0][0]
+        return [_update(number, (*state, found), before), *map(_insert, self.rows)]
+
+
 class Verified(NamedTuple):
     """A journal that was read from end to end.
 
     Attributes:
         run: what does not change.
-        record: how far it has come.
         memory: what the next round needs.
         last: the last round told, or None.
-        loss: the error to raise where rounds are lost, or may be.
+        tail: the rounds that the file lacks, and how far it has come.
     """
 
     run: Run
-    record: Record
     memory: Memory
     last: Round | None
-    loss: LostRoundsError | None
+    tail: Tail
 
 
 def verified(store: Store, given: Mapping[str, Any]) -> Verified:
-    """Read a journal from end to end; every digest must be right.
+    """Read a journal and its mark from end to end; every digest must be right.
 
     Raises:
         DamagedError: something is not what was written.
@@ -250,16 +297,39 @@ def verified(store: Store, given: Mapping[str, Any]) -> Verified:
         raise store.damaged(f"it ended in round {number} and the round before is missing")
     if digest(record.digest, number, *now) != found:
         raise store.damaged("the last state is not what was written")
+    tail = tail_of(store, record)
+    if tail.now is not None:
+        (*_, last), (_, now, _) = tail.rows, tail.now
     memory = recalled(store, now, run)
     told = None if last is None else read_round(store, last)
-    return Verified(run, record, memory, told, loss_of(store, record))
+    return Verified(run, memory, told, tail)
 
 
-def loss_of(store: Store, record: Record) -> LostRoundsError | None:
-    """Compare a journal with its mark; return an error if rounds are or may be lost."""
+def tail_of(store: Store, record: Record) -> Tail:
+    """Hold a file that has come so far against its mark, and follow the mark from there."""
+    rows, now = [], None
+    marked = Mark.read(beside(store.path, "-mark"))
+    if marked is not None and marked.last is not None and marked.last.of == record.of:
+        while (found := marked.records.get(record.number + 1)) is not None:
+            try:
+                *columns, text, arrays, last = cast("Row", unpack(found.contents))
+            except ValueError:  # no round, or no packed one
+                break
+            n, state = found.number, Plain(text, arrays)
+            chain = digest(record.digest, n, *columns)
+            follows = (chain, digest(chain, n + 1, *state)) == (found.digest, last)
+            if not follows or len(columns) != _COLUMNS:
+                break
+            record, now = found, (n + 1, state, last)
+            rows.append((n, *columns, chain))
+    is_marked = marked is not None and marked.last is not None
+    return Tail(is_marked, record, tuple(rows), now, _loss_of(store, record, marked))
+
+
+def _loss_of(store: Store, record: Record, marked: Marked | None) -> LostRoundsError | None:
+    """Hold how far a journal has come against its mark: the error where rounds may be lost."""
     path, n = beside(store.path, "-mark"), record.number
     certain = f"the last round that is certain is {n}"
-    marked = Mark.read(path)
     if marked is None or marked.last is None:
         if store.is_sealed:
             return None
@@ -281,8 +351,8 @@ def loss_of(store: Store, record: Record) -> LostRoundsError | None:
         if marked.least == n + 1:
             rounds = f"round {n + 1}, which was told"
         return LostRoundsError(
-            f"{store.name} has lost {rounds}: its log '{store.path.name}-wal' is "
-            f"missing or torn; {certain}",
+            f"{store.name} has lost {rounds}: neither its log '{store.path.name}-wal' nor its mark "
+            f"has them whole; {certain}",
             n,
         )
     if n > last.number + 1 or (n == last.number and record.digest != last.digest):

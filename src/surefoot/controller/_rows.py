@@ -41,7 +41,7 @@ __all__ = [
 JOURNAL = Kind(
     noun="journal",
     application_id=0x53464A4C,  # "SFJL"
-    version=2,  # 1 had neither a mark nor a seal
+    version=3,  # 1 had neither a mark nor a seal; the mark of 2 had no rounds
     schema=(
         """CREATE TABLE run (
             id INTEGER PRIMARY KEY CHECK (id = 1),
@@ -71,6 +71,7 @@ JOURNAL = Kind(
         ) STRICT""",
     ),
     reopen="continue it with Controller.open",
+    durable=False,  # the mark is, by the one sync of a round
     sealed=True,
 )
 

@@ -12,7 +12,8 @@ import numpy as np
 
 from surefoot._sqlite import Store, StoreError, digest, from_bytes
 from surefoot._sqlite.mark import Record
-from surefoot.controller._journal import loss_of
+from surefoot.controller._journal import Tail, tail_of
+from surefoot.controller._plain import Plain
 from surefoot.controller._rows import (
     Run,
     each_row,
@@ -106,14 +107,20 @@ def replay(path: str | os.PathLike[str], **given: Any) -> Replay:
     with open_for_replay(path) as store:
         number, _, _ = read_now(store)
         run, of = read_run(store, given)
-        record, difference = _first_difference(store, run, of)
-        # Where the rows are not what was written, the mark cannot say more.
-        loss = None if difference is not None else loss_of(store, record)
-        return Replay(store.path, number - 1, difference, None if loss is None else str(loss))
+        difference, tail = _first_difference(store, run, of)
+        loss = None
+        if tail is not None:  # where the rows are not what was written, the mark cannot say more
+            loss = None if tail.loss is None else str(tail.loss)
+            number += len(tail.rows)
+        return Replay(store.path, number - 1, difference, loss)
 
 
-def _first_difference(store: Store, run: Run, of: bytes) -> tuple[Record, Difference | None]:
-    """Replay the rounds up to the first that differs, if one does."""
+def _first_difference(store: Store, run: Run, of: bytes) -> tuple[Difference | None, Tail | None]:
+    """Replay the rounds up to the first that differs, if one does: first the file, then the mark.
+
+    Returns:
+        The difference, and what the mark has where the file has none.
+    """
     with readable(store, "player"):
         player = run.algorithm if run.guarantee is None else Tuned(run.algorithm, run.guarantee)
         shadow = Controller(player, run.start, on_contradiction="record")
@@ -121,9 +128,20 @@ def _first_difference(store: Store, run: Run, of: bytes) -> tuple[Record, Differ
     for row in each_row(store):
         difference = _difference_of(store, shadow, record.digest, row)
         if difference is not None:
-            return record, difference
+            return difference, None
         record = Record(of, row[0], row[-1])
-    return record, _difference_now(store, run, shadow, record.digest)
+    difference = _difference_now(store, run, shadow, record.digest, read_now(store))
+    if difference is not None:
+        return difference, None
+    tail, chain = tail_of(store, record), record.digest
+    for row in tail.rows:
+        difference = _difference_of(store, shadow, chain, row)
+        if difference is not None:
+            return difference, tail
+        chain = row[-1]
+    if tail.now is not None:
+        difference = _difference_now(store, run, shadow, chain, tail.now)
+    return difference, tail
 
 
 def _difference_of(
@@ -155,9 +173,11 @@ def _difference_of(
     return None
 
 
-def _difference_now(store: Store, run: Run, shadow: Controller, chain: bytes) -> Difference | None:
+def _difference_now(
+    store: Store, run: Run, shadow: Controller, chain: bytes, end: tuple[int, Plain, bytes]
+) -> Difference | None:
     """Return where the end of the journal differs from what its rounds lead to."""
-    number, now, found = read_now(store)
+    number, now, found = end
     memory, stored = shadow._memory(), None
     with contextlib.suppress(StoreError):
         stored = recalled(store, now, run)

@@ -1,0 +1,128 @@
+"""A power cut after any system call loses no round that ``tell`` has returned from."""
+
+import os
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from surefoot import Controller
+from surefoot.controller import StoreError, replay
+
+from ._cut import Disk, record
+from ._live import PLAYERS, raw_loop, same_bits, seen_at
+
+pytestmark = pytest.mark.skipif(
+    not sys.platform.startswith("linux") or shutil.which("cc") is None,
+    reason="needs Linux and a compiler",
+)
+PLAYER = PLAYERS["certified"]
+ACTIONS, _ = raw_loop(PLAYER, 30)
+
+
+def put(folder, files):
+    for path in folder.iterdir():
+        path.unlink()
+    for name, data in files.items():
+        (folder / name).write_bytes(data)
+
+
+def read(folder):
+    return {p.name: p.read_bytes() for p in folder.iterdir()}
+
+
+def holds(folder, acked, files):
+    """The journal has all that was acknowledged, at most one round more, and goes on."""
+    path = folder / "run.db"
+    put(folder, files)
+    if acked is None and not path.exists():
+        return
+    least = acked or 0
+    found = replay(path)
+    assert found.is_same, str(found)
+    assert found.rounds in (least, least + 1)
+    assert read(folder) == files
+    with Controller.open(path) as controller:
+        assert controller.round == found.rounds + 1
+        assert same_bits(controller.ask(), ACTIONS[found.rounds])
+        controller.tell(**seen_at(PLAYER, controller.round, controller.ask()))
+    again = replay(path)
+    assert again.is_same, str(again)
+    assert again.rounds == found.rounds + 1
+
+
+def flipped(folder, acked, files, rng):
+    """One bit more: opened whole, or refused and unchanged."""
+    name = str(rng.choice([n for n in sorted(files) if n.startswith("run.db") and files[n]]))
+    data = bytearray(files[name])
+    used = np.flatnonzero(np.frombuffer(data, np.uint8))  # zeros are mostly those of an empty mark
+    data[int(rng.choice(used))] ^= 1 << int(rng.integers(8))
+    put(folder, files | {name: bytes(data)})
+    before = read(folder)
+    try:
+        controller = Controller.open(folder / "run.db")
+    except StoreError:
+        assert read(folder) == before
+        return 0
+    with controller:
+        assert controller.round > acked
+        assert same_bits(controller.ask(), ACTIONS[controller.round - 1])
+    return 1
+
+
+def cuts(tmp_path, loop, hows, every=1):
+    """Cut the power after every so many calls; how often, and how often a flipped bit was whole."""
+    ops = record(tmp_path, loop)
+    disk, rng = Disk(), np.random.default_rng(7)
+    seen, whole, done = set(), 0, 0
+    # Where syncs cost nothing, if there is such a place.
+    fast = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+    with tempfile.TemporaryDirectory(dir=fast) as home:
+        folder = Path(home)
+        for number, op in enumerate(ops):
+            disk.apply(op)
+            if number % every:
+                continue
+            for how in hows:
+                files = disk.cut(rng, how)
+                key = (disk.acked, tuple(sorted(files.items())))
+                if key in seen:
+                    continue
+                seen.add(key)
+                holds(folder, disk.acked, files)
+                done += 1
+                if "run.db" in files and disk.acked is not None:
+                    whole += flipped(folder, disk.acked, files, rng)
+    return len(ops), done, whole
+
+
+@pytest.mark.parametrize("loop", ["through", "growing", "reopened"])
+def test_a_power_cut_takes_no_round_that_was_acknowledged(loop, tmp_path):
+    calls, done, whole = cuts(tmp_path, loop, ["none", "some"], every=11)
+    assert calls > 100
+    assert 5 < whole < done
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("loop", ["through", "growing", "reopened"])
+def test_power_cuts_after_every_call_take_no_round_that_was_acknowledged(loop, tmp_path):
+    hows = ["none", "all", *["some"] * 3, "prefix", "prefix"]
+    calls, done, whole = cuts(tmp_path, loop, hows)
+    assert calls > 100
+    assert done > 2 * calls
+    assert 0.2 * done < whole < done
+
+
+def test_a_round_is_one_sync(tmp_path):
+    syncs, acked = {}, []
+    for op in record(tmp_path, "through"):
+        if op.path == "acked":
+            acked.append(dict(syncs))
+            syncs.clear()
+        elif op.what in "SD":
+            syncs[op.path] = syncs.get(op.path, 0) + 1
+    rounds = [s for s in acked if set(s) == {"run.db-mark"}]
+    assert rounds.count({"run.db-mark": 1}) >= 5
