@@ -162,11 +162,12 @@ def _sentence(name: str, kind: Any, value: Any) -> InvalidTypeError:
 
 def _fields(owner: Any) -> Iterator[tuple[str, Any, Any]]:
     """Name, value and kind of each annotated field of a dataclass or named tuple."""
-    if isinstance(owner, type):
-        return
     for part in reversed(type(owner).__mro__):
         scope = vars(sys.modules.get(part.__module__, typing))
-        for name, annotation in vars(part).get("__annotations__", {}).items():
+        annotations = vars(part).get("__annotations__")
+        if not isinstance(annotations, dict):  # a descriptor, of functions for one
+            continue
+        for name, annotation in annotations.items():
             if not name.startswith("_") and hasattr(owner, name):
                 yield name, getattr(owner, name), _kind(annotation, scope)
 

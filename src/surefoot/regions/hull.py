@@ -263,7 +263,7 @@ def share_of_two_balls(
             return (1.0 if less > 0.0 else 0.0), way
         off = w - a
         q = float(vdot(off, way))
-        if not -math.inf < q < math.inf:
+        if not -math.inf < q / squared < math.inf:
             return math.nan, way  # so far away that no share can be told
         off = off - (q / squared) * way
         share = (q + less * math.sqrt(float(vdot(off, off)) * squared / apart)) / squared
