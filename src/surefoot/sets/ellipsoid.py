@@ -10,6 +10,7 @@ import numpy as np
 from surefoot import _check
 from surefoot._array import constant, dot, maximum, namespace, norm, sqrt, where
 from surefoot._holding import HoldsArrays
+from surefoot._kinds import told
 from surefoot.errors import InvalidValueError
 from surefoot.sets._points import UNIT, clean, has_length, marked, repeat, summed
 from surefoot.types import Array, Number
@@ -72,6 +73,7 @@ class Ellipsoid(HoldsArrays):
         r"""The longest axis, :math:`2\lambda_{\min}^{-1/2}`."""
         return 2.0 / float(sqrt(self.curvatures[0]))
 
+    @told
     def project(self, x: Array) -> Array:
         r"""Return the nearest point, :math:`c + (I + \mu P)^{-1}(x - c)` for one :math:`\mu \ge 0`.
 

@@ -119,6 +119,9 @@ class Polytope:
 
     def settled(self, x: Array) -> Array:
         """Return the point, or one moved inside if rounding may have put it outside; no solver."""
+        x = has_length(x, self.dimension)
+        if x.ndim > 2:
+            raise InvalidValueError(f"x.shape must be (d,) or (B, d), got {x.shape}")
         return self._drawn_in(x) if x.ndim == 1 else np.array([self._drawn_in(p) for p in x])
 
     def contains(self, x: Array) -> Any:
