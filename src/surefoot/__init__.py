@@ -28,7 +28,15 @@ if TYPE_CHECKING:
         testing,
         theory,
     )
-    from surefoot.algorithms import OGD, PFS, CertifiedPFS, SafetyFilter
+    from surefoot.algorithms import (
+        OGD,
+        PFS,
+        CertifiedDualAveraging,
+        CertifiedOGD,
+        CertifiedPFS,
+        LeaderFollower,
+        SafetyFilter,
+    )
     from surefoot.calibration import calibrate
     from surefoot.constants import Constants
     from surefoot.controller import Controller, replay
@@ -45,11 +53,14 @@ __all__ = [
     "OGD",
     "PFS",
     "Ball",
+    "CertifiedDualAveraging",
+    "CertifiedOGD",
     "CertifiedPFS",
     "Constants",
     "Controller",
     "Feedback",
     "Guarantee",
+    "LeaderFollower",
     "Problem",
     "SafetyFilter",
     "SurefootError",
@@ -77,11 +88,14 @@ _HOME = {
     "OGD": "algorithms",
     "PFS": "algorithms",
     "Ball": "sets",
+    "CertifiedDualAveraging": "algorithms",
+    "CertifiedOGD": "algorithms",
     "CertifiedPFS": "algorithms",
     "Constants": "constants",
     "Controller": "controller",
     "Feedback": "types",
     "Guarantee": "theory",
+    "LeaderFollower": "algorithms",
     "Problem": "problems",
     "SafetyFilter": "algorithms",
     "SurefootError": "errors",

@@ -29,7 +29,7 @@ from surefoot._convert import (
     symmetric,
     vector,
 )
-from surefoot.errors import InvalidValueError
+from surefoot.errors import InvalidValueError, warn_caller
 from surefoot.types import Array, Feedback, Number
 
 __all__ = [
@@ -239,10 +239,9 @@ def _say_precision(name: str) -> None:
     global _said_precision
     if not _said_precision:
         _said_precision = True
-        warnings.warn(
+        warn_caller(
             f"{name} is float32 and is taken as float64; all numbers of a game are float64",
             PrecisionWarning,
-            stacklevel=5,  # the line that called an algorithm's init
         )
 
 

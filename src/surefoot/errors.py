@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-__all__ = ["InvalidTypeError", "InvalidValueError", "SurefootError"]
+import sys
+import warnings
+
+__all__ = ["InvalidTypeError", "InvalidValueError", "SurefootError", "warn_caller"]
 
 
 class SurefootError(Exception):
@@ -31,3 +34,12 @@ class InvalidValueError(_OneLineError, ValueError):
 
 class InvalidTypeError(_OneLineError, TypeError):
     """An argument of an invalid type; the sentence gives name, rule and type."""
+
+
+def warn_caller(message: str, category: type[Warning]) -> None:
+    """Warn, pointing at the first line up the stack that is outside of this package."""
+    package = __name__.split(".")[0]
+    level, frame = 1, sys._getframe()
+    while frame.f_back and frame.f_globals.get("__name__", "").split(".")[0] == package:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)

@@ -1,4 +1,4 @@
-"""Dual averaging projected straight onto certified regions: Theorem F."""
+"""Dual averaging projected straight onto certified regions: Theorem K."""
 
 import numpy as np
 import pytest

@@ -386,7 +386,7 @@ def test_the_regret_is_a_fraction_of_that_of_certified_steps():
     steps = sf.play(CertifiedPFS.default(problem.constants, domain=problem.domain), problem)
     assert ours.violations.count == steps.violations.count == 0
     mine, theirs = (float(t.regret([1_000]).upper[0]) for t in (ours, steps))
-    assert mine < 0.2 * theirs
+    assert mine < 0.25 * theirs
 
 
 def test_a_shallow_start_goes_inwards_first():

@@ -140,14 +140,15 @@ def test_a_theorem_of_every_algorithm_applies_to_the_small_problem(kind):
         assert algorithm.init(start).x.tolist() == start
 
 
-# Their rounds take dozens of array operations, which the strict backend checks one by one.
-LONG = (CertifiedDualAveraging, CertifiedOGD, LeaderFollower)
+# The strict backend checks every array operation, which takes its time: these few are for each
+# commit, and all algorithms for the slow tests.
+STRICT = (CertifiedPFS, DPP, OGD, PFS, Yuan)
 
 
 def marks(algorithm, backend):
     if backend == "torch":
         return [pytest.mark.torch]
-    if backend == "array-api-strict" and isinstance(algorithm, LONG):
+    if backend == "array-api-strict" and not isinstance(algorithm, STRICT):
         return [pytest.mark.slow]
     return []
 

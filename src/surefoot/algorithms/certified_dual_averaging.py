@@ -25,7 +25,7 @@ from surefoot.regions import (
     Found,
     RowsRegion,
 )
-from surefoot.theory import ObservedAveraging, TheoremF, Tuned
+from surefoot.theory import ObservedAveraging, TheoremK, Tuned
 from surefoot.types import Array, Feedback, Needs, Number, Region, Source
 
 __all__ = ["AveragingStep", "CertifiedDualAveraging", "CertifiedDualAveragingState"]
@@ -112,7 +112,7 @@ class CertifiedDualAveraging:
     With the sum of the gradients fixed, x goes to the projection of y onto the feasible set. On
     costs that do not change much the regret is close to that of dual averaging that knows the set.
     The last line, pruning, forgets what has no effect: costs that change are followed sooner, and
-    the regret is proved to be of the order :math:`\sqrt T` (Theorem F).
+    the regret is proved to be of the order :math:`\sqrt T` (Theorem K).
 
     Args:
         known: the curvature of one constraint, or of several, and the known set.
@@ -207,7 +207,7 @@ class CertifiedDualAveraging:
         return new, info
 
     def observer(self) -> ObservedAveraging:
-        """Return Theorem F's sums."""
+        """Return Theorem K's sums."""
         return ObservedAveraging()
 
     @classmethod
@@ -215,7 +215,7 @@ class CertifiedDualAveraging:
         cls, constants: Constants, horizon: int | None = None, domain: Region | None = None
     ) -> Tuned[CertifiedDualAveraging]:
         """Tune for costs that change little: adaptive steps, no pruning, no horizon."""
-        theorem = TheoremF(constants, int(as_constants(constants).rows or 1))
+        theorem = TheoremK(constants, int(as_constants(constants).rows or 1))
         return cls._with(theorem, domain, scale=_ROOT_HALF)
 
     @classmethod
@@ -223,21 +223,21 @@ class CertifiedDualAveraging:
         cls, constants: Constants, horizon: int | None = None, domain: Region | None = None
     ) -> Tuned[CertifiedDualAveraging]:
         """Tune for changing costs: adaptive steps, the far point within R/3 of the action."""
-        theorem = TheoremF(constants, int(as_constants(constants).rows or 1), far=0.3)
+        theorem = TheoremK(constants, int(as_constants(constants).rows or 1), far=0.3)
         return cls._with(theorem, domain, scale=math.sqrt(2.0))
 
     @classmethod
     def known_horizon(
         cls, constants: Constants, horizon: int, domain: Region | None = None
     ) -> Tuned[CertifiedDualAveraging]:
-        """Tune with the fixed step of Theorem F, the far point within R/3 of the action."""
+        """Tune with the fixed step of Theorem K, the far point within R/3 of the action."""
         rows = int(as_constants(constants).rows or 1)
-        theorem = TheoremF(constants, rows, far=0.3, horizon=horizon)
+        theorem = TheoremK(constants, rows, far=0.3, horizon=horizon)
         return cls._with(theorem, domain, scale=_ROOT_HALF)
 
     @classmethod
     def _with(
-        cls, theorem: TheoremF, domain: Region | None, *, scale: float
+        cls, theorem: TheoremK, domain: Region | None, *, scale: float
     ) -> Tuned[CertifiedDualAveraging]:
         (R,) = theorem.constants.require("R", by=theorem.name)
         known = curvature_of(theorem.constants, domain)

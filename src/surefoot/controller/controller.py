@@ -17,8 +17,8 @@ from surefoot.controller._stepping import step_of
 from surefoot.controller._told import call, clean, measure
 from surefoot.controller._watch import HUGE, Watch
 from surefoot.controller.explanation import Explanation
-from surefoot.errors import InvalidValueError
-from surefoot.theory import Breach, Guarantee, Policy, PremiseError, unpack, warn_caller
+from surefoot.errors import InvalidValueError, warn_caller
+from surefoot.theory import Breach, Guarantee, Policy, PremiseError, PremiseWarning, unpack
 from surefoot.types import (
     Array,
     Certificate,
@@ -389,5 +389,5 @@ class Controller(Closing):
         known = {b.constant for b in self._broken}
         new = [b for b in broken if b.constant not in known]
         if new and self._on_contradiction != "record":
-            warn_caller("; ".join(b.sentence for b in new))
+            warn_caller("; ".join(b.sentence for b in new), PremiseWarning)
         return new

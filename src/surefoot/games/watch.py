@@ -7,7 +7,8 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from surefoot.theory import Breach, Guarantee, Policy, Premise, PremiseError, warn_caller
+from surefoot.errors import warn_caller
+from surefoot.theory import Breach, Guarantee, Policy, Premise, PremiseError, PremiseWarning
 from surefoot.types import Array
 
 __all__ = ["Mode", "Observed", "Watch"]
@@ -98,7 +99,7 @@ class Watch:
             if self.mode == "raise":
                 raise PremiseError(str(breach))
             if self.mode == "warn":
-                warn_caller(str(breach))
+                warn_caller(str(breach), PremiseWarning)
 
     def observed(self) -> Observed:
         """Return the extremes so far."""

@@ -238,7 +238,7 @@ class CurvatureRegion(NamedTuple):
         return self.g + 0.5 * self.margin + dot(self.s, v) + 0.5 * self.known.beta * dot(v, v)
 
     def normal_error(self, weight: Number, way: Array) -> tuple[Number, Number]:
-        r"""Return :math:`\Lambda` of Theorem F, and what rounding adds to its inequality.
+        r"""Return :math:`\Lambda` of Theorem K, and what rounding adds to its inequality.
 
         The normal n of the ball at q has :math:`n^\top(q-u) \ge -\frac\Lambda2(\|x-u\|^2 -
         \|q-u\|^2)` for all feasible u, with :math:`\Lambda = \lambda\beta`.

@@ -192,7 +192,7 @@ class RowsRegion(NamedTuple):
         return 0.5 * dot(pulled, pulled) - dot(weights, seen)
 
     def normal_error(self, weights: Array, way: Array) -> tuple[Number, Number]:
-        r"""Return :math:`\Lambda = \sum_i\lambda_i\beta_i` of Theorem F, and what rounding adds.
+        r"""Return :math:`\Lambda = \sum_i\lambda_i\beta_i` of Theorem K, and what rounding adds.
 
         Args:
             weights: the multipliers.

@@ -9,7 +9,7 @@ import pkgutil
 from surefoot import _kinds
 from surefoot.theory.certified import ObservedRegret, TheoremD, observed_regret_bound
 from surefoot.theory.curvature import HalvedSlack, ObservedCuts, TheoremC
-from surefoot.theory.curvature_averaging import ObservedAveraging, TheoremF
+from surefoot.theory.curvature_averaging import ObservedAveraging, TheoremK
 from surefoot.theory.doubling import DoublingHorizon
 from surefoot.theory.dpp import DriftPlusPenalty
 from surefoot.theory.guarantee import (
@@ -55,7 +55,6 @@ from surefoot.theory.watching import (
     PremiseError,
     PremiseWarning,
     Quantity,
-    warn_caller,
 )
 from surefoot.theory.yuan import YuanStronglyConvex, YuanTradeOff
 
@@ -104,8 +103,8 @@ __all__ = [
     "Theorem1",
     "TheoremC",
     "TheoremD",
-    "TheoremF",
     "TheoremG",
+    "TheoremK",
     "Tightened",
     "Tuned",
     "UnknownGradients",
@@ -118,7 +117,6 @@ __all__ = [
     "tightened_constants",
     "tune_polyak",
     "unpack",
-    "warn_caller",
 ]
 
 for _file in pkgutil.iter_modules(__path__):

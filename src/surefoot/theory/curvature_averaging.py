@@ -22,11 +22,11 @@ from surefoot.theory.curvature import least_slope
 from surefoot.theory.watching import Premise
 from surefoot.types import Array
 
-__all__ = ["ObservedAveraging", "TheoremF"]
+__all__ = ["ObservedAveraging", "TheoremK"]
 
 
 class ObservedAveraging(NamedTuple):
-    r"""The sums of Theorem F (i) over the rounds so far, updated in every round.
+    r"""The sums of Theorem K (i) over the rounds so far, updated in every round.
 
     .. math::
         \mathrm{Reg}_T \le \frac{D^2}{2\eta_T}
@@ -78,7 +78,7 @@ class ObservedAveraging(NamedTuple):
 
 @final
 @dataclass(frozen=True)
-class TheoremF(StrictStart):
+class TheoremK(StrictStart):
     r"""Dual averaging projected onto certified balls, its far point kept within F of the action.
 
     For one constraint with curvature between 0 and :math:`\beta`,
@@ -104,7 +104,7 @@ class TheoremF(StrictStart):
         horizon: the number of rounds that the fixed step is for; None for steps that adapt.
     """
 
-    name: ClassVar[str] = "Theorem F (dual averaging certified by curvature)"
+    name: ClassVar[str] = "Theorem K (dual averaging certified by curvature)"
 
     constants: Constants
     rows: int = 1

@@ -7,8 +7,6 @@ is a :class:`Breach`, and a :data:`Policy` says whether the breach is recorded, 
 
 from __future__ import annotations
 
-import sys
-import warnings
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -23,7 +21,6 @@ __all__ = [
     "PremiseError",
     "PremiseWarning",
     "Quantity",
-    "warn_caller",
 ]
 
 Quantity: TypeAlias = Literal[
@@ -199,12 +196,3 @@ class Breach(NamedTuple):
 
     def __str__(self) -> str:
         return self.sentence
-
-
-def warn_caller(message: str, category: type[Warning] = PremiseWarning) -> None:
-    """Warn, pointing at the first line up the stack that is outside of this package."""
-    package = __name__.split(".")[0]
-    level, frame = 1, sys._getframe()
-    while frame.f_back and frame.f_globals.get("__name__", "").split(".")[0] == package:
-        level, frame = level + 1, frame.f_back
-    warnings.warn(message, category, stacklevel=level)
