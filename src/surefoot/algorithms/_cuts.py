@@ -90,7 +90,7 @@ def _remember_one(
     row = normals[:n] @ u
     if n:
         i = int(row.argmax())
-        if row[i] > 1 - 1e-9 and (normals[i] == u).all():  # a row that was seen before
+        if row[i] > 1 - 1e-9 and np.abs(normals[i] - u).max() <= _rounding(u):  # seen before
             if offset < offsets[i]:
                 offsets = offsets.copy()
                 offsets[i] = offset
@@ -138,7 +138,8 @@ def _remember_each(
     xp, slots = namespace(u), offsets.shape[-1]
     places = _places(offsets)
     row = rows_dot(normals, u)
-    same = (row > 1 - 1e-9) & xp.all(normals == u[..., None, :], axis=-1)
+    apart = xp.max(abs(normals - u[..., None, :]), axis=-1)
+    same = (row > 1 - 1e-9) & (apart <= _rounding(u))
     many = u.ndim > 1
     seen = xp.any(same, axis=-1, keepdims=many)
     # A subgradient of 0 has no half-space: it fills no slot.
@@ -183,6 +184,15 @@ def _remember_each(
     count = count + where(new & (count < slots), 1.0, 0.0 * count)
     newest = at | (same & _first(where(same, -1.0, 0.0 * row), places))
     return Cuts(normals, offsets, inverses, products, weights, count), newest
+
+
+def _rounding(u: Array) -> float:
+    """Return by how much two unit normals of one row may differ.
+
+    A norm of d entries errs by (d/2 + 1) u of itself, u = 2^-53, and a division by one more;
+    another backend, or a compiled program, rounds the same row in its own way.
+    """
+    return float((u.shape[-1] + 4) * 2.0**-53)
 
 
 def _places(like: Array, kind: type = int) -> Array:

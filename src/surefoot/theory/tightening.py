@@ -11,7 +11,7 @@ from surefoot import _check
 from surefoot.constants import Constants
 from surefoot.errors import InvalidValueError
 from surefoot.theory._lagrangian import at_least, first_horizon, rounds
-from surefoot.theory.guarantee import Guarantee, Kind, Measure, Summed
+from surefoot.theory.guarantee import ConstraintForm, Guarantee, Kind, Measure, Summed
 from surefoot.theory.watching import Premise
 from surefoot.types import Array
 
@@ -125,6 +125,11 @@ class Tightened(Summed):
     def changing(self) -> bool:
         """Whether the base's constraint may change."""
         return self.base.changing
+
+    @property
+    def constraint_form(self) -> ConstraintForm:
+        """The form that the base needs."""
+        return self.base.constraint_form
 
     @property
     def rho(self) -> float:

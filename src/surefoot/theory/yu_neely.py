@@ -8,6 +8,7 @@ from typing import Any, ClassVar, final
 
 from surefoot.theory._lagrangian import RowsApart, rounds
 from surefoot.theory.guarantee import ConstraintForm
+from surefoot.theory.watching import Premise
 from surefoot.types import Array
 
 __all__ = ["YuNeelyTheorem"]
@@ -115,3 +116,8 @@ class YuNeelyTheorem(RowsApart):
         )
         slack = self.constants.start_slack
         return queue + (D_g if slack is None else -slack)
+
+    @property
+    def premises(self) -> tuple[Premise, ...]:
+        """G_f, G_g and the horizon, and that every constraint is linear."""
+        return (*super().premises, Premise("curvature", "the curvature of a linear g", 0.0))
