@@ -6,8 +6,8 @@ PIP    := $(BIN)/pip install --quiet --disable-pip-version-check --constraint co
 FILES  := pyproject.toml constraints.txt
 # One thread for each of the two workers: libraries that start more only get in each other's way.
 PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal
-# What any machine can run; the rest needs PyTorch, a cluster of processes or a browser.
-HERE   := not torch and not cluster and not browser
+# What any machine can run; the rest needs PyTorch, a cluster, a browser, other libraries or Sphinx.
+HERE   := not torch and not cluster and not browser and not hosts and not cases and not docs
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test coverage test-all check table1 related bench soak fuzz wheel clean
@@ -36,7 +36,7 @@ $(VENV)/dev.stamp: $(FILES) | $(BIN)/python
 	@touch $@
 
 $(VENV)/all.stamp: $(VENV)/dev.stamp
-	$(PIP) --editable '.[dev,browser,torch]'
+	$(PIP) --editable '.[dev,browser,torch,hosts,docs]'
 	@touch $@
 
 demo: $(VENV)/demo.stamp ## reproduce the paper's experiment: verdicts, figures and a page in out/reproduction
@@ -58,8 +58,8 @@ test: $(VENV)/dev.stamp ## lint, types, and all tests that need neither torch, n
 coverage: $(VENV)/dev.stamp ## line coverage of the fast tests (takes twice as long)
 	$(PYTEST) -q -m 'not slow and $(HERE)' --cov --cov-report=term
 
-test-all: $(VENV)/all.stamp ## what `make test` leaves out: torch, cluster, browser
-	$(PYTEST) -m 'torch or cluster or browser'
+test-all: $(VENV)/all.stamp ## what `make test` leaves out: torch, cluster, browser, hosts, cases, docs
+	$(PYTEST) -m 'torch or cluster or browser or hosts or cases or docs'
 
 table1: $(VENV)/bench.stamp ## measure the paper's Table 1: every row with its own theorem (long)
 	mkdir -p out
