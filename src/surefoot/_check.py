@@ -252,7 +252,7 @@ def feedback(x: Array, seen: Feedback) -> tuple[Array, Number, Array]:
     which catch NaN and inf on the way (:func:`surefoot.sets.project_halfspace`).
     """
     try:
-        gradient, g, s, _ = seen
+        gradient, g, s, _, _ = seen
     except (TypeError, ValueError) as error:
         raise bad("feedback", "a Feedback", seen) from error
     try:

@@ -16,6 +16,9 @@ name                  paper             meaning
 ``strong_convexity``  :math:`H`         modulus of strong convexity of every cost
 ``beta``              :math:`\beta`     largest curvature of any one constraint on the ball
 ``evaluation_error``                    largest rounding of g on the ball
+``value_error``       :math:`\nu`       largest error of an observed g (sensors, not rounding)
+``slope_error``       :math:`\tau`      largest distance of an observed slope to a subgradient
+``drift``             :math:`v`         largest change of g at any point from a round to the next
 ``inner_radius``      :math:`r`         the feasible set holds a ball of this radius around 0
 ``diameter``          :math:`D`         largest distance between two feasible points
 ``slater_margin``     :math:`\rho_S`    slack of one point for every constraint of every round
@@ -77,6 +80,9 @@ _RULES = {
     "start_slack": _check.finite,  # negative: x_1 is outside
     "beta": _check.nonnegative,  # 0: linear
     "evaluation_error": _check.nonnegative,  # 0: exact
+    "value_error": _check.nonnegative,
+    "slope_error": _check.nonnegative,
+    "drift": _check.nonnegative,  # 0: the same g in every round
 }
 
 
@@ -106,6 +112,9 @@ class Constants:
     strong_convexity: float | None = None
     beta: float | None = None
     evaluation_error: float | None = None
+    value_error: float | None = None
+    slope_error: float | None = None
+    drift: float | None = None
     inner_radius: float | None = None
     diameter: float | None = None
     slater_margin: float | None = None

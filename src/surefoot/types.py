@@ -52,12 +52,15 @@ class Feedback(NamedTuple):
         constraint_value: :math:`g(x_t)`; feasible means at most zero.
         constraint_subgradient: one subgradient of g at the same point.
         cost_value: the cost itself, where it was observed; only rules with bandit feedback need it.
+        value_error: a bound on the error of this round's ``constraint_value``, instead of the
+            ``value_error`` that a certified rule was built with.
     """
 
     cost_gradient: Array
     constraint_value: Number
     constraint_subgradient: Array
     cost_value: Number | None = None
+    value_error: Number | None = None
 
 
 class BanditFeedback(NamedTuple):

@@ -24,7 +24,7 @@ def test_the_certificate_is_that_of_the_algorithm():
     before = controller.state
     seen = seen_at(player, 5, controller.ask())
     controller.tell(**seen)
-    _, info = controller.algorithm.step(before, (*seen.values(), None))
+    _, info = controller.algorithm.step(before, (*seen.values(), None, None))
     wanted = info.certificate
     explained = controller.explain()
     assert explained.certificate == wanted

@@ -122,7 +122,7 @@ class Round(NamedTuple):
 
 def row_of(action: np.ndarray, seen: Feedback, certificate: Any) -> tuple[Any, ...]:
     """Return the columns of a round except its number and digest."""
-    gradient, g, s, cost = seen
+    gradient, g, s, cost, _ = seen
     return (
         to_bytes(action),
         to_bytes(gradient),

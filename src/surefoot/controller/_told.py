@@ -71,7 +71,7 @@ def measure(seen: Feedback) -> tuple[float, float | None, float | None]:
 
     Refuse what is not finite.
     """
-    gradient, g, s, cost = seen
+    gradient, g, s, cost, _ = seen
     if cost is not None and not math.isfinite(cost):
         raise InvalidValueError(f"cost_value must be finite, got {cost!r}")
     _check.refuse_unfinite(gradient, "cost_gradient")

@@ -263,7 +263,7 @@ class Controller(Closing):
         ):
             # Copies, because a caller may use its arrays again.
             gradient, g, s = cost_gradient.copy(), constraint_value, constraint_subgradient.copy()
-            seen = record(Feedback, (gradient, g, s, None))
+            seen = record(Feedback, (gradient, g, s, None, None))
             # Comparisons that a NaN fails. Where all hold there is nothing to look at closely.
             fine: Any
             if (limits := self._limits) is None:
