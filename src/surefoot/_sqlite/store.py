@@ -33,9 +33,11 @@ __all__ = [
     "Statement",
     "Store",
     "create",
-    "mending",
+    "lock_of",
+    "looked_at",
     "open_reader",
     "open_writer",
+    "writer_of",
 ]
 
 _OLDEST = (3, 37, 0)  # STRICT tables
@@ -174,6 +176,13 @@ class Store(Closing):
         """Limit the number of pages from now on, to simulate a full disk."""
         self._open().execute(f"PRAGMA max_page_count = {pages}").fetchall()
 
+    def copy_to(self, target: sqlite3.Connection) -> None:
+        """Copy all that has been written into another file."""
+        with self._told("read"), self._alone():
+            connection = self._open()
+            _roll_back(connection)
+            connection.backup(target)
+
     def check(self, *, indexes: bool = False) -> None:
         """Check the pages of the file, and that its indexes match its tables.
 
@@ -289,11 +298,11 @@ def create(path: str | os.PathLike[str], kind: Kind, contents: Sequence[Statemen
 def open_writer(path: str | os.PathLike[str], kind: Kind) -> Store:
     """Open an existing file for its one writer; the lock ends with the process."""
     path = absolute(path)
-    head = _look(path, kind)
+    head = looked_at(path, kind)
     remove_drafts(path)
     _inspect(path, kind)
     with told(kind, path, "opened"), contextlib.ExitStack() as opened:
-        lock = opened.enter_context(contextlib.closing(_lock(path))) if kind.watched else None
+        lock = opened.enter_context(contextlib.closing(lock_of(path))) if kind.watched else None
         connection = opened.enter_context(contextlib.closing(connect(path, "rw")))
         if not kind.watched:
             connection.execute("PRAGMA locking_mode = EXCLUSIVE")
@@ -324,7 +333,7 @@ def _tidy(path: Path, kind: Kind) -> None:
             beside(path, "-shm").unlink()
 
 
-def _lock(path: Path) -> sqlite3.Connection:
+def lock_of(path: Path) -> sqlite3.Connection:
     """Hold the lock of a file's writer, which ends with the process.
 
     It is SQLite's own lock, for it works everywhere, on a file of its own that stays empty.
@@ -346,7 +355,7 @@ def open_reader(path: str | os.PathLike[str], kind: Kind) -> Store:
     seen then.
     """
     path = absolute(path)
-    _look(path, kind)
+    looked_at(path, kind)
     # Without a log nobody is writing a file that must not be watched. SQLite would make a new one
     # all the same, beside a file that may be on a disk that cannot be written.
     has_log = os.path.lexists(beside(path, "-wal"))
@@ -367,51 +376,18 @@ def open_reader(path: str | os.PathLike[str], kind: Kind) -> Store:
     return store
 
 
-@contextlib.contextmanager
-def mending(path: str | os.PathLike[str], kind: Kind) -> Iterator[tuple[Store, Store]]:
-    """Open a damaged file to read what is left, and a new file to replace it.
-
-    The new one gets the path when all is done, and the damaged one stays beside it, under the
-    name with ``-damaged`` at the end. What is read from it must be checked by whoever reads.
-    """
-    path = absolute(path)
-    draft = draft_of(path)
-    aside = beside(path, "-damaged")
-    with told(kind, path, "mended"), contextlib.closing(_lock(path)):
-        _look(path, kind, whole=False)
-        try:
-            connection = connect(path, "ro")
-            with Store(path, kind, connection) as old, create(draft, kind, ()) as new:
-                # SQLite opens a file that was cut short only for those who may write its schema.
-                connection.execute("PRAGMA writable_schema = ON")
-                yield old, new
-            # The log first: beside the new file it would be taken for its own.
-            for end in ("-wal", "-shm"):
-                with contextlib.suppress(FileNotFoundError):
-                    beside(path, end).replace(beside(aside, end))
-            with contextlib.suppress(OSError):
-                aside.unlink()
-            try:
-                os.link(path, aside)
-            except OSError:
-                path.rename(aside)
-            draft.replace(path)
-        except OSError as error:
-            raise StoreError(f"{name_of(kind, path)} cannot be mended: {error.strerror}") from error
-        finally:
-            for end in ("", "-lock", "-wal", "-shm"):
-                with contextlib.suppress(OSError):
-                    beside(draft, end).unlink()
-
-
-def _look(path: Path, kind: Kind, *, whole: bool = True) -> Head:
+def looked_at(path: Path, kind: Kind, *, whole: bool = True) -> Head:
     """Raise unless the file is of this kind and not being written by this process."""
+    if (writer := writer_of(path)) is not None:
+        raise StoreError(f"{writer.name} is in use by this process: one writer at a time")
+    return read_head(path, kind, whole=whole)
+
+
+def writer_of(path: Path) -> Store | None:
+    """Return the store that writes a file in this process, if there is one."""
     try:
         found = path.stat()
     except (OSError, ValueError):
-        found = None  # the reading of its head says why
-    if found is not None:
-        writer = _writers.get((found.st_dev, found.st_ino))
-        if writer is not None and writer.is_open_here:
-            raise StoreError(f"{writer.name} is in use by this process: one writer at a time")
-    return read_head(path, kind, whole=whole)
+        return None  # the reading of its head says why
+    writer = _writers.get((found.st_dev, found.st_ino))
+    return writer if writer is not None and writer.is_open_here else None

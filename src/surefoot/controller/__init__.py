@@ -4,6 +4,7 @@ from surefoot._sqlite import StoreError
 from surefoot.controller._journal import LostRoundsError
 from surefoot.controller.controller import Controller
 from surefoot.controller.explanation import Explanation
+from surefoot.controller.reading import JournalRecord, JournalRound, read_journal
 from surefoot.controller.replaying import Difference, Replay, replay
 from surefoot.theory import Breach, Policy, PremiseError, PremiseWarning
 
@@ -12,11 +13,14 @@ __all__ = [
     "Controller",
     "Difference",
     "Explanation",
+    "JournalRecord",
+    "JournalRound",
     "LostRoundsError",
     "Policy",
     "PremiseError",
     "PremiseWarning",
     "Replay",
     "StoreError",
+    "read_journal",
     "replay",
 ]

@@ -43,7 +43,7 @@ from surefoot.controller._rows import (
 )
 from surefoot.types import Feedback
 
-__all__ = ["Journal", "LostRoundsError", "Memory", "Round", "Run", "tail_of"]
+__all__ = ["Journal", "LostRoundsError", "Memory", "Round", "Run", "tail_by", "tail_of"]
 
 
 class LostRoundsError(DamagedError):
@@ -307,8 +307,12 @@ def verified(store: Store, given: Mapping[str, Any]) -> Verified:
 
 def tail_of(store: Store, record: Record) -> Tail:
     """Hold a file that has come so far against its mark, and follow the mark from there."""
+    return tail_by(Mark.read(beside(store.path, "-mark")), store, record)
+
+
+def tail_by(marked: Marked | None, store: Store, record: Record) -> Tail:
+    """Hold a file that has come so far against what its mark says, and follow it from there."""
     rows, now = [], None
-    marked = Mark.read(beside(store.path, "-mark"))
     if marked is not None and marked.last is not None and marked.last.of == record.of:
         while (found := marked.records.get(record.number + 1)) is not None:
             try:

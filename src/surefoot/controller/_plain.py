@@ -22,7 +22,15 @@ from surefoot._sqlite import read_array, to_bytes
 from surefoot.constants import Constants
 from surefoot.errors import SurefootError
 
-__all__ = ["NotPlainError", "Plain", "classes_in", "from_plain", "to_plain"]
+__all__ = [
+    "NotPlainError",
+    "Plain",
+    "as_data",
+    "classes_in",
+    "constructed",
+    "from_plain",
+    "to_plain",
+]
 
 
 # Names that classes had in files of version 0.1.0.
@@ -93,12 +101,8 @@ def from_plain(
             field's field ``base__domain``.
         own: further classes that may be named.
     """
-    arrays, at = [], 0
-    while at < len(plain.arrays):
-        array, at = read_array(plain.arrays, at)
-        arrays.append(array)
     given = {} if given is None else given
-    reader = _Reader(known_classes() | dict(own or {}), arrays, given)
+    reader = _Reader(known_classes() | dict(own or {}), _arrays_of(plain), given)
     value = reader.read(json.loads(plain.text))
     if strangers := sorted(set(given) - reader.used):
         raise NotPlainError(
@@ -106,6 +110,44 @@ def from_plain(
             f"got {', '.join(strangers)}"
         )
     return value
+
+
+def as_data(plain: Plain, own: Mapping[str, type[Any]]) -> Any:
+    """Convert plain data to dictionaries, lists, numbers and arrays: nothing need be known here.
+
+    Args:
+        plain: what :func:`to_plain` gave.
+        own: the classes that are made all the same.
+
+    Returns:
+        Of a class a dictionary of its fields, with its name under "class"; of what had been left
+        out a dictionary with its name under "given".
+    """
+    return _DataReader(own, _arrays_of(plain), {}).read(json.loads(plain.text))
+
+
+def constructed(data: Any) -> str:
+    """Return what :func:`as_data` gave in the form of constructors.
+
+    >>> constructed({"class": "OGD", "eta": 0.5, "domain": {"given": "domain", "kind": "Mine"}})
+    'OGD(eta=0.5, domain=<Mine>)'
+    """
+    if isinstance(data, Mapping) and "given" in data:
+        return f"<{data['kind']}>"
+    if isinstance(data, Mapping) and "class" in data:
+        parts = (f"{n}={constructed(v)}" for n, v in data.items() if n != "class")
+        return f"{data['class']}({', '.join(parts)})"
+    if isinstance(data, np.ndarray):
+        return np.array2string(data, separator=", ", threshold=8)
+    return repr(data)
+
+
+def _arrays_of(plain: Plain) -> list[np.ndarray]:
+    arrays, at = [], 0
+    while at < len(plain.arrays):
+        array, at = read_array(plain.arrays, at)
+        arrays.append(array)
+    return arrays
 
 
 class _Writer:
@@ -192,6 +234,13 @@ class _Reader:
 
     def wanted(self) -> str:
         return ", ".join(sorted(self.used)) or "nothing was"
+
+
+class _DataReader(_Reader):
+    def read(self, node: Any) -> Any:
+        if isinstance(node, dict) and "class" in node and node["class"] not in self.known:
+            return {"class": node["class"]} | {n: self.read(v) for n, v in node["fields"].items()}
+        return node if isinstance(node, dict) and "given" in node else super().read(node)
 
 
 def _is_named_tuple(kind: type[Any]) -> bool:

@@ -1,0 +1,188 @@
+"""A journal read for people: all that it says, while it is written, and nothing changed by it."""
+
+import contextlib
+import hashlib
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from surefoot import Ball, Controller
+from surefoot.algorithms import OGD, CertifiedPFS
+from surefoot.controller import StoreError, read_journal
+
+from ._live import PLAYERS, START, drive
+
+WRITER = """
+import sys
+sys.path.insert(0, sys.argv[2])
+from _live import PLAYERS, START, seen_at
+from surefoot import Controller
+
+player = PLAYERS["certified"]
+with Controller(player, START, journal=sys.argv[1]) as controller:
+    print("open", flush=True)
+    while True:
+        controller.tell(**seen_at(player, controller.round, controller.ask()))
+"""
+
+
+def bytes_of(path):
+    return {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in path.parent.iterdir()}
+
+
+def test_a_decision_is_shown_with_what_was_known_before_it_was_played(tmp_path):
+    path, player = tmp_path / "j.db", PLAYERS["certified"]
+    with Controller(player, START, journal=path) as controller:
+        told = []
+        for _ in range(12):
+            why = controller.explain()
+            x = controller.ask()
+            told.append((why.certificate, x))
+            drive(controller, player, 1, controller.round)
+        at_hand = controller.ask()
+    record = read_journal(path)
+    assert record.told == 12
+    assert not record.is_open
+    assert record.action.tobytes() == at_hand.tobytes()
+    for row, (certificate, x) in zip(record.rounds, told, strict=True):
+        assert row.action.tobytes() == x.tobytes()
+        assert row.certificate == certificate
+        assert row.bound == (None if certificate is None else certificate.bound)
+    assert record.worst == max(row.g for row in record.rounds) <= 0
+    assert record.margin == min(r.bound - r.g for r in record.rounds[1:]) > 0
+    assert np.isnan(record.bounds[0])
+    assert record.bounds[5] == record.rounds[5].bound
+    assert record.lengths[5] == record.rounds[5].length
+    assert record.breaches == ()
+    assert record.status == "the data contradict nothing"
+    assert "Theorem D" in str(record)
+    assert repr(player.algorithm) == record.player
+
+
+@pytest.mark.parametrize("name", PLAYERS)
+def test_the_journal_of_every_player_can_be_read(tmp_path, name):
+    path, player = tmp_path / "j.db", PLAYERS[name]
+    with Controller(player, START, journal=path, on_contradiction="record") as controller:
+        actions = drive(controller, player, 4)
+        record = read_journal(path)  # by the process that writes it
+    assert [r.action.tobytes() for r in record.rounds] == [x.tobytes() for x in actions[:4]]
+    again = read_journal(path)
+    assert (again.told, again.is_open, record.is_open) == (4, False, True)
+    assert str(again.rounds[2]) == str(record.rounds[2])
+    assert set(map(len, again.columns().values())) == {4}
+
+
+def test_only_the_rounds_asked_for_are_returned_and_all_are_counted(tmp_path):
+    path, player = tmp_path / "j.db", PLAYERS["certified"]
+    with Controller(player, START, journal=path) as controller:
+        drive(controller, player, 20)
+    whole = read_journal(path)
+    for wanted, rounds in (
+        ({"first": 18}, [18, 19, 20]),
+        ({"last": 2}, [1, 2]),
+        ({"first": 4, "last": 5}, [4, 5]),
+        ({"latest": 3}, [18, 19, 20]),
+        ({"last": 9, "latest": 1}, [9]),
+        ({"first": 30}, []),
+    ):
+        part = read_journal(path, **wanted)
+        assert [row.round for row in part.rounds] == rounds
+        assert part.told == 20
+        assert part.worst == whole.worst
+    with pytest.raises(ValueError, match="latest must be a whole number"):
+        read_journal(path, latest=0)
+
+
+def test_a_contradiction_is_named_with_what_it_costs(tmp_path):
+    path = tmp_path / "j.db"
+    player = CertifiedPFS(G_g=1.0, domain=Ball(1.0), rho=0.5)
+    with Controller(player, [0.0, 0.0], journal=path, on_contradiction="record") as controller:
+        for s in (1.0, 7.0):
+            controller.ask()
+            controller.tell(
+                cost_gradient=[1.0, 0.0], constraint_value=-0.5, constraint_subgradient=[0.0, s]
+            )
+    record = read_journal(path)
+    assert [b.round for b in record.breaches] == [2]
+    assert "not guaranteed" in record.status
+    assert "round 2" in str(record)
+
+
+def test_what_could_not_be_stored_is_not_needed_to_read(tmp_path):
+    class Half(Ball):
+        pass
+
+    path = tmp_path / "j.db"
+    player = OGD(eta=0.1, domain=Half(0.5))
+    with Controller(player, [0.0, 0.0], journal=path) as controller:
+        controller.ask()
+        controller.tell(cost_gradient=[1.0, 0.0])
+    record = read_journal(path)
+    assert record.player.startswith("OGD(")
+    assert "Half>" in record.player
+    assert record.status == "no guarantee was given"
+    assert record.worst is record.margin is None
+    assert "the constraint was not told" in str(record.rounds[0])
+
+
+def test_a_journal_is_read_while_another_process_writes_it_and_its_writer_goes_on(tmp_path):
+    path = tmp_path / "j.db"
+    command = [sys.executable, "-c", WRITER, str(path), str(Path(__file__).parent)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as writer:
+        assert writer.stdout.readline() == "open\n"
+        counts = []
+        for _ in range(12):
+            record = read_journal(path, latest=1)
+            assert record.is_open
+            assert record.loss is None
+            counts.append(record.told)
+        assert writer.poll() is None
+        writer.kill()
+        writer.wait()
+    assert counts == sorted(counts)
+    assert counts[-1] > counts[0]
+    before = bytes_of(path)
+    stopped = read_journal(path)
+    assert bytes_of(path) == before
+    assert stopped.told >= counts[-1]
+    assert stopped.loss is None
+    with Controller.open(path) as controller:
+        assert controller.round == stopped.told + 1
+        assert controller.ask().tobytes() == stopped.action.tobytes()
+
+
+def test_rounds_that_only_the_mark_has_are_read(tmp_path):
+    path, player = tmp_path / "j.db", PLAYERS["certified"]
+    controller = Controller(player, START, journal=path)
+    drive(controller, player, 30)
+    lost = tmp_path / "lost"
+    lost.mkdir()
+    # As after a power cut: the file without its log, and the mark.
+    (lost / "j.db").write_bytes(path.read_bytes())
+    (lost / "j.db-mark").write_bytes((tmp_path / "j.db-mark").read_bytes())
+    record = read_journal(lost / "j.db")
+    assert (record.told, record.loss) == (30, None)
+    assert record.action.tobytes() == controller.ask().tobytes()
+    (lost / "j.db-mark").unlink()
+    assert "may have lost rounds" in read_journal(lost / "j.db").facts()["lost rounds"]
+    controller.close()
+
+
+def test_a_changed_row_a_foreign_file_and_none_are_refused_in_one_sentence(tmp_path):
+    path, player = tmp_path / "j.db", PLAYERS["certified"]
+    with Controller(player, START, journal=path) as controller:
+        drive(controller, player, 5)
+    with contextlib.closing(sqlite3.connect(path)) as file:
+        file.execute("UPDATE rounds SET constraint_value = -0.9 WHERE round = 3")
+        file.commit()
+    with pytest.raises(StoreError, match="the row of round 3 is not what was written"):
+        read_journal(path)
+    (tmp_path / "text").write_text("hello")
+    with pytest.raises(StoreError, match="is not a Surefoot journal"):
+        read_journal(tmp_path / "text")
+    with pytest.raises(StoreError, match="does not exist"):
+        read_journal(tmp_path / "none")
