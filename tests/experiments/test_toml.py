@@ -301,6 +301,7 @@ ROW = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=50)
 @given(st.dictionaries(st.sampled_from(WORDS), PLAIN, max_size=5), st.lists(ROW, max_size=2), PLAIN)
 def test_plain_data_of_any_kind_is_a_specification_or_a_list_of_mistakes(top, rows, problem):
@@ -345,6 +346,7 @@ PARAMETERS = st.fixed_dictionaries({"eta": AMOUNT, "rho": AMOUNT})
 INNER = st.fixed_dictionaries({"name": st.just("PFS"), "parameters": PARAMETERS})
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(
     labels=st.lists(LABEL, min_size=3, max_size=3, unique=True),

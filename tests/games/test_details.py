@@ -167,6 +167,7 @@ def test_a_cache_that_others_may_write_to_is_not_read(tmp_path, mode, own):
     assert _private(tmp_path) == own
 
 
+@pytest.mark.slow
 def test_a_scan_watches_what_the_loop_watches():
     pytest.importorskip("jax")
     toy = problems.binding_toy(64, trials=2)
@@ -177,6 +178,7 @@ def test_a_scan_watches_what_the_loop_watches():
     assert isinstance(player.guarantee.premises[0], Premise)
 
 
+@pytest.mark.slow
 def test_a_compiled_game_is_used_again_only_for_the_same_game():
     pytest.importorskip("jax")
     costs = Linear(np.random.default_rng(5).normal(size=(48, 2, 2)))
