@@ -138,7 +138,7 @@ def test_an_error_after_rounds_were_played_is_not_hidden_by_another_engine(monke
 
     toy = problem(20, LinfNorm(0.3, 2))
     monkeypatch.setattr(playing, "choose", lambda *_: playing.Choice("scan", "a test"))
-    monkeypatch.setitem(playing._ENGINES, "scan", fails)
+    monkeypatch.setattr(playing, "play_scan", fails)
     with pytest.raises(RuntimeError, match="late"):
         play(PFS(eta=0.1, rho=0.0, domain=BALL), toy)
 
