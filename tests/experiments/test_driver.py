@@ -333,13 +333,13 @@ class Mortal(executors.Here):
     def __init__(self, work):
         self.work, self.played, self.renewed = work, [], 0
 
-    def submit(self, fn, wanted, work, cells):
+    def submit(self, fn, wanted, plugins, work, cells):
         self.played.append([spec["horizon"] for _, spec in cells])
         if self.work.POISON in self.played[-1]:
             future = Future()
             future.set_exception(BrokenExecutor("gone"))
             return future
-        return super().submit(fn, wanted, work, cells)
+        return super().submit(fn, wanted, plugins, work, cells)
 
     def renew(self):
         self.renewed += 1

@@ -68,12 +68,12 @@ def mixes_runs(game: Game) -> str | None:
     costs = problem.costs.rounds(0, stop)
     try:
         single = [_play(game.algorithm(r), game, costs, stop, r) for r in range(runs)]
+        mine = game.algorithms[:runs]
+        together = stack(mine) if len(mine) > 1 else rows(mine[0], slice(runs))
     except Exception:
         return None  # wrong in either way: the engine that was chosen says how
     try:
-        mine = game.algorithms[:runs]
-        both = stack(mine) if len(mine) > 1 else rows(mine[0], slice(runs))
-        many = _play(both, game, costs, stop, slice(runs))
+        many = _play(together, game, costs, stop, slice(runs))
     except Exception as error:
         # An `if` is told by the game itself, with its place.
         return None if branches(error) else " or ".join(own)
