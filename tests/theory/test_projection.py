@@ -336,7 +336,6 @@ OTHERS = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "horizon"),
     [*((name, 300) for name in OTHERS), ("entropic", 3000)]

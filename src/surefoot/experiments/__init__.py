@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from surefoot.experiments.driver import Estimate, Outcome, estimate, run
-    from surefoot.experiments.plugins import PluginError, load_plugin
     from surefoot.experiments.spec import Spec
     from surefoot.experiments.sweep import Event
     from surefoot.experiments.toml import SpecError, dump_spec, parse_spec, read_spec
@@ -20,12 +19,10 @@ __all__ = [
     "Estimate",
     "Event",
     "Outcome",
-    "PluginError",
     "Spec",
     "SpecError",
     "dump_spec",
     "estimate",
-    "load_plugin",
     "parse_spec",
     "read_spec",
     "run",
@@ -34,7 +31,6 @@ __all__ = [
 _HOME = {
     **dict.fromkeys(("Estimate", "Outcome", "estimate", "run"), "driver"),
     **dict.fromkeys(("SpecError", "dump_spec", "parse_spec", "read_spec"), "toml"),
-    **dict.fromkeys(("PluginError", "load_plugin"), "plugins"),
     "Event": "sweep",
     "Spec": "spec",
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import metadata
 from typing import Any
@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from surefoot.errors import SurefootError
-from surefoot.experiments.plugins import Plugin, PluginError, load_plugin, loaded
 from surefoot.experiments.sources import sources_hash
 from surefoot.results import CellResult
 
@@ -24,7 +23,6 @@ class OtherSourcesError(SurefootError, RuntimeError):
 
 def play_checked(
     wanted: Mapping[str, str | None],
-    plugins: Sequence[Plugin],
     work: Callable[[list[tuple[str, Any]]], list[CellResult]],
     cells: list[tuple[str, Any]],
 ) -> list[CellResult]:
@@ -32,15 +30,9 @@ def play_checked(
 
     Args:
         wanted: the driver's :func:`fingerprint`.
-        plugins: the driver's, which this process has to load.
         work: :func:`surefoot.experiments.play_cell.play_cells`.
         cells: addresses and specifications.
     """
-    try:
-        for plugin in plugins:
-            load_plugin(plugin.name, plugin.folder)
-    except PluginError as error:
-        raise OtherSourcesError(f"the worker on {platform.node()}: {error}") from error
     own = fingerprint()
     if own != wanted:
         differ = [
@@ -61,7 +53,7 @@ def _fingerprint() -> tuple[tuple[str, str | None], ...]:
 
 def fingerprint() -> dict[str, str | None]:
     """Return what the bits of a result depend on beside its specification: code and libraries."""
-    return dict(_fingerprint()) | {f"plugin {p.name}": p.digest[:16] for p in loaded()}
+    return dict(_fingerprint())
 
 
 @cache

@@ -1,0 +1,120 @@
+#include <math.h>
+#include <string.h>
+
+/* What init and step return. Any other than SF_OK: nothing was changed, and the last action stands. */
+enum {
+    SF_OK = 0,
+    SF_NOT_FINITE = 1, /* an entry is NaN or infinite */
+    SF_START = 2,      /* the start is outside of the domain, or not strictly feasible */
+    SF_EMPTY = 3,      /* a slope of 0 where the tightened limit is exceeded: no point satisfies it */
+    SF_RANGE = 4       /* a number, or its square, leaves the range of a double */
+};
+
+/* Bits of sf_info.alarms: what was seen is impossible if the constants are right. */
+enum {
+    SF_STEEP = 1,  /* the slope is longer than the bound on it */
+    SF_ABOVE = 2,  /* g is above what was certified: a constant is too small, or g is another */
+    SF_ANOTHER = 4 /* what was seen does not fit what was seen before: not convex, or another g */
+};
+
+/* What a step knew. */
+typedef struct {
+    double bound;    /* g of the next action is at most this, and this is at most 0 */
+    int cut;         /* 1 if the certificate changed the action that was wanted */
+    unsigned alarms; /* 0, or bits from above: the promise no longer holds */
+} sf_info;
+
+/* The inner product, in the order in which NumPy adds on the machine that wrote this file. */
+static inline double sf_dot(const double *a, const double *b)
+{
+#if SF_D == 2 && SF_DOT_FUSED == 1
+    return fma(a[1], b[1], a[0] * b[0]);
+#elif SF_D == 2 && SF_DOT_FUSED == 2
+    return fma(a[0], b[0], a[1] * b[1]);
+#else
+    double sum = 0.0;
+    for (int i = 0; i < SF_D; i++) {
+        sum += a[i] * b[i];
+    }
+    return sum;
+#endif
+}
+
+static inline int sf_all_finite(const double *a)
+{
+    for (int i = 0; i < SF_D; i++) {
+        if (!isfinite(a[i])) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static inline void sf_copy(double *to, const double *from)
+{
+    memcpy(to, from, SF_D * sizeof(double));
+}
+
+static inline void sf_minus(double *out, const double *a, const double *b)
+{
+    for (int i = 0; i < SF_D; i++) {
+        out[i] = a[i] - b[i];
+    }
+}
+
+/* a + share b, each entry rounded twice: never fused. */
+static inline void sf_along(double *out, const double *a, double share, const double *b)
+{
+    for (int i = 0; i < SF_D; i++) {
+        const double step = share * b[i];
+        out[i] = a[i] + step;
+    }
+}
+
+/* The norm, right also where the square leaves the range of a double. */
+static inline double sf_norm_of(const double *a, double squared)
+{
+    if (squared > 1e-290 && squared < 1e308) {
+        return sqrt(squared);
+    }
+    double largest = 0.0;
+    for (int i = 0; i < SF_D; i++) {
+        const double size = fabs(a[i]);
+        if (!(size <= largest)) {
+            largest = size;
+        }
+    }
+    if (!(largest > 0.0 && largest < HUGE_VAL)) {
+        return largest;
+    }
+    double scaled[SF_D];
+    for (int i = 0; i < SF_D; i++) {
+        scaled[i] = a[i] / largest;
+    }
+    return largest * sqrt(sf_dot(scaled, scaled));
+}
+
+static inline double sf_norm(const double *a)
+{
+    return sf_norm_of(a, sf_dot(a, a));
+}
+
+static inline double sf_max(double a, double b)
+{
+    return b > a ? b : a;
+}
+
+static inline double sf_min(double a, double b)
+{
+    return b < a ? b : a;
+}
+
+static inline int sf_differ(const double *a, const double *b)
+{
+    for (int i = 0; i < SF_D; i++) {
+        if (a[i] != b[i]) {
+            return 1;
+        }
+    }
+    return 0;
+}

@@ -1,0 +1,76 @@
+/* What the next round needs. x is the action to play; the rest is not for writing. */
+typedef struct {
+    double x[SF_D];
+    double start[SF_D];
+    double rounds;
+    double start_slack;
+    double distance;
+} sf_state;
+
+/* Start at x1, strictly feasible: its slack comes with the first step. */
+static inline int sf_init(sf_state *state, const double x1[SF_D])
+{
+    if (!sf_all_finite(x1)) {
+        return SF_NOT_FINITE;
+    }
+    if (!sf_in_ball(x1)) {
+        return SF_START;
+    }
+    const sf_state zero = {{0}, {0}, 0, 0, 0};
+    *state = zero;
+    sf_copy(state->x, x1);
+    sf_copy(state->start, x1);
+    return SF_OK;
+}
+
+/*
+ * A round: tell what was seen at state->x and what is wanted next, and state->x may be played.
+ *
+ * proposal: the next action that somebody wants; feasibility never depends on it.
+ * g, s:     the value and one subgradient of the constraint at the action that was played.
+ * info:     what the step knew; NULL if it is not wanted.
+ */
+static inline int sf_admit(sf_state *state, const double proposal[SF_D], double g,
+                           const double s[SF_D], sf_info *info)
+{
+    if (!sf_all_finite(proposal) || !isfinite(g) || !sf_all_finite(s)) {
+        return SF_NOT_FINITE;
+    }
+    const double *x = state->x;
+    double way[SF_D], y[SF_D], moved[SF_D], next[SF_D];
+    sf_minus(way, proposal, x);
+    const double size = sf_norm(way);
+    if (!(size < HUGE_VAL)) {
+        return SF_RANGE;
+    }
+    sf_length length;
+    int status = sf_certified_length(&length, x, state->start, state->rounds, state->start_slack,
+                                     state->distance, g, s);
+    if (status != SF_OK) {
+        return status;
+    }
+    /* The way there, shortened to the certified length and cut by the half-space. */
+    double share = sf_min(1.0, length.max_step / (size > 0 ? size : 1.0));
+    share = length.max_step > 0 ? share : 0.0 * share;
+    sf_along(y, x, share, way);
+    sf_minus(moved, y, x);
+    const double excess = g + sf_dot(s, moved) + length.rho - SF_NOISE;
+    status = sf_cut_and_project(next, y, excess, s, &length, x);
+    if (status != SF_OK) {
+        return status;
+    }
+    const double distance = sf_next_distance(&length, state->rounds, share * size);
+    if (isnan(distance)) {
+        return SF_RANGE;
+    }
+    if (info) {
+        info->bound = sf_bound(&length, g, size, 1.0);
+        info->cut = length.max_step > 0 && excess > 0;
+        info->alarms = sf_alarms_of(&length, state->distance, g, s);
+    }
+    sf_copy(state->x, next);
+    state->rounds += 1.0;
+    state->start_slack = length.start_slack;
+    state->distance = distance;
+    return SF_OK;
+}

@@ -1,0 +1,102 @@
+import json
+
+import pytest
+
+from surefoot import Ball, Controller
+from surefoot.algorithms import CertifiedPFS
+
+PLAYER = """\
+start = [0.0, 0.25]
+
+[player]
+class = "LeaderFollower"
+G_g = 1.0
+cuts = 2
+domain = { class = "Ball", radius = 1.0 }
+"""
+
+
+@pytest.fixture
+def player(desk):
+    path = desk.folder / "player.toml"
+    path.write_text(PLAYER)
+    return path
+
+
+def test_a_described_player_goes_to_standard_output(desk, player):
+    code, out, err = desk.do("export-c", "player.toml")
+    assert (code, err) == (0, "")
+    assert out.startswith("/*\n * Certified steps in C99")
+    assert "int surefoot_step(surefoot_state *state" in out
+    assert "#define SUREFOOT_START_ACTION {0x0.0p+0, 0x1.0000000000000p-2}" in out
+    assert out.endswith("#endif /* SUREFOOT_H */\n")
+
+
+def test_a_header_has_the_names_of_its_file_and_is_replaced_by_the_next(desk, player):
+    for _ in range(2):
+        code, out, err = desk.do("export-c", "player.toml", "--out", "my-limit.h")
+        assert (code, err) == (0, "")
+        assert out.startswith("wrote my-limit.h; compile with -std=c99 -ffp-contract=off")
+    text = (desk.folder / "my-limit.h").read_text()
+    assert "int my_limit_init(my_limit_state *state" in text
+
+
+def test_json_describes_the_player_too_and_is_printed_on_request(desk):
+    table = {
+        "dimension": 3,
+        "player": {
+            "class": "SafetyFilter",
+            "G_g": 1.0,
+            "rho": 0.1,
+            "domain": {"class": "Ball", "radius": 1.0},
+        },
+    }
+    (desk.folder / "filter.json").write_text(json.dumps(table))
+    found = desk.do("export-c", "filter.json", "--json", "--name", "gate").data
+    assert (found["name"], found["dimension"], found["path"]) == ("gate", 3, None)
+    assert "int gate_admit(gate_state *state, const double proposal[GATE_D]" in found["text"]
+
+
+def test_a_journal_has_player_and_start_also_while_it_is_written(desk):
+    player = CertifiedPFS(G_g=1.0, domain=Ball(1.0), rho=0.5)
+    with Controller(player, [0.0, 0.125], journal=desk.folder / "plant.journal"):
+        code, out, err = desk.do("export-c", "plant.journal")
+    assert (code, err) == (0, "")
+    assert "{0x0.0p+0, 0x1.0000000000000p-3}" in out
+    assert "Player: CertifiedPFS(G_g=1.0" in out
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("start = [", "is neither a journal nor TOML"),
+        ("start = [0.0]", "must have a table player"),
+        (PLAYER + "\nrho = 1.0", "player must have the fields of LeaderFollower"),
+        (PLAYER.replace("start = [0.0, 0.25]", "x1 = 3"), "got x1"),
+        (PLAYER.replace("start = [0.0, 0.25]", ""), "says no dimension"),
+        (PLAYER.replace("start = [0.0, 0.25]", 'dimension = "two"'), "dimension must be"),
+        (PLAYER.replace("0.25", "nan"), "start must"),
+        (PLAYER.replace("0.25", "1.25"), "x1 must be in the domain"),
+        (PLAYER.replace("cuts = 2", "cuts = 9"), "cuts = 9"),
+        ("#" * 200_000, "at most 100,000 bytes"),
+    ],
+)
+def test_a_mistake_is_one_sentence(desk, text, said):
+    (desk.folder / "player.toml").write_text(text)
+    code, out, err = desk.do("export-c", "player.toml")
+    assert code in (1, 2)
+    assert out == ""
+    assert said in err
+    assert len(err.splitlines()) == 1
+
+
+def test_a_file_that_is_something_else_is_kept(desk, player):
+    before = desk.spec.read_text()
+    code, _, err = desk.do("export-c", "player.toml", "--out", "limits.toml")
+    assert (code, err) == (
+        2,
+        "surefoot: 'limits.toml' is not a header of this command and is not overwritten\n",
+    )
+    assert desk.spec.read_text() == before
+    assert desk.do("export-c", "nowhere.toml").code == 1
+    assert desk.do("export-c", "player.toml", "--out", "no/where.h").code == 2
