@@ -153,7 +153,7 @@ def told(rounds: Rounds, *, ask: bool = False) -> Work:
     pairs = list(zip(rounds.states, rounds.seen, strict=True))
 
     def work() -> None:
-        for state, (grad, g, s, _) in pairs:
+        for state, (grad, g, s, *_) in pairs:
             # Rounds come from all over a game: each is told in its own state, as if just asked for.
             controller._state = state
             if ask:
