@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from surefoot.constants import Constants
     from surefoot.controller import Controller, replay
     from surefoot.errors import SurefootError
-    from surefoot.games import Trace, play, play_all
+    from surefoot.games import Trace, play, play_all, plot, table
     from surefoot.problems import Problem
     from surefoot.sets import Ball
     from surefoot.theory import Guarantee, Tuned
@@ -77,9 +77,11 @@ __all__ = [
     "metrics",
     "play",
     "play_all",
+    "plot",
     "problems",
     "replay",
     "sets",
+    "table",
     "testing",
     "theory",
 ]
@@ -104,7 +106,9 @@ _HOME = {
     "calibrate": "calibration",
     "play": "games",
     "play_all": "games",
+    "plot": "games",
     "replay": "controller",
+    "table": "games",
 }
 
 

@@ -41,6 +41,7 @@ from types import MappingProxyType
 from typing import Any, Literal, TypeAlias, get_args
 
 from surefoot import _check, _kinds
+from surefoot._display import Table, facts_html
 from surefoot.errors import InvalidTypeError, InvalidValueError
 
 __all__ = ["Constants", "Origin", "as_constants", "polyak_rate"]
@@ -277,6 +278,9 @@ class Constants:
         known = ((name, getattr(self, name)) for name in self.origins)
         return f"Constants({', '.join(f'{name}={value!r}' for name, value in known)})"
 
+    def _repr_html_(self) -> str:
+        return facts_html("Constants", (), constants_table(self))
+
     def __getstate__(self) -> dict[str, object]:
         # A mapping proxy keeps `origins` read-only but cannot be pickled.
         return {f.name: getattr(self, f.name) for f in fields(self)} | {
@@ -287,6 +291,13 @@ class Constants:
         for name, value in state.items():
             object.__setattr__(self, name, value)
         object.__setattr__(self, "origins", MappingProxyType(dict(self.origins)))
+
+
+def constants_table(constants: Constants) -> Table:
+    """Return every constant that is known, its value and its origin, as a table."""
+    known = constants.origins.items()
+    rows = [(name, f"{getattr(constants, name):.6g}", origin) for name, origin in known]
+    return Table(("constant", "value", "origin"), rows, right=("value",))
 
 
 def as_constants(value: Any) -> Constants:

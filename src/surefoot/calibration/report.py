@@ -6,9 +6,10 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from surefoot._display import Table, facts_html
 from surefoot.calibration.offers import Offer, estimated
 from surefoot.calibration.probes import Probe
-from surefoot.constants import Constants
+from surefoot.constants import Constants, constants_table
 
 __all__ = ["Calibration"]
 
@@ -65,6 +66,17 @@ class Calibration:
             f"<Calibration for T = {self.horizon}: {len(self.proved)} guarantees proved{first}; "
             f"{len(self.only_if)} only if estimates hold; {len(self.missing)} do not apply; "
             "print it for the table>"
+        )
+
+    def _repr_html_(self) -> str:
+        proved = [(o.name, o.constraint, _regret(o)) for o in self.proved]
+        missing = [(o.name, o.missing) for o in self.missing]
+        return facts_html(
+            f"Calibration for T = {self.horizon}",
+            {"asked": self._asked(), **{f"note {i + 1}": n for i, n in enumerate(self.notes)}},
+            constants_table(self.constants),
+            Table(("guarantees that apply", "constraint", "regret at most"), proved),
+            *([Table(("do not apply", "because"), missing)] if missing else []),
         )
 
     def _asked(self) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from surefoot._display import RESULT_HEAD, RESULT_RIGHT
 from surefoot.cli._output import table
 
 if TYPE_CHECKING:
@@ -33,8 +34,6 @@ def colours() -> dict[str, str]:
     }
 
 
-_HEAD = ("algorithm", "T", "regret", "of bound", "promised", "outside", "max g", "verdict")
-_RIGHT = ("T", "regret", "of bound", "outside", "max g")
 _FACTS = ("verdict", "guarantee", "regret_share", "parameters", "constants", "breaches")
 
 MANY = 60
@@ -57,8 +56,10 @@ def rows_as_table(rows: Sequence[Row]) -> Iterator[str]:
         mine = [row for row in shown if row.problem == problem]
         if mine:
             yield f"{problem}, {_trials(mine)}"
-            lines = [_line(row) for row in mine]
-            yield from table(_HEAD, lines, right=_RIGHT, keys=2, paint=colours(), indent=2)
+            lines = [row.cells for row in mine]
+            yield from table(
+                RESULT_HEAD, lines, right=RESULT_RIGHT, keys=2, paint=colours(), indent=2
+            )
     if len(shown) < len(rows):
         yield f"{len(shown)} of {len(rows)} rows, the longest horizons; all are in the report"
     notes: dict[tuple[str, str], list[Row]] = {}
@@ -78,25 +79,6 @@ def _trials(rows: Sequence[Row]) -> str:
         return f"{min(numbers)} to {max(numbers)} trials"
     trials = max(numbers, default=0)
     return f"{trials} trial{'' if trials == 1 else 's'}"
-
-
-def _line(row: Row) -> tuple[str, ...]:
-    from surefoot.results.rows import mean_std
-
-    names = (row.algorithm, str(row.horizon))
-    if not row.played:
-        return (*names, "", "", row.promise, "", "", row.status)
-    mean, std = mean_std(row, "regret")
-    share = row.facts.regret_share
-    return (
-        *names,
-        f"{mean:.4g} ± {std:.2g}" if row.trials > 1 else f"{mean:.4g}",
-        "" if share is None else f"{share:.3f}",
-        row.promise,
-        f"{row.outside:.4g} of {row.horizon}",
-        f"{float(row.arrays['worst'].max()):.3g}",
-        row.verdict,
-    )
 
 
 def rows_as_data(rows: Sequence[Row]) -> list[dict[str, Any]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from surefoot._display import facts_html
 from surefoot.theory import Breach, Guarantee
 from surefoot.types import Certificate
 
@@ -43,6 +44,14 @@ class Explanation:
     def is_proven(self) -> bool:
         """Whether the current action is proved to be feasible."""
         return self.bound is not None and self.bound <= 0
+
+    def __repr__(self) -> str:
+        proved = "proved" if self.is_proven else "not proved"
+        bound = "" if self.bound is None else f", g at most {self.bound:.3g}"
+        return f"<Explanation of round {self.round}: {proved}{bound}; print it for the reason>"
+
+    def _repr_html_(self) -> str:
+        return facts_html(repr(self)[1:].partition(";")[0], {"why": str(self)})
 
     def __str__(self) -> str:
         parts = [self._step()]

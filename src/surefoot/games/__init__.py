@@ -5,6 +5,7 @@ from surefoot.games.ledger import Ledger
 from surefoot.games.network import NetworkTrace, mixing_matrix, play_network
 from surefoot.games.playing import Engine, play, play_all
 from surefoot.games.record import Progress
+from surefoot.games.several import plot, table
 from surefoot.games.trace import Trace
 from surefoot.games.watch import Observed
 from surefoot.theory import Breach, PremiseError, PremiseWarning
@@ -23,6 +24,8 @@ __all__ = [
     "play",
     "play_all",
     "play_network",
+    "plot",
+    "table",
 ]
 
 _kinds.guard(globals())

@@ -311,4 +311,5 @@ def _trace(
             game.calls.get(int(mine[0])),
             game.compile_seconds or 0.0,
         ),
+        player=type(game.algorithm(int(mine[0]))).__name__,
     )

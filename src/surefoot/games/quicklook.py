@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from surefoot._extras import need
+from surefoot._display import new_figure
 from surefoot.hindsight import has_closed_form
 
 __all__ = ["quick_look"]
@@ -18,11 +18,8 @@ BLUE, VERMILLION, GREY = "#0072B2", "#D55E00", "#999999"
 
 def quick_look(trace: Any) -> Any:
     """Draw regret with its bound, g round by round, and for d = 2 the actions."""
-    need("matplotlib", "plot", "trace.plot")
-    from matplotlib.figure import Figure
-
     in_plane = trace.actions is not None and trace.actions.shape[-1] == 2
-    figure = Figure(figsize=(4.2 * (2 + in_plane), 3.4), layout="constrained")
+    figure = new_figure("trace.plot", figsize=(4.2 * (2 + in_plane), 3.4), layout="constrained")
     axes = figure.subplots(1, 2 + in_plane)
     _regret(axes[0], trace)
     _constraint(axes[1], trace)

@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 
 from surefoot import _kinds
+from surefoot._display import facts_html, mean_and_spread
 from surefoot.costs import Adversarial
 from surefoot.errors import InvalidValueError
+from surefoot.games.frames import frame_of, set_of
 from surefoot.games.ledger import Ledger
 from surefoot.games.quicklook import quick_look
 from surefoot.games.verdict import judge
@@ -60,6 +62,7 @@ class Trace:
         breaches: premises that broke, the first round of each run, in order of the rounds.
         status: "ok", or why a run has no more actions; one for each run of several.
         ledger: oracle calls of one run, and the time it took.
+        player: the name of the algorithm's class.
     """
 
     problem: Problem
@@ -81,6 +84,7 @@ class Trace:
     breaches: tuple[Breach, ...]
     status: Any
     ledger: Ledger
+    player: str = "player"
 
     def __post_init__(self) -> None:
         _kinds.check_fields(self)
@@ -235,6 +239,45 @@ class Trace:
     def verdict(self) -> str:
         """Return in one sentence whether the guarantee held; its regret bound is not compared."""
         return judge(self).sentence
+
+    def to_pandas(self) -> Any:
+        """Return a pandas frame with one line per run and kept round.
+
+        Example:
+            >>> from surefoot import PFS, play, problems
+            >>> toy = problems.paper_toy(horizon=20, trials=2)
+            >>> frame = play(PFS.tuned(toy.constants, 20), toy).to_pandas()
+            >>> list(frame.columns), len(frame)
+            (['run', 'round', 'cost', 'cost_sum', 'constraint', 'peak', 'x0', 'x1'], 40)
+        """
+        return frame_of(self)
+
+    def to_xarray(self) -> Any:
+        """Return an xarray dataset with the dimensions round, run and entry.
+
+        Example:
+            >>> from surefoot import PFS, play, problems
+            >>> toy = problems.paper_toy(horizon=20, trials=2)
+            >>> dict(play(PFS.tuned(toy.constants, 20), toy).to_xarray().sizes)
+            {'round': 20, 'run': 2, 'entry': 2}
+        """
+        return set_of(self)
+
+    def _repr_html_(self) -> str:
+        seen = self.violations
+        rounds = self.horizon * (self.runs or 1)
+        facts = {
+            "problem": self.problem.name,
+            "runs": 1 if self.runs is None else f"{self.runs:,}",
+            "rounds": f"{self.horizon:,}, {len(self.rounds):,} kept",
+            "total cost": mean_and_spread(self.total_cost),
+            "outside": f"{int(np.sum(seen.count)):,} of {rounds:,} rounds",
+            "largest g": f"{float(np.max(seen.worst)):.3g}",
+            "promise": "none" if self.guarantee is None else str(self.guarantee),
+            "verdict": self.verdict(),
+            "engine": self.engine_note,
+        }
+        return facts_html(f"Trace of {self.player}", facts)
 
     def plot(self, path: Any = None) -> Any:
         """Draw regret with its bound, g round by round, and for d = 2 the actions.

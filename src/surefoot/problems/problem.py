@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from surefoot import _check
+from surefoot._display import facts_html
 from surefoot._holding import HoldsArrays
-from surefoot.constants import Constants
+from surefoot.constants import Constants, constants_table
 from surefoot.constraints import Constraint, ConstraintStream, PlayedOnly
 from surefoot.errors import InvalidValueError
 from surefoot.hindsight import Comparator, best_action
@@ -55,6 +56,19 @@ class Problem(HoldsArrays):
             )
         start = _check.vector(self.start, "start", length=self.costs.dimension)
         object.__setattr__(self, "start", start)
+
+    def __repr__(self) -> str:
+        return f"<Problem {self.name!r}: {self._size()}>"
+
+    def _size(self) -> str:
+        costs, constraint = self.costs, type(self.constraint).__name__
+        runs = "" if costs.runs is None else f" of {costs.runs:,} runs"
+        kinds = f"{type(costs).__name__} costs, {constraint} as constraint"
+        return f"{costs.horizon:,} rounds{runs}, d = {costs.dimension}, {kinds}"
+
+    def _repr_html_(self) -> str:
+        facts = {"what": self._size(), "domain": self.domain, "start": self.start}
+        return facts_html(f"Problem {self.name}", facts, constants_table(self.constants))
 
     @property
     def interior(self) -> Array | None:

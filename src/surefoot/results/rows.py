@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
+from surefoot._display import PROMISES, result_cells
 from surefoot._sqlite import StoreError
 from surefoot.results.record import (
     VERDICTS,
@@ -38,17 +39,6 @@ __all__ = [
 ]
 
 Paths: TypeAlias = Literal["longest", "all", "none"]
-
-
-_PROMISES = {
-    "every round": "every g <= 0",
-    "after t0": "g <= 0 from t0 on",
-    "bounded": "each g bounded",
-    "cumulative": "sum of g bounded",
-    "hard": "sum of [g]+ bounded",
-    "squared": "sum of [g]+^2 bounded",
-    "none": "",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,13 +97,29 @@ class Row:
     @property
     def promise(self) -> str:
         """What the guarantee promises about the constraint, in words; empty if nothing."""
-        return _PROMISES.get(self.promised, self.promised)
+        return PROMISES.get(self.promised, self.promised)
 
     @property
     def outside(self) -> float | None:
         """The number of rounds of a trial with the action outside, averaged over the trials."""
         return (
             float(self.arrays["count"].mean()) if self.played and "count" in self.arrays else None
+        )
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """The row of a table of results, below :data:`surefoot._display.RESULT_HEAD`."""
+        if not self.played:
+            return self.algorithm, str(self.horizon), "", "", self.promise, "", "", self.status
+        return result_cells(
+            self.algorithm,
+            self.horizon,
+            regret=self.arrays["regret"],
+            share=self.facts.regret_share,
+            promised=self.promised,
+            outside=float(self.arrays["count"].mean()),
+            worst=float(self.arrays["worst"].max()),
+            verdict=self.verdict,
         )
 
     @property
