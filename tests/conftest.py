@@ -1,6 +1,7 @@
 """What every test runs under, and the arrays it may run with."""
 
 import os
+import shutil
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -68,3 +69,18 @@ def backend(request):
     if request.param == "torch":
         return Backend("torch", pytest.importorskip("torch"))
     return Backend("jax", request.getfixturevalue("x64").numpy)
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    """A headless browser; a test that uses it carries the marker browser."""
+    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    program = shutil.which("chromium")
+    if program is None:
+        if os.environ.get("SUREFOOT_NEEDS_BROWSER"):
+            pytest.fail("chromium is not installed, and SUREFOOT_NEEDS_BROWSER asks for it")
+        pytest.skip("chromium is not installed")
+    with api.sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        yield browser
+        browser.close()

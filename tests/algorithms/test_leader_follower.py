@@ -242,6 +242,7 @@ def test_strongly_convex_costs_have_an_observed_bound_that_is_above_the_regret()
 # --- the bound in advance ------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("adversary", ADVERSARIES)
 def test_the_careful_mode_keeps_the_bound_in_advance(adversary):
     problem = adversarial_cube(adversary, horizon=400, dimension=3)

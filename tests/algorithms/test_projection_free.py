@@ -274,6 +274,7 @@ def tuned_on_the_cube(T):
     yield TrackingBlocks.known_horizon(c, T, CUBE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("index", range(7))
 def test_bounds_and_feasibility_hold_against_linear_costs(index):
     T = 300

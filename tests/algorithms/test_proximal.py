@@ -162,6 +162,7 @@ TUNINGS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TUNINGS)
 @pytest.mark.parametrize("kind", ["constant", "alternating", "random", "greedy"])
 def test_every_bound_holds_in_every_round(name, kind):

@@ -196,6 +196,7 @@ def near_a_corner(adversary, d, rounds):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("d", [1, 2, 5, 20])
 @pytest.mark.parametrize("name", PLAYERS)
 @pytest.mark.parametrize("adversary", ADVERSARIES)

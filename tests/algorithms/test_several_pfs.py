@@ -183,6 +183,7 @@ def long_steps(constraint, radius, rho=None, exact=False):
     return SeveralPFS(base=base, exact=exact)
 
 
+@pytest.mark.slow
 @BOTH
 @pytest.mark.parametrize("rho", [None, 0.02, 1e-7])
 @pytest.mark.parametrize("d", [1, 2, 5, 20])

@@ -9,7 +9,7 @@ import pytest
 import surefoot
 
 FULL = Path("/dev/full")
-COMMANDS = ("reproduce", "run", "report", "list", "calibrate", "new", "export-c")
+COMMANDS = ("reproduce", "run", "report", "list", "calibrate", "journal", "new", "export-c")
 
 
 def test_the_help_names_every_command_and_every_exit_code(desk):
@@ -30,7 +30,7 @@ def test_the_help_of_a_command_teaches_with_an_example(desk, command):
     assert re.search(rf"^  Examples?:\n    surefoot {command}\b", out, re.MULTILINE)
 
 
-@pytest.mark.parametrize("command", ["run", "report", "export-c"])
+@pytest.mark.parametrize("command", ["run", "report", "journal", "export-c"])
 def test_a_command_that_needs_something_says_what_when_it_gets_nothing(desk, command):
     assert f"Usage: surefoot {command}" in desk.do(command).out + desk.do(command).err
 

@@ -164,6 +164,7 @@ def test_an_algorithm_that_asks_where_it_has_played_is_not(engine):
     assert play(Rereader(toy.constraint), toy, engine=engine).status == ("ok", "ok")
 
 
+@pytest.mark.slow
 @HONEST_ENGINES
 def test_honest_algorithms_play_as_without_a_guard(engine):
     toy = problems.binding_toy(60, trials=2)

@@ -324,6 +324,7 @@ def near(seen, wanted):
     np.testing.assert_allclose(seen.violations.hard, wanted.violations.hard, atol=1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("runs", [None, 2])
 @pytest.mark.parametrize(("name", "player"), GAMES)
 def test_loop_batch_and_scan_leave_the_same_trace(name, player, runs):

@@ -99,6 +99,7 @@ def cuts(tmp_path, loop, hows, every=1):
     return len(ops), done, whole
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loop", ["through", "growing", "reopened"])
 def test_a_power_cut_takes_no_round_that_was_acknowledged(loop, tmp_path):
     calls, done, whole = cuts(tmp_path, loop, ["none", "some"], every=11)

@@ -99,6 +99,7 @@ def test_the_gradient_bound_is_not_exceeded_and_nearly_attained(kind, centre):
     assert 0.97 * bound <= seen <= bound * (1 + 1e-12)
 
 
+@pytest.mark.slow
 def test_jax_gives_the_same_numbers(kind):
     s, x = stream(kind, runs=2), np.random.default_rng(6).normal(size=(2, 3))
     with jax.enable_x64(True):

@@ -224,6 +224,7 @@ def test_a_second_driver_is_told_and_leaves_the_first_alone(work, folder):
     assert "is in use by" in told[0]
 
 
+@pytest.mark.slow
 def test_a_full_disk_ends_the_run_with_one_sentence_and_loses_nothing(work, folder):
     made = work.spec(horizons=range(400, 404), recording={"every": 1})
     with pytest.raises(StoreError, match="the disk is full"):
@@ -279,6 +280,7 @@ class Counting(executors.Here):
         self.waiting.clear()
 
 
+@pytest.mark.slow
 def test_few_are_in_flight_and_no_list_of_results_is_held(work, folder, monkeypatch):
     pool, look_after, levels = Counting(), sweep.wait, []
 
@@ -331,13 +333,13 @@ class Mortal(executors.Here):
     def __init__(self, work):
         self.work, self.played, self.renewed = work, [], 0
 
-    def submit(self, fn, wanted, work, cells):
+    def submit(self, fn, wanted, plugins, work, cells):
         self.played.append([spec["horizon"] for _, spec in cells])
         if self.work.POISON in self.played[-1]:
             future = Future()
             future.set_exception(BrokenExecutor("gone"))
             return future
-        return super().submit(fn, wanted, work, cells)
+        return super().submit(fn, wanted, plugins, work, cells)
 
     def renew(self):
         self.renewed += 1
@@ -391,6 +393,7 @@ def test_a_cell_that_kills_its_worker_twice_is_set_aside_and_the_others_are_play
     assert work.contents(folder) == whole(work, folder, made)
 
 
+@pytest.mark.slow
 def test_a_chunk_without_a_result_is_tried_cell_by_cell(work, folder):
     made = work.spec(horizons=[11, work.BROKEN, 23], etas=[0.1])
     outcome = run(made, folder, workers=1, _work=work.deadly)
@@ -486,6 +489,7 @@ def test_ctrl_c_in_this_process_ends_after_the_cell(work, folder):
     assert run(work.spec(), folder, workers=0).done == 2
 
 
+@pytest.mark.slow
 def test_a_script_without_a_guard_may_start_a_pool(tmp_path):
     script = tmp_path / "script.py"
     script.write_text(

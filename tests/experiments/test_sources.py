@@ -108,6 +108,7 @@ def words(source, *, docstrings):
     ]
 
 
+@pytest.mark.slow
 def test_nothing_but_what_is_said_is_left_out_of_any_source():
     paths = sources._numeric()
     assert len(paths) > 100

@@ -137,6 +137,7 @@ def test_every_number_of_an_algorithm_is_a_parameter_of_a_file():
         assert set(parameters_of(kind)) == plain, kind
 
 
+@pytest.mark.slow
 def test_reading_a_specification_loads_nothing_heavy_and_a_missing_pydantic_is_one_sentence():
     code = """
 import sys

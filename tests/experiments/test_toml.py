@@ -100,12 +100,14 @@ base.parameters.eta = 1
         "x.toml:9: recording.horizons[0]: nothing is played for 7 rounds",
         "x.toml:13: problems[0].published: must be 0 or 1, got 2",
         "x.toml:17: problems[1].rows: must be at least twice the dimension, 20, got 15",
-        "x.toml:19: problems[2].name: unknown problem 'paper_toi'; did you mean 'paper_toy'?",
+        "x.toml:19: problems[2].name: unknown problem 'paper_toi'; did you mean 'paper_toy'? "
+        "(for your own give --plugin MODULE)",
         "x.toml:22: problems[3].condition: must be a finite number, got nan",
         "x.toml:23: problems[3].shape: unknown key; known: label, trials, name, dimension, "
         "condition, costs, seed",
         "x.toml:26: algorithms[0].tunning: unknown key; did you mean 'tuning'?",
-        "x.toml:28: algorithms[1].name: unknown algorithm 'pfs'; did you mean 'PFS'?",
+        "x.toml:28: algorithms[1].name: unknown algorithm 'pfs'; did you mean 'PFS'? "
+        "(for your own give --plugin MODULE)",
         "x.toml:32: algorithms[2].tuning: unknown tuning of PFS 'anytim'; did you mean 'anytime'?",
         "x.toml:33: algorithms[2].only[0]: unknown problem '[[problem]] = # {'; "
         "did you mean '[[problems]] = # {'?",
@@ -301,6 +303,7 @@ ROW = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=50)
 @given(st.dictionaries(st.sampled_from(WORDS), PLAIN, max_size=5), st.lists(ROW, max_size=2), PLAIN)
 def test_plain_data_of_any_kind_is_a_specification_or_a_list_of_mistakes(top, rows, problem):
@@ -345,6 +348,7 @@ PARAMETERS = st.fixed_dictionaries({"eta": AMOUNT, "rho": AMOUNT})
 INNER = st.fixed_dictionaries({"name": st.just("PFS"), "parameters": PARAMETERS})
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(
     labels=st.lists(LABEL, min_size=3, max_size=3, unique=True),

@@ -138,7 +138,7 @@ def test_an_error_after_rounds_were_played_is_not_hidden_by_another_engine(monke
 
     toy = problem(20, LinfNorm(0.3, 2))
     monkeypatch.setattr(playing, "choose", lambda *_: playing.Choice("scan", "a test"))
-    monkeypatch.setitem(playing._ENGINES, "scan", fails)
+    monkeypatch.setattr(playing, "play_scan", fails)
     with pytest.raises(RuntimeError, match="late"):
         play(PFS(eta=0.1, rho=0.0, domain=BALL), toy)
 
@@ -167,6 +167,7 @@ def test_a_cache_that_others_may_write_to_is_not_read(tmp_path, mode, own):
     assert _private(tmp_path) == own
 
 
+@pytest.mark.slow
 def test_a_scan_watches_what_the_loop_watches():
     pytest.importorskip("jax")
     toy = problems.binding_toy(64, trials=2)
@@ -177,6 +178,7 @@ def test_a_scan_watches_what_the_loop_watches():
     assert isinstance(player.guarantee.premises[0], Premise)
 
 
+@pytest.mark.slow
 def test_a_compiled_game_is_used_again_only_for_the_same_game():
     pytest.importorskip("jax")
     costs = Linear(np.random.default_rng(5).normal(size=(48, 2, 2)))

@@ -40,6 +40,7 @@ def tuned(name, problem):
     return OGD.fixed(problem.constants, T, problem.constraint.region)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("game", "player"), PAIRS)
 def test_loop_batch_and_scan_leave_the_same_trace(game, player):
     problem = GAMES[game]()
@@ -93,6 +94,7 @@ def test_columns_fit_the_runs_of_the_costs():
     np.testing.assert_array_equal(one_row.actions, second.actions)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "backend", ["array-api-strict", "jax", pytest.param("torch", marks=pytest.mark.torch)]
 )
@@ -167,6 +169,7 @@ def test_sets_that_differ_are_refused_in_one_batch():
         play_all(players, cube)
 
 
+@pytest.mark.slow
 def test_one_compilation_serves_all_horizons_and_parameters():
     toy = problems.paper_toy(3_000, trials=2, seed=5)
     before = len(_COMPILED)
@@ -240,6 +243,7 @@ class Averager:
         return Averaging(state.x - self.eta * mean - 0.01 * weight, t, mean, Inner(weight))
 
 
+@pytest.mark.slow
 def test_a_state_may_hold_a_counter_and_other_states():
     toy = problems.paper_toy(60, trials=2)
     players, horizons = [Averager(0.01), Averager(0.03)], [25, 60]

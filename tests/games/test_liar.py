@@ -150,6 +150,7 @@ def test_no_claim_is_not_judged():
     assert told.sentence.startswith("no guarantee was claimed: outside in ")
 
 
+@pytest.mark.slow
 def test_tightening_promises_each_row_where_its_base_does(problem):
     tight = Tighten.tuned(problem.constants, T, problem.domain, base=DPP.tuned)
     trace = play(tight, problem, every=None, keep_actions=False)

@@ -88,6 +88,7 @@ def test_before_it_is_lost_a_run_is_ok(engine):
     assert play(tight, hinged(1), engine=engine).status == ("ok", "ok")
 
 
+@pytest.mark.slow
 @ARRAYS
 @pytest.mark.parametrize(("horizon", "at"), [(40, 1), (40, 17), (40, 40), (2_600, 2_500)])
 def test_a_nan_of_a_users_function_ends_its_run_and_no_other(engine, horizon, at):

@@ -57,6 +57,7 @@ def test_the_ring_has_the_numbers_of_the_reference():
     assert trace.network_violation.sum() == pytest.approx(103.4, abs=0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("graph", ["ring", "complete", "star", "in turn"])
 @pytest.mark.parametrize("kind", ["constant", "random", "alternating"])
 def test_the_bounds_hold_on_every_graph(graph, kind):

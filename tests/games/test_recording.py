@@ -83,6 +83,7 @@ def test_every_kth_round_is_kept_and_the_last(toy, engine, horizon, every, kept)
     assert np.isfinite(trace.actions).all()
 
 
+@pytest.mark.slow
 @ENGINES
 @pytest.mark.parametrize("every", [1, 40, None])
 def test_the_kept_rounds_do_not_depend_on_the_company(toy, engine, every):
@@ -123,6 +124,7 @@ def test_the_watch_can_be_left_out_and_changes_nothing(toy, engine):
     np.testing.assert_array_equal(off.actions, on.actions)
 
 
+@pytest.mark.slow
 @ENGINES
 def test_a_callback_is_told_of_growing_rounds_and_the_sums_so_far(engine):
     toy = problems.binding_toy(5_000, trials=2)
@@ -174,6 +176,7 @@ def test_segments_cut_where_a_run_ends_and_where_a_block_is_full():
     assert list(segments(horizons, 4)) == [(0, 3, 4), (3, 4, 3), (4, 7, 3), (7, 8, 2), (8, 10, 2)]
 
 
+@pytest.mark.slow
 def test_a_game_of_large_dimension_keeps_what_was_asked_for():
     cube = adversarial_cube("random", horizon=40, dimension=3_000)
     trace = play(PFS(eta=0.1, rho=0.01, domain=cube.domain), cube, every=20)

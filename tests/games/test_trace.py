@@ -137,6 +137,7 @@ def test_costs_are_those_of_the_problem_where_nobody_chooses_them(toy, trace):
     assert trace.costs() is toy.costs
 
 
+@pytest.mark.slow
 def test_plot_is_a_figure_of_regret_constraint_and_plane(trace, tmp_path):
     from matplotlib.figure import Figure
 

@@ -112,6 +112,7 @@ def test_a_theorem_that_says_nothing_has_no_bound():
     assert trace.interval_regret(1, 30).bound is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "rule", [OGD.fixed, GarberKretzu.known_horizon, TrackingBlocks.known_horizon]
 )

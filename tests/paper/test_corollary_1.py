@@ -35,6 +35,7 @@ def printed_bound(c, T):
     return (first + c.G_f * xi * alpha / (2 * c.G_g) + c.G_f * alpha / c.sigma) * math.sqrt(T)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("d", DIMENSIONS)
 @pytest.mark.parametrize("adversary", ADVERSARIES)
 def test_every_round_is_feasible_and_the_regret_within_the_bound(adversary, d):

@@ -23,6 +23,7 @@ def t0(c, T):
     return 1 + 2 * c.G_g**2 / c.sigma**2 * math.log(4 * c.G_g * c.R * math.sqrt(T) / c.epsilon)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("start", STARTS)
 @pytest.mark.parametrize("adversary", ADVERSARIES)
 def test_no_round_from_t0_on_violates_and_the_regret_is_within_the_bound(adversary, start):

@@ -18,6 +18,7 @@ def printed_violation(c, T, t):
     return 2 * c.R * c.G_g * fading + 2 * c.R * c.G_g / (xi * math.sqrt(T))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("start", STARTS)
 @pytest.mark.parametrize("adversary", ADVERSARIES)
 def test_each_round_is_within_the_violation_bound_and_the_regret_within_its(adversary, start):

@@ -104,6 +104,7 @@ def test_both_bounds_hold_in_every_round_on_stochastic_streams(toy, start):
         check(trace, theorem, distance, trace.regret().upper, 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES, ids=str)
 @pytest.mark.parametrize("opponent", ["random", "greedy"])
 @pytest.mark.parametrize("where", ["inside", "outside"])

@@ -438,6 +438,7 @@ def test_labels_are_text_and_nothing_else():
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", ["column", "page"])
 @pytest.mark.parametrize("name", EVERY_FIGURE)
 def test_nothing_lies_over_anything_or_outside(name, width, rows):

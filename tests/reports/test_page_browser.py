@@ -1,7 +1,5 @@
 """The page in Chromium, from a file, with every way to the network closed and watched."""
 
-import os
-import shutil
 import time
 
 import pytest
@@ -12,20 +10,6 @@ pytestmark = pytest.mark.browser
 
 DESKTOP = {"viewport": {"width": 1280, "height": 900}}
 PHONE = {"viewport": {"width": 360, "height": 740}, "has_touch": True, "is_mobile": True}
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    program = shutil.which("chromium")
-    if program is None:
-        if os.environ.get("SUREFOOT_NEEDS_BROWSER"):
-            pytest.fail("chromium is not installed, and SUREFOOT_NEEDS_BROWSER asks for it")
-        pytest.skip("chromium is not installed")
-    with api.sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        yield browser
-        browser.close()
 
 
 class Visits:

@@ -306,6 +306,7 @@ def test_a_linear_minimum_where_there_is_none_is_refused():
     assert p == pytest.approx(np.array([[1.0, 0.0], [-1e8, 3.0]]), abs=1e-9)
 
 
+@pytest.mark.slow
 def test_a_point_on_the_edge_may_be_inside_alone_and_outside_in_a_batch():
     # One product with A or many: the sums are taken in another order.
     rng = np.random.default_rng(10)

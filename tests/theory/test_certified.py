@@ -166,6 +166,7 @@ def cube(name, horizon):
     return drifting(horizon) if name == "drift" else stream(name, horizon)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CUBES)
 @pytest.mark.parametrize("tuning", ["default", "known_horizon"])
 def test_the_observed_bound_holds_after_every_number_of_rounds(name, tuning):
@@ -206,6 +207,7 @@ def test_certified_lengths_are_never_below_what_the_theorem_says(name):
 TUNINGS = ("default", "known_horizon")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", STREAMS)
 @pytest.mark.parametrize("horizon", [1, 300, 3_000, pytest.param(10_000, marks=pytest.mark.slow)])
 def test_no_bound_is_exceeded_in_any_round(name, horizon):

@@ -60,6 +60,7 @@ def test_every_bound_holds_against_every_adversary(name, adversary, horizon):
     assert_bounds_hold(tuned(CONVEX[name], problem, horizon), problem, horizon)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("d", [1, 5])
 @pytest.mark.parametrize("where", [0.0, 0.45, 0.8])
 @pytest.mark.parametrize("name", CONVEX)

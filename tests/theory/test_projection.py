@@ -336,6 +336,7 @@ OTHERS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "horizon"),
     [*((name, 300) for name in OTHERS), ("entropic", 3000)]

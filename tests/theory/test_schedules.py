@@ -307,6 +307,7 @@ def test_a_horizon_that_is_none_is_refused(horizon):
 # --- against every stream ------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("horizon", HORIZONS)
 @pytest.mark.parametrize("name", STREAMS)
 def test_every_bound_holds_after_every_round(name, horizon):
@@ -341,6 +342,7 @@ STRONG = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("horizon", HORIZONS)
 @pytest.mark.parametrize("name", STRONG)
 def test_regret_against_strongly_convex_costs_is_logarithmic(name, horizon):
@@ -386,6 +388,7 @@ def test_the_figures_on_the_published_streams():
 # --- the limit is where it is said to be ---------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("d", [2, 3, 5])
 @pytest.mark.parametrize("share", [0.5, 0.9, 0.999, 1.0, 1.001, 2.0])
 def test_a_step_of_length_l_gets_to_l_minus_rho_and_no_further(share, d):

@@ -132,6 +132,7 @@ def test_strongly_convex_costs_and_a_fixed_constraint(name, horizon):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("horizon", [300, 3_000])
 @pytest.mark.parametrize("constraints", CHANGING)
 @pytest.mark.parametrize("costs", ["linear", "quadratic"])
@@ -148,6 +149,7 @@ def test_constraints_that_change_from_round_to_round(costs, constraints, horizon
     assert trace.violations.hard > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("horizon", [300, 3_000, pytest.param(20_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("strong", [False, True])
 def test_an_adversary_who_picks_cost_and_constraint_after_seeing_the_action(strong, horizon):

@@ -152,7 +152,7 @@ class AdaptiveGauge:
     def known_horizon(
         cls, constants: Constants, horizon: int, domain: Region | Gauge
     ) -> Tuned[AdaptiveGauge]:
-        """Tune for regret O((|I| log T)^(1/2)) on every interval I of rounds, no violation."""
+        """Tune for regret O((n log T)^(1/2)) on every interval of n rounds, no violation."""
         gauge = gauge_of(domain)
         theorem = AdaptiveGaugeTheorem(constants, horizon, gauge.inner_radius, gauge.error)
         return Tuned.of(cls, theorem, None, "slope", "horizon", gauge=gauge)

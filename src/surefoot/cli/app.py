@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from surefoot import __version__
-from surefoot.cli import calibrate, export_c, new, report, reproduce, run
+from surefoot.cli import calibrate, export_c, journal, new, report, reproduce, run
 from surefoot.cli import list as list_
 from surefoot.cli._exit import Debug, Guarded
 from surefoot.cli._output import say
@@ -63,6 +63,7 @@ def surefoot(
       surefoot reproduce               run the paper's experiment and compare its figures
       surefoot list                    list the algorithms and problems a specification can name
       surefoot calibrate paper_toy     show which guarantees apply to a problem
+      surefoot journal machines.db     show what a live run decided and why
       surefoot export-c player.toml    write the certified step of a player in C
     """
 
@@ -75,6 +76,7 @@ for _command, _short in (
     (report.report, "Make figures, page and exports from saved results."),
     (list_.list_, "List algorithms and problems."),
     (calibrate.calibrate, "Show which guarantees apply."),
+    (journal.journal, "Show what a live run decided and why."),
     (new.new, "Write a specification to start from."),
     (export_c.export_c, "Write the certified step of a player in C."),
 ):
@@ -83,5 +85,5 @@ for _command, _short in (
         _name,
         help=_help(_command),
         short_help=_short,
-        no_args_is_help=_name in ("run", "report", "export-c"),
+        no_args_is_help=_name in ("run", "report", "journal", "export-c"),
     )(_command)

@@ -8,6 +8,7 @@ import typer
 
 from surefoot.cli._exit import Debug, UsageError
 from surefoot.cli._output import Json, say, say_json
+from surefoot.cli._plugin import Plugins, use
 from surefoot.cli._problem import Settings, problem_named
 
 if TYPE_CHECKING:
@@ -61,6 +62,7 @@ def calibrate(
     strong_convexity: Annotated[
         float | None, _constant("strong_convexity", "Modulus of strong convexity of the costs.")
     ] = None,
+    plugin: Plugins = None,
     json: Json = False,
     debug: Debug = False,
 ) -> None:
@@ -76,6 +78,7 @@ def calibrate(
       surefoot calibrate random_polytope --set dimension=5 --set rows=12
       surefoot calibrate --R 0.9 --G-g 1.45 --start-slack 0.4 --horizon 2000
     """
+    use(plugin)
     given = {
         "R": R,
         "G_f": G_f,

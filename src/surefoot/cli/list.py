@@ -10,6 +10,7 @@ import typer
 
 from surefoot.cli._exit import Debug, UsageError
 from surefoot.cli._output import Json, say, say_json, table
+from surefoot.cli._plugin import Plugins, use
 from surefoot.cli._problem import Settings, problem_named
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ def list_(
     horizon: Annotated[
         int, typer.Option(min=1, metavar="N", help="Number of rounds for --problem.")
     ] = 10_000,
+    plugin: Plugins = None,
     json: Json = False,
     debug: Debug = False,
 ) -> None:
@@ -57,6 +59,7 @@ def list_(
       surefoot list algorithms --problem paper_toy --horizon 20000
       surefoot list random_polytope --json
     """
+    use(plugin)
     found = _found(what, problem, settings, horizon)
     if json:
         say_json(found)
@@ -92,10 +95,10 @@ def _found(
         return {"algorithm": _algorithm(rules[what])}
     if what in PROBLEMS:
         return {"problem": _problem(what)}
-    from surefoot.experiments._mistakes import unknown
+    from surefoot.experiments._mistakes import YOUR_OWN, unknown
 
     names = ["algorithms", "problems", "literature", *PROBLEMS, *rules]
-    raise UsageError(unknown("name", what, names))
+    raise UsageError(unknown("name", what, names, YOUR_OWN))
 
 
 # --- what there is --------------------------------------------------------------------------------
@@ -118,7 +121,32 @@ def _algorithms(
     if there is not None:
         alone = {"applies": False, "because": "it is for agents on a network: play_network"}
         agents = [row | alone for row in agents]
-    return found + agents
+    mine = list(_plugged())
+    if there is not None:
+        mine = [row | {"applies": True, "because": "its parameters are yours"} for row in mine]
+    return found + agents + mine
+
+
+def _plugged() -> Iterator[dict[str, Any]]:
+    """Yield the algorithms of plugins."""
+    from surefoot.algorithms import feedback_words
+    from surefoot.experiments.players import ALGORITHMS_BY_NAME
+    from surefoot.experiments.plugins import loaded
+    from surefoot.types import needs_of
+
+    for plugin in loaded():
+        for name in plugin.algorithms:
+            needs = needs_of(ALGORITHMS_BY_NAME[name])
+            yield {
+                "name": name,
+                "algorithm": name,
+                "tuning": "",
+                "feedback": feedback_words(needs),
+                "promise": "",
+                "work": needs.work,
+                "from": f"plugin {plugin.name}",
+                "rule": "your own",
+            }
 
 
 def _everywhere() -> Iterator[Entry]:
@@ -214,6 +242,7 @@ def _problem(name: str) -> dict[str, Any]:
 def _algorithm(kind: type[Any]) -> dict[str, Any]:
     from surefoot.algorithms import source_of
     from surefoot.experiments.players import options_of, parameters_of, tunings_of
+    from surefoot.experiments.plugins import mark_of
 
     about = {entry.name: entry for entry in (*_everywhere(), *_on_networks())}
     tunings = []
@@ -231,7 +260,7 @@ def _algorithm(kind: type[Any]) -> dict[str, Any]:
         "name": kind.__name__,
         "about": _first_line(kind),
         "from": source_of(kind).work,
-        "rule": source_of(kind).rule,
+        "rule": "your own" if mark_of("algorithms", kind.__name__) else source_of(kind).rule,
         "tunings": tunings,
         "parameters": _wanted(parameters_of(kind)),
     }
@@ -275,10 +304,14 @@ def _as_text(found: dict[str, Any]) -> Iterator[str]:
     if one := found.get("algorithm"):
         yield f"{one['name']}: {one['about']}"
         yield f"from {one['from']}; the rule is {one['rule']}"
-        rows = [[t["name"], t["promise"], _names(t["options"]), t["about"]] for t in one["tunings"]]
-        yield from ("", *table(("tuning", "promise", "options", "about"), rows))
+        if one["tunings"]:
+            rows = [
+                [t["name"], t["promise"], _names(t["options"]), t["about"]] for t in one["tunings"]
+            ]
+            yield from ("", *table(("tuning", "promise", "options", "about"), rows))
         if one["parameters"]:
-            yield from ("", "or with your own parameters: " + _names(one["parameters"]))
+            words = "or with your own parameters" if one["tunings"] else "parameters"
+            yield from ("", f"{words}: {_names(one['parameters'])}")
 
 
 def _word(value: Any) -> str:

@@ -12,6 +12,7 @@ import typer
 
 from surefoot.cli._exit import Debug, UsageError
 from surefoot.cli._output import Json, say, say_json
+from surefoot.cli._plugin import Plugins, use
 
 __all__ = ["Like", "new"]
 
@@ -32,13 +33,15 @@ def new(
     like: Annotated[
         Like, typer.Option(help="A short one with comments, or a large complete one.")
     ] = Like.starter,
+    plugin: Plugins = None,
     json: Json = False,
     debug: Debug = False,
 ) -> None:
     """Write a commented specification to start from.
 
     It has three problems and a few algorithms, explains every key, and runs in seconds without
-    changes; the experiment gets the name of the file. An existing file is not overwritten.
+    changes; the experiment gets the name of the file. An existing file is not overwritten. With
+    --plugin its problems and algorithms are those of the module, beside two of the library.
 
     Three large ones can serve as a start, too: the reproduction of the paper, which `surefoot
     reproduce` runs; Table 1, every theorem on three problems for up to 100,000 rounds; and related
@@ -48,8 +51,12 @@ def new(
       surefoot new limits.toml
       surefoot run limits.toml
       surefoot new rows.toml --like table1
+      surefoot new mine.toml --plugin mine
     """
     name = _name(path)
+    if plugin and like is not Like.starter:
+        raise UsageError(f"--plugin must not be given with --like {like}: that one is complete")
+    use(plugin)
     text = _text(like, name)
     try:
         with path.open("x", encoding="utf-8") as file:
@@ -60,7 +67,8 @@ def new(
         ) from None
     except OSError as error:
         raise UsageError(f"'{path}' cannot be written: {error.strerror}") from error
-    following = shlex.join(["surefoot", "run", str(path)])
+    plugins = [word for module in plugin or () for word in ("--plugin", module)]
+    following = shlex.join(["surefoot", "run", str(path), *plugins])
     if json:
         say_json({"path": path, "name": name, "next": following})
     else:
@@ -69,9 +77,11 @@ def new(
 
 def _text(like: Like, name: str) -> str:
     """Return a specification with the name of its file."""
-    from surefoot.experiments import dump_spec, starter
+    from surefoot.experiments import dump_spec, plugins, starter
     from surefoot.paper import related, reproduction, table1
 
+    if like is Like.starter and plugins.loaded():
+        return starter.with_plugins(name, plugins.loaded())
     if like is Like.starter:
         return re.sub(r"\bfirst\b", lambda _: name, starter.STARTER, count=2)
     made = {

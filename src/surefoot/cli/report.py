@@ -61,6 +61,13 @@ def report(
     if not file.is_file():
         what = f"has no {FILE_NAME}" if folder.is_dir() else "does not exist"
         raise UsageError(f"'{folder}' {what}: give the folder of a run, such as out/limits")
+    from surefoot.controller import is_journal
+
+    if is_journal(file):
+        raise UsageError(
+            f"'{file}' is the journal of a controller, not the results of a run: "
+            f"`surefoot journal {file}` shows it"
+        )
     home = file.parent
     with Results.open(file) as results:
         with stage("reading the results"):

@@ -12,6 +12,7 @@ from surefoot.cli._exit import OK, Debug, MistakesError, UsageError
 from surefoot.cli._finish import finish
 from surefoot.cli._out import usable
 from surefoot.cli._output import Json, duration, number, say, say_json, table, warn
+from surefoot.cli._plugin import Plugins, use
 from surefoot.cli._progress import progress, stage
 from surefoot.cli._summary import rows_as_table
 
@@ -48,6 +49,7 @@ def run(
         Path | None,
         typer.Option(metavar="DIR", help="Folder for the results (default: out/<name>)."),
     ] = None,
+    plugin: Plugins = None,
     workers: Workers = None,
     cluster: Annotated[
         str | None,
@@ -89,7 +91,9 @@ def run(
 
     Every algorithm sees the same random streams. Each cell (a problem, an algorithm, a horizon and
     a block of up to 30 trials) is saved as soon as it is finished: after Ctrl-C, a crash or a
-    change of the specification, the same command runs only what is missing.
+    change of the specification, the same command runs only what is missing. With --plugin the
+    specification can name problems and algorithms of your own; after a change of their code they
+    are run again.
 
     Each row of the table shows the regret (mean and standard deviation over the trials), the
     largest regret as a share of the theorem's bound, what the theorem promises of the constraint,
@@ -99,8 +103,10 @@ def run(
     Examples:
       surefoot run limits.toml --dry-run
       surefoot run limits.toml --workers 4
+      surefoot run mine.toml --plugin mine
       surefoot run limits.toml --cluster tcp://127.0.0.1:8786
     """
+    use(plugin)
     described, text = _read(spec)
     folder = usable(out if out is not None else Path("out") / described.name)
     tls = _tls(cluster, insecure, workers, tls_ca, tls_cert, tls_key)
@@ -125,6 +131,8 @@ def run(
         )
     # Not --force: that would begin anew.
     again = ["surefoot", "run", str(spec)]
+    for module in plugin or ():
+        again += ["--plugin", module]
     for option, value in (
         ("--out", out),
         ("--workers", workers),

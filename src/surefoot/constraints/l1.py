@@ -34,7 +34,7 @@ class L1Norm(PolyhedralNorm):
     """
 
     def query(self, x: Array) -> tuple[Number, Array]:
-        """Return the sum of |x - c| minus the radius, and the signs of x - c."""
+        """Return the 1-norm of x - c minus the radius, and the signs of x - c."""
         z = self._offset(x)
         if type(z) is np.ndarray and z.ndim == 1:
             return float(np.abs(z).sum()) - self.radius, np.sign(z)

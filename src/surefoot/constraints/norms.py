@@ -121,7 +121,7 @@ class LinfNorm(PolyhedralNorm):
     """
 
     def query(self, x: Array) -> tuple[Number, Array]:
-        """Return the largest entry of |x - c| minus the radius, and the sign at that entry."""
+        """Return the largest size of an entry of x - c minus the radius, and its sign there."""
         z = self._offset(x)
         value, index = largest(abs(z))
         if type(index) is int:

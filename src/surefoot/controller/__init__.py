@@ -4,7 +4,13 @@ from surefoot._sqlite import StoreError
 from surefoot.controller._journal import LostRoundsError
 from surefoot.controller.controller import Controller
 from surefoot.controller.explanation import Explanation
-from surefoot.controller.reading import JournalRecord, JournalRound, read_journal
+from surefoot.controller.reading import (
+    JournalNote,
+    JournalRecord,
+    JournalRound,
+    is_journal,
+    read_journal,
+)
 from surefoot.controller.replaying import Difference, Replay, replay
 from surefoot.theory import Breach, Policy, PremiseError, PremiseWarning
 
@@ -13,6 +19,7 @@ __all__ = [
     "Controller",
     "Difference",
     "Explanation",
+    "JournalNote",
     "JournalRecord",
     "JournalRound",
     "LostRoundsError",
@@ -21,6 +28,7 @@ __all__ = [
     "PremiseWarning",
     "Replay",
     "StoreError",
+    "is_journal",
     "read_journal",
     "replay",
 ]

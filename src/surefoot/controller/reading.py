@@ -14,8 +14,8 @@ import numpy as np
 
 from surefoot import _check
 from surefoot._extras import need
-from surefoot._sqlite import DamagedError, Store, digest, from_bytes, snapshot
-from surefoot._sqlite.files import absolute, beside
+from surefoot._sqlite import DamagedError, Store, StoreError, digest, from_bytes, snapshot
+from surefoot._sqlite.files import absolute, beside, read_head
 from surefoot._sqlite.mark import Mark, Record
 from surefoot.controller._journal import tail_by
 from surefoot.controller._plain import NotPlainError, Plain, as_data, constructed, from_plain
@@ -31,7 +31,19 @@ from surefoot.controller._rows import (
 from surefoot.theory import Breach
 from surefoot.types import Certificate
 
-__all__ = ["JournalRecord", "JournalRound", "read_journal"]
+__all__ = ["JournalNote", "JournalRecord", "JournalRound", "is_journal", "read_journal"]
+
+
+class JournalNote(NamedTuple):
+    """A note by the operator.
+
+    Attributes:
+        round: the round that was current.
+        text: of the note.
+    """
+
+    round: int
+    text: str
 
 
 class JournalRound(NamedTuple):
@@ -62,9 +74,10 @@ class JournalRound(NamedTuple):
     cost_value: float | None
 
     def __str__(self) -> str:
-        return "; ".join(self._parts())
+        return "; ".join(self.sentences())
 
-    def _parts(self) -> Iterator[str]:
+    def sentences(self) -> Iterator[str]:
+        """Yield why the action could be played, the action, and what came of it, in words."""
         action = np.array2string(self.action, precision=6, separator=", ", threshold=8)
         if self.certificate is not None:
             yield f"chosen by {self.certificate}"
@@ -103,6 +116,7 @@ class JournalRecord:
         lengths: certified, likewise.
         rounds: the decisions that were asked for; all of them unless told otherwise.
         breaches: the premises that the data contradict, each with its first round.
+        notes: by the operator.
         loss: what is known about rounds that were told and are missing; None if nothing is.
     """
 
@@ -121,6 +135,7 @@ class JournalRecord:
     lengths: np.ndarray
     rounds: tuple[JournalRound, ...]
     breaches: tuple[Breach, ...]
+    notes: tuple[JournalNote, ...]
     loss: str | None
 
     @property
@@ -210,6 +225,7 @@ class JournalRecord:
         if self.margin is not None:
             facts["least margin"] = f"{self.margin:.3g} between g and its certified bound"
         facts["contradictions"] = "; ".join(b.sentence for b in self.breaches) or "none"
+        facts["notes"] = "; ".join(f"round {n.round}: {n.text}" for n in self.notes) or "none"
         if self.loss is not None:
             facts["lost rounds"] = self.loss
         return facts
@@ -269,6 +285,19 @@ def read_journal(
     return _read(path, _Rows(first, last, latest))
 
 
+def is_journal(path: str | os.PathLike[str]) -> bool:
+    """Return whether a file is a journal, by its first bytes; whether it is whole is not looked at.
+
+    >>> is_journal(__file__)
+    False
+    """
+    try:
+        read_head(absolute(path), JOURNAL, whole=False)
+    except StoreError:
+        return False
+    return True
+
+
 def _read(path: Path, rows: _Rows) -> JournalRecord:
     marked = Mark.read(beside(path, "-mark"))
     with snapshot(path, JOURNAL) as store:
@@ -306,6 +335,7 @@ def _read(path: Path, rows: _Rows) -> JournalRecord:
             lengths=np.array(rows.lengths),
             rounds=tuple(rows.kept),
             breaches=tuple(memory["broken"]),
+            notes=(),
             loss=loss,
         )
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from surefoot.experiments.driver import Estimate, Outcome, estimate, run
+    from surefoot.experiments.plugins import PluginError, load_plugin
     from surefoot.experiments.spec import Spec
     from surefoot.experiments.sweep import Event
     from surefoot.experiments.toml import SpecError, dump_spec, parse_spec, read_spec
@@ -19,10 +20,12 @@ __all__ = [
     "Estimate",
     "Event",
     "Outcome",
+    "PluginError",
     "Spec",
     "SpecError",
     "dump_spec",
     "estimate",
+    "load_plugin",
     "parse_spec",
     "read_spec",
     "run",
@@ -31,6 +34,7 @@ __all__ = [
 _HOME = {
     **dict.fromkeys(("Estimate", "Outcome", "estimate", "run"), "driver"),
     **dict.fromkeys(("SpecError", "dump_spec", "parse_spec", "read_spec"), "toml"),
+    **dict.fromkeys(("PluginError", "load_plugin"), "plugins"),
     "Event": "sweep",
     "Spec": "spec",
 }

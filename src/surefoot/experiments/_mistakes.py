@@ -87,9 +87,20 @@ def nearest(word: Any, words: Iterable[str]) -> str:
     return f"; known: {', '.join(words)}" if words else ""
 
 
-def unknown(what: str, word: Any, words: Iterable[str]) -> str:
-    """Return a sentence about a word that is not known, with the nearest that is."""
-    return f"unknown {what} {shown(word)}{nearest(word, words)}"
+YOUR_OWN = "for your own give --plugin MODULE"
+"""How a problem or an algorithm that the library does not have can be named."""
+
+
+def unknown(what: str, word: Any, words: Iterable[str], hint: str = "") -> str:
+    """Return a sentence about a word that is not known, with the nearest that is.
+
+    Args:
+        what: the kind of word.
+        word: the one that is not known.
+        words: those that are.
+        hint: what else may help.
+    """
+    return f"unknown {what} {shown(word)}{nearest(word, words)}" + (f" ({hint})" if hint else "")
 
 
 def shown(value: Any) -> str:
@@ -137,7 +148,7 @@ def mistakes_in(error: ValidationError, data: Any, tags: Iterable[str], keys: An
     mistakes = [
         Mistake(path, _sentence(e, path, keys))
         for e in error.errors(include_url=False)[:MOST]
-        for path in [_path(e["loc"], data, tags) + ("name",) * (e["type"] in _NAMES)]
+        for path in [_path(e["loc"], data, tags)]
     ]
     more = error.error_count() - MOST
     return mistakes if more <= 0 else [*mistakes, Mistake((), f"and {more} more of the like")]
@@ -160,10 +171,6 @@ def _path(loc: KeyPath, data: Any, tags: set[str]) -> KeyPath:
     return tuple(path)
 
 
-_NAMES = ("union_tag_invalid", "union_tag_not_found")
-"""Errors of a name that pydantic puts at the table."""
-
-
 def _sentence(e: Any, path: KeyPath, keys: Any) -> str:
     kind, context, got = e["type"], e.get("ctx", {}), e["input"]
     if kind == "mistake":
@@ -172,10 +179,6 @@ def _sentence(e: Any, path: KeyPath, keys: Any) -> str:
         return f"unknown key{nearest(path[-1], keys(path[:-1]))}"
     if kind == "missing":
         return "is missing"
-    if kind == "union_tag_not_found":
-        return f"is missing; known: {', '.join(keys(None))}"
-    if kind == "union_tag_invalid":
-        return unknown("problem", context["tag"], keys(None))
     if kind == "literal_error":
         words = str(context["expected"])
         choices = [w.strip("' ") for w in words.replace(" or ", ",").split(",")]

@@ -13,7 +13,7 @@ from dataclasses import fields
 from typing import Any
 
 from surefoot.constants import Constants
-from surefoot.experiments._mistakes import KeyPath, Mistake, shown, unknown
+from surefoot.experiments._mistakes import YOUR_OWN, KeyPath, Mistake, shown, unknown
 from surefoot.experiments.players import (
     ALGORITHMS_BY_NAME,
     Wanted,
@@ -47,7 +47,7 @@ def _row(row: dict[str, Any], path: KeyPath, horizons: list[int]) -> list[Mistak
         return []
     rule = ALGORITHMS_BY_NAME.get(name)
     if rule is None:
-        return [Mistake((*path, "name"), unknown("algorithm", name, ALGORITHMS_BY_NAME))]
+        return [Mistake((*path, "name"), unknown("algorithm", name, ALGORITHMS_BY_NAME, YOUR_OWN))]
     tuned, given = row.get("tuning") is not None, row.get("parameters") is not None
     names = ", ".join(parameters_of(rule))
     if tuned and given:

@@ -10,10 +10,11 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from surefoot.experiments._checks import trials_of
 from surefoot.experiments.players import ALGORITHMS_BY_NAME
+from surefoot.experiments.plugins import mark_of
 from surefoot.experiments.problems import BLOCK, PROBLEMS, ProblemRow
 from surefoot.experiments.seeds import canonical
 from surefoot.experiments.sources import sources_hash
@@ -32,7 +33,8 @@ class Cell:
     Attributes:
         address: hash of ``spec`` and of the numeric sources, in hexadecimal.
         spec: plain data: problem (name, arguments), algorithm, horizon, block, trials, seed,
-            engine (never "auto"), recording.
+            engine ("auto" only with a plugin's parts), recording; the rows of a plugin have its
+            name and hash under "plugin".
     """
 
     address: str
@@ -63,9 +65,9 @@ def rounds_of(spec: Spec) -> int:
 
 def _plain_cells(spec: Spec) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """Yield titles of problem and algorithm, and the cell."""
-    rows = [(a, a.plain()) for a in spec.algorithms]
+    rows = [(a, _marked("algorithms", a.plain())) for a in spec.algorithms]
     for problem in spec.problems:
-        named = problem.plain()
+        named = _marked("problems", problem.plain())
         games = [
             (a.title, plain, set(a.horizons or spec.horizons), trials_of(spec, problem, a))
             for a, plain in rows
@@ -94,6 +96,13 @@ def _plain_cells(spec: Spec) -> Iterator[tuple[str, str, dict[str, Any]]]:
                     yield problem.title, title, cell
 
 
+def _marked(kind: Literal["problems", "algorithms"], plain: dict[str, Any]) -> dict[str, Any]:
+    """Return a row with the source of its plugin, where it is from one."""
+    mark = mark_of(kind, plain["name"])
+    inner = {"base": _marked(kind, plain["base"])} if "base" in plain else {}
+    return {**plain, **inner, **({} if mark is None else {"plugin": mark})}
+
+
 def engine_of(problem: ProblemRow, algorithm: dict[str, Any], horizon: int, trials: int) -> str:
     """Return the engine of a cell that leaves the choice open; a rule on the cell alone.
 
@@ -103,6 +112,8 @@ def engine_of(problem: ProblemRow, algorithm: dict[str, Any], horizon: int, tria
         horizon: rounds of a trial.
         trials: runs of the cell.
     """
+    if "plugin" in algorithm or mark_of("problems", problem.name) is not None:
+        return "auto"  # what a plugin has is known only when it is played
     given = {**(algorithm.get("options") or {}), **(algorithm.get("parameters") or {})}
     return choose_declared(
         Declared(

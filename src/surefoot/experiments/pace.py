@@ -54,6 +54,6 @@ def _usual(job: Job) -> float:
     rounds, engine = job.rounds, job.spec["engine"]
     if engine == "loop":
         return 2e-5 * rounds
-    if engine == "batch":
+    if engine in ("batch", "auto"):
         return 8e-5 * int(job.spec["horizon"]) + 1e-7 * rounds
     return 1e-3 + 6e-8 * rounds

@@ -6,6 +6,7 @@ import platform
 import threading
 import time
 import traceback
+import warnings
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
@@ -17,7 +18,7 @@ from surefoot.experiments.players import build_player
 from surefoot.experiments.seeds import stream_seed
 from surefoot.experiments.shared import problem_of
 from surefoot.experiments.versions import versions
-from surefoot.games import Trace, play
+from surefoot.games import EngineWarning, Trace, play
 from surefoot.problems import Problem
 from surefoot.results import CellResult
 
@@ -96,17 +97,20 @@ def _play(player: Any, problem: Problem, spec: Mapping[str, Any]) -> Trace:
     whole = isinstance(problem.costs, Adversarial)
     # Handed over in any case, so that games with and without actions run one program.
     short = compiled and problem.costs.dimension <= _SHORT
-    return play(
-        player,
-        problem,
-        horizon=int(spec["horizon"]),
-        engine=spec["engine"],
-        every=1 if whole else every,
-        keep_actions=whole or short or bool(actions),
-        watch="record",
-        # Of the directions of bandits, which are others in every block of trials.
-        seed=stream_seed(spec["seed"], spec["problem"], spec["block"]),
-    )
+    with warnings.catch_warnings():
+        # The engine is among the facts of the cell; a line on a worker's screen helps nobody.
+        warnings.simplefilter("ignore", EngineWarning)
+        return play(
+            player,
+            problem,
+            horizon=int(spec["horizon"]),
+            engine=spec["engine"],
+            every=1 if whole else every,
+            keep_actions=whole or short or bool(actions),
+            watch="record",
+            # Of the directions of bandits, which are others in every block of trials.
+            seed=stream_seed(spec["seed"], spec["problem"], spec["block"]),
+        )
 
 
 def _sentence(error: BaseException) -> str:

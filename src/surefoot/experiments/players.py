@@ -33,7 +33,7 @@ __all__ = [
 ALGORITHMS_BY_NAME: dict[str, type[Any]] = {
     rule.__name__: rule for rule in ALGORITHMS if not needs_of(rule).agents
 }
-"""The algorithms that play a problem by themselves, by name."""
+"""The algorithms that play a problem by themselves, by name; those of plugins join them."""
 
 Parameters: TypeAlias = dict[str, tuple[float | str, str]]
 """Every number of an algorithm, with its origin."""
@@ -53,7 +53,8 @@ class Wanted(NamedTuple):
 
 def _wanted(annotation: Any, default: Any) -> Wanted | None:
     """Return what a file may give for an annotation; None for what is not plain data."""
-    first = str(annotation).split("|")[0].strip()
+    first = annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
+    first = first.split("|")[0].strip()
     kinds = {"float": "number", "int": "whole", "Count": "whole", "bool": "switch", "str": "word"}
     kinds |= dict.fromkeys(("Number", "Positive", "Nonnegative"), "number")
     return Wanted(kinds[first], default) if first in kinds else None

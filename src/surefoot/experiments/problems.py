@@ -1,7 +1,7 @@
 """The problems that a specification may name, with their arguments.
 
-A specification consists of names and numbers. Only the names listed here are known, so nothing in
-a file can import, open or run anything.
+A specification consists of names and numbers. Only the names listed here are known, and those of
+the plugins that a person has given, so nothing in a file can import, open or run anything.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
 from surefoot import problems
 from surefoot.errors import InvalidValueError
-from surefoot.experiments._mistakes import Mistake, refuse
+from surefoot.experiments._mistakes import YOUR_OWN, Mistake, refuse, shown, unknown
 from surefoot.experiments.tables import Label, Seed, Table, Trials
 from surefoot.games.engine_choice import Shape
 from surefoot.problems import Problem
@@ -22,6 +22,8 @@ from surefoot.problems import Problem
 from pydantic import (  # isort: skip  once the tables have found it
     BeforeValidator,
     Field,
+    PlainValidator,
+    SerializeAsAny,
     model_validator,
 )
 
@@ -255,21 +257,22 @@ class ChangingHalfspaces(ProblemRow):
     seed: Seed = _seed_of("half-spaces")
 
 
-AnyProblem: TypeAlias = Annotated[
-    PaperToy
-    | BindingToy
-    | RandomPolytope
-    | RotatedBox
-    | Ellipsoid
-    | SpectralBall
-    | FairLogistic
-    | AdversarialCube
-    | Crawl
-    | ThinBox
-    | Portfolio
-    | ChangingHalfspaces,
-    Field(discriminator="name"),
-]
+def _by_name(value: Any) -> Any:
+    """Return a table as the row of the problem that it names."""
+    if isinstance(value, ProblemRow):
+        return value
+    if not isinstance(value, dict):
+        refuse(Mistake((), f"must be a table, got {shown(value)}"))
+    name = value.get("name")
+    if "name" not in value:
+        refuse(Mistake(("name",), f"is missing; known: {', '.join(PROBLEMS)}"))
+    if not isinstance(name, str) or name not in PROBLEMS:
+        refuse(Mistake(("name",), unknown("problem", name, PROBLEMS, YOUR_OWN)))
+    return PROBLEMS[name].model.model_validate(value)
+
+
+AnyProblem: TypeAlias = Annotated[SerializeAsAny[ProblemRow], PlainValidator(_by_name)]
+"""A row of whatever problem its name is that of, a plugin's included."""
 
 
 class ProblemEntry(NamedTuple):

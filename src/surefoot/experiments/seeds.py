@@ -49,7 +49,9 @@ def stream_seed(root: int, problem: dict[str, Any], block: int) -> int:
         >>> stream_seed(0, toy, 0) == stream_seed(0, toy, 1)
         False
     """
-    digest = hashlib.sha256(canonical(problem).encode()).digest()
+    # Not the source of a plugin: what another rule in it becomes does not change the streams.
+    named = {key: problem[key] for key in ("name", "arguments")}
+    digest = hashlib.sha256(canonical(named).encode()).digest()
     words = [int.from_bytes(digest[i : i + 4], "little") for i in range(0, 32, 4)]
     state = np.random.SeedSequence(root, spawn_key=(*words, block)).generate_state(4, np.uint32)
     return int.from_bytes(state.astype("<u4").tobytes(), "little")

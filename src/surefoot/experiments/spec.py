@@ -74,7 +74,7 @@ class Spec(Table):
         try:
             made = handler(data)
         except ValidationError as error:
-            mistakes = mistakes_in(error, plain, (*PROBLEMS, *VALUE_TAGS), _keys_at(plain))
+            mistakes = mistakes_in(error, plain, VALUE_TAGS, _keys_at(plain))
         told = {m.path for m in mistakes}
         mistakes += [m for m in mistakes_of(plain, told) if m.path not in told]
         if mistakes or made is None:
@@ -91,12 +91,10 @@ def _plain(data: Any) -> Any:
     return [_plain(v) for v in data] if isinstance(data, (list, tuple)) else data
 
 
-def _keys_at(data: Any) -> Callable[[KeyPath | None], list[str]]:
+def _keys_at(data: Any) -> Callable[[KeyPath], list[str]]:
     """Return a function from a path to the keys that may stand there."""
 
-    def keys(path: KeyPath | None) -> list[str]:
-        if path is None:
-            return list(PROBLEMS)
+    def keys(path: KeyPath) -> list[str]:
         match path:
             case ():
                 return list(Spec.model_fields)

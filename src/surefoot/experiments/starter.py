@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-__all__ = ["STARTER"]
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from surefoot.experiments.players import ALGORITHMS_BY_NAME, parameters_of, tunings_of
+from surefoot.experiments.plugins import Plugin
+from surefoot.experiments.problems import PROBLEMS
+
+__all__ = ["STARTER", "with_plugins"]
 
 STARTER = """\
 # An experiment: every algorithm below plays every problem, for every horizon, in every trial.
@@ -74,3 +81,53 @@ only = ["paper_toy", "toy, binding"]
 # trials = 5                 # its own, if fewer
 # constants = { G_f = 14.5 } # replaces a constant of the problem in this row's theorem
 """
+
+
+_FILL_IN = {"number": "0.1", "whole": "1", "switch": "false", "word": '""'}
+
+
+def with_plugins(name: str, plugins: Sequence[Plugin]) -> str:
+    """Return a specification of the problems and algorithms of plugins, and two of the library.
+
+    What has no default is put in as a number to be changed, with a comment that says so.
+    """
+    given = " ".join(f"--plugin {plugin.name}" for plugin in plugins)
+    lines = [
+        f"# Play it with      surefoot run FILE {given}",
+        "",
+        f'name = "{name}"',
+        "trials = 10",
+        "horizons = [250, 500, 1000]",
+        "",
+        "[recording]",
+        "every = 10",
+    ]
+    problems = [p for plugin in plugins for p in plugin.problems] or ["paper_toy"]
+    for title in problems:
+        lines += ["", "[[problems]]", f'name = "{title}"']
+        lines += _filled({n: d for n, (d, _) in PROBLEMS[title].arguments().items()})
+    for title in (a for plugin in plugins for a in plugin.algorithms):
+        rule = ALGORITHMS_BY_NAME[title]
+        lines += ["", "[[algorithms]]", f'name = "{title}"']
+        if tunings := tunings_of(rule):
+            lines.append(f'tuning = "{tunings[0]}"')
+        else:
+            wanted = {n: w for n, w in parameters_of(rule).items() if w.default is ...}
+            values = ", ".join(f"{n} = {_FILL_IN[w.form]}" for n, w in wanted.items())
+            lines.append(f"parameters = {{ {values} }}" + "  # your values" * bool(wanted))
+    for title, tuning in (("LeaderFollower", "default"), ("PFS", "tuned")):
+        lines += ["", "[[algorithms]]", f'name = "{title}"', f'tuning = "{tuning}"']
+    return "\n".join([*lines, ""])
+
+
+def _filled(defaults: Mapping[str, Any]) -> list[str]:
+    """Return a line for each argument; those that have a default as comments."""
+    return [
+        f"{name} = 1  # your value" if default is ... else f"# {name} = {_toml(default)}"
+        for name, default in defaults.items()
+        if default is not None
+    ]
+
+
+def _toml(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else repr(value).replace("'", '"')

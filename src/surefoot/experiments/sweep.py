@@ -15,6 +15,7 @@ from surefoot.errors import SurefootError
 from surefoot.experiments.cluster import ClusterError
 from surefoot.experiments.pace import Pace
 from surefoot.experiments.plan import FINISHED, NOTES, Job, Plan, first_few
+from surefoot.experiments.plugins import loaded
 from surefoot.experiments.versions import OtherSourcesError, fingerprint, play_checked, versions
 from surefoot.experiments.workers import Workers
 from surefoot.results import CellResult, Results, Status
@@ -139,7 +140,7 @@ class Sweep:
     def _submit(self, chunk: list[Job]) -> None:
         cells = [(job.address, job.spec) for job in chunk]
         try:
-            future = self._executor.submit(play_checked, fingerprint(), self._work, cells)
+            future = self._executor.submit(play_checked, fingerprint(), loaded(), self._work, cells)
         except self._executor.deaths:
             self._alone.extend(chunk)  # it broke a moment ago, before these had begun
             self._mend()

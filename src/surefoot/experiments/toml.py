@@ -89,6 +89,7 @@ def parse_spec(text: str, name: str = "specification") -> Spec:
         Traceback (most recent call last):
         surefoot.experiments.toml.SpecError: specification: algorithms: is missing
         specification:4: problems[0].name: unknown problem 'paper_toi'; did you mean 'paper_toy'?
+        (for your own give --plugin MODULE)
     """
     if len(text) > LARGEST:
         raise _whole(name, f"is larger than {LARGEST // 1_000_000} MB")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib import metadata
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from surefoot.errors import SurefootError
+from surefoot.experiments.plugins import Plugin, PluginError, load_plugin, loaded
 from surefoot.experiments.sources import sources_hash
 from surefoot.results import CellResult
 
@@ -23,6 +24,7 @@ class OtherSourcesError(SurefootError, RuntimeError):
 
 def play_checked(
     wanted: Mapping[str, str | None],
+    plugins: Sequence[Plugin],
     work: Callable[[list[tuple[str, Any]]], list[CellResult]],
     cells: list[tuple[str, Any]],
 ) -> list[CellResult]:
@@ -30,9 +32,15 @@ def play_checked(
 
     Args:
         wanted: the driver's :func:`fingerprint`.
+        plugins: the driver's, which this process has to load.
         work: :func:`surefoot.experiments.play_cell.play_cells`.
         cells: addresses and specifications.
     """
+    try:
+        for plugin in plugins:
+            load_plugin(plugin.name, plugin.folder)
+    except PluginError as error:
+        raise OtherSourcesError(f"the worker on {platform.node()}: {error}") from error
     own = fingerprint()
     if own != wanted:
         differ = [
@@ -53,7 +61,7 @@ def _fingerprint() -> tuple[tuple[str, str | None], ...]:
 
 def fingerprint() -> dict[str, str | None]:
     """Return what the bits of a result depend on beside its specification: code and libraries."""
-    return dict(_fingerprint())
+    return dict(_fingerprint()) | {f"plugin {p.name}": p.digest[:16] for p in loaded()}
 
 
 @cache

@@ -1,6 +1,7 @@
 """Games: an algorithm against a problem, in a loop, in a batch or compiled, with one trace."""
 
 from surefoot import _kinds
+from surefoot.games.agreement import EngineWarning
 from surefoot.games.ledger import Ledger
 from surefoot.games.network import NetworkTrace, mixing_matrix, play_network
 from surefoot.games.playing import Engine, play, play_all
@@ -13,6 +14,7 @@ from surefoot.theory import Breach, PremiseError, PremiseWarning
 __all__ = [
     "Breach",
     "Engine",
+    "EngineWarning",
     "Ledger",
     "NetworkTrace",
     "Observed",

@@ -12,8 +12,9 @@ import numpy as np
 from surefoot import _check
 from surefoot._array import to_numpy
 from surefoot.constraints import ConstraintStream
-from surefoot.errors import InvalidValueError
+from surefoot.errors import InvalidValueError, warn_caller
 from surefoot.games._tree import columns
+from surefoot.games.agreement import EngineWarning, branches, mixes_runs, where
 from surefoot.games.batch import play_batch
 from surefoot.games.engine_choice import Choice, choose
 from surefoot.games.ledger import tally
@@ -151,26 +152,29 @@ def play_all(
     curvature = None
     if any(g is not None and g.constraint_form == "linear" for g in guarantees):
         curvature = float(np.max(problem.constraint.row_curvatures(problem.domain)))
-    watching = Watch([guarantees[player_of[r]] for r in order], watch, curvature)
-    game = Game(
-        algorithms=[algorithms[player_of[r]] for r in order] if len(players) > 1 else algorithms,
-        problem=problem,
-        streams=np.tile(np.arange(per_player), len(players))[order],
-        start=_start(start, problem.costs.dimension, choice.engine),
-        horizons=run_horizons,
-        recorder=Recorder(
-            run_horizons,
-            problem.costs.dimension,
-            every,
-            keep_actions,
-            watching,
-            problem.constraint.rows if any(map(_bounds_rows, guarantees)) else 0,
-        ),
-        callback=callback,
-        seed=seed,
-    )
+    several = len(players) > 1
+
+    def fresh(engine: str) -> Game:
+        return Game(
+            algorithms=[algorithms[player_of[r]] for r in order] if several else algorithms,
+            problem=problem,
+            streams=np.tile(np.arange(per_player), len(players))[order],
+            start=_start(start, problem.costs.dimension, engine),
+            horizons=run_horizons,
+            recorder=Recorder(
+                run_horizons,
+                problem.costs.dimension,
+                every,
+                keep_actions,
+                Watch([guarantees[player_of[r]] for r in order], watch, curvature),
+                problem.constraint.rows if any(map(_bounds_rows, guarantees)) else 0,
+            ),
+            callback=callback,
+            seed=seed,
+        )
+
     began = time.perf_counter()
-    choice, final = _run(game, choice, may_change=engine == "auto")
+    game, choice, final = _run(fresh, choice, may_change=engine == "auto")
     seconds = time.perf_counter() - began - (game.compile_seconds or 0.0)
     seconds_a_round = seconds / float(run_horizons.sum())
     place = np.argsort(order)
@@ -183,26 +187,56 @@ def play_all(
     return traces
 
 
-_ENGINES = {"loop": play_loop, "batch": play_batch, "scan": play_scan}
+def _run(
+    fresh: Callable[[str], Game], choice: Choice, *, may_change: bool
+) -> tuple[Game, Choice, Array]:
+    """Play the game; fall back if the engine chosen by "auto" cannot play what it was given.
 
-
-def _run(game: Game, choice: Choice, *, may_change: bool) -> tuple[Choice, Array]:
-    """Play the game; fall back to NumPy if a scan chosen by "auto" does not compile."""
+    A scan that does not compile becomes a batch or a loop. A batch of a rule that is written for
+    one run becomes a loop, with a warning; where the batch was asked for, that is an error.
+    """
+    game = fresh(choice.engine)
     # A lost run is reported by its status; NumPy need not warn of the NaN it has become.
     with np.errstate(invalid="ignore", over="ignore"):
-        try:
-            final = _ENGINES[choice.engine](game)
-        except Exception:
-            if not (may_change and choice.engine == "scan" and game.compile_seconds is None):
-                raise
-            # Not a round has been played. An error that is not JAX's own is raised again.
-            engine = "loop" if len(game.horizons) == 1 else "batch"
-            choice = Choice(engine, f"{choice.reason}; a scan of it does not compile")
-            final = _ENGINES[engine](game)
+        if choice.engine == "scan":
+            try:
+                final = play_scan(game)
+            except Exception:
+                if not may_change or game.compile_seconds is not None:
+                    raise
+                # Not a round has been played. An error that is not JAX's own is raised again.
+                engine = "loop" if len(game.horizons) == 1 else "batch"
+                choice = Choice(engine, f"{choice.reason}; a scan of it does not compile")
+        if choice.engine == "batch":
+            why, final = _batch(game)
+            if why and not may_change:
+                raise InvalidValueError(f"{why}: play it with engine='loop' or 'auto'")
+            if why:
+                told = f"{why}: its {len(game.horizons):,} runs are played one by one"
+                warn_caller(told, EngineWarning)
+                choice, game = Choice("loop", f"{choice.reason}; {why}"), fresh("loop")
+        if choice.engine == "loop":
+            final = play_loop(game)
     if game.compile_seconds is not None:
         made = f"compiled in {game.compile_seconds:.2g} s" if game.compile_seconds else "compiled"
         choice = choice._replace(reason=f"{choice.reason}, {made}")
-    return choice, final
+    return game, choice, final
+
+
+def _batch(game: Game) -> tuple[str, Array]:
+    """Return why the game cannot be a batch, empty if it can, and its last actions."""
+    mixed = mixes_runs(game)
+    if mixed is not None:
+        return f"{mixed} mixes the runs of a batch", np.empty(0)
+    try:
+        return "", play_batch(game)
+    except (ValueError, TypeError) as error:
+        rule = where(error)
+        if not rule or not branches(error):
+            raise
+        return f"{rule} takes the numbers of all runs of a batch for one, as in an `if`", np.empty(
+            0
+        )
 
 
 def _bounds_rows(guarantee: Guarantee | None) -> bool:

@@ -203,18 +203,20 @@ def ascend_within(
     m = len(up)
     lam = np.zeros(m)
     q = project(v)
-    for sweep in range(sweeps):
+    for _ in range(sweeps):
         excess = values(q, up, s, beta)
         good = (excess <= 0) & ((lam == 0) | (excess >= -2 * tolerance))
         if good.all():
             return q, lam
         for i in range(m):
-            if sweep == 0 and lam[i] == 0 and excess[i] <= 0 and not lam.any():
+            # Where q is what the multipliers make of v, a row that holds without one needs none.
+            if lam[i] == 0 and excess[i] <= 0:
                 continue
             found = _root(i, lam, v, up, s, beta, project, float(tolerance[i]))
             if found is None:
                 return None
             lam[i], q = found
+            excess = values(q, up, s, beta)
     return q, lam
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from surefoot._array import dot, norm
 from surefoot.errors import InvalidValueError
 from surefoot.regions._ball import Found
+from surefoot.regions._boxed import ascend_boxed, box_of
 from surefoot.regions._known import EmptyRegionError, projection_onto, settle
 from surefoot.regions._quadratics import ascend_within, row_norms
 from surefoot.types import Array
@@ -60,6 +62,14 @@ def _one_within(region: Any, w: Array, v: Array, up: Array, rates: Array) -> Fou
     if region.holds(w):
         return Found(w, zero, 0.0)
     flat, full = not rates.any(), np.broadcast_to(region.known.rates(region.g), up.shape)
+    corners = box_of(region.sets)
+    if corners is not None and not flat:
+        lower, upper = corners[0] - region.x, corners[1] - region.x
+        solved = ascend_boxed(v, up, region.s, rates, lower, upper, 0.25 * region.margin)
+        if solved is not None:
+            point = settle(region.sets, region.x + solved[0])
+            if region.holds(point):
+                return Found(point, solved[1], 0.0)
     free = region._replace(known=region.known.without_domain(), announced=None)
     alone: Found = free.cut(w) if flat and full.any() else free.nearest_from(w, zero)
     if alone.drawn <= 1e-13 * region.known.reach and region.holds(alone.point):
@@ -113,14 +123,18 @@ def _common(region: Any) -> Array:
     """Find a certified point of the announced set; say so where there seems to be none."""
     alone = region._replace(known=region.known.without_domain(), announced=None)
     onto = projection_onto(region.sets)
-    a = region.x
-    for _ in range(500):
+    a, gap = region.x, math.inf
+    for k in range(500):
         b = onto(a)
         if region.holds(b):
             return b
         before, a = a, alone.nearest(b)
         if norm(a - before) <= 1e-14 * region.known.reach:
             break
+        if k % 20 == 19:  # sets that are apart: the gap between them stays
+            last, gap = gap, norm(b - a)
+            if gap > 0.999 * last:
+                break
     # A set that is touched in one point: that point, if the set itself says that it holds it.
     if region.holds(a):
         return a

@@ -12,7 +12,7 @@ import csv
 import json
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,14 @@ from surefoot.errors import InvalidValueError
 from surefoot.results.record import CellResult, Place, axes_of
 from surefoot.results.store import Results
 
-__all__ = ["to_csv", "to_netcdf", "to_parquet", "to_xarray"]
+__all__ = [
+    "columns_to_csv",
+    "columns_to_parquet",
+    "to_csv",
+    "to_netcdf",
+    "to_parquet",
+    "to_xarray",
+]
 
 _KEYS = ("problem", "algorithm", "horizon", "trial")
 _TRIAL = ("trial",)
@@ -68,6 +75,28 @@ def to_parquet(results: Results, path: str | os.PathLike[str]) -> None:
         while held := list(islice(rows, _ROWS)):
             data = {n: [_as(kind, row.get(n)) for row in held] for n, kind in columns.items()}
             writer.write_table(arrow.table(data, schema=schema))
+
+
+def columns_to_csv(columns: Mapping[str, Sequence[Any]], path: str | os.PathLike[str]) -> None:
+    """Write columns of equal length as CSV, as :func:`to_csv` writes results."""
+    with (
+        _replacing(path) as draft,
+        draft.open("w", newline="", encoding="utf-8", errors="backslashreplace") as file,
+    ):
+        writer = csv.writer(file)
+        writer.writerow(map(_shown, columns))
+        writer.writerows(map(_shown, row) for row in zip(*columns.values(), strict=True))
+
+
+def columns_to_parquet(
+    columns: Mapping[str, Sequence[Any]], path: str | os.PathLike[str], about: Mapping[str, Any]
+) -> None:
+    """Write columns of equal length as Parquet, with facts about them in its metadata."""
+    arrow = need("pyarrow", "export", "the Parquet export")
+    parquet = need("pyarrow.parquet", "export", "the Parquet export")
+    held = arrow.table(dict(columns))
+    with _replacing(path) as draft:
+        parquet.write_table(held.replace_schema_metadata({"surefoot": json.dumps(about)}), draft)
 
 
 def to_xarray(results: Results, *, paths: bool = True) -> Any:

@@ -194,8 +194,9 @@ class Polytope:
         """Return the ball around the smallest box that contains the polytope (2d linear programs).
 
         Its size does not rest on the solver's word. Where the multipliers w >= 0 of a program
-        have A'w = e + r, e the direction, every x of the polytope has e'x = w'Ax - r'x <=
-        b'w + |r|_1 |x|_inf, and the largest of these bounds |x|_inf itself.
+        have ``A'w = e + r``, e the direction, every x of the polytope has
+        ``e'x = w'Ax - r'x <= b'w + |r|_1 |x|_inf``, and the largest of these bounds the largest
+        entry of x.
         """
         return self._bounding_ball
 

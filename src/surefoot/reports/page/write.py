@@ -28,7 +28,7 @@ from surefoot.results import Results
 from surefoot.results.notes import Claim, claims_of
 from surefoot.results.rows import Row, algorithms, gather, problems
 
-__all__ = ["write_page"]
+__all__ = ["piece", "replace_file", "write_page"]
 
 
 def write_page(results: Results, path: str | Path, rows: Sequence[Row] | None = None) -> Path:
@@ -47,7 +47,7 @@ def write_page(results: Results, path: str | Path, rows: Sequence[Row] | None = 
         The path.
     """
     target = Path(path)
-    _replace(target, _page(results, gather(results) if rows is None else rows).encode("utf-8"))
+    replace_file(target, _page(results, gather(results) if rows is None else rows).encode("utf-8"))
     return target
 
 
@@ -58,14 +58,14 @@ def _page(results: Results, rows: Sequence[Row]) -> str:
     pairs = pairs_of(rows, plan)
     name = plain(header.get("name") or "experiment")
     verdict = " ".join(filter(None, [claims_sentence(claims), summary(pairs)]))
-    library, script = _in_script(plotly.get_plotlyjs()), _in_script(_piece("page.js"))
+    library, script = _in_script(plotly.get_plotlyjs()), _in_script(piece("page.js"))
     parts = {
         "policy": _policy(library, script),
         "title": escape(f"{name}: Surefoot report"),
         "name": escape(name),
         "verdict": escape(verdict),
         "facts": _facts(header, rows, len(plan), len({p.address for p in plan})),
-        "style": _piece("page.css"),
+        "style": piece("page.css"),
         "verdicts": verdict_table(pairs),
         "claims": _claims(claims),
         "claims_link": '<li><a href="#claims-section">Claims</a></li>' if claims else "",
@@ -81,13 +81,14 @@ def _page(results: Results, rows: Sequence[Row]) -> str:
         "data": script_json(chart_data(rows)),
         "script": script,
     }
-    return Template(_piece("page.html")).substitute(parts)
+    return Template(piece("page.html")).substitute(parts)
 
 
 # --- the frame -----------------------------------------------------------------------------------
 
 
-def _piece(name: str) -> str:
+def piece(name: str) -> str:
+    """Return the text of a file that belongs to the pages."""
     return files("surefoot.reports.page").joinpath(name).read_text(encoding="utf-8")
 
 
@@ -114,7 +115,7 @@ def _policy(*scripts: str) -> str:
     )
 
 
-def _replace(target: Path, content: bytes) -> None:
+def replace_file(target: Path, content: bytes) -> None:
     """Write a file whole or not at all."""
     target.parent.mkdir(parents=True, exist_ok=True)
     descriptor, temporary = tempfile.mkstemp(

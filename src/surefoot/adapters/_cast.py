@@ -1,0 +1,157 @@
+r"""What it costs that a host plays a rounded copy of a certified point.
+
+Certificates are computed in float64. A host with float32 numbers plays :math:`q = \mathrm{fl}(p)`,
+not the certified p. With u the unit roundoff of the host (2^-24 for float32, 2^-53 for float64) and
+M a bound on the norm of a feasible point, each of k roundings moves an entry by at most u of its
+size, or by half of the smallest number of the type, so that for n entries
+
+.. math:: \|q - p\| \le c = k\,(u M(1 + 2^{-10}) + \sqrt n\,\tau).
+
+The filter is told :math:`g + m` instead of g and certifies :math:`g(p) + m \le 0`. That is enough
+for :math:`g(q) \le 0` if m is at least what g can rise over a length of c:
+
+* subgradients of at most :math:`G_g` on the feasible set: :math:`m = G_g c`. The ball
+  :math:`B(p, m/G_g)` is feasible, because :math:`g(p) \le -m`, and q is in it.
+* curvature of at most :math:`\beta`: with :math:`U(y) = g + s^\top(y-x) + \frac\beta2\|y-x\|^2`
+  and :math:`\|p - x\| \le 2M`,
+  :math:`U(q) - U(p) \le \|s\|c + \frac\beta2(2\|p-x\|c + c^2) \le (\|s\| + \beta(2M + c))c = m`.
+  Then :math:`U(q) \le 0`, which certifies q itself (:mod:`surefoot.regions.curvature`). Only the
+  s of the round is used; m is kept from falling so that rounds can be compared with each other.
+
+The next round starts from q, the point that was really played; a filter that keeps a bound on the
+distance of its action to a set adds c to it. A start with less slack than m is refused by the
+filter, because the slack that it sees is not positive; where rho is below m, :func:`caveat` says
+that steps may stay.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from surefoot._array import maximum, namespace, norm
+from surefoot.errors import InvalidValueError
+from surefoot.regions._quadratics import row_norms
+from surefoot.types import Array, Number
+
+__all__ = ["cast_length", "cast_margin", "caveat", "drift_of", "reach_of", "replayed"]
+
+
+def cast_length(dtype: Any, dimension: int, reach: float, roundings: int = 1) -> float:
+    """Return c: how far a point moves by being rounded to a type, at most.
+
+    Args:
+        dtype: float32 or float64, as NumPy knows it.
+        dimension: n.
+        reach: M, the largest norm of a feasible point.
+        roundings: k, how often the host rounds; 0 where it plays the float64 point itself.
+
+    Example:
+        >>> round(cast_length("float32", 3, 1.0) * 2**24, 2)
+        1.0
+    """
+    kind = np.dtype(dtype)
+    if kind not in (np.dtype(np.float32), np.dtype(np.float64)):
+        raise InvalidValueError(f"dtype must be float32 or float64, got {kind}")
+    info = np.finfo(kind)
+    unit, tiny = 0.5 * float(info.eps), float(info.smallest_subnormal)
+    return roundings * (unit * float(reach) * (1 + 2.0**-10) + math.sqrt(dimension) * tiny)
+
+
+def reach_of(safe: Any) -> float:
+    """Return M of a filter: the largest norm of a feasible point.
+
+    Example:
+        >>> from surefoot import Ball, SafetyFilter
+        >>> reach_of(SafetyFilter(G_g=1.0, domain=Ball(2.0), rho=0.1))
+        2.0
+    """
+    known = getattr(safe, "known", safe)
+    if hasattr(known, "reach"):
+        return float(known.reach)
+    if hasattr(known, "domain") and hasattr(known.domain, "reach_from_origin"):
+        return float(known.domain.reach_from_origin)
+    rows = [float(row.reach) for row in getattr(known, "rows", ()) if hasattr(row, "reach")]
+    if not rows:
+        raise InvalidValueError(
+            f"filter must say how long a feasible action is (reach, or a Ball as domain), "
+            f"got {safe!r}"
+        )
+    return max(rows)
+
+
+def cast_margin(safe: Any, s: Array, length: float) -> Number:
+    """Return m: how much g can rise while the point moves by a length; one per row if apart.
+
+    Args:
+        safe: a filter, or what it knows.
+        s: the slope of the round; one per row where rows are apart.
+        length: c.
+
+    Example:
+        >>> from surefoot.regions import Curvature, LipschitzHull
+        >>> cast_margin(LipschitzHull(G_g=3.0, reach=1.0), np.zeros(2), 0.5)
+        1.5
+        >>> cast_margin(Curvature(beta=2.0, reach=1.0), np.array([3.0, 4.0]), 0.5)
+        5.0
+    """
+    known = getattr(safe, "known", safe)
+    if hasattr(known, "G_g"):
+        return known.G_g * length
+    if hasattr(known, "beta"):
+        slope = norm(s) if s.ndim == 1 else row_norms(s)
+        beta = known.rates(slope) if hasattr(known, "rates") and s.ndim > 1 else known.beta
+        if isinstance(beta, tuple):  # the one row of several that there could have been
+            (beta,) = beta
+        return (slope + beta * (2 * known.reach + length)) * length
+    if isinstance(getattr(known, "rows", None), tuple):
+        each = [cast_margin(row, s[i], length) for i, row in enumerate(known.rows)]
+        return np.array(each)
+    raise InvalidValueError(
+        f"filter must know a bound on the slope (G_g) or on the curvature (beta), got {safe!r}"
+    )
+
+
+def larger(margin: Number, needed: Number) -> Number:
+    """Return the larger of two margins, number by number."""
+    if isinstance(needed, float) and isinstance(margin, float):
+        return max(margin, needed)
+    if type(needed) is np.ndarray:
+        return np.maximum(margin, needed)
+    return maximum(margin + namespace(needed).zeros_like(needed), needed)
+
+
+def replayed(state: Any, played: Array, length: Number) -> Any:
+    """Return a filter's state with the action that was really played, at most a length away."""
+    if "distance" in state._fields:
+        return state._replace(x=played, distance=state.distance + length)
+    return state._replace(x=played)
+
+
+def drift_of(safe: Any) -> float | None:
+    """Return how much g may change per round, where a filter is told; else None."""
+    known = getattr(safe, "known", safe)
+    rows = getattr(known, "rows", None)
+    drifts = [
+        getattr(row, "drift", None) for row in (rows if isinstance(rows, tuple) else (known,))
+    ]
+    return None if None in drifts else max(float(np.max(v)) for v in drifts if v is not None)
+
+
+def caveat(safe: Any, dtype: Any, margin: float) -> str:
+    """Return what the host's precision costs, in words; empty where it costs nothing.
+
+    Example:
+        >>> from surefoot import Ball, SafetyFilter
+        >>> caveat(SafetyFilter(G_g=1.0, domain=Ball(1.0), rho=1e-9), "float32", 6e-8)
+        'float32 keeps g below -6e-08; rho = 1e-09 is below that, so steps may stay where they are'
+    """
+    if not margin > 0:
+        return ""
+    words = f"{np.dtype(dtype)} keeps g below {-margin:.2g}"
+    rho = getattr(safe, "rho", None)
+    if rho is not None and float(rho) < margin:
+        words += f"; rho = {float(rho):.2g} is below that, so steps may stay where they are"
+    return words

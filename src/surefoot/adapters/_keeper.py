@@ -1,0 +1,207 @@
+"""A filter in the hands of a host: the point that is really played, and nothing that is shared."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from surefoot._array import owned
+from surefoot.adapters._cast import (
+    cast_length,
+    cast_margin,
+    caveat,
+    drift_of,
+    larger,
+    reach_of,
+    replayed,
+)
+from surefoot.errors import InvalidValueError
+from surefoot.types import Array, Info
+
+__all__ = ["Keeper", "grown", "packed", "unpacked"]
+
+
+class Keeper:
+    """One run of a filter, from points of the host to points of the host.
+
+    Args:
+        filter: with ``init`` and ``admit``, as :class:`surefoot.algorithms.SafetyFilter`.
+        start: the first action, strictly feasible.
+        dtype: of the host's numbers, float32 or float64.
+        box: the least and the largest action that the host accepts, where it has such limits.
+
+    Example:
+        >>> from surefoot import Ball, SafetyFilter
+        >>> safe = Keeper(SafetyFilter(G_g=1.0, domain=Ball(1.0), rho=0.1), [0.0, 0.0], "float32")
+        >>> info = safe.offer([0.0, 9.0], -0.5, [0.0, 1.0])  # g(x) = x[1] - 0.5
+        >>> safe.action()
+        array([0.        , 0.39999995], dtype=float32)
+    """
+
+    def __init__(
+        self,
+        filter: Any,  # noqa: A002
+        start: Any,
+        dtype: Any = np.float64,
+        box: tuple[Array, Array] | None = None,
+    ) -> None:
+        if not (callable(getattr(filter, "init", None)) and hasattr(filter, "admit")):
+            raise InvalidValueError(
+                f"filter must be a SafetyFilter, a RegionFilter or the like, got {filter!r}"
+            )
+        self.filter, self.dtype, self.box = filter, np.dtype(dtype), box
+        first = flat(np.asarray(start).astype(self.dtype))
+        # One rounding to the type; three more where a step is drawn back into a box.
+        roundings = (self.dtype != np.float64) + (3 if box else 0)
+        self.length = cast_length(self.dtype, len(first), reach_of(filter), roundings)
+        if box is not None and not ((box[0] <= first) & (first <= box[1])).all():
+            raise InvalidValueError(f"start must be an action that the host accepts, got {start!r}")
+        self.played = owned(first)
+        self.state = filter.init(first)
+        steep = getattr(getattr(filter, "known", filter), "G_g", 0.0)
+        self.margin: Any = float(steep) * self.length  # else it comes with the first slope
+
+    def offer(self, proposal: Any, g: Any, s: Any, **told: Any) -> Info:
+        """Take a proposal to what may be played; what fails changes nothing.
+
+        Args:
+            proposal: the next action that the host wants.
+            g: the constraint's value at :attr:`played`; one per row where rows are apart.
+            s: one subgradient there; one per row where rows are apart.
+            told: what else the filter's ``admit`` takes.
+        """
+        wanted, g, s = flat(proposal), _numbers(g), np.array(s, dtype=np.float64)
+        if self.box is not None:
+            wanted = np.clip(wanted, *self.box)
+        margin = self.margin
+        if self.length > 0:
+            margin = larger(margin, cast_margin(self.filter, s, self.length))
+        before = replayed(self.state, self.played, self.length)
+        state, info = self.filter.admit(before, wanted, g + margin, s, **told)
+        if self.box is not None:
+            state = _drawn_into(self.box, before, state)
+        played = flat(state.x.astype(self.dtype))
+        self.state, self.margin, self.played = state, margin, owned(played)
+        found: Info = info
+        return found
+
+    def action(self) -> Array:
+        """Return a copy of what is to be played, in the host's type."""
+        return np.array(self.played, dtype=self.dtype)
+
+    @property
+    def guarantee(self) -> str:
+        """What holds for the actions played, in words."""
+        drift = drift_of(self.filter)
+        words = "g <= 0 in every round, if the constants of the filter are right"
+        if drift is not None:
+            words += f" and g changes by at most {drift:g} per round"
+        said = caveat(self.filter, self.dtype, float(np.max(self.margin)))
+        return words + (f"; {said}" if said else "")
+
+    def vector(self) -> Array:
+        """Return everything that the next round needs as float64 numbers."""
+        margin = np.atleast_1d(np.asarray(self.margin, dtype=np.float64))
+        return np.concatenate([packed(self.state), self.played, margin])
+
+    def load(self, vector: Array) -> None:
+        """Continue from the numbers of :meth:`vector`; refuse those of another filter."""
+        vector = flat(vector)
+        size, n = len(packed(self.state)), len(self.played)
+        rest = len(vector) - size - n
+        if rest < 1:
+            raise InvalidValueError(
+                f"the stored state must have at least {size + n + 1} numbers, as this filter's, "
+                f"got {len(vector)}"
+            )
+        self.state = unpacked(self.state, vector[:size])
+        self.played = owned(vector[size : size + n].copy())
+        margin = vector[size + n :]
+        self.margin = float(margin[0]) if rest == 1 else margin.copy()
+
+
+def flat(values: Any) -> Array:
+    """Return numbers as one float64 vector of their own."""
+    return np.array(values, dtype=np.float64).reshape(-1)
+
+
+def _numbers(g: Any) -> Any:
+    values = np.array(g, dtype=np.float64)
+    return values if values.ndim else float(values)
+
+
+def _drawn_into(box: tuple[Array, Array], before: Any, after: Any) -> Any:
+    """Return a state whose action is in the box, drawn back towards the last action.
+
+    Both ends are feasible, and so is what lies between them: the feasible set is convex, and so
+    is the quadratic bound of a curvature. The distance to a convex set is convex, so the larger
+    of those of the ends bounds it.
+    """
+    low, high = box
+    x, end = before.x, after.x
+    if ((low <= end) & (end <= high)).all():
+        return after
+    way = end - x
+    with np.errstate(divide="ignore", invalid="ignore"):
+        room = np.where(way > 0, (high - x) / way, np.where(way < 0, (low - x) / way, np.inf))
+    share = float(np.clip(room.min(), 0.0, 1.0))
+    inside = owned(np.clip(x + share * way, low, high))
+    if "distance" in after._fields:
+        return after._replace(x=inside, distance=max(before.distance, after.distance))
+    return after._replace(x=inside)
+
+
+def packed(state: Any) -> Array:
+    """Return the numbers of a state of one run, in order, as one float64 vector.
+
+    Example:
+        >>> from surefoot.types import Feedback
+        >>> packed(Feedback(np.array([1.0, 2.0]), 3.0, np.array([4.0, 5.0]), 6.0))
+        array([1., 2., 3., 4., 5., 6.])
+    """
+    if isinstance(state, tuple):
+        return np.concatenate([packed(part) for part in state] or [np.zeros(0)])
+    return np.zeros(0) if state is None else flat(state)
+
+
+def unpacked(like: Any, vector: Array) -> Any:
+    """Return a state of the same form as another, with the numbers of a vector."""
+    state, rest = _unpacked(like, vector)
+    if len(rest):
+        raise InvalidValueError(
+            f"the stored state must have {len(vector) - len(rest)} numbers, got {len(vector)}"
+        )
+    return state
+
+
+def _unpacked(like: Any, vector: Array) -> tuple[Any, Array]:
+    if isinstance(like, tuple):
+        parts = []
+        for part in like:
+            value, vector = _unpacked(part, vector)
+            parts.append(value)
+        kind = type(like)
+        return (kind._make(parts) if hasattr(kind, "_make") else kind(parts)), vector
+    if like is None:
+        return None, vector
+    if not isinstance(like, np.ndarray):
+        return type(like)(vector[0]), vector[1:]
+    size = like.size
+    return owned(vector[:size].reshape(like.shape).copy()), vector[size:]
+
+
+def grown(state: Any, old: int, new: int) -> Any:
+    """Return a state with entries of 0 for actions that have become longer.
+
+    Example:
+        >>> grown((np.ones(2), 3.0), 2, 4)
+        (array([1., 1., 0., 0.]), 3.0)
+    """
+    if isinstance(state, tuple):
+        parts = [grown(part, old, new) for part in state]
+        return type(state)._make(parts) if hasattr(state, "_make") else tuple(parts)
+    if isinstance(state, np.ndarray) and state.ndim and state.shape[-1] == old:
+        widths = [(0, 0)] * (state.ndim - 1) + [(0, new - old)]
+        return owned(np.pad(state, widths))
+    return state

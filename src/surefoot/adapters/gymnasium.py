@@ -1,0 +1,199 @@
+"""Gymnasium: a wrapper that plays only actions that are certainly feasible.
+
+Three lines, with any agent (stable-baselines3, TorchRL, your own)::
+
+    env = SafeAction(env, SafetyFilter.default(known), start=[0.0, 0.0], action_only=True)
+    model = PPO("MlpPolicy", env).learn(2_048)
+    observation, reward, terminated, truncated, info = env.step(action)
+
+Agents that learn from their own actions keep the action that they proposed; what was played is in
+``info["action_played"]``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, SupportsFloat, TypeAlias
+
+import numpy as np
+
+from surefoot._extras import need
+from surefoot.adapters._cast import drift_of
+from surefoot.adapters._keeper import Keeper, flat
+from surefoot.errors import InvalidValueError
+from surefoot.regions import LipschitzHull
+from surefoot.types import Array
+
+_gym = need("gymnasium", "gymnasium", "surefoot.adapters.gymnasium")
+
+__all__ = ["Reading", "SafeAction", "cost_below"]
+
+Reading: TypeAlias = Callable[[Array, Mapping[str, Any]], tuple[Any, Any]]
+"""From the action played and the step's ``info`` to the value of g and a subgradient there; None
+for the subgradient where there is none."""
+
+
+def _from_info(action: Array, info: Mapping[str, Any]) -> tuple[Any, Any]:
+    if "constraint_value" not in info:
+        raise InvalidValueError(
+            "info must have 'constraint_value', g at the action played, or SafeAction a function "
+            f"as constraint, got {sorted(info)}"
+        )
+    return info["constraint_value"], info.get("constraint_subgradient")
+
+
+def cost_below(limit: float) -> Reading:
+    """Return a reading of safety-gymnasium's cost: g is ``info["cost"]`` less a limit, no slope.
+
+    Only filters that certify by values alone can use it:
+    ``RegionFilter(known=LipschitzHull(...))``.
+
+    Example:
+        >>> cost_below(25.0)(np.zeros(2), {"cost": 20.0})
+        (-5.0, None)
+    """
+
+    def read(action: Array, info: Mapping[str, Any]) -> tuple[Any, Any]:
+        return float(info["cost"]) - limit, None
+
+    return read
+
+
+class SafeAction(_gym.Wrapper, _gym.utils.RecordConstructorArgs):  # type: ignore[misc, name-defined]
+    """Plays the certified action that a filter makes of the agent's, and measures g there.
+
+    The first action after a reset is ``start``, whatever the agent proposes: nothing has been
+    measured yet. Each later one is judged by the g and the slope that were measured at the action
+    before. Certificates are computed in float64 and rounded to the action space last, with a
+    margin for that (:mod:`surefoot.adapters._cast`).
+
+    ``info`` of a step has ``action_played``, ``action_proposed``, ``certificate`` (a named tuple,
+    whose ``str`` is one sentence; None for the start), ``constraint_value`` and ``cost``: that of
+    the environment where it has one (safety-gymnasium returns it as the third of six values, which
+    become five here), else g where it is above 0.
+
+    **What is promised** is in :attr:`guarantee`. If g depends on the action alone, say so with
+    ``action_only=True``. If it also depends on what else goes on, and changes by at most v per
+    step, give the filter ``drift=v``. Else nothing is claimed, and the wrapper is a heuristic.
+
+    Args:
+        env: an environment whose actions are a ``Box``.
+        filter: with ``init`` and ``admit``, as :class:`surefoot.algorithms.SafetyFilter`.
+        start: the first action after each reset, strictly feasible.
+        constraint: how g is read, a :data:`Reading`; from ``info["constraint_value"]`` and
+            ``info["constraint_subgradient"]`` unless given.
+        action_only: whether g depends on nothing but the action.
+
+    Example:
+        >>> import gymnasium
+        >>> from surefoot import Constants, SafetyFilter
+        >>> class Cable(gymnasium.Env):  # one load; the heat is its square
+        ...     action_space = gymnasium.spaces.Box(-1.0, 1.0, (1,), np.float32)
+        ...     observation_space = gymnasium.spaces.Box(-1.0, 1.0, (1,), np.float32)
+        ...     def reset(self, *, seed=None, options=None):
+        ...         super().reset(seed=seed)
+        ...         return np.zeros(1, np.float32), {}
+        ...     def step(self, load):
+        ...         heat = {
+        ...             "constraint_value": float(load @ load) - 0.25,
+        ...             "constraint_subgradient": 2 * load,
+        ...         }
+        ...         return np.zeros(1, np.float32), float(load[0]), False, False, heat
+        >>> known = Constants(R=1.0, G_g=2.0, start_slack=0.25)
+        >>> env = SafeAction(Cable(), SafetyFilter.default(known), start=[0.0], action_only=True)
+        >>> _ = env.reset(seed=0)
+        >>> for _ in range(50):
+        ...     *_, info = env.step(np.array([1.0], np.float32))
+        >>> info["action_played"] <= 0.5, info["action_proposed"], info["cost"]
+        (array([ True]), array([1.], dtype=float32), 0.0)
+        >>> print(env.guarantee)
+        g <= 0 in every round, if the constants of the filter are right and g depends on the action
+        alone; float32 keeps g below -4.8e-07
+    """
+
+    def __init__(
+        self,
+        env: Any,
+        filter: Any,  # noqa: A002
+        start: Any,
+        constraint: Reading | None = None,
+        *,
+        action_only: bool = False,
+    ) -> None:
+        _gym.utils.RecordConstructorArgs.__init__(
+            self, filter=filter, start=start, constraint=constraint, action_only=action_only
+        )
+        _gym.Wrapper.__init__(self, env)
+        space = env.action_space
+        if not isinstance(space, _gym.spaces.Box):
+            raise InvalidValueError(f"env must have a Box as its action space, got {space}")
+        self._filter, self._start = filter, np.array(start, dtype=space.dtype).reshape(space.shape)
+        self._read: Reading = _from_info if constraint is None else constraint
+        self._action_only = bool(action_only)
+        self._box = flat(space.low), flat(space.high)
+        self._begin()
+
+    def _begin(self) -> None:
+        dtype = self.env.action_space.dtype
+        self._keeper = Keeper(self._filter, self._start, dtype, self._box)
+        self._seen: tuple[Any, Any] | None = None
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Reset the environment and the filter; the next action is the start."""
+        result = self.env.reset(seed=seed, options=options)
+        self._begin()
+        observation, info = result
+        return observation, {**info, "guarantee": self.guarantee}
+
+    def step(self, action: Any) -> tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]:
+        """Play what is certified of the action, and read g where it was played."""
+        space, proposed = self.env.action_space, np.array(action)
+        if proposed.shape != space.shape:
+            raise InvalidValueError(f"action.shape must be {space.shape}, got {proposed.shape}")
+        step = None if self._seen is None else self._keeper.offer(proposed, *self._seen)
+        played = self._keeper.action().reshape(space.shape)
+        observation, reward, *cost, terminated, truncated, info = self.env.step(played.copy())
+        info = dict(info)
+        if cost:
+            info["cost"] = float(cost[0])
+        g, s = self._read(played.copy(), info)
+        worst = float(np.max(g))
+        if not np.isfinite(worst):
+            raise InvalidValueError(f"constraint_value must be finite, got {g!r}")
+        self._seen = g, self._slope(s, played)
+        info.setdefault("cost", max(worst, 0.0))
+        info |= {
+            "constraint_value": g,
+            "action_played": played,
+            "action_proposed": proposed,
+            "certificate": None if step is None else step.certificate,
+        }
+        return observation, reward, terminated, truncated, info
+
+    def _slope(self, s: Any, played: Array) -> Array:
+        """Return the slope, one row per constraint; NaN where none is needed and none is there."""
+        if s is not None:
+            slope = np.array(s, dtype=np.float64)
+            return slope.reshape(-1) if slope.size == played.size else slope
+        if isinstance(getattr(self._filter, "known", None), LipschitzHull):
+            return np.full(played.size, np.nan)
+        raise InvalidValueError(
+            "constraint_subgradient must be given: only RegionFilter(known=LipschitzHull(...)) "
+            "certifies by values alone, got None"
+        )
+
+    @property
+    def guarantee(self) -> str:
+        """What is promised of every action played, in words; says where nothing is."""
+        words = self._keeper.guarantee
+        if drift_of(self._filter) is not None:
+            return words
+        if self._action_only:
+            head, _, tail = words.partition("; ")
+            return f"{head} and g depends on the action alone" + (f"; {tail}" if tail else "")
+        return (
+            "nothing is claimed: g may depend on more than the action; say action_only=True if it "
+            "does not, or give the filter a drift"
+        )

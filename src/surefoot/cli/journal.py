@@ -1,0 +1,193 @@
+"""``surefoot journal``: what a live run decided, and why."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from surefoot.cli._exit import Debug, UsageError
+from surefoot.cli._output import Json, say, say_json, table
+
+if TYPE_CHECKING:
+    from surefoot.controller import JournalRecord, JournalRound
+
+__all__ = ["journal"]
+
+SHOWN = 20
+"""So many rounds are in a table unless others are asked for."""
+
+
+def journal(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The journal of a controller.")],
+    rounds: Annotated[
+        bool, typer.Option("--table", help=f"Show the rounds; the latest {SHOWN} by default.")
+    ] = False,
+    first: Annotated[
+        int | None, typer.Option("--from", min=1, metavar="N", help="The first round to show.")
+    ] = None,
+    last: Annotated[
+        int | None, typer.Option("--to", min=1, metavar="N", help="The last round to show.")
+    ] = None,
+    latest: Annotated[
+        int | None, typer.Option("--last", min=1, metavar="N", help="Show the latest N rounds.")
+    ] = None,
+    round_: Annotated[
+        int | None,
+        typer.Option("--round", min=1, metavar="N", help="Explain the decision of one round."),
+    ] = None,
+    csv: Annotated[
+        Path | None, typer.Option("--csv", metavar="OUT", help="Write the rounds as CSV.")
+    ] = None,
+    parquet: Annotated[
+        Path | None, typer.Option("--parquet", metavar="OUT", help="Write the rounds as Parquet.")
+    ] = None,
+    page: Annotated[
+        Path | None,
+        typer.Option("--page", metavar="OUT", help="Write a page with the run drawn, as HTML."),
+    ] = None,
+    json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Show what a live run decided and why, from the journal of its controller.
+
+    Without an option: a summary with the player, its guarantee and what the data leave of it, the
+    number of rounds, the worst g, contradictions and the notes of the operator. The journal may be
+    in use: it is read as it is at this moment, nothing is locked and nothing is written. --from,
+    --to and --last choose the rounds of the table and of the files.
+
+    Examples:
+      surefoot journal machines.db
+      surefoot journal machines.db --table --last 50
+      surefoot journal machines.db --round 1204
+      surefoot journal machines.db --csv rounds.csv --page machines.html
+    """
+    from surefoot.controller import read_journal
+
+    if not file.is_file():
+        raise UsageError(f"'{file}' is not a file: give the journal of a controller")
+    if latest is None and rounds and first is None and last is None and not (csv or parquet):
+        latest = SHOWN
+    record = read_journal(file, first=first or 1, last=last, latest=latest)
+    one = None if round_ is None else _round(file, round_, record)
+    written = {
+        name: write(record, path)
+        for name, write, path in (
+            ("csv", _to_csv, csv),
+            ("parquet", _to_parquet, parquet),
+            ("page", _to_page, page),
+        )
+        if path is not None
+    }
+    if json:
+        data = _summary(record) | {"written": written}
+        if rounds:
+            data["table"] = [_data(row) for row in record.rounds]
+        if one is not None:
+            data["round"] = _data(one) | {"explanation": str(one)}
+        say_json(data)
+        return
+    if one is not None:
+        say(*one.sentences())
+    elif rounds:
+        say(*_table(record))
+    elif not written:
+        say(str(record))
+    say(*(f"{name:<8} {path}" for name, path in written.items()))
+
+
+def _round(file: Path, number: int, record: JournalRecord) -> JournalRound:
+    from surefoot.controller import read_journal
+
+    if number > record.told:
+        at_hand = " (its action is at hand)" if number == record.told + 1 else ""
+        raise UsageError(f"--round must be at most {record.told}, got {number}{at_hand}")
+    (one,) = read_journal(file, first=number, last=number).rounds
+    return one
+
+
+def _summary(record: JournalRecord) -> dict[str, Any]:
+    return {
+        "journal": record.path,
+        "surefoot": record.surefoot,
+        "created": record.created,
+        "is_open": record.is_open,
+        "player": record.player,
+        "guarantee": record.guarantee,
+        "status": record.status,
+        "on_contradiction": record.on_contradiction,
+        "rounds": record.told,
+        "certified": record.certified,
+        "outside": record.outside,
+        "worst_g": record.worst,
+        "least_margin": record.margin,
+        "contradictions": [
+            {"round": b.round, "constant": b.constant, "loses": b.loses, "sentence": b.sentence}
+            for b in record.breaches
+        ],
+        "notes": [note._asdict() for note in record.notes],
+        "lost": record.loss,
+        "next_action": record.action,
+    }
+
+
+def _data(row: JournalRound) -> dict[str, Any]:
+    certificate: Any = row.certificate
+    reason = None if certificate is None else certificate._asdict() | {"words": str(certificate)}
+    return row._asdict() | {"certificate": reason}
+
+
+_HEAD = ("round", "g", "bound", "length", "action", "why")
+
+
+def _table(record: JournalRecord) -> list[str]:
+    rows = [_cells(row) for row in record.rounds]
+    if not rows:
+        return ["no round of these was told"]
+    return list(table(_HEAD, rows, right=_HEAD[:4]))
+
+
+def _cells(row: JournalRound) -> tuple[str, ...]:
+    import numpy as np
+
+    numbers = ("" if v is None else f"{v:.4g}" for v in (row.g, row.bound, row.length))
+    action = np.array2string(row.action, precision=4, separator=", ", threshold=6)
+    why = "start" if row.round == 1 else "" if row.certificate is None else "certified"
+    return (str(row.round), *numbers, action.replace("\n", ""), why)
+
+
+def _to_csv(record: JournalRecord, path: Path) -> Path:
+    from surefoot.results.export import columns_to_csv
+
+    columns_to_csv(record.columns(), path)
+    return path
+
+
+def _to_parquet(record: JournalRecord, path: Path) -> Path:
+    from surefoot.results.export import columns_to_parquet
+
+    columns_to_parquet(record.columns(), path, {"journal": str(record.path)})
+    return path
+
+
+def _to_page(record: JournalRecord, path: Path) -> Path:
+    from surefoot.reports.page.journal import JournalPage, write_journal_page
+
+    worst = "no constraint was told" if record.worst is None else f"worst g {record.worst:.4g}"
+    outside = "none outside" if not record.outside else f"{record.outside:,} OUTSIDE"
+    page = JournalPage(
+        title=record.path.name,
+        lead=f"{record.told:,} rounds, {outside}, {worst}: {record.status}.",
+        facts=record.facts(),
+        g=record.g,
+        bounds=record.bounds,
+        lengths=record.lengths,
+        contradictions=[
+            (b.round, b.sentence.removeprefix(f"round {b.round}: ")) for b in record.breaches
+        ],
+        notes=[(note.round, note.text) for note in record.notes],
+        head=_HEAD,
+        rows=[_cells(row) for row in record.rounds[:-51:-1]],
+    )
+    return write_journal_page(page, path)

@@ -1,0 +1,178 @@
+"""The wrapper for Gymnasium: its host's checkers, what it returns, and what it promises."""
+
+import importlib.util
+import pickle
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from surefoot import Constants
+from surefoot.algorithms import RegionFilter, SafetyFilter
+from surefoot.errors import InvalidValueError
+from surefoot.regions import LipschitzHull
+
+gymnasium = pytest.importorskip("gymnasium")
+pytestmark = pytest.mark.hosts
+
+from surefoot.adapters.gymnasium import SafeAction, cost_below  # noqa: E402
+
+ROOT = Path(__file__).parents[2]
+KNOWN = Constants(R=0.9, G_g=1.45, start_slack=0.4)
+
+
+@pytest.fixture(scope="module")
+def cable():
+    pytest.importorskip("stable_baselines3")
+    path = ROOT / "examples" / "gymnasium_cable.py"
+    spec = importlib.util.spec_from_file_location("script_gymnasium_cable", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def wrapped(env, **options):
+    options.setdefault("action_only", True)
+    return SafeAction(env, SafetyFilter.default(KNOWN), start=[0.0, 0.0], **options)
+
+
+def test_both_checkers_have_nothing_to_say(cable):
+    from gymnasium.utils.env_checker import check_env
+    from stable_baselines3.common.env_checker import check_env as check_sb3
+
+    with warnings.catch_warnings():
+        # It warns of every wrapper, and asks for the environment inside.
+        warnings.filterwarnings("ignore", ".*different from the unwrapped version.*")
+        check_env(wrapped(cable.Cable()), skip_render_check=True)
+    check_sb3(wrapped(cable.Cable()))
+
+
+def test_ppo_trains_without_a_step_outside_and_not_so_without_the_wrapper(cable):
+    assert cable.train(safe=True, steps=512) == 0
+    assert cable.train(safe=False, steps=512) > 256
+
+
+def test_a_step_says_what_was_wanted_played_and_why(cable):
+    env = wrapped(cable.Cable())
+    _, info = env.reset(seed=1)
+    assert info["guarantee"].startswith("g <= 0 in every round")
+    wanted = np.array([1.0, 1.0], np.float32)
+    *_, info = env.step(wanted)
+    assert info["action_played"].tolist() == [0.0, 0.0]  # the start: nothing was measured yet
+    assert info["certificate"] is None
+    *_, info = env.step(wanted)
+    assert info["action_proposed"].tolist() == [1.0, 1.0]
+    assert info["cost"] == 0.0
+    assert info["constraint_value"] <= info["certificate"].bound <= 0
+    assert "the next g is at most" in str(info["certificate"])
+    assert pickle.loads(pickle.dumps(info))["certificate"] == info["certificate"]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_hostile_agents_stay_inside_in_both_precisions(cable, dtype):
+    class Cable(cable.Cable):
+        action_space = gymnasium.spaces.Box(-1.0, 1.0, (2,), dtype)
+
+    random = np.random.default_rng(0)
+    for safe in (
+        SafetyFilter.default(KNOWN),
+        RegionFilter(known=LipschitzHull(G_g=1.45, reach=0.9)),
+    ):
+        env = SafeAction(Cable(), safe, start=[0.0, 0.0], action_only=True)
+        for day in range(3):
+            env.reset(seed=day)
+            for t in range(64):
+                wanted = random.choice([-1.0, 1.0], 2) if t % 2 else np.array([1.0, 1.0])
+                *_, info = env.step(wanted.astype(dtype))
+                assert info["constraint_value"] <= 0
+                assert info["action_played"].dtype == dtype
+                assert env.action_space.contains(info["action_played"])
+
+
+def test_what_was_returned_may_be_written_to(cable):
+    def days(spoil):
+        env, seen = wrapped(cable.Cable()), []
+        env.reset(seed=0)
+        for _ in range(20):
+            action = np.array([1.0, 0.5], np.float32)
+            *_, info = env.step(action)
+            seen.append(info["action_played"].copy())
+            if spoil:
+                action[:] = 9.0
+                info["action_played"][:] = 9.0
+                info["constraint_subgradient"][:] = 9.0
+        return np.array(seen)
+
+    np.testing.assert_array_equal(days(True), days(False))
+
+
+class SixValues(gymnasium.Env):
+    """As safety-gymnasium: the cost is the third of six values, and has no slope."""
+
+    action_space = gymnasium.spaces.Box(-1.0, 1.0, (2,), np.float64)
+    observation_space = gymnasium.spaces.Box(-1.0, 1.0, (1,), np.float64)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        return np.zeros(1), {}
+
+    def step(self, action):
+        return np.zeros(1), 0.0, float(np.linalg.norm(action)), False, False, {}
+
+
+def test_six_values_become_five_and_values_alone_certify():
+    safe = RegionFilter(known=LipschitzHull(G_g=1.0, reach=1.0))
+    env = SafeAction(SixValues(), safe, [0.0, 0.0], cost_below(0.5), action_only=True)
+    env.reset(seed=0)
+    for _ in range(30):
+        *_, terminated, truncated, info = env.step(np.array([1.0, 0.3]))
+        assert info["cost"] <= 0.5
+        assert (terminated, truncated) == (False, False)
+    assert info["cost"] > 0.49
+    env = SafeAction(SixValues(), SafetyFilter.default(KNOWN), [0.0, 0.0], cost_below(0.5))
+    env.reset(seed=0)
+    with pytest.raises(InvalidValueError, match="certifies by values alone"):
+        env.step(np.zeros(2))
+
+
+def test_the_label_says_what_is_claimed(cable):
+    assert "and g depends on the action alone; float32" in wrapped(cable.Cable()).guarantee
+    assert wrapped(cable.Cable(), action_only=False).guarantee.startswith("nothing is claimed")
+
+
+def test_a_reset_begins_anew_from_the_start(cable):
+    env = wrapped(cable.Cable())
+    for _ in range(2):
+        env.reset(seed=0)
+        played = [env.step(np.array([1.0, 1.0], np.float32))[-1]["action_played"] for _ in range(9)]
+        assert played[0].tolist() == [0.0, 0.0]
+    assert max(p[0] for p in played) > 0.1
+
+
+def test_the_environment_can_be_made_again_from_its_specification(cable):
+    gymnasium.register("surefoot/Cable-v0", entry_point=cable.Cable)
+    try:
+        env = wrapped(gymnasium.make("surefoot/Cable-v0", disable_env_checker=True))
+        again = gymnasium.make(env.spec)
+    finally:
+        del gymnasium.registry["surefoot/Cable-v0"]
+    assert isinstance(again, SafeAction)
+    assert again.guarantee == env.guarantee
+
+
+def test_mistakes_are_one_sentence_each(cable):
+    with pytest.raises(InvalidValueError, match="env must have a Box"):
+        SafeAction(gymnasium.make("CartPole-v1"), SafetyFilter.default(KNOWN), [0.0])
+    with pytest.raises(InvalidValueError, match="start must be an action that the host accepts"):
+        SafeAction(cable.Cable(), SafetyFilter.default(KNOWN), [3.0, 0.0])
+    env = wrapped(cable.Cable(), constraint=lambda action, info: (np.nan, action))
+    env.reset(seed=0)
+    with pytest.raises(InvalidValueError, match=r"action\.shape must be"):
+        env.step(np.zeros(3, np.float32))
+    with pytest.raises(InvalidValueError, match="constraint_value must be finite, got nan"):
+        env.step(np.zeros(2, np.float32))
+    env = SafeAction(SixValues(), SafetyFilter.default(KNOWN), [0.0, 0.0])
+    env.reset(seed=0)
+    with pytest.raises(InvalidValueError, match="info must have 'constraint_value'"):
+        env.step(np.zeros(2))

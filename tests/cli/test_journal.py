@@ -1,0 +1,164 @@
+"""The command that shows a journal: to people, to programs and on a page."""
+
+import csv
+import html.parser
+
+import numpy as np
+import pytest
+
+from surefoot import Ball, Controller
+from surefoot.algorithms import CertifiedPFS
+from surefoot.controller import read_journal
+
+ROW = np.array([0.6, 0.9])
+
+
+def played(path, rounds=30, wrong=None):
+    """Play a small system into a journal; in the round ``wrong`` its slope contradicts G_g."""
+    player = CertifiedPFS(G_g=1.2, domain=Ball(1.5), rho=0.2)
+    with Controller(player, [0.2, 0.2], journal=path, on_contradiction="record") as controller:
+        for t in range(1, rounds + 1):
+            x = controller.ask()
+            controller.tell(
+                cost_gradient=2 * (x - [0.9, 0.4 + 0.3 * np.sin(t)]),
+                constraint_value=float(ROW @ x - 0.5),
+                constraint_subgradient=ROW * (3 if t == wrong else 1),
+            )
+    return path
+
+
+def test_the_summary_says_who_played_and_what_the_data_leave_of_the_promise(desk):
+    played(desk.folder / "j.db", wrong=20)
+    code, out, err = desk.do("journal j.db")
+    assert (code, err) == (0, "")
+    for words in ("CertifiedPFS(G_g=1.2", "30, 29 with a certificate", "0 rounds outside"):
+        assert words in out
+    assert "contradicted: feasibility is not guaranteed" in out
+    assert "round 20: |s| = 3.24" in out
+
+
+def test_the_table_has_the_rounds_asked_for(desk):
+    played(desk.folder / "j.db")
+    lines = desk.do("journal j.db --table").out.splitlines()
+    assert [int(line.split()[0]) for line in lines[1:]] == list(range(11, 31))
+    lines = desk.do("journal j.db --table --from 3 --to 4").out.splitlines()
+    record = read_journal(desk.folder / "j.db", first=3, last=4)
+    assert [line.split()[:3] for line in lines[1:]] == [
+        [str(r.round), f"{r.g:.4g}", f"{r.bound:.4g}"] for r in record.rounds
+    ]
+    assert len(desk.do("journal j.db --table --last 2").out.splitlines()) == 3
+    assert desk.do("journal j.db --table --from 31").out == "no round of these was told\n"
+
+
+def test_one_decision_is_explained(desk):
+    played(desk.folder / "j.db")
+    code, out, _ = desk.do("journal j.db --round 7")
+    assert code == 0
+    assert "chosen by round 6: slack" in out
+    assert "round 7 played [" in out
+    assert "below the bound" in out
+    code, out, err = desk.do("journal j.db --round 31")
+    assert (code, out) == (2, "")
+    assert err == "surefoot: --round must be at most 30, got 31 (its action is at hand)\n"
+
+
+def test_json_has_the_same_facts_as_data(desk):
+    played(desk.folder / "j.db", wrong=20)
+    found = desk.do("journal j.db --json --table --last 2 --round 7").data
+    record = read_journal(desk.folder / "j.db")
+    assert (found["rounds"], found["worst_g"]) == (30, record.worst)
+    assert [c["round"] for c in found["contradictions"]] == [20]
+    assert [r["round"] for r in found["table"]] == [29, 30]
+    assert found["round"]["certificate"]["bound"] == record.rounds[6].bound
+    assert found["next_action"] == record.action.tolist()
+
+
+def test_files_hold_every_round_bit_for_bit(desk):
+    played(desk.folder / "j.db")
+    code, out, _ = desk.do("journal j.db --csv j.csv --parquet j.parquet")
+    assert (code, out) == (0, "csv      j.csv\nparquet  j.parquet\n")
+    record = read_journal(desk.folder / "j.db")
+    with (desk.folder / "j.csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert [float(r["g"]) for r in rows] == [r.g for r in record.rounds]
+    assert [float(r["action_1"]) for r in rows] == [r.action[1] for r in record.rounds]
+    assert rows[0]["bound"] == ""
+    from pyarrow import parquet
+
+    table = parquet.read_table(desk.folder / "j.parquet")
+    assert table["bound"].to_pylist() == [r.bound for r in record.rounds]
+    assert table.column_names == list(rows[0])
+
+
+class Elements(html.parser.HTMLParser):
+    """The elements of a page and the addresses in them."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.names, self.addresses = [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.names.append(tag)
+        self.addresses += [v for k, v in attrs if k in ("src", "href", "srcset", "action")]
+
+
+def test_the_page_draws_the_run_and_asks_for_nothing_outside(desk):
+    played(desk.folder / "<b>j.db", rounds=700, wrong=400)
+    assert desk.do("journal", "<b>j.db", "--page", "j.html").out == "page     j.html\n"
+    text = (desk.folder / "j.html").read_text(encoding="utf-8")
+    page = Elements(text)
+    assert page.addresses == []
+    assert "script" not in page.names
+    assert "b" not in page.names
+    assert page.names.count("svg") == 2
+    assert "default-src 'none'" in text
+    assert "url(" not in text
+    # A band for each curve, as there are more rounds than bins; one flag on each chart.
+    assert page.names.count("polygon") == 3
+    assert text.count('class="flag bad"') == 2
+    assert "nan" not in text
+
+
+def test_a_page_of_a_journal_without_a_round_says_so(desk):
+    with Controller(CertifiedPFS(G_g=1.0, domain=Ball(1.0), rho=0.5), [0.0], journal="j.db"):
+        pass
+    assert desk.do("journal j.db --page j.html").code == 0
+    text = (desk.folder / "j.html").read_text(encoding="utf-8")
+    assert text.count("No round has one") == 2
+    assert desk.do("journal j.db").code == 0
+
+
+@pytest.mark.parametrize(
+    ("contents", "code", "said"),
+    [
+        (None, 2, "'j.db' is not a file: give the journal of a controller"),
+        (b"hello", 1, "is not a Surefoot journal: it is not an SQLite file, or what is left of"),
+        (b"", 1, "is not a Surefoot journal: it is empty"),
+    ],
+)
+def test_what_is_no_journal_is_refused_in_one_sentence(desk, contents, code, said):
+    if contents is not None:
+        (desk.folder / "j.db").write_bytes(contents)
+    ended = desk.do("journal j.db")
+    assert (ended.code, ended.out) == (code, "")
+    assert said in ended.err
+    assert len(ended.err.splitlines()) == 1
+
+
+def test_a_damaged_and_a_newer_journal_are_refused_in_one_sentence(desk):
+    path = played(desk.folder / "j.db")
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    assert "is damaged" in desk.do("journal j.db").err
+    path.write_bytes(whole[:60] + (99).to_bytes(4, "big") + whole[64:])
+    code, _, err = desk.do("journal j.db")
+    assert code == 1
+    assert "was written by a newer Surefoot" in err
+
+
+def test_a_report_of_a_journal_names_the_command_for_it(desk):
+    played(desk.folder / "j.db")
+    code, out, err = desk.do("report j.db")
+    assert (code, out) == (2, "")
+    assert "`surefoot journal j.db` shows it" in err

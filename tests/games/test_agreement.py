@@ -1,0 +1,144 @@
+"""A rule that is written for one run plays many, and says so once."""
+
+import warnings
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+from surefoot import OGD, play, play_all, problems
+from surefoot.games import EngineWarning
+
+
+class State(NamedTuple):
+    x: Any
+
+
+@dataclass(frozen=True)
+class Branching:
+    """Steps along the cost, or away from the limit: decided by an `if`."""
+
+    eta: float
+
+    def init(self, x1):
+        return State(x1)
+
+    def update(self, state, feedback):
+        if feedback.constraint_value > -0.1:
+            return State(state.x - self.eta * feedback.constraint_subgradient)
+        return State(state.x - self.eta * feedback.cost_gradient)
+
+
+@dataclass(frozen=True)
+class Mixing:
+    """Divides by a norm over all entries of all runs."""
+
+    eta: float
+
+    def init(self, x1):
+        return State(x1)
+
+    def update(self, state, feedback):
+        gradient = feedback.cost_gradient
+        return State(state.x - self.eta * gradient / np.linalg.norm(gradient))
+
+
+@dataclass(frozen=True)
+class Sound(Mixing):
+    """The same with a norm for each run."""
+
+    def update(self, state, feedback):
+        gradient = feedback.cost_gradient
+        size = np.sqrt((gradient**2).sum(axis=-1, keepdims=True))
+        return State(state.x - self.eta * gradient / size)
+
+
+TOY = problems.paper_toy(60, trials=4)
+
+
+def test_a_rule_with_an_if_plays_many_trials_in_the_loop_and_one_warning_names_it():
+    with pytest.warns(EngineWarning) as told:
+        trace = play(Branching(0.05), TOY)
+    (only,) = told
+    assert str(only.message).startswith("Branching.update takes the numbers of all runs")
+    assert only.filename == __file__
+    assert trace.engine == "loop"
+    assert "Branching.update" in trace.engine_note
+    wanted = play(Branching(0.05), TOY, engine="loop")
+    np.testing.assert_array_equal(trace.actions, wanted.actions)
+    np.testing.assert_array_equal(trace.total_cost, wanted.total_cost)
+    assert trace.violations.count.tolist() == wanted.violations.count.tolist()
+
+
+def test_an_if_that_is_met_late_begins_the_game_anew():
+    class Counting(NamedTuple):
+        x: Any
+        t: int
+
+    @dataclass(frozen=True)
+    class Later:
+        eta: float
+
+        def init(self, x1):
+            return Counting(x1, 0)
+
+        def update(self, state, feedback):
+            late = state.t >= 40
+            step = feedback.cost_gradient
+            if late and feedback.constraint_value > -0.1:
+                step = feedback.constraint_subgradient
+            return Counting(state.x - self.eta * step, state.t + 1)
+
+    with pytest.warns(EngineWarning, match="Later.update"):
+        trace = play(Later(0.05), TOY)
+    wanted = play(Later(0.05), TOY, engine="loop")
+    np.testing.assert_array_equal(trace.cost_sum, wanted.cost_sum)
+    np.testing.assert_array_equal(trace.violations.total, wanted.violations.total)
+
+
+def test_a_rule_that_mixes_the_runs_is_found_though_nothing_raises():
+    with pytest.warns(EngineWarning, match="Mixing mixes the runs of a batch: its 4 runs"):
+        trace = play(Mixing(0.05), TOY)
+    assert trace.engine == "loop"
+
+
+def test_a_rule_that_keeps_the_runs_apart_is_a_batch_without_a_word():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        trace = play(Sound(0.05), TOY)
+    assert trace.engine == "batch"
+    np.testing.assert_allclose(
+        trace.actions, play(Sound(0.05), TOY, engine="loop").actions, rtol=1e-12
+    )
+
+
+def test_several_players_of_one_branching_type_fall_back_together():
+    with pytest.warns(EngineWarning, match="its 8 runs are played one by one"):
+        first, second = play_all([Branching(0.05), Branching(0.1)], TOY, horizons=[60, 30])
+    assert first.engine == second.engine == "loop"
+    assert (first.horizon, second.horizon) == (60, 30)
+
+
+@pytest.mark.parametrize("rule", [Branching(0.05), Mixing(0.05)])
+def test_a_batch_that_was_asked_for_is_refused_in_a_sentence(rule):
+    with pytest.raises(ValueError, match=r"batch.*: play it with engine='loop' or 'auto'"):
+        play(rule, TOY, engine="batch")
+
+
+def test_other_errors_of_a_rule_are_its_own():
+    class Wrong(Sound):
+        def update(self, state, feedback):
+            raise ValueError("no step today")
+
+    with pytest.raises(ValueError, match="round 1: no step today"):
+        play(Wrong(0.05), TOY)
+
+
+def test_the_library_s_own_rules_are_not_tried_twice(monkeypatch):
+    asked = []
+    monkeypatch.setattr(
+        OGD, "init", lambda self, x1, _own=OGD.init: asked.append(1) or _own(self, x1)
+    )
+    play(OGD.fixed(TOY.constants, 60, TOY.benchmark.region), TOY)
+    assert len(asked) == 1
