@@ -53,7 +53,7 @@ def test_below_the_threshold_the_hull_is_the_ball_of_the_last_action():
         known = CurvatureHull(beta=beta, reach=1.0)
         memory, _ = known.see(known.init(x), x, -0.5, affine)
         _, region = known.see(memory, y, float(affine @ y - 0.5), affine)
-        assert (region._balls() is None) == alone
+        assert (region._balls(x) is None) == alone
         p = region.nearest(np.array([3.0, 4.0]))
         assert float(affine @ p - 0.5) <= 0
         assert float(affine @ p - 0.5) > -0.01

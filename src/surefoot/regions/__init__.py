@@ -1,31 +1,35 @@
 """Certified regions: convex sets of next actions that are certainly feasible."""
 
 from surefoot import _kinds
+from surefoot.regions._anchor import Anchor
 from surefoot.regions._ball import Found
-from surefoot.regions._known import EmptyRegionError
-from surefoot.regions.curvature import (
-    Curvature,
+from surefoot.regions._certificates import (
     CurvatureCertificate,
-    CurvatureMemory,
-    CurvatureRegion,
+    HullCertificate,
+    HullOfBallsCertificate,
 )
+from surefoot.regions._curvature_region import CurvatureMemory, CurvatureRegion
+from surefoot.regions._errors import Errors
+from surefoot.regions._known import EmptyRegionError
+from surefoot.regions._rows_region import RowsMemory, RowsRegion
+from surefoot.regions._two_balls import share_of_two_balls
+from surefoot.regions.curvature import Curvature
 from surefoot.regions.curvature_hull import (
     CurvatureHull,
     CurvatureHullMemory,
     CurvatureHullRegion,
 )
 from surefoot.regions.hull import (
-    HullCertificate,
     HullMemory,
     HullRegion,
     LipschitzHull,
-    share_of_two_balls,
 )
 from surefoot.regions.region import CertifiedRegion, Knowledge
-from surefoot.regions.rows import CurvatureRows, RowsMemory, RowsRegion
+from surefoot.regions.rows import CurvatureRows
 from surefoot.regions.together import Together, TogetherMemory, TogetherRegion
 
 __all__ = [
+    "Anchor",
     "CertifiedRegion",
     "Curvature",
     "CurvatureCertificate",
@@ -36,9 +40,11 @@ __all__ = [
     "CurvatureRegion",
     "CurvatureRows",
     "EmptyRegionError",
+    "Errors",
     "Found",
     "HullCertificate",
     "HullMemory",
+    "HullOfBallsCertificate",
     "HullRegion",
     "Knowledge",
     "LipschitzHull",

@@ -10,24 +10,41 @@ import numpy as np
 from surefoot._array import is_concrete, norm, to_numpy
 from surefoot.errors import InvalidValueError, SurefootError
 from surefoot.sets._points import settled
-from surefoot.types import Array, Region
+from surefoot.types import Array, Number, Region
 
 __all__ = ["EmptyRegionError", "known_set", "projection_onto", "settle"]
 
 
 class EmptyRegionError(SurefootError, ValueError):
-    """No certified action was found in the announced sets.
+    """No certified action was found: none in the announced sets, or none at all under drift.
 
     Attributes:
-        point: the certified action nearest to them.
+        point: the certified action nearest to the sets; under drift the one with the smallest
+            bound on g, which is above 0.
     """
 
-    def __init__(self, known: Region, point: Array, distance: float) -> None:
-        super().__init__(
-            f"no certified action is in {known!r}: the nearest certified one is "
-            f"{np.array2string(point, separator=', ')}, {distance:.3g} away"
-        )
+    def __init__(self, sentence: str, point: Array) -> None:
+        super().__init__(sentence)
         self.point = point
+
+    @classmethod
+    def of_set(cls, known: Region, point: Array, distance: float) -> EmptyRegionError:
+        """Return the error for a set in which nothing is certified."""
+        return cls(
+            f"no certified action is in {known!r}: the nearest certified one is "
+            f"{np.array2string(point, separator=', ')}, {distance:.3g} away",
+            point,
+        )
+
+    @classmethod
+    def of_drift(cls, t: Number, point: Array, bound: Number, drift: Number) -> EmptyRegionError:
+        """Return the error for a round after which nothing that was seen is certified any more."""
+        return cls(
+            f"round {int(t)}: no next action is certified: with a drift of {float(drift):g} per "
+            f"round the smallest bound on g is {float(bound):.3g}, at "
+            f"{np.array2string(point, separator=', ')}",
+            point,
+        )
 
 
 def known_set(value: Any, name: str, *, holds: Array | None = None) -> Region:

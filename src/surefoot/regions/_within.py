@@ -41,14 +41,8 @@ def nearest_within(region: Any, w: Array, v: Array, up: Array, rates: Array) -> 
     found, weights, drawn = np.empty_like(w), np.empty_like(up), np.empty((len(w), 1))
     for i in range(len(w)):
         known = region.known.with_rates(full[i])
-        one = type(region)(
-            known,
-            region.x[i],
-            region.g[i],
-            region.s[i],
-            region.margin[i],
-            region.before,
-            region.announced,
+        one = region._replace(
+            known=known, x=region.x[i], g=region.g[i], s=region.s[i], margin=region.margin[i]
         )
         if not np.isfinite(region.x[i]).all() or not np.isfinite(v[i]).all():
             found[i], weights[i], drawn[i] = np.nan, np.nan, np.nan
@@ -71,7 +65,7 @@ def _one_within(region: Any, w: Array, v: Array, up: Array, rates: Array) -> Fou
             if region.holds(point):
                 return Found(point, solved[1], 0.0)
     free = region._replace(known=region.known.without_domain(), announced=None)
-    alone: Found = free.cut(w) if flat and full.any() else free.nearest_from(w, zero)
+    alone: Found = free._cut(w) if flat and full.any() else free.search(w)
     if alone.drawn <= 1e-13 * region.known.reach and region.holds(alone.point):
         return alone  # what is nearest without the sets, and in them, is nearest with them
     onto = projection_onto(region.sets)
@@ -128,7 +122,7 @@ def _common(region: Any) -> Array:
         b = onto(a)
         if region.holds(b):
             return b
-        before, a = a, alone.nearest(b)
+        before, a = a, alone.search(b).point
         if norm(a - before) <= 1e-14 * region.known.reach:
             break
         if k % 20 == 19:  # sets that are apart: the gap between them stays
@@ -138,4 +132,4 @@ def _common(region: Any) -> Array:
     # A set that is touched in one point: that point, if the set itself says that it holds it.
     if region.holds(a):
         return a
-    raise EmptyRegionError(region.sets[-1], a, norm(b - a))
+    raise EmptyRegionError.of_set(region.sets[-1], a, norm(b - a))

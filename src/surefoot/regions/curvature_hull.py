@@ -19,12 +19,16 @@ e of a single ball, the second is what centres, radii and one scaling are rounde
 
 it would be more than :math:`2^{-20}M`, and the ball of the last action alone is used, which needs
 no centre and is a half-space for all that can be seen.
+
+Errors and drift are those of a single ball; the anchor ages, so that its ball shrinks with every
+round until a later action has more slack. Where the last action has no ball left, the anchor's is
+used alone.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -32,20 +36,18 @@ import numpy as np
 from surefoot import _check
 from surefoot._array import norm
 from surefoot.errors import InvalidValueError
-from surefoot.regions.curvature import (
-    Curvature,
-    CurvatureCertificate,
-    CurvatureMemory,
-    CurvatureRegion,
-)
-from surefoot.regions.hull import share_of_two_balls
+from surefoot.regions._certificates import CurvatureCertificate, HullOfBallsCertificate
+from surefoot.regions._curvature_region import CurvatureMemory, CurvatureRegion
+from surefoot.regions._errors import Errors, causes, check_errors
+from surefoot.regions._known import EmptyRegionError
+from surefoot.regions._two_balls import share_of_two_balls
+from surefoot.regions.curvature import Curvature
 from surefoot.types import Array
 
 __all__ = [
     "CurvatureHull",
     "CurvatureHullMemory",
     "CurvatureHullRegion",
-    "HullOfBallsCertificate",
 ]
 
 _UNIT = 2.0**-53
@@ -53,35 +55,6 @@ _COARSE = 2.0**20
 
 
 _Ball: TypeAlias = tuple[Array, float, CurvatureRegion]
-
-
-class HullOfBallsCertificate(NamedTuple):
-    """Why a point between two certified balls is feasible, with the numbers.
-
-    Attributes:
-        round: the round that was played.
-        first_value: g where the first ball was seen.
-        second_value: g where the second was.
-        share: of the second.
-        bound: the next g is at most this; never above 0.
-        beta: the curvature that it rests on.
-        cut: whether the region changed the action that was wanted.
-    """
-
-    round: int
-    first_value: float
-    second_value: float
-    share: float
-    bound: float
-    beta: float
-    cut: bool = False
-
-    def __str__(self) -> str:
-        return (
-            f"round {self.round}: g = {self.first_value:.3g} and {self.second_value:.3g} were "
-            f"seen, its curvature is at most {self.beta:g}, and it is convex: {self.share:.3g} of "
-            f"the way between two certified balls, the next g is at most {self.bound:.3g}"
-        )
 
 
 class CurvatureHullMemory(NamedTuple):
@@ -119,7 +92,10 @@ class CurvatureHullRegion(NamedTuple):
 
     def nearest(self, w: Array) -> Array:
         """Return the point of the hull nearest to w; w itself where it is in the hull."""
-        alone = self.last.nearest(w)
+        try:
+            alone = self.last.nearest(w)
+        except EmptyRegionError:
+            return self.anchor.nearest(w)
         if alone is w:
             return alone
         found = self._ball(w)
@@ -134,7 +110,7 @@ class CurvatureHullRegion(NamedTuple):
 
     def _ball(self, w: Array) -> tuple[float, Array, float, float] | None:
         """Find the ball of the hull nearest to w: share of the second, centre, radius, distance."""
-        both = self._balls()
+        both = self._balls(w)
         if both is None:
             return None
         (a, r_a, _), (b, r_b, _) = both
@@ -142,13 +118,21 @@ class CurvatureHullRegion(NamedTuple):
         centre = a + share * way
         return float(share), centre, max(r_a + share * (r_b - r_a), 0.0), float(norm(w - centre))
 
-    def _balls(self) -> tuple[_Ball, _Ball] | None:
-        """Return both balls, the larger first; None where the last one alone is used."""
-        known, found = self.last.known, []
-        beta, M, n = float(known.beta), float(known.reach), len(self.last.x)
-        if not beta > 0 or self.anchor.x is self.last.x:
+    def _balls(self, w: Array) -> tuple[_Ball, _Ball] | None:
+        """Return both balls, the larger first; None where the last one alone is used.
+
+        With an error of the slope they are those for the distances of w.
+        """
+        found, M, n = [], float(self.last.known.reach), len(self.last.x)
+        if self.anchor.x is self.last.x:
             return None
         for one in (self.anchor, self.last):
+            if one.slope_error is not None:
+                low, high = one.lengths()
+                one = one.bent(max(min(max(norm(w - one.x), low), high), 1e-12 * M))
+            beta = float(one.known.beta)
+            if not beta > 0:
+                return None
             nu, size = float(one.radius), math.sqrt(one.squared)
             rounded = 16 * (n + 8) * _UNIT
             if not nu > 0 or beta < _COARSE * rounded * (size + nu) / M:
@@ -162,7 +146,7 @@ class CurvatureHullRegion(NamedTuple):
 
     def certificate(self, point: Array, t: int) -> CurvatureCertificate | HullOfBallsCertificate:
         """Return why a point that :meth:`nearest` gave is feasible: one run's numbers."""
-        both, found = self._balls(), self._ball(point)
+        both, found = self._balls(point), self._ball(point)
         if self.last.bound(point) <= 0 or both is None or found is None:
             return self.last.certificate(point, t)
         share, centre, room, _ = found
@@ -176,12 +160,14 @@ class CurvatureHullRegion(NamedTuple):
     def contradictions(self) -> tuple[str, ...]:
         """What one run has seen that is impossible if the curvature is right and g convex."""
         found, a, x = self.last.contradictions, self.anchor, self.last.x
-        below = float(self.last.g + self.last.s @ (a.x - x))
+        errors = Errors() if self.last.errors is None else self.last.errors
+        below = float(self.last.low + self.last.s @ (a.x - x)) - errors.slope * norm(a.x - x)
         if a.x is not x and below > a.g + float(a.margin + self.last.margin):
             t = int(self.last.before.rounds) + 1
+            why = causes(self.last.errors, f"a slope errs by more than {errors.slope:g}")
             found += (
                 f"round {t}: the slope says that g was at least {below:.3g} where {a.g:.3g} was "
-                "seen: g is not convex, or not the same",
+                f"seen: {why}",
             )
         return found
 
@@ -194,6 +180,9 @@ class CurvatureHull:
         beta: :math:`\beta \ge 0`.
         reach: M, the largest norm of a feasible point, which rounding scales with.
         evaluation_error: bound on the error of the g that is observed; rounding unless given.
+        value_error: bound on the error of an observed g that is no rounding: a sensor's.
+        slope_error: bound on the distance of an observed slope to the true one.
+        drift: bound on the change of g, at any point, from one round to the next.
 
     Example:
         >>> known = CurvatureHull(beta=8.0, reach=1.0)  # of g = |x|^2 - 0.5: four times too much
@@ -209,14 +198,18 @@ class CurvatureHull:
     beta: float
     reach: float
     evaluation_error: float | None = None
+    value_error: float | None = None
+    slope_error: float | None = None
+    drift: float | None = None
 
     def __post_init__(self) -> None:
         self.ball()
         _check.plain(self, "beta", "reach")
+        check_errors(self)
 
     def ball(self) -> Curvature:
         """Return what is known without the memory."""
-        return Curvature(beta=self.beta, reach=self.reach, evaluation_error=self.evaluation_error)
+        return Curvature(**{f.name: getattr(self, f.name) for f in fields(self)})
 
     def init(self, x1: Array) -> CurvatureHullMemory:
         """Return the memory before the first round."""
@@ -226,13 +219,18 @@ class CurvatureHull:
         return CurvatureHullMemory(first, first)
 
     def see(
-        self, memory: CurvatureHullMemory, x: Array, g: float, s: Array
+        self,
+        memory: CurvatureHullMemory,
+        x: Array,
+        g: float,
+        s: Array,
+        value_error: float | None = None,
     ) -> tuple[CurvatureHullMemory, CurvatureHullRegion]:
         """Return the memory with the round added, and the hull for the next action."""
         ball = self.ball()
-        last, region = ball.see(memory.last, x, g, s)
-        anchor = memory.anchor
-        if memory.rounds == 0 or g < anchor.g:
+        last, region = ball.see(memory.last, x, g, s, value_error)
+        anchor, drift = memory.anchor, self.drift or 0.0
+        if memory.rounds == 0 or last.g < anchor.g + drift * (last.rounds - anchor.rounds):
             anchor = last
-        after = CurvatureHullMemory(last, anchor)
-        return after, CurvatureHullRegion(region, ball.region(anchor, anchor))
+        after, age = CurvatureHullMemory(last, anchor), last.rounds + 1.0 - anchor.rounds
+        return after, CurvatureHullRegion(region, ball.region(anchor, anchor, region.errors, age))

@@ -18,6 +18,13 @@ Rounding. With u = 2^-53, n the dimension, M the largest norm of a feasible poin
 every point that :meth:`HullRegion.nearest` returns; docs/certified.md has the proof. It holds for
 any computed share, so no loss of digits in it can matter. Radii keep their sign: the last action
 may have less slack than the margin.
+
+Errors and drift. A value that errs by at most :math:`\nu` counts as :math:`\hat g + \nu`, or as the
+bound that was certified before it was played where that is smaller; one that was seen k rounds
+before the next, under a drift of v per round, as kv more. Slopes are not used, so that their error
+costs nothing here. An anchor that ages loses its ball: once drift may have used half of its slack
+the hull is the anchor alone, which is visited and so measured again. Where no ball is left,
+:class:`surefoot.regions.EmptyRegionError` is raised, and a run of a batch becomes NaN.
 """
 
 from __future__ import annotations
@@ -31,66 +38,26 @@ from surefoot._array import (
     dot,
     maximum,
     minimum,
+    namespace,
     ndarray,
     norm,
     number_like,
     record,
-    sqrt,
     to_numpy,
-    vdot,
     where,
 )
 from surefoot.errors import InvalidValueError
+from surefoot.regions._certificates import HullCertificate
+from surefoot.regions._errors import Errors, causes, check_errors, error_of
+from surefoot.regions._known import EmptyRegionError
+from surefoot.regions._two_balls import share_of_two_balls
 from surefoot.sets._points import marked
 from surefoot.types import Array, Number
 
-__all__ = ["HullCertificate", "HullMemory", "HullRegion", "LipschitzHull", "share_of_two_balls"]
+__all__ = ["HullMemory", "HullRegion", "LipschitzHull"]
 
 _UNIT = 2.0**-53
-
-
-class HullCertificate(NamedTuple):
-    """Why the next action is feasible, with the numbers, all known before it is played.
-
-    Attributes:
-        round: the round that was played.
-        anchor_round: the round in which the anchor was played; 1 is the start.
-        anchor_value: g at the anchor.
-        value: g at the action that was played.
-        share: of the action in the centre, (1 - share) anchor + share action.
-        distance: from the centre to the next action.
-        room: how far from the centre is certified; at least the distance.
-        bound: the next g is at most this; never above 0.
-        G_g: the constant that it rests on.
-        cut: whether the region changed the action that was wanted.
-    """
-
-    round: int
-    anchor_round: int
-    anchor_value: float
-    value: float
-    share: float
-    distance: float
-    room: float
-    bound: float
-    G_g: float
-    cut: bool = False
-
-    def __str__(self) -> str:
-        if self.share == 1.0:
-            seen = f"g = {self.value:.3g} was seen"
-        elif self.share == 0.0:
-            seen = f"g = {self.anchor_value:.3g} was seen in round {self.anchor_round}"
-        else:
-            seen = (
-                f"g = {self.anchor_value:.3g} was seen in round {self.anchor_round} and "
-                f"{self.value:.3g} now; {self.share:.3g} of the way between them"
-            )
-        return (
-            f"round {self.round}: {seen}, and g rises by at most G_g = {self.G_g:g} per unit of "
-            f"length: {self.room:.3g} is certified, {self.distance:.3g} was taken; "
-            f"the next g is at most {self.bound:.3g}"
-        )
+_POINT = 1e-300  # the radius of a ball that is its centre, and not empty
 
 
 class HullMemory(NamedTuple):
@@ -99,10 +66,10 @@ class HullMemory(NamedTuple):
     Attributes:
         rounds: how many rounds were seen.
         anchor: the deepest action before the last one.
-        anchor_value: g there.
+        anchor_value: g there; with errors, the bound on it.
         anchor_round: the round it was played in.
         last: the last action seen.
-        last_value: g there.
+        last_value: g there; with errors, the bound on it.
     """
 
     rounds: Number
@@ -125,6 +92,10 @@ class HullRegion(NamedTuple):
         memory: with the round.
         before: without it.
         s: the subgradient observed at x.
+        anchor_level: the bound on the next g at the anchor.
+        level: the bound on the next g at x.
+        g: the value observed at x.
+        errors: what the levels allow for; None for exact values of a fixed g.
     """
 
     known: LipschitzHull
@@ -135,6 +106,10 @@ class HullRegion(NamedTuple):
     memory: HullMemory
     before: HullMemory
     s: Array
+    anchor_level: Number
+    level: Number
+    g: Number
+    errors: Errors | None = None
 
     def nearest(self, w: Array) -> Array:
         """Return the point of the hull nearest to w; w itself where it is in the hull."""
@@ -145,6 +120,11 @@ class HullRegion(NamedTuple):
             return w
         _, centre, offset, far, room = self._ball(w)
         if type(far) is float:
+            if not self.anchor_radius > 0.0:
+                drift = 0.0 if self.errors is None else self.errors.drift
+                raise EmptyRegionError.of_drift(
+                    self.memory.rounds, self.anchor, self.anchor_level, drift
+                )
             if far <= room:
                 return w
             if not far < math.inf:
@@ -168,20 +148,26 @@ class HullRegion(NamedTuple):
         """Return why a point that :meth:`nearest` gave is feasible: one run's numbers."""
         share, _, _, distance, room = self._ball(point)
         seen, known = self.memory, self.known
-        level = (1.0 - share) * seen.anchor_value + share * seen.last_value
+        level = (1.0 - share) * self.anchor_level + share * self.level
         noise = known.noise(point.shape[-1])
         return HullCertificate(
             round=t,
             anchor_round=int(seen.anchor_round),
-            anchor_value=float(seen.anchor_value),
-            value=float(seen.last_value),
+            anchor_value=float(self.anchor_level),
+            value=float(self.level),
             share=float(share),
             distance=float(distance),
             room=float(room),
             # At the full length this is below 0 by the margin, which the rounding has room in.
             bound=min(float(level + known.G_g * distance + noise), 0.0),
             G_g=float(known.G_g),
+            errors=None if self.errors is None else Errors(*map(float, self.errors)),
         )
+
+    @property
+    def whole(self) -> HullRegion:
+        """The hull of both balls, also where the anchor is to be visited."""
+        return self.known.hull(self.memory, self.before, self.s, self.g, self.errors)
 
     @property
     def depth(self) -> Number:
@@ -192,27 +178,36 @@ class HullRegion(NamedTuple):
     def contradictions(self) -> tuple[str, ...]:
         """What one run has seen that is impossible if the constants are right, as sentences."""
         found, known, before = [], self.known, self.before
-        t, steep, g = int(self.memory.rounds), float(norm(self.s)), float(self.memory.last_value)
+        errors = Errors() if self.errors is None else self.errors
+        t, steep, g = int(self.memory.rounds), float(norm(self.s)), float(self.g)
         G_g, noise = float(known.G_g), float(known.noise(self.x.shape[-1]))
-        if steep > G_g * (1 + 1e-12):
+        if steep > G_g * (1 + 1e-12) + errors.slope:
             found.append(f"round {t}: |s| = {steep:.6g} exceeds G_g = {G_g:.6g}")
         if before.rounds == 0:
             return tuple(found)
-        share, _, _, distance, _ = known.region(before, before, self.s)._ball(self.x)
-        level = (1.0 - share) * before.anchor_value + share * before.last_value
-        limit = max(level + G_g * distance, before.last_value if distance == 0 else -math.inf)
-        if g > limit + 4 * noise:
-            found.append(
-                f"round {t}: g = {g:.6g} is above its certified bound {limit:.3g}: G_g = {G_g:.6g} "
-                "is too small, or g is not convex or not the one of round 1"
-            )
-        below = g + float(dot(self.s, before.anchor - self.x)) - before.anchor_value
+        # Whatever was allowed for is taken off before anything is called impossible.
+        least, x, hull = g - errors.value, self.memory.last, known.hull(before)
+        limit = hull.bound(x)
+        if least > limit + 4 * noise:
+            why = causes(self.errors, f"G_g = {G_g:.6g} is too small")
+            found.append(f"round {t}: g = {g:.6g} is above its certified bound {limit:.3g}: {why}")
+        way = before.anchor - x
+        below = least + float(dot(self.s, way)) - errors.slope * float(norm(way))
+        below -= before.anchor_value + errors.drift * (t - float(before.anchor_round))
         if below > 4 * noise:
+            why = causes(self.errors, f"a slope errs by more than {float(errors.slope):g}")
             found.append(
                 f"round {t}: the subgradient says that g in round {int(before.anchor_round)} was "
-                f"at least {below:.3g} above what was seen: g is not convex, or not the same"
+                f"at least {below:.3g} above what was seen: {why}"
             )
         return tuple(found)
+
+    def bound(self, point: Array) -> Number:
+        """Return the bound on the next g at any point: the hull's, and the rise from there."""
+        share, _, _, distance, _ = self._ball(point)
+        level = (1.0 - share) * self.anchor_level + share * self.level
+        found = level + self.known.G_g * distance
+        return where(distance == 0, maximum(found, self.level), found)
 
     def _ball(self, w: Array) -> tuple[Number, Array, Array, Number, Number]:
         """Find the ball of the hull that is nearest to w: share, centre, w - centre, norm, room."""
@@ -224,63 +219,6 @@ class HullRegion(NamedTuple):
         return share, centre, offset, norm(offset), maximum(room, 0.0 * room)
 
 
-def share_of_two_balls(
-    w: Array, a: Array, r_a: Number, b: Array, r_b: Number
-) -> tuple[Number, Array]:
-    r"""Return which ball of the hull of B(a, r_a) and B(b, r_b) is nearest to w; r_a >= r_b.
-
-    The balls of the hull are :math:`B(a + \lambda(b-a), r_a + \lambda(r_b-r_a))`; nearest is that
-    with :math:`\lambda` the minimiser of
-    :math:`\|w - a - \lambda(b-a)\| - \lambda(r_b-r_a)` over the :math:`\lambda \in [0, 1]` that
-    leave a radius of at least 0. With q the product of w - a and b - a, p the distance of w to
-    the line through a and b, :math:`D = \|b-a\|` and :math:`\Delta = r_b-r_a`:
-
-    .. math:: \lambda = \big(q + \Delta\, p\, D/\sqrt{D^2-\Delta^2}\big)/D^2,
-
-    and that of the larger ball where :math:`D \le |\Delta|`, because it holds the other.
-
-    Args:
-        w: the point.
-        a: the centre of one ball.
-        r_a: its radius, above 0.
-        b: the centre of the other.
-        r_b: its radius, which may be negative.
-
-    Returns:
-        The share :math:`\lambda` and b - a.
-
-    Example:
-        >>> import numpy as np
-        >>> a, b = np.array([0.0, 0.0]), np.array([4.0, 0.0])
-        >>> share_of_two_balls(np.array([2.0, 3.0]), a, 1.0, b, 1.0)[0]
-        0.5
-    """
-    way = b - a
-    squared, less = dot(way, way), r_b - r_a
-    apart = squared - less * less
-    if type(apart) is float:
-        if apart <= 0.0:
-            return (1.0 if less > 0.0 else 0.0), way
-        off = w - a
-        q = float(vdot(off, way))
-        if not -math.inf < q / squared < math.inf:
-            return math.nan, way  # so far away that no share can be told
-        off = off - (q / squared) * way
-        share = (q + less * math.sqrt(float(vdot(off, off)) * squared / apart)) / squared
-        top = 1.0 if r_b >= 0.0 else r_a / -less
-        # A NaN fails both comparisons; the caller sees it in the distance.
-        return (0.0 if share < 0.0 else top if share > top else share), way
-    other = apart > 0
-    below = where(other, squared, 1.0)
-    off = w - a
-    q = dot(off, way)
-    off = off - (q / below) * way
-    share = (q + less * sqrt(dot(off, off) * below / where(other, apart, 1.0))) / below
-    top = where(r_b >= 0, 1.0 + 0.0 * r_a, r_a / where(less < 0, -less, 1.0))
-    share = minimum(maximum(share, 0.0 * r_a), top)
-    return where(other, share, where(less > 0, 1.0 + 0.0 * r_a, 0.0 * r_a)), way
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LipschitzHull:
     r"""Knowledge that g is convex with no subgradient longer than G_g on the feasible set.
@@ -290,6 +228,9 @@ class LipschitzHull:
         reach: the largest norm of a feasible point, which rounding scales with.
         evaluation_error: bound on the error of the g that is observed, where it may be larger than
             the rounding of a linear one (``constraint.evaluation_error(ball)``).
+        value_error: bound on the error of an observed g that is no rounding: a sensor's.
+        slope_error: bound on the error of an observed slope; only contradictions look at slopes.
+        drift: bound on the change of g, at any point, from one round to the next.
 
     Example:
         >>> import numpy as np
@@ -307,6 +248,9 @@ class LipschitzHull:
     G_g: Number
     reach: Number
     evaluation_error: Number | None = None
+    value_error: Number | None = None
+    slope_error: Number | None = None
+    drift: Number | None = None
 
     def __post_init__(self) -> None:
         _check.positive(G_g=self.G_g, reach=self.reach)
@@ -314,14 +258,26 @@ class LipschitzHull:
         if self.evaluation_error is not None:
             _check.nonnegative(evaluation_error=self.evaluation_error)
             _check.plain(self, "evaluation_error")
+        check_errors(self)
 
     @classmethod
-    def trusted(cls, G_g: Number, reach: Number, evaluation_error: Number | None) -> LipschitzHull:
+    def trusted(
+        cls,
+        G_g: Number,
+        reach: Number,
+        evaluation_error: Number | None,
+        value_error: Number | None = None,
+        slope_error: Number | None = None,
+        drift: Number | None = None,
+    ) -> LipschitzHull:
         """Return the same for constants that were checked before: a rule makes one per round."""
-        made = object.__new__(cls)
-        object.__setattr__(made, "G_g", G_g)
-        object.__setattr__(made, "reach", reach)
-        object.__setattr__(made, "evaluation_error", evaluation_error)
+        made, put = object.__new__(cls), object.__setattr__
+        put(made, "G_g", G_g)
+        put(made, "reach", reach)
+        put(made, "evaluation_error", evaluation_error)
+        put(made, "value_error", value_error)
+        put(made, "slope_error", slope_error)
+        put(made, "drift", drift)
         return made
 
     def init(self, x1: Array) -> HullMemory:
@@ -330,55 +286,105 @@ class LipschitzHull:
         return HullMemory(zero, x1, zero, zero, x1, zero)
 
     def see(
-        self, memory: HullMemory, x: Array, g: Number, s: Array
+        self, memory: HullMemory, x: Array, g: Number, s: Array, value_error: Number | None = None
     ) -> tuple[HullMemory, HullRegion]:
         """Return the memory with the round added, and the hull for the next action."""
-        rounds = memory.rounds + 1.0
+        rounds, errors, upper = memory.rounds + 1.0, error_of(self, value_error), g
+        if errors is not None:
+            upper = g + errors.value
         if type(g) is float:
             if not -math.inf < g < math.inf:
                 raise InvalidValueError(f"constraint_value must be finite, got {g!r}")
-            if memory.rounds == 0.0 and not g + self.lost(x.shape[-1]) * self.G_g < 0.0:
+            if memory.rounds == 0.0 and not upper + self.lost(x.shape[-1]) * self.G_g < 0.0:
                 raise InvalidValueError(
-                    "the start must be strictly feasible, by more than the rounding of g, "
+                    "the start must be strictly feasible, by more than the error of g, "
                     f"got g(x_1) = {g:g}"
                 )
             if memory.rounds == 0.0:
-                after = record(HullMemory, (rounds, x, g, rounds, x, g))
+                after = record(HullMemory, (rounds, x, upper, rounds, x, upper))
+            elif errors is not None:
+                after = self._later(memory, x, upper)
             elif memory.last_value < memory.anchor_value:
                 a, value, t = memory.last, memory.last_value, memory.rounds
                 after = record(HullMemory, (rounds, a, value, t, x, g))
             else:
                 after = record(HullMemory, (rounds, *memory[1:4], x, g))
         else:
-            g = where(abs(g) < math.inf, g, math.nan)
-            first, deeper = memory.rounds == 0, memory.last_value < memory.anchor_value
-            value = where(deeper, memory.last_value, memory.anchor_value)
-            after = HullMemory(
-                rounds,
-                where(first, x, where(deeper, memory.last, memory.anchor)),
-                where(first, g, value),
-                where(first, rounds, where(deeper, memory.rounds, memory.anchor_round)),
-                x,
-                g,
-            )
-        return after, self.region(after, memory, s)
+            upper = where(abs(upper) < math.inf, upper, math.nan)
+            first = memory.rounds == 0
+            later = self._later(memory, x, upper, errors is None)
+            starting = (rounds, x, upper, rounds, x, upper)
+            after = HullMemory(*(where(first, a, b) for a, b in zip(starting, later, strict=True)))
+        return after, self.region(after, memory, s, g, errors)
 
-    def region(self, memory: HullMemory, before: HullMemory, s: Array) -> HullRegion:
-        """Return the hull that a memory stands for."""
-        lost = self.lost(memory.last.shape[-1])
-        return record(
-            HullRegion,
-            (
-                self,
-                memory.anchor,
-                -memory.anchor_value / self.G_g - lost,
-                memory.last,
-                -memory.last_value / self.G_g - lost,
-                memory,
-                before,
-                s,
-            ),
+    def _later(
+        self, memory: HullMemory, x: Array, upper: Number, exact: bool = False
+    ) -> HullMemory:
+        """Return the memory after a round that is not the first."""
+        aged, visited = memory.anchor_value, False
+        if self.drift is not None:
+            aged = aged + self.drift * (memory.rounds - memory.anchor_round)
+            visited = namespace(x).all(memory.last == memory.anchor, axis=-1, keepdims=x.ndim > 1)
+            visited = bool(visited) if type(x) is ndarray and x.ndim == 1 else visited
+        deeper = memory.last_value < aged
+        fresh = deeper | visited
+        value = where(fresh, minimum(memory.last_value, aged), memory.anchor_value)
+        if not exact:
+            # What was certified before the round bounds g there as well as the reading does.
+            before = self.hull(memory).bound(x)
+            upper = where(before <= 0, minimum(upper, before), upper)
+        return HullMemory(
+            memory.rounds + 1.0,
+            where(deeper, memory.last, memory.anchor),
+            value,
+            where(fresh, memory.rounds, memory.anchor_round),
+            x,
+            upper,
         )
+
+    def region(
+        self,
+        memory: HullMemory,
+        before: HullMemory,
+        s: Array,
+        g: Number | None = None,
+        errors: Errors | None = None,
+    ) -> HullRegion:
+        """Return the hull that a memory stands for; under drift, the anchor alone at times."""
+        hull = self.hull(memory, before, s, g, errors)
+        if self.drift is None:
+            return hull
+        _, a, r_a, x, r, *_, high_a, high, _, _ = hull
+        # The anchor is visited once drift may have used half of the slack that was seen there.
+        visit = (high_a >= 0.5 * memory.anchor_value) & (r_a > r) & (r_a > 0)
+        # Without a ball of its own the anchor is no help, and of two without the deeper is told.
+        swap = (r_a <= 0) & (r >= r_a)
+        return hull._replace(
+            anchor=where(swap, x, a),
+            anchor_radius=where(visit, _POINT + 0.0 * r_a, where(swap, r, r_a)),
+            anchor_level=where(swap, high, high_a),
+            x=where(visit, a, x),
+            radius=where(visit, _POINT + 0.0 * r, r),
+            level=where(visit, high_a, high),
+        )
+
+    def hull(
+        self,
+        memory: HullMemory,
+        before: HullMemory | None = None,
+        s: Array = None,
+        g: Number | None = None,
+        errors: Errors | None = None,
+    ) -> HullRegion:
+        """Return the hull of both balls as they are in the round after the memory's last."""
+        lost = self.lost(memory.last.shape[-1])
+        high_a, high = memory.anchor_value, memory.last_value
+        if self.drift is not None:
+            high_a = high_a + self.drift * (memory.rounds + 1.0 - memory.anchor_round)
+            high = high + self.drift
+        r_a, r = -high_a / self.G_g - lost, -high / self.G_g - lost
+        parts = (self, memory.anchor, r_a, memory.last, r, memory, before, s, high_a, high)
+        return record(HullRegion, (*parts, memory.last_value if g is None else g, errors))
 
     def noise(self, dimension: int) -> Number:
         r"""Return :math:`\delta`, a bound on the error of an observed g, with room for one sum."""

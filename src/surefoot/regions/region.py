@@ -69,7 +69,9 @@ class Knowledge(Protocol[M]):
         """Return the memory before the first round; x1 is the action to be played first."""
         ...
 
-    def see(self, memory: M, x: Array, g: Number, s: Array) -> tuple[M, CertifiedRegion]:
+    def see(
+        self, memory: M, x: Array, g: Number, s: Array, value_error: Number | None = None
+    ) -> tuple[M, CertifiedRegion]:
         """Return the memory with the round added, and the region for the next action.
 
         Args:
@@ -77,5 +79,6 @@ class Knowledge(Protocol[M]):
             x: the action that was played.
             g: the value observed there; the values of all rows where they are seen apart.
             s: one subgradient there; one per row where they are seen apart.
+            value_error: a bound on the error of g in this round, instead of the knowledge's own.
         """
         ...

@@ -20,6 +20,7 @@ from surefoot import _check
 from surefoot._array import norm
 from surefoot.errors import InvalidValueError
 from surefoot.regions._known import EmptyRegionError, known_set
+from surefoot.regions.hull import HullRegion
 from surefoot.regions.region import CertifiedRegion, Knowledge
 from surefoot.sets._points import settled
 from surefoot.types import Array, Region
@@ -50,12 +51,14 @@ class TogetherRegion(NamedTuple):
         x: the action that was played.
         sets: the sets that are known, and announced.
         values: of the constraints.
+        rounds: how many rounds were seen.
     """
 
     rows: tuple[CertifiedRegion, ...]
     x: Array
     sets: tuple[Region, ...]
     values: Array
+    rounds: float
 
     def within(self, announced: Region) -> TogetherRegion:
         """Return the region cut down to a set that was announced for the next round."""
@@ -70,6 +73,14 @@ class TogetherRegion(NamedTuple):
     def nearest(self, w: Array) -> Array:
         """Return the point nearest to w, up to the end of the search; w itself if it is in all."""
         _check.refuse_unfinite(w, "the wanted action")
+        try:
+            return self._nearest(w)
+        except EmptyRegionError:
+            # An anchor that one row wants visited may be nothing for the others.
+            rows = tuple(row.whole if isinstance(row, HullRegion) else row for row in self.rows)
+            return self._replace(rows=rows)._nearest(w)
+
+    def _nearest(self, w: Array) -> Array:
         if self.holds(w):
             return w
         onto: list[Callable[[Array], Array]] = [row.nearest for row in self.rows]
@@ -111,9 +122,18 @@ class TogetherRegion(NamedTuple):
                     high = share
             if best is not None:
                 return best
+        drifts = [row.known.drift for row in self._balls() if row.known.drift is not None]
+        if drifts:
+            # Neither is the action that was played, so that staying is not certified either.
+            worst, t = float(np.max(self.values)), self.rounds
+            raise EmptyRegionError.of_drift(t, self.x, worst + max(drifts), max(drifts))
         if bases:
             return bases[0]  # staying is feasible: it was played
-        raise EmptyRegionError(self.sets[-1], self._nearest_certified(end), self._gap(end))
+        raise EmptyRegionError.of_set(self.sets[-1], self._nearest_certified(end), self._gap(end))
+
+    def _balls(self) -> list[Any]:
+        """Return the region of each row; of a hull of balls, that of the last action."""
+        return [getattr(row, "last", row) for row in self.rows]
 
     def _nearest_certified(self, end: Array) -> Array:
         """Find the certified point nearest to the last set, by going to and fro."""
@@ -180,7 +200,7 @@ class Together:
         return TogetherMemory(0.0, tuple(row.init(x1) for row in self.rows))
 
     def see(
-        self, memory: TogetherMemory, x: Array, g: Any, s: Array
+        self, memory: TogetherMemory, x: Array, g: Any, s: Array, value_error: Any = None
     ) -> tuple[TogetherMemory, TogetherRegion]:
         """Return the memory with the round added, and the region for the next action."""
         values, slopes = np.atleast_1d(np.asarray(g, dtype=np.float64)), np.atleast_2d(s)
@@ -189,10 +209,10 @@ class Together:
                 f"constraint_value must have {len(self.rows)} entries, one per constraint, "
                 f"got shape {values.shape}"
             )
-        seen = [
-            row.see(part, x, float(v), slope)
-            for row, part, v, slope in zip(self.rows, memory.rows, values, slopes, strict=True)
-        ]
+        errors = np.broadcast_to(np.asarray(value_error), values.shape).tolist()
+        parts = zip(self.rows, memory.rows, values, slopes, errors, strict=True)
+        seen = [row.see(part, x, float(v), slope, nu) for row, part, v, slope, nu in parts]
         after = TogetherMemory(memory.rounds + 1.0, tuple(part for part, _ in seen))
         sets = () if self.domain is None else (self.domain,)
-        return after, TogetherRegion(tuple(region for _, region in seen), x, sets, values)
+        regions = tuple(region for _, region in seen)
+        return after, TogetherRegion(regions, x, sets, values, after.rounds)

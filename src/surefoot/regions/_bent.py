@@ -1,0 +1,117 @@
+r"""Searches in regions with errors: an error of the slope bends them, drift may leave x outside.
+
+:math:`U(q) = h + s^\top q + \tau\|q\| + \frac\beta2\|q\|^2` is at most
+:math:`h + \frac{\tau\ell}2 + s^\top q + \frac12(\beta + \tau/\ell)\|q\|^2` for any length
+:math:`\ell > 0`, with the same value and slope where :math:`\|q\| = \ell`. So the projection onto
+the ball of the right length is that onto :math:`\{U \le 0\}`, and that onto any other is in it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from surefoot._array import certainly, maximum, minimum, norm, number_like, sqrt, where
+from surefoot.regions._ball import Found
+from surefoot.regions._known import EmptyRegionError
+from surefoot.types import Array, Number
+
+__all__ = ["answered", "lengths_of_bent"]
+
+_TRIES = 8
+_SHORTEST = 1e-12  # a length relative to the reach, at which tau |q| is below every margin
+
+
+def lengths_of_bent(
+    up: Number, squared: Number, beta: Number, tau: Number
+) -> tuple[Number, Number]:
+    r"""Return the least and the largest length whose ball is not empty; they cross where none is.
+
+    It is not empty where :math:`\|s\|^2 \ge 2(\beta + \tau/\ell)(h + \tau\ell/2)`, that is
+    :math:`\beta\tau\ell^2 + (2\beta h + \tau^2 - \|s\|^2)\ell + 2\tau h \le 0`.
+
+    Args:
+        up: h.
+        squared: the inner product of s with itself.
+        beta: the curvature.
+        tau: the error of the slope.
+
+    Example:
+        >>> lengths_of_bent(0.25, 4.0, 1.0, 1.0)
+        (0.21922359359558485, 2.2807764064044154)
+    """
+    a, b, c = beta * tau, 2 * beta * up + tau * tau - squared, 2 * tau * up
+    root = sqrt(maximum(b * b - 4 * a * c, 0.0 * b))
+    # The form of each root that loses no digits.
+    q = 0.5 * (where(b < 0, root - b, 0.0 * root) + where(b < 0, 0.0 * root, -b - root))
+    one = where(a > 0, q / where(a > 0, a, 1.0), math.inf + 0.0 * q)
+    other = where(q == 0, 0.0 * q, c / where(q == 0, 1.0, q))
+    # b < 0: q > 0, `one` is the larger root; else q <= 0 and `other` is, where h < 0.
+    low = where(b < 0, maximum(other, 0.0 + 0.0 * other), 0.0 * other)
+    high = where(b < 0, one, other)
+    return low, where(b * b >= 4 * a * c, high, -1.0 + 0.0 * high)
+
+
+def answered(region: Any, w: Array, search: Callable[[Any, Array], Found]) -> Found:
+    """Return what a search in a region with errors finds, as certified as one without.
+
+    For a fixed g a search that fails ends where the action is, which stays certified. Under drift
+    it may not be: then the nearest certified point to it is sought, and if there is none the
+    action is pulled towards the anchor, for which g must be convex. Where that is of no help
+    either, one run is refused and a run of a batch becomes NaN.
+
+    Args:
+        region: with ``bent``, ``lengths``, ``holds``, ``pulled`` and ``errors``.
+        w: what is wanted.
+        search: a search in a region without an error of the slope.
+    """
+    found = _searched(region, w, search)
+    if region.known.drift is None:
+        return found
+    good = region.holds(found.point)
+    if certainly(good):
+        return found
+    back = _searched(region, region.x, type(region).search).point
+    pull, fine = region.pulled()
+    near = region.holds(back)
+    back, fine = where(near, back, pull), fine | near
+    if fine is False:
+        raise EmptyRegionError.of_drift(
+            region.before.rounds + 1, back, region.bound(back), region.errors.drift
+        )
+    back = where(fine, back, number_like(back, math.nan))
+    return Found(
+        where(good, found.point, back),
+        where(good, found.weights, 0.0 * found.weights),
+        where(good, found.drawn, norm(back - w)),
+    )
+
+
+def _searched(region: Any, w: Array, search: Callable[[Any, Array], Found]) -> Found:
+    """Search in balls inside of a region with a slope error, each for the last answer's length."""
+    if region.slope_error is None:
+        return search(region, w)
+    good = region.holds(w)
+    length, (low, high) = norm(w - region.x), region.lengths()
+    shortest = _SHORTEST * region.known.reach + 0.0 * length
+    best, sure = None, False
+    for _ in range(_TRIES):
+        length = maximum(minimum(maximum(length, low), high), shortest)
+        found = search(region.bent(length), w)
+        fine = region.holds(found.point)
+        last, length = length, norm(found.point - region.x)
+        if best is None:
+            best, sure = found, fine
+        else:
+            nearer = norm(found.point - w) <= norm(best.point - w)
+            better = fine & (nearer | (~sure if type(sure) is not bool else not sure))
+            best = Found(*(where(better, a, b) for a, b in zip(found, best, strict=True)))
+            sure = sure | fine
+        if type(length) is float and abs(length - last) <= 1e-9 * last:
+            break
+    assert best is not None
+    point = where(good, w, region.checked(best.point))
+    drawn = best.drawn + norm(best.point - point)
+    weights = where(good, 0.0 * best.weights, best.weights)
+    return Found(point, weights, where(good, 0.0 * drawn, drawn))
