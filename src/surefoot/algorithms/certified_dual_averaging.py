@@ -8,6 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from surefoot import _check
 from surefoot._array import maximum, norm, number_like, owned, sqrt, where
+from surefoot.algorithms._allowing import AllowingForKnown
 from surefoot.algorithms.certified_ogd import (
     check_known,
     curvature_of,
@@ -23,9 +24,10 @@ from surefoot.regions import (
     CurvatureRegion,
     CurvatureRows,
     Found,
+    HullOfBallsCertificate,
     RowsRegion,
 )
-from surefoot.theory import ObservedAveraging, TheoremK, Tuned
+from surefoot.theory import ObservedAveraging, TheoremK, Tuned, under_errors
 from surefoot.types import Array, Feedback, Needs, Number, Region, Source
 
 __all__ = ["AveragingStep", "CertifiedDualAveraging", "CertifiedDualAveragingState"]
@@ -86,7 +88,7 @@ class AveragingStep(NamedTuple):
         return self.found.point is not self.wanted
 
     @property
-    def certificate(self) -> CurvatureCertificate:
+    def certificate(self) -> CurvatureCertificate | HullOfBallsCertificate:
         """Why the next action is feasible."""
         found = self.region.certificate(self.found.point, int(self.rounds) + 1)
         return found._replace(cut=self.cut)
@@ -98,7 +100,7 @@ class AveragingStep(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CertifiedDualAveraging:
+class CertifiedDualAveraging(AllowingForKnown):
     r"""Dual averaging whose far point is projected directly onto what is certainly feasible.
 
     .. math::
@@ -115,7 +117,8 @@ class CertifiedDualAveraging:
     the regret is proved to be of the order :math:`\sqrt T` (Theorem K).
 
     Args:
-        known: the curvature of one constraint, or of several, and the known set.
+        known: the curvature of one constraint, or of several, the known set, and the errors and
+            drift to allow for.
         radius: R, the radius of a ball that contains the feasible set.
         scale: c.
         far: F; None leaves out the last line.
@@ -180,7 +183,7 @@ class CertifiedDualAveraging:
         """
         x, start, seen, gradients, last, squares, weights = state
         grad, g, s = told(self.known, x, feedback)
-        after, region = self.known.see(seen, x, g, s)
+        after, region = self.known.see(seen, x, g, s, feedback[4])
         if within is not None:
             region = region_within(region, within)
         kept = start - gradients / where(last > 0, last, math.inf) - x
@@ -242,4 +245,4 @@ class CertifiedDualAveraging:
         (R,) = theorem.constants.require("R", by=theorem.name)
         known = curvature_of(theorem.constants, domain)
         player = cls(known=known, radius=R, scale=scale, far=theorem.far, eta=theorem.eta)
-        return Tuned(player, theorem)
+        return Tuned(player, under_errors(theorem))

@@ -10,6 +10,7 @@ import numpy as np
 
 from surefoot import _check
 from surefoot._array import dot, maximum, number_like, owned, sqrt, to_numpy, where
+from surefoot.algorithms._allowing import AllowingForKnown, errors_in
 from surefoot.constants import Constants, as_constants
 from surefoot.errors import InvalidValueError
 from surefoot.regions import (
@@ -18,10 +19,11 @@ from surefoot.regions import (
     CurvatureRegion,
     CurvatureRows,
     Found,
+    HullOfBallsCertificate,
     RowsRegion,
 )
 from surefoot.sets import Ball
-from surefoot.theory import ObservedCuts, TheoremC, Tuned
+from surefoot.theory import ObservedCuts, TheoremC, Tuned, under_errors
 from surefoot.types import Array, Feedback, Needs, Number, Region, Source
 
 __all__ = ["CertifiedOGD", "CertifiedOGDState", "DescentStep"]
@@ -74,7 +76,7 @@ class DescentStep(NamedTuple):
         return self.found.point is not self.wanted
 
     @property
-    def certificate(self) -> CurvatureCertificate:
+    def certificate(self) -> CurvatureCertificate | HullOfBallsCertificate:
         """Why the next action is feasible."""
         found = self.region.certificate(self.found.point, int(self.rounds) + 1)
         return found._replace(cut=self.cut)
@@ -86,7 +88,7 @@ class DescentStep(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CertifiedOGD:
+class CertifiedOGD(AllowingForKnown):
     r"""Gradient descent whose steps are cut where the curvature no longer proves feasibility.
 
     .. math::
@@ -102,7 +104,8 @@ class CertifiedOGD:
     (:class:`surefoot.regions.CurvatureRows`).
 
     Args:
-        known: the curvature of one constraint, or of several, and the known set.
+        known: the curvature of one constraint, or of several, the known set, and the errors and
+            drift to allow for.
         radius: R, the radius of a ball that contains the feasible set.
         eta: a fixed limit on the step size instead of :math:`\sqrt2R/\sqrt{S_t}`.
         ratchet: whether the step size never rises again, which the regret bound needs.
@@ -159,7 +162,7 @@ class CertifiedOGD:
         """
         x, seen, inverse_eta, squares = state
         grad, g, s = told(self.known, x, feedback)
-        after, region = self.known.see(seen, x, g, s)
+        after, region = self.known.see(seen, x, g, s, feedback[4])
         if within is not None:
             region = region_within(region, within)
         squared = finite_square(grad)
@@ -204,7 +207,8 @@ class CertifiedOGD:
         """
         theorem = TheoremC(constants, int(as_constants(constants).rows or 1))
         (R,) = constants.require("R", by=theorem.name)
-        return Tuned(cls(known=curvature_of(constants, domain, exact=exact), radius=R), theorem)
+        player = cls(known=curvature_of(constants, domain, exact=exact), radius=R)
+        return Tuned(player, under_errors(theorem))
 
 
 def curvature_of(
@@ -215,17 +219,11 @@ def curvature_of(
     rows = int(constants.rows or 1)
     ball = domain is None or isinstance(domain, Ball)
     reach = R if domain is None else float(getattr(domain, "reach_from_origin", R))
-    error = constants.evaluation_error
+    shared: dict[str, Any] = errors_in(constants)
+    shared |= {"beta": beta, "reach": reach, "evaluation_error": constants.evaluation_error}
     if rows == 1 and ball:
-        return Curvature(beta=beta, reach=reach, evaluation_error=error)
-    return CurvatureRows(
-        beta=beta,
-        reach=reach,
-        rows=rows,
-        domain=None if ball else domain,
-        exact=exact,
-        evaluation_error=error,
-    )
+        return Curvature(**shared)
+    return CurvatureRows(rows=rows, domain=None if ball else domain, exact=exact, **shared)
 
 
 def check_known(known: Any) -> None:

@@ -26,6 +26,7 @@ from surefoot._array import (
     to_numpy,
     where,
 )
+from surefoot.algorithms._allowing import errors_in
 from surefoot.algorithms._cuts import (
     Cuts,
     InUse,
@@ -43,9 +44,9 @@ from surefoot.algorithms._ray import careful_follower, careful_leader, careful_s
 from surefoot.algorithms._start import check_domain, start_in
 from surefoot.constants import Constants, as_constants
 from surefoot.errors import InvalidValueError
-from surefoot.regions import HullRegion, LipschitzHull
+from surefoot.regions import HullRegion, LipschitzHull, check_errors
 from surefoot.sets import Ball
-from surefoot.theory import LeaderRegret, TheoremG, Tuned
+from surefoot.theory import LeaderRegret, TheoremG, Tuned, under_errors
 from surefoot.types import Algorithm, Array, Feedback, Needs, Number, Source
 
 __all__ = ["FollowInfo", "LeaderFollower", "LeaderFollowerState"]
@@ -93,6 +94,10 @@ class LeaderFollower:
             the bound allows, a slower and more careful mode begins. It hardly ever does.
         evaluation_error: bound on the error of the g that is observed, where it may be larger than
             the rounding of a linear one (``constraint.evaluation_error(ball)``).
+        value_error: bound on the error of an observed g that is no rounding; cuts are loosened by
+            it, and by the others, so that none cuts off a feasible point.
+        slope_error: bound on the error of an observed slope.
+        drift: bound on the change of g, at any point, from one round to the next.
 
     Example:
         >>> import numpy as np
@@ -123,12 +128,16 @@ class LeaderFollower:
     strong_convexity: Number | None = None
     gradient_bound: Number | None = None
     evaluation_error: Number | None = None
+    value_error: Number | None = None
+    slope_error: Number | None = None
+    drift: Number | None = None
 
     def __post_init__(self) -> None:
         check_domain(self.domain)
         if not isinstance(self.domain, Ball):
             raise InvalidValueError(f"domain must be a Ball, got {self.domain!r}")
         LipschitzHull(G_g=self.G_g, reach=1.0, evaluation_error=self.evaluation_error)
+        check_errors(self)
         _check.nonnegative(keep=self.keep, expected=self.expected)
         if np.any(np.asarray(self.keep) >= 1):
             raise InvalidValueError(
@@ -184,9 +193,9 @@ class LeaderFollower:
         x, start, D, seen, start_value, cuts, Z, own, theta, energy, before, *_, careful = state
         grad, g, s = _check.feedback(x, feedback)
         known = self._known()
-        seen, region = known.see(seen, x, g, s)
+        seen, region = known.see(seen, x, g, s, feedback[4])
         t = seen.rounds
-        start_value = where(t == 1, g, start_value)
+        start_value = where(t == 1, seen.last_value, start_value)
         X = x - start
         squared = squared_and_norm(grad)[0]
         if type(squared) is float and not squared < math.inf:
@@ -194,7 +203,12 @@ class LeaderFollower:
             raise InvalidValueError("cost_gradient must have a finite square, got inf")
         size, behind = sqrt(squared), distance(X, Z)
         theta, energy = theta + grad, energy + squared + size * behind * before
-        cuts, newest = _cut(cuts, X, g, s, known.noise(x.shape[-1]), Z)
+        noise, errors = known.noise(x.shape[-1]), region.errors
+        if errors is not None:
+            noise = noise + errors.value + errors.slope * (D + norm(X))
+            # Where g may rise, a point that was outside may come in: cuts go outwards with it.
+            cuts = cuts._replace(offsets=cuts.offsets + errors.drift * cuts.inverses)
+        cuts, newest = _cut(cuts, X, g, s, noise, Z)
         scale, kappa = self._scale(energy, D, t), None
         if self.gradient_bound is not None:
             kappa = maximum(D / (-start_value / self.G_g), 1.0)
@@ -302,11 +316,13 @@ class LeaderFollower:
         seen = region.memory
         value = where(seen.rounds == 1, seen.last_value, state.start_value)
         seen = seen._replace(anchor=start, anchor_value=value, anchor_round=0.0 * careful + 1.0)
-        x = careful_follower(known.region(seen, region.before, region.s), start, z)
+        hull = known.region(seen, region.before, region.s, region.g, region.errors)
+        x = careful_follower(hull, start, z)
         return tuple(where(begun, a, b) for a, b in zip((mu, z, x), usual, strict=True))
 
     def _known(self) -> LipschitzHull:
-        return LipschitzHull.trusted(self.G_g, self.domain.reach_from_origin, self.evaluation_error)
+        reach, errors = self.domain.reach_from_origin, (self.value_error, self.slope_error)
+        return LipschitzHull.trusted(self.G_g, reach, self.evaluation_error, *errors, self.drift)
 
     def _scale(self, energy: Number, D: Number, rounds: Number) -> Number:
         """Return 1/eta of the round."""
@@ -335,8 +351,8 @@ class LeaderFollower:
         return after, where(fine, point, leader), ""
 
     def observer(self) -> LeaderRegret | None:
-        """Return the sums of the observed regret bounds; None for a leader of your own."""
-        return LeaderRegret() if self.leader is None else None
+        """Return the sums of the observed regret bounds; None for your own leader, under drift."""
+        return LeaderRegret() if self.leader is None and self.drift is None else None
 
     @classmethod
     def default(
@@ -379,10 +395,12 @@ class LeaderFollower:
         cls, theorem: TheoremG, domain: Ball | None, **parameters: Any
     ) -> Tuned[LeaderFollower]:
         (G_g,) = theorem.constants.require("G_g", by=theorem.name)
-        if theorem.in_advance and theorem.constants.G_f is not None:
+        promise = under_errors(theorem)
+        if promise is theorem and theorem.in_advance and theorem.constants.G_f is not None:
             parameters["gradient_bound"] = theorem.constants.G_f
         parameters["evaluation_error"] = theorem.constants.evaluation_error or None
-        return Tuned.of(cls, theorem, domain, G_g=G_g, **parameters)
+        parameters |= errors_in(theorem.constants)
+        return Tuned.of(cls, promise, domain, G_g=G_g, **parameters)
 
 
 def _cut(cuts: Cuts, X: Array, g: Number, s: Array, noise: Number, Z: Array) -> tuple[Cuts, Any]:

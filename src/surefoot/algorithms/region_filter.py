@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from surefoot import _check
 from surefoot._array import number_like, owned, to_numpy
+from surefoot.algorithms._allowing import AllowingForKnown, errors_in
 from surefoot.constants import Constants, as_constants
 from surefoot.errors import InvalidValueError
 from surefoot.regions import CertifiedRegion, Knowledge, LipschitzHull
@@ -65,7 +66,7 @@ class RegionStep(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RegionFilter:
+class RegionFilter(AllowingForKnown):
     r"""Takes any proposal to the nearest point that is certainly feasible.
 
     .. math:: x_{t+1} = \text{the point of the certified region nearest to the proposal } z_t
@@ -79,7 +80,7 @@ class RegionFilter:
     keeps a margin rho, is quicker there if rho is chosen well.
 
     Args:
-        known: what is known about g.
+        known: what is known about g, with the errors and drift to allow for.
 
     Example:
         >>> import numpy as np
@@ -105,7 +106,12 @@ class RegionFilter:
         return RegionFilterState(x1, number_like(x1, 0.0), self.known.init(x1))
 
     def admit(
-        self, state: RegionFilterState, proposal: Array, g: Number, s: Array
+        self,
+        state: RegionFilterState,
+        proposal: Array,
+        g: Number,
+        s: Array,
+        value_error: Number | None = None,
     ) -> tuple[RegionFilterState, RegionStep]:
         """Return the state whose ``x`` may be played, and what the step there knew.
 
@@ -114,11 +120,12 @@ class RegionFilter:
             proposal: the next action that somebody wants.
             g: the constraint's value at the last action; one per row where rows are apart.
             s: one subgradient there; one per row where rows are apart.
+            value_error: a bound on the error of g in this round, instead of that of ``known``.
         """
         _check.like_action(proposal, state.x, "proposal")
         if getattr(s, "shape", None) == state.x.shape:
             _, g, s = _check.feedback(state.x, Feedback(proposal, g, s))
-        memory, region = self.known.see(state.memory, state.x, g, s)
+        memory, region = self.known.see(state.memory, state.x, g, s, value_error)
         x, rounds = region.nearest(proposal), state.rounds + 1.0
         # A proposal inside the region is the caller's own array.
         x = owned(x.copy() if x is proposal else x)
@@ -130,4 +137,5 @@ class RegionFilter:
         (G_g,) = as_constants(constants).require("G_g", by="the filter")
         ball = Ball(constants.R) if domain is None else domain
         error, reach = constants.evaluation_error, ball.reach_from_origin
-        return cls(known=LipschitzHull(G_g=G_g, reach=reach, evaluation_error=error))
+        errors: dict[str, Any] = errors_in(constants)
+        return cls(known=LipschitzHull(G_g=G_g, reach=reach, evaluation_error=error, **errors))

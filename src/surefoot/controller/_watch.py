@@ -97,8 +97,9 @@ class Watch(NamedTuple):
     def _beyond_bound(self, t: int, g: float) -> list[Breach]:
         """Return a breach for g above the guarantee's bound while its premises seemed to hold."""
         assert self.guarantee is not None
-        bound = float(self.guarantee.bounds(t).get("round", math.inf))
         c = self.guarantee.constants
+        # The bound is on g itself, of which a reading may err.
+        bound = float(self.guarantee.bounds(t).get("round", math.inf)) + (c.value_error or 0.0)
         # Bounds are statements of real arithmetic.
         if g <= bound + 1e-12 * (abs(bound) + (c.G_g or 0.0) * c.R):
             return []

@@ -9,7 +9,7 @@ from surefoot.regions._certificates import (
     HullOfBallsCertificate,
 )
 from surefoot.regions._curvature_region import CurvatureMemory, CurvatureRegion
-from surefoot.regions._errors import Errors
+from surefoot.regions._errors import ERRORS, Errors, check_errors
 from surefoot.regions._known import EmptyRegionError
 from surefoot.regions._rows_region import RowsMemory, RowsRegion
 from surefoot.regions._two_balls import share_of_two_balls
@@ -29,6 +29,7 @@ from surefoot.regions.rows import CurvatureRows
 from surefoot.regions.together import Together, TogetherMemory, TogetherRegion
 
 __all__ = [
+    "ERRORS",
     "Anchor",
     "CertifiedRegion",
     "Curvature",
@@ -53,6 +54,7 @@ __all__ = [
     "Together",
     "TogetherMemory",
     "TogetherRegion",
+    "check_errors",
     "share_of_two_balls",
 ]
 

@@ -47,6 +47,7 @@ from surefoot.theory.schedules import (
 from surefoot.theory.sinha_vaze import SinhaVazeConvex, SinhaVazeStronglyConvex
 from surefoot.theory.tightening import Tightened, tightened_constants
 from surefoot.theory.tuning import tune_polyak
+from surefoot.theory.under_errors import TheoremN, under_errors
 from surefoot.theory.watching import (
     Breach,
     Loss,
@@ -105,6 +106,7 @@ __all__ = [
     "TheoremD",
     "TheoremG",
     "TheoremK",
+    "TheoremN",
     "Tightened",
     "Tuned",
     "UnknownGradients",
@@ -116,6 +118,7 @@ __all__ = [
     "observed_regret_bound",
     "tightened_constants",
     "tune_polyak",
+    "under_errors",
     "unpack",
 ]
 

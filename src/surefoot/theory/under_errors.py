@@ -1,0 +1,95 @@
+r"""The guarantee of certified rules whose values and slopes err, or whose constraint drifts.
+
+With :math:`|\hat g_t - g_t(x_t)| \le \nu`, :math:`\|\hat s_t - s_t\| \le \tau` for some subgradient
+:math:`s_t`, and :math:`|g_{t+1}(p) - g_t(p)| \le v` for every p, every action has a certificate
+that allows for them; docs/noise.md has the proofs.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, final
+
+import numpy as np
+
+from surefoot.constants import Constants
+from surefoot.theory._from_start import StrictStart
+from surefoot.theory.guarantee import Guarantee
+from surefoot.theory.watching import Premise
+from surefoot.types import Array
+
+__all__ = ["TheoremN", "under_errors"]
+
+_ERRORS = ("value_error", "slope_error", "drift")
+
+
+@final
+@dataclass(frozen=True)
+class TheoremN(StrictStart):
+    r"""Certified under errors: the *true* g is at most 0 in every round; no regret is promised.
+
+    .. math:: g_t(x_t) \le 0 \ \forall t
+
+    for any :math:`\nu, \tau \ge 0`, and under drift for as long as something is certified at all:
+    a rule that has nothing left raises :class:`surefoot.regions.EmptyRegionError` instead of
+    guessing. What is read may be above 0 by :math:`\nu`.
+
+    There is no bound on the regret in advance. Errors hide a slack of up to :math:`2\nu + v`, and a
+    rule that is safe for every g they allow keeps that far inside: regret grows with T, by about
+    :math:`L(2\nu + v + 2R\tau)/\sigma` per round where the best action is on the boundary.
+
+    Args:
+        constants: needs start_slack, and value_error, slope_error or drift; G_g or beta, as the
+            rule does.
+        slopes: whether the certificate rests on G_g.
+        horizon: the number of rounds, if something was chosen for one.
+    """
+
+    name: ClassVar[str] = "Theorem N (certified under errors)"
+    regret_exponent: ClassVar[None] = None
+
+    constants: Constants
+    slopes: bool = True
+    horizon: int | None = None
+
+    def __post_init__(self) -> None:
+        self._check_start(*(("G_g",) if self.slopes else ()))
+
+    @property
+    def changing(self) -> bool:
+        """Whether the constraint may differ from round to round: where it drifts."""
+        return (self.constants.drift or 0.0) > 0
+
+    def regret_bound(self, t: Any) -> Array:
+        """Return inf: none is claimed."""
+        return np.full_like(np.asarray(t, dtype=np.float64), math.inf)
+
+    @property
+    def premises(self) -> tuple[Premise, ...]:
+        """The start, as a reading may show it; G_g with the error of a slope, where it counts."""
+        c = self.constants
+        (slack,) = c.require("start_slack", by=self.name)
+        found = [Premise("start", "the slack counted on", slack - (c.value_error or 0.0))]
+        if self.slopes:
+            (G_g,) = c.require("G_g", by=self.name)
+            found.append(Premise("constraint subgradient", "G_g", G_g + (c.slope_error or 0.0)))
+        if self.horizon is not None:
+            found.append(Premise("horizon", "the horizon", self.horizon))
+        return tuple(found)
+
+
+def under_errors(theorem: Guarantee) -> Guarantee:
+    """Return a theorem, or what is left of it where its constants name errors or drift.
+
+    Example:
+        >>> from surefoot.theory import TheoremD
+        >>> known = Constants(R=1.0, G_g=1.0, start_slack=0.5, start_reach=1.0, value_error=0.05)
+        >>> print(under_errors(TheoremD(known, 0.1)))
+        Theorem N (certified under errors) for any number of rounds (every round)
+    """
+    c = theorem.constants
+    if not any(getattr(c, name) for name in _ERRORS):
+        return theorem
+    slopes = any(premise.constant == "G_g" for premise in theorem.premises)
+    return TheoremN(c, slopes, theorem.horizon)
