@@ -9,6 +9,7 @@ from surefoot.calibration import Calibration, calibrate
 from surefoot.constraints import Affine, AffineStream, L2Norm, LinfNorm, PlayedOnly, max_of, shift
 from surefoot.costs import Linear
 from surefoot.problems import Problem
+from surefoot.sets import Box
 
 START = np.array([0.25, -0.1])
 DOMAIN = Ball(2.0)
@@ -192,12 +193,17 @@ def test_with_every_constant_known_nothing_rests_on_an_estimate():
         assert offer.missing
 
 
-def test_the_best_is_of_every_round_with_the_least_regret():
+def test_the_best_is_certified_by_what_is_known_and_then_of_least_regret():
     found = calibrate(problems.paper_toy(1_000, trials=1))
     every = [offer for offer in found.proved if offer.kind == "every round"]
     assert found.best is found.proved[0]
-    assert found.best.kind == "every round"
-    assert found.best.regret == min(offer.regret for offer in every)
+    assert [offer.name for offer in every[:3]] == [
+        "CertifiedDualAveraging.default",
+        "CertifiedOGD.default",
+        "LeaderFollower.default",
+    ]
+    regrets = [offer.regret for offer in every[3:]]
+    assert regrets == sorted(regrets)
     kinds = [offer.kind for offer in found.proved]
     assert kinds.index("cumulative") > kinds.index("bounded") > kinds.index("every round")
 
@@ -448,3 +454,89 @@ def test_a_calibration_is_shown_in_a_few_lines_and_printed_as_a_table():
     assert shown.startswith(f"<Calibration for T = 200: {len(found.proved)} guarantees proved, ")
     assert "print it for the table" in shown
     assert "guarantees that apply" in str(found)
+
+
+def test_without_a_bound_on_the_curvature_the_first_is_leader_and_follower():
+    found = calibrate(Live(), START, DOMAIN, horizon=100, G_g=2.5)
+    assert found.best.name == "LeaderFollower.default"
+    found = calibrate(Live(), START, DOMAIN, horizon=100, G_g=2.5, beta=0.0)
+    assert found.best.name == "CertifiedDualAveraging.default"
+
+
+# --- sensors that err ----------------------------------------------------------------------------
+
+
+class Sensor(Live):
+    """A system whose answers err by at most so much, always as badly as they may."""
+
+    def __init__(self, value_error=0.0, slope_error=0.0):
+        super().__init__()
+        self.value_error, self.slope_error = value_error, slope_error
+
+    def __call__(self, x):
+        g, s = super().__call__(x)
+        sign = 1 if len(self.asked) % 2 else -1
+        return g - sign * self.value_error, s * (1 + sign * self.slope_error / np.linalg.norm(s))
+
+
+def test_an_error_of_the_sensor_is_no_contradiction_and_shrinks_the_slack():
+    sensor = Sensor(0.05, 0.2)
+    found = calibrate(
+        sensor, START, DOMAIN, horizon=100, G_g=2.5, value_error=0.05, slope_error=0.2, probes=40
+    )
+    assert all(g <= 0 for _, g in sensor.asked)  # the true ones
+    observed = 0.8 + 0.05
+    assert found.constants.start_slack == pytest.approx(observed - 0.05, rel=1e-12)
+    assert found.radius <= 0.8 / 2.5
+    with pytest.raises(ValueError, match="contradicted"):
+        calibrate(Sensor(0.05, 0.2), START, DOMAIN, horizon=100, G_g=2.5, probes=40)
+
+
+def test_an_error_larger_than_the_slack_leaves_no_slack_and_no_probe():
+    sensor = Sensor(0.0)
+    found = calibrate(sensor, START, DOMAIN, horizon=100, G_g=2.5, value_error=0.9)
+    assert len(sensor.asked) == 1
+    assert found.radius == 0
+    assert found.constants.start_slack < 0 or found.constants.start_slack == 0
+
+
+def test_theorems_for_exact_values_are_not_offered_where_values_err():
+    found = calibrate(Sensor(0.01), START, DOMAIN, horizon=100, G_g=2.5, G_f=3.0, value_error=0.01)
+    assert "PFS.anytime" not in {offer.name for offer in found.proved}
+    reasons = {offer.name: offer.missing for offer in found.missing}
+    assert "does not allow for value_error = 0.01" in reasons["PFS.anytime"]
+
+
+def test_noise_is_allowed_for_with_a_probability_and_repeats_help():
+    rng = np.random.default_rng(3)
+    exact = Live()
+
+    def noisy(x):
+        g, s = exact(x)
+        return g + 0.1 * rng.normal(), s
+
+    slacks = []
+    for repeats in (1, 25):
+        found = calibrate(
+            noisy, START, DOMAIN, horizon=100, G_g=2.5, noise=0.1, repeats=repeats, delta=0.01
+        )
+        slacks.append(found.constants.start_slack)
+        assert "with probability 0.99" in found.notes[0]
+    width = 0.1 * math.sqrt(2 * math.log(2 * 9 / 0.01) / 25)
+    assert 0.8 - 2 * width <= slacks[1] <= 0.8
+    assert slacks[0] < slacks[1]
+    assert all(g <= 0 for _, g in exact.asked)
+    with pytest.raises(ValueError, match="delta must be strictly between 0 and 1"):
+        calibrate(noisy, START, DOMAIN, horizon=9, noise=0.1, delta=1.0)
+
+
+def test_no_probe_leaves_the_known_box():
+    box = Box([0.2, -0.15], [0.3, 5.0])
+    live = Live()
+    found = calibrate(live, START, DOMAIN, horizon=100, G_g=2.5, within=box, probes=30)
+    assert len(live.asked) == 31
+    assert all(box.contains(x) for x, _ in live.asked)
+    assert all(np.linalg.norm(x - START) <= found.radius * (1 + 1e-12) for x, _ in live.asked)
+    assert max(x[1] for x, _ in live.asked) > 0.05
+    with pytest.raises(ValueError, match="within must be a set that holds the start"):
+        calibrate(live, START, DOMAIN, horizon=100, within=Box([1.0, 1.0], [2.0, 2.0]))

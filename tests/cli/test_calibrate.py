@@ -26,7 +26,8 @@ def test_json_has_constants_with_their_origins_and_what_is_missing(desk):
     assert found["constants"]["G_g"] == {"value": 1.45, "origin": "given"}
     assert found["constants"]["sigma"]["origin"] == "local"
     best = found["proved"][0]
-    assert (best["name"], best["regret"]) == ("CertifiedPFS.default", None)  # no number without G_f
+    # No number without G_f.
+    assert (best["name"], best["regret"]) == ("LeaderFollower.default", None)
     missing = {m["name"]: m["because"] for m in found["missing"]}
     assert "needs G_f, which is not known" in missing["PFS.tuned"]
 

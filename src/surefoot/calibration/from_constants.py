@@ -25,7 +25,7 @@ def calibrate_constants(known: Constants, horizon: int) -> Calibration:
     Example:
         >>> found = calibrate_constants(Constants(R=1.0, G_g=2.0, start_slack=0.5), 1000)
         >>> found.best.name, found.constants.start_reach
-        ('CertifiedPFS.default', 2.0)
+        ('LeaderFollower.default', 2.0)
     """
     _check.horizon(horizon)
     known = known.completed(2 * known.R)

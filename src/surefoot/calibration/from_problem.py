@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -9,7 +10,14 @@ import numpy as np
 
 from surefoot import _check
 from surefoot.calibration.offers import Place, offers_for
-from surefoot.calibration.probes import Probe, ask, certified_radius, contradiction, look_around
+from surefoot.calibration.probes import (
+    Errors,
+    Probe,
+    ask,
+    certified_radius,
+    contradiction,
+    look_around,
+)
 from surefoot.calibration.report import Calibration
 from surefoot.constants import Constants
 from surefoot.constraints import (
@@ -20,7 +28,7 @@ from surefoot.constraints import (
 from surefoot.errors import InvalidValueError
 from surefoot.problems import Problem
 from surefoot.sets import Ball
-from surefoot.types import Array
+from surefoot.types import Array, Region
 
 __all__ = ["calibrate"]
 
@@ -50,6 +58,10 @@ def calibrate(
     probes: int = 8,
     factor: float = 2.0,
     seed: int = 0,
+    within: Region | None = None,
+    noise: float | None = None,
+    repeats: int = 1,
+    delta: float = 0.01,
     **given: float,
 ) -> Calibration:
     r"""Return which guarantees apply, before a single round is played.
@@ -62,6 +74,12 @@ def calibrate(
     estimated as a factor times the largest value seen, and labelled as an estimate: no guarantee
     that needs it counts as proved.
 
+    **Sensors that err.** With ``value_error`` and ``slope_error`` among what is given, the slack of
+    the start is what is left of it in the worst case, probes stay where the true g is certainly at
+    most 0, and only theorems that allow for the errors count. With ``noise`` every point is queried
+    ``repeats`` times and the mean counts: all means together err by at most
+    :math:`\sigma\sqrt{2\ln(2n/\delta)/k}` with probability :math:`1 - \delta`, n points, k repeats.
+
     Args:
         problem: a problem; or a constraint; or a function from an action to g and one subgradient.
         start: the first action, if not the problem's.
@@ -71,7 +89,12 @@ def calibrate(
         probes: the number of points to query, besides the start.
         factor: the factor for estimates.
         seed: for the directions of the probes.
-        given: constants that you know to be true, by name: ``G_g=2.0``, ``G_f=10.0``.
+        within: a box or another set that no probe may leave; the start must be in it.
+        noise: the standard deviation of noise in the values, Gaussian or lighter, independent.
+        repeats: how often each point is queried; the mean counts.
+        delta: the probability with which the noise may exceed what is allowed for.
+        given: constants that you know to be true, by name: ``G_g=2.0``, ``G_f=10.0``; also the
+            bounds ``value_error`` and ``slope_error`` on the errors of what is answered.
 
     Raises:
         InvalidValueError: if the answers contradict G_g or the convexity of g.
@@ -91,22 +114,34 @@ def calibrate(
     _check.whole(probes, "probes")
     _check.above(1.0, factor=factor)
     case = _given(problem, start, domain, given)
+    if within is not None:
+        holds = getattr(within, "contains", None)
+        if not callable(holds) or not holds(case.start):
+            raise InvalidValueError(
+                f"within must be a set that holds the start {case.start!r}, got {within!r}"
+            )
+    chance = _allowed_for(noise, repeats, delta, probes + 1)
     rounds = case.horizon if horizon is None else horizon
     if rounds is None:
         raise InvalidValueError("horizon must be given where there is no cost stream, got None")
     _check.horizon(rounds)
-    first = ask(case.query, case.start)
-    known = _with_start(case, first, given)
-    radius = certified_radius(first, known, case.domain)
+
+    def query(x: Array) -> Probe:
+        return ask(case.query, x, repeats)
+
+    first = query(case.start)
+    known = _with_start(case, first, given, chance)
+    errors = Errors((known.value_error or 0.0) + chance, known.slope_error or 0.0)
+    radius = certified_radius(first, known, case.domain, errors)
     found = [first]
     if radius > 0:
-        found += look_around(case.query, case.start, radius, probes, seed)
+        found += look_around(query, case.start, radius, probes, seed, within)
     elif known.G_g is not None and known.origins["G_g"] != "estimated" and first.value < 0:
-        # A slack below the rounding of g is none.
+        # A slack below the rounding of g, or below the errors of the sensors, is none.
         local = known.origins.get("sigma") == "local"
         gone = {"sigma": None, "epsilon": None} if local else {}
         known = known.with_origin("derived", start_slack=0.0, **gone)
-    if wrong := contradiction(found, known):
+    if wrong := contradiction(found, known, errors):
         raise InvalidValueError(f"what is given is contradicted: {wrong}")
     gradients = case.gradients
     if cost_gradient is not None:
@@ -126,7 +161,7 @@ def calibrate(
         offers=offers_for(known, place),
         probes=tuple(found),
         radius=radius,
-        notes=tuple(_notes(known, found, radius)),
+        notes=tuple(_notes(known, found, radius, errors, delta if chance else None)),
     )
 
 
@@ -179,14 +214,26 @@ def _stream_gradients(costs: Any) -> Callable[[Array], list[Array]]:
     return lambda x: [one.gradient(t, x) for t in rounds]
 
 
-def _with_start(case: _Given, first: Probe, given: dict[str, float]) -> Constants:
+def _allowed_for(noise: float | None, repeats: int, delta: float, points: int) -> float:
+    """Return by how much the means at so many points may err; 0 without noise."""
+    _check.whole(repeats, "repeats")
+    if not 0 < delta < 1:
+        raise InvalidValueError(f"delta must be strictly between 0 and 1, got {delta!r}")
+    if noise is None:
+        return 0.0
+    _check.nonnegative(noise=noise)
+    return float(noise) * math.sqrt(2 * math.log(2 * points / delta) / repeats)
+
+
+def _with_start(case: _Given, first: Probe, given: dict[str, float], chance: float) -> Constants:
     """Add the start to what is given, and what follows from it."""
     known = case.known.with_origin("given", **given) if given else case.known
     if known.F is not None and "G_f" in given and "F" not in given:
         known = known.with_origin("derived", F=None)  # it followed from another G_f
     # Rounded up: it bounds a distance from above.
     reach = case.domain.reach(case.start) * (1 + 2.0**-50)
-    return known.completed(reach, value=first.value)
+    # The true g may be larger than what was observed by all of its error.
+    return known.completed(reach, value=first.value + (known.value_error or 0.0) + chance)
 
 
 def _with_estimates(
@@ -217,9 +264,16 @@ def _with_estimates(
     return known
 
 
-def _notes(known: Constants, probes: list[Probe], radius: float) -> list[str]:
-    slack = -probes[0].value
+def _notes(
+    known: Constants, probes: list[Probe], radius: float, errors: Errors, delta: float | None
+) -> list[str]:
+    slack = -probes[0].value - errors.value
     notes = []
+    if delta is not None:
+        notes.append(
+            f"the noise was allowed {errors.value - (known.value_error or 0.0):.3g}: what follows "
+            f"holds with probability {1 - delta:g}"
+        )
     if not slack > 0:
         notes.append(
             f"the start is not strictly feasible, g = {-slack:.3g}: no probe is safe, and no "
@@ -232,9 +286,9 @@ def _notes(known: Constants, probes: list[Probe], radius: float) -> list[str]:
             "G_g is not known, so no probe is safe: give an upper bound on the subgradients"
         )
     deepest = min(probes, key=lambda probe: probe.value)
-    if -deepest.value > slack > 0:
+    deep = -deepest.value - errors.value
+    if deep > slack > 0:
         notes.append(
-            f"a start at {deepest.point} would have slack {-deepest.value:.3g} instead of "
-            f"{slack:.3g}"
+            f"a start at {deepest.point} would have slack {deep:.3g} instead of {slack:.3g}"
         )
     return notes

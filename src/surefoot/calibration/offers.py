@@ -94,7 +94,17 @@ class _Theorem(NamedTuple):
         if guarantee.constraint_form == "linear" and not self.place.linear:
             note = f"{guarantee.name} needs linear constraints, which these are not known to be"
             return entry._replace(tuned=None, note=note)
+        for error in ("value_error", "slope_error", "drift"):
+            if getattr(known, error) and not _allows(entry.tuned.algorithm, error):
+                note = f"{guarantee.name} does not allow for {error} = {getattr(known, error):g}"
+                return entry._replace(tuned=None, note=note)
         return entry
+
+
+def _allows(algorithm: Any, error: str) -> bool:
+    """Return whether a rule, or what it knows about g, takes an error into account."""
+    known = getattr(algorithm, "known", None)
+    return any(getattr(owner, error, None) for owner in (algorithm, known))
 
 
 def _offer_of(theorem: _Theorem, constants: Constants) -> Offer:

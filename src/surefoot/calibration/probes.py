@@ -14,9 +14,17 @@ from surefoot.algorithms import SafetyFilter
 from surefoot.constants import Constants
 from surefoot.errors import InvalidValueError
 from surefoot.sets import Ball
-from surefoot.types import Array
+from surefoot.types import Array, Region
 
-__all__ = ["Probe", "certified_radius", "contradiction", "look_around"]
+__all__ = [
+    "NO_ERRORS",
+    "Errors",
+    "Probe",
+    "ask",
+    "certified_radius",
+    "contradiction",
+    "look_around",
+]
 
 
 class Probe(NamedTuple):
@@ -38,8 +46,31 @@ class Probe(NamedTuple):
         return float(np.linalg.norm(self.subgradient))
 
 
-def ask(query: Callable[[Array], Any], point: Array) -> Probe:
-    """Query the constraint once; raise if the answer is not valid."""
+class Errors(NamedTuple):
+    """How much what is answered may err.
+
+    Attributes:
+        value: of g.
+        slope: of a subgradient, as a distance.
+    """
+
+    value: float = 0.0
+    slope: float = 0.0
+
+
+NO_ERRORS = Errors()
+
+
+def ask(query: Callable[[Array], Any], point: Array, repeats: int = 1) -> Probe:
+    """Query the constraint and return the mean of the answers; raise if one is not valid."""
+    found = [_answer(query, point) for _ in range(repeats)]
+    if repeats == 1:
+        return found[0]
+    value = math.fsum(probe.value for probe in found) / repeats
+    return Probe(point, value, np.mean([probe.subgradient for probe in found], axis=0))
+
+
+def _answer(query: Callable[[Array], Any], point: Array) -> Probe:
     answer = query(point)
     try:
         value, subgradient = answer
@@ -54,27 +85,41 @@ def ask(query: Callable[[Array], Any], point: Array) -> Probe:
     return Probe(point, g, s)
 
 
-def certified_radius(start: Probe, constants: Constants, domain: Ball) -> float:
+def certified_radius(
+    start: Probe, constants: Constants, domain: Ball, errors: Errors = NO_ERRORS
+) -> float:
     r"""Return the radius :math:`\alpha/G_g` of a ball around the start that is certainly feasible.
 
-    It is the first certified length, rounding margin and all. 0 where the start is not strictly
-    feasible by more than rounding, or G_g is not known or only an estimate.
+    It is the first certified length, rounding margin and all, from the largest value that g may
+    have at the start. 0 where the start is not strictly feasible by more than rounding and errors,
+    or G_g is not known or only an estimate.
     """
-    G_g = constants.G_g
-    if G_g is None or constants.origins["G_g"] == "estimated" or not start.value < 0:
+    G_g, highest = constants.G_g, start.value + errors.value
+    if G_g is None or constants.origins["G_g"] == "estimated" or not highest < 0:
         return 0.0
-    safe = SafetyFilter(G_g=G_g, domain=domain, rho=-start.value)
+    safe = SafetyFilter(G_g=G_g, domain=domain, rho=-highest)
+    # An observed slope that errs may be longer than any true one.
+    s = start.subgradient * min(1.0, G_g / start.steepness if start.steepness > 0 else 1.0)
     try:
-        length = safe.certified_length(*safe.init(start.point), start.value, start.subgradient)
+        length = safe.certified_length(*safe.init(start.point), highest, s)
     except ValueError:
         return 0.0
     return max(float(length.max_step), 0.0)
 
 
 def look_around(
-    query: Callable[[Array], Any], start: Array, radius: float, count: int, seed: int
+    query: Callable[[Array], Probe],
+    start: Array,
+    radius: float,
+    count: int,
+    seed: int,
+    within: Region | None = None,
 ) -> list[Probe]:
-    """Query opposite pairs of random points on the sphere of that radius around the start."""
+    """Query opposite pairs of random points on the sphere of that radius around the start.
+
+    What is not in the set is projected onto it, which takes no point farther from the start: that
+    is in the set itself, and projections do not expand.
+    """
     rng = np.random.default_rng(seed)
     found: list[Probe] = []
     way = np.zeros(len(start))
@@ -84,18 +129,31 @@ def look_around(
             way /= np.linalg.norm(way)
         else:
             way = -way
-        found.append(ask(query, start + radius * way))
+        found.append(query(_inside(within, start, start + radius * way)))
     return found
 
 
-def contradiction(probes: Sequence[Probe], constants: Constants) -> str | None:
+def _inside(within: Region | None, start: Array, point: Array) -> Array:
+    """Return the nearest point of a set that holds the start, rounding taken care of."""
+    if within is None or within.contains(point):
+        return point
+    # Half of a part in 2^40 towards the start outweighs the rounding of the projection.
+    nearest = start + (1 - 2.0**-40) * (np.asarray(within.project(point)) - start)
+    while not within.contains(nearest) and (nearest != start).any():
+        nearest = start + 0.5 * (nearest - start)
+    return nearest
+
+
+def contradiction(
+    probes: Sequence[Probe], constants: Constants, errors: Errors = NO_ERRORS
+) -> str | None:
     """Return what the answers prove wrong about constants or constraint; None if nothing."""
     G_g, slack = constants.G_g, constants.start_slack
-    if slack is not None and slack > -probes[0].value + 1e-12 * abs(slack):
+    if slack is not None and slack > -probes[0].value + errors.value + 1e-12 * abs(slack):
         return f"g = {probes[0].value:.6g} at the start leaves no start_slack = {slack:.6g}"
     if G_g is not None and constants.origins["G_g"] != "estimated":
         steepest = max(probes, key=lambda probe: probe.steepness)
-        if steepest.steepness > G_g * (1 + 1e-12):
+        if steepest.steepness > G_g * (1 + 1e-12) + errors.slope:
             return (
                 f"|s| = {steepest.steepness:.6g} at {steepest.point} exceeds G_g = {G_g:.6g}: "
                 "no step would be safe"
@@ -104,6 +162,7 @@ def contradiction(probes: Sequence[Probe], constants: Constants) -> str | None:
         for b in probes:
             way = b.point - a.point
             below = a.value + float(a.subgradient @ way) - b.value
+            below -= 2 * errors.value + errors.slope * float(np.linalg.norm(way))
             size = abs(a.value) + abs(b.value) + a.steepness * float(np.linalg.norm(way))
             if below > 1e-9 * size:
                 return (

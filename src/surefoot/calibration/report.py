@@ -38,7 +38,12 @@ class Calibration:
 
     @property
     def proved(self) -> tuple[Offer, ...]:
-        """The guarantees that apply, every-round guarantees first, then by regret."""
+        """The guarantees that apply, best first.
+
+        Those of every round come first, and among them the rules that are certified by what was
+        observed: with a bound on the curvature, then with G_g alone. They have the least regret
+        of the rules that need no more than the feedback of a round; then by the regret bound.
+        """
         return _ordered(o for o in self.offers if o.standing == "proved")
 
     @property
@@ -53,7 +58,7 @@ class Calibration:
 
     @property
     def best(self) -> Offer | None:
-        """The first proved guarantee; None if there is none."""
+        """The guarantee to begin with, the first proved one; None if there is none."""
         return next(iter(self.proved), None)
 
     def __str__(self) -> str:
@@ -118,13 +123,22 @@ class Calibration:
             yield from _table(("tuned by", "because"), [(o.name, o.missing) for o in self.missing])
 
 
+# What to begin with: measured, they lead by far; their bounds, which hold for any costs, do not.
+_FIRST = (
+    "CertifiedDualAveraging.default",
+    "CertifiedOGD.default",
+    "LeaderFollower.default",
+)
 _ORDER = ("every round", "after t0", "bounded", "cumulative", "hard", "squared", "none")
 
 
 def _ordered(offers: Iterator[Offer]) -> tuple[Offer, ...]:
-    return tuple(
-        sorted(offers, key=lambda o: (_ORDER.index(o.kind), min(o.regret, o.regret_if), o.name))
-    )
+    def place(offer: Offer) -> tuple[int, int, float, str]:
+        first = _FIRST.index(offer.name) if offer.name in _FIRST else len(_FIRST)
+        regret = min(offer.regret, offer.regret_if)
+        return _ORDER.index(offer.kind), first, regret, offer.name
+
+    return tuple(sorted(offers, key=place))
 
 
 def _regret(offer: Offer) -> str:

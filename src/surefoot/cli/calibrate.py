@@ -62,6 +62,18 @@ def calibrate(
     strong_convexity: Annotated[
         float | None, _constant("strong_convexity", "Modulus of strong convexity of the costs.")
     ] = None,
+    beta: Annotated[
+        float | None, _constant("beta", "Largest curvature of any one constraint; linear: 0.")
+    ] = None,
+    value_error: Annotated[
+        float | None, _constant("value_error", "Largest error of an observed g.")
+    ] = None,
+    slope_error: Annotated[
+        float | None, _constant("slope_error", "Largest error of an observed subgradient.")
+    ] = None,
+    drift: Annotated[
+        float | None, _constant("drift", "Largest change of g from a round to the next.")
+    ] = None,
     plugin: Plugins = None,
     json: Json = False,
     debug: Debug = False,
@@ -91,6 +103,10 @@ def calibrate(
         "D_g": D_g,
         "rows": rows,
         "strong_convexity": strong_convexity,
+        "beta": beta,
+        "value_error": value_error,
+        "slope_error": slope_error,
+        "drift": drift,
     }
     numbers: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     try:
