@@ -10,13 +10,14 @@ PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist wor
 HERE   := not torch and not cluster and not browser and not hosts and not cases and not docs
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test coverage test-all check table1 related bench soak fuzz wheel clean
+.PHONY: help demo test coverage test-all check docs table1 related bench soak fuzz wheel clean
 
 help: ## show this list
 	@grep -hE '^[a-z0-9-]+:.*## ' Makefile | sed 's/:.*## /\t/' | expand -t 12
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
+	$(PIP) --upgrade pip  # which must know --group
 
 # What is installed is remembered by a stamp file for each group, renewed when the pins change.
 $(VENV)/demo.stamp: $(FILES) | $(BIN)/python
@@ -24,19 +25,19 @@ $(VENV)/demo.stamp: $(FILES) | $(BIN)/python
 	@touch $@
 
 $(VENV)/bench.stamp: $(FILES) | $(BIN)/python
-	$(PIP) --editable '.[bench]'
+	$(PIP) --editable '.[cli,jax,plot,solve]' --group bench
 	@touch $@
 
 $(VENV)/build.stamp: $(FILES) | $(BIN)/python
-	$(PIP) build hatchling
+	$(PIP) build hatchling hatch-fancy-pypi-readme
 	@touch $@
 
 $(VENV)/dev.stamp: $(FILES) | $(BIN)/python
-	$(PIP) --editable '.[dev]'
+	$(PIP) --editable '.[cli,plot,solve,export,jax,cluster]' --group dev
 	@touch $@
 
 $(VENV)/all.stamp: $(VENV)/dev.stamp
-	$(PIP) --editable '.[dev,browser,torch,hosts,docs]'
+	$(PIP) --editable '.[all]' --group dev --group browser --group hosts --group docs
 	@touch $@
 
 demo: $(VENV)/demo.stamp ## reproduce the paper's experiment: verdicts, figures and a page in out/reproduction
@@ -60,6 +61,10 @@ coverage: $(VENV)/dev.stamp ## line coverage of the fast tests (takes twice as l
 
 test-all: $(VENV)/all.stamp ## what `make test` leaves out: torch, cluster, browser, hosts, cases, docs
 	$(PYTEST) -m 'torch or cluster or browser or hosts or cases or docs'
+
+docs: $(VENV)/all.stamp ## build the site into out/site; warnings are errors
+	$(BIN)/sphinx-build -W --keep-going -q -j 2 -d build/doctrees docs out/site
+	@echo 'open out/site/index.html'
 
 table1: $(VENV)/bench.stamp ## measure the paper's Table 1: every row with its own theorem (long)
 	mkdir -p out
