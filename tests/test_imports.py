@@ -143,10 +143,11 @@ def test_a_missing_extra_is_one_sentence(monkeypatch, module, call, sentence):
     assert isinstance(error.value, ImportError)
 
 
-@pytest.mark.parametrize("host", ["gymnasium", "torch"])
+@pytest.mark.parametrize("host", ["gymnasium", "torch", "optax", "sklearn", "river"])
 def test_an_adapter_without_its_host_is_one_sentence(monkeypatch, host):
     monkeypatch.delitem(sys.modules, f"surefoot.adapters.{host}", raising=False)
-    monkeypatch.setitem(sys.modules, host, None)
+    for name in [host, *(m for m in sys.modules if m.startswith(f"{host}."))]:
+        monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(MissingExtraError) as error:
         importlib.import_module(f"surefoot.adapters.{host}")
     assert str(error.value) == (

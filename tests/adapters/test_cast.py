@@ -159,6 +159,8 @@ def test_states_are_packed_and_grow_with_their_actions():
     assert again[1:2] == (5.0,)
     assert again[2][1] is None
     np.testing.assert_array_equal(again[2][0], np.ones((2, 2)))
-    assert grown(state, 2, 3)[2][0].tolist() == [[1.0, 1.0, 0.0], [1.0, 1.0, 0.0]]
+    longer = grown(state, (np.zeros(3), 0.0, (np.zeros((2, 3)), None)))
+    assert longer[0].tolist() == [0.0, 1.0, 0.0]
+    assert longer[2][0].tolist() == [[1.0, 1.0, 0.0], [1.0, 1.0, 0.0]]
     with pytest.raises(InvalidValueError, match="must have 7 numbers, got 9"):
         unpacked(state, np.zeros(9))

@@ -36,7 +36,7 @@ from surefoot.errors import InvalidValueError
 from surefoot.regions._quadratics import row_norms
 from surefoot.types import Array, Number
 
-__all__ = ["cast_length", "cast_margin", "caveat", "drift_of", "reach_of", "replayed"]
+__all__ = ["cast_length", "cast_margin", "caveat", "drift_of", "reach_of", "replayed", "rows_of"]
 
 
 def cast_length(dtype: Any, dimension: int, reach: float, roundings: int = 1) -> float:
@@ -80,6 +80,18 @@ def reach_of(safe: Any) -> float:
             f"got {safe!r}"
         )
     return max(rows)
+
+
+def rows_of(safe: Any) -> int:
+    """Return how many constraints a filter sees apart; 1 where it sees one.
+
+    Example:
+        >>> from surefoot.regions import CurvatureRows
+        >>> rows_of(CurvatureRows(beta=(1.0, 0.0), reach=1.0))
+        2
+    """
+    rows = getattr(getattr(safe, "known", safe), "rows", 1)
+    return len(rows) if isinstance(rows, tuple) else int(rows)
 
 
 def cast_margin(safe: Any, s: Array, length: float) -> Number:

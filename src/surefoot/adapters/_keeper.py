@@ -191,17 +191,22 @@ def _unpacked(like: Any, vector: Array) -> tuple[Any, Array]:
     return owned(vector[:size].reshape(like.shape).copy()), vector[size:]
 
 
-def grown(state: Any, old: int, new: int) -> Any:
-    """Return a state with entries of 0 for actions that have become longer.
+def grown(state: Any, like: Any) -> Any:
+    """Return a state in the form of one of longer actions, whose further entries are kept.
+
+    Args:
+        state: the last one.
+        like: the first one of the longer actions.
 
     Example:
-        >>> grown((np.ones(2), 3.0), 2, 4)
+        >>> grown((np.ones(2), 3.0), (np.zeros(4), 0.0))
         (array([1., 1., 0., 0.]), 3.0)
     """
     if isinstance(state, tuple):
-        parts = [grown(part, old, new) for part in state]
+        parts = [grown(part, other) for part, other in zip(state, like, strict=True)]
         return type(state)._make(parts) if hasattr(state, "_make") else tuple(parts)
-    if isinstance(state, np.ndarray) and state.ndim and state.shape[-1] == old:
-        widths = [(0, 0)] * (state.ndim - 1) + [(0, new - old)]
-        return owned(np.pad(state, widths))
-    return state
+    if not isinstance(state, np.ndarray) or state.shape == like.shape:
+        return state
+    longer = np.array(like)
+    longer[tuple(slice(0, n) for n in state.shape)] = state
+    return owned(longer)

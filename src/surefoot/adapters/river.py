@@ -1,0 +1,153 @@
+"""River: linear models for streams whose weights satisfy a constraint after every example.
+
+Three lines::
+
+    model = SafeLinearClassifier(radius=5.0)
+    model.predict_proba_one(x)
+    model.learn_one(x, y)
+
+Features may appear at any time: a new one begins with the weight 0. A linear model is as good as
+the scale of its features: put ``river.preprocessing.StandardScaler`` in front.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from surefoot._extras import need
+from surefoot.adapters._keeper import grown
+from surefoot.adapters._linear import ball_of, logistic_slope, sigmoid
+from surefoot.algorithms import CertifiedDualAveraging
+from surefoot.regions import Curvature, CurvatureRows
+from surefoot.types import Array, Feedback
+
+_river = need("river.base", "river", "surefoot.adapters.river")
+
+__all__ = ["Limit", "SafeLinearClassifier", "SafeLinearRegressor"]
+
+Limit: TypeAlias = Callable[[Mapping[Any, float]], tuple[float, Mapping[Any, float]]]
+"""From the weights of the features, and the intercept under None, to g and its slope by feature."""
+
+
+class _SafeLinear:
+    """What both models share: one round of the rule per example."""
+
+    def __init__(
+        self, radius: float = 10.0, constraint: Limit | None = None, beta: float = 0.0
+    ) -> None:
+        self.radius = radius
+        self.constraint = constraint
+        self.beta = beta
+        known: Any = Curvature(beta=1.0, reach=radius)  # of the ball
+        if constraint is not None:
+            known = CurvatureRows(beta=(1.0, beta), reach=radius)
+        self._rule = CertifiedDualAveraging(known=known, radius=radius)
+        self._places: dict[Any, int] = {None: 0}  # of the features, and of the intercept
+        self._state = self._rule.init(np.zeros(1))
+        self._info: Any = None
+
+    @property
+    def weights(self) -> dict[Any, float]:
+        """The weight of each feature that was learnt from, and of the intercept under None."""
+        return dict(zip(self._places, self._state.x.tolist(), strict=True))
+
+    @property
+    def certificate(self) -> Any:
+        """Why the weights are feasible; its ``str`` is one sentence. None before an example."""
+        return None if self._info is None else self._info.certificate
+
+    def _score(self, x: Mapping[Any, float]) -> float:
+        w, places = self._state.x, self._places
+        known = ((places[name], value) for name, value in x.items() if name in places)
+        return float(w[0] + sum(w[place] * value for place, value in known))
+
+    def _descend(self, slope: float, x: Mapping[Any, float]) -> None:
+        """Play a round with the slope of the loss in the score."""
+        for name in x:
+            self._places.setdefault(name, len(self._places))
+        size = len(self._places)
+        if size > len(self._state.x):
+            # The rule would be where it is had the weights been there, at 0, from the beginning.
+            self._state = grown(self._state, self._rule.init(np.zeros(size)))
+        gradient = slope * self._vector({None: 1.0, **x})
+        g, s = self._seen()
+        self._state, self._info = self._rule.step(self._state, Feedback(gradient, g, s))
+
+    def _seen(self) -> tuple[Any, Array]:
+        """Return value and slope of the ball at the weights, and of the constraint if any."""
+        w = self._state.x
+        g, s = ball_of(float(self.radius), len(w)).query(w)
+        if self.constraint is None:
+            return g, s
+        value, slope = self.constraint(self.weights)
+        return np.array([g, float(value)]), np.stack([s, self._vector(slope)])
+
+    def _vector(self, numbers: Mapping[Any, float]) -> Array:
+        vector = np.zeros(len(self._places))
+        for name, value in numbers.items():
+            if name in self._places:
+                vector[self._places[name]] = value
+        return vector
+
+
+class SafeLinearClassifier(_SafeLinear, _river.Classifier):  # type: ignore[misc, name-defined]
+    """Logistic regression for a stream, with weights that are feasible after every example.
+
+    Args:
+        radius: of a ball around 0 in which the weights are kept.
+        constraint: of your own, a :data:`Limit`, strictly feasible where all weights are 0. A
+            feature that has not been seen yet has the weight 0.
+        beta: a bound on its curvature; 0 for one that is linear.
+
+    Example:
+        >>> def fair(w):  # the weight of one feature, between -0.1 and 0.1
+        ...     a = w.get("a", 0.0)
+        ...     return a * a - 0.01, {"a": 2 * a}
+        >>> model = SafeLinearClassifier(radius=5.0, constraint=fair, beta=2.0)
+        >>> random = np.random.default_rng(0)
+        >>> for a, b in random.normal(size=(200, 2)):
+        ...     model.learn_one({"a": a, "b": b}, bool(a + b > 0))
+        >>> abs(model.weights["a"]) <= 0.1, model.predict_one({"a": 0.1, "b": 2.0})
+        (True, True)
+        >>> print(model.certificate)
+        round 200: g[...
+    """
+
+    def learn_one(self, x: Mapping[Any, float], y: Any) -> None:
+        """Learn from one example; y is true or false."""
+        self._descend(float(logistic_slope(self._score(x), 1.0 if y else -1.0)), x)
+
+    def predict_proba_one(self, x: Mapping[Any, float]) -> dict[bool, float]:
+        """Return the probabilities of both classes."""
+        true = float(sigmoid(self._score(x)))
+        return {False: 1.0 - true, True: true}
+
+    @property
+    def _multiclass(self) -> bool:
+        return False
+
+
+class SafeLinearRegressor(_SafeLinear, _river.Regressor):  # type: ignore[misc, name-defined]
+    """Least squares for a stream, with weights that are feasible after every example.
+
+    Arguments are those of :class:`SafeLinearClassifier`.
+
+    Example:
+        >>> model = SafeLinearRegressor(radius=1.0)
+        >>> random = np.random.default_rng(0)
+        >>> for a, b in random.normal(size=(500, 2)):
+        ...     model.learn_one({"a": a, "b": b}, 3 * a + 4 * b)
+        >>> {name: round(w, 1) + 0.0 for name, w in model.weights.items()}
+        {None: -0.1, 'a': 0.6, 'b': 0.8}
+    """
+
+    def learn_one(self, x: Mapping[Any, float], y: float) -> None:
+        """Learn from one example."""
+        self._descend(self._score(x) - float(y), x)
+
+    def predict_one(self, x: Mapping[Any, float]) -> float:
+        """Return the fitted value."""
+        return self._score(x)

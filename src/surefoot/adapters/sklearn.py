@@ -1,0 +1,230 @@
+"""scikit-learn: linear models whose weights satisfy a constraint after every batch.
+
+Three lines::
+
+    model = SafeClassifier(constraint=Affine([slope, -slope], [0.02, 0.02]), radius=10.0)
+    model.partial_fit(X, y, classes=[0, 1])
+    model.coef_, model.certificate_
+
+The constraint is on the weights and, as the last entry, the intercept. A linear model is as good as
+the scale of its features: put a ``StandardScaler`` in front, as for ``SGDClassifier``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from surefoot._extras import need
+from surefoot.adapters._linear import Weights, logistic_slope, sigmoid
+from surefoot.constraints import Constraint
+from surefoot.errors import InvalidValueError
+from surefoot.types import Array
+
+_base = need("sklearn.base", "sklearn", "surefoot.adapters.sklearn")
+_validation = need("sklearn.utils.validation", "sklearn", "surefoot.adapters.sklearn")
+_utils = need("sklearn.utils", "sklearn", "surefoot.adapters.sklearn")
+_multiclass = need("sklearn.utils.multiclass", "sklearn", "surefoot.adapters.sklearn")
+
+__all__ = ["SafeClassifier", "SafeRegressor"]
+
+
+class _SafeLinear(_base.BaseEstimator):  # type: ignore[misc, name-defined]
+    """What both models share: one round of the rule per batch of rows."""
+
+    def __init__(
+        self,
+        constraint: Constraint | None = None,
+        radius: float = 10.0,
+        player: Callable[..., Any] | None = None,
+        fit_intercept: bool = True,
+        max_iter: int = 20,
+        batch_size: int = 16,
+        random_state: Any = None,
+    ) -> None:
+        self.constraint = constraint
+        self.radius = radius
+        self.player = player
+        self.fit_intercept = fit_intercept
+        self.max_iter = max_iter
+        self.batch_size = batch_size
+        self.random_state = random_state
+
+    def _begin(self) -> None:
+        size = self.n_features_in_ + bool(self.fit_intercept)
+        self._weights = Weights(size, self.radius, self.constraint, self.player)
+        self.n_iter_ = 0
+
+    def _rounds(self, X: Array, targets: Array) -> None:
+        """Play one round per batch of rows, in order."""
+        Z = np.column_stack([X, np.ones(len(X))]) if self.fit_intercept else X
+        for first in range(0, len(Z), int(self.batch_size)):
+            rows, y = Z[first : first + self.batch_size], targets[first : first + self.batch_size]
+            slopes = self._slope(rows @ self._weights.x, y)
+            self._weights.descend(slopes @ rows / len(rows))
+        self._show()
+
+    def _epochs(self, X: Array, targets: Array) -> None:
+        random = _utils.check_random_state(self.random_state)
+        for _ in range(int(self.max_iter)):
+            order = random.permutation(len(X))
+            self._rounds(X[order], targets[order])
+            self.n_iter_ += 1
+
+    def _show(self) -> None:
+        """Set the attributes that others read, to copies."""
+        w = self._weights.x
+        bias = float(w[-1]) if self.fit_intercept else 0.0
+        self._set(w[:-1] if self.fit_intercept else w, bias)
+        info = self._weights.info
+        self.certificate_ = None if info is None else info.certificate
+        self.constraint_value_ = float(self._weights.constraint.value(w))
+
+    def _checked(self, X: Any) -> Array:
+        _validation.check_is_fitted(self)
+        return _validation.validate_data(self, X, reset=False, dtype=np.float64)
+
+    def _slope(self, score: Array, y: Array) -> Array:
+        raise NotImplementedError
+
+    def _set(self, coef: Array, bias: float) -> None:
+        raise NotImplementedError
+
+
+class SafeClassifier(_base.ClassifierMixin, _SafeLinear):  # type: ignore[misc, name-defined]
+    """Logistic regression for two classes with weights that are feasible after every batch.
+
+    Args:
+        constraint: of :mod:`surefoot.constraints`, on the weights and, last, the intercept; 0 must
+            be strictly feasible.
+        radius: of a ball around 0 in which the weights are kept as well.
+        player: from constants to a tuned rule; see :class:`surefoot.adapters._linear.Weights`.
+        fit_intercept: whether there is an intercept.
+        max_iter: how often ``fit`` goes through the rows.
+        batch_size: rows per round.
+        random_state: for the order of the rows in ``fit``.
+
+    Attributes:
+        coef_: the weights, one row.
+        intercept_: the intercept, one number.
+        classes_: the two labels.
+        certificate_: why the weights are feasible; its ``str`` is one sentence.
+        constraint_value_: g at the weights, the ball included.
+
+    Example:
+        >>> from surefoot.constraints import Affine
+        >>> random = np.random.default_rng(0)
+        >>> X = random.normal(size=(400, 2))
+        >>> y = X[:, 0] + X[:, 1] > 0
+        >>> limit = Affine([[1.0, 0.0, 0.0], [-1.0, 0.0, 0.0]], [0.1, 0.1])  # hardly any first
+        >>> model = SafeClassifier(constraint=limit).fit(X, y)
+        >>> abs(model.coef_[0, 0]) <= 0.1, model.score(X, y) > 0.7
+        (np.True_, True)
+        >>> _ = model.partial_fit(X, y)
+        >>> model.coef_.round(2), str(model.certificate_)
+        (array([[0.1 , ...]]), 'round 525: g[...')
+    """
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+    def fit(self, X: Any, y: Any) -> SafeClassifier:
+        """Learn from the beginning, ``max_iter`` times through the rows."""
+        X, y = _validation.validate_data(self, X, y, dtype=np.float64)
+        self._learn_classes(y, None)
+        self._begin()
+        self._epochs(X, self._signs(y))
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> SafeClassifier:
+        """Learn from these rows, once and in order; the first call needs the classes."""
+        first = not hasattr(self, "_weights")
+        X, y = _validation.validate_data(self, X, y, dtype=np.float64, reset=first)
+        if first:
+            self._learn_classes(y, classes)
+            self._begin()
+        self._rounds(X, self._signs(y))
+        return self
+
+    def decision_function(self, X: Any) -> Array:
+        """Return the scores; above 0 is the second class."""
+        X = self._checked(X)
+        return X @ self.coef_[0] + self.intercept_[0]
+
+    def predict_proba(self, X: Any) -> Array:
+        """Return the probabilities of both classes."""
+        second = sigmoid(self.decision_function(X))
+        return np.column_stack([1.0 - second, second])
+
+    def predict(self, X: Any) -> Array:
+        """Return the likelier class of each row."""
+        second = self.decision_function(X) > 0  # says so first if nothing was fitted
+        return self.classes_[second.astype(int)]
+
+    def _learn_classes(self, y: Array, classes: Any) -> None:
+        _multiclass.check_classification_targets(y)
+        found = np.unique(y if classes is None else classes)
+        if len(found) != 2:
+            several = "1 class" if len(found) == 1 else f"{len(found)} classes"
+            raise InvalidValueError(
+                f"Only binary classification is supported: y must have two classes, got {several}"
+            )
+        self.classes_ = found
+
+    def _signs(self, y: Array) -> Array:
+        strangers = np.setdiff1d(y, self.classes_)
+        if len(strangers):
+            raise InvalidValueError(f"y must be of the classes {self.classes_}, got {strangers}")
+        return np.where(y == self.classes_[1], 1.0, -1.0)
+
+    def _slope(self, score: Array, y: Array) -> Array:
+        slope: Array = logistic_slope(score, y)
+        return slope
+
+    def _set(self, coef: Array, bias: float) -> None:
+        self.coef_, self.intercept_ = coef[None], np.array([bias])
+
+
+class SafeRegressor(_base.RegressorMixin, _SafeLinear):  # type: ignore[misc, name-defined]
+    """Least squares with weights that are feasible after every batch.
+
+    Arguments and attributes are those of :class:`SafeClassifier`; ``coef_`` is a vector and
+    ``intercept_`` a number.
+
+    Example:
+        >>> random = np.random.default_rng(0)
+        >>> X = random.normal(size=(500, 2))
+        >>> model = SafeRegressor(radius=1.0).fit(X, X @ np.array([3.0, 4.0]))
+        >>> model.coef_.round(1), bool(np.linalg.norm(model.coef_) <= 1.0)
+        (array([0.6, 0.8]), True)
+    """
+
+    def fit(self, X: Any, y: Any) -> SafeRegressor:
+        """Learn from the beginning, ``max_iter`` times through the rows."""
+        X, y = _validation.validate_data(self, X, y, dtype=np.float64, y_numeric=True)
+        self._begin()
+        self._epochs(X, np.asarray(y, dtype=np.float64))
+        return self
+
+    def partial_fit(self, X: Any, y: Any) -> SafeRegressor:
+        """Learn from these rows, once and in order."""
+        first = not hasattr(self, "_weights")
+        X, y = _validation.validate_data(self, X, y, dtype=np.float64, y_numeric=True, reset=first)
+        if first:
+            self._begin()
+        self._rounds(X, np.asarray(y, dtype=np.float64))
+        return self
+
+    def predict(self, X: Any) -> Array:
+        """Return the fitted values."""
+        return self._checked(X) @ self.coef_ + self.intercept_
+
+    def _slope(self, score: Array, y: Array) -> Array:
+        return score - y
+
+    def _set(self, coef: Array, bias: float) -> None:
+        self.coef_, self.intercept_ = coef, bias

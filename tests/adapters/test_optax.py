@@ -1,0 +1,187 @@
+"""The transformation for Optax: jitted, in a chain, with pytrees, in both precisions."""
+
+import numpy as np
+import pytest
+
+from surefoot import Constants
+from surefoot.algorithms import RegionFilter, SafetyFilter
+from surefoot.errors import InvalidValueError
+from surefoot.regions import Curvature, CurvatureRows, LipschitzHull
+
+optax = pytest.importorskip("optax")
+jax = pytest.importorskip("jax")
+jnp = jax.numpy
+pytestmark = pytest.mark.hosts
+
+from surefoot.adapters.optax import keep_feasible, projection_certified_ball  # noqa: E402
+
+# g = |x|^2 - 1 on the unit ball; evaluated in float32 it is off by this much at most.
+ERROR = 1e-6
+FILTERS = {
+    "safety": SafetyFilter.default(
+        Constants(R=1.0, G_g=2.0, start_slack=1.0, evaluation_error=ERROR)
+    ),
+    "hull": RegionFilter(known=LipschitzHull(G_g=2.0, reach=1.0, evaluation_error=ERROR)),
+    "curvature": RegionFilter(known=Curvature(beta=2.0, reach=1.0, evaluation_error=ERROR)),
+}
+
+
+@pytest.fixture(params=["float32", "float64"])
+def precision(request):
+    with jax.enable_x64(request.param == "float64"):
+        yield request.param
+
+
+def start():
+    return {"w": jnp.zeros((2, 2)), "b": (jnp.zeros(1),)}
+
+
+def length(p):
+    return sum(jnp.sum(leaf**2) for leaf in jax.tree.leaves(p)) - 1.0
+
+
+def loss(p, pull):
+    return sum(jnp.sum((leaf - pull) ** 2) for leaf in jax.tree.leaves(p))
+
+
+def exact(p):
+    return sum(float((np.asarray(leaf, np.float64) ** 2).sum()) for leaf in jax.tree.leaves(p)) - 1
+
+
+def step_of(tx):
+    @jax.jit
+    def step(p, state, pull):
+        g, s = jax.value_and_grad(length)(p)
+        grads = jax.grad(loss)(p, pull)
+        updates, state = tx.update(grads, state, p, constraint_value=g, constraint_grad=s)
+        return optax.apply_updates(p, updates), state
+
+    return step
+
+
+@pytest.mark.parametrize("name", FILTERS)
+def test_the_constraint_holds_after_every_jitted_step(name, precision):
+    tx = optax.chain(optax.clip_by_global_norm(50.0), optax.adam(0.2), keep_feasible(FILTERS[name]))
+    p, step, deepest = start(), step_of(tx), -1.0
+    state = tx.init(p)
+    for t in range(80):
+        p, state = step(p, state, 3.0 if t < 40 else -3.0)
+        g = exact(p)
+        assert g <= 0
+        deepest = max(deepest, g)
+    assert deepest > -0.5  # it went where it was pulled
+    assert jax.tree.leaves(p)[0].dtype == precision
+
+
+def test_both_precisions_take_the_same_way():
+    found = {}
+    for wide in (False, True):
+        with jax.enable_x64(wide):
+            tx = optax.chain(optax.sgd(0.05), keep_feasible(FILTERS["safety"]))
+            p, step = start(), step_of(tx)
+            state = tx.init(p)
+            for _ in range(20):
+                p, state = step(p, state, 1.0)
+            found[wide] = np.asarray(p["w"], np.float64)
+    np.testing.assert_allclose(found[False], found[True], atol=1e-4)
+
+
+def test_accumulated_gradients_move_in_every_third_step_only(precision):
+    inner = optax.chain(optax.adam(0.2), keep_feasible(FILTERS["safety"]))
+    tx = optax.MultiSteps(inner, every_k_schedule=3)
+    p, step = start(), step_of(tx)
+    state = tx.init(p)
+    for t in range(1, 31):
+        before = p
+        p, state = step(p, state, 3.0)
+        assert exact(p) <= 0
+        moved = any((a != b).any() for a, b in zip(*map(jax.tree.leaves, (p, before)), strict=True))
+        assert bool(moved) == (t % 3 == 0)
+    assert exact(p) > -0.9
+
+
+def test_a_whole_run_may_be_one_scan(precision):
+    tx = optax.chain(optax.sgd(0.1), keep_feasible(FILTERS["hull"]))
+    p, step = start(), step_of(tx)
+
+    def body(carry, _):
+        p, state = step(*carry, 2.0)
+        return (p, state), length(p)
+
+    _, values = jax.lax.scan(body, (p, tx.init(p)), None, length=50)
+    assert float(values.max()) <= ERROR
+    assert float(values[-1]) > -0.2
+
+
+def test_rows_apart_keep_every_row(precision):
+    rows = CurvatureRows(beta=(0.0, 0.0), reach=3.0, evaluation_error=ERROR)
+    tx = optax.chain(optax.adam(0.1), keep_feasible(RegionFilter(known=rows)))
+    A = np.array([[1.0, 1.0, 0.0], [0.0, -1.0, 2.0]])
+
+    def limits(p):
+        return jnp.asarray(A, p["w"].dtype) @ p["w"] - 0.5
+
+    p = {"w": jnp.zeros(3)}
+    state = tx.init(p)
+
+    @jax.jit
+    def step(p, state):
+        slopes = jax.jacrev(limits)(p)
+        grads = jax.grad(loss)(p, 1.0)
+        updates, state = tx.update(
+            grads, state, p, constraint_value=limits(p), constraint_grad=slopes
+        )
+        return optax.apply_updates(p, updates), state
+
+    for _ in range(60):
+        p, state = step(p, state)
+        assert (A @ np.asarray(p["w"], np.float64) <= 0.5).all()
+    np.testing.assert_allclose(A @ np.asarray(p["w"]), 0.5, atol=1e-3)
+
+
+def test_states_are_arrays_that_a_checkpoint_can_store(precision):
+    tx = optax.chain(optax.sgd(0.1), keep_feasible(FILTERS["safety"]))
+    p, step = start(), step_of(tx)
+    state = tx.init(p)
+    for _ in range(5):
+        p, state = step(p, state, 2.0)
+    leaves, form = jax.tree.flatten((p, state))
+    again = jax.tree.unflatten(form, [jnp.asarray(np.array(leaf)) for leaf in leaves])
+    one, other = step(p, state, 2.0), step(*again, 2.0)
+    for a, b in zip(jax.tree.leaves(one), jax.tree.leaves(other), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_every_point_of_the_certified_ball_is_feasible(precision):
+    random = np.random.default_rng(5)
+    Q = np.diag([1.0, 2.0, 4.0])
+
+    def value(x):
+        return 0.5 * x @ jnp.asarray(Q, x.dtype) @ x - 0.5
+
+    project = jax.jit(lambda *seen: projection_certified_ball(*seen, 4.0, 1.0, ERROR))
+    x = jnp.zeros(3)
+    for _ in range(40):
+        g, s = jax.value_and_grad(value)(x)
+        x = project(x + jnp.asarray(random.normal(size=3)), x, g, s)
+        played = np.asarray(x, np.float64)
+        assert 0.5 * played @ Q @ played - 0.5 <= 0
+    tree, slope = {"w": 0.9 * x}, {"w": jax.grad(value)(x)}
+    assert project(tree, {"w": x}, value(x), slope)["w"].dtype == precision
+
+
+def test_mistakes_are_one_sentence_each(precision):
+    tx, p = keep_feasible(FILTERS["safety"]), start()
+    state = tx.init(p)
+    with pytest.raises(InvalidValueError, match="update must be given params"):
+        tx.update(p, state)
+    with pytest.raises(InvalidValueError, match="constraint_value and constraint_grad"):
+        tx.update(p, state, p)
+    with pytest.raises(InvalidValueError, match="filter must be"):
+        keep_feasible(lambda x: x)
+    half = jax.tree.map(lambda leaf: leaf.astype(jnp.bfloat16), p)
+    with pytest.raises(InvalidValueError, match="float32 or float64, got bfloat16"):
+        tx.update(half, state, half, constraint_value=-1.0, constraint_grad=half)
+    if precision == "float32":
+        with pytest.raises(InvalidValueError, match="outside of jit"):
+            jax.jit(tx.init)(p)

@@ -1,0 +1,101 @@
+"""Linear models for scikit-learn: its own checks, and weights feasible after every batch."""
+
+import warnings
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from surefoot import LeaderFollower
+from surefoot.adapters._linear import Weights, logistic_slope, sigmoid
+from surefoot.constraints import Affine, L1Norm
+from surefoot.errors import InvalidValueError
+
+pytest.importorskip("sklearn")
+pytestmark = pytest.mark.hosts
+
+from surefoot.adapters.sklearn import SafeClassifier, SafeRegressor  # noqa: E402
+
+FAIR = Affine([[1.0, 0.5, 0.0, 0.0], [-1.0, -0.5, 0.0, 0.0]], [0.05, 0.05])
+
+
+def data(rows=600, seed=0):
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(rows, 3))
+    return X, X @ np.array([1.0, 1.0, -2.0]) + 0.1 * random.normal(size=rows)
+
+
+@pytest.mark.parametrize(("model", "least"), [(SafeClassifier(), 50), (SafeRegressor(), 45)])
+def test_no_check_of_the_host_fails(model, least):
+    from sklearn.utils.estimator_checks import check_estimator
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # its checks warn of their own data
+        found = check_estimator(model, on_fail=None, on_skip=None)
+    count = Counter(check["status"] for check in found)
+    failed = [check["check_name"] for check in found if check["status"] == "failed"]
+    assert failed == []
+    assert count["passed"] >= least
+    assert set(count) <= {"passed", "skipped"}
+    assert count["skipped"] <= 1  # arrays of other libraries, unless SciPy is told to take them
+
+
+@pytest.mark.parametrize("player", [None, LeaderFollower.default], ids=["curvature", "slope"])
+@pytest.mark.parametrize("kind", [SafeClassifier, SafeRegressor])
+def test_weights_are_feasible_after_every_batch(kind, player):
+    X, y = data()
+    targets = y > 0 if kind is SafeClassifier else y
+    model = kind(constraint=FAIR, radius=3.0, player=player)
+    for first in range(0, 600, 20):
+        rows = slice(first, first + 20)
+        told = {"classes": [False, True]} if kind is SafeClassifier else {}
+        model.partial_fit(X[rows], targets[rows], **told)
+        w = np.append(np.ravel(model.coef_), model.intercept_)
+        assert FAIR.value(w) <= 0
+        assert np.linalg.norm(w) <= 3.0
+        assert model.constraint_value_ <= 0
+    assert np.ravel(model.coef_)[2] < -0.3
+    assert model.score(X, targets) > 0.4
+    assert "is at most" in str(model.certificate_)
+
+
+def test_the_constraint_costs_what_it_must_and_no_more():
+    X, y = data()
+    kept = SafeClassifier(constraint=FAIR, random_state=0).fit(X, y > 0)
+    free = SafeClassifier(random_state=0).fit(X, y > 0)
+    assert 0.7 < kept.score(X, y > 0) < free.score(X, y > 0)
+    assert free.score(X, y > 0) > 0.95
+    np.testing.assert_allclose(kept.predict_proba(X).sum(axis=1), 1.0)
+
+
+def test_what_was_fitted_may_be_written_to():
+    X, y = data()
+    one, other = (SafeRegressor(radius=2.0).partial_fit(X[:300], y[:300]) for _ in range(2))
+    one.coef_[:] = 99.0
+    one.partial_fit(X[300:], y[300:])
+    other.partial_fit(X[300:], y[300:])
+    np.testing.assert_array_equal(one.coef_, other.coef_)
+
+
+def test_mistakes_are_one_sentence_each():
+    X, y = data(50)
+    with pytest.raises(InvalidValueError, match=r"constraint\.dimension must be 4"):
+        SafeRegressor(constraint=L1Norm(1.0, 7)).fit(X, y)
+    with pytest.raises(InvalidValueError, match=r"constraint must be one of surefoot\.constraints"):
+        SafeRegressor(constraint=lambda w: 0.0).fit(X, y)
+    with pytest.raises(InvalidValueError, match="two classes, got 3 classes"):
+        SafeClassifier().fit(X, np.arange(50) % 3)
+    with pytest.raises(InvalidValueError, match="strictly feasible"):
+        SafeRegressor(constraint=Affine([[1.0, 0.0, 0.0, 0.0]], [-1.0])).fit(X, y)
+    model = SafeClassifier().partial_fit(X, y > 0, classes=[False, True])
+    with pytest.raises(InvalidValueError, match="y must be of the classes"):
+        model.partial_fit(X, np.arange(50))
+
+
+def test_a_step_of_the_ball_by_hand():
+    # From 0 with radius 1: the far point is (0, 0.7) for the first gradient, inside the ball.
+    w = Weights(2, radius=1.0)
+    w.descend(np.array([0.0, -3.0]))
+    np.testing.assert_allclose(w.x, [0.0, 0.5**0.5], rtol=1e-12)
+    assert sigmoid(800.0) == 1.0
+    assert logistic_slope(0.0, 1.0) == -0.5
