@@ -473,7 +473,7 @@ class TestForeignFiles:
         refused(path, "is not a Surefoot journal: .* application id 0x0 of something else$", call)
 
     @pytest.mark.parametrize(
-        ("version", "who"), [(4, "a newer Surefoot: its format is 4"), (0, "no Surefoot")]
+        ("version", "who"), [(5, "a newer Surefoot: its format is 5"), (0, "no Surefoot")]
     )
     def test_another_version(self, call, path, version, who):
         written(path)
@@ -736,7 +736,7 @@ def test_pages_are_looked_through_before_a_journal_is_gone_on_with(path, monkeyp
     [
         "CREATE TRIGGER t AFTER INSERT ON rounds BEGIN DELETE FROM rounds; END",
         "CREATE VIEW v AS SELECT * FROM rounds",
-        "CREATE TABLE more (round INTEGER)",
+        "CREATE TABLE another (round INTEGER)",
     ],
     ids=["trigger", "view", "table"],
 )

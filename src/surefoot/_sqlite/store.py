@@ -139,10 +139,19 @@ class Store(Closing):
         number = self.kind.version
         with self._told("written"):
             connection = self._open()
+            added = self.kind.schema_in(number)[len(self.kind.schema_in(self.version)) :]
             if self.kind.sealed:
                 self._is_unsealed = True
                 number |= UNSEALED
-            connection.execute(f"PRAGMA user_version = {number}")  # something to write
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                for statement in added:  # those of later versions come last
+                    connection.execute(statement)
+                connection.execute(f"PRAGMA user_version = {number}")  # something to write
+                connection.execute("COMMIT")
+            except BaseException:
+                _roll_back(connection)
+                raise
         if self.kind.sealed:  # in the file itself, for the log may get lost
             self.fold()
 
@@ -171,6 +180,12 @@ class Store(Closing):
         """Whether the writer finished with the file, or its kind does not record that."""
         ((number,),) = self.rows("PRAGMA user_version")
         return not (self.kind.sealed and number & UNSEALED)
+
+    @property
+    def version(self) -> int:
+        """The version of the format that the file has."""
+        ((number,),) = self.rows("PRAGMA user_version")
+        return int(number & ~UNSEALED if self.kind.sealed else number)
 
     def limit(self, pages: int) -> None:
         """Limit the number of pages from now on, to simulate a full disk."""
@@ -201,7 +216,7 @@ class Store(Closing):
             DamagedError: a table is missing or another.
         """
         query = "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY rowid"
-        found, wanted = set(self.rows(query)), schema_of(self.kind.schema)
+        found, wanted = set(self.rows(query)), schema_of(self.kind.schema_in(self.version))
         names = {name for _, name, _, _ in wanted}
         for what, name, _, _ in sorted(found - wanted, key=repr):
             if name not in names:

@@ -31,8 +31,8 @@ which is feasible.
 from __future__ import annotations
 
 import math
-from abc import ABC
-from typing import NamedTuple
+from abc import ABC, abstractmethod
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -266,6 +266,20 @@ class Certifying(ABC):
             if getattr(self, name) is not None:
                 _check.positive(**{name: getattr(self, name)})
                 _check.plain(self, name)
+
+    def moved(self, state: Any, x: Array, missed: int = 0) -> Any:
+        """Return the state that starts from another action, after rounds that nobody measured.
+
+        Its distance to the tightened set is not known: the next g bounds it afresh, by convexity
+        and the slack of the start. Before the first round x is the start.
+        """
+        if not state.rounds:
+            return self.init(x)
+        return state._replace(x=x, distance=math.inf, rounds=state.rounds + missed)
+
+    @abstractmethod
+    def init(self, x1: Array) -> Any:
+        """Return the state before the first round."""
 
     def tightening(self, t: Number, start_slack: Number) -> Number:
         r"""Return :math:`\rho_t = \min(\alpha/2, \rho)` or :math:`\min(\alpha/2, \rho/\sqrt t)`."""

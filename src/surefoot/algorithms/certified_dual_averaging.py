@@ -27,6 +27,7 @@ from surefoot.regions import (
     HullOfBallsCertificate,
     RowsRegion,
 )
+from surefoot.regions.aging import aged
 from surefoot.theory import ObservedAveraging, TheoremK, Tuned, under_errors
 from surefoot.types import Array, Feedback, Needs, Number, Region, Source
 
@@ -161,6 +162,20 @@ class CertifiedDualAveraging(AllowingForKnown):
         x1 = _check.action(x1)
         zero, seen = number_like(x1, 0.0), self.known.init(x1)
         return CertifiedDualAveragingState(x1, x1, seen, 0.0 * x1, zero, zero, 0.0 * seen.g)
+
+    def moved(
+        self, state: CertifiedDualAveragingState, x: Array, missed: int = 0
+    ) -> CertifiedDualAveragingState:
+        """Return the state that starts from another action: its region is that of what is seen.
+
+        Args:
+            state: the last one.
+            x: the action that was, or will be, played instead of its own.
+            missed: how many rounds have passed without a measurement.
+        """
+        if not state.seen.rounds:
+            return self.init(x)
+        return state._replace(x=x, seen=aged(self.known, state.seen, missed))
 
     def update(
         self, state: CertifiedDualAveragingState, feedback: Feedback

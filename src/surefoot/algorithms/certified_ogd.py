@@ -22,6 +22,7 @@ from surefoot.regions import (
     HullOfBallsCertificate,
     RowsRegion,
 )
+from surefoot.regions.aging import aged
 from surefoot.sets import Ball
 from surefoot.theory import ObservedCuts, TheoremC, Tuned, under_errors
 from surefoot.types import Array, Feedback, Needs, Number, Region, Source
@@ -145,6 +146,18 @@ class CertifiedOGD(AllowingForKnown):
         x1 = _check.action(x1)
         zero = number_like(x1, 0.0)
         return CertifiedOGDState(x1, self.known.init(x1), zero, zero)
+
+    def moved(self, state: CertifiedOGDState, x: Array, missed: int = 0) -> CertifiedOGDState:
+        """Return the state that starts from another action: its region is that of what is seen.
+
+        Args:
+            state: the last one.
+            x: the action that was, or will be, played instead of its own.
+            missed: how many rounds have passed without a measurement.
+        """
+        if not state.seen.rounds:
+            return self.init(x)
+        return state._replace(x=x, seen=aged(self.known, state.seen, missed))
 
     def update(self, state: CertifiedOGDState, feedback: Feedback) -> CertifiedOGDState:
         """Return the state after a round: the lines of the docstring."""

@@ -11,8 +11,9 @@ from surefoot.algorithms._allowing import AllowingForKnown, errors_in
 from surefoot.constants import Constants, as_constants
 from surefoot.errors import InvalidValueError
 from surefoot.regions import CertifiedRegion, Knowledge, LipschitzHull
+from surefoot.regions.aging import aged
 from surefoot.sets import Ball
-from surefoot.types import Array, Certificate, Feedback, Number
+from surefoot.types import Array, Certificate, Feedback, Number, Region
 
 __all__ = ["RegionFilter", "RegionFilterState", "RegionStep"]
 
@@ -105,6 +106,19 @@ class RegionFilter(AllowingForKnown):
         x1 = _check.action(x1)
         return RegionFilterState(x1, number_like(x1, 0.0), self.known.init(x1))
 
+    def moved(self, state: RegionFilterState, x: Array, missed: int = 0) -> RegionFilterState:
+        """Return the state that starts from another action: its region is that of what is seen.
+
+        Args:
+            state: the last one.
+            x: the action that was, or will be, played instead of its own.
+            missed: how many rounds have passed without a measurement.
+        """
+        if not state.rounds:
+            return self.init(x)
+        memory = aged(self.known, state.memory, missed)
+        return RegionFilterState(x, state.rounds + missed, memory)
+
     def admit(
         self,
         state: RegionFilterState,
@@ -112,6 +126,7 @@ class RegionFilter(AllowingForKnown):
         g: Number,
         s: Array,
         value_error: Number | None = None,
+        within: Region | None = None,
     ) -> tuple[RegionFilterState, RegionStep]:
         """Return the state whose ``x`` may be played, and what the step there knew.
 
@@ -121,11 +136,19 @@ class RegionFilter(AllowingForKnown):
             g: the constraint's value at the last action; one per row where rows are apart.
             s: one subgradient there; one per row where rows are apart.
             value_error: a bound on the error of g in this round, instead of that of ``known``.
+            within: a set that was announced for the next round, which holds the next action.
         """
         _check.like_action(proposal, state.x, "proposal")
         if getattr(s, "shape", None) == state.x.shape:
             _, g, s = _check.feedback(state.x, Feedback(proposal, g, s))
         memory, region = self.known.see(state.memory, state.x, g, s, value_error)
+        if within is not None:
+            if not hasattr(region, "within"):
+                raise InvalidValueError(
+                    "within must come with known = CurvatureRows(...) or Together(...), "
+                    f"got known = {type(self.known).__name__}(...)"
+                )
+            region = region.within(within)
         x, rounds = region.nearest(proposal), state.rounds + 1.0
         # A proposal inside the region is the caller's own array.
         x = owned(x.copy() if x is proposal else x)

@@ -96,6 +96,11 @@ class SeveralPFS:
         """Start at x1; its slack comes with the first feedback."""
         return self.base.init(x1)
 
+    def moved(self, state: CertifiedState, x: Array, missed: int = 0) -> CertifiedState:
+        """Return the state that starts from another action, as :class:`CertifiedPFS` does."""
+        found: CertifiedState = self.base.moved(state, x, missed)
+        return found
+
     def update(self, state: CertifiedState, feedback: Feedback) -> CertifiedState:
         """Return the state after a round: the lines of the docstring."""
         return self.step(state, feedback)[0]

@@ -6,62 +6,55 @@ import contextlib
 import os
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import Any, NamedTuple, TypeAlias, cast
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from surefoot._sqlite import (
-    DamagedError,
-    Statement,
-    Store,
-    StoreError,
-    create,
-    digest,
-    open_writer,
-    pack,
-    to_bytes,
-    unpack,
-)
-from surefoot._sqlite.files import beside
-from surefoot._sqlite.mark import Mark, Marked, Record
-from surefoot.controller._plain import Plain, to_plain
+from surefoot._sqlite import Statement, Store, StoreError, create, digest, open_writer, pack
+from surefoot._sqlite import to_bytes as to_npy
+from surefoot._sqlite.files import absolute, beside
+from surefoot._sqlite.mark import Mark, Record
+from surefoot.controller._plain import NotPlainError, to_plain
+from surefoot.controller._records import JOURNAL, Entry, Memory, More, Round, Run, Write
 from surefoot.controller._rows import (
-    JOURNAL,
-    Memory,
-    Round,
-    Run,
     __version__,
-    checked,
-    each_row,
+    boxed,
+    digest_of,
     open_for_replay,
+    plain_player,
     read_now,
-    read_round,
-    read_run,
-    recalled,
     remembered,
     row_of,
 )
+from surefoot.controller._tail import LostRoundsError, insert, update, verified
 from surefoot.types import Feedback
 
-__all__ = ["Journal", "LostRoundsError", "Memory", "Round", "Run", "tail_by", "tail_of"]
+__all__ = ["JOURNAL", "Journal", "LostRoundsError", "Memory", "Round", "Run", "link_of", "parts"]
+
+Take: TypeAlias = Callable[[], None]
 
 
-class LostRoundsError(DamagedError):
-    """A journal that lacks rounds, or may lack some; it is not written to.
+class Position(NamedTuple):
+    """How far a journal has come.
 
     Attributes:
-        certain: the last round that is certainly as it was told.
+        record: the last write.
+        rounds: how many rounds were told in all.
+        entries: how many entries the file has.
+        before: how many of the rounds are in files before this one.
+        part: which of several files this is, from 1.
     """
 
-    def __init__(self, message: str, certain: int) -> None:
-        super().__init__(message)
-        self.certain = certain
+    record: Record
+    rounds: int = 0
+    entries: int = 0
+    before: int = 0
+    part: int = 1
 
 
-# The round that is being written, and what takes it into memory.
-Pending: TypeAlias = tuple[Record, Callable[[], None]]
-Row: TypeAlias = tuple[Any, ...]
-_COLUMNS = 6  # of a round, without its number and its digest
+# What is being written, where it is in the file, and what takes it into memory.
+Pending: TypeAlias = tuple[Position, Write, Take]
 
 
 class Journal:
@@ -69,42 +62,51 @@ class Journal:
 
     Args:
         store: the file.
-        run: what does not change.
-        record: how far the journal has come.
-        mark: where the last rounds are kept beside the file, durably.
+        run: what is played.
+        position: how far the journal has come.
+        mark: where the last writes are kept beside the file, durably.
     """
 
-    def __init__(self, store: Store, run: Run, record: Record, mark: Mark) -> None:
+    def __init__(self, store: Store, run: Run, position: Position, mark: Mark) -> None:
         self.store = store
         self.run = run
-        self._record = record
+        self._at = position
         self._mark = mark
         self._pending: Pending | None = None
 
     @classmethod
     def create(cls, path: str | os.PathLike[str], run: Run, memory: Memory) -> Journal:
         """Create a journal that holds the first action."""
-        player = to_plain(
-            {
-                "algorithm": run.algorithm,
-                "guarantee": run.guarantee,
-                "on_contradiction": run.on_contradiction,
-            },
-            may_leave_out=True,
-        )
-        columns = (
-            __version__,
-            datetime.now(UTC).isoformat(timespec="seconds"),
-            *player,
-            to_bytes(run.start),
-        )
-        chain = digest(*columns)
+        return cls._create(absolute(path), run, memory, None)
+
+    @classmethod
+    def _create(
+        cls, path: Path, run: Run, memory: Memory, after: tuple[Position, str] | None
+    ) -> Journal:
+        """Create a file: the first, or one that goes on where another has ended."""
+        columns = (__version__, _now(), *plain_player(run), to_npy(run.start))
+        of = chain = digest(*columns)
         now = remembered(memory)
         contents: list[Statement] = [
-            ("INSERT INTO run VALUES (1, ?, ?, ?, ?, ?, ?)", (*columns, chain)),
-            ("INSERT INTO now VALUES (1, 1, ?, ?, ?)", (*now, digest(chain, 1, *now))),
+            ("INSERT INTO run VALUES (1, ?, ?, ?, ?, ?, ?)", (*columns, of))
         ]
-        return cls._begin(create(path, JOURNAL, contents), run, Record(chain, 0, chain))
+        position = Position(Record(of, 0, of))
+        if after is not None:
+            last, name = after
+            link = {
+                "part": last.part + 1,
+                "after": name,
+                "digest": last.record.digest.hex(),
+                "memory": boxed(now),
+            }
+            entry = _entry(1, last.rounds + 1, "continued", link, of)
+            chain = entry.digest
+            contents += insert(entry)
+            position = Position(Record(of, 1, chain), last.rounds, 1, last.rounds, last.part + 1)
+        number = position.rounds + 1
+        state = (*now, digest_of(chain, (number, *now)))
+        contents.append(("INSERT INTO now VALUES (1, ?, ?, ?, ?)", (number, *state)))
+        return cls._begin(create(path, JOURNAL, contents), run, position)
 
     @classmethod
     def open(
@@ -115,7 +117,9 @@ class Journal:
         All of it is read and compared before it is opened for writing: one that is refused has
         not changed by a byte.
         """
+        path = parts(path)[-1]
         with open_for_replay(path) as reader:
+            part, before = place_of(reader)
             run, memory, last, tail = verified(reader, given)
             if tail.loss is not None:
                 raise tail.loss
@@ -124,22 +128,23 @@ class Journal:
         try:
             if read_now(store) != now:
                 raise StoreError(f"{store.name} is in use by another process: one writer at a time")
-            if tail.rows:
+            if tail.writes:
                 store.write(tail.statements())
-            return cls._begin(store, run, tail.record, go_on=tail.is_marked), memory, last
+            position = Position(tail.record, tail.rounds, tail.entries, before, part)
+            return cls._begin(store, run, position, go_on=tail.is_marked), memory, last
         except BaseException:
             store.close()
             raise
 
     @classmethod
-    def _begin(cls, store: Store, run: Run, record: Record, *, go_on: bool = False) -> Journal:
+    def _begin(cls, store: Store, run: Run, position: Position, *, go_on: bool = False) -> Journal:
         """Start to write, so that no file says it has a mark and has none.
 
         The old mark of one that was not closed stays until the file is folded; one that was closed
         says that it is open when it has a mark.
         """
         path, mark = beside(store.path, "-mark"), None
-        record = record._replace(contents=b"")
+        record = position.record._replace(contents=b"")
         try:
             if go_on:
                 store.begin()
@@ -153,7 +158,7 @@ class Journal:
             if mark is not None:
                 (mark.remove if is_sealed else mark.close)()
             raise
-        return cls(store, run, record, mark)
+        return cls(store, run, position._replace(record=record), mark)
 
     def append(
         self,
@@ -162,7 +167,9 @@ class Journal:
         seen: Feedback,
         certificate: Any,
         memory: Memory,
-        take: Callable[[], None],
+        take: Take,
+        more: More | None = None,
+        before: Memory | None = None,
     ) -> None:
         """Write a round told and the action that follows, in one transaction; take it into memory.
 
@@ -171,26 +178,59 @@ class Journal:
 
         Args:
             number: of the round.
-            action: that was played in it.
+            action: that was asked for in it.
             seen: what was told.
             certificate: of the next action.
             memory: what the next round needs.
             take: lets the controller have the round; may be called more than once.
+            more: what is not usual about the round.
+            before: what this round needed, with which a new file begins if this one is full.
         """
         self.settle()
-        if number != self._record.number + 1:
+        if number != self._at.rounds + 1:
             raise StoreError(f"{self.store.name} has round {number} already: it was told elsewhere")
-        columns = row_of(action, seen, certificate)
-        chain = digest(self._record.digest, number, *columns)
-        now = remembered(memory)
-        state = (*now, digest(chain, number + 1, *now))
-        record = Record(self._record.of, number, chain, pack(*columns, *state))
-        self._pending = (record, take)
         try:
-            self.store.write(
-                (_update(number + 1, state, number), _insert((number, *columns, chain)))
-            )
-            self._took(record, take)
+            columns = row_of(action, seen, certificate, more)
+        except NotPlainError as error:
+            raise StoreError(f"what was told cannot be journalled: {error}") from error
+        if before is not None and self._at.rounds - self._at.before >= (self.run.rotate or number):
+            self._turn_over(before)
+        at = self._at
+        chain = digest_of(at.record.digest, (number, *columns))
+        self._write(
+            (number, *columns, chain),
+            at._replace(rounds=number),
+            columns,
+            memory,
+            take,
+        )
+
+    def enter(self, kind: str, what: Mapping[str, Any], memory: Memory, take: Take) -> None:
+        """Write what happens between two rounds, as :meth:`append` writes a round."""
+        self.settle()
+        at = self._at
+        entry = _entry(at.entries + 1, at.rounds + 1, kind, what, at.record.digest)
+        self._write(entry, at._replace(entries=entry.number), entry[1:-1], memory, take)
+
+    def _write(
+        self,
+        write: Write,
+        position: Position,
+        columns: tuple[Any, ...],
+        memory: Memory,
+        take: Take,
+    ) -> None:
+        before, now, chain = self._at, remembered(memory), write[-1]
+        number = position.rounds + 1
+        state = (*now, digest_of(chain, (number, *now)))
+        contents = pack(*columns, *state)
+        position = position._replace(
+            record=Record(before.record.of, before.record.number + 1, chain, contents)
+        )
+        self._pending = (position, write, take)
+        try:
+            self.store.write((update(number, state, before.rounds + 1), *insert(write)))
+            self._took(position, take)
         except BaseException:
             # Whether it was before or after the file had it, the file knows; where that cannot be
             # read now, the next call asks again.
@@ -200,169 +240,102 @@ class Journal:
         self._pending = None
 
     def settle(self) -> None:
-        """Load the round that an interrupted call left, if the file has it."""
+        """Load what an interrupted call left, if the file has it."""
         if self._pending is None:
             return
-        record, take = self._pending
+        position, write, take = self._pending
         if self.store.is_open_here:
             query = "SELECT digest FROM rounds WHERE round = ?"
-            if list(self.store.rows(query, (record.number,))) == [(record.digest,)]:
-                self._took(record, take)
+            if isinstance(write, Entry):
+                query = "SELECT digest FROM entries WHERE number = ?"
+            if list(self.store.rows(query, (write[0],))) == [(write[-1],)]:
+                self._took(position, take)
         self._pending = None
 
-    def _took(self, record: Record, take: Callable[[], None]) -> None:
-        self._record = record
+    def _took(self, position: Position, take: Take) -> None:
+        self._at = position
         take()
-        self._mark.append(record, self.store.fold)
+        self._mark.append(position.record, self.store.fold)
+
+    def _turn_over(self, memory: Memory) -> None:
+        """Go on in a new file; the old one is closed when the new one is whole."""
+        store, mark, at = self.store, self._mark, self._at
+        first = first_part(store.path, at.part)
+        new = Journal._create(part_of(first, at.part + 1), self.run, memory, (at, store.path.name))
+        self.store, self._mark, self._at = new.store, new._mark, new._at
+        _close(store, mark)
 
     def close(self) -> None:
         """Seal the journal and let others open it; closing again does nothing."""
         if self.store.is_open_here:
             with contextlib.suppress(StoreError):
                 self.settle()
-            is_sealed = self.store.seal()
-            self.store.close()
-            (self._mark.remove if is_sealed else self._mark.close)()
+            _close(self.store, self._mark)
         else:
             self.store.close()
             self._mark.close()
 
 
-def _insert(row: Row) -> Statement:
-    return "INSERT INTO rounds VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row
+def _close(store: Store, mark: Mark) -> None:
+    is_sealed = store.seal()
+    store.close()
+    (mark.remove if is_sealed else mark.close)()
 
 
-def _update(number: int, state: Row, before: int) -> Statement:
-    """Let the file be at a round, if it is at the one before."""
-    query = "UPDATE now SET round = ?, state = ?, arrays = ?, digest = ? WHERE round = ?"
-    return query, (number, *state, before)
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-class Tail(NamedTuple):
-    """The rounds that the mark of a journal has and the file lacks, after a power cut.
-
-    Attributes:
-        is_marked: whether there is a mark that can be read.
-        record: how far file and mark have come together.
-        rows: of the rounds, as they belong into the file.
-        now: the state after the last of them, as :func:`read_now` gives it; None without one.
-        loss: the error to raise where rounds are lost, or may be.
-    """
-
-    is_marked: bool
-    record: Record
-    rows: tuple[Row, ...]
-    now: tuple[int, Plain, bytes] | None
-    loss: LostRoundsError | None
-
-    def statements(self) -> list[Statement]:
-        """Return what puts the rounds into the file."""
-        if self.now is None:
-            return []
-        number, state, found = self.now
-        before: int = self.rows[0][0]
-        return [_update(number, (*state, found), before), *map(_insert, self.rows)]
+def _entry(number: int, t: int, kind: str, what: Mapping[str, Any], chain: bytes) -> Entry:
+    try:
+        text, arrays = to_plain(dict(what))
+    except NotPlainError as error:
+        raise StoreError(f"a {kind} cannot be journalled: {error}") from error
+    columns = (number, t, kind, _now(), text, arrays)
+    return Entry(*columns, digest_of(chain, columns, is_entry=True))
 
 
-class Verified(NamedTuple):
-    """A journal that was read from end to end.
-
-    Attributes:
-        run: what does not change.
-        memory: what the next round needs.
-        last: the last round told, or None.
-        tail: the rounds that the file lacks, and how far it has come.
-    """
-
-    run: Run
-    memory: Memory
-    last: Round | None
-    tail: Tail
+# --- a run in several files ----------------------------------------------------------------------
 
 
-def verified(store: Store, given: Mapping[str, Any]) -> Verified:
-    """Read a journal and its mark from end to end; every digest must be right.
+def part_of(first: Path, part: int) -> Path:
+    """Return the path of one of the files of a run: FILE, FILE.2, FILE.3, ..."""
+    return first if part == 1 else first.with_name(f"{first.name}.{part}")
+
+
+def first_part(path: Path, part: int) -> Path:
+    """Return the path of the first file of a run from that of another."""
+    return path if part == 1 else path.with_name(path.name.removesuffix(f".{part}"))
+
+
+def parts(path: str | os.PathLike[str]) -> list[Path]:
+    """Return the paths of all files of a run, the first of which is given."""
+    first, found = absolute(path), [absolute(path)]
+    while os.path.lexists(beyond := part_of(first, len(found) + 1)):
+        found.append(beyond)
+    return found
+
+
+def place_of(store: Store) -> tuple[int, int]:
+    """Return which file of a run this is, and the rounds in those before it.
 
     Raises:
-        DamagedError: something is not what was written.
+        StoreError: if the run goes on in another file.
     """
-    run, of = read_run(store, given)
-    number, now, found = read_now(store)
-    record, last = Record(of, 0, of), None
-    for row in each_row(store):
-        if row[0] != record.number + 1:
-            raise store.damaged(f"round {record.number + 1} is missing")
-        record, last = Record(of, row[0], checked(store, record.digest, row)), row
-    if record.number != number - 1:
-        raise store.damaged(f"it ended in round {number} and the round before is missing")
-    if digest(record.digest, number, *now) != found:
-        raise store.damaged("the last state is not what was written")
-    tail = tail_of(store, record)
-    if tail.now is not None:
-        (*_, last), (_, now, _) = tail.rows, tail.now
-    memory = recalled(store, now, run)
-    told = None if last is None else read_round(store, last)
-    return Verified(run, memory, told, tail)
+    link = link_of(store)
+    part, before = (1, 0) if link is None else (link[0], link[1].round - 1)
+    first = first_part(store.path, part)
+    if os.path.lexists(beyond := part_of(first, part + 1)):
+        raise StoreError(f"{store.name} goes on in '{beyond.name}': open '{first}'")
+    return part, before
 
 
-def tail_of(store: Store, record: Record) -> Tail:
-    """Hold a file that has come so far against its mark, and follow the mark from there."""
-    return tail_by(Mark.read(beside(store.path, "-mark")), store, record)
-
-
-def tail_by(marked: Marked | None, store: Store, record: Record) -> Tail:
-    """Hold a file that has come so far against what its mark says, and follow it from there."""
-    rows, now = [], None
-    if marked is not None and marked.last is not None and marked.last.of == record.of:
-        while (found := marked.records.get(record.number + 1)) is not None:
-            try:
-                *columns, text, arrays, last = cast("Row", unpack(found.contents))
-            except ValueError:  # no round, or no packed one
-                break
-            n, state = found.number, Plain(text, arrays)
-            chain = digest(record.digest, n, *columns)
-            follows = (chain, digest(chain, n + 1, *state)) == (found.digest, last)
-            if not follows or len(columns) != _COLUMNS:
-                break
-            record, now = found, (n + 1, state, last)
-            rows.append((n, *columns, chain))
-    is_marked = marked is not None and marked.last is not None
-    return Tail(is_marked, record, tuple(rows), now, _loss_of(store, record, marked))
-
-
-def _loss_of(store: Store, record: Record, marked: Marked | None) -> LostRoundsError | None:
-    """Hold how far a journal has come against its mark: the error where rounds may be lost."""
-    path, n = beside(store.path, "-mark"), record.number
-    certain = f"the last round that is certain is {n}"
-    if marked is None or marked.last is None:
-        if store.is_sealed:
-            return None
-        what = "is missing" if marked is None else "cannot be read"
-        return LostRoundsError(
-            f"{store.name} may have lost rounds: it was not closed and its mark '{path}' {what}; "
-            f"{certain}",
-            n,
-        )
-    last = marked.last
-    if last.of != record.of:
-        return LostRoundsError(
-            f"{store.name} may have lost rounds: its mark '{path}' is that of another journal; "
-            f"{certain}",
-            n,
-        )
-    if n < marked.least:
-        rounds = f"rounds {n + 1} to {marked.least}, which were told"
-        if marked.least == n + 1:
-            rounds = f"round {n + 1}, which was told"
-        return LostRoundsError(
-            f"{store.name} has lost {rounds}: neither its log '{store.path.name}-wal' nor its mark "
-            f"has them whole; {certain}",
-            n,
-        )
-    if n > last.number + 1 or (n == last.number and record.digest != last.digest):
-        return LostRoundsError(
-            f"{store.name} may have lost rounds: its mark '{path}' is that of another time; "
-            f"{certain}",
-            n,
-        )
-    return None
+def link_of(store: Store) -> tuple[int, Entry] | None:
+    """Return which file of a run this is, and the entry that says so; None for the first."""
+    if store.version < 4:
+        return None
+    rows = list(store.rows("SELECT * FROM entries WHERE number = 1 AND kind = 'continued'"))
+    if not rows:
+        return None
+    entry = Entry(*rows[0])
+    return int(entry.contents["part"]), entry

@@ -4,133 +4,70 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections import deque
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from surefoot import __version__, _check
 from surefoot._convert import shown
-from surefoot._sqlite import Kind, Store, StoreError, digest, from_bytes, open_reader, to_bytes
+from surefoot._sqlite import Store, StoreError, digest, from_bytes, open_reader, to_bytes
 from surefoot.controller._plain import NotPlainError, Plain, classes_in, from_plain, to_plain
+from surefoot.controller._records import (
+    JOURNAL,
+    OWN,
+    REASONS,
+    USUAL,
+    Entry,
+    Memory,
+    More,
+    Round,
+    Row,
+    Run,
+    Write,
+)
+from surefoot.controller._ways import Anchor, Halt, WayBack
 from surefoot.errors import InvalidTypeError
 from surefoot.theory import Breach
-from surefoot.types import Feedback, Observing, RegretObserver
+from surefoot.types import Feedback, Observing
 
 __all__ = [
-    "JOURNAL",
-    "Memory",
-    "Round",
-    "Run",
     "__version__",
+    "boxed",
     "checked",
-    "each_row",
+    "digest_of",
+    "each_write",
     "open_for_replay",
+    "plain_player",
+    "player_in",
     "read_now",
     "read_round",
     "read_run",
+    "readable",
     "recalled",
     "remembered",
     "row_of",
+    "unboxed",
 ]
 
-# run: the game. rounds: one row a round told, never changed again; its certificate is that of the
-# next action. now: the state after the last of them, whose action is the one at hand. A row's
-# digest covers the row and the digest before it, so that no row can be changed by itself.
-# Columns of single numbers are ANY, because REAL would turn -0.0 into 0.
-JOURNAL = Kind(
-    noun="journal",
-    application_id=0x53464A4C,  # "SFJL"
-    version=3,  # 1 had neither a mark nor a seal; the mark of 2 had no rounds
-    schema=(
-        """CREATE TABLE run (
-            id INTEGER PRIMARY KEY CHECK (id = 1),
-            surefoot TEXT NOT NULL,
-            created TEXT NOT NULL,
-            player TEXT NOT NULL,
-            arrays BLOB NOT NULL,
-            start BLOB NOT NULL,
-            digest BLOB NOT NULL
-        ) STRICT""",
-        """CREATE TABLE rounds (
-            round INTEGER PRIMARY KEY,
-            action BLOB NOT NULL,
-            cost_gradient BLOB NOT NULL,
-            constraint_value ANY,
-            constraint_subgradient BLOB,
-            cost_value ANY,
-            certificate TEXT,
-            digest BLOB NOT NULL
-        ) STRICT""",
-        """CREATE TABLE now (
-            id INTEGER PRIMARY KEY CHECK (id = 1),
-            round INTEGER NOT NULL,
-            state TEXT NOT NULL,
-            arrays BLOB NOT NULL,
-            digest BLOB NOT NULL
-        ) STRICT""",
-    ),
-    reopen="continue it with Controller.open",
-    durable=False,  # the mark is, by the one sync of a round
-    sealed=True,
-)
 
-# Journals of 0.1.0 call a breach "Broken".
-_OWN = {"Breach": Breach, "Broken": Breach}
-
-
-class Run(NamedTuple):
-    """The part of a journal that does not change.
-
-    Attributes:
-        algorithm: the player.
-        guarantee: what it was tuned for.
-        on_contradiction: what to do when the data contradict a premise.
-        start: the first action.
-    """
-
-    algorithm: Any
-    guarantee: Any
-    on_contradiction: str
-    start: np.ndarray
-
-
-class Memory(NamedTuple):
-    """What the next round needs: the algorithm's state, and what is stored beside it.
-
-    Attributes:
-        state: of the algorithm.
-        broken: the premises that the data contradict.
-        regret: the sums that bound the regret so far.
-        cut: whether a half-space or a region changed the current action; None if unknown.
-    """
-
-    state: Any
-    broken: tuple[Breach, ...]
-    regret: RegretObserver | None
-    cut: bool | None = None
-
-
-class Round(NamedTuple):
-    """A completed round: the action, the feedback, the certificate of the next action."""
-
-    number: int
-    action: np.ndarray
-    seen: Feedback
-    certificate: Any
-
-
-def row_of(action: np.ndarray, seen: Feedback, certificate: Any) -> tuple[Any, ...]:
+def row_of(action: np.ndarray, seen: Feedback, certificate: Any, more: More | None = None) -> Row:
     """Return the columns of a round except its number and digest."""
-    gradient, g, s, cost, _ = seen
-    return (
+    gradient, g, s, cost, error = seen
+    columns = (
         to_bytes(action),
-        to_bytes(gradient),
+        b"" if gradient is None else to_bytes(gradient),
         to_bytes(g) if isinstance(g, np.ndarray) else g,
         None if s is None else to_bytes(s),
         cost,
-        None if certificate is None else to_plain(_of_python(certificate)).text,
+        None if certificate is None else to_plain(_of_python(certificate), own=REASONS).text,
     )
+    if error is None and (more is None or more.is_usual):
+        return columns
+    how, played, why = more or More()
+    text, arrays = to_plain(dict(why))
+    return (*columns, how, None if played is None else to_bytes(played), error, text, arrays)
 
 
 def _of_python(certificate: Any) -> Any:
@@ -138,20 +75,26 @@ def _of_python(certificate: Any) -> Any:
     return type(certificate)(*(v.item() if isinstance(v, np.generic) else v for v in certificate))
 
 
-def read_round(store: Store, row: tuple[Any, ...]) -> Round:
+def read_round(store: Store, row: Row) -> Round:
     """Return a round from its row; the digest must have been verified."""
-    number, action, gradient, g, s, cost, certificate, _ = row
+    number, action, gradient, g, s, cost, certificate, *unusual, _ = row
     with readable(store, f"round {number}"):
+        error, more = None, More()
+        if unusual:
+            how, played, error, text, arrays = unusual
+            why = from_plain(Plain(text, arrays))
+            more = More(how, None if played is None else from_bytes(played), why)
         seen = Feedback(
-            from_bytes(gradient),
+            from_bytes(gradient) if gradient else None,
             from_bytes(g) if isinstance(g, bytes) else g,
             None if s is None else from_bytes(s),
             cost,
+            error,
         )
-        reason = None if certificate is None else from_plain(Plain(certificate, b""))
+        reason = None if certificate is None else from_plain(Plain(certificate, b""), own=REASONS)
         if reason is not None and not (isinstance(reason, tuple) and hasattr(reason, "bound")):
             raise InvalidTypeError(f"a certificate has a bound, got {shown(reason)}")
-        return Round(number, from_bytes(action), seen, reason)
+        return Round(number, from_bytes(action), seen, reason, more)
 
 
 @contextlib.contextmanager
@@ -171,7 +114,7 @@ def readable(store: Store, what: str) -> Iterator[None]:
 
 def remembered(memory: Memory) -> Plain:
     """Return what the next round needs, as plain data."""
-    own = _OWN | {"Memory": Memory} | classes_in((memory.state, memory.regret))
+    own = OWN | {"Memory": Memory} | classes_in((memory.state, memory.regret))
     try:
         return to_plain(memory, own=own)
     except NotPlainError as error:
@@ -183,7 +126,7 @@ def recalled(store: Store, now: Plain, run: Run) -> Memory:
     with readable(store, "state"):
         start = run.algorithm.init(run.start)
         regret = run.algorithm.observer() if isinstance(run.algorithm, Observing) else None
-        own = _OWN | {"Memory": Memory} | classes_in((start, regret))
+        own = OWN | {"Memory": Memory} | classes_in((start, regret))
         memory = from_plain(now, own=own)
     if isinstance(memory, Memory) and _is_kept(memory, start, regret):
         x = getattr(memory.state, "x", None)
@@ -195,24 +138,46 @@ def recalled(store: Store, now: Plain, run: Run) -> Memory:
 def _is_kept(memory: Memory, start: Any, regret: Any) -> bool:
     """Return whether a memory has the parts that such a run stores."""
     kept: Any = memory
-    if type(kept.state) is not type(start) or type(kept.regret) is not type(regret):
+    if type(kept.state) is not type(start) or type(kept.regret) not in (type(regret), type(None)):
         return False
-    if type(kept.broken) is not tuple or kept.cut not in (None, True, False):
+    if kept.cut not in (None, True, False) or not isinstance(kept.halt, Halt | None):
         return False
-    return all(isinstance(b, Breach) and type(b.constant) is str for b in kept.broken)
+    if not isinstance(kept.anchor, Anchor | None) or type(kept.answered) is not tuple:
+        return False
+    if not isinstance(kept.way, WayBack | None):
+        return False
+    if type(kept.broken) is not tuple:
+        return False
+    both = (*kept.broken, *kept.answered)
+    return all(isinstance(b, Breach) and type(b.constant) is str for b in both)
 
 
-def read_run(store: Store, given: Mapping[str, Any]) -> tuple[Run, bytes]:
-    """Return the unchanging part, and its digest."""
-    rows = list(store.rows("SELECT * FROM run"))
-    if len(rows) != 1:
-        raise store.damaged("it does not say what is played")
-    _, *columns, found = rows[0]
-    if digest(*columns) != found:
-        raise store.damaged("what is played is not what was written")
-    writer, _, text, arrays, start = columns
+def plain_player(run: Run) -> Plain:
+    """Return what is played, and how, as plain data."""
+    return to_plain(run._asdict(), may_leave_out=True)
+
+
+def boxed(plain: Plain) -> dict[str, Any]:
+    """Return plain data as a part of other plain data: of an entry, or of a round."""
+    return {"text": plain.text, "arrays": np.frombuffer(plain.arrays, dtype=np.uint8)}
+
+
+def unboxed(box: Any) -> Plain | None:
+    """Return the plain data in a box; None where there is no box."""
+    return None if box is None else Plain(box["text"], box["arrays"].tobytes())
+
+
+def player_in(store: Store, plain: Plain, given: Mapping[str, Any], writer: str) -> dict[str, Any]:
+    """Return what is played, and how, from plain data.
+
+    Args:
+        store: that has it.
+        plain: the data.
+        given: what could not be stored.
+        writer: the version that wrote it.
+    """
     try:
-        player = from_plain(Plain(text, arrays), given=given)
+        found: dict[str, Any] = from_plain(plain, given=given)
     except NotPlainError as error:
         raise StoreError(f"{store.name} cannot be opened: {error}") from error
     except Exception as error:
@@ -221,8 +186,29 @@ def read_run(store: Store, given: Mapping[str, Any]) -> tuple[Run, bytes]:
             f"{store.name} was written by Surefoot {writer}, whose player this one, "
             f"{__version__}, cannot make again: {why}"
         ) from error
+    return found
+
+
+def read_run(
+    store: Store, given: Mapping[str, Any], newer: Plain | None = None
+) -> tuple[Run, bytes]:
+    """Return the unchanging part, and its digest.
+
+    Args:
+        store: the journal.
+        given: what could not be stored.
+        newer: a player that took the place of the first.
+    """
+    rows = list(store.rows("SELECT * FROM run"))
+    if len(rows) != 1:
+        raise store.damaged("it does not say what is played")
+    _, *columns, found = rows[0]
+    if digest(*columns) != found:
+        raise store.damaged("what is played is not what was written")
+    writer, _, text, arrays, start = columns
+    player = player_in(store, newer or Plain(text, arrays), given, writer)
     with readable(store, "player"):
-        return Run(start=_check.vector(from_bytes(start), "start"), **player), found
+        return Run(**{"start": _check.vector(from_bytes(start), "start"), **player}), found
 
 
 def read_now(store: Store) -> tuple[int, Plain, bytes]:
@@ -234,17 +220,36 @@ def read_now(store: Store) -> tuple[int, Plain, bytes]:
     return number, Plain(text, arrays), found
 
 
-def checked(store: Store, chain: bytes, row: tuple[Any, ...]) -> bytes:
-    """Return the digest of a row; raise unless it matches the columns."""
-    found: bytes = row[-1]
-    if digest(chain, *row[:-1]) != found:
-        raise store.damaged(f"the row of round {row[0]} is not what was written")
+def checked(store: Store, chain: bytes, write: Write) -> bytes:
+    """Return the digest of a row or entry; raise unless it matches the columns."""
+    found: bytes = write[-1]
+    if digest_of(chain, write[:-1], is_entry=isinstance(write, Entry)) != found:
+        what = f"entry {write[0]}" if isinstance(write, Entry) else f"the row of round {write[0]}"
+        raise store.damaged(f"{what} is not what was written")
     return found
 
 
-def each_row(store: Store) -> Iterator[tuple[Any, ...]]:
-    """Yield the rows of the completed rounds, in order."""
-    return store.rows("SELECT * FROM rounds ORDER BY round")
+def digest_of(chain: bytes, columns: tuple[Any, ...], *, is_entry: bool = False) -> bytes:
+    """Return the digest of a write: of its columns and of the digest before it."""
+    return digest(chain, "entry", *columns) if is_entry else digest(chain, *columns)
+
+
+def each_write(store: Store) -> Iterator[Write]:
+    """Yield the rows of the completed rounds, and the entries between them, in order."""
+    if store.version < 4:
+        yield from store.rows("SELECT * FROM rounds ORDER BY round")
+        return
+    entries = deque(Entry(*row) for row in store.rows("SELECT * FROM entries ORDER BY number"))
+    query = (
+        "SELECT rounds.*, how, played, value_error, why, arrays "
+        "FROM rounds LEFT JOIN more USING (round) ORDER BY round"
+    )
+    for row in store.rows(query):
+        while entries and entries[0].round <= row[0]:
+            yield entries.popleft()
+        *usual, chain = row[: USUAL + 2]
+        yield (*usual, *(row[USUAL + 2 :] if row[USUAL + 2] is not None else ()), chain)
+    yield from entries
 
 
 def open_for_replay(path: str | os.PathLike[str]) -> Store:

@@ -12,11 +12,18 @@ from surefoot._array import norm
 from surefoot.errors import InvalidValueError
 from surefoot.types import Array, Feedback, Needs
 
-__all__ = ["call", "clean", "measure"]
+__all__ = ["call", "clean", "measure", "one_of_both"]
 
 
 def clean(
-    x: Array, needs: Needs, rows: int | None, gradient: Any, g: Any, s: Any, cost: Any
+    x: Array,
+    needs: Needs,
+    rows: int | None,
+    gradient: Any,
+    g: Any,
+    s: Any,
+    cost: Any,
+    error: Any = None,
 ) -> Feedback:
     """Return a copy of what was told as float64; refuse what does not fit the action.
 
@@ -24,30 +31,36 @@ def clean(
         x: the action.
         needs: what the algorithm asks for.
         rows: the number of separate constraints, if the algorithm fixes it.
-        gradient: a gradient of the cost.
+        gradient: a gradient of the cost; the proposal where none is asked for.
         g: the value, or values, of the constraint.
         s: its subgradient, or subgradients.
         cost: the cost, where it was told.
+        error: a bound on the error of g, where it was told.
     """
-    gradient = _array(gradient, "cost_gradient", x.shape, "that of the action")
+    name = "cost_gradient" if needs.cost_gradients else "proposal"
+    gradient = _array(gradient, name, x.shape, "that of the action")
+    if error is not None:
+        error = _check.number(error, x, "value_error")
+        if not 0 <= error < math.inf:
+            raise InvalidValueError(f"value_error must be finite and at least 0, got {error!r}")
     cost = None if cost is None else _check.number(cost, x, "cost_value")
     if g is None and not needs.constraint_values:
         if s is not None:
             raise InvalidValueError(
                 f"constraint_subgradient must come with constraint_value, got {s!r} alone"
             )
-        return Feedback(gradient, None, None, cost)
+        return Feedback(gradient, None, None, cost, error)
     if needs.apart:
         m = rows or len(np.atleast_1d(g))
         g = _array(g, "constraint_value", (m,), "one for each constraint")
         s = _array(s, "constraint_subgradient", (m, len(x)), "one row for each constraint")
-        return Feedback(gradient, g, s, cost)
+        return Feedback(gradient, g, s, cost, error)
     if g is None:
         raise InvalidValueError("constraint_value must be one number, got None")
     g = _check.number(g, x)
     if s is not None or needs.constraint_subgradients:
         s = _array(s, "constraint_subgradient", x.shape, "that of the action")
-    return Feedback(gradient, g, s, cost)
+    return Feedback(gradient, g, s, cost, error)
 
 
 def _array(value: Any, name: str, shape: tuple[int, ...], rule: str) -> Array:
@@ -66,15 +79,21 @@ def _array(value: Any, name: str, shape: tuple[int, ...], rule: str) -> Array:
     return array if array.dtype == np.float64 else _check.action(array, name)
 
 
-def measure(seen: Feedback) -> tuple[float, float | None, float | None]:
+def measure(
+    seen: Feedback, name: str = "cost_gradient"
+) -> tuple[float, float | None, float | None]:
     """Return the norm of the gradient, the largest g and the norm of the longest subgradient.
 
     Refuse what is not finite.
+
+    Args:
+        seen: what was told.
+        name: of the first of it.
     """
     gradient, g, s, cost, _ = seen
     if cost is not None and not math.isfinite(cost):
         raise InvalidValueError(f"cost_value must be finite, got {cost!r}")
-    _check.refuse_unfinite(gradient, "cost_gradient")
+    _check.refuse_unfinite(gradient, name)
     worst = steepest = None
     if g is not None:
         _check.refuse_unfinite(np.asarray(g), "constraint_value")
@@ -90,6 +109,21 @@ def measure(seen: Feedback) -> tuple[float, float | None, float | None]:
             )
         steepest = max(map(norm, np.atleast_2d(s)))
     return norm(gradient), worst, steepest
+
+
+def one_of_both(gradient: Any, proposal: Any, *, filters: bool) -> Any:
+    """Return what a player is told first: the proposal for a filter, else the gradient."""
+    if filters:
+        if gradient is not None:
+            raise InvalidValueError(
+                f"a filter must be told a proposal, got cost_gradient={gradient!r}"
+            )
+        return proposal
+    if proposal is not None:
+        raise InvalidValueError(
+            f"an algorithm must be told a cost_gradient, got proposal={proposal!r}"
+        )
+    return gradient
 
 
 def call(function: Any, x: Array, name: str, *instead: Any) -> tuple[Any, Any]:

@@ -1,33 +1,31 @@
-"""An algorithm in a live loop: ask for an action, play it, tell what was observed."""
+"""A rule or a filter in a live loop: ask for an action, play it, tell what was observed."""
 
 from __future__ import annotations
 
 import math
 import os
 from collections.abc import Callable
-from typing import Any, NoReturn, get_args
+from typing import Any, Self
 
 import numpy as np
 
 from surefoot import _check
 from surefoot._array import record, rough_square
-from surefoot._closing import Closing
-from surefoot.controller._journal import Journal, Memory, Round, Run
-from surefoot.controller._stepping import step_of
-from surefoot.controller._told import call, clean, measure
-from surefoot.controller._watch import HUGE, Watch
-from surefoot.controller.explanation import Explanation
-from surefoot.errors import InvalidValueError, warn_caller
-from surefoot.theory import Breach, Guarantee, Policy, PremiseError, PremiseWarning, unpack
-from surefoot.types import (
-    Array,
-    Certificate,
-    Feedback,
-    Info,
-    Observing,
-    RegretObserver,
-    needs_of,
+from surefoot.controller._checks import (
+    check_player,
+    check_policies,
+    check_text,
+    checked_run,
+    first_memory,
 )
+from surefoot.controller._journal import Journal
+from surefoot.controller._live import Live
+from surefoot.controller._told import call, clean, measure, one_of_both
+from surefoot.controller._watch import HUGE
+from surefoot.controller.explanation import Explanation, explained
+from surefoot.errors import InvalidValueError
+from surefoot.theory import Breach, Guarantee, Reaction
+from surefoot.types import Array, Feedback, Region
 
 __all__ = ["Controller"]
 
@@ -37,21 +35,28 @@ _FLOAT64 = np.dtype(np.float64)
 ndarray = np.ndarray
 
 
-class Controller(Closing):
-    """An algorithm in a live loop: :meth:`ask`, play the action, :meth:`tell` what was observed.
+class Controller(Live):
+    """A player in a live loop: :meth:`ask`, play the action, :meth:`tell` what was observed.
 
     Every input is checked: a call that raises has changed nothing, and the next correct call
     works. One run, NumPy, float64.
 
     Args:
-        player: an algorithm, or one with its guarantee (``Tuned``).
+        player: an algorithm, one with its guarantee (``Tuned``), or a filter such as
+            ``SafetyFilter`` and ``RegionFilter``, which is told proposals.
         start: the first action.
         journal: path of a new file; every action, feedback and certificate is written to it before
             :meth:`ask` returns the next action, and :meth:`open` continues from it.
         on_contradiction: what to do when a round contradicts the guarantee or the constants of the
             algorithm. "raise" rejects the round if feasibility rests on it, and warns if only the
-            regret bound does; "warn" accepts the round and warns; "record" accepts it. In every
-            case :meth:`explain` reports the contradiction of an accepted round.
+            regret bound does; "warn" accepts the round and warns; "record" accepts it. "hold" and
+            "retreat" accept it, and stay or go back to the first action until :meth:`resume`;
+            "widen" accepts it and goes on with wider constants, which are an estimate and no
+            proof. In every case :meth:`explain` reports the contradiction of an accepted round.
+        on_missing: what to do in a round without a measurement: "hold", "retreat" or "raise".
+        widen_by: the factor by which "widen" widens; above 1.
+        rotate: the number of rounds in a file of the journal; after so many the run goes on in
+            FILE.2, FILE.3 and so on.
 
     Example:
         >>> from surefoot import Ball
@@ -72,28 +77,7 @@ class Controller(Closing):
         wanted, then cut by the half-space; the next g is at most 0
     """
 
-    __slots__ = (
-        "__weakref__",
-        "_algorithm",
-        "_asked",
-        "_broken",
-        "_certificate",
-        "_cut",
-        "_guarantee",
-        "_info",
-        "_journal",
-        "_limits",
-        "_needs",
-        "_on_contradiction",
-        "_regret",
-        "_round",
-        "_rows",
-        "_seen",
-        "_shape",
-        "_state",
-        "_step",
-        "_watch",
-    )
+    __slots__ = ()
 
     def __init__(
         self,
@@ -101,15 +85,13 @@ class Controller(Closing):
         start: Array,
         *,
         journal: str | os.PathLike[str] | None = None,
-        on_contradiction: Policy = "raise",
+        on_contradiction: Reaction = "raise",
+        on_missing: str = "hold",
+        widen_by: float = 2.0,
+        rotate: int | None = None,
     ) -> None:
-        algorithm, guarantee = unpack(player)
-        step_of(algorithm)  # which may refuse it, before there is a file
-        _check.one_of(get_args(Policy), on_contradiction=on_contradiction)
-        x1 = _check.vector(start, "start")
-        regret = algorithm.observer() if isinstance(algorithm, Observing) else None
-        memory = Memory(algorithm.init(x1), (), regret)
-        run = Run(algorithm, guarantee, on_contradiction, x1)
+        run = checked_run(player, start, on_contradiction, on_missing, widen_by, rotate)
+        memory = first_memory(run)
         written = None if journal is None else Journal.create(journal, run, memory)
         self._set_up(run, memory, None, written)
 
@@ -118,72 +100,91 @@ class Controller(Closing):
         cls,
         path: str | os.PathLike[str],
         *,
-        on_contradiction: Policy | None = None,
+        on_contradiction: Reaction | None = None,
+        on_missing: str | None = None,
         **given: Any,
-    ) -> Controller:
+    ) -> Self:
         """Continue from a journal, bit for bit as if nothing had happened.
 
         The current action may have been played already: the outcome of an action is known only
         after :meth:`tell`.
 
         Args:
-            path: of the journal.
+            path: of the journal; of its first file, where it has several.
             on_contradiction: another policy than before.
+            on_missing: likewise.
             given: what could not be stored, by the name of the algorithm's field (functions,
                 sets of your own), or ``algorithm`` itself where its class is not the library's.
 
         Raises:
             StoreError: if the file is not a journal, damaged, newer than this version or in use.
         """
-        if on_contradiction is not None:
-            _check.one_of(get_args(Policy), on_contradiction=on_contradiction)
+        both = {"on_contradiction": on_contradiction, "on_missing": on_missing}
+        changed: dict[str, Any] = {name: p for name, p in both.items() if p is not None}
+        check_policies(**changed)
         journal, memory, last = Journal.open(path, given)
         self = cls.__new__(cls)
-        run = journal.run
-        if on_contradiction is not None:
-            run = run._replace(on_contradiction=on_contradiction)
-        self._set_up(run, memory, last, journal)
+        try:
+            run = journal.run._replace(**changed)
+            check_player(run)
+            self._set_up(run, memory, last, journal)
+        except BaseException:
+            journal.close()
+            raise
         return self
 
-    def _set_up(
-        self, run: Run, memory: Memory, last: Round | None, journal: Journal | None
-    ) -> None:
-        algorithm = run.algorithm
-        self._algorithm, self._guarantee = algorithm, run.guarantee
-        self._needs = needs_of(algorithm)
-        # What most algorithms are told has this shape, and a short way; the others' has none.
-        whole = self._needs.constraint_values and self._needs.constraint_subgradients
-        self._shape = run.start.shape if whole and not self._needs.apart else None
-        self._step = step_of(algorithm)
-        self._rows: int | None = getattr(algorithm, "rows", None)
-        self._on_contradiction: Policy = run.on_contradiction  # type: ignore[assignment]
-        self._state, broken = memory.state, memory.broken
-        self._regret: RegretObserver | None = memory.regret
-        self._watch_on(broken)
-        self._round = 1 if last is None else last.number + 1
-        self._asked = 0  # the last round that was asked for
-        self._info: Info | None = None
-        self._cut = memory.cut  # of the last round told, where it was read from a journal
-        self._seen: Feedback | None = None if last is None else last.seen
-        self._certificate: Certificate | None = None if last is None else last.certificate
-        self._journal = journal
+    @classmethod
+    def open_or_create(
+        cls,
+        path: str | os.PathLike[str],
+        player: Any,
+        start: Array,
+        *,
+        given: dict[str, Any] | None = None,
+        **options: Any,
+    ) -> Self:
+        """Continue from a journal if there is one at the path, else start one there.
 
-    def _watch_on(self, broken: tuple[Breach, ...]) -> None:
-        self._watch = Watch.of(self._guarantee, broken)
-        self._limits = self._watch.limits if self._watch.still else None
-        self._broken = broken
+        Args:
+            path: of the journal.
+            player: as for a new controller; it must be the one of the journal, unless that was
+                widened or resumed with another.
+            start: the first action; not used where there is a journal.
+            given: what could not be stored, as for :meth:`open`.
+            options: policies, as for a new controller.
+
+        Example:
+            >>> import tempfile
+            >>> from surefoot import Ball
+            >>> from surefoot.algorithms import SafetyFilter
+            >>> safe = SafetyFilter(G_g=1.0, domain=Ball(1.0), rho=0.1)
+            >>> with tempfile.TemporaryDirectory() as folder:
+            ...     for _ in range(2):
+            ...         with Controller.open_or_create(f"{folder}/run.db", safe, [0.0]) as loop:
+            ...             print(loop.round)
+            ...             x = loop.ask()
+            ...             loop.tell(
+            ...                 proposal=[1.0], constraint_value=-0.5, constraint_subgradient=[1.0]
+            ...             )
+            1
+            2
+        """
+        if not os.path.lexists(path):
+            return cls(player, start, journal=path, **options)
+        allowed = {n: p for n, p in options.items() if n in ("on_contradiction", "on_missing")}
+        return cls.open(path, **allowed, **(given or {}))
 
     # --- what a user asks ------------------------------------------------------------------------
 
     @property
     def algorithm(self) -> Any:
-        """The algorithm that chooses the actions."""
-        return self._algorithm
+        """The rule or filter that chooses the actions."""
+        return self._run.algorithm
 
     @property
     def guarantee(self) -> Guarantee | None:
         """The guarantee that the algorithm was tuned for, if any."""
-        guarantee: Guarantee | None = self._guarantee
+        guarantee: Guarantee | None = self._run.guarantee
         return guarantee
 
     @property
@@ -197,15 +198,23 @@ class Controller(Closing):
         return self._state
 
     @property
-    def on_contradiction(self) -> Policy:
+    def on_contradiction(self) -> Reaction:
         """What to do when the data contradict a premise; may be set between rounds."""
-        return self._on_contradiction
+        policy: Reaction = self._run.on_contradiction  # type: ignore[assignment]
+        return policy
 
     @on_contradiction.setter
-    def on_contradiction(self, policy: Policy) -> None:
+    def on_contradiction(self, policy: Reaction) -> None:
         """Set the policy from the next round on."""
-        _check.one_of(get_args(Policy), on_contradiction=policy)
-        self._on_contradiction = policy
+        check_policies(on_contradiction=policy)
+        run = self._run._replace(on_contradiction=policy)
+        check_player(run)
+        self._run = run
+
+    @property
+    def halted(self) -> str | None:
+        """Why nothing moves until :meth:`resume`; None in a loop that runs."""
+        return None if self._halt is None else self._halt.reason
 
     def ask(self) -> Array:
         """Return the action to play in this round, as a read-only copy; the same until ``tell``."""
@@ -225,6 +234,11 @@ class Controller(Closing):
         cost_value: float | None = None,
         cost: Callable[[Array], tuple[float, Array]] | None = None,
         constraint: Callable[[Array], tuple[Any, Array]] | None = None,
+        proposal: Array = None,
+        action: Array = None,
+        missing: bool = False,
+        value_error: float | None = None,
+        within: Region | None = None,
     ) -> None:
         """Report what was observed at the current action, and advance to the next.
 
@@ -238,6 +252,14 @@ class Controller(Closing):
             cost_value: the cost, if the journal should store it.
             cost: a function from the action to the cost and its gradient, instead of both.
             constraint: likewise for g and a subgradient, such as ``query`` of a constraint.
+            proposal: the next action that somebody wants; for filters, instead of the cost.
+            action: the action that was really played, where it is not the one asked for. All else
+                that is told was observed there, and the next certificate starts from there.
+            missing: whether nothing was measured; then nothing else is told.
+            value_error: a bound on the error of this round's ``constraint_value``, for rules that
+                allow for one.
+            within: a set that was announced for the next round, which holds the next action; for
+                rules that take one.
 
         Raises:
             InvalidValueError: for invalid input; nothing has changed then.
@@ -247,19 +269,31 @@ class Controller(Closing):
         if self._asked != self._round:
             self._refuse_telling()
         before, t = self._state, self._round
+        if missing is not False:
+            told = (cost_gradient, constraint_value, constraint_subgradient, cost_value)
+            others = (cost, constraint, proposal, action, value_error, within)
+            self._tell_nothing(missing, (*told, *others))
+            return
+        x, played = before.x, None
+        announced: dict[str, Any] = {}
+        if action is not None or within is not None:
+            before, played, announced = self._prepared(action, within)
+            x = before.x
         if cost is not None:
-            cost_value, cost_gradient = call(cost, before.x, "cost", cost_gradient, cost_value)
+            cost_value, cost_gradient = call(cost, x, "cost", cost_gradient, cost_value)
         if constraint is not None:
             constraint_value, constraint_subgradient = call(
-                constraint, before.x, "constraint", constraint_value, constraint_subgradient
+                constraint, x, "constraint", constraint_value, constraint_subgradient
             )
+        if self._filters or proposal is not None:
+            cost_gradient = one_of_both(cost_gradient, proposal, filters=self._filters)
         if (
             type(cost_gradient) is ndarray
             and type(constraint_value) is float
             and type(constraint_subgradient) is ndarray
             and cost_gradient.shape == self._shape == constraint_subgradient.shape
             and cost_gradient.dtype is _FLOAT64 is constraint_subgradient.dtype
-            and cost_value is None
+            and cost_value is None is value_error
         ):
             # Copies, because a caller may use its arrays again.
             gradient, g, s = cost_gradient.copy(), constraint_value, constraint_subgradient.copy()
@@ -278,85 +312,93 @@ class Controller(Closing):
                     and (g < near or slope > steep)
                     and 1 < t <= last
                 )
-            broken = None if fine else self._watch.look(t, *measure(seen))
+            broken = None if fine else self._watch.look(t, *measure(seen, self._first_name))
         else:
             told = (cost_gradient, constraint_value, constraint_subgradient, cost_value)
-            seen = clean(before.x, self._needs, self._rows, *told)
-            broken = self._watch.look(t, *measure(seen))
+            if value_error is not None and not self._budget.takes_value_error:
+                raise InvalidValueError(
+                    f"value_error must come with a rule that allows for one, got "
+                    f"{type(self._run.algorithm).__name__}"
+                )
+            seen = clean(x, self._needs, self._rows, *told, value_error)
+            broken = self._watch.look(t, *measure(seen, self._first_name))
+        special = played is not None or self._is_special
+        if special and self._tell_specially(t, before, seen, played):
+            return
         # A step raises rather than return an action that is not finite.
-        if broken is None:
+        if broken is None and not announced:
             after, info = self._step(before, seen)
         else:  # it may be of any size; what overflows is refused, so NumPy need not warn
             with np.errstate(over="ignore", invalid="ignore"):
-                after, info = self._step(before, seen)
+                after, info = self._step(before, seen, **announced)
         if info is not None and (sentences := info.contradictions):
             # It stands for what the watch has to say about the constraint.
-            others = [b for b in broken or () if b.constant not in ("G_g", "the bound on g")]
-            broken = [*others, Breach(t, "constants", sentences[0], "both")]
-        regret, certificate = self._regret, None
-        if regret is not None:
-            regret = regret.after(info)
-        if broken:
-            broken = self._judge(broken)
-        if self._journal is not None:
-            if info is not None:
-                certificate = info.certificate
-            cut = None if info is None else info.cut
-            memory = Memory(after, (*self._broken, *(broken or ())), regret, cut)
-
-            def take() -> None:
-                self._take(t, info, seen, memory, certificate)
-
-            self._journal.append(t, before.x, seen, certificate, memory, take)
+            kept = [b for b in broken or () if b.constant not in ("G_g", "the bound on g")]
+            broken = [*kept, Breach(t, "constants", sentences[0], "both")]
+        if broken or special or self._journal is not None:
+            self._end(t, before, after, info, seen, broken or [], played, within)
             return
         # Nothing can fail from here on.
-        if broken:
-            self._watch_on((*self._broken, *broken))
+        if self._regret is not None:
+            self._regret = self._regret.after(info)
         self._info, self._seen, self._state = info, seen, after
-        self._regret, self._certificate = regret, certificate
-        self._round = t + 1
-
-    def _take(self, t: int, info: Any, seen: Feedback, memory: Memory, certificate: Any) -> None:
-        """Load a round that is in the journal; repeating this changes nothing."""
-        if memory.broken != self._broken:
-            self._watch_on(memory.broken)
-        self._info, self._seen, self._state = info, seen, memory.state
-        self._regret, self._certificate = memory.regret, certificate
+        self._certificate = None
         self._round = t + 1
 
     def explain(self) -> Explanation:
         """Return why the current action may be played; its ``str`` is one line."""
-        seen, told = self._seen, self._round - 1
-        info = self._info
-        if self._certificate is None and info is not None:
-            self._certificate = info.certificate
-        certificate, guarantee = self._certificate, self._guarantee
-        safe = not any(b.loses != "regret" for b in self._broken)
-        regular = not any(b.loses != "feasibility" for b in self._broken)
-        bound = regret = None
-        if safe and certificate is not None:
-            bound = certificate.bound
-        elif safe and guarantee is not None:
-            limit = float(guarantee.bounds(self._round).get("round", _INF))
-            bound = limit if limit < _INF else None
-        if self._regret is not None and told:
-            # Made of what was observed: it rests on convexity, and on no constant.
-            if not any(b.constant == "constants" for b in self._broken):
-                regret = self._regret.bound(self._algorithm, self._state)
-        elif regular and guarantee is not None and told:
-            limit = float(guarantee.regret_bound(told))
-            regret = limit if limit < _INF else None
-        value = None if seen is None else seen.constraint_value
-        return Explanation(
-            round=self._round,
-            certificate=certificate,
-            slack=None if value is None else 0.0 - float(np.max(value)),
-            feasibility_step=self._cut if info is None else info.cut,
-            bound=bound,
-            guarantee=guarantee,
-            regret_bound=regret,
-            broken=self._broken,
-        )
+        self._certificate_now()
+        return explained(self)
+
+    def hold(self, reason: str) -> None:
+        """Keep the current action until :meth:`resume`; rounds are still told and journalled.
+
+        For a fixed g that is proved to be safe for ever. Where g may drift, the controller holds
+        while the bound allows it, and then takes the least way back.
+
+        Args:
+            reason: in words, for :meth:`explain` and the journal.
+        """
+        self._order("hold", reason, "held", None)
+
+    def retreat(self, reason: str, speed: float | None = None) -> None:
+        """Go back towards the first action, and stay there until :meth:`resume`: ask again.
+
+        For a convex and fixed g every point of the way is feasible. Where g is not convex it need
+        not be; where g may drift, :meth:`explain` says how long it is.
+
+        Args:
+            reason: in words, for :meth:`explain` and the journal.
+            speed: the distance per round, the current one included; all of it at once unless given.
+        """
+        if speed is not None:
+            _check.positive(speed=speed)
+            speed = float(speed)
+        self._order("retreat", reason, "retreated", speed)
+
+    def note(self, text: str) -> None:
+        """Write an operator's note to the journal; nothing else changes."""
+        check_text(text, "text")
+        if self._journal is None:
+            raise InvalidValueError("note needs a journal, got a controller without one")
+        self._journal.enter("note", {"text": text}, self._memory(), lambda: None)
+
+    def resume(
+        self, player: Any = None, *, start: Array = None, reason: str = "resumed", **given: Any
+    ) -> None:
+        """Go on after a hold, a retreat or a contradiction, in the same journal: ask again.
+
+        Without a player the rule goes on from where it is, with its constants. With one, which
+        may have other constants, that one starts from the first action of the run (or another
+        start), whose slack it measures anew; contradictions of the player before are history.
+
+        Args:
+            player: as for a new controller; None for the same.
+            start: its first action; that of the run unless given.
+            reason: in words, for the journal.
+            given: policies, as for a new controller.
+        """
+        self._resume(player, start, reason, given)
 
     def close(self) -> None:
         """Close the journal, so that others can open it; without one nothing happens."""
@@ -365,29 +407,4 @@ class Controller(Closing):
 
     def __repr__(self) -> str:
         where = "" if self._journal is None else f", journal='{self._journal.store.path}'"
-        return f"<Controller of {self._algorithm!r} in round {self._round}{where}>"
-
-    def _memory(self) -> Memory:
-        cut = self._cut if self._info is None else self._info.cut
-        return Memory(self._state, self._broken, self._regret, cut)
-
-    # --- the checks ------------------------------------------------------------------------------
-
-    def _refuse_telling(self) -> NoReturn:
-        if self._round == 1:
-            raise InvalidValueError("tell must come after ask, got tell before the first ask")
-        raise InvalidValueError(
-            f"tell must come once after each ask, got a second tell for round {self._round - 1}: "
-            f"ask for the action of round {self._round} first"
-        )
-
-    def _judge(self, broken: list[Breach]) -> list[Breach]:
-        """Raise, warn about or record what a round has broken."""
-        serious = [b.sentence for b in broken if b.loses != "regret"]
-        if serious and self._on_contradiction == "raise":
-            raise PremiseError(serious[0])
-        known = {b.constant for b in self._broken}
-        new = [b for b in broken if b.constant not in known]
-        if new and self._on_contradiction != "record":
-            warn_caller("; ".join(b.sentence for b in new), PremiseWarning)
-        return new
+        return f"<Controller of {self._run.algorithm!r} in round {self._round}{where}>"

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
 
 from surefoot._display import facts_html
+from surefoot.controller._budget import Budget
+from surefoot.controller._ways import WayBack
 from surefoot.theory import Breach, Guarantee
 from surefoot.types import Certificate
 
-__all__ = ["Explanation"]
+__all__ = ["Explanation", "Standing", "explained"]
+
+Standing: TypeAlias = Literal["proved", "estimated", "not proved"]
+"""Whether the current action is proved to be feasible; is so for constants that were widened, which
+are estimates; or is not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +37,9 @@ class Explanation:
         regret_bound: no regret of the rounds told is larger: from what was observed where steps
             are certified, else the guarantee's; None where there is none or it no longer applies.
         broken: the premises that the data contradict, each with its first round.
+        answered: the premises that they had contradicted when constants were widened.
+        budget: the errors that the certificate allows for.
+        halted: why nothing moves until the controller is resumed.
 
     What an algorithm does not have is None.
     """
@@ -39,16 +52,28 @@ class Explanation:
     guarantee: Guarantee | None
     regret_bound: float | None
     broken: tuple[Breach, ...]
+    answered: tuple[Breach, ...] = ()
+    budget: Budget | None = None
+    halted: str | None = None
+
+    @property
+    def standing(self) -> Standing:
+        """Whether the current action is proved to be feasible, or for estimated constants."""
+        if self.bound is None or self.bound > 0:
+            return "not proved"
+        rests_on_constants = not isinstance(self.certificate, WayBack)
+        return "estimated" if self.answered and rests_on_constants else "proved"
 
     @property
     def is_proven(self) -> bool:
         """Whether the current action is proved to be feasible."""
-        return self.bound is not None and self.bound <= 0
+        return self.standing == "proved"
 
     def __repr__(self) -> str:
-        proved = "proved" if self.is_proven else "not proved"
         bound = "" if self.bound is None else f", g at most {self.bound:.3g}"
-        return f"<Explanation of round {self.round}: {proved}{bound}; print it for the reason>"
+        return (
+            f"<Explanation of round {self.round}: {self.standing}{bound}; print it for the reason>"
+        )
 
     def _repr_html_(self) -> str:
         return facts_html(repr(self)[1:].partition(";")[0], {"why": str(self)})
@@ -57,16 +82,27 @@ class Explanation:
         parts = [self._step()]
         if self.certificate is None and self.bound is not None:
             parts.append(f"the next g is at most {self.bound:.3g}")
+        if self.budget is not None:
+            parts.append(f"this {self.budget}")
         if self.guarantee is not None:
             parts.append(str(self.guarantee))
         if self.regret_bound is not None:
             parts.append(f"regret so far at most {self.regret_bound:.4g}")
+        if self.answered:
+            parts.append(
+                "estimated, not proved, since constants were widened after "
+                + "; ".join(b.sentence for b in self.answered)
+            )
         if self.broken:
             parts += [b.sentence for b in self.broken]
+        elif self.answered:
+            pass
         elif self.guarantee is not None or self.certificate is not None:
             parts.append("the data contradict nothing")
         else:
             parts.append("no guarantee was given")
+        if self.halted is not None:
+            parts.append(f"halted until resumed: {self.halted}")
         return "; ".join(parts)
 
     def _step(self) -> str:
@@ -83,3 +119,40 @@ class Explanation:
             False: ", no feasibility step needed",
         }[self.feasibility_step]
         return f"round {told}: slack {self.slack:.3g}{taken}"
+
+
+def explained(live: Any) -> Explanation:
+    """Return why the current action of a controller may be played."""
+    seen, told = live._seen, live._round - 1
+    certificate, guarantee = live._certificate_now(), live._run.guarantee
+    broken: tuple[Breach, ...] = live._broken
+    regular = not any(b.loses != "feasibility" for b in broken)
+    bound = regret = None
+    way = isinstance(certificate, WayBack)
+    if certificate is not None and (live._is_safe or way):
+        bound = certificate.bound
+    elif live._is_safe and guarantee is not None:
+        bound = float(guarantee.bounds(live._round).get("round", math.inf))
+    if bound is not None and not bound < math.inf:
+        bound = None
+    if live._regret is not None and told:
+        # Made of what was observed: it rests on convexity, and on no constant.
+        if not any(b.constant == "constants" for b in broken):
+            regret = live._regret.bound(live._run.algorithm, live._state)
+    elif regular and guarantee is not None and told:
+        limit = float(guarantee.regret_bound(told))
+        regret = limit if limit < math.inf else None
+    value = None if seen is None else seen.constraint_value
+    return Explanation(
+        round=live._round,
+        certificate=certificate,
+        slack=None if value is None else 0.0 - float(np.max(value)),
+        feasibility_step=live._cut if live._info is None else live._info.cut,
+        bound=bound,
+        guarantee=guarantee,
+        regret_bound=regret,
+        broken=broken,
+        answered=live._answered,
+        budget=None if certificate is None or way else live._budget,
+        halted=None if live._halt is None else live._halt.reason,
+    )

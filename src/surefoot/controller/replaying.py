@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import contextlib
 import os
+import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from surefoot._sqlite import Store, StoreError, digest, from_bytes
-from surefoot._sqlite.mark import Record
-from surefoot.controller._journal import Tail, tail_of
+from surefoot._sqlite import Store, StoreError, from_bytes
+from surefoot._sqlite.files import absolute
+from surefoot.controller._journal import link_of, parts
 from surefoot.controller._plain import Plain
+from surefoot.controller._records import Entry, Round, Run, Write
 from surefoot.controller._rows import (
-    Run,
-    each_row,
+    __version__,
+    digest_of,
+    each_write,
     open_for_replay,
+    player_in,
     read_now,
     read_round,
     read_run,
@@ -25,9 +30,11 @@ from surefoot.controller._rows import (
     recalled,
     remembered,
     row_of,
+    unboxed,
 )
+from surefoot.controller._tail import Reader, Tail, tail_of
 from surefoot.controller.controller import Controller
-from surefoot.theory import Tuned
+from surefoot.theory import PremiseWarning, Tuned
 
 __all__ = ["Difference", "Part", "Replay", "replay"]
 
@@ -104,90 +111,171 @@ def replay(path: str | os.PathLike[str], **given: Any) -> Replay:
     Returns:
         What was found: the number of rounds and the first difference.
     """
-    with open_for_replay(path) as store:
-        number, _, _ = read_now(store)
-        run, of = read_run(store, given)
-        difference, tail = _first_difference(store, run, of)
-        loss = None
-        if tail is not None:  # where the rows are not what was written, the mark cannot say more
-            loss = None if tail.loss is None else str(tail.loss)
-            number += len(tail.rows)
-        return Replay(store.path, number - 1, difference, loss)
+    rounds, shadow, chain = 0, None, b""
+    for part in parts(path):
+        with open_for_replay(part) as store:
+            replaying = _Replaying(store, given, shadow, chain)
+            difference = replaying.difference()
+            rounds, tail = replaying.rounds, replaying.tail
+            loss = None if tail is None or tail.loss is None else str(tail.loss)
+            if difference is not None or loss is not None:
+                break
+            shadow, chain = replaying.shadow, replaying.reader.record.digest
+    return Replay(absolute(path), rounds, difference, loss)
 
 
-def _first_difference(store: Store, run: Run, of: bytes) -> tuple[Difference | None, Tail | None]:
-    """Replay the rounds up to the first that differs, if one does: first the file, then the mark.
+class _Replaying:
+    """One file of a journal, on its way through a shadow of its controller.
 
-    Returns:
-        The difference, and what the mark has where the file has none.
+    Args:
+        store: the file.
+        given: what could not be stored.
+        shadow: the controller as the file before has left it; None for the first.
+        chain: the digest that the file before ends with.
     """
-    with readable(store, "player"):
+
+    def __init__(
+        self, store: Store, given: Mapping[str, Any], shadow: Controller | None, chain: bytes
+    ) -> None:
+        self.store, self.given, self.chain = store, given, chain
+        self.run, of = read_run(store, given)
+        self.reader, self.tail = Reader(store, of), None
+        self.number, self.now, self.found = read_now(store)
+        self.rounds = self.number - 1
+        self.is_first = shadow is None
+        with readable(store, "player"):
+            self.shadow = shadow or self._begun()
+
+    tail: Tail | None
+
+    def _begun(self) -> Controller:
+        run = self.run
         player = run.algorithm if run.guarantee is None else Tuned(run.algorithm, run.guarantee)
         shadow = Controller(player, run.start, on_contradiction="record")
-    record = Record(of, 0, of)
-    for row in each_row(store):
-        difference = _difference_of(store, shadow, record.digest, row)
-        if difference is not None:
-            return difference, None
-        record = Record(of, row[0], row[-1])
-    difference = _difference_now(store, run, shadow, record.digest, read_now(store))
-    if difference is not None:
-        return difference, None
-    tail, chain = tail_of(store, record), record.digest
-    for row in tail.rows:
-        difference = _difference_of(store, shadow, chain, row)
-        if difference is not None:
-            return difference, tail
-        chain = row[-1]
-    if tail.now is not None:
-        difference = _difference_now(store, run, shadow, chain, tail.now)
-    return difference, tail
+        link = link_of(self.store)
+        if link is not None:  # a later file alone: from the state that it begins with
+            plain = unboxed(link[1].contents["memory"])
+            assert plain is not None
+            shadow._load(shadow._run, recalled(self.store, plain, run))
+            shadow._round = link[1].round
+        return shadow
 
+    def difference(self) -> Difference | None:
+        """Replay up to the first difference, if there is one: first the file, then the mark."""
+        for write in each_write(self.store):
+            if (found := self._take(write)) is not None:
+                return found
+        if (found := self._end(self.number, self.now, self.found)) is not None:
+            return found
+        # Where the rows are not what was written, the mark cannot say more.
+        self.tail = tail = tail_of(self.reader)
+        self.rounds = tail.rounds
+        for write in tail.writes:
+            if (found := self._take(write)) is not None:
+                return found
+        return None if tail.now is None else self._end(*tail.now)
 
-def _difference_of(
-    store: Store, shadow: Controller, chain: bytes, row: tuple[Any, ...]
-) -> Difference | None:
-    """Compare a row with the recomputed action, then tell its feedback."""
-    t, x = shadow.round, shadow.ask()
-    stored = _array(row[1])
-    if row[0] != t:
-        return Difference(t, "row", row[0], t)
-    if stored is None or stored.tobytes() != x.tobytes() or stored.shape != x.shape:
-        return Difference(t, "action", stored, x)
-    if (found := digest(chain, *row[:-1])) != row[-1]:
-        return Difference(t, "row", row[-1].hex(), found.hex())
-    told = read_round(store, row)
-    try:
-        shadow.tell(
-            cost_gradient=told.seen.cost_gradient,
-            constraint_value=told.seen.constraint_value,
-            constraint_subgradient=told.seen.constraint_subgradient,
-            cost_value=told.seen.cost_value,
-        )
-    except (ValueError, TypeError, ArithmeticError) as error:
-        return Difference(t, "update", None, str(error).splitlines()[0])
-    certificate = shadow.explain().certificate
-    # The text again from what was read: an older version may have called its class otherwise.
-    if row_of(x, told.seen, certificate) != row_of(x, told.seen, told.certificate):
-        return Difference(t, "certificate", told.certificate, certificate)
-    return None
-
-
-def _difference_now(
-    store: Store, run: Run, shadow: Controller, chain: bytes, end: tuple[int, Plain, bytes]
-) -> Difference | None:
-    """Return where the end of the journal differs from what its rounds lead to."""
-    number, now, found = end
-    memory, stored = shadow._memory(), None
-    with contextlib.suppress(StoreError):
-        stored = recalled(store, now, run)
-    if stored is not None and stored.cut is None:  # version 0.1.0 did not keep it
-        memory = memory._replace(cut=None)
-    derived = remembered(memory)
-    same = stored is not None and remembered(stored) == derived
-    if number == shadow.round and same and found == digest(chain, number, *now):
+    def _take(self, write: Write) -> Difference | None:
+        """Compare a row with the recomputed action, then tell its feedback; do what was entered."""
+        shadow, t = self.shadow, self.shadow.round
+        chain = self.reader.record.digest
+        if isinstance(write, Entry):
+            found = digest_of(chain, write[:-1], is_entry=True)
+            if found != write.digest or write.round != t:
+                return Difference(t, "row", write.digest.hex(), found.hex())
+            self.reader.take(write)
+            return self._enter(write)
+        x, stored = shadow.ask(), _array(write[1])
+        if write[0] != t:
+            return Difference(t, "row", write[0], t)
+        if stored is None or stored.tobytes() != x.tobytes() or stored.shape != x.shape:
+            return Difference(t, "action", stored, x)
+        if (found := digest_of(chain, write[:-1])) != write[-1]:
+            return Difference(t, "row", write[-1].hex(), found.hex())
+        if not self.reader.record.number:  # of a file that was cut before its first row
+            self.reader.rounds = t - 1
+        self.reader.take(write)
+        told = read_round(self.store, write)
+        try:
+            self._tell(told)
+        except (ValueError, TypeError, ArithmeticError) as error:
+            return Difference(t, "update", None, str(error).splitlines()[0])
+        certificate = shadow.explain().certificate
+        # The text again from what was read: an older version may have called its class otherwise.
+        if row_of(x, told.seen, certificate) != row_of(x, told.seen, told.certificate):
+            return Difference(t, "certificate", told.certificate, certificate)
         return None
-    return Difference(shadow.round, "state", (number, now.text), (shadow.round, derived.text))
+
+    def _tell(self, told: Round) -> None:
+        """Tell a round again, by the policy that it was told by."""
+        shadow, seen, (_, played, why) = self.shadow, told.seen, told.more
+        policy = why.get("policy")
+        reaction = policy if policy in ("hold", "retreat", "widen") else "record"
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", PremiseWarning)
+            if seen.cost_gradient is None and seen.cost_value is None:
+                shadow._run = shadow._run._replace(on_missing=str(policy))
+                shadow.tell(missing=True)
+                return
+            shadow._run = shadow._run._replace(on_contradiction=reaction)
+            shadow.tell(
+                constraint_value=seen.constraint_value,
+                constraint_subgradient=seen.constraint_subgradient,
+                cost_value=seen.cost_value,
+                action=played,
+                value_error=seen.value_error,
+                within=why.get("within"),
+                **{shadow._first_name: seen.cost_gradient},
+            )
+
+    def _enter(self, entry: Entry) -> Difference | None:
+        """Do again what was done between two rounds."""
+        shadow, t = self.shadow, self.shadow.round
+        with readable(self.store, f"entry {entry.number}"):
+            what = entry.contents
+            if entry.kind == "continued":
+                memory = unboxed(what["memory"])
+                assert memory is not None
+                derived = remembered(shadow._memory())
+                if memory != derived:
+                    return Difference(t, "state", memory.text, derived.text)
+                if not self.is_first and what["digest"] != self.chain.hex():
+                    return Difference(t, "row", what["digest"], self.chain.hex())
+            elif entry.kind == "hold":
+                shadow.hold(what["reason"])
+            elif entry.kind == "retreat":
+                shadow.retreat(what["reason"], what["speed"])
+            elif entry.kind == "resume":
+                self._resume(what)
+        return None
+
+    def _resume(self, what: Mapping[str, Any]) -> None:
+        policies = {n: what[n] for n in ("on_contradiction", "on_missing", "widen_by") if n in what}
+        player = start = None
+        if what["fresh"]:
+            plain = unboxed(what["player"])
+            assert plain is not None
+            run = Run(**player_in(self.store, plain, self.given, __version__))
+            player = run.algorithm if run.guarantee is None else Tuned(run.algorithm, run.guarantee)
+            start = run.start
+        self.shadow.resume(player, start=start, reason=what["reason"], **policies)
+
+    def _end(self, number: int, now: Plain, found: bytes) -> Difference | None:
+        """Return where the end of the journal differs from what its rounds lead to."""
+        shadow, stored = self.shadow, None
+        memory = shadow._memory()
+        with contextlib.suppress(StoreError):
+            stored = recalled(self.store, now, shadow._run)
+        if stored is not None and stored.cut is None:  # version 0.1.0 did not keep it
+            memory = memory._replace(cut=None)
+        if stored is not None and stored.anchor is None:  # nor did format 3 keep that
+            memory = memory._replace(anchor=None)
+        derived = remembered(memory)
+        same = stored is not None and remembered(stored) == derived
+        chain = self.reader.record.digest
+        if number == shadow.round and same and found == digest_of(chain, (number, *now)):
+            return None
+        return Difference(shadow.round, "state", (number, now.text), (shadow.round, derived.text))
 
 
 def _array(data: bytes) -> np.ndarray | None:

@@ -56,6 +56,7 @@ from surefoot.theory.watching import (
     PremiseError,
     PremiseWarning,
     Quantity,
+    Reaction,
 )
 from surefoot.theory.yuan import YuanStronglyConvex, YuanTradeOff
 
@@ -94,6 +95,7 @@ __all__ = [
     "PremiseError",
     "PremiseWarning",
     "Quantity",
+    "Reaction",
     "ScheduledSteps",
     "SinhaVazeConvex",
     "SinhaVazeStronglyConvex",

@@ -21,6 +21,7 @@ __all__ = [
     "PremiseError",
     "PremiseWarning",
     "Quantity",
+    "Reaction",
 ]
 
 Quantity: TypeAlias = Literal[
@@ -41,6 +42,10 @@ Loss: TypeAlias = Literal["feasibility", "regret", "both"]
 Policy: TypeAlias = Literal["raise", "warn", "record"]
 """What to do at a breach: raise, or keep it and warn, or only keep it."""
 
+Reaction: TypeAlias = Literal["raise", "warn", "record", "hold", "retreat", "widen"]
+"""What a live loop does at a breach: as a :data:`Policy` says; or keep it and stay, go back to the
+last certain point, or go on with wider constants, which are an estimate from then on."""
+
 # A computed norm errs by a few (d u), u = 2^-53; 1e-12 covers d up to several thousand and is far
 # below any difference that matters to a bound.
 ROUNDING = 1e-12
@@ -57,7 +62,15 @@ class PremiseWarning(UserWarning):
 
 
 class PremiseError(SurefootError, ValueError):
-    """A premise of the guarantee does not hold, and the policy is to stop."""
+    """A premise of the guarantee does not hold, and the policy is to stop.
+
+    Attributes:
+        causes: what probably lies behind it, the most likely first, one phrase each.
+    """
+
+    def __init__(self, message: str, causes: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.causes = causes
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,80 @@
+"""The errors that a rule was told to allow for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from surefoot.errors import InvalidValueError
+
+__all__ = ["Budget", "budget_of", "parts_of"]
+
+
+class Budget(NamedTuple):
+    """What feedback may be wrong by without a wrong certificate.
+
+    Attributes:
+        value_error: of the g that is observed.
+        slope_error: of its subgradient.
+        drift: by which g itself may rise per round.
+        evaluation_error: the rounding of g, where it is larger than that of a linear one.
+        takes_value_error: whether a round may have a bound of its own.
+    """
+
+    value_error: float = 0.0
+    slope_error: float = 0.0
+    drift: float = 0.0
+    evaluation_error: float = 0.0
+    takes_value_error: bool = False
+
+    def __str__(self) -> str:
+        parts = [
+            f"{name} up to {size:g}{unit}"
+            for name, size, unit in (
+                ("value errors", self.value_error, ""),
+                ("slope errors", self.slope_error, ""),
+                ("drift", self.drift, " per round"),
+            )
+            if size
+        ]
+        return "allows for " + ", ".join([*parts, "rounding"] if parts else ["rounding alone"])
+
+    def above(self, g: float, value_error: float | None = None) -> float:
+        """Return what the true g is at most, where g was observed."""
+        error = self.value_error if value_error is None else value_error
+        return g + error + self.evaluation_error
+
+
+def parts_of(algorithm: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the rule and what it is made of, each with the path of fields that leads there."""
+    yield "", algorithm
+    for name in ("known", "base"):
+        part = getattr(algorithm, name, None)
+        if part is not None:
+            yield name, part
+            rows = getattr(part, "rows", None)
+            if isinstance(rows, tuple):
+                yield from ((f"{name}.rows.{i}", row) for i, row in enumerate(rows))
+
+
+def budget_of(algorithm: Any) -> Budget:
+    """Return the largest errors that any part of a rule allows for.
+
+    >>> from surefoot import Ball
+    >>> from surefoot.algorithms import SafetyFilter
+    >>> print(budget_of(SafetyFilter(G_g=1.0, domain=Ball(1.0), rho=0.1)))
+    allows for rounding alone
+    """
+    found = dict.fromkeys(Budget._fields[:-1], 0.0)
+    takes = False
+    for _, part in parts_of(algorithm):
+        takes = takes or hasattr(part, "value_error")
+        for name in found:
+            size = getattr(part, name, None)
+            if size is None or callable(size):
+                continue
+            try:
+                found[name] = max(found[name], float(size))
+            except (TypeError, ValueError) as error:
+                raise InvalidValueError(f"{name} must be one number, got {size!r}") from error
+    return Budget(**found, takes_value_error=takes)

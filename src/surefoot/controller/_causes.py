@@ -1,0 +1,121 @@
+"""Say what probably lies behind a contradiction, the most likely first."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+
+from surefoot._array import norm
+from surefoot.controller._budget import Budget, parts_of
+from surefoot.controller._ways import Anchor
+from surefoot.types import Array, Feedback
+
+__all__ = ["Cause", "Evidence", "causes_of", "evidence_of"]
+
+CauseKind: TypeAlias = Literal["noise", "constant", "drift", "slope", "convexity"]
+
+# A value above its bound by less than this share of the anchor's slack looks like noise.
+_LITTLE = 0.1
+
+
+class Cause(NamedTuple):
+    """One explanation of a contradiction.
+
+    Attributes:
+        kind: which.
+        sentence: in words, with the number that would explain it.
+    """
+
+    kind: CauseKind
+    sentence: str
+
+    def __str__(self) -> str:
+        return self.sentence
+
+
+class Evidence(NamedTuple):
+    """What was seen in the round of a contradiction.
+
+    Attributes:
+        over: by how much g is above its bound; 0 where it is not, or there was none.
+        steepness: the norm of the longest subgradient; 0 where none was told.
+        curvature: the least that explains this round and the one before; 0 where unknown.
+        shift: by how much g at the anchor itself has changed since it was measured.
+    """
+
+    over: float = 0.0
+    steepness: float = 0.0
+    curvature: float = 0.0
+    shift: float = 0.0
+
+
+def evidence_of(
+    x: Array, seen: Feedback, bound: float, anchor: Anchor | None, info: Any, budget: Budget
+) -> Evidence:
+    """Return what a round shows beside the sentence of its contradiction."""
+    g, s = seen.constraint_value, seen.constraint_subgradient
+    worst = -math.inf if g is None else float(np.max(g))
+    steep = 0.0 if s is None else max(float(norm(row)) for row in np.atleast_2d(s))
+    shift = 0.0
+    if anchor is not None and (x == anchor.x).all():
+        shift = max(worst + anchor.slack, 0.0)
+    over = max(worst - bound, 0.0) if bound < math.inf else 0.0
+    return Evidence(over, steep, _curvature(getattr(info, "region", None)), shift)
+
+
+def _curvature(region: Any) -> float:
+    """Return the curvature between the last two rounds, where the region remembers both."""
+    before = getattr(region, "before", None)
+    if before is None or not before.rounds or not hasattr(before, "s"):
+        return 0.0
+    v = region.x - before.x
+    squared = float(v @ v)
+    if not squared > 0 or not hasattr(region, "g"):
+        return 0.0
+    rise = np.maximum(region.g - before.g - before.s @ v, before.g - region.g + region.s @ v)
+    return max(2 * float(np.max(rise)) / squared, 0.0)
+
+
+def causes_of(algorithm: Any, seen: Evidence, slack: float) -> tuple[Cause, ...]:
+    """Return the causes in the order of their likelihood.
+
+    Args:
+        algorithm: the rule, whose constants may be wrong.
+        seen: the evidence.
+        slack: of the anchor, with which a difference is compared.
+    """
+    constants = {
+        name: float(np.max(value))
+        for _, part in parts_of(algorithm)
+        for name in ("G_g", "beta")
+        if (value := getattr(part, name, None)) is not None
+    }
+    steep = seen.steepness > constants.get("G_g", math.inf)
+    size = f" by {seen.over:.3g}" if seen.over else ""
+    noise = Cause("noise", f"a sensor error (value_error) of {seen.over:.3g} or more")
+    if steep:
+        known = Cause(
+            "constant", f"G_g = {constants['G_g']:.6g} is too small: {seen.steepness:.6g} was seen"
+        )
+    elif seen.curvature > constants.get("beta", math.inf):
+        known = Cause(
+            "constant", f"beta = {constants['beta']:.6g} is too small: {seen.curvature:.6g} fits"
+        )
+    else:
+        names = " or ".join(constants) or "a constant"
+        known = Cause("constant", f"{names} is too small, or the start is not what it was")
+    slope = Cause("slope", "an error of the subgradient (slope_error)")
+    drift = Cause("drift", f"g has changed{size}: drift, or another g")
+    shape = Cause("convexity", "g is not convex")
+    if seen.shift > 0:
+        drift = Cause("drift", f"g has changed: its slack at the anchor fell by {seen.shift:.3g}")
+        return (drift, noise, known, shape)
+    if steep:
+        return (known, slope, drift)
+    if 0 < seen.over <= _LITTLE * slack:
+        return (noise, known, drift, shape)
+    if seen.over > 0:
+        return (known, drift, noise, shape)
+    return (known, slope, drift, shape)

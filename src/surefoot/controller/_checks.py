@@ -1,0 +1,88 @@
+"""Check a player and the policies that it is to be played by."""
+
+from __future__ import annotations
+
+from typing import Any, get_args
+
+import numpy as np
+
+from surefoot import _check
+from surefoot.controller._records import Memory, Run
+from surefoot.controller._stepping import player_of, step_of
+from surefoot.controller._widening import can_widen
+from surefoot.errors import InvalidTypeError, InvalidValueError
+from surefoot.theory import Reaction
+from surefoot.types import Array, Observing
+
+__all__ = [
+    "POLICIES",
+    "check_player",
+    "check_policies",
+    "check_text",
+    "checked_run",
+    "first_memory",
+]
+
+POLICIES = {"on_contradiction": get_args(Reaction), "on_missing": ("hold", "retreat", "raise")}
+
+
+def checked_run(
+    player: Any,
+    start: Array,
+    on_contradiction: str,
+    on_missing: str,
+    widen_by: float,
+    rotate: int | None,
+) -> Run:
+    """Return what is to be played, and how, from what a user gave."""
+    algorithm, guarantee = player_of(player)
+    step_of(algorithm)  # which may refuse it, before there is a file
+    check_policies(on_contradiction=on_contradiction, on_missing=on_missing)
+    if not 1 < _check.number(widen_by, np.zeros(1), "widen_by") < np.inf:
+        raise InvalidValueError(f"widen_by must be finite and above 1, got {widen_by!r}")
+    if rotate is not None:
+        rotate = _check.whole(rotate, "rotate")
+    x1 = _check.vector(start, "start")
+    run = Run(algorithm, guarantee, on_contradiction, x1, on_missing, float(widen_by), rotate)
+    check_player(run)
+    return run
+
+
+def check_policies(**policies: Any) -> None:
+    """Raise for a policy that there is not."""
+    for name, policy in policies.items():
+        _check.one_of(POLICIES[name], **{name: policy})
+
+
+def check_player(run: Run) -> None:
+    """Raise for a policy that the player cannot follow."""
+    name = type(run.algorithm).__name__
+    policies = (("on_contradiction", run.on_contradiction), ("on_missing", run.on_missing))
+    for which, policy in policies:
+        if policy == "retreat" and not callable(getattr(run.algorithm, "moved", None)):
+            raise InvalidValueError(
+                f"{which}='retreat' needs a rule that can start from another action, got {name}"
+            )
+    if run.on_contradiction == "widen" and not can_widen(run.algorithm):
+        raise InvalidValueError(
+            f"on_contradiction='widen' needs a rule with G_g or beta, got {name}"
+        )
+
+
+def first_memory(run: Run) -> Memory:
+    """Return the memory before the first round of a player."""
+    algorithm = run.algorithm
+    regret = algorithm.observer() if isinstance(algorithm, Observing) else None
+    return Memory(algorithm.init(run.start), (), regret)
+
+
+def check_text(text: Any, name: str) -> None:
+    """Raise unless a text can be written to a journal."""
+    if not isinstance(text, str):
+        raise InvalidTypeError(f"{name} must be a str, got {text!r}")
+    if not text.strip():
+        raise InvalidValueError(f"{name} must not be empty, got {text!r}")
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidValueError(f"{name} must be text that can be stored, got {text!r}") from error

@@ -1,0 +1,407 @@
+"""The part of a controller that is not every round's: policies, orders, what the journal keeps."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+import numpy as np
+
+from surefoot import _check
+from surefoot._closing import Closing
+from surefoot.controller._budget import budget_of
+from surefoot.controller._causes import Cause, causes_of, evidence_of
+from surefoot.controller._checks import (
+    POLICIES,
+    check_player,
+    check_policies,
+    check_text,
+    checked_run,
+    first_memory,
+)
+from surefoot.controller._deciding import (
+    Outcome,
+    Scene,
+    after_contradiction,
+    anchor_after,
+    bound_of,
+    deviation,
+    on_the_way,
+    outside,
+    unmeasured,
+)
+from surefoot.controller._journal import Journal
+from surefoot.controller._plain import to_plain
+from surefoot.controller._records import REASONS, Memory, More, Round, Run
+from surefoot.controller._rows import boxed, plain_player
+from surefoot.controller._stepping import (
+    is_filter,
+    moved,
+    needs_in,
+    rows_in,
+    step_of,
+    takes,
+)
+from surefoot.controller._watch import Watch
+from surefoot.controller._ways import Anchor, Halt, How, WayBack
+from surefoot.errors import InvalidValueError, warn_caller
+from surefoot.theory import Breach, PremiseError, PremiseWarning
+from surefoot.types import Array, Certificate, Feedback, Info, Region, RegretObserver
+
+__all__ = ["Live"]
+
+_NOTHING = Feedback(None, None, None)
+# Rounds that the regret bound does not cover, by an order or a policy: nobody is warned.
+_SILENT = ("missing", "halted")
+
+
+class Live(Closing):
+    """The state of a controller and everything that changes it but the usual round."""
+
+    __slots__ = (
+        "__weakref__",
+        "_anchor",
+        "_answered",
+        "_asked",
+        "_broken",
+        "_budget",
+        "_certificate",
+        "_cut",
+        "_filters",
+        "_first_name",
+        "_halt",
+        "_info",
+        "_is_special",
+        "_journal",
+        "_limits",
+        "_needs",
+        "_regret",
+        "_round",
+        "_rows",
+        "_run",
+        "_seen",
+        "_shape",
+        "_state",
+        "_step",
+        "_watch",
+    )
+
+    # --- setting up ------------------------------------------------------------------------------
+
+    def _set_up(
+        self, run: Run, memory: Memory, last: Round | None, journal: Journal | None
+    ) -> None:
+        self._asked = 0  # the last round that was asked for
+        self._journal = journal
+        self._round = 1 if last is None else last.number + 1
+        self._seen: Feedback | None = None if last is None else last.seen
+        self._certificate: Certificate | None = None if last is None else last.certificate
+        self._load(run, memory)
+
+    def _load(self, run: Run, memory: Memory) -> None:
+        """Have a player and what it needs for the next round."""
+        algorithm = run.algorithm
+        self._run = run
+        self._filters = is_filter(algorithm)
+        self._first_name = "proposal" if self._filters else "cost_gradient"
+        self._needs = needs_in(algorithm)
+        # What most algorithms are told has this shape, and a short way; the others' has none.
+        whole = self._needs.constraint_values and self._needs.constraint_subgradients
+        self._shape = run.start.shape if whole and not self._needs.apart else None
+        self._step = step_of(algorithm)
+        self._rows: int | None = rows_in(algorithm)
+        self._budget = budget_of(algorithm)
+        self._info: Info | None = None
+        self._remember(memory)
+
+    def _remember(self, memory: Memory) -> None:
+        """Have what the next round needs."""
+        self._state = memory.state
+        self._regret: RegretObserver | None = memory.regret
+        self._cut = memory.cut  # of the last round told, where it was read from a journal
+        self._anchor: Anchor | None = memory.anchor
+        self._halt: Halt | None = memory.halt
+        self._answered: tuple[Breach, ...] = memory.answered
+        if memory.way is not None:
+            self._certificate = memory.way
+        # Every round is looked at while it is so.
+        self._is_special = bool(self._halt or self._anchor is None or self._budget.drift)
+        self._broken = memory.broken
+        self._watch = Watch.of(self._run.guarantee, memory.broken)
+        self._limits = self._watch.limits if self._watch.still else None
+
+    def _memory(self) -> Memory:
+        cut = self._cut if self._info is None else self._info.cut
+        way = self._certificate if isinstance(self._certificate, WayBack) else None
+        rest = (cut, self._anchor, self._halt, self._answered, way)
+        return Memory(self._state, self._broken, self._regret, *rest)
+
+    def _certificate_now(self) -> Certificate | None:
+        """Return the certificate of the current action, which is made when it is asked for."""
+        if self._certificate is None and self._info is not None:
+            self._certificate = self._info.certificate
+        return self._certificate
+
+    @property
+    def _is_safe(self) -> bool:
+        """Whether no premise of feasibility is contradicted."""
+        return all(b.loses == "regret" for b in self._broken)
+
+    def _scene(self, state: Any = None) -> Scene:
+        bound = bound_of(self._certificate_now(), self._watch, self._round, is_safe=self._is_safe)
+        state = self._state if state is None else state
+        return Scene(self._round, self._run, state, self._budget, self._anchor, self._halt, bound)
+
+    # --- rounds that are not usual ---------------------------------------------------------------
+
+    def _refuse_telling(self) -> NoReturn:
+        if self._round == 1:
+            raise InvalidValueError("tell must come after ask, got tell before the first ask")
+        raise InvalidValueError(
+            f"tell must come once after each ask, got a second tell for round {self._round - 1}: "
+            f"ask for the action of round {self._round} first"
+        )
+
+    def _tell_nothing(self, missing: Any, others: tuple[Any, ...]) -> None:
+        """End a round without a measurement."""
+        if missing is not True:
+            raise InvalidValueError(f"missing must be True or False, got {missing!r}")
+        if any(other is not None for other in others):
+            raise InvalidValueError("missing must be told alone, got a measurement beside it")
+        policy = self._run.on_missing
+        if policy == "raise" and self._halt is None:
+            raise PremiseError(
+                f"round {self._round}: nothing was measured, and on_missing is 'raise'"
+            )
+        t, asked = self._round, self._state.x
+        outcome = on_the_way(self._scene(), None, policy)
+        lost = self._silent("missing", "nothing was measured")
+        self._finish(t, asked, _NOTHING, outcome, [lost], None, {"policy": policy})
+
+    def _silent(self, name: str, words: str) -> Breach:
+        """Return the record of a round that only the regret bound does not cover."""
+        return Breach(self._round, name, f"round {self._round}: {words}", "regret")
+
+    def _prepared(
+        self, action: Any, within: Region | None
+    ) -> tuple[Any, np.ndarray | None, dict[str, Any]]:
+        """Return the state at the action that was played, that action, and what was announced."""
+        announced = {}
+        if within is not None:
+            algorithm = self._run.algorithm
+            function = algorithm.admit if self._filters else getattr(algorithm, "step", None)
+            if function is None or not callable(function) or not takes(function, "within"):
+                raise InvalidValueError(
+                    "within must come with a rule that takes an announced set, got "
+                    f"{type(algorithm).__name__}"
+                )
+            announced = {"within": within}
+        before, played = self._state, None
+        if action is not None:
+            played = _check.vector(action, "action")
+            if played.shape != before.x.shape:
+                raise InvalidValueError(
+                    f"action.shape must be {before.x.shape}, that of the action asked for, "
+                    f"got {played.shape}"
+                )
+            if (played == before.x).all():
+                played = None
+            else:
+                before = moved(self._run.algorithm, before, played)
+        return before, played, announced
+
+    def _tell_specially(
+        self, t: int, before: Any, seen: Feedback, played: np.ndarray | None
+    ) -> bool:
+        """End a round that the rule takes no step after; return whether it was one."""
+        asked = self._state.x
+        if self._halt is not None:
+            outcome, lost = on_the_way(self._scene(before), seen), self._silent("halted", "halted")
+            self._finish(t, asked, seen, outcome, [lost], played, {"policy": "halted"})
+            return True
+        upper = self._upper(seen)
+        if played is None or upper is None or upper <= 0:
+            return False
+        found = self._deviation(played, upper)
+        outcome = outside(self._scene(before), upper, found.sentence.partition(": ")[2])
+        self._finish(t, asked, seen, outcome, [found], played, {"policy": "outside"})
+        return True
+
+    def _upper(self, seen: Feedback) -> float | None:
+        """Return the largest that g can have been at the action played."""
+        if seen.constraint_value is None:
+            return None
+        return self._budget.above(float(np.max(seen.constraint_value)), seen.value_error)
+
+    def _deviation(self, played: np.ndarray, upper: float | None) -> Breach:
+        scene, certificate = self._scene(), self._certificate_now()
+        return deviation(scene, self._state.x, played, upper, self._info, certificate)
+
+    def _end(
+        self,
+        t: int,
+        before: Any,
+        after: Any,
+        info: Info | None,
+        seen: Feedback,
+        broken: list[Breach],
+        played: np.ndarray | None,
+        within: Region | None,
+    ) -> None:
+        """End a round that contradicts something, is the first, was moved, or is journalled."""
+        asked = self._state.x
+        why: dict[str, Any] = {} if within is None else {"within": within}
+        outcome = Outcome(after, None, "told")
+        if played is not None:
+            broken = [*broken, self._deviation(played, self._upper(seen))]
+        serious = [b for b in broken if b.loses != "regret"]
+        if serious:
+            scene = self._scene(before)
+            evidence = evidence_of(before.x, seen, scene.bound, self._anchor, info, self._budget)
+            slack = 0.0 if self._anchor is None else self._anchor.slack
+            causes = causes_of(self._run.algorithm, evidence, slack)
+            policy, sentence = self._run.on_contradiction, serious[0].sentence
+            if policy == "raise":
+                raise PremiseError(_with_causes(sentence, causes), tuple(map(str, causes)))
+            why["causes"] = [str(cause) for cause in causes]
+            if policy in ("hold", "retreat", "widen") and seen.constraint_value is not None:
+                outcome = after_contradiction(scene, sentence, seen, evidence, causes)
+                why["policy"] = policy
+        self._finish(t, asked, seen, outcome, broken, played, why, info)
+
+    def _finish(
+        self,
+        t: int,
+        asked: Array,
+        seen: Feedback,
+        outcome: Outcome,
+        broken: list[Breach],
+        played: np.ndarray | None,
+        why: dict[str, Any],
+        info: Info | None = None,
+    ) -> None:
+        """Write a round that has been decided, and take it."""
+        usual = outcome.how == "told"
+        known = {b.constant for b in self._broken}
+        new = tuple(b for b in broken if b.constant not in known)
+        loud = [b for b in new if b.constant not in _SILENT]
+        if loud:
+            why["contradictions"] = [b.sentence for b in loud]
+        # An action that was certified too is written down, and no more.
+        if any(b.limit is not None or b.constant != "action" for b in loud):
+            self._warn(why["contradictions"])
+        regret, certificate = None, outcome.certificate
+        cut: bool | None = False
+        if usual and played is None and self._regret is not None:
+            regret = self._regret.after(info)
+        if usual and info is not None:
+            certificate, cut = info.certificate, info.cut
+        elif usual:
+            cut = None
+        anchor = anchor_after(self._scene(), asked if played is None else played, seen)
+        way = certificate if isinstance(certificate, WayBack) else None
+        contradicted, answered = (*self._broken, *new), self._answered
+        if outcome.how == "widened":
+            answered = (*answered, *(b for b in contradicted if b.loses != "regret"))
+            contradicted = tuple(b for b in contradicted if b.loses == "regret")
+        memory = Memory(
+            outcome.state, contradicted, regret, cut, anchor, outcome.halt, answered, way
+        )
+        run = outcome.run
+
+        def take() -> None:
+            self._take(t, info if usual else None, seen, memory, certificate, run)
+
+        if self._journal is None:
+            take()
+            return
+        more = More(outcome.how, played, {k: v for k, v in (why | dict(outcome.why)).items() if v})
+        before = None if self._run.rotate is None else self._memory()
+        self._journal.append(t, asked, seen, certificate, memory, take, more, before)
+
+    def _take(
+        self,
+        t: int,
+        info: Info | None,
+        seen: Feedback,
+        memory: Memory,
+        certificate: Any,
+        run: Run | None,
+    ) -> None:
+        """Load a round that has been written; repeating this changes nothing."""
+        if run is not None:
+            self._load(run, memory)
+            if self._journal is not None:
+                self._journal.run = run
+        else:
+            self._remember(memory)
+        self._info, self._seen, self._certificate = info, seen, certificate
+        self._round = t + 1
+
+    def _warn(self, sentences: list[str]) -> None:
+        if self._run.on_contradiction != "record":
+            warn_caller("; ".join(sentences), PremiseWarning)
+
+    # --- between rounds --------------------------------------------------------------------------
+
+    def _order(self, kind: str, reason: str, how: How, speed: float | None) -> None:
+        """Do what an operator orders, and write it down."""
+        check_text(reason, "reason")
+        outcome = unmeasured(self._scene(), reason, how, speed)
+        memory = self._memory()._replace(
+            state=outcome.state, halt=outcome.halt, way=outcome.certificate, cut=False
+        )
+        self._between(kind, {"reason": reason, "speed": speed}, self._run, memory)
+
+    def _resume(self, player: Any, start: Any, reason: str, policies: dict[str, Any]) -> None:
+        check_text(reason, "reason")
+        allowed = ("on_contradiction", "on_missing", "widen_by")
+        if strangers := sorted(set(policies) - set(allowed)):
+            raise InvalidValueError(f"resume takes {', '.join(allowed)}, got {strangers[0]}")
+        run, what = self._run, {"reason": reason, **policies}
+        if player is None and start is not None:
+            raise InvalidValueError(f"start must come with a player, got start={start!r} alone")
+        kept = {name: getattr(run, name) for name in allowed} | policies
+        x = run.start if self._anchor is None else self._anchor.x
+        if player is None:
+            check_policies(**{n: kept[n] for n in POLICIES})
+            run = run._replace(**kept)
+            check_player(run)
+            memory = self._memory()._replace(halt=None)
+        else:
+            x = x if start is None else start
+            run = checked_run(player, x, **kept, rotate=run.rotate)
+            memory = first_memory(run)._replace(way=self._way_to(run.start, reason), cut=False)
+        if player is not None or policies:
+            what["player"] = boxed(plain_player(run))
+        self._between("resume", {**what, "fresh": player is not None}, run, memory)
+
+    def _way_to(self, x: Array, reason: str) -> WayBack:
+        """Return why a new player may start at x: it is the anchor, or the user says so."""
+        t, drift, anchor = self._round - 1, self._budget.drift, self._anchor
+        if anchor is None or not (x == anchor.x).all():
+            return WayBack(t, "retreated", reason, 1.0, 0, 0.0, drift, float("inf"))
+        slack = anchor.slack_in(t + 1, drift)
+        return WayBack(t, "retreated", reason, 1.0, anchor.round, slack, drift, -slack)
+
+    def _between(self, kind: str, what: dict[str, Any], run: Run, memory: Memory) -> None:
+        """Write an entry and have what follows from it."""
+
+        def take() -> None:
+            info = self._info
+            self._load(run, memory)
+            if memory.way is None:
+                self._info = info  # the certificate of the action is still to be had
+            self._asked = 0
+            if self._journal is not None:
+                self._journal.run = run
+
+        if self._journal is None:
+            take()
+        else:
+            way = None if memory.way is None else to_plain(memory.way, own=REASONS).text
+            self._journal.enter(kind, what | {"way": way}, memory, take)
+
+
+def _with_causes(sentence: str, causes: tuple[Cause, ...]) -> str:
+    listed = ", ".join(f"({i}) {cause}" for i, cause in enumerate(causes, start=1))
+    return f"{sentence}; the likely causes, the likeliest first: {listed}"

@@ -1,0 +1,196 @@
+r"""Where to go without a step of the rule: hold, and the way back to a certain point.
+
+**Holding.** For a fixed g an action that was certified, or measured to be feasible, is feasible for
+ever, whatever a sensor says later. If g may rise by v per round, it is so while
+:math:`b + kv \le 0`, b the bound on g there and k the age of the bound.
+
+**The way back.** g convex, :math:`g(x) \le b` and :math:`g(a) \le -\alpha` at a point a that was
+measured: then for every share :math:`\theta \in [0, 1]`
+
+.. math:: g(x + \theta(a - x)) \le (1-\theta)b - \theta\alpha ,
+
+which is at most -c from :math:`\theta = (b+c)/(b+\alpha)` on, for :math:`c \le \alpha`: also from
+an x that is not feasible, at any speed, and without any constant. Under drift b and
+:math:`\alpha` age by v per round, each from the round that it was measured in, and nothing is
+proved when :math:`\alpha` is used up. If g is not convex the way back may leave the feasible set.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Literal, NamedTuple, TypeAlias
+
+from surefoot._array import norm
+from surefoot.types import Array
+
+__all__ = ["Anchor", "Halt", "How", "Stand", "WayBack", "back", "held"]
+
+How: TypeAlias = Literal["told", "held", "retreated", "widened"]
+"""How the next action came about: by the rule, by staying, by the way back, or by a rule with wider
+constants that starts on the way back."""
+
+# Of the anchor's slack, what the way back keeps when drift has used up the bound: above rounding.
+_KEPT = 2.0**-20
+
+
+class Anchor(NamedTuple):
+    """A point that was measured to be strictly feasible: the end of the way back.
+
+    Attributes:
+        x: the point.
+        slack: at most -g there.
+        round: in which it was measured.
+    """
+
+    x: Array
+    slack: float
+    round: int
+
+    def slack_in(self, t: int, drift: float) -> float:
+        """Return what is left of the slack in a round, where g rises by at most so much a round."""
+        return self.slack - drift * (t - self.round)
+
+
+class Halt(NamedTuple):
+    """Why nothing moves, or only back, until the controller is resumed.
+
+    Attributes:
+        how: "held" or "retreated".
+        reason: in words.
+        round: since which it is so.
+        speed: how far the way back goes per round; None for all of it at once.
+    """
+
+    how: How
+    reason: str
+    round: int
+    speed: float | None = None
+
+
+class WayBack(NamedTuple):
+    """Why an action that no rule has chosen is feasible: a certificate like those of the rules.
+
+    Attributes:
+        round: the round that was played.
+        how: "held" or "retreated"; "widened" where a rule starts there with wider constants.
+        reason: in words.
+        share: of the way from the last action back to the anchor.
+        anchor_round: in which the anchor was measured; 0 where there is none.
+        slack: of the anchor, in the round that comes.
+        drift: by which g may rise per round.
+        bound: the next g is at most this; infinite where nothing is known.
+        cut: always false: no half-space was involved.
+    """
+
+    round: int
+    how: How
+    reason: str
+    share: float
+    anchor_round: int
+    slack: float
+    drift: float
+    bound: float
+    cut: bool = False
+
+    def __str__(self) -> str:
+        if self.share == 0.0:
+            how = "the action stays"
+        elif self.share == 1.0:
+            how = f"back to the action of round {self.anchor_round}, with slack {self.slack:.3g}"
+        else:
+            how = (
+                f"{self.share:.3g} of the way back to the action of round {self.anchor_round}, "
+                f"which has slack {self.slack:.3g}"
+            )
+        if not self.bound < math.inf:
+            return f"round {self.round}: {self.reason}: {how}; nothing is known of the next g"
+        rests = [] if self.share in (0.0, 1.0) else ["convex"]
+        rests += [f"rises by at most {self.drift:g} per round" if self.drift else "does not change"]
+        return (
+            f"round {self.round}: {self.reason}: {how}; the next g is at most {self.bound:.3g} "
+            f"if g {'is ' if rests[0] == 'convex' else ''}{' and '.join(rests)}"
+        )
+
+
+class Stand(NamedTuple):
+    """The next action where the rule has none, and the reason for it."""
+
+    x: Array
+    certificate: WayBack
+
+
+def held(
+    t: int,
+    x: Array,
+    bound: float,
+    anchor: Anchor | None,
+    drift: float,
+    reason: str,
+    keep: float = 0.0,
+    aim: float = 0.0,
+) -> Stand:
+    """Return x for the next round while its bound allows that, else the least way back.
+
+    Args:
+        t: the round that was played.
+        x: the action, of that round or planned for the next.
+        bound: of g at x in the round that comes; infinite where nothing is known.
+        anchor: the end of the way back.
+        drift: by which g may rise per round.
+        reason: in words.
+        keep: the share of the anchor's slack that the way back restores.
+        aim: the share of the anchor's slack that x must have to stay.
+    """
+    slack = 0.0 if anchor is None else anchor.slack_in(t + 1, drift)
+    unknown = not bound < math.inf and not drift
+    if anchor is None or unknown or bound <= -aim * max(slack, 0.0):
+        return Stand(x, _way(t, "held", reason, 0.0, anchor, drift, bound))
+    # Nothing is proved without slack: then the anchor is what is least wrong.
+    kept = max(keep, _KEPT) * slack
+    share = (bound + kept) / (bound + slack) if slack > 0 and bound < math.inf else 1.0
+    return _at(t, x, bound, anchor, drift, reason, min(share, 1.0))
+
+
+def back(
+    t: int,
+    x: Array,
+    bound: float,
+    anchor: Anchor | None,
+    drift: float,
+    reason: str,
+    speed: float | None,
+) -> Stand:
+    """Return a point of the way back, at most so far along it, for the next round.
+
+    Where drift asks for more than the speed allows, more is taken.
+    """
+    if anchor is None:
+        return Stand(x, _way(t, "held", reason, 0.0, anchor, drift, bound))
+    far, least = float(norm(anchor.x - x)), held(t, x, bound, anchor, drift, reason)
+    share = 1.0 if speed is None or far <= speed else speed / far
+    return _at(t, x, bound, anchor, drift, reason, max(share, least.certificate.share))
+
+
+def _at(
+    t: int, x: Array, bound: float, anchor: Anchor, drift: float, reason: str, share: float
+) -> Stand:
+    slack = anchor.slack_in(t + 1, drift)
+    if share == 1.0 or (anchor.x == x).all():
+        found = _way(t, "retreated", reason, 1.0, anchor, drift, -slack)
+        return Stand(anchor.x, found)
+    below = (1.0 - share) * bound - share * slack
+    point = x + share * (anchor.x - x)
+    return Stand(point, _way(t, "retreated", reason, share, anchor, drift, below))
+
+
+def _way(
+    t: int,
+    how: How,
+    reason: str,
+    share: float,
+    anchor: Anchor | None,
+    drift: float,
+    bound: float,
+) -> WayBack:
+    where = (0, 0.0) if anchor is None else (anchor.round, anchor.slack_in(t + 1, drift))
+    return WayBack(t, how, reason, share, *where, drift, float(bound))
