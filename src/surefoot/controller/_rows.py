@@ -33,6 +33,7 @@ from surefoot.theory import Breach
 from surefoot.types import Feedback, Observing
 
 __all__ = [
+    "JOURNAL",
     "__version__",
     "boxed",
     "checked",
