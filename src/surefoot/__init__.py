@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         SafetyFilter,
     )
     from surefoot.calibration import calibrate
+    from surefoot.comparison import compare
     from surefoot.constants import Constants
     from surefoot.controller import Controller, replay
     from surefoot.errors import SurefootError
@@ -69,6 +70,7 @@ __all__ = [
     "algorithms",
     "calibrate",
     "calibration",
+    "compare",
     "constraints",
     "controller",
     "costs",
@@ -104,6 +106,7 @@ _HOME = {
     "Trace": "games",
     "Tuned": "theory",
     "calibrate": "calibration",
+    "compare": "comparison",
     "play": "games",
     "play_all": "games",
     "plot": "games",

@@ -7,6 +7,7 @@ import time
 import tracemalloc
 from concurrent.futures import BrokenExecutor, Future
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ import pytest
 
 from surefoot._sqlite import StoreError
 from surefoot.experiments import Event, driver, estimate, executors, run, sweep
-from surefoot.experiments.plan import Plan, pending
+from surefoot.experiments.plan import Plan, jobs_of, pending
 from surefoot.experiments.play_cell import play_cells
 from surefoot.experiments.sweep import RunError, Sweep
 from surefoot.results import CellResult, Results
@@ -317,7 +318,7 @@ def test_chunks_are_neighbours_of_one_kind_and_bounded(work):
     plan = Plan([], 200, set(), 0, 0, [])
     sweeping = Sweep(None, plan, None, None, None)
     sweeping._executor = Counting()
-    chunks = list(sweeping._chunks(pending(made, plan)))
+    chunks = list(sweeping._chunks(pending(partial(jobs_of, made), plan)))
     assert sum(map(len, chunks)) == 200
     assert max(map(len, chunks)) == 200 // 6 + 1  # two rounds for three in flight
     assert sum(len({job.program for job in chunk}) > 1 for chunk in chunks) <= 1

@@ -10,21 +10,24 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from surefoot.experiments.cluster import Tls, checked_address
 from surefoot.experiments.executors import cores, make_executor
 from surefoot.experiments.pace import COMPILE_SECONDS, START_SECONDS, Pace
-from surefoot.experiments.plan import FINISHED, Plan, jobs_of, pending
+from surefoot.experiments.plan import FINISHED, Jobs, Plan, jobs_of, pending
 from surefoot.experiments.play_cell import play_cells
 from surefoot.experiments.spec import Spec
 from surefoot.experiments.sweep import Event, RunError, Stop, Sweep
 from surefoot.experiments.toml import dump_spec
 from surefoot.experiments.versions import fingerprint, versions
+from surefoot.experiments.workers import Workers
 from surefoot.results import CellResult, Results, Status
 from surefoot.results.record import FILE_NAME
 
-__all__ = ["Estimate", "Outcome", "estimate", "run"]
+__all__ = ["Estimate", "Outcome", "estimate", "play_jobs", "run"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,23 +152,77 @@ def run(
         ClusterError: the cluster may not be used, does not answer, or was lost.
         RunError: a worker has other code, or none can be started.
     """
-    began = time.perf_counter()
     tls = None if tls is None else Tls(*tls)
     if cluster is not None:
         checked_address(cluster, insecure=insecure, tls=tls)
-    folder = Path(folder)
+    return play_jobs(
+        partial(jobs_of, spec),
+        Path(folder),
+        name=spec.name,
+        seed=spec.seed,
+        text=dump_spec(spec) if text is None else text,
+        data=spec.model_dump(mode="json", exclude_none=True),
+        workers=partial(make_executor, workers, cluster=cluster, insecure=insecure, tls=tls),
+        work=_work,
+        force=force,
+        progress=progress,
+        max_pages=_max_pages,
+    )
+
+
+def play_jobs(
+    jobs: Jobs,
+    folder: Path,
+    *,
+    name: str,
+    seed: int,
+    text: str,
+    data: dict[str, Any],
+    workers: Callable[[], Workers],
+    work: Callable[..., list[CellResult]],
+    force: bool = False,
+    progress: Callable[[Event], None] | None = None,
+    max_pages: int | None = None,
+) -> Outcome:
+    """Play the jobs of an experiment that are not in the folder yet, and say how it went.
+
+    Args:
+        jobs: yields them with their places.
+        folder: for the results.
+        name: of the experiment.
+        seed: of its random numbers.
+        text: what was asked for, as a person reads it.
+        data: the same as plain data.
+        workers: makes what plays.
+        work: plays some cells.
+        force: play again what is there.
+        progress: called after each cell.
+        max_pages: of the file, for tests.
+    """
+    began = time.perf_counter()
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise RunError(f"folder '{folder}' cannot be made: {error.strerror}") from error
-    with Results.write(folder / FILE_NAME, max_pages=_max_pages) as results, Stop() as stop:
-        plan = Plan.of(spec, results, force=force)
-        _describe(results, spec, text, plan)
-        sweep = Sweep(results, plan, stop, progress, _work)
+    with Results.write(folder / FILE_NAME, max_pages=max_pages) as results, Stop() as stop:
+        plan = Plan.of(jobs, results, force=force)
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        results.set_plan(plan.places)
+        results.set_header(
+            name=name,
+            seed=seed,
+            specification=text,
+            data=data,
+            versions=versions(),
+            sources=fingerprint()["sources"],
+            created=results.header().get("created", now),
+            updated=now,
+        )
+        sweep = Sweep(results, plan, stop, progress, work)
         sweep.tell()
         if plan.missing and not stop.asked:
-            with make_executor(workers, cluster=cluster, insecure=insecure, tls=tls) as executor:
-                sweep.play(pending(spec, plan), executor)
+            with workers() as executor:
+                sweep.play(pending(jobs, plan), executor)
     counts = sweep.counts
     return Outcome(
         folder=folder,
@@ -178,20 +235,4 @@ def run(
         seconds=time.perf_counter() - began,
         interrupted=stop.asked and sweep.done < plan.cells,
         notes=[*plan.notes, *sweep.notes()],
-    )
-
-
-def _describe(results: Results, spec: Spec, text: str | None, plan: Plan) -> None:
-    """Store in the file what experiment its results belong to."""
-    now = datetime.now(UTC).isoformat(timespec="seconds")
-    results.set_plan(plan.places)
-    results.set_header(
-        name=spec.name,
-        seed=spec.seed,
-        specification=dump_spec(spec) if text is None else text,
-        data=spec.model_dump(mode="json", exclude_none=True),
-        versions=versions(),
-        sources=fingerprint()["sources"],
-        created=results.header().get("created", now),
-        updated=now,
     )

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, TypeAlias
 
 from surefoot.experiments.grid import cells_of
 from surefoot.experiments.spec import Spec
 from surefoot.results import Place, Results, Status
 
-__all__ = ["FINISHED", "Job", "Plan", "jobs_of", "pending"]
+__all__ = ["FINISHED", "Job", "Jobs", "Plan", "job_of", "jobs_of", "pending"]
 
 FINISHED: tuple[Status, ...] = ("done", "refused")
 """Statuses of cells that need not be played again."""
@@ -48,13 +48,22 @@ class Job(NamedTuple):
         return self.spec["problem"]["name"], *self.program
 
 
+Jobs: TypeAlias = Callable[[], Iterator[tuple[Place, Job]]]
+"""Yields a job for every place of an experiment; called more than once, since they may be many."""
+
+
 def jobs_of(spec: Spec) -> Iterator[tuple[Place, Job]]:
     """Yield a job for every place, also where two places share a cell."""
     for place, cell in cells_of(spec):
-        label = f"{place.problem}: {place.algorithm}, T = {place.horizon}"
-        if place.block:
-            label += f", block {place.block + 1}"
-        yield place, Job(label, cell.address, cell.spec)
+        yield place, job_of(place, cell.spec)
+
+
+def job_of(place: Place, spec: dict[str, Any]) -> Job:
+    """Return the job of a place."""
+    label = f"{place.problem}: {place.algorithm}, T = {place.horizon}"
+    if place.block:
+        label += f", block {place.block + 1}"
+    return Job(label, place.address, spec)
 
 
 @dataclass(slots=True)
@@ -78,14 +87,14 @@ class Plan:
     notes: list[str]
 
     @classmethod
-    def of(cls, spec: Spec, results: Results, *, force: bool) -> Self:
-        """Return what is to be played of a specification, given what is there."""
+    def of(cls, jobs: Jobs, results: Results, *, force: bool) -> Self:
+        """Return what is to be played, given what is there."""
         have = {} if force else results.have()
         damaged = {} if force else results.damaged()
         notes = [results.mended] if results.mended else []
         places, skip, seen = [], set(), set()
         rounds = there = 0
-        for place, job in jobs_of(spec):
+        for place, job in jobs():
             places.append(place)
             if job.address in seen:
                 continue
@@ -115,18 +124,18 @@ def first_few(notes: list[str], count: int) -> list[str]:
     return [*shown, f"and {count - len(shown)} more"] if count > len(shown) else shown
 
 
-def pending(spec: Spec, plan: Plan) -> Iterator[Job]:
+def pending(jobs: Jobs, plan: Plan) -> Iterator[Job]:
     """Yield what is to be played, each cell once; in a window, equal programs in a row."""
     seen = set(plan.skip)
 
     def fresh() -> Iterator[Job]:
-        for _, job in jobs_of(spec):
+        for _, job in jobs():
             if job.address not in seen:
                 seen.add(job.address)
                 yield job
 
-    jobs = fresh()
-    while window := list(islice(jobs, _WINDOW)):
+    waiting = fresh()
+    while window := list(islice(waiting, _WINDOW)):
         rank: dict[tuple[Any, ...], int] = {}
         for job in window:
             rank.setdefault(job.program, len(rank))

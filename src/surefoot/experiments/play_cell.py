@@ -7,14 +7,15 @@ import threading
 import time
 import traceback
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeAlias
 
 from surefoot._extras import need
+from surefoot.constants import Constants
 from surefoot.costs import Adversarial
 from surefoot.experiments.measures import measure
-from surefoot.experiments.players import build_player
+from surefoot.experiments.players import Parameters, build_player
 from surefoot.experiments.seeds import stream_seed
 from surefoot.experiments.shared import problem_of
 from surefoot.experiments.versions import versions
@@ -22,13 +23,27 @@ from surefoot.games import EngineWarning, Trace, play
 from surefoot.problems import Problem
 from surefoot.results import CellResult
 
-__all__ = ["play_cell", "play_cells"]
+__all__ = ["Parts", "named_parts", "play_cell", "play_cells"]
 
 _SHORT = 4
 """Entries of an action that a compiled game hands over at no cost."""
 
 
-def play_cell(address: str, spec: Mapping[str, Any]) -> CellResult:
+Parts: TypeAlias = tuple[Problem, Any, Parameters, Constants]
+"""What a cell is played with: the problem, the player, its numbers and its constants."""
+
+
+def named_parts(spec: Mapping[str, Any]) -> Parts:
+    """Return the parts that a cell names."""
+    problem = problem_of(spec)
+    return problem, *build_player(spec["algorithm"], problem, int(spec["horizon"]))
+
+
+def play_cell(
+    address: str,
+    spec: Mapping[str, Any],
+    parts: Callable[[Mapping[str, Any]], Parts] = named_parts,
+) -> CellResult:
     """Play one cell.
 
     What is the cell's own never raises: a theorem or a constructor that says no makes it
@@ -37,6 +52,7 @@ def play_cell(address: str, spec: Mapping[str, Any]) -> CellResult:
     Args:
         address: the cell's.
         spec: what to play, as :class:`surefoot.experiments.grid.Cell` has it.
+        parts: makes problem and player from that.
     """
     began = time.perf_counter()
 
@@ -59,13 +75,10 @@ def play_cell(address: str, spec: Mapping[str, Any]) -> CellResult:
 
     try:
         try:
-            problem = problem_of(spec)
-            player, parameters, constants = build_player(
-                spec["algorithm"], problem, int(spec["horizon"])
-            )
+            problem, player, parameters, constants = parts(spec)
         except ValueError as error:
             return result("refused", str(error))
-        trace = _play(player, problem, spec)
+        trace = _play(player, problem, spec, quiet=parts is named_parts)
         facts, arrays = measure(trace, spec, parameters, constants)
     except Exception as error:
         told = traceback.format_exc(limit=-8)
@@ -87,7 +100,7 @@ def play_cells(cells: Iterable[tuple[str, Mapping[str, Any]]]) -> list[CellResul
 _ONE_AT_A_TIME = threading.Lock()
 
 
-def _play(player: Any, problem: Problem, spec: Mapping[str, Any]) -> Trace:
+def _play(player: Any, problem: Problem, spec: Mapping[str, Any], quiet: bool) -> Trace:
     recording = spec["recording"]
     every, actions = recording["every"], recording["actions"]
     compiled = spec["engine"] == "scan"
@@ -99,7 +112,8 @@ def _play(player: Any, problem: Problem, spec: Mapping[str, Any]) -> Trace:
     short = compiled and problem.costs.dimension <= _SHORT
     with warnings.catch_warnings():
         # The engine is among the facts of the cell; a line on a worker's screen helps nobody.
-        warnings.simplefilter("ignore", EngineWarning)
+        if quiet:
+            warnings.simplefilter("ignore", EngineWarning)
         return play(
             player,
             problem,

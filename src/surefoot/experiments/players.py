@@ -24,6 +24,7 @@ __all__ = [
     "amount_at",
     "build_player",
     "constructor_of",
+    "numbers_of",
     "options_of",
     "parameters_of",
     "plain_values",
@@ -173,7 +174,7 @@ def _build(
     place = domain_of(rule, problem.domain, problem.benchmark.region)
     if algorithm.get("tuning") is not None:
         tuned: Tuned[Any] = constructor_of(algorithm, horizon)(constants, horizon, place)
-        parameters = _numbers(tuned.algorithm, tuned.guarantee.name)
+        parameters = numbers_of(tuned.algorithm, tuned.guarantee.name)
         # What the file gave is the file's; the theorem's name stands for the rest.
         return tuned, parameters | _given(algorithm, horizon)
     given = plain_values(algorithm.get("parameters") or {}, parameters_of(rule), horizon)
@@ -191,7 +192,7 @@ def _build(
             settled["rows"] = problem.constraint.rows
             origins["rows"] = "problem"
     player = rule(**settled, **given)
-    own = _numbers(player, "default", skip=("base",))
+    own = numbers_of(player, "default", skip=("base",))
     return player, parameters | {n: (v, origins.get(n, o)) for n, (v, o) in own.items()}
 
 
@@ -223,7 +224,7 @@ def _given(algorithm: Mapping[str, Any], horizon: int) -> Parameters:
     return mine | {f"base.{n}": v for n, v in _given(algorithm["base"], horizon).items()}
 
 
-def _numbers(owner: Any, origin: str, skip: tuple[str, ...] = ()) -> Parameters:
+def numbers_of(owner: Any, origin: str, skip: tuple[str, ...] = ()) -> Parameters:
     """Return the numbers in a dataclass and those inside it; a domain's are the problem's."""
     found: Parameters = {}
     for f in fields(owner):
@@ -233,7 +234,7 @@ def _numbers(owner: Any, origin: str, skip: tuple[str, ...] = ()) -> Parameters:
         source = "problem" if f.name == "domain" else origin
         if is_dataclass(value):
             found[f.name] = (type(value).__name__, source)
-            found |= {f"{f.name}.{n}": v for n, v in _numbers(value, source).items()}
+            found |= {f"{f.name}.{n}": v for n, v in numbers_of(value, source).items()}
         else:
             found[f.name] = (_number(value), source)
     return found

@@ -18,8 +18,8 @@ __all__ = ["code_hash", "sources_hash"]
 _PACKAGE = Path(__file__).parents[1]
 
 _NOT_NUMERIC = {
-    *("calibration", "cli", "controller", "experiments", "paper", "reports", "results"),
-    *("testing", "_closing", "_extras", "_sqlite"),
+    *("adapters", "calibration", "cli", "comparison", "controller", "experiments", "paper"),
+    *("reports", "results", "testing", "_closing", "_display", "_extras", "_sqlite"),
 }
 _NUMERIC_HERE = ("measures", "play_cell", "players", "problems", "seeds", "shared")
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from surefoot.hindsight import has_closed_form
 from surefoot.metrics import Regret
 from surefoot.types import Array
 
-__all__ = ["Traces", "labelled", "plot", "table"]
+__all__ = ["Curve", "Traces", "draw", "finite_or_none", "labelled", "plot", "table"]
 
 Traces = Trace | Sequence[Trace] | Mapping[str, Trace]
 
@@ -111,6 +111,32 @@ def _final_regret(trace: Trace) -> Regret | None:
 # --- the figure -----------------------------------------------------------------------------------
 
 
+class Curve(NamedTuple):
+    """What a figure draws of a game; arrays have the rounds first, then the runs.
+
+    Attributes:
+        word: what ``sums`` is: "regret", or "summed cost" where the best action takes long.
+        rounds: which rounds are drawn.
+        sums: regret or cost up to and with those rounds.
+        g: its values in those rounds.
+        peak: its largest values since the round before.
+        bound: the theorem's bound on the regret after those rounds; None if there is none.
+        regret: at the end, of each run; None if it is not known.
+        limit: the theorem's bound on that; None if there is none.
+        outside: rounds outside, over all runs.
+    """
+
+    word: str
+    rounds: Array
+    sums: Array
+    g: Array
+    peak: Array
+    bound: Array | None
+    regret: Array | None
+    limit: float | None
+    outside: int
+
+
 def plot(traces: Traces, *, bounds: bool = True, path: Any = None) -> Any:
     """Draw several traces: regret over the rounds, g over the rounds, regret at the end.
 
@@ -120,35 +146,68 @@ def plot(traces: Traces, *, bounds: bool = True, path: Any = None) -> Any:
 
     Args:
         traces: one, several, or several by label.
-        bounds: whether to draw the theorems' bounds on the regret, dashed.
+        bounds: whether to draw the theorems' bounds on the regret, dotted.
         path: where to save the figure; not saved if None.
 
     Returns:
         A matplotlib figure, which a notebook shows.
     """
-    named = labelled(traces)
+    curves = {label: _curve(trace) for label, trace in labelled(traces).items()}
+    return draw(curves, bounds=bounds, path=path)
+
+
+def draw(curves: Mapping[str, Curve], *, bounds: bool, path: Any = None) -> Any:
+    """Draw curves by their labels; see :func:`plot`."""
     figure = new_figure("plot", figsize=(12.6, 3.6), layout="constrained")
     left, middle, right = figure.subplots(1, 3)
     styles = {
         label: {"color": COLOURS[i % len(COLOURS)], "ls": _LINES[i // len(COLOURS) % len(_LINES)]}
-        for i, label in enumerate(named)
+        for i, label in enumerate(curves)
     }
-    _regrets(left, named, styles, bounds)
-    for label, trace in named.items():
-        g = _runs(trace.constraint)
-        middle.plot(trace.rounds, g.mean(axis=1), label=label, lw=1.2, **styles[label])
-        if g.shape[1] > 1:
-            low, high = g.min(axis=1), _runs(trace.peak).max(axis=1)
-            _band(middle, trace.rounds, low, high, styles[label])
+    _sums(left, curves, styles, bounds)
+    for label, curve in curves.items():
+        middle.plot(curve.rounds, curve.g.mean(axis=1), label=label, lw=1.2, **styles[label])
+        if curve.g.shape[1] > 1:
+            low, high = curve.g.min(axis=1), curve.peak.max(axis=1)
+            _band(middle, curve.rounds, low, high, styles[label])
     middle.axhline(0, color="#333333", lw=1)
     middle.set(xlabel="round", ylabel="g(x), feasible at most 0")
-    _ends(right, named, styles, bounds)
-    figure.legend(
-        *left.get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize=8
-    )
+    _ends(right, curves, styles, bounds)
+    lines = left.get_legend_handles_labels()
+    figure.legend(*lines, loc="outside lower center", ncols=4, fontsize=8)
     if path is not None:
         figure.savefig(path, dpi=150)
     return figure
+
+
+def _curve(trace: Trace) -> Curve:
+    word, sums = _path(trace)
+    known, guarantee = _final_regret(trace), trace.guarantee
+    bound, limit = None, None
+    if guarantee is not None:
+        line = np.broadcast_to(guarantee.regret_bound(trace.rounds), trace.rounds.shape)
+        bound = line if word == "regret" and np.isfinite(line).all() else None
+        limit = finite_or_none(guarantee.regret_bound(trace.horizon))
+    return Curve(
+        word,
+        trace.rounds,
+        sums,
+        _runs(trace.constraint),
+        _runs(trace.peak),
+        bound,
+        None if known is None else np.atleast_1d(known.upper[-1]),
+        limit,
+        int(np.sum(trace.violations.count)),
+    )
+
+
+def finite_or_none(number: Any) -> float | None:
+    """Return a number, or None for one that is not finite.
+
+    >>> finite_or_none(2), finite_or_none(np.inf)
+    (2.0, None)
+    """
+    return float(number) if np.isfinite(number) else None
 
 
 def _runs(values: Array) -> Array:
@@ -167,64 +226,48 @@ def _path(trace: Trace) -> tuple[str, Array]:
     return "summed cost", _runs(trace.cost_sum)
 
 
-def _regrets(
-    ax: Any, named: Mapping[str, Trace], styles: Mapping[str, Mapping[str, Any]], bounds: bool
+def _sums(
+    ax: Any, curves: Mapping[str, Curve], styles: Mapping[str, Mapping[str, Any]], bounds: bool
 ) -> None:
-    paths = {label: _path(trace) for label, trace in named.items()}
-    words = sorted({word for word, _ in paths.values()})
-    for label, (word, values) in paths.items():
-        trace, style, mean = named[label], styles[label], values.mean(axis=1)
-        ax.plot(trace.rounds, mean, label=label, lw=1.2, **style)
-        if values.shape[1] > 1:
-            spread = values.std(axis=1)
-            _band(ax, trace.rounds, mean - spread, mean + spread, style)
-        if bounds and word == "regret" and trace.guarantee is not None:
-            line = np.broadcast_to(trace.guarantee.regret_bound(trace.rounds), trace.rounds.shape)
-            if np.isfinite(line).all():
-                ax.plot(trace.rounds, line, color=style["color"], ls=(0, (1, 2)), lw=0.9)
-    _scale(ax, [values.mean(axis=1)[-1] for _, values in paths.values()], bounds)
-    ax.set(xlabel="round", ylabel=" or ".join(words))
+    for label, curve in curves.items():
+        style, mean = styles[label], curve.sums.mean(axis=1)
+        ax.plot(curve.rounds, mean, label=label, lw=1.2, **style)
+        if curve.sums.shape[1] > 1:
+            spread = curve.sums.std(axis=1)
+            _band(ax, curve.rounds, mean - spread, mean + spread, style)
+        if bounds and curve.bound is not None:
+            ax.plot(curve.rounds, curve.bound, color=style["color"], ls=(0, (1, 2)), lw=0.9)
+    _scale(ax)
+    ax.set(xlabel="round", ylabel=" or ".join(sorted({c.word for c in curves.values()})))
 
 
 def _ends(
-    ax: Any, named: Mapping[str, Trace], styles: Mapping[str, Mapping[str, Any]], bounds: bool
+    ax: Any, curves: Mapping[str, Curve], styles: Mapping[str, Mapping[str, Any]], bounds: bool
 ) -> None:
-    shown = []
-    for place, (label, trace) in enumerate(named.items()):
-        known = _final_regret(trace)
-        if known is None:
+    for place, (label, curve) in enumerate(curves.items()):
+        if curve.regret is None:
             continue
-        regret = np.atleast_1d(known.upper[-1])
-        shown.append(float(regret.mean()))
-        colour = styles[label]["color"]
-        spread = float(regret.std()) if regret.size > 1 else None
-        ax.errorbar(place, shown[-1], yerr=spread, fmt="o", color=colour, capsize=4)
-        bound = np.inf if trace.guarantee is None else trace.guarantee.regret_bound(trace.horizon)
-        if bounds and np.isfinite(bound):
-            ax.plot([place - 0.3, place + 0.3], [bound, bound], color=colour, ls=(0, (1, 2)))
-        outside = int(np.sum(trace.violations.count))
+        colour, mean = styles[label]["color"], float(curve.regret.mean())
+        spread = float(curve.regret.std()) if curve.regret.size > 1 else None
+        ax.errorbar(place, mean, yerr=spread, fmt="o", color=colour, capsize=4)
+        if bounds and curve.limit is not None:
+            ax.plot([place - 0.3, place + 0.3], [curve.limit] * 2, color=colour, ls=(0, (1, 2)))
         ax.annotate(
-            f"{outside:,} outside",
-            (place, shown[-1]),
+            f"{curve.outside:,} outside",
+            (place, mean),
             xytext=(6, 6),
             textcoords="offset points",
             fontsize=7,
             rotation=45,
         )
-    _scale(ax, shown, bounds)
-    ax.set(ylabel="regret at the end", xlim=(-0.6, len(named) - 0.4))
-    ax.set_xticks(range(len(named)), list(named), rotation=30, ha="right", fontsize=7)
+    _scale(ax)
+    ax.set(ylabel="regret at the end", xlim=(-0.6, len(curves) - 0.4))
+    ax.set_xticks(range(len(curves)), list(curves), rotation=30, ha="right", fontsize=7)
 
 
-def _scale(ax: Any, ends: Sequence[float], bounds: bool) -> None:
-    """Set a logarithmic axis where what is drawn differs by decades and is positive."""
-    drawn = [v for v in (*ends, *(_tops(ax) if bounds else ())) if np.isfinite(v)]
-    if drawn and min(drawn) > 0 and max(drawn) > DECADES * min(drawn):
+def _scale(ax: Any) -> None:
+    """Set a logarithmic axis where the ends of what is drawn are positive and decades apart."""
+    data = [np.asarray(line.get_ydata(), dtype=np.float64) for line in ax.get_lines()]
+    ends = [float(y[-1]) for y in data if y.size and np.isfinite(y[-1])]
+    if ends and min(ends) > 0 and max(ends) > DECADES * min(ends):
         ax.set_yscale("log", nonpositive="mask")
-
-
-def _tops(ax: Any) -> Iterator[float]:
-    for line in ax.get_lines():
-        data = np.asarray(line.get_ydata(), dtype=np.float64)
-        if data.size:
-            yield float(data[-1])

@@ -205,6 +205,13 @@ def _comparator(rows: Sequence[Row]) -> str:
 
 def _redo(name: str, header: dict[str, Any], reproduction: bool) -> str:
     """Return the commands that make the same numbers and this page again."""
+    call = (header.get("data") or {}).get("call")
+    if isinstance(call, str):
+        return (
+            "<p>Played from Python. The same call with the same folder plays only what is missing; "
+            "<code>surefoot report .</code> makes this page anew from the results beside it:</p>"
+            f'<pre tabindex="0" role="region" aria-label="Call"><code>{escape(call)}</code></pre>'
+        )
     text = _specification(header)
     file = shlex.quote(f"{name}.toml")
     commands = (

@@ -1,0 +1,356 @@
+"""Compare players on a problem from Python; results are kept and resumed as an experiment's."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import tempfile
+import weakref
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from surefoot import _check
+from surefoot.algorithms import domain_of
+from surefoot.comparison.content import content_hash
+from surefoot.comparison.result import Comparison
+from surefoot.errors import InvalidTypeError, InvalidValueError, warn_caller
+from surefoot.experiments.driver import play_jobs
+from surefoot.experiments.executors import Here
+from surefoot.experiments.plan import Job, job_of
+from surefoot.experiments.play_cell import Parts, play_cell
+from surefoot.experiments.players import numbers_of
+from surefoot.experiments.problems import BLOCK
+from surefoot.experiments.seeds import canonical, stream_seed
+from surefoot.experiments.sources import sources_hash
+from surefoot.experiments.sweep import Event
+from surefoot.games import Engine, Trace, play
+from surefoot.problems import Problem
+from surefoot.results import CellResult, Place
+from surefoot.theory import Tuned, unpack
+
+__all__ = ["compare"]
+
+Player: TypeAlias = Any
+"""An algorithm; one with its guarantee (``Tuned``); a constructor of one (``PFS.anytime``); or a
+class and the name of its constructor (``(PFS, "anytime")``)."""
+
+_POINTS = 200
+"""Rounds of a path that are kept unless told otherwise."""
+
+
+def compare(
+    players: Sequence[Player] | Mapping[str, Player],
+    problem: Problem | Callable[..., Problem],
+    *,
+    horizon: int | Sequence[int] | None = None,
+    trials: int | None = None,
+    folder: str | Path | None = None,
+    seed: int = 0,
+    engine: Engine = "auto",
+    every: int | None = None,
+    force: bool = False,
+    progress: Callable[[Event], None] | None = None,
+) -> Comparison:
+    """Play several players, of any kinds, on the same streams, and keep the results in a folder.
+
+    The results file is that of ``surefoot run``: called again after an interruption, only what is
+    missing is played; ``surefoot report FOLDER`` makes the page. A change of a player, of the
+    problem or of their code is noticed by its content, and played anew.
+
+    Args:
+        players: algorithms, with or without guarantee; constructors, such as ``PFS.anytime``,
+            which get constants, horizon and set from the problem; or pairs of a class and the name
+            of its constructor. As a mapping, by the labels of tables and figures.
+        problem: what is played, its runs are the trials; or a function of ``horizon``, ``trials``
+            and ``streams``, the seed of its random numbers, that makes it.
+        horizon: number of rounds, or several; all rounds of a problem's costs unless given.
+        trials: how many; all runs of a problem, 30 of a function unless given.
+        folder: for the results; a temporary one unless given.
+        seed: root of the random numbers.
+        engine: as for :func:`surefoot.play`.
+        every: keep every so many rounds of the paths; so that about 200 are kept unless given.
+        force: play again what is there.
+        progress: called after each cell.
+
+    Example:
+        >>> from surefoot import OGD, LeaderFollower, problems
+        >>> toy = problems.binding_toy(horizon=200, trials=3)
+        >>> found = compare([LeaderFollower.default, (OGD, "fixed")], toy)
+        >>> found
+        <Comparison of 2 players on 'binding toy': 3 trials of 200 rounds, 2 cells; print its table>
+        >>> [row.outside for row in found.rows]
+        [0.0, 0.0]
+    """
+    named = _labelled(players)
+    played = _source(problem, trials)
+    horizons = _horizons(horizon, problem)
+    _check.one_of(("auto", "loop", "batch", "scan"), engine=engine)
+    if every is not None:
+        _check.whole(every, "every")
+    root = _check.whole(seed + 1 if type(seed) is int else seed, "seed", "a whole number >= 0") - 1
+    parts = _Parts(named, played, root)
+    home = Path(tempfile.mkdtemp(prefix="surefoot-") if folder is None else folder)
+    jobs = partial(_jobs, parts, horizons, engine, every, resumable=folder is not None)
+
+    def work(cells: Sequence[tuple[str, Mapping[str, Any]]]) -> list[CellResult]:
+        return [play_cell(address, spec, parts) for address, spec in cells]
+
+    outcome = play_jobs(
+        jobs,
+        home,
+        name=_file_name(played.title if folder is None else home.resolve().name),
+        seed=root,
+        text="",
+        data={
+            "call": f"sf.compare([{', '.join(named)}], {played.title})",
+            "trials": played.trials,
+            "horizons": horizons,
+        },
+        workers=Here,
+        work=work,
+        force=force,
+        progress=progress,
+    )
+    if outcome.failed:
+        told = next((n for n in outcome.notes if "failed" in n), "")
+        warn_caller(f"{outcome.failed} of {outcome.cells} cells failed: {told}", UserWarning)
+    found = Comparison(home, outcome, partial(_replay, parts, every))
+    if folder is None:  # it lives as long as what reads it
+        weakref.finalize(found, shutil.rmtree, home, ignore_errors=True)
+    return found
+
+
+# --- who plays what -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """The problem, or what makes it, with its title and its number of trials."""
+
+    title: str
+    trials: int
+    make: Callable[[int, int, int], Problem]
+    content: Any
+
+
+def _source(problem: Any, trials: int | None) -> _Source:
+    if trials is not None:
+        _check.whole(trials, "trials")
+    if isinstance(problem, Problem):
+        runs = problem.costs.runs
+        if (trials or 1) > (runs or 1):
+            raise InvalidValueError(
+                f"trials must be at most {runs or 1}, the runs of the problem's costs, got "
+                f"{trials}: give a function of horizon, trials and streams instead"
+            )
+        whole = problem
+
+        def share(horizon: int, first: int, count: int) -> Problem:
+            if runs is None:
+                return whole
+            return replace(whole, costs=whole.costs.run(slice(first, first + count)))
+
+        return _Source(problem.name, trials or runs or 1, share, problem)
+    if not callable(problem):
+        raise InvalidTypeError(
+            "problem must be a Problem, or a function of horizon, trials and streams that returns "
+            f"one, got {_check.shown(problem)}"
+        )
+    title = getattr(problem, "__name__", type(problem).__name__)
+    return _Source(title, trials or BLOCK, problem, problem)
+
+
+def _horizons(horizon: Any, problem: Any) -> list[int]:
+    if horizon is None:
+        if not isinstance(problem, Problem):
+            raise InvalidValueError("horizon must be given with a function as problem, got None")
+        return [problem.costs.horizon]
+    wanted = [horizon] if isinstance(horizon, int) else list(horizon)
+    if not wanted:
+        raise InvalidValueError("horizon must not be empty, got []")
+    return sorted({_check.horizon(h) for h in wanted})
+
+
+def _labelled(players: Any) -> dict[str, Player]:
+    """Return players by label; those of one name are told apart by guarantees and numbers."""
+    if not isinstance(players, Mapping):
+        if not isinstance(players, (list, tuple)) or _is_pair(players) or _is_tuned(players):
+            players = [players]
+        titles = [_title(player) for player in players]
+        players = {
+            title if titles.count(title) == 1 else f"{title} ({titles[:i].count(title) + 1})": p
+            for i, (title, p) in enumerate(zip(titles, players, strict=True))
+        }
+    if not players:
+        raise InvalidValueError("players must not be empty, got none")
+    for label, player in players.items():
+        _title(player)
+        if not isinstance(label, str) or not label or not label.isprintable():
+            raise InvalidValueError(f"the label of a player must be a line of text, got {label!r}")
+    return dict(players)
+
+
+def _is_pair(player: Any) -> bool:
+    return isinstance(player, tuple) and len(player) == 2 and isinstance(player[0], type)
+
+
+def _is_tuned(player: Any) -> bool:
+    return isinstance(player, Tuned)
+
+
+def _title(player: Any) -> str:
+    """Return the name of a player, or raise what one must be."""
+    if _is_tuned(player):
+        return type(player.algorithm).__name__
+    if _is_pair(player) and callable(getattr(player[0], str(player[1]), None)):
+        return f"{player[0].__name__}.{player[1]}"
+    rule = getattr(player, "__self__", None)
+    if isinstance(rule, type) and callable(player):
+        return f"{rule.__name__}.{player.__name__}"
+    if callable(getattr(player, "init", None)) and not isinstance(player, type):
+        return type(player).__name__
+    if isinstance(player, type):
+        raise InvalidTypeError(
+            f"a player that is a class must come with a tuning, as ({player.__name__}, 'default'), "
+            f"got {player.__name__} alone"
+        )
+    raise InvalidTypeError(
+        "a player must be an algorithm, one with its guarantee, a constructor such as PFS.anytime, "
+        f"or a class with the name of its constructor, got {_check.shown(player)}"
+    )
+
+
+class _Parts:
+    """Makes problem and player of a cell from the objects of the call."""
+
+    def __init__(self, players: Mapping[str, Player], source: _Source, seed: int) -> None:
+        self.players = players
+        self.source = source
+        self.seed = seed
+        self.problem = cache(self._problem)
+
+    def named(self) -> dict[str, Any]:
+        """Return the problem as the cells name it, for the seeds of its streams."""
+        return {"name": self.source.title, "arguments": {}}
+
+    def _problem(self, horizon: int, block: int, trials: int) -> Problem:
+        source, first = self.source, BLOCK * block
+        if isinstance(source.content, Problem):
+            return source.make(horizon, first, trials)
+        streams = stream_seed(self.seed, self.named(), block)
+        made: Any = source.content(horizon=horizon, trials=trials, streams=streams)
+        if not isinstance(made, Problem):
+            raise InvalidValueError(
+                f"{source.title} must return a Problem, got {type(made).__name__}"
+            )
+        if (made.costs.runs or 1) != trials:
+            raise InvalidValueError(
+                f"{source.title} must return costs of {trials} runs, an axis behind that of the "
+                f"rounds, got {made.costs.runs or 'none'}"
+            )
+        return made
+
+    def __call__(self, spec: Mapping[str, Any]) -> Parts:
+        """Return what a cell is played with."""
+        horizon = int(spec["horizon"])
+        problem = self.problem(horizon, spec["block"], spec["trials"])
+        player = self.player(spec["algorithm"]["label"], problem, horizon)
+        algorithm, guarantee = unpack(player)
+        origin = "given" if guarantee is None else guarantee.name
+        try:
+            numbers = numbers_of(algorithm, origin)
+        except TypeError:  # not a dataclass: its numbers are its own affair
+            numbers = {}
+        return problem, player, numbers, problem.constants
+
+    def player(self, label: str, problem: Problem, horizon: int) -> Any:
+        """Return a player for a problem; a constructor is called with what the problem knows."""
+        player = self.players[label]
+        if _is_pair(player):
+            player = getattr(*player)
+        rule = getattr(player, "__self__", None)
+        if isinstance(rule, type):
+            place = domain_of(rule, problem.domain, problem.benchmark.region)
+            return player(problem.constants, horizon, place)
+        return player
+
+
+# --- the cells ------------------------------------------------------------------------------------
+
+
+def _jobs(
+    parts: _Parts,
+    horizons: Sequence[int],
+    engine: str,
+    every: int | None,
+    *,
+    resumable: bool,
+) -> Iterator[tuple[Place, Job]]:
+    contents = _contents(parts) if resumable else {}
+    source = parts.source
+    for horizon in horizons:
+        recording = {"every": _thinned(every, horizon), "actions": 0}
+        starts = [*range(0, source.trials, BLOCK), source.trials]
+        for block, (first, stop) in enumerate(pairwise(starts)):
+            for label, player in parts.players.items():
+                spec = {
+                    "problem": {**parts.named(), "content": contents.get("", "")},
+                    "algorithm": {
+                        "name": _title(player),
+                        "label": label,
+                        "content": contents.get(label, ""),
+                    },
+                    "horizon": horizon,
+                    "block": block,
+                    "trials": stop - first,
+                    "seed": parts.seed,
+                    "recording": recording,
+                    "engine": engine,
+                }
+                # A label is a name for tables: with another one the cell is the same.
+                plain = {**spec, "algorithm": {**spec["algorithm"], "label": ""}}
+                text = f"{sources_hash()}\n{canonical(plain)}"
+                if not resumable:
+                    text += label  # without a content the label stands for it
+                address = hashlib.sha256(text.encode()).hexdigest()
+                place = Place(
+                    address=address,
+                    problem=source.title,
+                    algorithm=label,
+                    horizon=horizon,
+                    block=block,
+                )
+                yield place, job_of(place, spec)
+
+
+def _contents(parts: _Parts) -> dict[str, str]:
+    """Return the hash of every player by label, and of the problem under the empty one."""
+    contents = {label: content_hash(player) for label, player in parts.players.items()}
+    return contents | {"": content_hash(parts.source.content)}
+
+
+def _thinned(every: int | None, horizon: int) -> int:
+    return every if every is not None else max(1, horizon // _POINTS)
+
+
+def _replay(parts: _Parts, every: int | None, label: str, horizon: int) -> Trace:
+    """Return the trace of a player on the first block of trials, played again."""
+    trials = min(parts.source.trials, BLOCK)
+    problem = parts.problem(horizon, 0, trials)
+    return play(
+        parts.player(label, problem, horizon),
+        problem,
+        horizon=horizon,
+        every=_thinned(every, horizon),
+        watch="record",
+        seed=stream_seed(parts.seed, parts.named(), 0),
+    )
+
+
+def _file_name(title: str) -> str:
+    kept = "".join(c if c.isalnum() and c.isascii() else "-" for c in title)
+    return kept.strip("-")[:64] or "comparison"
