@@ -1,7 +1,7 @@
 """Comparisons from Python: players of any kind on one problem, kept like an experiment."""
 
 from surefoot import _kinds
-from surefoot.comparison.compare import compare
+from surefoot.comparison.playing import compare
 from surefoot.comparison.result import Comparison
 
 __all__ = ["Comparison", "compare"]
