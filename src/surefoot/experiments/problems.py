@@ -14,10 +14,12 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
 from surefoot import problems
 from surefoot.errors import InvalidValueError
+from surefoot.experiments._case_rows import EvCharging, FairScoring, RiskPortfolio
 from surefoot.experiments._mistakes import YOUR_OWN, Mistake, refuse, shown, unknown
-from surefoot.experiments.tables import Label, Seed, Table, Trials
+from surefoot.experiments._problem_row import COMMON, ProblemRow
+from surefoot.experiments.tables import Seed
 from surefoot.games.engine_choice import Shape
-from surefoot.problems import Problem
+from surefoot.problems import Problem, cases
 
 from pydantic import (  # isort: skip  once the tables have found it
     BeforeValidator,
@@ -49,46 +51,6 @@ Costs: TypeAlias = Annotated[
 def _seed_of(geometry: str) -> Any:
     words = f"of the {geometry}; the streams have the specification's"
     return Field(default=0, description=words)
-
-
-class ProblemRow(Table):
-    """What every ``[[problems]]`` table accepts besides its own arguments."""
-
-    label: Label | None = Field(
-        default=None, description="what tables and figures call it; the name unless given"
-    )
-    trials: Trials | None = Field(
-        default=None, description="at most so many trials of this problem, if fewer than the rest"
-    )
-    name: str = Field(description="which problem")
-
-    @property
-    def title(self) -> str:
-        """The label, or else the name."""
-        return self.label or self.name
-
-    @property
-    def entries(self) -> int:
-        """Entries of an action; two, unless the problem has a dimension."""
-        return int(getattr(self, "dimension", 2))
-
-    @property
-    def longest(self) -> int | None:
-        """The largest number of rounds of its streams; None if unlimited."""
-        return None
-
-    @property
-    def adaptive(self) -> str | None:
-        """The adversary that answers the actions, if any: then all trials are the same."""
-        return None
-
-    def plain(self) -> dict[str, Any]:
-        """Return name and arguments as plain data, all arguments given."""
-        return {"name": self.name, "arguments": self.arguments()}
-
-    def arguments(self) -> dict[str, Any]:
-        """Return the problem's own arguments as plain data."""
-        return self.model_dump(mode="json", exclude=set(_COMMON))
 
 
 class PaperToy(ProblemRow):
@@ -295,13 +257,10 @@ class ProblemEntry(NamedTuple):
 
     def arguments(self) -> dict[str, tuple[Any, str]]:
         """Return its own arguments: each default, ... where there is none, and description."""
-        own = {n: f for n, f in self.model.model_fields.items() if n not in _COMMON}
+        own = {n: f for n, f in self.model.model_fields.items() if n not in COMMON}
         return {
             n: (... if f.is_required() else f.default, f.description or "") for n, f in own.items()
         }
-
-
-_COMMON = ("name", "label", "trials")
 
 
 def _published(
@@ -364,6 +323,9 @@ PROBLEMS: dict[str, ProblemEntry] = {
     "changing_halfspaces": ProblemEntry(
         ChangingHalfspaces, partial(_synthetic, problems.changing_halfspaces)
     ),
+    "ev_charging": ProblemEntry(EvCharging, partial(_synthetic, cases.ev_charging)),
+    "fair_scoring": ProblemEntry(FairScoring, partial(_synthetic, cases.fair_scoring)),
+    "risk_portfolio": ProblemEntry(RiskPortfolio, partial(_synthetic, cases.risk_portfolio)),
 }
 """By name; a new problem joins here."""
 

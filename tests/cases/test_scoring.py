@@ -1,0 +1,43 @@
+"""Fair scoring: the limits are covariances, and rows kept apart lose little to an insider."""
+
+import numpy as np
+import pytest
+
+from surefoot.algorithms import CertifiedDualAveraging, CertifiedOGD
+from surefoot.games import play
+from surefoot.problems.cases import census_people, fair_scoring
+from surefoot.testing import check_constraint
+
+
+def test_a_limit_is_the_covariance_of_score_and_group():
+    audit, scored = census_people()
+    x = np.random.default_rng(0).normal(size=40)
+    score = audit.features @ x
+    wanted = [np.cov(score, group, bias=True)[0, 1] for group in audit.groups.T]
+    np.testing.assert_allclose(audit.covariances() @ x, wanted, atol=1e-12)
+    g = fair_scoring(0.03, horizon=5).constraint.query_all(x)[0]
+    np.testing.assert_allclose(g[:4], [*(np.array(wanted) - 0.03), *(-np.array(wanted) - 0.03)])
+    assert np.linalg.norm(scored.features, axis=1) == pytest.approx(1.0)
+    assert set(scored.classes) == {-1.0, 1.0}
+
+
+def test_the_features_leak_the_groups():
+    audit, _ = census_people()
+    # Husbands are men: a score of that feature alone says who is one.
+    assert abs(audit.covariances()[0]).max() > 0.02
+
+
+def test_the_constraint_keeps_its_promises():
+    p = fair_scoring(horizon=5)
+    points = np.random.default_rng(1).normal(size=(8, 40))
+    check_constraint(p.constraint, points, domain=p.domain, batch=False)
+    assert p.constraint.value(p.start) == -0.01
+
+
+@pytest.mark.cases
+@pytest.mark.parametrize("rule", [CertifiedOGD, CertifiedDualAveraging])
+def test_every_served_model_is_inside_and_learns(rule):
+    p = fair_scoring(horizon=2_000)
+    trace = play(rule.default(p.constants), p)
+    assert trace.violations.worst.max() <= 0
+    assert trace.total_cost < 0.52 * 2_000  # 0.69 to begin with
