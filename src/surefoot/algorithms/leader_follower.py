@@ -378,8 +378,7 @@ class LeaderFollower:
     ) -> Tuned[LeaderFollower]:
         """Return the rule for costs that have a distribution; no horizon needed.
 
-        Uses R, G_g and the start; G_f only for the regret bound, and the horizon not at all: it
-        is taken so that all tunings are called alike.
+        Uses R, G_g and the start; G_f only for the regret bound, and the horizon not at all.
         """
         return cls._with(TheoremG(as_constants(constants)), domain)
 
