@@ -176,3 +176,39 @@ def test_mistakes_are_one_sentence_each(cable):
     env.reset(seed=0)
     with pytest.raises(InvalidValueError, match="info must have 'constraint_value'"):
         env.step(np.zeros(2))
+
+
+class Drifting(gymnasium.Env):
+    """The limit on the length of an action falls by 0.001 per step, and rises again."""
+
+    action_space = gymnasium.spaces.Box(-2.0, 2.0, (2,), np.float64)
+    observation_space = gymnasium.spaces.Box(-1.0, 1.0, (1,), np.float64)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.t = 0
+        return np.zeros(1), {}
+
+    def step(self, action):
+        self.t += 1
+        limit = 0.5 + abs(0.2 - 0.001 * (self.t % 400))
+        size = np.linalg.norm(action)
+        seen = {
+            "constraint_value": size - limit,
+            "constraint_subgradient": action / max(size, 1e-300),
+        }
+        return np.zeros(1), 0.0, False, False, seen
+
+
+def test_a_drift_that_the_filter_is_told_is_claimed_and_kept():
+    safe = RegionFilter(known=LipschitzHull(G_g=1.0, reach=1.0, drift=0.001))
+    env = SafeAction(Drifting(), safe, start=[0.0, 0.0])
+    assert "g changes by at most 0.001 per round" in env.guarantee
+    env.reset(seed=0)
+    values = []
+    for t in range(500):
+        angle = 0.02 * t
+        wanted = 2.0 * np.array([np.cos(angle), np.sin(angle)])
+        values.append(env.step(wanted)[-1]["constraint_value"])
+    assert max(values) <= 0
+    assert max(values[50:]) > -0.1

@@ -55,7 +55,7 @@ class Keeper:
         # One rounding to the type; three more where a step is drawn back into a box.
         roundings = (self.dtype != np.float64) + (3 if box else 0)
         self.length = cast_length(self.dtype, len(first), reach_of(filter), roundings)
-        if box is not None and not ((box[0] <= first) & (first <= box[1])).all():
+        if box is not None and not _within(box, first):
             raise InvalidValueError(f"start must be an action that the host accepts, got {start!r}")
         self.played = owned(first)
         self.state = filter.init(first)
@@ -79,7 +79,12 @@ class Keeper:
             margin = larger(margin, cast_margin(self.filter, s, self.length))
         before = replayed(self.state, self.played, self.length)
         state, info = self.filter.admit(before, wanted, g + margin, s, **told)
-        if self.box is not None:
+        if self.box is not None and not _within(self.box, state.x):
+            if drift_of(self.filter) is not None:
+                raise InvalidValueError(
+                    "a filter that allows for drift must know the box of the actions: "
+                    "RegionFilter(known=Together(rows=(...,), domain=Box(low, high)))"
+                )
             state = _drawn_into(self.box, before, state)
         played = flat(state.x.astype(self.dtype))
         self.state, self.margin, self.played = state, margin, owned(played)
@@ -131,18 +136,19 @@ def _numbers(g: Any) -> Any:
     return values if values.ndim else float(values)
 
 
+def _within(box: tuple[Array, Array], point: Array) -> bool:
+    return bool(((box[0] <= point) & (point <= box[1])).all())
+
+
 def _drawn_into(box: tuple[Array, Array], before: Any, after: Any) -> Any:
     """Return a state whose action is in the box, drawn back towards the last action.
 
     Both ends are feasible, and so is what lies between them: the feasible set is convex, and so
     is the quadratic bound of a curvature. The distance to a convex set is convex, so the larger
-    of those of the ends bounds it.
+    of those of the ends bounds it. A drift might have made the last action infeasible.
     """
     low, high = box
-    x, end = before.x, after.x
-    if ((low <= end) & (end <= high)).all():
-        return after
-    way = end - x
+    x, way = before.x, after.x - before.x
     with np.errstate(divide="ignore", invalid="ignore"):
         room = np.where(way > 0, (high - x) / way, np.where(way < 0, (low - x) / way, np.inf))
     share = float(np.clip(room.min(), 0.0, 1.0))

@@ -1,0 +1,324 @@
+"""CVXPY: state constraints as there, play them here.
+
+Three lines::
+
+    x = cp.Variable(3)
+    limit = from_cvxpy([cp.norm(A @ x) <= 1.0, x >= 0, cp.sum_largest(x, 2) <= 1.5])
+    problem = sf.Problem.of(costs, limit, domain, start)
+
+Affine functions, quadratics, cones, norms, maxima and sums of the largest entries become the
+constraints of :mod:`surefoot.constraints`, with their constants and their speed. Everything else
+that is convex is evaluated by CVXPY: some milliseconds per call, and no constants but those given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from surefoot._extras import need
+from surefoot.adapters._evaluated import Evaluated
+from surefoot.constraints import (
+    Affine,
+    Constraint,
+    CVaR,
+    FunctionConstraint,
+    L1Norm,
+    L2Norm,
+    LinfNorm,
+    NuclearNorm,
+    QuadraticForm,
+    SecondOrderCone,
+    SpectralNorm,
+    max_of,
+)
+from surefoot.errors import InvalidValueError, warn_caller
+from surefoot.types import Array
+
+_cp = need("cvxpy", "cvxpy", "surefoot.adapters.cvxpy")
+
+_MOST_SIGNS = 8  # entries of a 1-norm that become rows: 2 to this power of them
+
+__all__ = ["SlowConstraintWarning", "from_cvxpy"]
+
+
+class SlowConstraintWarning(UserWarning):
+    """Warn that a constraint is evaluated by CVXPY, slowly and without constants."""
+
+
+def from_cvxpy(
+    constraints: Iterable[Any],
+    variables: Sequence[Any] | None = None,
+    *,
+    bound: float | None = None,
+) -> Constraint:
+    """Return constraints of CVXPY as one constraint: the largest of left minus right.
+
+    An action is the variable, a matrix row by row; several variables one after the other.
+
+    Args:
+        constraints: inequalities and second-order cones that follow the rules of disciplined
+            convex programming. Equalities have no inside and are refused.
+        variables: the order of the variables, where there are several.
+        bound: a bound on the subgradients of what has to be evaluated by CVXPY; without one no
+            certified rule can be tuned for it.
+
+    Example:
+        >>> import cvxpy as cp
+        >>> x = cp.Variable(2)
+        >>> limit = from_cvxpy([x <= 1.0, cp.norm(x - np.array([0.5, 0.0])) <= 2.0])
+        >>> [type(part).__name__ for part in limit.parts]
+        ['Affine', 'L2Norm']
+        >>> limit.query(np.array([3.5, 0.0]))
+        (2.5, array([1., 0.]))
+    """
+    given = list(constraints)
+    found = {v.id: v for c in given for v in _checked(c).variables()}
+    order = list(found.values()) if variables is None else list(variables)
+    if variables is None and len(order) > 1:
+        raise InvalidValueError(
+            "variables must say in which order they make up an action where there are several, "
+            f"got {', '.join(v.name() for v in order)}"
+        )
+    if not order or set(found) - {v.id for v in order}:
+        raise InvalidValueError("variables must be those of the constraints, got others or none")
+    return _Reader(order, bound).read(given)
+
+
+def _checked(constraint: Any) -> Any:
+    if isinstance(constraint, (_cp.constraints.Equality, _cp.constraints.Zero)):
+        raise InvalidValueError(
+            f"constraints must have an inside, which an equality has not, got {constraint}"
+        )
+    if not isinstance(constraint, (_cp.constraints.Inequality, _cp.constraints.SOC)):
+        raise InvalidValueError(
+            f"constraints must be inequalities or second-order cones, got {constraint!r}"
+        )
+    if not constraint.is_dcp():
+        raise InvalidValueError(f"constraints must be convex by CVXPY's rules, got {constraint}")
+    if any(p.value is None for p in constraint.parameters()):
+        raise InvalidValueError(f"the parameters of {constraint} must have values, got None")
+    return constraint
+
+
+class _Reader:
+    """Reads expressions of given variables; what it finds are rows and other parts."""
+
+    def __init__(self, variables: list[Any], bound: float | None) -> None:
+        self.variables, self.bound = variables, bound
+        self.size = sum(v.size for v in variables)
+        self.rows: list[Array] = []
+        self.limits: list[float] = []
+        self.parts: list[Constraint] = []
+
+    def read(self, constraints: list[Any]) -> Constraint:
+        with Evaluated.keeping(self.variables):
+            for constraint in constraints:
+                if isinstance(constraint, _cp.constraints.SOC):
+                    self._cone(constraint)
+                    continue
+                expression = constraint.args[0] - constraint.args[1]
+                if expression.is_affine():
+                    A, b = self._affine(expression)
+                    self._add_rows(A, b)
+                    continue
+                for one in _entries(expression):
+                    self._scalar(one)
+        affine = [Affine(np.array(self.rows), np.array(self.limits))] if self.rows else []
+        parts = [*affine, *self.parts]
+        if not parts:
+            raise InvalidValueError("constraints must depend on the variables, got none that does")
+        return parts[0] if len(parts) == 1 else max_of(*parts)
+
+    def _affine(self, expression: Any) -> tuple[Array, Array]:
+        """Return A, row by row of the expression, and b of Ax + b."""
+        if expression.is_constant():
+            value = np.ravel(expression.value)
+            return np.zeros((len(value), self.size)), value
+        b, A = Evaluated(expression, self.variables).at(np.zeros(self.size))
+        return A, b
+
+    def _add_rows(self, A: Array, b: Array) -> None:
+        for row, offset in zip(A, b, strict=True):
+            if row.any():
+                self.rows.append(row)
+                self.limits.append(-float(offset))
+            elif offset > 0:
+                raise InvalidValueError(f"constraints must be possible, got {offset:g} <= 0")
+
+    def _cone(self, cone: Any) -> None:
+        t, X = cone.args
+        if t.size != 1:
+            raise InvalidValueError(f"a second-order cone must have one bound, got {t.size}")
+        self._scalar(_cp.norm(_cp.vec(X, order="C"), 2) - _cp.sum(t))
+
+    def _scalar(self, expression: Any) -> None:
+        """Recognise one function: affine, quadratic, or a multiple of an atom and an affine one."""
+        if expression.is_affine():
+            self._add_rows(*self._affine(expression))
+        elif expression.is_quadratic():
+            self.parts.append(self._quadratic(expression))
+        elif not self._atom(expression):
+            self._by_cvxpy(expression)
+
+    def _quadratic(self, expression: Any) -> Constraint:
+        seen = Evaluated(expression, self.variables)
+        value, slope = seen.at(np.zeros(self.size))
+        Q = np.array([seen.at(e)[1][0] - slope[0] for e in np.eye(self.size)])
+        return QuadraticForm(0.5 * (Q + Q.T), slope[0], -float(value[0]))
+
+    def _atom(self, expression: Any) -> bool:
+        """Return whether it was one atom times a positive number, plus an affine function."""
+        atoms, rest = _terms(expression)
+        if len(atoms) != 1 or not atoms[0][0] > 0:
+            return False
+        k, atom = atoms[0]
+        (a,), (beta,) = self._affine(rest)
+        kind = type(atom).__name__
+        if kind == "maximum":
+            for one in atom.args:
+                self._scalar(k * (one if one.is_scalar() else _cp.sum(one)) + rest)
+            return True
+        if kind not in _ATOMS or not atom.args[0].is_affine():
+            return False
+        part = _ATOMS[kind](self, k, atom, a, float(beta))
+        if isinstance(part, Constraint):
+            self.parts.append(part)
+        return part is not None
+
+    # --- k times an atom of an affine argument, plus a'x + beta; None where not recognised
+
+    def _norm2(self, k: float, atom: Any, a: Array, beta: float) -> Constraint | None:
+        if float(atom.p) != 2.0 or getattr(atom, "axis", None) is not None:
+            return None
+        A, b = self._affine(atom.args[0])
+        if k == 1.0 and not a.any() and _is_identity(A):
+            return L2Norm(-beta, -b)
+        return SecondOrderCone(k * A, k * b, -a, -beta)
+
+    def _norm1(self, k: float, atom: Any, a: Array, beta: float) -> Any:
+        A, b = self._affine(atom.args[0])
+        if k == 1.0 and not a.any() and _is_identity(A):
+            return L1Norm(-beta, self.size, -b)
+        if len(b) > _MOST_SIGNS:
+            return None
+        # The sum of absolute values is the largest of the sums with any signs.
+        signs = np.array(list(product((k, -k), repeat=len(b))))
+        self._add_rows(signs @ A + a, signs @ b + beta)
+        return True
+
+    def _norm_inf(self, k: float, atom: Any, a: Array, beta: float) -> Any:
+        A, b = self._affine(atom.args[0])
+        if k == 1.0 and not a.any() and _is_identity(A) and len(b) > 1:
+            return LinfNorm(-beta, self.size, -b)
+        for sign in (k, -k):
+            self._add_rows(sign * A + a, sign * b + beta)
+        return True
+
+    def _max(self, k: float, atom: Any, a: Array, beta: float) -> Any:
+        A, b = self._affine(atom.args[0])
+        self._add_rows(k * A + a, k * b + beta)
+        return True
+
+    def _sum_largest(self, k: float, atom: Any, a: Array, beta: float) -> Constraint | None:
+        A, b = self._affine(atom.args[0])
+        if b.any() or atom.k != int(atom.k) or not 0 < atom.k < len(b):
+            return None
+        # The sum of the j largest is j times their mean, the tail of equally likely losses.
+        j = int(atom.k)
+        return CVaR(k * j * A + a, 1 - j / len(b), -beta)
+
+    def _singular(self, k: float, atom: Any, a: Array, beta: float) -> Constraint | None:
+        X = atom.args[0]
+        A, b = self._affine(X)
+        if k != 1.0 or a.any() or b.any() or not _is_identity(A):
+            return None
+        kind = SpectralNorm if type(atom).__name__ == "sigma_max" else NuclearNorm
+        return kind(X.shape, -beta)
+
+    def _by_cvxpy(self, expression: Any) -> None:
+        price = "some milliseconds per call"
+        if self.bound is None:
+            price += ", and no G_g: give a bound for certified rules"
+        warn_caller(
+            f"{expression} <= 0 has no counterpart here and is evaluated by CVXPY: {price}",
+            SlowConstraintWarning,
+        )
+        seen = Evaluated(expression, self.variables)
+        self.parts.append(FunctionConstraint(seen.value, seen.slope, self.bound))
+
+
+_ATOMS = {
+    "Pnorm": _Reader._norm2,
+    "PnormApprox": _Reader._norm2,
+    "norm1": _Reader._norm1,
+    "norm_inf": _Reader._norm_inf,
+    "abs": _Reader._norm_inf,
+    "max": _Reader._max,
+    "sum_largest": _Reader._sum_largest,
+    "sigma_max": _Reader._singular,
+    "normNuc": _Reader._singular,
+}
+
+
+def _entries(expression: Any) -> list[Any]:
+    """Return the entries of an expression, each a scalar, with their structure to be seen."""
+    if expression.size == 1:
+        return [_cp.sum(expression) if expression.shape else expression]
+    kind, parts = type(expression).__name__, [_entries(one) for one in expression.args]
+    size = expression.size
+    parts = [part * size if len(part) == 1 else part for part in parts]
+    if kind in _BY_ENTRY and all(len(part) == size for part in parts):
+        return [_BY_ENTRY[kind](*entry) for entry in zip(*parts, strict=True)]
+    flat = _cp.vec(expression, order="C")
+    return [flat[i] for i in range(size)]
+
+
+def _terms(expression: Any) -> tuple[list[tuple[float, Any]], Any]:
+    """Split a scalar expression into multiples of atoms and an affine rest."""
+    kind = type(expression).__name__
+    if expression.is_affine():
+        return [], expression
+    if kind == "AddExpression":
+        atoms: list[tuple[float, Any]] = []
+        rest: Any = _cp.Constant(0.0)
+        for one in expression.args:
+            more, affine = _terms(one)
+            atoms, rest = atoms + more, rest + affine
+        return atoms, rest
+    if kind == "NegExpression":
+        return _scaled(-1.0, expression.args[0])
+    if kind in ("multiply", "MulExpression", "DivExpression"):
+        left, right = expression.args
+        if kind == "DivExpression" and right.is_constant() and right.size == 1:
+            return _scaled(1.0 / float(right.value), left)
+        for factor, other in ((left, right), (right, left)):
+            if factor.is_constant() and factor.size == 1 and other.size == 1:
+                return _scaled(float(factor.value), other)
+    if kind in ("Sum", "Promote", "reshape", "index") and expression.args[0].size == 1:
+        return _terms(expression.args[0])
+    if kind == "Sum" and type(expression.args[0]).__name__ == "abs":
+        return [(1.0, _cp.norm1(expression.args[0].args[0]))], _cp.Constant(0.0)
+    return [(1.0, expression)], _cp.Constant(0.0)
+
+
+_BY_ENTRY = {
+    "AddExpression": lambda *terms: sum(terms[1:], terms[0]),
+    "NegExpression": lambda one: -one,
+    "Promote": lambda one: one,
+    "abs": _cp.abs,
+    "maximum": _cp.maximum,
+    "multiply": _cp.multiply,
+}
+
+
+def _scaled(k: float, expression: Any) -> tuple[list[tuple[float, Any]], Any]:
+    atoms, rest = _terms(expression)
+    return [(k * weight, atom) for weight, atom in atoms], k * rest
+
+
+def _is_identity(A: Array) -> bool:
+    return A.shape[0] == A.shape[1] and np.array_equal(A, np.eye(len(A)))
