@@ -238,7 +238,9 @@ def _columns(x: Any, g: Any, s: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray
                 "g must be given with the actions, or a record of a journal with rounds, "
                 f"got {type(x).__name__} alone"
             )
-        x, g = [row.action for row in told], [row.g for row in told]
+        played = [getattr(row, "played", None) for row in told]
+        x = [row.action if p is None else p for row, p in zip(told, played, strict=True)]
+        g = [row.g for row in told]
         rows = [row.constraint_subgradient for row in told]
         s = rows if all(v is not None and np.ndim(v) == 1 for v in rows) else None
     points = _check.matrix(x, "x")

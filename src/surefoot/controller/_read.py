@@ -66,14 +66,17 @@ class JournalRound(NamedTuple):
 
     def sentences(self) -> Iterator[str]:
         """Yield why the action could be played, the action, and what came of it, in words."""
-        action = np.array2string(self.action, precision=6, separator=", ", threshold=8)
+        action = _short(self.action)
         if self.certificate is not None:
             yield f"chosen by {self.certificate}"
         elif self.round == 1:
             yield "the start"
         else:
             yield "chosen without a certificate"
-        yield f"round {self.round} played {action}"
+        if self.played is None:
+            yield f"round {self.round} played {action}"
+        else:
+            yield f"round {self.round} asked for {action}, but {_short(self.played)} was played"
         if self.g is None:
             yield "the constraint was not told"
         else:
@@ -82,6 +85,8 @@ class JournalRound(NamedTuple):
         if self.bound is not None and self.g is not None:
             side = "below" if self.g <= self.bound else "ABOVE"
             yield f"{abs(self.bound - self.g):.3g} {side} the bound {self.bound:.3g}"
+        if self.how != "told":
+            yield f"then {self.how}, not by the rule"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -220,6 +225,10 @@ class JournalRecord:
         if self.loss is not None:
             facts["lost rounds"] = self.loss
         return facts
+
+
+def _short(action: np.ndarray) -> str:
+    return np.array2string(action, precision=6, separator=", ", threshold=8)
 
 
 def _entries(name: str, value: Any) -> dict[str, Any]:

@@ -1,0 +1,336 @@
+"""A controller behind lines of JSON: one request in, one answer out, for any language.
+
+Requests and answers are versioned by :data:`PROTOCOL`; docs/serve.md has the schema. A request
+that cannot be served is answered by one sentence and changes nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import warnings
+from collections.abc import Callable, Mapping
+from typing import Any, NoReturn, TypeAlias
+
+import numpy as np
+
+from surefoot._sqlite import StoreError
+from surefoot.controller._rows import __version__
+from surefoot.controller.controller import Controller
+from surefoot.errors import SurefootError
+from surefoot.theory import PremiseError
+
+__all__ = ["LONGEST", "PROTOCOL", "Service"]
+
+PROTOCOL = 1
+"""The version of the protocol; it changes when a program for the old one would go wrong."""
+
+LONGEST = 1_000_000
+"""Bytes of a request, its end of line not counted."""
+
+_WORDS = 1_000  # characters of a sentence, of an id and of a note: an answer is one short line
+
+Answer: TypeAlias = dict[str, Any]
+
+
+class RequestError(SurefootError, ValueError):
+    """A line that is no request of the protocol."""
+
+
+class Service:
+    """Answers requests with a controller.
+
+    Args:
+        controller: that plays; whoever made it closes it.
+
+    Example:
+        >>> from surefoot import Ball
+        >>> from surefoot.algorithms import CertifiedPFS
+        >>> player = CertifiedPFS(G_g=1.0, domain=Ball(1.0), rho=0.5)
+        >>> service = Service(Controller(player, start=[0.0, 0.0]))
+        >>> service.answer(b'{"do": "ask", "id": 7}')
+        '{"ok": true, "id": 7, "round": 1, "action": [0.0, 0.0]}'
+        >>> service.answer(b'{"do": "tell", "cost_gradient": [1, NaN]}')
+        '{"ok": false, "kind": "request", "error": "a number must be finite, got NaN", "round": 1}'
+    """
+
+    def __init__(self, controller: Controller) -> None:
+        self._controller = controller
+        self._commands: dict[str, tuple[Callable[[dict[str, Any]], Answer], frozenset[str]]] = {
+            "hello": (self._hello, frozenset()),
+            "ask": (self._ask, frozenset()),
+            "tell": (self._tell, frozenset(_TOLD)),
+            "explain": (self._explain, frozenset()),
+            "note": (self._note, frozenset({"text"})),
+            "status": (self._status, frozenset()),
+            "hold": (self._hold, frozenset({"reason"})),
+            "retreat": (self._retreat, frozenset({"reason", "speed"})),
+            "resume": (self._resume, frozenset({"reason"})),
+        }
+
+    def answer(self, line: bytes) -> str:
+        """Return the answer to a line, without an end of line; it never raises for what it says."""
+        head: Answer = {}
+        try:
+            request = _parsed(line)
+            if "id" in request:
+                head["id"] = _identity(request.pop("id"))
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                found = self._served(request)
+            if caught:
+                found["warnings"] = [_sentence(w.message) for w in caught]
+            return _line({"ok": True, **head, **found})
+        except RequestError as error:
+            return self._refused(head, "request", error)
+        except PremiseError as error:
+            return self._refused(head, "contradiction", error)
+        except StoreError as error:
+            return self._refused(head, "journal", error)
+        except (SurefootError, ValueError) as error:
+            return self._refused(head, "invalid", error)
+        except Exception as error:
+            sentence = f"unexpected {type(error).__name__}: {error} (this is a bug)"
+            return self._refused(head, "internal", sentence)
+
+    def too_long(self, size: int) -> str:
+        """Return the answer to a line that was longer than :data:`LONGEST`.
+
+        Args:
+            size: the number of its bytes.
+        """
+        sentence = f"a line must have at most {LONGEST} bytes, got {size}"
+        return self._refused({}, "request", sentence)
+
+    def _refused(self, head: Answer, kind: str, error: Any) -> str:
+        sentence = _sentence(error)
+        return _line(
+            {"ok": False, **head, "kind": kind, "error": sentence, "round": self._controller.round}
+        )
+
+    def _served(self, request: dict[str, Any]) -> Answer:
+        name = request.pop("do", None)
+        if not isinstance(name, str) or name not in self._commands:
+            _refuse(f"do must be one of {', '.join(self._commands)}, got {_shown(name)}")
+        serve, keys = self._commands[name]
+        if strangers := sorted(set(request) - keys):
+            known = ", ".join(sorted(keys)) or "nothing but id"
+            _refuse(f"{name} takes {known}, got {_shown(strangers[0])}")
+        return serve(request)
+
+    # --- the commands ----------------------------------------------------------------------------
+
+    def _hello(self, request: dict[str, Any]) -> Answer:
+        return {
+            "protocol": PROTOCOL,
+            "surefoot": __version__,
+            "longest": LONGEST,
+            "commands": list(self._commands),
+            **self._status(request),
+        }
+
+    def _ask(self, request: dict[str, Any]) -> Answer:
+        action = self._controller.ask()
+        return {"round": self._controller.round, "action": action.tolist()}
+
+    def _tell(self, request: dict[str, Any]) -> Answer:
+        told = {name: _TOLD[name](value, name) for name, value in request.items()}
+        self._controller.tell(**told)
+        return {"round": self._controller.round}
+
+    def _explain(self, request: dict[str, Any]) -> Answer:
+        why = self._controller.explain()
+        certificate: Any = why.certificate
+        return {
+            "round": why.round,
+            "text": str(why),
+            "is_proven": bool(why.is_proven),
+            "bound": _number(why.bound),
+            "slack": _number(why.slack),
+            "regret_bound": _number(why.regret_bound),
+            "guarantee": None if why.guarantee is None else str(why.guarantee),
+            "certificate": None if certificate is None else _plain(certificate._asdict()),
+            "broken": [b.sentence for b in why.broken],
+        }
+
+    def _status(self, request: dict[str, Any]) -> Answer:
+        controller = self._controller
+        why = controller.explain()
+        return {
+            "round": controller.round,
+            "player": repr(controller.algorithm),
+            "guarantee": None if controller.guarantee is None else str(controller.guarantee),
+            "dimension": int(controller.state.x.shape[-1]),
+            "on_contradiction": controller.on_contradiction,
+            "is_proven": bool(why.is_proven),
+            "broken": [b.sentence for b in why.broken],
+        }
+
+    def _note(self, request: dict[str, Any]) -> Answer:
+        self._controller.note(_text(request.get("text"), "text"))
+        return {"round": self._controller.round}
+
+    def _hold(self, request: dict[str, Any]) -> Answer:
+        self._controller.hold(_text(request.get("reason"), "reason"))
+        return {"round": self._controller.round}
+
+    def _retreat(self, request: dict[str, Any]) -> Answer:
+        speed = None if request.get("speed") is None else _one(request["speed"], "speed")
+        self._controller.retreat(_text(request.get("reason"), "reason"), speed)
+        return {"round": self._controller.round}
+
+    def _resume(self, request: dict[str, Any]) -> Answer:
+        self._controller.resume(reason=_text(request.get("reason", "resumed"), "reason"))
+        return {"round": self._controller.round}
+
+
+# --- what comes in -------------------------------------------------------------------------------
+
+
+def _parsed(line: bytes) -> dict[str, Any]:
+    """Return the request in a line; nothing but strict JSON in UTF-8 is one."""
+    if len(line.rstrip(b"\r\n")) > LONGEST:
+        _refuse(f"a line must have at most {LONGEST} bytes, got {len(line)}")
+    try:
+        text = line.decode("utf-8")
+    except UnicodeDecodeError:
+        _refuse("a line must be text in UTF-8, got other bytes")
+    try:
+        found = json.loads(text, parse_constant=_not_finite, object_pairs_hook=_object)
+    except RequestError:
+        raise
+    except json.JSONDecodeError as error:
+        _refuse(f"a line must be one JSON object, got no JSON at character {error.pos + 1}")
+    except RecursionError:
+        _refuse("a line must be one flat JSON object, got one that is nested too deeply")
+    except ValueError:  # an integer of thousands of digits
+        _refuse("a number must have at most 4300 digits, got more")
+    if not isinstance(found, dict):
+        _refuse(f"a line must be one JSON object, got {_shown(found)}")
+    return found
+
+
+def _refuse(sentence: str) -> NoReturn:
+    raise RequestError(sentence)
+
+
+def _not_finite(word: str) -> NoReturn:
+    _refuse(f"a number must be finite, got {word}")
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        _refuse(f"a name must be given once, got {_shown(twice)} twice")
+    return found
+
+
+def _identity(value: Any) -> Any:
+    if isinstance(value, bool) or not isinstance(value, int | str):
+        _refuse(f"id must be a text or a whole number, got {_shown(value)}")
+    if len(value) > _WORDS if isinstance(value, str) else abs(value) >= 1 << 63:
+        _refuse(f"id must have at most {_WORDS} characters or 63 bits, got more")
+    return value
+
+
+def _text(value: Any, name: str) -> str:
+    if not isinstance(value, str) or not value.strip():
+        _refuse(f"{name} must be a text, got {_shown(value)}")
+    if len(value) > _WORDS:
+        _refuse(f"{name} must have at most {_WORDS} characters, got {len(value)}")
+    try:
+        value.encode("utf-8")
+    except UnicodeEncodeError:
+        _refuse(f"{name} must be text that UTF-8 can hold, got half of a character")
+    return value
+
+
+def _one(value: Any, name: str) -> float:
+    """Return a finite number."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        _refuse(f"{name} must be a number, got {_shown(value)}")
+    try:
+        found = float(value)
+    except OverflowError:
+        found = math.inf
+    if not math.isfinite(found):
+        _refuse(f"{name} must be finite, got {_shown(value)}")
+    return found
+
+
+def _vector(value: Any, name: str) -> np.ndarray:
+    if not isinstance(value, list):
+        _refuse(f"{name} must be a list of numbers, got {_shown(value)}")
+    return np.array([_one(v, name) for v in value])
+
+
+def _one_or_more(value: Any, name: str) -> Any:
+    return _vector(value, name) if isinstance(value, list) else _one(value, name)
+
+
+def _vector_or_rows(value: Any, name: str) -> np.ndarray:
+    if not (isinstance(value, list) and value and isinstance(value[0], list)):
+        return _vector(value, name)
+    rows = [_vector(row, name) for row in value]
+    if len({len(row) for row in rows}) > 1:
+        _refuse(f"{name} must have rows of one length, got several")
+    return np.array(rows)
+
+
+def _switch(value: Any, name: str) -> bool:
+    if not isinstance(value, bool):
+        _refuse(f"{name} must be true or false, got {_shown(value)}")
+    return value
+
+
+_TOLD: dict[str, Callable[[Any, str], Any]] = {
+    "action": _vector,
+    "constraint_subgradient": _vector_or_rows,
+    "constraint_value": _one_or_more,
+    "cost_gradient": _vector,
+    "cost_value": _one,
+    "missing": _switch,
+    "proposal": _vector,
+    "value_error": _one,
+}
+
+
+# --- what goes out -------------------------------------------------------------------------------
+
+
+def _line(answer: Mapping[str, Any]) -> str:
+    return json.dumps(answer, allow_nan=False)
+
+
+def _sentence(error: Any) -> str:
+    words = " ".join(str(error).split())
+    return words if len(words) <= _WORDS else f"{words[: _WORDS - 4]} ..."
+
+
+def _shown(value: Any) -> str:
+    """Return a value in few characters."""
+    if isinstance(value, dict | list):
+        return "an object" if isinstance(value, dict) else f"a list of {len(value)}"
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 10**20:
+        return "a whole number of more than 20 digits"
+    words = json.dumps(value)
+    return words if len(words) <= 60 else f"{words[:56]} ..."
+
+
+def _number(value: Any) -> float | None:
+    return None if value is None or not math.isfinite(value) else float(value)
+
+
+def _plain(value: Any) -> Any:
+    """Return what a certificate says as JSON can hold it."""
+    if isinstance(value, Mapping):
+        return {name: _plain(v) for name, v in value.items()}
+    if isinstance(value, np.ndarray | np.generic):
+        return _plain(value.tolist())
+    if isinstance(value, list | tuple):
+        return [_plain(v) for v in value]
+    if isinstance(value, float):
+        return _number(value)
+    return value if isinstance(value, int | str | None) else str(value)

@@ -1,0 +1,138 @@
+"""The service as a program has it: lines through pipes, files, signals."""
+
+import json
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from surefoot import Controller, replay
+from surefoot.controller import PremiseWarning, read_journal
+
+CONFIG = """\
+start = [0.2, 0.2]
+journal = "machines.db"
+
+[player]
+name = "LeaderFollower"
+
+[constants]
+R = 1.5
+G_g = 1.1
+start_slack = 0.2
+start_reach = 1.8
+"""
+
+
+class Host:
+    """A program that asks a service, through its pipes."""
+
+    def __init__(self, folder, *words):
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "surefoot", "serve", *words],
+            cwd=folder,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+
+    def say(self, request):
+        line = request if isinstance(request, bytes) else json.dumps(request).encode()
+        self.process.stdin.write(line + b"\n")
+        self.process.stdin.flush()
+        return json.loads(self.process.stdout.readline())
+
+    def play(self, rounds):
+        for _ in range(rounds):
+            x = self.say({"do": "ask"})["action"]
+            found = self.say(
+                {
+                    "do": "tell",
+                    "cost_gradient": [2 * (x[0] - 0.9), 2 * (x[1] - 0.4)],
+                    "constraint_value": 0.6 * x[0] + 0.9 * x[1] - 0.5,
+                    "constraint_subgradient": [0.6, 0.9],
+                }
+            )
+            assert found["ok"], found
+        return self.say({"do": "ask"})["action"]
+
+    def end(self):
+        out, err = self.process.communicate(timeout=60)
+        return self.process.returncode, out, err
+
+
+@pytest.mark.slow
+def test_a_service_ends_with_its_input_or_on_a_signal_and_goes_on_from_its_journal(tmp_path):
+    (tmp_path / "machines.toml").write_text(CONFIG)
+    host = Host(tmp_path, "machines.toml")
+    assert host.say({"do": "hello"})["round"] == 1
+    host.play(10)
+    # A line of ten megabytes is one line, and its answer is one, too.
+    assert host.say(b"x" * 10_000_000)["error"].endswith("at most 1000000 bytes, got 10000001")
+    host.play(5)
+    assert host.end() == (0, b"", b"")
+    path = tmp_path / "machines.db"
+    assert not read_journal(path).is_open
+    host = Host(tmp_path, "machines.toml")
+    last = host.play(5)
+    host.process.send_signal(signal.SIGTERM)
+    assert host.end() == (0, b"", b"")
+    record = read_journal(path)
+    assert (record.told, record.is_open) == (20, False)
+    assert record.action.tolist() == last
+    host = Host(tmp_path, "machines.toml")
+    host.play(3)
+    host.process.kill()
+    host.end()
+    assert replay(path).is_same
+    with Controller.open(path) as controller:
+        assert controller.round == 24
+
+
+def test_a_player_can_be_named_by_options_alone(desk, monkeypatch):
+    words = "--constant R=1.5 --constant G_g=1.1 --constant start_slack=0.2 --start 0.2,0.2"
+    code, _, err = desk.do(f"serve --player LeaderFollower {words} --journal j.db")
+    assert (code, err) == (0, "")  # the input is at its end at once
+    assert read_journal(desk.folder / "j.db").player.startswith("LeaderFollower(G_g=1.1")
+
+
+def test_a_journal_of_another_player_is_refused_unless_constants_were_widened(desk):
+    (desk.folder / "c.toml").write_text(CONFIG)
+    assert desk.do("serve c.toml").code == 0
+    assert desk.do("serve c.toml").code == 0
+    code, _, err = desk.do("serve c.toml --constant G_g=1.3")
+    assert code == 2
+    assert "is that of LeaderFollower(G_g=1.1" in err
+    with Controller.open(desk.folder / "machines.db", on_contradiction="widen") as controller:
+        controller.ask()
+        with pytest.warns(PremiseWarning, match="exceeds G_g"):
+            controller.tell(
+                cost_gradient=[0.0, 1.0], constraint_value=-0.2, constraint_subgradient=[3.0, 4.0]
+            )
+    assert desk.do("serve c.toml").code == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "line", "words"),
+    [
+        (("start", "strat"), "serve c.toml", "'c.toml' has 'strat'"),
+        (("LeaderFollower", "LeaderFolower"), "serve c.toml", "LeaderFollower"),
+        (("1.1", "-1.1"), "serve c.toml", "G_g must be"),
+        (("[player]", "[player"), "serve c.toml", "'c.toml' cannot be read"),
+        (("", ""), "serve d.toml", "no such file"),
+        (("", ""), "serve", "player and start must be given"),
+        (("", ""), "serve c.toml --constant R", "--constant must be NAME=NUMBER, got 'R'"),
+        (("", ""), "serve c.toml --start a,b", "--start must be given numbers, got 'a'"),
+        (("", ""), "serve --tuning default", "--tuning needs --player"),
+        (("", ""), "serve c.toml --start 0.2,0.2,9.9 --tuning never", "player.tuning must be"),
+    ],
+)
+def test_a_mistake_in_the_configuration_is_one_sentence(desk, change, line, words):
+    (desk.folder / "c.toml").write_text(CONFIG.replace(*change))
+    code, out, err = desk.do(line)
+    assert code in (1, 2)
+    assert out == ""
+    assert words in err
+    assert len(err.splitlines()) == 1
+    assert not (desk.folder / "machines.db").exists()
