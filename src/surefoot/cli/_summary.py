@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from surefoot._display import RESULT_HEAD, RESULT_RIGHT
 from surefoot.cli._output import table
 
 if TYPE_CHECKING:
@@ -45,6 +44,7 @@ def rows_as_table(rows: Sequence[Row]) -> Iterator[str]:
     if not rows:
         yield "nothing has been played yet"
         return
+    from surefoot._display import RESULT_HEAD, RESULT_RIGHT
     from surefoot.results.rows import problems
 
     first = {problem: place for place, problem in enumerate(problems(rows))}

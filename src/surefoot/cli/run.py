@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from surefoot.cli._exit import OK, Debug, MistakesError, UsageError
+from surefoot.cli._exit import OK, RUNTIME, Debug, MistakesError, UsageError
 from surefoot.cli._finish import finish
 from surefoot.cli._out import usable
 from surefoot.cli._output import Json, duration, number, say, say_json, table, warn
@@ -111,10 +111,13 @@ def run(
     folder = usable(out if out is not None else Path("out") / described.name)
     tls = _tls(cluster, insecure, workers, tls_ca, tls_cert, tls_key)
     if dry_run:
-        _tell(_estimate(described, folder, workers), described, folder, json)
-        return
+        found = _estimate(described, folder, workers)
+        _tell(found, described, folder, json, unreportable() if report else "")
+        raise typer.Exit(RUNTIME if found.missing else OK)
     if not yes:
         _ask_before_a_long_run(described, folder, workers)
+    if report and (why := unreportable()):
+        warn(f"surefoot: there will be no report: {why}")
     from surefoot.experiments import driver
 
     with progress() as tell:
@@ -209,7 +212,18 @@ def _estimate(described: Spec, folder: Path, workers: int | None) -> Estimate:
         return estimate(described, folder, workers=workers)
 
 
-def _tell(found: Estimate, described: Spec, folder: Path, json: bool) -> None:
+def unreportable() -> str:
+    """Return why a report cannot be made with what is installed; empty if it can."""
+    from importlib.util import find_spec
+
+    needed = ("matplotlib", "plotly", "tueplots")
+    missing = next((name for name in needed if find_spec(name) is None), None)
+    if missing is None:
+        return ""
+    return f"it needs {missing}, which is not installed: pip install 'surefoot[plot]'"
+
+
+def _tell(found: Estimate, described: Spec, folder: Path, json: bool, no_report: str) -> None:
     if json:
         say_json(
             {
@@ -220,6 +234,11 @@ def _tell(found: Estimate, described: Spec, folder: Path, json: bool) -> None:
                 "rounds": found.rounds,
                 "seconds": found.seconds,
                 "basis": found.basis,
+                "missing": [
+                    {"needs": m.sentence, "rows": [list(row) for row in m.rows]}
+                    for m in found.missing
+                ],
+                "no_report": no_report,
             }
         )
         return
@@ -230,6 +249,8 @@ def _tell(found: Estimate, described: Spec, folder: Path, json: bool) -> None:
         ("rounds to play", number(found.rounds)),
         ("time", _time(found)),
         ("folder", str(folder)),
+        *(("not installed", str(missing)) for missing in found.missing),
+        *([("no report", no_report)] if no_report else []),
     ]
     say(*table((described.name, ""), lines))
 

@@ -16,6 +16,7 @@ from typing import Any
 
 from surefoot.experiments.cluster import Tls, checked_address
 from surefoot.experiments.executors import cores, make_executor
+from surefoot.experiments.extras import Missing, missing_extras
 from surefoot.experiments.pace import COMPILE_SECONDS, START_SECONDS, Pace
 from surefoot.experiments.plan import FINISHED, Jobs, Plan, jobs_of, pending
 from surefoot.experiments.play_cell import play_cells
@@ -69,6 +70,7 @@ class Estimate:
         rounds: to be played, over all trials.
         seconds: wall time on this machine; None where nothing is known.
         basis: what the time is taken from.
+        missing: extras that are not installed, without which nothing is played.
     """
 
     cells: int
@@ -76,6 +78,7 @@ class Estimate:
     rounds: int
     seconds: float | None
     basis: str
+    missing: list[Missing] = field(default_factory=list)
 
 
 def estimate(spec: Spec, folder: Path, *, workers: int | None = None) -> Estimate:
@@ -113,7 +116,14 @@ def estimate(spec: Spec, folder: Path, *, workers: int | None = None) -> Estimat
     work += COMPILE_SECONDS * len(programs)
     seconds = work / processes + (START_SECONDS if rounds and workers != 0 else 0.0)
     basis = "the cells that are there" if pace.known else "what the engines usually take"
-    return Estimate(cells=len(seen), present=present, rounds=rounds, seconds=seconds, basis=basis)
+    return Estimate(
+        cells=len(seen),
+        present=present,
+        rounds=rounds,
+        seconds=seconds,
+        basis=basis,
+        missing=missing_extras(spec),
+    )
 
 
 def run(
@@ -150,11 +160,14 @@ def run(
     Raises:
         StoreError: the folder is in use by another run, holds other files, or its disk is full.
         ClusterError: the cluster may not be used, does not answer, or was lost.
-        RunError: a worker has other code, or none can be started.
+        RunError: an extra is not installed, a worker has other code, or none can be started.
     """
     tls = None if tls is None else Tls(*tls)
     if cluster is not None:
         checked_address(cluster, insecure=insecure, tls=tls)
+    if cluster is None and (missing := missing_extras(spec)):
+        told = "; ".join(map(str, missing))
+        raise RunError(f"not a round was played, since an extra is not installed: {told}")
     return play_jobs(
         partial(jobs_of, spec),
         Path(folder),

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
-from surefoot._extras import need
+from surefoot._extras import MissingExtraError, need
 from surefoot.constants import Constants
 from surefoot.costs import Adversarial
 from surefoot.experiments.measures import measure
@@ -47,7 +47,8 @@ def play_cell(
     """Play one cell.
 
     What is the cell's own never raises: a theorem or a constructor that says no makes it
-    "refused", any other error "failed", both with the sentence.
+    "refused", any other error "failed", both with the sentence. Only an extra that is not
+    installed is raised.
 
     Args:
         address: the cell's.
@@ -80,6 +81,8 @@ def play_cell(
             return result("refused", str(error))
         trace = _play(player, problem, spec, quiet=parts is named_parts)
         facts, arrays = measure(trace, spec, parameters, constants)
+    except MissingExtraError:
+        raise  # not the cell's: nothing is stored, and it is played when the extra is there
     except Exception as error:
         told = traceback.format_exc(limit=-8)
         return result("failed", _sentence(error), provenance={"traceback": told})

@@ -39,8 +39,8 @@ name = "binding_toy"         # the same with the best action in a corner
 label = "toy, binding"       # what tables and figures call it
 
 [[problems]]
-name = "rotated_box"
-label = "box, d = 4"
+name = "ellipsoid"           # (rotated_box and polytopes need the extra surefoot[solve])
+label = "ellipsoid, d = 4"
 dimension = 4
 costs = "linear"
 seed = 3
@@ -58,7 +58,7 @@ tuning = "anytime"
 label = "PFS, Corollary 1"
 
 [[algorithms]]
-name = "CertifiedPFS"        # feasible in every round without the costs' or sigma's bounds
+name = "LeaderFollower"      # feasible in every round without the costs' or sigma's bounds
 tuning = "default"
 
 [[algorithms]]

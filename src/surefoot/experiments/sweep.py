@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from types import FrameType
 from typing import Any, NamedTuple, Self
 
+from surefoot._extras import MissingExtraError
 from surefoot.errors import SurefootError
 from surefoot.experiments.cluster import ClusterError
 from surefoot.experiments.pace import Pace
@@ -167,7 +168,7 @@ class Sweep:
             return True
         except CancelledError as error:
             raise ClusterError("the cluster was lost; what is done is kept") from error
-        except OtherSourcesError as error:
+        except (OtherSourcesError, MissingExtraError) as error:
             raise RunError(str(error)) from error
         except Exception as error:
             if len(chunk) > 1:
