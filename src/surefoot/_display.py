@@ -8,8 +8,6 @@ from functools import cache
 from io import BytesIO
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-import numpy as np
-
 from surefoot._extras import need
 
 __all__ = [
@@ -86,6 +84,8 @@ def mean_and_spread(values: Any) -> str:
     >>> mean_and_spread([1.0, 3.0]), mean_and_spread(2.0)
     ('2 ± 1', '2')
     """
+    import numpy as np  # here, so that the help of the command line does not load it
+
     many = np.atleast_1d(np.asarray(values, dtype=np.float64))
     mean = f"{many.mean():.4g}"
     return f"{mean} ± {many.std():.2g}" if many.size > 1 else mean
