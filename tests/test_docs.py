@@ -29,6 +29,11 @@ from surefoot.sets import Box
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+# The code of a page takes seconds; that of these needs more than the library besides.
+NEEDS = {"hosts.md": pytest.mark.hosts}
+RUN = [
+    pytest.param(page, id=page.name, marks=NEEDS.get(page.name, pytest.mark.slow)) for page in PAGES
+]
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -38,8 +43,7 @@ def blocks(page):
     return [(text[: m.start(2)].count("\n"), m[1], m[2]) for m in FENCE.finditer(text)]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-@pytest.mark.slow
+@pytest.mark.parametrize("page", RUN)
 def test_code_of_the_page_runs_and_prints_what_it_says(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # what an example saves is no part of the checkout
     found = blocks(page)

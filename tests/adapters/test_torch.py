@@ -196,6 +196,22 @@ def test_several_filters_each_with_parameters_of_its_own():
     assert [c.round for c in opt.certificates] == [50, 50]
 
 
+def test_an_estimate_of_g_is_safe_with_its_error_told_and_not_without():
+    def worst(told):
+        random, found = torch.Generator().manual_seed(0), -1.0
+        one = Setting(safe=RegionFilter(known=LipschitzHull(G_g=1.0, reach=1.2)), lr=0.1)
+        for _ in range(150):
+            one.opt.zero_grad()
+            one.loss().backward()
+            off = 0.05 * (2 * torch.rand((), generator=random) - 1)  # as a mini-batch might be
+            one.opt.step(constraint=lambda *p, off=off: length(*p) + off, value_error=told)
+            found = max(found, one.g())
+        return found
+
+    assert worst(0.05) <= 0
+    assert worst(None) > 0
+
+
 def test_the_loss_of_a_closure_is_returned():
     one = Setting(base=torch.optim.SGD, lr=0.01)
 
