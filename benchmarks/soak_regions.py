@@ -8,18 +8,22 @@ box; the regions are balls, hulls of balls, rows, and rows of different kinds. A
 lost if the computed g of its action is above 0, by however little.
 
 Run by ``make soak``; prints the number of rounds and the worst g, and ends with status 1 on a
-violation. An attack is a pure function of its number, and ``--first N`` begins with attack N.
+violation. An attack is a pure function of its number, and ``--first N`` begins with attack N. With
+``--state FILE`` the sums are kept there after every attack and go on from there, so that parts of a
+long soak add up.
 """
 
 from __future__ import annotations
 
 import argparse
 import itertools
+import json
 import math
 import os
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -49,10 +53,14 @@ KINDS = (
     "mixed kinds and box",
     "ball, cut",
     "balls, one run",
+    "ball, cut, one run",
 )
 ADVERSARIES = ("out", "along", "random", "greedy")
-LIVE = ("balls and box", "curvature hull", "mixed kinds and box", "ball, cut", "balls, one run")
-ONE = ("ball", "ball, beta too large", "curvature hull", "ball, cut")
+ONE_CUT = "ball, cut, one run"
+LIVE = ("balls and box", "curvature hull", "mixed kinds and box", "balls, one run", ONE_CUT)
+QUICK = ("ball", "ball, beta too large", "Lipschitz hull", "ball, cut")
+"""A round of these costs one array program; so many more runs cost little."""
+ONE = ("ball", "ball, beta too large", "curvature hull", "ball, cut", ONE_CUT)
 
 
 class Outcome(NamedTuple):
@@ -117,7 +125,7 @@ def _known(kind: str, target: Target, G_g: float, error: float) -> Any:
     """Return what the player knows, and whether all rows are seen."""
     reach = target.radius + float(np.linalg.norm(target.middle))
     told: dict[str, Any] = {"reach": reach, "evaluation_error": error}
-    if kind in ("ball", "ball, beta too large", "ball, cut"):
+    if kind in ONE and kind != "curvature hull":
         return Curvature(beta=target.beta, **told)
     if kind == "curvature hull":
         return CurvatureHull(beta=target.beta, **told)
@@ -151,7 +159,7 @@ def _wishes(adversary: str, s: Array, rng: Any) -> list[Array]:
     return list(each.values()) if adversary == "greedy" else [each[adversary]]
 
 
-def attack(number: int, played: int = 200, runs: int = 256) -> Outcome:
+def attack(number: int, played: int | None = None, runs: int | None = None) -> Outcome:
     """One set, attacked from many starts, made and played from its number alone."""
     rng = np.random.default_rng([number, 20_261_116])
     kind = KINDS[number % len(KINDS)]
@@ -162,7 +170,8 @@ def attack(number: int, played: int = 200, runs: int = 256) -> Outcome:
     G_g, error = g_of.subgradient_bound(ball), _error(g_of, ball)
     known = _known(kind, target, G_g, error)
     live = kind in LIVE
-    runs, played = (1, min(played, 60)) if live else (runs, played)
+    runs = 1 if live else runs or (4_096 if kind in QUICK else 256)
+    played = played or (1_000 if live else 200)
     # Within a tenth of what the slope allows: strictly feasible whatever the set.
     start = target.middle + 0.1 * target.depth / G_g * _unit(rng.normal(size=(runs, d)))
     x = start[0] if live else start
@@ -185,7 +194,7 @@ def attack(number: int, played: int = 200, runs: int = 256) -> Outcome:
         best, most = x, np.full(np.shape(x)[:-1], -np.inf)
         for wish in _wishes(adversary, steepest, rng):
             w = x + (float(length[0]) if live else length) * wish
-            p = region.cut(w).point if kind.endswith(", cut") else region.nearest(w)
+            p = region.cut(w).point if ", cut" in kind else region.nearest(w)
             now = np.max(ask(p)[0], axis=-1)
             higher = now > most
             best = np.where(np.reshape(higher, (*np.shape(higher), 1)), p, best)
@@ -205,28 +214,71 @@ def attacks(first: int, workers: int) -> Iterator[Outcome]:
             pending.append(pool.submit(attack, n))
 
 
+class Sums(NamedTuple):
+    """What the attacks so far add up to.
+
+    Attributes:
+        following: number of the next attack.
+        attacks: how many there were.
+        rounds: of each kind of region.
+        violations: of all.
+        worst: the largest g, relative to the slack of the middle; -1 before there is one.
+        where: the attack that it was in, and its name.
+    """
+
+    following: int
+    attacks: int
+    rounds: dict[str, int]
+    violations: int
+    worst: float
+    where: str
+
+    @property
+    def total(self) -> int:
+        """The rounds of all kinds."""
+        return sum(self.rounds.values())
+
+    def after(self, outcome: Outcome) -> Sums:
+        """Return the sums with one more attack, which must be the next."""
+        kind = KINDS[outcome.number % len(KINDS)]
+        rounds = self.rounds | {kind: self.rounds.get(kind, 0) + outcome.rounds}
+        worst, where = self.worst, self.where
+        if outcome.worst > worst:
+            worst, where = outcome.worst, f"attack {outcome.number} ({outcome.name})"
+        violations = self.violations + outcome.violations
+        return Sums(outcome.number + 1, self.attacks + 1, rounds, violations, worst, where)
+
+
 def main() -> int:
     """Run the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--rounds", type=float, default=ROUNDS, help="at least so many")
+    parser.add_argument("--rounds", type=float, default=ROUNDS, help="at least so many in all")
     parser.add_argument("--first", type=int, default=0, help="number of the first attack")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--state", type=Path, help="file with the sums so far, to go on from")
     options = parser.parse_args()
-    rounds = violations = count = 0
-    worst = Outcome(-1, "", 0, 0, -math.inf, 0)
-    for outcome in attacks(options.first, options.workers):
-        rounds, count = rounds + outcome.rounds, count + 1
-        violations += outcome.violations
-        worst = max(worst, outcome, key=lambda o: o.worst)
-        if outcome.violations:
-            print(f"VIOLATED: {outcome}", flush=True)
-        if rounds >= options.rounds:
-            break
+    state: Path | None = options.state
+    sums = Sums(options.first, 0, {}, 0, -1.0, "")
+    if state is not None and state.exists():
+        sums = Sums(**json.loads(state.read_text()))
+    if sums.total < options.rounds:
+        for outcome in attacks(sums.following, options.workers):
+            sums = sums.after(outcome)
+            if outcome.violations:
+                print(f"VIOLATED: {outcome}", flush=True)
+            if state is not None:
+                part = state.with_name(state.name + ".part")
+                part.write_text(json.dumps(sums._asdict()))
+                part.replace(state)
+            if sums.total >= options.rounds:
+                break
+    for kind in KINDS:
+        print(f"{kind}: {sums.rounds.get(kind, 0):,} rounds")
     print(
-        f"{rounds:,} rounds, {count} attacks; {violations} violations; worst g/depth = "
-        f"{worst.worst:.3g} in attack {worst.number} ({worst.name})"
+        f"{sums.total:,} rounds, {sums.attacks} attacks; {sums.violations} violations; worst "
+        f"g/depth = {sums.worst:.3g} in {sums.where}"
     )
-    return int(violations > 0)
+    return int(sums.violations > 0)
 
 
 if __name__ == "__main__":
