@@ -30,6 +30,7 @@ from surefoot.algorithms import (
     SinhaVaze,
     StrongSinhaVaze,
     Tighten,
+    ValuesFollower,
     Yuan,
 )
 from surefoot.regions import Curvature, CurvatureRows
@@ -54,6 +55,12 @@ CASES = [
     (LeaderFollower(G_g=3.0, domain=Ball(0.5), strong_convexity=1.0), [0.2, 0.4]),
     (LeaderFollower(G_g=3.0, domain=Ball(0.5), cuts=2, gradient_bound=1e-3), [0.3, 0.2]),
     (LeaderFollower(G_g=3.0, domain=Ball(0.5), leader=OGD(eta=0.1, domain=Ball(0.5))), [0.3, 0.2]),
+    # Short probes would divide the rounding of each backend by their length.
+    (ValuesFollower(base=LeaderFollower(G_g=3.0, domain=Ball(0.5)), probe=0.4), [0.2, 0.4]),
+    (
+        ValuesFollower(base=LeaderFollower(G_g=1.5, domain=Ball(0.75), lazy=False), probe=0.4),
+        [0.4],
+    ),
     (SeveralPFS(base=CertifiedPFS(G_g=3.0, domain=Ball(0.5), rho=0.1)), [0.2, 0.4]),
     (
         SeveralPFS(base=CertifiedPFS(G_g=1.5, domain=Ball(0.75), rho=0.03, eta=0.2, sigma=0.3)),

@@ -22,6 +22,7 @@ from surefoot.algorithms.certificate import StepCertificate as StepCertificate
 
 from surefoot.algorithms.pfs import PFS as PFS
 from surefoot.algorithms.leader_follower import LeaderFollower as LeaderFollower
+from surefoot.algorithms.values_follower import ValuesFollower as ValuesFollower
 from surefoot.algorithms.certified_pfs import CertifiedPFS as CertifiedPFS
 from surefoot.algorithms.several_pfs import SeveralPFS as SeveralPFS
 from surefoot.algorithms.certified_ogd import CertifiedOGD as CertifiedOGD
@@ -31,6 +32,9 @@ from surefoot.algorithms.certified_dual_averaging import (
 from surefoot.algorithms.lb_sgd import LBSGD as LBSGD
 from surefoot.algorithms.safety_filter import SafetyFilter as SafetyFilter
 from surefoot.algorithms.region_filter import RegionFilter as RegionFilter
+from surefoot.algorithms.averaged import Averaged as Averaged
+from surefoot.algorithms.averaged import WaitCertificate as WaitCertificate
+from surefoot.algorithms.delayed import Delayed as Delayed
 from surefoot.algorithms.scheduled_pfs import ScheduledPFS as ScheduledPFS
 from surefoot.algorithms.doubling_pfs import DoublingPFS as DoublingPFS
 from surefoot.algorithms.mahdavi import Mahdavi as Mahdavi

@@ -1,0 +1,260 @@
+"""What noise, delay and the lack of slopes cost, and how often noise leads outside.
+
+``python -m benchmarks.noise values``: regret without slopes, beside that with them.
+``python -m benchmarks.noise regret``: regret with noisy readings.
+``python -m benchmarks.noise delay``: regret with late feedback.
+``python -m benchmarks.noise runs``: many runs under attack; the share of them with any action at
+which the *true* g is above 0, exactly compared, beside the failure probability that was asked for;
+``--told 0.2`` tells a fifth of the true sigma, and must find violations. A run is a pure function
+of its number, and ``--first N`` begins with run N.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+from collections.abc import Callable
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+
+import surefoot as sf
+from surefoot import Ball, Feedback
+from surefoot.algorithms import (
+    Averaged,
+    CertifiedPFS,
+    Delayed,
+    LeaderFollower,
+    ValuesFollower,
+)
+from surefoot.constraints import Affine, Constraint, L2Norm
+from surefoot.problems import Problem, binding_toy, paper_toy, random_polytope
+from surefoot.types import Array
+
+NOISES = ("normal", "two points", "rare and large")
+
+
+class Attacked(NamedTuple):
+    """A run under attack.
+
+    Attributes:
+        violated: whether any action had g > 0.
+        uncovered: whether g was outside of its bounds in any round.
+        worst: the largest g, relative to the slack of the start.
+        way: how far the actions came, relative to the radius of the set.
+    """
+
+    violated: bool
+    uncovered: bool
+    worst: float
+    way: float
+
+
+def draw(kind: str, sigma: float, rng: Any) -> float:
+    """Return noise that is sigma-sub-Gaussian, of one of three kinds."""
+    if kind == "normal":
+        return float(sigma * rng.normal())
+    if kind == "two points":
+        return float(sigma * rng.choice([-1.0, 1.0]))
+    # Bounded by sigma, mostly slightly positive and at times far below: it flatters.
+    return float(sigma * (-1.0 if rng.random() < 0.1 else 1.0 / 9.0))
+
+
+def attack(number: int, *, told: float = 1.0, failure: float = 0.05, played: int = 150) -> Attacked:
+    """Push a rule outward under noise; a pure function of the number.
+
+    Args:
+        number: of the run.
+        told: the sigma that the rule is told, relative to the true one.
+        failure: the failure probability that is asked for.
+        played: rounds.
+    """
+    rng = np.random.default_rng([number, 14])
+    d, kind = int(rng.integers(1, 5)), NOISES[number % 3]
+    g_of: Any = L2Norm(0.5)
+    if number % 2:
+        rows = np.vstack([np.eye(d), -np.eye(d), rng.normal(size=(3, d))])
+        rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+        g_of = Affine(rows, rng.uniform(0.3, 0.5, len(rows)))
+    ball = Ball(0.5 * math.sqrt(d) * 1.01)
+    slack = -float(g_of.value(np.zeros(d)))
+    sigma = slack * 10 ** rng.uniform(-2, -0.5)
+    values = number % 5 == 4
+    base: Any = LeaderFollower(G_g=1.0 + 1e-9, domain=ball, lazy=bool(rng.integers(2)))
+    player = Averaged(
+        base=ValuesFollower(base=base) if values else base, sigma=told * sigma, failure=failure
+    )
+    state, worst, uncovered, way = player.init(np.zeros(d)), -math.inf, False, 0.0
+    aim = rng.normal(size=d)
+    for _ in range(played):
+        x = state.x
+        g, s = g_of.query(x)
+        worst, way = max(worst, float(g)), max(way, float(np.linalg.norm(x)))
+        if rng.random() < 0.02:
+            aim = rng.normal(size=d)
+        push = -s if rng.random() < 0.5 else aim
+        reading = float(g) + draw(kind, sigma, rng)
+        try:
+            state, info = player.step(state, Feedback(push, reading, None if values else s))
+        except sf.errors.InvalidValueError:  # told too little, the start seems to be outside
+            break
+        uncovered |= not info.low <= g <= info.high
+    return Attacked(worst > 0, uncovered, worst / slack, way / 0.5)
+
+
+def at_most(found: int, runs: int, confidence: float = 0.95) -> float:
+    """Return what the probability is at most, by so many cases in so many runs.
+
+    The upper end of the interval of Clopper and Pearson, by bisection.
+
+    Example:
+        >>> round(at_most(0, 1000), 6)
+        0.002991
+    """
+
+    def tail(p: float) -> float:
+        logs = [
+            math.lgamma(runs + 1) - math.lgamma(k + 1) - math.lgamma(runs - k + 1)
+            + k * math.log(p) + (runs - k) * math.log1p(-p)
+            for k in range(found + 1)
+        ]  # fmt: skip
+        return sum(map(math.exp, logs))
+
+    if found == runs:
+        return 1.0
+    low, high = 1e-12, 1 - 1e-12
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if tail(middle) > 1 - confidence else (low, middle)
+    return high
+
+
+def runs(options: Any) -> int:
+    """Attack many runs, and compare the share that was led outside with what was asked for."""
+    found = [
+        attack(options.first + n, told=options.told, failure=options.failure)
+        for n in range(options.runs)
+    ]
+    lost, missed = sum(f.violated for f in found), sum(f.uncovered for f in found)
+    print(
+        f"{len(found):,} runs, told {options.told:g} sigma, failure {options.failure:g}: "
+        f"{lost} with a violation (share at most {at_most(lost, len(found)):.4f} with 95 % "
+        f"confidence), {missed} with a value outside of its bounds; worst g/slack "
+        f"{max(f.worst for f in found):.3g}, mean way {np.mean([f.way for f in found]):.2f}"
+    )
+    return int(lost > options.failure * len(found))
+
+
+# --- regret --------------------------------------------------------------------------------------
+
+
+def problems(horizon: int, trials: int) -> dict[str, Problem]:
+    """Return the three problems of the tables."""
+    return {
+        "toy": paper_toy(horizon=horizon, trials=trials),
+        "binding toy": binding_toy(horizon=horizon, trials=trials),
+        "polytope, d = 10": random_polytope(10, 40, horizon=horizon, trials=trials, seed=7),
+    }
+
+
+def played(player: Any, problem: Problem) -> tuple[float, Array]:
+    """Return the mean regret of a player, and what the best actions cost; nothing is outside."""
+    trace = sf.play(player, problem, watch="off")
+    assert np.max(trace.violations.worst) <= 0
+    regret = np.atleast_1d(trace.final_regret())
+    return float(regret.mean()), np.atleast_1d(trace.total_cost) - regret
+
+
+def read_noisily(player: Any, problem: Problem, best: Array, sigma: float) -> float:
+    """Return the mean regret of a player whose readings are noisy."""
+    found, constraint = [], cast(Constraint, problem.constraint)
+    for k, least in enumerate(best):
+        rng, costs = np.random.default_rng([k, 14]), problem.costs.run(k)
+        state, total = player.init(problem.start), 0.0
+        for t in range(costs.horizon):
+            x = state.x
+            g, s = constraint.query(x)
+            assert g <= 0
+            total += float(costs.value(t, x))
+            reading = float(g) + sigma * float(rng.normal())
+            state = player.update(state, Feedback(costs.gradient(t, x), reading, s))
+        found.append(total - least)
+    return float(np.mean(found))
+
+
+def line(name: str, cells: list[str]) -> None:
+    """Print a row of a table."""
+    print("| " + " | ".join([name, *cells]) + " |", flush=True)
+
+
+def values(options: Any) -> int:
+    """Print the regret without slopes beside that with them."""
+    line("problem", ["without slopes", "with: `LeaderFollower`", "with: `CertifiedPFS`"])
+    line("---", ["---"] * 3)
+    for name, problem in problems(options.horizon, options.trials).items():
+        c, T = problem.constants, options.horizon
+        rules = (ValuesFollower, LeaderFollower, CertifiedPFS)
+        means = [played(rule.default(c, T, problem.domain), problem)[0] for rule in rules]
+        line(name, [f"{mean:.1f}" for mean in means])
+    return 0
+
+
+def regret(options: Any) -> int:
+    """Print the regret with noisy readings."""
+    sigmas = (0.003, 0.01, 0.05)
+    line("problem", ["exact", *(f"sigma = {sigma:g}" for sigma in sigmas)])
+    line("---", ["---"] * 4)
+    for name, problem in problems(options.horizon, options.trials).items():
+        tuned = LeaderFollower.default(problem.constants, options.horizon, problem.domain)
+        exact, best = played(tuned, problem)
+        base = LeaderFollower(G_g=tuned.algorithm.G_g, domain=problem.domain)
+        noisy = [
+            read_noisily(Averaged(base=base, sigma=sigma), problem, best, sigma) for sigma in sigmas
+        ]
+        line(name, [f"{value:.1f}" for value in (exact, *noisy)])
+    return 0
+
+
+def delay(options: Any) -> int:
+    """Print the regret with late feedback: copies in turn, and one that plays ahead."""
+    delays = (1, 5, 20)
+    line("problem", ["no delay", *(f"{k} rounds" for k in delays)])
+    line("---", ["---"] * 4)
+    for name, problem in problems(options.horizon, options.trials).items():
+        tuned = LeaderFollower.default(problem.constants, options.horizon, problem.domain)
+        cells = [f"{played(tuned, problem)[0]:.1f}"]
+        for k in delays:
+            turns = played(Delayed(base=tuned.algorithm, delay=k), problem)[0]
+            ahead = played(Delayed(base=tuned.algorithm, delay=k, copies=False), problem)[0]
+            cells.append(f"{turns:.1f} / {ahead:.1f}")
+        line(name, cells)
+    return 0
+
+
+PARTS: dict[str, Callable[[Any], int]] = {
+    "values": values,
+    "regret": regret,
+    "delay": delay,
+    "runs": runs,
+}
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command line."""
+    parser = argparse.ArgumentParser(
+        "python -m benchmarks.noise", description=(__doc__ or "").split("\n")[0]
+    )
+    parser.add_argument("part", choices=PARTS)
+    parser.add_argument("--horizon", type=int, default=5_000, help="rounds of a trial")
+    parser.add_argument("--trials", type=int, default=3)
+    parser.add_argument("--runs", type=int, default=1_000, help="runs under attack")
+    parser.add_argument("--first", type=int, default=0, help="number of the first run")
+    parser.add_argument("--told", type=float, default=1.0, help="share of the true sigma")
+    parser.add_argument("--failure", type=float, default=0.05)
+    options = parser.parse_args(arguments)
+    return PARTS[options.part](options)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

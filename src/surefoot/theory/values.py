@@ -1,0 +1,48 @@
+"""What is promised to a rule that is told values of g and no slopes."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, final
+
+import numpy as np
+
+from surefoot.constants import Constants
+from surefoot.theory._from_start import StrictStart
+from surefoot.types import Array
+
+__all__ = ["ValuesOnly"]
+
+
+@final
+@dataclass(frozen=True)
+class ValuesOnly(StrictStart):
+    r"""Values alone: feasible in every round, from G_g and a strictly feasible start.
+
+    .. math:: g(x_t) \le 0 \ \forall t .
+
+    The hull of balls that certifies an action is made of values and G_g, and no slope enlarges it
+    (Theorem 1 of docs/certified.md), so that estimates of slopes may steer and never certify. No
+    regret bound is claimed: in advance no more is known than that the costs of two feasible points
+    differ by at most :math:`2RG_f`. docs/noise.md has the statement and what was measured.
+
+    Args:
+        constants: needs R, G_g, start_slack; G_f for the number above.
+        horizon: the number of rounds meant, if there is one.
+    """
+
+    name: ClassVar[str] = "Values only"
+    regret_exponent: ClassVar[float] = 1.0
+
+    constants: Constants
+    horizon: int | None = None
+
+    def __post_init__(self) -> None:
+        self._check_start("R", "G_g")
+
+    def regret_bound(self, t: Any) -> Array:
+        """Return :math:`2RG_fT`; inf where G_f is not known."""
+        T = np.asarray(t, dtype=np.float64)
+        R, G_f = self.constants.R, self.constants.G_f
+        return T * (math.inf if G_f is None else 2 * R * G_f)

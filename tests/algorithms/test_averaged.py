@@ -1,0 +1,272 @@
+"""Noisy readings: the windows, their bounds, the start, feasibility, a live loop, bad input."""
+
+import math
+
+import numpy as np
+import pytest
+from benchmarks.noise import at_most, attack, draw
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from surefoot import Ball, Constants, Feedback
+from surefoot.algorithms import (
+    OGD,
+    Averaged,
+    CertifiedOGD,
+    LeaderFollower,
+    ValuesFollower,
+    WaitCertificate,
+)
+from surefoot.algorithms._windows import no_windows
+from surefoot.constraints import Affine, L2Norm, LinfNorm
+from surefoot.controller import Controller
+from surefoot.errors import InvalidValueError
+from surefoot.regions import Curvature, CurvatureRows
+from surefoot.theory import NoClaim, Tuned, WithProbability
+
+SEEDS = st.integers(0, 2**32 - 1)
+BASE = LeaderFollower(G_g=1.0, domain=Ball(1.0))
+
+
+def radius(sigma, failure, t, windows, k):
+    return sigma * math.sqrt(2 * math.log(2 * t * (t + 1) * windows / failure) / k)
+
+
+# --- the windows ---------------------------------------------------------------------------------
+
+
+@settings(max_examples=30, deadline=None)
+@given(SEEDS, st.integers(1, 70))
+def test_windows_are_those_of_the_last_rounds(seed, rounds):
+    rng = np.random.default_rng(seed)
+    X, g, s = rng.normal(size=(rounds, 3)), rng.normal(size=rounds), rng.normal(size=(rounds, 3))
+    windows = no_windows(3, 16)
+    for t in range(rounds):
+        windows = windows.add(X[t], float(g[t]), s[t])
+    low, high = windows.bounds(X[-1], s[-1], 0.1, 0.05, 0.2, 0.01)
+    # The same from the definition.
+    t, lows, highs = rounds, [], []
+    many = min(int(math.log2(t)) + 1, 5)
+    for j in range(many):
+        k = 2**j + t % 2**j
+        x_, g_, s_ = X[t - k :], g[t - k :], s[t - k :]
+        far = math.sqrt(np.mean(((X[-1] - x_) ** 2).sum(axis=1)))
+        spread = radius(0.1, 0.05, t, many, k) + 0.2 * far + 0.01 * (k - 1) / 2
+        highs.append(np.mean(g_) + s[-1] @ (X[-1] - x_.mean(axis=0)) + spread)
+        lows.append(np.mean(g_) + np.mean(((X[-1] - x_) * s_).sum(axis=1)) - spread)
+    assert low == pytest.approx(max(lows), abs=1e-6)
+    assert high == pytest.approx(min(highs), abs=1e-6)
+    # Rounding goes to the careful side, but for its own.
+    assert low <= max(lows) + 1e-12
+    assert high >= min(highs) - 1e-12
+
+
+def test_one_round_by_hand():
+    windows = no_windows(2, 4).add(np.zeros(2), -0.5, np.array([0.0, 1.0]))
+    low, high = windows.bounds(np.zeros(2), np.array([0.0, 1.0]), 0.1, 0.05, 0.0, 0.0)
+    c = 0.1 * math.sqrt(2 * math.log(80))  # 2 t (t + 1) m/failure = 4/0.05
+    assert (low, high) == (pytest.approx(-0.5 - c), pytest.approx(-0.5 + c))
+
+
+def test_convexity_carries_readings_to_the_last_action_whatever_the_path():
+    # Exact readings of a convex g: every window bounds g by itself, however far actions jump.
+    g_of, rng, windows = L2Norm(0.5), np.random.default_rng(4), no_windows(3, 64)
+    for _ in range(200):
+        x = rng.normal(size=3)
+        g, s = g_of.query(x)
+        windows = windows.add(x, g, s)
+        low, high = windows.bounds(x, s, 1e-300, 0.01, 0.0, 0.0)
+        assert low <= g <= high
+        slopeless = windows.bounds(x, None, 1e-300, 0.01, 1.0, 0.0)
+        assert slopeless[0] <= g <= slopeless[1]
+
+
+# --- the start, the rest -------------------------------------------------------------------------
+
+
+def test_the_start_is_measured_before_anything_moves_and_no_gradient_is_lost():
+    sigma, slope = 0.1, np.array([0.0, 1.0])
+    player = Averaged(base=BASE, sigma=sigma, warm=0.25)
+    state, told = player.init(np.zeros(2)), []
+    for t in range(1, 1000):
+        before = state
+        told.append(np.array([-1.0, 0.1 * t]))
+        state, info = player.step(state, Feedback(told[-1], -0.5, slope))
+        error = 0.5 * (info.high - info.low)
+        if info.inner is not None:
+            break
+        assert error > 0.25 * 0.5
+        assert (state.x == 0).all()
+        assert isinstance(info.certificate, WaitCertificate)
+        assert "the action stays" in str(info.certificate)
+    assert 1 < t < 100
+    assert error <= 0.25 * 0.5
+    # The base is told the sum of the gradients, and what g is to within what.
+    after = BASE.update(before.base, Feedback(np.sum(told, axis=0), -0.5, slope, None, error))
+    np.testing.assert_allclose(state.x, after.x, atol=1e-12)
+    assert state.waited == -1
+    # Later rounds are told at once.
+    g = float(state.x[1]) - 0.5
+    state, info = player.step(state, Feedback(np.array([-1.0, 0.0]), g, slope))
+    assert info.inner is not None
+    assert info.inner.certificate.errors.value == pytest.approx(0.5 * (info.high - info.low))
+
+
+@settings(max_examples=10, deadline=None)
+@given(SEEDS)
+def test_attacks_with_the_true_sigma_do_not_lead_outside(seed):
+    found = attack(seed, failure=1e-6, played=60)
+    assert not found.violated
+    assert not found.uncovered
+
+
+def test_an_attack_comes_close_and_told_a_fifth_of_sigma_it_goes_outside():
+    found = [attack(n, told=0.2, played=80) for n in range(12)]
+    assert sum(f.violated for f in found) >= 4
+    assert max(f.way for f in found) > 0.9
+
+
+@pytest.mark.slow
+def test_the_share_of_runs_with_a_violation_is_at_most_what_was_asked_for():
+    found = [attack(n, failure=0.05, played=100) for n in range(100)]
+    lost = sum(f.violated for f in found)
+    assert at_most(lost, len(found)) <= 0.05
+    assert max(f.worst for f in found) > -0.05  # not because nothing moved
+
+
+def test_the_noises_are_sub_gaussian():
+    rng = np.random.default_rng(1)
+    for kind in ("normal", "two points", "rare and large"):
+        seen = np.array([draw(kind, 2.0, rng) for _ in range(5_000)])
+        assert abs(seen.mean()) < 0.1
+        for k in (-1.0, 0.5, 1.0):
+            assert np.exp(k * seen / 2.0).mean() <= math.exp(0.5 * k * k) * 1.05
+
+
+def test_under_drift_an_action_stays_only_while_that_is_certified():
+    base = LeaderFollower(G_g=1.0, domain=Ball(1.0), drift=0.01)
+    player = Averaged(base=base, sigma=0.2)
+    falling = Feedback(np.ones(2), -0.1, np.array([0.0, 1.0]))  # faster than it can be measured
+    with pytest.raises(InvalidValueError, match="the start must be strictly feasible"):
+        player.update(player.init(np.zeros(2)), falling)
+    still = Averaged(base=BASE, sigma=0.2)
+    assert still.update(still.init(np.zeros(2)), falling).waited == 1
+
+
+def test_a_limit_that_falls_is_kept_with_noisy_readings():
+    drift, sigma, rng = 3e-4, 0.01, np.random.default_rng(5)
+    base = LeaderFollower(G_g=1.0, domain=Ball(1.0), drift=drift)
+    player = Averaged(base=base, sigma=sigma)
+    state = player.init(np.zeros(2))
+    for t in range(300):
+        cube = LinfNorm(0.5 - drift * t, 2)
+        g, s = cube.query(state.x)
+        assert g <= 0
+        reading = float(g) + sigma * float(rng.normal())
+        state = player.update(state, Feedback(np.array([-1.0, -0.5]), reading, s))
+    assert state.x[0] > 0.25
+
+
+def test_curvature_and_values_alone_take_averages_too():
+    rng, sigma = np.random.default_rng(2), 0.02
+    smooth = CertifiedOGD(known=Curvature(beta=2.0, reach=1.0), radius=1.0)
+    for base in (smooth, ValuesFollower(base=BASE)):
+        player = Averaged(base=base, sigma=sigma)
+        state = player.init(np.zeros(2))
+        for _ in range(150):
+            x = state.x
+            g, s = float(x @ x) - 0.25, 2 * x
+            if base is not smooth:
+                g, s = float(np.linalg.norm(x)) - 0.5, None
+            assert g <= 0
+            seen = Feedback(np.array([-1.0, 0.3]), g + sigma * float(rng.normal()), s)
+            state = player.update(state, seen)
+        assert np.linalg.norm(state.x) > 0.3
+
+
+# --- guarantee, live loop, bad input -------------------------------------------------------------
+
+
+def test_the_guarantee_says_with_which_probability():
+    c = Constants(R=1.0, G_g=1.0, G_f=2.0, start_slack=0.5, start_reach=1.0)
+    promise = Averaged.of(LeaderFollower.default(c), sigma=0.1, failure=0.02).guarantee
+    assert isinstance(promise, WithProbability)
+    assert promise.name == "Theorem G (leader and follower), with probability 0.98"
+    assert promise.kind == "every round"
+    assert promise.bounds(10) == {}
+    assert promise.regret_bound(10) == 2 * 2.0 * 10
+    # A reading is not g: the start's slack is not watched, slopes and gradients are.
+    assert [p.constant for p in promise.premises] == ["G_g", "G_f"]
+
+
+def test_a_controller_goes_on_from_the_averages_of_its_journal(tmp_path):
+    path, rng = tmp_path / "noisy.journal", np.random.default_rng(8)
+    c = Constants(R=1.0, G_g=1.0, start_slack=0.5, start_reach=1.0)
+    player = Averaged.of(LeaderFollower.default(c), sigma=0.05, longest=64)
+    wall = Affine([[0.0, 1.0]], [0.5])
+
+    def tell(loop, noise):
+        x = loop.ask()
+        g, s = wall.query(x)
+        loop.tell(cost_gradient=[-0.6, -0.8], constraint_value=g + noise, constraint_subgradient=s)
+
+    noises = [float(0.05 * rng.normal()) for _ in range(40)]
+    with Controller(player, np.zeros(2), journal=path) as loop:
+        tell(loop, 0.08)
+        assert "the action stays" in str(loop.explain().certificate)
+        for noise in noises:
+            tell(loop, noise)  # some of these readings are above 0, and nothing is wrong
+        tell(loop, 0.12)
+        state = loop.state
+    with Controller.open(path) as again:
+        assert (again.ask() == state.x).all()
+        np.testing.assert_array_equal(again.state.windows.full, state.windows.full)
+        tell(again, 0.0)
+
+
+def test_readings_that_contradict_each_other_are_named():
+    player = Averaged(base=BASE, sigma=1e-4)
+    state, slope = player.init(np.zeros(2)), np.array([0.0, 1.0])
+    state = player.update(state, Feedback(np.zeros(2), -0.5, slope))
+    _, info = player.step(state, Feedback(np.zeros(2), -0.4, slope))
+    assert any("sigma is too small" in sentence for sentence in info.contradictions)
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"sigma": 0.0}, "sigma must be a finite number > 0, got 0.0"),
+        ({"failure": 1.0}, "failure must be below 1, got 1.0"),
+        ({"longest": 100}, "longest must be a power of 2, got 100"),
+        ({"longest": 0}, "longest must be a whole number >= 1, got 0"),
+        ({"warm": -1.0}, "warm must be a finite number >= 0, got -1.0"),
+        ({"base": OGD(eta=0.1, domain=Ball(1.0))}, "base must be a certified rule that takes a"),
+        (
+            {"base": CertifiedOGD(known=CurvatureRows(beta=1.0, rows=2, reach=1.0), radius=1.0)},
+            "base must be a rule for one constraint, got one that sees several",
+        ),
+        (
+            {"base": LeaderFollower(G_g=1.0, domain=Ball(1.0), value_error=0.1)},
+            "base must be told no value_error, which the averages tell it in each round, got 0.1",
+        ),
+    ],
+)
+def test_bad_parameters_are_refused_with_one_sentence(options, sentence):
+    with pytest.raises(InvalidValueError) as error:
+        Averaged(**{"base": BASE, "sigma": 0.1, **options})
+    assert str(error.value).startswith(sentence)
+
+
+def test_bad_rounds_are_refused_with_one_sentence():
+    player, slope = Averaged(base=BASE, sigma=0.1), np.array([0.0, 1.0])
+    state = player.init(np.zeros(2))
+    with pytest.raises(InvalidValueError, match="constraint_value must be a finite number"):
+        player.update(state, Feedback(np.ones(2), math.nan, slope))
+    with pytest.raises(InvalidValueError, match="value_error must be left to the averages"):
+        player.update(state, Feedback(np.ones(2), -0.5, slope, None, 0.1))
+    with pytest.raises(InvalidValueError, match="x1 must be the action of one run"):
+        player.init(np.zeros((3, 2)))
+    with pytest.raises(InvalidValueError, match="must be one for every round"):
+        Averaged.of(Tuned(BASE, NoClaim(Constants(R=1.0))), sigma=0.1)
+    with pytest.raises(InvalidValueError, match="player must have a guarantee"):
+        Averaged.of(BASE, sigma=0.1)

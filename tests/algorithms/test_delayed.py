@@ -1,0 +1,210 @@
+"""Late feedback: what each copy is told, feasibility, the regret of copies, drift, a live loop."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import surefoot as sf
+from surefoot import PFS, Ball, Feedback
+from surefoot.algorithms import (
+    CertifiedDualAveraging,
+    CertifiedOGD,
+    CertifiedPFS,
+    Delayed,
+    LeaderFollower,
+    ValuesFollower,
+)
+from surefoot.constraints import Affine, LinfNorm
+from surefoot.controller import Controller
+from surefoot.errors import InvalidValueError
+from surefoot.problems import adversarial_cube, paper_toy
+from surefoot.regions import Curvature
+from surefoot.theory import InTurns
+
+WALL = Affine([[0.0, 1.0]], [0.5])
+
+
+def seen(x, gradient=(-0.6, -0.8), wall=WALL):
+    g, s = wall.query(x)
+    return Feedback(np.array(gradient), g, s)
+
+
+def states_of(player, rounds, gradient):
+    state = player.init(np.zeros(2))
+    for t in range(rounds):
+        yield state
+        state = player.update(state, seen(state.x, gradient(t)))
+
+
+# --- what the copies are told --------------------------------------------------------------------
+
+
+def test_each_copy_plays_as_if_it_were_alone_in_its_own_rounds():
+    base, k = LeaderFollower(G_g=1.0, domain=Ball(1.0)), 2
+    rng = np.random.default_rng(3)
+    slopes = rng.normal(size=(12, 2))
+    late = [s.x for s in states_of(Delayed(base=base, delay=k), 12, lambda t: slopes[t])]
+    for first in range(k + 1):
+        mine = slopes[first :: k + 1]
+        alone = [s.x for s in states_of(base, len(mine), lambda i, mine=mine: mine[i])]
+        np.testing.assert_array_equal(late[first :: k + 1], alone)
+
+
+def test_the_one_that_plays_ahead_learns_from_the_action_observed():
+    base = LeaderFollower(G_g=1.0, domain=Ball(1.0))
+    late = Delayed(base=base, delay=1, copies=False)
+    zero, one, two, three = states_of(late, 4, lambda t: (-0.6, -0.8))
+    # Nothing is known before the second action: it is the start again.
+    assert (one.x == zero.x).all()
+    # Then what was seen in round 1, and in round 2 at the same action.
+    direct = base.update(base.init(np.zeros(2)), seen(zero.x))
+    np.testing.assert_array_equal(two.x, direct.x)
+    second = base.update(direct._replace(x=one.x), seen(one.x))
+    np.testing.assert_array_equal(three.x, second.x)
+    assert [a.tolist() for a in three.actions] == [two.x.tolist(), three.x.tolist()]
+
+
+def test_what_comes_late_by_itself_is_not_held_back():
+    base = CertifiedPFS(G_g=1.0, domain=Ball(1.0), rho=0.2)
+    inside, outside = Delayed(base=base, delay=2), Delayed(base=base, delay=2, late=True)
+    here, there = inside.init(np.zeros(2)), outside.init(np.zeros(2))
+    told = []
+    for t in range(8):
+        np.testing.assert_array_equal(here.x, there.x)
+        told.append(seen(here.x))
+        here = inside.update(here, told[-1])
+        if t >= 2:  # nothing can be told before
+            there = outside.update(there, told[t - 2])
+
+
+# --- feasibility and regret ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("adversary", ["constant", "corners"])
+@pytest.mark.parametrize("delay", [1, 4])
+def test_late_feedback_never_leads_outside_and_the_bound_holds(adversary, delay):
+    cube = adversarial_cube(adversary, horizon=120, dimension=3)
+    for rule in (CertifiedPFS, LeaderFollower, ValuesFollower):
+        tuned = rule.default(cube.constants, 120, cube.domain)
+        trace = sf.play(Delayed.of(tuned, delay=delay), cube)
+        assert trace.violations.worst <= 0
+        assert isinstance(trace.guarantee, InTurns)
+        assert (trace.final_regret() <= trace.guarantee.regret_bound(120)).all()
+    ahead = Delayed(base=tuned.algorithm.base, delay=delay, copies=False)
+    assert sf.play(ahead, cube).violations.worst <= 0
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 6), st.booleans())
+def test_a_smooth_set_is_not_left_either(seed, delay, copies):
+    rng = np.random.default_rng(seed)
+    known = Curvature(beta=4.0, reach=1.0)
+    rule = CertifiedDualAveraging(known=known, radius=1.0)
+    player = Delayed(base=rule, delay=delay, copies=copies)
+    state = player.init(0.1 * rng.normal(size=2))
+    for _ in range(40):
+        x = state.x
+        g, s = float(2 * x[0] ** 2 + 0.5 * x[1] ** 2 - 0.5), np.array([4 * x[0], x[1]])
+        assert g <= 0
+        push = -s if rng.random() < 0.5 else rng.normal(size=2)
+        state = player.update(state, Feedback(push, g, s))
+
+
+def test_the_regret_bound_is_that_of_the_copies_together():
+    toy = paper_toy(horizon=1, trials=1)
+    each = CertifiedPFS.default(toy.constants, None, toy.domain)
+    promise = Delayed.of(each, delay=3).guarantee
+    assert promise.regret_bound(400) == 4 * each.guarantee.regret_bound(100)
+    assert promise.regret_bound(401) == 4 * each.guarantee.regret_bound(101)
+    assert promise.horizon is None
+    fixed = Delayed.of(CertifiedPFS.known_horizon(toy.constants, 50, toy.domain), delay=3).guarantee
+    assert fixed.horizon == 200
+    assert [p.limit for p in fixed.premises if p.quantity == "horizon"] == [200]
+
+
+# --- drift ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("copies", [True, False])
+def test_a_limit_that_falls_is_kept_with_late_feedback(copies):
+    drift, k, T = 5e-4, 3, 200
+    base = LeaderFollower(G_g=1.0, domain=Ball(1.0), drift=drift)
+    player = Delayed(base=base, delay=k, copies=copies)
+    state = player.init(np.zeros(2))
+    for t in range(T):
+        cube = LinfNorm(0.5 - drift * t, 2)
+        assert cube.value(state.x) <= 0
+        state = player.update(state, seen(state.x, (-1.0, -0.2), cube))
+
+
+def test_told_a_drift_that_is_too_small_the_same_limit_is_passed():
+    true, told, k = 4e-3, 1e-4, 3
+    base = LeaderFollower(G_g=1.0, domain=Ball(1.0), drift=told)
+    player = Delayed(base=base, delay=k, copies=False)
+    state, worst = player.init(np.zeros(2)), -1.0
+    for t in range(100):
+        cube = LinfNorm(0.5 - true * t, 2)
+        worst = max(worst, float(cube.value(state.x)))
+        state = player.update(state, seen(state.x, (-1.0, -0.2), cube))
+    assert worst > 0
+
+
+def test_copies_of_a_curvature_rule_are_told_the_drift_of_all_rounds_between():
+    known = Curvature(beta=1.0, reach=1.0, drift=0.01)
+    player = Delayed(base=CertifiedOGD(known=known, radius=1.0), delay=4)
+    assert player._each().known.drift == pytest.approx(0.05)
+    assert player.base.known.drift == 0.01
+
+
+# --- a live loop, bad input ----------------------------------------------------------------------
+
+
+def test_a_journal_goes_on_with_what_is_held_back(tmp_path):
+    path = tmp_path / "late.journal"
+    player = Delayed(base=LeaderFollower(G_g=1.0, domain=Ball(1.0)), delay=2)
+
+    def tell(loop):
+        x = loop.ask()
+        gradient, g, s, *_ = seen(x)
+        loop.tell(cost_gradient=gradient, constraint_value=g, constraint_subgradient=s)
+
+    with Controller(player, np.zeros(2), journal=path) as loop:
+        for _ in range(5):
+            tell(loop)
+        assert loop.explain().certificate.round == 5
+        copy = loop.state
+    with Controller.open(path) as again:
+        tell(again)
+        expected = player.update(copy, seen(copy.x))
+        np.testing.assert_array_equal(again.state.x, expected.x)
+
+
+def test_rules_that_do_not_explain_may_be_late_too():
+    toy = paper_toy(horizon=150, trials=1)
+    trace = sf.play(Delayed.of(PFS.anytime(toy.constants, 50, toy.domain), delay=2), toy)
+    assert np.max(trace.violations.worst) <= 0
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"delay": 0}, "delay must be a whole number >= 1, got 0"),
+        ({"delay": 1.5}, "delay must be a whole number >= 1, got 1.5"),
+        ({"copies": False}, "copies must be True but for a LeaderFollower or a CertifiedDual"),
+        ({"base": Ball(1.0)}, "player must be an algorithm"),
+    ],
+)
+def test_bad_parameters_are_refused_with_one_sentence(options, sentence):
+    base = CertifiedPFS(G_g=1.0, domain=Ball(1.0), rho=0.2)
+    with pytest.raises(InvalidValueError) as error:
+        Delayed(**{"base": base, "delay": 1, **options})
+    assert str(error.value).startswith(sentence)
+
+
+def test_a_guarantee_that_is_not_for_every_round_is_refused():
+    toy = paper_toy(horizon=1, trials=1)
+    with pytest.raises(InvalidValueError, match="must be one for every round, got"):
+        Delayed.of(PFS.nearly(toy.constants, 10_000, toy.domain), delay=1)
+    with pytest.raises(InvalidValueError, match="player must have a guarantee"):
+        Delayed.of(CertifiedPFS(G_g=1.0, domain=Ball(1.0), rho=0.2), delay=1)
