@@ -81,7 +81,11 @@ def built(tmp_path_factory):
     return build
 
 
-LEFT_OUT = {"RegionFilterState": ("rounds",), "HullMemory": ("anchor_round",)}
+LEFT_OUT = {
+    "RegionFilterState": ("rounds",),
+    "HullMemory": ("anchor_round",),
+    "CurvatureMemory": ("low", "anchor"),
+}
 
 
 def packed(value):

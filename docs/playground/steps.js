@@ -1,0 +1,687 @@
+/* The certified steps of Surefoot in the plane, and those of its rivals: pure functions of numbers.
+ *
+ * Each does what its namesake in Python does, with the same names; the tests compare them through
+ * node, step by step from the same state. A vector is an array of two numbers. Nothing here knows
+ * the page.
+ */
+"use strict";
+
+const Surefoot = (() => {
+  const UNIT = 2 ** -53;
+  const START = "the start must be strictly feasible, by more than the error of g";
+
+  // --- vectors -----------------------------------------------------------------------------------
+
+  const dot = (a, b) => a[0] * b[0] + a[1] * b[1];
+  const plus = (a, b) => [a[0] + b[0], a[1] + b[1]];
+  const minus = (a, b) => [a[0] - b[0], a[1] - b[1]];
+  const times = (k, a) => [k * a[0], k * a[1]];
+  const along = (a, k, b) => [a[0] + k * b[0], a[1] + k * b[1]];
+  const norm = (a) => Math.sqrt(dot(a, a));
+  const same = (a, b) => a[0] === b[0] && a[1] === b[1];
+  const combine = (weights, rows) =>
+    rows.reduce((sum, row, i) => along(sum, weights[i], row), [0, 0]);
+
+  class Refused extends Error {}
+
+  // --- what values and a bound on the subgradients certify: hulls of balls -------------------------
+
+  /** The share of ball b in the ball of the hull of two that is nearest to w. */
+  function shareOfTwoBalls(w, a, rA, b, rB) {
+    const way = minus(b, a);
+    const squared = dot(way, way);
+    const less = rB - rA;
+    const apart = squared - less * less;
+    if (apart <= 0) return less > 0 ? 1 : 0;
+    let off = minus(w, a);
+    const q = dot(off, way);
+    off = along(off, -q / squared, way);
+    const share = (q + less * Math.sqrt((dot(off, off) * squared) / apart)) / squared;
+    const top = rB >= 0 ? 1 : rA / -less;
+    return share < 0 ? 0 : share > top ? top : share;
+  }
+
+  class HullRegion {
+    constructor(known, memory, before, s) {
+      Object.assign(this, { known, memory, before, s });
+      this.x = memory.last;
+      this.anchor = memory.anchor;
+      this.radius = -memory.last_value / known.G_g - known.lost;
+      this.anchorRadius = -memory.anchor_value / known.G_g - known.lost;
+    }
+
+    ball(w) {
+      const share = shareOfTwoBalls(w, this.anchor, this.anchorRadius, this.x, this.radius);
+      const centre = along(this.anchor, share, minus(this.x, this.anchor));
+      const offset = minus(w, centre);
+      const room = this.anchorRadius + share * (this.radius - this.anchorRadius);
+      return { share, centre, offset, far: norm(offset), room: Math.max(room, 0) };
+    }
+
+    holds(w) {
+      const { far, room } = this.ball(w);
+      return norm(minus(w, this.x)) <= this.radius || far <= room;
+    }
+
+    nearest(w) {
+      if (norm(minus(w, this.x)) <= this.radius) return w;
+      const { centre, offset, far, room } = this.ball(w);
+      return far <= room ? w : along(centre, room / far, offset);
+    }
+
+    get middle() {
+      return this.radius > this.anchorRadius ? this.x : this.anchor;
+    }
+
+    certificate(point, t) {
+      const { share, far, room } = this.ball(point);
+      const seen = this.memory;
+      const { G_g, noise } = this.known;
+      const level = (1 - share) * seen.anchor_value + share * seen.last_value;
+      const bound = Math.min(level + G_g * far + noise, 0);
+      const now = `g = ${general(seen.last_value)} was seen`;
+      const then = `g = ${general(seen.anchor_value)} was seen in round ${seen.anchor_round}`;
+      const both = `${then} and ${general(seen.last_value)} now; ${general(share)} of the way between them`;
+      return {
+        bound,
+        text:
+          `round ${t}: ${share === 1 ? now : share === 0 ? then : both}, and g rises by at most ` +
+          `G_g = ${general(G_g, 6)} per unit of length: ${general(room)} is certified, ` +
+          `${general(far)} was taken; the next g is at most ${general(bound)}`,
+      };
+    }
+
+    /** What is impossible if G_g is right; the tolerance is twice a bound on the error of g. */
+    contradictions(tolerance = 0) {
+      const { G_g, noise } = this.known;
+      const found = [];
+      const before = this.before;
+      const steep = norm(this.s);
+      const g = this.memory.last_value;
+      const t = this.memory.rounds;
+      if (steep > G_g * (1 + 1e-12)) {
+        found.push(`round ${t}: |s| = ${general(steep, 6)} exceeds G_g = ${general(G_g, 6)}`);
+      }
+      if (before.rounds === 0) return found;
+      const { share, far } = new HullRegion(this.known, before, before, this.s).ball(this.x);
+      const level = (1 - share) * before.anchor_value + share * before.last_value;
+      const limit = Math.max(level + G_g * far, far === 0 ? before.last_value : -Infinity);
+      if (g > limit + 4 * noise + tolerance) {
+        found.push(
+          `round ${t}: g = ${general(g, 6)} is above its certified bound ${general(limit)}: ` +
+            causes(`G_g = ${general(G_g, 6)} is too small`, tolerance),
+        );
+      }
+      const below = g + dot(this.s, minus(before.anchor, this.x)) - before.anchor_value;
+      if (below > 4 * noise + tolerance) {
+        found.push(
+          `round ${t}: the subgradient says that g in round ${before.anchor_round} was at least ` +
+            `${general(below)} above what was seen: ` +
+            causes("a slope errs by more than 0", tolerance),
+        );
+      }
+      return found;
+    }
+  }
+
+  /** No subgradient of g is longer than G_g: the hull of the last ball and the deepest before. */
+  class LipschitzHull {
+    constructor(G_g, reach) {
+      this.G_g = G_g;
+      this.noise = 16 * 6 * (UNIT * reach * G_g);
+      this.lost = (2 * this.noise) / G_g + 16 * 10 * UNIT * reach;
+    }
+
+    init(x) {
+      return { rounds: 0, anchor: x, anchor_value: 0, anchor_round: 0, last: x, last_value: 0 };
+    }
+
+    see(memory, x, g, s) {
+      if (!Number.isFinite(g)) throw new Refused(`constraint_value must be finite, got ${g}`);
+      const rounds = memory.rounds + 1;
+      let { anchor, anchor_value, anchor_round } = memory;
+      if (memory.rounds === 0) {
+        if (!(g + this.lost * this.G_g < 0)) throw new Refused(START);
+        [anchor, anchor_value, anchor_round] = [x, g, rounds];
+      } else if (memory.last_value < memory.anchor_value) {
+        [anchor, anchor_value, anchor_round] = [memory.last, memory.last_value, memory.rounds];
+      }
+      const after = { rounds, anchor, anchor_value, anchor_round, last: x, last_value: g };
+      return [after, new HullRegion(this, after, memory, s)];
+    }
+  }
+
+  /** The same without memory: the ball of the last action alone. */
+  class LipschitzBall extends LipschitzHull {
+    see(memory, x, g, s) {
+      if (!Number.isFinite(g)) throw new Refused(`constraint_value must be finite, got ${g}`);
+      const rounds = memory.rounds + 1;
+      if (memory.rounds === 0 && !(g + this.lost * this.G_g < 0)) {
+        throw new Refused(START);
+      }
+      const value = { anchor: x, anchor_value: g, anchor_round: rounds };
+      const after = { rounds, ...value, last: x, last_value: g };
+      return [after, new HullRegion(this, after, memory, s)];
+    }
+  }
+
+  // --- what a bound on the curvature certifies: a ball or half-space per row -----------------------
+
+  function ontoCurvatureBall(v, up, s, squared, beta) {
+    const over = up + dot(s, v) + 0.5 * beta * dot(v, v);
+    const nu = Math.sqrt(Math.max(squared - 2 * beta * up, 0));
+    const below = nu * (nu + norm(along(s, beta, v)));
+    const weight = below > 0 ? (2 * Math.max(over, 0)) / below : 0;
+    return times(1 / (1 + beta * weight), along(v, -weight, s));
+  }
+
+  /** Multipliers of balls and half-spaces, each in turn made the best for the others. */
+  function ascend(v, up, s, beta, sweeps) {
+    const m = up.length;
+    const G = s.map((a) => s.map((b) => dot(a, b)));
+    const p = s.map((a) => dot(a, v));
+    const lam = up.map(() => 0);
+    const vv = dot(v, v);
+    for (let k = 0; k < sweeps; k++) {
+      let changed = false;
+      for (let i = 0; i < m; i++) {
+        const old = lam[i];
+        lam[i] = 0;
+        const b = beta[i];
+        let [c, ahead, square] = [1, p[i], vv];
+        for (let j = 0; j < m; j++) {
+          const w = lam[j];
+          if (!w) continue;
+          c += w * beta[j];
+          ahead -= w * G[i][j];
+          if (b) square -= w * (2 * p[j] - lam.reduce((sum, l, h) => sum + l * G[j][h], 0));
+        }
+        ahead /= c;
+        square = Math.max(square, 0) / (c * c);
+        const over = up[i] + ahead + 0.5 * b * square;
+        if (over <= 0) {
+          changed = changed || old !== 0;
+          continue;
+        }
+        const nu = Math.sqrt(Math.max(G[i][i] - 2 * b * up[i], 0));
+        const bent = Math.sqrt(Math.max(G[i][i] + 2 * b * ahead + b * b * square, 0));
+        const below = nu * (nu + bent);
+        lam[i] = below > 0 ? (c * 2 * over) / below : 0;
+        changed = changed || Math.abs(lam[i] - old) > 4e-16 * Math.abs(lam[i]);
+      }
+      if (!changed) break;
+    }
+    return lam;
+  }
+
+  /** The largest share of q, at most 1, with every quadratic at most 0; else 0. */
+  function largestShare(q, up, s, beta) {
+    let least = 1;
+    up.forEach((h, i) => {
+      const [a, b] = [dot(s[i], q), 0.5 * beta[i] * dot(q, q)];
+      const below = a + Math.sqrt(Math.max(a * a - 4 * b * h, 0));
+      let share = below > 0 ? (-2 * h) / below : 1;
+      if (h > 0) share = a + b + h <= 0 ? 1 : 0;
+      least = Math.min(least, share);
+    });
+    return Math.max(least, 0);
+  }
+
+  class RowsRegion {
+    constructor(known, memory, before) {
+      Object.assign(this, { known, before, x: memory.x, g: memory.g, s: memory.s });
+      const M = known.reach;
+      this.margin = this.g.map(
+        (g, i) =>
+          32 * 10 * UNIT * (Math.abs(g) + norm(this.s[i]) * M + known.beta[i] * M * M),
+      );
+    }
+
+    /** The certified bound on each row at a point. */
+    bounds(point, share = 0.5) {
+      const v = minus(point, this.x);
+      const square = dot(v, v);
+      return this.g.map(
+        (g, i) =>
+          g + share * this.margin[i] + dot(this.s[i], v) + 0.5 * this.known.beta[i] * square,
+      );
+    }
+
+    holds(point) {
+      return this.bounds(point).every((bound) => bound <= 0);
+    }
+
+    nearest(w) {
+      if (this.holds(w)) return w;
+      const { beta } = this.known;
+      const up = this.g.map((g, i) => g + this.margin[i]);
+      if (up.length === 1) return this.nearestOfOne(w, up[0]);
+      const v = minus(w, this.x);
+      const lam = ascend(v, up, this.s, beta, 16);
+      const total = lam.reduce((sum, l, i) => sum + l * beta[i], 0);
+      const q = times(1 / (1 + total), minus(v, combine(lam, this.s)));
+      const over = this.bounds(plus(this.x, q), 1).map((bound, i) => {
+        const squared = dot(this.s[i], this.s[i]);
+        return Math.max(bound, 0) / (squared > 0 ? squared : 1);
+      });
+      const again = plus(this.x, minus(q, combine(over, this.s)));
+      if (this.holds(again)) return again;
+      const first = plus(this.x, q);
+      if (this.holds(first)) return first;
+      const nearly = this.g.map((g, i) => g + 0.6 * this.margin[i]);
+      const way = minus(first, this.x);
+      const drawn = along(this.x, largestShare(way, nearly, this.s, beta), way);
+      return this.holds(drawn) ? drawn : this.x;
+    }
+
+    nearestOfOne(w, up) {
+      let found = w;
+      for (let tries = 0; tries < 3; tries++) {
+        const v = minus(found, this.x);
+        const s = this.s[0];
+        found = plus(this.x, ontoCurvatureBall(v, up, s, dot(s, s), this.known.beta[0]));
+        if (this.holds(found)) return found;
+      }
+      return this.x;
+    }
+
+    get middle() {
+      return this.x;
+    }
+
+    certificate(point, t) {
+      const bounds = this.bounds(point);
+      const row = bounds.indexOf(Math.max(...bounds));
+      const name = bounds.length === 1 ? "g" : `g[${row}]`;
+      const v = minus(point, this.x);
+      const length = norm(v);
+      const [g, beta] = [this.g[row], this.known.beta[row]];
+      if (length === 0) {
+        const text = `round ${t}: nothing moves, and ${name} = ${general(g)} stays`;
+        return { bound: g, text };
+      }
+      const bound = Math.min(bounds[row], 0);
+      return {
+        bound,
+        text:
+          `round ${t}: ${name} = ${general(g)} was seen, and its curvature is at most ` +
+          `${general(beta, 6)}: ${general(g)} + (${general(dot(this.s[row], v))}) along the slope ` +
+          `+ ${general(0.5 * beta * length ** 2)} for the ${general(length)} moved; ` +
+          `the next ${name} is at most ${general(bound)}`,
+      };
+    }
+
+    contradictions(tolerance = 0) {
+      const before = this.before;
+      if (before.rounds === 0) return [];
+      const v = minus(this.x, before.x);
+      const squared = dot(v, v);
+      if (!(squared > 0)) return [];
+      const old = new RowsRegion(this.known, before, before);
+      const t = before.rounds + 1;
+      const found = [];
+      this.g.forEach((g, i) => {
+        const rise = g - before.g[i] - dot(before.s[i], v);
+        const fall = before.g[i] - g + dot(this.s[i], v);
+        const over = Math.max(rise, fall);
+        const noise = this.margin[i] + old.margin[i] + tolerance;
+        const half = 0.5 * this.known.beta[i] * squared;
+        if (!(over > half + noise)) return;
+        const name = this.g.length === 1 ? "g" : `g[${i}]`;
+        found.push(
+          `round ${t}: ${name} = ${general(g, 6)} is above its quadratic bound ` +
+            `${general(g - (over - half), 6)}: the curvature is at least ` +
+            `${general((2 * (over - noise)) / squared, 6)}, more than ` +
+            causes(`beta = ${general(this.known.beta[i], 6)}`, tolerance, `or ${name}`),
+        );
+      });
+      return found;
+    }
+  }
+
+  /** Row i of g curves upwards by at most beta[i]; g and s have one entry per row. */
+  class CurvatureRows {
+    constructor(beta, reach) {
+      this.beta = beta;
+      this.reach = reach;
+    }
+
+    init(x) {
+      const none = this.beta.map(() => 0);
+      return { rounds: 0, x, g: none, s: none.map(() => [0, 0]) };
+    }
+
+    see(memory, x, g, s) {
+      if (!g.every(Number.isFinite)) throw new Refused("constraint_value must be finite");
+      const after = { rounds: memory.rounds + 1, x, g, s };
+      const region = new RowsRegion(this, after, memory);
+      if (memory.rounds === 0 && !g.every((v, i) => v + region.margin[i] < 0)) {
+        throw new Refused(START);
+      }
+      return [after, region];
+    }
+  }
+
+  /** Take a proposal to the nearest certified action: RegionFilter.admit. */
+  function admit(known, state, proposal, g, s) {
+    const [memory, region] = known.see(state.memory, state.x, g, s);
+    return [{ x: region.nearest(proposal), memory }, region];
+  }
+
+  // --- learners ------------------------------------------------------------------------------------
+
+  function projectBall(p, radius) {
+    const squared = dot(p, p);
+    if (squared <= radius * radius) return p;
+    return times((radius * (1 - 10 * UNIT)) / Math.sqrt(squared), p);
+  }
+
+  /** Polyak feasibility steps: PFS.update. */
+  function pfs({ eta, rho, radius }, x, grad, g, s) {
+    let y = along(x, -eta, grad);
+    const excess = g + dot(s, minus(y, x)) + rho;
+    if (excess > 0) y = along(y, -excess / dot(s, s), s);
+    return projectBall(y, radius);
+  }
+
+  /** Drift plus penalty, a queue per row: DPP.update. */
+  function dpp({ V, alpha, radius }, { x, queues }, grad, g, s) {
+    const d = plus(times(V, grad), combine(queues, s));
+    const next = projectBall(along(x, -1 / (2 * alpha), d), radius);
+    const way = minus(next, x);
+    return { x: next, queues: queues.map((q, i) => Math.max(q + g[i] + dot(s[i], way), 0)) };
+  }
+
+  /** Gradient steps on cost and logarithmic barrier: LBSGD.update. */
+  function lbSgd({ weight, beta, costCurvature }, x, grad, g, s) {
+    if (!g.every((v) => v < 0)) throw new Refused("a logarithmic barrier needs g below 0");
+    const d = plus(grad, times(weight, combine(g.map((v) => 1 / -v), s)));
+    const size = norm(d);
+    if (!(size > 0)) return x;
+    let [room, smooth] = [Infinity, 0];
+    g.forEach((v, i) => {
+      const steep = Math.abs(dot(s[i], d)) / size;
+      room = Math.min(room, -v / (2 * steep + Math.sqrt(-v * beta)));
+      smooth += beta / -v + 2 * (steep / v) ** 2;
+    });
+    const curved = costCurvature + 2 * weight * smooth;
+    return along(x, -Math.min(room / size, 1 / curved), d);
+  }
+
+  /** The leader and its follower with two cuts: LeaderFollower.step. */
+  class LeaderFollower {
+    constructor({ G_g, radius, keep = 0.5, lazy = true, sweeps = 2 }) {
+      Object.assign(this, { G_g, radius, keep, lazy, sweeps });
+      this.known = new LipschitzHull(G_g, radius);
+    }
+
+    init(x) {
+      return {
+        x,
+        start: x,
+        reach: this.radius + norm(x),
+        seen: this.known.init(x),
+        cuts: { normals: [], offsets: [], inverses: [], weights: [] },
+        leader: [0, 0],
+        gradients: [0, 0],
+        energy: 0,
+        inverse_eta: 0,
+        depth: 0,
+        deepened: 0,
+      };
+    }
+
+    step(state, grad, g, s) {
+      const { x, start, reach: D } = state;
+      const [seen, region] = this.known.see(state.seen, x, g, s);
+      const t = seen.rounds;
+      const X = minus(x, start);
+      const squared = dot(grad, grad);
+      const behind = norm(minus(X, state.leader));
+      const gradients = plus(state.gradients, grad);
+      const energy = state.energy + squared + Math.sqrt(squared) * behind * state.inverse_eta;
+      const [cuts, newest] = this.remember(state.cuts, X, g, s, state.leader);
+      const scale = Math.sqrt(2 * energy) / D;
+      const eta = scale > 0 ? 1 / scale : 0;
+      const [weights, z] = this.lead(state, cuts, newest, gradients, grad, scale, eta);
+      // The follower: towards the leader, off the cuts, into the certified region.
+      const deepest = Math.max(region.anchorRadius, region.radius);
+      const gap = norm(minus(z, X));
+      const deeper = t === 1 || deepest > 1.1 * state.depth;
+      const [depth, deepened] = deeper ? [deepest, t] : [state.depth, state.deepened];
+      const growing = 50 * deepest < D && t - deepened < 5;
+      const rho =
+        this.G_g *
+        (growing
+          ? Math.min((this.keep * gap) / 50, 3 * deepest)
+          : deepest * Math.min((this.keep * gap) / D, 0.5));
+      const room = Math.max(region.radius, 0);
+      const W = along(X, Math.min(room / (gap > 0 ? gap : 1), 1), minus(z, X));
+      const next = region.nearest(plus(start, this.keepOff(cuts, W, rho)));
+      const after = {
+        ...{ x: next, start, reach: D, seen, cuts: { ...cuts, weights }, leader: z },
+        ...{ gradients, energy, inverse_eta: scale, depth, deepened },
+      };
+      return [after, region];
+    }
+
+    /** Add the half-space of a round to at most two; a slope of 0 has none. */
+    remember(old, X, g, s, z) {
+      const steep = norm(s);
+      if (steep === 0) return [old, -1];
+      const cuts = Object.fromEntries(Object.entries(old).map(([name, part]) => [name, [...part]]));
+      const { normals, offsets, inverses, weights } = cuts;
+      const inverse = 1 / steep;
+      const u = times(inverse, s);
+      const offset = dot(u, X) - (g - this.known.noise) * inverse;
+      const near = normals.findIndex(
+        (n) => dot(n, u) > 1 - 1e-9 && Math.max(...minus(n, u).map(Math.abs)) <= 6 * UNIT,
+      );
+      if (near >= 0) {
+        offsets[near] = Math.min(offset, offsets[near]);
+        return [cuts, near];
+      }
+      let at = normals.length;
+      if (at === 2) {
+        const idle = weights.map((w, i) => (w === 0 ? offsets[i] - dot(normals[i], z) : -Infinity));
+        if (weights[0] === 0 || weights[1] === 0) {
+          at = idle[1] > idle[0] ? 1 : 0; // it does nothing, and is furthest from doing something
+        } else {
+          const into = weights[1] < weights[0] ? 1 : 0;
+          at = 1 - into;
+          const [a, b] = [weights[into], weights[at]];
+          const both = plus(times(a, normals[into]), times(b, normals[at]));
+          const size = norm(both);
+          normals[into] = size > 0 ? times(1 / size, both) : [0, 0];
+          offsets[into] = size > 0 ? (a * offsets[into] + b * offsets[at]) / size : 1;
+          inverses[into] = size > 0 ? (a * inverses[into] + b * inverses[at]) / size : 0;
+          weights[into] = size;
+        }
+      }
+      [normals[at], offsets[at], inverses[at], weights[at]] = [u, offset, inverse, 0];
+      return [cuts, at];
+    }
+
+    /** Better multipliers, and the leader that they lead to. */
+    lead(state, cuts, newest, theta, grad, scale, eta) {
+      const { normals, offsets } = cuts;
+      const D = state.reach;
+      const within = (z, r) => (dot(z, z) <= r * r ? z : times(r / norm(z), z));
+      const faded = state.inverse_eta / (scale > 0 ? scale : 1);
+      let mu = cuts.weights.map((w) => (this.lazy ? w * faded : 0));
+      const free = this.lazy ? times(-eta, theta) : within(along(state.leader, -eta, grad), D);
+      const leader = () => within(minus(free, combine(mu, normals)), 2 * D);
+      const z = leader();
+      let v = normals.map((n, i) => dot(n, z) - offsets[i]);
+      const move = (step) => {
+        const down = normals.map((n) => normals.reduce((sum, m, j) => sum + dot(n, m) * step[j], 0));
+        return [down, step.reduce((sum, part, i) => sum + part * down[i], 0)];
+      };
+      if (newest >= 0 && v[newest] > 0) {
+        const step = v.map((value, i) => (i === newest ? value : 0));
+        const [down] = move(step);
+        mu = mu.map((m, i) => m + step[i]);
+        v = v.map((value, i) => value - down[i]);
+      }
+      for (let sweep = 0; sweep < this.sweeps; sweep++) {
+        const step = v.map((value, i) => Math.max(value, -mu[i]));
+        const [down, bend] = move(step);
+        if (bend <= 0) break;
+        const share = Math.min(step.reduce((sum, part, i) => sum + part * v[i], 0) / bend, 1);
+        mu = mu.map((m, i) => m + share * step[i]);
+        v = v.map((value, i) => value - share * down[i]);
+      }
+      return [mu, leader()];
+    }
+
+    keepOff({ normals, offsets, inverses }, w, rho) {
+      const over = normals.map((n, i) => Math.max(rho * inverses[i] + dot(n, w) - offsets[i], 0));
+      const length = over.reduce((sum, part) => sum + part * part, 0);
+      if (length === 0) return w;
+      const back = combine(over, normals);
+      const squared = dot(back, back);
+      return squared > 0 ? along(w, -length / squared, back) : w;
+    }
+  }
+
+  // --- the constraint of the page ------------------------------------------------------------------
+
+  /** The convex hull of points, anticlockwise. */
+  function hullOf(points) {
+    const sorted = [...points].sort((a, b) => a[0] - b[0] || a[1] - b[1]);
+    const turn = (o, a, b) => (a[0] - o[0]) * (b[1] - o[1]) - (a[1] - o[1]) * (b[0] - o[0]);
+    const half = (list) =>
+      list.reduce((line, p) => {
+        while (line.length > 1 && turn(line.at(-2), line.at(-1), p) <= 0) line.pop();
+        return [...line, p];
+      }, []);
+    return [...half(sorted).slice(0, -1), ...half(sorted.reverse()).slice(0, -1)];
+  }
+
+  /** A polygon: one row per edge, with a normal of length 1, so that the true G_g is 1. */
+  class Polygon {
+    constructor(corners) {
+      this.corners = hullOf(corners);
+      this.rows = this.corners.map((p, i) => {
+        const q = this.corners[(i + 1) % this.corners.length];
+        const n = times(1 / norm(minus(q, p)), [q[1] - p[1], p[0] - q[0]]);
+        return { n, b: dot(n, p) };
+      });
+      this.G_g = 1;
+      this.curvature = 0;
+    }
+
+    apart(x) {
+      return { g: this.rows.map(({ n, b }) => dot(n, x) - b), s: this.rows.map(({ n }) => n) };
+    }
+
+    nearestPoint(w) {
+      if (this.value(w) <= 0) return w;
+      let best = null;
+      this.corners.forEach((p, i) => {
+        const way = minus(this.corners[(i + 1) % this.corners.length], p);
+        const share = Math.min(Math.max(dot(minus(w, p), way) / dot(way, way), 0), 1);
+        const point = along(p, share, way);
+        if (best === null || norm(minus(point, w)) < norm(minus(best, w))) best = point;
+      });
+      return best;
+    }
+
+    get middle() {
+      return times(1 / this.corners.length, this.corners.reduce(plus, [0, 0]));
+    }
+  }
+
+  /** An ellipse around a centre: half a quadratic, scaled so that the true G_g is 1. */
+  class Ellipse {
+    constructor(centre, a, b, angle) {
+      Object.assign(this, { centre, a, b, angle });
+      this.scale = Math.min(a, b);
+      this.G_g = 1;
+      this.curvature = this.scale / Math.min(a, b) ** 2;
+    }
+
+    turned(v, sign) {
+      const [c, s] = [Math.cos(this.angle), sign * Math.sin(this.angle)];
+      return [c * v[0] - s * v[1], s * v[0] + c * v[1]];
+    }
+
+    apart(x) {
+      const [u, v] = this.turned(minus(x, this.centre), -1);
+      const g = 0.5 * this.scale * ((u / this.a) ** 2 + (v / this.b) ** 2 - 1);
+      const slope = [(this.scale * u) / this.a ** 2, (this.scale * v) / this.b ** 2];
+      return { g: [g], s: [this.turned(slope, 1)] };
+    }
+
+    /** The nearest point, by Newton's method on its multiplier. */
+    nearestPoint(w) {
+      if (this.value(w) <= 0) return w;
+      const [u, v] = this.turned(minus(w, this.centre), -1);
+      const [aa, bb] = [this.a ** 2, this.b ** 2];
+      let m = 0; // below the root the function is convex and falls, so Newton's steps never overshoot
+      for (let k = 0; k < 60; k++) {
+        const [p, q] = [(this.a * u) / (aa + m), (this.b * v) / (bb + m)];
+        const over = p * p + q * q - 1;
+        if (!(over > 1e-15)) break;
+        m += over / (2 * ((p * p) / (aa + m) + (q * q) / (bb + m)));
+      }
+      return plus(this.centre, this.turned([(aa * u) / (aa + m), (bb * v) / (bb + m)], 1));
+    }
+
+    get middle() {
+      return this.centre;
+    }
+  }
+
+  for (const Shape of [Polygon, Ellipse]) {
+    Object.assign(Shape.prototype, {
+      value(x) {
+        return Math.max(...this.apart(x).g);
+      },
+      /** The largest value and its slope. */
+      largest(x) {
+        const { g, s } = this.apart(x);
+        const i = g.indexOf(Math.max(...g));
+        return { g: g[i], s: s[i] };
+      },
+      /** The nearest feasible point, moved inside where rounding put it outside. */
+      project(w) {
+        let point = this.nearestPoint(w);
+        for (let share = 1e-16; this.value(point) > 0 && share < 1; share *= 4) {
+          point = along(point, share, minus(this.middle, point));
+        }
+        return point;
+      },
+    });
+  }
+
+  // --- words ---------------------------------------------------------------------------------------
+
+  /** Why something impossible may have been seen, the most likely reason first. */
+  function causes(constant, tolerance, shape = "g is not convex, or it") {
+    const reading = `a reading errs by more than ${general(tolerance / 2, 6)}`;
+    return `${constant}, ${reading}, ${shape} changed`;
+  }
+
+  /** A number as Python's format ".3g" has it. */
+  function general(value, digits = 3) {
+    if (!Number.isFinite(value)) return String(value);
+    if (value === 0) return Object.is(value, -0) ? "-0" : "0";
+    const [mantissa, power] = value.toExponential(digits - 1).split("e");
+    const exponent = Number(power);
+    if (exponent < -4 || exponent >= digits) {
+      const sign = exponent < 0 ? "-" : "+";
+      const trimmed = mantissa.includes(".") ? mantissa.replace(/\.?0+$/, "") : mantissa;
+      return `${trimmed}e${sign}${String(Math.abs(exponent)).padStart(2, "0")}`;
+    }
+    const fixed = value.toFixed(Math.max(digits - 1 - exponent, 0));
+    return fixed.includes(".") ? fixed.replace(/\.?0+$/, "") : fixed;
+  }
+
+  return {
+    ...{ CurvatureRows, Ellipse, LeaderFollower, LipschitzBall, LipschitzHull, Polygon, Refused },
+    ...{ admit, along, dot, dpp, general, lbSgd, minus, norm, pfs, plus, same, times },
+  };
+})();
+
+if (typeof module !== "undefined") module.exports = Surefoot;

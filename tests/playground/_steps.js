@@ -1,0 +1,35 @@
+// Reads cases as JSON from standard input, takes each step with the page's functions, writes JSON.
+const S = require(process.argv[2]);
+
+const knowledge = {
+  ball: ({ G_g, reach }) => new S.LipschitzBall(G_g, reach),
+  hull: ({ G_g, reach }) => new S.LipschitzHull(G_g, reach),
+  curvature: ({ beta, reach }) => new S.CurvatureRows([beta], reach),
+  rows: ({ beta, reach }) => new S.CurvatureRows(beta, reach),
+};
+
+const takes = {
+  filter({ kind, constants }, { state, told, g, s, t }) {
+    const [after, region] = S.admit(knowledge[kind](constants), state, told, g, s);
+    const { bound, text } = region.certificate(after.x, t);
+    return { x: after.x, bound, text, contradictions: region.contradictions() };
+  },
+  leader({ constants }, { state, told, g, s, t }) {
+    const [after, region] = new S.LeaderFollower(constants).step(state, told, g, s);
+    const { bound, text } = region.certificate(after.x, t);
+    const { leader, energy, inverse_eta } = after;
+    return { x: after.x, bound, text, leader, energy, inverse_eta };
+  },
+  pfs: ({ constants }, { state, told, g, s }) => ({ x: S.pfs(constants, state.x, told, g, s) }),
+  dpp: ({ constants }, { state, told, g, s }) => S.dpp(constants, state, told, g, s),
+  lbSgd: ({ constants }, { state, told, g, s }) => ({ x: S.lbSgd(constants, state.x, told, g, s) }),
+  project({ corners, ellipse }, { told }) {
+    const shape = corners ? new S.Polygon(corners) : new S.Ellipse(...ellipse);
+    const x = shape.project(told);
+    return { x, value: shape.value(x), ...shape.largest(told) };
+  },
+  general: (_, { value, digits }) => ({ text: S.general(value, digits) }),
+};
+
+const game = JSON.parse(require("fs").readFileSync(0, "utf8"));
+process.stdout.write(JSON.stringify(game.rounds.map((round) => takes[game.take](game, round))));

@@ -1,0 +1,238 @@
+"""The steps of the playground, through node: those of Python, each from the same state."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from surefoot import PFS, Ball
+from surefoot.algorithms import DPP, LBSGD, LeaderFollower, RegionFilter
+from surefoot.regions import Curvature, CurvatureRows, LipschitzHull
+from surefoot.sets import Ellipsoid, Polytope
+from surefoot.types import Feedback
+
+pytestmark = [
+    pytest.mark.docs,
+    pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed"),
+]
+
+HERE = Path(__file__).parent
+STEPS = HERE.parents[1] / "docs" / "playground" / "steps.js"
+# 10,000 in the measurement that the documentation speaks of.
+ROUNDS = int(os.environ.get("SUREFOOT_PLAYGROUND_ROUNDS", "400"))
+RADIUS = 1.6
+CORNERS = np.array([[-0.8, -0.6], [0.7, -0.8], [1.0, 0.1], [0.2, 0.9], [-0.9, 0.5]])
+ELLIPSE = {"centre": [0.1, -0.05], "a": 1.0, "b": 0.55, "angle": 0.4}
+
+
+def by_node(take, rounds, **game):
+    text = json.dumps({"take": take, "rounds": rounds, **game}, default=plain)
+    command = ["node", str(HERE / "_steps.js"), str(STEPS)]
+    done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def plain(value):
+    return value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value
+
+
+def polygon(x):
+    ways = np.roll(CORNERS, -1, axis=0) - CORNERS
+    normals = np.stack([ways[:, 1], -ways[:, 0]], axis=1) / np.linalg.norm(ways, axis=1)[:, None]
+    return normals @ x - (normals * CORNERS).sum(axis=1), normals
+
+
+def quadratic():
+    """The matrix of the ellipse, and the factor that makes the largest slope 1."""
+    c, s = np.cos(ELLIPSE["angle"]), np.sin(ELLIPSE["angle"])
+    turn = np.array([[c, -s], [s, c]])
+    return turn @ np.diag([ELLIPSE["a"] ** -2, ELLIPSE["b"] ** -2]) @ turn.T, ELLIPSE["b"]
+
+
+def ellipse(x):
+    P, scale = quadratic()
+    v = x - ELLIPSE["centre"]
+    return np.array([0.5 * scale * (v @ P @ v - 1)]), scale * (P @ v)[None, :]
+
+
+def largest(shape, x):
+    g, s = shape(x)
+    i = int(g.argmax())
+    return float(g[i]), s[i].copy()
+
+
+BETA = 1 / ELLIPSE["b"]
+KINDS = {
+    "ball": (LipschitzHull(G_g=1.1, reach=RADIUS), {"G_g": 1.1, "reach": RADIUS}, polygon),
+    "hull": (LipschitzHull(G_g=1.1, reach=RADIUS), {"G_g": 1.1, "reach": RADIUS}, polygon),
+    "curvature": (Curvature(beta=BETA, reach=RADIUS), {"beta": BETA, "reach": RADIUS}, ellipse),
+    "rows": (
+        CurvatureRows(beta=0.5, rows=5, reach=RADIUS),
+        {"beta": [0.5] * 5, "reach": RADIUS},
+        polygon,
+    ),
+    "half-spaces": (
+        CurvatureRows(beta=0.0, rows=5, reach=RADIUS),
+        {"beta": [0.0] * 5, "reach": RADIUS},
+        polygon,
+    ),
+    "lie": (LipschitzHull(G_g=0.6, reach=RADIUS), {"G_g": 0.6, "reach": RADIUS}, polygon),
+    "low": (Curvature(beta=0.3, reach=RADIUS), {"beta": 0.3, "reach": RADIUS}, ellipse),
+}
+
+
+def told(rng, x, t):
+    """A proposal: from a rounding away to far outside, in a direction that changes slowly."""
+    way = np.array([np.cos(0.01 * t), np.sin(0.013 * t)])
+    return x + 10.0 ** rng.uniform(-3, 0.5) * (way + 0.3 * rng.normal(size=2))
+
+
+def seen_as(memory, kind):
+    """What is remembered, as the page keeps it: a single row is a list of one."""
+    found = memory._asdict()
+    if kind in ("curvature", "low"):
+        found |= {"g": [found["g"]], "s": [found["s"]]}
+    return found
+
+
+def alone(known, state, info, w):
+    """The same step with the ball of the last action alone: it is its own anchor."""
+    memory = state.memory
+    last = memory._replace(
+        anchor=memory.last, anchor_value=memory.last_value, anchor_round=memory.rounds
+    )
+    region = known.region(last, info.region.before, info.region.s)
+    x = region.nearest(w)
+    return state._replace(x=x, memory=last), info._replace(x=x, region=region)
+
+
+def tidy(sentences):
+    """Sentences without the digits of numbers that are nothing but rounding."""
+    return [re.sub(r"-?\d(\.\d+)?e-1\d", "0", sentence) for sentence in sentences]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_step_into_a_region_is_python_s(kind):
+    known, constants, shape = KINDS[kind]
+    rng, rule = np.random.default_rng(len(kind)), RegionFilter(known=known)
+    apart = isinstance(known, CurvatureRows)
+    state, rounds, expected = rule.init(np.array([0.05, -0.1])), [], []
+    for t in range(1, ROUNDS + 1):
+        g, s = shape(state.x) if apart else largest(shape, state.x)
+        if kind == "ball" and (t % 20 == 1 or g > -1e-9):  # it ends at the boundary, and stays
+            state = rule.init(np.array([0.05, -0.1]))
+            g, s = largest(shape, state.x)
+        w = told(rng, state.x, t)
+        listed = {"g": [g], "s": [s]} if kind in ("curvature", "low") else {"g": g, "s": s}
+        before = {"x": state.x, "memory": seen_as(state.memory, kind)}
+        state, info = rule.admit(state, w, g, s)
+        if kind == "ball":
+            state, info = alone(known, state, info, w)
+        memory = state.memory.rounds
+        rounds.append({"state": before, "told": w, "t": int(memory), **listed})
+        certificate = info.region.certificate(info.x, int(memory))
+        # Which of two rows with the same bound is named is a matter of rounding.
+        bounds = np.sort(info.region.bounds(info.x)) if apart else np.array([-np.inf, 0.0])
+        words = [str(certificate), *info.contradictions] if bounds[-1] > bounds[-2] + 1e-9 else None
+        expected.append((state.x, certificate.bound, words))
+    takes = {"half-spaces": "rows", "lie": "hull", "low": "curvature"}
+    found = by_node("filter", rounds, kind=takes.get(kind, kind), constants=constants)
+    alike, alarms = [], 0
+    for got, (x, bound, words) in zip(found, expected, strict=True):
+        assert np.abs(np.array(got["x"]) - x).max() <= 1e-12
+        assert abs(got["bound"] - bound) <= 1e-12
+        alarms += bool(got["contradictions"])
+        if words is not None:
+            alike.append(tidy([got["text"], *got["contradictions"]]) == tidy(words))
+    assert np.mean(alike) > 0.97  # a third digit may be rounded the other way
+    assert len(alike) > 0.3 * ROUNDS
+    assert (alarms > 0) == (kind in ("lie", "low"))
+
+
+@pytest.mark.parametrize("lazy", [True, False])
+def test_leader_and_follower_are_python_s(lazy):
+    player = LeaderFollower(G_g=1.1, domain=Ball(RADIUS), cuts=2, lazy=lazy)
+    rng, shapes = np.random.default_rng(7), (polygon, ellipse)
+    rounds, expected = [], []
+    for shape in shapes:
+        state = player.init(np.array([0.05, -0.1]))
+        for t in range(ROUNDS // 2):
+            g, s = largest(shape, state.x)
+            grad = state.x - 1.2 * np.array([np.cos(0.01 * t), np.sin(0.01 * t)])
+            grad = grad + 0.2 * rng.normal(size=2)
+            before = state._asdict() | {"seen": state.seen._asdict()}
+            n, cuts = int(state.cuts.count), state.cuts
+            parts = ("normals", "offsets", "inverses", "weights")
+            before["cuts"] = {name: getattr(cuts, name)[:n] for name in parts}
+            state, info = player.step(state, Feedback(grad, g, s))
+            rounds.append({"state": before, "told": grad, "g": g, "s": s, "t": t + 1})
+            expected.append((state, info.certificate))
+    found = by_node("leader", rounds, constants={"G_g": 1.1, "radius": RADIUS, "lazy": lazy})
+    for got, (state, certificate) in zip(found, expected, strict=True):
+        assert np.abs(np.array(got["x"]) - state.x).max() <= 1e-12
+        assert np.abs(np.array(got["leader"]) - state.leader).max() <= 1e-12
+        assert got["energy"] == pytest.approx(state.energy, rel=1e-12)
+        assert got["inverse_eta"] == pytest.approx(state.inverse_eta, rel=1e-12)
+        assert abs(got["bound"] - certificate.bound) <= 1e-12
+
+
+RIVALS = {
+    "pfs": (PFS(eta=0.1, rho=0.05, domain=Ball(RADIUS)), {"eta": 0.1, "rho": 0.05}),
+    "dpp": (DPP(V=20.0, alpha=100.0, rows=5, domain=Ball(RADIUS)), {"V": 20.0, "alpha": 100.0}),
+    "lbSgd": (
+        LBSGD(weight=0.02, beta=0.5, cost_curvature=1.0),
+        {"weight": 0.02, "beta": 0.5, "costCurvature": 1.0},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", RIVALS)
+def test_the_rivals_are_python_s_too(name):
+    player, constants = RIVALS[name]
+    rng = np.random.default_rng(2)
+    state, rounds, expected = player.init(np.array([0.05, -0.1])), [], []
+    for t in range(ROUNDS):
+        g, s = polygon(state.x) if name != "pfs" else largest(polygon, state.x)
+        grad = state.x - 1.5 * np.array([np.cos(0.02 * t), np.sin(0.02 * t)]) + rng.normal(size=2)
+        rounds.append({"state": state._asdict(), "told": grad, "g": g, "s": s})
+        state = player.update(state, Feedback(grad, g, s))
+        expected.append(state)
+    found = by_node(name, rounds, constants=constants | {"radius": RADIUS})
+    for got, after in zip(found, expected, strict=True):
+        for field, value in got.items():
+            wanted = getattr(after, field)
+            assert np.abs(np.array(value) - wanted).max() <= 1e-12 * max(1, np.abs(wanted).max())
+
+
+def test_projections_are_those_of_the_sets_and_never_outside():
+    rng = np.random.default_rng(4)
+    points = [{"told": 2 * rng.normal(size=2)} for _ in range(200)]
+    P, _ = quadratic()
+    for game, oracle, known in (
+        (
+            {"corners": CORNERS},
+            polygon,
+            Polytope(polygon(np.zeros(2))[1], -polygon(np.zeros(2))[0]),
+        ),
+        ({"ellipse": list(ELLIPSE.values())}, ellipse, Ellipsoid(P, ELLIPSE["centre"])),
+    ):
+        for got, asked in zip(by_node("project", points, **game), points, strict=True):
+            assert got["value"] <= 0
+            assert np.abs(np.array(got["x"]) - known.project(asked["told"])).max() <= 1e-9
+            g, s = largest(oracle, asked["told"])
+            assert got["g"] == pytest.approx(g, abs=1e-12)
+            assert got["s"] == pytest.approx(s, abs=1e-12)
+
+
+def test_numbers_are_written_as_python_writes_them():
+    rng = np.random.default_rng(1)
+    values = [*(10.0 ** rng.uniform(-9, 9, 200) * rng.choice([-1, 1], 200)), 0.0, 1.0, 1e3, 0.25]
+    asked = [{"value": float(v), "digits": d} for v in values for d in (3, 6)]
+    found = [answer["text"] for answer in by_node("general", asked)]
+    assert found == [f"{a['value']:.{a['digits']}g}" for a in asked]
