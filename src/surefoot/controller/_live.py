@@ -41,6 +41,7 @@ from surefoot.controller._stepping import (
     step_of,
     takes,
 )
+from surefoot.controller._told import call, clean, one_of_both
 from surefoot.controller._watch import Watch
 from surefoot.controller._ways import Anchor, Halt, How, WayBack
 from surefoot.errors import InvalidValueError, warn_caller
@@ -181,13 +182,27 @@ class Live(Closing):
         """Return the record of a round that only the regret bound does not cover."""
         return Breach(self._round, name, f"round {self._round}: {words}", "regret")
 
-    def _prepared(
-        self, action: Any, within: Region | None
-    ) -> tuple[Any, np.ndarray | None, dict[str, Any]]:
-        """Return the state at the action that was played, that action, and what was announced."""
-        announced = {}
+    def _understood(
+        self,
+        gradient: Any,
+        g: Any,
+        s: Any,
+        cost_value: Any,
+        cost: Any,
+        constraint: Any,
+        proposal: Any,
+        action: Any,
+        value_error: Any,
+        within: Region | None,
+    ) -> tuple[Any, Feedback, np.ndarray | None, dict[str, Any]]:
+        """Return what was told in any form.
+
+        Returns:
+            The state at the action that was played, the feedback, that action unless it is the one
+            asked for, and what was announced.
+        """
+        algorithm, announced = self._run.algorithm, {}
         if within is not None:
-            algorithm = self._run.algorithm
             function = algorithm.admit if self._filters else getattr(algorithm, "step", None)
             if function is None or not callable(function) or not takes(function, "within"):
                 raise InvalidValueError(
@@ -195,6 +210,11 @@ class Live(Closing):
                     f"{type(algorithm).__name__}"
                 )
             announced = {"within": within}
+        if value_error is not None and not self._budget.takes_value_error:
+            raise InvalidValueError(
+                "value_error must come with a rule that allows for one, got "
+                f"{type(algorithm).__name__}"
+            )
         before, played = self._state, None
         if action is not None:
             played = _check.vector(action, "action")
@@ -207,7 +227,15 @@ class Live(Closing):
                 played = None
             else:
                 before = moved(self._run.algorithm, before, played)
-        return before, played, announced
+        x = before.x
+        if cost is not None:
+            cost_value, gradient = call(cost, x, "cost", gradient, cost_value)
+        if constraint is not None:
+            g, s = call(constraint, x, "constraint", g, s)
+        if self._filters or proposal is not None:
+            gradient = one_of_both(gradient, proposal, filters=self._filters)
+        seen = clean(x, self._needs, self._rows, gradient, g, s, cost_value, value_error)
+        return before, seen, played, announced
 
     def _tell_specially(
         self, t: int, before: Any, seen: Feedback, played: np.ndarray | None
