@@ -77,7 +77,8 @@ def step_of(algorithm: Any) -> Step:
                 "a rule that overrides update must override step, whose first half update is, "
                 f"got {kind.__name__} with the step of another class"
             )
-    return unguarded(algorithm.step)
+    step: Step = unguarded(algorithm.step)
+    return step
 
 
 def unguarded(method: Any) -> Any:

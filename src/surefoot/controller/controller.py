@@ -278,7 +278,9 @@ class Controller(Live):
             and type(constraint_subgradient) is ndarray
             and first.shape == self._shape == constraint_subgradient.shape
             and first.dtype is _FLOAT64 is constraint_subgradient.dtype
-            and None is second is cost_value is cost is constraint is action is value_error
+            and second is None is action
+            and cost is None is constraint
+            and cost_value is None is value_error
             and within is None
             and missing is False
         ):
