@@ -94,9 +94,8 @@ def causes_of(algorithm: Any, seen: Evidence, slack: float) -> tuple[Cause, ...]
     }
     steep = seen.steepness > constants.get("G_g", math.inf)
     size = f" by {seen.over:.3g}" if seen.over else ""
-    noise = Cause(
-        "noise", f"a sensor error (value_error) of {max(seen.over, seen.shift):.3g} or more"
-    )
+    off = max(seen.over, seen.shift)
+    noise = Cause("noise", f"a sensor error (value_error) of {off:.3g} or more")
     if steep:
         known = Cause(
             "constant", f"G_g = {constants['G_g']:.6g} is too small: {seen.steepness:.6g} was seen"
