@@ -170,7 +170,7 @@ def attack(number: int, played: int | None = None, runs: int | None = None) -> O
     G_g, error = g_of.subgradient_bound(ball), _error(g_of, ball)
     known = _known(kind, target, G_g, error)
     live = kind in LIVE
-    runs = 1 if live else runs or (4_096 if kind in QUICK else 256)
+    runs = 1 if live else runs or (16_384 if kind in QUICK else 64)
     played = played or (1_000 if live else 200)
     # Within a tenth of what the slope allows: strictly feasible whatever the set.
     start = target.middle + 0.1 * target.depth / G_g * _unit(rng.normal(size=(runs, d)))

@@ -25,6 +25,7 @@ from surefoot.algorithms.leader_follower import LeaderFollower as LeaderFollower
 from surefoot.algorithms.values_follower import ValuesFollower as ValuesFollower
 from surefoot.algorithms.certified_pfs import CertifiedPFS as CertifiedPFS
 from surefoot.algorithms.several_pfs import SeveralPFS as SeveralPFS
+from surefoot.algorithms.remembering_pfs import RememberingPFS as RememberingPFS
 from surefoot.algorithms.certified_ogd import CertifiedOGD as CertifiedOGD
 from surefoot.algorithms.certified_dual_averaging import (
     CertifiedDualAveraging as CertifiedDualAveraging,

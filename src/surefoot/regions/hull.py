@@ -3,7 +3,7 @@ r"""What values and a bound on the subgradients certify: the convex hull of ball
 If :math:`g(x_i) \le 0` and every subgradient has norm at most :math:`G_g`, then g rises by at most
 :math:`G_g` per unit of length, so the ball :math:`B(x_i, -g(x_i)/G_g)` is feasible; and because the
 feasible set is convex, so is the convex hull of such balls. The hull of the balls of *all* rounds
-is everything that can be certified from values, subgradients and :math:`G_g` (Theorem 1 of
+is everything that can be certified from values, subgradients and :math:`G_g` (Theorem E of
 docs/certified.md). Here are two: that of the last action, and the deepest ball before it, the
 *anchor*. For a point p and any share :math:`\lambda \in [0, 1]`
 
