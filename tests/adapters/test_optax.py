@@ -185,3 +185,15 @@ def test_mistakes_are_one_sentence_each(precision):
     if precision == "float32":
         with pytest.raises(InvalidValueError, match="outside of jit"):
             jax.jit(tx.init)(p)
+
+
+def test_a_start_outside_is_an_error_or_not_a_number(precision):
+    tx, p = keep_feasible(FILTERS["curvature"]), {"w": jnp.ones(3)}
+    seen = {"constraint_value": jnp.asarray(2.0), "constraint_grad": {"w": 2 * p["w"]}}
+    state = tx.init(p)
+    if precision == "float64":  # compiled code cannot raise
+        updates, _ = tx.update(p, state, p, **seen)
+        assert np.isnan(updates["w"]).all()
+    else:
+        with pytest.raises(Exception, match="the start must be strictly feasible"):
+            jax.block_until_ready(tx.update(p, state, p, **seen))

@@ -108,7 +108,7 @@ class SafeAction(_gym.Wrapper, _gym.utils.RecordConstructorArgs):  # type: ignor
         (array([ True]), array([1.], dtype=float32), 0.0)
         >>> print(env.guarantee)
         g <= 0 in every round, if the constants of the filter are right and g depends on the action
-        alone; float32 keeps g below -4.8e-07
+        alone; float32 keeps g below -1.2e-07
     """
 
     def __init__(
