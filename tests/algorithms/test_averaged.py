@@ -184,6 +184,21 @@ def test_curvature_and_values_alone_take_averages_too():
         assert np.linalg.norm(state.x) > 0.3
 
 
+def test_readings_age_with_rounds_that_were_missed():
+    windows, slope = no_windows(2, 8), np.array([0.0, 1.0])
+    for g in (-0.5, -0.4, -0.6):
+        windows = windows.add(np.zeros(2), g, slope)
+    fresh = windows.bounds(np.zeros(2), slope, 1e-9, 0.1, 0.0, 0.01)
+    older = windows.aged(4).bounds(np.zeros(2), slope, 1e-9, 0.1, 0.0, 0.01)
+    assert older[0] == pytest.approx(fresh[0] - 0.04)
+    assert older[1] == pytest.approx(fresh[1] + 0.04)
+    player = Averaged(base=BASE, sigma=0.1)
+    state = player.update(player.init(np.zeros(2)), Feedback(np.ones(2), -0.5, slope))
+    moved = player.moved(state, np.array([0.1, 0.0]), 1)
+    assert moved.x.tolist() == [0.1, 0.0]
+    assert moved.windows.full[0, 1] == 0.0  # round 1, one round older
+
+
 # --- guarantee, live loop, bad input -------------------------------------------------------------
 
 

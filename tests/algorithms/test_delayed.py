@@ -23,6 +23,7 @@ from surefoot.regions import Curvature
 from surefoot.theory import InTurns
 
 WALL = Affine([[0.0, 1.0]], [0.5])
+BASE = LeaderFollower(G_g=1.0, domain=Ball(1.0))
 
 
 def seen(x, gradient=(-0.6, -0.8), wall=WALL):
@@ -41,7 +42,7 @@ def states_of(player, rounds, gradient):
 
 
 def test_each_copy_plays_as_if_it_were_alone_in_its_own_rounds():
-    base, k = LeaderFollower(G_g=1.0, domain=Ball(1.0)), 2
+    base, k = BASE, 2
     rng = np.random.default_rng(3)
     slopes = rng.normal(size=(12, 2))
     late = [s.x for s in states_of(Delayed(base=base, delay=k), 12, lambda t: slopes[t])]
@@ -52,7 +53,7 @@ def test_each_copy_plays_as_if_it_were_alone_in_its_own_rounds():
 
 
 def test_the_one_that_plays_ahead_learns_from_the_action_observed():
-    base = LeaderFollower(G_g=1.0, domain=Ball(1.0))
+    base = BASE
     late = Delayed(base=base, delay=1, copies=False)
     zero, one, two, three = states_of(late, 4, lambda t: (-0.6, -0.8))
     # Nothing is known before the second action: it is the start again.
@@ -162,7 +163,7 @@ def test_copies_of_a_curvature_rule_are_told_the_drift_of_all_rounds_between():
 
 def test_a_journal_goes_on_with_what_is_held_back(tmp_path):
     path = tmp_path / "late.journal"
-    player = Delayed(base=LeaderFollower(G_g=1.0, domain=Ball(1.0)), delay=2)
+    player = Delayed(base=BASE, delay=2)
 
     def tell(loop):
         x = loop.ask()
@@ -178,6 +179,37 @@ def test_a_journal_goes_on_with_what_is_held_back(tmp_path):
         tell(again)
         expected = player.update(copy, seen(copy.x))
         np.testing.assert_array_equal(again.state.x, expected.x)
+
+
+@pytest.mark.parametrize("copies", [True, False])
+def test_in_a_live_loop_the_first_rounds_and_lost_feedback_are_missing(copies):
+    k, rng = 2, np.random.default_rng(1)
+    player = Delayed(base=BASE, delay=k, copies=copies, late=True)
+    loop, played = Controller(player, np.zeros(2)), []
+    for t in range(60):
+        played.append(loop.ask())
+        assert WALL.value(played[-1]) <= 0
+        if t < k or t % 7 == 0:
+            loop.tell(missing=True)
+            continue
+        gradient, g, s, *_ = seen(played[t - k], rng.normal(size=2) - [0.0, 2.0])
+        loop.tell(cost_gradient=gradient, constraint_value=g, constraint_subgradient=s)
+    assert played[-1][1] > 0.3
+    # What is told of an action is remembered with that action.
+    assert [a.tolist() for a in loop.state.actions[:-1]] == [a.tolist() for a in played[-k:]]
+
+
+def test_an_actuator_may_do_otherwise():
+    for copies in (True, False):
+        player = Delayed(base=BASE, delay=1, copies=copies)
+        state = player.moved(player.init(np.zeros(2)), np.array([0.1, 0.1]))
+        state = player.update(player.update(state, seen(state.x)), seen(state.x))
+        direct = BASE.moved(BASE.init(np.zeros(2)), np.array([0.1, 0.1]))
+        if copies:
+            np.testing.assert_array_equal(state.x, BASE.update(direct, seen(direct.x)).x)
+        assert WALL.value(state.x) <= 0
+    with pytest.raises(InvalidValueError, match="must come with late=True, got 1 of them"):
+        player.moved(state, state.x, 1)
 
 
 def test_rules_that_do_not_explain_may_be_late_too():

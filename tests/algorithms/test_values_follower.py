@@ -154,6 +154,18 @@ def test_a_controller_is_told_no_slopes(tmp_path):
             again.tell(cost_gradient=[-0.6, -0.8])
 
 
+def test_a_probe_is_dropped_where_the_actuator_did_otherwise():
+    wall, push = Affine([[0.0, 1.0]], [0.5]), lambda x: np.array([-0.6, -0.8])
+    player = follower()
+    *_, (_, _, state, _) = play(player, wall, push, np.zeros(2), 2)
+    assert state.probing == 0
+    moved = player.moved(state, np.array([0.2, 0.1]))
+    assert moved.probing == -1
+    assert moved.x.tolist() == [0.2, 0.1]
+    after = player.update(moved, Feedback(push(moved.x), wall.value(moved.x), None))
+    assert wall.value(after.x) <= 0
+
+
 def test_a_constant_that_is_too_small_is_named_in_the_round_that_shows_it():
     steep = Affine([[3.0, 0.0]], [0.5])
     found = [

@@ -59,6 +59,17 @@ class Windows(NamedTuple):
         full = np.where(done, filling, self.full)
         return Windows(t, full, np.where(done, 0.0, filling), max(self.scale, size))
 
+    def aged(self, rounds: int) -> Windows:
+        """Return the sums after rounds without a reading: all that was read is so much older."""
+        if not rounds:
+            return self
+        both = []
+        for sums in (self.full, self.filling):
+            older = sums.copy()
+            older[:, _ROUND] -= rounds * sums[:, _COUNT]
+            both.append(older)
+        return self._replace(full=both[0], filling=both[1])
+
     def bounds(
         self, X: Array, s: Array | None, sigma: float, failure: float, steep: float, drift: float
     ) -> tuple[float, float]:

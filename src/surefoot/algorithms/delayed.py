@@ -160,6 +160,31 @@ class Delayed:
         states = (first,) * (many if self.copies else 1)
         return DelayedState(first.x, states, (first.x,) * many, (), 0.0)
 
+    def moved(self, state: DelayedState, x: Array, missed: int = 0) -> DelayedState:
+        """Return the state that starts from another action, or whose oldest feedback never came.
+
+        Args:
+            state: the last one.
+            x: the action that was, or will be, played instead of its own.
+            missed: how many rounds have passed in which no feedback came; only where it comes late
+                by itself.
+        """
+        _, states, actions, waiting, rounds = state
+        if missed and not self.late:
+            raise InvalidValueError(
+                f"a round without feedback must come with late=True, got {missed} of them"
+            )
+        base = self._each()
+        if not missed:
+            if self.copies:
+                states = (*states[:-1], base.moved(states[-1], x, 0))
+            return DelayedState(x, states, (*actions[:-1], x), waiting, rounds)
+        for _ in range(missed):
+            # The copy of the oldest action plays x without having learned anything.
+            after = base.moved(states[0], x if self.copies else actions[0], 1)
+            states, actions = (*states[1:], after), (*actions[1:], x)
+        return DelayedState(x, states, actions, waiting, rounds + missed)
+
     def update(self, state: DelayedState, feedback: Feedback) -> DelayedState:
         """Return the state after a round."""
         return self.step(state, feedback)[0]
@@ -171,7 +196,8 @@ class Delayed:
         if not self.late:
             waiting = (*waiting, tuple(feedback))
             if len(waiting) <= self.delay:
-                actions = (*actions[1:], x)
+                states = (*states[1:], states[0])  # a copy that has not played yet
+                x, actions = states[-1].x, (*actions[1:], states[-1].x)
                 return DelayedState(x, states, actions, waiting, t), DelayedInfo(int(t), None)
             feedback, waiting = type(feedback)(*waiting[0]), waiting[1:]
         base, oldest, info = self._each(), states[0]._replace(x=actions[0]), None
