@@ -43,6 +43,8 @@ size_t state_size(void) { return sizeof(port_state); }
 
 int start(port_state *state, const double *x1) { return port_init(state, x1); }
 
+int moved(port_state *state, const double *x) { return port_moved(state, x); }
+
 int one(port_state *state, const double *told, double g, const double *s, port_info *info)
 {
     return port_CALL(state, told, g, s, info);
@@ -105,6 +107,10 @@ class Compiled:
     def start(self, x1: Any) -> int:
         """Return the status of init."""
         return int(self.library.start(self.state, _pointer(np.asarray(x1, dtype=np.float64))))
+
+    def moved(self, x: Any) -> int:
+        """Return the status of starting from another action."""
+        return int(self.library.moved(self.state, _pointer(np.asarray(x, dtype=np.float64))))
 
     def step(self, told: Any, g: float, s: Any) -> tuple[int, Info]:
         """Return the status of one round, and what it knew."""

@@ -23,7 +23,7 @@ from surefoot.algorithms import (
 )
 from surefoot.codegen._rounding import fusing_here
 from surefoot.errors import InvalidValueError
-from surefoot.regions import Curvature, LipschitzHull
+from surefoot.regions import ERRORS, Curvature, LipschitzHull
 from surefoot.sets import Ball
 from surefoot.theory import Tuned
 
@@ -31,6 +31,7 @@ __all__ = ["c_header"]
 
 _UNIT = 2.0**-53
 _ROOT_2 = math.sqrt(2)
+_SENSOR = "bound on the error of a reading"
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 
 _Defines = list[tuple[str, "float | int | str", str]]
@@ -150,14 +151,21 @@ def _plain_fields(value: Any, where: str) -> None:
     for field in fields(value):
         part = getattr(value, field.name)
         at = f"{where}.{field.name}"
-        if field.name in ("value_error", "slope_error", "drift") and part:
-            raise InvalidValueError(f"{at} must be None or 0 to be exported, got {part!r}")
+        if field.name in ERRORS and part is not None and field.name not in _allowed(value):
+            raise InvalidValueError(f"{at} must be None to be exported, got {part!r}")
         if is_dataclass(part):
             _plain_fields(part, at)
         elif not isinstance(part, (float, int, tuple, str, type(None), np.ndarray)) or (
             isinstance(part, np.ndarray) and part.ndim != 1
         ):
             raise InvalidValueError(f"{at} must be a number of one run, got {shown(part)}")
+
+
+def _allowed(value: Any) -> tuple[str, ...]:
+    """Return which errors the C text allows for."""
+    if isinstance(value, (LipschitzHull, LeaderFollower)):
+        return ERRORS
+    return ERRORS[:1] if isinstance(value, Curvature) else ()
 
 
 # --- what is compiled in --------------------------------------------------------------------------
@@ -229,22 +237,30 @@ def _curvature(known: Any, d: int) -> _Defines:
         found.append(
             ("FOUR_ERRORS", 4 * known.evaluation_error, "bound on the error of g, times 4")
         )
+    if known.value_error is not None:
+        found.append(("VALUE_ERROR", known.value_error, _SENSOR))
     return found
 
 
 def _hull(known: LipschitzHull, d: int) -> _Defines:
-    return [
+    found: _Defines = [
         ("G_G", known.G_g, "no subgradient of g is longer: what safety rests on"),
-        ("NOISE", known.noise(d), "bound on the error of an observed g"),
+        ("NOISE", known.noise(d), "bound on the rounding of an observed g"),
         ("LOST", known.lost(d), "what rounding takes from a certified radius"),
     ]
+    if any(getattr(known, name) is not None for name in ERRORS):
+        found += [
+            ("VALUE_ERROR", known.value_error or 0.0, _SENSOR),
+            ("SLOPE_ERROR", known.slope_error or 0.0, "bound on the error of a slope"),
+        ]
+    if known.drift is not None:
+        found.append(("DRIFT", known.drift, "bound on the change of g from round to round"))
+    return found
 
 
 def _leader(player: LeaderFollower, d: int) -> _Defines:
-    reach, error = player.domain.reach_from_origin, player.evaluation_error
-    known = LipschitzHull(G_g=player.G_g, reach=reach, evaluation_error=error)
     found: _Defines = [
-        *_hull(known, d),
+        *_hull(player._known(), d),
         *_ball(player.domain, d),
         ("CUTS", 2, "how many half-spaces are remembered"),
         ("SAME_ROW", (d + 4) * _UNIT, "entries of one row's normal differ by at most this"),

@@ -12,9 +12,22 @@ static inline int sf_init(sf_state *state, const double x1[SF_D])
     if (!sf_all_finite(x1)) {
         return SF_NOT_FINITE;
     }
-    const sf_state zero = {{0}, {0, {0}, 0, {0}}, 0, 0};
+    const sf_state zero = {{0}, {0, {0}, 0, {0}, 0}, 0, 0};
     *state = zero;
     sf_copy(state->x, x1);
+    return SF_OK;
+}
+
+/* Start from another action than state->x: the one that the actuator took instead. */
+static inline int sf_moved(sf_state *state, const double x[SF_D])
+{
+    if (!sf_all_finite(x)) {
+        return SF_NOT_FINITE;
+    }
+    if (state->seen.rounds == 0) {
+        return sf_init(state, x);
+    }
+    sf_copy(state->x, x);
     return SF_OK;
 }
 
@@ -64,7 +77,7 @@ static inline int sf_step(sf_state *state, const double cost_gradient[SF_D], dou
     }
     const double *x = state->x;
     sf_region region;
-    int status = sf_see(&region, state->seen.rounds, x, g, s);
+    int status = sf_see(&region, &state->seen, x, g, s);
     if (status != SF_OK) {
         return status;
     }
@@ -80,7 +93,7 @@ static inline int sf_step(sf_state *state, const double cost_gradient[SF_D], dou
 #endif
     double longest = HUGE_VAL;
     if (SF_BETA > 0) {
-        const double bent = region.squared - 2 * SF_BETA * (g + region.margin);
+        const double bent = region.squared - 2 * SF_BETA * (region.g + region.margin);
         longest = 0.5 * sqrt(sf_max(bent, 0.0)) / SF_BETA;
     }
     const int moves = longest > 0;

@@ -25,6 +25,20 @@ static inline int sf_init(sf_state *state, const double x1[SF_D])
     return SF_OK;
 }
 
+/* Start from another action than state->x: the one that the actuator took instead. */
+static inline int sf_moved(sf_state *state, const double x[SF_D])
+{
+    if (!sf_all_finite(x)) {
+        return SF_NOT_FINITE;
+    }
+    if (state->rounds == 0) {
+        return sf_init(state, x);
+    }
+    sf_copy(state->x, x);
+    state->distance = HUGE_VAL; /* the next g bounds it afresh */
+    return SF_OK;
+}
+
 /*
  * A round: tell what was seen at state->x, and state->x is the next action.
  *

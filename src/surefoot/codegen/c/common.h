@@ -6,7 +6,7 @@ enum {
     SF_OK = 0,
     SF_NOT_FINITE = 1, /* an entry is NaN or infinite */
     SF_START = 2,      /* the start is outside of the domain, or not strictly feasible */
-    SF_EMPTY = 3,      /* a slope of 0 where the tightened limit is exceeded: no point satisfies it */
+    SF_EMPTY = 3,      /* nothing is certified: s = 0 above the tightened limit, or too much drift */
     SF_RANGE = 4       /* a number, or its square, leaves the range of a double */
 };
 

@@ -10,9 +10,22 @@ static inline int sf_init(sf_state *state, const double x1[SF_D])
     if (!sf_all_finite(x1)) {
         return SF_NOT_FINITE;
     }
-    const sf_state zero = {{0}, {0, {0}, 0, {0}}};
+    const sf_state zero = {{0}, {0, {0}, 0, {0}, 0}};
     *state = zero;
     sf_copy(state->x, x1);
+    return SF_OK;
+}
+
+/* Start from another action than state->x: the one that the actuator took instead. */
+static inline int sf_moved(sf_state *state, const double x[SF_D])
+{
+    if (!sf_all_finite(x)) {
+        return SF_NOT_FINITE;
+    }
+    if (state->seen.rounds == 0) {
+        return sf_init(state, x);
+    }
+    sf_copy(state->x, x);
     return SF_OK;
 }
 
@@ -47,7 +60,7 @@ static inline int sf_admit(sf_state *state, const double proposal[SF_D], double 
         return SF_NOT_FINITE;
     }
     sf_region region;
-    const int status = sf_see(&region, state->seen.rounds, state->x, g, s);
+    const int status = sf_see(&region, &state->seen, state->x, g, s);
     if (status != SF_OK) {
         return status;
     }

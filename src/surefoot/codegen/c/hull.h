@@ -2,53 +2,108 @@
 typedef struct {
     double rounds;
     double anchor[SF_D]; /* the deepest action before the last one */
-    double anchor_value; /* g there */
+    double anchor_value; /* g there, or the bound on it */
+    double anchor_round; /* the round it was played in */
     double last[SF_D];   /* the last action seen */
-    double last_value;   /* g there */
+    double last_value;   /* g there, or the bound on it */
 } sf_memory;
 
 /* The convex hull of the certified balls of the anchor and of the last action. */
 typedef struct {
     const double *anchor;
-    double anchor_value;
+    double anchor_level; /* the next g there is at most this */
     double anchor_radius;
     const double *x;
-    double value;
+    double level;
     double radius; /* negative where the slack is below the margin */
 } sf_region;
 
+/* The hull of both balls, as they are in the round after the last one seen. */
+static inline sf_region sf_hull_of(const sf_memory *memory)
+{
+    sf_region hull;
+    hull.anchor = memory->anchor;
+    hull.anchor_level = memory->anchor_value;
+    hull.x = memory->last;
+    hull.level = memory->last_value;
+#ifdef SF_DRIFT
+    const double aging = SF_DRIFT * (memory->rounds + 1.0 - memory->anchor_round);
+    hull.anchor_level = hull.anchor_level + aging;
+    hull.level = hull.level + SF_DRIFT;
+#endif
+    hull.anchor_radius = -hull.anchor_level / SF_G_G - SF_LOST;
+    hull.radius = -hull.level / SF_G_G - SF_LOST;
+    return hull;
+}
+
+/* The region: that hull; under drift, at times the anchor alone, which is measured again so. */
 static inline sf_region sf_region_of(const sf_memory *memory)
 {
-    sf_region region;
-    region.anchor = memory->anchor;
-    region.anchor_value = memory->anchor_value;
-    region.anchor_radius = -memory->anchor_value / SF_G_G - SF_LOST;
-    region.x = memory->last;
-    region.value = memory->last_value;
-    region.radius = -memory->last_value / SF_G_G - SF_LOST;
+    sf_region region = sf_hull_of(memory);
+#ifdef SF_DRIFT
+    const sf_region hull = region;
+    const double r_a = hull.anchor_radius, r = hull.radius;
+    if (r_a <= 0 && r >= r_a) { /* without a ball of its own the anchor is no help */
+        region.anchor = hull.x;
+        region.anchor_radius = r;
+        region.anchor_level = hull.level;
+    }
+    if (hull.anchor_level >= 0.5 * memory->anchor_value && r_a > r && r_a > 0) {
+        region.anchor_radius = region.radius = 1e-300;
+        region.x = hull.anchor;
+        region.level = hull.anchor_level;
+    }
+#endif
     return region;
 }
 
-/* The memory with a round added, or why the round is refused. */
-static inline int sf_see(sf_memory *after, const sf_memory *before, const double *x, double g)
+/*
+ * The memory with a round added, or why the round is refused.
+ * limit: what g of x was certified to be at most, before x was played.
+ */
+static inline int sf_see(sf_memory *after, const sf_memory *before, double limit, const double *x,
+                         double g)
 {
     if (!isfinite(g)) {
         return SF_NOT_FINITE;
     }
-    if (before->rounds == 0 && !(g + SF_LOST * SF_G_G < 0.0)) {
+    double upper = g;
+#ifdef SF_VALUE_ERROR
+    upper = g + SF_VALUE_ERROR;
+#endif
+    if (before->rounds == 0 && !(upper + SF_LOST * SF_G_G < 0.0)) {
         return SF_START;
     }
     *after = *before;
+    after->rounds = before->rounds + 1.0;
     if (before->rounds == 0) {
         sf_copy(after->anchor, x);
-        after->anchor_value = g;
-    } else if (before->last_value < before->anchor_value) {
-        sf_copy(after->anchor, before->last);
-        after->anchor_value = before->last_value;
+        after->anchor_value = upper;
+        after->anchor_round = after->rounds;
+    } else {
+        double aged = before->anchor_value;
+        int visited = 0;
+#ifdef SF_DRIFT
+        aged = aged + SF_DRIFT * (before->rounds - before->anchor_round);
+        visited = !sf_differ(before->last, before->anchor);
+#endif
+        const int deeper = before->last_value < aged;
+        if (deeper || visited) {
+            after->anchor_value = sf_min(before->last_value, aged);
+            after->anchor_round = before->rounds;
+        }
+        if (deeper) {
+            sf_copy(after->anchor, before->last);
+        }
+#ifdef SF_VALUE_ERROR
+        if (limit <= 0) { /* it bounds g there as well as the reading does */
+            upper = sf_min(upper, limit);
+        }
+#endif
     }
+    (void)limit;
     sf_copy(after->last, x);
-    after->last_value = g;
-    after->rounds = before->rounds + 1.0;
+    after->last_value = upper;
     return SF_OK;
 }
 
@@ -109,6 +164,9 @@ static inline int sf_nearest(const sf_region *region, double *next, const double
         return SF_OK;
     }
     const sf_near near = sf_nearest_ball(region, w);
+    if (!(region->anchor_radius > 0.0)) {
+        return SF_EMPTY; /* drift may have used all the slack that was ever seen */
+    }
     if (near.far <= near.room) {
         sf_copy(next, w);
         return SF_OK;
@@ -120,36 +178,59 @@ static inline int sf_nearest(const sf_region *region, double *next, const double
     return SF_OK;
 }
 
-/*
- * The certificate: g at a point is at most (1 - share) g(a) + share g(x) + G_g far.
- * limit: that number before rounding is added; a larger g contradicts a constant.
- */
-static inline double sf_bound(const sf_region *region, const double *point, double *limit)
+/* The certificate: g at a point is at most (1 - share) g(a) + share g(x) + G_g far. */
+static inline double sf_most(const sf_region *region, const sf_near *near)
 {
-    const sf_near near = sf_nearest_ball(region, point);
-    const double level = (1.0 - near.share) * region->anchor_value + near.share * region->value;
-    const double most = level + SF_G_G * near.far;
-    *limit = sf_max(most, near.far == 0 ? region->value : -HUGE_VAL);
+    const double level = (1.0 - near->share) * region->anchor_level + near->share * region->level;
+    return level + SF_G_G * near->far;
+}
+
+/*
+ * The bound on the next g at a point that was certified.
+ * limit: that of the hull of both balls, without rounding; a larger g contradicts a constant.
+ */
+static inline double sf_bound(const sf_memory *memory, const sf_region *region,
+                              const double *point, double *limit)
+{
+    sf_near near = sf_nearest_ball(region, point);
+    const double most = sf_most(region, &near);
+#ifdef SF_DRIFT
+    const sf_region hull = sf_hull_of(memory);
+    near = sf_nearest_ball(&hull, point);
+    *limit = sf_max(sf_most(&hull, &near), near.far == 0 ? hull.level : -HUGE_VAL);
+#else
+    (void)memory;
+    *limit = sf_max(most, near.far == 0 ? region->level : -HUGE_VAL);
+#endif
     return sf_min(most + SF_NOISE, 0.0);
 }
 
-/* What contradicts G_g or convexity: the round against what was known before it. */
+/* What contradicts the constants or convexity: the round against what was known before it. */
 static inline unsigned sf_alarms_of(const sf_memory *before, double limit, const double *x,
                                     double g, const double *s, double steep)
 {
+    double least = g, slope_error = 0.0, aging = 0.0;
+#ifdef SF_VALUE_ERROR
+    least = g - SF_VALUE_ERROR;
+    slope_error = SF_SLOPE_ERROR;
+#endif
+#ifdef SF_DRIFT
+    aging = SF_DRIFT * (before->rounds + 1.0 - before->anchor_round);
+#endif
     unsigned alarms = 0;
-    if (steep > SF_G_G * (1 + 1e-12)) {
+    if (steep > SF_G_G * (1 + 1e-12) + slope_error) {
         alarms |= SF_STEEP;
     }
     if (before->rounds == 0) {
         return alarms;
     }
-    if (g > limit + 4 * SF_NOISE) {
+    if (least > limit + 4 * SF_NOISE) {
         alarms |= SF_ABOVE;
     }
     double back[SF_D];
     sf_minus(back, before->anchor, x);
-    if (g + sf_dot(s, back) - before->anchor_value > 4 * SF_NOISE) {
+    const double below = least + sf_dot(s, back) - slope_error * sf_norm(back);
+    if (below - (before->anchor_value + aging) > 4 * SF_NOISE) {
         alarms |= SF_ANOTHER;
     }
     return alarms;

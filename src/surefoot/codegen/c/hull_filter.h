@@ -11,9 +11,24 @@ static inline int sf_init(sf_state *state, const double x1[SF_D])
     if (!sf_all_finite(x1)) {
         return SF_NOT_FINITE;
     }
-    const sf_state zero = {{0}, {0, {0}, 0, {0}, 0}, 0};
+    const sf_state zero = {{0}, {0, {0}, 0, 0, {0}, 0}, 0};
     *state = zero;
     sf_copy(state->x, x1);
+    return SF_OK;
+}
+
+/* Start from another action than state->x: the one that the actuator took instead. */
+static inline int sf_moved(sf_state *state, const double x[SF_D])
+{
+    if (!sf_all_finite(x)) {
+        return SF_NOT_FINITE;
+    }
+    if (state->seen.rounds == 0) {
+        return sf_init(state, x);
+    }
+    const sf_region region = sf_region_of(&state->seen);
+    sf_bound(&state->seen, &region, x, &state->limit);
+    sf_copy(state->x, x);
     return SF_OK;
 }
 
@@ -31,7 +46,7 @@ static inline int sf_admit(sf_state *state, const double proposal[SF_D], double 
         return SF_NOT_FINITE;
     }
     sf_memory seen;
-    int status = sf_see(&seen, &state->seen, state->x, g);
+    int status = sf_see(&seen, &state->seen, state->limit, state->x, g);
     if (status != SF_OK) {
         return status;
     }
@@ -42,7 +57,7 @@ static inline int sf_admit(sf_state *state, const double proposal[SF_D], double 
         return status;
     }
     double limit;
-    const double bound = sf_bound(&region, next, &limit);
+    const double bound = sf_bound(&seen, &region, next, &limit);
     if (info) {
         info->bound = bound;
         info->cut = sf_differ(next, proposal);

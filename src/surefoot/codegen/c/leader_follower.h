@@ -46,6 +46,21 @@ static inline int sf_init(sf_state *state, const double x1[SF_D])
     return SF_OK;
 }
 
+/* Start from another action than state->x: the one that the actuator took instead. */
+static inline int sf_moved(sf_state *state, const double x[SF_D])
+{
+    if (!sf_all_finite(x)) {
+        return SF_NOT_FINITE;
+    }
+    if (state->seen.rounds == 0) {
+        return sf_init(state, x);
+    }
+    const sf_region region = sf_region_of(&state->seen);
+    sf_bound(&state->seen, &region, x, &state->limit);
+    sf_copy(state->x, x);
+    return SF_OK;
+}
+
 static inline double sf_distance(const double *a, const double *b)
 {
     double way[SF_D];
@@ -301,6 +316,7 @@ static inline int sf_careful_step(double *z, double *mu, double *next, const sf_
     sf_within(z, state->reach);
     sf_memory from_start = *seen;
     sf_copy(from_start.anchor, state->start);
+    from_start.anchor_round = 1.0;
     from_start.anchor_value = seen->rounds == 1 ? seen->last_value : state->start_value;
     const sf_region region = sf_region_of(&from_start);
     double point[SF_D], share = 0.0, half = 0.5;
@@ -334,13 +350,13 @@ static inline int sf_step(sf_state *state, const double cost_gradient[SF_D], dou
     }
     const double D = state->reach;
     sf_memory seen;
-    int status = sf_see(&seen, &state->seen, state->x, g);
+    int status = sf_see(&seen, &state->seen, state->limit, state->x, g);
     if (status != SF_OK) {
         return status;
     }
     const sf_region region = sf_region_of(&seen);
     const double t = seen.rounds;
-    const double start_value = t == 1 ? g : state->start_value;
+    const double start_value = t == 1 ? seen.last_value : state->start_value;
     double X[SF_D], theta[SF_D], z[SF_D], mu[SF_CUTS], W[SF_D], way[SF_D], next[SF_D];
     sf_minus(X, state->x, state->start);
     const double squared = sf_dot(cost_gradient, cost_gradient);
@@ -357,13 +373,23 @@ static inline int sf_step(sf_state *state, const double cost_gradient[SF_D], dou
     if (!(steep < HUGE_VAL)) {
         return SF_RANGE;
     }
+    double noise = SF_NOISE;
+#ifdef SF_VALUE_ERROR
+    noise = noise + SF_VALUE_ERROR + SF_SLOPE_ERROR * (D + sf_norm(X));
+#endif
+#ifdef SF_DRIFT
+    for (int k = 0; k < SF_CUTS; k++) { /* a point that was outside may come in */
+        const double outwards = SF_DRIFT * cuts.inverses[k];
+        cuts.offsets[k] = cuts.offsets[k] + outwards;
+    }
+#endif
     if (steep != 0.0) {
         const double inverse = 1.0 / steep;
         double u[SF_D];
         for (int i = 0; i < SF_D; i++) {
             u[i] = inverse * s[i];
         }
-        const double above = (g - SF_NOISE) * inverse;
+        const double above = (g - noise) * inverse;
         newest = sf_add_cut(&cuts, u, sf_dot(u, X) - above, inverse, state->leader);
     }
 #ifdef SF_STRONG_CONVEXITY
@@ -426,7 +452,7 @@ static inline int sf_step(sf_state *state, const double cost_gradient[SF_D], dou
     }
 #endif
     double limit;
-    const double bound = sf_bound(&region, next, &limit);
+    const double bound = sf_bound(&seen, &region, next, &limit);
     if (info) {
         double led[SF_D];
         sf_along(led, state->start, 1.0, z);
