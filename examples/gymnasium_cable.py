@@ -12,9 +12,8 @@ import gymnasium
 import numpy as np
 from stable_baselines3 import PPO
 
-from surefoot import Constants
+from surefoot import Constants, SafetyFilter
 from surefoot.adapters.gymnasium import SafeAction
-from surefoot.algorithms import SafetyFilter
 from surefoot.types import Array
 
 

@@ -28,7 +28,12 @@ F = TypeVar("F", bound=Callable[..., Any])
 # What Python says of an object that is not what the code takes it for.
 _FAILURES = (AttributeError, LookupError, ArithmeticError, TypeError)
 # Called in every round, and inside other calls that are told: these check what they get themselves.
-_EVERY_ROUND = frozenset(["project", "query", "query_all", "tightening", "project_halfspace"])
+_EVERY_ROUND = frozenset(
+    [
+        *("project", "query", "query_all", "tightening", "project_halfspace"),
+        *("certified_length", "step_size", "next_distance", "contradictions", "after"),
+    ]
+)
 
 
 class _Array:

@@ -1,5 +1,7 @@
 """The margin for a host that plays rounded copies of certified points."""
 
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -103,6 +105,59 @@ def test_words_say_where_rho_is_below_the_margin():
     assert "rho = 1e-09 is below that" in tight.guarantee
     assert caveat(tight.filter, np.float64, 0.0) == ""
     assert "float32" not in Keeper(tight.filter, [0.0], np.float64).guarantee
+
+
+class Seen(NamedTuple):
+    x: np.ndarray
+    distance: float
+
+
+class Echo:
+    """A filter that certifies everything and remembers what it was told."""
+
+    G_g, domain = 4.0, Ball(2.0)
+
+    def init(self, x1):
+        return Seen(x1, 0.25)
+
+    def admit(self, state, proposal, g, s):
+        self.told = state, proposal, g
+        return Seen(proposal, 0.125), None
+
+
+def test_the_filter_is_told_of_the_rounded_action_its_distance_and_a_larger_g():
+    echo = Echo()
+    keeper = Keeper(echo, [0.0], np.float32)
+    c = keeper.length
+    assert c == pytest.approx(2.0**-24 * 2.0, rel=2e-3)
+    keeper.offer([0.1], -1.0, [1.0])
+    keeper.offer([0.3], -0.5, [1.0])
+    state, proposal, g = echo.told
+    assert state.x.tolist() == [float(np.float32(0.1))]  # not the 0.1 that was certified
+    assert state.distance == 0.125 + c
+    assert g == -0.5 + 4.0 * c
+    assert proposal.tolist() == [0.3]
+
+
+def test_a_step_out_of_the_box_ends_on_its_way_there():
+    echo = Echo()
+    echo.admit = lambda state, proposal, g, s: (Seen(np.array([2.0, 0.8]), 0.125), None)
+    box = np.array([-1.0, -1.0]), np.array([1.0, 1.0])
+    keeper = Keeper(echo, [0.0, 0.0], np.float64, box)
+    keeper.offer([9.0, 9.0], -1.0, [1.0, 0.0])
+    np.testing.assert_allclose(keeper.played, [1.0, 0.4], rtol=1e-15)
+    # The distance to a convex set is at most the larger of those of the ends.
+    assert keeper.state.distance == pytest.approx(0.25, abs=1e-14)
+
+
+def test_a_drifting_filter_is_not_drawn_back_to_an_action_that_may_be_infeasible_by_now():
+    echo = Echo()
+    echo.drift = 0.1
+    keeper = Keeper(echo, [0.0], np.float64, (np.array([-1.0]), np.array([0.5])))
+    echo.admit = lambda state, proposal, g, s: (Seen(np.array([0.9]), 0.0), None)
+    with pytest.raises(InvalidValueError, match="must know the box of the actions"):
+        keeper.offer([0.4], -1.0, [1.0])
+    assert keeper.played.tolist() == [0.0]
 
 
 def test_what_cannot_be_cast_is_refused_in_one_sentence():

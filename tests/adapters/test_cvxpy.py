@@ -126,6 +126,19 @@ def test_what_was_recognised_needs_no_cvxpy_any_more():
     assert g.value(np.zeros(N)) == -1.0
 
 
+def test_what_a_variable_says_of_itself_is_a_constraint_too():
+    y = cp.Variable((1, 2), nonneg=True)
+    np.testing.assert_allclose(
+        from_cvxpy([cp.sum(y) <= 3]).query_all(np.array([1.0, -2.0]))[0], [-4.0, -1.0, 2.0]
+    )
+    z = cp.Variable(2, bounds=[[0.0, -np.inf], 2.0])
+    np.testing.assert_allclose(
+        from_cvxpy([cp.sum(z) <= 3]).query_all(np.array([1.0, 5.0]))[0], [3.0, -1.0, -1.0, 3.0]
+    )
+    with pytest.raises(InvalidValueError, match="no attributes but signs and bounds, got integer"):
+        from_cvxpy([cp.Variable(2, integer=True) <= 1])
+
+
 def test_a_point_where_cvxpy_has_no_gradient_is_refused():
     with pytest.warns(SlowConstraintWarning):
         g = from_cvxpy([-cp.sum(cp.log(X)) <= 4])

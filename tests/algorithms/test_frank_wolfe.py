@@ -96,7 +96,7 @@ def slopes(stream, T):
 @pytest.mark.slow
 def test_every_action_is_in_the_set_exactly(name, form, stream):
     # Means of points of a simplex or an l1 ball leave it by rounding within a few rounds.
-    domain, T = SETS[name], 60 if name == "polytope" else 600
+    domain, T = SETS[name], 60 if name == "polytope" else 300
     player = getattr(FrankWolfe, form)(Constants(R=1.0, G_f=2.0), T, domain).algorithm
     corner = domain.minimize_linear(np.array([-1.0, 0.3, 0.2]))
     x = actions_of(player, corner, slopes(stream, T))

@@ -369,8 +369,16 @@ def test_memories_of_a_batch_are_those_of_single_runs(slots):
         many = many._replace(weights=weights)
 
 
-@pytest.mark.parametrize("engine", ["batch", pytest.param("scan", marks=pytest.mark.slow)])
-@pytest.mark.parametrize("options", [{"cuts": 2}, {"cuts": 3}, {"lazy": False}], ids=repr)
+@pytest.mark.parametrize(
+    ("engine", "options"),
+    [
+        ("batch", {"cuts": 2}),
+        ("batch", {"cuts": 3}),
+        ("batch", {"lazy": False}),
+        pytest.param("scan", {"cuts": 2}, marks=pytest.mark.slow),
+    ],
+    ids=repr,
+)
 def test_every_engine_plays_the_same_rule(options, engine):
     problem = random_polytope(4, 30, horizon=120)
     player = LeaderFollower(G_g=problem.constants.G_g, domain=problem.domain, **options)

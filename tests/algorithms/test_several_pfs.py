@@ -186,7 +186,7 @@ def long_steps(constraint, radius, rho=None, exact=False):
 @pytest.mark.slow
 @BOTH
 @pytest.mark.parametrize("rho", [None, 0.02, 1e-7])
-@pytest.mark.parametrize("d", [1, 2, 5, 20])
+@pytest.mark.parametrize("d", [1, 2, 20])
 def test_an_opponent_who_looks_one_step_ahead_cannot_push_out(d, rho, exact):
     for constraint, radius, start in (turned_box(d), polytope(d, 3 * d)):
         if exact and d == 20 and len(constraint.A) > 40:

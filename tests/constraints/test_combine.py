@@ -6,6 +6,7 @@ import pytest
 
 from surefoot import PFS, Ball, Feedback
 from surefoot.constraints import Affine, FunctionConstraint, L2Norm, LinfNorm, MaxOf, max_of
+from surefoot.sets import Intersection
 
 NAN = math.nan
 DISC, CUT = L2Norm(1.0), Affine([[1.0, 0.0]], [0.5])
@@ -86,7 +87,8 @@ def test_bounds_come_from_all_parts():
     assert steep.subgradient_bound(domain) == pytest.approx(5.0)
     assert max_of(DISC, constant(0.0)).subgradient_bound(domain) is None
     assert BOTH.exact_sigma(None) is None
-    assert BOTH.region is None
+    assert isinstance(BOTH.region, Intersection)
+    assert max_of(DISC, constant(0.0)).region is None
 
 
 def test_parts_are_kept_apart_on_request():

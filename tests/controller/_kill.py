@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 
 import numpy as np
-from _live import PLAYERS, START, drive, raw_loop, same_bits, same_state, seen_at
+from _live import FILTERS, PLAYERS, START, drive, raw_loop, same_bits, same_state, seen_at
 
 from surefoot import Controller, replay
 
@@ -65,7 +65,7 @@ class Run:
 
     def __init__(self, path, name):
         self.path = path
-        self.player = PLAYERS[name]
+        self.player = (PLAYERS | FILTERS)[name]
         self.actions, self.state = raw_loop(self.player, ROUNDS)
         self.played = self.stretches = 0
         self.lost = self.different = 0
@@ -116,10 +116,10 @@ def seconds_a_round(folder):
         return (time.perf_counter() - begun) / 20
 
 
-def main(folder, wanted):
+def main(folder, wanted, *names):
     rng = np.random.default_rng(12)
     longest = 8 * seconds_a_round(folder)
-    names = [n for n in PLAYERS if n != "PFS"]
+    names = names or [n for n in PLAYERS if n != "PFS"]
     killed = runs = lost = different = same = stretches = 0
     while killed < wanted:
         run = Run(folder / f"{runs}.db", names[runs % len(names)])
@@ -136,4 +136,4 @@ def main(folder, wanted):
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]))
+    main(Path(sys.argv[1]), int(sys.argv[2]), *sys.argv[3:])

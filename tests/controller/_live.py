@@ -3,7 +3,21 @@
 import numpy as np
 
 from surefoot import OGD, PFS, Ball, Constants, Feedback
-from surefoot.algorithms import DPP, CertifiedPFS, FrankWolfe, ScalarDPP, SeveralPFS, Tighten
+from surefoot.algorithms import (
+    DPP,
+    CertifiedDualAveraging,
+    CertifiedOGD,
+    CertifiedPFS,
+    FrankWolfe,
+    LeaderFollower,
+    RegionFilter,
+    SafetyFilter,
+    ScalarDPP,
+    SeveralPFS,
+    Tighten,
+)
+from surefoot.controller._stepping import needs_in
+from surefoot.regions import CurvatureRows, LipschitzHull, Together
 from surefoot.sets import Box
 
 # g(x) = max(a_i'x - b_i), lopsided; the start has slack 0.2 and no row is longer than G_g.
@@ -39,6 +53,29 @@ PLAYERS = {
     "Frank-Wolfe": FrankWolfe(eta=0.2, domain=Ball(0.7, [0.1, -0.2])),
 }
 
+FILTERS = {
+    "safety filter": SafetyFilter.default(CONSTANTS),
+    "hull filter": RegionFilter.default(CONSTANTS),
+    "rows in a box": RegionFilter(
+        known=CurvatureRows(beta=0.1, rows=2, reach=1.5, domain=Box([-0.3, -0.9], [0.9, 0.4]))
+    ),
+    "hulls together": RegionFilter(
+        known=Together(rows=(LipschitzHull(G_g=G_G, reach=1.5), LipschitzHull(G_g=G_G, reach=1.5)))
+    ),
+}
+
+# Those that can start from another action.
+MOVABLE = {
+    "certified": CertifiedPFS.default(CONSTANTS),
+    "certified, several": SeveralPFS.default(CONSTANTS),
+    "leader and follower": LeaderFollower.default(CONSTANTS),
+    "descent": CertifiedOGD(known=CurvatureRows(beta=0.1, rows=2, reach=1.5), radius=1.5),
+    "averaging": CertifiedDualAveraging(
+        known=CurvatureRows(beta=0.1, rows=2, reach=1.5), radius=1.5, scale=1.0
+    ),
+    **FILTERS,
+}
+
 
 def algorithm_of(player):
     return player[0] if isinstance(player, tuple) else player
@@ -52,8 +89,12 @@ def gradient(t, x):
 
 def seen_at(player, t, x):
     """What a round reveals, as keyword arguments of ``tell``."""
-    needs = algorithm_of(player).needs
+    needs = needs_in(algorithm_of(player))
     values = ROWS @ x - LIMITS
+    if not needs.cost_gradients:
+        wish = x - gradient(t, x)
+        g, s = (values, ROWS) if needs.apart else (float(values.max()), ROWS[values.argmax()])
+        return {"proposal": wish, "constraint_value": g, "constraint_subgradient": s}
     if not needs.constraint_values:
         return {"cost_gradient": gradient(t, x)}
     if needs.apart:
@@ -82,6 +123,9 @@ def raw_loop(player, rounds):
     for t in range(1, rounds + 1):
         actions.append(state.x)
         told = seen_at(player, t, state.x)
+        if "proposal" in told:
+            state, _ = algorithm.admit(state, *told.values())
+            continue
         seen = Feedback(
             told["cost_gradient"],
             told.get("constraint_value"),

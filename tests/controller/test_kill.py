@@ -9,10 +9,10 @@ import pytest
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork and kill -9")
 
 
-def kill(folder, times):
+def kill(folder, times, *names):
     # One thread: a process with several must not fork.
     done = subprocess.run(
-        [sys.executable, Path(__file__).with_name("_kill.py"), folder, str(times)],
+        [sys.executable, Path(__file__).with_name("_kill.py"), folder, str(times), *names],
         capture_output=True,
         text=True,
         check=False,
@@ -25,6 +25,13 @@ def kill(folder, times):
 def test_a_loop_that_is_killed_a_few_times_ends_as_if_it_had_not_been(tmp_path):
     killed, runs, same, lost, different, _ = kill(tmp_path, 5)
     assert (killed, lost, different) == (5, 0, 0)
+    assert same == runs
+
+
+@pytest.mark.slow
+def test_a_filter_that_is_killed_many_times_ends_as_if_it_had_not_been(tmp_path):
+    killed, runs, same, lost, different, _ = kill(tmp_path, 30, "safety filter", "hull filter")
+    assert (killed, lost, different) == (30, 0, 0)
     assert same == runs
 
 

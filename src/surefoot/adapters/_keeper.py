@@ -52,15 +52,20 @@ class Keeper:
             )
         self.filter, self.dtype, self.box = filter, np.dtype(dtype), box
         first = flat(np.asarray(start).astype(self.dtype))
-        # One rounding to the type; three more where a step is drawn back into a box.
-        roundings = (self.dtype != np.float64) + (3 if box else 0)
-        self.length = cast_length(self.dtype, len(first), reach_of(filter), roundings)
+        reach = reach_of(filter)
+        self.length = cast_length(self.dtype, len(first), reach, int(self.dtype != np.float64))
+        if box is not None:
+            # To be drawn back into the box costs a product, a sum and a clip, in float64: the
+            # product of a way of at most 2M rounds by 2 u M, the sum by u M, and the clip takes
+            # back at most what these and the quotient of the share put outside.
+            self.length += cast_length(np.float64, len(first), reach, 8)
         if box is not None and not _within(box, first):
             raise InvalidValueError(f"start must be an action that the host accepts, got {start!r}")
         self.played = owned(first)
         self.state = filter.init(first)
-        steep = getattr(getattr(filter, "known", filter), "G_g", 0.0)
-        self.margin: Any = float(steep) * self.length  # else it comes with the first slope
+        self.margin: Any = 0.0
+        if hasattr(getattr(filter, "known", filter), "G_g"):  # else it comes with the first slope
+            self.margin = cast_margin(filter, first, self.length)
 
     def offer(self, proposal: Any, g: Any, s: Any, **told: Any) -> Info:
         """Take a proposal to what may be played; what fails changes nothing.

@@ -85,7 +85,29 @@ def from_cvxpy(
         )
     if not order or set(found) - {v.id for v in order}:
         raise InvalidValueError("variables must be those of the constraints, got others or none")
-    return _Reader(order, bound).read(given)
+    return _Reader(order, bound).read([*given, *(c for v in order for c in _attributes(v))])
+
+
+def _attributes(variable: Any) -> list[Any]:
+    """Return what a variable says of itself as constraints; refuse what is no such thing."""
+    said = {
+        name for name, value in variable.attributes.items() if not (value is None or value is False)
+    }
+    if strangers := said - {"nonneg", "pos", "nonpos", "neg", "bounds"}:
+        raise InvalidValueError(
+            f"{variable.name()} must be a variable with no attributes but signs and bounds, got "
+            f"{', '.join(sorted(strangers))}"
+        )
+    found = [variable >= 0] if said & {"nonneg", "pos"} else []
+    found += [variable <= 0] if said & {"nonpos", "neg"} else []
+    if "bounds" in said:
+        flat = _cp.vec(variable, order="C")
+        lower, upper = (
+            np.ravel(np.broadcast_to(b, variable.shape)) for b in variable.attributes["bounds"]
+        )
+        found += [flat[int(i)] >= lower[i] for i in np.flatnonzero(np.isfinite(lower))]
+        found += [flat[int(i)] <= upper[i] for i in np.flatnonzero(np.isfinite(upper))]
+    return found
 
 
 def _checked(constraint: Any) -> Any:

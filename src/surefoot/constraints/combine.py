@@ -9,7 +9,7 @@ import numpy as np
 from surefoot._array import namespace, where
 from surefoot.constraints.base import Constraint, dimension_of
 from surefoot.errors import InvalidValueError
-from surefoot.sets import Ball
+from surefoot.sets import Ball, Intersection
 from surefoot.types import Array, Number, Region
 
 __all__ = ["MaxOf", "max_of"]
@@ -79,8 +79,14 @@ class MaxOf(Constraint):
 
     @property
     def region(self) -> Region | None:
-        """None: an intersection has in general no closed-form projection."""
-        return None
+        """The intersection of the parts' regions, if all have one and share an interior point."""
+        regions = tuple(r for part in self.parts if (r := part.region) is not None)
+        if len(self.parts) == 1 or len(regions) < len(self.parts):
+            return regions[0] if len(self.parts) == 1 and regions else None
+        inner = self.interior
+        if inner is None or not all(one.contains(inner) for one in regions):  # by rounding
+            return None
+        return Intersection(regions, inner)
 
     def subgradient_bound(self, domain: Ball) -> float | None:
         """Return the largest bound of a part, if all are known."""

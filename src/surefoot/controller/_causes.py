@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from surefoot._array import norm
-from surefoot.controller._budget import Budget, parts_of
+from surefoot.controller._budget import parts_of
 from surefoot.controller._ways import Anchor
 from surefoot.types import Array, Feedback
 
@@ -52,7 +52,7 @@ class Evidence(NamedTuple):
 
 
 def evidence_of(
-    x: Array, seen: Feedback, bound: float, anchor: Anchor | None, info: Any, budget: Budget
+    x: Array, seen: Feedback, bound: float, anchor: Anchor | None, info: Any
 ) -> Evidence:
     """Return what a round shows beside the sentence of its contradiction."""
     g, s = seen.constraint_value, seen.constraint_subgradient
@@ -94,7 +94,8 @@ def causes_of(algorithm: Any, seen: Evidence, slack: float) -> tuple[Cause, ...]
     }
     steep = seen.steepness > constants.get("G_g", math.inf)
     size = f" by {seen.over:.3g}" if seen.over else ""
-    noise = Cause("noise", f"a sensor error (value_error) of {seen.over:.3g} or more")
+    off = max(seen.over, seen.shift)
+    noise = Cause("noise", f"a sensor error (value_error) of {off:.3g} or more")
     if steep:
         known = Cause(
             "constant", f"G_g = {constants['G_g']:.6g} is too small: {seen.steepness:.6g} was seen"
@@ -109,12 +110,12 @@ def causes_of(algorithm: Any, seen: Evidence, slack: float) -> tuple[Cause, ...]
     slope = Cause("slope", "an error of the subgradient (slope_error)")
     drift = Cause("drift", f"g has changed{size}: drift, or another g")
     shape = Cause("convexity", "g is not convex")
-    if seen.shift > 0:
+    if seen.shift > _LITTLE * slack:
         drift = Cause("drift", f"g has changed: its slack at the anchor fell by {seen.shift:.3g}")
         return (drift, noise, known, shape)
     if steep:
         return (known, slope, drift)
-    if 0 < seen.over <= _LITTLE * slack:
+    if 0 < off <= _LITTLE * slack:
         return (noise, known, drift, shape)
     if seen.over > 0:
         return (known, drift, noise, shape)

@@ -6,7 +6,6 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from surefoot import _check
 from surefoot._closing import Closing
 from surefoot.controller._budget import budget_of
 from surefoot.controller._causes import Cause, causes_of, evidence_of
@@ -39,8 +38,8 @@ from surefoot.controller._stepping import (
     needs_in,
     rows_in,
     step_of,
-    takes,
 )
+from surefoot.controller._told import announcement, call, clean, one_of_both, played_instead
 from surefoot.controller._watch import Watch
 from surefoot.controller._ways import Anchor, Halt, How, WayBack
 from surefoot.errors import InvalidValueError, warn_caller
@@ -181,33 +180,44 @@ class Live(Closing):
         """Return the record of a round that only the regret bound does not cover."""
         return Breach(self._round, name, f"round {self._round}: {words}", "regret")
 
-    def _prepared(
-        self, action: Any, within: Region | None
-    ) -> tuple[Any, np.ndarray | None, dict[str, Any]]:
-        """Return the state at the action that was played, that action, and what was announced."""
-        announced = {}
-        if within is not None:
-            algorithm = self._run.algorithm
-            function = algorithm.admit if self._filters else getattr(algorithm, "step", None)
-            if function is None or not callable(function) or not takes(function, "within"):
-                raise InvalidValueError(
-                    "within must come with a rule that takes an announced set, got "
-                    f"{type(algorithm).__name__}"
-                )
-            announced = {"within": within}
-        before, played = self._state, None
-        if action is not None:
-            played = _check.vector(action, "action")
-            if played.shape != before.x.shape:
-                raise InvalidValueError(
-                    f"action.shape must be {before.x.shape}, that of the action asked for, "
-                    f"got {played.shape}"
-                )
-            if (played == before.x).all():
-                played = None
-            else:
-                before = moved(self._run.algorithm, before, played)
-        return before, played, announced
+    def _understood(
+        self,
+        gradient: Any,
+        g: Any,
+        s: Any,
+        cost_value: Any,
+        cost: Any,
+        constraint: Any,
+        proposal: Any,
+        action: Any,
+        value_error: Any,
+        within: Region | None,
+    ) -> tuple[Any, Feedback, np.ndarray | None, dict[str, Any]]:
+        """Return what was told in any form.
+
+        Returns:
+            The state at the action that was played, the feedback, that action unless it is the one
+            asked for, and what was announced.
+        """
+        algorithm, before = self._run.algorithm, self._state
+        announced = announcement(algorithm, within, filters=self._filters)
+        if value_error is not None and not self._budget.takes_value_error:
+            raise InvalidValueError(
+                "value_error must come with a rule that allows for one, got "
+                f"{type(algorithm).__name__}"
+            )
+        played = played_instead(before.x, action)
+        if played is not None:
+            before = moved(algorithm, before, played)
+        x = before.x
+        if cost is not None:
+            cost_value, gradient = call(cost, x, "cost", gradient, cost_value)
+        if constraint is not None:
+            g, s = call(constraint, x, "constraint", g, s)
+        if self._filters or proposal is not None:
+            gradient = one_of_both(gradient, proposal, filters=self._filters)
+        seen = clean(x, self._needs, self._rows, gradient, g, s, cost_value, value_error)
+        return before, seen, played, announced
 
     def _tell_specially(
         self, t: int, before: Any, seen: Feedback, played: np.ndarray | None
@@ -256,8 +266,10 @@ class Live(Closing):
         serious = [b for b in broken if b.loses != "regret"]
         if serious:
             scene = self._scene(before)
-            evidence = evidence_of(before.x, seen, scene.bound, self._anchor, info, self._budget)
-            slack = 0.0 if self._anchor is None else self._anchor.slack
+            evidence = evidence_of(before.x, seen, scene.bound, self._anchor, info)
+            # The first round is its own anchor.
+            scene = scene._replace(anchor=anchor_after(scene, before.x, seen))
+            slack = 0.0 if scene.anchor is None else scene.anchor.slack
             causes = causes_of(self._run.algorithm, evidence, slack)
             policy, sentence = self._run.on_contradiction, serious[0].sentence
             if policy == "raise":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from functools import partial
+from types import MethodType
 from typing import Any, TypeAlias
 
 from surefoot import _check
@@ -64,7 +65,7 @@ def step_of(algorithm: Any) -> Step:
     """
     if is_filter(algorithm):
         per_round = takes(algorithm.admit, "value_error")
-        return partial(_admit_with_error if per_round else _admit, algorithm.admit)
+        return partial(_admit_with_error if per_round else _admit, unguarded(algorithm.admit))
     # Some rules have a number of this name.
     if not (isinstance(algorithm, Explaining) and callable(algorithm.step)):
         return partial(_update_alone, algorithm)
@@ -76,7 +77,18 @@ def step_of(algorithm: Any) -> Step:
                 "a rule that overrides update must override step, whose first half update is, "
                 f"got {kind.__name__} with the step of another class"
             )
-    return algorithm.step
+    step: Step = unguarded(algorithm.step)
+    return step
+
+
+def unguarded(method: Any) -> Any:
+    """Return a method without the layer that explains arguments of a wrong kind.
+
+    A controller has checked what it passes on, and calls one in every round.
+    """
+    if hasattr(method, "is_told") and isinstance(method, MethodType):
+        return MethodType(inspect.unwrap(method.__func__), method.__self__)
+    return method
 
 
 def takes(function: Any, name: str) -> bool:

@@ -9,10 +9,11 @@ import numpy as np
 
 from surefoot import _check
 from surefoot._array import norm
+from surefoot.controller._stepping import takes
 from surefoot.errors import InvalidValueError
 from surefoot.types import Array, Feedback, Needs
 
-__all__ = ["call", "clean", "measure", "one_of_both"]
+__all__ = ["announcement", "call", "clean", "measure", "one_of_both", "played_instead"]
 
 
 def clean(
@@ -109,6 +110,31 @@ def measure(
             )
         steepest = max(map(norm, np.atleast_2d(s)))
     return norm(gradient), worst, steepest
+
+
+def announcement(algorithm: Any, within: Any, *, filters: bool) -> dict[str, Any]:
+    """Return a set that was announced as an argument of the step; refused if that takes none."""
+    if within is None:
+        return {}
+    function = algorithm.admit if filters else getattr(algorithm, "step", None)
+    if not callable(function) or not takes(function, "within"):
+        raise InvalidValueError(
+            "within must come with a rule that takes an announced set, got "
+            f"{type(algorithm).__name__}"
+        )
+    return {"within": within}
+
+
+def played_instead(asked: Array, action: Any) -> Array | None:
+    """Return the action that was played, or None where it is the one asked for."""
+    if action is None:
+        return None
+    played = _check.vector(action, "action")
+    if played.shape != asked.shape:
+        raise InvalidValueError(
+            f"action.shape must be {asked.shape}, that of the action asked for, got {played.shape}"
+        )
+    return None if (played == asked).all() else played
 
 
 def one_of_both(gradient: Any, proposal: Any, *, filters: bool) -> Any:

@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from surefoot import _check
-from surefoot._array import record, rough_square
+from surefoot._array import rough_square
 from surefoot.controller._checks import (
     check_player,
     check_policies,
@@ -20,7 +20,7 @@ from surefoot.controller._checks import (
 )
 from surefoot.controller._journal import Journal
 from surefoot.controller._live import Live
-from surefoot.controller._told import call, clean, measure, one_of_both
+from surefoot.controller._told import measure
 from surefoot.controller._watch import HUGE
 from surefoot.controller.explanation import Explanation, explained
 from surefoot.errors import InvalidValueError
@@ -32,7 +32,7 @@ __all__ = ["Controller"]
 _INF = math.inf
 _FLOAT64 = np.dtype(np.float64)
 # Bound once, as in _array: they are looked up in every round.
-ndarray = np.ndarray
+ndarray, new = np.ndarray, tuple.__new__
 
 
 class Controller(Live):
@@ -269,42 +269,31 @@ class Controller(Live):
         if self._asked != self._round:
             self._refuse_telling()
         before, t = self._state, self._round
-        if missing is not False:
-            told = (cost_gradient, constraint_value, constraint_subgradient, cost_value)
-            others = (cost, constraint, proposal, action, value_error, within)
-            self._tell_nothing(missing, (*told, *others))
-            return
-        x, played = before.x, None
-        announced: dict[str, Any] = {}
-        if action is not None or within is not None:
-            before, played, announced = self._prepared(action, within)
-            x = before.x
-        if cost is not None:
-            cost_value, cost_gradient = call(cost, x, "cost", cost_gradient, cost_value)
-        if constraint is not None:
-            constraint_value, constraint_subgradient = call(
-                constraint, x, "constraint", constraint_value, constraint_subgradient
-            )
-        if self._filters or proposal is not None:
-            cost_gradient = one_of_both(cost_gradient, proposal, filters=self._filters)
+        first, second, played, announced = cost_gradient, proposal, None, None
+        if self._filters:
+            first, second = proposal, cost_gradient
         if (
-            type(cost_gradient) is ndarray
+            type(first) is ndarray
             and type(constraint_value) is float
             and type(constraint_subgradient) is ndarray
-            and cost_gradient.shape == self._shape == constraint_subgradient.shape
-            and cost_gradient.dtype is _FLOAT64 is constraint_subgradient.dtype
+            and first.shape == self._shape == constraint_subgradient.shape
+            and first.dtype is _FLOAT64 is constraint_subgradient.dtype
+            and second is None is action
+            and cost is None is constraint
             and cost_value is None is value_error
+            and within is None
+            and missing is False
         ):
-            # Copies, because a caller may use its arrays again.
-            gradient, g, s = cost_gradient.copy(), constraint_value, constraint_subgradient.copy()
-            seen = record(Feedback, (gradient, g, s, None, None))
+            # What comes most often. Copies, because a caller may use its arrays again.
+            gradient, g, s = first.copy(), constraint_value, constraint_subgradient.copy()
+            seen = new(Feedback, (gradient, g, s, None, None))
             # Comparisons that a NaN fails. Where all hold there is nothing to look at closely.
             fine: Any
+            slope = rough_square(s)
             if (limits := self._limits) is None:
-                fine = -_INF < g <= 0.0 and rough_square(gradient) < HUGE and rough_square(s) < HUGE
+                fine = -_INF < g <= 0.0 and rough_square(gradient) < HUGE and slope < HUGE
             else:
                 most, steepest, near, steep, last = limits
-                slope = rough_square(s)
                 fine = (
                     rough_square(gradient) < most
                     and slope < steepest
@@ -315,22 +304,21 @@ class Controller(Live):
             broken = None if fine else self._watch.look(t, *measure(seen, self._first_name))
         else:
             told = (cost_gradient, constraint_value, constraint_subgradient, cost_value)
-            if value_error is not None and not self._budget.takes_value_error:
-                raise InvalidValueError(
-                    f"value_error must come with a rule that allows for one, got "
-                    f"{type(self._run.algorithm).__name__}"
-                )
-            seen = clean(x, self._needs, self._rows, *told, value_error)
+            others = (cost, constraint, proposal, action, value_error, within)
+            if missing is not False:
+                self._tell_nothing(missing, (*told, *others))
+                return
+            before, seen, played, announced = self._understood(*told, *others)
             broken = self._watch.look(t, *measure(seen, self._first_name))
         special = played is not None or self._is_special
         if special and self._tell_specially(t, before, seen, played):
             return
         # A step raises rather than return an action that is not finite.
-        if broken is None and not announced:
+        if broken is None:
             after, info = self._step(before, seen)
         else:  # it may be of any size; what overflows is refused, so NumPy need not warn
             with np.errstate(over="ignore", invalid="ignore"):
-                after, info = self._step(before, seen, **announced)
+                after, info = self._step(before, seen, **(announced or {}))
         if info is not None and (sentences := info.contradictions):
             # It stands for what the watch has to say about the constraint.
             kept = [b for b in broken or () if b.constant not in ("G_g", "the bound on g")]

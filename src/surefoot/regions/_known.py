@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from surefoot._array import is_concrete, norm, to_numpy
+from surefoot._array import is_concrete, to_numpy
 from surefoot.errors import InvalidValueError, SurefootError
+from surefoot.sets._dykstra import dykstra
 from surefoot.sets._points import settled
 from surefoot.types import Array, Number, Region
 
@@ -60,7 +61,7 @@ def known_set(value: Any, name: str, *, holds: Array | None = None) -> Region:
 
 
 def projection_onto(sets: tuple[Region, ...]) -> Callable[[Array], Array]:
-    """Return the projection onto one set, or onto two together, by Dykstra's method.
+    """Return the projection onto one set, or onto several together, by Dykstra's method.
 
     Example:
         >>> from surefoot.sets import Ball, Box
@@ -70,20 +71,7 @@ def projection_onto(sets: tuple[Region, ...]) -> Callable[[Array], Array]:
     """
     if len(sets) == 1:
         return sets[0].project
-    first, second = sets
-
-    def onto(z: Array) -> Array:
-        kept, other = np.zeros_like(z), np.zeros_like(z)
-        for _ in range(1_000):
-            a = first.project(z + kept)
-            kept = z + kept - a
-            b = second.project(a + other)
-            other, z = a + other - b, b
-            if norm(b - a) <= 1e-15 * norm(b):
-                break
-        return z
-
-    return onto
+    return lambda z: dykstra(sets, z).point
 
 
 def settle(sets: tuple[Region, ...], point: Array) -> Array:

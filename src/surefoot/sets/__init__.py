@@ -6,6 +6,7 @@ from surefoot.sets.box import Box
 from surefoot.sets.ellipsoid import Ellipsoid
 from surefoot.sets.gauge import BallGauge, BisectionGauge, Gauge, RowsGauge, gauge_of
 from surefoot.sets.halfspace import EmptyTighteningError, Halfspace, project_halfspace
+from surefoot.sets.intersection import Intersection
 from surefoot.sets.l1 import L1Ball
 from surefoot.sets.matrix import NuclearBall, SpectralBall
 from surefoot.sets.polytope import Nearest, Polytope
@@ -34,6 +35,7 @@ __all__ = [
     "EmptyTighteningError",
     "Gauge",
     "Halfspace",
+    "Intersection",
     "L1Ball",
     "LinearProx",
     "Linearised",

@@ -1,0 +1,163 @@
+"""The intersection of sets, projected onto by way of the projection onto each."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from surefoot import _check
+from surefoot._array import norm
+from surefoot._holding import HoldsArrays
+from surefoot.errors import InvalidTypeError, InvalidValueError
+from surefoot.sets._dykstra import dykstra
+from surefoot.sets._points import UNIT, clean, has_length
+from surefoot.sets.halfspace import Halfspace
+from surefoot.sets.polytope import Nearest, Polytope
+from surefoot.types import Array, Region
+
+__all__ = ["Intersection"]
+
+_CYCLES = 5_000
+_ROWS = 64  # of a polytope that is projected onto row by row; a larger one by its solver
+_APART = 1e-14  # of the points of the sets when cycles end, as a share of their norm
+
+
+# No slots: the half-spaces of polytopes are kept in the instance.
+@dataclass(frozen=True)
+class Intersection(HoldsArrays):
+    r"""The points that are in every one of several sets, by Dykstra's method; NumPy only.
+
+    An answer is in every set exactly, by the ``contains`` of each: where the method ends a rounding
+    error outside, the point is moved towards an inner point, as little as is enough.
+
+    Args:
+        sets: each with a projection; your own need ``project`` and ``contains``.
+        inner: a point of all of them, best well inside.
+
+    Example:
+        >>> from surefoot.sets import Ball, Slab
+        >>> fair = Intersection([Ball(1.0), Slab([1.0, -1.0], -0.2, 0.2)], inner=[0.0, 0.0])
+        >>> found = fair.nearest(np.array([2.0, 0.5]))  # onto the corner that both have
+        >>> found.point.round(6), fair.contains(found.point), found.error < 1e-6
+        (array([0.8, 0.6]), True, True)
+    """
+
+    sets: tuple[Region, ...]
+    inner: Array
+
+    def __post_init__(self) -> None:
+        sets = tuple(self.sets)
+        if not sets:
+            raise InvalidValueError("sets must be at least one set, got none")
+        for one in sets:
+            for need in ("project", "contains"):
+                if isinstance(one, type) or not callable(getattr(one, need, None)):
+                    raise InvalidValueError(f"sets must have a method {need}, got {one!r}")
+        known = {d for one in sets if (d := getattr(one, "dimension", None)) is not None}
+        if len(known) > 1:
+            raise InvalidValueError(
+                f"sets must have one dimension, got {' and '.join(map(str, sorted(known)))}"
+            )
+        inner = _check.vector(self.inner, "inner", length=next(iter(known), None))
+        object.__setattr__(self, "sets", sets)
+        object.__setattr__(self, "inner", inner)
+        for one in sets:
+            if not one.contains(inner):
+                raise InvalidValueError(f"inner must be in every set, got {inner!r} not in {one!r}")
+
+    @property
+    def dimension(self) -> int:
+        """The length of a point."""
+        return len(self.inner)
+
+    @property
+    def diameter(self) -> float:
+        """The smallest diameter of a set: an upper bound."""
+        return min(map(_diameter, self.sets))
+
+    def project(self, x: Array) -> Array:
+        """Return the nearest point, in every set exactly; :meth:`nearest` has its error."""
+        _numpy_only(x)
+        x = clean(x, self.dimension)
+        if x.ndim == 1:
+            return self.nearest(x).point
+        return np.array([r if np.isnan(r[0]) else self.nearest(r).point for r in x])
+
+    def nearest(self, x: Array) -> Nearest:
+        r"""Return the projection of one point, feasible, with a proven bound on its error.
+
+        Dykstra's method ends at z with :math:`x - z = \sum p_i`, each :math:`p_i` normal to its set
+        at :math:`a_i`. The dual value of these is at most :math:`\|p^* - x\|^2/2`, and
+        :math:`\|\cdot - x\|^2/2` is 1-strongly convex, so for every y of the intersection
+
+        .. math::
+            \tfrac12\|y - p^*\|^2 \le \tfrac12\|y - z\|^2 - (y - z)^\top(x - z)
+            + \sum p_i^\top(a_i - z).
+        """
+        _numpy_only(x)
+        x = clean(x, self.dimension)
+        if self.contains(x):
+            return Nearest(x, 0.0, 0.0)
+        end = dykstra(self._pieces, x, most=_CYCLES, apart=_APART)
+        z, away = end.point, x - end.point
+        y = self.settled(z)
+        moved = y - z
+        gap = 0.5 * float(moved @ moved) - float(moved @ away) + end.gap
+        # The products are rounded by (d + 2) u of their sizes, differences by u of the points'.
+        size = norm(x) + norm(z)
+        slack = (self.dimension + 4) * UNIT * size * sum(map(norm, end.parts))
+        return Nearest(y, norm(moved), math.sqrt(2 * max(gap + slack, 0.0)))
+
+    @cached_property
+    def _pieces(self) -> tuple[Region, ...]:
+        """The sets, with the half-spaces of a polytope one by one: no solver in every cycle."""
+        found: list[Region] = []
+        for one in self.sets:
+            if isinstance(one, Polytope) and one.A.shape[0] <= _ROWS:
+                A = one.A.toarray() if hasattr(one.A, "toarray") else one.A
+                found += [Halfspace(a, float(b)) for a, b in zip(A, one.b, strict=True)]
+            else:
+                found.append(one)
+        return tuple(found)
+
+    def settled(self, x: Array) -> Array:
+        """Return the point itself, or one towards the inner point that is in every set."""
+        if x.ndim > 1:
+            return np.array([self.settled(row) for row in x])
+        for power in range(50, -1, -1):
+            if self.contains(x):
+                return x
+            # The inner point is a point of every set, so some share of the way back is enough.
+            x = self.inner + (1 - 2.0**-power) * (x - self.inner)
+        return self.inner.copy()
+
+    def contains(self, x: Array) -> Array:
+        """Return whether the point is in every set."""
+        x = has_length(x, self.dimension)
+        inside: Any = self.sets[0].contains(x)
+        for one in self.sets[1:]:
+            inside = inside & one.contains(x)
+        return inside
+
+    def minimize_linear(self, c: Array) -> Array:
+        """Raise: the minimum over each set says little about that over all."""
+        raise InvalidValueError(
+            "minimize_linear must be given a set with a closed form, got an Intersection: "
+            "take a rule that projects"
+        )
+
+
+def _diameter(one: Any) -> float:
+    try:
+        return float(getattr(one, "diameter", math.inf))
+    except InvalidValueError:  # a polytope without an end
+        return math.inf
+
+
+def _numpy_only(x: Array) -> None:
+    if type(x) is not np.ndarray:
+        raise InvalidTypeError(f"an Intersection must be given NumPy arrays, got {type(x)!r}")

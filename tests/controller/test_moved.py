@@ -1,0 +1,338 @@
+"""Actuators with a will of their own, and rounds that nobody measured."""
+
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from surefoot import PFS, Ball, Controller
+from surefoot.algorithms import CertifiedPFS, LeaderFollower, RegionFilter, SafetyFilter
+from surefoot.controller import PremiseError, PremiseWarning, replay
+from surefoot.errors import InvalidValueError
+from surefoot.regions import Curvature, LipschitzHull
+
+from ._live import G_G, LIMITS, MOVABLE, ROWS, START, same_bits, seen_at
+
+SAFE = SafetyFilter(G_g=1.0, domain=Ball(1.0), rho=0.1)  # g(x) = x[1] - 0.5 below
+
+
+def line(x):
+    return {"constraint_value": float(x[1]) - 0.5, "constraint_subgradient": np.array([0.0, 1.0])}
+
+
+def filtered(player=SAFE, **options):
+    """A filter that has been told its start, with slack 0.5."""
+    controller = Controller(player, [0.0, 0.0], **options)
+    controller.tell(proposal=[0.0, 0.0], **line(controller.ask()))
+    controller.ask()
+    return controller
+
+
+# --- another action than the one asked for -------------------------------------------------------
+
+
+def test_the_certificate_starts_from_the_action_that_was_played():
+    controller = filtered()
+    x = np.array([0.0, 0.3])
+    controller.tell(proposal=[0.0, 9.0], action=x, **line(x))
+    # Slack 0.2, rho = 0.1: 0.2 is certified, and the half-space ends at x[1] = 0.4.
+    assert controller.ask().round(12).tolist() == [0.0, 0.4]
+    assert controller.explain().is_proven
+    (breach,) = controller.explain().broken
+    assert breach.sentence == (
+        "round 2: an action 0.3 away from the one asked for was played, which was certified too"
+    )
+    assert breach.loses == "regret"
+
+
+def test_an_action_that_was_not_certified_is_said_and_gone_on_from():
+    controller = filtered()
+    x = np.array([0.6, 0.45])
+    with pytest.warns(PremiseWarning, match="0.75 away from the one asked for .* not certified"):
+        controller.tell(proposal=[0.0, 0.0], action=x, **line(x))
+    assert controller.explain().is_proven
+
+
+def test_an_action_outside_leads_half_the_slack_back():
+    controller = filtered()
+    x = np.array([0.0, 1.0])  # g = 0.5, and the start has slack 0.5
+    with pytest.warns(PremiseWarning, match="where g may be 0.5: the way back begins"):
+        controller.tell(proposal=[0.0, 9.0], action=x, **line(x))
+    assert controller.ask().round(12).tolist() == [0.0, 0.25]  # g = -0.25
+    found = controller.explain().certificate
+    assert found.how == "retreated"
+    assert found.share == pytest.approx(0.75)
+    assert found.bound == pytest.approx(-0.25)
+    assert controller.explain().is_proven
+
+
+def test_the_action_asked_for_is_no_deviation():
+    controller, other = filtered(), filtered()
+    x = controller.ask()
+    controller.tell(proposal=[0.3, 0.3], action=x.tolist(), **line(x))
+    other.tell(proposal=[0.3, 0.3], **line(x))
+    assert same_bits(controller.ask(), other.ask())
+    assert controller.explain().broken == ()
+
+
+def test_the_first_action_may_be_another_start():
+    controller = Controller(SAFE, [0.0, 0.0])
+    controller.ask()
+    x = np.array([0.0, 0.3])
+    with pytest.warns(PremiseWarning):
+        controller.tell(proposal=[0.0, 9.0], action=x, **line(x))
+    assert controller.state.start.tolist() == [0.0, 0.3]
+    assert controller.state.start_slack == pytest.approx(0.2)
+
+
+def test_a_first_action_outside_is_refused():
+    controller = Controller(SAFE, [0.0, 0.0])
+    controller.ask()
+    x = np.array([0.0, 0.7])
+    with pytest.raises(InvalidValueError, match="the first action must be strictly feasible"):
+        controller.tell(proposal=[0.0, 9.0], action=x, **line(x))
+    assert controller.round == 1
+
+
+@pytest.mark.parametrize(
+    ("action", "sentence"),
+    [
+        ([0.0], r"action.shape must be \(2,\), that of the action asked for, got \(1,\)"),
+        ([0.0, np.nan], "action must be finite, got nan at index 1"),
+        ("up", "action must be"),
+    ],
+)
+def test_an_action_that_is_none_is_one_sentence(action, sentence):
+    controller = filtered()
+    with pytest.raises(InvalidValueError, match=f"^{sentence}"):
+        controller.tell(proposal=[0.0, 0.0], action=action, **line([0.0, 0.0]))
+    assert controller.round == 2
+
+
+def test_a_rule_that_cannot_start_from_another_action_says_so():
+    controller = Controller(PFS(eta=0.1, rho=0.05, domain=Ball(1.0)), [0.0, 0.0])
+    x = controller.ask()
+    with pytest.raises(InvalidValueError, match="PFS cannot start from another, got"):
+        controller.tell(cost_gradient=[1.0, 0.0], action=[0.1, 0.0], **line(x))
+    assert controller.round == 1
+
+
+def wander(player, rng, path=None, rounds=120):
+    """A loop whose actuator strays, by little and by much; the largest g that was asked for."""
+    worst, own = -np.inf, 0
+    with warnings.catch_warnings(), Controller(player, START, journal=path) as controller:
+        warnings.simplefilter("ignore", PremiseWarning)
+        for t in range(1, rounds + 1):
+            x = controller.ask()
+            worst = max(worst, (ROWS @ x - LIMITS).max())
+            chance = rng.uniform()
+            if chance < 0.1:
+                controller.tell(missing=True)
+            elif chance < 0.5 and t > 1:
+                x = x + rng.normal(size=2) * rng.choice([1e-9, 0.02, 0.3])
+                own += 1
+                controller.tell(action=x, **seen_at(player, t, x))
+            else:
+                controller.tell(**seen_at(player, t, x))
+    assert own > 20
+    return worst
+
+
+@pytest.mark.parametrize("name", MOVABLE)
+def test_whatever_the_actuator_does_every_action_asked_for_is_feasible(name, tmp_path):
+    rng = np.random.default_rng(len(name))
+    assert wander(MOVABLE[name], rng, tmp_path / "run.db") <= 0
+    assert replay(tmp_path / "run.db").is_same
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", MOVABLE)
+def test_whatever_many_actuators_do_every_action_asked_for_is_feasible(name):
+    rng = np.random.default_rng(100 + len(name))
+    for _ in range(6):
+        assert wander(MOVABLE[name], rng) <= 0
+
+
+def test_the_regret_bound_ends_with_the_first_action_of_ones_own():
+    player = MOVABLE["certified"]
+    controller = Controller(player, START, on_contradiction="record")
+    controller.tell(**seen_at(player, 1, controller.ask()))
+    assert controller.explain().regret_bound is not None
+    x = controller.ask() + 1e-3
+    controller.tell(action=x, **seen_at(player, 2, x))
+    controller.tell(**seen_at(player, 3, controller.ask()))
+    assert controller.explain().regret_bound is None
+
+
+# --- no measurement ------------------------------------------------------------------------------
+
+
+def test_without_a_measurement_a_fixed_g_is_held_for_ever():
+    controller = filtered()
+    x = np.array([0.0, 0.3])
+    controller.tell(proposal=[0.0, 0.35], action=x, **line(x))
+    held = controller.ask()
+    for _ in range(50):
+        controller.tell(missing=True)
+        assert same_bits(controller.ask(), held)
+    reason = controller.explain()
+    assert reason.is_proven
+    assert "no measurement: the action stays" in str(reason)
+    assert (controller.round, reason.slack) == (53, None)
+
+
+def test_a_policy_for_missing_rounds_is_followed():
+    strict = filtered(on_missing="raise")
+    with pytest.raises(PremiseError, match=r"^round 2: nothing was measured, and on_missing is"):
+        strict.tell(missing=True)
+    assert strict.round == 2
+    back = filtered(on_missing="retreat")
+    back.tell(proposal=[0.0, 0.3], **line([0.0, 0.0]))
+    assert back.ask().tolist() == [0.0, 0.3]
+    back.tell(missing=True)
+    assert back.ask().tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("told", "sentence"),
+    [
+        ({"missing": True, "proposal": [0.0, 0.0]}, "missing must be told alone, got"),
+        ({"missing": 1}, "missing must be True or False, got 1"),
+    ],
+)
+def test_a_missing_round_that_is_measured_is_refused(told, sentence):
+    controller = filtered()
+    with pytest.raises(InvalidValueError, match=f"^{sentence}"):
+        controller.tell(**told)
+    assert controller.round == 2
+
+
+def test_under_drift_the_way_back_begins_when_the_bound_is_used_up():
+    v = 0.1
+    known = LipschitzHull(G_g=1.0, reach=1.0, drift=v)
+    controller = Controller(RegionFilter(known=known), [0.0, 0.0])
+    controller.tell(proposal=[0.0, 0.19], **line(controller.ask()))
+    x = controller.ask()  # slack 0.5, less 0.1 of drift: the bound is -0.21 in round 2
+    assert controller.explain().bound == pytest.approx(-0.21)
+    for t in (3, 4):
+        controller.tell(missing=True)
+        assert same_bits(controller.ask(), x)
+        assert controller.explain().bound == pytest.approx(-0.21 + (t - 2) * v)
+    controller.tell(missing=True)  # 0.09 would be the bound, and the start has 0.1 left of 0.5
+    assert controller.explain().certificate.share == pytest.approx(0.09 / 0.19, abs=1e-5)
+    assert controller.ask()[1] == pytest.approx(0.1, abs=1e-5)
+    assert controller.explain().is_proven
+    for _ in range(2):
+        controller.tell(missing=True)
+        controller.ask()
+    assert controller.ask().tolist() == [0.0, 0.0]
+    assert not controller.explain().is_proven  # the slack of 0.5 has been used up
+
+
+def blind(player, true_drift, rng, rounds=60):
+    """Rounds outside while a loop is blind at times and g rises as fast as it can."""
+    outside = 0
+    controller = Controller(player, START, on_contradiction="record")
+    for t in range(1, rounds + 1):
+        x = controller.ask()
+        risen = true_drift * (t - 1)
+        g = (ROWS @ x - LIMITS).max() + risen
+        if controller._anchor is not None and controller._anchor.slack_in(t, 1e-3) <= 0:
+            break
+        outside += g > 0
+        if t > 2 and rng.uniform() < 0.7:
+            controller.tell(missing=True)
+            continue
+        told = seen_at(player, t, x)
+        told["constraint_value"] = g
+        controller.tell(**told)
+    return outside
+
+
+DRIFTING = {
+    "hull filter": RegionFilter(known=LipschitzHull(G_g=G_G, reach=1.5, drift=1e-3)),
+    "safety filter": SafetyFilter(G_g=G_G, domain=Ball(1.5), rho=0.02, drift=1e-3),
+    "certified": CertifiedPFS(G_g=G_G, domain=Ball(1.5), rho=0.02, drift=1e-3),
+    "leader and follower": LeaderFollower(G_g=G_G, domain=Ball(1.5), drift=1e-3),
+}
+
+
+@pytest.mark.parametrize("name", DRIFTING)
+def test_a_blind_loop_under_the_drift_it_was_told_stays_inside(name):
+    for seed in range(4):
+        assert blind(DRIFTING[name], 1e-3, np.random.default_rng(seed)) == 0
+
+
+def test_a_blind_loop_under_ten_times_the_drift_is_found_outside():
+    found = [blind(DRIFTING["hull filter"], 1e-2, np.random.default_rng(s)) for s in range(4)]
+    assert sum(found) > 0
+
+
+# --- errors of one value -------------------------------------------------------------------------
+
+
+def test_the_error_of_one_value_shortens_the_next_step():
+    usual = RegionFilter(known=LipschitzHull(G_g=1.0, reach=1.0, value_error=0.0))
+    controller, other = Controller(usual, [0.0, 0.0]), Controller(usual, [0.0, 0.0])
+    for one in (controller, other):
+        one.ask()
+    controller.tell(proposal=[0.0, 9.0], **line([0.0, 0.0]))
+    other.tell(proposal=[0.0, 9.0], value_error=0.1, **line([0.0, 0.0]))
+    assert controller.ask()[1] == pytest.approx(0.5)
+    assert other.ask()[1] == pytest.approx(0.4)
+
+
+@pytest.mark.parametrize("wrong", [-0.1, np.inf, np.nan, "much"])
+def test_an_error_that_is_none_is_refused(wrong):
+    player = RegionFilter(known=Curvature(beta=0.0, reach=1.0))
+    controller = Controller(player, [0.0, 0.0])
+    controller.ask()
+    with pytest.raises(InvalidValueError, match=r"^value_error must be"):
+        controller.tell(proposal=[0.0, 9.0], value_error=wrong, **line([0.0, 0.0]))
+
+
+def test_a_rule_that_allows_for_no_error_says_so():
+    controller = Controller(PFS(eta=0.1, rho=0.05, domain=Ball(1.0)), [0.0, 0.0])
+    controller.ask()
+    with pytest.raises(InvalidValueError, match=r"a rule that allows for one, got PFS$"):
+        controller.tell(cost_gradient=[1.0, 0.0], value_error=0.1, **line([0.0, 0.0]))
+
+
+def test_the_error_budget_is_in_the_sentence():
+    known = LipschitzHull(G_g=1.0, reach=1.0, value_error=0.05, drift=1e-4)
+    controller = Controller(RegionFilter(known=known), [0.0, 0.0])
+    controller.tell(proposal=[0.0, 0.1], **line(controller.ask()))
+    words = "allows for value errors up to 0.05, drift up to 0.0001 per round, rounding"
+    assert words in str(controller.explain())
+    assert controller.explain().budget.value_error == 0.05
+
+
+@given(
+    slope=st.floats(0.2, 3.0),
+    slack=st.floats(0.05, 1.0),
+    away=st.floats(-3.0, 3.0),
+    share=st.floats(0.0, 1.0),
+)
+@settings(max_examples=60)
+def test_every_point_of_the_way_back_is_feasible_at_any_speed(slope, slack, away, share):
+    # g = slope |x| - slack, convex with G_g = slope; the actuator is anywhere.
+    player = RegionFilter(known=LipschitzHull(G_g=slope, reach=4.0))
+    controller = Controller(player, [0.0], on_contradiction="record")
+    controller.ask()
+
+    def told(x):
+        sign = np.array([slope if x[0] >= 0 else -slope])
+        value = slope * abs(float(x[0])) - slack
+        return {"constraint_value": value, "constraint_subgradient": sign, "proposal": x}
+
+    controller.tell(**told(np.array([0.0])))
+    controller.ask()
+    x = np.array([away])
+    controller.tell(action=x, **told(x))
+    controller.retreat("to be sure", speed=max(share * slack / slope, 1e-3))
+    for _ in range(4):
+        x = controller.ask()
+        assert slope * abs(float(x[0])) - slack <= 0
+        controller.tell(**told(x))

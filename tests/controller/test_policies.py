@@ -1,0 +1,426 @@
+"""What a controller does after a contradiction, and what an operator may order."""
+
+import numpy as np
+import pytest
+
+from surefoot import OGD, PFS, Ball, Constants, Controller
+from surefoot.algorithms import (
+    CertifiedOGD,
+    CertifiedPFS,
+    LeaderFollower,
+    RegionFilter,
+    SafetyFilter,
+)
+from surefoot.controller import PremiseError, PremiseWarning, read_journal, replay
+from surefoot.errors import InvalidTypeError, InvalidValueError
+from surefoot.regions import Curvature, LipschitzHull
+from surefoot.sets import Box
+
+from ._live import CONSTANTS, MOVABLE, START, drive, same_bits, seen_at
+
+HULL = RegionFilter(known=LipschitzHull(G_g=1.0, reach=2.0))
+
+
+def steep(x, slope=2.0):
+    """g(x) = slope x[1] - 0.5: steeper than the constant says."""
+    value = slope * float(x[1]) - 0.5
+    return {"constraint_value": value, "constraint_subgradient": np.array([0.0, slope])}
+
+
+def contradicted(policy, player=HULL, wish=(0.0, 0.2), **options):
+    """A filter whose first round shows a slope of 2, against G_g = 1."""
+    controller = Controller(player, [0.0, 0.0], on_contradiction=policy, **options)
+    with pytest.warns(PremiseWarning, match=r"\|s\| = 2 exceeds G_g = 1"):
+        controller.tell(proposal=wish, **steep(controller.ask()))
+    return controller
+
+
+def test_hold_keeps_the_action_until_it_is_resumed():
+    controller = contradicted("hold")
+    assert controller.halted == "|s| = 2 exceeds G_g = 1"
+    for _ in range(3):
+        assert controller.ask().tolist() == [0.0, 0.0]
+        controller.tell(proposal=[0.0, 0.2], **steep([0.0, 0.0]))
+    reason = controller.explain()
+    assert "halted until resumed" in str(reason)
+    assert reason.is_proven  # by what was measured there, if g does not change
+    controller.resume(RegionFilter(known=LipschitzHull(G_g=2.0, reach=2.0)))
+    assert (controller.halted, controller.round) == (None, 5)
+    controller.tell(proposal=[0.0, 0.2], **steep(controller.ask()))
+    assert controller.ask().round(9).tolist() == [0.0, 0.2]
+    assert controller.explain().is_proven
+    assert controller.explain().broken == ()
+
+
+def test_retreat_goes_back_to_the_start():
+    controller = Controller(HULL, [0.0, 0.0], on_contradiction="retreat")
+    gentle = {"constraint_value": -0.5, "constraint_subgradient": [0.0, 1.0]}
+    controller.ask()
+    controller.tell(proposal=[0.0, 0.2], **gentle)
+    x = controller.ask()
+    assert x.tolist() == [0.0, 0.2]
+    with pytest.warns(PremiseWarning, match="round 2"):
+        controller.tell(proposal=[0.0, 0.4], **steep(x))
+    assert controller.ask().tolist() == [0.0, 0.0]
+    assert controller.explain().bound == -0.5
+    assert controller.halted is not None
+
+
+def test_hold_from_outside_takes_the_way_back():
+    player = RegionFilter(known=LipschitzHull(G_g=1.0, reach=2.0))
+    controller = Controller(player, [0.0, 0.0], on_contradiction="hold")
+    controller.ask()
+    controller.tell(proposal=[0.0, 0.5], constraint_value=-0.5, constraint_subgradient=[0.0, 1.0])
+    x = controller.ask()
+    with pytest.warns(PremiseWarning, match="above its certified bound"):
+        controller.tell(
+            proposal=[0.0, 0.5], constraint_value=0.5, constraint_subgradient=[0.0, 1.0]
+        )
+    # g = 0.5 at x and -0.5 at the start: three quarters of the way have g <= -0.25.
+    assert controller.ask()[1] == pytest.approx(0.25 * x[1])
+    assert controller.explain().bound == pytest.approx(-0.25)
+
+
+def test_widen_goes_on_with_an_estimate():
+    controller = contradicted("widen")
+    assert controller.algorithm.known.G_g == 4.0  # twice what was seen
+    assert controller.halted is None
+    controller.tell(proposal=[0.0, 0.2], **steep(controller.ask()))
+    reason = controller.explain()
+    assert (reason.standing, reason.is_proven) == ("estimated", False)
+    assert reason.bound <= 0
+    assert "estimated, not proved, since constants were widened after round 1" in str(reason)
+    assert "estimated" in repr(reason)
+    for _ in range(20):
+        x = controller.ask()
+        assert 2 * x[1] - 0.5 <= 0
+        controller.tell(proposal=[0.0, 0.2], **steep(x))
+    assert controller.explain().broken == ()
+
+
+def test_a_widened_guarantee_says_that_its_constants_are_estimated():
+    constants = Constants(R=1.0, G_g=1.0, start_slack=0.5, start_reach=1.0)
+    player = CertifiedPFS.default(constants)
+    controller = Controller(player, [0.0, 0.0], on_contradiction="widen", widen_by=3.0)
+    with pytest.warns(PremiseWarning):
+        controller.tell(cost_gradient=[0.0, -1.0], **steep(controller.ask()))
+    assert controller.algorithm.G_g == 6.0
+    assert controller.guarantee.constants.G_g == 6.0
+    assert controller.guarantee.constants.origins["G_g"] == "estimated"
+
+
+def test_noise_that_is_likely_widens_the_error_of_values():
+    player = RegionFilter(known=LipschitzHull(G_g=1.0, reach=2.0))
+    controller = Controller(player, [0.0, 0.0], on_contradiction="widen")
+    told = {"proposal": [0.0, 0.0], "constraint_subgradient": [0.0, 1.0]}
+    controller.ask()
+    controller.tell(constraint_value=-0.5, **told)
+    controller.ask()
+    with pytest.warns(PremiseWarning, match="above its certified bound"):
+        controller.tell(constraint_value=-0.49, **told)
+    assert controller.algorithm.known.G_g == 1.0
+    assert controller.algorithm.known.value_error == pytest.approx(0.02)
+
+
+def test_curvature_that_is_too_small_is_widened_to_what_was_seen():
+    player = RegionFilter(known=Curvature(beta=0.1, reach=2.0))
+    controller = Controller(player, [0.0], on_contradiction="widen")
+
+    def told(x):  # g = x^2 - 1
+        return {"constraint_value": float(x[0] ** 2) - 1, "constraint_subgradient": 2 * x}
+
+    controller.tell(proposal=[0.5], **told(controller.ask()))
+    with pytest.warns(PremiseWarning, match="curvature is at least 2, more than beta"):
+        controller.tell(proposal=[0.5], **told(controller.ask()))
+    assert controller.algorithm.known.beta == pytest.approx(4.0)
+
+
+LIKELY = {
+    "a steep slope": ({"constraint_value": -0.5, "constraint_subgradient": [0.0, 2.0]}, "G_g = 1"),
+    "a value off by little": (
+        {"constraint_value": -0.39, "constraint_subgradient": [0.0, 1.0]},
+        "a sensor error (value_error) of 0.01 or more",
+    ),
+    "a value off by much": (
+        {"constraint_value": 0.4, "constraint_subgradient": [0.0, 1.0]},
+        "G_g is too small",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", LIKELY)
+def test_the_likeliest_cause_comes_first(what):
+    told, first = LIKELY[what]
+    controller = Controller(HULL, [0.0, 0.0])
+    controller.ask()
+    controller.tell(proposal=[0.0, 0.1], constraint_value=-0.5, constraint_subgradient=[0.0, 1.0])
+    controller.ask()
+    with pytest.raises(PremiseError) as error:
+        controller.tell(proposal=[0.0, 0.1], **told)
+    assert error.value.causes[0].startswith(first)
+    assert "; the likely causes, the likeliest first: (1) " in str(error.value)
+    assert "\n" not in str(error.value)
+    assert controller.round == 2
+
+
+def test_a_slack_of_the_anchor_that_fell_is_drift_first():
+    controller = Controller(HULL, [0.0, 0.0])
+    told = {"proposal": [0.0, 0.0], "constraint_subgradient": [0.0, 1.0]}
+    controller.ask()
+    controller.tell(constraint_value=-0.5, **told)
+    controller.ask()
+    with pytest.raises(PremiseError) as error:
+        controller.tell(constraint_value=-0.2, **told)
+    assert error.value.causes[0] == "g has changed: its slack at the anchor fell by 0.3"
+
+
+@pytest.mark.parametrize(
+    ("player", "options", "sentence"),
+    [
+        (PFS(eta=0.1, rho=0.1, domain=Ball(1.0)), {"on_contradiction": "retreat"}, "got PFS"),
+        (PFS(eta=0.1, rho=0.1, domain=Ball(1.0)), {"on_missing": "retreat"}, "got PFS"),
+        (OGD(eta=0.1, domain=Box([-1.0], [1.0])), {"on_contradiction": "widen"}, "got OGD"),
+        (HULL, {"widen_by": 1.0}, "widen_by must be finite and above 1, got 1.0"),
+        (HULL, {"on_missing": "wait"}, "on_missing must be one of"),
+        (HULL, {"rotate": 0}, "rotate must be"),
+    ],
+)
+def test_a_policy_that_a_player_cannot_follow_is_refused(player, options, sentence):
+    with pytest.raises(InvalidValueError, match=sentence):
+        Controller(player, [0.0, 0.0], **options)
+
+
+# --- orders --------------------------------------------------------------------------------------
+
+
+def test_an_operator_holds_and_resumes_where_the_rule_was():
+    player = MOVABLE["certified"]
+    controller = Controller(player, START)
+    drive(controller, player, 5)
+    x = controller.ask()
+    controller.hold("lunch")
+    for t in range(6, 9):
+        assert same_bits(controller.ask(), x)
+        controller.tell(**seen_at(player, t, x))
+    assert controller.explain().is_proven
+    controller.resume()
+    controller.tell(**seen_at(player, 9, controller.ask()))
+    assert not same_bits(controller.ask(), x)
+    assert controller.halted is None
+
+
+def test_a_retreat_has_a_speed_and_ends_at_the_start():
+    player = MOVABLE["hull filter"]
+    controller = Controller(player, START)
+    drive(controller, player, 8)
+    x = controller.ask()
+    controller.retreat("storm", speed=0.05)
+    lengths = []
+    for t in range(9, 60):
+        y = controller.ask()
+        lengths.append(float(np.linalg.norm(y - x)))
+        x = y
+        controller.tell(**seen_at(player, t, x))
+    assert max(lengths) <= 0.05 * (1 + 1e-12)
+    assert same_bits(controller.ask(), START)
+
+
+def test_an_order_asks_for_the_action_again():
+    controller = Controller(HULL, [0.0, 0.0])
+    controller.ask()
+    controller.hold("wait")
+    with pytest.raises(InvalidValueError, match="tell must come after ask"):
+        controller.tell(proposal=[0.0, 0.0], **steep([0.0, 0.0]))
+
+
+BAD_ORDERS = {
+    "no reason": (lambda c: c.hold(""), InvalidValueError, "reason must not be empty"),
+    "a number": (lambda c: c.retreat(3), InvalidTypeError, "reason must be a str, got 3"),
+    "no speed": (lambda c: c.retreat("go", speed=0.0), InvalidValueError, "speed must be"),
+    "a note without a journal": (lambda c: c.note("hi"), InvalidValueError, "note needs a journal"),
+    "a start alone": (lambda c: c.resume(start=[0.0]), InvalidValueError, "start must come with"),
+    "a stranger": (lambda c: c.resume(rotate=3), InvalidValueError, "resume takes on_contra"),
+    "no player": (lambda c: c.resume(3), InvalidValueError, "player must be an algorithm"),
+}
+
+
+@pytest.mark.parametrize("what", BAD_ORDERS)
+def test_an_order_that_is_none_is_one_sentence_and_changes_nothing(what):
+    order, kind, sentence = BAD_ORDERS[what]
+    controller = Controller(HULL, [0.0, 0.0])
+    controller.ask()
+    before = controller._memory()
+    with pytest.raises(kind, match=f"^{sentence}"):
+        order(controller)
+    assert controller._memory() is not before
+    assert str(controller._memory()) == str(before)
+    controller.tell(proposal=[0.0, 0.0], constraint_value=-1.0, constraint_subgradient=[0.0, 0.5])
+
+
+# --- in one journal ------------------------------------------------------------------------------
+
+
+def eventful(path, player, policy):
+    """A journal with every kind of event, closed; the action it ends with."""
+    controller = Controller(player, START, journal=path, on_contradiction=policy)
+    for t in range(1, 25):
+        x = controller.ask()
+        told = seen_at(player, t, x)
+        if t == 4:
+            controller.note("the valve was cleaned")
+        if t in (5, 6):
+            controller.tell(missing=True)
+            continue
+        if t == 9:
+            s = np.asarray(told["constraint_subgradient"])
+            controller.tell(**told | {"constraint_subgradient": 3 * s})
+            continue
+        if t == 12:
+            controller.resume(player, reason="a new sensor")
+            told = seen_at(player, t, controller.ask())
+        if t == 15:
+            controller.retreat("storm", speed=0.1)
+            controller.ask()
+        if t == 18:
+            controller.close()
+            controller = Controller.open(path)
+            controller.resume()
+            told = seen_at(player, t, controller.ask())
+        controller.tell(**told)
+    end = controller.ask()
+    controller.close()
+    return end
+
+
+@pytest.mark.filterwarnings("ignore::surefoot.controller.PremiseWarning")
+@pytest.mark.parametrize("policy", ["record", "hold", "retreat", "widen"])
+@pytest.mark.parametrize("name", ["certified", "safety filter", "leader and follower"])
+def test_every_event_is_in_one_journal_that_goes_on_and_is_replayed(name, policy, tmp_path):
+    path, player = tmp_path / "run.db", MOVABLE[name]
+    end = eventful(path, player, policy)
+    with Controller.open(path) as controller:
+        assert same_bits(controller.ask(), end)
+        assert controller.round == 25
+    assert replay(path).is_same
+    record = read_journal(path)
+    assert record.told == 24
+    texts = [note.text for note in record.notes]
+    assert texts[0] == "the valve was cleaned"
+    assert "resume: a new sensor" in texts
+    assert "retreat: storm" in texts
+    assert {row.how for row in record.rounds} >= {"told", "held", "retreated"}
+
+
+def test_a_note_is_where_it_was_made(tmp_path):
+    with Controller(HULL, [0.0, 0.0], journal=tmp_path / "run.db") as controller:
+        controller.note("before the first round")
+        controller.ask()
+        controller.tell(
+            proposal=[0.0, 0.0], constraint_value=-1.0, constraint_subgradient=[0.0, 0.5]
+        )
+        controller.note("after it")
+        assert controller.round == 2
+    notes = read_journal(tmp_path / "run.db").notes
+    assert [(n.round, n.text) for n in notes] == [(1, "before the first round"), (2, "after it")]
+
+
+def test_a_widened_player_is_the_one_that_is_opened(tmp_path):
+    path = tmp_path / "run.db"
+    contradicted("widen", journal=path).close()
+    with Controller.open(path) as controller:
+        assert controller.algorithm.known.G_g == 4.0
+        assert controller.explain().answered[0].constant == "constants"
+        controller.tell(proposal=[0.0, 0.2], **steep(controller.ask()))
+        assert controller.explain().standing == "estimated"
+    assert replay(path).is_same
+
+
+def test_a_halted_journal_is_opened_halted(tmp_path):
+    path = tmp_path / "run.db"
+    contradicted("hold", journal=path).close()
+    with Controller.open(path) as controller:
+        assert controller.halted == "|s| = 2 exceeds G_g = 1"
+        assert controller.ask().tolist() == [0.0, 0.0]
+
+
+def test_open_or_create_takes_the_player_once(tmp_path):
+    path = tmp_path / "run.db"
+    player = SafetyFilter.default(CONSTANTS)
+    rounds = []
+    for _ in range(3):
+        with Controller.open_or_create(path, player, START, on_contradiction="record") as loop:
+            rounds.append(loop.round)
+            loop.tell(**seen_at(player, loop.round, loop.ask()))
+    assert rounds == [1, 2, 3]
+
+
+# --- several files -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["certified", "hull filter"])
+def test_a_run_in_several_files_is_one_run(name, tmp_path):
+    path, player = tmp_path / "run.db", MOVABLE[name]
+    with Controller(player, START, journal=path, rotate=10) as controller:
+        drive(controller, player, 25)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["run.db", "run.db.2", "run.db.3"]
+    with Controller.open(path) as controller:
+        controller.note("a new week")
+        drive(controller, player, 10, first=26)
+    whole = Controller(player, START)
+    drive(whole, player, 35)
+    with Controller.open(path) as controller:
+        assert same_bits(controller.ask(), whole.ask())
+        assert controller.round == 36
+    found = replay(path)
+    assert (found.rounds, found.is_same) == (35, True)
+    assert replay(tmp_path / "run.db.3").is_same
+    record = read_journal(path)
+    assert (record.told, len(record.rounds)) == (35, 35)
+    assert [note.round for note in record.notes] == [26]
+
+
+def test_a_file_that_another_continues_is_not_written_to(tmp_path):
+    path, player = tmp_path / "run.db", MOVABLE["hull filter"]
+    with Controller(player, START, journal=path, rotate=3) as controller:
+        drive(controller, player, 8)
+    with pytest.raises(RuntimeError, match=r"goes on in 'run.db.3': open '.*run.db'$"):
+        Controller.open(tmp_path / "run.db.2")
+    (tmp_path / "run.db.3").unlink()
+    with Controller.open(path) as controller:  # what is there is a run of six rounds
+        assert controller.round == 7
+
+
+def test_a_change_in_an_earlier_file_is_found(tmp_path):
+    import sqlite3
+
+    path, player = tmp_path / "run.db", MOVABLE["hull filter"]
+    with Controller(player, START, journal=path, rotate=3) as controller:
+        drive(controller, player, 8)
+    connection = sqlite3.connect(tmp_path / "run.db.2")
+    connection.execute("UPDATE rounds SET constraint_value = -0.3 WHERE round = 5")
+    connection.commit()
+    connection.close()
+    found = replay(path)
+    assert (found.difference.round, found.difference.part) == (5, "row")
+
+
+def test_what_was_entered_cannot_be_changed(tmp_path):
+    import sqlite3
+
+    path = tmp_path / "run.db"
+    with Controller(HULL, [0.0, 0.0], journal=path) as controller:
+        controller.note("closed the valve")
+    connection = sqlite3.connect(path)
+    connection.execute("UPDATE entries SET what = replace(what, 'closed', 'opened')")
+    connection.commit()
+    connection.close()
+    with pytest.raises(RuntimeError, match="entry 1 is not what was written"):
+        Controller.open(path)
+    assert replay(path).difference.part == "row"
+
+
+def test_rules_of_all_kinds_can_be_widened():
+    constants = Constants(R=1.5, G_g=1.0, beta=1.0, start_slack=0.2, start_reach=2.0, rows=1)
+    for rule in (CertifiedPFS, LeaderFollower, CertifiedOGD):
+        player = rule.default(constants)
+        Controller(player, START, on_contradiction="widen")

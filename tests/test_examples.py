@@ -1,0 +1,27 @@
+"""The examples are short, and do what they say."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+FIGURES = {"certified_balls.py", "certified_regions.py"}  # scripts that draw the docs' pictures
+
+
+def test_an_example_is_read_on_one_screen():
+    scripts = [path for path in EXAMPLES.glob("*.py") if path.name not in FIGURES]
+    assert scripts
+    lengths = {path.name: len(path.read_text().splitlines()) for path in scripts}
+    assert {name: n for name, n in lengths.items() if n > 60} == {}
+
+
+@pytest.mark.slow
+def test_a_loop_that_is_killed_goes_on_bit_for_bit():
+    script = str(EXAMPLES / "live_loop.py")
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == [
+        "the first process ended with SIGKILL",
+        "same last action as a run that nobody killed: True",
+    ]
