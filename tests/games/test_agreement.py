@@ -1,13 +1,15 @@
 """A rule that is written for one run plays many, and says so once."""
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
-from surefoot import OGD, play, play_all, problems
+from surefoot import OGD, Ball, Problem, play, play_all, problems
+from surefoot.constraints import FunctionConstraint
+from surefoot.costs import Quadratic
 from surefoot.games import EngineWarning
 
 
@@ -98,7 +100,7 @@ def test_an_if_that_is_met_late_begins_the_game_anew():
 
 
 def test_a_rule_that_mixes_the_runs_is_found_though_nothing_raises():
-    with pytest.warns(EngineWarning, match="Mixing mixes the runs of a batch: its 4 runs"):
+    with pytest.warns(EngineWarning, match=r"Mixing is written for one run.*: its 4 runs"):
         trace = play(Mixing(0.05), TOY)
     assert trace.engine == "loop"
 
@@ -142,3 +144,18 @@ def test_the_library_s_own_rules_are_not_tried_twice(monkeypatch):
     )
     play(OGD.fixed(TOY.constants, 60, TOY.benchmark.region), TOY)
     assert len(asked) == 1
+
+
+def test_a_constraint_from_functions_of_one_action_plays_many_trials():
+    limit = FunctionConstraint(lambda x: float(x @ x) - 1.0, lambda x: 2 * x, bound=2.0)
+    wishes = np.random.default_rng(1).normal(size=(20, 3, 2))
+    own = Problem.of(Quadratic(wishes, 1.0), limit, Ball(1.0), [0.0, 0.0])
+    with pytest.warns(EngineWarning, match="FunctionConstraint is written for one run"):
+        trace = play(OGD(eta=0.1, domain=Ball(1.0)), own)
+    assert trace.runs == 3
+    many = FunctionConstraint(
+        lambda x: (x * x).sum(axis=-1, keepdims=x.ndim > 1) - 1.0, lambda x: 2 * x, bound=2.0
+    )
+    both = play(OGD(eta=0.1, domain=Ball(1.0)), replace(own, constraint=many))
+    assert both.engine == "batch"
+    np.testing.assert_allclose(both.actions, trace.actions, rtol=1e-12, atol=1e-15)

@@ -8,6 +8,8 @@ second is found by playing the first rounds of a few runs both ways.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import fields, is_dataclass
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -56,11 +58,11 @@ def where(error: BaseException) -> str:
 def mixes_runs(game: Game) -> str | None:
     """Return the name of a part that plays several runs at once otherwise than one by one.
 
-    Only games with a class from outside the library are tried; the others are tested.
+    Only games with a class or a function from outside the library are tried.
     """
     problem = game.problem
     parts = [game.algorithms[0], problem.constraint, problem.costs]
-    own = [type(part).__name__ for part in parts if not _is_ours(type(part).__module__)]
+    own = [type(part).__name__ for part in parts if _is_own(part)]
     runs = min(_RUNS, int((game.horizons == game.horizons[0]).sum()))
     if not own or runs < 2:
         return None
@@ -76,7 +78,7 @@ def mixes_runs(game: Game) -> str | None:
         many = _play(together, game, costs, stop, slice(runs))
     except Exception as error:
         # An `if` is told by the game itself, with its place.
-        return None if branches(error) else " or ".join(own)
+        return None if branches(error) and where(error) else " or ".join(own)
     if all(_agree(one, [value[r] for value in many]) for r, one in enumerate(single)):
         return None
     return " or ".join(own)
@@ -101,6 +103,17 @@ def _agree(one: Sequence[Any], other: Sequence[Any]) -> bool:
         a.shape == b.shape and np.allclose(a, b, rtol=_CLOSE, atol=1e-9, equal_nan=True)
         for a, b in pairs
     )
+
+
+def _is_own(part: Any) -> bool:
+    """Return whether a part is of a class from outside the library, or holds functions that are."""
+    kind = type(part)
+    if not _is_ours(kind.__module__):
+        return True
+    names = [f.name for f in fields(part)] if is_dataclass(part) else []
+    # JAX maps its functions over a batch by itself.
+    held = any(isinstance(getattr(part, name), FunctionType) for name in names)
+    return held and not kind.__name__.startswith("Jax")
 
 
 def _is_ours(module: str) -> bool:

@@ -227,7 +227,7 @@ def _batch(game: Game) -> tuple[str, Array]:
     """Return why the game cannot be a batch, empty if it can, and its last actions."""
     mixed = mixes_runs(game)
     if mixed is not None:
-        return f"{mixed} mixes the runs of a batch", np.empty(0)
+        return f"{mixed} is written for one run, not for a batch", np.empty(0)
     try:
         return "", play_batch(game)
     except (ValueError, TypeError) as error:

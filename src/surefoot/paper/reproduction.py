@@ -26,7 +26,7 @@ from surefoot.experiments.players import ALGORITHMS_BY_NAME
 from surefoot.paper.claims import CURVES, claims
 from surefoot.problems import HORIZONS, SETTINGS
 from surefoot.results import Results
-from surefoot.results.notes import Claim, Panels, Setting, Shown
+from surefoot.results.notes import Claim, Panels, Setting, Shown, Story
 from surefoot.types import needs_of
 
 __all__ = ["Reproduction", "reproduce", "specification"]
@@ -74,6 +74,7 @@ def reproduce(
         found = claims(results.cells())
         results.set_note("claims", [claim.to_plain() for claim in found])
         results.set_note("panels", panels().to_plain())
+        results.set_note("story", story().to_plain())
     return Reproduction(outcome, found, folder)
 
 
@@ -111,6 +112,24 @@ _FIRST = (
 
 def _turn(row: dict[str, Any]) -> int:
     return _FIRST.index(row["label"]) if row["label"] in _FIRST else len(_FIRST)
+
+
+def story() -> Story:
+    """Return what the reproduction is about, for the first screen of its page."""
+    return Story(
+        paper="Spencer Hutchinson and Mahnoosh Alizadeh, Constrained Online Convex Optimization "
+        "with Polyak Feasibility Steps, ICML 2025",
+        question="Its figures show that Polyak feasibility steps (PFS) never leave the feasible "
+        "set, while drift plus penalty (DPP, tightened: DPP-T) does, at a regret of the same "
+        "order. Do they come out again with the constants that the paper states?",
+        settings=(
+            ("as written", "eta and rho with the constants of the paper's text"),
+            ("as plotted", "with the constants that give the curves of Figure 1a"),
+            ("as released", "with the constants of the published scripts"),
+            ("as demanded", "Corollary 1 with a bound on the gradients that is true here"),
+        ),
+        link="https://arxiv.org/abs/2502.13112",
+    )
 
 
 def panels() -> Panels:

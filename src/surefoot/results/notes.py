@@ -21,8 +21,10 @@ __all__ = [
     "Panels",
     "Setting",
     "Shown",
+    "Story",
     "claims_of",
     "panels_of",
+    "story_of",
 ]
 
 REPRODUCED = "reproduced"
@@ -96,6 +98,27 @@ class Panels:
         return to_plain(self)  # type: ignore[no-any-return]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Story:
+    """What a reproduction is about, for the first screen of its page.
+
+    Attributes:
+        paper: authors, title, venue and year.
+        question: what the experiment asks.
+        settings: name and meaning of each setting of the constants.
+        link: where the paper is.
+    """
+
+    paper: str
+    question: str
+    settings: tuple[tuple[str, str], ...] = ()
+    link: str = ""
+
+    def to_plain(self) -> dict[str, Any]:
+        """Return the story as the file has it."""
+        return to_plain(self)  # type: ignore[no-any-return]
+
+
 R = TypeVar("R")
 
 
@@ -119,6 +142,16 @@ def panels_of(results: Results) -> Panels | None:
     """
     data = results.notes().get("panels")
     return None if data is None else _read(results, "panels", Panels, data, "panels")
+
+
+def story_of(results: Results) -> Story | None:
+    """Return what a reproduction is about; None for any other experiment.
+
+    Raises:
+        DamagedError: the note is there and is not a story.
+    """
+    data = results.notes().get("story")
+    return None if data is None else _read(results, "story", Story, data, "story")
 
 
 def _read(results: Results, key: str, kind: type[R], data: Any, name: str) -> R:

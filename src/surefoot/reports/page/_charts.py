@@ -29,6 +29,8 @@ SHOWN = 8
 
 # Points a curve may have. Finer than a screen resolves; extremes are kept whatever this is.
 _POINTS = 400
+# Digits of a path, of which a screen resolves three.
+_PATH = 4
 
 # The light of the page's dark ground, #14171b, from 0 to 1.
 _DARK_GROUND = 0.0086
@@ -144,16 +146,16 @@ def _path(row: Row) -> dict[str, Any]:
     path = {
         "T": row.horizon,
         "t": [int(t) for t in rounds[ends]],
-        "mean": _listed(g[ends].mean(axis=1)),
-        "low": _listed(np.minimum.reduceat(g.min(axis=1), starts)),
-        "high": _listed(np.maximum.reduceat(peak.max(axis=1), starts)),
+        "mean": _listed(g[ends].mean(axis=1), _PATH),
+        "low": _listed(np.minimum.reduceat(g.min(axis=1), starts), _PATH),
+        "high": _listed(np.maximum.reduceat(peak.max(axis=1), starts), _PATH),
     }
     if "regret_path" in arrays:
         regret = arrays["regret_path"][ends]
-        path["regret"] = _listed(regret.mean(axis=1))
-        path["spread"] = _listed(regret.std(axis=1))
+        path["regret"] = _listed(regret.mean(axis=1), _PATH)
+        path["spread"] = _listed(regret.std(axis=1), _PATH)
         if "bound_path" in arrays:
-            path["bound"] = _listed(arrays["bound_path"][ends])
+            path["bound"] = _listed(arrays["bound_path"][ends], _PATH)
     return path
 
 
@@ -164,8 +166,8 @@ def _plane(row: Row) -> dict[str, Any]:
     return {
         "T": row.horizon,
         "t": [int(t) for t in row.arrays["rounds"][kept]],
-        "x": _listed(actions[kept, 0]),
-        "y": _listed(actions[kept, 1]),
+        "x": _listed(actions[kept, 0], _PATH),
+        "y": _listed(actions[kept, 1], _PATH),
     }
 
 
@@ -181,12 +183,12 @@ def _starts(n: int) -> np.ndarray:
     return np.unique(np.linspace(0, n, min(n, _POINTS), endpoint=False).astype(int))
 
 
-def _listed(values: Any) -> Any:
-    """Return nested lists of numbers of six digits; None for a number that is not finite."""
+def _listed(values: Any, digits: int = 6) -> Any:
+    """Return nested lists of rounded numbers; None for a number that is not finite."""
     if isinstance(values, np.ndarray):
         values = values.tolist()
     if isinstance(values, list | tuple):
-        return [_listed(value) for value in values]
+        return [_listed(value, digits) for value in values]
     if values is None or not math.isfinite(values):
         return None
-    return float(f"{float(values):.6g}")
+    return float(f"{float(values):.{digits}g}")

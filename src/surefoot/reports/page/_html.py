@@ -13,11 +13,19 @@ __all__ = ["Cell", "Column", "badge", "html_table", "joined", "number_cell", "te
 
 
 class Column(NamedTuple):
-    """A column of a table: its title, what it means, and whether it holds numbers."""
+    """A column of a table: its title, what it means, whether it holds numbers; more for later."""
 
     title: str
     meaning: str = ""
     numeric: bool = False
+    more: bool = False
+
+    @property
+    def classes(self) -> str:
+        """Its classes as an attribute; empty if it has none."""
+        names = ["n"] * self.numeric + ["more"] * self.more
+        quote = '"' if len(names) > 1 else ""
+        return f" class={quote}{' '.join(names)}{quote}" if names else ""
 
 
 class Cell(NamedTuple):
@@ -38,7 +46,7 @@ def html_table(
 ) -> str:
     """Return a table that sorts by each of its columns; the first is the row's header."""
     heads = "".join(
-        f'<th scope="col" aria-sort="none"{" class=n" if c.numeric else ""}>'
+        f'<th scope="col" aria-sort="none"{c.classes}>'
         f'<button type="button">{escape(c.title)}</button></th>'
         for c in columns
     )
@@ -46,7 +54,7 @@ def html_table(
     for cells in body:
         parts = []
         for i, (column, cell) in enumerate(zip(columns, cells, strict=True)):
-            kind = " class=n" if column.numeric else ""
+            kind = column.classes
             value = "" if not column.numeric else f' data-v="{_sort_key(cell.value)}"'
             tag, scope = ("th", ' scope="row"') if i == 0 else ("td", "")
             parts.append(f"<{tag}{scope}{kind}{value}>{cell.html}</{tag}>")
@@ -64,10 +72,22 @@ def html_table(
     return (
         f'<div class="filter" hidden><label for="filter-{name}">Only rows with</label>'
         f'<input type="search" id="filter-{name}" data-table="{name}" autocomplete="off">'
-        f'<output for="filter-{name}">{len(lines):,} rows</output></div>'
+        f'<output for="filter-{name}">{len(lines):,} rows</output>'
+        f"{_all_columns(name, columns)}</div>"
         f'<div class="scroll" role="region" tabindex="0" aria-label="{escape(caption)}">'
         f'<table id="{name}" class="sortable"><caption>{escape(caption)}</caption>'
         f"<thead><tr>{heads}</tr></thead>\n<tbody>{joined(lines)}</tbody></table></div>{legend}"
+    )
+
+
+def _all_columns(name: str, columns: Sequence[Column]) -> str:
+    """Return the button that shows the columns which are left out at first."""
+    more = sum(column.more for column in columns)
+    if not more:
+        return ""
+    return (
+        f'<button type="button" class="columns" data-table="{name}" aria-pressed="false">'
+        f"All {len(columns)} columns</button>"
     )
 
 

@@ -12,7 +12,7 @@ from surefoot.reports.page._format import escape, horizons, mean_and_spread, num
 from surefoot.reports.page._html import Cell, Column, badge, html_table, number_cell, text_cell
 from surefoot.reports.page._verdicts import BADGES, Pair, word_of
 from surefoot.reports.rates import Fit
-from surefoot.results.rows import Row, mean_std
+from surefoot.results.rows import Row, mean_std, problems
 
 __all__ = ["effort_table", "rates_table", "results_table", "verdict_table"]
 
@@ -74,25 +74,32 @@ def results_table(rows: Sequence[Row]) -> str:
         Column("Algorithm"),
         Column("Problem"),
         Column("T", "number of rounds", True),
-        Column("Trials", "over which means and standard deviations are taken", True),
         Column("Promised", "what the theorem promises of the constraint"),
-        Column("Verdict"),
+        Column("Verdict", "whether that was kept"),
+        Column("Rounds outside", "mean number of rounds with g > 0, without tolerance", True),
+        Column("max g", "the worst round of the worst trial; at most 0 is feasible", True),
         Column(
             "Regret", "upper end of the regret's interval: mean ± standard deviation", numeric=True
         ),
-        Column("Bound", "what the theorem allows at T", True),
-        Column("Share of bound", "the largest regret of a trial over the bound", True),
-        Column("Σ[g]₊", "what was violated, summed: mean ± standard deviation", True),
-        Column("[Σg]₊", "violations with slack counted against them", True),
-        Column("Σg", "the same with its sign", True),
-        Column("Σ[g]₊²", "violations squared and summed", True),
-        Column("max g", "the worst round of the worst trial; at most 0 is feasible", True),
-        Column("Rounds outside", "mean number of rounds with g > 0, without tolerance", True),
-        Column("First violation", "the earliest round with g > 0 of any trial", True),
-        Column("Feasible from", "from this round on no trial has g > 0", True),
-        Column("Comparator gap", "how far the comparator's cost may be from the best", True),
+        Column("Trials", "over which means and deviations are taken", True, True),
+        Column("Bound", "what the theorem allows at T", True, True),
+        Column("Share of bound", "the largest regret of a trial over the bound", True, True),
+        Column("Σ[g]₊", "what was violated, summed: mean ± standard deviation", True, True),
+        Column("[Σg]₊", "violations with slack counted against them", True, True),
+        Column("Σg", "the same with its sign", True, True),
+        Column("Σ[g]₊²", "violations squared and summed", True, True),
+        Column("First violation", "the earliest round with g > 0 of any trial", True, True),
+        Column("Feasible from", "from this round on no trial has g > 0", True, True),
+        Column("Comparator gap", "how far the comparator's cost may be from the best", True, True),
     ]
-    return html_table("results", "Regret and violation", columns, map(_result, rows))
+    body = map(_result, longest_first(rows))
+    return html_table("results", "Regret and violation", columns, body)
+
+
+def longest_first(rows: Sequence[Row]) -> list[Row]:
+    """Return rows by problem, the longest horizon first."""
+    place = {name: i for i, name in enumerate(problems(rows))}
+    return sorted(rows, key=lambda row: (place[row.problem], -row.horizon, row.number))
 
 
 def _result(row: Row) -> list[Cell]:
@@ -101,18 +108,18 @@ def _result(row: Row) -> list[Cell]:
         text_cell(row.algorithm),
         text_cell(row.problem),
         Cell(f"{row.horizon:,}", row.horizon),
-        Cell(f"{row.trials:,}", row.trials),
         text_cell(row.promise or "–"),
         Cell(badge(word_of(row))),
+        _spread(row, "count"),
+        _extreme(row, "worst"),
         _spread(row, "regret"),
+        Cell(f"{row.trials:,}", row.trials),
         number_cell(row.regret_bound),
         Cell("–" if share is None else f"{number(100 * share, 3)} %", share),
     ]
     cells += [_spread(row, name) for name in ("hard", "soft", "sum_g", "squared")]
     return [
         *cells,
-        _extreme(row, "worst"),
-        _spread(row, "count"),
         _first(row),
         _feasible(row),
         _gap(row),
@@ -165,24 +172,29 @@ _ORACLE = {
 }
 
 
+_FEW = ("cost_gradients", "constraint_values", "projections")
+"""The oracles whose calls are shown at first."""
+
+
 def effort_table(rows: Sequence[Row]) -> str:
     """Return what a run costs: time and calls of each oracle."""
     columns = [
         Column("Algorithm"),
         Column("Problem"),
         Column("T", "number of rounds", True),
-        Column("Engine"),
+        Column("Engine", more=True),
         Column("Time", "of all trials together, on the machine named below", numeric=True),
         Column("µs per round", "of one trial", numeric=True),
-        *(Column(title, "in one run", True) for title in _ORACLE.values()),
+        *(Column(title, "in one run", True, name not in _FEW) for name, title in _ORACLE.items()),
         Column(
             "Calls are",
             "counted while playing, or multiplied out from what the algorithm declares, inner "
             "solves then being the most there can be",
+            more=True,
         ),
     ]
     body = []
-    for row in rows:
+    for row in longest_first(rows):
         if not row.played:
             continue
         time, oracle = row.provenance.get("seconds"), row.facts.oracle

@@ -13,7 +13,7 @@ from surefoot.results.rows import Row
 __all__ = ["BADGES", "Pair", "enumerated", "pairs_of", "summary", "word_of"]
 
 BADGES = {
-    "failed": "GUARANTEE FAILED",
+    "failed": "PROMISE NOT KEPT",
     "error": "ended by an error",
     "set aside": "set aside",
     "stopped": "stopped",
@@ -21,8 +21,8 @@ BADGES = {
     "not checked": "not checked",
     "missing": "not played yet",
     "refused": "refused",
-    "not claimed": "not claimed",
-    "held": "guarantee held",
+    "not claimed": "no promise",
+    "held": "promise kept",
 }
 """What can become of a cell, the gravest first, and what the page calls it."""
 
@@ -120,19 +120,19 @@ def _rank(word: str) -> int:
 def summary(pairs: Sequence[Pair]) -> str:
     """Return all pairs in a sentence.
 
-    >>> held = Pair("toy", "PFS", "held", "guarantee held", "", "", "Corollary 1", "every round")
+    >>> held = Pair("toy", "PFS", "held", "promise kept", "", "", "Corollary 1", "every round")
     >>> summary([held, held._replace(word="refused")])
-    'No guarantee failed: of 2 pairs of a problem and an algorithm, the guarantee held for 1 and 1 was refused.'
+    'Every promise whose premises held was kept: of 2 pairs of a problem and an algorithm, the promise was kept for 1 and 1 was refused.'
     """  # noqa: E501
     if not pairs:
         return "Nothing was planned: there is no verdict to give."
     counts = Counter(pair.word for pair in pairs)
     phrases = {
-        "failed": "the guarantee FAILED for {} although no premise broke",
-        "held": "the guarantee held for {}",
+        "failed": "the promise was NOT KEPT for {} although no premise broke",
+        "held": "the promise was kept for {}",
         "premise broken": "a premise broke for {}",
         "not checked": "a promise could not be checked for {}",
-        "not claimed": "nothing is claimed for {}",
+        "not claimed": "nothing is promised for {}",
         "refused": "{} {was} refused",
         "stopped": "{} stopped",
         "error": "{} ended by an error",
@@ -153,11 +153,11 @@ def summary(pairs: Sequence[Pair]) -> str:
     failed = counts["failed"]
     claimed = failed + counts["held"] + counts["premise broken"] + counts["not checked"]
     if failed:
-        head = f"{failed} guarantee{'s' * (failed > 1)} FAILED"
+        head = f"{failed} promise{'s were' if failed > 1 else ' was'} NOT KEPT"
     elif claimed:
-        head = "No guarantee failed"
+        head = "Every promise whose premises held was kept"
     else:
-        head = "No guarantee was put to the test"
+        head = "No promise was put to the test"
     return f"{head}: {of}, {listed}."
 
 

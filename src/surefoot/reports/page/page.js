@@ -62,6 +62,22 @@
     }
   }
 
+  // --- few columns at first, cards on a phone --------------------------------------------------
+
+  for (const table of all("table.sortable")) {
+    table.classList.add("short");
+    const titles = all("thead th", table).map((head) => head.textContent.trim());
+    for (const row of table.tBodies[0].rows) {
+      [...row.cells].forEach((cell, k) => { if (k) cell.dataset.title = titles[k]; });
+    }
+  }
+  for (const button of all("button.columns")) {
+    button.addEventListener("click", () => {
+      const short = $(button.dataset.table).classList.toggle("short");
+      button.setAttribute("aria-pressed", String(!short));
+    });
+  }
+
   for (const box of all(".filter, .chips")) box.hidden = false;
   for (const input of all(".filter input")) input.addEventListener("input", () => filter(input));
   for (const chip of all(".chips button")) {
@@ -74,7 +90,27 @@
 
   // --- figures ---------------------------------------------------------------------------------
 
-  const data = JSON.parse($("data").textContent);
+  async function unpacked(id) {
+    const bytes = Uint8Array.from(atob($(id).textContent), (letter) => letter.charCodeAt(0));
+    const plainBytes = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+    return new Response(plainBytes).text();
+  }
+
+  async function start() {
+    const library = make("script");
+    library.textContent = await unpacked("library"); // runs by its hash in the page's policy
+    document.head.append(library);
+    show(JSON.parse(await unpacked("data")));
+    document.documentElement.dataset.ready = "";
+  }
+
+  if (typeof DecompressionStream === "undefined") {
+    $("figures")?.append(make("p", {}, "The figures need a browser of 2023 or later; the tables have all their numbers."));
+  } else {
+    start();
+  }
+
+  function show(data) {
   const dark = matchMedia("screen and (prefers-color-scheme: dark)");
   const touch = matchMedia("(pointer: coarse)").matches;
   let printing = false;
@@ -156,11 +192,11 @@
   // Whole numbers at the ticks, not the last digits that Plotly would put between powers of ten.
   const LOGARITHMIC = { type: "log", tickformat: ",~g" };
 
-  /** The span of what is drawn, bounds left out unless they are wanted: they dwarf the curves. */
-  function span(traces, whole) {
+  /** The span of what is drawn. */
+  function span(traces) {
     let [low, high] = [Infinity, -Infinity];
     for (const trace of traces) {
-      if (trace.visible !== true || (trace.bound && !whole)) continue;
+      if (trace.visible !== true) continue;
       trace.y.forEach((value, k) => {
         if (value === null) return;
         const spread = trace.error_y?.visible ? trace.error_y.array[k] : 0;
@@ -171,17 +207,17 @@
     return low <= high ? [low, high] : [0, 1];
   }
 
-  function linear(traces, whole) {
-    const [low, high] = span(traces, whole);
+  function linear(traces) {
+    const [low, high] = span(traces);
     const from = Math.min(0, low);
     const to = Math.max(0, high);
     const room = 0.06 * (to - from || 1);
     return { type: "linear", range: [from < 0 ? from - room : -0.4 * room, to + room] };
   }
 
-  function logarithmic(traces, whole) {
+  function logarithmic(traces) {
     const values = traces
-      .filter((trace) => trace.visible === true && (whole || !trace.bound))
+      .filter((trace) => trace.visible === true)
       .flatMap((trace) => trace.y)
       .filter((value) => value > 0)
       .map(Math.log10);
@@ -197,7 +233,22 @@
   }
 
   const LOG = { name: "log", label: "log scale", check: true };
-  const WHOLE = { name: "whole", label: "whole bounds", check: true };
+  const BOUNDS = { name: "bounds", label: "bounds", check: true };
+  const DECADES = 30;
+
+  /** Whether the ends of what is drawn are positive and so far apart that one scale hides some. */
+  function apart(traces) {
+    const ends = traces.filter((trace) => trace.visible === true).map((trace) => trace.y.at(-1))
+      .filter((value) => value !== null && value !== undefined);
+    return ends.length > 0 && Math.min(...ends) > 0 && Math.max(...ends) > DECADES * Math.min(...ends);
+  }
+
+  /** The axis that was asked for, or else the one that shows all curves. */
+  function scaled(options, traces) {
+    options.log ??= null;
+    const log = options.log ?? apart(traces);
+    return { log, ...(log ? logarithmic(traces) : linear(traces)) };
+  }
   const NEAR = { name: "near", label: "close up", check: true };
 
   /** Traces and axes of numbers by horizon, with bounds, on the scale that was chosen. */
@@ -207,27 +258,24 @@
       const found = numbers(curve);
       if (!found) continue;
       traces.push(byHorizon(curve, found.y, found.std));
-      if (hasBound(found.bound)) traces.push(boundTrace(curve, curve.T, found.bound));
+      if (options.bounds && hasBound(found.bound)) traces.push(boundTrace(curve, curve.T, found.bound));
     }
-    const axis = options.log ? logarithmic : linear;
+    const { log, ...axis } = scaled(options, traces);
     return {
       traces,
-      layout: {
-        xaxis: horizonAxis(),
-        yaxis: { title: { text: title }, ...axis(traces, options.whole) },
-      },
+      layout: { xaxis: horizonAxis(), yaxis: { title: { text: title }, ...axis } },
+      log,
       bounds: traces.some((trace) => trace.bound),
     };
   }
 
-  const ABOUT_BOUNDS = " Dotted: what the theorem allows, faint where a premise broke; it may lie outside the frame" +
-    " unless the whole bounds are asked for.";
+  const ABOUT_BOUNDS = " Dotted: what the theorem allows, faint where a premise broke.";
 
   const FIGURES = [
     {
       id: "regret",
       title: "Regret against the horizon",
-      options: [LOG, WHOLE],
+      options: [LOG, BOUNDS],
       build(options) {
         const plot = horizonPlot(options, (c) => ({ y: c.regret, std: c.std, bound: c.bound }), "regret");
         plot.caption = "Mean over the trials; bars are one standard deviation." + (plot.bounds ? ABOUT_BOUNDS : "");
@@ -237,7 +285,7 @@
     {
       id: "violation",
       title: "Violation against the horizon",
-      options: [{ name: "measure", label: "measure", values: data.measures }, LOG, WHOLE],
+      options: [{ name: "measure", label: "measure", values: data.measures }, LOG, BOUNDS],
       build(options) {
         const label = data.measures.find(([name]) => name === options.measure)[1];
         const plot = horizonPlot(options, (c) => c.violation[options.measure], plain(label.split(":")[0]));
@@ -319,7 +367,7 @@
     {
       id: "along",
       title: "Regret along the run",
-      options: [LOG, WHOLE],
+      options: [LOG, BOUNDS],
       empty: "Regret after each round was not kept for this problem.",
       build(options) {
         const traces = [];
@@ -327,13 +375,14 @@
           const { t, regret, spread, bound } = curve.path;
           traces.push(base(curve, { x: t, y: regret, mode: "lines", line: line(curve), customdata: spread,
             hovertemplate: `${HEAD}round %{x:,}: %{y:,.4~g} ± %{customdata:,.2~g}${TAIL}` }));
-          if (bound && hasBound(bound)) traces.push(boundTrace(curve, t, bound));
+          if (options.bounds && bound && hasBound(bound)) traces.push(boundTrace(curve, t, bound));
         }
-        const axis = options.log ? logarithmic : linear;
+        const { log, ...axis } = scaled(options, traces);
         return {
           traces,
+          log,
           layout: { xaxis: { title: { text: "round t" }, rangemode: "tozero" },
-            yaxis: { title: { text: "regret after t rounds" }, ...axis(traces, options.whole) } },
+            yaxis: { title: { text: "regret after t rounds" }, ...axis } },
           caption: "Mean over the trials, each against its best fixed action of the rounds so far." +
             (traces.some((trace) => trace.bound) ? ABOUT_BOUNDS : ""),
         };
@@ -358,7 +407,7 @@
           traces,
           layout: {
             xaxis: { title: { text: "horizon T" }, ...LOGARITHMIC, dtick: "D2" },
-            yaxis: { title: { text: "regret" }, ...logarithmic(traces, true) },
+            yaxis: { title: { text: "regret" }, ...logarithmic(traces) },
           },
           caption: "Points: means over the trials. Lines: the fitted power of T; its exponent and interval are in the label of the line and in the table of rates.",
         };
@@ -406,6 +455,7 @@
       Plotly.purge(figure.plot);
       return;
     }
+    if (plot.log !== undefined) $(`${figure.id}-log`).checked = plot.log;
     const layout = themed(plot.layout);
     figure.drawn = { traces: plot.traces, layout };
     figure.plot.setAttribute("aria-label", `${figure.title}, ${problem.name}`);
@@ -439,7 +489,10 @@
   function setUp() {
     for (const description of FIGURES) {
       const figure = { ...description, chosen: {} };
-      for (const option of figure.options ?? []) figure.chosen[option.name] = option.check ? false : option.values[0][0];
+      for (const option of figure.options ?? []) {
+        // The scale is chosen by what is drawn until somebody chooses.
+        figure.chosen[option.name] = option === LOG ? null : option.check ? false : option.values[0][0];
+      }
       figure.plot = make("div", { class: "plot", id: `plot-${figure.id}`, role: "group" });
       figure.note = make("figcaption");
       figure.controls = make("p", { class: "choice" }, ...(figure.options ?? []).flatMap((option) => choose(figure, option)));
@@ -537,4 +590,5 @@
     for (const each of folded) each.open = false;
     repaint();
   });
+  }
 })();

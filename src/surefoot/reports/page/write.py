@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import gzip
 import hashlib
 import os
 import shlex
@@ -18,14 +19,15 @@ from typing import Any
 from surefoot._extras import need
 from surefoot.errors import InvalidValueError
 from surefoot.reports.page._charts import SHOWN, chart_data
-from surefoot.reports.page._claims import claims_sentence, claims_table
+from surefoot.reports.page._claims import claims_table
 from surefoot.reports.page._constants import constants_block
+from surefoot.reports.page._findings import findings_list, settings_legend, story_block
 from surefoot.reports.page._format import escape, number, plain, script_json
 from surefoot.reports.page._tables import effort_table, rates_table, results_table, verdict_table
 from surefoot.reports.page._verdicts import pairs_of, summary
 from surefoot.reports.rates import fit_rates
 from surefoot.results import Results
-from surefoot.results.notes import Claim, claims_of
+from surefoot.results.notes import Claim, claims_of, story_of
 from surefoot.results.rows import Row, algorithms, gather, problems
 
 __all__ = ["piece", "replace_file", "write_page"]
@@ -53,17 +55,19 @@ def write_page(results: Results, path: str | Path, rows: Sequence[Row] | None = 
 
 def _page(results: Results, rows: Sequence[Row]) -> str:
     plotly = need("plotly.offline", "plot", "the report page")
-    header, claims = results.header(), claims_of(results)
+    header, claims, story = results.header(), claims_of(results), story_of(results)
     plan = results.places()
     pairs = pairs_of(rows, plan)
     name = plain(header.get("name") or "experiment")
-    verdict = " ".join(filter(None, [claims_sentence(claims), summary(pairs)]))
-    library, script = _in_script(plotly.get_plotlyjs()), _in_script(piece("page.js"))
+    library, script = plotly.get_plotlyjs(), _in_script(piece("page.js"))
     parts = {
         "policy": _policy(library, script),
         "title": escape(f"{name}: Surefoot report"),
         "name": escape(name),
-        "verdict": escape(verdict),
+        "story": story_block(story, rows),
+        "findings": findings_list(rows, claims),
+        "settings": settings_legend(story),
+        "verdict": escape(summary(pairs)),
         "facts": _facts(header, rows, len(plan), len({p.address for p in plan})),
         "style": piece("page.css"),
         "verdicts": verdict_table(pairs),
@@ -77,8 +81,8 @@ def _page(results: Results, rows: Sequence[Row]) -> str:
         "constants": constants_block(rows),
         "redo": _redo(name, header, bool(claims)),
         "provenance": _provenance(header, rows),
-        "library": library,
-        "data": script_json(chart_data(rows)),
+        "library": _packed(library),
+        "data": _packed(script_json(chart_data(rows))),
         "script": script,
     }
     return Template(piece("page.html")).substitute(parts)
@@ -90,6 +94,15 @@ def _page(results: Results, rows: Sequence[Row]) -> str:
 def piece(name: str) -> str:
     """Return the text of a file that belongs to the pages."""
     return files("surefoot.reports.page").joinpath(name).read_text(encoding="utf-8")
+
+
+def _packed(text: str) -> str:
+    """Return text compressed, in letters: the page's script unpacks it.
+
+    The library is three fifths of a page. As text that the page's own script inserts it still runs
+    by its hash alone.
+    """
+    return base64.b64encode(gzip.compress(text.encode("utf-8"), mtime=0)).decode()
 
 
 def _in_script(code: str) -> str:
