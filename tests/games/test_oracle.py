@@ -28,7 +28,7 @@ def ask(needs, x=X, t=1, *, constraint=ROWS, watched=True):
 
 def test_a_player_is_told_gradient_value_and_subgradient_at_its_action():
     seen = ask(Needs())
-    gradient, g, s, cost = seen.feedback
+    gradient, g, s, cost, _ = seen.feedback
     assert gradient.tolist() == [0.5, 3.0]
     assert (g, s.tolist()) == (-0.25, [0.0, -1.0])  # -0.625, -1.625 and -0.25
     assert cost is None
@@ -134,7 +134,7 @@ def test_a_game_tells_a_player_what_it_needs(needs, engine):
     trace = play(Listener(needs), PROBLEM, engine=engine)
     assert len(HEARD) == 4
     for k, feedback in enumerate(HEARD):
-        gradient, g, s, cost = feedback
+        gradient, g, s, cost, _ = feedback
         assert gradient.ravel().tolist() == SLOPES[k].tolist()
         assert (g is not None) == bool(needs.constraint_values)
         assert (s is not None) == bool(needs.constraint_subgradients)
