@@ -73,7 +73,7 @@ def test_one_step_by_hand_moving_back_to_the_tightened_set():
     v = 0.05 + 1.2 * r
     assert after.x == near([0.5 - v / 2.25 * 0.9, -0.25 - r + v / 2.25 * 1.2])
     # 2/r loses digits where the difference r does.
-    assert after[2:] == pytest.approx((4.0, 0.8, 0.125, 2 / r, 11.0), rel=1e-11)
+    assert after[2:7] == pytest.approx((4.0, 0.8, 0.125, 2 / r, 11.0), rel=1e-11)
     certificate = FIXED.step(before, seen)[1].certificate
     assert certificate.rule == "contraction"
     assert (certificate.round, certificate.slack) == (4, 0.2)
@@ -479,7 +479,10 @@ def test_a_constraint_that_changes_is_found_out_when_it_does():
     assert found[0] == 31
     assert any("is above its certified bound" in sentence for sentence in found[1])
     assert found[1][0].startswith("round 31: g = ")
-    assert "G_g = 1 is too small, or g is not convex or not the one of round 1" in found[1][0]
+    assert (
+        "G_g = 1 is too small, a reading errs by more than 0, g is not convex, or it changed"
+        in found[1][0]
+    )
 
 
 def test_a_sigma_that_is_too_large_makes_cuts_longer_than_the_distance():

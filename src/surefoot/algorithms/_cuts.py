@@ -20,6 +20,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from surefoot import _check
 from surefoot._array import (
     combine,
     constant,
@@ -30,6 +31,7 @@ from surefoot._array import (
     ndarray,
     norm,
     rows_dot,
+    to_numpy,
     where,
 )
 from surefoot.types import Array, Number
@@ -37,6 +39,7 @@ from surefoot.types import Array, Number
 __all__ = [
     "Cuts",
     "InUse",
+    "cut_off",
     "distance",
     "in_use",
     "keep_off",
@@ -372,3 +375,16 @@ def distance(a: Array, b: Array) -> Number:
     if type(way) is ndarray and way.ndim == 1:
         return math.sqrt(way.dot(way))
     return norm(way)
+
+
+def cut_off(cuts: Cuts, X: Array, g: Number, s: Array, noise: Number, Z: Array) -> tuple[Cuts, Any]:
+    """Remember the half-space of a round; a subgradient of 0 has none."""
+    steep = norm(s)
+    if type(steep) is float:
+        if steep == 0.0:
+            return cuts, None
+        if not steep < math.inf:
+            _check.refuse_unfinite(to_numpy(s), "constraint_subgradient")
+    inverse = where(steep > 0, 1.0, 0.0 * steep) / where(steep > 0, steep, 1.0)
+    u = inverse * s
+    return remember(cuts, u, dot(u, X) - (g - noise) * inverse, inverse, Z)

@@ -51,7 +51,10 @@ from surefoot._array import (
     where,
 )
 from surefoot.algorithms._start import check_domain
+from surefoot.algorithms._step_certificate import StepCertificate
+from surefoot.algorithms._under_errors import AnchoredLength, wrong_under_errors
 from surefoot.errors import InvalidValueError
+from surefoot.regions import causes, check_errors
 from surefoot.sets import Ball
 from surefoot.types import Array, Number
 
@@ -85,57 +88,6 @@ class CertifiedLength(NamedTuple):
     squared: Number | None
 
 
-class StepCertificate(NamedTuple):
-    """Why the next action is feasible, with the numbers, all known before it is played.
-
-    Attributes:
-        round: the round that was played.
-        rule: "slack" where the action was inside the tightened set and g rises by at most G_g per
-            unit of length; "contraction" where the half-space brought it back towards that set;
-            "stayed" where no step above the rounding level was certified and nothing moved.
-        slack: -g at the action played.
-        rho: the tightening of the round.
-        length: r, the longest step that is certified.
-        wanted: the length of the step that was proposed.
-        taken: the length of the step that was taken, never more than ``length``.
-        cut: whether the half-space then moved it.
-        bound: the next g is at most this; never above 0.
-        G_g: the constant that the certificate rests on.
-    """
-
-    round: int
-    rule: str
-    slack: float
-    rho: float
-    length: float
-    wanted: float
-    taken: float
-    cut: bool
-    bound: float
-    G_g: float
-
-    @property
-    def shortened(self) -> bool:
-        """Whether the step taken is shorter than the one proposed."""
-        return self.taken < self.wanted
-
-    def __str__(self) -> str:
-        step = f"step {self.taken:.3g}"
-        if self.shortened:
-            step += f" of {self.wanted:.3g} wanted"
-        if self.cut:
-            step += ", then cut by the half-space"
-        why = {
-            "slack": f"slack {self.slack:.3g} and g rises by at most G_g = {self.G_g:g}",
-            "contraction": f"slack {self.slack:.3g} below rho = {self.rho:.3g}, moving back",
-            "stayed": f"no room above rounding at slack {self.slack:.3g}, so nothing moved",
-        }[self.rule]
-        return (
-            f"round {self.round}: {why}: certified length {max(self.length, 0.0):.3g}, {step}; "
-            f"the next g is at most {self.bound:.3g}"
-        )
-
-
 class CertifiedStep(NamedTuple):
     """What a certified step knew; the properties are for one run.
 
@@ -159,7 +111,7 @@ class CertifiedStep(NamedTuple):
     g: Number
     s: Array
     known_distance: Number
-    length: CertifiedLength
+    length: CertifiedLength | AnchoredLength
     size: Number
     inverse_wanted: Number
     inverse_eta: Number
@@ -181,17 +133,23 @@ class CertifiedStep(NamedTuple):
     def certificate(self) -> StepCertificate:
         r"""Why the next action is feasible: :math:`g \le G_g(B + \ell + e) - \rho \le 0`."""
         g, size, length = self.g, self.size, self.length
+        errors, rule = None, "slack" if g + length.noise <= -length.rho else "contraction"
+        rule = rule if self.moves else "stayed"
         taken, bound = 0.0, g  # where nothing moves, the next g is this one
+        if isinstance(length, AnchoredLength):
+            errors, bound = length.errors, min(length.upper + length.errors.drift, 0.0)
+            if length.pulled:
+                rule, bound = "pulled", min(length.errors.drift - length.rho, 0.0)
         if self.moves:
             if self.inverse_eta > 0:
                 taken = min(size / self.inverse_eta, length.max_step)
             reached = length.distance_after_cut + taken + length.error
             # At the full length this is 0, up to a rounding that the error leaves room for.
-            bound = min(float(self.G_g * reached - length.rho), 0.0)
-        inside = g + length.noise <= -length.rho
+            drift = 0.0 if errors is None else errors.drift
+            bound = min(float(self.G_g * reached - length.rho + drift), 0.0)
         return StepCertificate(
             round=int(self.rounds) + 1,
-            rule="stayed" if not self.moves else "slack" if inside else "contraction",
+            rule=rule,
             slack=-g,
             rho=length.rho,
             length=length.max_step,
@@ -200,12 +158,15 @@ class CertifiedStep(NamedTuple):
             cut=self.cut,
             bound=bound,
             G_g=self.G_g,
+            errors=errors,
         )
 
     @property
     def contradictions(self) -> tuple[str, ...]:
         """What is impossible if the constants are right; one sentence each."""
         G_g, _, _, s, _, length, *_ = self
+        if isinstance(length, AnchoredLength):
+            return wrong_under_errors(self)
         most = G_g * (1 + 1e-12)
         if length.squared is None and rough_square(s) <= most * most:
             return ()  # g is below -rho - noise, hence below its bound, and nothing is cut
@@ -223,8 +184,8 @@ class CertifiedStep(NamedTuple):
             sentences.append(f"round {t}: |s| = {steepness:.6g} exceeds G_g = {G_g:.6g}")
         if g > limit:
             sentences.append(
-                f"round {t}: g = {g:.6g} is above its certified bound {limit:.3g}: G_g = "
-                f"{G_g:.6g} is too small, or g is not convex or not the one of round 1"
+                f"round {t}: g = {g:.6g} is above its certified bound {limit:.3g}: "
+                + causes(None, f"G_g = {G_g:.6g} is too small")
             )
         if too_far:
             sentences.append(
@@ -244,6 +205,9 @@ class Certifying(ABC):
     decreasing: bool
     sigma: Number | None
     evaluation_error: Number | None
+    value_error: Number | None
+    slope_error: Number | None
+    drift: Number | None
 
     def _check_fields(self) -> None:
         _check.positive(G_g=self.G_g, rho=self.rho)
@@ -266,6 +230,7 @@ class Certifying(ABC):
             if getattr(self, name) is not None:
                 _check.positive(**{name: getattr(self, name)})
                 _check.plain(self, name)
+        check_errors(self)
 
     def moved(self, state: Any, x: Array, missed: int = 0) -> Any:
         """Return the state that starts from another action, after rounds that nobody measured.
@@ -314,16 +279,8 @@ class Certifying(ABC):
             s: the subgradient observed.
             rounding: what a step is rounded by beyond one half-space and the ball, as a length.
         """
-        d, unit = x.shape[-1], _UNIT * self.domain.reach_from_origin
-        # For g = max(a_i'x - b_i) the error is at most 4(d+4)u(|a_i||x| + |b_i|), and the row
-        # that counts has |b_i| <= |a_i||x| + |g| with |g| <= 2 G_g R on the feasible set.
-        noise = 16 * (d + 4) * unit * self.G_g
-        if self.evaluation_error is not None:
-            # The bound is on g as the oracle rounds it; adding it to g, and rho, rounds once more.
-            noise = maximum(noise, self.evaluation_error + 8 * unit * self.G_g)
-        noise = noise + self.G_g * rounding
-        error = 24 * (d + 8) * unit + noise / self.G_g
-        kappa, upper_g = 4 * (d + 8) * _UNIT, g + noise
+        noise, error, kappa = self.rounding(x.shape[-1], rounding)
+        upper_g = g + noise
         if not is_number(upper_g):
             return self._certified_lengths(
                 x - start, rounds, start_slack, distance, g, s, noise, error, kappa
@@ -358,6 +315,23 @@ class Certifying(ABC):
         return record(
             CertifiedLength, (start_slack, rho, distance, left, max_step, noise, error, squared)
         )
+
+    def rounding(self, d: int, further: Number = 0.0) -> tuple[Number, Number, float]:
+        """Return delta, e and kappa of the module.
+
+        Args:
+            d: the dimension.
+            further: what a step is rounded by beyond one half-space and the ball, as a length.
+        """
+        unit = _UNIT * self.domain.reach_from_origin
+        # For g = max(a_i'x - b_i) the error is at most 4(d+4)u(|a_i||x| + |b_i|), and the row
+        # that counts has |b_i| <= |a_i||x| + |g| with |g| <= 2 G_g R on the feasible set.
+        noise = 16 * (d + 4) * unit * self.G_g
+        if self.evaluation_error is not None:
+            # The bound is on g as the oracle rounds it; adding it to g, and rho, rounds once more.
+            noise = maximum(noise, self.evaluation_error + 8 * unit * self.G_g)
+        noise = noise + self.G_g * further
+        return noise, 24 * (d + 8) * unit + noise / self.G_g, 4 * (d + 8) * _UNIT
 
     def _certified_lengths(
         self,

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from surefoot import _check
 from surefoot._array import dot, maximum, number_like, record, sqrt, squared_and_norm, where
+from surefoot.algorithms._allowing import errors_in
 from surefoot.algorithms._start import start_in
+from surefoot.algorithms._under_errors import (
+    AnchoredLength,
+    length_under_errors,
+    move_under_errors,
+)
 from surefoot.algorithms.certificate import (
     CertifiedLength,
     CertifiedStep,
@@ -16,8 +22,9 @@ from surefoot.algorithms.certificate import (
     stay_unless_certified,
 )
 from surefoot.constants import Constants, as_constants
+from surefoot.regions import Errors, error_of
 from surefoot.sets import Ball, project_halfspace
-from surefoot.theory import ObservedRegret, TheoremD, Tuned
+from surefoot.theory import ObservedRegret, TheoremD, Tuned, under_errors
 from surefoot.types import Array, Feedback, Needs, Number, Source
 
 __all__ = ["CertifiedPFS", "CertifiedState"]
@@ -36,6 +43,7 @@ class CertifiedState(NamedTuple):
         distance: A, a bound on the distance of x to the tightened set.
         inverse_eta: 1/eta of the last step, which never falls.
         squares: the sum of the squared norms of the cost gradients.
+        since: under drift ``start`` is the deepest action, and this the round it was seen in.
     """
 
     x: Array
@@ -45,6 +53,7 @@ class CertifiedState(NamedTuple):
     distance: Number
     inverse_eta: Number
     squares: Number
+    since: Number = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +86,10 @@ class CertifiedPFS(Certifying):
             certified steps.
         evaluation_error: bound on the error of the g that is observed, where it may be larger than
             the rounding of a linear one (``constraint.evaluation_error(ball)``).
+        value_error: bound on the error of an observed g that is no rounding: a sensor's.
+        slope_error: bound on the error of an observed slope.
+        drift: bound on the change of g, at any point, from one round to the next. With any of the
+            three the steps are those of :mod:`surefoot.algorithms._under_errors`.
 
     Example:
         >>> import numpy as np
@@ -99,6 +112,9 @@ class CertifiedPFS(Certifying):
     ratchet: bool = True
     sigma: Number | None = None
     evaluation_error: Number | None = None
+    value_error: Number | None = None
+    slope_error: Number | None = None
+    drift: Number | None = None
 
     def __post_init__(self) -> None:
         self._check_fields()
@@ -110,7 +126,7 @@ class CertifiedPFS(Certifying):
         """Start at x1; its slack comes with the first feedback."""
         x1 = start_in(self.domain, x1)
         zero = number_like(x1, 0.0)
-        return CertifiedState(x1, x1, zero, zero, zero, zero, zero)
+        return CertifiedState(x1, x1, zero, zero, zero, zero, zero, zero)
 
     def update(self, state: CertifiedState, feedback: Feedback) -> CertifiedState:
         """Return the state after a round: the lines of the docstring."""
@@ -120,8 +136,10 @@ class CertifiedPFS(Certifying):
         self, state: CertifiedState, feedback: Feedback
     ) -> tuple[CertifiedState, CertifiedStep]:
         """Return the state after a round and what the step knew."""
-        x, start, rounds, start_slack, distance, inverse_eta, squares = state
+        x, start, rounds, start_slack, distance, inverse_eta, squares, since = state
         grad, g, s = _check.feedback(x, feedback)
+        if (errors := error_of(self, feedback[4])) is not None:
+            return self._step_under_errors(state, grad, g, s, errors)
         length = self.certified_length(x, start, rounds, start_slack, distance, g, s)
         squared, size = gradient_size(grad)
         squares = squares + squared
@@ -134,7 +152,16 @@ class CertifiedPFS(Certifying):
         return (
             record(
                 CertifiedState,
-                (new, start, rounds + 1.0, length.start_slack, next_distance, inverse_eta, squares),
+                (
+                    new,
+                    start,
+                    rounds + 1.0,
+                    length.start_slack,
+                    next_distance,
+                    inverse_eta,
+                    squares,
+                    since,
+                ),
             ),
             record(
                 CertifiedStep,
@@ -155,8 +182,29 @@ class CertifiedPFS(Certifying):
             ),
         )
 
+    def _step_under_errors(
+        self, state: CertifiedState, grad: Array, g: Number, s: Array, errors: Errors
+    ) -> tuple[CertifiedState, CertifiedStep]:
+        x, start, rounds, slack, distance, inverse_eta, squares, since = state
+        length = length_under_errors(self, x, start, rounds, slack, distance, since, g, s, errors)
+        squared, size = gradient_size(grad)
+        squares = squares + squared
+        wanted, inverse, eta = self.step_size(length, inverse_eta, squares, size)
+        # A pull is no step: it leaves the step size as it was.
+        inverse = where(length.max_step > 0, inverse, inverse_eta)
+        y = x - eta * grad
+        new, near, excess, p = move_under_errors(self, x, rounds, length, y, eta * size, g, s)
+        slack, since = length.seen_slack, length.since
+        after = (new, length.anchor, rounds + 1.0, slack, near, inverse, squares, since)
+        info = (self.G_g, rounds, g, s, distance, length, size, wanted, inverse, excess, p, new)
+        return record(CertifiedState, after), record(CertifiedStep, info)
+
     def step_size(
-        self, length: CertifiedLength, inverse_eta: Number, squares: Number, size: Number
+        self,
+        length: CertifiedLength | AnchoredLength,
+        inverse_eta: Number,
+        squares: Number,
+        size: Number,
     ) -> tuple[Number, Number, Number]:
         """Return 1/eta without a limit on the length, 1/eta with it, and eta.
 
@@ -174,8 +222,9 @@ class CertifiedPFS(Certifying):
         return wanted, inverse, 1.0 / where(moves & (inverse > 1e-300), inverse, math.inf)
 
     def observer(self) -> ObservedRegret | None:
-        """Return Theorem D's sums; None without the ratchet, which the regret proof needs."""
-        return ObservedRegret() if self.ratchet else None
+        """Return Theorem D's sums; None without the ratchet, or with errors, which it has not."""
+        exact = self.value_error is None and self.slope_error is None and self.drift is None
+        return ObservedRegret() if self.ratchet and exact else None
 
     @classmethod
     def default(
@@ -199,6 +248,7 @@ class CertifiedPFS(Certifying):
     @classmethod
     def _with(cls, theorem: TheoremD, domain: Ball | None) -> Tuned[CertifiedPFS]:
         R, G_g = theorem.constants.require("R", "G_g", by=theorem.name)
+        errors: dict[str, Any] = errors_in(theorem.constants)
         player = cls(
             G_g=G_g,
             domain=Ball(R) if domain is None else domain,
@@ -206,8 +256,9 @@ class CertifiedPFS(Certifying):
             decreasing=theorem.decreasing,
             eta=theorem.eta,
             evaluation_error=theorem.constants.evaluation_error or None,
+            **errors,
         )
-        return Tuned(player, theorem)
+        return Tuned(player, under_errors(theorem))
 
 
 def _margin(constants: Constants) -> float:

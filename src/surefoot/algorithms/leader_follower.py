@@ -30,12 +30,12 @@ from surefoot.algorithms._allowing import errors_in
 from surefoot.algorithms._cuts import (
     Cuts,
     InUse,
+    cut_off,
     distance,
     in_use,
     keep_off,
     no_cuts,
     project,
-    remember,
     stored,
     within,
 )
@@ -46,7 +46,7 @@ from surefoot.constants import Constants, as_constants
 from surefoot.errors import InvalidValueError
 from surefoot.regions import HullRegion, LipschitzHull, check_errors
 from surefoot.regions.aging import aged
-from surefoot.sets import Ball
+from surefoot.sets import Ball, project_halfspace
 from surefoot.theory import LeaderRegret, TheoremG, Tuned, under_errors
 from surefoot.types import Algorithm, Array, Feedback, Needs, Number, Source
 
@@ -221,7 +221,7 @@ class LeaderFollower:
             noise = noise + errors.value + errors.slope * (D + norm(X))
             # Where g may rise, a point that was outside may come in: cuts go outwards with it.
             cuts = cuts._replace(offsets=cuts.offsets + errors.drift * cuts.inverses)
-        cuts, newest = _cut(cuts, X, g, s, noise, Z)
+        cuts, newest = cut_off(cuts, X, g, s, noise, Z)
         scale, kappa = self._scale(energy, D, t), None
         if self.gradient_bound is not None:
             kappa = maximum(D / (-start_value / self.G_g), 1.0)
@@ -306,7 +306,12 @@ class LeaderFollower:
         )
         room = maximum(region.radius, 0.0)
         W = X + minimum(room / where(gap > 0, gap, 1.0), 1.0) * way
-        return region.nearest(state.start + keep_off(used, W, rho)), depth, deepened
+        W = keep_off(used, W, rho)
+        if region.errors is not None:
+            # Cuts are loosened by the errors; the newest as it was read keeps it off the boundary.
+            upper = region.memory.last_value
+            W = project_halfspace(W, upper + dot(region.s, W - X) + rho, region.s)
+        return region.nearest(state.start + W), depth, deepened
 
     def _careful(
         self,
@@ -373,8 +378,7 @@ class LeaderFollower:
     ) -> Tuned[LeaderFollower]:
         """Return the rule for costs that have a distribution; no horizon needed.
 
-        Uses R, G_g and the start; G_f only for the regret bound, and the horizon not at all: it
-        is taken so that all tunings are called alike.
+        Uses R, G_g and the start; G_f only for the regret bound, and the horizon not at all.
         """
         return cls._with(TheoremG(as_constants(constants)), domain)
 
@@ -414,16 +418,3 @@ class LeaderFollower:
         parameters["evaluation_error"] = theorem.constants.evaluation_error or None
         parameters |= errors_in(theorem.constants)
         return Tuned.of(cls, promise, domain, G_g=G_g, **parameters)
-
-
-def _cut(cuts: Cuts, X: Array, g: Number, s: Array, noise: Number, Z: Array) -> tuple[Cuts, Any]:
-    """Remember the half-space of a round; a subgradient of 0 has none."""
-    steep = norm(s)
-    if type(steep) is float:
-        if steep == 0.0:
-            return cuts, None
-        if not steep < math.inf:
-            _check.refuse_unfinite(to_numpy(s), "constraint_subgradient")
-    inverse = where(steep > 0, 1.0, 0.0 * steep) / where(steep > 0, steep, 1.0)
-    u = inverse * s
-    return remember(cuts, u, dot(u, X) - (g - noise) * inverse, inverse, Z)

@@ -4,14 +4,26 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from surefoot import _check
 from surefoot._array import dot, is_number, minimum, norm, number_like, record, to_numpy, where
+from surefoot.algorithms._allowing import errors_in
 from surefoot.algorithms._start import start_in
-from surefoot.algorithms.certificate import CertifiedStep, Certifying, stay_unless_certified
+from surefoot.algorithms._under_errors import (
+    AnchoredLength,
+    length_under_errors,
+    move_under_errors,
+)
+from surefoot.algorithms.certificate import (
+    CertifiedLength,
+    CertifiedStep,
+    Certifying,
+    stay_unless_certified,
+)
 from surefoot.constants import Constants, as_constants
 from surefoot.errors import InvalidValueError
+from surefoot.regions import error_of
 from surefoot.sets import Ball, project_halfspace
 from surefoot.types import Array, Feedback, Number
 
@@ -27,6 +39,7 @@ class FilterState(NamedTuple):
         rounds: how many rounds have been played.
         start_slack: alpha, the slack of the start; it comes with the first round.
         distance: A, a bound on the distance of x to the tightened set.
+        since: under drift ``start`` is the deepest action, and this the round it was seen in.
     """
 
     x: Array
@@ -34,6 +47,7 @@ class FilterState(NamedTuple):
     rounds: Number
     start_slack: Number
     distance: Number
+    since: Number = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +72,9 @@ class SafetyFilter(Certifying):
         sigma: a lower bound on the subgradients near the boundary, where one is known.
         evaluation_error: bound on the error of the g that is observed, where it may be larger than
             the rounding of a linear one (``constraint.evaluation_error(ball)``).
+        value_error: bound on the error of an observed g that is no rounding: a sensor's.
+        slope_error: bound on the error of an observed slope.
+        drift: bound on the change of g, at any point, from one round to the next.
 
     Example:
         >>> import numpy as np
@@ -74,6 +91,9 @@ class SafetyFilter(Certifying):
     decreasing: bool = False
     sigma: Number | None = None
     evaluation_error: Number | None = None
+    value_error: Number | None = None
+    slope_error: Number | None = None
+    drift: Number | None = None
 
     def __post_init__(self) -> None:
         self._check_fields()
@@ -82,10 +102,15 @@ class SafetyFilter(Certifying):
         """Start at x1; its slack comes with the first round."""
         x1 = start_in(self.domain, x1)
         zero = number_like(x1, 0.0)
-        return FilterState(x1, x1, zero, zero, zero)
+        return FilterState(x1, x1, zero, zero, zero, zero)
 
     def admit(
-        self, state: FilterState, proposal: Array, g: Number, s: Array
+        self,
+        state: FilterState,
+        proposal: Array,
+        g: Number,
+        s: Array,
+        value_error: Number | None = None,
     ) -> tuple[FilterState, CertifiedStep]:
         """Return the state whose ``x`` may be played, and what the step there knew.
 
@@ -94,25 +119,39 @@ class SafetyFilter(Certifying):
             proposal: the next action that somebody wants.
             g: the constraint's value at the last action.
             s: one subgradient there.
+            value_error: a bound on the error of g in this round, instead of the filter's own.
         """
-        x, start, rounds, start_slack, distance = state
+        x, start, rounds, start_slack, distance, since = state
         _check.like_action(proposal, x, "proposal")
         way, g, s = _check.feedback(x, Feedback(proposal - x, g, s))
         size = norm(way)
         if is_number(size) and not size < math.inf:
             _check.refuse_unfinite(to_numpy(proposal), "proposal")
             raise InvalidValueError(f"proposal must be a float away from x, got {proposal!r}")
-        length = self.certified_length(x, start, rounds, start_slack, distance, g, s)
+        errors = error_of(self, value_error)
+        length: CertifiedLength | AnchoredLength
+        if errors is None:
+            length = self.certified_length(x, start, rounds, start_slack, distance, g, s)
+        else:
+            start_at = (x, start, rounds, start_slack, distance, since)
+            length = length_under_errors(self, *start_at, g, s, errors)
         one = number_like(x, 1.0)
         share = minimum(one, length.max_step / where(size > 0, size, 1.0))
         share = where(length.max_step > 0, share, 0.0 * share)
         y = x + share * way
+        if isinstance(length, AnchoredLength):
+            new, near, excess, p = move_under_errors(self, x, rounds, length, y, share * size, g, s)
+            after = (new, length.anchor, rounds + 1.0, length.seen_slack, near, length.since)
+            info = (self.G_g, rounds, g, s, distance, length, size, one, one, excess, p, new)
+            return record(FilterState, after), record(CertifiedStep, info)
         excess = g + dot(s, y - x) + length.rho - length.noise
         p = project_halfspace(y, excess, s, length.squared)
         new = stay_unless_certified(length, self.domain.project(p), x)
         next_distance = self.next_distance(length, rounds, share * size)
         return (
-            record(FilterState, (new, start, rounds + 1.0, length.start_slack, next_distance)),
+            record(
+                FilterState, (new, start, rounds + 1.0, length.start_slack, next_distance, since)
+            ),
             record(
                 CertifiedStep,
                 (self.G_g, rounds, g, s, distance, length, size, one, one, excess, p, new),
@@ -127,7 +166,7 @@ class SafetyFilter(Certifying):
         :meth:`surefoot.algorithms.RegionFilter.default` has none, and is slower along a face.
 
         Args:
-            constants: needs R, G_g and start_slack; uses evaluation_error.
+            constants: needs R, G_g and start_slack; uses the errors and the drift.
             domain: a ball that holds the feasible set; that around 0 of radius R unless given.
 
         Example:
@@ -138,10 +177,12 @@ class SafetyFilter(Certifying):
         R, G_g, slack = as_constants(constants).require(
             "R", "G_g", "start_slack", by="SafetyFilter.default"
         )
+        errors: dict[str, Any] = errors_in(constants)
         return cls(
             G_g=G_g,
             domain=Ball(R) if domain is None else domain,
             rho=0.5 * math.sqrt(slack * G_g * R),
             decreasing=True,
             evaluation_error=constants.evaluation_error or None,
+            **errors,
         )

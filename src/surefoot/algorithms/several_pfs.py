@@ -42,6 +42,7 @@ from surefoot.algorithms.certificate import CertifiedLength, CertifiedStep, stay
 from surefoot.algorithms.certified_pfs import CertifiedPFS, CertifiedState, gradient_size
 from surefoot.constants import Constants
 from surefoot.errors import InvalidValueError
+from surefoot.regions import ERRORS
 from surefoot.sets import Ball, project_halfspace
 from surefoot.sets._active_set import project_halfspaces
 from surefoot.theory import Tuned
@@ -91,6 +92,12 @@ class SeveralPFS:
     def __post_init__(self) -> None:
         if not isinstance(self.base, CertifiedPFS):
             raise InvalidValueError(f"base must be a CertifiedPFS, got {self.base!r}")
+        for name in ERRORS:
+            if getattr(self.base, name) is not None:
+                raise InvalidValueError(
+                    f"base.{name} must be None, got {getattr(self.base, name)!r}: several rows "
+                    "with errors are for CertifiedOGD with CurvatureRows"
+                )
 
     def init(self, x1: Array) -> CertifiedState:
         """Start at x1; its slack comes with the first feedback."""
@@ -109,7 +116,7 @@ class SeveralPFS:
         self, state: CertifiedState, feedback: Feedback
     ) -> tuple[CertifiedState, CertifiedStep]:
         """Return the state after a round and what the step knew."""
-        x, start, rounds, _, distance, inverse_eta, squares = state
+        x, start, rounds, _, distance, inverse_eta, squares, since = state
         base = self.base
         grad, g, s = _check.feedback_apart(x, feedback)
         if self.exact and namespace(x) is not np:
@@ -124,9 +131,10 @@ class SeveralPFS:
         p, excess = cuts.project(y, length)
         new = stay_unless_certified(length, base.domain.project(p), x)
         slack, near = length.start_slack, base.next_distance(length, rounds, eta * size)
+        after = (new, start, rounds + 1.0, slack, near, inverse_eta, squares, since)
         known = (base.G_g, rounds, worst, steepest, distance, length, size, wanted, inverse_eta)
         return (
-            record(CertifiedState, (new, start, rounds + 1.0, slack, near, inverse_eta, squares)),
+            record(CertifiedState, after),
             record(CertifiedStep, (*known, excess, p, new)),
         )
 

@@ -101,7 +101,7 @@ def certified_radius(
     # An observed slope that errs may be longer than any true one.
     s = start.subgradient * min(1.0, G_g / start.steepness if start.steepness > 0 else 1.0)
     try:
-        length = safe.certified_length(*safe.init(start.point), highest, s)
+        length = safe.certified_length(*safe.init(start.point)[:5], highest, s)
     except ValueError:
         return 0.0
     return max(float(length.max_step), 0.0)

@@ -9,7 +9,7 @@ from surefoot.regions._certificates import (
     HullOfBallsCertificate,
 )
 from surefoot.regions._curvature_region import CurvatureMemory, CurvatureRegion
-from surefoot.regions._errors import ERRORS, Errors, check_errors
+from surefoot.regions._errors import ERRORS, Errors, allowed, causes, check_errors, error_of
 from surefoot.regions._known import EmptyRegionError
 from surefoot.regions._rows_region import RowsMemory, RowsRegion
 from surefoot.regions._two_balls import share_of_two_balls
@@ -54,7 +54,10 @@ __all__ = [
     "Together",
     "TogetherMemory",
     "TogetherRegion",
+    "allowed",
+    "causes",
     "check_errors",
+    "error_of",
     "share_of_two_balls",
 ]
 
