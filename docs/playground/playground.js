@@ -47,19 +47,20 @@
     ball: {
       title: "One ball",
       about: "last value, bound on the slope",
-      known: (shape) => new S.LipschitzBall(assumedSlope(shape), RADIUS),
+      known: (shape) => new S.LipschitzBall(assumedSlope(shape), RADIUS, setting.noise),
     },
     hull: {
       title: "Memory",
       about: "hull with the deepest ball before",
-      known: (shape) => new S.LipschitzHull(assumedSlope(shape), RADIUS),
+      known: (shape) => new S.LipschitzHull(assumedSlope(shape), RADIUS, setting.noise),
     },
     curvature: {
       title: "Curvature",
       about: "bound on how g bends",
       absent: "The largest of several rows has corners: no curvature bounds it. See the rows apart, or choose the ellipse.",
       known: (shape) =>
-        shape instanceof S.Ellipse && new S.CurvatureRows([shape.curvature + setting.bend], RADIUS),
+        shape instanceof S.Ellipse &&
+        new S.CurvatureRows([shape.curvature + setting.bend], RADIUS, setting.noise),
     },
     rows: {
       title: "Rows",
@@ -69,6 +70,7 @@
         new S.CurvatureRows(
           shape.apart(shape.middle).g.map(() => shape.curvature + setting.bend),
           RADIUS,
+          setting.noise,
         ),
     },
   };
@@ -92,7 +94,11 @@
       const state = known && { x: start, memory: known.init(start) };
       game.panels[kind] = { known, state, trail: [start], outside: 0, alarms: [], bound: null };
     }
-    const leader = new S.LeaderFollower({ G_g: assumedSlope(shape), radius: RADIUS });
+    const leader = new S.LeaderFollower({
+      G_g: assumedSlope(shape),
+      radius: RADIUS,
+      valueError: setting.noise,
+    });
     const states = {
       leader: leader.init(start),
       dpp: { x: start, queues: shape.apart(start).g.map(() => 0) },
@@ -120,28 +126,25 @@
     for (const name of Object.keys(PLAYERS)) playRacer(name, point, error);
   }
 
-  /** What a certified player is told: the reading and the most that it can be too small by. */
-  const upper = (g, error) => g + error + setting.noise;
-
   function playPanel(kind, point, error) {
     const panel = game.panels[kind];
     if (!panel.known || panel.refused) return;
     const { x } = panel.state;
     const { g: rows, s: slopes } = game.shape.apart(x);
     const { g, s } = game.shape.largest(x);
-    const told = upper(g, error);
-    const wanted = S.pfs({ eta: ETA, rho: setting.rho, radius: RADIUS }, x, S.minus(x, point), told, s);
+    const read = g + error;
+    const most = read + setting.noise; // the margin is kept from what g may be
+    const wanted = S.pfs({ eta: ETA, rho: setting.rho, radius: RADIUS }, x, S.minus(x, point), most, s);
     panel.seen = g;
     panel.outside += g > 0;
     try {
       const several = KINDS[kind].apart;
       const [state, region] = several || kind === "curvature"
-        ? S.admit(panel.known, panel.state, wanted, rows.map((v) => upper(v, error)), slopes)
-        : S.admit(panel.known, panel.state, wanted, told, s);
-      Object.assign(panel, { state, region, wanted, cut: { x, g: told, s } });
+        ? S.admit(panel.known, panel.state, wanted, rows.map((v) => v + error), slopes)
+        : S.admit(panel.known, panel.state, wanted, read, s);
+      Object.assign(panel, { state, region, wanted, cut: { x, g: most, s } });
       Object.assign(panel, region.certificate(state.x, game.t));
-      const alarms = region.contradictions(2 * setting.noise);
-      if (alarms.length && !panel.alarms.length) panel.alarms = alarms;
+      if (!panel.alarms.length) panel.alarms = region.contradictions;
       remember(panel, state.x);
     } catch (error_) {
       if (!(error_ instanceof S.Refused)) throw error_;
@@ -163,7 +166,7 @@
     racer.paid += 0.5 * S.dot(grad, grad);
     const beta = shape.curvature + setting.bend;
     const next = {
-      leader: () => game.leader.step(racer.state, grad, upper(g, error), s)[0],
+      leader: () => game.leader.step(racer.state, grad, g + error, s)[0],
       projection: () => ({ x: shape.project(S.along(x, -0.1, grad)) }),
       dpp: () => S.dpp({ V: 14, alpha: 200, radius: RADIUS }, racer.state, grad, read, slopes),
       pfs: () => ({ x: S.pfs({ eta: 0.1, rho: setting.rho, radius: RADIUS }, x, grad, g + error, s) }),

@@ -42,8 +42,8 @@ const Surefoot = (() => {
   }
 
   class HullRegion {
-    constructor(known, memory, before, s) {
-      Object.assign(this, { known, memory, before, s });
+    constructor(known, memory, before, s, g = memory.last_value) {
+      Object.assign(this, { known, memory, before, s, g });
       this.x = memory.last;
       this.anchor = memory.anchor;
       this.radius = -memory.last_value / known.G_g - known.lost;
@@ -73,51 +73,61 @@ const Surefoot = (() => {
       return this.radius > this.anchorRadius ? this.x : this.anchor;
     }
 
+    /** The bound on g at any point, and the ball that it is from. */
+    most(point) {
+      const ball = this.ball(point);
+      const { anchor_value: deep, last_value: last } = this.memory;
+      const most = (1 - ball.share) * deep + ball.share * last + this.known.G_g * ball.far;
+      return { ...ball, most };
+    }
+
     certificate(point, t) {
-      const { share, far, room } = this.ball(point);
+      const { share, far, room, most } = this.most(point);
       const seen = this.memory;
-      const { G_g, noise } = this.known;
-      const level = (1 - share) * seen.anchor_value + share * seen.last_value;
-      const bound = Math.min(level + G_g * far + noise, 0);
+      const { G_g, noise, valueError } = this.known;
+      const bound = Math.min(most + noise, 0);
       const now = `g = ${general(seen.last_value)} was seen`;
       const then = `g = ${general(seen.anchor_value)} was seen in round ${seen.anchor_round}`;
       const both = `${then} and ${general(seen.last_value)} now; ${general(share)} of the way between them`;
+      const atMost =
+        `g is at most ${general(seen.anchor_value)} where round ${seen.anchor_round} was and ` +
+        `${general(seen.last_value)} here, for values off by up to ${general(valueError, 6)}; ` +
+        `${general(share)} of the way`;
+      const exactly = share === 1 ? now : share === 0 ? then : both;
       return {
         bound,
         text:
-          `round ${t}: ${share === 1 ? now : share === 0 ? then : both}, and g rises by at most ` +
+          `round ${t}: ${valueError ? atMost : exactly}, and g rises by at most ` +
           `G_g = ${general(G_g, 6)} per unit of length: ${general(room)} is certified, ` +
           `${general(far)} was taken; the next g is at most ${general(bound)}`,
       };
     }
 
-    /** What is impossible if G_g is right; the tolerance is twice a bound on the error of g. */
-    contradictions(tolerance = 0) {
-      const { G_g, noise } = this.known;
+    /** What one has seen that is impossible if G_g is right; one sentence each. */
+    get contradictions() {
+      const { G_g, noise, valueError } = this.known;
       const found = [];
-      const before = this.before;
+      const { before, x, g } = this;
+      const least = g - valueError;
       const steep = norm(this.s);
-      const g = this.memory.last_value;
       const t = this.memory.rounds;
       if (steep > G_g * (1 + 1e-12)) {
         found.push(`round ${t}: |s| = ${general(steep, 6)} exceeds G_g = ${general(G_g, 6)}`);
       }
       if (before.rounds === 0) return found;
-      const { share, far } = new HullRegion(this.known, before, before, this.s).ball(this.x);
-      const level = (1 - share) * before.anchor_value + share * before.last_value;
-      const limit = Math.max(level + G_g * far, far === 0 ? before.last_value : -Infinity);
-      if (g > limit + 4 * noise + tolerance) {
+      const limit = this.known.limit(before, x);
+      if (least > limit + 4 * noise) {
         found.push(
           `round ${t}: g = ${general(g, 6)} is above its certified bound ${general(limit)}: ` +
-            causes(`G_g = ${general(G_g, 6)} is too small`, tolerance),
+            causes(`G_g = ${general(G_g, 6)} is too small`, valueError),
         );
       }
-      const below = g + dot(this.s, minus(before.anchor, this.x)) - before.anchor_value;
-      if (below > 4 * noise + tolerance) {
+      const below = least + dot(this.s, minus(before.anchor, x)) - before.anchor_value;
+      if (below > 4 * noise) {
         found.push(
           `round ${t}: the subgradient says that g in round ${before.anchor_round} was at least ` +
             `${general(below)} above what was seen: ` +
-            causes("a slope errs by more than 0", tolerance),
+            causes("a slope errs by more than 0", valueError),
         );
       }
       return found;
@@ -126,8 +136,9 @@ const Surefoot = (() => {
 
   /** No subgradient of g is longer than G_g: the hull of the last ball and the deepest before. */
   class LipschitzHull {
-    constructor(G_g, reach) {
+    constructor(G_g, reach, valueError = 0) {
       this.G_g = G_g;
+      this.valueError = valueError; // bound on the error of an observed g
       this.noise = 16 * 6 * (UNIT * reach * G_g);
       this.lost = (2 * this.noise) / G_g + 16 * 10 * UNIT * reach;
     }
@@ -136,32 +147,44 @@ const Surefoot = (() => {
       return { rounds: 0, anchor: x, anchor_value: 0, anchor_round: 0, last: x, last_value: 0 };
     }
 
-    see(memory, x, g, s) {
+    /** What g of an action was certified to be at most before it was played. */
+    limit(memory, x) {
+      const { most, far } = new HullRegion(this, memory).most(x);
+      return far === 0 ? Math.max(most, memory.last_value) : most;
+    }
+
+    /** The upper bound on g at the action played: the reading's, or the one certified before. */
+    upper(memory, x, g) {
       if (!Number.isFinite(g)) throw new Refused(`constraint_value must be finite, got ${g}`);
+      const upper = g + this.valueError;
+      if (memory.rounds === 0 && !(upper + this.lost * this.G_g < 0)) throw new Refused(START);
+      if (memory.rounds === 0 || !this.valueError) return upper;
+      const limit = this.limit(memory, x);
+      return limit <= 0 ? Math.min(upper, limit) : upper;
+    }
+
+    see(memory, x, g, s) {
+      const upper = this.upper(memory, x, g);
       const rounds = memory.rounds + 1;
       let { anchor, anchor_value, anchor_round } = memory;
       if (memory.rounds === 0) {
-        if (!(g + this.lost * this.G_g < 0)) throw new Refused(START);
-        [anchor, anchor_value, anchor_round] = [x, g, rounds];
+        [anchor, anchor_value, anchor_round] = [x, upper, rounds];
       } else if (memory.last_value < memory.anchor_value) {
         [anchor, anchor_value, anchor_round] = [memory.last, memory.last_value, memory.rounds];
       }
-      const after = { rounds, anchor, anchor_value, anchor_round, last: x, last_value: g };
-      return [after, new HullRegion(this, after, memory, s)];
+      const after = { rounds, anchor, anchor_value, anchor_round, last: x, last_value: upper };
+      return [after, new HullRegion(this, after, memory, s, g)];
     }
   }
 
   /** The same without memory: the ball of the last action alone. */
   class LipschitzBall extends LipschitzHull {
     see(memory, x, g, s) {
-      if (!Number.isFinite(g)) throw new Refused(`constraint_value must be finite, got ${g}`);
+      const upper = this.upper(memory, x, g);
       const rounds = memory.rounds + 1;
-      if (memory.rounds === 0 && !(g + this.lost * this.G_g < 0)) {
-        throw new Refused(START);
-      }
-      const value = { anchor: x, anchor_value: g, anchor_round: rounds };
-      const after = { rounds, ...value, last: x, last_value: g };
-      return [after, new HullRegion(this, after, memory, s)];
+      const anchor = { anchor: x, anchor_value: upper, anchor_round: rounds };
+      const after = { rounds, ...anchor, last: x, last_value: upper };
+      return [after, new HullRegion(this, after, memory, s, g)];
     }
   }
 
@@ -229,7 +252,8 @@ const Surefoot = (() => {
 
   class RowsRegion {
     constructor(known, memory, before) {
-      Object.assign(this, { known, before, x: memory.x, g: memory.g, s: memory.s });
+      const { x, g, s, low } = memory;
+      Object.assign(this, { known, before, x, g, s, low });
       const M = known.reach;
       this.margin = this.g.map(
         (g, i) =>
@@ -295,23 +319,27 @@ const Surefoot = (() => {
       const name = bounds.length === 1 ? "g" : `g[${row}]`;
       const v = minus(point, this.x);
       const length = norm(v);
-      const [g, beta] = [this.g[row], this.known.beta[row]];
+      const { valueError, beta } = this.known;
+      const g = this.g[row];
+      const seen = valueError
+        ? `the next ${name} here is at most ${general(g)}, for values off by up to ${general(valueError, 6)}`
+        : `${name} = ${general(g)}`;
       if (length === 0) {
-        const text = `round ${t}: nothing moves, and ${name} = ${general(g)} stays`;
-        return { bound: g, text };
+        const text = `round ${t}: nothing moves, and ${seen}${valueError ? "" : " stays"}`;
+        return { bound: valueError ? Math.min(g, 0) : g, text };
       }
       const bound = Math.min(bounds[row], 0);
       return {
         bound,
         text:
-          `round ${t}: ${name} = ${general(g)} was seen, and its curvature is at most ` +
-          `${general(beta, 6)}: ${general(g)} + (${general(dot(this.s[row], v))}) along the slope ` +
-          `+ ${general(0.5 * beta * length ** 2)} for the ${general(length)} moved; ` +
+          `round ${t}: ${seen}${valueError ? "" : " was seen"}, and its curvature is at most ` +
+          `${general(beta[row], 6)}: ${general(g)} + (${general(dot(this.s[row], v))}) along the ` +
+          `slope + ${general(0.5 * beta[row] * length ** 2)} for the ${general(length)} moved; ` +
           `the next ${name} is at most ${general(bound)}`,
       };
     }
 
-    contradictions(tolerance = 0) {
+    get contradictions() {
       const before = this.before;
       if (before.rounds === 0) return [];
       const v = minus(this.x, before.x);
@@ -321,10 +349,10 @@ const Surefoot = (() => {
       const t = before.rounds + 1;
       const found = [];
       this.g.forEach((g, i) => {
-        const rise = g - before.g[i] - dot(before.s[i], v);
-        const fall = before.g[i] - g + dot(this.s[i], v);
+        const rise = this.low[i] - before.g[i] - dot(before.s[i], v);
+        const fall = before.low[i] - g + dot(this.s[i], v);
         const over = Math.max(rise, fall);
-        const noise = this.margin[i] + old.margin[i] + tolerance;
+        const noise = this.margin[i] + old.margin[i];
         const half = 0.5 * this.known.beta[i] * squared;
         if (!(over > half + noise)) return;
         const name = this.g.length === 1 ? "g" : `g[${i}]`;
@@ -332,7 +360,7 @@ const Surefoot = (() => {
           `round ${t}: ${name} = ${general(g, 6)} is above its quadratic bound ` +
             `${general(g - (over - half), 6)}: the curvature is at least ` +
             `${general((2 * (over - noise)) / squared, 6)}, more than ` +
-            causes(`beta = ${general(this.known.beta[i], 6)}`, tolerance, `or ${name}`),
+            causes(`beta = ${general(this.known.beta[i], 6)}`, this.known.valueError, `or ${name}`),
         );
       });
       return found;
@@ -341,21 +369,27 @@ const Surefoot = (() => {
 
   /** Row i of g curves upwards by at most beta[i]; g and s have one entry per row. */
   class CurvatureRows {
-    constructor(beta, reach) {
-      this.beta = beta;
-      this.reach = reach;
+    constructor(beta, reach, valueError = 0) {
+      Object.assign(this, { beta, reach, valueError });
     }
 
     init(x) {
       const none = this.beta.map(() => 0);
-      return { rounds: 0, x, g: none, s: none.map(() => [0, 0]) };
+      return { rounds: 0, x, g: none, s: none.map(() => [0, 0]), low: none };
     }
 
     see(memory, x, g, s) {
       if (!g.every(Number.isFinite)) throw new Refused("constraint_value must be finite");
-      const after = { rounds: memory.rounds + 1, x, g, s };
+      let upper = g.map((v) => v + this.valueError);
+      if (this.valueError && memory.rounds > 0) {
+        // What was certified bounds g there as well as the readings do.
+        const certified = new RowsRegion(this, memory, memory).bounds(x);
+        if (certified.every((v) => v <= 0)) upper = upper.map((v, i) => Math.min(v, certified[i]));
+      }
+      const low = g.map((v) => v - this.valueError);
+      const after = { rounds: memory.rounds + 1, x, g: upper, s, low };
       const region = new RowsRegion(this, after, memory);
-      if (memory.rounds === 0 && !g.every((v, i) => v + region.margin[i] < 0)) {
+      if (memory.rounds === 0 && !upper.every((v, i) => v + region.margin[i] < 0)) {
         throw new Refused(START);
       }
       return [after, region];
@@ -410,9 +444,9 @@ const Surefoot = (() => {
 
   /** The leader and its follower with two cuts: LeaderFollower.step. */
   class LeaderFollower {
-    constructor({ G_g, radius, keep = 0.5, lazy = true, sweeps = 2 }) {
+    constructor({ G_g, radius, valueError = 0, keep = 0.5, lazy = true, sweeps = 2 }) {
       Object.assign(this, { G_g, radius, keep, lazy, sweeps });
-      this.known = new LipschitzHull(G_g, radius);
+      this.known = new LipschitzHull(G_g, radius, valueError);
     }
 
     init(x) {
@@ -473,7 +507,8 @@ const Surefoot = (() => {
       const { normals, offsets, inverses, weights } = cuts;
       const inverse = 1 / steep;
       const u = times(inverse, s);
-      const offset = dot(u, X) - (g - this.known.noise) * inverse;
+      const noise = this.known.noise + this.known.valueError;
+      const offset = dot(u, X) - (g - noise) * inverse;
       const near = normals.findIndex(
         (n) => dot(n, u) > 1 - 1e-9 && Math.max(...minus(n, u).map(Math.abs)) <= 6 * UNIT,
       );
@@ -658,8 +693,8 @@ const Surefoot = (() => {
   // --- words ---------------------------------------------------------------------------------------
 
   /** Why something impossible may have been seen, the most likely reason first. */
-  function causes(constant, tolerance, shape = "g is not convex, or it") {
-    const reading = `a reading errs by more than ${general(tolerance / 2, 6)}`;
+  function causes(constant, valueError, shape = "g is not convex, or it") {
+    const reading = `a reading errs by more than ${general(valueError, 6)}`;
     return `${constant}, ${reading}, ${shape} changed`;
   }
 

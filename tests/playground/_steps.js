@@ -2,17 +2,17 @@
 const S = require(process.argv[2]);
 
 const knowledge = {
-  ball: ({ G_g, reach }) => new S.LipschitzBall(G_g, reach),
-  hull: ({ G_g, reach }) => new S.LipschitzHull(G_g, reach),
-  curvature: ({ beta, reach }) => new S.CurvatureRows([beta], reach),
-  rows: ({ beta, reach }) => new S.CurvatureRows(beta, reach),
+  ball: ({ G_g, reach, valueError }) => new S.LipschitzBall(G_g, reach, valueError),
+  hull: ({ G_g, reach, valueError }) => new S.LipschitzHull(G_g, reach, valueError),
+  curvature: ({ beta, reach, valueError }) => new S.CurvatureRows([beta], reach, valueError),
+  rows: ({ beta, reach, valueError }) => new S.CurvatureRows(beta, reach, valueError),
 };
 
 const takes = {
   filter({ kind, constants }, { state, told, g, s, t }) {
     const [after, region] = S.admit(knowledge[kind](constants), state, told, g, s);
     const { bound, text } = region.certificate(after.x, t);
-    return { x: after.x, bound, text, contradictions: region.contradictions() };
+    return { x: after.x, bound, text, contradictions: region.contradictions };
   },
   leader({ constants }, { state, told, g, s, t }) {
     const [after, region] = new S.LeaderFollower(constants).step(state, told, g, s);
