@@ -210,5 +210,5 @@ def test_a_users_functions_of_another_shape_are_named_before_the_first_round(
 def test_a_state_of_ogd_needs_no_constraint():
     player = OGD(eta=0.5, domain=Ball(2.0))
     seen = ask(needs_of(player)).feedback
-    assert seen[1:] == (None, None, None)
+    assert seen[1:] == (None,) * 4
     assert player.update(OGDState(X), seen).x.tolist() == [0.125, -1.75]

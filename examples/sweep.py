@@ -1,0 +1,42 @@
+"""A sweep from Python: one rule with several parameters, several horizons, one page.
+
+Needs the extras ``cli``, ``plot``. Interrupt the script and start it again: it goes on.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+
+import surefoot as sf
+from surefoot.comparison import Comparison
+from surefoot.constraints import Affine
+from surefoot.costs import Quadratic
+from surefoot.sets import Ball
+
+LIMITS = Affine([[1, 1], [-1, 0], [0, -1]], [0.6, 0.2, 0.2])  # g = max(Ax - b)
+
+
+def depot(*, horizon: int, trials: int, streams: int) -> sf.Problem:
+    """Return wishes of two docks that share a floor, other ones for other streams."""
+    wishes = np.random.default_rng(streams).uniform(0.0, 1.0, size=(horizon, trials, 2))
+    return sf.Problem.of(Quadratic(wishes, 2.0), LIMITS, Ball(1.2), [0.0, 0.0], name="depot")
+
+
+def run(
+    folder: str | None = None, *, horizons: tuple[int, ...] = (200, 400, 800), trials: int = 10
+) -> Comparison:
+    """Play certified steps with three margins, and what the theorems choose."""
+    margins = {
+        f"CertifiedPFS, rho = {rho:g}": sf.CertifiedPFS(G_g=np.sqrt(2), domain=Ball(1.2), rho=rho)
+        for rho in (0.01, 0.05, 0.15)
+    }
+    players = {**margins, "PFS": sf.PFS.tuned, "leader": sf.LeaderFollower.default}
+    return sf.compare(players, depot, horizon=horizons, trials=trials, folder=folder)
+
+
+if __name__ == "__main__":
+    found = run(*(sys.argv[1:] or ["out/sweep"]))
+    print(found.table("markdown"))
+    print(f"the page is {found.report()}")
