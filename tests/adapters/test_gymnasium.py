@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from surefoot import Constants
+from surefoot import Ball, Constants
 from surefoot.algorithms import RegionFilter, SafetyFilter
 from surefoot.errors import InvalidValueError
 from surefoot.regions import LipschitzHull
@@ -200,8 +200,15 @@ class Drifting(gymnasium.Env):
         return np.zeros(1), 0.0, False, False, seen
 
 
-def test_a_drift_that_the_filter_is_told_is_claimed_and_kept():
-    safe = RegionFilter(known=LipschitzHull(G_g=1.0, reach=1.0, drift=0.001))
+@pytest.mark.parametrize(
+    "safe",
+    [
+        RegionFilter(known=LipschitzHull(G_g=1.0, reach=1.0, drift=0.001)),
+        SafetyFilter(G_g=1.0, domain=Ball(1.0), rho=0.05, drift=0.001),
+    ],
+    ids=["region", "safety"],
+)
+def test_a_drift_that_the_filter_is_told_is_claimed_and_kept(safe):
     env = SafeAction(Drifting(), safe, start=[0.0, 0.0])
     assert "g changes by at most 0.001 per round" in env.guarantee
     env.reset(seed=0)
