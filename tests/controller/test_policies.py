@@ -379,6 +379,20 @@ def test_a_run_in_several_files_is_one_run(name, tmp_path):
     assert [note.round for note in record.notes] == [26]
 
 
+def test_a_file_may_be_full_by_its_size(tmp_path):
+    path, player = tmp_path / "run.db", MOVABLE["hull filter"]
+    with Controller(player, START, journal=path, rotate="60 kB") as controller:
+        drive(controller, player, 30)
+    assert len(list(tmp_path.iterdir())) > 1
+    assert replay(path).rounds == 30
+
+
+@pytest.mark.parametrize("size", ["60", "0 kB", "many MB", "1.5 MB"])
+def test_a_size_that_is_none_is_refused(size):
+    with pytest.raises(InvalidValueError, match=r"^rotate must be a number of rounds or a size"):
+        Controller(HULL, [0.0, 0.0], rotate=size)
+
+
 def test_a_file_that_another_continues_is_not_written_to(tmp_path):
     path, player = tmp_path / "run.db", MOVABLE["hull filter"]
     with Controller(player, START, journal=path, rotate=3) as controller:
@@ -417,6 +431,82 @@ def test_what_was_entered_cannot_be_changed(tmp_path):
     with pytest.raises(RuntimeError, match="entry 1 is not what was written"):
         Controller.open(path)
     assert replay(path).difference.part == "row"
+
+
+def test_orders_and_notes_that_only_the_mark_has_are_put_back(tmp_path):
+    path, player = tmp_path / "run.db", MOVABLE["certified"]
+    again = tmp_path / "again.db"
+    with Controller(player, START, journal=path) as controller:
+        drive(controller, player, 4)
+        controller.note("all is well")
+        controller.tell(missing=True)
+        controller.ask()
+        controller.retreat("storm", speed=0.01)
+        controller.tell(**seen_at(player, 6, controller.ask()))
+        wanted = controller.ask()
+        for end in ("", "-mark"):  # a power cut that took the log
+            again.with_name(again.name + end).write_bytes((tmp_path / f"run.db{end}").read_bytes())
+    with Controller.open(again) as controller:
+        assert same_bits(controller.ask(), wanted)
+        assert (controller.round, controller.halted) == (7, "storm")
+    assert replay(again).is_same
+    assert [n.text for n in read_journal(again).notes] == ["all is well", "retreat: storm"]
+
+
+def test_an_anchor_whose_slack_has_changed_is_told():
+    controller = Controller(HULL, [0.0, 0.0], on_contradiction="record")
+    told = {"proposal": [0.0, 0.1], "constraint_subgradient": [0.0, 1.0]}
+    controller.ask()
+    controller.tell(constraint_value=-0.5, **told)
+    controller.retreat("to look")
+    controller.ask()
+    controller.tell(constraint_value=-0.2, **told)
+    assert [b.constant for b in controller.explain().broken] == ["halted", "anchor"]
+    assert controller.explain().bound == -0.2  # what is true now
+
+
+CALLS = {
+    "no gradient": lambda c, told: c.tell(**told | {"cost_gradient": None, "proposal": None}),
+    "NaN": lambda c, told: c.tell(**told | {"constraint_value": float("nan")}),
+    "too many": lambda c, told: c.tell(**told | {"constraint_subgradient": np.ones(9)}),
+    "steep": lambda c, told: c.tell(**told | {"constraint_subgradient": np.array([30.0, 40.0])}),
+    "missing and told": lambda c, told: c.tell(missing=True, **told),
+    "missing": lambda c, told: c.tell(missing=True),
+    "another shape": lambda c, told: c.tell(action=[0.0], **told),
+    "no error": lambda c, told: c.tell(value_error=-1.0, **told),
+    "no set": lambda c, told: c.tell(within=3, **told),
+    "a function": lambda c, told: c.tell(constraint=lambda x: 1 / 0, **told),
+    "twice": lambda c, told: c.tell(cost=lambda x: (0.0, x), **told),
+    "no reason": lambda c, told: c.hold(None),
+    "no speed": lambda c, told: c.retreat("go", speed=float("nan")),
+    "no note": lambda c, told: c.note(""),
+    "surrogates": lambda c, told: c.note("\ud800"),
+    "no player": lambda c, told: c.resume(SafetyFilter),
+    "a start far away": lambda c, told: c.resume(SafetyFilter.default(CONSTANTS), start=[9.0, 9.0]),
+    "no policy": lambda c, told: c.resume(on_missing="wait"),
+}
+
+
+@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize("name", ["certified", "safety filter"])
+def test_a_call_that_raises_leaves_the_action_and_the_journal_as_they_were(name, call, tmp_path):
+    path, player = tmp_path / "run.db", MOVABLE[name]
+    with Controller(player, START, journal=path, on_missing="raise") as controller:
+        drive(controller, player, 3)
+        x, told = controller.ask(), seen_at(player, 4, controller.ask())
+        before = (
+            str(controller._memory()),
+            list(controller._journal.store.rows("SELECT * FROM now")),
+        )
+        with pytest.raises((ValueError, TypeError, ZeroDivisionError)) as error:
+            CALLS[call](controller, told)
+        assert "\n" not in str(error.value)
+        now = str(controller._memory()), list(controller._journal.store.rows("SELECT * FROM now"))
+        assert now == before
+        assert same_bits(controller.ask(), x)
+        controller.tell(**told)
+        assert controller.round == 5
+    assert replay(path).is_same
 
 
 def test_rules_of_all_kinds_can_be_widened():

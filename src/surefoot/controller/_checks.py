@@ -16,6 +16,7 @@ from surefoot.types import Array, Observing
 
 __all__ = [
     "POLICIES",
+    "bytes_in",
     "check_player",
     "check_policies",
     "check_text",
@@ -23,6 +24,7 @@ __all__ = [
     "first_memory",
 ]
 
+_UNITS = {"kB": 10**3, "MB": 10**6, "GB": 10**9}
 POLICIES = {"on_contradiction": get_args(Reaction), "on_missing": ("hold", "retreat", "raise")}
 
 
@@ -32,7 +34,7 @@ def checked_run(
     on_contradiction: str,
     on_missing: str,
     widen_by: float,
-    rotate: int | None,
+    rotate: int | str | None,
 ) -> Run:
     """Return what is to be played, and how, from what a user gave."""
     algorithm, guarantee = player_of(player)
@@ -40,12 +42,28 @@ def checked_run(
     check_policies(on_contradiction=on_contradiction, on_missing=on_missing)
     if not 1 < _check.number(widen_by, np.zeros(1), "widen_by") < np.inf:
         raise InvalidValueError(f"widen_by must be finite and above 1, got {widen_by!r}")
-    if rotate is not None:
+    if isinstance(rotate, str):
+        bytes_in(rotate)
+    elif rotate is not None:
         rotate = _check.whole(rotate, "rotate")
     x1 = _check.vector(start, "start")
     run = Run(algorithm, guarantee, on_contradiction, x1, on_missing, float(widen_by), rotate)
     check_player(run)
     return run
+
+
+def bytes_in(size: str) -> int:
+    """Return a size in bytes, such as "64 MB".
+
+    >>> bytes_in("64 MB")
+    64000000
+    """
+    number, _, unit = size.strip().partition(" ")
+    if not number.isdecimal() or unit not in _UNITS or not int(number):
+        raise InvalidValueError(
+            f"rotate must be a number of rounds or a size such as '64 MB', got {size!r}"
+        )
+    return int(number) * _UNITS[unit]
 
 
 def check_policies(**policies: Any) -> None:

@@ -34,7 +34,19 @@ from surefoot.errors import InvalidValueError
 from surefoot.theory import Breach
 from surefoot.types import Array, Feedback
 
-__all__ = ["Outcome", "Scene", "after_contradiction", "anchor_after", "on_the_way", "unmeasured"]
+__all__ = [
+    "Outcome",
+    "Scene",
+    "after_contradiction",
+    "anchor_after",
+    "bound_of",
+    "deviation",
+    "on_the_way",
+    "outside",
+    "shifted",
+    "unmeasured",
+    "way_to",
+]
 
 # Of the anchor's slack, what a way back from outside restores, and a wider rule starts with.
 _HALF = 0.5
@@ -119,6 +131,15 @@ def unmeasured(scene: Scene, reason: str, how: How, speed: float | None) -> Outc
     return _standing(scene, stand, halt, missed=0)
 
 
+def way_to(scene: Scene, x: Array, reason: str) -> WayBack:
+    """Return why a new player may start at x: it is the anchor, or the user says so."""
+    t, _, _, budget, anchor, _, _ = scene
+    if anchor is None or not (x == anchor.x).all():
+        return WayBack(t - 1, "retreated", reason, 1.0, 0, 0.0, budget.drift, math.inf)
+    slack = anchor.slack_in(t, budget.drift)
+    return WayBack(t - 1, "retreated", reason, 1.0, anchor.round, slack, budget.drift, -slack)
+
+
 def outside(scene: Scene, upper: float, reason: str) -> Outcome:
     """Return the way back from an action that was played and is not feasible."""
     t, _, state, budget, anchor, halt, _ = scene
@@ -192,9 +213,31 @@ def anchor_after(scene: Scene, x: Array, seen: Feedback) -> Anchor | None:
     slack = 0.0 - budget.above(float(np.max(seen.constraint_value)), seen.value_error)
     if anchor is None:
         return Anchor(x, slack, t) if slack > 0 else None
+    if (x == anchor.x).all():  # measured anew: what is true now counts, for better or worse
+        return Anchor(anchor.x, slack, t)
     if budget.drift and slack > anchor.slack_in(t, budget.drift):
         return Anchor(x, slack, t)
     return anchor
+
+
+def shifted(scene: Scene, x: Array, seen: Feedback) -> list[Breach]:
+    """Return a breach if the slack of the anchor, measured anew, is not what it was.
+
+    It may be smaller by the drift since then, and by the errors of both values.
+    """
+    t, _, _, budget, anchor, _, _ = scene
+    if anchor is None or seen.constraint_value is None or not (x == anchor.x).all():
+        return []
+    slack = 0.0 - float(np.max(seen.constraint_value))
+    error = budget.value_error if seen.value_error is None else seen.value_error
+    least = anchor.slack_in(t, budget.drift) - error - budget.evaluation_error
+    if slack >= least - 1e-12 * abs(anchor.slack):
+        return []
+    sentence = (
+        f"round {t}: the slack of the anchor is {slack:.6g}, and was {anchor.slack:.6g} in round "
+        f"{anchor.round}: g is not the same, or drifts faster than was told"
+    )
+    return [Breach(t, "anchor", sentence, "both", slack, least)]
 
 
 def deviation(

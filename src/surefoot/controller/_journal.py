@@ -15,6 +15,7 @@ from surefoot._sqlite import Statement, Store, StoreError, create, digest, open_
 from surefoot._sqlite import to_bytes as to_npy
 from surefoot._sqlite.files import absolute, beside
 from surefoot._sqlite.mark import Mark, Record
+from surefoot.controller._checks import bytes_in
 from surefoot.controller._plain import NotPlainError, to_plain
 from surefoot.controller._records import JOURNAL, Entry, Memory, More, Round, Run, Write
 from surefoot.controller._rows import (
@@ -193,7 +194,7 @@ class Journal:
             columns = row_of(action, seen, certificate, more)
         except NotPlainError as error:
             raise StoreError(f"what was told cannot be journalled: {error}") from error
-        if before is not None and self._at.rounds - self._at.before >= (self.run.rotate or number):
+        if before is not None and self._is_full():
             self._turn_over(before)
         at = self._at
         chain = digest_of(at.record.digest, (number, *columns))
@@ -256,6 +257,15 @@ class Journal:
         self._at = position
         take()
         self._mark.append(position.record, self.store.fold)
+
+    def _is_full(self) -> bool:
+        """Return whether the next round goes to a new file."""
+        rotate = self.run.rotate
+        if not isinstance(rotate, str):
+            return rotate is not None and self._at.rounds - self._at.before >= rotate
+        files = (self.store.path, beside(self.store.path, "-wal"))
+        size = sum(file.stat().st_size for file in files if file.exists())
+        return self._at.rounds > self._at.before and size >= bytes_in(rotate)
 
     def _turn_over(self, memory: Memory) -> None:
         """Go on in a new file; the old one is closed when the new one is whole."""

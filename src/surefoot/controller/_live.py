@@ -26,7 +26,9 @@ from surefoot.controller._deciding import (
     deviation,
     on_the_way,
     outside,
+    shifted,
     unmeasured,
+    way_to,
 )
 from surefoot.controller._journal import Journal
 from surefoot.controller._plain import to_plain
@@ -225,15 +227,18 @@ class Live(Closing):
         """End a round that the rule takes no step after; return whether it was one."""
         asked = self._state.x
         if self._halt is not None:
-            outcome, lost = on_the_way(self._scene(before), seen), self._silent("halted", "halted")
-            self._finish(t, asked, seen, outcome, [lost], played, {"policy": "halted"})
+            scene = self._scene(before)
+            found = [self._silent("halted", "halted"), *shifted(scene, before.x, seen)]
+            scene = scene._replace(anchor=anchor_after(scene, before.x, seen))
+            outcome = on_the_way(scene, seen)
+            self._finish(t, asked, seen, outcome, found, played, {"policy": "halted"})
             return True
         upper = self._upper(seen)
         if played is None or upper is None or upper <= 0:
             return False
-        found = self._deviation(played, upper)
-        outcome = outside(self._scene(before), upper, found.sentence.partition(": ")[2])
-        self._finish(t, asked, seen, outcome, [found], played, {"policy": "outside"})
+        own = self._deviation(played, upper)
+        outcome = outside(self._scene(before), upper, own.sentence.partition(": ")[2])
+        self._finish(t, asked, seen, outcome, [own], played, {"policy": "outside"})
         return True
 
     def _upper(self, seen: Feedback) -> float | None:
@@ -309,7 +314,9 @@ class Live(Closing):
             certificate, cut = info.certificate, info.cut
         elif usual:
             cut = None
-        anchor = anchor_after(self._scene(), asked if played is None else played, seen)
+        anchor, at = self._anchor, asked if played is None else played
+        if self._is_special:  # as without a journal, where usual rounds do not come here
+            anchor = anchor_after(self._scene(), at, seen)
         way = certificate if isinstance(certificate, WayBack) else None
         contradicted, answered = (*self._broken, *new), self._answered
         if outcome.how == "widened":
@@ -382,18 +389,12 @@ class Live(Closing):
         else:
             x = x if start is None else start
             run = checked_run(player, x, **kept, rotate=run.rotate)
-            memory = first_memory(run)._replace(way=self._way_to(run.start, reason), cut=False)
+            memory = first_memory(run)._replace(
+                way=way_to(self._scene(), run.start, reason), cut=False
+            )
         if player is not None or policies:
             what["player"] = boxed(plain_player(run))
         self._between("resume", {**what, "fresh": player is not None}, run, memory)
-
-    def _way_to(self, x: Array, reason: str) -> WayBack:
-        """Return why a new player may start at x: it is the anchor, or the user says so."""
-        t, drift, anchor = self._round - 1, self._budget.drift, self._anchor
-        if anchor is None or not (x == anchor.x).all():
-            return WayBack(t, "retreated", reason, 1.0, 0, 0.0, drift, float("inf"))
-        slack = anchor.slack_in(t + 1, drift)
-        return WayBack(t, "retreated", reason, 1.0, anchor.round, slack, drift, -slack)
 
     def _between(self, kind: str, what: dict[str, Any], run: Run, memory: Memory) -> None:
         """Write an entry and have what follows from it."""

@@ -110,7 +110,7 @@ class Run(NamedTuple):
         start: the first action.
         on_missing: what to do in a round without a measurement.
         widen_by: the factor by which constants are widened.
-        rotate: the number of rounds in a file; None for all.
+        rotate: the number of rounds in a file, or its size; None for all.
     """
 
     algorithm: Any
@@ -119,7 +119,7 @@ class Run(NamedTuple):
     start: np.ndarray
     on_missing: str = "hold"
     widen_by: float = 2.0
-    rotate: int | None = None
+    rotate: int | str | None = None
 
 
 class Memory(NamedTuple):

@@ -55,8 +55,8 @@ class Controller(Live):
             proof. In every case :meth:`explain` reports the contradiction of an accepted round.
         on_missing: what to do in a round without a measurement: "hold", "retreat" or "raise".
         widen_by: the factor by which "widen" widens; above 1.
-        rotate: the number of rounds in a file of the journal; after so many the run goes on in
-            FILE.2, FILE.3 and so on.
+        rotate: the number of rounds in a file of the journal, or its size ("64 MB"); after so many
+            the run goes on in FILE.2, FILE.3 and so on.
 
     Example:
         >>> from surefoot import Ball
@@ -88,7 +88,7 @@ class Controller(Live):
         on_contradiction: Reaction = "raise",
         on_missing: str = "hold",
         widen_by: float = 2.0,
-        rotate: int | None = None,
+        rotate: int | str | None = None,
     ) -> None:
         run = checked_run(player, start, on_contradiction, on_missing, widen_by, rotate)
         memory = first_memory(run)
