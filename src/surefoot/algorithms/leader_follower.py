@@ -309,8 +309,8 @@ class LeaderFollower:
         W = keep_off(used, W, rho)
         if region.errors is not None:
             # Cuts are loosened by the errors; the newest as it was read keeps it off the boundary.
-            upper = region.memory.last_value
-            W = project_halfspace(W, upper + dot(region.s, W - X) + rho, region.s)
+            excess = region.memory.last_value + dot(region.s, W - X) + rho
+            W = project_halfspace(W, where(norm(region.s) > 0, excess, 0.0 * excess), region.s)
         return region.nearest(state.start + W), depth, deepened
 
     def _careful(
