@@ -1,6 +1,7 @@
 """What noise, delay and the lack of slopes cost, and how often noise leads outside.
 
 ``python -m benchmarks.noise values``: regret without slopes, beside that with them.
+``python -m benchmarks.noise heat``: the same where a bound on the curvature is known.
 ``python -m benchmarks.noise regret``: regret with noisy readings.
 ``python -m benchmarks.noise delay``: regret with late feedback.
 ``python -m benchmarks.noise runs``: many runs under attack; the share of them with any action at
@@ -23,13 +24,16 @@ import surefoot as sf
 from surefoot import Ball, Feedback
 from surefoot.algorithms import (
     Averaged,
+    CertifiedDualAveraging,
     CertifiedPFS,
     Delayed,
     LeaderFollower,
+    ValuesAveraging,
     ValuesFollower,
 )
 from surefoot.constraints import Affine, Constraint, L2Norm
 from surefoot.problems import Problem, binding_toy, paper_toy, random_polytope
+from surefoot.regions import Curvature
 from surefoot.types import Array
 
 NOISES = ("normal", "two points", "rare and large")
@@ -200,6 +204,33 @@ def values(options: Any) -> int:
     return 0
 
 
+def heat(options: Any) -> int:
+    """Print the regret on the README's heat, where curvature is known, with slopes and without."""
+    rng, T = np.random.default_rng(3), options.horizon
+    prices = rng.uniform([0.2, 0.6], [0.8, 1.3], size=(T, 2))
+    total, known = prices.sum(axis=0), Curvature(beta=1.6, reach=0.9)
+    best = total / np.array([1.6, 1.0])
+    best *= math.sqrt(0.4 / (0.8 * best[0] ** 2 + 0.5 * best[1] ** 2))
+    line("heat", ["regret", "probes"])
+    line("---", ["---"] * 2)
+    rules: dict[str, Any] = {"slopes": CertifiedDualAveraging(known=known, radius=0.9)}
+    for share in (0.05, 0.1, 0.2):
+        rules[f"values, share {share:g}"] = ValuesAveraging(
+            known=known, radius=0.9, start_slope=2.0, share=share
+        )
+    for name, player in rules.items():
+        state, income, probes = player.init(np.zeros(2)), 0.0, 0
+        for price in prices:
+            x = state.x
+            g, s = float(0.8 * x[0] ** 2 + 0.5 * x[1] ** 2 - 0.4), np.array([1.6 * x[0], x[1]])
+            assert g <= 0
+            income += float(price @ x)
+            state, info = player.step(state, Feedback(-price, g, s if name == "slopes" else None))
+            probes += getattr(info, "probing", False)
+        line(name, [f"{float(total @ best) - income:.1f}", str(probes)])
+    return 0
+
+
 def regret(options: Any) -> int:
     """Print the regret with noisy readings."""
     sigmas = (0.003, 0.01, 0.05)
@@ -234,6 +265,7 @@ def delay(options: Any) -> int:
 
 PARTS: dict[str, Callable[[Any], int]] = {
     "values": values,
+    "heat": heat,
     "regret": regret,
     "delay": delay,
     "runs": runs,

@@ -33,6 +33,8 @@ from surefoot.algorithms.certified_dual_averaging import (
 from surefoot.algorithms.lb_sgd import LBSGD as LBSGD
 from surefoot.algorithms.safety_filter import SafetyFilter as SafetyFilter
 from surefoot.algorithms.region_filter import RegionFilter as RegionFilter
+from surefoot.algorithms.values_averaging import PullCertificate as PullCertificate
+from surefoot.algorithms.values_averaging import ValuesAveraging as ValuesAveraging
 from surefoot.algorithms.averaged import Averaged as Averaged
 from surefoot.algorithms.averaged import WaitCertificate as WaitCertificate
 from surefoot.algorithms.delayed import Delayed as Delayed

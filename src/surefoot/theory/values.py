@@ -12,7 +12,7 @@ from surefoot.constants import Constants
 from surefoot.theory._from_start import StrictStart
 from surefoot.types import Array
 
-__all__ = ["ValuesOnly"]
+__all__ = ["ValuesAndCurvature", "ValuesOnly"]
 
 
 @final
@@ -43,6 +43,39 @@ class ValuesOnly(StrictStart):
 
     def regret_bound(self, t: Any) -> Array:
         """Return :math:`2RG_fT`; inf where G_f is not known."""
-        T = np.asarray(t, dtype=np.float64)
-        R, G_f = self.constants.R, self.constants.G_f
-        return T * (math.inf if G_f is None else 2 * R * G_f)
+        return _apart(self.constants, t)
+
+
+@final
+@dataclass(frozen=True)
+class ValuesAndCurvature(StrictStart):
+    r"""Values and a bound on curvature: feasible in every round for a convex g.
+
+    Slopes are measured by differences at actions that are played, with the error that curvature
+    leaves them; every action, of a probe or not, is certified with that error. docs/noise.md has
+    the proof. No regret bound is claimed beyond :math:`2RG_fT`.
+
+    Args:
+        constants: needs R, beta, G_g (for the slope at the start alone) and start_slack.
+        horizon: the number of rounds meant, if there is one.
+    """
+
+    name: ClassVar[str] = "Values and curvature"
+    regret_exponent: ClassVar[float] = 1.0
+
+    constants: Constants
+    horizon: int | None = None
+
+    def __post_init__(self) -> None:
+        self._check_start("R", "beta", "G_g")
+
+    def regret_bound(self, t: Any) -> Array:
+        """Return :math:`2RG_fT`; inf where G_f is not known."""
+        return _apart(self.constants, t)
+
+
+def _apart(constants: Constants, t: Any) -> Array:
+    """Return what the costs of feasible points differ by, over t rounds."""
+    G_f = constants.G_f
+    most = math.inf if G_f is None else 2 * constants.R * G_f
+    return most * np.asarray(t, dtype=np.float64)

@@ -1,0 +1,186 @@
+"""Values and curvature: the error of differences, feasibility, the way back, bad input."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from surefoot import Constants, Feedback
+from surefoot.algorithms import CertifiedDualAveraging, PullCertificate, ValuesAveraging
+from surefoot.controller import Controller
+from surefoot.errors import InvalidValueError
+from surefoot.regions import Curvature
+
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+class Bowl:
+    """The convex quadratic (x'Px - depth)/2, its curvature, and the radius of its set."""
+
+    def __init__(self, rng, d):
+        Q = np.linalg.qr(rng.normal(size=(d, d)))[0]
+        spread = np.geomspace(1.0, 10 ** rng.uniform(0, 1.5), d)
+        self.P, self.depth = Q @ np.diag(spread) @ Q.T, 10 ** rng.uniform(-1, 0.5)
+        self.beta, self.radius = float(spread[-1]) * (1 + 1e-9), math.sqrt(self.depth) * (1 + 1e-9)
+
+    def value(self, x):
+        return 0.5 * (float(x @ self.P @ x) - self.depth)
+
+    def slope(self, x):
+        return self.P @ x
+
+
+def rule(bowl, **options):
+    told = {"share": options.pop("share", 0.1)}
+    known = Curvature(**{"beta": bowl.beta, "reach": bowl.radius, **options})
+    steep = bowl.beta * bowl.radius
+    return ValuesAveraging(known=known, radius=bowl.radius, start_slope=steep, **told)
+
+
+def play(player, bowl, rng, rounds, noise=0.0, lies=None):
+    """Every round (state before, value, state after, info) of an attack with value errors."""
+    d = len(bowl.P)
+    state, aim = player.init(0.2 * bowl.radius * rng.normal(size=d) / d), rng.normal(size=d)
+    for _ in range(rounds):
+        x = state.x
+        if rng.random() < 0.05:
+            aim = rng.normal(size=d)
+        push = -bowl.slope(x) if rng.random() < 0.3 else aim
+        lie = noise * rng.choice([-1.0, 1.0]) if lies is None else lies
+        g = bowl.value(x)
+        after, info = player.step(state, Feedback(push, g + lie, None))
+        yield state, g, after, info
+        state = after
+
+
+@settings(max_examples=15, deadline=None)
+@given(SEEDS, st.sampled_from([0.0, 1e-6, 1e-3]))
+def test_no_round_is_outside_and_slopes_err_by_no_more_than_is_said(seed, share):
+    rng = np.random.default_rng(seed)
+    bowl = Bowl(rng, int(rng.integers(1, 4)))
+    noise = share * bowl.depth
+    player = rule(bowl, value_error=noise or None)
+    for _, g, after, info in play(player, bowl, rng, 40, noise):
+        assert g <= 0
+        assert info.contradictions == ()
+        assert np.linalg.norm(after.slope - bowl.slope(after.origin)) <= after.error
+        assert bowl.value(after.x) <= after.bound + 1e-12 * bowl.depth
+
+
+def test_the_slope_is_measured_by_hand():
+    # g = x^2 - 0.25 at 0: the probe goes to 0.01 (no slope is known, so up), where the difference
+    # is 0.01, less beta delta/4 = 0.005.
+    known = Curvature(beta=2.0, reach=0.5)
+    player = ValuesAveraging(known=known, radius=0.5, start_slope=1.0, length=0.01)
+    state = player.init(np.zeros(1))
+    state, info = player.step(state, Feedback(np.array([-1.0]), -0.25, None))
+    assert info.probing
+    assert abs(state.x[0]) == 0.01
+    assert info.certificate.bound == pytest.approx(-0.25 + 0.01 + 1e-4, abs=1e-9)
+    side = math.copysign(1.0, state.x[0])
+    state, info = player.step(state, Feedback(np.array([-1.0]), 1e-4 - 0.25, None))
+    assert not info.probing
+    assert state.slope[0] == pytest.approx(side * 0.005)
+    assert state.error == pytest.approx(0.005, abs=1e-9)
+    # Then as far as g + keep + (s + tau) p + p^2 <= 0 allows, from 0.
+    keep = (0.1 * 0.005 + 0.005) * 0.01 + 1e-4
+    up = 0.005 * side + 0.005
+    expected = 0.5 * (-up + math.sqrt(up * up + 4 * (0.25 - keep)))
+    assert state.x[0] == pytest.approx(expected, abs=1e-4)
+
+
+def test_few_rounds_are_probes_and_the_regret_is_close_to_that_with_slopes():
+    rng = np.random.default_rng(3)
+    prices = rng.uniform([0.2, 0.6], [0.8, 1.3], size=(400, 2))
+    known = Curvature(beta=1.6, reach=0.9)
+    income = {}
+    for player in (
+        CertifiedDualAveraging(known=known, radius=0.9),
+        ValuesAveraging(known=known, radius=0.9, start_slope=2.0),
+    ):
+        state, total, probes = player.init(np.zeros(2)), 0.0, 0
+        for price in prices:
+            x = state.x
+            g = 0.8 * x[0] ** 2 + 0.5 * x[1] ** 2 - 0.4
+            assert g <= 0
+            total += price @ x
+            slope = np.array([1.6 * x[0], x[1]])
+            seen = Feedback(-price, g, None if isinstance(player, ValuesAveraging) else slope)
+            state, info = player.step(state, seen)
+            probes += isinstance(player, ValuesAveraging) and info.probing
+        income[type(player)] = total
+    assert 2 <= probes <= 40
+    assert income[ValuesAveraging] >= income[CertifiedDualAveraging] - 5.0
+
+
+def test_where_no_probe_is_certified_the_action_goes_back():
+    bowl = Bowl(np.random.default_rng(1), 2)
+    player = rule(bowl)
+    *_, (_, _, state, _) = play(player, bowl, np.random.default_rng(2), 30)
+    # At the boundary, with a slope that was measured far away.
+    edge = np.array([1.0, 0.0])
+    edge *= math.sqrt(bowl.depth / (edge @ bowl.P @ edge)) * (1 - 1e-9)
+    state = state._replace(x=edge, origin=-edge, probing=-1.0, bound=math.inf)
+    push = Feedback(-bowl.slope(edge), bowl.value(edge), None)
+    back, info = player.step(state, push)
+    assert isinstance(info.certificate, PullCertificate)
+    assert "of the way back" in str(info.certificate)
+    assert bowl.value(back.x) <= info.certificate.bound <= 0
+    # And there it is measured.
+    again, info = player.step(back, push._replace(constraint_value=bowl.value(back.x)))
+    assert info.probing
+    assert bowl.value(again.x) <= 0
+
+
+def test_a_curvature_that_is_too_small_leads_outside_and_is_named():
+    named = outside = 0
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        bowl = Bowl(rng, 2)
+        player = rule(bowl, beta=bowl.beta / 20)
+        for _, g, _, info in play(player, bowl, rng, 40):
+            outside += g > 0
+            named += any("is too small" in sentence for sentence in info.contradictions)
+    assert outside > 0
+    assert named > 0
+
+
+def test_a_controller_goes_on_in_the_middle_of_a_probe(tmp_path):
+    path = tmp_path / "bowl.journal"
+    c = Constants(R=0.9, beta=1.6, G_g=2.0, start_slack=0.4)
+    with Controller(ValuesAveraging.default(c), np.zeros(2), journal=path) as loop:
+        for _ in range(2):
+            x = loop.ask()
+            heat = 0.8 * x[0] ** 2 + 0.5 * x[1] ** 2 - 0.4
+            loop.tell(cost_gradient=[-0.5, -0.9], constraint_value=heat)
+        state = loop.state
+        assert state.probing >= 0
+    with Controller.open(path) as again:
+        assert (again.ask() == state.x).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"known": Curvature(beta=1.0, reach=1.0, drift=0.1)}, "known must be a Curvature without"),
+        ({"known": 1.0}, "known must be a Curvature without drift"),
+        ({"start_slope": 0.0}, "start_slope must be a finite number > 0, got 0.0"),
+        ({"share": -1.0}, "share must be a finite number > 0, got -1.0"),
+        ({"length": 0.0}, "length must be a finite number > 0, got 0.0"),
+    ],
+)
+def test_bad_parameters_are_refused_with_one_sentence(options, sentence):
+    good = {"known": Curvature(beta=1.0, reach=1.0), "radius": 1.0, "start_slope": 1.0}
+    with pytest.raises(InvalidValueError) as error:
+        ValuesAveraging(**{**good, **options})
+    assert str(error.value).startswith(sentence)
+
+
+def test_a_start_without_slack_and_several_runs_are_refused():
+    player = rule(Bowl(np.random.default_rng(1), 2))
+    with pytest.raises(InvalidValueError, match="the start must be strictly feasible"):
+        player.update(player.init(np.zeros(2)), Feedback(np.ones(2), 0.0, None))
+    with pytest.raises(InvalidValueError, match="x1 must be the action of one run"):
+        player.init(np.zeros((3, 2)))
