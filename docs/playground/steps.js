@@ -490,8 +490,14 @@ const Surefoot = (() => {
           ? Math.min((this.keep * gap) / 50, 3 * deepest)
           : deepest * Math.min((this.keep * gap) / D, 0.5));
       const room = Math.max(region.radius, 0);
-      const W = along(X, Math.min(room / (gap > 0 ? gap : 1), 1), minus(z, X));
-      const next = region.nearest(plus(start, this.keepOff(cuts, W, rho)));
+      let W = along(X, Math.min(room / (gap > 0 ? gap : 1), 1), minus(z, X));
+      W = this.keepOff(cuts, W, rho);
+      if (this.known.valueError) {
+        // Cuts are loosened by the errors; the newest as it was read keeps it off the boundary.
+        const excess = seen.last_value + dot(s, minus(W, X)) + rho;
+        if (excess > 0) W = along(W, -excess / dot(s, s), s);
+      }
+      const next = region.nearest(plus(start, W));
       const after = {
         ...{ x: next, start, reach: D, seen, cuts: { ...cuts, weights }, leader: z },
         ...{ gradients, energy, inverse_eta: scale, depth, deepened },

@@ -95,6 +95,8 @@ def built(tmp_path_factory):
 LEFT_OUT = {
     "RegionFilterState": ("rounds",),
     "CurvatureMemory": ("anchor",),
+    "CertifiedState": ("since",),
+    "FilterState": ("since",),
 }
 
 

@@ -295,6 +295,31 @@ static inline void sf_keep_off(double *w, const sf_cuts *cuts, double rho)
     }
 }
 
+#ifdef SF_VALUE_ERROR
+/* Project w onto the half-space g + s'(w - x) + rho <= 0; in place. */
+static inline int sf_project_halfspace(double *w, const double *x, double g, const double *s,
+                                       double rho)
+{
+    double way[SF_D];
+    sf_minus(way, w, x);
+    const double excess = g + sf_dot(s, way) + rho, squared = sf_dot(s, s);
+    if (excess > -HUGE_VAL && excess <= 0.0) {
+        return SF_OK;
+    }
+    if (!(excess > 0.0 && excess < HUGE_VAL && squared < HUGE_VAL)) {
+        return SF_RANGE;
+    }
+    if (!(squared > 0.0)) {
+        return SF_EMPTY;
+    }
+    if (!(excess / squared < HUGE_VAL)) {
+        return SF_RANGE;
+    }
+    sf_along(w, w, -(excess / squared), s);
+    return SF_OK;
+}
+#endif
+
 #ifdef SF_GRADIENT_BOUND
 /* The careful mode: the leader ascends along the newest cut, the follower goes along a ray. */
 static inline int sf_careful_step(double *z, double *mu, double *next, const sf_cuts *cuts,
@@ -436,6 +461,13 @@ static inline int sf_step(sf_state *state, const double cost_gradient[SF_D], dou
     const double room = sf_max(region.radius, 0.0);
     sf_along(W, X, sf_min(room / (gap > 0 ? gap : 1.0), 1.0), way);
     sf_keep_off(W, &cuts, rho);
+#ifdef SF_VALUE_ERROR
+    /* Cuts are loosened by the errors; the newest as it was read keeps it off the boundary. */
+    status = sf_project_halfspace(W, X, seen.last_value, s, rho);
+    if (status != SF_OK) {
+        return status;
+    }
+#endif
     for (int i = 0; i < SF_D; i++) {
         W[i] = state->start[i] + W[i];
     }
