@@ -13,7 +13,10 @@ from surefoot import PFS, Ball, play
 from surefoot._extras import MissingExtraError, need
 from surefoot.problems import adversarial_cube
 
-HEAVY = ("jax", "torch", "scipy", "matplotlib", "qpsolvers", "typer", "rich", "array_api_compat")
+HEAVY = (
+    *("jax", "torch", "scipy", "matplotlib", "qpsolvers", "typer", "rich", "array_api_compat"),
+    *("pandas", "pydantic", "xarray"),
+)
 
 
 def run(code):

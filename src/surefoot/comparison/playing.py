@@ -32,7 +32,7 @@ from surefoot.problems import Problem
 from surefoot.results import CellResult, Place
 from surefoot.theory import Tuned, unpack
 
-__all__ = ["compare"]
+__all__ = ["compare_players"]
 
 Player: TypeAlias = Any
 """An algorithm; one with its guarantee (``Tuned``); a constructor of one (``PFS.anytime``); or a
@@ -42,49 +42,20 @@ _POINTS = 200
 """Rounds of a path that are kept unless told otherwise."""
 
 
-def compare(
+def compare_players(
     players: Sequence[Player] | Mapping[str, Player],
     problem: Problem | Callable[..., Problem],
     *,
-    horizon: int | Sequence[int] | None = None,
-    trials: int | None = None,
-    folder: str | Path | None = None,
-    seed: int = 0,
-    engine: Engine = "auto",
-    every: int | None = None,
-    force: bool = False,
-    progress: Callable[[Event], None] | None = None,
+    horizon: int | Sequence[int] | None,
+    trials: int | None,
+    folder: str | Path | None,
+    seed: int,
+    engine: Engine,
+    every: int | None,
+    force: bool,
+    progress: Callable[[Event], None] | None,
 ) -> Comparison:
-    """Play several players, of any kinds, on the same streams, and keep the results in a folder.
-
-    The results file is that of ``surefoot run``: called again after an interruption, only what is
-    missing is played; ``surefoot report FOLDER`` makes the page. A change of a player, of the
-    problem or of their code is noticed by its content, and played anew.
-
-    Args:
-        players: algorithms, with or without guarantee; constructors, such as ``PFS.anytime``,
-            which get constants, horizon and set from the problem; or pairs of a class and the name
-            of its constructor. As a mapping, by the labels of tables and figures.
-        problem: what is played, its runs are the trials; or a function of ``horizon``, ``trials``
-            and ``streams``, the seed of its random numbers, that makes it.
-        horizon: number of rounds, or several; all rounds of a problem's costs unless given.
-        trials: how many; all runs of a problem, 30 of a function unless given.
-        folder: for the results; a temporary one unless given.
-        seed: root of the random numbers.
-        engine: as for :func:`surefoot.play`.
-        every: keep every so many rounds of the paths; so that about 200 are kept unless given.
-        force: play again what is there.
-        progress: called after each cell.
-
-    Example:
-        >>> from surefoot import OGD, LeaderFollower, problems
-        >>> toy = problems.binding_toy(horizon=200, trials=3)
-        >>> found = compare([LeaderFollower.default, (OGD, "fixed")], toy)
-        >>> found
-        <Comparison of 2 players on 'binding toy': 3 trials of 200 rounds, 2 cells; print its table>
-        >>> [row.outside for row in found.rows]
-        [0.0, 0.0]
-    """
+    """Play what is not in the folder yet; see :func:`surefoot.compare`."""
     named = _labelled(players)
     played = _source(problem, trials)
     horizons = _horizons(horizon, problem)
