@@ -39,6 +39,7 @@ from surefoot.sets.smooth import smooth_of
 from surefoot.testing import CHECKS, tuned_cases, why_missing
 from surefoot.types import needs_of
 
+ERRORS = {"value_error": 1e-3, "slope_error": 0.02, "drift": 1e-5}
 CASES = [
     (PFS(eta=0.1, rho=0.05, domain=Ball(0.5)), [0.2, 0.4]),
     (PFS(eta=0.25, rho=0.0, domain=Ball(0.9, [1.0, 0.5, 0.1])), [0.9, 0.2, -0.2]),
@@ -49,6 +50,8 @@ CASES = [
     (CertifiedPFS(G_g=3.0, domain=Ball(0.5), rho=0.04, eta=0.3, ratchet=False), [0.2, 0.4]),
     (CertifiedPFS(G_g=3.0, domain=Ball(0.5), rho=0.1, sigma=0.3), [0.3, 0.2]),
     (CertifiedPFS(G_g=3.0, domain=Ball(0.5), rho=0.1, evaluation_error=1e-3), [0.3, 0.2]),
+    (CertifiedPFS(G_g=3.0, domain=Ball(0.5), rho=0.1, **ERRORS), [0.3, 0.2]),
+    (LeaderFollower(G_g=3.0, domain=Ball(0.5), **ERRORS), [0.3, 0.2]),
     (LeaderFollower(G_g=3.0, domain=Ball(0.5)), [0.2, 0.4]),
     (LeaderFollower(G_g=4.0, domain=Ball(0.9, [1.0, 0.5, 0.1]), cuts=2), [0.9, 0.2, -0.2]),
     (LeaderFollower(G_g=1.5, domain=Ball(0.75), lazy=False, cuts=3, sweeps=1), [0.4]),
@@ -76,6 +79,7 @@ CASES = [
         [0.2, 0.4],
     ),
     (CertifiedDualAveraging(known=Curvature(beta=2.0, reach=1.5), radius=1.0), [0.4]),
+    (CertifiedDualAveraging(known=Curvature(beta=2.0, reach=1.5, **ERRORS), radius=1.0), [0.4]),
     (LBSGD(weight=0.05, beta=1.0, cost_curvature=1.5), [0.2, 0.4]),
     (ScheduledPFS(rho=0.1, step=2.0, domain=Ball(0.5)), [0.2, 0.4]),
     (

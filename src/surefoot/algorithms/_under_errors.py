@@ -150,7 +150,7 @@ def length_under_errors(
         cramped = cramped | (room <= 0)
         stale = (v * (t + 1.0 - since) >= 0.5 * seen_slack) & (slack > v + G_g * error)
         stale = stale & (-upper < slack)
-    pulled = (cramped & (share >= 0) & (share < 1)) | stale
+    pulled = (cramped & (share >= 0) & (level <= slack)) | stale
     target = where(stale, anchor, x + where(pulled, share, zero) * (anchor - x))
     stays = (upper + v <= 0) if rule.drift is not None else room == room
     room = where(pulled, zero, room)

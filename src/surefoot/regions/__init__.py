@@ -1,7 +1,7 @@
 """Certified regions: convex sets of next actions that are certainly feasible."""
 
 from surefoot import _kinds
-from surefoot.regions._anchor import Anchor
+from surefoot.regions._anchor import DriftAnchor
 from surefoot.regions._ball import Found
 from surefoot.regions._certificates import (
     CurvatureCertificate,
@@ -30,7 +30,6 @@ from surefoot.regions.together import Together, TogetherMemory, TogetherRegion
 
 __all__ = [
     "ERRORS",
-    "Anchor",
     "CertifiedRegion",
     "Curvature",
     "CurvatureCertificate",
@@ -40,6 +39,7 @@ __all__ = [
     "CurvatureMemory",
     "CurvatureRegion",
     "CurvatureRows",
+    "DriftAnchor",
     "EmptyRegionError",
     "Errors",
     "Found",

@@ -14,10 +14,10 @@ import numpy as np
 from surefoot._array import maximum, namespace, where
 from surefoot.types import Array, Number
 
-__all__ = ["Anchor", "pulled"]
+__all__ = ["DriftAnchor", "pulled"]
 
 
-class Anchor(NamedTuple):
+class DriftAnchor(NamedTuple):
     """The deepest action so far, all that drift may have done to it counted.
 
     Attributes:
@@ -30,15 +30,15 @@ class Anchor(NamedTuple):
     g: Number
     rounds: Number
 
-    def aged(self, rounds: Number, drift: Number) -> Anchor:
+    def aged(self, rounds: Number, drift: Number) -> DriftAnchor:
         """Return the anchor as it is in a later round."""
-        return Anchor(self.x, self.g + drift * (rounds - self.rounds), rounds)
+        return DriftAnchor(self.x, self.g + drift * (rounds - self.rounds), rounds)
 
-    def or_deeper(self, x: Array, g: Number, rounds: Number, drift: Number) -> Anchor:
+    def or_deeper(self, x: Array, g: Number, rounds: Number, drift: Number) -> DriftAnchor:
         """Return the anchor, or an action of this round that is deeper than drift has left it."""
         deeper = (rounds <= 1) | (largest_of(g, x) < largest_of(self.aged(rounds, drift).g, x))
         new = (x, g, rounds)
-        return Anchor(*(where(deeper, a, b) for a, b in zip(new, self, strict=True)))
+        return DriftAnchor(*(where(deeper, a, b) for a, b in zip(new, self, strict=True)))
 
 
 def largest_of(g: Number, x: Array) -> Number:
@@ -52,7 +52,7 @@ def largest_of(g: Number, x: Array) -> Number:
     return namespace(g).max(g, axis=-1, keepdims=True)
 
 
-def pulled(x: Array, up: Number, anchor: Anchor) -> tuple[Array, Number]:
+def pulled(x: Array, up: Number, anchor: DriftAnchor) -> tuple[Array, Number]:
     """Return the point towards the anchor where the bound is 0, and the share of the way.
 
     The share is above 1 where there is none: then the anchor itself is outside, as far as is known.

@@ -12,7 +12,9 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from surefoot._array import certainly, maximum, minimum, norm, number_like, sqrt, where
+import numpy as np
+
+from surefoot._array import certainly, is_concrete, maximum, minimum, norm, number_like, sqrt, where
 from surefoot.regions._ball import Found
 from surefoot.regions._known import EmptyRegionError
 from surefoot.types import Array, Number
@@ -108,7 +110,8 @@ def _searched(region: Any, w: Array, search: Callable[[Any, Array], Found]) -> F
             better = fine & (nearer | (~sure if type(sure) is not bool else not sure))
             best = Found(*(where(better, a, b) for a, b in zip(found, best, strict=True)))
             sure = sure | fine
-        if type(length) is float and abs(length - last) <= 1e-9 * last:
+        # Any length is safe; a millionth more of it is not worth another search.
+        if is_concrete(length) and bool(np.all(abs(length - last) <= 1e-6 * last)):
             break
     assert best is not None
     point = where(good, w, region.checked(best.point))

@@ -17,7 +17,7 @@ from surefoot._array import (
     where,
 )
 from surefoot.errors import InvalidValueError
-from surefoot.regions._anchor import Anchor, pulled
+from surefoot.regions._anchor import DriftAnchor, pulled
 from surefoot.regions._ball import (
     Found,
     along_slope,
@@ -57,7 +57,7 @@ class CurvatureMemory(NamedTuple):
     g: Number
     s: Array
     low: Number = -math.inf
-    anchor: Anchor | None = None
+    anchor: DriftAnchor | None = None
 
 
 class CurvatureRegion(NamedTuple):
@@ -85,7 +85,7 @@ class CurvatureRegion(NamedTuple):
     before: CurvatureMemory
     low: Number
     errors: Errors | None = None
-    anchor: Anchor | None = None
+    anchor: DriftAnchor | None = None
 
     @property
     def radius(self) -> Number:

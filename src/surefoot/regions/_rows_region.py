@@ -19,7 +19,7 @@ from surefoot._array import (
     where,
 )
 from surefoot.errors import InvalidValueError
-from surefoot.regions._anchor import Anchor, pulled
+from surefoot.regions._anchor import DriftAnchor, pulled
 from surefoot.regions._ball import Found, along_slope
 from surefoot.regions._bent import answered, lengths_of_bent
 from surefoot.regions._certificates import (
@@ -67,7 +67,7 @@ class RowsMemory(NamedTuple):
     g: Array
     s: Array
     low: Number = -math.inf
-    anchor: Anchor | None = None
+    anchor: DriftAnchor | None = None
 
 
 class RowsRegion(NamedTuple):
@@ -96,7 +96,7 @@ class RowsRegion(NamedTuple):
     announced: Region | None = None
     low: Number = -math.inf
     errors: Errors | None = None
-    anchor: Anchor | None = None
+    anchor: DriftAnchor | None = None
 
     def within(self, announced: Region) -> RowsRegion:
         """Return the region cut down to a set that was announced for the next round."""

@@ -46,7 +46,7 @@ from dataclasses import dataclass
 from surefoot import _check
 from surefoot._array import dot, minimum, number_like, sqrt, to_numpy, where
 from surefoot.errors import InvalidValueError
-from surefoot.regions._anchor import Anchor
+from surefoot.regions._anchor import DriftAnchor
 from surefoot.regions._ball import curvature_margin, kept
 from surefoot.regions._curvature_region import CurvatureMemory, CurvatureRegion
 from surefoot.regions._errors import Errors, check_errors, error_of
@@ -114,7 +114,7 @@ class Curvature:
     def init(self, x1: Array) -> CurvatureMemory:
         """Return the memory before the first round."""
         zero = number_like(x1, 0.0)
-        anchor = None if self.drift is None else Anchor(x1, zero, zero)
+        anchor = None if self.drift is None else DriftAnchor(x1, zero, zero)
         return CurvatureMemory(zero, x1, zero, 0.0 * x1, zero, anchor)
 
     def see(

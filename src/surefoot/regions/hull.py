@@ -132,7 +132,9 @@ class HullRegion(NamedTuple):
                 raise InvalidValueError(
                     f"the wanted action must have a finite distance from x, got {far!r}"
                 )
-            return centre + (room / far) * offset  # far > room >= 0
+            # far > room >= 0; a visit goes to the anchor itself, which must be known again.
+            return centre + (room / far) * offset if room > _POINT else centre
+        room = where(room > _POINT, room, 0.0 * room)
         found = centre + room / where(far > 0, far, 1.0) * offset
         found = where(near | (far <= room), w, found)
         # A start that is not strictly feasible certifies nothing, nor does a g that is NaN; the

@@ -22,7 +22,7 @@ import numpy as np
 from surefoot import _check
 from surefoot._array import constant, minimum, namespace, number_like, where
 from surefoot.errors import InvalidValueError
-from surefoot.regions._anchor import Anchor
+from surefoot.regions._anchor import DriftAnchor
 from surefoot.regions._ball import curvature_margin, kept
 from surefoot.regions._errors import Errors, check_errors, error_of
 from surefoot.regions._known import known_set
@@ -131,7 +131,7 @@ class CurvatureRows:
             known_set(self.domain, "domain", holds=x1)
         zero = number_like(x1, 0.0)
         columns = namespace(x1).zeros_like(x1[..., :1]) + constant(np.zeros(self.rows), x1)
-        anchor = None if self.drift is None else Anchor(x1, columns, zero)
+        anchor = None if self.drift is None else DriftAnchor(x1, columns, zero)
         return RowsMemory(zero, x1, columns, columns[..., None] * x1[..., None, :], columns, anchor)
 
     def see(
