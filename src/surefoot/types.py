@@ -105,6 +105,7 @@ class Needs(NamedTuple):
             or the feasible set where that is a simplex.
         numpy_only: whether the rule has loops whose length depends on data, which cannot be
             compiled; a batch then plays its runs one by one.
+        one_run: whether the rule takes the action of one run only; several are played in a loop.
         agents: whether it plays for several agents at once, each with a cost and a constraint of
             its own, in :func:`surefoot.games.play_network`.
         row_loop: whether it goes through the rows of the constraint in turn, which takes long to
@@ -126,6 +127,7 @@ class Needs(NamedTuple):
     work: str = "d"
     domain: Literal["ball", "feasible", "simplex"] = "ball"
     numpy_only: bool = False
+    one_run: bool = False
     agents: bool = False
     row_loop: bool = False
 

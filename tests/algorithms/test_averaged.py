@@ -8,12 +8,15 @@ from benchmarks.noise import at_most, attack, draw
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from surefoot import Ball, Constants, Feedback
+from surefoot import Ball, Constants, Feedback, play
 from surefoot.algorithms import (
     OGD,
     Averaged,
     CertifiedOGD,
+    CertifiedPFS,
     LeaderFollower,
+    RememberingPFS,
+    ValuesAveraging,
     ValuesFollower,
     WaitCertificate,
 )
@@ -21,6 +24,7 @@ from surefoot.algorithms._windows import no_windows
 from surefoot.constraints import Affine, L2Norm, LinfNorm
 from surefoot.controller import Controller
 from surefoot.errors import InvalidValueError
+from surefoot.problems import paper_toy
 from surefoot.regions import Curvature, CurvatureRows
 from surefoot.theory import NoClaim, Tuned, WithProbability
 
@@ -202,6 +206,17 @@ def test_readings_age_with_rounds_that_were_missed():
 # --- guarantee, live loop, bad input -------------------------------------------------------------
 
 
+def test_several_trials_are_played_one_by_one():
+    toy = paper_toy(horizon=20, trials=3)
+    player = Averaged.of(LeaderFollower.default(toy.constants, 20, toy.domain), sigma=0.01)
+    trace = play(player, toy)
+    assert trace.engine == "loop"
+    assert trace.engine_note.endswith("with Averaged, which plays one at a time")
+    assert (trace.violations.worst <= 0).all()
+    with pytest.raises(InvalidValueError, match="Averaged is written for one run"):
+        play(player, toy, engine="batch")
+
+
 def test_the_guarantee_says_with_which_probability():
     c = Constants(R=1.0, G_g=1.0, G_f=2.0, start_slack=0.5, start_reach=1.0)
     promise = Averaged.of(LeaderFollower.default(c), sigma=0.1, failure=0.02).guarantee
@@ -259,6 +274,18 @@ def test_readings_that_contradict_each_other_are_named():
         (
             {"base": CertifiedOGD(known=CurvatureRows(beta=1.0, rows=2, reach=1.0), radius=1.0)},
             "base must be a rule for one constraint, got one that sees several",
+        ),
+        (
+            {"base": RememberingPFS(base=CertifiedPFS(G_g=1.0, domain=Ball(1.0), rho=0.1))},
+            "base must be a certified rule that takes a value_error, got RememberingPFS",
+        ),
+        (
+            {
+                "base": ValuesAveraging(
+                    known=Curvature(beta=1.0, reach=1.0), radius=1.0, start_slope=1.0
+                )
+            },
+            "base must see slopes or have a G_g",
         ),
         (
             {"base": LeaderFollower(G_g=1.0, domain=Ball(1.0), value_error=0.1)},

@@ -129,3 +129,12 @@ def test_bad_parameters_are_refused_with_one_sentence(options, sentence):
     with pytest.raises(InvalidValueError) as error:
         RememberingPFS(**{"base": steps(), **options})
     assert str(error.value).startswith(sentence)
+
+
+def test_errors_that_remembered_half_spaces_do_not_allow_for_are_refused():
+    with pytest.raises(InvalidValueError, match="base must be told no drift"):
+        RememberingPFS(base=steps(drift=0.1))
+    player = RememberingPFS(base=steps())
+    seen = Feedback(np.ones(2), -0.5, np.array([0.0, 1.0]), None, 0.01)
+    with pytest.raises(InvalidValueError, match="value_error must be None"):
+        player.update(player.init(np.zeros(2)), seen)

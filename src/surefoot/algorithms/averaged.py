@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 from surefoot import _check
 from surefoot._array import ndarray
-from surefoot.algorithms._known_part import known_part
 from surefoot.algorithms._windows import Windows, no_windows
 from surefoot.errors import InvalidValueError
 from surefoot.theory import Tuned, unpack
@@ -154,7 +153,7 @@ class Averaged:
         longest = _check.whole(self.longest, "longest")
         if longest & (longest - 1):
             raise InvalidValueError(f"longest must be a power of 2, got {longest!r}")
-        known = known_part(self.base)
+        known = _errors_of(self.base)
         if not (isinstance(self.base, Explaining) and hasattr(known, "value_error")):
             raise InvalidValueError(
                 "base must be a certified rule that takes a value_error, got "
@@ -163,6 +162,11 @@ class Averaged:
         if needs_of(self.base).apart:
             raise InvalidValueError(
                 "base must be a rule for one constraint, got one that sees several"
+            )
+        if not (needs_of(self.base).constraint_subgradients or hasattr(self.base, "G_g")):
+            raise InvalidValueError(
+                "base must see slopes or have a G_g, which carry a reading from action to action, "
+                f"got {type(self.base).__name__}"
             )
         if known.value_error:
             raise InvalidValueError(
@@ -196,7 +200,7 @@ class Averaged:
     @property
     def needs(self) -> Needs:
         """What the base asks for."""
-        return needs_of(self.base)._replace(numpy_only=True)
+        return needs_of(self.base)._replace(numpy_only=True, one_run=True)
 
     @property
     def domain(self) -> Any:
@@ -234,7 +238,7 @@ class Averaged:
     def step(self, state: AveragedState, feedback: Feedback) -> tuple[AveragedState, AveragedInfo]:
         """Return the state after a round and what the step knew."""
         x, base, start, windows, gradients, waited = state
-        s, known = feedback[2], known_part(self.base)
+        s, known = feedback[2], _errors_of(self.base)
         grad, reading = _check.cost_gradient(x, feedback), _check.number(feedback[1], x)
         _check.finite(constraint_value=reading)
         if feedback[4] is not None:
@@ -260,3 +264,8 @@ class Averaged:
         base, inner = self.base.step(base._replace(x=x), told)
         after = AveragedState(base.x, base, start, windows, 0.0 * gradients, -1.0)
         return after, AveragedInfo(t, low, high, inner)
+
+
+def _errors_of(rule: Any) -> Any:
+    """Return what has the bounds on errors: the rule, or what it knows."""
+    return getattr(rule, "known", rule)

@@ -81,12 +81,7 @@ class RememberingPFS:
             raise InvalidValueError(f"base must be a CertifiedPFS, got {self.base!r}")
         if self.cuts is not None:
             _check.whole(self.cuts, "cuts")
-        errors = ("value_error", "slope_error", "drift")
-        if told := [name for name in errors if getattr(self.base, name, None)]:
-            raise InvalidValueError(
-                f"base must be told no {told[0]}, because half-spaces of earlier rounds are taken "
-                f"to hold, got {getattr(self.base, told[0])!r}"
-            )
+        SeveralPFS(base=self.base, exact=True)  # which refuses errors and drift
 
     @property
     def domain(self) -> Ball:
@@ -123,7 +118,7 @@ class RememberingPFS:
         values = np.minimum(rows_dot(slopes, x) + offsets - unit, g)
         first = np.reshape(g, (*x.shape[:-1], 1))
         rows = np.concatenate([s[..., None, :], slopes], axis=-2)
-        told = Feedback(grad, np.concatenate([first, values], axis=-1), rows)
+        told = Feedback(grad, np.concatenate([first, values], axis=-1), rows, None, feedback[4])
         after, info = SeveralPFS(base=self.base, exact=True).step(base._replace(x=x), told)
         kept = _kept(slopes, offsets, values, s, first - np.vecdot(s, x)[..., None])
         return RememberingState(after.x, after, *kept), info

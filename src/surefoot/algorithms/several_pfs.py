@@ -93,6 +93,12 @@ class SeveralPFS:
         if not isinstance(self.base, CertifiedPFS):
             raise InvalidValueError(f"base must be a CertifiedPFS, got {self.base!r}")
         for name in ERRORS:
+            if getattr(self.base, name):
+                raise InvalidValueError(
+                    f"base must be told no {name}, which half-spaces of several rows do not allow "
+                    f"for, got {getattr(self.base, name)!r}"
+                )
+        for name in ERRORS:
             if getattr(self.base, name) is not None:
                 raise InvalidValueError(
                     f"base.{name} must be None, got {getattr(self.base, name)!r}: several rows "
@@ -119,6 +125,10 @@ class SeveralPFS:
         x, start, rounds, _, distance, inverse_eta, squares, since = state
         base = self.base
         grad, g, s = _check.feedback_apart(x, feedback)
+        if feedback[4] is not None:
+            raise InvalidValueError(
+                f"value_error must be None, for it is not allowed for here, got {feedback[4]!r}"
+            )
         if self.exact and namespace(x) is not np:
             raise InvalidValueError(f"exact must be False but for NumPy arrays, got {type(x)!r}")
         cuts = _Cuts(x, g, s, base.G_g, base.domain.reach_from_origin, self.exact)

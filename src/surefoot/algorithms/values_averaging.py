@@ -142,7 +142,7 @@ class ValuesAveraging:
         array([0.3, 0.4])
     """
 
-    needs: ClassVar[Needs] = Needs(constraint_subgradients=0, numpy_only=True)
+    needs: ClassVar[Needs] = Needs(constraint_subgradients=0, numpy_only=True, one_run=True)
     source: ClassVar[Source] = Source("Surefoot", "derived here")
 
     known: Curvature

@@ -140,6 +140,20 @@ class ValuesFollower:
         """The constant that safety rests on."""
         return self.base.G_g
 
+    @property
+    def value_error(self) -> Number | None:
+        """The bound on the error of an observed g."""
+        return self.base.value_error
+
+    @property
+    def slope_error(self) -> None:
+        """None: no slope is observed."""
+
+    @property
+    def drift(self) -> Number | None:
+        """The bound on the change of g from one round to the next."""
+        return self.base.drift
+
     def init(self, x1: Array) -> ValuesFollowerState:
         """Start at x1; its slack comes with the first feedback."""
         base = self.base.init(x1)

@@ -61,6 +61,8 @@ def choose(algorithms: Any, problem: Problem, horizons: Array, start: Array) -> 
     runs, rounds = len(horizons), int(horizons.max())
     plain, size = ("loop", "one run") if runs == 1 else ("batch", f"{runs:,} runs")
     size += f" of {rounds:,} rounds" if rounds > 1 else " of one round"
+    if runs > 1 and (alone := next((a for a in algorithms if needs_of(a).one_run), None)):
+        return Choice("loop", f"{size}, with {type(alone).__name__}, which plays one at a time")
     if rounds < (LONG_LOOP if runs == 1 else LONG_BATCH):
         return Choice(plain, size)
     if runs * problem.costs.dimension > _WIDE:
@@ -116,6 +118,8 @@ def choose_declared(game: Declared) -> Choice:
     inside = bool(needs.projections or needs.linear_minimisations)
     if game.adaptive:
         return Choice("loop", "costs that answer the actions")
+    if needs.one_run:
+        return Choice("loop", "a rule that plays one run at a time")
     if inside and game.shape == "polytope":
         return Choice("loop", "a solver in every round")
     single = game.trials == 1

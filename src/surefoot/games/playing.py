@@ -225,7 +225,8 @@ def _run(
 
 def _batch(game: Game) -> tuple[str, Array]:
     """Return why the game cannot be a batch, empty if it can, and its last actions."""
-    mixed = mixes_runs(game)
+    alone = (type(a).__name__ for a in game.algorithms if needs_of(a).one_run)
+    mixed = next(alone, None) or mixes_runs(game)
     if mixed is not None:
         return f"{mixed} is written for one run, not for a batch", np.empty(0)
     try:
