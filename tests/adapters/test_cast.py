@@ -86,9 +86,21 @@ def test_without_the_margin_a_rounded_point_is_outside():
 def test_the_margin_of_a_curvature_covers_the_move_by_hand():
     # beta 2, M = 1, |s| = 5, c = 0.5: (5 + 2 (2 + 0.5)) 0.5.
     assert cast_margin(Curvature(beta=2.0, reach=1.0), np.array([3.0, 4.0]), 0.5) == 5.0
+    ahead = cast_margin(Curvature(beta=2.0, reach=1.0), np.zeros(2), 0.5, ahead=True)
+    assert ahead == 4.5  # 2 (4 + 0.5) 0.5: no later slope is above 2 beta M = 4
     rows = CurvatureRows(beta=(2.0, 0.0), reach=1.0)
     slopes = np.array([[3.0, 4.0], [0.0, 2.0]])
     assert cast_margin(rows, slopes, 0.5).tolist() == [5.0, 1.0]
+
+
+def test_rounding_is_not_taken_for_a_wrong_curvature():
+    # The first slope is 0, later ones are not: the margin must not grow with them.
+    keeper = Keeper(FILTERS["curvature"], np.zeros(D), np.float32)
+    random = np.random.default_rng(4)
+    for _ in range(200):
+        x = keeper.played
+        info = keeper.offer(x + 1e-4 * random.normal(size=D) + 1e-3, *G.query(x))
+        assert info.contradictions == ()
 
 
 def test_a_start_with_less_slack_than_the_margin_is_refused():

@@ -16,7 +16,8 @@ for :math:`g(q) \le 0` if m is at least what g can rise over a length of c:
   and :math:`\|p - x\| \le 2M`,
   :math:`U(q) - U(p) \le \|s\|c + \frac\beta2(2\|p-x\|c + c^2) \le (\|s\| + \beta(2M + c))c = m`.
   Then :math:`U(q) \le 0`, which certifies q itself (:mod:`surefoot.regions.curvature`). Only the
-  s of the round is used; m is kept from falling so that rounds can be compared with each other.
+  s of the round is used. So that rounds can be compared with each other, m should not change: for a
+  convex g no slope is longer than the first one and :math:`2\beta M`, and the m of that is kept.
 
 The next round starts from q, the point that was really played; a filter that keeps a bound on the
 distance of its action to a set adds c to it. A start with less slack than m is refused by the
@@ -94,13 +95,14 @@ def rows_of(safe: Any) -> int:
     return len(rows) if isinstance(rows, tuple) else int(rows)
 
 
-def cast_margin(safe: Any, s: Array, length: float) -> Number:
+def cast_margin(safe: Any, s: Array, length: float, *, ahead: bool = False) -> Number:
     """Return m: how much g can rise while the point moves by a length; one per row if apart.
 
     Args:
         safe: a filter, or what it knows.
         s: the slope of the round; one per row where rows are apart.
         length: c.
+        ahead: whether to allow for the slopes of all later rounds, of a convex g.
 
     Example:
         >>> from surefoot.regions import Curvature, LipschitzHull
@@ -117,9 +119,10 @@ def cast_margin(safe: Any, s: Array, length: float) -> Number:
         beta = known.rates(slope) if hasattr(known, "rates") and s.ndim > 1 else known.beta
         if isinstance(beta, tuple):  # the one row of several that there could have been
             (beta,) = beta
-        return (slope + beta * (2 * known.reach + length)) * length
+        reaches = 4 if ahead else 2
+        return (slope + beta * (reaches * known.reach + length)) * length
     if isinstance(getattr(known, "rows", None), tuple):
-        each = [cast_margin(row, s[i], length) for i, row in enumerate(known.rows)]
+        each = [cast_margin(row, s[i], length, ahead=ahead) for i, row in enumerate(known.rows)]
         return np.array(each)
     raise InvalidValueError(
         f"filter must know a bound on the slope (G_g) or on the curvature (beta), got {safe!r}"

@@ -81,7 +81,8 @@ class Keeper:
             wanted = np.clip(wanted, *self.box)
         margin = self.margin
         if self.length > 0:
-            margin = larger(margin, cast_margin(self.filter, s, self.length))
+            first = not np.any(margin)
+            margin = larger(margin, cast_margin(self.filter, s, self.length, ahead=first))
         before = replayed(self.state, self.played, self.length)
         state, info = self.filter.admit(before, wanted, g + margin, s, **told)
         if self.box is not None and not _within(self.box, state.x):
