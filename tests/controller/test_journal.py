@@ -1,3 +1,4 @@
+import gzip
 import importlib.metadata
 import os
 import re
@@ -940,3 +941,24 @@ def test_a_killed_journal_of_format_2_goes_on(path):
     restored(path, {name: b for name, b in files.items() if not name.endswith(LOG)})
     error = refused(path, "has lost rounds 1 to 4, which were told: neither its log")
     assert replay(path).loss == str(error)
+
+
+@pytest.mark.parametrize("lost", ["", LOG], ids=["whole", "without its log"])
+def test_a_killed_journal_of_format_3_goes_on_with_orders_and_notes(lost, path):
+    data = Path(__file__).parent / "data"
+    for end in ("", LOG, MARK):
+        if end != lost or not lost:
+            packed = (data / f"killed-format-3.db{end}.gz").read_bytes()
+            path.with_name(path.name + end).write_bytes(gzip.decompress(packed))
+    assert replay(path).is_same
+    with Controller.open(path) as controller:
+        assert controller.round == 5
+        assert same_bits(controller.ask(), raw_loop(PLAYERS["certified"], 4)[0][-1])
+        controller.note("now in format 4")
+        controller.tell(missing=True)
+        controller.ask()
+        controller.retreat("to the start")  # whose slack the first row tells
+        assert same_bits(controller.ask(), START)
+        assert controller.explain().bound == pytest.approx(-0.2)
+        drive(controller, PLAYERS["certified"], 2, first=6)
+    assert replay(path).is_same

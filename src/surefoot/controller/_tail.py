@@ -176,7 +176,9 @@ def verified(store: Store, given: Mapping[str, Any]) -> Verified:
     tail = tail_of(reader)
     if tail.now is not None:
         told = [write for write in tail.writes if not isinstance(write, Entry)]
-        last, (_, now, _) = (told[-1] if told else last), tail.now
+        _, now, _ = tail.now
+        if told:
+            first, last = first or told[0], told[-1]
         if any(_player_of(write) for write in tail.writes):
             newer = [p for write in tail.writes if (p := _player_of(write))][-1]
             run, _ = read_run(store, given, newer)
