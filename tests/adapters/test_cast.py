@@ -94,12 +94,12 @@ def test_the_margin_of_a_curvature_covers_the_move_by_hand():
 
 
 def test_rounding_is_not_taken_for_a_wrong_curvature():
-    # The first slope is 0, later ones are not: the margin must not grow with them.
-    keeper = Keeper(FILTERS["curvature"], np.zeros(D), np.float32)
-    random = np.random.default_rng(4)
+    # The first slope is 0, later ones are not: the margin must not grow with them. The curvature
+    # is exact, so that nothing hides a difference.
+    g = QuadraticForm([[1.5]], [0.0], 0.7)
+    keeper = Keeper(RegionFilter(known=Curvature(beta=1.5, reach=1.0)), [0.0], np.float32)
     for _ in range(200):
-        x = keeper.played
-        info = keeper.offer(x + 1e-4 * random.normal(size=D) + 1e-3, *G.query(x))
+        info = keeper.offer(keeper.played + 1e-3, *g.query(keeper.played))
         assert info.contradictions == ()
 
 
