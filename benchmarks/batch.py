@@ -73,7 +73,7 @@ def game(case: str, problem: Problem, effort: Effort, bar: float | None) -> Row:
         batched_rows(g.A, g.b, runs) if isinstance(g, Affine) else batched_cube(HALF, runs)
     )
     radius = float(player.domain.radius)
-    numbers = (player.eta, player.rho, radius)
+    numbers = (float(player.eta), float(player.rho), radius)
 
     def game_by_hand() -> object:
         return hand_batch_game(targets, CURVATURE, query, *numbers)

@@ -41,7 +41,7 @@ def run(effort: Effort) -> Findings:
             must_agree(works[name](), works[SCAN]())
         if limit.compiled():
             player = as_plotted(problem.domain)
-            numbers = (player.eta, player.rho, float(player.domain.radius))
+            numbers = (float(player.eta), float(player.rho), float(player.domain.radius))
             works[C] = limit.CubeGame(np.array(targets_of(problem)), CURVATURE, HALF, *numbers)
         times = take_turns(works, effort, WALL)
         case, units = f"B = {runs:,}, d = 2", runs * rounds

@@ -91,7 +91,7 @@ def one_run(x: Array) -> bool:
     return bool(x.ndim == 1)
 
 
-def number_like(x: Array, value: float) -> Number:
+def number_like(x: Array, value: Number) -> Number:
     """Return a number in the form that matches x: float, 0-d array or column.
 
     >>> number_like(np.zeros((2, 3)), 0.5)

@@ -21,6 +21,7 @@ __all__ = [
     "SMALLEST",
     "array",
     "bad",
+    "brief",
     "data",
     "elsewhere",
     "exact",
@@ -51,6 +52,24 @@ def shown(value: Any) -> str:
     except Exception:  # an object of the caller's
         text = f"<{type(value).__name__}, which cannot be printed>"
     return text if len(text) <= 200 else f"{text[:160]} ... of type {type(value).__name__}"
+
+
+def brief(value: Any) -> str:
+    """Return what a value is in a few words: its contents only where they are few.
+
+    >>> brief(np.ones((50, 2))), brief(len), brief(dict), brief(7)
+    ('an array of shape (50, 2)', 'the function len', 'the class dict', '7')
+    """
+    if isinstance(value, type):
+        return f"the class {value.__name__}"
+    shape = getattr(value, "shape", None)
+    if isinstance(shape, tuple) and shape:
+        kind = "an array" if isinstance(value, np.ndarray) else f"a {type(value).__name__}"
+        return f"{kind} of shape {tuple(shape)}"
+    name = getattr(value, "__name__", None)
+    if callable(value) and isinstance(name, str):
+        return "a function" if name == "<lambda>" else f"the function {name}"
+    return shown(value)
 
 
 def elsewhere(value: Any) -> bool:

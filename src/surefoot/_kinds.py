@@ -183,7 +183,11 @@ def _kind(annotation: Any, scope: Mapping[str, Any]) -> Any:
     if not isinstance(text, str):
         return text
     try:
-        return eval(text, dict(scope), {"Array": _Array, "Number": _Number})
+        return eval(
+            text,
+            dict(scope),
+            {"Array": _Array, "ArrayLike": _Array, "Number": _Number, "Real": _Number},
+        )
     except (NameError, TypeError, AttributeError):
         return Any
 

@@ -16,20 +16,25 @@ apart; the numbers of one JAX or torch run are 0-d arrays.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 __all__ = [
     "Algorithm",
     "Array",
+    "ArrayLike",
     "BanditFeedback",
     "Certificate",
     "CostStream",
     "Explaining",
     "Feedback",
+    "HasArray",
     "Info",
     "Needs",
     "Number",
+    "Numeric",
     "Observing",
+    "Real",
     "Region",
     "RegretObserver",
     "Source",
@@ -42,6 +47,43 @@ __all__ = [
 Array: TypeAlias = Any
 # A Python float for one run, a column for a batch, a tracer under JAX.
 Number: TypeAlias = Any
+
+
+class HasArray(Protocol):
+    """An array, or what NumPy makes one of: of JAX, torch, pandas, polars."""
+
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        """Return the numbers as an array of NumPy."""
+        ...
+
+
+class Numeric(Protocol):
+    """A number of NumPy, JAX or torch, or a column of numbers: arithmetic gives any of them."""
+
+    def __add__(self, other: Any, /) -> Any: ...
+    def __radd__(self, other: Any, /) -> Any: ...
+    def __sub__(self, other: Any, /) -> Any: ...
+    def __rsub__(self, other: Any, /) -> Any: ...
+    def __mul__(self, other: Any, /) -> Any: ...
+    def __rmul__(self, other: Any, /) -> Any: ...
+    def __truediv__(self, other: Any, /) -> Any: ...
+    def __rtruediv__(self, other: Any, /) -> Any: ...
+    def __pow__(self, other: Any, /) -> Any: ...
+    def __rpow__(self, other: Any, /) -> Any: ...
+    def __lt__(self, other: Any, /) -> Any: ...
+    def __le__(self, other: Any, /) -> Any: ...
+    def __gt__(self, other: Any, /) -> Any: ...
+    def __ge__(self, other: Any, /) -> Any: ...
+    def __neg__(self) -> Any: ...
+    def __abs__(self) -> Any: ...
+    def __float__(self) -> float: ...
+    def __array__(self, *args: Any, **kwargs: Any) -> Any: ...
+
+
+# What a caller may give where an array is wanted, and where a number is: for a type checker and
+# an editor. Inside they are Array and Number, which any backend's arithmetic gives.
+ArrayLike: TypeAlias = Sequence[float] | Sequence[Sequence[float]] | Sequence[HasArray] | HasArray
+Real: TypeAlias = float | Numeric
 
 
 class Feedback(NamedTuple):

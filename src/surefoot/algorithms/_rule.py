@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 from surefoot import _check
 from surefoot.algorithms._start import check_domain
 from surefoot.errors import InvalidValueError
-from surefoot.types import Needs, Number, Region
+from surefoot.types import Needs, Real, Region
 
 __all__ = [
     "COSTS_ONLY",
@@ -20,9 +20,9 @@ __all__ = [
     "check_fields",
 ]
 
-Positive: TypeAlias = Number
+Positive: TypeAlias = Real
 """A finite number above 0, or a column of them."""
-Nonnegative: TypeAlias = Number
+Nonnegative: TypeAlias = Real
 """A finite number of at least 0, or a column of them."""
 Count: TypeAlias = int
 """A whole number of at least 1."""

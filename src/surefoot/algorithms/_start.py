@@ -12,13 +12,27 @@ from surefoot._array import is_concrete, to_numpy
 from surefoot.errors import InvalidValueError
 from surefoot.types import Array, Region
 
-__all__ = ["bounded_diameter", "check_domain", "start_in"]
+__all__ = ["bounded_diameter", "check_domain", "not_a_ball", "start_in"]
 
 
 def check_domain(domain: Any) -> None:
     """Raise unless the domain can be projected onto."""
     if not isinstance(domain, Region) or isinstance(domain, type):
-        raise InvalidValueError(f"domain must be a set with a projection, got {domain!r}")
+        raise InvalidValueError(f"domain must be a set with a projection, got {_instead(domain)}")
+
+
+def _instead(domain: Any) -> str:
+    """Return what was given for a set, and the set that is meant where that can be said."""
+    if isinstance(domain, (int, float)):
+        return f"{domain!r}: Ball({domain!r}) is the ball of that radius"
+    if hasattr(domain, "query") and hasattr(domain, "region"):
+        return f"the constraint {_check.shown(domain)}: its region is the set"
+    return repr(domain)
+
+
+def not_a_ball(domain: Any) -> str:
+    """Return what was given for a ball, and the ball that holds it where there is one."""
+    return f"{domain!r}{': its bounding_ball() is one' * hasattr(domain, 'bounding_ball')}"
 
 
 def bounded_diameter(domain: Any) -> float:

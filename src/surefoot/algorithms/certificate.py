@@ -219,6 +219,7 @@ class Certifying(ABC):
             ("domain", self.domain.radius),
             ("domain", self.domain.reach_from_origin),
         )
+        size: Any
         for name, size in sizes:
             concrete = isinstance(size, (float, np.ndarray))
             if concrete and not (np.clip(size, 1e-120, 1e120) == size).all():

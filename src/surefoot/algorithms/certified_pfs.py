@@ -25,7 +25,7 @@ from surefoot.constants import Constants, as_constants
 from surefoot.regions import Errors, error_of
 from surefoot.sets import Ball, project_halfspace
 from surefoot.theory import ObservedRegret, TheoremD, Tuned, under_errors
-from surefoot.types import Array, Feedback, Needs, Number, Source
+from surefoot.types import Array, Feedback, Needs, Number, Real, Source
 
 __all__ = ["CertifiedPFS", "CertifiedState"]
 
@@ -104,17 +104,17 @@ class CertifiedPFS(Certifying):
     source: ClassVar[Source] = Source("Surefoot", "derived here")
     tunings: ClassVar[tuple[str, ...]] = ("default", "known_horizon")
 
-    G_g: Number
+    G_g: Real
     domain: Ball
-    rho: Number
+    rho: Real
     decreasing: bool = True
-    eta: Number | None = None
+    eta: Real | None = None
     ratchet: bool = True
-    sigma: Number | None = None
-    evaluation_error: Number | None = None
-    value_error: Number | None = None
-    slope_error: Number | None = None
-    drift: Number | None = None
+    sigma: Real | None = None
+    evaluation_error: Real | None = None
+    value_error: Real | None = None
+    slope_error: Real | None = None
+    drift: Real | None = None
 
     def __post_init__(self) -> None:
         self._check_fields()

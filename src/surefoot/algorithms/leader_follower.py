@@ -41,14 +41,14 @@ from surefoot.algorithms._cuts import (
 )
 from surefoot.algorithms._following import FollowInfo, LeaderFollowerState
 from surefoot.algorithms._ray import careful_follower, careful_leader, careful_scale, is_late
-from surefoot.algorithms._start import check_domain, start_in
+from surefoot.algorithms._start import check_domain, not_a_ball, start_in
 from surefoot.constants import Constants, as_constants
 from surefoot.errors import InvalidValueError
 from surefoot.regions import HullRegion, LipschitzHull, check_errors
 from surefoot.regions.aging import aged
 from surefoot.sets import Ball, project_halfspace
 from surefoot.theory import LeaderRegret, TheoremG, Tuned, under_errors
-from surefoot.types import Algorithm, Array, Feedback, Needs, Number, Source
+from surefoot.types import Algorithm, Array, Feedback, Needs, Number, Real, Source
 
 __all__ = ["FollowInfo", "LeaderFollower", "LeaderFollowerState"]
 
@@ -118,25 +118,25 @@ class LeaderFollower:
         "strongly_convex",
     )
 
-    G_g: Number
+    G_g: Real
     domain: Ball
     cuts: int | None = None
-    keep: Number = 0.5
+    keep: Real = 0.5
     lazy: bool = True
     leader: Algorithm[Any] | None = None
     sweeps: int = 2
-    expected: Number = 0.0
-    strong_convexity: Number | None = None
-    gradient_bound: Number | None = None
-    evaluation_error: Number | None = None
-    value_error: Number | None = None
-    slope_error: Number | None = None
-    drift: Number | None = None
+    expected: Real = 0.0
+    strong_convexity: Real | None = None
+    gradient_bound: Real | None = None
+    evaluation_error: Real | None = None
+    value_error: Real | None = None
+    slope_error: Real | None = None
+    drift: Real | None = None
 
     def __post_init__(self) -> None:
         check_domain(self.domain)
         if not isinstance(self.domain, Ball):
-            raise InvalidValueError(f"domain must be a Ball, got {self.domain!r}")
+            raise InvalidValueError(f"domain must be a Ball, got {not_a_ball(self.domain)}")
         LipschitzHull(G_g=self.G_g, reach=1.0, evaluation_error=self.evaluation_error)
         check_errors(self)
         _check.nonnegative(keep=self.keep, expected=self.expected)

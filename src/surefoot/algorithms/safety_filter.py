@@ -25,7 +25,7 @@ from surefoot.constants import Constants, as_constants
 from surefoot.errors import InvalidValueError
 from surefoot.regions import error_of
 from surefoot.sets import Ball, project_halfspace
-from surefoot.types import Array, Feedback, Number
+from surefoot.types import Array, Feedback, Number, Real
 
 __all__ = ["FilterState", "SafetyFilter"]
 
@@ -85,15 +85,15 @@ class SafetyFilter(Certifying):
         array([0. , 0.4])
     """
 
-    G_g: Number
+    G_g: Real
     domain: Ball
-    rho: Number
+    rho: Real
     decreasing: bool = False
-    sigma: Number | None = None
-    evaluation_error: Number | None = None
-    value_error: Number | None = None
-    slope_error: Number | None = None
-    drift: Number | None = None
+    sigma: Real | None = None
+    evaluation_error: Real | None = None
+    value_error: Real | None = None
+    slope_error: Real | None = None
+    drift: Real | None = None
 
     def __post_init__(self) -> None:
         self._check_fields()

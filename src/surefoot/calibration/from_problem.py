@@ -28,7 +28,7 @@ from surefoot.constraints import (
 from surefoot.errors import InvalidValueError
 from surefoot.problems import Problem
 from surefoot.sets import Ball
-from surefoot.types import Array, Region
+from surefoot.types import Array, ArrayLike, Region
 
 __all__ = ["calibrate"]
 
@@ -50,7 +50,7 @@ class _Given(NamedTuple):
 
 def calibrate(
     problem: Problem | Constraint | ConstraintStream | Callable[[Array], Any],
-    start: Array | None = None,
+    start: ArrayLike | None = None,
     domain: Ball | None = None,
     *,
     horizon: int | None = None,

@@ -34,7 +34,7 @@ _ROOT_2 = math.sqrt(2)
 _SENSOR = "bound on the error of a reading"
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 
-_Defines = list[tuple[str, "float | int | str", str]]
+_Defines = list[tuple[str, Any, str]]  # name, number or text, why
 
 
 class _Port(NamedTuple):
@@ -220,7 +220,7 @@ def _ogd(player: CertifiedOGD, d: int) -> _Defines:
     return [*_curvature(player.known, d), *_step_size(player, player.radius)]
 
 
-def _step_size(player: Any, radius: float) -> _Defines:
+def _step_size(player: Any, radius: Any) -> _Defines:
     found: _Defines = [("RATCHET", int(player.ratchet), "whether the step size never rises")]
     if player.eta is not None:
         return [*found, ("INVERSE_ETA", 1 / player.eta, "1/eta, a limit on the step size")]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from surefoot._array import constant, largest, namespace, row
 from surefoot.constraints.base import Constraint, gamma, level_below, point
 from surefoot.errors import InvalidValueError
 from surefoot.sets import Ball, Box, Halfspace, Polytope
-from surefoot.types import Array, Number, Region
+from surefoot.types import Array, ArrayLike, Number, Region
 
 __all__ = ["Affine"]
 
@@ -38,6 +38,10 @@ class Affine(Constraint):
 
     A: Array
     b: Array
+
+    if TYPE_CHECKING:  # what a caller may give, beside what is kept
+
+        def __init__(self, A: ArrayLike, b: ArrayLike) -> None: ...
 
     def __post_init__(self) -> None:
         A = _check.data(self.A, _check.matrix, "A")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from surefoot import _check
 from surefoot._array import namespace, where
 from surefoot.constraints.base import Constraint, dimension_of
 from surefoot.errors import InvalidValueError
@@ -26,7 +28,7 @@ class MaxOf(Constraint):
             raise InvalidValueError("max_of must be given at least one constraint, got none")
         for part in self.parts:
             if not isinstance(part, Constraint):
-                raise InvalidValueError(f"max_of must be given constraints, got {part!r}")
+                raise InvalidValueError(f"max_of must be given constraints, got {_instead(part)}")
         lengths = {d for part in self.parts if (d := dimension_of(part)) is not None}
         if len(lengths) > 1:
             raise InvalidValueError(
@@ -123,6 +125,11 @@ class MaxOf(Constraint):
     def exact_sigma(self, epsilon: float | None) -> None:
         """Return None: where parts meet, a convex combination of gradients may be short."""
         return
+
+
+def _instead(part: Any) -> str:
+    how = ": FunctionConstraint(g, subgradient) takes it" * callable(part)
+    return f"{_check.brief(part)}{how}"
 
 
 def max_of(*constraints: Constraint) -> MaxOf:

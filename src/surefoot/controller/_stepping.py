@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 from surefoot import _check
 from surefoot.errors import InvalidValueError
 from surefoot.theory import Guarantee, Tuned, unpack
+from surefoot.theory.guarantee import instead
 from surefoot.types import Array, Explaining, Feedback, Info, Needs, needs_of
 
 __all__ = ["Step", "is_filter", "moved", "needs_in", "player_of", "rows_in", "step_of", "takes"]
@@ -28,7 +29,7 @@ def player_of(player: Any) -> tuple[Any, Guarantee | None]:
     except InvalidValueError as error:
         raise InvalidValueError(
             "player must be an algorithm with init and update, a filter with init and admit, "
-            f"or a Tuned, got {player!r}"
+            f"or a Tuned, got {instead(player)}"
         ) from error
 
 

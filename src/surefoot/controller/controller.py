@@ -25,7 +25,7 @@ from surefoot.controller._watch import HUGE
 from surefoot.controller.explanation import Explanation, explained
 from surefoot.errors import InvalidValueError
 from surefoot.theory import Breach, Guarantee, Reaction
-from surefoot.types import Array, Feedback, Region
+from surefoot.types import Array, ArrayLike, Feedback, Region
 
 __all__ = ["Controller"]
 
@@ -82,7 +82,7 @@ class Controller(Live):
     def __init__(
         self,
         player: Any,
-        start: Array,
+        start: ArrayLike,
         *,
         journal: str | os.PathLike[str] | None = None,
         on_contradiction: Reaction = "raise",
@@ -138,7 +138,7 @@ class Controller(Live):
         cls,
         path: str | os.PathLike[str],
         player: Any,
-        start: Array,
+        start: ArrayLike,
         *,
         given: dict[str, Any] | None = None,
         **options: Any,
@@ -228,14 +228,14 @@ class Controller(Live):
     def tell(
         self,
         *,
-        cost_gradient: Array = None,
+        cost_gradient: ArrayLike | None = None,
         constraint_value: Any = None,
-        constraint_subgradient: Array = None,
+        constraint_subgradient: ArrayLike | None = None,
         cost_value: float | None = None,
         cost: Callable[[Array], tuple[float, Array]] | None = None,
         constraint: Callable[[Array], tuple[Any, Array]] | None = None,
-        proposal: Array = None,
-        action: Array = None,
+        proposal: ArrayLike | None = None,
+        action: ArrayLike | None = None,
         missing: bool = False,
         value_error: float | None = None,
         within: Region | None = None,
@@ -304,7 +304,7 @@ class Controller(Live):
             broken = None if fine else self._watch.look(t, *measure(seen, self._first_name))
         else:
             told = (cost_gradient, constraint_value, constraint_subgradient, cost_value)
-            others = (cost, constraint, proposal, action, value_error, within)
+            others: tuple[Any, ...] = (cost, constraint, proposal, action, value_error, within)
             if missing is not False:
                 self._tell_nothing(missing, (*told, *others))
                 return

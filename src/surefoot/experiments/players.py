@@ -57,7 +57,7 @@ def _wanted(annotation: Any, default: Any) -> Wanted | None:
     first = annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
     first = first.split("|")[0].strip()
     kinds = {"float": "number", "int": "whole", "Count": "whole", "bool": "switch", "str": "word"}
-    kinds |= dict.fromkeys(("Number", "Positive", "Nonnegative"), "number")
+    kinds |= dict.fromkeys(("Number", "Real", "Positive", "Nonnegative"), "number")
     return Wanted(kinds[first], default) if first in kinds else None
 
 

@@ -28,7 +28,7 @@ from surefoot.problems import Problem
 from surefoot.sets import Ball
 from surefoot.theory import Guarantee, unpack
 from surefoot.theory.watching import ROUNDING
-from surefoot.types import Array, needs_of
+from surefoot.types import Array, ArrayLike, needs_of
 
 __all__ = ["Engine", "play", "play_all"]
 
@@ -41,7 +41,7 @@ def play(
     *,
     horizon: int | None = None,
     engine: Engine = "auto",
-    start: Array | None = None,
+    start: ArrayLike | None = None,
     every: int | None = 1,
     keep_actions: bool = True,
     watch: Mode = "warn",
@@ -92,13 +92,19 @@ def play(
     return trace
 
 
+def _instead(problem: Any, players: Any) -> str:
+    """Return what was given for a problem, and whether it was given for a player."""
+    swapped = any(isinstance(player, Problem) for player in players)
+    return f"{_check.shown(problem)}{': the player comes first' * swapped}"
+
+
 def play_all(
     players: Sequence[Any],
     problem: Problem,
     *,
     horizons: Sequence[int] | None = None,
     engine: Engine = "auto",
-    start: Array | None = None,
+    start: ArrayLike | None = None,
     every: int | None = 1,
     keep_actions: bool = True,
     watch: Mode = "warn",
@@ -116,7 +122,7 @@ def play_all(
     if not isinstance(problem, Problem):
         raise InvalidValueError(
             "problem must be a Problem, as Problem.of(costs, constraint, domain, start) makes one, "
-            f"got {_check.shown(problem)}"
+            f"got {_instead(problem, players)}"
         )
     _check.one_of(("auto", "loop", "batch", "scan"), engine=engine)
     _check.one_of(("off", "record", "warn", "raise"), watch=watch)

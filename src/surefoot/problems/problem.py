@@ -16,7 +16,7 @@ from surefoot.constraints import Constraint, ConstraintStream, PlayedOnly
 from surefoot.errors import InvalidValueError
 from surefoot.hindsight import Comparator, best_action
 from surefoot.sets import Ball
-from surefoot.types import Array, CostStream
+from surefoot.types import Array, ArrayLike, CostStream
 
 __all__ = ["Problem"]
 
@@ -101,10 +101,10 @@ class Problem(HoldsArrays):
     @classmethod
     def of(
         cls,
-        costs: Any,
+        costs: CostStream,
         constraint: Constraint | ConstraintStream,
         domain: Ball,
-        start: Array,
+        start: ArrayLike,
         *,
         G_f: float | None = None,
         epsilon: float | None = None,
@@ -129,7 +129,8 @@ class Problem(HoldsArrays):
         if G_f is not None:
             known = known.with_origin("given", G_f=G_f)
         else:
-            known = known.with_origin("derived", G_f=costs.gradient_bound(domain))
+            bound: Any = costs.gradient_bound  # type: ignore[attr-defined]  # the library's have one
+            known = known.with_origin("derived", G_f=bound(domain))
         known = known.with_origin(
             "derived",
             R=known.R,
@@ -155,20 +156,22 @@ class Problem(HoldsArrays):
 
 def _check_parts(costs: Any, constraint: Any, domain: Any) -> None:
     """Raise for parts of another kind, or constraints on actions of another length."""
-    if not all(hasattr(costs, name) for name in ("horizon", "dimension", "value", "gradient")):
+    known = (Constraint, ConstraintStream)
+    if not _is_stream(costs):
+        swapped = isinstance(costs, known) and _is_stream(constraint)
         raise InvalidValueError(
             "costs must be a cost stream, as Linear(...) or FromFunctions(...) of surefoot.costs, "
-            f"got {_check.shown(costs)}"
+            f"got {_costs_instead(costs)}{': it comes after the costs' if swapped else ''}"
         )
-    if not isinstance(constraint, (Constraint, ConstraintStream)):
+    if not isinstance(constraint, known):
         raise InvalidValueError(
             "constraint must be a Constraint or a ConstraintStream, as FunctionConstraint makes of "
-            f"two functions, got {_check.shown(constraint)}"
+            f"two functions, got {_constraint_instead(constraint)}"
         )
     if not isinstance(domain, Ball):
         raise InvalidValueError(
             "domain must be a Ball that holds the feasible set, as Ball(1.0), "
-            f"got {_check.shown(domain)}"
+            f"got {_domain_instead(domain)}"
         )
     for part, name in ((constraint, "constraint"), (domain, "domain")):
         # A constraint on actions of another length would have constants that are not true.
@@ -177,6 +180,38 @@ def _check_parts(costs: Any, constraint: Any, domain: Any) -> None:
             raise InvalidValueError(
                 f"{name}.dimension must be {costs.dimension}, that of the costs, got {wanted}"
             )
+
+
+def _is_stream(costs: Any) -> bool:
+    return all(hasattr(costs, name) for name in ("horizon", "dimension", "value", "gradient"))
+
+
+def _costs_instead(value: Any) -> str:
+    """Return what was given for the costs, and the class that takes it where there is one."""
+    if isinstance(value, (Constraint, ConstraintStream)):
+        return f"the constraint {_check.shown(value)}"
+    if callable(value):
+        return f"{_check.brief(value)}: FromFunctions(...) takes functions of round and action"
+    if hasattr(value, "shape"):
+        return f"{_check.brief(value)}: Linear(...) takes gradients, Quadratic(...) targets"
+    return _check.brief(value)
+
+
+def _constraint_instead(value: Any) -> str:
+    """Return what was given for the constraint, and the class that takes it where there is one."""
+    if hasattr(value, "project"):
+        return f"the set {_check.shown(value)}: a constraint has values, as L2Norm and Affine do"
+    if callable(value):
+        return f"{_check.brief(value)}: FunctionConstraint(g, subgradient) takes it"
+    if hasattr(value, "shape"):
+        return f"{_check.brief(value)}: Affine(A, b) takes rows and limits"
+    return _check.brief(value)
+
+
+def _domain_instead(value: Any) -> str:
+    """Return what was given for the domain, and a ball that holds it where there is one."""
+    holds = ": its bounding_ball() is one" * hasattr(value, "bounding_ball")
+    return f"{_check.brief(value)}{holds}"
 
 
 def _curvature(constraint: Constraint | ConstraintStream, domain: Ball) -> float | None:

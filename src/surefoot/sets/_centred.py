@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from surefoot import _check
 from surefoot._holding import HoldsArrays
-from surefoot.types import Array, Number
+from surefoot.types import Array, Real
 
 __all__ = ["Centred"]
 
@@ -15,7 +15,7 @@ __all__ = ["Centred"]
 class Centred(HoldsArrays):
     """The radius and the centre of a ball in some norm."""
 
-    radius: Number
+    radius: Real
     centre: Array | None = None
 
     def __post_init__(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,8 +11,9 @@ from surefoot import _check
 from surefoot._array import constant, namespace
 from surefoot._holding import HoldsArrays
 from surefoot.errors import InvalidValueError
-from surefoot.sets._points import clean, has_length, unless_nan
-from surefoot.types import Array
+from surefoot.sets._points import UNIT, clean, has_length, unless_nan
+from surefoot.sets.ball import Ball
+from surefoot.types import Array, ArrayLike
 
 __all__ = ["Box"]
 
@@ -31,6 +33,10 @@ class Box(HoldsArrays):
 
     lower: Array
     upper: Array
+
+    if TYPE_CHECKING:  # what a caller may give, beside what is kept
+
+        def __init__(self, lower: ArrayLike, upper: ArrayLike) -> None: ...
 
     def __post_init__(self) -> None:
         lower = _check.data(self.lower, _check.vector, "lower")
@@ -60,6 +66,20 @@ class Box(HoldsArrays):
     def diameter(self) -> float:
         """The length of the diagonal."""
         return float(np.linalg.norm(self.upper - self.lower))
+
+    def bounding_ball(self) -> Ball:
+        """Return the ball around the middle that reaches to the corners.
+
+        >>> Box([0.0, 0.0], [6.0, 8.0]).bounding_ball().contains(np.array([6.0, 8.0]))
+        True
+        """
+        middle = 0.5 * self.lower + 0.5 * self.upper
+        corner = np.maximum(self.upper - middle, middle - self.lower)
+        # A corner must be inside as it is computed: of d squares, a root and a difference.
+        share = 1 + (self.dimension + 8) * UNIT
+        far = float(np.linalg.norm(corner)) * share
+        size = float(np.linalg.norm(middle)) + far
+        return Ball(far + 8 * UNIT * size, middle)
 
     def project(self, x: Array) -> Array:
         """Clip each entry; exact."""

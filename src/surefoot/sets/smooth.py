@@ -74,12 +74,12 @@ class SmoothBall:
     @property
     def depth(self) -> float:
         """The squared radius, at the centre."""
-        return self.ball.radius * self.ball.radius  # type: ignore[no-any-return]
+        return float(self.ball.radius) ** 2
 
     @property
     def reach(self) -> float:
         """The radius."""
-        return self.ball.radius  # type: ignore[no-any-return]
+        return float(self.ball.radius)
 
     @property
     def diameter(self) -> float:

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeAlias, TypeV
 
 import numpy as np
 
+from surefoot import _check
 from surefoot.constants import Constants, as_constants
 from surefoot.errors import InvalidValueError
 from surefoot.sets import Ball
@@ -31,6 +32,7 @@ __all__ = [
     "Premise",
     "Summed",
     "Tuned",
+    "instead",
     "unpack",
 ]
 
@@ -266,6 +268,16 @@ def unpack(player: Any) -> tuple[Any, Guarantee | None]:
     methods = [getattr(algorithm, name, None) for name in ("init", "update")]
     if isinstance(algorithm, type) or not all(map(callable, methods)):
         raise InvalidValueError(
-            f"player must be an algorithm with init and update, or a Tuned, got {player!r}"
+            f"player must be an algorithm with init and update, or a Tuned, got {instead(player)}"
         )
     return algorithm, guarantee
+
+
+def instead(player: Any) -> str:
+    """Return what was given for a player, and how to make one of it where that can be said."""
+    if isinstance(player, type) and callable(getattr(player, "init", None)):
+        how = getattr(player, "tunings", ("default",))[0]
+        return f"the class {player.__name__}: make one, as {player.__name__}.{how}(constants) does"
+    if hasattr(player, "costs") and hasattr(player, "constraint"):
+        return "a Problem: the player comes before it"
+    return _check.brief(player)
