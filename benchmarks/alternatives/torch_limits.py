@@ -6,7 +6,7 @@ have a singular value above 1. *fairness*: a linear score whose covariance with 
 audit set, may not exceed 0.02. The rivals follow multipliers; of three rates of these, the one with
 the fewest steps outside is shown, and of equals the one with the least loss.
 
-Run as ``python -m benchmarks.alternatives.torch_limits``; needs the extra ``rivals``.
+Run as ``python -m benchmarks.alternatives.torch_limits``; needs PyTorch and the group ``rivals``.
 """
 
 from __future__ import annotations
