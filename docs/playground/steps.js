@@ -495,7 +495,7 @@ const Surefoot = (() => {
       if (this.known.valueError) {
         // Cuts are loosened by the errors; the newest as it was read keeps it off the boundary.
         const excess = seen.last_value + dot(s, minus(W, X)) + rho;
-        if (excess > 0) W = along(W, -excess / dot(s, s), s);
+        if (excess > 0 && norm(s) > 0) W = along(W, -excess / dot(s, s), s);
       }
       const next = region.nearest(plus(start, W));
       const after = {

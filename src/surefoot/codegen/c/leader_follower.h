@@ -296,26 +296,21 @@ static inline void sf_keep_off(double *w, const sf_cuts *cuts, double rho)
 }
 
 #ifdef SF_VALUE_ERROR
-/* Project w onto the half-space g + s'(w - x) + rho <= 0; in place. */
+/* Project w onto the half-space g + s'(w - x) + rho <= 0, if s is not 0; in place. */
 static inline int sf_project_halfspace(double *w, const double *x, double g, const double *s,
                                        double rho)
 {
     double way[SF_D];
     sf_minus(way, w, x);
     const double excess = g + sf_dot(s, way) + rho, squared = sf_dot(s, s);
-    if (excess > -HUGE_VAL && excess <= 0.0) {
+    if (!(sf_norm_of(s, squared) > 0) || (excess > -HUGE_VAL && excess <= 0.0)) {
         return SF_OK;
     }
-    if (!(excess > 0.0 && excess < HUGE_VAL && squared < HUGE_VAL)) {
+    const double step = excess / squared;
+    if (!(excess > 0.0 && squared > 0.0 && squared < HUGE_VAL && step < HUGE_VAL)) {
         return SF_RANGE;
     }
-    if (!(squared > 0.0)) {
-        return SF_EMPTY;
-    }
-    if (!(excess / squared < HUGE_VAL)) {
-        return SF_RANGE;
-    }
-    sf_along(w, w, -(excess / squared), s);
+    sf_along(w, w, -step, s);
     return SF_OK;
 }
 #endif
