@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from surefoot import Ball, Controller
-from surefoot.algorithms import CertifiedPFS
+from surefoot.algorithms import CertifiedPFS, SafetyFilter
 from surefoot.controller import read_journal
 
 ROW = np.array([0.6, 0.9])
@@ -162,3 +162,68 @@ def test_a_report_of_a_journal_names_the_command_for_it(desk):
     code, out, err = desk.do("report j.db")
     assert (code, out) == (2, "")
     assert "`surefoot journal j.db` shows it" in err
+
+
+def test_a_run_in_several_files_is_one_run_with_the_notes_of_the_operator(desk):
+    player = CertifiedPFS(G_g=1.2, domain=Ball(1.5), rho=0.2)
+    with Controller(player, [0.2, 0.2], journal="j.db", rotate=20) as controller:
+        for t in range(1, 51):
+            if t == 33:
+                controller.note("replaced <the> sensor")
+            x = controller.ask()
+            controller.tell(
+                cost_gradient=x - 1.0,
+                constraint_value=float(ROW @ x - 0.5),
+                constraint_subgradient=ROW,
+            )
+    assert (desk.folder / "j.db.2").exists()
+    found = desk.do("journal j.db --json --table --from 19 --to 42").data
+    assert (found["rounds"], found["outside"]) == (50, 0)
+    assert [r["round"] for r in found["table"]] == list(range(19, 43))
+    assert all(r["certificate"] is not None for r in found["table"])
+    assert found["notes"] == [{"round": 33, "text": "replaced <the> sensor"}]
+    assert "round 33: replaced <the> sensor" in desk.do("journal j.db").out
+    desk.do("journal j.db --page j.html")
+    text = (desk.folder / "j.html").read_text(encoding="utf-8")
+    assert text.count('class="flag note"') == 2
+    assert "replaced &lt;the&gt; sensor" in text
+
+
+def test_a_filter_shows_its_proposals_and_what_was_really_played(desk):
+    safe = SafetyFilter(G_g=1.2, domain=Ball(1.5), rho=0.2)
+    made = Controller(safe, [0.2, 0.2], journal="j.db", on_contradiction="record")
+    with made as controller:
+        for t in range(1, 6):
+            x = controller.ask()
+            played = x - np.array([0.0, 0.01]) if t == 3 else x
+            controller.tell(
+                proposal=[1.0, 1.0],
+                constraint_value=float(ROW @ played - 0.5),
+                constraint_subgradient=ROW,
+                action=played if t == 3 else None,
+            )
+    assert "but [" in desk.do("journal j.db --round 3").out
+    desk.do("journal j.db --csv j.csv")
+    with (desk.folder / "j.csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert {r["proposal_0"] for r in rows} == {"1.0"}
+    assert [bool(r["played_1"]) for r in rows] == [False, False, True, False, False]
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [1400, 390])
+def test_the_page_fits_a_screen_and_fetches_nothing(desk, chromium, width):
+    played(desk.folder / "j.db", rounds=60, wrong=40)
+    desk.do("journal j.db --page j.html")
+    context = chromium.new_context(viewport={"width": width, "height": 800})
+    tab, asked, said = context.new_page(), [], []
+    tab.on("request", lambda request: asked.append(request.url))
+    tab.on("console", lambda message: said.append(message.text))
+    tab.goto((desk.folder / "j.html").as_uri())
+    assert len(asked) == 1
+    assert said == []
+    assert tab.evaluate("document.documentElement.scrollWidth") <= width
+    # The words beside a chart keep their size, however narrow the chart is.
+    assert tab.locator(".tick").first.bounding_box()["height"] > 10
+    assert tab.locator("svg").first.bounding_box()["width"] > width / 2
+    context.close()

@@ -9,7 +9,7 @@ from surefoot.algorithms import ALGORITHMS, Entry, tuned_for
 from surefoot.constants import Constants
 from surefoot.sets import Ball
 from surefoot.theory import Guarantee, Tuned
-from surefoot.types import Region
+from surefoot.types import Region, needs_of
 
 __all__ = ["Offer", "Place", "Standing", "estimated", "offers_for"]
 
@@ -103,6 +103,8 @@ class _Theorem(NamedTuple):
 
 def _allows(algorithm: Any, error: str) -> bool:
     """Return whether a rule, or what it knows about g, takes an error into account."""
+    if error == "slope_error" and not needs_of(algorithm).constraint_subgradients:
+        return True  # it sees none
     known = getattr(algorithm, "known", None)
     return any(getattr(owner, error, None) for owner in (algorithm, known))
 
