@@ -186,3 +186,14 @@ def test_a_changed_row_a_foreign_file_and_none_are_refused_in_one_sentence(tmp_p
         read_journal(tmp_path / "text")
     with pytest.raises(StoreError, match="does not exist"):
         read_journal(tmp_path / "none")
+
+
+def test_a_record_is_a_table_of_pandas(tmp_path):
+    pytest.importorskip("pandas")
+    path, player = tmp_path / "j.db", PLAYERS["certified"]
+    with Controller(player, START, journal=path) as controller:
+        actions = drive(controller, player, 6)
+    table = read_journal(path).to_pandas()
+    assert list(table.index) == [1, 2, 3, 4, 5, 6]
+    assert table[["action_0", "action_1"]].to_numpy().tolist() == actions[:6].tolist()
+    assert table["bound"].isna().tolist() == [True] + [False] * 5

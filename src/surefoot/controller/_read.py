@@ -200,7 +200,7 @@ class JournalRecord:
 
     def to_pandas(self) -> Any:
         """Return the rounds as a ``pandas.DataFrame``, one row each, indexed by the round."""
-        pandas = need("pandas", "hosts", "a table of the journal")
+        pandas = need("pandas", "export", "a table of the journal")
         return pandas.DataFrame(self.columns()).set_index("round")
 
     def __str__(self) -> str:
