@@ -164,7 +164,7 @@ class CertifiedStep(NamedTuple):
     @property
     def contradictions(self) -> tuple[str, ...]:
         """What is impossible if the constants are right; one sentence each."""
-        G_g, _, _, s, _, length, *_ = self
+        G_g, s, length = self[0], self[3], self[5]
         if isinstance(length, AnchoredLength):
             return wrong_under_errors(self)
         most = G_g * (1 + 1e-12)

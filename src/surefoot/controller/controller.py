@@ -10,7 +10,6 @@ from typing import Any, Self
 import numpy as np
 
 from surefoot import _check
-from surefoot._array import rough_square
 from surefoot.controller._checks import (
     check_player,
     check_policies,
@@ -32,7 +31,7 @@ __all__ = ["Controller"]
 _INF = math.inf
 _FLOAT64 = np.dtype(np.float64)
 # Bound once, as in _array: they are looked up in every round.
-ndarray, new = np.ndarray, tuple.__new__
+ndarray, vdot, hypot, new = np.ndarray, np.vdot, math.hypot, tuple.__new__
 
 
 class Controller(Live):
@@ -289,13 +288,17 @@ class Controller(Live):
             seen = new(Feedback, (gradient, g, s, None, None))
             # Comparisons that a NaN fails. Where all hold there is nothing to look at closely.
             fine: Any
-            slope = rough_square(s)
+            if len(s) > 4:  # Python squares a few numbers sooner than BLAS does
+                size, slope = float(vdot(gradient, gradient)), float(vdot(s, s))
+            else:
+                size, slope = hypot(*gradient.tolist()), hypot(*s.tolist())
+                size, slope = size * size, slope * slope
             if (limits := self._limits) is None:
-                fine = -_INF < g <= 0.0 and rough_square(gradient) < HUGE and slope < HUGE
+                fine = -_INF < g <= 0.0 and size < HUGE and slope < HUGE
             else:
                 most, steepest, near, steep, last = limits
                 fine = (
-                    rough_square(gradient) < most
+                    size < most
                     and slope < steepest
                     and -_INF < g <= 0.0
                     and (g < near or slope > steep)
