@@ -305,8 +305,8 @@ def test_every_name_in_a_header_has_its_prefix_and_every_part_is_used():
         used += text
     folder = ROOT / "src" / "surefoot" / "codegen" / "c"
     for part in folder.glob("*.h"):
-        first = part.read_text().replace("sf_", "limiter_").replace("SF_", "LIMITER_")
-        assert first[:200] in used, part.name
+        text = part.read_text()[-150:]  # what is included comes before
+        assert text.replace("sf_", "limiter_").replace("SF_", "LIMITER_") in used, part.name
 
 
 def test_the_constants_are_written_so_that_no_compiler_rounds_them():

@@ -41,13 +41,13 @@ class _Port(NamedTuple):
     """How one kind of player is written in C.
 
     Attributes:
-        parts: the files of its text, in order.
+        text: the file of its text, which includes others.
         constants: from the player and the dimension, what they are compiled with.
         promise: what the header says that it promises.
         call: the name of the function of a round.
     """
 
-    parts: tuple[str, ...]
+    text: str
     constants: Callable[[Any, int], _Defines]
     promise: str
     call: str
@@ -98,7 +98,7 @@ def c_header(
             "#ifndef SF_H\n#define SF_H\n",
             *(_define(*define) for define in defines),
             "",
-            *(_part(part) for part in port.parts),
+            _included(port.text, set()),
             "#endif /* SF_H */\n",
         ]
     )
@@ -109,25 +109,21 @@ def _port_of(algorithm: Any) -> _Port:
     """Return how a player is written in C, or refuse it in one sentence."""
     known = getattr(algorithm, "known", None)
     if type(algorithm) is CertifiedPFS:
-        return _Port(
-            ("common", "ball", "certified_length", "certified_pfs"), _pfs, _BY_SLOPE, "step"
-        )
+        return _Port("certified_pfs", _pfs, _BY_SLOPE, "step")
     if type(algorithm) is SafetyFilter:
-        return _Port(
-            ("common", "ball", "certified_length", "safety_filter"), _lengths, _BY_SLOPE, "admit"
-        )
+        return _Port("safety_filter", _lengths, _BY_SLOPE, "admit")
     if type(algorithm) is CertifiedOGD and type(known) is Curvature:
-        return _Port(("common", "curvature", "certified_ogd"), _ogd, _BY_CURVATURE, "step")
+        return _Port("certified_ogd", _ogd, _BY_CURVATURE, "step")
     if type(algorithm) is RegionFilter and type(known) is Curvature:
         return _Port(
-            ("common", "curvature", "curvature_filter"),
+            "curvature_filter",
             lambda player, d: _curvature(player.known, d),
             _BY_CURVATURE,
             "admit",
         )
     if type(algorithm) is RegionFilter and type(known) is LipschitzHull:
         return _Port(
-            ("common", "hull", "hull_filter"),
+            "hull_filter",
             lambda player, d: _hull(player.known, d),
             _BY_SLOPE,
             "admit",
@@ -138,7 +134,7 @@ def _port_of(algorithm: Any) -> _Port:
                 "a LeaderFollower must have cuts = 2 and no leader of its own to be exported, got "
                 f"cuts = {algorithm.cuts!r}, leader = {shown(algorithm.leader)}"
             )
-        return _Port(("common", "ball", "hull", "leader_follower"), _leader, _BY_SLOPE, "step")
+        return _Port("leader_follower", _leader, _BY_SLOPE, "step")
     raise InvalidValueError(
         "player must be a CertifiedPFS, LeaderFollower, SafetyFilter, CertifiedOGD with known = "
         "Curvature(...), or RegionFilter with known = Curvature(...) or LipschitzHull(...) to be "
@@ -295,8 +291,13 @@ def _define(name: str, value: float | int | str, why: str) -> str:
     return f"#define SF_{name} {_number(value)} /* {shown_too}{why} */"
 
 
-def _part(name: str) -> str:
-    return files("surefoot.codegen").joinpath("c", f"{name}.h").read_text(encoding="utf-8")
+def _included(name: str, done: set[str]) -> str:
+    """Return the text of a file with what it includes, each file once."""
+    if name in done:
+        return ""
+    done.add(name)
+    text = files("surefoot.codegen").joinpath("c", f"{name}.h").read_text(encoding="utf-8")
+    return re.sub(r'#include "(\w+)\.h"\n', lambda found: _included(found[1], done), text)
 
 
 _BY_SLOPE = (

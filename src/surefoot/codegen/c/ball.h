@@ -1,3 +1,5 @@
+#include "common.h"
+
 /* The way from the centre of the ball that holds every action. */
 static inline void sf_from_centre(double *z, const double *x)
 {

@@ -1,3 +1,5 @@
+#include "ball.h"
+
 /* The ball's nearest point, a rounding inside of it; in place. */
 static inline int sf_project_ball(double *p)
 {

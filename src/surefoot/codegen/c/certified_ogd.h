@@ -1,3 +1,5 @@
+#include "curvature.h"
+
 /* What the next round needs. x is the action to play; the rest is not for writing. */
 typedef struct {
     double x[SF_D];
@@ -6,30 +8,7 @@ typedef struct {
     double squares;
 } sf_state;
 
-/* Start at x1, strictly feasible: its slack comes with the first step. */
-static inline int sf_init(sf_state *state, const double x1[SF_D])
-{
-    if (!sf_all_finite(x1)) {
-        return SF_NOT_FINITE;
-    }
-    const sf_state zero = {{0}, {0, {0}, 0, {0}, 0}, 0, 0};
-    *state = zero;
-    sf_copy(state->x, x1);
-    return SF_OK;
-}
-
-/* Start from another action than state->x: the one that the actuator took instead. */
-static inline int sf_moved(sf_state *state, const double x[SF_D])
-{
-    if (!sf_all_finite(x)) {
-        return SF_NOT_FINITE;
-    }
-    if (state->seen.rounds == 0) {
-        return sf_init(state, x);
-    }
-    sf_copy(state->x, x);
-    return SF_OK;
-}
+#include "start_curvature.h"
 
 /* Where a step to w ends that is drawn back along the slope until it is certified. */
 static inline int sf_cut(const sf_region *region, double *next, const double *w)

@@ -1,3 +1,5 @@
+#include "common.h"
+
 /* The last round seen, against which a wrong curvature is noticed. */
 typedef struct {
     double rounds;

@@ -1,33 +1,12 @@
+#include "curvature.h"
+
 /* What the next round needs. x is the action to play; the rest is not for writing. */
 typedef struct {
     double x[SF_D];
     sf_memory seen;
 } sf_state;
 
-/* Start at x1, strictly feasible: its slack comes with the first step. */
-static inline int sf_init(sf_state *state, const double x1[SF_D])
-{
-    if (!sf_all_finite(x1)) {
-        return SF_NOT_FINITE;
-    }
-    const sf_state zero = {{0}, {0, {0}, 0, {0}, 0}};
-    *state = zero;
-    sf_copy(state->x, x1);
-    return SF_OK;
-}
-
-/* Start from another action than state->x: the one that the actuator took instead. */
-static inline int sf_moved(sf_state *state, const double x[SF_D])
-{
-    if (!sf_all_finite(x)) {
-        return SF_NOT_FINITE;
-    }
-    if (state->seen.rounds == 0) {
-        return sf_init(state, x);
-    }
-    sf_copy(state->x, x);
-    return SF_OK;
-}
+#include "start_curvature.h"
 
 /* v becomes the nearest point of the ball of the quadratic bound, relative to x. */
 static inline void sf_onto_ball(double *v, const sf_region *region)

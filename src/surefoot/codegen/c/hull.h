@@ -1,3 +1,5 @@
+#include "common.h"
+
 /* What the region is built from. */
 typedef struct {
     double rounds;

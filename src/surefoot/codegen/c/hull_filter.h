@@ -1,3 +1,5 @@
+#include "hull.h"
+
 /* What the next round needs. x is the action to play; the rest is not for writing. */
 typedef struct {
     double x[SF_D];
@@ -5,32 +7,9 @@ typedef struct {
     double limit; /* g of x is certified to be at most this */
 } sf_state;
 
-/* Start at x1, strictly feasible: its slack comes with the first step. */
-static inline int sf_init(sf_state *state, const double x1[SF_D])
-{
-    if (!sf_all_finite(x1)) {
-        return SF_NOT_FINITE;
-    }
-    const sf_state zero = {{0}, {0, {0}, 0, 0, {0}, 0}, 0};
-    *state = zero;
-    sf_copy(state->x, x1);
-    return SF_OK;
-}
+#include "start.h"
 
-/* Start from another action than state->x: the one that the actuator took instead. */
-static inline int sf_moved(sf_state *state, const double x[SF_D])
-{
-    if (!sf_all_finite(x)) {
-        return SF_NOT_FINITE;
-    }
-    if (state->seen.rounds == 0) {
-        return sf_init(state, x);
-    }
-    const sf_region region = sf_region_of(&state->seen);
-    sf_bound(&state->seen, &region, x, &state->limit);
-    sf_copy(state->x, x);
-    return SF_OK;
-}
+#include "moved_hull.h"
 
 /*
  * A round: tell what was seen at state->x and what is wanted next, and state->x may be played.

@@ -1,3 +1,6 @@
+#include "ball.h"
+#include "hull.h"
+
 /* Remembered half-spaces u'Z <= o, relative to the start, with multipliers. */
 typedef struct {
     double normals[SF_CUTS][SF_D];
@@ -46,20 +49,7 @@ static inline int sf_init(sf_state *state, const double x1[SF_D])
     return SF_OK;
 }
 
-/* Start from another action than state->x: the one that the actuator took instead. */
-static inline int sf_moved(sf_state *state, const double x[SF_D])
-{
-    if (!sf_all_finite(x)) {
-        return SF_NOT_FINITE;
-    }
-    if (state->seen.rounds == 0) {
-        return sf_init(state, x);
-    }
-    const sf_region region = sf_region_of(&state->seen);
-    sf_bound(&state->seen, &region, x, &state->limit);
-    sf_copy(state->x, x);
-    return SF_OK;
-}
+#include "moved_hull.h"
 
 static inline double sf_distance(const double *a, const double *b)
 {

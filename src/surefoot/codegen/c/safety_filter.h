@@ -1,3 +1,5 @@
+#include "certified_length.h"
+
 /* What the next round needs. x is the action to play; the rest is not for writing. */
 typedef struct {
     double x[SF_D];
@@ -7,35 +9,7 @@ typedef struct {
     double distance;
 } sf_state;
 
-/* Start at x1, strictly feasible: its slack comes with the first step. */
-static inline int sf_init(sf_state *state, const double x1[SF_D])
-{
-    if (!sf_all_finite(x1)) {
-        return SF_NOT_FINITE;
-    }
-    if (!sf_in_ball(x1)) {
-        return SF_START;
-    }
-    const sf_state zero = {{0}, {0}, 0, 0, 0};
-    *state = zero;
-    sf_copy(state->x, x1);
-    sf_copy(state->start, x1);
-    return SF_OK;
-}
-
-/* Start from another action than state->x: the one that the actuator took instead. */
-static inline int sf_moved(sf_state *state, const double x[SF_D])
-{
-    if (!sf_all_finite(x)) {
-        return SF_NOT_FINITE;
-    }
-    if (state->rounds == 0) {
-        return sf_init(state, x);
-    }
-    sf_copy(state->x, x);
-    state->distance = HUGE_VAL; /* the next g bounds it afresh */
-    return SF_OK;
-}
+#include "start_length.h"
 
 /*
  * A round: tell what was seen at state->x and what is wanted next, and state->x may be played.
