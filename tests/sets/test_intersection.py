@@ -6,7 +6,7 @@ import pickle
 import numpy as np
 import pytest
 
-from surefoot import Ball, play
+from surefoot import Ball, calibrate, play
 from surefoot.algorithms import OGD
 from surefoot.constraints import Affine, L2Norm, LinfNorm, max_of
 from surefoot.costs import Linear
@@ -154,6 +154,15 @@ def test_a_projected_rule_plays_a_problem_with_a_norm_and_a_fairness_limit():
     trace = play(tuned, problem)
     assert (trace.constraint <= 0).all()
     assert trace.regret().upper[-1] <= tuned.guarantee.regret_bound(80)
+
+
+def test_rules_that_minimise_linear_functions_are_not_offered():
+    g = max_of(L2Norm(1.0), Affine([[1.0, -1.0]], [0.2]))
+    problem = Problem.of(Linear(np.ones((20, 2))), g, Ball(1.0), np.zeros(2))
+    offers = {offer.name: offer for offer in calibrate(problem).offers}
+    assert offers["OGD.fixed"].standing == "proved"
+    assert offers["FrankWolfe.tuned"].standing == "none"
+    assert "needs a linear minimisation" in offers["FrankWolfe.tuned"].missing
 
 
 def test_no_point_in_common_but_the_edge_still_answers_inside():

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from surefoot.constants import Constants
 from surefoot.errors import InvalidValueError
-from surefoot.sets import Ball
+from surefoot.sets import Ball, Intersection
 from surefoot.theory import Tuned
 from surefoot.types import Needs, Region, Source, needs_of
 
@@ -156,6 +156,8 @@ def domain_of(kind: type[Any], domain: Ball, feasible: Region | None) -> Region:
         return domain
     if feasible is None:
         raise InvalidValueError("needs a feasible set that knows its own geometry")
+    if needs_of(kind).linear_minimisations and isinstance(feasible, Intersection):
+        raise InvalidValueError("needs a linear minimisation, which an intersection does not have")
     return feasible
 
 
