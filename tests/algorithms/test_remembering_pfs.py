@@ -94,10 +94,10 @@ def test_theorem_d_holds_as_it_is(adversary):
 
 @pytest.mark.slow
 def test_where_many_faces_meet_memory_pays():
-    box = rotated_box(20, horizon=600, trials=2, seed=3)
+    box = rotated_box(20, horizon=400, trials=2, seed=3)
     means = []
     for rule in (CertifiedPFS, RememberingPFS):
-        trace = sf.play(rule.default(box.constants, 600, box.domain), box, watch="off")
+        trace = sf.play(rule.default(box.constants, 400, box.domain), box, watch="off")
         assert np.max(trace.violations.worst) <= 0
         means.append(float(np.mean(trace.final_regret())))
     assert means[1] < 0.8 * means[0]

@@ -182,7 +182,7 @@ def test_a_constant_that_is_too_small_is_named_in_the_round_that_shows_it():
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["toy", "binding toy", "polytope"])
 def test_without_slopes_the_regret_is_at_most_that_of_certified_steps_with_them(name):
-    T = 1500
+    T = 800
     problem = {
         "toy": lambda: paper_toy(horizon=T, trials=2),
         "binding toy": lambda: binding_toy(horizon=T, trials=2),
