@@ -104,7 +104,7 @@ class Elements(html.parser.HTMLParser):
 
 
 def test_the_page_draws_the_run_and_asks_for_nothing_outside(desk):
-    played(desk.folder / "<b>j.db", rounds=700, wrong=400)
+    played(desk.folder / "<b>j.db", rounds=520, wrong=400)
     assert desk.do("journal", "<b>j.db", "--page", "j.html").out == "page     j.html\n"
     text = (desk.folder / "j.html").read_text(encoding="utf-8")
     page = Elements(text)

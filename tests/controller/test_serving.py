@@ -2,6 +2,7 @@
 
 import json
 import random
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -88,6 +89,18 @@ def test_a_contradiction_and_a_warning_are_sentences():
     found = said(strict, steep)
     assert (found["ok"], found["kind"], found["round"]) == (False, "contradiction", 1)
     assert said(strict, TOLD)["ok"]
+
+
+def test_the_page_has_every_command_every_key_and_every_kind_of_error(service):
+    page = (Path(__file__).parents[2] / "docs" / "serve.md").read_text(encoding="utf-8")
+    found = said(service, {"do": "hello"})
+    kinds = ("request", "invalid", "contradiction", "journal", "internal")
+    told = said(service, {"do": "tell", "x": 1})["error"]
+    keys = told.removeprefix("tell takes ").partition(", got")[0].split(", ")
+    assert len(keys) == 8
+    explained = said(service, {"do": "explain"}).keys() - {"ok"}
+    for word in (*found["commands"], *keys, *kinds, *explained):
+        assert f"`{word}`" in page, word
 
 
 HOSTILE = {
@@ -254,7 +267,7 @@ def test_a_player_is_made_as_its_constructor_makes_it():
     ("player", "more", "words"),
     [
         ({}, {}, "player.name must be one of "),
-        ({"name": "LeaderFolower"}, {}, "must be one of LeaderFollower, got 'LeaderFolower'"),
+        ({"name": "LeaderFolower"}, {}, "player.name must be one of LeaderFollower"),
         ({"name": "PFS", "tuning": "anytme"}, {}, "player.tuning must be one of anytime"),
         ({"name": "PFS", "tunning": "anytime"}, {}, "player must have one of tuning"),
         ({"name": "LeaderFollower"}, {}, "constants must fit Constants: missing"),
