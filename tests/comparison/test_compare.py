@@ -67,6 +67,7 @@ def test_players_of_all_kinds_meet_the_same_streams(tmp_path):
     assert found.traces["tuned"].verdict() == sf.play(players["tuned"], TOY).verdict()
 
 
+@pytest.mark.slow
 def test_it_is_shown_tabled_drawn_exported_and_reported(tmp_path):
     found = compare([Plain(0.05), LeaderFollower.default], TOY, folder=tmp_path)
     assert repr(found) == (
@@ -99,13 +100,13 @@ def test_called_again_only_what_is_new_is_played(tmp_path):
 
 
 def test_a_function_makes_the_problem_with_blocks_of_trials(tmp_path):
-    found = compare([Plain(0.01), LeaderFollower.default], depot, horizon=[20, 40], trials=31)
+    found = compare([Plain(0.01), LeaderFollower.default], depot, horizon=[5, 10], trials=31)
     assert found.outcome.cells == 8
     assert {row.trials for row in found.rows} == {31}
     rows = {(row.algorithm, row.horizon): row.arrays["best"] for row in found.rows}
-    np.testing.assert_array_equal(rows["Plain", 40], rows["LeaderFollower.default", 40])
-    assert len(np.unique(rows["Plain", 40], axis=0)) == 31  # every trial has its own streams
-    shorter = compare([Plain(0.01)], depot, horizon=40, trials=2)
+    np.testing.assert_array_equal(rows["Plain", 10], rows["LeaderFollower.default", 10])
+    assert len(np.unique(rows["Plain", 10], axis=0)) == 31  # every trial has its own streams
+    shorter = compare([Plain(0.01)], depot, horizon=10, trials=2)
     np.testing.assert_array_equal(shorter.rows[0].arrays["best"].shape, (2, 2))
 
 

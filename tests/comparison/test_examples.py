@@ -33,6 +33,7 @@ def test_an_own_constraint_and_rule_are_compared_and_resumed(example, tmp_path):
     assert run(str(tmp_path)).outcome.skipped == found.outcome.cells == 2
 
 
+@pytest.mark.slow
 def test_a_sweep_has_every_margin_at_every_horizon_and_a_page(example, tmp_path):
     found = example("sweep").run(str(tmp_path), horizons=(20, 40), trials=2)
     assert len(found.rows) == 10

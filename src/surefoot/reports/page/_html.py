@@ -12,20 +12,16 @@ from surefoot.reports.page._verdicts import BADGES
 __all__ = ["Cell", "Column", "badge", "html_table", "joined", "number_cell", "text_cell"]
 
 
+SHOWN = 8
+"""Columns that a table shows at first, its first ones; the style has the same number."""
+
+
 class Column(NamedTuple):
-    """A column of a table: its title, what it means, whether it holds numbers; more for later."""
+    """A column of a table: its title, what it means, and whether it holds numbers."""
 
     title: str
     meaning: str = ""
     numeric: bool = False
-    more: bool = False
-
-    @property
-    def classes(self) -> str:
-        """Its classes as an attribute; empty if it has none."""
-        names = ["n"] * self.numeric + ["more"] * self.more
-        quote = '"' if len(names) > 1 else ""
-        return f" class={quote}{' '.join(names)}{quote}" if names else ""
 
 
 class Cell(NamedTuple):
@@ -46,7 +42,7 @@ def html_table(
 ) -> str:
     """Return a table that sorts by each of its columns; the first is the row's header."""
     heads = "".join(
-        f'<th scope="col" aria-sort="none"{c.classes}>'
+        f'<th scope="col" aria-sort="none"{" class=n" if c.numeric else ""}>'
         f'<button type="button">{escape(c.title)}</button></th>'
         for c in columns
     )
@@ -54,7 +50,7 @@ def html_table(
     for cells in body:
         parts = []
         for i, (column, cell) in enumerate(zip(columns, cells, strict=True)):
-            kind = column.classes
+            kind = " class=n" if column.numeric else ""
             value = "" if not column.numeric else f' data-v="{_sort_key(cell.value)}"'
             tag, scope = ("th", ' scope="row"') if i == 0 else ("td", "")
             parts.append(f"<{tag}{scope}{kind}{value}>{cell.html}</{tag}>")
@@ -81,9 +77,8 @@ def html_table(
 
 
 def _all_columns(name: str, columns: Sequence[Column]) -> str:
-    """Return the button that shows the columns which are left out at first."""
-    more = sum(column.more for column in columns)
-    if not more:
+    """Return the button that shows the columns which are left out at first, by the style."""
+    if len(columns) <= SHOWN:
         return ""
     return (
         f'<button type="button" class="columns" data-table="{name}" aria-pressed="false">'
@@ -97,7 +92,7 @@ def joined(lines: Sequence[str]) -> str:
 
 
 def _sort_key(value: float | None) -> str:
-    return "" if value is None or math.isnan(value) else repr(float(value))
+    return "" if value is None or math.isnan(value) else f"{float(value):.8g}"
 
 
 def text_cell(value: Any) -> Cell:

@@ -81,16 +81,16 @@ def results_table(rows: Sequence[Row]) -> str:
         Column(
             "Regret", "upper end of the regret's interval: mean ± standard deviation", numeric=True
         ),
-        Column("Trials", "over which means and deviations are taken", True, True),
-        Column("Bound", "what the theorem allows at T", True, True),
-        Column("Share of bound", "the largest regret of a trial over the bound", True, True),
-        Column("Σ[g]₊", "what was violated, summed: mean ± standard deviation", True, True),
-        Column("[Σg]₊", "violations with slack counted against them", True, True),
-        Column("Σg", "the same with its sign", True, True),
-        Column("Σ[g]₊²", "violations squared and summed", True, True),
-        Column("First violation", "the earliest round with g > 0 of any trial", True, True),
-        Column("Feasible from", "from this round on no trial has g > 0", True, True),
-        Column("Comparator gap", "how far the comparator's cost may be from the best", True, True),
+        Column("Trials", "over which means and deviations are taken", True),
+        Column("Bound", "what the theorem allows at T", True),
+        Column("Share of bound", "the largest regret of a trial over the bound", True),
+        Column("Σ[g]₊", "what was violated, summed: mean ± standard deviation", True),
+        Column("[Σg]₊", "violations with slack counted against them", True),
+        Column("Σg", "the same with its sign", True),
+        Column("Σ[g]₊²", "violations squared and summed", True),
+        Column("First violation", "the earliest round with g > 0 of any trial", True),
+        Column("Feasible from", "from this round on no trial has g > 0", True),
+        Column("Comparator gap", "how far the comparator's cost may be from the best", True),
     ]
     body = map(_result, longest_first(rows))
     return html_table("results", "Regret and violation", columns, body)
@@ -165,15 +165,11 @@ def _gap(row: Row) -> Cell:
 _ORACLE = {
     "cost_gradients": "Cost gradients",
     "constraint_values": "Constraint values",
-    "constraint_subgradients": "Constraint subgradients",
     "projections": "Projections",
+    "constraint_subgradients": "Constraint subgradients",
     "linear_minimisations": "Linear minimisations",
     "inner_solves": "Inner solves",
 }
-
-
-_FEW = ("cost_gradients", "constraint_values", "projections")
-"""The oracles whose calls are shown at first."""
 
 
 def effort_table(rows: Sequence[Row]) -> str:
@@ -182,15 +178,14 @@ def effort_table(rows: Sequence[Row]) -> str:
         Column("Algorithm"),
         Column("Problem"),
         Column("T", "number of rounds", True),
-        Column("Engine", more=True),
         Column("Time", "of all trials together, on the machine named below", numeric=True),
         Column("µs per round", "of one trial", numeric=True),
-        *(Column(title, "in one run", True, name not in _FEW) for name, title in _ORACLE.items()),
+        *(Column(title, "in one run", True) for title in _ORACLE.values()),
+        Column("Engine"),
         Column(
             "Calls are",
             "counted while playing, or multiplied out from what the algorithm declares, inner "
             "solves then being the most there can be",
-            more=True,
         ),
     ]
     body = []
@@ -203,10 +198,10 @@ def effort_table(rows: Sequence[Row]) -> str:
                 text_cell(row.algorithm),
                 text_cell(row.problem),
                 Cell(f"{row.horizon:,}", row.horizon),
-                text_cell(row.facts.engine or "–"),
                 Cell(escape(seconds(time)), time),
                 number_cell(row.provenance.get("microseconds_a_round")),
                 *(number_cell(getattr(oracle, name, None)) for name in _ORACLE),
+                text_cell(row.facts.engine or "–"),
                 text_cell("counted" if oracle is not None and oracle.counted else "declared"),
             ]
         )
