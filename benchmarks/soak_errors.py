@@ -293,13 +293,19 @@ def _wish(rng: Any, s: Array, radius: float, k: int) -> Array:
     return np.asarray(length * way / np.maximum(np.linalg.norm(way, axis=1, keepdims=True), 1e-300))
 
 
-def attacks(first: int, workers: int, factor: float) -> Iterator[Outcome]:
+def attacks(
+    first: int, workers: int, factor: float, kinds: tuple[str, ...] = KINDS
+) -> Iterator[Outcome]:
     """Return the outcomes of all attacks from the first on, in their order."""
     with ProcessPoolExecutor(workers) as pool:
-        pending = [pool.submit(attack, first + i, factor=factor) for i in range(2 * workers)]
+
+        def send(n: int) -> Any:
+            return pool.submit(attack, n, kinds[n % len(kinds)], factor=factor)
+
+        pending = [send(first + i) for i in range(2 * workers)]
         for n in itertools.count(first + 2 * workers):
             yield pending.pop(0).result()
-            pending.append(pool.submit(attack, n, factor=factor))
+            pending.append(send(n))
 
 
 def main() -> int:
@@ -308,11 +314,12 @@ def main() -> int:
     parser.add_argument("--rounds", type=float, default=ROUNDS, help="at least so many")
     parser.add_argument("--first", type=int, default=0, help="number of the first attack")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--kinds", nargs="+", default=KINDS, choices=KINDS, help="what to attack")
     parser.add_argument("--factor", type=float, default=1.0, help="errors beyond what is told")
     options = parser.parse_args()
     of_kind: dict[str, list[Outcome]] = {kind: [] for kind in KINDS}
     total = 0
-    for outcome in attacks(options.first, options.workers, options.factor):
+    for outcome in attacks(options.first, options.workers, options.factor, tuple(options.kinds)):
         of_kind[outcome.kind].append(outcome)
         total += outcome.rounds
         if options.factor <= 1 and (outcome.violations or outcome.alarms):

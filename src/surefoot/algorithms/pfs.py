@@ -172,6 +172,10 @@ class PFS(Rule):
     ) -> Tuned[PFS]:
         """Tune so that the true g(x_t) <= 0 in every round, with bounded errors in g and s.
 
+        It has a regret bound in advance, needs sigma and a horizon, and refuses errors that its
+        tightening cannot hold. Certified rules take any (``Constants.value_error``), with a
+        certificate for every round and no such bound.
+
         Args:
             constants: the constants of the true constraint.
             horizon: T.
@@ -194,6 +198,9 @@ class PFS(Rule):
         common_reach: float | None = None,
     ) -> Tuned[PFS]:
         """Tune for g_t(x_t) <= 0 in every round while g drifts by up to ``drift`` per round.
+
+        Certified rules need neither sigma nor a horizon for that (``Constants.drift``), and have
+        no regret bound in advance.
 
         Args:
             constants: the constants of every round's constraint.
