@@ -93,6 +93,23 @@ def test_after_an_interrupt_the_file_is_where_the_memory_is(path):
     assert 0 < taken < hits
 
 
+def test_after_an_order_that_was_interrupted_the_file_is_where_the_memory_is(path):
+    player, rng, hits = PLAYERS["certified"], np.random.default_rng(5), 0
+    with Controller(player, START, journal=path) as controller:
+        drive(controller, player, 3)
+        counter = Interrupter(10**9)
+        counter.run(controller.hold, "to count")
+        length = 10**9 - counter.left
+        for k in range(24):
+            order = (controller.hold, controller.note, controller.retreat)[k % 3]
+            hits += Interrupter(int(rng.integers(1, length + 1))).run(order, f"order {k}")
+            assert agrees(controller)
+        controller.resume()
+        drive(controller, player, 2, first=4)
+    assert hits > 10
+    assert replay(path).is_same
+
+
 @pytest.mark.slow
 def test_after_a_thousand_interrupts_the_file_is_where_the_memory_is(path):
     hits, taken, disagreements = interrupted(path, 1_800, seed=2)

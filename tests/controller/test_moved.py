@@ -119,7 +119,7 @@ def test_a_rule_that_cannot_start_from_another_action_says_so():
     assert controller.round == 1
 
 
-def wander(player, rng, path=None, rounds=120):
+def wander(player, rng, path=None, rounds=60):
     """A loop whose actuator strays, by little and by much; the largest g that was asked for."""
     worst, own = -np.inf, 0
     with warnings.catch_warnings(), Controller(player, START, journal=path) as controller:
@@ -136,7 +136,7 @@ def wander(player, rng, path=None, rounds=120):
                 controller.tell(action=x, **seen_at(player, t, x))
             else:
                 controller.tell(**seen_at(player, t, x))
-    assert own > 20
+    assert own > rounds / 6
     return worst
 
 
@@ -152,7 +152,7 @@ def test_whatever_the_actuator_does_every_action_asked_for_is_feasible(name, tmp
 def test_whatever_many_actuators_do_every_action_asked_for_is_feasible(name):
     rng = np.random.default_rng(100 + len(name))
     for _ in range(6):
-        assert wander(MOVABLE[name], rng) <= 0
+        assert wander(MOVABLE[name], rng, rounds=200) <= 0
 
 
 def test_the_regret_bound_ends_with_the_first_action_of_ones_own():
