@@ -10,7 +10,7 @@ PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist wor
 HERE   := not torch and not cluster and not browser and not hosts and not cases and not docs
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test coverage test-all check docs table1 related bench soak fuzz wheel clean
+.PHONY: help demo test coverage test-all check docs table1 related alternatives bench soak fuzz wheel clean
 
 help: ## show this list
 	@grep -hE '^[a-z0-9-]+:.*## ' Makefile | sed 's/:.*## /\t/' | expand -t 12
@@ -38,6 +38,10 @@ $(VENV)/dev.stamp: $(FILES) | $(BIN)/python
 
 $(VENV)/all.stamp: $(VENV)/dev.stamp
 	$(PIP) --editable '.[all]' --group dev --group browser --group hosts --group docs
+	@touch $@
+
+$(VENV)/rivals.stamp: $(VENV)/bench.stamp
+	$(PIP) --group rivals --group hosts --editable '.[gymnasium,torch,cases]'
 	@touch $@
 
 demo: $(VENV)/demo.stamp ## reproduce the paper's experiment: verdicts, figures and a page in out/reproduction
@@ -73,6 +77,9 @@ table1: $(VENV)/bench.stamp ## measure the paper's Table 1: every row with its o
 
 related: $(VENV)/bench.stamp ## every related system on the problems it is made for, into docs/related.md (minutes)
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m surefoot.paper.related docs/related.md
+
+alternatives: $(VENV)/rivals.stamp ## what people use instead, on the same tasks, into docs/alternatives.md (minutes)
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.alternatives
 
 bench: $(VENV)/bench.stamp ## measure speed against hand-written code, C, JAX and QP solvers, into out/bench
 	$(BIN)/python -m benchmarks

@@ -23,5 +23,6 @@ def write_section(page: Path, name: str, lines: Iterable[str]) -> None:
 def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> list[str]:
     """Return the lines of a Markdown table."""
     names = list(head)
-    lines = [names, ["---"] * len(names), *(list(row) for row in rows)]
+    cells = [[cell.replace("|", "\\|") for cell in row] for row in rows]
+    lines = [names, ["---"] * len(names), *cells]
     return [f"| {' | '.join(line)} |" for line in lines]

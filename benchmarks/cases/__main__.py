@@ -12,19 +12,23 @@ from pathlib import Path
 
 from benchmarks.pages import write_section
 
-NAMES = ("charging", "scoring", "portfolio", "feeder", "admission", "wrong")
+NAMES = ("charging", "scoring", "portfolio", "wrong")
 PAGE = Path(__file__).parents[2] / "docs" / "cases.md"
 
 
 def main() -> None:
     """Play what was named."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("names", nargs="*", choices=[[], *NAMES], help="cases; all unless given")
+    parser.add_argument("names", nargs="*", help=f"of {', '.join(NAMES)}; all unless given")
     parser.add_argument("--page", type=Path, default=PAGE)
+    parser.add_argument("--days", type=int, help="of charging; 31 for the month, 10 unless given")
     options = parser.parse_args()
     for name in options.names or NAMES:
+        if name not in NAMES:
+            parser.error(f"unknown case {name!r}: there are {', '.join(NAMES)}")
         module = importlib.import_module(f"benchmarks.cases.{name}")
-        lines = list(module.measure(options.page.parent / "images"))
+        more = {"days": options.days} if name == "charging" and options.days else {}
+        lines = list(module.measure(options.page.parent / "images", **more))
         write_section(options.page, name, lines)
         print("\n".join(lines), flush=True)
 

@@ -41,6 +41,7 @@ def ascend_boxed(
     lower: Array,
     upper: Array,
     tolerance: Array,
+    near: Array | None = None,
 ) -> tuple[Array, Array] | None:
     """Return q and its multipliers for one NumPy run and a box; None where none was found.
 
@@ -52,6 +53,7 @@ def ascend_boxed(
         lower: the lower corner of the box, relative to where the slopes were seen.
         upper: the upper one.
         tolerance: how far above 0 a quadratic may end, and below it with a multiplier, ``(m,)``.
+        near: multipliers of a similar problem to start from; 0 unless given.
 
     Example:
         >>> row, h = np.array([[1.0, 1.0]]), np.array([-1.0])
@@ -68,7 +70,7 @@ def ascend_boxed(
         way = q - v
         return q, over, c, 0.5 * float(way @ way) + float(lam @ over), free == q
 
-    lam = np.zeros(len(up))
+    lam = np.zeros(len(up)) if near is None else np.maximum(near, 0.0)
     q, over, c, dual, inside = at(lam)
     wide = lower < upper
     shift = 0.0  # added to the second derivative while steps fail, as far from the solution

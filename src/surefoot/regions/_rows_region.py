@@ -142,7 +142,7 @@ class RowsRegion(NamedTuple):
         if certainly(good):
             return Found(w, 0.0 * weights, 0.0)
         if self.sets:
-            return nearest_within(self, w, v, up, rates)
+            return nearest_within(self, w, v, up, rates, weights)
         size = row_norms(self.s)
         weights = ascend(v, up, self.s, size * size, rates, weights, self.known.sweeps)
         q = point_of(weights, v, self.s, rates)

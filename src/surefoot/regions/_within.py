@@ -21,7 +21,9 @@ __all__ = ["nearest_within"]
 _REFINED = 4
 
 
-def nearest_within(region: Any, w: Array, v: Array, up: Array, rates: Array) -> Found:
+def nearest_within(
+    region: Any, w: Array, v: Array, up: Array, rates: Array, near: Array | None = None
+) -> Found:
     """Return the point of the region and its sets nearest to w, or where a step to w is cut.
 
     Args:
@@ -30,12 +32,13 @@ def nearest_within(region: Any, w: Array, v: Array, up: Array, rates: Array) -> 
         v: the way there.
         up: the values, with their margins.
         rates: the curvatures; all 0 for a cut by half-spaces.
+        near: multipliers of a similar problem, which a search may start from.
     """
     if type(region.g) is not np.ndarray:
         raise InvalidValueError(f"domain must be None but for NumPy arrays, got {region.sets[0]!r}")
     if region.g.ndim == 1:
         rates = np.broadcast_to(np.asarray(rates, dtype=np.float64), up.shape)
-        return _one_within(region, w, v, up, rates)
+        return _one_within(region, w, v, up, rates, near)
     rates = np.broadcast_to(rates, up.shape)
     full = np.broadcast_to(region.known.rates(region.g), up.shape)
     found, weights, drawn = np.empty_like(w), np.empty_like(up), np.empty((len(w), 1))
@@ -51,7 +54,9 @@ def nearest_within(region: Any, w: Array, v: Array, up: Array, rates: Array) -> 
     return Found(found, weights, drawn)
 
 
-def _one_within(region: Any, w: Array, v: Array, up: Array, rates: Array) -> Found:
+def _one_within(
+    region: Any, w: Array, v: Array, up: Array, rates: Array, near: Array | None = None
+) -> Found:
     zero = np.zeros(len(up))
     if region.holds(w):
         return Found(w, zero, 0.0)
@@ -59,7 +64,7 @@ def _one_within(region: Any, w: Array, v: Array, up: Array, rates: Array) -> Fou
     corners = box_of(region.sets)
     if corners is not None and not flat:
         lower, upper = corners[0] - region.x, corners[1] - region.x
-        solved = ascend_boxed(v, up, region.s, rates, lower, upper, 0.25 * region.margin)
+        solved = ascend_boxed(v, up, region.s, rates, lower, upper, 0.25 * region.margin, near)
         if solved is not None:
             point = settle(region.sets, region.x + solved[0])
             if region.holds(point):

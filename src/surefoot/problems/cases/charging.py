@@ -156,7 +156,7 @@ class ChargingRecord(NamedTuple):
         possible: the most that cars could take at 32 A while they were there.
         delivered: energy that was delivered.
         carbon: kg of CO2.
-        microseconds: mean time per decision.
+        microseconds: median time per decision, of the minutes with a car.
         loads: the largest share of a rating, minute by minute.
         power: the power of the site, minute by minute, in kW.
     """
@@ -218,9 +218,9 @@ class ChargingSite:
         T = self.minutes if minutes is None else min(self.minutes, _check.whole(minutes, "minutes"))
         arrival, departure, request, charger = self.sessions.values()
         remaining, leaves, x = np.zeros(d), np.zeros(d, dtype=np.int64), np.zeros(d)
-        asked = possible = delivered = carbon = seconds = 0.0
+        asked = possible = delivered = carbon = 0.0
         over, worst, following = 0, -np.inf, 0
-        loads, power = np.zeros(T), np.zeros(T)
+        loads, power, seconds = np.zeros(T), np.zeros(T), np.full(T, np.nan)
         means = _daily_mean(self.intensity)
         for t in range(T):
             remaining[leaves <= t] = 0.0
@@ -238,7 +238,7 @@ class ChargingSite:
             seen = Minute(t, upper, remaining.copy(), left, now, now < means[t], x, values, slopes)
             begin = time.perf_counter()
             x = rule(seen)
-            seconds += time.perf_counter() - begin
+            seconds[t] = time.perf_counter() - begin if upper.any() else np.nan
             if not ((x >= 0) & (x <= upper)).all():
                 raise InvalidValueError(f"the currents of minute {t} must be within the announced")
             largest = float(network.values(x).max())
@@ -248,9 +248,11 @@ class ChargingSite:
             total = float(energy.sum())
             delivered, carbon = delivered + total, carbon + total * now
             loads[t], power[t] = float(network.loads(x).max()), 60e-3 * total
+        busy = seconds[~np.isnan(seconds)]
+        microseconds = 1e6 * float(np.median(busy)) if len(busy) else 0.0
         return ChargingRecord(
             T, over, worst, asked / 1e3, possible / 1e3, delivered / 1e3,
-            carbon / 1e3, 1e6 * seconds / T, loads, power,
+            carbon / 1e3, microseconds, loads, power,
         )  # fmt: skip
 
 

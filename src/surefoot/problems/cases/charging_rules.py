@@ -79,7 +79,14 @@ def round_robin(network: ChargingNetwork, step: float = 1.0) -> ChargingRule:
     def rule(minute: Minute) -> Array:
         if (network.values(minute.upper) <= 0).all():
             return minute.upper
-        x, going = np.zeros_like(minute.upper), np.flatnonzero(minute.upper > 0).tolist()
+        # The rounds in which every car gets its step, at once.
+        low, high = 0, int(np.ceil(LARGEST / step))
+        while high - low > 1:
+            middle = (low + high) // 2
+            some = np.minimum(minute.upper, middle * step)
+            low, high = (middle, high) if (network.values(some) <= 0).all() else (low, middle)
+        x = np.minimum(minute.upper, low * step)
+        going = np.flatnonzero(minute.upper > x).tolist()
         z, limit = network.matrix @ x, network.ratings
         while going:
             left = []
@@ -185,6 +192,7 @@ class CertifiedCharging:
     restarts: int = field(default=0, init=False)
     _known: CurvatureRows | None = field(default=None, init=False, repr=False)
     _memory: Any = field(default=None, init=False, repr=False)
+    _weights: Any = field(default=None, init=False, repr=False)
     _empty: Any = field(default=None, init=False, repr=False)
 
     def __call__(self, minute: Minute) -> Array:
@@ -193,13 +201,16 @@ class CertifiedCharging:
         if self._known is None:
             reach = LARGEST * float(np.sqrt(len(x)))
             self._known = CurvatureRows(beta=tuple(self.curvatures), reach=reach)
-            self._memory = self._known.init(x)
+            self._memory, self._weights = self._known.init(x), 0.0 * minute.values
             self._empty = self._known.see(self._memory, x, minute.values, minute.slopes)[1]
         self._memory, region = self._known.see(self._memory, x, minute.values, minute.slopes)
         box = Box(np.zeros_like(x), minute.upper)
         try:
-            found: Array = region.within(box).nearest(wanted)
+            found = region.within(box).nearest_from(wanted, self._weights)
         except EmptyRegionError:
             self.restarts += 1
-            found = self._empty.within(box).nearest(wanted)
-        return found
+            found = self._empty.within(box).nearest_from(wanted, 0.0 * minute.values)
+        # Multipliers of the last minute that had some: the next search starts from them.
+        self._weights = found.weights if found.weights.any() else self._weights
+        point: Array = found.point
+        return point

@@ -1,0 +1,94 @@
+"""Cooper and humancompatible-train as players: Adam on the parameters, multipliers on the limits.
+
+A round tells them what the others are told: the gradient of the loss and value and slope of every
+row. A loss and limits that are linear with these slopes have the same gradients as the true ones.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+
+from surefoot.types import Array, Feedback, Needs
+
+__all__ = ["RATES", "Multipliers"]
+
+RATES = (0.01, 0.1, 1.0)
+"""Of the multipliers; the one with the fewest models outside is shown, then the least loss."""
+
+
+class _Played(NamedTuple):
+    x: Array
+
+
+class Multipliers:
+    """Adam with a Lagrangian (Cooper) or an augmented one (humancompatible-train).
+
+    Args:
+        kind: "cooper" or "alm".
+        rate: of the multipliers.
+        rows: how many limits there are.
+    """
+
+    needs = Needs(apart=True)
+
+    def __init__(self, kind: str, rate: float, rows: int) -> None:
+        torch.set_num_threads(1)
+        self._kind, self._rate, self._rows = kind, rate, rows
+
+    def init(self, x1: Array) -> _Played:
+        """Begin at x1."""
+        self._x = torch.nn.Parameter(torch.tensor(x1, dtype=torch.float32))
+        self._adam = torch.optim.Adam([self._x], lr=0.05)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            self._step = self._cooper() if self._kind == "cooper" else self._alm()
+        return _Played(x1)
+
+    def update(self, state: _Played, feedback: Feedback) -> _Played:
+        """Take one step on the parameters and on the multipliers."""
+        way = self._x - self._x.detach()
+        grad, g, s = (torch.tensor(np.asarray(part), dtype=torch.float32) for part in feedback[:3])
+        loss, limits = grad @ way, g + s @ way
+        self._step(loss, limits)
+        return _Played(self._x.detach().numpy().astype(np.float64))
+
+    def _cooper(self) -> Any:
+        import cooper
+
+        class Limited(cooper.ConstrainedMinimizationProblem):  # type: ignore[misc]
+            def __init__(self, rows: int) -> None:
+                super().__init__()
+                self.rows = cooper.Constraint(
+                    multiplier=cooper.multipliers.DenseMultiplier(num_constraints=rows),
+                    constraint_type=cooper.ConstraintType.INEQUALITY,
+                )
+
+            def compute_cmp_state(self, loss: Any, limits: Any) -> Any:
+                seen = cooper.ConstraintState(violation=limits)
+                return cooper.CMPState(loss=loss, observed_constraints={self.rows: seen})
+
+        problem = Limited(self._rows)
+        duals = torch.optim.SGD(problem.dual_parameters(), lr=self._rate, maximize=True)
+        both = cooper.optim.SimultaneousOptimizer(
+            cmp=problem, primal_optimizers=self._adam, dual_optimizers=duals
+        )
+        return lambda loss, limits: both.roll(
+            compute_cmp_state_kwargs={"loss": loss, "limits": limits}
+        )
+
+    def _alm(self) -> Any:
+        from humancompatible.train.dual_optim import ALM
+
+        duals = ALM(m=self._rows, lr=self._rate, penalty=1.0, is_ineq=True)
+
+        def step(loss: Any, limits: Any) -> None:
+            total = duals.forward_update(loss, limits)
+            self._adam.zero_grad()
+            total.backward()
+            self._adam.step()
+
+        return step
