@@ -37,3 +37,25 @@ def test_without_the_margin_the_same_attack_finds_violations(kind, monkeypatch):
     for module in (_ball, curvature_hull, hull):
         monkeypatch.setattr(module, "_UNIT", 0.0)
     assert violations()
+
+
+def test_the_parts_of_a_soak_add_up(tmp_path, monkeypatch, capsys):
+    def attacks(first, workers, kinds):
+        for n in range(first, first + 100):
+            if soak.KINDS[n % len(soak.KINDS)] in kinds:
+                yield soak.Outcome(n, "a set", 10, 0, -1e-3 / (n + 1), 0)
+
+    monkeypatch.setattr(soak, "attacks", attacks)
+    state = str(tmp_path / "sums.json")
+
+    def run(*options):
+        monkeypatch.setattr("sys.argv", ["soak", "--workers", "1", "--state", state, *options])
+        return soak.main(), capsys.readouterr().out.splitlines()[-1]
+
+    assert run("--rounds", "30")[1].startswith("30 rounds, 3 attacks; 0 violations")
+    again = run("--rounds", "50", "--quick")
+    # Goes on with attack 3; the next of quick kinds are 5 and 9.
+    assert again[0] == 0
+    assert again[1].startswith("50 rounds, 5 attacks; 0 violations; worst g/depth = -0.0001 in")
+    assert "attack 9 " in again[1]
+    assert run("--rounds", "50") == again  # nothing is left to do
