@@ -24,7 +24,7 @@ from surefoot.types import Array, Feedback
 
 PAGE = Path(__file__).parents[1] / "docs" / "noise.md"
 BEGIN, END = "<!-- benchmarks.errors -->\n", "<!-- end -->\n"
-HORIZON, RUNS = 2_000, 4
+HORIZON, RUNS = 300, 2
 COLUMNS: dict[str, tuple[dict[str, float], str]] = {
     "exact": ({}, ""),
     "value error 0.01, too low": ({"value_error": 0.01}, "low"),
