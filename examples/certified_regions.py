@@ -60,21 +60,26 @@ def certified(region: CertifiedRegion, points: Array) -> Array:
     return np.array([bool((region.nearest(p) == p).all()) for p in points])
 
 
-def figure_of(found: Sequence[Kind], grid: int = 160) -> Figure:
+def outline(region: CertifiedRegion, corners: int) -> Array:
+    """Return the boundary of a region: the points nearest to points far away, all around."""
+    turn = np.linspace(0.0, 2 * np.pi, corners)
+    far = 50.0 * np.stack([np.cos(turn), np.sin(turn)], axis=1)
+    return np.array([region.nearest(p) for p in far])
+
+
+def figure_of(found: Sequence[Kind], corners: int = 720) -> Figure:
     """Return the regions side by side, in the feasible set."""
-    x, y = np.meshgrid(np.linspace(-1.1, 1.1, grid), np.linspace(-1.0, 1.0, grid))
-    points = np.stack([x.ravel(), y.ravel()], axis=1)
-    inside = np.array([limit(p)[0] for p in points]).reshape(x.shape)
-    figure = Figure(figsize=(10.5, 3.6), layout="constrained")
+    turn = np.linspace(0.0, 2 * np.pi, corners)
+    edge = np.stack([np.cos(turn), np.sqrt(0.75) * np.sin(turn)])
+    figure = Figure(figsize=(10.5, 3.4), layout="constrained")
     for ax, kind in zip(figure.subplots(1, len(found)), found, strict=True):
-        ax.contourf(x, y, inside, levels=[-9.0, 0.0], colors=[FILL])
-        ax.contour(x, y, inside, levels=[0.0], colors=[INK], linewidths=1.2)
-        safe = certified(kind.region, points).reshape(x.shape)
-        ax.contourf(x, y, safe, levels=[0.5, 1.5], colors=[COLOUR], alpha=0.35)
+        ax.fill(*edge, color=FILL)
+        ax.plot(*edge, color=INK, lw=1.2)
+        ax.fill(*outline(kind.region, corners).T, color=COLOUR, alpha=0.35, lw=0)
         for k, action in enumerate(ACTIONS, start=1):
             ax.plot(*action, "o", color=INK, ms=4)
             ax.annotate(f"$x_{k}$", action, textcoords="offset points", xytext=(5, 3))
-        ax.set_title(kind.name, fontsize=10)
+        ax.set_title(kind.name, fontsize=11)
         ax.set(aspect="equal", xticks=[], yticks=[])
         ax.spines[:].set_visible(False)
     return figure
@@ -84,11 +89,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Save the figure, and say how much of the set each region covers."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--out", type=Path, default=Path("docs/images"))
-    parser.add_argument("--grid", type=int, default=160)
+    parser.add_argument("--corners", type=int, default=720)
     options = parser.parse_args(arguments)
     found = kinds()
     options.out.mkdir(parents=True, exist_ok=True)
-    figure_of(found, options.grid).savefig(options.out / "regions.png", dpi=130)
+    figure_of(found, options.corners).savefig(options.out / "regions.png", dpi=130)
     axis = np.linspace(-1.1, 1.1, 60)
     points = np.array([[a, b] for a in axis for b in axis])
     inside = np.array([limit(p)[0] <= 0 for p in points])

@@ -25,7 +25,7 @@ def test_what_is_certified_is_feasible_and_more_knowledge_certifies_more():
 
 
 def test_the_figure_is_saved_and_the_shares_are_said(tmp_path, capsys):
-    regions.main(["--out", str(tmp_path), "--grid", "20"])
+    regions.main(["--out", str(tmp_path), "--corners", "20"])
     assert (tmp_path / "regions.png").read_bytes().startswith(b"\x89PNG")
     assert len(capsys.readouterr().out.splitlines()) == 3
     assert (ROOT / "docs" / "images" / "regions.png").is_file()

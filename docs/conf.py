@@ -1,0 +1,52 @@
+"""Configure the site: Markdown pages, docstrings as the reference, formulas by a vendored KaTeX."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent / "_site"))
+
+import surefoot
+
+project = "Surefoot"
+author = "The Surefoot authors"
+project_copyright = "the Surefoot authors, BSD-3-Clause"
+release = version = surefoot.__version__
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinxcontrib.katex",
+    "reference",
+]
+exclude_patterns = ["_site", "_static", "playground/*.md"]
+source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
+default_role = "py:obj"
+nitpicky = False
+
+myst_enable_extensions = ["dollarmath", "amsmath", "deflist"]
+myst_heading_anchors = 4
+myst_dmath_double_inline = True
+
+autodoc_typehints = "none"  # the signatures of rules are long; argument types are in the text
+autodoc_member_order = "bysource"
+autodoc_preserve_defaults = True
+napoleon_google_docstring = True
+napoleon_numpy_docstring = False
+napoleon_use_ivar = True
+
+# Nothing may come from elsewhere: the style sheet and its fonts are in _static.
+katex_css_path = "katex/katex.min.css"
+katex_js_path = "katex.min.js"
+katex_autorender_path = "auto-render.min.js"
+
+html_theme = "furo"
+html_title = "Surefoot"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_copy_source = False
+html_show_sourcelink = False
+html_theme_options = {
+    "light_css_variables": {"color-brand-primary": "#0b6e4f", "color-brand-content": "#0b6e4f"},
+    "dark_css_variables": {"color-brand-primary": "#5fd3a7", "color-brand-content": "#5fd3a7"},
+}
