@@ -19,7 +19,7 @@ extensions = [
     "sphinxcontrib.katex",
     "reference",
 ]
-exclude_patterns = ["_site", "_static", "playground/*.md"]
+exclude_patterns = ["_site", "_static", "playground/**"]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 default_role = "py:obj"
 nitpicky = False

@@ -33,6 +33,7 @@ def setup(app: Any) -> dict[str, Any]:
     """Register with Sphinx."""
     app.connect("builder-inited", lambda app: write_all())
     app.connect("doctree-read", _align_formulas)
+    app.connect("build-finished", _add_playground)
     return {"parallel_read_safe": True}
 
 
@@ -42,6 +43,11 @@ def _align_formulas(app: Any, doctree: Any) -> None:
         text = node.astext().strip()
         if ("&" in text or r"\\" in text) and r"\begin{" not in text:
             node.children = [nodes.Text(rf"\begin{{aligned}}{text}\end{{aligned}}")]
+
+
+def _add_playground(app: Any, exception: Exception | None) -> None:
+    """Copy the playground, which is a page of its own."""
+    shutil.copytree(DOCS / "playground", Path(app.outdir) / "playground", dirs_exist_ok=True)
 
 
 def write_all() -> None:
