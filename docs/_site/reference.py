@@ -57,6 +57,8 @@ def write_all() -> None:
         (OUT / folder).mkdir(parents=True)
     when = tomllib.loads((DOCS / "when.toml").read_text(encoding="utf-8"))
     rules = {rule.__name__: rule for rule in find_algorithms(vars(algorithms))}
+    # Filters and wrappers are no rows of the catalogue, and have a page all the same.
+    rules |= {name: getattr(algorithms, name) for name in when if name not in rules}
     promised = _promises()
     for name, rule in rules.items():
         _write(f"algorithms/{name}", _algorithm_page(name, rule, when.get(name), promised))
