@@ -20,6 +20,7 @@ from docutils import nodes
 import surefoot
 from surefoot import algorithms, constraints, costs, problems, regions, sets
 from surefoot.algorithms import catalogue, find_algorithms, source_of
+from surefoot.types import Source
 
 DOCS = Path(__file__).parents[1]
 OUT = DOCS / "generated"
@@ -113,7 +114,7 @@ def _promises() -> dict[str, list[Any]]:
 def _algorithm_page(
     name: str, rule: Any, when: dict[str, str] | None, promised: dict[str, list[Any]]
 ) -> str:
-    source = source_of(rule)
+    source = source_of(rule) if hasattr(rule, "source") else Source("Surefoot", "derived here")
     lines = [f"{name}\n{'=' * len(name)}\n", f"*{source.work}* ({source.rule}).\n"]
     if when:
         lines += [
