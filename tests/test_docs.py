@@ -7,6 +7,7 @@ computed here from the code and must be on their pages line by line.
 import contextlib
 import inspect
 import io
+import itertools
 import math
 import re
 import sys
@@ -47,11 +48,11 @@ def blocks(page):
 def test_code_of_the_page_runs_and_prints_what_it_says(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # what an example saves is no part of the checkout
     found = blocks(page)
-    followers = [*found[1:], (0, "", "")]
     # A module of its own, so that classes of an example can be pickled.
     module = types.ModuleType(f"page_{page.stem}")
     monkeypatch.setitem(sys.modules, module.__name__, module)
-    for (line, language, code), (_, next_language, expected) in zip(found, followers, strict=True):
+    after = [*found, (0, "", "")]
+    for (line, language, code), (_, next_language, expected) in itertools.pairwise(after):
         if language != "python":
             continue
         printed = io.StringIO()
