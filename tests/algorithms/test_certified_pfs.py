@@ -554,7 +554,10 @@ def test_a_g_observed_with_an_error_is_feasible_all_the_same(seed):
         ({"eta": 0.0}, "eta must be a finite number > 0, got 0.0"),
         ({"sigma": -1.0}, "sigma must be a finite number > 0, got -1.0"),
         ({"evaluation_error": -1e-9}, "evaluation_error must be a finite number > 0, got -1e-09"),
-        ({"domain": 1.0}, "domain must be a set with a projection, got 1.0"),
+        (
+            {"domain": 1.0},
+            "domain must be a set with a projection, got 1.0: Ball(1.0) is the ball of that radius",
+        ),
     ],
 )
 def test_parameters_out_of_range_are_named(change, sentence):
