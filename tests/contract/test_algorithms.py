@@ -79,7 +79,6 @@ CASES = [
         [0.2, 0.4],
     ),
     (CertifiedDualAveraging(known=Curvature(beta=2.0, reach=1.5), radius=1.0), [0.4]),
-    (CertifiedDualAveraging(known=Curvature(beta=2.0, reach=1.5, **ERRORS), radius=1.0), [0.4]),
     (LBSGD(weight=0.05, beta=1.0, cost_curvature=1.5), [0.2, 0.4]),
     (ScheduledPFS(rho=0.1, step=2.0, domain=Ball(0.5)), [0.2, 0.4]),
     (

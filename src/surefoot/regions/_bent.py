@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from surefoot._array import certainly, is_concrete, maximum, minimum, norm, number_like, sqrt, where
+from surefoot._array import certainly, maximum, minimum, norm, number_like, sqrt, where
 from surefoot.regions._ball import Found
 from surefoot.regions._known import EmptyRegionError
 from surefoot.types import Array, Number
@@ -111,7 +111,7 @@ def _searched(region: Any, w: Array, search: Callable[[Any, Array], Found]) -> F
             best = Found(*(where(better, a, b) for a, b in zip(found, best, strict=True)))
             sure = sure | fine
         # Any length is safe; a millionth more of it is not worth another search.
-        if is_concrete(length) and bool(np.all(abs(length - last) <= 1e-6 * last)):
+        if type(length) in (float, np.ndarray) and bool(np.all(abs(length - last) <= 1e-6 * last)):
             break
     assert best is not None
     point = where(good, w, region.checked(best.point))
