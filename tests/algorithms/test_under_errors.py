@@ -20,14 +20,14 @@ from surefoot.theory import TheoremC, TheoremD, TheoremN
 from surefoot.types import Feedback
 
 UP = np.array([0.0, 1.0])
-KNOWN = Constants(R=0.9, start_reach=0.9, start_slack=0.4, G_g=1.45, beta=1.6, G_f=1.5)
+KNOWN = Constants(R=0.9, start_reach=0.9, start_slack=0.4, G_g=1.45, beta=1.6, G_f=1.6)
 NOISY = Constants(
     R=0.9,
     start_reach=0.9,
     start_slack=0.4,
     G_g=1.45,
     beta=1.6,
-    G_f=1.5,
+    G_f=1.6,
     value_error=0.05,
     slope_error=0.1,
     drift=1e-4,
@@ -71,12 +71,12 @@ def test_where_drift_leaves_nothing_a_rule_says_so():
     assert np.isnan(after.x).all(axis=1).tolist() == [True, False]
 
 
-@pytest.mark.parametrize("factor", [1.0, 3.0])
+@pytest.mark.parametrize("factor", [1.0, pytest.param(3.0, marks=pytest.mark.slow)])
 def test_the_true_g_is_never_above_0_at_the_bounds_and_is_at_three_times_them(factor):
     found = []
     for i, kind in enumerate(KINDS):
-        runs, played = (20, 30) if kind in FLAT else (10, 12)
-        runs, played = (1, 8) if kind in LIVE else (runs, played)
+        runs, played = (20, 20) if kind in FLAT else (10, 8)
+        runs, played = (1, 6) if kind in LIVE else (runs, played)
         found.append(attack(50_000 + i, kind, runs, played, factor))
     outside = sum(o.violations for o in found)
     if factor > 1:
@@ -139,7 +139,7 @@ def test_tunings_take_the_errors_of_the_constants():
         assert isinstance(tuned(KNOWN).guarantee, theorem)
     for filtered in (SafetyFilter.default(NOISY), RegionFilter.default(NOISY)):
         assert {name: getattr(filtered, name) for name in told} == told
-    with pytest.raises(ValueError, match=r"base.value_error must be None, got 0.05"):
+    with pytest.raises(ValueError, match=r"value_error.*got 0.05"):
         SeveralPFS.default(NOISY)
 
 
