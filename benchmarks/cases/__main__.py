@@ -21,7 +21,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("names", nargs="*", help=f"of {', '.join(NAMES)}; all unless given")
     parser.add_argument("--page", type=Path, default=PAGE)
-    parser.add_argument("--days", type=int, help="of charging; 31 for the month, 10 unless given")
+    parser.add_argument("--days", type=int, help="of charging; the month unless given")
     options = parser.parse_args()
     for name in options.names or NAMES:
         if name not in NAMES:

@@ -29,7 +29,7 @@ from surefoot.problems.cases.charging import LARGEST, Site
 from surefoot.sets import Box
 from surefoot.types import Array, Feedback
 
-MONTH, DAYS = "2019-10", 10
+MONTH, DAYS = "2019-10", 31
 SITES: tuple[Site, ...] = ("caltech", "jpl")
 
 
