@@ -199,7 +199,7 @@ GOOD = {"V": 2.0, "alpha": 5.0, "domain": BALL}
         ("alpha", "1", "alpha must be a finite number > 0, got '1'"),
         ("queue", -0.5, "queue must be a finite number >= 0, got -0.5"),
         ("queue", math.nan, "queue must be a finite number >= 0, got nan"),
-        ("domain", 3.0, "domain must be a set with a projection, got 3.0"),
+        ("domain", 3.0, "domain must be a set .* got 3.0: Ball.3.0. is the ball of that radius"),
     ],
 )
 def test_bad_numbers_are_named(make, field, value, sentence):

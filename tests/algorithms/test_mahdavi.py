@@ -131,7 +131,10 @@ def test_multipliers_are_never_negative_and_rows_may_come_in_any_order(grad, row
         ({"gamma": -0.1}, "gamma must be a finite number >= 0, got -0.1"),
         ({"rows": 0}, "rows must be a whole number >= 1, got 0"),
         ({"rows": 2.0}, "rows must be a whole number >= 1, got 2.0"),
-        ({"domain": 1.0}, "domain must be a set with a projection, got 1.0"),
+        (
+            {"domain": 1.0},
+            "domain must be a set with a projection, got 1.0: Ball(1.0) is the ball of that radius",
+        ),
     ],
 )
 def test_bad_parameters_are_named(wrong, sentence):

@@ -131,7 +131,7 @@ def test_everything_that_a_file_may_set_is_documented_and_plain():
 def test_every_number_of_an_algorithm_is_a_parameter_of_a_file():
     assert {"eta", "rho"} <= set(parameters_of(ALGORITHMS_BY_NAME["PFS"]))
     assert {"V", "alpha"} <= set(parameters_of(ALGORITHMS_BY_NAME["ScalarDPP"]))
-    numbers = ("Number", "Positive", "Nonnegative", "Count", "float", "int", "bool", "str")
+    numbers = ("Number", "Real", "Positive", "Nonnegative", "Count", "float", "int", "bool", "str")
     for kind in ALGORITHMS_BY_NAME.values():
         plain = {f.name for f in fields(kind) if str(f.type).split(" | ")[0] in numbers}
         assert set(parameters_of(kind)) == plain, kind

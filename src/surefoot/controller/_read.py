@@ -139,7 +139,7 @@ class JournalRecord:
     @property
     def outside(self) -> int:
         """The number of rounds with g > 0."""
-        return int((self.g > 0).sum())
+        return int(np.sum(np.asarray(self.g) > 0))
 
     @property
     def worst(self) -> float | None:

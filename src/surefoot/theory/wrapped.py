@@ -9,6 +9,7 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from surefoot import _check
+from surefoot._convert import shown
 from surefoot.constants import Constants
 from surefoot.errors import InvalidValueError
 from surefoot.theory.guarantee import EveryRound, Guarantee, Kind, Measure
@@ -137,4 +138,5 @@ class InTurns(EveryRound):
 
 def _every_round(guarantee: Any) -> None:
     if not isinstance(guarantee, Guarantee) or guarantee.kind != "every round":
-        raise InvalidValueError(f"the guarantee must be one for every round, got {guarantee!s}")
+        said = str(guarantee) if isinstance(guarantee, Guarantee) else shown(guarantee)
+        raise InvalidValueError(f"the guarantee must be one for every round, got {said}")
