@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import surefoot
-from surefoot import OGD, PFS, Ball, Controller
+from surefoot import OGD, PFS, Ball, CertifiedPFS, Controller
 from surefoot._sqlite import Store
 from surefoot.algorithms.certificate import CertifiedStep
 from surefoot.controller import LostRoundsError, PremiseWarning, StoreError, replay
@@ -962,3 +962,13 @@ def test_a_killed_journal_of_format_3_goes_on_with_orders_and_notes(lost, path):
         assert controller.explain().bound == pytest.approx(-0.2)
         drive(controller, PLAYERS["certified"], 2, first=6)
     assert replay(path).is_same
+
+
+def test_a_journal_is_not_continued_by_another_player(tmp_path):
+    path = tmp_path / "run.db"
+    Controller(CertifiedPFS(G_g=1.0, domain=Ball(1.0), rho=0.5), [0.0], journal=path).close()
+    with pytest.raises(ValueError, match=r"is that of CertifiedPFS.G_g=1.0.*, not of .*G_g=2.0"):
+        Controller.open_or_create(path, CertifiedPFS(G_g=2.0, domain=Ball(1.0), rho=0.5), [0.0])
+    same = CertifiedPFS(G_g=1.0, domain=Ball(1.0), rho=0.5)
+    with Controller.open_or_create(path, same, [0.0]) as controller:
+        assert controller.round == 1

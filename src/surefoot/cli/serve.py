@@ -136,6 +136,7 @@ def _float(text: str, option: str) -> float:
 def _controller(given: dict[str, Any]) -> Controller:
     from surefoot.controller import Controller
     from surefoot.controller.configuring import player_from
+    from surefoot.errors import InvalidValueError
 
     made = player_from(
         given["player"],
@@ -148,26 +149,10 @@ def _controller(given: dict[str, Any]) -> Controller:
     path = given.get("journal")
     if path is None:
         return Controller(made, given["start"], **policies)
-    controller = Controller.open_or_create(path, made, given["start"], **policies)
-    algorithm = getattr(made, "algorithm", made)
-    if repr(controller.algorithm) != repr(algorithm):
-        controller.close()
-        if not _has_changed(path):
-            raise UsageError(
-                f"journal '{path}' is that of {controller.algorithm!r}, not of {algorithm!r}: "
-                "name that player, or another journal"
-            )
-        controller = Controller.open(path, **policies)
-    return controller
-
-
-def _has_changed(path: Path) -> bool:
-    """Return whether the player of a journal took another's place: widened, or resumed with."""
-    from surefoot.controller import read_journal
-
-    record = read_journal(path)
-    resumed = any(note.text.startswith("resume") for note in record.notes)
-    return resumed or any(row.how == "widened" for row in record.rounds)
+    try:
+        return Controller.open_or_create(path, made, given["start"], **policies)
+    except InvalidValueError as error:
+        raise UsageError(str(error)) from None
 
 
 # --- lines ---------------------------------------------------------------------------------------

@@ -19,9 +19,11 @@ from surefoot.controller._checks import (
 )
 from surefoot.controller._journal import Journal
 from surefoot.controller._live import Live
+from surefoot.controller._stepping import player_of
 from surefoot.controller._told import measure
 from surefoot.controller._watch import HUGE
 from surefoot.controller.explanation import Explanation, explained
+from surefoot.controller.reading import was_replaced
 from surefoot.errors import InvalidValueError
 from surefoot.theory import Breach, Guarantee, Reaction
 from surefoot.types import Array, ArrayLike, Feedback, Region
@@ -152,6 +154,9 @@ class Controller(Live):
             given: what could not be stored, as for :meth:`open`.
             options: policies, as for a new controller.
 
+        Raises:
+            InvalidValueError: if the journal is that of another player.
+
         Example:
             >>> import tempfile
             >>> from surefoot import Ball
@@ -171,7 +176,17 @@ class Controller(Live):
         if not os.path.lexists(path):
             return cls(player, start, journal=path, **options)
         allowed = {n: p for n, p in options.items() if n in ("on_contradiction", "on_missing")}
-        return cls.open(path, **allowed, **(given or {}))
+        algorithm, _ = player_of(player)
+        self = cls.open(path, **allowed, **(given or {}))
+        if repr(self.algorithm) != repr(algorithm):
+            self.close()
+            if not was_replaced(path):
+                raise InvalidValueError(
+                    f"journal '{os.fspath(path)}' is that of {self.algorithm!r}, not of "
+                    f"{algorithm!r}: name that player, or another journal"
+                )
+            self = cls.open(path, **allowed, **(given or {}))
+        return self
 
     # --- what a user asks ------------------------------------------------------------------------
 
