@@ -51,17 +51,23 @@ CASES = [
     (CertifiedPFS(G_g=3.0, domain=Ball(0.5), rho=0.1, sigma=0.3), [0.3, 0.2]),
     (CertifiedPFS(G_g=3.0, domain=Ball(0.5), rho=0.1, evaluation_error=1e-3), [0.3, 0.2]),
     (CertifiedPFS(G_g=3.0, domain=Ball(0.5), rho=0.1, **ERRORS), [0.3, 0.2]),
-    (LeaderFollower(G_g=3.0, domain=Ball(0.5), **ERRORS), [0.3, 0.2]),
-    (LeaderFollower(G_g=3.0, domain=Ball(0.5)), [0.2, 0.4]),
+    # Few cuts: every slot is compiled by itself.
+    (LeaderFollower(G_g=3.0, domain=Ball(0.5), cuts=2, **ERRORS), [0.3, 0.2]),
+    (LeaderFollower(G_g=3.0, domain=Ball(0.5), cuts=4), [0.2, 0.4]),
     (LeaderFollower(G_g=4.0, domain=Ball(0.9, [1.0, 0.5, 0.1]), cuts=2), [0.9, 0.2, -0.2]),
     (LeaderFollower(G_g=1.5, domain=Ball(0.75), lazy=False, cuts=3, sweeps=1), [0.4]),
-    (LeaderFollower(G_g=3.0, domain=Ball(0.5), strong_convexity=1.0), [0.2, 0.4]),
+    (LeaderFollower(G_g=3.0, domain=Ball(0.5), cuts=2, strong_convexity=1.0), [0.2, 0.4]),
     (LeaderFollower(G_g=3.0, domain=Ball(0.5), cuts=2, gradient_bound=1e-3), [0.3, 0.2]),
-    (LeaderFollower(G_g=3.0, domain=Ball(0.5), leader=OGD(eta=0.1, domain=Ball(0.5))), [0.3, 0.2]),
-    # Short probes would divide the rounding of each backend by their length.
-    (ValuesFollower(base=LeaderFollower(G_g=3.0, domain=Ball(0.5)), probe=0.4), [0.2, 0.4]),
     (
-        ValuesFollower(base=LeaderFollower(G_g=1.5, domain=Ball(0.75), lazy=False), probe=0.4),
+        LeaderFollower(G_g=3.0, domain=Ball(0.5), cuts=2, leader=OGD(eta=0.1, domain=Ball(0.5))),
+        [0.3, 0.2],
+    ),
+    # Short probes would divide the rounding of each backend by their length.
+    (ValuesFollower(base=LeaderFollower(G_g=3.0, domain=Ball(0.5), cuts=2), probe=0.4), [0.2, 0.4]),
+    (
+        ValuesFollower(
+            base=LeaderFollower(G_g=1.5, domain=Ball(0.75), cuts=2, lazy=False), probe=0.4
+        ),
         [0.4],
     ),
     (SeveralPFS(base=CertifiedPFS(G_g=3.0, domain=Ball(0.5), rho=0.1)), [0.2, 0.4]),
