@@ -122,3 +122,11 @@ def test_certified_rules_beat_the_best_barrier_weight_on_smooth_costs(module):
         assert all(row.outside == 0 for row in ours)
         regrets = [float(row.result.split()[1].replace(",", "")) for row in (barrier, *ours)]
         assert min(regrets[1:]) < regrets[0]
+
+
+def test_all_admission_rules_are_played_and_the_certified_one_has_no_window_over(module):
+    admission = module("cases.admission")
+    rows = cells(admission.measure(None, 60))
+    assert len(rows) == 6
+    assert [row[2] for row in rows if row[0].startswith("**")] == ["0"]
+    assert rows[-1][2:7:4] == ["0", "100.0%"]

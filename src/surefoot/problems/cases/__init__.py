@@ -1,6 +1,18 @@
 """Cases: real data or a plant model, each with the baselines that practitioners use now."""
 
 from surefoot import _kinds
+from surefoot.problems.cases.admission import (
+    AdmissionRecord,
+    AdmissionRule,
+    AdmissionServer,
+    CertifiedAdmission,
+    Window,
+    additive_increase,
+    admit_everything,
+    by_value_per_work,
+    fixed_rates,
+    tenant_demand,
+)
 from surefoot.problems.cases.charging import (
     ChargingNetwork,
     ChargingRecord,
@@ -23,6 +35,10 @@ from surefoot.problems.cases.portfolio import risk_portfolio, share_returns
 from surefoot.problems.cases.scoring import People, census_people, fair_scoring
 
 __all__ = [
+    "AdmissionRecord",
+    "AdmissionRule",
+    "AdmissionServer",
+    "CertifiedAdmission",
     "CertifiedCharging",
     "ChargingNetwork",
     "ChargingRecord",
@@ -30,17 +46,23 @@ __all__ = [
     "ChargingSite",
     "Minute",
     "People",
+    "Window",
+    "additive_increase",
+    "admit_everything",
     "as_fast_as_possible",
+    "by_value_per_work",
     "census_people",
     "charging_site",
     "equal_share",
     "ev_charging",
     "fair_scoring",
+    "fixed_rates",
     "least_laxity_first",
     "projected_charging",
     "risk_portfolio",
     "round_robin",
     "share_returns",
+    "tenant_demand",
     "waiting_for_clean_power",
 ]
 
