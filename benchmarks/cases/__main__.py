@@ -12,7 +12,7 @@ from pathlib import Path
 
 from benchmarks.pages import write_section
 
-NAMES = ("charging", "scoring", "portfolio", "admission", "wrong")
+NAMES = ("charging", "feeder", "scoring", "portfolio", "admission", "wrong")
 PAGE = Path(__file__).parents[2] / "docs" / "cases.md"
 
 

@@ -31,6 +31,16 @@ from surefoot.problems.cases.charging_rules import (
     round_robin,
     waiting_for_clean_power,
 )
+from surefoot.problems.cases.feeder import (
+    CertifiedFeeder,
+    Feeder,
+    FeederRecord,
+    FeederRule,
+    Second,
+    linearised,
+    pv_feeder,
+    uniform_share,
+)
 from surefoot.problems.cases.portfolio import risk_portfolio, share_returns
 from surefoot.problems.cases.scoring import People, census_people, fair_scoring
 
@@ -40,15 +50,20 @@ __all__ = [
     "AdmissionServer",
     "CertifiedAdmission",
     "CertifiedCharging",
+    "CertifiedFeeder",
     "ChargingNetwork",
     "ChargingRecord",
     "ChargingRule",
     "ChargingSite",
+    "Feeder",
+    "FeederRecord",
+    "FeederRule",
     "Minute",
     "People",
     "Window",
     "additive_increase",
     "admit_everything",
+    "Second",
     "as_fast_as_possible",
     "by_value_per_work",
     "census_people",
@@ -58,11 +73,14 @@ __all__ = [
     "fair_scoring",
     "fixed_rates",
     "least_laxity_first",
+    "linearised",
     "projected_charging",
+    "pv_feeder",
     "risk_portfolio",
     "round_robin",
     "share_returns",
     "tenant_demand",
+    "uniform_share",
     "waiting_for_clean_power",
 ]
 
