@@ -20,6 +20,7 @@ from surefoot import Feedback
 from surefoot.algorithms import LBSGD, CertifiedDualAveraging, CertifiedOGD
 from surefoot.constraints import MaxOf, QuadraticForm
 from surefoot.regions import Curvature, CurvatureRows
+from surefoot.sets import Intersection
 from surefoot.types import Array, Needs, Region, needs_of
 
 WEIGHTS = tuple(10.0**k for k in np.linspace(-4, -0.5, 8))
@@ -162,16 +163,22 @@ def players(case: Case) -> dict[str, Any]:
         DA_PRUNED: CertifiedDualAveraging(known=known, radius=R, far=0.3, scale=math.sqrt(2)),
         BEST: LBSGD(weight=np.repeat(WEIGHTS, trials)[:, None], beta=beta),
     }
-    if case.constraint.region is not None:
-        found[OGD_KNOWN] = Known(case.constraint.region, R, averaging=False)
-        found[DA_KNOWN] = Known(case.constraint.region, R, averaging=True)
+    if (region := closed(case)) is not None:
+        found[OGD_KNOWN] = Known(region, R, averaging=False)
+        found[DA_KNOWN] = Known(region, R, averaging=True)
     return found
+
+
+def closed(case: Case) -> Region | None:
+    """Return the feasible set where its projection has a closed form."""
+    region = case.constraint.region
+    return None if isinstance(region, Intersection) else region
 
 
 def measured(case: Case) -> tuple[float, dict[str, float]]:
     """Return the mean cost of the best fixed action, and of what each player paid."""
     paid = {name: cost(case, player) for name, player in players(case).items()}
-    region = case.constraint.region
+    region = closed(case)
     if region is None:
         return 0.0, paid  # costs alone compare
     sums = case.gradients.sum(axis=0)

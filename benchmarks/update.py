@@ -135,7 +135,7 @@ def certified_by_hand(rounds: Rounds) -> Work:
     player, radius = rounds.player, float(rounds.player.domain.radius)
     start, G_g, rho = rounds.states[0].start, player.G_g, player.rho
     pairs = [
-        (HandState(s.x, *s[2:]), f[:3]) for s, f in zip(rounds.states, rounds.seen, strict=True)
+        (HandState(s.x, *s[2:7]), f[:3]) for s, f in zip(rounds.states, rounds.seen, strict=True)
     ]
     wanted = [player.update(s, f).x for s, f in zip(rounds.states, rounds.seen, strict=True)]
     must_agree([hand_certified(s, *f, start, G_g, rho, radius).x for s, f in pairs], wanted)

@@ -72,14 +72,14 @@ class SmoothBall:
         return 2.0
 
     @property
-    def depth(self) -> float:
+    def depth(self) -> Number:
         """The squared radius, at the centre."""
-        return float(self.ball.radius) ** 2
+        return self.ball.radius * self.ball.radius
 
     @property
-    def reach(self) -> float:
+    def reach(self) -> Number:
         """The radius."""
-        return float(self.ball.radius)
+        return self.ball.radius
 
     @property
     def diameter(self) -> float:
