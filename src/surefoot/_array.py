@@ -2,8 +2,7 @@
 
 Rules are written once (see :mod:`surefoot.types` for the shapes) and must be fast for one small
 NumPy run, where every call counts, and right for a batch, for JAX under ``jit`` and for torch.
-So each operation has a short path for Python floats and 1-D NumPy arrays, and a general path
-through the array API standard.
+Each has a short path for floats and 1-D NumPy arrays, and a general one by the array API standard.
 """
 
 from __future__ import annotations
@@ -54,8 +53,7 @@ __all__ = [
 ndarray, vdot = np.ndarray, np.vdot
 _NUMBERS = (float, int, np.floating, np.integer)
 _torch_namespace: Any = None
-# record(Kind, (a, b)) makes a named tuple from its values. The constructor of the class is written
-# in Python, and costs as much as three square roots.
+# Makes a named tuple from its values; the class's own constructor costs as much as three roots.
 record = tuple.__new__
 
 
