@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from pathlib import Path
@@ -27,6 +28,9 @@ def main() -> None:
     except MissingExtraError as error:
         raise SystemExit(_said(str(error))) from None
     except OSError as error:  # what prints the help cannot write it
+        with contextlib.suppress(OSError):
+            # Python would try to write what is left once more at its end, and complain.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise SystemExit(_said(f"standard output: {error.strerror}")) from None
 
 
