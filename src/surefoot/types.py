@@ -28,8 +28,10 @@ __all__ = [
     "CostStream",
     "Explaining",
     "Feedback",
+    "Filtering",
     "HasArray",
     "Info",
+    "Moving",
     "Needs",
     "Number",
     "Numeric",
@@ -37,6 +39,7 @@ __all__ = [
     "Real",
     "Region",
     "RegretObserver",
+    "Solving",
     "Source",
     "State",
     "needs_of",
@@ -214,6 +217,7 @@ class State(Protocol):
 S = TypeVar("S", bound=State)
 
 
+@runtime_checkable
 class Algorithm(Protocol[S]):
     """Hyperparameters and two pure functions: the first state, and the state after a round.
 
@@ -292,6 +296,28 @@ class Explaining(Protocol[S]):
         ...
 
 
+@runtime_checkable
+class Filtering(Protocol):
+    """A filter: takes the proposals of somebody else to what may be played."""
+
+    def init(self, x1: Array) -> Any:
+        """Return the state before the first round, with ``x1`` as its action."""
+        ...
+
+    def admit(self, state: Any, proposal: Array, g: Number, s: Array) -> tuple[Any, Info]:
+        """Return the state whose ``x`` may be played, and what the step there knew."""
+        ...
+
+
+@runtime_checkable
+class Moving(Protocol):
+    """A player that can start from another action than its own."""
+
+    def moved(self, state: Any, x: Array, missed: int = 0) -> Any:
+        """Return the state that starts from x, after rounds that nobody measured."""
+        ...
+
+
 class RegretObserver(Protocol):
     """Sums over the rounds so far that bound the regret: a named tuple of plain numbers."""
 
@@ -327,6 +353,15 @@ class Region(Protocol):
 
     def minimize_linear(self, c: Array) -> Array:
         """Return a point of the set where the inner product with c is smallest."""
+        ...
+
+
+@runtime_checkable
+class Solving(Protocol):
+    """A set that takes a solver to project onto; the others have a closed form."""
+
+    def nearest(self, x: Array) -> Any:
+        """Return the nearest point with a bound on its error."""
         ...
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 
 from surefoot import OGD, PFS, Ball, Constants, Feedback
+from surefoot._player import needs_in
 from surefoot.algorithms import (
     DPP,
     CertifiedDualAveraging,
@@ -16,7 +17,6 @@ from surefoot.algorithms import (
     SeveralPFS,
     Tighten,
 )
-from surefoot.controller._stepping import needs_in
 from surefoot.regions import CurvatureRows, LipschitzHull, Together
 from surefoot.sets import Box
 

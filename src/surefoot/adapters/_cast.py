@@ -33,8 +33,11 @@ from typing import Any
 import numpy as np
 
 from surefoot._array import maximum, namespace, norm
+from surefoot._player import known_in, number_in, rows_in, rows_known
 from surefoot.errors import InvalidValueError
+from surefoot.regions import CurvatureRows
 from surefoot.regions._quadratics import row_norms
+from surefoot.sets import Ball
 from surefoot.types import Array, Number
 
 __all__ = ["cast_length", "cast_margin", "caveat", "drift_of", "reach_of", "replayed", "rows_of"]
@@ -69,18 +72,21 @@ def reach_of(safe: Any) -> float:
         >>> reach_of(SafetyFilter(G_g=1.0, domain=Ball(2.0), rho=0.1))
         2.0
     """
-    known = getattr(safe, "known", safe)
-    if hasattr(known, "reach"):
-        return float(known.reach)
-    if hasattr(known, "domain") and hasattr(known.domain, "reach_from_origin"):
-        return float(known.domain.reach_from_origin)
-    rows = [float(row.reach) for row in getattr(known, "rows", ()) if hasattr(row, "reach")]
-    if not rows:
+    known = known_in(safe)
+    own = number_in(known, "reach")
+    if own is not None:
+        return float(own)
+    domain = number_in(known, "domain")
+    if isinstance(domain, Ball):
+        return float(domain.reach_from_origin)
+    rows = [number_in(row, "reach") for row in rows_known(safe)]
+    reaches = [float(reach) for reach in rows if reach is not None]
+    if not reaches:
         raise InvalidValueError(
             f"filter must say how long a feasible action is (reach, or a Ball as domain), "
             f"got {safe!r}"
         )
-    return max(rows)
+    return max(reaches)
 
 
 def rows_of(safe: Any) -> int:
@@ -91,8 +97,7 @@ def rows_of(safe: Any) -> int:
         >>> rows_of(CurvatureRows(beta=(1.0, 0.0), reach=1.0))
         2
     """
-    rows = getattr(getattr(safe, "known", safe), "rows", 1)
-    return len(rows) if isinstance(rows, tuple) else int(rows)
+    return rows_in(safe) or 1
 
 
 def cast_margin(safe: Any, s: Array, length: float, *, ahead: bool = False) -> Number:
@@ -111,19 +116,19 @@ def cast_margin(safe: Any, s: Array, length: float, *, ahead: bool = False) -> N
         >>> cast_margin(Curvature(beta=2.0, reach=1.0), np.array([3.0, 4.0]), 0.5)
         5.0
     """
-    known = getattr(safe, "known", safe)
-    if hasattr(known, "G_g"):
+    known, rows = known_in(safe), rows_known(safe)
+    if number_in(known, "G_g") is not None:
         return known.G_g * length
-    if hasattr(known, "beta"):
+    if number_in(known, "beta") is not None:
         slope = norm(s) if s.ndim == 1 else row_norms(s)
-        beta = known.rates(slope) if hasattr(known, "rates") and s.ndim > 1 else known.beta
+        several = isinstance(known, CurvatureRows) and s.ndim > 1
+        beta = known.rates(slope) if several else known.beta
         if isinstance(beta, tuple):  # the one row of several that there could have been
             (beta,) = beta
         reaches = 4 if ahead else 2
         return (slope + beta * (reaches * known.reach + length)) * length
-    if isinstance(getattr(known, "rows", None), tuple):
-        each = [cast_margin(row, s[i], length, ahead=ahead) for i, row in enumerate(known.rows)]
-        return np.array(each)
+    if rows[0] is not known:
+        return np.array([cast_margin(row, s[i], length, ahead=ahead) for i, row in enumerate(rows)])
     raise InvalidValueError(
         f"filter must know a bound on the slope (G_g) or on the curvature (beta), got {safe!r}"
     )
@@ -147,11 +152,7 @@ def replayed(state: Any, played: Array, length: Number) -> Any:
 
 def drift_of(safe: Any) -> float | None:
     """Return how much g may change per round, where a filter is told; else None."""
-    known = getattr(safe, "known", safe)
-    rows = getattr(known, "rows", None)
-    drifts = [
-        getattr(row, "drift", None) for row in (rows if isinstance(rows, tuple) else (known,))
-    ]
+    drifts = [number_in(row, "drift") for row in rows_known(safe)]
     return None if None in drifts else max(float(np.max(v)) for v in drifts if v is not None)
 
 
@@ -166,7 +167,7 @@ def caveat(safe: Any, dtype: Any, margin: float) -> str:
     if not margin > 0:
         return ""
     words = f"{np.dtype(dtype)} keeps g below {-margin:.2g}"
-    rho = getattr(safe, "rho", None)
+    rho = number_in(safe, "rho")
     if rho is not None and float(rho) < margin:
         words += f"; rho = {float(rho):.2g} is below that, so steps may stay where they are"
     return words

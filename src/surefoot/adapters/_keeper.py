@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from surefoot._array import owned
+from surefoot._player import can_filter, known_in, number_in
 from surefoot.adapters._cast import (
     cast_length,
     cast_margin,
@@ -19,7 +20,7 @@ from surefoot.adapters._cast import (
 from surefoot.errors import InvalidValueError
 from surefoot.types import Array, Info
 
-__all__ = ["Keeper", "grown", "packed", "unpacked"]
+__all__ = ["Keeper", "check_filter", "grown", "packed", "unpacked"]
 
 
 class Keeper:
@@ -46,10 +47,7 @@ class Keeper:
         dtype: Any = np.float64,
         box: tuple[Array, Array] | None = None,
     ) -> None:
-        if not (callable(getattr(filter, "init", None)) and hasattr(filter, "admit")):
-            raise InvalidValueError(
-                f"filter must be a SafetyFilter, a RegionFilter or the like, got {filter!r}"
-            )
+        check_filter(filter)
         self.filter, self.dtype, self.box = filter, np.dtype(dtype), box
         first = flat(np.asarray(start).astype(self.dtype))
         reach = reach_of(filter)
@@ -64,7 +62,7 @@ class Keeper:
         self.played = owned(first)
         self.state = filter.init(first)
         self.margin: Any = 0.0
-        if hasattr(getattr(filter, "known", filter), "G_g"):  # else it comes with the first slope
+        if number_in(known_in(filter), "G_g") is not None:  # else it comes with the first slope
             self.margin = cast_margin(filter, first, self.length)
 
     def offer(self, proposal: Any, g: Any, s: Any, **told: Any) -> Info:
@@ -130,6 +128,14 @@ class Keeper:
         self.played = owned(vector[size : size + n].copy())
         margin = vector[size + n :]
         self.margin = float(margin[0]) if rest == 1 else margin.copy()
+
+
+def check_filter(filter: Any) -> None:  # noqa: A002
+    """Raise unless it takes proposals."""
+    if not can_filter(filter):
+        raise InvalidValueError(
+            f"filter must be a SafetyFilter, a RegionFilter or the like, got {filter!r}"
+        )
 
 
 def flat(values: Any) -> Array:

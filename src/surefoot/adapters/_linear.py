@@ -14,6 +14,7 @@ from surefoot.constraints import Constraint, FunctionConstraint, max_of
 from surefoot.errors import InvalidValueError
 from surefoot.regions import CurvatureRows
 from surefoot.sets import Ball
+from surefoot.theory import Tuned
 from surefoot.types import Array, Feedback, Info, needs_of
 
 __all__ = ["Weights", "ball_of", "logistic_slope", "sigmoid"]
@@ -87,7 +88,7 @@ class Weights:
                 evaluation_error=error,
             )
             tuned = (player or LeaderFollower.default)(constants, domain=domain)
-            self.rule = getattr(tuned, "algorithm", tuned)
+            self.rule = tuned.algorithm if isinstance(tuned, Tuned) else tuned
         self.apart = needs_of(self.rule).apart
         self.state = self.rule.init(start)
         self.info: Info | None = None

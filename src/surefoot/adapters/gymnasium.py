@@ -18,6 +18,7 @@ from typing import Any, SupportsFloat, TypeAlias
 import numpy as np
 
 from surefoot._extras import need
+from surefoot._player import known_in
 from surefoot.adapters._cast import drift_of
 from surefoot.adapters._keeper import Keeper, flat
 from surefoot.errors import InvalidValueError
@@ -177,7 +178,7 @@ class SafeAction(_gym.Wrapper, _gym.utils.RecordConstructorArgs):  # type: ignor
         if s is not None:
             slope = np.array(s, dtype=np.float64)
             return slope.reshape(-1) if slope.size == played.size else slope
-        if isinstance(getattr(self._filter, "known", None), LipschitzHull):
+        if isinstance(known_in(self._filter), LipschitzHull):
             return np.full(played.size, np.nan)
         raise InvalidValueError(
             "constraint_subgradient must be given: only RegionFilter(known=LipschitzHull(...)) "

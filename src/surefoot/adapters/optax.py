@@ -23,7 +23,7 @@ import numpy as np
 from surefoot._array import is_concrete
 from surefoot._extras import need
 from surefoot.adapters._cast import cast_length, cast_margin, larger, reach_of, replayed, rows_of
-from surefoot.adapters._keeper import packed, unpacked
+from surefoot.adapters._keeper import check_filter, packed, unpacked
 from surefoot.errors import InvalidValueError
 from surefoot.regions import Curvature
 from surefoot.types import Array, Number
@@ -79,10 +79,7 @@ def keep_feasible(filter: Any) -> Any:  # noqa: A002
         >>> bool(0.6 < g(w)[0] + 1.0 <= 1.0)
         True
     """
-    if not (callable(getattr(filter, "init", None)) and hasattr(filter, "admit")):
-        raise InvalidValueError(
-            f"filter must be a SafetyFilter, a RegionFilter or the like, got {filter!r}"
-        )
+    check_filter(filter)
     reach, rows = reach_of(filter), rows_of(filter)
     forms: dict[int, Any] = {}  # of states, by the number of parameters; no state itself
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from surefoot import _check
 from surefoot._convert import shown
+from surefoot._player import known_in
 from surefoot.algorithms import (
     CertifiedOGD,
     CertifiedPFS,
@@ -107,7 +108,7 @@ def c_header(
 
 def _port_of(algorithm: Any) -> _Port:
     """Return how a player is written in C, or refuse it in one sentence."""
-    known = getattr(algorithm, "known", None)
+    known = known_in(algorithm)
     if type(algorithm) is CertifiedPFS:
         return _Port("certified_pfs", _pfs, _BY_SLOPE, "step")
     if type(algorithm) is SafetyFilter:

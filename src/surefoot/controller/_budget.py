@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from surefoot._player import number_in, parts_of, takes_value_error
 from surefoot.errors import InvalidValueError
 
-__all__ = ["Budget", "budget_of", "parts_of"]
+__all__ = ["Budget", "budget_of"]
 
 
 class Budget(NamedTuple):
@@ -45,18 +45,6 @@ class Budget(NamedTuple):
         return g + error + self.evaluation_error
 
 
-def parts_of(algorithm: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the rule and what it is made of, each with the path of fields that leads there."""
-    yield "", algorithm
-    for name in ("known", "base"):
-        part = getattr(algorithm, name, None)
-        if part is not None:
-            yield name, part
-            rows = getattr(part, "rows", None)
-            if isinstance(rows, tuple):
-                yield from ((f"{name}.rows.{i}", row) for i, row in enumerate(rows))
-
-
 def budget_of(algorithm: Any) -> Budget:
     """Return the largest errors that any part of a rule allows for.
 
@@ -66,15 +54,13 @@ def budget_of(algorithm: Any) -> Budget:
     allows for rounding alone
     """
     found = dict.fromkeys(Budget._fields[:-1], 0.0)
-    takes = False
     for _, part in parts_of(algorithm):
-        takes = takes or hasattr(part, "value_error")
         for name in found:
-            size = getattr(part, name, None)
-            if size is None or callable(size):
+            size = number_in(part, name)
+            if size is None:
                 continue
             try:
                 found[name] = max(found[name], float(size))
             except (TypeError, ValueError) as error:
                 raise InvalidValueError(f"{name} must be one number, got {size!r}") from error
-    return Budget(**found, takes_value_error=takes)
+    return Budget(**found, takes_value_error=takes_value_error(algorithm))

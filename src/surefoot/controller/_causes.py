@@ -8,8 +8,9 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from surefoot._array import norm
-from surefoot.controller._budget import parts_of
+from surefoot._player import number_in, parts_of, region_in
 from surefoot.controller._ways import Anchor
+from surefoot.regions import CurvatureRegion, RowsRegion
 from surefoot.types import Array, Feedback
 
 __all__ = ["Cause", "Evidence", "causes_of", "evidence_of"]
@@ -62,17 +63,16 @@ def evidence_of(
     if anchor is not None and (x == anchor.x).all():
         shift = max(worst + anchor.slack, 0.0)
     over = max(worst - bound, 0.0) if bound < math.inf else 0.0
-    return Evidence(over, steep, _curvature(getattr(info, "region", None)), shift)
+    return Evidence(over, steep, _curvature(region_in(info)), shift)
 
 
 def _curvature(region: Any) -> float:
     """Return the curvature between the last two rounds, where the region remembers both."""
-    before = getattr(region, "before", None)
-    if before is None or not before.rounds or not hasattr(before, "s"):
+    if not isinstance(region, CurvatureRegion | RowsRegion) or not region.before.rounds:
         return 0.0
-    v = region.x - before.x
+    before, v = region.before, region.x - region.before.x
     squared = float(v @ v)
-    if not squared > 0 or not hasattr(region, "g"):
+    if not squared > 0:
         return 0.0
     rise = np.maximum(region.g - before.g - before.s @ v, before.g - region.g + region.s @ v)
     return max(2 * float(np.max(rise)) / squared, 0.0)
@@ -90,7 +90,7 @@ def causes_of(algorithm: Any, seen: Evidence, slack: float) -> tuple[Cause, ...]
         name: float(np.max(value))
         for _, part in parts_of(algorithm)
         for name in ("G_g", "beta")
-        if (value := getattr(part, name, None)) is not None
+        if (value := number_in(part, name)) is not None
     }
     steep = seen.steepness > constants.get("G_g", math.inf)
     size = f" by {seen.over:.3g}" if seen.over else ""

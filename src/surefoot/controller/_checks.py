@@ -7,6 +7,7 @@ from typing import Any, get_args
 import numpy as np
 
 from surefoot import _check
+from surefoot._player import can_move
 from surefoot.controller._records import Memory, Run
 from surefoot.controller._stepping import player_of, step_of
 from surefoot.controller._widening import can_widen
@@ -77,7 +78,7 @@ def check_player(run: Run) -> None:
     name = type(run.algorithm).__name__
     policies = (("on_contradiction", run.on_contradiction), ("on_missing", run.on_missing))
     for which, policy in policies:
-        if policy == "retreat" and not callable(getattr(run.algorithm, "moved", None)):
+        if policy == "retreat" and not can_move(run.algorithm):
             raise InvalidValueError(
                 f"{which}='retreat' needs a rule that can start from another action, got {name}"
             )

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from surefoot._player import number_in, region_in
 from surefoot.controller._budget import Budget
 from surefoot.controller._causes import Cause, Evidence
 from surefoot.controller._records import Run
@@ -266,11 +267,11 @@ def deviation(
 
 def is_certified(asked: Array, played: Array, away: float, info: Any, certificate: Any) -> bool:
     """Return whether an action is certified by what certified the one asked for."""
-    region = getattr(info, "region", None)
+    region = region_in(info)
     if region is not None:
         nearest = region.nearest(played)
         return nearest is played or bool((nearest == played).all())
-    G_g = getattr(certificate, "G_g", None)
+    G_g = number_in(certificate, "G_g")
     return G_g is not None and bool(certificate.bound + G_g * away <= 0)
 
 

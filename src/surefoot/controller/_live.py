@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from surefoot._closing import Closing
+from surefoot._player import can_filter, needs_in, rows_in
 from surefoot.controller._budget import budget_of
 from surefoot.controller._causes import Cause, causes_of, evidence_of
 from surefoot.controller._checks import (
@@ -34,13 +35,7 @@ from surefoot.controller._journal import Journal
 from surefoot.controller._plain import to_plain
 from surefoot.controller._records import REASONS, Memory, More, Round, Run
 from surefoot.controller._rows import boxed, plain_player
-from surefoot.controller._stepping import (
-    is_filter,
-    moved,
-    needs_in,
-    rows_in,
-    step_of,
-)
+from surefoot.controller._stepping import moved, step_of
 from surefoot.controller._told import announcement, call, clean, one_of_both, played_instead
 from surefoot.controller._watch import Watch
 from surefoot.controller._ways import Anchor, Halt, How, WayBack
@@ -102,7 +97,7 @@ class Live(Closing):
         """Have a player and what it needs for the next round."""
         algorithm = run.algorithm
         self._run = run
-        self._filters = is_filter(algorithm)
+        self._filters = can_filter(algorithm)
         self._first_name = "proposal" if self._filters else "cost_gradient"
         self._needs = needs_in(algorithm)
         # What most algorithms are told has this shape, and a short way; the others' has none.

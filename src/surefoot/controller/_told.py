@@ -9,7 +9,7 @@ import numpy as np
 
 from surefoot import _check
 from surefoot._array import norm
-from surefoot.controller._stepping import takes
+from surefoot._player import can_explain, takes
 from surefoot.errors import InvalidValueError
 from surefoot.types import Array, Feedback, Needs
 
@@ -116,8 +116,8 @@ def announcement(algorithm: Any, within: Any, *, filters: bool) -> dict[str, Any
     """Return a set that was announced as an argument of the step; refused if that takes none."""
     if within is None:
         return {}
-    function = algorithm.admit if filters else getattr(algorithm, "step", None)
-    if not callable(function) or not takes(function, "within"):
+    step = algorithm.admit if filters else algorithm.step if can_explain(algorithm) else None
+    if step is None or not takes(step, "within"):
         raise InvalidValueError(
             "within must come with a rule that takes an announced set, got "
             f"{type(algorithm).__name__}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
-from surefoot.controller._budget import parts_of
+from surefoot._player import number_in, parts_of
 from surefoot.controller._causes import Cause, Evidence
 from surefoot.errors import InvalidValueError, SurefootError
 from surefoot.theory import Guarantee
@@ -56,7 +56,7 @@ def widened(
             f"on_contradiction='widen' needs a rule with G_g or beta above 0, got {algorithm!r}"
         )
     if guarantee is not None:
-        known = {n: v for n, v in new.items() if getattr(guarantee.constants, n, None) is not None}
+        known = {n: v for n, v in new.items() if number_in(guarantee.constants, n) is not None}
         try:
             constants = guarantee.constants.with_origin("estimated", **known)
             guarantee = replace(guarantee, constants=constants)  # type: ignore[type-var]
@@ -67,7 +67,7 @@ def widened(
 
 def _wider(part: Any, least: dict[str, float], factor: float, new: dict[str, float]) -> Any:
     """Replace the constants of a part, and of its parts; say what they are now."""
-    if isinstance(part, tuple) and not hasattr(part, "_fields"):
+    if type(part) is tuple:
         return tuple(_wider(one, least, factor, new) for one in part)
     if not is_dataclass(part) or isinstance(part, type):
         return part
@@ -81,12 +81,12 @@ def _wider(part: Any, least: dict[str, float], factor: float, new: dict[str, flo
         if value != old:
             changed[name] = value
             new[name] = max(value) if isinstance(value, tuple) else value
-    for name in ("known", "base", "rows"):
-        if hasattr(part, name):
-            inner = getattr(part, name)
+    for field in fields(part):
+        if field.name in ("known", "base", "rows"):
+            inner = getattr(part, field.name)
             wider = _wider(inner, least, factor, new)
             if wider is not inner and wider != inner:
-                changed[name] = wider
+                changed[field.name] = wider
     return replace(part, **changed) if changed else part
 
 

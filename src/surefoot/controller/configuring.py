@@ -8,11 +8,12 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from surefoot import _check, algorithms
+from surefoot._player import constructors_of
 from surefoot.constants import Constants
 from surefoot.controller._plain import known_classes
 from surefoot.errors import InvalidValueError
 from surefoot.sets import Ball
-from surefoot.types import needs_of
+from surefoot.types import Filtering, needs_of
 
 __all__ = ["player_from"]
 
@@ -62,7 +63,7 @@ def player_from(
         if tuning is not None or row.get("options"):
             raise InvalidValueError("player.parameters must stand alone, got a tuning beside them")
         return _called(rule, _made(_mapping(parameters, "player.parameters")), "player.parameters")
-    offered = _tunings(rule)
+    offered = constructors_of(rule, "constants")
     tuning = "default" if tuning is None else tuning
     if tuning not in offered:
         raise InvalidValueError(f"player.tuning must be {_one_of(offered, tuning)}, got {tuning!r}")
@@ -90,25 +91,11 @@ def player_from(
 def _rules() -> dict[str, type[Any]]:
     """Return the algorithms for one player and the filters, by name."""
     found = {rule.__name__: rule for rule in algorithms.ALGORITHMS if not needs_of(rule).agents}
-    filters = (getattr(algorithms, name) for name in algorithms.__all__)
     return found | {
         kind.__name__: kind
-        for kind in filters
-        if isinstance(kind, type) and callable(getattr(kind, "admit", None))
+        for kind in vars(algorithms).values()
+        if isinstance(kind, type) and issubclass(kind, Filtering)
     }
-
-
-def _tunings(rule: type[Any]) -> tuple[str, ...]:
-    """Return the constructors that take constants."""
-    own = getattr(rule, "tunings", ())
-    others = (
-        name
-        for name, value in vars(rule).items()
-        if isinstance(value, classmethod)
-        and name[0] != "_"
-        and next(iter(inspect.signature(getattr(rule, name)).parameters), "") == "constants"
-    )
-    return tuple(dict.fromkeys([*own, *others]))
 
 
 def _made(value: Any) -> Any:

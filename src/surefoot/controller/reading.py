@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from surefoot import _check
+from surefoot._player import can_filter, number_in
 from surefoot._sqlite import DamagedError, Store, StoreError, digest, from_bytes, snapshot
 from surefoot._sqlite.files import absolute, beside, read_head
 from surefoot._sqlite.mark import Mark
@@ -20,7 +21,6 @@ from surefoot.controller._plain import NotPlainError, Plain, as_data, constructe
 from surefoot.controller._read import JournalNote, JournalRecord, JournalRound
 from surefoot.controller._records import JOURNAL, OWN, REASONS, Entry, Write
 from surefoot.controller._rows import digest_of, each_write, read_now, read_round, readable
-from surefoot.controller._stepping import is_filter
 from surefoot.controller._tail import Reader, tail_by
 from surefoot.types import Certificate
 
@@ -186,7 +186,8 @@ class _Rows:
         bound = math.inf if certificate is None else float(certificate.bound)
         value = told.seen.constraint_value
         # The region of a hull says how far as its room.
-        length = getattr(certificate, "length", getattr(certificate, "room", None))
+        lengths = (number_in(certificate, name) for name in ("length", "room"))
+        length = next((v for v in lengths if v is not None), None)
         row = JournalRound(
             told.number,
             told.action,
@@ -234,7 +235,7 @@ def _run(store: Store) -> tuple[bytes, dict[str, Any]]:
         try:
             made: Mapping[str, Any] = from_plain(player)
             algorithm, guarantee = repr(made["algorithm"]), made["guarantee"]
-            filters = is_filter(made["algorithm"])
+            filters = can_filter(made["algorithm"])
             promise = None if guarantee is None else str(guarantee)
         except NotPlainError:  # functions of the user's, which are not needed to read
             made = as_data(player, {})

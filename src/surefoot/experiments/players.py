@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from surefoot._player import constructors_of
 from surefoot.algorithms import ALGORITHMS, domain_of
 from surefoot.constants import Constants
 from surefoot.problems import Problem
@@ -85,14 +86,7 @@ def tunings_of(rule: type[Any]) -> tuple[str, ...]:
         >>> tunings_of(ALGORITHMS_BY_NAME["PFS"])
         ('anytime', 'eventually', 'nearly', 'tuned', 'chosen', 'noisy', 'drifting')
     """
-    others = [
-        name
-        for name, value in vars(rule).items()
-        if isinstance(value, classmethod)
-        and name[0] != "_"
-        and list(inspect.signature(getattr(rule, name)).parameters)[:2] == ["constants", "horizon"]
-    ]
-    return tuple(dict.fromkeys([*getattr(rule, "tunings", ()), *others]))
+    return constructors_of(rule, "constants", "horizon")
 
 
 def options_of(rule: type[Any], tuning: str) -> dict[str, Wanted]:

@@ -34,6 +34,7 @@ from surefoot.experiments.players import ALGORITHMS_BY_NAME
 from surefoot.experiments.problems import PROBLEMS, ProblemEntry, ProblemRow
 from surefoot.experiments.sources import code_hash
 from surefoot.problems import Problem
+from surefoot.types import Algorithm
 
 from pydantic import Field, create_model  # isort: skip  once the tables have found it
 
@@ -193,10 +194,7 @@ def _algorithms(module: ModuleType) -> dict[str, type[Any]]:
     return {
         name: value
         for name, value in _public(module)
-        if inspect.isclass(value)
-        and is_dataclass(value)
-        and callable(getattr(value, "init", None))
-        and callable(getattr(value, "update", None))
+        if inspect.isclass(value) and is_dataclass(value) and issubclass(value, Algorithm)
     }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from surefoot._array import to_numpy
 from surefoot.errors import InvalidValueError
+from surefoot.types import Array
 
 __all__ = ["columns", "flatten", "live", "part", "pick", "rows", "stack", "unflatten"]
 
@@ -53,30 +54,24 @@ def columns(algorithm: Any) -> int:
 
 def pick(algorithm: Any, run: int) -> Any:
     """Return one run's algorithm out of one with columns ``(B, 1)``."""
-    if not is_dataclass(algorithm) or isinstance(algorithm, type):
-        return algorithm
-    changed: dict[str, Any] = {}
-    for f in fields(algorithm):
-        value = getattr(algorithm, f.name)
-        if _is_column(value):
-            changed[f.name] = float(value[run if len(value) > 1 else 0, 0])
-        elif is_dataclass(value):
-            one = pick(value, run)
-            if one is not value:
-                changed[f.name] = one
-    return replace(algorithm, **changed) if changed else algorithm
+    return _with_columns(algorithm, lambda column: float(column[run if len(column) > 1 else 0, 0]))
 
 
 def rows(algorithm: Any, which: slice) -> Any:
     """Return some runs' algorithm out of one with columns ``(B, 1)``."""
+    return _with_columns(algorithm, lambda column: column[which] if len(column) > 1 else column)
+
+
+def _with_columns(algorithm: Any, change: Callable[[Array], Any]) -> Any:
+    """Return an algorithm with the columns in it, at any depth, changed."""
     if not is_dataclass(algorithm) or isinstance(algorithm, type):
         return algorithm
     changed: dict[str, Any] = {}
     for f in fields(algorithm):
         value = getattr(algorithm, f.name)
-        some = value[which] if _is_column(value) and len(value) > 1 else rows(value, which)
-        if some is not value:
-            changed[f.name] = some
+        other = change(value) if _is_column(value) else _with_columns(value, change)
+        if other is not value:
+            changed[f.name] = other
     return replace(algorithm, **changed) if changed else algorithm
 
 

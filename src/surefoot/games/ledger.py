@@ -6,7 +6,8 @@ from copy import copy
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, NamedTuple
 
-from surefoot.types import Array, Feedback, Region, needs_of
+from surefoot._player import can_play
+from surefoot.types import Array, Feedback, Region, Solving, needs_of
 
 __all__ = ["Calls", "Counted", "Ledger", "counted", "tally"]
 
@@ -66,8 +67,7 @@ class Counted:
     @property
     def solves(self) -> bool:
         """Whether the set has no closed form."""
-        # A polytope projects by a solver and says so by offering its `nearest`.
-        return hasattr(self.region, "nearest")
+        return isinstance(self.region, Solving)
 
     def project(self, x: Array) -> Array:
         """Return the set's projection, counted."""
@@ -166,7 +166,9 @@ def counted(
     for name, value in held.items():
         # A wrapper's base algorithm, or the algorithms that a mixture holds.
         inner = [
-            counted(v, feasible) for v in (value if type(value) is tuple else (value,)) if _plays(v)
+            counted(v, feasible)
+            for v in (value if type(value) is tuple else (value,))
+            if can_play(v)
         ]
         if inner:
             made = tuple(algorithm for algorithm, _, _ in inner)
@@ -180,10 +182,6 @@ def counted(
         # No constructor: it may ask for a set's own type.
         object.__setattr__(changed_algorithm, name, value)
     return changed_algorithm, counters, oracles
-
-
-def _plays(value: Any) -> bool:
-    return hasattr(value, "update") and hasattr(value, "init")
 
 
 def tally(

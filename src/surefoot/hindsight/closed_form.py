@@ -14,7 +14,7 @@ import numpy as np
 from surefoot._array import dot
 from surefoot.costs import Linear, Quadratic
 from surefoot.errors import InvalidValueError
-from surefoot.types import Array, CostStream, Region
+from surefoot.types import Array, CostStream, Region, Solving
 
 __all__ = ["Comparator", "closed_form", "has_closed_form"]
 
@@ -38,8 +38,7 @@ class Comparator(NamedTuple):
 
 def has_closed_form(costs: CostStream, region: Region | None) -> bool:
     """Return whether :func:`closed_form` supports the costs, and the region projects exactly."""
-    # A polytope projects by a solver and says so by offering its `nearest`.
-    exact = region is not None and not hasattr(region, "nearest")
+    exact = region is not None and not isinstance(region, Solving)
     return exact and isinstance(costs, (Quadratic, Linear))
 
 
