@@ -18,7 +18,7 @@ import numpy as np
 from surefoot import Constants, Controller, LeaderFollower
 from surefoot.types import Array
 
-KNOWN = Constants(R=0.9, start_reach=0.9, start_slack=0.4, G_g=1.45)
+KNOWN = Constants(R=0.9, start_slack=0.4, G_g=1.45)
 
 
 def measure(x: Array) -> tuple[float, Array]:

@@ -157,7 +157,7 @@ def test_missing_constants_are_named_with_who_needs_them():
     refused(lambda: known.gamma, "gamma needs sigma, which is not known: give it")
     refused(
         lambda: known.local_sigma(0.1),
-        "the local form (*) needs start_slack and start_reach, which are not known",
+        "the local form (*) needs start_slack, which is not known: give it",
     )
 
 

@@ -9,7 +9,7 @@ name                  paper             meaning
 ``sigma``             :math:`\sigma`    smallest norm of a subgradient of g where g = -epsilon
 ``epsilon``           :math:`\epsilon`  the level at which sigma holds
 ``start_slack``       :math:`\alpha`    g(x_1) <= -start_slack
-``start_reach``       :math:`D_0`       largest distance from x_1 to a point of the ball
+``start_reach``       :math:`D_0`       largest distance from x_1 to a point of the ball, or 2R
 ``F``                 :math:`F`         largest difference of a cost between two points of the ball
 ``D_g``               :math:`D_g`       largest absolute value of any one constraint on the ball
 ``rows``              :math:`m`         number of constraints that g is the maximum of
@@ -250,12 +250,17 @@ class Constants:
         sigma in the sense of Assumption 4 at :math:`\epsilon = \rho`: where g(x) = -rho,
         :math:`-\alpha \ge g(x_1) \ge -\rho - \|s\| D_0` for every subgradient s.
         """
-        slack, reach = self.require("start_slack", "start_reach", by="the local form (*)")
+        (slack,) = self.require("start_slack", by="the local form (*)")
         if not 0 <= rho < slack:
             raise InvalidValueError(
                 f"rho must be >= 0 and below start_slack = {slack:g}, got {rho!r}"
             )
-        return (slack - rho) / reach
+        return (slack - rho) / self.reach
+
+    @property
+    def reach(self) -> float:
+        r""":math:`D_0`, how far the best action may be from the first; 2R where not known."""
+        return 2 * self.R if self.start_reach is None else self.start_reach
 
     @property
     def xi(self) -> float:

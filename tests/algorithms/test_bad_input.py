@@ -250,8 +250,8 @@ def test_a_missing_constant(make):
         make(Constants(**{k: v for k, v in FULL.items() if k != "G_f"}), 100)
 
 
-def test_tuning_needs_sigma_or_a_start():
-    known = Constants(R=1.5, G_f=7.0, G_g=2.5, start_slack=0.3)
-    sentence = "the tuned Theorem 1 needs sigma and start_reach, which are not known"
+def test_tuning_needs_a_start():
+    known = Constants(R=1.5, G_f=7.0, G_g=2.5)
+    sentence = "the tuned Theorem 1 needs start_slack, which is not known"
     with pytest.raises(ValueError, match=sentence):
         PFS.tuned(known, 100)

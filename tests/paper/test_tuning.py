@@ -143,7 +143,7 @@ def test_the_toy_can_be_played_on_the_local_form_alone(toy):
     assert (player.guarantee.regret_bound(trace.rounds) >= trace.regret().upper.T).all()
 
 
-def test_with_neither_source_of_sigma_it_is_said_what_is_missing():
+def test_a_start_of_unknown_reach_is_tuned_with_the_diameter_of_the_ball():
     c = Constants(R=1.0, G_f=1.0, G_g=1.0, start_slack=0.5)
-    with pytest.raises(ValueError, match=r"needs sigma.* start_reach"):
-        tune_polyak(c, 100)
+    far = Constants(R=1.0, G_f=1.0, G_g=1.0, start_slack=0.5, start_reach=2.0)
+    assert tune_polyak(c, 100).regret_bound(100) == tune_polyak(far, 100).regret_bound(100)

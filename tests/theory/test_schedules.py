@@ -81,7 +81,9 @@ def test_without_G_f_and_horizon_by_hand():
         wanted += 1.5 / 1.5 * 7 / s * math.log(400)
         assert theorem.regret_bound(400) == near(wanted)
     # With a step that is allowed to be long, the limit of AdaGrad-norm decides.
-    flat = Constants(R=0.01, G_f=7.0, G_g=2.5, sigma=2.5, epsilon=0.4, start_slack=0.3)
+    flat = Constants(
+        R=0.01, G_f=7.0, G_g=2.5, sigma=2.5, epsilon=0.4, start_slack=0.3, start_reach=0.12
+    )
     s, c = 1 / 2.5, math.sqrt(2) * 0.01
     wanted = 2 * 0.01**2 * 140 / c + c * 140
     wanted += 0.3 / 2.5 * 140 * 2 + 0.01 / 2.5 * 7 * 0.3 / c * math.log(400)
@@ -293,9 +295,11 @@ def test_a_missing_constant_is_named(make, missing):
         make(without(missing))
 
 
-def test_neither_sigma_nor_the_reach_of_the_start_is_one_sentence():
-    with pytest.raises(ValueError, match="needs sigma and start_reach, which are not known"):
-        UnknownGradients(without("sigma", "epsilon"))
+def test_without_sigma_and_reach_the_diameter_of_the_ball_counts():
+    alone = without("sigma", "epsilon", "start_reach")
+    widest = without("sigma", "epsilon", start_reach=2 * alone.R)
+    assert UnknownGradients(alone).sigma == 0.5 * alone.start_slack / (2 * alone.R)
+    assert UnknownGradients(alone).regret_bound(400) == UnknownGradients(widest).regret_bound(400)
 
 
 @pytest.mark.parametrize("horizon", [0, 2.5])

@@ -108,7 +108,7 @@ def test_the_start_may_say_what_tightening_costs():
 def test_a_slack_below_rho_says_nothing_of_what_tightening_costs():
     flat = replace(KNOWN, sigma=None, epsilon=0.5, start_slack=0.1)
     base = Promise(tightened_constants(flat, 0.2), 100, (("soft", 1.5),))
-    with pytest.raises(ValueError, match=r"needs sigma with epsilon >= 0.15, or start_reach with "):
+    with pytest.raises(ValueError, match=r"needs sigma with epsilon >= 0.15, or a start_slack of "):
         Tightened(flat, 100, base)
 
 

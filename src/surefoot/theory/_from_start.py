@@ -72,10 +72,8 @@ class FromStart(EveryRound):
         c = self.constants
         slack, G_g = c.require("start_slack", "G_g", by=self.name)
         found = [] if c.sigma is None else [c.sigma]
-        if c.start_reach is not None and self.level < slack:
+        if self.level < slack:
             found.append(c.local_sigma(self.level))
-        if not found:
-            c.require("sigma", "start_reach", by=self.name)
         return min(G_g, max(found))
 
     @property
@@ -95,4 +93,4 @@ class FromStart(EveryRound):
         c = self.constants
         (slack,) = c.require("start_slack", by=self.name)
         known = math.inf if c.sigma is None else 1 / c.sigma
-        return min(known, math.inf if c.start_reach is None else c.start_reach / slack)
+        return min(known, c.reach / slack)

@@ -24,7 +24,6 @@ __all__ = [
     "first_horizon",
     "harmonic",
     "power_sum",
-    "reach",
     "rounds",
 ]
 
@@ -36,7 +35,7 @@ class Lagrangian(Summed):
     @final
     def _D_0(self) -> float:
         """Return how far the best action may be from the first; 2R where not known."""
-        return reach(self.constants)
+        return self.constants.reach
 
     @property
     @final
@@ -110,11 +109,6 @@ class StronglyConvex(Guarantee):
     def eta(self) -> float:
         """The step size of round 1, 1/H."""
         return 1 / self.constants.require("strong_convexity", by=self.name)[0]
-
-
-def reach(constants: Constants) -> float:
-    r"""Return :math:`D_0`, how far the best action may be from the first; 2R where not known."""
-    return 2 * constants.R if constants.start_reach is None else constants.start_reach
 
 
 class EachRow(Lagrangian):

@@ -193,7 +193,7 @@ class TheoremD(StrictStart):
     and rounds in which it leaves no room at all are not covered by the regret bound.
 
     Args:
-        constants: needs R, G_g, start_slack, start_reach; G_f for an explicit regret bound.
+        constants: needs R, G_g, start_slack; uses start_reach; G_f for an explicit regret bound.
         rho: c, or the fixed tightening.
         decreasing: whether the tightening falls as :math:`1/\sqrt t`.
         eta: the fixed limit on the step size, if there is one.
@@ -210,7 +210,7 @@ class TheoremD(StrictStart):
     horizon: int | None = None
 
     def __post_init__(self) -> None:
-        self._check_start("R", "G_g", "start_reach")
+        self._check_start("R", "G_g")
         _check.positive(rho=self.rho)
         if self.eta is not None:
             _check.positive(eta=self.eta)
@@ -230,8 +230,8 @@ class TheoremD(StrictStart):
         c = self.constants
         if c.G_f is None:
             return np.full_like(T, math.inf)
-        R, G_g, slack, reach = c.require("R", "G_g", "start_slack", "start_reach", by=self.name)
-        L, S = c.G_f, c.G_f**2 * T
+        R, G_g, slack = c.require("R", "G_g", "start_slack", by=self.name)
+        reach, L, S = c.reach, c.G_f, c.G_f**2 * T
         # Not c.sigma: only a sigma that the steps themselves use makes them longer.
         slow = G_g * L / polyak_rate(min(0.5 * slack / reach, G_g), G_g)  # G_g L / xi_*
         last = self.tightening(T)

@@ -108,7 +108,7 @@ class TheoremC(StrictStart):
     Derived here; docs/certified.md has the proof.
 
     Args:
-        constants: needs R, beta, start_slack, start_reach; G_f for an explicit regret bound.
+        constants: needs R, beta, start_slack; uses start_reach; G_f for an explicit regret bound.
         rows: how many constraints there are.
     """
 
@@ -119,7 +119,7 @@ class TheoremC(StrictStart):
     horizon: None = None
 
     def __post_init__(self) -> None:
-        self._check_start("R", "beta", "start_reach")
+        self._check_start("R", "beta")
 
     def regret_bound(self, t: Any) -> Array:
         """Return the explicit bound; inf if G_f is unknown or there are several rows."""
@@ -127,9 +127,9 @@ class TheoremC(StrictStart):
         c = self.constants
         if c.G_f is None or self.rows > 1:
             return np.full_like(T, math.inf)
-        R, beta, slack, reach = c.require("R", "beta", "start_slack", "start_reach", by=self.name)
+        R, beta, slack = c.require("R", "beta", "start_slack", by=self.name)
         usual = math.sqrt(2) * R * c.G_f * np.sqrt(T)
-        steep = beta / least_slope(beta, slack, reach)
+        steep = beta / least_slope(beta, slack, c.reach)
         return np.maximum(usual, 4 * steep * R**2 * c.G_f) + usual + 8.2 * steep**2 * R**3 * c.G_f
 
     @property

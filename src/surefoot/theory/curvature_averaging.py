@@ -98,7 +98,7 @@ class TheoremK(StrictStart):
     Derived here; docs/certified.md has the proof.
 
     Args:
-        constants: needs R, beta, start_slack, start_reach; with a horizon G_f.
+        constants: needs R, beta, start_slack; uses start_reach; with a horizon G_f.
         rows: how many constraints there are.
         far: F/R; None where the far point is not pruned.
         horizon: the number of rounds that the fixed step is for; None for steps that adapt.
@@ -112,7 +112,7 @@ class TheoremK(StrictStart):
     horizon: int | None = None
 
     def __post_init__(self) -> None:
-        self._check_start("R", "beta", "start_reach")
+        self._check_start("R", "beta")
         if self.far is not None:
             _check.positive(far=self.far)
         if self.horizon is not None:
@@ -121,10 +121,9 @@ class TheoremK(StrictStart):
 
     def _ratios(self) -> tuple[float, float, float]:
         """Return beta/nu_*, k and b."""
-        R, beta, slack, reach = self.constants.require(
-            "R", "beta", "start_slack", "start_reach", by=self.name
-        )
-        steep = beta / least_slope(beta, slack, reach)
+        c = self.constants
+        R, beta, slack = c.require("R", "beta", "start_slack", by=self.name)
+        steep = beta / least_slope(beta, slack, c.reach)
         return steep, steep * (self.far or 0.0) * R, steep * R
 
     @property
@@ -132,10 +131,10 @@ class TheoremK(StrictStart):
         """The fixed step; None if steps adapt."""
         if self.horizon is None:
             return None
-        R, D, L = self.constants.require("R", "start_reach", "G_f", by=self.name)
+        R, L = self.constants.require("R", "G_f", by=self.name)
         steep, k, b = self._ratios()
         short = math.inf if steep == 0 else 1 / (10 * steep * L * (1 + k))
-        usual = D / (L * math.sqrt((1 + 12 * k + 10 * b) * self.horizon))
+        usual = self.constants.reach / (L * math.sqrt((1 + 12 * k + 10 * b) * self.horizon))
         return min(usual, short, R / (2 * L))
 
     def regret_bound(self, t: Any) -> Array:
@@ -144,8 +143,9 @@ class TheoremK(StrictStart):
         eta = self.eta
         if eta is None or self.far is None or self.rows > 1:
             return np.full_like(T, math.inf)
-        R, D, L = self.constants.require("R", "start_reach", "G_f", by=self.name)
+        R, L = self.constants.require("R", "G_f", by=self.name)
         _, k, b = self._ratios()
+        D = self.constants.reach
         return D**2 / (2 * eta) + eta * L**2 * T * (0.5 + 6 * k + 5 * b) + 5 * (k + 0.1) * R * L
 
     @property

@@ -26,7 +26,7 @@ import numpy as np
 
 from surefoot import _check
 from surefoot.constants import Constants
-from surefoot.theory._lagrangian import StronglyConvex, harmonic, reach, rounds
+from surefoot.theory._lagrangian import StronglyConvex, harmonic, rounds
 from surefoot.theory.projection import Inside
 from surefoot.types import Array
 
@@ -102,11 +102,11 @@ class GaugeTheorem(_ForHorizon):
     @property
     def eta(self) -> float:
         r"""The step size :math:`D_0/((1+\kappa)G_f\sqrt T)`."""
-        return reach(self.constants) / (self.slope * math.sqrt(self.horizon))
+        return self.constants.reach / (self.slope * math.sqrt(self.horizon))
 
     def regret_bound(self, t: Any) -> Array:
         r"""Return :math:`D_0^2/(2\eta) + (\eta/2)(1+\kappa)^2G_f^2t` plus the oracle's error."""
-        D_0 = reach(self.constants)
+        D_0 = self.constants.reach
         return D_0**2 / (2 * self.eta) + self.eta / 2 * self.slope**2 * rounds(t) + self._inexact(t)
 
     def interval_bound(self, length: Any) -> Array:
@@ -241,7 +241,7 @@ class GaugeNewtonTheorem(_Gauged):
     @property
     def reach(self) -> float:
         r"""The distance :math:`D_0` from the start to the farthest point."""
-        return reach(self.constants)
+        return self.constants.reach
 
     @property
     def diameter(self) -> float:

@@ -104,7 +104,7 @@ class TheoremG(StrictStart):
     observed bound is known.
 
     Args:
-        constants: needs R, G_g, start_slack, start_reach; G_f for the regret bound.
+        constants: needs R, G_g, start_slack; uses start_reach; G_f for the regret bound.
         horizon: the number of rounds, if the step was chosen for one.
         in_advance: whether the rule keeps to the bound; without it nothing better is known in
             advance than that the costs of feasible points differ by at most :math:`2RG_f`.
@@ -117,7 +117,7 @@ class TheoremG(StrictStart):
     in_advance: bool = True
 
     def __post_init__(self) -> None:
-        self._check_start("R", "G_g", "start_reach")
+        self._check_start("R", "G_g")
         if self.horizon is not None:
             _check.horizon(self.horizon)
 
@@ -129,14 +129,14 @@ class TheoremG(StrictStart):
     @property
     def kappa(self) -> float:
         r"""The condition number :math:`\kappa = \max(1, G_gD/\alpha)`."""
-        G_g, slack, D = self.constants.require("G_g", "start_slack", "start_reach", by=self.name)
-        return max(1.0, G_g * D / slack)
+        G_g, slack = self.constants.require("G_g", "start_slack", by=self.name)
+        return max(1.0, G_g * self.constants.reach / slack)
 
     def regret_bound(self, t: Any) -> Array:
         """Return the bound in advance, at most :math:`2RG_fT`; inf where G_f is not known."""
         T = np.asarray(t, dtype=np.float64)
-        R, G_f, D = self.constants.R, self.constants.G_f, self.constants.start_reach
-        if G_f is None or D is None:
+        R, G_f, D = self.constants.R, self.constants.G_f, self.constants.reach
+        if G_f is None:
             return np.full_like(T, math.inf)
         plain = 2 * R * G_f * T  # the costs of two feasible points differ by no more
         if not self.in_advance:

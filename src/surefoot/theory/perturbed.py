@@ -56,7 +56,7 @@ class BoundedNoise(FromStart):
     noise and within the level.
 
     Args:
-        constants: needs R, G_f, G_g, start_slack, and sigma with epsilon or start_reach; of the
+        constants: needs R, G_f, G_g, start_slack; uses start_reach and sigma with epsilon; of the
             true g.
         horizon: T.
         value_error: :math:`\delta`.

@@ -187,7 +187,7 @@ class UnknownHorizon(ScheduledSteps):
     start allows, and :math:`T\rho_1` is linear.
 
     Args:
-        constants: needs R, G_f, G_g, start_slack, and sigma with epsilon or start_reach.
+        constants: needs R, G_f, G_g, start_slack; uses sigma with epsilon, start_reach.
 
     Example:
         >>> c = Constants(R=1.0, G_f=2.0, G_g=1.0, sigma=1.0, epsilon=0.5, start_slack=0.25)
@@ -263,7 +263,7 @@ class UnknownGradients(ScheduledSteps):
     known it is infinite, and :meth:`observed_bound` tells after the fact.
 
     Args:
-        constants: needs R, G_g, start_slack, and sigma with epsilon or start_reach.
+        constants: needs R, G_g, start_slack; uses sigma with epsilon, start_reach.
         horizon: T, if it is known.
         adaptive: whether steps are limited as in AdaGrad-norm too.
 
@@ -362,7 +362,7 @@ class StronglyConvexSchedule(ScheduledSteps):
     1/tau are below integrals.
 
     Args:
-        constants: needs R, G_f, G_g, strong_convexity, start_slack, and sigma with epsilon or
+        constants: needs R, G_f, G_g, strong_convexity, start_slack; uses sigma with epsilon,
             start_reach.
 
     Example:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, final
 from surefoot import _check
 from surefoot.constants import Constants
 from surefoot.errors import InvalidValueError
-from surefoot.theory._lagrangian import reach, rounds
+from surefoot.theory._lagrangian import rounds
 from surefoot.theory.projection import Inside
 from surefoot.types import Array
 
@@ -63,7 +63,7 @@ class SeparationTheorem(Inside):
         _check.positive(inner_radius=self.inner_radius)
         _check.at_most(R * (1 + 1e-9), "the outer radius", inner_radius=self.inner_radius)
         if not self.eta * self._G_f() < self.inner_radius:
-            needed = math.floor((reach(self.constants) / self.inner_radius) ** 2 / self._growth) + 1
+            needed = math.floor((self.constants.reach / self.inner_radius) ** 2 / self._growth) + 1
             raise InvalidValueError(
                 f"{self.name} needs a horizon of at least {needed} rounds for these constants, "
                 f"got {self.horizon}"
@@ -81,7 +81,7 @@ class SeparationTheorem(Inside):
     @property
     def eta(self) -> float:
         r"""The step size :math:`D_0/(G_f\sqrt{(1+2\kappa)T})`."""
-        return reach(self.constants) / (self._G_f() * math.sqrt(self._growth * self.horizon))
+        return self.constants.reach / (self._G_f() * math.sqrt(self._growth * self.horizon))
 
     @property
     def depth(self) -> float:
@@ -91,12 +91,12 @@ class SeparationTheorem(Inside):
     @property
     def cuts(self) -> float:
         r"""The largest number of failing oracle calls over all rounds."""
-        start = 0.0 if reach(self.constants) <= self.constants.R else self.kappa**2
+        start = 0.0 if self.constants.reach <= self.constants.R else self.kappa**2
         return self._growth * self.horizon + start
 
     def regret_bound(self, t: Any) -> Array:
         r"""Return :math:`D_0^2/(2\eta) + (\eta/2)(1+2\kappa)G_f^2t`."""
-        D_0 = reach(self.constants)
+        D_0 = self.constants.reach
         return D_0**2 / (2 * self.eta) + self.eta / 2 * self._growth * self._G_f() ** 2 * rounds(t)
 
     def interval_bound(self, length: Any) -> Array:

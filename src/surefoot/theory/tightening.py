@@ -172,12 +172,12 @@ class Tightened(Summed):
         costs = []
         if c.sigma is not None and c.epsilon is not None and self.rho <= c.epsilon:
             costs.append(1 / c.sigma)
-        if c.start_slack is not None and c.start_reach is not None and self.rho <= c.start_slack:
-            costs.append(c.start_reach / c.start_slack)
+        if c.start_slack is not None and self.rho <= c.start_slack:
+            costs.append(c.reach / c.start_slack)
         if not costs:
             raise InvalidValueError(
-                f"{self.name} needs sigma with epsilon >= {self.rho:.3g}, or start_reach with "
-                f"start_slack >= {self.rho:.3g}, to say what tightening costs, got {c}"
+                f"{self.name} needs sigma with epsilon >= {self.rho:.3g}, or a start_slack of at "
+                f"least {self.rho:.3g}, to say what tightening costs, got {c}"
             )
         return min(costs)
 

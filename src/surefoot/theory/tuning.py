@@ -61,22 +61,18 @@ def tune_polyak(constants: Constants, horizon: int) -> Theorem1:
         rho = min(best, epsilon, slack)
         found.append(_at(constants, rho, horizon, tightening_cost=None))
 
-    if constants.start_reach is not None:
-        cost = constants.start_reach / slack
+    cost = constants.reach / slack
 
-        def bound(rho: float) -> float:
-            # Theorem 1's own with the sigma of the start, in the same order of operations. A search
-            # asks for it a thousand times: objects with checked arguments would take a while.
-            eta = _step(R, G_f, G_g, min(constants.local_sigma(rho), G_g), rho, horizon)
-            return 2 * R**2 / eta + eta / 2 * G_f**2 * horizon + G_f * rho * cost * horizon
+    def bound(rho: float) -> float:
+        # Theorem 1's own with the sigma of the start, in the same order of operations. A search
+        # asks for it a thousand times: objects with checked arguments would take a while.
+        eta = _step(R, G_f, G_g, min(constants.local_sigma(rho), G_g), rho, horizon)
+        return 2 * R**2 / eta + eta / 2 * G_f**2 * horizon + G_f * rho * cost * horizon
 
-        rho = minimise_bracketed(bound, slack * 1e-9, slack * (1 - 1e-9))
-        sigma = min(constants.local_sigma(rho), G_g)
-        here = constants.with_origin("local", sigma=sigma, epsilon=rho)
-        found.append(_at(here, rho, horizon, tightening_cost=cost))
-
-    if not found:
-        constants.require("sigma", "start_reach", by=by)
+    rho = minimise_bracketed(bound, slack * 1e-9, slack * (1 - 1e-9))
+    sigma = min(constants.local_sigma(rho), G_g)
+    here = constants.with_origin("local", sigma=sigma, epsilon=rho)
+    found.append(_at(here, rho, horizon, tightening_cost=cost))
     return min(found, key=lambda theorem: float(theorem.regret_bound(horizon)))
 
 
