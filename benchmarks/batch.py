@@ -23,13 +23,14 @@ from benchmarks.streams import (
     HALF,
     as_plotted,
     cube_toy,
+    play_bare,
     rounds_of,
     rows_toy,
     targets_of,
 )
 from benchmarks.timing import Effort, Work, take_turns
 from benchmarks.update import by_hand, by_library
-from surefoot import Problem, Trace, play
+from surefoot import Problem
 from surefoot.constraints import Affine
 
 BATCH, BY_HAND, C = "batch engine", "batched by hand", "C"
@@ -52,18 +53,6 @@ def run(effort: Effort) -> Findings:
     return Findings(rows)
 
 
-def play_batch(problem: Problem) -> Trace:
-    """Play with the engine, without all that the program by hand does not do."""
-    return play(
-        as_plotted(problem.domain),
-        problem,
-        engine="batch",
-        every=None,
-        keep_actions=False,
-        watch="off",
-    )
-
-
 def game(case: str, problem: Problem, effort: Effort, bar: float | None) -> Row:
     """Compare a whole game: costs, constraint, update, sums."""
     targets = np.array(targets_of(problem))
@@ -78,8 +67,8 @@ def game(case: str, problem: Problem, effort: Effort, bar: float | None) -> Row:
     def game_by_hand() -> object:
         return hand_batch_game(targets, CURVATURE, query, *numbers)
 
-    works: dict[str, Work] = {BATCH: lambda: play_batch(problem), BY_HAND: game_by_hand}
-    trace = play_batch(problem)
+    works: dict[str, Work] = {BATCH: lambda: play_bare(problem, "batch"), BY_HAND: game_by_hand}
+    trace = play_bare(problem, "batch")
     ours = np.array([trace.total_cost, trace.violations.worst])
     rivals = [np.array(hand_batch_game(targets, CURVATURE, query, *numbers))]
     if limit.compiled() and not isinstance(g, Affine):
@@ -108,6 +97,8 @@ def per_run(d: int, rounds: int, runs: int, effort: Effort) -> Row:
     """Compare a run of a batch with the same engine and one run: is the cache left?"""
     many, one = cube_toy(d, rounds, runs), cube_toy(d, rounds, 1)
     library, rival = f"a run of {runs}", "the only run"
-    times = take_turns({library: lambda: play_batch(many), rival: lambda: play_batch(one)}, effort)
+    times = take_turns(
+        {library: lambda: play_bare(many, "batch"), rival: lambda: play_bare(one, "batch")}, effort
+    )
     times[library] = times[library] / runs
     return compared("batch", f"B = {runs}, d = {d:,}", times, library, rival, units=rounds, bar=1.0)

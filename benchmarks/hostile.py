@@ -10,11 +10,9 @@ function of its number.
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import itertools
 import math
-import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator
@@ -179,11 +177,7 @@ def _attacks(first: int, workers: int) -> Iterator[Outcome]:
 
 def main() -> int:
     """Run the command line."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--rounds", type=float, default=ROUNDS, help="how many at least")
-    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--first", type=int, default=0, help="number of the first attack")
-    options = parser.parse_args()
+    options = soak.options(__doc__ or "", ROUNDS)
     print("hostile callers (rounds without room are calls refused in a sentence)")
     return 1 if soak.soak(_attacks(options.first, options.workers), int(options.rounds)) else 0
 

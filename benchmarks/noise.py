@@ -15,7 +15,7 @@ from __future__ import annotations
 import argparse
 import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -231,13 +231,20 @@ def heat(options: Any) -> int:
     return 0
 
 
+def led(options: Any, heads: list[str]) -> Iterator[tuple[str, Problem, Any]]:
+    """Print the heads of a table and yield its problems, each with its tuned leader."""
+    line("problem", heads)
+    line("---", ["---"] * len(heads))
+    for name, problem in problems(options.horizon, options.trials).items():
+        default = LeaderFollower.default(problem.constants, options.horizon, problem.domain)
+        yield name, problem, default
+
+
 def regret(options: Any) -> int:
     """Print the regret with noisy readings."""
     sigmas = (0.003, 0.01, 0.05)
-    line("problem", ["exact", *(f"sigma = {sigma:g}" for sigma in sigmas)])
-    line("---", ["---"] * 4)
-    for name, problem in problems(options.horizon, options.trials).items():
-        tuned = LeaderFollower.default(problem.constants, options.horizon, problem.domain)
+    heads = ["exact", *(f"sigma = {sigma:g}" for sigma in sigmas)]
+    for name, problem, tuned in led(options, heads):
         exact, best = played(tuned, problem)
         base = LeaderFollower(G_g=tuned.algorithm.G_g, domain=problem.domain)
         noisy = [
@@ -250,10 +257,8 @@ def regret(options: Any) -> int:
 def delay(options: Any) -> int:
     """Print the regret with late feedback: copies in turn, and one that plays ahead."""
     delays = (1, 5, 20)
-    line("problem", ["no delay", *(f"{k} rounds" for k in delays)])
-    line("---", ["---"] * 4)
-    for name, problem in problems(options.horizon, options.trials).items():
-        tuned = LeaderFollower.default(problem.constants, options.horizon, problem.domain)
+    heads = ["no delay", *(f"{k} rounds" for k in delays)]
+    for name, problem, tuned in led(options, heads):
         cells = [f"{played(tuned, problem)[0]:.1f}"]
         for k in delays:
             turns = played(Delayed(base=tuned.algorithm, delay=k), problem)[0]

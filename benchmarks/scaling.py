@@ -20,17 +20,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks.batch import play_batch
 from benchmarks.findings import Findings, Table, duration
 from benchmarks.streams import (
     as_plotted,
     cube_toy,
+    play_bare,
     rows_toy,
     sparse_polytope,
     sparse_problem,
 )
 from benchmarks.timing import Effort, Spread, Work, spread, take_turns
-from surefoot import Ball, Feedback, Problem, play
+from surefoot import Ball, Feedback, Problem
 from surefoot.constraints import LinfNorm
 from surefoot.costs import Live, Quadratic
 from surefoot.games import Progress
@@ -143,7 +143,7 @@ def curves(effort: Effort) -> list[Curve]:
 
 
 def _batch(problem: Problem) -> Work:
-    return lambda: play_batch(problem)
+    return lambda: play_bare(problem, "batch")
 
 
 # --- a hundred million rounds ---------------------------------------------------------------------
@@ -172,15 +172,7 @@ def long_game(rounds: int, chunk: int) -> Long:
             found.resident.append(resident())
             next_look = next(wanted, rounds + 1)
 
-    play(
-        as_plotted(problem.domain),
-        problem,
-        engine="scan",
-        every=None,
-        keep_actions=False,
-        watch="off",
-        callback=look,
-    )
+    play_bare(problem, "scan", look)
     return found
 
 

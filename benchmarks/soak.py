@@ -326,14 +326,19 @@ def _attacks(first: int, workers: int) -> Iterator[Outcome]:
             yield from pool.map(attack, range(number, number + 4 * workers))
 
 
-def main() -> int:
-    """Run the command line."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--rounds", type=float, default=ROUNDS, help="how many at least")
+def options(about: str, rounds: float) -> argparse.Namespace:
+    """Read the command line of a soak: rounds, workers, first."""
+    parser = argparse.ArgumentParser(description=about.splitlines()[0])
+    parser.add_argument("--rounds", type=float, default=rounds, help="how many at least")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--first", type=int, default=0, help="number of the first attack")
-    options = parser.parse_args()
-    return 1 if soak(_attacks(options.first, options.workers), int(options.rounds)) else 0
+    return parser.parse_args()
+
+
+def main() -> int:
+    """Run the command line."""
+    given = options(__doc__ or "", ROUNDS)
+    return 1 if soak(_attacks(given.first, given.workers), int(given.rounds)) else 0
 
 
 if __name__ == "__main__":

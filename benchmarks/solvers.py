@@ -55,6 +55,17 @@ def osqp(A: Any, b: Array) -> Projection:
     return project
 
 
+def _updated(program: Any, linear: str, found: Callable[[], Any]) -> Projection:
+    """Project by a program whose linear term goes by that name and whose result is kept."""
+
+    def project(y: Array) -> Array:
+        program.update(**{linear: -y})
+        program.solve()
+        return np.array(found())
+
+    return project
+
+
 def proxqp(A: Any, b: Array) -> Projection:
     proxqp = _module("proxsuite").proxqp
     m, d = A.shape
@@ -64,12 +75,7 @@ def proxqp(A: Any, b: Array) -> Projection:
     program.init(np.eye(d), np.zeros(d), None, None, A, np.full(m, -1e20), b)
     program.solve()  # before there is a previous result, an update crashes
 
-    def project(y: Array) -> Array:
-        program.update(g=-y)
-        program.solve()
-        return np.array(program.results.x)
-
-    return project
+    return _updated(program, "g", lambda: program.results.x)
 
 
 def piqp(A: Any, b: Array) -> Projection:
@@ -77,12 +83,7 @@ def piqp(A: Any, b: Array) -> Projection:
     solver = _module("piqp").DenseSolver()
     solver.setup(np.eye(d), np.zeros(d), None, None, A, np.full(m, -1e30), b)
 
-    def project(y: Array) -> Array:
-        solver.update(c=-y)
-        solver.solve()
-        return np.array(solver.result.x)
-
-    return project
+    return _updated(solver, "c", lambda: solver.result.x)
 
 
 def clarabel(A: Any, b: Array) -> Projection:

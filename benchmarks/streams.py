@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from surefoot import PFS, Ball, Feedback, Problem
+from surefoot import PFS, Ball, Feedback, Problem, Trace, play
 from surefoot.constraints import Affine, LinfNorm, SparseAffine
 from surefoot.costs import Quadratic
+from surefoot.games import Engine, Progress
 from surefoot.problems import SETTINGS, paper_toy
 
 CURVATURE, HALF = 6.0, 0.5
@@ -26,6 +28,21 @@ def as_plotted(domain: Ball) -> PFS:
     """
     eta, rho = SETTINGS[0].parameters(HORIZON)
     return PFS(eta=eta, rho=min(rho * float(domain.radius), HALF / 2), domain=domain)
+
+
+def play_bare(
+    problem: Problem, engine: Engine, callback: Callable[[Progress], None] | None = None
+) -> Trace:
+    """Play the published curve without all that a program by hand does not do."""
+    return play(
+        as_plotted(problem.domain),
+        problem,
+        engine=engine,
+        every=None,
+        keep_actions=False,
+        watch="off",
+        callback=callback,
+    )
 
 
 def cube_toy(dimension: int, rounds: int, runs: int | None = None) -> Problem:

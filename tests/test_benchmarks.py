@@ -102,7 +102,7 @@ def test_a_rival_that_does_something_else_is_refused():
 @pytest.mark.skipif(limit.compiled() is None, reason="there is no C compiler")
 def test_the_loop_in_c_plays_the_same_game():
     problem = streams.cube_toy(3, 40, runs=4)
-    trace, player = batch.play_batch(problem), streams.as_plotted(problem.domain)
+    trace, player = streams.play_bare(problem, "batch"), streams.as_plotted(problem.domain)
     numbers = (player.eta, player.rho, float(player.domain.radius))
     game = limit.CubeGame(np.array(problem.costs.targets), 6.0, 0.5, *numbers)
     for _ in range(2):  # a second game begins anew

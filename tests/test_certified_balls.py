@@ -1,14 +1,8 @@
 """The picture of docs/certified.md and the run it shows."""
 
-import importlib.util
-from pathlib import Path
+from tests._scripts import ROOT, script
 
-ROOT = Path(__file__).parents[1]
-SPEC = importlib.util.spec_from_file_location(
-    "script_certified_balls", ROOT / "examples" / "certified_balls.py"
-)
-balls = importlib.util.module_from_spec(SPEC)
-SPEC.loader.exec_module(balls)
+balls = script("examples/certified_balls.py")
 
 
 def test_the_run_shows_both_rules_and_ends_below_each_bound():

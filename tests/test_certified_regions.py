@@ -1,16 +1,9 @@
 """The picture of regions side by side in docs/certified.md."""
 
-import importlib.util
-from pathlib import Path
-
 import numpy as np
+from tests._scripts import ROOT, script
 
-ROOT = Path(__file__).parents[1]
-SPEC = importlib.util.spec_from_file_location(
-    "script_certified_regions", ROOT / "examples" / "certified_regions.py"
-)
-regions = importlib.util.module_from_spec(SPEC)
-SPEC.loader.exec_module(regions)
+regions = script("examples/certified_regions.py")
 
 
 def test_what_is_certified_is_feasible_and_more_knowledge_certifies_more():

@@ -162,6 +162,27 @@ LINF = constraints.LinfNorm(0.75, D, C)
 OWN = constraints.FunctionConstraint(lambda x: float(x @ x) - 1, lambda x: 2 * x, bound=4.0)
 PARTS = (constraints.L1Norm(2.0, D), constraints.Affine(ROWS, LIMITS))
 
+ANY_ROWS = (
+    affine(ROWS, LIMITS),
+    Says(LONGEST, longest(ROWS)),
+    None,
+    None,
+    Says("0 if all $b_i > 0$", np.zeros(D)),
+    Says("m", 4),
+)
+
+
+def quadratic(Q, highest):
+    """The value and the Lipschitz constant of a form of that highest eigenvalue."""
+    return (
+        Says(r"$\frac12 x^\top Qx + q^\top x - r$", 0.5 * X @ Q @ X + SLOPE @ X - 2.0),
+        Says(
+            r"$\lVert Qz + q\rVert + \lambda_{\max}R$",
+            np.linalg.norm(Q @ BALL.centre + SLOPE) + highest * 2.0,
+        ),
+    )
+
+
 KNOWN = [
     Known(
         "`Affine`, one row",
@@ -186,23 +207,9 @@ KNOWN = [
     Known(
         "`Affine`, other rows",
         constraints.Affine(ROWS, LIMITS),
-        affine(ROWS, LIMITS),
-        Says(LONGEST, longest(ROWS)),
-        None,
-        None,
-        Says("0 if all $b_i > 0$", np.zeros(D)),
-        Says("m", 4),
+        *ANY_ROWS,
     ),
-    Known(
-        "`SparseAffine`",
-        constraints.SparseAffine(csr_array(ROWS), LIMITS),
-        affine(ROWS, LIMITS),
-        Says(LONGEST, longest(ROWS)),
-        None,
-        None,
-        Says("0 if all $b_i > 0$", np.zeros(D)),
-        Says("m", 4),
-    ),
+    Known("`SparseAffine`", constraints.SparseAffine(csr_array(ROWS), LIMITS), *ANY_ROWS),
     Known(
         "`SimplexRows`",
         constraints.SimplexRows(D, 1.5),
@@ -256,11 +263,7 @@ KNOWN = [
     Known(
         "`QuadraticForm`, Q definite",
         constraints.QuadraticForm(P, SLOPE, 2.0),
-        Says(r"$\frac12 x^\top Qx + q^\top x - r$", 0.5 * X @ P @ X + SLOPE @ X - 2.0),
-        Says(
-            r"$\lVert Qz + q\rVert + \lambda_{\max}R$",
-            np.linalg.norm(P @ BALL.centre + SLOPE) + 4.0 * 2.0,
-        ),
+        *quadratic(P, 4.0),
         Says(
             r"$\sqrt{2\lambda_{\min}(\Delta - \epsilon)}$",
             math.sqrt(2 * 0.5 * 0.5 * (2.0 - 0.5 * SLOPE @ BOTTOM)),
@@ -272,11 +275,7 @@ KNOWN = [
     Known(
         "`QuadraticForm`, Q singular",
         constraints.QuadraticForm(FLAT, SLOPE, 2.0),
-        Says(r"$\frac12 x^\top Qx + q^\top x - r$", 0.5 * X @ FLAT @ X + SLOPE @ X - 2.0),
-        Says(
-            r"$\lVert Qz + q\rVert + \lambda_{\max}R$",
-            np.linalg.norm(FLAT @ BALL.centre + SLOPE) + 2.0 * 2.0,
-        ),
+        *quadratic(FLAT, 2.0),
         None,
         None,
         Says("a minimum, or 0", [-0.15, 0.2, 0.0]),

@@ -10,16 +10,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.pages import table
-from surefoot.problems.cases import (
-    CertifiedFeeder,
-    Feeder,
-    FeederRecord,
-    FeederRule,
-    Second,
-    linearised,
-    pv_feeder,
-    uniform_share,
-)
+from surefoot.problems import cases
 from surefoot.problems.cases.feeder import CAPACITY, HIGHEST
 from surefoot.types import Array
 
@@ -28,7 +19,7 @@ CERTIFIED = "**certified regions**"
 RIVAL = "grid-feedback-optimizer"
 
 
-def feedback_optimizer(feeder: Feeder) -> FeederRule:
+def feedback_optimizer(feeder: cases.Feeder) -> cases.FeederRule:
     """Return grid-feedback-optimizer, gradient projection with its sensitivities at rated power."""
     from grid_feedback_optimizer.engine.grad_proj_optimizer import GradientProjectionOptimizer
     from grid_feedback_optimizer.engine.powerflow import PowerFlowSolver
@@ -62,7 +53,7 @@ def feedback_optimizer(feeder: Feeder) -> FeederRule:
     known = flow.obtain_sensitivity(delta_p=1.0, delta_q=1.0, loading_meas_side="to")
     optimizer = GradientProjectionOptimizer(network_to_model_data(network), known, alpha=0.5)
 
-    def rule(second: Second) -> Array:
+    def rule(second: cases.Second) -> Array:
         last = np.column_stack([1e3 * second.action, 0.0 * second.action])
         seen = flow.run(gen_update=last)
         optimizer.p_max.value = optimizer.p_norm.value = 1e3 * second.upper
@@ -82,14 +73,14 @@ def feedback_optimizer(feeder: Feeder) -> FeederRule:
     return rule
 
 
-def rules(feeder: Feeder) -> dict[str, tuple[str, FeederRule]]:
+def rules(feeder: cases.Feeder) -> dict[str, tuple[str, cases.FeederRule]]:
     """Return the rules by name, each with what it knows of the network."""
-    certified = CertifiedFeeder(feeder.curvatures())
-    found: dict[str, tuple[str, FeederRule]] = {
+    certified = cases.CertifiedFeeder(feeder.curvatures())
+    found: dict[str, tuple[str, cases.FeederRule]] = {
         "no limit": ("nothing, and ignores it", lambda second: second.upper),
-        "uniform share": ("one safe share for all", uniform_share(feeder)),
+        "uniform share": ("one safe share for all", cases.uniform_share(feeder)),
         CERTIFIED: ("curvatures, estimated; measures", certified),
-        "projection onto a linear model": ("the network at half power", linearised(feeder)),
+        "projection onto a linear model": ("the network at half power", cases.linearised(feeder)),
     }
     if importlib.util.find_spec("grid_feedback_optimizer") is not None:
         knows = "sensitivities of the network at full power; measures"
@@ -97,7 +88,7 @@ def rules(feeder: Feeder) -> dict[str, tuple[str, FeederRule]]:
     return found
 
 
-def share_of_bounds(feeder: Feeder, betas: Array, pairs: int = 20) -> float:
+def share_of_bounds(feeder: cases.Feeder, betas: Array, pairs: int = 20) -> float:
     """Return the largest share of a curvature bound that random pairs of points need."""
     draw, most = np.random.default_rng(1), 0.0
     for x, y in draw.uniform(size=(pairs, 2, len(feeder.rated))) * feeder.rated:
@@ -109,7 +100,7 @@ def share_of_bounds(feeder: Feeder, betas: Array, pairs: int = 20) -> float:
 
 def measure(images: Path | None, seconds: int = SECONDS) -> Iterator[str]:
     """Play all rules; yield the table, save the figure."""
-    feeder = pv_feeder()
+    feeder = cases.pv_feeder()
     made = rules(feeder)
     done = {name: feeder.run(rule, seconds) for name, (_, rule) in made.items()}
     head = ["rule", "knows", "seconds over", "worst g, p.u.", f"the same after {LATER} s"]
@@ -145,7 +136,7 @@ def measure(images: Path | None, seconds: int = SECONDS) -> Iterator[str]:
         draw(images / "cases_feeder.png", done)
 
 
-def draw(path: Path, done: dict[str, FeederRecord]) -> None:
+def draw(path: Path, done: dict[str, cases.FeederRecord]) -> None:
     """Save power and largest g of every second."""
     from matplotlib.figure import Figure
 

@@ -1,12 +1,11 @@
 """The wrapper for Gymnasium: its host's checkers, what it returns, and what it promises."""
 
-import importlib.util
 import pickle
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
+from tests._scripts import script
 
 from surefoot import Ball, Constants
 from surefoot.algorithms import RegionFilter, SafetyFilter
@@ -18,18 +17,13 @@ pytestmark = pytest.mark.hosts
 
 from surefoot.adapters.gymnasium import SafeAction, cost_below  # noqa: E402
 
-ROOT = Path(__file__).parents[2]
 KNOWN = Constants(R=0.9, G_g=1.45, start_slack=0.4)
 
 
 @pytest.fixture(scope="module")
 def cable():
     pytest.importorskip("stable_baselines3")
-    path = ROOT / "examples" / "gymnasium_cable.py"
-    spec = importlib.util.spec_from_file_location("script_gymnasium_cable", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return script("examples/gymnasium_cable.py")
 
 
 def wrapped(env, **options):

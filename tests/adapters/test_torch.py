@@ -1,13 +1,11 @@
 """The optimiser around an optimiser: a real torch optimiser, and feasible after every step."""
 
 import copy
-import importlib.util
 import io
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
+from tests._scripts import script
 
 from surefoot import Constants
 from surefoot.algorithms import RegionFilter, SafetyFilter
@@ -19,16 +17,7 @@ pytestmark = pytest.mark.hosts
 
 from surefoot.adapters.torch import KeepFeasible  # noqa: E402
 
-ROOT = Path(__file__).parents[2]
 BALL = Constants(R=1.0, G_g=1.0, start_slack=1.0)
-
-
-def script(folder, name):
-    path = ROOT / folder / f"{name}.py"
-    spec = importlib.util.spec_from_file_location(f"script_{name}", path)
-    sys.modules[spec.name] = module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def length(*params):
@@ -262,14 +251,14 @@ def test_a_base_that_is_no_optimiser_is_refused():
 
 
 def test_the_example_keeps_singular_values_below_one():
-    example = script("examples", "torch_limits")
+    example = script("examples/torch_limits.py")
     assert example.train(safe=True, steps=60)[0] == 0
     assert example.train(safe=False, steps=60)[0] > 20
 
 
 @pytest.mark.parametrize("task", ["spectral", "fairness"])
 def test_beside_the_rivals_no_step_is_outside(task):
-    limits = script("benchmarks/alternatives", "torch_limits")
+    limits = script("benchmarks/alternatives/torch_limits.py")
     kept = limits.train(getattr(limits, task), "KeepFeasible", 0.0, 60)
     alone = limits.train(getattr(limits, task), "Adam alone", 0.0, 60)
     assert (kept.outside, kept.worst <= 0) == (0, True)

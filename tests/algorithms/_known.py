@@ -92,6 +92,13 @@ def gradients(known, rng, d):
     return at
 
 
+def proposed(known, x, rng):
+    """A proposal of any size, often straight out of the set, with g and a subgradient at x."""
+    g, s = known.constraint.query(x)
+    size = known.domain.radius * 10 ** rng.uniform(-3, 6)
+    return x + size * (rng.normal(size=len(x)) + rng.choice([0.0, 3.0]) * s), g, s
+
+
 def play(player, constraint, gradient, x1, rounds):
     """One run by hand: (state before, feedback, state after) of every round."""
     state = player.init(x1)

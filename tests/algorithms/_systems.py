@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -54,8 +57,8 @@ class System(NamedTuple):
     """A tuned method and, for each toy, mean regret, sum of g and of violations at T = 2,000."""
 
     tune: Callable[[int, Toy], Any]
-    toy: tuple[float, float, float]
-    binding: tuple[float, float, float]
+    toy: list[float]
+    binding: list[float]
     on_disc: bool = False
 
 
@@ -114,104 +117,56 @@ def _velocity(T: int, toy: Toy) -> Any:
     return CVVPro.tuned(Constants(R=1.0, G_f=6 * (2.71 + toy.far * ROOT), G_g=1.0), T)
 
 
-SYSTEMS = {
-    "linear minimisation": System(
-        lambda T, toy: GarberKretzu.known_horizon(_square(toy), T, SQUARE),
-        (482.9, -297.3, 0.0),
-        (1653, -222.7, 0.0),
-    ),
-    "separation": System(
-        lambda T, toy: SeparationDescent.known_horizon(_square(toy), T, SQUARE),
-        (155.6, -113.4, 0.0),
-        (396.6, -48.88, 0.0),
-    ),
-    "separation, deep cuts": System(
-        lambda T, toy: SeparationDescent.deep_cuts(_square(toy), T, SQUARE),
-        (155.7, -113.5, 0.0),
-        (402.8, -49.64, 0.0),
-    ),
-    "smooth set": System(
-        lambda T, toy: LevyKrause.fixed(_disc(toy), T, DISC),
-        (66.36, -22.66, 0.0),
-        (110.7, -11.82, 0.0),
-        on_disc=True,
-    ),
-    "smooth set, strongly convex": System(
-        lambda T, toy: LevyKrause.strongly_convex(_disc(toy), T, DISC),
-        (3.53, -1.09, 0.0),
-        (6.31, -0.635, 0.0),
-        on_disc=True,
-    ),
-    "gauge": System(
-        lambda T, toy: GaugeDescent.fixed(_square(toy), T, SQUARE),
-        (207.3, -143.0, 0.0),
-        (468.5, -57.48, 0.0),
-    ),
-    "gauge, strongly convex": System(
-        lambda T, toy: GaugeDescent.strongly_convex(_square(toy), T, SQUARE),
-        (4.79, -17.70, 0.0),
-        (17.30, -0.5, 0.0),
-    ),
-    "adaptive gauge": System(
-        lambda T, toy: AdaptiveGauge.known_horizon(_square(toy), T, SQUARE),
-        (36.16, -34.28, 0.0),
-        (214.3, -0.849, 0.0),
-    ),
-    "gauge with a Newton step": System(
-        lambda T, toy: GaugeNewton.known_horizon(_square(toy), T, SQUARE),
-        (43.01, -41.88, 0.0),
-        (126.5, -10.41, 0.0),
-    ),
-    "Yu and Neely": System(
-        lambda T, toy: YuNeely.linear(_ball(toy), T), (37.22, -47.22, 2.40), (35.96, 15.11, 22.99)
-    ),
-    "Yi": System(
-        lambda T, toy: Yi.trade_off(_ball(toy), T, SQUARE),
-        (38.90, -43.68, 0.0961),
-        (18.22, -2.25, 0.2584),
-    ),
-    "RECOO": System(lambda T, toy: _recoo(toy, T), (11.58, -25.13, 0.0), (5.19, -0.585, 0.0124)),
-    "RECOO, changing": System(
-        lambda T, toy: _recoo(toy, T, varies=True), (11.60, -25.10, 0.0077), (-14.98, 3.63, 4.23)
-    ),
-    "RECOO, strongly convex": System(
-        lambda T, toy: _recoo(toy, T, strong=True),
-        (4.81, -18.00, 0.0671),
-        (2.44, -0.150, 0.3496),
-    ),
-    "Neely and Yu": System(
-        lambda T, toy: ScalarDPP.changing(_ball(toy), T),
-        (42.46, 10.41, 42.76),
-        (-1270, 293.3, 296.0),
-    ),
-    "windows": System(
-        lambda T, toy: ScalarDPP.windows(_ball(toy), T, V=T**0.25),
-        (76.00, -50.69, 7.73),
-        (-85.59, 34.13, 59.04),
-    ),
-    "primal and dual": System(
-        lambda T, toy: PrimalDual.known_margin(_margin(toy), T),
-        (170.0, -115.5, 2.90),
-        (512.2, -57.67, 36.11),
-    ),
-    "velocities": System(_velocity, (18.39, -25.80, 0.4363), (27.02, -3.44, 0.1295)),
-    "penalised blocks": System(_large, (668.3, -306.4, 54.27), (122.2, 222.7, 356.7)),
-    "bandit": System(
-        lambda T, toy: BanditFrankWolfe.known_horizon(_bandit(toy), T, SQUARE),
-        (1801, -551.2, 0.0),
-        (5484, -439.8, 0.0),
-    ),
-    "bandit in blocks": System(
-        lambda T, toy: BlockBandit.known_horizon(_bandit(toy), T, SQUARE),
-        (1269, -440.4, 0.0),
-        (4441, -361.8, 0.0),
-    ),
-    "tracking": System(
-        lambda T, toy: TrackingBlocks.known_horizon(_square(toy), T, SQUARE),
-        (239.6, -239.3, 0.0),
-        (715.7, -102.6, 0.0),
-    ),
+_ON_SQUARE = {
+    "linear minimisation": GarberKretzu.known_horizon,
+    "separation": SeparationDescent.known_horizon,
+    "separation, deep cuts": SeparationDescent.deep_cuts,
+    "gauge": GaugeDescent.fixed,
+    "gauge, strongly convex": GaugeDescent.strongly_convex,
+    "adaptive gauge": AdaptiveGauge.known_horizon,
+    "gauge with a Newton step": GaugeNewton.known_horizon,
+    "tracking": TrackingBlocks.known_horizon,
 }
+_ON_DISC = {
+    "smooth set": LevyKrause.fixed,
+    "smooth set, strongly convex": LevyKrause.strongly_convex,
+}
+_BANDITS = {"bandit": BanditFrankWolfe, "bandit in blocks": BlockBandit}
+_LAGRANGIAN: dict[str, Callable[[int, Toy], Any]] = {
+    "Yu and Neely": lambda T, toy: YuNeely.linear(_ball(toy), T),
+    "Yi": lambda T, toy: Yi.trade_off(_ball(toy), T, SQUARE),
+    "RECOO": lambda T, toy: _recoo(toy, T),
+    "RECOO, changing": lambda T, toy: _recoo(toy, T, varies=True),
+    "RECOO, strongly convex": lambda T, toy: _recoo(toy, T, strong=True),
+    "Neely and Yu": lambda T, toy: ScalarDPP.changing(_ball(toy), T),
+    "windows": lambda T, toy: ScalarDPP.windows(_ball(toy), T, V=T**0.25),
+    "primal and dual": lambda T, toy: PrimalDual.known_margin(_margin(toy), T),
+    "velocities": _velocity,
+    "penalised blocks": _large,
+}
+
+
+def _tune(name: str, T: int, toy: Toy) -> Any:
+    if name in _ON_SQUARE:
+        return _ON_SQUARE[name](_square(toy), T, SQUARE)
+    if name in _ON_DISC:
+        return _ON_DISC[name](_disc(toy), T, DISC)
+    if name in _BANDITS:
+        return _BANDITS[name].known_horizon(_bandit(toy), T, SQUARE)
+    return _LAGRANGIAN[name](T, toy)
+
+
+def _read(page: Path) -> dict[str, System]:
+    with page.open(encoding="utf-8", newline="") as lines:
+        _, *rows = csv.reader(lines, delimiter=";")
+    return {
+        name: System(partial(_tune, name), numbers[:3], numbers[3:], on_disc=name in _ON_DISC)
+        for name, *digits in rows
+        if (numbers := [float(digit) for digit in digits])
+    }
+
+
+SYSTEMS = _read(Path(__file__).with_name("systems.csv"))
 """Numbers to the digits of the reference, from trials 0 to 4 of the published streams."""
 
 

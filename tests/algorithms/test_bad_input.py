@@ -45,14 +45,17 @@ def refused_once(player, seen, sentence, x=X):
         )
 
 
+def spoilt(array, i, bad):
+    changed = array.copy()
+    changed[i] = bad
+    return changed
+
+
 @pytest.mark.parametrize("bad", [NAN, INF, -INF])
 @pytest.mark.parametrize("i", [0, 1])
 def test_a_gradient_that_is_not_finite(player, bad, i):
-    grad = GRAD.copy()
-    grad[i] = bad
-    refused_once(
-        player, Feedback(grad, G, S), rf"to project.* must be finite, got .* at index {i}$"
-    )
+    seen = Feedback(spoilt(GRAD, i, bad), G, S)
+    refused_once(player, seen, rf"to project.* must be finite, got .* at index {i}$")
 
 
 @pytest.mark.parametrize("bad", [NAN, INF, -INF])
@@ -65,13 +68,8 @@ def test_a_constraint_value_that_is_not_finite(pfs, bad):
 @pytest.mark.parametrize("bad", [NAN, INF, -INF])
 @pytest.mark.parametrize("i", [0, 1])
 def test_a_subgradient_that_is_not_finite(pfs, bad, i):
-    s = S.copy()
-    s[i] = bad
-    refused_once(
-        pfs,
-        Feedback(GRAD, G, s),
-        rf"^constraint_subgradient must be finite, got {bad} at index {i}$",
-    )
+    sentence = rf"^constraint_subgradient must be finite, got {bad} at index {i}$"
+    refused_once(pfs, Feedback(GRAD, G, spoilt(S, i, bad)), sentence)
 
 
 SHAPES = [np.zeros(3), np.zeros(1), np.zeros((1, 2)), np.float64(1.0)]

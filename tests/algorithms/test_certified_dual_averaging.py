@@ -9,25 +9,7 @@ from surefoot.constants import Constants
 from surefoot.regions import Curvature, CurvatureRows
 from surefoot.sets import Box
 
-HEAT = np.array([0.8, 0.5])
-
-
-def heat(x):
-    return float(x @ (HEAT * x) - 0.4), 2 * HEAT * x
-
-
-def play(player, query, gradients, x1):
-    """The actions, the observed regret bound, the largest g, the infos."""
-    state, observer, actions, worst, infos = player.init(x1), player.observer(), [], -np.inf, []
-    for gradient in gradients:
-        g, s = query(state.x)
-        worst = max(worst, float(np.max(g)))
-        actions.append(state.x)
-        state, info = player.step(state, Feedback(gradient, g, s))
-        assert info.contradictions == ()
-        observer = observer.after(info)
-        infos.append(info)
-    return np.array([*actions, state.x]), observer.bound(player, state), worst, infos
+from ._curved import HEAT, bent, heat, play, quadratics
 
 
 def test_one_step_worked_by_hand():
@@ -60,19 +42,8 @@ def test_for_a_fixed_sum_of_gradients_the_projection_is_where_it_rests():
 @pytest.mark.parametrize("rows", [1, 3])
 def test_theorem_f_bounds_the_regret_by_what_is_observed(rows, far):
     rng, d, T, R = np.random.default_rng(7), 3, 250 if rows == 1 else 100, 2.5
-    Q = [np.linalg.qr(rng.normal(size=(d, d)))[0] for _ in range(rows)]
-    P = [q @ np.diag(rng.uniform(0.2, 2.0, d)) @ q.T for q in Q]
-    c = [0.2 * rng.normal(size=d) for _ in range(rows)]
-
-    def query(x):
-        g = [0.5 * (x - m) @ p @ (x - m) - 0.4 for p, m in zip(P, c, strict=True)]
-        s = [p @ (x - m) for p, m in zip(P, c, strict=True)]
-        return (float(g[0]), s[0]) if rows == 1 else (np.array(g), np.array(s))
-
+    query = quadratics(rng, d, rows)
     comparators = [u for u in rng.normal(size=(2_000, d)) if np.max(query(u)[0]) <= 0]
-    known = (
-        Curvature(beta=2.0, reach=R) if rows == 1 else CurvatureRows(beta=2.0, rows=rows, reach=R)
-    )
     side = np.where(np.arange(T) < T // 2, 1.0, -1.0)[:, None]
     for gradients in (
         np.ones((T, d)) * [1.0, -1.0, 0.5],
@@ -80,7 +51,7 @@ def test_theorem_f_bounds_the_regret_by_what_is_observed(rows, far):
         rng.normal(size=(T, d)),
         rng.normal(size=(T, d)) + side,
     ):
-        player = CertifiedDualAveraging(known=known, radius=R, far=far, scale=1.0)
+        player = CertifiedDualAveraging(known=bent(rows, R), radius=R, far=far, scale=1.0)
         actions, bound, worst, _ = play(player, query, gradients, np.zeros(d))
         assert worst <= 0
         paid = float((gradients * actions[:-1]).sum())

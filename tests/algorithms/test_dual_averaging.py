@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests._own import WholeSpace
 
 from surefoot import OGD, Ball, Constants
 from surefoot.algorithms import DualAveraging, EntropicDualAveraging
@@ -16,19 +17,6 @@ from ._gradients import actions_of, told
 BOX = Box([-1.0, -0.5], [1.25, 0.75])
 X = np.array([0.5, -0.25])
 KNOWN = Constants(R=1.5, G_f=7.0)
-
-
-class WholeSpace:
-    """All of R^d."""
-
-    def project(self, x):
-        return x
-
-    def contains(self, x):
-        return True
-
-    def minimize_linear(self, c):
-        raise NotImplementedError
 
 
 def test_the_sum_of_the_gradients_is_projected_and_not_the_last_action():

@@ -12,7 +12,7 @@ from surefoot.constraints import LinfNorm
 from surefoot.errors import InvalidValueError
 from surefoot.regions import LipschitzHull
 
-from ._known import inside, sets
+from ._known import inside, proposed, sets
 
 
 def test_one_step_by_hand():
@@ -41,10 +41,7 @@ def test_whatever_is_proposed_is_made_feasible(drawn):
     safe = RegionFilter.default(constants, domain)
     state = safe.init(x1)
     for _ in range(25):
-        g, s = constraint.query(state.x)
-        size = domain.radius * 10 ** rng.uniform(-3, 6)
-        proposal = state.x + size * (rng.normal(size=len(x1)) + rng.choice([0.0, 3.0]) * s)
-        state, info = safe.admit(state, proposal, g, s)
+        state, info = safe.admit(state, *proposed(known, state.x, rng))
         assert constraint.value(state.x) <= 0
         assert constraint.value(state.x) <= info.certificate.bound + 1e-9 * domain.radius
         assert info.contradictions == ()

@@ -13,7 +13,7 @@ from surefoot.algorithms.safety_filter import FilterState
 from surefoot.constraints import Affine, LinfNorm, SpectralNorm
 from surefoot.sets import EmptyTighteningError
 
-from ._known import inside, sets
+from ._known import inside, proposed, sets
 
 UNIT = 2.0**-53
 SAFE = SafetyFilter(G_g=2.0, domain=Ball(3.0), rho=0.25)
@@ -97,11 +97,9 @@ def test_whatever_is_proposed_is_made_feasible(drawn, share, decreasing):
     rounding = 4 * (len(x1) + 8) * UNIT * domain.reach_from_origin
     state = safe.init(x1)
     for _ in range(25):
-        g, s = constraint.query(state.x)
-        size = domain.radius * 10 ** rng.uniform(-3, 6)
-        proposal = state.x + size * (rng.normal(size=len(x1)) + rng.choice([0.0, 3.0]) * s)
-        after, _ = safe.admit(state, proposal, g, s)
-        certificate = safe.admit(state, proposal, g, s)[1].certificate
+        proposal, g, s = proposed(known, state.x, rng)
+        after, info = safe.admit(state, proposal, g, s)
+        certificate = info.certificate
         assert constraint.value(after.x) <= certificate.bound <= 0
         assert certificate.taken <= max(certificate.length, 0.0)
         next_rho = safe.tightening(after.rounds + 1.0, after.start_slack)

@@ -1,18 +1,12 @@
 """A million rounds of the attack that ``make soak`` goes on with for a hundred million."""
 
-import importlib.util
-from pathlib import Path
-
 import numpy as np
 import pytest
+from tests._scripts import script
 
 from surefoot.algorithms import certificate
 
-SCRIPT = Path(__file__).parents[2] / "benchmarks" / "soak.py"
-SPEC = importlib.util.spec_from_file_location("script_soak", SCRIPT)
-soak = importlib.util.module_from_spec(SPEC)
-SPEC.loader.exec_module(soak)
-
+soak = script("benchmarks/soak.py")
 KINDS = len(soak.SETS) * len(soak.TIGHTENINGS) * len(soak.ADVERSARIES)
 
 

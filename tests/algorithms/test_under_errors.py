@@ -4,16 +4,7 @@ import numpy as np
 import pytest
 from benchmarks.soak_errors import FLAT, KINDS, LIVE, attack
 
-from surefoot import PFS, Ball, Constants, Controller
-from surefoot.algorithms import (
-    CertifiedDualAveraging,
-    CertifiedOGD,
-    CertifiedPFS,
-    LeaderFollower,
-    RegionFilter,
-    SafetyFilter,
-    SeveralPFS,
-)
+from surefoot import PFS, Ball, Constants, Controller, algorithms
 from surefoot.regions import EmptyRegionError
 from surefoot.sets import Box
 from surefoot.theory import TheoremC, TheoremD, TheoremN
@@ -21,23 +12,13 @@ from surefoot.types import Feedback
 
 UP = np.array([0.0, 1.0])
 KNOWN = Constants(R=0.9, start_reach=0.9, start_slack=0.4, G_g=1.45, beta=1.6, G_f=1.6)
-NOISY = Constants(
-    R=0.9,
-    start_reach=0.9,
-    start_slack=0.4,
-    G_g=1.45,
-    beta=1.6,
-    G_f=1.6,
-    value_error=0.05,
-    slope_error=0.1,
-    drift=1e-4,
-)
+NOISY = KNOWN.with_origin("given", value_error=0.05, slope_error=0.1, drift=1e-4)
 
 
 def test_one_step_by_hand_with_a_value_error():
     # g+ = -0.5 + 0.1 is below -rho = -0.2: B = -0.2, r = 0.2 + 0.2; the slope 3 is cut back to the
     # half-space -0.5 - 0.1 + p[1] + 0.2 <= 0, which p[1] = 0.4 touches.
-    player = CertifiedPFS(
+    player = algorithms.CertifiedPFS(
         G_g=1.0, domain=Ball(1.0), rho=0.2, decreasing=False, eta=1.0, value_error=0.1
     )
     state, info = player.step(player.init(np.zeros(2)), Feedback(-3 * UP, -0.5, UP))
@@ -49,7 +30,9 @@ def test_one_step_by_hand_with_a_value_error():
 
 def test_one_step_by_hand_that_is_pulled_under_drift():
     # g+ = 0 with alpha = 0.5 - 2 * 0.1 in round 2: no room, and 0.1/0.4 of the way leads to -0.1.
-    player = CertifiedPFS(G_g=1.0, domain=Ball(2.0), rho=0.05, decreasing=False, drift=0.1)
+    player = algorithms.CertifiedPFS(
+        G_g=1.0, domain=Ball(2.0), rho=0.05, decreasing=False, drift=0.1
+    )
     state = player.init(np.zeros(2))._replace(
         x=0.4 * UP, rounds=1.0, start_slack=0.5, distance=1.0, since=1.0
     )
@@ -61,12 +44,12 @@ def test_one_step_by_hand_that_is_pulled_under_drift():
 
 def test_where_drift_leaves_nothing_a_rule_says_so():
     told = {"G_g": 1.0, "domain": Ball(1.0), "drift": 0.1}
-    for player in (CertifiedPFS(rho=0.1, **told), LeaderFollower(**told)):
+    for player in (algorithms.CertifiedPFS(rho=0.1, **told), algorithms.LeaderFollower(**told)):
         state = player.init(np.zeros(2))
         with pytest.raises(EmptyRegionError, match="round 1: no next action is certified"):
             player.step(state, Feedback(-UP, -0.05, UP))
     X = np.zeros((2, 2))
-    batch = CertifiedPFS(rho=0.1, **told)
+    batch = algorithms.CertifiedPFS(rho=0.1, **told)
     after = batch.update(batch.init(X), Feedback(X - UP, np.array([[-0.05], [-0.5]]), X + UP))
     assert np.isnan(after.x).all(axis=1).tolist() == [True, False]
 
@@ -94,7 +77,7 @@ def loop(error, falls, errors=True):
     known = KNOWN.with_origin(
         "given", value_error=0.05 if errors else None, drift=falls if falls else None
     )
-    rule = CertifiedOGD.default(known, domain=Box([0.0, 0.0], [0.9, 0.9]))
+    rule = algorithms.CertifiedOGD.default(known, domain=Box([0.0, 0.0], [0.9, 0.9]))
     controller = Controller(rule, start=[0.0, 0.0])
     rng, income, hottest = np.random.default_rng(3), 0.0, -np.inf
     for t, price in enumerate(rng.uniform([0.2, 0.6], [0.8, 1.3], size=(2_000, 2))):
@@ -125,10 +108,10 @@ def test_the_live_loop_earns_four_fifths_with_a_sensor_that_errs(falls):
 def test_tunings_take_the_errors_of_the_constants():
     told = {"value_error": 0.05, "slope_error": 0.1, "drift": 1e-4}
     for tuned, theorem in (
-        (CertifiedPFS.default, TheoremD),
-        (LeaderFollower.default, object),
-        (CertifiedOGD.default, TheoremC),
-        (CertifiedDualAveraging.changing, object),
+        (algorithms.CertifiedPFS.default, TheoremD),
+        (algorithms.LeaderFollower.default, object),
+        (algorithms.CertifiedOGD.default, TheoremC),
+        (algorithms.CertifiedDualAveraging.changing, object),
     ):
         player, promise = tuned(NOISY)
         assert {name: getattr(player, name) for name in told} == told
@@ -137,26 +120,33 @@ def test_tunings_take_the_errors_of_the_constants():
         assert promise.changing
         assert type(tuned(KNOWN).guarantee) is not TheoremN
         assert isinstance(tuned(KNOWN).guarantee, theorem)
-    for filtered in (SafetyFilter.default(NOISY), RegionFilter.default(NOISY)):
+    for filtered in (
+        algorithms.SafetyFilter.default(NOISY),
+        algorithms.RegionFilter.default(NOISY),
+    ):
         assert {name: getattr(filtered, name) for name in told} == told
     with pytest.raises(ValueError, match=r"value_error.*got 0.05"):
-        SeveralPFS.default(NOISY)
+        algorithms.SeveralPFS.default(NOISY)
 
 
 def test_the_premises_of_theorem_n_are_those_of_readings():
-    limits = {p.constant: p.limit for p in LeaderFollower.default(NOISY).guarantee.premises}
+    limits = {
+        p.constant: p.limit for p in algorithms.LeaderFollower.default(NOISY).guarantee.premises
+    }
     assert limits == {"the slack counted on": pytest.approx(0.35), "G_g": pytest.approx(1.55)}
-    curved = CertifiedOGD.default(NOISY).guarantee.premises
+    curved = algorithms.CertifiedOGD.default(NOISY).guarantee.premises
     assert [p.constant for p in curved] == ["the slack counted on"]
 
 
 def test_no_regret_is_claimed_that_is_not_proved():
-    assert CertifiedPFS.default(NOISY).algorithm.observer() is None
-    assert LeaderFollower.default(NOISY).algorithm.observer() is None
-    assert CertifiedPFS.default(KNOWN).algorithm.observer() is not None
+    assert algorithms.CertifiedPFS.default(NOISY).algorithm.observer() is None
+    assert algorithms.LeaderFollower.default(NOISY).algorithm.observer() is None
+    assert algorithms.CertifiedPFS.default(KNOWN).algorithm.observer() is not None
 
 
-@pytest.mark.parametrize("kind", [CertifiedPFS, LeaderFollower, CertifiedOGD])
+@pytest.mark.parametrize(
+    "kind", [algorithms.CertifiedPFS, algorithms.LeaderFollower, algorithms.CertifiedOGD]
+)
 def test_a_journal_keeps_errors_and_certificates(kind, tmp_path):
     path = tmp_path / "run.journal"
     rng = np.random.default_rng(0)
@@ -178,12 +168,12 @@ def test_a_journal_keeps_errors_and_certificates(kind, tmp_path):
 
 
 def test_a_round_may_have_an_error_of_its_own():
-    player = LeaderFollower(G_g=1.0, domain=Ball(1.0))
+    player = algorithms.LeaderFollower(G_g=1.0, domain=Ball(1.0))
     state = player.init(np.zeros(2))
     exact = player.update(state, Feedback(-UP, -0.5, np.array([1.0, 0.0]))).x
     noisy = player.update(state, Feedback(-UP, -0.5, np.array([1.0, 0.0]), None, 0.3)).x
     assert np.linalg.norm(noisy) <= 0.2 + 1e-9 < np.linalg.norm(exact)
-    safe = SafetyFilter(G_g=1.0, domain=Ball(1.0), rho=0.1)
+    safe = algorithms.SafetyFilter(G_g=1.0, domain=Ball(1.0), rho=0.1)
     after, _ = safe.admit(safe.init(np.zeros(2)), 9 * UP, -0.5, UP, 0.3)
     assert after.x[1] == pytest.approx(0.2, abs=1e-9)
 
@@ -191,4 +181,4 @@ def test_a_round_may_have_an_error_of_its_own():
 def test_certified_rules_take_errors_that_pfs_noisy_refuses():
     with pytest.raises(ValueError, match="tightening"):
         PFS.noisy(KNOWN, 10_000, value_error=0.05, subgradient_error=0.1)
-    assert CertifiedPFS.default(NOISY).algorithm.value_error == 0.05
+    assert algorithms.CertifiedPFS.default(NOISY).algorithm.value_error == 0.05

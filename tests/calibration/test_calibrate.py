@@ -337,16 +337,20 @@ def test_an_estimated_G_g_leaves_no_guarantee_at_all():
     assert "no guarantee applies" in str(found)
 
 
-def test_the_gradients_of_a_stream_without_a_bound_are_looked_at():
-    toy = problems.paper_toy(1_000, trials=2)
-    bare = Problem(
+def toy_with(origin, trials, **constants):
+    """The paper's toy with some constants replaced, and nothing else that is known of it."""
+    toy = problems.paper_toy(1_000, trials=trials)
+    return Problem(
         costs=toy.costs,
         constraint=toy.constraint,
         domain=toy.domain,
         start=toy.start,
-        constants=toy.constants.with_origin("given", G_f=None, F=None),
+        constants=toy.constants.with_origin(origin, **constants),
     )
-    found = calibrate(bare)
+
+
+def test_the_gradients_of_a_stream_without_a_bound_are_looked_at():
+    found = calibrate(toy_with("given", 2, G_f=None, F=None))
     assert found.constants.origins["G_f"] == "estimated"
     # 6 |x - v| with x within 0.5 of 0 and v in [-1, 0]^2, twice.
     assert 2 * 3 < found.constants.G_f <= 2 * 6 * (0.5 + math.sqrt(2))
@@ -354,15 +358,7 @@ def test_the_gradients_of_a_stream_without_a_bound_are_looked_at():
 
 
 def test_an_estimate_that_a_problem_brings_stays_one():
-    toy = problems.paper_toy(1_000, trials=1)
-    guessed = Problem(
-        costs=toy.costs,
-        constraint=toy.constraint,
-        domain=toy.domain,
-        start=toy.start,
-        constants=toy.constants.with_origin("estimated", G_g=1.0),
-    )
-    found = calibrate(guessed)
+    found = calibrate(toy_with("estimated", 1, G_g=1.0))
     assert found.radius == 0.0
     assert all("G_g" in offer.rests_on for offer in found.only_if)
     assert by_name(found)["CertifiedPFS.default"].standing == "estimated"

@@ -3,19 +3,10 @@
 import numpy as np
 import pytest
 
-from surefoot.problems.cases import (
-    AdmissionServer,
-    CertifiedAdmission,
-    Window,
-    additive_increase,
-    admit_everything,
-    by_value_per_work,
-    fixed_rates,
-    tenant_demand,
-)
+from surefoot.problems import cases
 from surefoot.problems.cases.admission import CAPS, WORK
 
-SERVER = AdmissionServer(seconds=150)
+SERVER = cases.AdmissionServer(seconds=150)
 
 
 def reading(rule, shift, server=SERVER):
@@ -62,47 +53,47 @@ def test_slope_curvature_and_drift_are_as_told():
 
 
 def test_demand_is_within_the_caps_and_the_same_for_the_same_seed():
-    a = tenant_demand(400, seed=3)
+    a = cases.tenant_demand(400, seed=3)
     assert ((a > 0) & (a <= CAPS)).all()
-    np.testing.assert_array_equal(a, tenant_demand(400, seed=3))
-    np.testing.assert_array_equal(a[:50], tenant_demand(50, seed=3))
-    assert (a != tenant_demand(400, seed=4)).any()
+    np.testing.assert_array_equal(a, cases.tenant_demand(400, seed=3))
+    np.testing.assert_array_equal(a[:50], cases.tenant_demand(50, seed=3))
+    assert (a != cases.tenant_demand(400, seed=4)).any()
 
 
 def test_no_window_of_certified_regions_is_over_and_they_admit_more_than_what_is_safe_without():
-    rule = CertifiedAdmission(SERVER)
-    done, best = SERVER.run(rule), SERVER.run(by_value_per_work(SERVER))
+    rule = cases.CertifiedAdmission(SERVER)
+    done, best = SERVER.run(rule), SERVER.run(cases.by_value_per_work(SERVER))
     assert done.over == best.over == rule.idle == 0
     assert done.weighted <= best.weighted
     assert done.weighted > 0.9 * best.weighted
-    assert done.weighted > SERVER.run(fixed_rates(SERVER)).weighted
-    assert SERVER.run(admit_everything).over > 30
-    assert SERVER.run(additive_increase()).over > 0
+    assert done.weighted > SERVER.run(cases.fixed_rates(SERVER)).weighted
+    assert SERVER.run(cases.admit_everything).over > 30
+    assert SERVER.run(cases.additive_increase()).over > 0
 
 
 @pytest.mark.parametrize("shift", [-0.02, 0.02])
 def test_no_window_is_over_where_every_reading_errs_to_the_same_side(shift):
-    assert SERVER.run(reading(CertifiedAdmission(SERVER), shift)).over == 0
+    assert SERVER.run(reading(cases.CertifiedAdmission(SERVER), shift)).over == 0
 
 
 def test_an_error_that_was_not_told_puts_windows_over():
-    exact = AdmissionServer(seconds=150, value_error=0.0, slope_error=0.0)
-    assert exact.run(reading(CertifiedAdmission(exact), -0.05, exact)).over > 0
+    exact = cases.AdmissionServer(seconds=150, value_error=0.0, slope_error=0.0)
+    assert exact.run(reading(cases.CertifiedAdmission(exact), -0.05, exact)).over > 0
 
 
 def test_more_than_the_demand_and_a_server_without_room_are_refused():
     with pytest.raises(ValueError, match="the rates of second 0 must be from 0 to the demand"):
         SERVER.run(lambda window: window.demand + 1e-9)
     with pytest.raises(ValueError, match=r"knee \+ swing must be below 1"):
-        AdmissionServer(knee=0.9, swing=0.2)
+        cases.AdmissionServer(knee=0.9, swing=0.2)
 
 
 def test_nothing_is_lost_where_demand_falls_at_once():
-    rule, x = CertifiedAdmission(SERVER), np.zeros(6)
+    rule, x = cases.CertifiedAdmission(SERVER), np.zeros(6)
     for t in range(40):
         demand = np.full(6, 0.3 if t < 30 else 0.01)
         before = max(t - 1, 0)
-        seen = Window(t, demand, x, SERVER.value(before, x), SERVER.slope(before, x))
+        seen = cases.Window(t, demand, x, SERVER.value(before, x), SERVER.slope(before, x))
         x = rule(seen)
         assert SERVER.value(t, x) <= 0
         assert (x <= demand).all()

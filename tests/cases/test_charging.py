@@ -5,6 +5,7 @@ import types
 
 import numpy as np
 import pytest
+from tests._scripts import ROOT, script
 
 from surefoot.constraints import Affine
 from surefoot.errors import InvalidValueError
@@ -154,15 +155,9 @@ def test_certified_currents_exceed_nothing_and_nearly_match_the_known_network(na
 
 @pytest.mark.cases
 def test_the_example_says_what_it_did(capsys):
-    import importlib.util
-    from pathlib import Path
-
-    path = Path(__file__).parents[2] / "examples" / "ev_charging.py"
+    path = ROOT / "examples" / "ev_charging.py"
     assert len(path.read_text().splitlines()) < 60
-    spec = importlib.util.spec_from_file_location("script_ev_charging", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    module.main()
+    script(path).main()
     lines = capsys.readouterr().out.splitlines()
     assert [int(line[20:].split()[0]) for line in lines[2:]] == [0, 0]
     assert int(lines[1][20:].split()[0]) > 100

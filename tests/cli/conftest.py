@@ -63,6 +63,14 @@ class Desk(NamedTuple):
             raise result.exception
         return Ended(result.exit_code, result.stdout, result.stderr)
 
+    def refusal(self, *words):
+        """Run a command that must be refused as a whole, in one sentence; the sentence."""
+        code, out, err = self.do(*words)
+        assert (code, out) == (2, "")
+        assert err.startswith("surefoot: ")
+        assert len(err.splitlines()) == 1
+        return err
+
     def run(self, *words):
         """Play the specification here and make no report."""
         return self.do("run", "limits.toml", "--workers", "0", "--no-report", *words)

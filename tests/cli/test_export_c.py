@@ -1,19 +1,16 @@
 import json
+import textwrap
 
 import pytest
 
 from surefoot import Ball, Controller
 from surefoot.algorithms import CertifiedPFS
+from surefoot.cli.export_c import export_c
 
-PLAYER = """\
-start = [0.0, 0.25]
-
-[player]
-class = "LeaderFollower"
-G_g = 1.0
-cuts = 2
-domain = { class = "Ball", radius = 1.0 }
-"""
+# The file of the command's own help, which begins elsewhere.
+PLAYER = textwrap.dedent(export_c.__doc__.split("such as\n\n")[1].split("\n\n    A ")[0]).replace(
+    "start = [0.0, 0.0]", "start = [0.0, 0.25]"
+)
 
 
 @pytest.fixture

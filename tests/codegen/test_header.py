@@ -1,14 +1,12 @@
 """The C header: the same bits as Python at d = 2, within rounding beyond, the same refusals."""
 
-import importlib.util
 import shutil
 import struct
-import sys
 from dataclasses import fields, is_dataclass
-from pathlib import Path
 
 import numpy as np
 import pytest
+from tests._scripts import ROOT, script
 
 from surefoot import Ball, Controller
 from surefoot.algorithms import (
@@ -25,13 +23,7 @@ from surefoot.errors import SurefootError
 from surefoot.regions import Curvature, CurvatureRows, LipschitzHull
 from surefoot.types import Feedback
 
-ROOT = Path(__file__).parents[2]
-SPEC = importlib.util.spec_from_file_location(
-    "benchmark_exported", ROOT / "benchmarks" / "exported.py"
-)
-exported = sys.modules["benchmark_exported"] = importlib.util.module_from_spec(SPEC)
-SPEC.loader.exec_module(exported)
-
+exported = script("benchmarks/exported.py")
 BALL = Ball(1.5)
 OFF_CENTRE = Ball(1.5, [0.1, -0.2])
 PLAYERS = exported.PLAYERS | {

@@ -8,10 +8,10 @@ import sys
 import textwrap
 import time
 from dataclasses import dataclass
-from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from tests._own import Stepping
 
 import surefoot as sf
 from surefoot import OGD, PFS, Ball, LeaderFollower, Problem, compare, problems
@@ -23,23 +23,6 @@ from surefoot.results import Results
 TOY = problems.binding_toy(60, trials=3)
 
 
-class Place(NamedTuple):
-    x: Any
-
-
-@dataclass(frozen=True)
-class Plain:
-    """Steps along the costs, wherever that leads."""
-
-    eta: float
-
-    def init(self, x1):
-        return Place(x1)
-
-    def update(self, state, feedback):
-        return Place(state.x - self.eta * feedback.cost_gradient)
-
-
 def depot(*, horizon, trials, streams):
     wishes = np.random.default_rng(streams).uniform(0.0, 1.0, size=(horizon, trials, 2))
     floor = Affine([[1, 1], [-1, 0], [0, -1]], [0.6, 0.1, 0.1])
@@ -48,7 +31,7 @@ def depot(*, horizon, trials, streams):
 
 def test_players_of_all_kinds_meet_the_same_streams(tmp_path):
     players = {
-        "mine": Plain(0.05),
+        "mine": Stepping(0.05),
         "tuned": PFS.tuned(TOY.constants, 60),
         "made": LeaderFollower.default,
         "named": (OGD, "fixed"),
@@ -59,7 +42,7 @@ def test_players_of_all_kinds_meet_the_same_streams(tmp_path):
     assert [rows[n].verdict for n in players] == ["not claimed", "held", "held", "held"]
     for row in rows.values():
         np.testing.assert_array_equal(row.arrays["best"], rows["mine"].arrays["best"])
-    trace = sf.play(Plain(0.05), TOY, every=1)
+    trace = sf.play(Stepping(0.05), TOY, every=1)
     np.testing.assert_allclose(rows["mine"].arrays["regret"], trace.final_regret(), rtol=1e-12)
     assert rows["mine"].facts.parameters["eta"].value == 0.05
     assert rows["made"].facts.guarantee.name == "Theorem G (leader and follower)"
@@ -69,50 +52,50 @@ def test_players_of_all_kinds_meet_the_same_streams(tmp_path):
 
 @pytest.mark.slow
 def test_it_is_shown_tabled_drawn_exported_and_reported(tmp_path):
-    found = compare([Plain(0.05), LeaderFollower.default], TOY, folder=tmp_path)
+    found = compare([Stepping(0.05), LeaderFollower.default], TOY, folder=tmp_path)
     assert repr(found) == (
         "<Comparison of 2 players on 'binding toy': 3 trials of 60 rounds, 2 cells; "
         "print its table>"
     )
-    assert str(found).splitlines()[1].startswith("Plain")
+    assert str(found).splitlines()[1].startswith("Stepping")
     assert found.table("markdown").count("\n") == 3
     assert "<table>" in found._repr_html_()
     assert [len(ax.get_lines()) > 0 for ax in found.plot().axes] == [True] * 3
     assert found.export("csv").read_text().count("\n") == 1 + 2 * 3
     assert found.to_xarray().sizes
     page = found.report().read_text()
-    assert "Plain" in page
-    assert "sf.compare([Plain, LeaderFollower.default], binding toy)" in page
+    assert "Stepping" in page
+    assert "sf.compare([Stepping, LeaderFollower.default], binding toy)" in page
 
 
 def test_called_again_only_what_is_new_is_played(tmp_path):
-    first = compare([Plain(0.05), Plain(0.1)], TOY, folder=tmp_path)
+    first = compare([Stepping(0.05), Stepping(0.1)], TOY, folder=tmp_path)
     assert (first.outcome.done, [r.algorithm for r in first.rows]) == (
         2,
-        ["Plain (1)", "Plain (2)"],
+        ["Stepping (1)", "Stepping (2)"],
     )
-    again = compare({"slow": Plain(0.05), "new": Plain(0.2)}, TOY, folder=tmp_path)
+    again = compare({"slow": Stepping(0.05), "new": Stepping(0.2)}, TOY, folder=tmp_path)
     assert (again.outcome.done, again.outcome.skipped) == (1, 1)
-    forced = compare([Plain(0.05)], TOY, folder=tmp_path, force=True)
+    forced = compare([Stepping(0.05)], TOY, folder=tmp_path, force=True)
     assert forced.outcome.done == 1
-    other = compare([Plain(0.05)], problems.binding_toy(60, trials=2), folder=tmp_path)
+    other = compare([Stepping(0.05)], problems.binding_toy(60, trials=2), folder=tmp_path)
     assert other.outcome.done == 1
 
 
 def test_a_function_makes_the_problem_with_blocks_of_trials(tmp_path):
-    found = compare([Plain(0.01), LeaderFollower.default], depot, horizon=[5, 10], trials=31)
+    found = compare([Stepping(0.01), LeaderFollower.default], depot, horizon=[5, 10], trials=31)
     assert found.outcome.cells == 8
     assert {row.trials for row in found.rows} == {31}
     rows = {(row.algorithm, row.horizon): row.arrays["best"] for row in found.rows}
-    np.testing.assert_array_equal(rows["Plain", 10], rows["LeaderFollower.default", 10])
-    assert len(np.unique(rows["Plain", 10], axis=0)) == 31  # every trial has its own streams
-    shorter = compare([Plain(0.01)], depot, horizon=10, trials=2)
+    np.testing.assert_array_equal(rows["Stepping", 10], rows["LeaderFollower.default", 10])
+    assert len(np.unique(rows["Stepping", 10], axis=0)) == 31  # every trial has its own streams
+    shorter = compare([Stepping(0.01)], depot, horizon=10, trials=2)
     np.testing.assert_array_equal(shorter.rows[0].arrays["best"].shape, (2, 2))
 
 
 def test_a_rule_with_an_if_is_told_once_by_its_name():
     @dataclass(frozen=True)
-    class Careful(Plain):
+    class Careful(Stepping):
         def update(self, state, feedback):
             if feedback.constraint_value > -0.1:
                 return state
@@ -130,9 +113,9 @@ def test_a_rule_with_an_if_is_told_once_by_its_name():
         (([PFS], TOY), r"must come with a tuning, as \(PFS, 'default'\), got PFS alone"),
         (([3], TOY), "a player must be an algorithm, .* got 3"),
         (([(PFS, "best")], TOY), "a player must be an algorithm"),
-        (([Plain(0.1)], 3), "problem must be a Problem, or a function .* got 3"),
-        (([Plain(0.1)], depot), "horizon must be given with a function as problem"),
-        (({"": Plain(0.1)}, TOY), "the label of a player must be a line of text"),
+        (([Stepping(0.1)], 3), "problem must be a Problem, or a function .* got 3"),
+        (([Stepping(0.1)], depot), "horizon must be given with a function as problem"),
+        (({"": Stepping(0.1)}, TOY), "the label of a player must be a line of text"),
     ],
 )
 def test_what_cannot_be_compared_is_refused(arguments, sentence):
@@ -142,18 +125,18 @@ def test_what_cannot_be_compared_is_refused(arguments, sentence):
 
 def test_more_trials_than_the_problem_has_are_refused():
     with pytest.raises(ValueError, match="trials must be at most 3, the runs of the problem's"):
-        compare([Plain(0.1)], TOY, trials=4)
-    assert compare([Plain(0.1)], TOY, trials=2).rows[0].trials == 2
+        compare([Stepping(0.1)], TOY, trials=4)
+    assert compare([Stepping(0.1)], TOY, trials=2).rows[0].trials == 2
 
 
 def test_a_player_that_fails_is_told_and_the_others_are_there():
     @dataclass(frozen=True)
-    class Broken(Plain):
+    class Broken(Stepping):
         def update(self, state, feedback):
             raise RuntimeError("no more")
 
     with pytest.warns(UserWarning, match="1 of 2 cells failed: .*RuntimeError: no more"):
-        found = compare([Broken(0.1), Plain(0.1)], TOY)
+        found = compare([Broken(0.1), Stepping(0.1)], TOY)
     assert [row.status for row in found.rows] == ["failed", "done"]
     assert "1 failed" in repr(found)
 

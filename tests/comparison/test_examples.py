@@ -1,30 +1,13 @@
 """The examples of a researcher: an own constraint and rule, and a sweep."""
 
-import importlib.util
-import sys
-from pathlib import Path
-
 import pytest
-
-EXAMPLES = Path(__file__).parents[2] / "examples"
-
-
-@pytest.fixture
-def example(monkeypatch):
-    def load(name):
-        spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
-        module = importlib.util.module_from_spec(spec)
-        monkeypatch.setitem(sys.modules, name, module)  # where dataclasses look
-        spec.loader.exec_module(module)
-        return module
-
-    return load
+from tests._scripts import ROOT, script
 
 
 @pytest.mark.filterwarnings("ignore::surefoot.games.EngineWarning")
-def test_an_own_constraint_and_rule_are_compared_and_resumed(example, tmp_path):
+def test_an_own_constraint_and_rule_are_compared_and_resumed(tmp_path):
     pytest.importorskip("scipy")
-    run = example("own_constraint").run
+    run = script("examples/own_constraint.py").run
     found = run(str(tmp_path))
     rows = {row.algorithm: row for row in found.rows}
     assert rows["LeaderFollower.default"].outside == 0
@@ -34,8 +17,8 @@ def test_an_own_constraint_and_rule_are_compared_and_resumed(example, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_sweep_has_every_margin_at_every_horizon_and_a_page(example, tmp_path):
-    found = example("sweep").run(str(tmp_path), horizons=(20, 40), trials=2)
+def test_a_sweep_has_every_margin_at_every_horizon_and_a_page(tmp_path):
+    found = script("examples/sweep.py").run(str(tmp_path), horizons=(20, 40), trials=2)
     assert len(found.rows) == 10
     assert {row.status for row in found.rows} == {"done"}
     assert all(row.outside == 0 for row in found.rows)
@@ -44,4 +27,4 @@ def test_a_sweep_has_every_margin_at_every_horizon_and_a_page(example, tmp_path)
 
 @pytest.mark.parametrize("name", ["own_constraint", "sweep"])
 def test_an_example_is_short(name):
-    assert len((EXAMPLES / f"{name}.py").read_text().splitlines()) < 60
+    assert len((ROOT / "examples" / f"{name}.py").read_text().splitlines()) < 60

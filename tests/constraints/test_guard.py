@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests._own import Forgetful, State
 
 from surefoot import OGD, PFS, Ball, Problem, play, play_all, problems
 from surefoot.algorithms import ALGORITHMS, DPP, FrankWolfe, tuned_for
-from surefoot.algorithms.ogd import OGDState
 from surefoot.constraints import Affine, Drifting, L2Norm, LinfNorm, PeekingError, PlayedOnly
 from surefoot.costs import Linear
 from surefoot.testing import why_missing
@@ -115,20 +115,17 @@ def test_a_problem_with_a_guard_has_the_constants_of_one_without():
 
 
 @dataclass(frozen=True)
-class Peeker:
+class Peeker(Forgetful):
     """Holds the constraint, and looks before it leaps."""
 
     g: Any
-
-    def init(self, x1):
-        return OGDState(x1)
 
     def update(self, state, feedback):
         new = state.x - 0.1 * feedback.cost_gradient
         again = self.g.value(state.x)  # at the action played: allowed
         assert np.array_equal(again, feedback.constraint_value)
         ahead = self.g.value(new)
-        return OGDState(np.where(ahead <= 0, new, state.x))
+        return State(np.where(ahead <= 0, new, state.x))
 
 
 @HONEST_ENGINES
@@ -145,17 +142,14 @@ def test_without_the_guard_nobody_would_notice():
 
 
 @dataclass(frozen=True)
-class Rereader:
+class Rereader(Forgetful):
     """Holds the constraint and asks where it has played, in its own words."""
 
     g: Any
 
-    def init(self, x1):
-        return OGDState(x1)
-
     def update(self, state, feedback):
         value, s = self.g.query(state.x)
-        return OGDState(state.x - 0.05 * feedback.cost_gradient - np.maximum(value, 0.0) * s)
+        return State(state.x - 0.05 * feedback.cost_gradient - np.maximum(value, 0.0) * s)
 
 
 @HONEST_ENGINES

@@ -41,6 +41,12 @@ def told(**changed):
     } | changed
 
 
+class Beginner:
+    """Begins as `PLAYER` does; how it steps is left to the subclass."""
+
+    init = staticmethod(PLAYER.init)
+
+
 def asked(player=PLAYER, start=(0.25, -0.5), **options):
     controller = Controller(player, start, **options)
     controller.ask()
@@ -209,11 +215,8 @@ def test_an_algorithm_that_does_not_ask_for_the_constraint_may_be_told_of_it():
 
 
 def test_rows_that_an_algorithm_does_not_count_are_counted_by_what_is_told():
-    class Rowless:
+    class Rowless(Beginner):
         needs = DPP.needs
-
-        def init(self, x1):
-            return PLAYER.init(x1)
 
         def update(self, state, feedback):
             assert feedback.constraint_value.shape == (3,)
@@ -428,11 +431,8 @@ def test_a_subgradient_needs_a_value():
 
 
 def test_an_action_that_would_not_be_finite_is_not_taken():
-    class Careless:
+    class Careless(Beginner):
         needs = OGD.needs
-
-        def init(self, x1):
-            return PLAYER.init(x1)
 
         def update(self, state, feedback):
             return type(state)(state.x * np.nan)

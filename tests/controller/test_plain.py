@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from tests._own import WholeSpace
 
 from surefoot import OGD, PFS, Ball, Constants
 from surefoot.algorithms import ALGORITHMS, EntropicDualAveraging, FrankWolfe, catalogue
@@ -144,35 +145,26 @@ def test_what_is_not_plain_is_refused(value):
         to_plain((0.5, value))
 
 
-class Mine:
-    """A set of a user's own."""
-
-    def project(self, x):
-        return x
-
-    def contains(self, x):
-        return True
-
-    def minimize_linear(self, c):
-        return c
-
-
 def test_what_is_a_users_own_is_left_out_and_given_again():
-    mine = Mine()
+    mine = WholeSpace()
     plain = to_plain({"algorithm": OGD(eta=0.25, domain=mine)}, may_leave_out=True)
     assert from_plain(plain, given={"domain": mine})["algorithm"].domain is mine
-    with pytest.raises(NotPlainError, match=r"^domain \(a Mine\) could not be stored: give it"):
+    with pytest.raises(
+        NotPlainError, match=r"^domain \(a WholeSpace\) could not be stored: give it"
+    ):
         from_plain(plain)
-    with pytest.raises(NotPlainError, match=r"^domain must be the Mine that it was, got Ball"):
+    with pytest.raises(
+        NotPlainError, match=r"^domain must be the WholeSpace that it was, got Ball"
+    ):
         from_plain(plain, given={"domain": Ball(1.0)})
     with pytest.raises(NotPlainError, match=r"\(domain\), got colour$"):
         from_plain(plain, given={"domain": mine, "colour": 3})
 
 
 def test_a_field_of_a_field_is_named_with_both():
-    region = Product([Ball(1.5), Mine()], sizes=(2, 1))
+    region = Product([Ball(1.5), WholeSpace()], sizes=(2, 1))
     plain = to_plain({"algorithm": OGD(eta=0.25, domain=region)}, may_leave_out=True)
-    with pytest.raises(NotPlainError, match=r"^domain__sets__1 \(a Mine\)"):
+    with pytest.raises(NotPlainError, match=r"^domain__sets__1 \(a WholeSpace\)"):
         from_plain(plain)
 
 

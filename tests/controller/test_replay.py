@@ -103,25 +103,29 @@ def test_a_row_that_is_no_array_is_an_action_that_differs(path):
     assert (found.round, found.part, found.stored) == (2, "action", None)
 
 
-def test_a_row_that_is_gone_is_found(path):
-    written(path, "PFS")
-    change(path, "DELETE FROM rounds WHERE round = 5")
+@pytest.mark.parametrize(
+    ("name", "edit", "where"),
+    [
+        pytest.param("PFS", "DELETE FROM rounds WHERE round = 5", (5, "row"), id="a row gone"),
+        pytest.param(
+            "certified", "DELETE FROM rounds WHERE round = 9", (9, "state"), id="the last row gone"
+        ),
+        pytest.param(
+            "certified",
+            "UPDATE now SET state = replace(state, 'rounds\": 9.0', 'rounds\": 8.0')",
+            (10, "state"),
+            id="an end that the rounds do not lead to",
+        ),
+        pytest.param(
+            "certified", "UPDATE now SET digest = zeroblob(32)", (10, "state"), id="the last digest"
+        ),
+    ],
+)
+def test_what_was_cut_off_or_changed_at_the_end_is_found(name, edit, where, path):
+    written(path, name)
+    change(path, edit)
     found = replay(path).difference
-    assert (found.round, found.part) == (5, "row")
-
-
-def test_an_end_that_the_rounds_do_not_lead_to_is_found(path):
-    written(path, "certified")
-    change(path, "UPDATE now SET state = replace(state, 'rounds\": 9.0', 'rounds\": 8.0')")
-    found = replay(path).difference
-    assert (found.round, found.part) == (10, "state")
-
-
-def test_rows_cut_off_at_the_end_are_found(path):
-    written(path, "certified")
-    change(path, "DELETE FROM rounds WHERE round = 9")
-    found = replay(path).difference
-    assert (found.round, found.part) == (9, "state")
+    assert (found.round, found.part) == where
 
 
 def test_another_rule_is_found_at_the_first_action_that_it_changes(path, monkeypatch):
@@ -157,13 +161,6 @@ def test_a_rule_that_refuses_what_was_told_is_found(path, monkeypatch):
 
     monkeypatch.setattr(type(PLAYERS["PFS"]), "step", strict)
     assert str(replay(path).difference) == "round 1: what was told is refused: not today"
-
-
-def test_a_digest_of_the_end_that_was_changed_is_found(path):
-    written(path, "certified")
-    change(path, "UPDATE now SET digest = zeroblob(32)")
-    found = replay(path).difference
-    assert (found.round, found.part) == (10, "state")
 
 
 def test_a_certificate_that_is_none_is_a_sentence_however_well_it_is_forged(path):

@@ -28,6 +28,11 @@ def spec(horizons=(20, 33), etas=(0.1, 0.03), trials=3, **more):
     return Spec.model_validate({**plain, "problems": [{"name": "binding_toy"}], **more})
 
 
+def many():
+    """Forty cells."""
+    return spec(horizons=range(20, 40))
+
+
 def mixed():
     """Eight cells of two engines, with paths; the longer ones are compiled."""
     return spec(
@@ -136,9 +141,8 @@ def main(how, folder, *rest):
     if how == "kill":
         print(kill_and_go_on(Path(folder), int(rest[0]), seed=7))
         return
-    many = spec(horizons=range(20, 40), etas=(0.1, 0.03))
     print("begin", flush=True)
-    outcome = run(many, Path(folder), workers=int(how), _work=slowly)
+    outcome = run(many(), Path(folder), workers=int(how), _work=slowly)
     print(outcome.done, outcome.interrupted, flush=True)
 
 

@@ -22,7 +22,7 @@ HERE = Path(__file__).parent
 
 
 class LocalCluster:
-    """``dask scheduler`` and ``dask worker`` as a user starts them, dashboards off."""
+    """``dask scheduler`` and ``dask worker`` as a user starts them, dashboards off; `with` ends."""
 
     def __init__(self, folder, tls=None, **environment):
         self.folder, self.tls = folder, tls
@@ -57,7 +57,10 @@ class LocalCluster:
         here = ["--host", "127.0.0.1", "--nthreads", "1", "--no-nanny"]
         return self._start("worker", self.address, *here, **environment)
 
-    def close(self):
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
         for process in self.processes:
             process.kill()
             process.wait()
@@ -65,9 +68,8 @@ class LocalCluster:
 
 @pytest.fixture
 def cluster(tmp_path, work):
-    made = LocalCluster(tmp_path)
-    yield made
-    made.close()
+    with LocalCluster(tmp_path) as made:
+        yield made
 
 
 def test_a_cluster_gives_the_bits_of_one_process(work, cluster, tmp_path):
@@ -81,7 +83,7 @@ def test_a_cluster_gives_the_bits_of_one_process(work, cluster, tmp_path):
 
 def test_a_worker_killed_in_the_middle_changes_nothing(work, cluster, tmp_path):
     workers = {w.pid: w for w in (cluster.worker(), cluster.worker())}
-    made = work.spec(horizons=range(20, 40), etas=(0.1, 0.03))
+    made = work.many()
     killed = []
 
     def kill(event):
@@ -100,21 +102,18 @@ def test_a_worker_killed_in_the_middle_changes_nothing(work, cluster, tmp_path):
 
 def test_a_cell_that_kills_workers_is_set_aside(work, tmp_path):
     # One death is enough for the scheduler to say so; it is patient otherwise.
-    cluster = LocalCluster(tmp_path, DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES="0")
-    try:
+    with LocalCluster(tmp_path, DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES="0") as cluster:
         for _ in range(3):
             cluster.worker()
         made = work.spec(horizons=[11, work.POISON, 23], etas=[0.1])
         outcome = run(made, tmp_path / "out", cluster=cluster.address, _work=work.deadly)
         assert (outcome.done, outcome.set_aside) == (2, 1)
         assert "T = 13: set aside: killed its worker" in outcome.notes[0]
-    finally:
-        cluster.close()
 
 
 def test_a_cluster_that_goes_away_is_one_sentence_and_loses_nothing(work, cluster, tmp_path):
     cluster.worker()
-    made = work.spec(horizons=range(20, 40), etas=(0.1, 0.03))
+    made = work.many()
 
     def end(event):
         if event.done == 3:
@@ -155,8 +154,7 @@ def test_tls_with_certificates_and_not_without(work, tmp_path, monkeypatch):
         path.touch(mode=0o600)
         path.write_text(getattr(security, attribute))
     tls = Tls(*(tmp_path / f"{name}.pem" for name in files))
-    cluster = LocalCluster(tmp_path, tls)
-    try:
+    with LocalCluster(tmp_path, tls) as cluster:
         cluster.worker()
         outcome = run(work.spec(), tmp_path / "out", cluster=cluster.address, tls=tuple(tls))
         assert outcome.done == 4
@@ -164,13 +162,11 @@ def test_tls_with_certificates_and_not_without(work, tmp_path, monkeypatch):
         plain = cluster.address.replace("tls", "tcp")
         with pytest.raises(ClusterError, match="no scheduler answers"):
             run(work.spec(horizons=[55]), tmp_path / "out", cluster=plain)
-    finally:
-        cluster.close()
 
 
 def test_ctrl_c_leaves_the_cluster_as_it_was(work, cluster, tmp_path):
     cluster.worker()
-    made = work.spec(horizons=range(20, 40), etas=(0.1, 0.03))
+    made = work.many()
 
     def press(event):
         if event.done == 2:

@@ -438,7 +438,7 @@ def test_a_killed_driver_takes_its_workers_along_and_the_next_one_goes_on(work, 
     until(lambda: not members(process.pid), seconds=5)
     done = set(work.contents(folder))
     begun = [address for _, address in work.played()]
-    made = work.spec(horizons=range(20, 40), etas=(0.1, 0.03))
+    made = work.many()
     outcome = run(made, folder, workers=0, _work=work.logged)
     assert (outcome.done, outcome.skipped) == (40 - len(done), len(done))
     later = [address for _, address in work.played()][len(begun) :]
@@ -462,7 +462,7 @@ def test_ctrl_c_and_sigterm_keep_what_is_done_and_leave_nobody_behind(
     assert (interrupted, err) == ("True", "")
     assert int(done) == len(work.contents(folder)) < 40
     until(lambda: not members(process.pid), seconds=5)
-    made = work.spec(horizons=range(20, 40), etas=(0.1, 0.03))
+    made = work.many()
     outcome = run(made, folder, workers=0)
     assert outcome.done == 40 - int(done)
     assert work.contents(folder) == whole(work, folder, made)
@@ -475,7 +475,7 @@ def test_a_worker_that_is_killed_from_outside_costs_nothing_but_time(work, folde
     os.kill(int(work.played()[-1][0]), signal.SIGKILL)
     out, err = process.communicate(timeout=60)
     assert out.split() == ["40", "False"], err
-    made = work.spec(horizons=range(20, 40), etas=(0.1, 0.03))
+    made = work.many()
     assert work.contents(folder) == whole(work, folder, made)
 
 

@@ -28,19 +28,19 @@ def cells(**changes):
 
 def test_cells_come_by_problem_horizon_block_and_algorithm():
     found = [(p.problem, p.horizon, p.block, p.algorithm, c.spec["trials"]) for p, c in cells()]
+
+    def pfs(problem, horizon, *blocks):
+        return [(problem, horizon, i, "PFS.anytime", trials) for i, trials in enumerate(blocks)]
+
+    first, *others = pfs("toy", 40, 30, 30, 10)
     assert found == [
         ("toy", 10, 0, "OGD.fixed", 5),
-        ("toy", 40, 0, "PFS.anytime", 30),
+        first,
         ("toy", 40, 0, "OGD.fixed", 5),
-        ("toy", 40, 1, "PFS.anytime", 30),
-        ("toy", 40, 2, "PFS.anytime", 10),
-        ("toy", 90, 0, "PFS.anytime", 30),
-        ("toy", 90, 1, "PFS.anytime", 30),
-        ("toy", 90, 2, "PFS.anytime", 10),
-        ("rotated_box", 40, 0, "PFS.anytime", 30),
-        ("rotated_box", 40, 1, "PFS.anytime", 5),
-        ("rotated_box", 90, 0, "PFS.anytime", 30),
-        ("rotated_box", 90, 1, "PFS.anytime", 5),
+        *others,
+        *pfs("toy", 90, 30, 30, 10),
+        *pfs("rotated_box", 40, 30, 5),
+        *pfs("rotated_box", 90, 30, 5),
     ]
     rounds = sum(horizon * trials for _, horizon, _, _, trials in found)
     assert rounds_of(Spec.model_validate(DATA)) == rounds

@@ -1,11 +1,12 @@
 """A rule that is written for one run plays many, and says so once."""
 
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from tests._own import State, Stepping
 
 from surefoot import OGD, Ball, Problem, play, play_all, problems
 from surefoot.constraints import FunctionConstraint
@@ -13,40 +14,23 @@ from surefoot.costs import Quadratic
 from surefoot.games import EngineWarning
 
 
-class State(NamedTuple):
-    x: Any
-
-
-@dataclass(frozen=True)
-class Branching:
+class Branching(Stepping):
     """Steps along the cost, or away from the limit: decided by an `if`."""
-
-    eta: float
-
-    def init(self, x1):
-        return State(x1)
 
     def update(self, state, feedback):
         if feedback.constraint_value > -0.1:
             return State(state.x - self.eta * feedback.constraint_subgradient)
-        return State(state.x - self.eta * feedback.cost_gradient)
+        return super().update(state, feedback)
 
 
-@dataclass(frozen=True)
-class Mixing:
+class Mixing(Stepping):
     """Divides by a norm over all entries of all runs."""
-
-    eta: float
-
-    def init(self, x1):
-        return State(x1)
 
     def update(self, state, feedback):
         gradient = feedback.cost_gradient
         return State(state.x - self.eta * gradient / np.linalg.norm(gradient))
 
 
-@dataclass(frozen=True)
 class Sound(Mixing):
     """The same with a norm for each run."""
 
@@ -78,10 +62,7 @@ def test_an_if_that_is_met_late_begins_the_game_anew():
         x: Any
         t: int
 
-    @dataclass(frozen=True)
-    class Later:
-        eta: float
-
+    class Later(Stepping):
         def init(self, x1):
             return Counting(x1, 0)
 

@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
+from tests._own import Forgetful, State
 
 from surefoot import OGD, PFS, Ball, algorithms, play, play_all, problems
 from surefoot.algorithms import (
@@ -18,7 +19,6 @@ from surefoot.algorithms import (
     Tighten,
     Yuan,
 )
-from surefoot.algorithms.ogd import OGDState
 from surefoot.constraints import Affine, FunctionConstraint, L2Norm, LinfNorm, max_of
 from surefoot.costs import Linear, Quadratic
 from surefoot.problems import Problem
@@ -135,19 +135,16 @@ def test_the_ledger_of_several_runs_is_that_of_one_of_them():
 
 
 @dataclass(frozen=True)
-class Liar:
+class Liar(Forgetful):
     """Says that it asks for nothing but g, and projects twice a round."""
 
     needs: ClassVar[Needs] = Needs()
     domain: Any
 
-    def init(self, x1):
-        return OGDState(x1)
-
     def update(self, state, feedback):
         aside = self.domain.project(state.x + 0.125)
         corner = self.domain.minimize_linear(feedback.cost_gradient)
-        return OGDState(self.domain.project(0.9 * aside + 0.1 * corner))
+        return State(self.domain.project(0.9 * aside + 0.1 * corner))
 
 
 def test_an_algorithm_that_projects_in_secret_is_found_out():
@@ -213,7 +210,7 @@ class Centred(OGD):
 
     def update(self, state, feedback):
         state = super().update(state, feedback)
-        return OGDState(self.around.project(state.x))
+        return State(self.around.project(state.x))
 
 
 def test_of_several_sets_the_problems_own_counts():

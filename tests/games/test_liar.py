@@ -1,10 +1,11 @@
 """A player that never looks at the constraint: no guarantee may be called kept."""
 
 from dataclasses import dataclass, replace
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 import pytest
+from tests._own import Forgetful, State
 
 from surefoot import Ball, Problem, play, play_all
 from surefoot.algorithms import ALGORITHMS, DPP, Mahdavi, MahdaviLinear, Tighten, tuned_for
@@ -17,22 +18,15 @@ from surefoot.types import Needs
 T = 20_000
 
 
-class LiarState(NamedTuple):
-    x: np.ndarray
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Liar:
+class Liar(Forgetful):
     """Goes down the cost, whatever the constraint is."""
 
     needs: ClassVar[Needs] = Needs()
     domain: Ball
 
-    def init(self, x1):
-        return LiarState(x1)
-
     def update(self, state, feedback):
-        return LiarState(self.domain.project(state.x - 0.5 * feedback.cost_gradient))
+        return State(self.domain.project(state.x - 0.5 * feedback.cost_gradient))
 
 
 def pushed(horizon=T):

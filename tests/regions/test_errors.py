@@ -7,14 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from surefoot.regions import (
-    Curvature,
-    CurvatureHull,
-    CurvatureRows,
-    EmptyRegionError,
-    LipschitzHull,
-    Together,
-)
+from surefoot import regions
 from surefoot.sets import Box
 
 UP = np.array([0.0, 1.0])
@@ -30,7 +23,7 @@ def bound_at(q, g, s, nu=0.0, tau=0.0, beta=0.0, v=0.0):
 
 
 def test_a_value_error_and_drift_shorten_the_radius_of_a_ball():
-    known = LipschitzHull(G_g=2.0, reach=1.0, value_error=0.05, drift=0.01)
+    known = regions.LipschitzHull(G_g=2.0, reach=1.0, value_error=0.05, drift=0.01)
     _, region = first(known, -0.5)
     assert region.radius == pytest.approx((0.5 - 0.05 - 0.01) / 2)
     assert region.nearest(np.array([3.0, 4.0])) == pytest.approx(np.array([0.132, 0.176]))
@@ -39,20 +32,22 @@ def test_a_value_error_and_drift_shorten_the_radius_of_a_ball():
 
 
 def test_the_error_of_a_round_stands_for_that_of_the_knowledge():
-    known = LipschitzHull(G_g=1.0, reach=1.0, value_error=0.2)
+    known = regions.LipschitzHull(G_g=1.0, reach=1.0, value_error=0.2)
     assert first(known, -0.5, value_error=0.1)[1].radius == pytest.approx(0.4)
-    exact = LipschitzHull(G_g=1.0, reach=1.0)
+    exact = regions.LipschitzHull(G_g=1.0, reach=1.0)
     assert first(exact, -0.5, value_error=0.1)[1].radius == pytest.approx(0.4)
     for bad in (-0.1, math.inf, math.nan):
         with pytest.raises(ValueError, match="value_error must be a finite number >= 0"):
             first(exact, -0.5, value_error=bad)
 
 
-@pytest.mark.parametrize("kind", [LipschitzHull, Curvature, CurvatureRows, CurvatureHull])
+@pytest.mark.parametrize(
+    "kind", [regions.LipschitzHull, regions.Curvature, regions.CurvatureRows, regions.CurvatureHull]
+)
 @pytest.mark.parametrize("name", ["value_error", "slope_error", "drift"])
 def test_an_error_must_be_finite_and_at_least_0(kind, name):
-    rest = {"G_g": 1.0} if kind is LipschitzHull else {"beta": 1.0}
-    rest |= {"rows": 2} if kind is CurvatureRows else {}
+    rest = {"G_g": 1.0} if kind is regions.LipschitzHull else {"beta": 1.0}
+    rest |= {"rows": 2} if kind is regions.CurvatureRows else {}
     assert getattr(kind(reach=1.0, **rest, **{name: 0}), name) == 0.0
     with pytest.raises(ValueError, match=f"{name} must be a finite number >= 0, got -1"):
         kind(reach=1.0, **rest, **{name: -1.0})
@@ -60,13 +55,13 @@ def test_an_error_must_be_finite_and_at_least_0(kind, name):
 
 def test_a_start_whose_slack_may_be_an_error_is_refused():
     for known in (
-        LipschitzHull(G_g=1.0, reach=1.0, value_error=0.1),
-        Curvature(beta=1.0, reach=1.0, value_error=0.1),
-        CurvatureRows(beta=1.0, rows=1, reach=1.0, value_error=0.1),
+        regions.LipschitzHull(G_g=1.0, reach=1.0, value_error=0.1),
+        regions.Curvature(beta=1.0, reach=1.0, value_error=0.1),
+        regions.CurvatureRows(beta=1.0, rows=1, reach=1.0, value_error=0.1),
     ):
         with pytest.raises(ValueError, match="strictly feasible, by more than the error of g"):
             first(known, -0.1)
-    batch = LipschitzHull(G_g=1.0, reach=1.0, value_error=0.1)
+    batch = regions.LipschitzHull(G_g=1.0, reach=1.0, value_error=0.1)
     x = np.zeros((2, 2))
     _, region = batch.see(batch.init(x), x, np.array([[-0.1], [-0.5]]), x + UP)
     assert np.isnan(region.nearest(x + UP)).all(axis=1).tolist() == [True, False]
@@ -74,7 +69,7 @@ def test_a_start_whose_slack_may_be_an_error_is_refused():
 
 def test_with_an_error_of_the_slope_the_nearest_point_is_the_projection():
     # Along the slope: -0.5 + 0.1 + (1 + 0.2) z + z^2/2 = 0.
-    known = Curvature(beta=1.0, reach=1.0, value_error=0.1, slope_error=0.2)
+    known = regions.Curvature(beta=1.0, reach=1.0, value_error=0.1, slope_error=0.2)
     p = first(known, -0.5)[1].nearest(9 * UP)
     assert p == pytest.approx(np.array([0.0, -1.2 + math.sqrt(1.44 + 0.8)]), abs=1e-6)
     # Against it: 0.4 = (0.2 - 1) z + z^2/2, the other way.
@@ -89,7 +84,7 @@ def test_no_certified_point_is_nearer_than_the_one_found(seed):
     nu, tau, beta = rng.uniform(0, 0.2), rng.uniform(0, 0.5), rng.uniform(0.2, 2)
     s, w = rng.normal(size=2), 2 * rng.normal(size=2)
     told = {"reach": 3.0, "value_error": nu, "slope_error": tau}
-    known = [Curvature(beta=beta, **told), CurvatureRows(beta=beta, rows=1, **told)]
+    known = [regions.Curvature(beta=beta, **told), regions.CurvatureRows(beta=beta, rows=1, **told)]
     angle = np.linspace(0, 2 * np.pi, 2001)
     way = np.stack([np.cos(angle), np.sin(angle)], axis=1)
     # On each ray from x the bound is 0 at one length.
@@ -104,7 +99,7 @@ def test_no_certified_point_is_nearer_than_the_one_found(seed):
 
 
 def test_for_a_fixed_g_what_was_certified_before_counts_whatever_is_read():
-    known = Curvature(beta=1.0, reach=1.0, value_error=0.1)
+    known = regions.Curvature(beta=1.0, reach=1.0, value_error=0.1)
     memory, region = first(known, -0.5)
     x = region.nearest(9 * UP)
     memory, region = known.see(memory, x, 0.1, np.array([0.0, 1.4]))  # read as 0.1, is 0
@@ -114,7 +109,7 @@ def test_for_a_fixed_g_what_was_certified_before_counts_whatever_is_read():
 
 
 def test_under_drift_the_anchor_ages_until_it_is_visited():
-    known, x = LipschitzHull(G_g=1.0, reach=2.0, drift=0.01), np.zeros(2)
+    known, x = regions.LipschitzHull(G_g=1.0, reach=2.0, drift=0.01), np.zeros(2)
     memory, region = known.see(known.init(x), x, -0.4, UP)
     visits = []
     for t in range(2, 60):
@@ -126,16 +121,18 @@ def test_under_drift_the_anchor_ages_until_it_is_visited():
 
 
 def test_where_drift_leaves_nothing_certified_it_is_said():
-    known = LipschitzHull(G_g=1.0, reach=1.0, drift=0.1)
+    known = regions.LipschitzHull(G_g=1.0, reach=1.0, drift=0.1)
     _, region = first(known, -0.05)
-    with pytest.raises(EmptyRegionError, match=r"round 1: no next action is certified.*0\.05") as e:
+    with pytest.raises(
+        regions.EmptyRegionError, match=r"round 1: no next action is certified.*0\.05"
+    ) as e:
         region.nearest(UP)
     assert e.value.point.tolist() == [0.0, 0.0]
     for curved in (
-        Curvature(beta=1.0, reach=1.0, drift=0.1),
-        CurvatureRows(beta=1.0, rows=1, reach=1.0, drift=0.1),
+        regions.Curvature(beta=1.0, reach=1.0, drift=0.1),
+        regions.CurvatureRows(beta=1.0, rows=1, reach=1.0, drift=0.1),
     ):
-        with pytest.raises(EmptyRegionError, match="no next action is certified"):
+        with pytest.raises(regions.EmptyRegionError, match="no next action is certified"):
             first(curved, -0.05, [0.0, 0.1])[1].nearest(UP)
     X = np.zeros((2, 2))
     _, region = known.see(known.init(X), X, np.array([[-0.05], [-0.5]]), X + UP)
@@ -143,7 +140,7 @@ def test_where_drift_leaves_nothing_certified_it_is_said():
 
 
 def test_under_drift_an_action_without_a_ball_is_pulled_towards_the_anchor():
-    known = Curvature(beta=1.0, reach=1.0, drift=0.02)
+    known = regions.Curvature(beta=1.0, reach=1.0, drift=0.02)
     memory, region = first(known, -0.3, [0.0, 0.3])
     x = region.nearest(9 * UP)
     # Read at 0 with a slope too short to come back along: 0.1^2 < 2 * 0.02.
@@ -159,11 +156,13 @@ def test_readings_within_their_errors_raise_no_alarm_and_others_do(factor):
     rng, alarms = np.random.default_rng(1), 0
     told = {"value_error": 0.02, "slope_error": 0.05, "drift": 1e-3}
     for known in (
-        LipschitzHull(G_g=2.0, reach=1.5, **told),
-        Curvature(beta=2.0, reach=1.5, **told),
-        CurvatureHull(beta=2.0, reach=1.5, **told),
-        CurvatureRows(beta=2.0, rows=1, reach=1.5, **told),
-        Together(rows=(Curvature(beta=2.0, reach=1.5, **told),), domain=Box([-1, -1], [1, 0.4])),
+        regions.LipschitzHull(G_g=2.0, reach=1.5, **told),
+        regions.Curvature(beta=2.0, reach=1.5, **told),
+        regions.CurvatureHull(beta=2.0, reach=1.5, **told),
+        regions.CurvatureRows(beta=2.0, rows=1, reach=1.5, **told),
+        regions.Together(
+            rows=(regions.Curvature(beta=2.0, reach=1.5, **told),), domain=Box([-1, -1], [1, 0.4])
+        ),
     ):
         x, level = np.zeros(2), -0.6
         memory = known.init(x)
@@ -191,9 +190,9 @@ def test_a_batch_has_the_answers_of_its_runs(seed):
         "drift": rng.uniform(0, 0.02, (3, 1)),
     }
     for kind, more in (
-        (LipschitzHull, {"G_g": 1.5}),
-        (Curvature, {"beta": 1.0}),
-        (CurvatureRows, {"beta": 1.0, "rows": 1}),
+        (regions.LipschitzHull, {"G_g": 1.5}),
+        (regions.Curvature, {"beta": 1.0}),
+        (regions.CurvatureRows, {"beta": 1.0, "rows": 1}),
     ):
         starts, seconds = np.zeros((3, 2)), 0.2 * rng.normal(size=(3, 2))
         g, then = -rng.uniform(0.3, 0.6, (3, 1)), -rng.uniform(0.0, 0.4, (3, 1))
@@ -208,6 +207,6 @@ def test_a_batch_has_the_answers_of_its_runs(seed):
             _, region = one.see(memory, seconds[i], float(then[i, 0]), s[i])
             try:
                 alone = region.nearest(w[i])
-            except EmptyRegionError:
+            except regions.EmptyRegionError:
                 alone = np.full(2, np.nan)
             assert found[i] == pytest.approx(alone, abs=1e-5, nan_ok=True)

@@ -1,17 +1,11 @@
 """A short piece of the attack on all regions that ``make soak`` goes on with."""
 
-import importlib.util
-from pathlib import Path
-
 import pytest
+from tests._scripts import script
 
 from surefoot.regions import _ball, curvature_hull, hull
 
-SCRIPT = Path(__file__).parents[2] / "benchmarks" / "soak_regions.py"
-SPEC = importlib.util.spec_from_file_location("script_soak_regions", SCRIPT)
-soak = importlib.util.module_from_spec(SPEC)
-SPEC.loader.exec_module(soak)
-
+soak = script("benchmarks/soak_regions.py")
 ALL = len(soak.KINDS) * len(soak.ADVERSARIES)
 
 

@@ -35,12 +35,8 @@ from surefoot.results.record import Sourced, VerdictFacts  # noqa: E402
 from surefoot.results.rows import Row, algorithms, mean_std  # noqa: E402
 
 EVERY_FIGURE = {
-    "regret": regret_figure,
-    "rate": rate_figure,
-    "violation": violation_figure,
-    "instant": instant_figure,
-    "actions": action_figure,
-    "oracle": oracle_figure,
+    name: getattr(figures, f"{name.removesuffix('s')}_figure")
+    for name in ("regret", "rate", "violation", "instant", "actions", "oracle")
 }
 HORIZONS = [2_000, 8_000, 20_000]
 

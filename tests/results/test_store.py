@@ -17,16 +17,7 @@ from hypothesis.extra.numpy import array_shapes, arrays
 
 from surefoot._sqlite import create
 from surefoot.controller._journal import JOURNAL
-from surefoot.results import CellResult, DamagedCellError, Facts, Results, StoreError
-from surefoot.results.record import (
-    BreachFacts,
-    ComparatorFacts,
-    GuaranteeFacts,
-    OracleFacts,
-    ProblemFacts,
-    Sourced,
-    VerdictFacts,
-)
+from surefoot.results import CellResult, DamagedCellError, Facts, Results, StoreError, record
 
 from ._cells import assert_same_cell, cell, place
 
@@ -164,22 +155,37 @@ NUMBERS = st.sampled_from([np.float64, np.float32, np.int64, np.uint8, np.bool_]
     lambda kind: arrays(kind, array_shapes(min_dims=0, min_side=0, max_side=3))
 )
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
-SOURCED = st.builds(Sourced, st.none() | st.booleans() | st.integers() | FINITE | TEXT, TEXT)
+SOURCED = st.builds(record.Sourced, st.none() | st.booleans() | st.integers() | FINITE | TEXT, TEXT)
+
+
+def perhaps(facts, /, **fields):
+    return st.none() | st.builds(facts, **fields)
+
+
 FACTS = st.builds(
     Facts,
-    problem=st.none() | st.builds(ProblemFacts, name=TEXT, dimension=st.integers(1), start=st.none()
-        | st.tuples(FINITE, FINITE)),
+    problem=perhaps(
+        record.ProblemFacts,
+        name=TEXT,
+        dimension=st.integers(1),
+        start=st.none() | st.tuples(FINITE, FINITE),
+    ),
     constants=st.dictionaries(TEXT, SOURCED, max_size=2),
-    guarantee=st.none() | st.builds(
-        GuaranteeFacts, name=TEXT, kind=TEXT, regret_bound=st.none() | FINITE,
-        bounds=st.dictionaries(TEXT, FINITE, max_size=2), premises=st.tuples(TEXT)),
-    verdict=st.none() | st.builds(VerdictFacts, word=TEXT, sentence=TEXT),
-    breaches=st.tuples(st.builds(BreachFacts, constant=TEXT, observed=st.none() | FINITE)),
-    comparator=st.none() | st.builds(ComparatorFacts, gap=st.none() | FINITE, exact=st.booleans()),
+    guarantee=perhaps(
+        record.GuaranteeFacts,
+        name=TEXT,
+        kind=TEXT,
+        regret_bound=st.none() | FINITE,
+        bounds=st.dictionaries(TEXT, FINITE, max_size=2),
+        premises=st.tuples(TEXT),
+    ),
+    verdict=perhaps(record.VerdictFacts, word=TEXT, sentence=TEXT),
+    breaches=st.tuples(st.builds(record.BreachFacts, constant=TEXT, observed=st.none() | FINITE)),
+    comparator=perhaps(record.ComparatorFacts, gap=st.none() | FINITE, exact=st.booleans()),
     regret_share=st.none() | FINITE,
     engine=TEXT,
-    oracle=st.none() | st.builds(OracleFacts, rounds=st.integers(), counted=st.booleans()),
-)  # fmt: skip
+    oracle=perhaps(record.OracleFacts, rounds=st.integers(), counted=st.booleans()),
+)
 CELLS = st.builds(
     CellResult,
     address=st.text("0123456789abcdef", min_size=1, max_size=6),

@@ -44,6 +44,28 @@ class Case(NamedTuple):
         return np.concatenate([drawn, edge, np.zeros((1, d)), self.centre + np.zeros((1, d))])
 
 
+SIZES = {
+    "one_entry": (1, 0.7),
+    "small": (3, 1.25),
+    "large": (60, 2.5),
+    "tiny": (7, 1e-100),
+    "huge": (7, 1e100),
+}
+
+
+def sizes(case, **more):
+    """One family for each size, small ones second: `case` takes a dimension and a size."""
+
+    def family(name, size):
+        def made(rng):
+            return case(*size, **more)
+
+        made.__name__ = "_".join([*more, name])
+        return made
+
+    return [family(name, size) for name, size in SIZES.items()]
+
+
 def numbers(region):
     """The numbers and arrays that a set was made from and that are not 0."""
     values = {f.name: getattr(region, f.name) for f in fields(region) if f.init}

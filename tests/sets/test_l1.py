@@ -3,7 +3,7 @@ import pytest
 
 from surefoot.sets import L1Ball, Simplex
 
-from .laws import BackendLaws, Case, Laws, U, agree_with_clarabel
+from .laws import BackendLaws, Case, Laws, U, agree_with_clarabel, sizes
 
 
 def case(dimension, radius, centre=None):
@@ -12,26 +12,6 @@ def case(dimension, radius, centre=None):
     return Case(
         L1Ball(radius, centre), dimension, radius, factor, 0.0 if centre is None else centre
     )
-
-
-def one_entry(rng):
-    return case(1, 0.7)
-
-
-def small(rng):
-    return case(3, 1.25)
-
-
-def large(rng):
-    return case(60, 2.5)
-
-
-def tiny(rng):
-    return case(7, 1e-100)
-
-
-def huge(rng):
-    return case(7, 1e100)
 
 
 def shifted(rng):
@@ -48,8 +28,9 @@ def lost(rng):
     return case(5, 1e-18, rng.normal(size=5))
 
 
-FAMILIES = [one_entry, small, large, tiny, huge, shifted, far, lost]
-TYPICAL = [small, shifted]
+SIZES = sizes(case)
+FAMILIES = [*SIZES, shifted, far, lost]
+TYPICAL = [SIZES[1], shifted]
 
 
 TestLaws, TestBackends = Laws, BackendLaws

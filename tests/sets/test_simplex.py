@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from surefoot.sets import Simplex
 
-from .laws import BackendLaws, Case, Laws, U, agree_with_clarabel
+from .laws import BackendLaws, Case, Laws, U, agree_with_clarabel, sizes
 
 
 def case(dimension, total=1.0, filled=False):
@@ -14,45 +14,9 @@ def case(dimension, total=1.0, filled=False):
     return Case(region, dimension, total, 8 * dimension**0.5 * (dimension + 4))
 
 
-def one_entry(rng):
-    return case(1, 0.7)
-
-
-def small(rng):
-    return case(3)
-
-
-def large(rng):
-    return case(60, 2.5)
-
-
-def tiny(rng):
-    return case(7, 1e-100)
-
-
-def huge(rng):
-    return case(7, 1e100)
-
-
-def filled_one_entry(rng):
-    return case(1, 0.7, True)
-
-
-def filled_small(rng):
-    return case(3, 1.0, True)
-
-
-def filled_large(rng):
-    return case(60, 2.5, True)
-
-
-def filled_tiny(rng):
-    return case(7, 1e-100, True)
-
-
-FAMILIES = [one_entry, small, large, tiny, huge]
-FAMILIES += [filled_one_entry, filled_small, filled_large, filled_tiny]
-TYPICAL = [small, filled_small]
+EQUAL, FILLED = sizes(case), sizes(case, filled=True)
+FAMILIES = [*EQUAL, *FILLED]
+TYPICAL = [EQUAL[1], FILLED[1]]
 
 
 TestLaws, TestBackends = Laws, BackendLaws

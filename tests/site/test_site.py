@@ -1,6 +1,5 @@
 """The site is built without a warning, has every public name, and asks nobody for anything."""
 
-import importlib.util
 import re
 import tomllib
 from html.parser import HTMLParser
@@ -8,6 +7,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
+from tests._scripts import script
 
 from surefoot import algorithms
 from surefoot.algorithms import find_algorithms
@@ -44,11 +44,7 @@ def test_every_algorithm_says_when_to_use_it_and_when_not():
 
 @pytest.mark.docs
 def test_every_public_name_is_in_the_reference(site):
-    path = DOCS / "_site" / "reference.py"
-    spec = importlib.util.spec_from_file_location("site_reference", path)
-    reference = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(reference)
-    names = reference.public_names()
+    names = script("docs/_site/reference.py").public_names()
     assert len(names) > 200
     text = "".join(
         page.read_text(encoding="utf-8") for page in (site / "generated").rglob("*.html")
