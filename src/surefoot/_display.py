@@ -16,9 +16,12 @@ __all__ = [
     "RESULT_RIGHT",
     "Style",
     "Table",
+    "after_rounds",
+    "bracketed",
     "facts_html",
     "mean_and_spread",
     "new_figure",
+    "of_runs",
     "result_cells",
 ]
 
@@ -89,6 +92,39 @@ def mean_and_spread(values: Any) -> str:
     many = np.atleast_1d(np.asarray(values, dtype=np.float64))
     mean = f"{many.mean():.4g}"
     return f"{mean} ± {many.std():.2g}" if many.size > 1 else mean
+
+
+def bracketed(upper: Any, lower: Any) -> str:
+    """Return numbers that are known from both sides: the upper, and how far it may be off.
+
+    >>> bracketed([1.0, 3.0], [1.0, 3.0]), bracketed(2.0, 1.5)
+    ('2 ± 1, exact', '2, known to 0.5')
+    """
+    import numpy as np
+
+    gap = float(np.max(np.subtract(upper, lower)))
+    return f"{mean_and_spread(upper)}, {'exact' if gap == 0 else f'known to {gap:.2g}'}"
+
+
+def of_runs(values: Any) -> str:
+    """Return how many runs a row of values is of; nothing for a single one.
+
+    >>> of_runs([1.0, 3.0]), of_runs(2.0)
+    (' of 2 runs', '')
+    """
+    import numpy as np
+
+    return f" of {np.size(values):,} runs" if np.ndim(values) else ""
+
+
+def after_rounds(rounds: Any) -> str:
+    """Return when numbers that are kept for some rounds end, and for how many they are kept.
+
+    >>> after_rounds([500, 1000]), after_rounds([7])
+    (' after 1,000 rounds, 2 kept', ' after 7 rounds')
+    """
+    many = f", {len(rounds):,} kept" if len(rounds) > 1 else ""
+    return f" after {int(rounds[-1]):,} rounds{many}"
 
 
 class Table(NamedTuple):

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from surefoot import OGD, PFS, Ball, play, problems
+from surefoot._display import mean_and_spread
 from surefoot._extras import MissingExtraError
 from surefoot.constraints import FunctionConstraint, LinfNorm
 from surefoot.costs import Linear
@@ -213,3 +214,23 @@ def test_a_trace_is_told_in_a_line_and_compared_by_identity(toy, trace):
     assert len(said) < 250
     assert trace == trace
     assert trace != play(PFS.tuned(toy.constants, 200), toy)
+
+
+def test_what_a_trace_measures_is_told_in_a_line_without_its_arrays(trace):
+    dynamic, regret = trace.dynamic_regret(changes=[100]), trace.regret()
+    best, said = np.mean(regret.upper[-1]), mean_and_spread(regret.upper[-1])
+    assert repr(regret) == f"<Regret of 3 runs after 200 rounds, 200 kept: {said}, exact>"
+    assert said.startswith(f"{best:.4g} ± ")
+    assert repr(trace.regret([7])).startswith("<Regret of 3 runs after 7 rounds: ")
+    cost = mean_and_spread(regret.comparator.value[-1])
+    assert repr(regret.comparator).endswith(f" after 200 rounds, 200 kept: cost {cost}, exact>")
+    said = mean_and_spread(trace.interval_regret(3, 40).upper)
+    wanted = f"<IntervalRegret of 3 runs from round 3 to 40: {said}, exact>"
+    assert repr(trace.interval_regret(3, 40)) == wanted
+    path = mean_and_spread(dynamic.comparator.length)
+    wanted = f"<DynamicRegret of 3 runs against a path of length {path}: "
+    assert repr(dynamic).startswith(wanted)
+    assert f"; path of length {path}>" in repr(dynamic.comparator)
+    wanted = "<Violations of 3 runs: at most 0 rounds outside, largest g = -"
+    assert repr(trace.violations).startswith(wanted)
+    assert repr(trace.violations.of(0)).startswith("<Violations: at most 0 rounds outside, ")

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from surefoot._array import dot
+from surefoot._display import after_rounds, bracketed, of_runs
 from surefoot.costs import Linear, Quadratic
 from surefoot.errors import InvalidValueError
 from surefoot.types import Array, CostStream, Region, Solving
@@ -34,6 +35,12 @@ class Comparator(NamedTuple):
     action: Array
     value: Array
     lower: Array
+
+    def __repr__(self) -> str:
+        if not len(self.rounds):
+            return "<Comparator of no round>"
+        value, cost = self.value[-1], bracketed(self.value[-1], self.lower[-1])
+        return f"<Comparator{of_runs(value)}{after_rounds(self.rounds)}: cost {cost}>"
 
 
 def has_closed_form(costs: CostStream, region: Region | None) -> bool:

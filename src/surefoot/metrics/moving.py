@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from surefoot import _check
+from surefoot._display import bracketed, mean_and_spread, of_runs
 from surefoot.constraints import Constraint
 from surefoot.errors import InvalidValueError
 from surefoot.hindsight import best_action
@@ -44,6 +45,11 @@ class MovingComparator(NamedTuple):
     lower: Array
     length: Array
 
+    def __repr__(self) -> str:
+        cost = bracketed(self.value, self.lower)
+        path = mean_and_spread(self.length)
+        return f"<MovingComparator{of_runs(self.value)}: cost {cost}; path of length {path}>"
+
 
 class DynamicRegret(NamedTuple):
     r"""Regret against comparators that move: :math:`\sum f_t(x_t) - \sum f_t(u_t)`.
@@ -59,6 +65,11 @@ class DynamicRegret(NamedTuple):
     lower: Array
     comparator: MovingComparator
     bound: Array | None
+
+    def __repr__(self) -> str:
+        path = mean_and_spread(self.comparator.length)
+        ends = bracketed(self.upper, self.lower)
+        return f"<DynamicRegret{of_runs(self.upper)} against a path of length {path}: {ends}>"
 
 
 class IntervalRegret(NamedTuple):
@@ -79,6 +90,11 @@ class IntervalRegret(NamedTuple):
     lower: Array
     action: Array
     bound: Array | None
+
+    def __repr__(self) -> str:
+        when = f"from round {self.first:,} to {self.last:,}"
+        ends = bracketed(self.upper, self.lower)
+        return f"<IntervalRegret{of_runs(self.upper)} {when}: {ends}>"
 
 
 def path_length(actions: Array) -> Array:

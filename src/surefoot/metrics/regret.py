@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from surefoot._display import mean_and_spread
+from surefoot._display import after_rounds, bracketed, of_runs
 from surefoot.errors import InvalidValueError
 from surefoot.hindsight import Comparator
 from surefoot.types import Array
@@ -31,14 +31,10 @@ class Regret(NamedTuple):
     comparator: Comparator
 
     def __repr__(self) -> str:
-        kept = len(self.rounds)
-        when = f"after {int(self.rounds[-1]):,} rounds" if kept else "of no round"
-        many = f", {kept:,} kept" if kept > 1 else ""
-        ends = mean_and_spread(self.upper[-1]) if kept else "none"
-        runs = "" if np.ndim(self.upper) < 2 else f" of {np.shape(self.upper)[1]:,} runs"
-        gap = float(np.max(self.gap)) if kept else 0.0
-        known = "exact" if gap == 0 else f"known to {gap:.2g}"
-        return f"<Regret{runs} {when}{many}: {ends}, {known}>"
+        if not len(self.rounds):
+            return "<Regret of no round>"
+        upper, ends = self.upper[-1], bracketed(self.upper[-1], self.lower[-1])
+        return f"<Regret{of_runs(upper)}{after_rounds(self.rounds)}: {ends}>"
 
     @property
     def gap(self) -> Array:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from surefoot._convert import bad
+from surefoot._display import mean_and_spread, of_runs
 from surefoot.errors import InvalidValueError
 from surefoot.types import Array
 
@@ -37,6 +38,13 @@ class Violations(NamedTuple):
     count: Array
     feasible_from: Array
     first_violation: Array
+
+    def __repr__(self) -> str:
+        count, worst = np.max(self.count), np.max(self.worst)
+        return (
+            f"<Violations{of_runs(self.count)}: at most {count:,} rounds outside, "
+            f"largest g = {worst:.3g}, sum of [g]+ {mean_and_spread(self.hard)}>"
+        )
 
     def of(self, runs: Any) -> Violations:
         """Return the measures of one run, or of some of them."""
