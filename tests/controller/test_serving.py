@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from surefoot import Ball, Controller, replay
-from surefoot.algorithms import OGD, CertifiedPFS, LeaderFollower, SafetyFilter
+from surefoot.algorithms import OGD, CertifiedPFS, LeaderFollower, RegionFilter, SafetyFilter
 from surefoot.controller import read_journal
 from surefoot.controller.configuring import player_from
 from surefoot.controller.serving import LONGEST, PROTOCOL, Service
+from surefoot.regions import CurvatureRows
 from surefoot.sets import Box
 
 from ._live import CONSTANTS, PLAYERS, START, drive, seen_at
@@ -79,6 +80,23 @@ def test_a_filter_is_told_a_proposal():
     assert said(service, {"do": "ask"})["action"][0] > 0.3
 
 
+def test_an_announced_set_holds_the_next_action():
+    known = CurvatureRows(beta=(0.0, 0.0), reach=2.0)
+    service = Service(Controller(RegionFilter(known=known), [0.0, 0.0]))
+    told = {"proposal": [1.0, 1.0], "constraint_value": [-1.0, -1.0]}
+    told |= {"constraint_subgradient": [[1.0, 0.0], [0.0, 1.0]], "do": "tell"}
+    said(service, {"do": "ask"})
+    for wrong in (3, {}, {"Box": {}, "Ball": {}}, {"Constants": {"R": 1.0}}, {"Box": 3}):
+        found = said(service, told | {"within": wrong})
+        assert (found["ok"], found["round"]) == (False, 1)
+        assert found["error"].startswith("within must be a set")
+    box = {"Box": {"lower": [-0.25, -0.5], "upper": [0.25, 0.5]}}
+    assert said(service, told | {"within": box}) == {"ok": True, "round": 2}
+    x = said(service, {"do": "ask"})["action"]
+    assert 0.2 < x[0] <= 0.25
+    assert 0.4 < x[1] <= 0.5
+
+
 def test_a_contradiction_and_a_warning_are_sentences():
     service = Service(Controller(PLAYER, [0.0, 0.0], on_contradiction="warn"))
     steep = TOLD | {"constraint_subgradient": [3.0, 4.0]}
@@ -97,7 +115,7 @@ def test_the_page_has_every_command_every_key_and_every_kind_of_error(service):
     kinds = ("request", "invalid", "contradiction", "journal", "internal")
     told = said(service, {"do": "tell", "x": 1})["error"]
     keys = told.removeprefix("tell takes ").partition(", got")[0].split(", ")
-    assert len(keys) == 8
+    assert len(keys) == 9
     explained = said(service, {"do": "explain"}).keys() - {"ok"}
     for word in (*found["commands"], *keys, *kinds, *explained):
         assert f"`{word}`" in page, word

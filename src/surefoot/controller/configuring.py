@@ -15,7 +15,7 @@ from surefoot.errors import InvalidValueError
 from surefoot.sets import Ball
 from surefoot.types import Filtering, needs_of
 
-__all__ = ["player_from"]
+__all__ = ["object_from", "player_from"]
 
 
 def player_from(
@@ -62,13 +62,14 @@ def player_from(
     if parameters is not None:
         if tuning is not None or row.get("options"):
             raise InvalidValueError("player.parameters must stand alone, got a tuning beside them")
-        return _called(rule, _made(_mapping(parameters, "player.parameters")), "player.parameters")
+        arguments = object_from(_mapping(parameters, "player.parameters"))
+        return _called(rule, arguments, "player.parameters")
     offered = constructors_of(rule, "constants")
     tuning = "default" if tuning is None else tuning
     if tuning not in offered:
         raise InvalidValueError(f"player.tuning must be {_one_of(offered, tuning)}, got {tuning!r}")
     numbers: Constants = _called(Constants, _mapping(constants or {}, "constants"), "constants")
-    ball, place = Ball(numbers.R), _made(domain)
+    ball, place = Ball(numbers.R), object_from(domain)
     reach = 2 * numbers.R
     if start is not None:  # rounded up, for it bounds a distance from above
         reach = ball.reach(_check.vector(start, "start")) * (1 + 2.0**-50)
@@ -84,7 +85,7 @@ def player_from(
         required = need in wanted and wanted[need].default is inspect.Parameter.empty
         if required and need not in arguments:
             raise InvalidValueError(f"{need} must be given for {name}.{tuning}, got none")
-    options = _made(_mapping(row.get("options") or {}, "player.options"))
+    options = object_from(_mapping(row.get("options") or {}, "player.options"))
     return _called(build, arguments | options, "player.options")
 
 
@@ -98,18 +99,23 @@ def _rules() -> dict[str, type[Any]]:
     }
 
 
-def _made(value: Any) -> Any:
-    """Return plain data with the objects that they name; lists stay lists."""
+def object_from(value: Any) -> Any:
+    """Return plain data with the objects that they name; lists stay lists.
+
+    Example:
+        >>> object_from({"Ball": {"radius": 2.0}})
+        Ball(radius=2.0, centre=None)
+    """
     if not isinstance(value, Mapping):
         return value
     known = known_classes()
     if len(value) == 1:
         ((name, arguments),) = value.items()
         if name in known and isinstance(arguments, Mapping):
-            return _called(known[name], {k: _made(v) for k, v in arguments.items()}, name)
+            return _called(known[name], {k: object_from(v) for k, v in arguments.items()}, name)
         if isinstance(name, str) and name[:1].isupper() and isinstance(arguments, Mapping):
             raise InvalidValueError(f"an object must be of {_one_of(known, name)}, got {name!r}")
-    return {k: _made(v) for k, v in value.items()}
+    return {k: object_from(v) for k, v in value.items()}
 
 
 def _called(make: Callable[..., Any], arguments: Mapping[str, Any], what: str) -> Any:

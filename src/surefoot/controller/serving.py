@@ -14,8 +14,10 @@ from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 
+from surefoot import sets
 from surefoot._sqlite import StoreError
 from surefoot.controller._rows import __version__
+from surefoot.controller.configuring import object_from
 from surefoot.controller.controller import Controller
 from surefoot.errors import SurefootError
 from surefoot.theory import PremiseError
@@ -279,6 +281,16 @@ def _vector_or_rows(value: Any, name: str) -> np.ndarray:
     return np.array(rows)
 
 
+def _set(value: Any, name: str) -> Any:
+    """Return the set that an object names in the way of the service's file."""
+    if isinstance(value, dict) and len(value) == 1:
+        ((kind, arguments),) = value.items()
+        if kind in sets.__all__ and isinstance(arguments, dict):
+            return object_from(value)
+    example = '{"Box": {"lower": [0], "upper": [1]}}'
+    _refuse(f"{name} must be a set such as {example}, got {_shown(value)}")
+
+
 def _switch(value: Any, name: str) -> bool:
     if not isinstance(value, bool):
         _refuse(f"{name} must be true or false, got {_shown(value)}")
@@ -294,6 +306,7 @@ _TOLD: dict[str, Callable[[Any, str], Any]] = {
     "missing": _switch,
     "proposal": _vector,
     "value_error": _one,
+    "within": _set,
 }
 
 
