@@ -132,13 +132,12 @@ def test_a_theorem_about_one_constraint_is_refused_for_one_that_drifts():
 
 
 def test_an_error_after_rounds_were_played_is_not_hidden_by_another_engine(monkeypatch):
-    def fails(game):
-        game.compile_seconds = 1.0
+    def fails():
         raise RuntimeError("late")
 
     toy = problem(20, LinfNorm(0.3, 2))
     monkeypatch.setattr(playing, "choose", lambda *_: playing.Choice("scan", "a test"))
-    monkeypatch.setattr(playing, "play_scan", fails)
+    monkeypatch.setattr(playing, "compile_scan", lambda game: fails)
     with pytest.raises(RuntimeError, match="late"):
         play(PFS(eta=0.1, rho=0.0, domain=BALL), toy)
 

@@ -115,20 +115,13 @@ def _port_of(algorithm: Any) -> _Port:
         return _Port("safety_filter", _lengths, _BY_SLOPE, "admit")
     if type(algorithm) is CertifiedOGD and type(known) is Curvature:
         return _Port("certified_ogd", _ogd, _BY_CURVATURE, "step")
-    if type(algorithm) is RegionFilter and type(known) is Curvature:
-        return _Port(
-            "curvature_filter",
-            lambda player, d: _curvature(player.known, d),
-            _BY_CURVATURE,
-            "admit",
-        )
-    if type(algorithm) is RegionFilter and type(known) is LipschitzHull:
-        return _Port(
-            "hull_filter",
-            lambda player, d: _hull(player.known, d),
-            _BY_SLOPE,
-            "admit",
-        )
+    filters: dict[type[Any], tuple[str, Callable[..., _Defines], str]] = {
+        Curvature: ("curvature_filter", _curvature, _BY_CURVATURE),
+        LipschitzHull: ("hull_filter", _hull, _BY_SLOPE),
+    }
+    if type(algorithm) is RegionFilter and type(known) in filters:
+        file, constants, why = filters[type(known)]
+        return _Port(file, lambda player, d: constants(player.known, d), why, "admit")
     if type(algorithm) is LeaderFollower:
         if algorithm.leader is not None or algorithm.cuts != 2:
             raise InvalidValueError(

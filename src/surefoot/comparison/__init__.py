@@ -63,16 +63,7 @@ def compare(
     from surefoot.comparison.playing import compare_players
 
     return compare_players(
-        players,
-        problem,
-        horizon=horizon,
-        trials=trials,
-        folder=folder,
-        seed=seed,
-        engine=engine,
-        every=every,
-        force=force,
-        progress=progress,
+        players, problem, horizon, trials, folder, seed, engine, every, force, progress
     )
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from surefoot import _check
+from surefoot._player import can_filter, can_play
 from surefoot.algorithms import domain_of
 from surefoot.comparison.content import content_hash
 from surefoot.comparison.result import Comparison
@@ -45,7 +46,6 @@ _POINTS = 200
 def compare_players(
     players: Sequence[Player] | Mapping[str, Player],
     problem: Problem | Callable[..., Problem],
-    *,
     horizon: int | Sequence[int] | None,
     trials: int | None,
     folder: str | Path | None,
@@ -149,7 +149,8 @@ def _horizons(horizon: Any, problem: Any) -> list[int]:
 def _labelled(players: Any) -> dict[str, Player]:
     """Return players by label; those of one name are told apart by guarantees and numbers."""
     if not isinstance(players, Mapping):
-        if not isinstance(players, (list, tuple)) or _is_pair(players) or _is_tuned(players):
+        several = isinstance(players, (list, tuple)) and not isinstance(players, Tuned)
+        if not several or _is_pair(players):
             players = [players]
         titles = [_title(player) for player in players]
         players = {
@@ -169,20 +170,16 @@ def _is_pair(player: Any) -> bool:
     return isinstance(player, tuple) and len(player) == 2 and isinstance(player[0], type)
 
 
-def _is_tuned(player: Any) -> bool:
-    return isinstance(player, Tuned)
-
-
 def _title(player: Any) -> str:
     """Return the name of a player, or raise what one must be."""
-    if _is_tuned(player):
+    if isinstance(player, Tuned):
         return type(player.algorithm).__name__
     if _is_pair(player) and callable(getattr(player[0], str(player[1]), None)):
         return f"{player[0].__name__}.{player[1]}"
     rule = getattr(player, "__self__", None)
     if isinstance(rule, type) and callable(player):
         return f"{rule.__name__}.{player.__name__}"
-    if callable(getattr(player, "init", None)) and not isinstance(player, type):
+    if can_play(player) or can_filter(player):
         return type(player).__name__
     if isinstance(player, type):
         raise InvalidTypeError(

@@ -29,7 +29,7 @@ from surefoot.controller._records import Run
 from surefoot.controller._rows import boxed, plain_player
 from surefoot.controller._stepping import moved
 from surefoot.controller._watch import Watch
-from surefoot.controller._ways import Anchor, Halt, How, Stand, WayBack, back, held
+from surefoot.controller._ways import Anchor, Halt, How, Spot, Stand, WayBack
 from surefoot.controller._widening import widened
 from surefoot.errors import InvalidValueError
 from surefoot.theory import Breach
@@ -74,6 +74,11 @@ class Scene(NamedTuple):
     halt: Halt | None
     bound: float
 
+    def spot(self, bound: float, reason: str, played: int = 1) -> Spot:
+        """Return where the next action is looked for, after the round or, with 0, before it."""
+        t = self.t - 1 + played
+        return Spot(t, self.state.x, bound, self.anchor, self.budget.drift, reason)
+
 
 class Outcome(NamedTuple):
     """What follows a round that is not usual.
@@ -103,33 +108,26 @@ def on_the_way(scene: Scene, seen: Feedback | None, missing: str | None = None) 
         seen: what was measured; None for nothing.
         missing: the policy for a round without a measurement, where the rule is not halted.
     """
-    t, _, state, budget, anchor, halt, bound = scene
+    budget, bound = scene.budget, scene.bound
     if seen is not None and seen.constraint_value is not None:
         bound = budget.above(float(np.max(seen.constraint_value)), seen.value_error)
-    bound += budget.drift
+    halt = scene.halt
     if halt is None:
-        how = "retreated" if missing == "retreat" else "held"
-        halt_, reason, speed = None, "no measurement", None
+        how: How = "retreated" if missing == "retreat" else "held"
+        halt = Halt(how, "no measurement", scene.t)
+    spot = scene.spot(bound + budget.drift, halt.reason)
+    if halt.how == "retreated":
+        stand = spot.back(halt.speed)
     else:
-        how, reason, speed = halt.how, halt.reason, halt.speed
-        halt_ = halt
-    if how == "retreated":
-        stand = back(t, state.x, bound, anchor, budget.drift, reason, speed)
-    else:
-        keep = _HALF if seen is not None else 0.0
-        stand = held(t, state.x, bound, anchor, budget.drift, reason, keep)
-    return _standing(scene, stand, halt_)
+        stand = spot.held(keep=0.0 if seen is None else _HALF)
+    return _standing(scene, stand, scene.halt)
 
 
 def unmeasured(scene: Scene, reason: str, how: How, speed: float | None) -> Outcome:
     """Return what follows an operator's order between two rounds."""
-    t, _, state, budget, anchor, _, bound = scene
-    halt = Halt(how, reason, t, speed)
-    if how == "held":
-        stand = held(t - 1, state.x, bound, anchor, budget.drift, reason)
-    else:
-        stand = back(t - 1, state.x, bound, anchor, budget.drift, reason, speed)
-    return _standing(scene, stand, halt, missed=0)
+    spot = scene.spot(scene.bound, reason, played=0)
+    stand = spot.held() if how == "held" else spot.back(speed)
+    return _standing(scene, stand, Halt(how, reason, scene.t, speed), missed=0)
 
 
 def way_to(scene: Scene, x: Array, reason: str) -> WayBack:
@@ -143,21 +141,20 @@ def way_to(scene: Scene, x: Array, reason: str) -> WayBack:
 
 def outside(scene: Scene, upper: float, reason: str) -> Outcome:
     """Return the way back from an action that was played and is not feasible."""
-    t, _, state, budget, anchor, halt, _ = scene
-    if anchor is None:
+    if scene.anchor is None:
         raise InvalidValueError(
             "the first action must be strictly feasible, or there is no way back, "
             f"got g = {upper:g}"
         )
-    stand = held(t, state.x, upper + budget.drift, anchor, budget.drift, reason, _HALF)
-    return _standing(scene, stand, halt)
+    stand = scene.spot(upper + scene.budget.drift, reason).held(_HALF)
+    return _standing(scene, stand, scene.halt)
 
 
 def after_contradiction(
     scene: Scene, sentence: str, seen: Feedback, evidence: Evidence, causes: tuple[Cause, ...]
 ) -> Outcome:
     """Return what follows a contradiction by the policy "hold", "retreat" or "widen"."""
-    t, run, state, budget, anchor, _, _ = scene
+    run, budget = scene.run, scene.budget
     assert seen.constraint_value is not None
     upper = budget.above(float(np.max(seen.constraint_value)), seen.value_error) + budget.drift
     reason = sentence.partition(": ")[2] or sentence
@@ -167,19 +164,17 @@ def after_contradiction(
         except InvalidValueError:
             reason += ", and there is no constant to widen"
     how: How = "retreated" if run.on_contradiction == "retreat" else "held"
-    if how == "retreated":
-        stand = back(t, state.x, upper, anchor, budget.drift, reason, None)
-    else:
-        stand = held(t, state.x, upper, anchor, budget.drift, reason, _HALF)
-    return _standing(scene, stand, Halt(how, reason, t))
+    spot = scene.spot(upper, reason)
+    stand = spot.back() if how == "retreated" else spot.held(_HALF)
+    return _standing(scene, stand, Halt(how, reason, scene.t))
 
 
 def _wider(
     scene: Scene, upper: float, reason: str, evidence: Evidence, causes: tuple[Cause, ...]
 ) -> Outcome:
     """Return a rule with wider constants, at a point that has half of the anchor's slack."""
-    t, run, state, budget, anchor, _, _ = scene
-    if anchor is None:
+    run = scene.run
+    if scene.anchor is None:
         raise InvalidValueError("constants cannot be widened before the first measurement")
     algorithm, guarantee, new = widened(
         run.algorithm, run.guarantee, causes[0], evidence, run.widen_by
@@ -187,7 +182,7 @@ def _wider(
     words = ", ".join(f"{name} = {value:.6g}" for name, value in new.items())
     reason = f"{reason}; widened to {words}"
     # The new rule starts with half of the anchor's slack, whatever is left here.
-    x, way = held(t, state.x, upper, anchor, budget.drift, reason, _HALF, _HALF)
+    x, way = scene.spot(upper, reason).held(_HALF, _HALF)
     wider = run._replace(algorithm=algorithm, guarantee=guarantee, start=x)
     why = {"player": boxed(plain_player(wider)), "values": new}
     return Outcome(algorithm.init(x), way._replace(how="widened"), "widened", None, wider, why)
@@ -195,8 +190,7 @@ def _wider(
 
 def _standing(scene: Scene, stand: Stand, halt: Halt | None, missed: int = 1) -> Outcome:
     x, way = stand
-    algorithm = scene.run.algorithm
-    state = moved(algorithm, scene.state, x, missed)
+    state = moved(scene.run.algorithm, scene.state, x, missed)
     return Outcome(state, way, way.how, halt)
 
 

@@ -49,6 +49,7 @@ __all__ = [
     "recalled",
     "remembered",
     "row_of",
+    "run_columns",
     "unboxed",
 ]
 
@@ -190,6 +191,17 @@ def player_in(store: Store, plain: Plain, given: Mapping[str, Any], writer: str)
     return found
 
 
+def run_columns(store: Store) -> tuple[list[Any], bytes]:
+    """Return the columns of the unchanging part, and their digest, which they match."""
+    rows = list(store.rows("SELECT * FROM run"))
+    if len(rows) != 1:
+        raise store.damaged("it does not say what is played")
+    _, *columns, found = rows[0]
+    if digest(*columns) != found:
+        raise store.damaged("what is played is not what was written")
+    return columns, found
+
+
 def read_run(
     store: Store, given: Mapping[str, Any], newer: Plain | None = None
 ) -> tuple[Run, bytes]:
@@ -200,13 +212,7 @@ def read_run(
         given: what could not be stored.
         newer: a player that took the place of the first.
     """
-    rows = list(store.rows("SELECT * FROM run"))
-    if len(rows) != 1:
-        raise store.damaged("it does not say what is played")
-    _, *columns, found = rows[0]
-    if digest(*columns) != found:
-        raise store.damaged("what is played is not what was written")
-    writer, _, text, arrays, start = columns
+    (writer, _, text, arrays, start), found = run_columns(store)
     player = player_in(store, newer or Plain(text, arrays), given, writer)
     with readable(store, "player"):
         return Run(**{"start": _check.vector(from_bytes(start), "start"), **player}), found

@@ -23,7 +23,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from surefoot._array import norm
 from surefoot.types import Array
 
-__all__ = ["Anchor", "Halt", "How", "Stand", "WayBack", "back", "held"]
+__all__ = ["Anchor", "Halt", "How", "Spot", "Stand", "WayBack"]
 
 How: TypeAlias = Literal["told", "held", "retreated", "widened"]
 """How the next action came about: by the rule, by staying, by the way back, or by a rule with wider
@@ -119,78 +119,66 @@ class Stand(NamedTuple):
     certificate: WayBack
 
 
-def held(
-    t: int,
-    x: Array,
-    bound: float,
-    anchor: Anchor | None,
-    drift: float,
-    reason: str,
-    keep: float = 0.0,
-    aim: float = 0.0,
-) -> Stand:
-    """Return x for the next round while its bound allows that, else the least way back.
+class Spot(NamedTuple):
+    """Where the next action is looked for without the rule.
 
-    Args:
+    Attributes:
         t: the round that was played.
         x: the action, of that round or planned for the next.
         bound: of g at x in the round that comes; infinite where nothing is known.
-        anchor: the end of the way back.
+        anchor: the end of the way back, where there is one.
         drift: by which g may rise per round.
         reason: in words.
-        keep: the share of the anchor's slack that the way back restores.
-        aim: the share of the anchor's slack that x must have to stay.
     """
-    slack = 0.0 if anchor is None else anchor.slack_in(t + 1, drift)
-    unknown = not bound < math.inf and not drift
-    if anchor is None or unknown or bound <= -aim * max(slack, 0.0):
-        return Stand(x, _way(t, "held", reason, 0.0, anchor, drift, bound))
-    # Nothing is proved without slack: then the anchor is what is least wrong.
-    kept = max(keep, _KEPT) * slack
-    share = (bound + kept) / (bound + slack) if slack > 0 and bound < math.inf else 1.0
-    return _at(t, x, bound, anchor, drift, reason, min(share, 1.0))
 
+    t: int
+    x: Array
+    bound: float
+    anchor: Anchor | None
+    drift: float
+    reason: str
 
-def back(
-    t: int,
-    x: Array,
-    bound: float,
-    anchor: Anchor | None,
-    drift: float,
-    reason: str,
-    speed: float | None,
-) -> Stand:
-    """Return a point of the way back, at most so far along it, for the next round.
+    def held(self, keep: float = 0.0, aim: float = 0.0) -> Stand:
+        """Return x for the next round while its bound allows that, else the least way back.
 
-    Where drift asks for more than the speed allows, more is taken.
-    """
-    if anchor is None:
-        return Stand(x, _way(t, "held", reason, 0.0, anchor, drift, bound))
-    far, least = float(norm(anchor.x - x)), held(t, x, bound, anchor, drift, reason)
-    share = 1.0 if speed is None or far <= speed else speed / far
-    return _at(t, x, bound, anchor, drift, reason, max(share, least.certificate.share))
+        Args:
+            keep: the share of the anchor's slack that the way back restores.
+            aim: the share of the anchor's slack that x must have to stay.
+        """
+        bound, slack = self.bound, self._slack
+        unknown = not bound < math.inf and not self.drift
+        if self.anchor is None or unknown or bound <= -aim * max(slack, 0.0):
+            return Stand(self.x, self._way("held", 0.0, bound))
+        # Nothing is proved without slack: then the anchor is what is least wrong.
+        kept = max(keep, _KEPT) * slack
+        share = (bound + kept) / (bound + slack) if slack > 0 and bound < math.inf else 1.0
+        return self._at(self.anchor, min(share, 1.0))
 
+    def back(self, speed: float | None = None) -> Stand:
+        """Return a point of the way back, at most so far along it, for the next round.
 
-def _at(
-    t: int, x: Array, bound: float, anchor: Anchor, drift: float, reason: str, share: float
-) -> Stand:
-    slack = anchor.slack_in(t + 1, drift)
-    if share == 1.0 or (anchor.x == x).all():
-        found = _way(t, "retreated", reason, 1.0, anchor, drift, -slack)
-        return Stand(anchor.x, found)
-    below = (1.0 - share) * bound - share * slack
-    point = x + share * (anchor.x - x)
-    return Stand(point, _way(t, "retreated", reason, share, anchor, drift, below))
+        Where drift asks for more than the speed allows, more is taken.
+        """
+        if self.anchor is None:
+            return Stand(self.x, self._way("held", 0.0, self.bound))
+        far, least = float(norm(self.anchor.x - self.x)), self.held().certificate.share
+        share = 1.0 if speed is None or far <= speed else speed / far
+        return self._at(self.anchor, max(share, least))
 
+    @property
+    def _slack(self) -> float:
+        """The slack of the anchor in the round that comes; 0 without one."""
+        return 0.0 if self.anchor is None else self.anchor.slack_in(self.t + 1, self.drift)
 
-def _way(
-    t: int,
-    how: How,
-    reason: str,
-    share: float,
-    anchor: Anchor | None,
-    drift: float,
-    bound: float,
-) -> WayBack:
-    where = (0, 0.0) if anchor is None else (anchor.round, anchor.slack_in(t + 1, drift))
-    return WayBack(t, how, reason, share, *where, drift, float(bound))
+    def _at(self, anchor: Anchor, share: float) -> Stand:
+        slack = self._slack
+        if share == 1.0 or (anchor.x == self.x).all():
+            return Stand(anchor.x, self._way("retreated", 1.0, -slack))
+        below = (1.0 - share) * self.bound - share * slack
+        point = self.x + share * (anchor.x - self.x)
+        return Stand(point, self._way("retreated", share, below))
+
+    def _way(self, how: How, share: float, bound: float) -> WayBack:
+        since = 0 if self.anchor is None else self.anchor.round
+        slack, drift = self._slack, self.drift
+        return WayBack(self.t, how, self.reason, share, since, slack, drift, float(bound))

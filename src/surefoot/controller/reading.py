@@ -13,14 +13,21 @@ import numpy as np
 
 from surefoot import _check
 from surefoot._player import can_filter, number_in
-from surefoot._sqlite import DamagedError, Store, StoreError, digest, from_bytes, snapshot
+from surefoot._sqlite import DamagedError, Store, StoreError, from_bytes, snapshot
 from surefoot._sqlite.files import absolute, beside, read_head
 from surefoot._sqlite.mark import Mark
 from surefoot.controller._journal import parts
 from surefoot.controller._plain import NotPlainError, Plain, as_data, constructed, from_plain
 from surefoot.controller._read import JournalNote, JournalRecord, JournalRound
 from surefoot.controller._records import JOURNAL, OWN, REASONS, Entry, Write
-from surefoot.controller._rows import digest_of, each_write, read_now, read_round, readable
+from surefoot.controller._rows import (
+    digest_of,
+    each_write,
+    read_now,
+    read_round,
+    readable,
+    run_columns,
+)
 from surefoot.controller._tail import Reader, tail_by
 from surefoot.types import Certificate
 
@@ -223,13 +230,7 @@ def was_replaced(path: str | os.PathLike[str]) -> bool:
 
 def _run(store: Store) -> tuple[bytes, dict[str, Any]]:
     """Return the digest of what does not change, and what it says in words."""
-    rows = list(store.rows("SELECT * FROM run"))
-    if len(rows) != 1:
-        raise store.damaged("it does not say what is played")
-    _, *columns, found = rows[0]
-    if digest(*columns) != found:
-        raise store.damaged("what is played is not what was written")
-    writer, created, text, arrays, start = columns
+    (writer, created, text, arrays, start), found = run_columns(store)
     with readable(store, "player"):
         player = Plain(text, arrays)
         try:

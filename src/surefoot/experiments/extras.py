@@ -20,7 +20,6 @@ from surefoot.experiments.seeds import stream_seed
 from surefoot.experiments.shared import TOLERANCE
 from surefoot.experiments.spec import Spec
 from surefoot.games import play
-from surefoot.hindsight import best_action
 from surefoot.problems import Problem
 
 __all__ = ["Missing", "missing_extras"]
@@ -89,11 +88,4 @@ def _try(problem: Problem, algorithm: dict[str, object], horizon: int) -> None:
             costs = trace.costs()
         except ValueError:  # a theorem that refuses needs no extra
             costs = problem.costs
-        best_action(
-            costs,
-            problem.benchmark,
-            np.array([_ROUNDS]),
-            domain=problem.domain,
-            interior=problem.interior,
-            tolerance=TOLERANCE,
-        )
+        problem.best_after(np.array([_ROUNDS]), costs, TOLERANCE)

@@ -13,7 +13,7 @@ from surefoot.constraints import ConstraintStream
 from surefoot.costs import ArrayCosts
 from surefoot.experiments.problems import build_problem
 from surefoot.experiments.seeds import canonical, stream_seed
-from surefoot.hindsight import Comparator, best_action
+from surefoot.hindsight import Comparator
 from surefoot.problems import Problem
 from surefoot.types import Array
 
@@ -104,14 +104,7 @@ def best_of(spec: Mapping[str, Any], problem: Problem, costs: Any, rounds: Array
     """
 
     def make() -> Comparator:
-        return best_action(
-            costs,
-            problem.benchmark,
-            rounds,
-            domain=problem.domain,
-            interior=problem.interior,
-            tolerance=TOLERANCE,
-        )
+        return problem.best_after(rounds, costs, TOLERANCE)
 
     if costs is not problem.costs:
         return make()  # an adversary's costs are those of this game alone

@@ -11,7 +11,7 @@ import numpy as np
 from surefoot.games._rounds import play_rounds
 from surefoot.games._tree import flatten, part, rows, stack
 from surefoot.games.record import block_length, segments
-from surefoot.games.setup import Game
+from surefoot.games.setup import Game, Played
 from surefoot.types import Array, Number, needs_of
 
 __all__ = ["play_batch"]
@@ -21,8 +21,8 @@ __all__ = ["play_batch"]
 _NUMBERS = 131_072
 
 
-def play_batch(game: Game) -> Array:
-    """Play all runs at once; returns the actions that would come next.
+def play_batch(game: Game) -> Played:
+    """Play all runs at once.
 
     Runs do not know of each other. Where all of them would not fit in the cache they are played in
     groups that do, each a block of rounds at a time.
@@ -54,7 +54,7 @@ def play_batch(game: Game) -> Array:
         game.after_block(first, stop, costs, partial(_state_of, before, size), x)
     for low, state in states.items():
         final[low : low + len(state.x)] = state.x
-    return final
+    return Played(final)
 
 
 def _column(number: Number) -> Array:

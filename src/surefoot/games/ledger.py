@@ -55,11 +55,28 @@ class Ledger(NamedTuple):
         return 1e6 * self.seconds / self.rounds
 
 
-class Counted:
+class _Counting:
+    """Stands in for what it holds, and passes on what is not counted."""
+
+    def __init__(self, held: Any) -> None:
+        self.held = held
+
+    def __repr__(self) -> str:
+        return repr(self.held)  # messages that name the set must not name the counter
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self.held, name)
+
+
+class Counted(_Counting):
     """A set that counts the calls of its methods."""
 
+    held: Region
+
     def __init__(self, region: Region) -> None:
-        self.region = region
+        super().__init__(region)
         self.projections = 0
         self.linear_minimisations = 0
         self.inner_solves = 0
@@ -67,31 +84,23 @@ class Counted:
     @property
     def solves(self) -> bool:
         """Whether the set has no closed form."""
-        return isinstance(self.region, Solving)
+        return isinstance(self.held, Solving)
 
     def project(self, x: Array) -> Array:
         """Return the set's projection, counted."""
         self.projections += 1
-        self.inner_solves += self.solves and not self.region.contains(x)
-        return self.region.project(x)
+        self.inner_solves += self.solves and not self.held.contains(x)
+        return self.held.project(x)
 
     def minimize_linear(self, c: Array) -> Array:
         """Return the set's linear minimisation, counted."""
         self.linear_minimisations += 1
         self.inner_solves += self.solves
-        return self.region.minimize_linear(c)
+        return self.held.minimize_linear(c)
 
     def contains(self, x: Array) -> Any:
         """Return the set's membership."""
-        return self.region.contains(x)
-
-    def __repr__(self) -> str:
-        return repr(self.region)  # messages that name the set must not name the counter
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return getattr(self.region, name)
+        return self.held.contains(x)
 
 
 ORACLES = {
@@ -103,24 +112,17 @@ ORACLES = {
 """The fields of algorithms that hold oracles, and what the ledger calls their answers."""
 
 
-class CountedOracle:
+class CountedOracle(_Counting):
     """An oracle that counts its calls, of one kind of :data:`ORACLES`."""
 
     def __init__(self, oracle: Any, kind: str) -> None:
-        self.oracle, self.kind, self.calls = oracle, kind, 0
+        super().__init__(oracle)
+        self.kind, self.calls = kind, 0
 
     def __call__(self, *arguments: Any) -> Any:
         """Answer as the oracle does, counted."""
         self.calls += 1
-        return self.oracle(*arguments)
-
-    def __repr__(self) -> str:
-        return repr(self.oracle)
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return getattr(self.oracle, name)
+        return self.held(*arguments)
 
 
 @dataclass(slots=True)

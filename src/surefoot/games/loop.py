@@ -11,19 +11,19 @@ from surefoot._array import to_numpy
 from surefoot._extras import need
 from surefoot.games._rounds import play_rounds
 from surefoot.games.record import block_length, segments
-from surefoot.games.setup import Game
+from surefoot.games.setup import Game, Played
 from surefoot.types import Array
 
 __all__ = ["play_loop"]
 
 
-def play_loop(game: Game) -> Array:
-    """Play run by run, a block of rounds at a time, and return the actions that would come next.
+def play_loop(game: Game) -> Played:
+    """Play run by run, a block of rounds at a time; calls are counted.
 
     The start may be of any backend, and the runs stay on it.
     """
     runs, problem, recorder = len(game.horizons), game.problem, game.recorder
-    players = [game.counted_algorithm(run) for run in range(runs)]
+    players, calls = game.counted_algorithms()
     with _double_precision(game.start):
         states = [player.init(game.start) for player in players]
         length = block_length(runs, problem.costs.dimension)
@@ -36,14 +36,14 @@ def play_loop(game: Game) -> Array:
             kept = recorder.kept(first, stop).tolist()
             before = states.copy()
             for run in range(active):
-                mine, count = block.columns(slice(run, run + 1)), game.calls[run].count
+                mine, count = block.columns(slice(run, run + 1)), calls[run].count
                 states[run] = play_rounds(
                     players[run], oracles[run], states[run], mine, kept, float, count
                 )
             recorder.add(block)
             x = np.array([to_numpy(state.x) for state in states[:active]])
             game.after_block(first, stop, costs, before.__getitem__, x)
-    return np.array([to_numpy(state.x) for state in states])
+    return Played(np.array([to_numpy(state.x) for state in states]), calls)
 
 
 def _double_precision(start: Array) -> AbstractContextManager[Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import fields
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -20,8 +20,8 @@ from surefoot.games.engine_choice import Choice, choose
 from surefoot.games.ledger import tally
 from surefoot.games.loop import play_loop
 from surefoot.games.record import Progress, Recorder
-from surefoot.games.scan import play_scan
-from surefoot.games.setup import Game
+from surefoot.games.scan import compile_scan
+from surefoot.games.setup import Directions, Game, Played
 from surefoot.games.trace import Trace
 from surefoot.games.watch import Mode, Observed, Watch
 from surefoot.problems import Problem
@@ -77,18 +77,8 @@ def play(
         Theorem 1 for T = 2000 (every round) held: outside in 0 of 6,000 rounds,
         largest g = -0.0437; regret not compared
     """
-    (trace,) = play_all(
-        [player],
-        problem,
-        horizons=None if horizon is None else [horizon],
-        engine=engine,
-        start=start,
-        every=every,
-        keep_actions=keep_actions,
-        watch=watch,
-        callback=callback,
-        seed=seed,
-    )
+    how = _How(engine, start, every, keep_actions, watch, callback, seed)
+    (trace,) = _play_all([player], problem, None if horizon is None else [horizon], how)
     return trace
 
 
@@ -119,18 +109,42 @@ def play_all(
     Returns:
         One trace per player, in order.
     """
+    how = _How(engine, start, every, keep_actions, watch, callback, seed)
+    return _play_all(players, problem, horizons, how)
+
+
+class _How(NamedTuple):
+    """The arguments of :func:`play` that do not depend on the player."""
+
+    engine: Engine
+    start: ArrayLike | None
+    every: int | None
+    keep_actions: bool
+    watch: Mode
+    callback: Callable[[Progress], None] | None
+    seed: int
+
+    def check(self) -> None:
+        """Raise for what is none of the values that an argument may have."""
+        _check.one_of(("auto", "loop", "batch", "scan"), engine=self.engine)
+        _check.one_of(("off", "record", "warn", "raise"), watch=self.watch)
+        every, seed = self.every, self.seed
+        if every is not None and (type(every) is not int or every < 1):
+            raise InvalidValueError(f"every must be a whole number >= 1 or None, got {every!r}")
+        if self.callback is not None:
+            _check.function(callback=self.callback)
+        _check.whole(seed + 1 if type(seed) is int else seed, "seed", "a whole number >= 0")
+
+
+def _play_all(
+    players: Sequence[Any], problem: Problem, horizons: Sequence[int] | None, how: _How
+) -> list[Trace]:
     if not isinstance(problem, Problem):
         raise InvalidValueError(
             "problem must be a Problem, as Problem.of(costs, constraint, domain, start) makes one, "
             f"got {_instead(problem, players)}"
         )
-    _check.one_of(("auto", "loop", "batch", "scan"), engine=engine)
-    _check.one_of(("off", "record", "warn", "raise"), watch=watch)
-    if every is not None and (type(every) is not int or every < 1):
-        raise InvalidValueError(f"every must be a whole number >= 1 or None, got {every!r}")
-    if callback is not None:
-        _check.function(callback=callback)
-    _check.whole(seed + 1 if type(seed) is int else seed, "seed", "a whole number >= 0")
+    how.check()
     if not players:
         raise InvalidValueError("players must not be empty, got []")
     algorithms, guarantees = zip(*(unpack(p) for p in players), strict=True)
@@ -151,37 +165,38 @@ def play_all(
     player_of = np.repeat(np.arange(len(players)), per_player)
     order = np.argsort(-lengths[player_of], kind="stable")
     run_horizons = lengths[player_of][order]
-    start = problem.start if start is None else start
-    choice = Choice(engine, "as asked")
-    if engine == "auto":
+    start = problem.start if how.start is None else how.start
+    choice = Choice(how.engine, "as asked")
+    if how.engine == "auto":
         choice = choose(algorithms, problem, run_horizons, start)
     curvature = None
     if any(g is not None and g.constraint_form == "linear" for g in guarantees):
         curvature = float(np.max(problem.constraint.row_curvatures(problem.domain)))
     several = len(players) > 1
+    streams = np.tile(np.arange(per_player), len(players))[order]
 
     def fresh(engine: str) -> Game:
         return Game(
             algorithms=[algorithms[player_of[r]] for r in order] if several else algorithms,
             problem=problem,
-            streams=np.tile(np.arange(per_player), len(players))[order],
+            streams=streams,
             start=_start(start, problem.costs.dimension, engine),
             horizons=run_horizons,
             recorder=Recorder(
                 run_horizons,
                 problem.costs.dimension,
-                every,
-                keep_actions,
-                Watch([guarantees[player_of[r]] for r in order], watch, curvature),
+                how.every,
+                how.keep_actions,
+                Watch([guarantees[player_of[r]] for r in order], how.watch, curvature),
                 problem.constraint.rows if any(map(_bounds_rows, guarantees)) else 0,
             ),
-            callback=callback,
-            seed=seed,
+            directions=Directions(how.seed, streams, problem.costs.dimension),
+            callback=how.callback,
         )
 
     began = time.perf_counter()
-    game, choice, final = _run(fresh, choice, may_change=engine == "auto")
-    seconds = time.perf_counter() - began - (game.compile_seconds or 0.0)
+    game, choice, played = _run(fresh, choice, may_change=how.engine == "auto")
+    seconds = time.perf_counter() - began - (played.compile_seconds or 0.0)
     seconds_a_round = seconds / float(run_horizons.sum())
     place = np.argsort(order)
     traces = []
@@ -189,13 +204,13 @@ def play_all(
         mine = place[player_of == i]
         # One run of a problem that has no run axis has none in its trace either.
         runs = int(mine[0]) if trials is None and rows == 1 else mine
-        traces.append(_trace(game, guarantee, choice, runs, final, seconds_a_round))
+        traces.append(_trace(game, guarantee, choice, runs, played, seconds_a_round))
     return traces
 
 
 def _run(
     fresh: Callable[[str], Game], choice: Choice, *, may_change: bool
-) -> tuple[Game, Choice, Array]:
+) -> tuple[Game, Choice, Played]:
     """Play the game; fall back if the engine chosen by "auto" cannot play what it was given.
 
     A scan that does not compile becomes a batch or a loop. A batch of a rule that is written for
@@ -206,15 +221,17 @@ def _run(
     with np.errstate(invalid="ignore", over="ignore"):
         if choice.engine == "scan":
             try:
-                final = play_scan(game)
+                play_scan = compile_scan(game)
             except Exception:
-                if not may_change or game.compile_seconds is not None:
+                if not may_change:
                     raise
                 # Not a round has been played. An error that is not JAX's own is raised again.
                 engine = "loop" if len(game.horizons) == 1 else "batch"
                 choice = Choice(engine, f"{choice.reason}; a scan of it does not compile")
+            else:
+                played = play_scan()
         if choice.engine == "batch":
-            why, final = _batch(game)
+            why, played = _batch(game)
             if why and not may_change:
                 raise InvalidValueError(f"{why}: play it with engine='loop' or 'auto'")
             if why:
@@ -222,28 +239,28 @@ def _run(
                 warn_caller(told, EngineWarning)
                 choice, game = Choice("loop", f"{choice.reason}; {why}"), fresh("loop")
         if choice.engine == "loop":
-            final = play_loop(game)
-    if game.compile_seconds is not None:
-        made = f"compiled in {game.compile_seconds:.2g} s" if game.compile_seconds else "compiled"
+            played = play_loop(game)
+    took = played.compile_seconds
+    if took is not None:
+        made = f"compiled in {took:.2g} s" if took else "compiled"
         choice = choice._replace(reason=f"{choice.reason}, {made}")
-    return game, choice, final
+    return game, choice, played
 
 
-def _batch(game: Game) -> tuple[str, Array]:
-    """Return why the game cannot be a batch, empty if it can, and its last actions."""
+def _batch(game: Game) -> tuple[str, Played]:
+    """Return why the game cannot be a batch, empty if it can, and what it leaves."""
+    nothing = Played(np.empty(0))
     alone = (type(a).__name__ for a in game.algorithms if needs_of(a).one_run)
     mixed = next(alone, None) or mixes_runs(game)
     if mixed is not None:
-        return f"{mixed} is written for one run, not for a batch", np.empty(0)
+        return f"{mixed} is written for one run, not for a batch", nothing
     try:
         return "", play_batch(game)
     except (ValueError, TypeError) as error:
         rule = where(error)
         if not rule or not branches(error):
             raise
-        return f"{rule} takes the numbers of all runs of a batch for one, as in an `if`", np.empty(
-            0
-        )
+        return f"{rule} takes the numbers of all runs of a batch for one, as in an `if`", nothing
 
 
 def _bounds_rows(guarantee: Guarantee | None) -> bool:
@@ -314,17 +331,18 @@ def _trace(
     guarantee: Guarantee | None,
     choice: Choice,
     runs: Any,
-    final: Array,
+    played: Played,
     seconds_a_round: float,
 ) -> Trace:
     """Return one player's share of the record; an int as ``runs`` gives a trace of one run."""
     recorder, watch = game.recorder, game.recorder.watch
     mine = np.atleast_1d(runs)
-    horizon = int(game.horizons[mine[0]])
+    first = int(mine[0])
+    algorithm, horizon = game.algorithm(first), int(game.horizons[first])
     kept = recorder.rounds_of(horizon)
     number = {int(r): k for k, r in enumerate(mine)}
     breaches = [b._replace(run=number[b.run]) for b in watch.breaches if b.run in number]
-    status = [game.status[r] for r in mine]
+    status = [recorder.status[r] for r in mine]
     return Trace(
         problem=game.problem,
         guarantee=guarantee,
@@ -340,17 +358,17 @@ def _trace(
         total_cost=recorder.total[runs],
         violations=recorder.meter.read().of(runs),
         row_sums=None if recorder.meter.row_sums is None else recorder.meter.row_sums[runs],
-        next_action=final[runs],
+        next_action=played.final[runs],
         observed=Observed(*(o[runs] for o in watch.observed())) if watch.is_on else None,
         breaches=tuple(sorted(breaches, key=lambda b: (b.round, b.run))),
         status=status[0] if isinstance(runs, int) else tuple(status),
         ledger=tally(
-            game.algorithm(int(mine[0])),
+            algorithm,
             horizon,
             seconds_a_round * horizon,
-            game.feasible,
-            game.calls.get(int(mine[0])),
-            game.compile_seconds or 0.0,
+            game.problem.benchmark.region,
+            None if played.calls is None else played.calls[first],
+            played.compile_seconds or 0.0,
         ),
-        player=type(game.algorithm(int(mine[0]))).__name__,
+        player=type(algorithm).__name__,
     )

@@ -101,6 +101,7 @@ class Recorder:
         self.rows = rows
         self.meter = ViolationMeter(runs, rows)
         self.lost = np.zeros(runs, dtype=np.int64)  # first round with no finite g; 0 if none
+        self.status = ["ok"] * runs  # or why a run has no more actions
 
     def rounds_of(self, horizon: int) -> Array:
         """Return which of the kept rounds are meant for a run: every k-th one, and its last."""

@@ -16,62 +16,98 @@ from surefoot.games._compile import Compiled, compile_kept
 from surefoot.games._tree import flatten, part, stack, unflatten
 from surefoot.games.oracle import Oracle
 from surefoot.games.record import Block, Recorder
-from surefoot.games.setup import Game
+from surefoot.games.setup import Game, Played
 from surefoot.types import Array, CostStream
 
-__all__ = ["play_scan"]
+__all__ = ["compile_scan"]
 
 
-def play_scan(game: Game) -> Array:
-    """Play all runs at once, compiled; returns the actions that would come next.
+def compile_scan(game: Game) -> Callable[[], Played]:
+    """Return what plays all runs at once, compiled.
 
     Rounds go through the compiled program in blocks of one fixed length, with every number an
     argument, so that neither another horizon nor another parameter compiles anew. A run that has
     reached its horizon keeps its action.
     """
     jax = need("jax", "jax", "the scan engine")
-    problem, recorder, horizons = game.problem, game.recorder, game.horizons
-    runs, last, available = len(horizons), int(horizons[0]), problem.costs.horizon
-    length = _block_length(runs, problem.costs.dimension, available)
+    runs, costs = len(game.horizons), game.problem.costs
+    length = _block_length(runs, costs.dimension, costs.horizon)
     algorithm = stack(game.algorithms) if len(game.algorithms) > 1 else game.algorithms[0]
     with jax.enable_x64(True):
         # Made by NumPy: each operation of JAX outside the program would be compiled by itself.
         state = jax.tree.map(_double, algorithm.init(np.tile(game.start, (runs, 1))))
-        player, player_structure = flatten(algorithm)
+        player, structure = flatten(algorithm)
         player = [_double(number) for number in player]
-        finish: Callable[[], None] | None = None
+        opening = _chunk(game, 0, length)
+        keep = game.recorder.actions is not None
+        shape = _Shape((structure, opening.structure), length, opening.copies, keep)
+        compiled = _compiled(jax, game, shape, opening.arguments(player, state))
+    return partial(_play, jax, game, compiled, opening, player, state)
+
+
+def _play(
+    jax: Any, game: Game, compiled: Compiled, chunk: _Chunk, player: list[Any], state: Any
+) -> Played:
+    """Play the chunks of a game, from the first one."""
+    last, length = int(game.horizons[0]), chunk.costs.horizon
+    finish: Callable[[], None] | None = None
+    with jax.enable_x64(True):
         for first in range(0, last, length):
-            # The last chunk starts early enough to be whole; its rounds before `first` are skipped.
-            begin = min(first, available - length)
-            costs = problem.costs.rounds(begin, begin + length)
-            # Streams held as arrays are handed over once, not once for every player.
-            shared = isinstance(costs, ArrayCosts)
-            answers = game.oracle(costs, begin, begin + length, None if shared else slice(runs))
-            oracle, oracle_structure = flatten(answers)
-            arguments = (
-                player,
-                [_double(number) for number in oracle],
-                state,
-                first - begin,
-                horizons[:, None] - first,
-            )
-            if first == 0:
-                structures = player_structure, oracle_structure
-                copies = runs // (costs.runs or runs) if shared else 1
-                shape = _Shape(structures, length, copies, recorder.actions is not None)
-                compiled = _compiled(jax, game, shape, arguments)
-                game.compile_seconds = compiled.seconds
+            chunk = chunk if first == 0 else _chunk(game, first, length)
             before = state
-            state, out = compiled.call(*arguments)
+            state, out = compiled.call(*chunk.arguments(player, state))
             # What came out of the block before is taken in while this one is computed.
             if finish is not None:
                 finish()
             stop = min(first + length, last)
-            played = costs.rounds(first - begin, stop - begin)
+            played = chunk.costs.rounds(chunk.skipped, stop - first + chunk.skipped)
             finish = partial(_take_in, game, first, stop, played, before, state, out)
         assert finish is not None
         finish()
-        return np.asarray(state.x)
+        return Played(np.asarray(state.x), compile_seconds=compiled.seconds)
+
+
+class _Chunk(NamedTuple):
+    """Rounds that go through the program at once.
+
+    Attributes:
+        costs: of these rounds.
+        oracle: the numbers of what answers in them.
+        structure: that without its numbers.
+        copies: how often the streams of the oracle follow one another in the runs.
+        skipped: rounds at its beginning that have been played.
+        remaining: rounds that each run has left, a column.
+    """
+
+    costs: CostStream
+    oracle: list[Any]
+    structure: Any
+    copies: int
+    skipped: int
+    remaining: Array
+
+    def arguments(self, player: list[Any], state: Any) -> tuple[Any, ...]:
+        """Return what the program is called with."""
+        return player, self.oracle, state, self.skipped, self.remaining
+
+
+def _chunk(game: Game, first: int, length: int) -> _Chunk:
+    """Return the rounds after the first ones; the last chunk begins early enough to be whole."""
+    runs, streams = len(game.horizons), game.problem.costs
+    begin = min(first, streams.horizon - length)
+    costs = streams.rounds(begin, begin + length)
+    # Streams held as arrays are handed over once, not once for every player.
+    shared = isinstance(costs, ArrayCosts)
+    answers = game.oracle(costs, begin, begin + length, None if shared else slice(runs))
+    numbers, structure = flatten(answers)
+    return _Chunk(
+        costs,
+        [_double(number) for number in numbers],
+        structure,
+        runs // (costs.runs or runs) if shared else 1,
+        first - begin,
+        game.horizons[:, None] - first,
+    )
 
 
 def _block_length(runs: int, dimension: int, available: int) -> int:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,12 +16,27 @@ from surefoot.games.ledger import Calls, counted
 from surefoot.games.oracle import Oracle, constraint_rounds
 from surefoot.games.record import Progress, Recorder
 from surefoot.problems import Problem
-from surefoot.types import Array, CostStream, Feedback, Region, needs_of
+from surefoot.types import Array, CostStream, Feedback, needs_of
 
-__all__ = ["Game"]
+__all__ = ["Directions", "Game", "Played"]
 
 
-@dataclass(slots=True, kw_only=True)
+class Played(NamedTuple):
+    """What an engine leaves beside what it gave to the recorder.
+
+    Attributes:
+        final: the actions that would come next.
+        calls: of each run, what it asked for; None where nothing was counted.
+        compile_seconds: what the engine took to compile, or to read what another process had
+            compiled; 0 where this one had; None where nothing was compiled.
+    """
+
+    final: Array
+    calls: Sequence[Calls] | None = None
+    compile_seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Game:
     """Runs, each a player and a stream, in descending order of horizon.
 
@@ -32,13 +47,8 @@ class Game:
         start: the first action, of all runs.
         horizons: rounds of each run, falling.
         recorder: takes the blocks.
+        directions: that algorithms with bandit feedback explore along.
         callback: told of progress after every block.
-        seed: of the directions that algorithms with bandit feedback explore along.
-        status: "ok", or why a run has no more actions; one for each run.
-        feasible: the feasible set, where it knows its own geometry.
-        calls: of each run that was made to count, what it asked for.
-        compile_seconds: what the engine took to compile, or to read what another process had
-            compiled; 0 where this one had; None where nothing was compiled.
     """
 
     algorithms: Sequence[Any]
@@ -47,27 +57,18 @@ class Game:
     start: Array
     horizons: Array
     recorder: Recorder
+    directions: Directions
     callback: Callable[[Progress], None] | None
-    seed: int = 0
-    status: list[str] = field(init=False)
-    feasible: Region | None = field(init=False)
-    calls: dict[int, Calls] = field(init=False, default_factory=dict)
-    compile_seconds: float | None = field(init=False, default=None)
-    _sources: dict[int, Any] = field(init=False, default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self.status = ["ok"] * len(self.horizons)
-        self.feasible = self.problem.benchmark.region
 
     def algorithm(self, run: int) -> Any:
         """Return the algorithm of one run, its numbers floats."""
         return self.algorithms[run] if len(self.algorithms) > 1 else pick(self.algorithms[0], run)
 
-    def counted_algorithm(self, run: int) -> Any:
-        """Return the same, made to count what it asks of the feasible set."""
-        algorithm, sets, oracles = counted(self.algorithm(run), self.feasible)
-        self.calls[run] = Calls(sets, oracles)
-        return algorithm
+    def counted_algorithms(self) -> tuple[list[Any], list[Calls]]:
+        """Return the algorithm of each run, made to count what it asks for, and its counts."""
+        feasible = self.problem.benchmark.region
+        made = [counted(self.algorithm(run), feasible) for run in range(len(self.horizons))]
+        return [rule for rule, _, _ in made], [Calls(sets, asked) for _, sets, asked in made]
 
     def oracle(self, costs: CostStream, first: int, stop: int, runs: int | slice | None) -> Oracle:
         """Return what answers one run, or some runs of a batch, in the rounds from first to stop.
@@ -82,30 +83,8 @@ class Game:
             needs,
             self.recorder.watch.is_on,
             self.recorder.rows > 0,
-            self._directions(first, stop, runs) if needs.directions else None,
+            self.directions.draw(first, stop, runs) if needs.directions else None,
         )
-
-    def _directions(self, first: int, stop: int, runs: int | slice | None) -> Array:
-        """Draw the unit vectors of some rounds, each run from its own generator, in order.
-
-        A block that is asked for again, to see why a run was lost, is drawn again from the start.
-        """
-        if isinstance(runs, int):
-            return self._draw(first, stop, runs)
-        everyone = range(len(self.horizons))[slice(None) if runs is None else runs]
-        return np.stack([self._draw(first, stop, run) for run in everyone], axis=1)
-
-    def _draw(self, first: int, stop: int, run: int) -> Array:
-        drawn, source = self._sources.get(run, (0, None))
-        if source is None or drawn > first:
-            key = int(self.streams[run])
-            source = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(key,)))
-            drawn = 0
-        d = self.problem.costs.dimension
-        source.normal(size=(first - drawn, d))
-        ways = source.normal(size=(stop - first, d))
-        self._sources[run] = stop, source
-        return ways / np.linalg.norm(ways, axis=1, keepdims=True)
 
     def _streams_of(self, runs: int | slice) -> Any:
         """Return the streams of some runs; as a slice without a copy if they are consecutive."""
@@ -153,10 +132,11 @@ class Game:
             x: the next actions of the runs that played, as NumPy.
         """
         lost = ~np.isfinite(x).all(axis=1) | (self.recorder.lost[: len(x)] > 0)
+        status = self.recorder.status
         for run in np.flatnonzero(lost).tolist():
-            if self.status[run] == "ok":
+            if status[run] == "ok":
                 last = min(stop, int(self.horizons[run]))
-                self.status[run] = self._why_lost(run, first, last, costs, before)
+                status[run] = self._why_lost(run, first, last, costs, before)
         if self.callback is not None:
             self.callback(self.recorder.progress(stop))
 
@@ -185,3 +165,39 @@ class Game:
             pass
         at = int(self.recorder.lost[run])
         return f"round {at}: g is not finite" if at else f"round {stop}: the action is not finite"
+
+
+class Directions:
+    """Unit vectors at random, of each run from its own generator, in the order of the rounds.
+
+    Args:
+        seed: of the game.
+        streams: which stream each run meets, whose number is the key of its generator.
+        dimension: entries of a vector.
+    """
+
+    def __init__(self, seed: int, streams: Array, dimension: int) -> None:
+        self._seed, self._streams, self._dimension = seed, streams, dimension
+        # Of each run, how many rounds were drawn for, and its generator.
+        self._sources: dict[int, tuple[int, np.random.Generator]] = {}
+
+    def draw(self, first: int, stop: int, runs: int | slice | None) -> Array:
+        """Return the vectors of some rounds, of one run, of some or of all.
+
+        A block that is asked for again, to see why a run was lost, is drawn again from the start.
+        """
+        if isinstance(runs, int):
+            return self._draw(first, stop, runs)
+        everyone = range(len(self._streams))[slice(None) if runs is None else runs]
+        return np.stack([self._draw(first, stop, run) for run in everyone], axis=1)
+
+    def _draw(self, first: int, stop: int, run: int) -> Array:
+        drawn, source = self._sources.get(run, (0, None))
+        if source is None or drawn > first:
+            key = int(self._streams[run])
+            source = np.random.default_rng(np.random.SeedSequence(self._seed, spawn_key=(key,)))
+            drawn = 0
+        source.normal(size=(first - drawn, self._dimension))
+        ways = source.normal(size=(stop - first, self._dimension))
+        self._sources[run] = stop, source
+        return ways / np.linalg.norm(ways, axis=1, keepdims=True)

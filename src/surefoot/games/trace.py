@@ -17,7 +17,7 @@ from surefoot.games.ledger import Ledger
 from surefoot.games.quicklook import quick_look
 from surefoot.games.verdict import judge
 from surefoot.games.watch import Observed
-from surefoot.hindsight import Comparator, best_action, has_closed_form
+from surefoot.hindsight import Comparator, has_closed_form
 from surefoot.metrics import (
     DynamicRegret,
     IntervalRegret,
@@ -189,14 +189,7 @@ class Trace:
                 f"first and last must be rounds from 1 to {self.horizon}, got {first} and {last}"
             )
         begin, end = (self._cost_until(t) for t in (first - 1, last))
-        problem = self.problem
-        best = best_action(
-            self.costs().rounds(first - 1, last),
-            problem.benchmark,
-            [last - first + 1],
-            domain=problem.domain,
-            interior=problem.interior,
-        )
+        best = self.problem.best_after([last - first + 1], self.costs().rounds(first - 1, last))
         regret = regret_of((end - begin)[None], best)
         bound = None
         if self.guarantee is not None:
@@ -215,13 +208,7 @@ class Trace:
         problem, costs = self.problem, self.costs()
         if costs is problem.costs and len(rounds) == 1:
             return problem.best(int(rounds[0]))
-        return best_action(
-            costs,
-            problem.benchmark,
-            rounds,
-            domain=problem.domain,
-            interior=problem.interior,
-        )
+        return problem.best_after(rounds, costs)
 
     def costs(self) -> CostStream:
         """Return the costs that were played; an adversary's as they turned out."""

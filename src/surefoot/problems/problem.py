@@ -88,10 +88,27 @@ class Problem(HoldsArrays):
             array([[1.5 , 0.25]])
         """
         if t not in self._best:
-            self._best[t] = best_action(
-                self.costs, self.benchmark, [t], domain=self.domain, interior=self.interior
-            )
+            self._best[t] = self.best_after([t])
         return self._best[t]
+
+    def best_after(
+        self, rounds: Any, costs: CostStream | None = None, tolerance: float = 1e-6
+    ) -> Comparator:
+        """Return the best fixed action after each of some rounds, computed anew.
+
+        Args:
+            rounds: after which.
+            costs: those that were played, where an adversary chose them, or a part of them.
+            tolerance: relative gap of what has no closed form.
+        """
+        return best_action(
+            self.costs if costs is None else costs,
+            self.benchmark,
+            rounds,
+            domain=self.domain,
+            interior=self.interior,
+            tolerance=tolerance,
+        )
 
     @property
     def benchmark(self) -> Constraint:
