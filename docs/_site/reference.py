@@ -154,6 +154,8 @@ def _autoclass(path: str, *, index: bool = True) -> str:
     own = [
         key for key, value in vars(thing).items() if not key.startswith("_") and _documented(value)
     ]
+    # What rules share they inherit.
+    own += [key for key in ("init", "update") if key not in own and hasattr(thing, key)]
     members = f"   :members: {', '.join(own)}\n" if own else ""
     hidden = "" if index else "   :no-index:\n"
     return f".. autoclass:: {path}\n{hidden}{members}"

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from typing import NamedTuple
 
 from surefoot import _check
 from surefoot._array import number_like
-from surefoot.algorithms._rule import COSTS_ONLY
+from surefoot.algorithms._rule import COSTS_ONLY, MinimisingSet, Positive, Rule
 from surefoot.algorithms._start import bounded_diameter, start_in
 from surefoot.constants import Constants, as_constants
 from surefoot.errors import InvalidValueError
@@ -42,13 +43,16 @@ class BanditState(NamedTuple):
     count: Number
 
 
-class Exploring:
-    """The shrunk set and one-point gradient estimates that both bandit rules use."""
+class Exploring(Rule):
+    """A rule on a shrunk set with one-point gradient estimates, which its ``_round`` is told."""
 
     __slots__ = ()
-    radius: Number
-    shrink: Number
-    domain: Region
+
+    needs = VALUES_ONLY
+
+    radius: Positive
+    shrink: Positive
+    domain: MinimisingSet
 
     def init(self, x1: Array) -> BanditState:
         """Start at x1; the centre is x1 shrunk towards 0 like the set.
@@ -67,11 +71,20 @@ class Exploring:
         moved = settled(self.domain, state.centre + self.radius * direction)
         return state._replace(x=moved, direction=direction)
 
-    def _next(self, state: BanditState, feedback: Feedback | BanditFeedback) -> BanditState:
-        """Explore along the direction that came with the feedback; at the centre without one."""
+    def update(self, state: BanditState, feedback: Feedback | BanditFeedback) -> BanditState:
+        """Return the state after a round: the lines of the class's docstring.
+
+        It explores along the direction that came with the feedback, and stays at the centre
+        without one.
+        """
+        after = self._round(state, self._estimate(state, feedback))
         if isinstance(feedback, BanditFeedback):
-            return self.explore(state, feedback.direction)
-        return state._replace(x=state.centre, direction=0.0 * state.centre)
+            return self.explore(after, feedback.direction)
+        return after._replace(x=after.centre, direction=0.0 * after.centre)
+
+    @abstractmethod
+    def _round(self, state: BanditState, estimate: Array) -> BanditState:
+        """Return the next state but for its action: the formulas of the rule."""
 
     def _estimate(self, state: BanditState, feedback: Feedback | BanditFeedback) -> Array:
         r"""Return :math:`(d/\delta)f_t(x_t)u_t`, whose mean is the gradient of a smoothed cost."""

@@ -8,13 +8,16 @@ for every u in K, :math:`\langle\nabla, x - u\rangle \le \langle\tilde g, w - u\
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from surefoot import _check
 from surefoot._array import dot, minimum, owned, where
+from surefoot.algorithms._rule import COSTS_ONLY, CostsOnly, S
+from surefoot.sets import Ball
 from surefoot.sets.gauge import Gauge
-from surefoot.types import Array, Number
+from surefoot.types import Array, Feedback, Number
 
-__all__ = ["Shrunk", "shrink", "surrogate"]
+__all__ = ["Gauged", "Shrunk"]
 
 _UNIT = 2.0**-53
 
@@ -33,6 +36,30 @@ class Shrunk(NamedTuple):
     w: Array
     gamma: Number
     s: Array
+
+
+class Gauged(CostsOnly[S]):
+    """A rule with a gauge, whose state begins as :class:`Shrunk`.
+
+    Its ``_round`` is told the surrogate gradient.
+    """
+
+    __slots__ = ()
+
+    needs = COSTS_ONLY._replace(gauges=1)
+
+    gauge: Gauge
+    domain: Ball
+
+    def update(self, state: S, feedback: Feedback) -> S:
+        """Return the state after a round: the lines of the class's docstring."""
+        point: Any = state
+        grad = _check.cost_gradient(state.x, feedback)
+        return self._round(state, surrogate(grad, Shrunk(*point[:4])))
+
+    def _shrunk(self, w: Array) -> Shrunk:
+        """Return the point of the set that is played for a point of the ball."""
+        return shrink(self.gauge, w, self.domain.radius)
 
 
 def shrink(gauge: Gauge, w: Array, reach: Number) -> Shrunk:

@@ -8,30 +8,37 @@ import numpy as np
 
 from surefoot import _check
 from surefoot._array import constant, maximum
+from surefoot.algorithms._rule import Count, EachConstraint, S
 from surefoot.errors import InvalidValueError
 from surefoot.types import Array, Feedback, Number
 
-__all__ = ["no_multipliers", "of_rows", "positive_part"]
+__all__ = ["Multiplying", "positive_part"]
 
 
-def no_multipliers(x1: Array, rows: int) -> Array:
-    """Return zeros, ``(m,)`` for one run and ``(B, m)`` for a batch."""
-    # From x1 rather than from a shape, as in number_like.
-    return x1[..., :1] * 0.0 + constant(np.zeros(rows), x1)
+class Multiplying(EachConstraint[S]):
+    """A rule with a multiplier, or a queue, for each of ``rows`` constraints."""
 
+    __slots__ = ()
+    rows: Count
 
-def of_rows(x: Array, feedback: Feedback, rows: int) -> tuple[Array, Array, Array]:
-    """Return gradient, values and subgradients of a round; raise unless they have m rows.
+    def update(self, state: S, feedback: Feedback) -> S:
+        """Return the state after a round: the lines of the class's docstring.
 
-    One multiplier would broadcast against any number of values.
-    """
-    grad, g, s = _check.feedback_apart(x, feedback)
-    if g.shape[-1] != rows:
-        raise InvalidValueError(
-            f"constraint_value.shape must end in {rows}, the rows of the algorithm, "
-            f"got {tuple(g.shape)}"
-        )
-    return grad, g, s
+        The constraints must be as many as the rows: one multiplier would broadcast against any
+        number of values.
+        """
+        grad, g, s = _check.feedback_apart(state.x, feedback)
+        if g.shape[-1] != self.rows:
+            raise InvalidValueError(
+                f"constraint_value.shape must end in {self.rows}, the rows of the algorithm, "
+                f"got {tuple(g.shape)}"
+            )
+        return self._round(state, grad, g, s)
+
+    def _zeros(self, x1: Array) -> Array:
+        """Return multipliers of 0, ``(m,)`` for one run and ``(B, m)`` for a batch."""
+        # From x1 rather than from a shape, as in number_like.
+        return x1[..., :1] * 0.0 + constant(np.zeros(self.rows), x1)
 
 
 def positive_part(multipliers: Number) -> Number:

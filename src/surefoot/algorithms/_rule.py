@@ -1,22 +1,36 @@
-"""Rules whose fields say by their types what they must be, and are checked by them."""
+"""What rules have in common: fields checked by their types, the first state, the feedback's check.
+
+The file of a rule has its formulas and the lines that are these formulas. What it sees of a round
+is the class that it derives from: :class:`OneConstraint`, :class:`EachConstraint` or
+:class:`CostsOnly`.
+"""
 
 from __future__ import annotations
 
-from dataclasses import fields
-from typing import Any, TypeAlias
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Generic, TypeAlias, TypeVar, dataclass_transform, get_args
 
 from surefoot import _check
-from surefoot.algorithms._start import check_domain
+from surefoot._array import number_like
+from surefoot.algorithms._start import check_domain, start_in
 from surefoot.errors import InvalidValueError
-from surefoot.types import Needs, Real, Region
+from surefoot.types import Array, Feedback, Needs, Real, Region, Source, State
 
 __all__ = [
     "COSTS_ONLY",
+    "CostsOnly",
     "Count",
+    "Domain",
+    "EachConstraint",
     "MinimisingSet",
     "Nonnegative",
+    "OneConstraint",
     "Positive",
     "Rule",
+    "S",
+    "Share",
     "check_fields",
 ]
 
@@ -24,23 +38,128 @@ Positive: TypeAlias = Real
 """A finite number above 0, or a column of them."""
 Nonnegative: TypeAlias = Real
 """A finite number of at least 0, or a column of them."""
+Share: TypeAlias = Real
+"""A number strictly between 0 and 1, or a column of them."""
 Count: TypeAlias = int
 """A whole number of at least 1."""
 MinimisingSet: TypeAlias = Region
 """A set that minimises linear functions; it need not project."""
+Domain: TypeAlias = Region | None
+"""A set that contains the feasible set; the ball around 0 of radius R where it is None."""
 
 
 COSTS_ONLY = Needs(constraint_values=0, constraint_subgradients=0, domain="feasible")
 """The needs of rules that know the feasible set and are told about the costs alone."""
 
+S = TypeVar("S", bound=State)
 
+
+@dataclass_transform(frozen_default=True, kw_only_default=True)
 class Rule:
-    """A frozen dataclass whose fields are checked when it is made."""
+    """A base whose subclasses are frozen dataclasses with fields that are checked by their types.
+
+    Attributes:
+        needs: what a round asks for.
+        source: where the rule comes from.
+        sources: where tunings come from that have another source.
+        tunings: the constructors that a theorem tunes; all that take constants and a horizon,
+            unless a rule names them.
+    """
 
     __slots__ = ()
 
+    needs: ClassVar[Needs] = Needs()
+    source: ClassVar[Source] = Source("your own")
+    sources: ClassVar[Mapping[str, Source]] = {}
+    tunings: ClassVar[tuple[str, ...]] = ()
+
+    def __init_subclass__(cls) -> None:
+        """Make a frozen dataclass of a rule; what is shared by rules has ``__slots__`` instead."""
+        super().__init_subclass__()
+        if "__slots__" in cls.__dict__:
+            return
+        if not all(isinstance(kind, str) for kind in cls.__annotations__.values()):
+            raise TypeError(
+                f"the file of {cls.__name__} must begin with from __future__ import annotations: "
+                "fields are checked by the names of their types"
+            )
+        dataclass(frozen=True, kw_only=True)(cls)
+        if "tunings" not in cls.__dict__:
+            own = filter(cls._is_tuning, vars(cls))
+            cls.tunings = tuple(dict.fromkeys([*cls.tunings, *own]))
+
+    @classmethod
+    def _is_tuning(cls, name: str) -> bool:
+        """Return whether a public constructor begins with constants and a horizon."""
+        member = vars(cls)[name]
+        if name.startswith("_") or not isinstance(member, classmethod):
+            return False
+        return member.__func__.__code__.co_varnames[1:3] == ("constants", "horizon")
+
     def __post_init__(self) -> None:
         check_fields(self)
+
+
+class OneConstraint(Rule, Generic[S]):
+    """A rule that sees g and one of its subgradients; S is its state.
+
+    Its formulas are ``_round(state, grad, g, s)``, which returns the next state. The numbers of the
+    state have the defaults of round 1; with more in it than numbers, a rule has a ``_first(x1)``.
+    """
+
+    __slots__ = ()
+
+    _state: ClassVar[Any]
+
+    def __init_subclass__(cls) -> None:
+        """Find the state among the bases: ``OneConstraint[PFSState]``."""
+        super().__init_subclass__()
+        for base in cls.__dict__.get("__orig_bases__", ()):
+            for state in get_args(base):
+                if isinstance(state, type):
+                    cls._state = state
+
+    def init(self, x1: Array) -> S:
+        """Start at x1, a point of the domain."""
+        return self._first(start_in(self.domain, x1))  # type: ignore[attr-defined]
+
+    def _first(self, x1: Array) -> S:
+        """Return the state before round 1."""
+        defaults = self._state._field_defaults.values()
+        first: S = self._state(x1, *(number_like(x1, value) for value in defaults))
+        return first
+
+    @abstractmethod
+    def _round(self, *seen: Any, **none: Any) -> S:
+        """Return the next state: the formulas of the rule."""
+
+    def update(self, state: S, feedback: Feedback) -> S:
+        """Return the state after a round: the lines of the class's docstring."""
+        return self._round(state, *_check.feedback(state.x, feedback))
+
+
+class EachConstraint(OneConstraint[S]):
+    """A rule that sees m constraints and their subgradients, each by itself."""
+
+    __slots__ = ()
+
+    needs: ClassVar[Needs] = Needs(apart=True, work="m d")
+
+    def update(self, state: S, feedback: Feedback) -> S:
+        """Return the state after a round: the lines of the class's docstring."""
+        return self._round(state, *_check.feedback_apart(state.x, feedback))
+
+
+class CostsOnly(OneConstraint[S]):
+    """A rule that knows the feasible set and sees the gradients of the costs alone."""
+
+    __slots__ = ()
+
+    needs: ClassVar[Needs] = COSTS_ONLY
+
+    def update(self, state: S, feedback: Feedback) -> S:
+        """Return the state after a round: the lines of the class's docstring."""
+        return self._round(state, _check.cost_gradient(state.x, feedback))
 
 
 def check_fields(rule: Any) -> None:
@@ -49,7 +168,7 @@ def check_fields(rule: Any) -> None:
     A field that may be None, ``Positive | None``, is checked where it is not.
     """
     for field in fields(rule):
-        kind, _, none = str(field.type).partition(" | ")
+        kind, _, none = str(field.type).removeprefix("toolkit.").partition(" | ")
         value = getattr(rule, field.name)
         if none and value is None:
             continue
@@ -57,6 +176,9 @@ def check_fields(rule: Any) -> None:
             _check.parameters(rule, field.name)
         elif kind == "Nonnegative":
             _check.parameters(rule, nonnegative=(field.name,))
+        elif kind == "Share":
+            _check.between(0, 1, **{field.name: value})
+            _check.plain(rule, field.name)
         elif kind == "Count":
             object.__setattr__(rule, field.name, _check.whole(value, field.name))
         elif kind == "MinimisingSet":

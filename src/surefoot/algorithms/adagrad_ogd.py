@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple, Self
 
-from surefoot import _check
 from surefoot._array import dot, number_like, sqrt, where
 from surefoot.algorithms._projecting import Projecting
-from surefoot.algorithms._start import bounded_diameter, start_in
+from surefoot.algorithms._start import bounded_diameter
 from surefoot.constants import Constants
 from surefoot.theory import AdaGradNorm, Tuned
-from surefoot.types import Array, Feedback, Number, Region, Source
+from surefoot.types import Array, Number, Region, Source
 
 __all__ = ["AdaGradOGD", "AdaGradOGDState"]
 
@@ -20,11 +18,10 @@ class AdaGradOGDState(NamedTuple):
     """The action to play, and the sum of the squared norms of the gradients."""
 
     x: Array
-    squares: Number
+    squares: Number = 0.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AdaGradOGD(Projecting):
+class AdaGradOGD(Projecting[AdaGradOGDState]):
     r"""Online gradient descent with full projection and the AdaGrad-norm step.
 
     .. math::
@@ -39,6 +36,7 @@ class AdaGradOGD(Projecting):
 
     Example:
         >>> import numpy as np
+        >>> from surefoot import Feedback
         >>> from surefoot.sets import Box
         >>> player = AdaGradOGD(eta=0.5, domain=Box([-1.0, -0.5], [1.0, 0.5]))
         >>> state = player.init(np.array([0.0, 0.2]))
@@ -48,26 +46,16 @@ class AdaGradOGD(Projecting):
     Reference: Streeter and McMahan, 2010 (the scalar form of AdaGrad).
     """
 
-    source: ClassVar[Source] = Source("Streeter and McMahan, 2010")
-    tunings: ClassVar[tuple[str, ...]] = ("adaptive",)
+    source = Source("Streeter and McMahan, 2010")
 
-    def init(self, x1: Array) -> AdaGradOGDState:
-        """Start at x1, a point of X."""
-        x1 = start_in(self.domain, x1)
-        return AdaGradOGDState(x1, number_like(x1, 0.0))
-
-    def update(self, state: AdaGradOGDState, feedback: Feedback) -> AdaGradOGDState:
-        """Return the state after a round: the two lines of the docstring."""
+    def _round(self, state: AdaGradOGDState, grad: Array) -> AdaGradOGDState:
         x = state.x
-        grad = _check.cost_gradient(x, feedback)
         squares = state.squares + dot(grad, grad)
         eta = self.eta / sqrt(where(squares > 0, squares, number_like(x, 1.0)))
         return AdaGradOGDState(self.domain.project(x - eta * grad), squares)
 
     @classmethod
-    def adaptive(
-        cls, constants: Constants, horizon: int | None, domain: Region
-    ) -> Tuned[AdaGradOGD]:
+    def adaptive(cls, constants: Constants, horizon: int | None, domain: Region) -> Tuned[Self]:
         r"""Tune with :math:`\eta = D/\sqrt2`; G_f and the horizon enter only the bound."""
         theorem = AdaGradNorm(constants, bounded_diameter(domain))
         return Tuned.of(cls, theorem, domain, "eta")

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 
-from surefoot import _check
 from surefoot._array import combine, constant, maximum, namespace, number_like, rows_dot, sqrt
-from surefoot.algorithms._gauged import Shrunk, shrink, surrogate
-from surefoot.algorithms._rule import COSTS_ONLY, Positive, check_fields
-from surefoot.algorithms._start import start_in
+from surefoot.algorithms._gauged import Gauged
+from surefoot.algorithms._rule import Count, Positive
 from surefoot.constants import Constants
 from surefoot.sets import Ball
 from surefoot.sets.gauge import Gauge, gauge_of
 from surefoot.theory import Tuned
 from surefoot.theory.gauge import AdaptiveGaugeTheorem
-from surefoot.types import Array, Feedback, Needs, Number, Region, Source
+from surefoot.types import Array, Number, Region, Source
 
 __all__ = ["AdaptiveGauge", "AdaptiveGaugeState"]
 
@@ -44,8 +41,7 @@ class AdaptiveGaugeState(NamedTuple):
     t: Number
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AdaptiveGauge:
+class AdaptiveGauge(Gauged[AdaptiveGaugeState]):
     r"""A mixture of gradient descents that restart on geometric intervals, with one gauge.
 
     Expert j = 0, ..., J-1 lives on intervals of :math:`2^j` rounds. At the start of round t every
@@ -70,6 +66,7 @@ class AdaptiveGauge:
         horizon: T, the number of rounds that the experts cover.
 
     Example:
+        >>> from surefoot import Feedback
         >>> from surefoot.sets import Box
         >>> player = AdaptiveGauge(
         ...     gauge=gauge_of(Box([-0.5], [0.5])), domain=Ball(1.0), slope=3.0, horizon=4
@@ -83,40 +80,30 @@ class AdaptiveGauge:
     oracles", ALT 2023, has the same rate with another learner; this rule is derived here.
     """
 
-    needs: ClassVar[Needs] = COSTS_ONLY._replace(gauges=1, work="d log T")
-    source: ClassVar[Source] = Source("Lu, Brukhim, Gradu and Hazan, ALT 2023", "derived here")
-    tunings: ClassVar[tuple[str, ...]] = ("known_horizon",)
+    needs = Gauged.needs._replace(work="d log T")
+    source = Source("Lu, Brukhim, Gradu and Hazan, ALT 2023", "derived here")
 
     gauge: Gauge
     domain: Ball
     slope: Positive
-    horizon: int
-
-    def __post_init__(self) -> None:
-        check_fields(self)
-        _check.horizon(self.horizon)
+    horizon: Count
 
     @property
     def _lengths(self) -> Array:
         """The lengths of the experts' intervals: 1, 2, 4, ... up to the horizon."""
         return 2.0 ** np.arange(int(self.horizon).bit_length())
 
-    def init(self, x1: Array) -> AdaptiveGaugeState:
-        """Start at x1, a point of the ball."""
-        x1 = start_in(self.domain, x1)
+    def _first(self, x1: Array) -> AdaptiveGaugeState:
         xp = namespace(x1)
         zeros = constant(0.0 * self._lengths, x1)
         weights = zeros if x1.ndim == 1 else zeros + 0.0 * x1[:, :1]
         points = xp.expand_dims(0.0 * weights, axis=-1) + xp.expand_dims(x1, axis=-2)
         state = self._start_round(points, weights, x1, number_like(x1, 1.0))
         # All experts are at x1, and their mean up to a rounding.
-        x, w, gamma, s = shrink(self.gauge, x1, self.domain.radius)
-        return state._replace(x=x, w=w, gamma=gamma, s=s)
+        return AdaptiveGaugeState(*self._shrunk(x1), *state[4:])
 
-    def update(self, state: AdaptiveGaugeState, feedback: Feedback) -> AdaptiveGaugeState:
-        """Play one round: the lines of the docstring."""
-        x, w, gamma, s, points, weights, t = state
-        gradient = surrogate(_check.cost_gradient(x, feedback), Shrunk(x, w, gamma, s))
+    def _round(self, state: AdaptiveGaugeState, gradient: Array) -> AdaptiveGaugeState:
+        x, w, _, _, points, weights, t = state
         xp = namespace(x)
         R, lengths = self.domain.radius, constant(self._lengths, x)
         behind = rows_dot(xp.expand_dims(w, axis=-2) - points, gradient)
@@ -136,8 +123,7 @@ class AdaptiveGauge:
         points = xp.where(xp.expand_dims(begins, axis=-1), xp.expand_dims(now, axis=-2), points)
         weights = xp.where(begins, xp.ones_like(weights), weights)
         w = self._mean(points, weights, now)
-        shrunk = shrink(self.gauge, w, self.domain.radius)
-        return AdaptiveGaugeState(*shrunk, points, weights, t)
+        return AdaptiveGaugeState(*self._shrunk(w), points, weights, t)
 
     def _mean(self, points: Array, weights: Array, like: Array) -> Array:
         xp = namespace(like)
@@ -151,7 +137,7 @@ class AdaptiveGauge:
     @classmethod
     def known_horizon(
         cls, constants: Constants, horizon: int, domain: Region | Gauge
-    ) -> Tuned[AdaptiveGauge]:
+    ) -> Tuned[Self]:
         """Tune for regret O((n log T)^(1/2)) on every interval of n rounds, no violation."""
         gauge = gauge_of(domain)
         theorem = AdaptiveGaugeTheorem(constants, horizon, gauge.inner_radius, gauge.error)

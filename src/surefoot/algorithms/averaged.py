@@ -221,13 +221,7 @@ class Averaged:
         return AveragedState(base.x, base, base.x, windows, 0.0 * base.x, 0.0)
 
     def moved(self, state: AveragedState, x: Array, missed: int = 0) -> AveragedState:
-        """Return the state that starts from another action; readings age with rounds missed.
-
-        Args:
-            state: the last one.
-            x: the action that was, or will be, played instead of its own.
-            missed: how many rounds have passed without a measurement.
-        """
+        """Return the state that starts from another action; readings age with rounds missed."""
         base = self.base.moved(state.base, x, missed)
         return state._replace(x=base.x, base=base, windows=state.windows.aged(missed))
 

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from typing import Self
 
-from surefoot.algorithms._exploring import VALUES_ONLY, BanditState, Exploring, shape_of
-from surefoot.algorithms._rule import MinimisingSet, Positive, Rule
+from surefoot.algorithms._exploring import BanditState, Exploring, shape_of
+from surefoot.algorithms._rule import MinimisingSet, Positive
 from surefoot.constants import Constants
 from surefoot.theory import Tuned
 from surefoot.theory.bandit import SmoothedBanditTheorem
-from surefoot.types import BanditFeedback, Feedback, Needs, Region, Source
+from surefoot.types import Array, Region, Source
 
 __all__ = ["BanditFrankWolfe"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BanditFrankWolfe(Exploring, Rule):
+class BanditFrankWolfe(Exploring):
     r"""Online Frank-Wolfe on one-point estimates: one linear minimisation per round.
 
     With :math:`u_t` uniform on the sphere, drawn by the game, and :math:`K_\delta = (1-\delta/r)K`,
@@ -36,6 +34,7 @@ class BanditFrankWolfe(Exploring, Rule):
 
     Example:
         >>> import numpy as np
+        >>> from surefoot import Feedback
         >>> from surefoot.sets import Box
         >>> square = Box([-1.0, -1.0], [1.0, 1.0])
         >>> player = BanditFrankWolfe(radius=0.5, shrink=0.5, eta=0.1, step=0.5, domain=square)
@@ -49,9 +48,7 @@ class BanditFrankWolfe(Exploring, Rule):
     The rate is theirs; exponents as recalled, constants derived here.
     """
 
-    needs: ClassVar[Needs] = VALUES_ONLY
-    source: ClassVar[Source] = Source("Chen, Zhang and Karbasi, AISTATS 2019", "as recalled")
-    tunings: ClassVar[tuple[str, ...]] = ("known_horizon",)
+    source = Source("Chen, Zhang and Karbasi, AISTATS 2019", "as recalled")
 
     radius: Positive
     shrink: Positive
@@ -59,25 +56,18 @@ class BanditFrankWolfe(Exploring, Rule):
     step: Positive
     domain: MinimisingSet
 
-    def update(self, state: BanditState, feedback: Feedback | BanditFeedback) -> BanditState:
-        """Play one round: the lines of the docstring."""
-        gradients = state.gradients + self._estimate(state, feedback)
+    def _round(self, state: BanditState, estimate: Array) -> BanditState:
+        gradients = state.gradients + estimate
         target = self.eta * gradients + state.centre - state.start
         v = (1.0 - self.shrink) * self.domain.minimize_linear(target)
         centre = state.centre + self.step * (v - state.centre)
-        moved = state._replace(centre=centre, gradients=gradients, count=state.count + 1.0)
-        return self._next(moved, feedback)
+        return state._replace(centre=centre, gradients=gradients, count=state.count + 1.0)
 
     @classmethod
-    def known_horizon(
-        cls, constants: Constants, horizon: int, domain: Region
-    ) -> Tuned[BanditFrankWolfe]:
+    def known_horizon(cls, constants: Constants, horizon: int, domain: Region) -> Tuned[Self]:
         """Tune for expected regret O(T^(4/5)), no violation.
 
-        Args:
-            constants: the constants of the problem, ``cost_bound`` among them.
-            horizon: T.
-            domain: the feasible set.
+        Needs ``cost_bound`` among the constants.
         """
         theorem = SmoothedBanditTheorem(constants, horizon, *shape_of(constants, domain))
         return Tuned.of(cls, theorem, domain, "radius", "shrink", "eta", "step")

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from typing import Self
 
 from surefoot._array import run_by_run
 from surefoot.algorithms._exploring import VALUES_ONLY, BanditState, Exploring, shape_of
-from surefoot.algorithms._rule import MinimisingSet, Positive, Rule
+from surefoot.algorithms._rule import MinimisingSet, Positive
 from surefoot.constants import Constants
 from surefoot.theory import Tuned
 from surefoot.theory.bandit import BlockBanditTheorem
-from surefoot.types import Array, BanditFeedback, Feedback, Needs, Region, Source
+from surefoot.types import Array, Region, Source
 
 __all__ = ["BlockBandit"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BlockBandit(Exploring, Rule):
+class BlockBandit(Exploring):
     r"""Frank-Wolfe on one-point estimates, a few steps at the end of every block of rounds.
 
     As :class:`~surefoot.algorithms.BanditFrankWolfe`, but the centre moves at the end of a block of
@@ -35,6 +33,7 @@ class BlockBandit(Exploring, Rule):
 
     Example:
         >>> import numpy as np
+        >>> from surefoot import Feedback
         >>> from surefoot.sets import Box
         >>> square = Box([-1.0, -1.0], [1.0, 1.0])
         >>> player = BlockBandit(
@@ -48,9 +47,8 @@ class BlockBandit(Exploring, Rule):
     optimization", AISTATS 2020. Constants derived here.
     """
 
-    needs: ClassVar[Needs] = VALUES_ONLY._replace(linear_minimisations=8)
-    source: ClassVar[Source] = Source("Garber and Kretzu, AISTATS 2020", "as recalled")
-    tunings: ClassVar[tuple[str, ...]] = ("known_horizon",)
+    needs = VALUES_ONLY._replace(linear_minimisations=8)
+    source = Source("Garber and Kretzu, AISTATS 2020", "as recalled")
 
     radius: Positive
     shrink: Positive
@@ -59,15 +57,13 @@ class BlockBandit(Exploring, Rule):
     gap: Positive
     domain: MinimisingSet
 
-    def update(self, state: BanditState, feedback: Feedback | BanditFeedback) -> BanditState:
-        """Add the estimate; at the end of a block, move the centre."""
-        gradients = state.gradients + self._estimate(state, feedback)
+    def _round(self, state: BanditState, estimate: Array) -> BanditState:
+        gradients = state.gradients + estimate
         count = state.count + 1.0
         ends = (count >= self.block) * 1.0
         target = state.start - self.eta * gradients
         centre = run_by_run(self._move, (state.centre, target), ends, self.shrink, self.gap)
-        moved = state._replace(centre=centre, gradients=gradients, count=(1.0 - ends) * count)
-        return self._next(moved, feedback)
+        return state._replace(centre=centre, gradients=gradients, count=(1.0 - ends) * count)
 
     def _move(self, z: Array, target: Array, ends: float, shrink: float, gap: float) -> Array:
         """Take Frank-Wolfe steps towards the point of the shrunk set nearest to the target."""
@@ -81,15 +77,10 @@ class BlockBandit(Exploring, Rule):
         return z
 
     @classmethod
-    def known_horizon(
-        cls, constants: Constants, horizon: int, domain: Region
-    ) -> Tuned[BlockBandit]:
+    def known_horizon(cls, constants: Constants, horizon: int, domain: Region) -> Tuned[Self]:
         """Tune for expected regret O(T^(3/4)), no violation, O(1) linear minimisations per round.
 
-        Args:
-            constants: the constants of the problem, ``cost_bound`` among them.
-            horizon: T.
-            domain: the feasible set.
+        Needs ``cost_bound`` among the constants.
         """
         theorem = BlockBanditTheorem(constants, horizon, *shape_of(constants, domain))
         return Tuned.of(cls, theorem, domain, "radius", "shrink", "eta", "block", "gap")

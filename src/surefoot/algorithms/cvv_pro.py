@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 
 from surefoot import _check
-from surefoot._array import number_like, run_by_run
-from surefoot.algorithms._rule import Positive, Rule
+from surefoot._array import run_by_run
+from surefoot.algorithms._rule import Domain, EachConstraint, Positive
 from surefoot.constants import Constants
 from surefoot.errors import InvalidValueError
 from surefoot.sets import Ball
 from surefoot.sets._active_set import project_halfspaces
 from surefoot.theory import Tuned
 from surefoot.theory.cvv_pro import CVVProTheorem
-from surefoot.types import Array, Feedback, Needs, Number, Region, Source
+from surefoot.types import Array, Needs, Number, Source
 
 __all__ = ["CVVPro", "CVVProState"]
 
@@ -25,11 +24,10 @@ class CVVProState(NamedTuple):
     """The action to play, and the round."""
 
     x: Array
-    t: Number
+    t: Number = 1.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CVVPro(Rule):
+class CVVPro(EachConstraint[CVVProState]):
     r"""A step along the velocity nearest to the descent that reduces every violation.
 
     With the ball as row 0, :math:`g_0 = \tfrac12(\|x\|^2 - R^2)`, and I the rows with
@@ -47,6 +45,7 @@ class CVVPro(Rule):
         radius: R, of a ball around 0 that holds a point feasible in all rounds.
 
     Example:
+        >>> from surefoot import Feedback
         >>> player = CVVPro(alpha=0.4, radius=5.0)
         >>> state = player.init(np.array([0.6, 0.1]))
         >>> seen = Feedback(np.array([-1.0, 0.3]), np.array([0.1]), np.array([[1.0, 0.0]]))
@@ -57,9 +56,8 @@ class CVVPro(Rule):
     constraints", NeurIPS 2023. Constants derived here; theirs are larger.
     """
 
-    needs: ClassVar[Needs] = Needs(apart=True, work="m d", numpy_only=True)
-    source: ClassVar[Source] = Source("Kolev, Martius and Muehlebach, NeurIPS 2023")
-    tunings: ClassVar[tuple[str, ...]] = ("tuned", "fixed")
+    needs = Needs(apart=True, work="m d", numpy_only=True)
+    source = Source("Kolev, Martius and Muehlebach, NeurIPS 2023")
 
     alpha: Positive
     radius: Positive
@@ -74,44 +72,32 @@ class CVVPro(Rule):
         x1 = _check.action(x1)
         if float(np.max(np.sum(x1 * x1, axis=-1) - np.asarray(self.radius) ** 2)) > 0:
             raise InvalidValueError(f"x1 must be in the ball of radius {self.radius!r}, got {x1!r}")
-        return CVVProState(x1, number_like(x1, 1.0))
+        return self._first(x1)
 
-    def update(self, state: CVVProState, feedback: Feedback) -> CVVProState:
-        """Play one round: the lines of the docstring."""
+    def _round(self, state: CVVProState, gradient: Array, g: Array, s: Array) -> CVVProState:
         x, t = state
-        gradient, g, s = _check.feedback_apart(x, feedback)
         v = run_by_run(_velocity, (x, gradient, g, s), self.alpha, self.radius)
         return CVVProState(x + v / (self.alpha * (t + 15.0) ** 0.5), t + 1.0)
 
     @classmethod
-    def tuned(
-        cls, constants: Constants, horizon: int, domain: Region | None = None
-    ) -> Tuned[CVVPro]:
+    def tuned(cls, constants: Constants, horizon: int, domain: Domain = None) -> Tuned[Self]:
         """Tune for regret O(T^(1/2)) under any convex constraints; violations are not bounded.
 
-        Args:
-            constants: the constants of the problem; G_f must hold on the ball of radius 2.71 R.
-            horizon: not used: the bounds are for any number of rounds.
-            domain: not used: the ball is row 0.
+        G_f must hold on the ball of radius 2.71 R, which is row 0. The bounds are for any number
+        of rounds.
         """
         return cls._by(CVVProTheorem(constants), horizon)
 
     @classmethod
-    def fixed(
-        cls, constants: Constants, horizon: int, domain: Region | None = None
-    ) -> Tuned[CVVPro]:
+    def fixed(cls, constants: Constants, horizon: int, domain: Domain = None) -> Tuned[Self]:
         """Tune for fixed smooth rows: regret O(T^(1/2)), violations O(t^(-1/2)) per round.
 
-        Args:
-            constants: the constants of the problem, including the curvature beta; G_f and G_g must
-                hold on the ball of radius 2.71 R.
-            horizon: not used: the bounds are for any number of rounds.
-            domain: not used: the ball is row 0.
+        As :meth:`tuned`, with the curvature beta among the constants, and G_g as G_f.
         """
         return cls._by(CVVProTheorem(constants, smooth=True), horizon)
 
     @classmethod
-    def _by(cls, theorem: CVVProTheorem, horizon: int) -> Tuned[CVVPro]:
+    def _by(cls, theorem: CVVProTheorem, horizon: int) -> Tuned[Self]:
         _check.horizon(horizon)
         return Tuned(cls(alpha=theorem.alpha, radius=theorem.constants.R), theorem)
 

@@ -163,11 +163,7 @@ class Delayed:
     def moved(self, state: DelayedState, x: Array, missed: int = 0) -> DelayedState:
         """Return the state that starts from another action, or whose oldest feedback never came.
 
-        Args:
-            state: the last one.
-            x: the action that was, or will be, played instead of its own.
-            missed: how many rounds have passed in which no feedback came; only where it comes late
-                by itself.
+        Rounds can be missed only where the feedback comes late by itself.
         """
         _, states, actions, waiting, rounds = state
         if missed and not self.late:

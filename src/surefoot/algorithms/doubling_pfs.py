@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple, Self
 
-from surefoot import _check
 from surefoot._array import dot, number_like, owned, sqrt, where
-from surefoot.algorithms._rule import Nonnegative, Positive, Rule
-from surefoot.algorithms._start import start_in
+from surefoot.algorithms._rule import Nonnegative, OneConstraint, Positive
 from surefoot.constants import Constants
 from surefoot.sets import Ball, project_halfspace
 from surefoot.theory import DoublingHorizon, Tuned
-from surefoot.types import Array, Feedback, Needs, Number, Source
+from surefoot.types import Array, Number, Source
 
 __all__ = ["DoublingPFS", "DoublingState"]
 
@@ -33,8 +30,7 @@ class DoublingState(NamedTuple):
     played: Number
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DoublingPFS(Rule):
+class DoublingPFS(OneConstraint[DoublingState]):
     r"""Polyak feasibility steps for 1, 2, 4, ... rounds, each time from the first action.
 
     In a phase of n rounds
@@ -54,6 +50,7 @@ class DoublingPFS(Rule):
 
     Example:
         >>> import numpy as np
+        >>> from surefoot import Feedback
         >>> player = DoublingPFS(eta=0.2, rho=0.1, domain=Ball(1.0))
         >>> x1 = np.array([0.0, 0.25])
         >>> seen = Feedback(np.array([-1.0, -3.0]), -0.1, np.array([0.0, 1.0]))
@@ -63,23 +60,17 @@ class DoublingPFS(Rule):
         DoublingState(x=array([0.  , 0.25]), start=array([0.  , 0.25]), length=8.0, played=0.0)
     """
 
-    needs: ClassVar[Needs] = Needs()
-    source: ClassVar[Source] = Source("Surefoot", "derived here")
-    tunings: ClassVar[tuple[str, ...]] = ("anytime",)
+    source = Source("Surefoot", "derived here")
 
     eta: Positive
     rho: Nonnegative
     domain: Ball
 
-    def init(self, x1: Array) -> DoublingState:
-        """Start at x1, a point of the domain, with a phase of one round."""
-        x1 = start_in(self.domain, x1)
+    def _first(self, x1: Array) -> DoublingState:
         return DoublingState(x1, x1, number_like(x1, 1.0), number_like(x1, 0.0))
 
-    def update(self, state: DoublingState, feedback: Feedback) -> DoublingState:
-        """Return the state after a round: the lines of the docstring."""
+    def _round(self, state: DoublingState, grad: Array, g: Number, s: Array) -> DoublingState:
         x, start, length, played = state
-        grad, g, s = _check.feedback(x, feedback)
         root = sqrt(length)
         y = x - (self.eta / root) * grad
         p = project_halfspace(y, g + dot(s, y - x) + self.rho / root, s)
@@ -96,7 +87,7 @@ class DoublingPFS(Rule):
     @classmethod
     def anytime(
         cls, constants: Constants, horizon: int | None = None, domain: Ball | None = None
-    ) -> Tuned[DoublingPFS]:
+    ) -> Tuned[Self]:
         """Tune by Corollary 1 in every phase; the horizon is not used."""
         theorem = DoublingHorizon(constants)
         return Tuned.of(cls, theorem, domain, "eta", "rho")

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple, Self
 
 from surefoot._array import combine, number_like, rows_dot
-from surefoot.algorithms._multipliers import no_multipliers, of_rows, positive_part
-from surefoot.algorithms._rule import Count, Nonnegative, Positive, Rule
-from surefoot.algorithms._start import start_in
+from surefoot.algorithms._multipliers import Multiplying, positive_part
+from surefoot.algorithms._rule import Count, Domain, Nonnegative, Positive
 from surefoot.constants import Constants, as_constants
 from surefoot.theory import DriftPlusPenalty, Tuned
-from surefoot.types import Array, Feedback, Needs, Region, Source
+from surefoot.types import Array, Region, Source
 
 __all__ = ["DPP", "DPPState"]
 
@@ -23,8 +21,7 @@ class DPPState(NamedTuple):
     queues: Array
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DPP(Rule):
+class DPP(Multiplying[DPPState]):
     r"""Drift plus penalty with a queue for each of m constraints.
 
     A step on the cost and on the constraints, each with what it owes as its weight; then the
@@ -44,7 +41,7 @@ class DPP(Rule):
 
     Example:
         >>> import numpy as np
-        >>> from surefoot.sets import Ball
+        >>> from surefoot import Ball, Feedback
         >>> player = DPP(V=2.0, alpha=5.0, rows=2, domain=Ball(1.0), queue=1.0)
         >>> state = player.init(np.array([0.0, 0.4]))
         >>> seen = Feedback(
@@ -57,9 +54,7 @@ class DPP(Rule):
     :class:`~surefoot.algorithms.ScalarDPP`.
     """
 
-    needs: ClassVar[Needs] = Needs(apart=True, work="m d")
-    source: ClassVar[Source] = Source("Yu, Neely and Wei, NeurIPS 2017")
-    tunings: ClassVar[tuple[str, ...]] = ("tuned",)
+    source = Source("Yu, Neely and Wei, NeurIPS 2017")
 
     V: Positive
     alpha: Positive
@@ -67,15 +62,11 @@ class DPP(Rule):
     domain: Region
     queue: Nonnegative = 0.0
 
-    def init(self, x1: Array) -> DPPState:
-        """Start at x1, a point of the domain."""
-        x1 = start_in(self.domain, x1)
-        return DPPState(x1, no_multipliers(x1, self.rows) + number_like(x1, self.queue))
+    def _first(self, x1: Array) -> DPPState:
+        return DPPState(x1, self._zeros(x1) + number_like(x1, self.queue))
 
-    def update(self, state: DPPState, feedback: Feedback) -> DPPState:
-        """Return the state after a round: the three lines of the docstring."""
+    def _round(self, state: DPPState, grad: Array, g: Array, s: Array) -> DPPState:
         x, queues = state
-        grad, g, s = of_rows(x, feedback, self.rows)
         d = self.V * grad + combine(queues, s)
         new = self.domain.project(x - d / (2 * self.alpha))
         return DPPState(new, positive_part(queues + g + rows_dot(s, new - x)))
@@ -85,10 +76,10 @@ class DPP(Rule):
         cls,
         constants: Constants,
         horizon: int,
-        domain: Region | None = None,
+        domain: Domain = None,
         *,
         rows: int | None = None,
-    ) -> Tuned[DPP]:
+    ) -> Tuned[Self]:
         r"""Tune with :math:`V = \sqrt T`, :math:`\alpha = T`.
 
         Args:

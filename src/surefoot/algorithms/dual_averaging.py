@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple, Self
 
-from surefoot import _check
 from surefoot.algorithms._projecting import Projecting
-from surefoot.algorithms._start import bounded_diameter, start_in
+from surefoot.algorithms._start import bounded_diameter
 from surefoot.constants import Constants
 from surefoot.theory import DualAveragingTheorem, Tuned
-from surefoot.types import Array, Feedback, Region, Source
+from surefoot.types import Array, Region, Source
 
 __all__ = ["DualAveraging", "DualAveragingState"]
 
@@ -23,8 +21,7 @@ class DualAveragingState(NamedTuple):
     gradients: Array
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DualAveraging(Projecting):
+class DualAveraging(Projecting[DualAveragingState]):
     r"""Dual averaging: the projection of all gradients together, not of the last action.
 
     .. math:: x_{t+1} = \Pi_X\Big(x_1 - \eta \sum_{s \le t} \nabla f_s(x_s)\Big)
@@ -37,6 +34,7 @@ class DualAveraging(Projecting):
 
     Example:
         >>> import numpy as np
+        >>> from surefoot import Feedback
         >>> from surefoot.sets import Box
         >>> player = DualAveraging(eta=0.1, domain=Box([-1.0, -0.5], [1.0, 0.5]))
         >>> state = DualAveragingState(np.array([0.2, 0.5]), np.zeros(2), np.array([-2.0, -9.0]))
@@ -46,22 +44,18 @@ class DualAveraging(Projecting):
     Reference: Shalev-Shwartz and Singer, Machine Learning 2007.
     """
 
-    source: ClassVar[Source] = Source("Shalev-Shwartz and Singer, Machine Learning 2007")
-    tunings: ClassVar[tuple[str, ...]] = ("fixed",)
+    source = Source("Shalev-Shwartz and Singer, Machine Learning 2007")
 
-    def init(self, x1: Array) -> DualAveragingState:
-        """Start at x1, a point of X."""
-        x1 = start_in(self.domain, x1)
+    def _first(self, x1: Array) -> DualAveragingState:
         return DualAveragingState(x1, x1, 0.0 * x1)
 
-    def update(self, state: DualAveragingState, feedback: Feedback) -> DualAveragingState:
-        """Return the state after a round: the line of the docstring."""
-        gradients = state.gradients + _check.cost_gradient(state.x, feedback)
+    def _round(self, state: DualAveragingState, grad: Array) -> DualAveragingState:
+        gradients = state.gradients + grad
         x = self.domain.project(state.start - self.eta * gradients)
         return DualAveragingState(x, state.start, gradients)
 
     @classmethod
-    def fixed(cls, constants: Constants, horizon: int, domain: Region) -> Tuned[DualAveraging]:
+    def fixed(cls, constants: Constants, horizon: int, domain: Region) -> Tuned[Self]:
         r"""Tune with the fixed step :math:`D/(G_f\sqrt T)`."""
         theorem = DualAveragingTheorem(constants, horizon, bounded_diameter(domain))
         return Tuned.of(cls, theorem, domain, "eta")

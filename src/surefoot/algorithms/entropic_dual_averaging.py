@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple, Self
 
-from surefoot import _check
 from surefoot._array import exp, namespace
-from surefoot.algorithms._rule import Positive, check_fields
-from surefoot.algorithms._start import start_in
+from surefoot.algorithms._rule import CostsOnly, Positive, check_fields
 from surefoot.constants import Constants
 from surefoot.errors import InvalidValueError
 from surefoot.sets import Simplex
 from surefoot.sets._points import clean
 from surefoot.theory import EntropicTheorem, Tuned
-from surefoot.types import Array, Feedback, Needs, Source
+from surefoot.types import Array, Needs, Source
 
 __all__ = ["EntropicDualAveraging", "EntropicDualAveragingState"]
 
@@ -26,8 +23,7 @@ class EntropicDualAveragingState(NamedTuple):
     gradients: Array
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EntropicDualAveraging:
+class EntropicDualAveraging(CostsOnly[EntropicDualAveragingState]):
     r"""Dual averaging with the entropy on a simplex: exponentiated gradients.
 
     .. math:: x_{t+1,i} \propto \exp\Big(-\eta \sum_{s \le t} \nabla_i f_s(x_s)\Big),
@@ -41,6 +37,7 @@ class EntropicDualAveraging:
 
     Example:
         >>> import numpy as np
+        >>> from surefoot import Feedback
         >>> player = EntropicDualAveraging(eta=1.0, domain=Simplex(2))
         >>> state = player.init(np.array([0.5, 0.5]))
         >>> player.update(state, Feedback(np.array([0.0, np.log(3.0)]), None, None)).x
@@ -49,9 +46,8 @@ class EntropicDualAveraging:
     Reference: Kivinen and Warmuth, Information and Computation 1997.
     """
 
-    needs: ClassVar[Needs] = Needs(constraint_values=0, constraint_subgradients=0, domain="simplex")
-    source: ClassVar[Source] = Source("Kivinen and Warmuth, Information and Computation 1997")
-    tunings: ClassVar[tuple[str, ...]] = ("fixed",)
+    needs = Needs(constraint_values=0, constraint_subgradients=0, domain="simplex")
+    source = Source("Kivinen and Warmuth, Information and Computation 1997")
 
     eta: Positive
     domain: Simplex
@@ -62,16 +58,11 @@ class EntropicDualAveraging:
         if not isinstance(domain, Simplex) or domain.filled:
             raise InvalidValueError(f"domain must be a Simplex that is not filled, got {domain!r}")
 
-    def init(self, x1: Array) -> EntropicDualAveragingState:
-        """Start at x1, a point of the simplex."""
-        x1 = start_in(self.domain, x1)
+    def _first(self, x1: Array) -> EntropicDualAveragingState:
         return EntropicDualAveragingState(x1, 0.0 * x1)
 
-    def update(
-        self, state: EntropicDualAveragingState, feedback: Feedback
-    ) -> EntropicDualAveragingState:
-        """Return the state after a round: the line of the docstring, without overflow."""
-        gradients = state.gradients + _check.cost_gradient(state.x, feedback)
+    def _round(self, state: EntropicDualAveragingState, grad: Array) -> EntropicDualAveragingState:
+        gradients = state.gradients + grad
         gradients = clean(gradients, self.domain.dimension, "the sum of the gradients")
         xp = namespace(gradients)
         # The largest weight is made 1: a common factor that the total takes out again.
@@ -81,9 +72,7 @@ class EntropicDualAveraging:
         return EntropicDualAveragingState(self.domain.total * (weights / total), gradients)
 
     @classmethod
-    def fixed(
-        cls, constants: Constants, horizon: int, domain: Simplex
-    ) -> Tuned[EntropicDualAveraging]:
+    def fixed(cls, constants: Constants, horizon: int, domain: Simplex) -> Tuned[Self]:
         r"""Tune with the step :math:`\sqrt{2\ln d/T}/G_\infty`, G_f bounding the largest entry."""
         if not isinstance(domain, Simplex):
             raise InvalidValueError(f"domain must be a Simplex, got a {type(domain).__name__}")

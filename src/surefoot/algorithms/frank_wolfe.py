@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple, Self
 
 from surefoot import _check
 from surefoot._array import minimum, number_like, sqrt, where
-from surefoot.algorithms._rule import COSTS_ONLY, MinimisingSet, Positive, check_fields
-from surefoot.algorithms._start import bounded_diameter, start_in
+from surefoot.algorithms._rule import COSTS_ONLY, CostsOnly, MinimisingSet, Positive, check_fields
+from surefoot.algorithms._start import bounded_diameter
 from surefoot.constants import Constants
 from surefoot.sets._points import settled
 from surefoot.theory import FrankWolfeTheorem, Tuned
-from surefoot.types import Array, Feedback, Needs, Number, Region, Source
+from surefoot.types import Array, Number, Region, Source
 
 __all__ = ["FrankWolfe", "FrankWolfeState"]
 
@@ -26,8 +25,7 @@ class FrankWolfeState(NamedTuple):
     rounds: Number
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FrankWolfe:
+class FrankWolfe(CostsOnly[FrankWolfeState]):
     r"""Online Frank-Wolfe (conditional gradients).
 
     .. math::
@@ -46,6 +44,7 @@ class FrankWolfe:
 
     Example:
         >>> import numpy as np
+        >>> from surefoot import Feedback
         >>> from surefoot.sets import Box
         >>> player = FrankWolfe(eta=0.1, domain=Box([-1.0, -0.5], [1.0, 0.5]), step=0.25)
         >>> state = player.init(np.array([0.2, 0.0]))
@@ -55,9 +54,8 @@ class FrankWolfe:
     Reference: Hazan and Kale, ICML 2012.
     """
 
-    needs: ClassVar[Needs] = COSTS_ONLY._replace(linear_minimisations=1)
-    source: ClassVar[Source] = Source("Hazan and Kale, ICML 2012")
-    tunings: ClassVar[tuple[str, ...]] = ("tuned", "textbook")
+    needs = COSTS_ONLY._replace(linear_minimisations=1)
+    source = Source("Hazan and Kale, ICML 2012")
 
     eta: Positive
     domain: MinimisingSet
@@ -68,16 +66,13 @@ class FrankWolfe:
         if self.step is not None:
             _check.at_most(1.0, "a whole step", step=self.step)
 
-    def init(self, x1: Array) -> FrankWolfeState:
-        """Start at x1, a point of X."""
-        x1 = start_in(self.domain, x1)
+    def _first(self, x1: Array) -> FrankWolfeState:
         return FrankWolfeState(x1, x1, 0.0 * x1, number_like(x1, 0.0))
 
-    def update(self, state: FrankWolfeState, feedback: Feedback) -> FrankWolfeState:
-        """Return the state after a round: the three lines of the docstring."""
+    def _round(self, state: FrankWolfeState, grad: Array) -> FrankWolfeState:
         x, start, gradients, rounds = state
         t = rounds + 1.0
-        gradients = gradients + _check.cost_gradient(x, feedback)
+        gradients = gradients + grad
         pull = 2.0 if self.step is None else 1.0
         v = self.domain.minimize_linear(self.eta * gradients + pull * (x - start))
         step = minimum(number_like(x, 1.0), 2.0 / sqrt(t)) if self.step is None else self.step
@@ -85,18 +80,18 @@ class FrankWolfe:
         return FrankWolfeState(settled(self.domain, mixed), start, gradients, t)
 
     @classmethod
-    def tuned(cls, constants: Constants, horizon: int, domain: Region) -> Tuned[FrankWolfe]:
+    def tuned(cls, constants: Constants, horizon: int, domain: Region) -> Tuned[Self]:
         """Tune with a fixed step: at most half the textbook's constant."""
         return cls._with(constants, horizon, domain, is_tuned=True)
 
     @classmethod
-    def textbook(cls, constants: Constants, horizon: int, domain: Region) -> Tuned[FrankWolfe]:
+    def textbook(cls, constants: Constants, horizon: int, domain: Region) -> Tuned[Self]:
         """Tune as in the textbook."""
         return cls._with(constants, horizon, domain, is_tuned=False)
 
     @classmethod
     def _with(
         cls, constants: Constants, horizon: int, domain: Region, *, is_tuned: bool
-    ) -> Tuned[FrankWolfe]:
+    ) -> Tuned[Self]:
         theorem = FrankWolfeTheorem(constants, horizon, bounded_diameter(domain), is_tuned)
         return Tuned(cls(eta=theorem.eta, domain=domain, step=theorem.step), theorem)

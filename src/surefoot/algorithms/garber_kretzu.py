@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple, Self
 
-from surefoot import _check
 from surefoot._array import number_like, run_by_run
-from surefoot.algorithms._rule import COSTS_ONLY, MinimisingSet, Positive, Rule
-from surefoot.algorithms._start import bounded_diameter, start_in
+from surefoot.algorithms._rule import COSTS_ONLY, CostsOnly, MinimisingSet, Positive
+from surefoot.algorithms._start import bounded_diameter
 from surefoot.constants import Constants
 from surefoot.sets._points import settled
 from surefoot.theory import Tuned
 from surefoot.theory.blocked import BlockedTheorem
-from surefoot.types import Array, Feedback, Needs, Number, Region, Source
+from surefoot.types import Array, Number, Region, Source
 
 __all__ = ["GarberKretzu", "GarberKretzuState", "close_projection"]
 
@@ -35,8 +33,7 @@ class GarberKretzuState(NamedTuple):
     count: Number
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GarberKretzu(Rule):
+class GarberKretzu(CostsOnly[GarberKretzuState]):
     r"""Gradient descent in blocks of b rounds, with close infeasible projections.
 
     During a block one action is played and gradients are added up: :math:`S = \sum\nabla_t`. At
@@ -52,6 +49,7 @@ class GarberKretzu(Rule):
 
     Example:
         >>> import numpy as np
+        >>> from surefoot import Feedback
         >>> from surefoot.sets import Box
         >>> square = Box([-1.0, -1.0], [1.0, 1.0])
         >>> player = GarberKretzu(eta=1.0, block=2, closeness=0.5, domain=square)
@@ -67,24 +65,20 @@ class GarberKretzu(Rule):
     form, which ends with one cut, and its constants are derived here.
     """
 
-    needs: ClassVar[Needs] = COSTS_ONLY._replace(linear_minimisations=2, numpy_only=True)
-    source: ClassVar[Source] = Source("Garber and Kretzu, COLT 2022", "derived here")
-    tunings: ClassVar[tuple[str, ...]] = ("known_horizon",)
+    needs = COSTS_ONLY._replace(linear_minimisations=2, numpy_only=True)
+    source = Source("Garber and Kretzu, COLT 2022", "derived here")
 
     eta: Positive
     block: Positive
     closeness: Positive
     domain: MinimisingSet
 
-    def init(self, x1: Array) -> GarberKretzuState:
-        """Start at x1, a point of K."""
-        x1 = start_in(self.domain, x1)
+    def _first(self, x1: Array) -> GarberKretzuState:
         return GarberKretzuState(x1, x1, 0.0 * x1, number_like(x1, 0.0))
 
-    def update(self, state: GarberKretzuState, feedback: Feedback) -> GarberKretzuState:
-        """Add the gradient; at the end of a block, step and project."""
+    def _round(self, state: GarberKretzuState, grad: Array) -> GarberKretzuState:
         x, y, gradients, count = state
-        gradients = gradients + _check.cost_gradient(x, feedback)
+        gradients = gradients + grad
         ends = (count + 1.0 >= self.block) * 1.0
         x, y = run_by_run(self._end_block, (x, y, gradients), ends, self.eta, self.closeness)
         return GarberKretzuState(x, y, (1.0 - ends) * gradients, (1.0 - ends) * (count + 1.0))
@@ -97,9 +91,7 @@ class GarberKretzu(Rule):
         return close_projection(self.domain, x, y - eta * gradients, closeness)
 
     @classmethod
-    def known_horizon(
-        cls, constants: Constants, horizon: int, domain: Region
-    ) -> Tuned[GarberKretzu]:
+    def known_horizon(cls, constants: Constants, horizon: int, domain: Region) -> Tuned[Self]:
         """Tune for regret O(T^(3/4)), no violation, at most about 1.4 minimisations per round."""
         theorem = BlockedTheorem(constants, horizon, bounded_diameter(domain))
         return Tuned.of(cls, theorem, domain, "eta", "block", "closeness")

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple, Self
 
 from surefoot import _check
 from surefoot._array import number_like
-from surefoot.algorithms._gauged import Shrunk, shrink, surrogate
-from surefoot.algorithms._rule import COSTS_ONLY, Nonnegative, Positive, Rule
-from surefoot.algorithms._start import start_in
+from surefoot.algorithms._gauged import Gauged
+from surefoot.algorithms._rule import Nonnegative, Positive
 from surefoot.constants import Constants
 from surefoot.sets import Ball
 from surefoot.sets.gauge import Gauge, gauge_of
 from surefoot.theory import Tuned
 from surefoot.theory.gauge import GaugeTheorem, StronglyConvexGauge
-from surefoot.types import Array, Feedback, Needs, Number, Region, Source
+from surefoot.types import Array, Number, Region, Source
 
 __all__ = ["GaugeDescent", "GaugeDescentState"]
 
@@ -39,8 +37,7 @@ class GaugeDescentState(NamedTuple):
     t: Number
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GaugeDescent(Rule):
+class GaugeDescent(Gauged[GaugeDescentState]):
     r"""Projected gradient descent on a ball, with one gauge per round instead of a projection.
 
     With :math:`\gamma` the gauge of the feasible set K and s its subgradient at :math:`w_t`,
@@ -63,6 +60,7 @@ class GaugeDescent(Rule):
 
     Example:
         >>> import numpy as np
+        >>> from surefoot import Feedback
         >>> from surefoot.sets import Box
         >>> gauge = gauge_of(Box([-0.5, -0.5], [0.5, 0.5]))
         >>> player = GaugeDescent(gauge=gauge, domain=Ball(2.0), eta=0.5)
@@ -77,39 +75,29 @@ class GaugeDescent(Rule):
     oracle", COLT 2022. Constants, and the strongly convex form, derived here.
     """
 
-    needs: ClassVar[Needs] = COSTS_ONLY._replace(gauges=1)
-    source: ClassVar[Source] = Source("Mhammedi, COLT 2022")
+    source = Source("Mhammedi, COLT 2022")
     sources: ClassVar[Mapping[str, Source]] = {
         "strongly_convex": Source("Mhammedi, COLT 2022", "derived here")
     }
-    tunings: ClassVar[tuple[str, ...]] = ("fixed", "strongly_convex")
 
     gauge: Gauge
     domain: Ball
     eta: Positive
     strong_convexity: Nonnegative = 0.0
 
-    def init(self, x1: Array) -> GaugeDescentState:
-        """Start at w = x1, a point of the ball; the action is x1 shrunk into the set."""
-        x1 = start_in(self.domain, x1)
-        return self._state(x1, number_like(x1, 1.0))
+    def _first(self, x1: Array) -> GaugeDescentState:
+        return GaugeDescentState(*self._shrunk(x1), number_like(x1, 1.0))
 
-    def update(self, state: GaugeDescentState, feedback: Feedback) -> GaugeDescentState:
-        """Play one round: the lines of the docstring."""
-        x, w, gamma, s, t = state
-        gradient = _check.cost_gradient(x, feedback)
+    def _round(self, state: GaugeDescentState, gradient: Array) -> GaugeDescentState:
+        x, w, _, _, t = state
         mu = self.strong_convexity
-        step = surrogate(gradient, Shrunk(x, w, gamma, s)) + mu * (w - x)
-        eta = self.eta / t ** _sign(mu)
-        return self._state(self.domain.project(w - eta * step), t + 1.0)
-
-    def _state(self, w: Array, t: Number) -> GaugeDescentState:
-        return GaugeDescentState(*shrink(self.gauge, w, self.domain.radius), t)
+        # The step is fixed for convex costs: t to the power of 0.
+        eta = self.eta / t ** ((mu > 0) * 1.0)
+        w = self.domain.project(w - eta * (gradient + mu * (w - x)))
+        return GaugeDescentState(*self._shrunk(w), t + 1.0)
 
     @classmethod
-    def fixed(
-        cls, constants: Constants, horizon: int, domain: Region | Gauge
-    ) -> Tuned[GaugeDescent]:
+    def fixed(cls, constants: Constants, horizon: int, domain: Region | Gauge) -> Tuned[Self]:
         """Tune for convex costs: regret O(T^(1/2)), no violation."""
         gauge = gauge_of(domain)
         theorem = GaugeTheorem(constants, horizon, gauge.inner_radius, gauge.error)
@@ -118,20 +106,9 @@ class GaugeDescent(Rule):
     @classmethod
     def strongly_convex(
         cls, constants: Constants, horizon: int, domain: Region | Gauge
-    ) -> Tuned[GaugeDescent]:
-        """Tune for strongly convex costs: regret O(log T), no violation; no horizon used.
-
-        Args:
-            constants: the constants of the problem.
-            horizon: not used: the bound is for any number of rounds.
-            domain: the feasible set, or its gauge.
-        """
+    ) -> Tuned[Self]:
+        """Tune for strongly convex costs: regret O(log T), no violation; no horizon used."""
         _check.horizon(horizon)
         gauge = gauge_of(domain)
         theorem = StronglyConvexGauge(constants, gauge.inner_radius, gauge.error)
         return Tuned.of(cls, theorem, None, "eta", gauge=gauge, strong_convexity=1 / theorem.eta)
-
-
-def _sign(mu: Number) -> Number:
-    """Return 1 where the costs are strongly convex, else 0: the power of t in 1/eta."""
-    return (mu > 0) * 1.0

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 
 from surefoot import _check
 from surefoot._array import run_by_run
-from surefoot.algorithms._gauged import Shrunk, shrink, surrogate
-from surefoot.algorithms._rule import COSTS_ONLY, Positive, Rule
-from surefoot.algorithms._start import start_in
+from surefoot.algorithms._gauged import Gauged
+from surefoot.algorithms._rule import Positive
 from surefoot.constants import Constants
 from surefoot.sets import Ball
 from surefoot.sets.gauge import Gauge, gauge_of
 from surefoot.theory import Tuned
 from surefoot.theory.gauge import GaugeNewtonTheorem
-from surefoot.types import Array, Feedback, Needs, Number, Region, Source
+from surefoot.types import Array, Number, Region, Source
 
 __all__ = ["GaugeNewton", "GaugeNewtonState"]
 
@@ -41,8 +39,7 @@ class GaugeNewtonState(NamedTuple):
     metric: Array
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GaugeNewton(Rule):
+class GaugeNewton(Gauged[GaugeNewtonState]):
     r"""An online Newton step with one gauge per round, whose rate has no condition number.
 
     With x, s and :math:`\tilde g` as in :class:`~surefoot.algorithms.GaugeDescent`,
@@ -63,6 +60,7 @@ class GaugeNewton(Rule):
         reach: the first metric is :math:`I/(\beta\,\text{reach})^2`; R for a start at 0.
 
     Example:
+        >>> from surefoot import Feedback
         >>> from surefoot.sets import Box
         >>> gauge = gauge_of(Box([-0.5], [0.5]))
         >>> player = GaugeNewton(gauge=gauge, domain=Ball(1.0), beta=1 / 3, reach=1.0)
@@ -78,40 +76,32 @@ class GaugeNewton(Rule):
     oracle", 2024, by another rule: his learner is a barrier method. Rule and proof derived here.
     """
 
-    needs: ClassVar[Needs] = COSTS_ONLY._replace(gauges=1, work="d^3", numpy_only=True)
-    source: ClassVar[Source] = Source("Mhammedi, 2024", "derived here")
-    tunings: ClassVar[tuple[str, ...]] = ("known_horizon",)
+    needs = Gauged.needs._replace(work="d^3", numpy_only=True)
+    source = Source("Mhammedi, 2024", "derived here")
 
     gauge: Gauge
     domain: Ball
     beta: Positive
     reach: Positive
 
-    def init(self, x1: Array) -> GaugeNewtonState:
-        """Start at w = x1, a point of the ball."""
-        x1 = start_in(self.domain, x1)
+    def _first(self, x1: Array) -> GaugeNewtonState:
         first = np.eye(x1.shape[-1]) / np.asarray(self.beta * self.reach)[..., None] ** 2
         metric = first if x1.ndim == 1 else np.broadcast_to(first, (*x1.shape, x1.shape[-1]))
-        return GaugeNewtonState(*shrink(self.gauge, x1, self.domain.radius), metric)
+        return GaugeNewtonState(*self._shrunk(x1), metric)
 
-    def update(self, state: GaugeNewtonState, feedback: Feedback) -> GaugeNewtonState:
-        """Play one round: the lines of the docstring."""
-        x, w, gamma, s, metric = state
-        g = surrogate(_check.cost_gradient(x, feedback), Shrunk(x, w, gamma, s))
+    def _round(self, state: GaugeNewtonState, g: Array) -> GaugeNewtonState:
+        _, w, _, _, metric = state
         metric = metric + g[..., :, None] * g[..., None, :]
         w = run_by_run(_newton_step, (w, g, metric), self.beta, self.domain.radius)
-        return GaugeNewtonState(*shrink(self.gauge, w, self.domain.radius), metric)
+        return GaugeNewtonState(*self._shrunk(w), metric)
 
     @classmethod
     def known_horizon(
         cls, constants: Constants, horizon: int, domain: Region | Gauge
-    ) -> Tuned[GaugeNewton]:
+    ) -> Tuned[Self]:
         """Tune for regret O((d T log T)^(1/2) + kappa d log T), no violation.
 
-        Args:
-            constants: the constants of the problem; uses ``diameter``, of the feasible set.
-            horizon: T.
-            domain: the feasible set, or its gauge.
+        Uses ``diameter``, of the feasible set, among the constants.
         """
         gauge = gauge_of(domain)
         theorem = GaugeNewtonTheorem(

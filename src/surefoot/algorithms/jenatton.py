@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple, Self
 
 from surefoot import _check
-from surefoot._array import number_like
 from surefoot.algorithms._multipliers import positive_part
-from surefoot.algorithms._rule import Nonnegative, Positive, check_fields
-from surefoot.algorithms._start import start_in
+from surefoot.algorithms._rule import Domain, Nonnegative, OneConstraint, Positive, Share
 from surefoot.constants import Constants
 from surefoot.theory import JenattonStronglyConvex, JenattonTradeOff, Tuned
-from surefoot.types import Array, Feedback, Needs, Number, Region, Source
+from surefoot.types import Array, Number, Region, Source
 
 __all__ = ["Jenatton", "JenattonState"]
 
@@ -21,12 +18,11 @@ class JenattonState(NamedTuple):
     """The action to play, the multiplier of g, and the round."""
 
     x: Array
-    multiplier: Number
-    t: Number
+    multiplier: Number = 0.0
+    t: Number = 1.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Jenatton:
+class Jenatton(OneConstraint[JenattonState]):
     r"""Descent and ascent with steps and a regulariser that fade, so that no horizon is needed.
 
     One multiplier for g, the largest of all constraints, and the Lagrangian
@@ -51,7 +47,7 @@ class Jenatton:
 
     Example:
         >>> import numpy as np
-        >>> from surefoot.sets import Ball
+        >>> from surefoot import Ball, Feedback
         >>> player = Jenatton(eta=0.5, theta=2.0, beta=0.5, decay=1.0, domain=Ball(4.0))
         >>> seen = Feedback(np.array([2.0, 0.5]), 3.0, np.array([0.0, -3.0]))
         >>> first = player.update(player.init(np.array([1.0, -1.0])), seen)
@@ -65,30 +61,16 @@ class Jenatton:
     strongly convex case, are derived, see :class:`surefoot.theory.JenattonTradeOff`.
     """
 
-    needs: ClassVar[Needs] = Needs()
-    source: ClassVar[Source] = Source("Jenatton, Huang and Archambeau, ICML 2016", "as recalled")
-    tunings: ClassVar[tuple[str, ...]] = ("trade_off", "strongly_convex")
+    source = Source("Jenatton, Huang and Archambeau, ICML 2016", "as recalled")
 
     eta: Positive
     theta: Positive
-    beta: Number
+    beta: Share
     decay: Nonnegative
     domain: Region
 
-    def __post_init__(self) -> None:
-        check_fields(self)
-        _check.between(0, 1, beta=self.beta)
-        _check.plain(self, "beta")
-
-    def init(self, x1: Array) -> JenattonState:
-        """Start at x1, a point of the domain, with a multiplier of 0, before round 1."""
-        x1 = start_in(self.domain, x1)
-        return JenattonState(x1, number_like(x1, 0.0), number_like(x1, 1.0))
-
-    def update(self, state: JenattonState, feedback: Feedback) -> JenattonState:
-        """Return the state after a round: the lines of the docstring."""
+    def _round(self, state: JenattonState, grad: Array, g: Number, s: Array) -> JenattonState:
         x, multiplier, t = state
-        grad, g, s = _check.feedback(x, feedback)
         eta, theta = self.eta / t**self.decay, self.theta / t**self.beta
         y = x - eta * (grad + multiplier * s)
         ascent = (g - theta * multiplier) / (theta * (t + 1.0))
@@ -96,8 +78,8 @@ class Jenatton:
 
     @classmethod
     def trade_off(
-        cls, constants: Constants, horizon: int, domain: Region | None = None, *, beta: float = 0.5
-    ) -> Tuned[Jenatton]:
+        cls, constants: Constants, horizon: int, domain: Domain = None, *, beta: float = 0.5
+    ) -> Tuned[Self]:
         """Tune for convex costs: regret O(T^max(beta, 1 - beta)), sum of g O(T^(1 - beta/2)).
 
         Args:
@@ -112,8 +94,8 @@ class Jenatton:
 
     @classmethod
     def strongly_convex(
-        cls, constants: Constants, horizon: int, domain: Region | None = None, *, beta: float = 0.5
-    ) -> Tuned[Jenatton]:
+        cls, constants: Constants, horizon: int, domain: Domain = None, *, beta: float = 0.5
+    ) -> Tuned[Self]:
         """Tune for strongly convex costs: regret O(T^beta), sum of g O(T^(1 - beta/2)).
 
         The arguments are the same as for :meth:`trade_off`.

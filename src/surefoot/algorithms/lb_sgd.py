@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -15,15 +14,15 @@ from surefoot._array import (
     minimum,
     namespace,
     norm,
-    number_like,
     owned,
     rows_dot,
     where,
 )
+from surefoot.algorithms._rule import Domain, EachConstraint, Nonnegative, Positive
 from surefoot.constants import Constants
 from surefoot.errors import InvalidValueError
 from surefoot.theory import HalvedSlack, Tuned
-from surefoot.types import Array, Feedback, Needs, Number, Region, Source
+from surefoot.types import Array, Number, Source
 
 __all__ = ["LBSGD", "LBSGDState"]
 
@@ -32,11 +31,10 @@ class LBSGDState(NamedTuple):
     """The action to play, and how many rounds have been played."""
 
     x: Array
-    rounds: Number
+    rounds: Number = 0.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LBSGD:
+class LBSGD(EachConstraint[LBSGDState]):
     r"""Gradient steps on the cost and a logarithmic barrier, never longer than curvature allows.
 
     With the slacks :math:`a_i = -g_i`, the barrier weight b and
@@ -57,6 +55,7 @@ class LBSGD:
         cost_curvature: :math:`\beta_0`, the curvature of the costs.
 
     Example:
+        >>> from surefoot import Feedback
         >>> player = LBSGD(weight=0.1, beta=1.0)
         >>> state = player.init(np.array([0.0, 0.0]))
         >>> seen = Feedback(np.array([0.0, -1.0]), np.array([-0.5]), np.array([[0.0, 1.0]]))
@@ -66,28 +65,18 @@ class LBSGD:
     Reference: Usmanova, As, Kamgarpour and Krause, JMLR 2024; the step rule of the authors' code.
     """
 
-    needs: ClassVar[Needs] = Needs(apart=True, work="m d")
-    source: ClassVar[Source] = Source("Usmanova, As, Kamgarpour and Krause, JMLR 2024")
-    tunings: ClassVar[tuple[str, ...]] = ("barrier",)
+    source = Source("Usmanova, As, Kamgarpour and Krause, JMLR 2024")
 
-    weight: Number
-    beta: Number
-    cost_curvature: Number = 0.0
-
-    def __post_init__(self) -> None:
-        _check.positive(weight=self.weight)
-        _check.nonnegative(beta=self.beta, cost_curvature=self.cost_curvature)
-        _check.plain(self, "weight", "beta", "cost_curvature")
+    weight: Positive
+    beta: Nonnegative
+    cost_curvature: Nonnegative = 0.0
 
     def init(self, x1: Array) -> LBSGDState:
         """Start at x1, which must be strictly feasible."""
-        x1 = _check.action(x1)
-        return LBSGDState(x1, number_like(x1, 0.0))
+        return self._first(_check.action(x1))
 
-    def update(self, state: LBSGDState, feedback: Feedback) -> LBSGDState:
-        """Return the state after a round: the lines of the docstring."""
+    def _round(self, state: LBSGDState, grad: Array, g: Array, s: Array) -> LBSGDState:
         x, rounds = state
-        grad, g, s = _check.feedback_apart(x, feedback)
         xp, slack = namespace(g), -g
         inside = xp.all(slack > 0, axis=-1, keepdims=g.ndim > 1)
         if type(g) is np.ndarray and g.ndim == 1 and not inside:
@@ -113,11 +102,11 @@ class LBSGD:
         cls,
         constants: Constants,
         horizon: int | None = None,
-        domain: Region | None = None,
+        domain: Domain = None,
         *,
         weight: float = 0.01,
         cost_curvature: float = 0.0,
-    ) -> Tuned[LBSGD]:
+    ) -> Tuned[Self]:
         """Tune from the curvature and a strictly feasible start; the barrier weight is a choice.
 
         Args:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple, Self
 
 from surefoot import _check
-from surefoot._array import dot, number_like, where
-from surefoot.algorithms._rule import COSTS_ONLY, Positive, Rule
+from surefoot._array import dot, where
+from surefoot.algorithms._rule import COSTS_ONLY, CostsOnly, Positive
 from surefoot.algorithms._start import bounded_diameter, start_in
 from surefoot.constants import Constants
 from surefoot.sets.smooth import SmoothSet, smooth_of
 from surefoot.theory import Tuned
 from surefoot.theory.smooth import LevyKrauseStronglyConvex, LevyKrauseTheorem
-from surefoot.types import Array, Feedback, Needs, Number, Region, Source
+from surefoot.types import Array, Number, Region, Source
 
 __all__ = ["LevyKrause", "LevyKrauseState"]
 
@@ -24,11 +23,10 @@ class LevyKrauseState(NamedTuple):
     """The action to play, and the round."""
 
     x: Array
-    t: Number
+    t: Number = 1.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LevyKrause(Rule):
+class LevyKrause(CostsOnly[LevyKrauseState]):
     r"""Gradient descent on a set :math:`\{h \le 0\}` with a smooth h, by one linearisation.
 
     .. math::
@@ -48,7 +46,7 @@ class LevyKrause(Rule):
 
     Example:
         >>> import numpy as np
-        >>> from surefoot.sets import Ball
+        >>> from surefoot import Ball, Feedback
         >>> player = LevyKrause(smooth=smooth_of(Ball(1.0, centre=[0.0, 0.0])), eta=1.0)
         >>> state = player.init(np.array([0.0, 0.0]))
         >>> player.update(state, Feedback(np.array([-2.0, 0.0]), None, None)).x.round(9)
@@ -58,9 +56,8 @@ class LevyKrause(Rule):
     has the rates; this routine, which asks once per round, is derived here.
     """
 
-    needs: ClassVar[Needs] = COSTS_ONLY._replace(smooth_queries=1)
-    source: ClassVar[Source] = Source("Levy and Krause, AISTATS 2019", "derived here")
-    tunings: ClassVar[tuple[str, ...]] = ("fixed", "strongly_convex")
+    needs = COSTS_ONLY._replace(smooth_queries=1)
+    source = Source("Levy and Krause, AISTATS 2019", "derived here")
 
     smooth: SmoothSet
     eta: Positive
@@ -68,14 +65,12 @@ class LevyKrause(Rule):
 
     def init(self, x1: Array) -> LevyKrauseState:
         """Start at x1, a point of the set."""
-        x1 = start_in(self.smooth, x1)  # type: ignore[arg-type]
-        return LevyKrauseState(x1, number_like(x1, 1.0))
+        return self._first(start_in(self.smooth, x1))  # type: ignore[arg-type]
 
-    def update(self, state: LevyKrauseState, feedback: Feedback) -> LevyKrauseState:
-        """Play one round: the lines of the docstring."""
+    def _round(self, state: LevyKrauseState, grad: Array) -> LevyKrauseState:
         x, t = state
         eta = self.eta / t if self.decreasing else self.eta
-        y = x - eta * _check.cost_gradient(x, feedback)
+        y = x - eta * grad
         h, n = self.smooth(y)
         squared = dot(n, n)
         # h as computed is off by a multiple of the unit roundoff; a point that near to the
@@ -90,15 +85,10 @@ class LevyKrause(Rule):
         return LevyKrauseState(where(outside, back, y), t + 1.0)
 
     @classmethod
-    def fixed(
-        cls, constants: Constants, horizon: int, domain: Region | SmoothSet
-    ) -> Tuned[LevyKrause]:
+    def fixed(cls, constants: Constants, horizon: int, domain: Region | SmoothSet) -> Tuned[Self]:
         """Tune for convex costs: regret O(T^(1/2)), no violation.
 
-        Args:
-            constants: the constants of the problem.
-            horizon: T.
-            domain: the feasible set: a ball, an ellipsoid, or a smooth set of your own.
+        The feasible set is a ball, an ellipsoid, or a smooth set of your own.
         """
         smooth = smooth_of(domain)
         theorem = LevyKrauseTheorem(
@@ -114,7 +104,7 @@ class LevyKrause(Rule):
     @classmethod
     def strongly_convex(
         cls, constants: Constants, horizon: int, domain: Region | SmoothSet
-    ) -> Tuned[LevyKrause]:
+    ) -> Tuned[Self]:
         """Tune for strongly convex costs: regret O(log T), no violation; no horizon used."""
         _check.horizon(horizon)
         smooth = smooth_of(domain)

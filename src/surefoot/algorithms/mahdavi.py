@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple, Self
 
 from surefoot._array import combine
-from surefoot.algorithms._multipliers import no_multipliers, of_rows, positive_part
-from surefoot.algorithms._rule import Count, Nonnegative, Positive, Rule
-from surefoot.algorithms._start import start_in
+from surefoot.algorithms._multipliers import Multiplying, positive_part
+from surefoot.algorithms._rule import Count, Domain, Nonnegative, Positive
 from surefoot.constants import Constants
 from surefoot.theory import MahdaviBalanced, MahdaviNoViolation, Tuned
-from surefoot.types import Array, Feedback, Needs, Region, Source
+from surefoot.types import Array, Region, Source
 
 __all__ = ["Mahdavi", "MahdaviState"]
 
@@ -23,8 +21,7 @@ class MahdaviState(NamedTuple):
     multipliers: Array
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Mahdavi(Rule):
+class Mahdavi(Multiplying[MahdaviState]):
     r"""Gradient descent on the action and ascent on the multipliers, both at the same point.
 
     The Lagrangian :math:`f_t(x) + \sum_i \lambda_i (g_i(x) + \gamma) -
@@ -47,7 +44,7 @@ class Mahdavi(Rule):
 
     Example:
         >>> import numpy as np
-        >>> from surefoot.sets import Ball
+        >>> from surefoot import Ball, Feedback
         >>> player = Mahdavi(eta=0.5, delta=0.25, rows=2, domain=Ball(4.0))
         >>> x, s = np.array([1.0, -1.0]), np.array([[1.0, 0.0], [0.0, -3.0]])
         >>> seen = Feedback(np.array([2.0, 0.5]), np.array([0.5, -2.0]), s)
@@ -63,9 +60,7 @@ class Mahdavi(Rule):
     :class:`surefoot.theory.MahdaviBalanced`.
     """
 
-    needs: ClassVar[Needs] = Needs(apart=True, work="m d")
-    source: ClassVar[Source] = Source("Mahdavi, Jin and Yang, JMLR 2012", "as recalled")
-    tunings: ClassVar[tuple[str, ...]] = ("balanced", "no_violation")
+    source = Source("Mahdavi, Jin and Yang, JMLR 2012", "as recalled")
 
     eta: Positive
     delta: Nonnegative
@@ -73,23 +68,17 @@ class Mahdavi(Rule):
     domain: Region
     gamma: Nonnegative = 0.0
 
-    def init(self, x1: Array) -> MahdaviState:
-        """Start at x1, a point of the domain, with multipliers of 0."""
-        x1 = start_in(self.domain, x1)
-        return MahdaviState(x1, no_multipliers(x1, self.rows))
+    def _first(self, x1: Array) -> MahdaviState:
+        return MahdaviState(x1, self._zeros(x1))
 
-    def update(self, state: MahdaviState, feedback: Feedback) -> MahdaviState:
-        """Return the state after a round: the two lines of the docstring."""
+    def _round(self, state: MahdaviState, grad: Array, g: Array, s: Array) -> MahdaviState:
         x, multipliers = state
-        grad, g, s = of_rows(x, feedback, self.rows)
         y = x - self.eta * (grad + combine(multipliers, s))
         ascent = g + self.gamma - self.delta * self.eta * multipliers
         return MahdaviState(self.domain.project(y), positive_part(multipliers + self.eta * ascent))
 
     @classmethod
-    def balanced(
-        cls, constants: Constants, horizon: int, domain: Region | None = None
-    ) -> Tuned[Mahdavi]:
+    def balanced(cls, constants: Constants, horizon: int, domain: Domain = None) -> Tuned[Self]:
         """Tune by Theorem 4: regret O(T^(1/2)), the sum of each constraint O(T^(3/4))."""
         return cls._with(MahdaviBalanced(constants, horizon), domain, 0.0)
 
@@ -98,10 +87,10 @@ class Mahdavi(Rule):
         cls,
         constants: Constants,
         horizon: int,
-        domain: Region | None = None,
+        domain: Domain = None,
         *,
         gamma: float | None = None,
-    ) -> Tuned[Mahdavi]:
+    ) -> Tuned[Self]:
         """Tune by Theorem 4 on tightened constraints: no sum is positive after T rounds.
 
         Args:
@@ -117,6 +106,6 @@ class Mahdavi(Rule):
     @classmethod
     def _with(
         cls, theorem: MahdaviBalanced | MahdaviNoViolation, domain: Region | None, gamma: float
-    ) -> Tuned[Mahdavi]:
+    ) -> Tuned[Self]:
         (rows,) = theorem.constants.require("rows", by=theorem.name)
         return Tuned.of(cls, theorem, domain, "eta", "delta", rows=int(rows), gamma=gamma)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple, Self
 
 from surefoot._array import combine, rows_dot
-from surefoot.algorithms._multipliers import no_multipliers, of_rows, positive_part
-from surefoot.algorithms._rule import Count, Positive, Rule
-from surefoot.algorithms._start import start_in
+from surefoot.algorithms._multipliers import Multiplying, positive_part
+from surefoot.algorithms._rule import Count, Domain, Positive
 from surefoot.constants import Constants
 from surefoot.theory import MahdaviLinearBalanced, Tuned
-from surefoot.types import Array, Feedback, Needs, Region, Source
+from surefoot.types import Array, Region, Source
 
 __all__ = ["MahdaviLinear", "MahdaviLinearState"]
 
@@ -30,8 +28,7 @@ class MahdaviLinearState(NamedTuple):
     mu: Array
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MahdaviLinear(Rule):
+class MahdaviLinear(Multiplying[MahdaviLinearState]):
     r"""Descent and ascent that predict the part of the next gradient that the constraints make.
 
     For linear constraints :math:`Ax \le b` the coupling of actions and multipliers is known
@@ -56,7 +53,7 @@ class MahdaviLinear(Rule):
 
     Example:
         >>> import numpy as np
-        >>> from surefoot.sets import Ball
+        >>> from surefoot import Ball, Feedback
         >>> player = MahdaviLinear(eta=0.5, rows=1, domain=Ball(4.0))
         >>> first = player.init(np.array([1.0, -1.0]))  # x[0] - 3 x[1] <= 3
         >>> seen = Feedback(np.array([2.0, 0.5]), np.array([1.0]), np.array([[1.0, -3.0]]))
@@ -71,23 +68,19 @@ class MahdaviLinear(Rule):
     derived here to have the same rates, see :class:`surefoot.theory.MahdaviLinearBalanced`.
     """
 
-    needs: ClassVar[Needs] = Needs(apart=True, work="m d")
-    source: ClassVar[Source] = Source("Mahdavi, Jin and Yang, JMLR 2012", "derived here")
-    tunings: ClassVar[tuple[str, ...]] = ("balanced",)
+    source = Source("Mahdavi, Jin and Yang, JMLR 2012", "derived here")
 
     eta: Positive
     rows: Count
     domain: Region
 
-    def init(self, x1: Array) -> MahdaviLinearState:
-        """Start at x1, a point of the domain, with multipliers of 0."""
-        x1 = start_in(self.domain, x1)
-        return MahdaviLinearState(x1, x1, no_multipliers(x1, self.rows))
+    def _first(self, x1: Array) -> MahdaviLinearState:
+        return MahdaviLinearState(x1, x1, self._zeros(x1))
 
-    def update(self, state: MahdaviLinearState, feedback: Feedback) -> MahdaviLinearState:
-        """Return the state after a round: line 2 of the docstring, then line 1 of the next."""
+    def _round(
+        self, state: MahdaviLinearState, grad: Array, g: Array, A: Array
+    ) -> MahdaviLinearState:
         x, z, mu = state
-        grad, g, A = of_rows(x, feedback, self.rows)
         multipliers = positive_part(mu + self.eta * (g + rows_dot(A, z - x)))
         z = self.domain.project(z - self.eta * (grad + combine(multipliers, A)))
         mu = positive_part(mu + self.eta * g)
@@ -98,10 +91,10 @@ class MahdaviLinear(Rule):
         cls,
         constants: Constants,
         horizon: int,
-        domain: Region | None = None,
+        domain: Domain = None,
         *,
         operator_norm: float | None = None,
-    ) -> Tuned[MahdaviLinear]:
+    ) -> Tuned[Self]:
         r"""Tune for regret and the sum of each constraint O(T^(2/3)).
 
         Args:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 
 from surefoot import _check
 from surefoot._array import dot, maximum
-from surefoot.algorithms._rule import Nonnegative, Positive, check_fields
+from surefoot.algorithms._rule import Nonnegative, Positive, Rule, check_fields
 from surefoot.constants import Constants
 from surefoot.errors import InvalidValueError
 from surefoot.sets import Ball
@@ -32,8 +31,7 @@ class NetworkState(NamedTuple):
     t: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NetworkPenalty:
+class NetworkPenalty(Rule):
     r"""Every agent takes a penalised gradient step, then averages with its neighbours.
 
     Agent i plays :math:`x_{t,i}`, sees its own cost and constraint there, and
@@ -69,11 +67,11 @@ class NetworkPenalty:
     the order (adapt, then combine) and constants are derived here.
     """
 
-    needs: ClassVar[Needs] = Needs(numpy_only=True, agents=True, work="n^2 d")
+    needs = Needs(numpy_only=True, agents=True, work="n^2 d")
 
-    source: ClassVar[Source] = Source(
-        "Yi et al., IEEE Transactions on Automatic Control 2022", "derived here"
-    )
+    source = Source("Yi et al., IEEE Transactions on Automatic Control 2022", "derived here")
+    tunings = ()  # they ask for the mixing matrices, which no table of all rules has
+
     alpha: Positive
     gamma: Positive
     mixing: Array
@@ -121,7 +119,7 @@ class NetworkPenalty:
         *,
         mixing: Array,
         c: float = 0.5,
-    ) -> Tuned[NetworkPenalty]:
+    ) -> Tuned[Self]:
         """Tune for convex costs: network regret O(T^max(c, 1 - c)), violations O(T^(1 - c/2)).
 
         Args:
@@ -137,7 +135,7 @@ class NetworkPenalty:
     @classmethod
     def strongly_convex(
         cls, constants: Constants, horizon: int, domain: Ball | None = None, *, mixing: Array
-    ) -> Tuned[NetworkPenalty]:
+    ) -> Tuned[Self]:
         """Tune for strongly convex costs: own regret O(log T), violations O((T log T)^(1/2))."""
         _check.horizon(horizon)
         theorem = NetworkStronglyConvex(constants, mixing_rate(_mixing(mixing)))

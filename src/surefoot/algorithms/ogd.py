@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple, Self
 
-from surefoot import _check
 from surefoot.algorithms._projecting import Projecting
-from surefoot.algorithms._start import bounded_diameter, start_in
+from surefoot.algorithms._start import bounded_diameter
 from surefoot.constants import Constants
 from surefoot.theory import Tuned, Zinkevich
-from surefoot.types import Array, Feedback, Region, Source
+from surefoot.types import Array, Region, Source
 
 __all__ = ["OGD", "OGDState"]
 
@@ -21,8 +19,7 @@ class OGDState(NamedTuple):
     x: Array
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OGD(Projecting):
+class OGD(Projecting[OGDState]):
     r"""Online gradient descent with full projection.
 
     .. math:: x_{t+1} = \Pi_X(x_t - \eta \nabla f_t(x_t))
@@ -36,6 +33,7 @@ class OGD(Projecting):
 
     Example:
         >>> import numpy as np
+        >>> from surefoot import Feedback
         >>> from surefoot.sets import Box
         >>> player = OGD(eta=0.1, domain=Box([-1.0, -0.5], [1.0, 0.5]))
         >>> state = player.init(np.array([0.0, 0.4]))
@@ -46,21 +44,13 @@ class OGD(Projecting):
     Reference: Zinkevich, ICML 2003.
     """
 
-    source: ClassVar[Source] = Source("Zinkevich, ICML 2003")
-    tunings: ClassVar[tuple[str, ...]] = ("fixed",)
+    source = Source("Zinkevich, ICML 2003")
 
-    def init(self, x1: Array) -> OGDState:
-        """Start at x1, a point of X."""
-        return OGDState(start_in(self.domain, x1))
-
-    def update(self, state: OGDState, feedback: Feedback) -> OGDState:
-        """Return the state after a round: the line of the docstring."""
-        x = state.x
-        grad = _check.cost_gradient(x, feedback)
-        return OGDState(self.domain.project(x - self.eta * grad))
+    def _round(self, state: OGDState, grad: Array) -> OGDState:
+        return OGDState(self.domain.project(state.x - self.eta * grad))
 
     @classmethod
-    def fixed(cls, constants: Constants, horizon: int, domain: Region) -> Tuned[OGD]:
+    def fixed(cls, constants: Constants, horizon: int, domain: Region) -> Tuned[Self]:
         r"""Tune with the fixed step :math:`D/(G_f\sqrt T)`, D the diameter of the feasible set."""
         theorem = Zinkevich(constants, horizon, bounded_diameter(domain))
         return Tuned.of(cls, theorem, domain, "eta")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from typing import Self
 
 from surefoot import _check
 from surefoot._array import maximum
-from surefoot.algorithms._rule import Positive, check_fields
+from surefoot.algorithms._rule import Positive, Rule, check_fields
 from surefoot.algorithms._start import bounded_diameter
 from surefoot.algorithms.garber_kretzu import GarberKretzu, GarberKretzuState
 from surefoot.constants import Constants
@@ -19,8 +18,7 @@ from surefoot.types import Array, Feedback, Needs, Region, Source
 __all__ = ["PenalisedBlocks"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PenalisedBlocks:
+class PenalisedBlocks(Rule):
     r"""Descent in blocks on :math:`f_t + \tfrac{1}{2\theta}[g_t]_+^2`, by linear minimisation.
 
     :class:`~surefoot.algorithms.GarberKretzu` on a simple set, told
@@ -46,9 +44,8 @@ class PenalisedBlocks:
     constraints", ICML 2024. The rates are theirs; rule and constants are derived here.
     """
 
-    needs: ClassVar[Needs] = Needs(linear_minimisations=2, numpy_only=True)
-    source: ClassVar[Source] = Source("Garber and Kretzu, ICML 2024", "derived here")
-    tunings: ClassVar[tuple[str, ...]] = ("known_horizon",)
+    needs = Needs(linear_minimisations=2, numpy_only=True)
+    source = Source("Garber and Kretzu, ICML 2024", "derived here")
 
     base: GarberKretzu
     theta: Positive
@@ -69,15 +66,10 @@ class PenalisedBlocks:
         return self.base.update(state, Feedback(penalised, None, None))
 
     @classmethod
-    def known_horizon(
-        cls, constants: Constants, horizon: int, domain: Region
-    ) -> Tuned[PenalisedBlocks]:
+    def known_horizon(cls, constants: Constants, horizon: int, domain: Region) -> Tuned[Self]:
         """Tune for regret and squared violations O(T^(3/4)), violations O(T^(7/8)).
 
-        Args:
-            constants: the constants of the problem.
-            horizon: T.
-            domain: the simple set that actions stay in, such as the ball around all feasible sets.
+        The set is the simple one that actions stay in, such as the ball around all feasible sets.
         """
         theorem = PenalisedBlocksTheorem(constants, horizon, bounded_diameter(domain))
         base = GarberKretzu(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from surefoot import _check
@@ -59,7 +58,6 @@ class PolyakStep(NamedTuple):
         return ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class PFS(Rule):
     r"""Online gradient descent with Polyak feasibility steps.
 

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple, Self
 
-import numpy as np
-
-from surefoot import _check
-from surefoot._array import combine, constant, maximum, norm, number_like, one_run
-from surefoot.algorithms._rule import Count, Positive, Rule
-from surefoot.algorithms._start import start_in
+from surefoot._array import combine, maximum, norm
+from surefoot.algorithms._multipliers import Multiplying
+from surefoot.algorithms._rule import Count, Domain, Positive
 from surefoot.constants import Constants
 from surefoot.theory import Tuned
 from surefoot.theory.primal_dual import PrimalDualTheorem
-from surefoot.types import Array, Feedback, Needs, Region, Source
+from surefoot.types import Array, Region, Source
 
 __all__ = ["PrimalDual", "PrimalDualState"]
 
@@ -26,8 +22,7 @@ class PrimalDualState(NamedTuple):
     multipliers: Array
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PrimalDual(Rule):
+class PrimalDual(Multiplying[PrimalDualState]):
     r"""Gradient descent on the action and ascent on the multipliers, both with fixed steps.
 
     .. math::
@@ -46,7 +41,8 @@ class PrimalDual(Rule):
         domain: a ball that contains the feasible sets.
 
     Example:
-        >>> from surefoot import Ball
+        >>> import numpy as np
+        >>> from surefoot import Ball, Feedback
         >>> player = PrimalDual(
         ...     primal_step=0.04, dual_step=0.08, cap=4.0, rows=1, domain=Ball(1.0)
         ... )
@@ -61,9 +57,7 @@ class PrimalDual(Rule):
     recalled; this tuning and its constants are derived here.
     """
 
-    needs: ClassVar[Needs] = Needs(apart=True, work="m d")
-    source: ClassVar[Source] = Source("Castiglioni et al., NeurIPS 2022", "as recalled")
-    tunings: ClassVar[tuple[str, ...]] = ("known_margin",)
+    source = Source("Castiglioni et al., NeurIPS 2022", "as recalled")
 
     primal_step: Positive
     dual_step: Positive
@@ -71,16 +65,13 @@ class PrimalDual(Rule):
     rows: Count
     domain: Region
 
-    def init(self, x1: Array) -> PrimalDualState:
-        """Start at x1, a point of the domain, with no multipliers."""
-        x1 = start_in(self.domain, x1)
-        zeros = np.zeros(self.rows if one_run(x1) else (1, self.rows))
-        return PrimalDualState(x1, constant(zeros, x1) + number_like(x1, 0.0))
+    def _first(self, x1: Array) -> PrimalDualState:
+        return PrimalDualState(x1, self._zeros(x1))
 
-    def update(self, state: PrimalDualState, feedback: Feedback) -> PrimalDualState:
-        """Play one round: the lines of the docstring."""
+    def _round(
+        self, state: PrimalDualState, gradient: Array, g: Array, s: Array
+    ) -> PrimalDualState:
         x, multipliers = state
-        gradient, g, s = _check.feedback_apart(x, feedback)
         y = x - self.primal_step * (gradient + combine(multipliers, s))
         raised = maximum(multipliers + self.dual_step * g, 0.0)
         size = norm(raised)
@@ -88,16 +79,10 @@ class PrimalDual(Rule):
         return PrimalDualState(self.domain.project(y), capped)
 
     @classmethod
-    def known_margin(
-        cls, constants: Constants, horizon: int, domain: Region | None = None
-    ) -> Tuned[PrimalDual]:
+    def known_margin(cls, constants: Constants, horizon: int, domain: Domain = None) -> Tuned[Self]:
         """Tune for a known margin: regret and the sum of each constraint O(T^(1/2)).
 
-        Args:
-            constants: the constants of the problem, ``slater_margin`` among them.
-            horizon: T.
-            domain: a ball that contains the feasible sets; that around 0 of radius R unless given.
+        Needs ``slater_margin`` among the constants.
         """
         theorem = PrimalDualTheorem(constants, horizon)
-        shared = ("primal_step", "dual_step", "cap", "rows")
-        return Tuned.of(cls, theorem, domain, *shared)
+        return Tuned.of(cls, theorem, domain, "primal_step", "dual_step", "cap", "rows")

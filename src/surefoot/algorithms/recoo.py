@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple, Self
 
 from surefoot import _check
-from surefoot._array import maximum, number_like, run_by_run
-from surefoot.algorithms._rule import Nonnegative, Positive, Rule
-from surefoot.algorithms._start import start_in
+from surefoot._array import maximum, run_by_run
+from surefoot.algorithms._rule import Nonnegative, OneConstraint, Positive
 from surefoot.constants import Constants
 from surefoot.sets import Ball
 from surefoot.sets.prox import Linearised, LinearProx, Prox, prox_of
 from surefoot.theory import Tuned
 from surefoot.theory.recoo import RecooTheorem
-from surefoot.types import Array, Feedback, Needs, Number, Region, Source
+from surefoot.types import Array, Needs, Number, Region, Source
 
 __all__ = ["RECOO", "RECOOState"]
 
@@ -23,12 +21,11 @@ class RECOOState(NamedTuple):
     """The action to play, the multiplier of the violations and the round."""
 
     x: Array
-    queue: Number
-    t: Number
+    queue: Number = 0.0
+    t: Number = 1.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RECOO(Rule):
+class RECOO(OneConstraint[RECOOState]):
     r"""A proximal step on a rectified penalty whose multiplier is never small.
 
     .. math::
@@ -51,6 +48,7 @@ class RECOO(Rule):
 
     Example:
         >>> import numpy as np
+        >>> from surefoot import Feedback
         >>> player = RECOO(prox=LinearProx(), domain=Ball(2.0), alpha=1.0, growth=0.0)
         >>> state = player.init(np.array([0.8]))  # x <= 0.5
         >>> player.update(state, Feedback(np.array([0.0]), 0.3, np.array([1.0])))
@@ -60,9 +58,9 @@ class RECOO(Rule):
     the best of two worlds and beyond", NeurIPS 2022. Constants derived here.
     """
 
-    needs: ClassVar[Needs] = Needs(proxes=1, domain="feasible", numpy_only=True)
-    source: ClassVar[Source] = Source("Guo, Liu, Wei and Ying, NeurIPS 2022")
-    tunings: ClassVar[tuple[str, ...]] = (
+    needs = Needs(proxes=1, domain="feasible", numpy_only=True)
+    source = Source("Guo, Liu, Wei and Ying, NeurIPS 2022")
+    tunings = (
         "fixed",
         "fixed_strongly_convex",
         "changing",
@@ -76,15 +74,8 @@ class RECOO(Rule):
     growth: Nonnegative = 1.5
     floor: Positive = 1.0
 
-    def init(self, x1: Array) -> RECOOState:
-        """Start at x1, a point of the ball."""
-        x1 = start_in(self.domain, x1)
-        return RECOOState(x1, number_like(x1, 0.0), number_like(x1, 1.0))
-
-    def update(self, state: RECOOState, feedback: Feedback) -> RECOOState:
-        """Play one round: the lines of the docstring."""
+    def _round(self, state: RECOOState, gradient: Array, g: Number, s: Array) -> RECOOState:
         x, queue, t = state
-        gradient, g, s = _check.feedback(x, feedback)
         gamma, alpha = t**self.growth, self.alpha * t**self.power
         queue = maximum(queue + gamma * maximum(g, 0.0 * g), self.floor * t**self.power)
         y = x - gradient / (2 * alpha)
@@ -95,40 +86,34 @@ class RECOO(Rule):
         return self.prox(y, weight, alpha, float(self.domain.radius), Linearised(x, g, s))
 
     @classmethod
-    def fixed(cls, constants: Constants, horizon: int, domain: Region | Prox) -> Tuned[RECOO]:
+    def fixed(cls, constants: Constants, horizon: int, domain: Region | Prox) -> Tuned[Self]:
         """Tune for a fixed constraint: regret O(T^(1/2)), violations O(1) in all.
 
-        Args:
-            constants: the constants of the problem.
-            horizon: not used: the bounds are for any number of rounds.
-            domain: the feasible set, or a proximal oracle.
+        The bounds of all tunings are for any number of rounds.
         """
         return cls.by_case(constants, horizon, prox_of(domain))
 
     @classmethod
     def fixed_strongly_convex(
         cls, constants: Constants, horizon: int, domain: Region | Prox
-    ) -> Tuned[RECOO]:
+    ) -> Tuned[Self]:
         """Tune for a fixed constraint, strongly convex costs: regret O(log T), violations O(1)."""
         return cls.by_case(constants, horizon, prox_of(domain), strong=True)
 
     @classmethod
     def changing(
         cls, constants: Constants, horizon: int, domain: Region | Prox | None = None
-    ) -> Tuned[RECOO]:
+    ) -> Tuned[Self]:
         """Tune for changing constraints, linearised: regret O(T^(1/2)), violations O(T^(3/4)).
 
-        Args:
-            constants: the constants of the problem.
-            horizon: not used: the bounds are for any number of rounds.
-            domain: not used: the step uses the round's own constraint.
+        The step uses the round's own constraint, and no set.
         """
         return cls.by_case(constants, horizon, LinearProx(), varies=True)
 
     @classmethod
     def changing_strongly_convex(
         cls, constants: Constants, horizon: int, domain: Region | Prox | None = None
-    ) -> Tuned[RECOO]:
+    ) -> Tuned[Self]:
         """Tune for changing g, strongly convex f: O(log T), violations O((T log T)^(1/2))."""
         return cls.by_case(constants, horizon, LinearProx(), strong=True, varies=True)
 
@@ -142,7 +127,7 @@ class RECOO(Rule):
         strong: bool = False,
         varies: bool = False,
         distance: float | None = None,
-    ) -> Tuned[RECOO]:
+    ) -> Tuned[Self]:
         """Return the tuning of one case of the theorem; the others are shorter names for it.
 
         Args:

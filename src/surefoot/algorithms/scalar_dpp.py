@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple, Self
 
-from surefoot import _check
 from surefoot._array import dot, number_like
 from surefoot.algorithms._multipliers import positive_part
-from surefoot.algorithms._rule import Nonnegative, Positive, Rule
-from surefoot.algorithms._start import start_in
+from surefoot.algorithms._rule import Domain, Nonnegative, OneConstraint, Positive
 from surefoot.constants import Constants
 from surefoot.theory import DriftPlusPenalty, Tuned
-from surefoot.types import Array, Feedback, Needs, Number, Region, Source
+from surefoot.types import Array, Number, Region, Source
 
 __all__ = ["ScalarDPP", "ScalarDPPState"]
 
@@ -22,11 +19,10 @@ class ScalarDPPState(NamedTuple):
     """The action to play, and the violation that is owed."""
 
     x: Array
-    queue: Number
+    queue: Number = 0.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScalarDPP(Rule):
+class ScalarDPP(OneConstraint[ScalarDPPState]):
     r"""Drift plus penalty with one queue, on the largest constraint.
 
     .. math::
@@ -46,7 +42,7 @@ class ScalarDPP(Rule):
 
     Example:
         >>> import numpy as np
-        >>> from surefoot.sets import Ball
+        >>> from surefoot import Ball, Feedback
         >>> player = ScalarDPP(V=2.0, alpha=5.0, domain=Ball(1.0), queue=1.0)
         >>> state = player.init(np.array([0.0, 0.4]))
         >>> seen = Feedback(np.array([-1.0, -3.0]), -0.25, np.array([0.0, 2.0]))
@@ -57,44 +53,34 @@ class ScalarDPP(Rule):
     Hutchinson and Alizadeh, ICML 2025.
     """
 
-    needs: ClassVar[Needs] = Needs()
-    source: ClassVar[Source] = Source("Yu, Neely and Wei, NeurIPS 2017")
+    source = Source("Yu, Neely and Wei, NeurIPS 2017")
     sources: ClassVar[Mapping[str, Source]] = {
         "changing": Source("Neely and Yu, 2017", "derived here"),
         "windows": Source("Liakopoulos et al., ICML 2019", "as recalled"),
     }
-    tunings: ClassVar[tuple[str, ...]] = ("tuned", "changing", "windows")
 
     V: Positive
     alpha: Positive
     domain: Region
     queue: Nonnegative = 0.0
 
-    def init(self, x1: Array) -> ScalarDPPState:
-        """Start at x1, a point of the domain."""
-        x1 = start_in(self.domain, x1)
+    def _first(self, x1: Array) -> ScalarDPPState:
         return ScalarDPPState(x1, number_like(x1, self.queue))
 
-    def update(self, state: ScalarDPPState, feedback: Feedback) -> ScalarDPPState:
-        """Return the state after a round: the three lines of the docstring."""
+    def _round(self, state: ScalarDPPState, grad: Array, g: Number, s: Array) -> ScalarDPPState:
         x, queue = state
-        grad, g, s = _check.feedback(x, feedback)
         d = self.V * grad + queue * s
         new = self.domain.project(x - d / (2 * self.alpha))
         return ScalarDPPState(new, positive_part(queue + g + dot(s, new - x)))
 
     @classmethod
-    def tuned(
-        cls, constants: Constants, horizon: int, domain: Region | None = None
-    ) -> Tuned[ScalarDPP]:
+    def tuned(cls, constants: Constants, horizon: int, domain: Domain = None) -> Tuned[Self]:
         r"""Tune with :math:`V = \sqrt T`, :math:`\alpha = T`."""
         theorem = DriftPlusPenalty(constants, horizon)
         return Tuned.of(cls, theorem, domain, "V", "alpha")
 
     @classmethod
-    def changing(
-        cls, constants: Constants, horizon: int, domain: Region | None = None
-    ) -> Tuned[ScalarDPP]:
+    def changing(cls, constants: Constants, horizon: int, domain: Domain = None) -> Tuned[Self]:
         """Tune for changing constraints: regret and the sum of g O(T^(1/2)), no margin needed.
 
         The parameters of :meth:`tuned`; the same proof holds where an adversary picks the
@@ -109,11 +95,11 @@ class ScalarDPP(Rule):
         cls,
         constants: Constants,
         horizon: int,
-        domain: Region | None = None,
+        domain: Domain = None,
         *,
         V: float | None = None,
         window: int = 1,
-    ) -> Tuned[ScalarDPP]:
+    ) -> Tuned[Self]:
         """Tune for comparators that meet the constraints on average over windows (COLD).
 
         Reference: Liakopoulos, Destounis, Paschos, Spyropoulos and Mertikopoulos, "Cautious regret

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple, Self
 
-from surefoot import _check
-from surefoot._array import dot, maximum, minimum, number_like, owned, sqrt, squared_and_norm, where
-from surefoot.algorithms._rule import Nonnegative, Positive, Rule
-from surefoot.algorithms._start import start_in
+from surefoot._array import dot, maximum, minimum, owned, sqrt, squared_and_norm, where
+from surefoot.algorithms._rule import Nonnegative, OneConstraint, Positive
 from surefoot.constants import Constants
 from surefoot.sets import Ball, project_halfspace
 from surefoot.theory import (
@@ -18,7 +15,7 @@ from surefoot.theory import (
     UnknownGradients,
     UnknownHorizon,
 )
-from surefoot.types import Array, Feedback, Needs, Number, Source
+from surefoot.types import Array, Number, Source
 
 __all__ = ["ScheduledPFS", "ScheduledState"]
 
@@ -34,13 +31,12 @@ class ScheduledState(NamedTuple):
     """
 
     x: Array
-    rounds: Number
-    largest: Number
-    squares: Number
+    rounds: Number = 0.0
+    largest: Number = 0.0
+    squares: Number = 0.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScheduledPFS(Rule):
+class ScheduledPFS(OneConstraint[ScheduledState]):
     r"""Polyak feasibility steps with a tightening that falls, and a step size in step with it.
 
     .. math::
@@ -66,6 +62,7 @@ class ScheduledPFS(Rule):
 
     Example:
         >>> import numpy as np
+        >>> from surefoot import Feedback
         >>> player = ScheduledPFS(rho=0.1, step=1.0, domain=Ball(1.0))
         >>> state = ScheduledState(np.array([0.0, 0.4]), 3.0, 0.0, 0.0)  # the fourth round
         >>> seen = Feedback(np.array([-1.0, -3.0]), -0.1, np.array([0.0, 1.0]))
@@ -73,14 +70,7 @@ class ScheduledPFS(Rule):
         array([0.05, 0.45])
     """
 
-    needs: ClassVar[Needs] = Needs()
-    source: ClassVar[Source] = Source("Surefoot", "derived here")
-    tunings: ClassVar[tuple[str, ...]] = (
-        "unknown_horizon",
-        "unknown_gradients",
-        "adaptive",
-        "strongly_convex",
-    )
+    source = Source("Surefoot", "derived here")
 
     rho: Positive
     step: Positive
@@ -90,16 +80,8 @@ class ScheduledPFS(Rule):
     running: bool = False
     adagrad: Positive | None = None
 
-    def init(self, x1: Array) -> ScheduledState:
-        """Start at x1, a point of the domain."""
-        x1 = start_in(self.domain, x1)
-        zero = number_like(x1, 0.0)
-        return ScheduledState(x1, zero, zero, zero)
-
-    def update(self, state: ScheduledState, feedback: Feedback) -> ScheduledState:
-        """Return the state after a round: the lines of the docstring."""
+    def _round(self, state: ScheduledState, grad: Array, g: Number, s: Array) -> ScheduledState:
         x, rounds, largest, squares = state
-        grad, g, s = _check.feedback(x, feedback)
         t = rounds + 1.0
         rho = self.rho / (t + self.offset) ** self.power
         squared, size = squared_and_norm(grad)
@@ -117,7 +99,7 @@ class ScheduledPFS(Rule):
     @classmethod
     def unknown_horizon(
         cls, constants: Constants, horizon: int | None = None, domain: Ball | None = None
-    ) -> Tuned[ScheduledPFS]:
+    ) -> Tuned[Self]:
         r"""Tune with :math:`\rho_t = \alpha/\sqrt t`: feasible always, O(sqrt T) for every T.
 
         The horizon is not used; all tunings take one.
@@ -127,25 +109,25 @@ class ScheduledPFS(Rule):
     @classmethod
     def unknown_gradients(
         cls, constants: Constants, horizon: int | None = None, domain: Ball | None = None
-    ) -> Tuned[ScheduledPFS]:
+    ) -> Tuned[Self]:
         r"""Tune by the largest gradient so far; the tightening falls if no horizon is given."""
         return cls._with(UnknownGradients(constants, horizon), domain)
 
     @classmethod
     def adaptive(
         cls, constants: Constants, horizon: int | None = None, domain: Ball | None = None
-    ) -> Tuned[ScheduledPFS]:
+    ) -> Tuned[Self]:
         r"""Tune the same, with steps of at most :math:`\sqrt2R/\sqrt{S_t}`, as in AdaGrad-norm."""
         return cls._with(UnknownGradients(constants, horizon, adaptive=True), domain)
 
     @classmethod
     def strongly_convex(
         cls, constants: Constants, horizon: int | None = None, domain: Ball | None = None
-    ) -> Tuned[ScheduledPFS]:
+    ) -> Tuned[Self]:
         """Step 1/(H(t + t_0)): feasible in every round, O(log T); the horizon is not used."""
         return cls._with(StronglyConvexSchedule(constants), domain)
 
     @classmethod
-    def _with(cls, theorem: ScheduledSteps, domain: Ball | None) -> Tuned[ScheduledPFS]:
+    def _with(cls, theorem: ScheduledSteps, domain: Ball | None) -> Tuned[Self]:
         shared = ("rho", "step", "power", "offset", "running", "adagrad")
         return Tuned.of(cls, theorem, domain, *shared)

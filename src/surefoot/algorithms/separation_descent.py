@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 
-from surefoot import _check
-from surefoot._array import number_like, run_by_run
-from surefoot.algorithms._rule import COSTS_ONLY, Positive, Rule
-from surefoot.algorithms._start import start_in
+from surefoot._array import run_by_run
+from surefoot.algorithms._rule import COSTS_ONLY, CostsOnly, Positive
 from surefoot.constants import Constants, as_constants
 from surefoot.errors import InvalidValueError
 from surefoot.sets import Ball
@@ -19,7 +16,7 @@ from surefoot.sets.gauge import gauge_of
 from surefoot.sets.separation import Separation, separation_of
 from surefoot.theory import Tuned
 from surefoot.theory.separation import SeparationTheorem
-from surefoot.types import Array, Feedback, Needs, Number, Region, Source
+from surefoot.types import Array, Number, Region, Source
 
 __all__ = ["SeparationDescent", "SeparationDescentState"]
 
@@ -28,11 +25,10 @@ class SeparationDescentState(NamedTuple):
     """The action to play, and how many cuts were made so far."""
 
     x: Array
-    cuts: Number
+    cuts: Number = 0.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SeparationDescent(Rule):
+class SeparationDescent(CostsOnly[SeparationDescentState]):
     r"""Gradient descent whose point is cut back until the separation oracle finds it inside.
 
     .. math:: y = \Pi_{R\mathbb{B}}(x_t - \eta\nabla_t);\quad
@@ -51,6 +47,7 @@ class SeparationDescent(Rule):
 
     Example:
         >>> import numpy as np
+        >>> from surefoot import Feedback
         >>> from surefoot.sets import Box
         >>> oracle = separation_of(Box([-0.5, -0.5], [0.5, 0.5]))
         >>> player = SeparationDescent(separation=oracle, domain=Ball(1.0), eta=0.5, depth=0.1)
@@ -64,9 +61,8 @@ class SeparationDescent(Rule):
     a start at 0, and deep cuts are derived here.
     """
 
-    needs: ClassVar[Needs] = COSTS_ONLY._replace(separations=2, numpy_only=True)
-    source: ClassVar[Source] = Source("Garber and Kretzu, COLT 2022", "derived here")
-    tunings: ClassVar[tuple[str, ...]] = ("known_horizon", "deep_cuts")
+    needs = COSTS_ONLY._replace(separations=2, numpy_only=True)
+    source = Source("Garber and Kretzu, COLT 2022", "derived here")
 
     separation: Separation
     domain: Ball
@@ -74,16 +70,13 @@ class SeparationDescent(Rule):
     depth: Positive
     deep: bool = False
 
-    def init(self, x1: Array) -> SeparationDescentState:
-        """Start at x1, a point of the set."""
-        x1 = start_in(self.domain, x1)
+    def _first(self, x1: Array) -> SeparationDescentState:
         run_by_run(self._must_be_inside, (x1,))
-        return SeparationDescentState(x1, number_like(x1, 0.0))
+        return super()._first(x1)
 
-    def update(self, state: SeparationDescentState, feedback: Feedback) -> SeparationDescentState:
-        """Play one round: the line of the docstring."""
+    def _round(self, state: SeparationDescentState, grad: Array) -> SeparationDescentState:
         x, cuts = state
-        y = self.domain.project(x - self.eta * _check.cost_gradient(x, feedback))
+        y = self.domain.project(x - self.eta * grad)
         x, more = run_by_run(self._cut_back, (y,), self.depth)
         return SeparationDescentState(x, cuts + more)
 
@@ -114,29 +107,22 @@ class SeparationDescent(Rule):
         return x
 
     @classmethod
-    def known_horizon(
-        cls, constants: Constants, horizon: int, domain: Region
-    ) -> Tuned[SeparationDescent]:
+    def known_horizon(cls, constants: Constants, horizon: int, domain: Region) -> Tuned[Self]:
         """Tune for regret O((kappa T)^(1/2)), no violation, at most (2 kappa + 2) T calls.
 
-        Args:
-            constants: the constants of the problem; ``inner_radius`` unless the set has a gauge.
-            horizon: T.
-            domain: the feasible set.
+        Needs ``inner_radius`` among the constants unless the set has a gauge.
         """
         return cls._tuned(constants, horizon, domain, deep=False)
 
     @classmethod
-    def deep_cuts(
-        cls, constants: Constants, horizon: int, domain: Region
-    ) -> Tuned[SeparationDescent]:
+    def deep_cuts(cls, constants: Constants, horizon: int, domain: Region) -> Tuned[Self]:
         """Return the same with cuts as deep as the oracle allows: the same bounds, fewer calls."""
         return cls._tuned(constants, horizon, domain, deep=True)
 
     @classmethod
     def _tuned(
         cls, constants: Constants, horizon: int, domain: Region, *, deep: bool
-    ) -> Tuned[SeparationDescent]:
+    ) -> Tuned[Self]:
         inner = as_constants(constants).inner_radius
         if inner is None:
             inner = gauge_of(domain).inner_radius

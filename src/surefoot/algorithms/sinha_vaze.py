@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple, Self
 
-from surefoot import _check
-from surefoot._array import dot, exp, maximum, minimum, number_like, sqrt, where
+from surefoot._array import dot, exp, maximum, minimum, sqrt, where
 from surefoot.algorithms._multipliers import positive_part
-from surefoot.algorithms._rule import Positive, Rule
-from surefoot.algorithms._start import start_in
+from surefoot.algorithms._rule import Domain, OneConstraint, Positive
 from surefoot.constants import Constants
 from surefoot.theory import SinhaVazeConvex, Tuned
-from surefoot.types import Array, Feedback, Needs, Number, Region, Source
+from surefoot.types import Array, Number, Region, Source
 
 __all__ = ["SinhaVaze", "SinhaVazeState"]
 
@@ -31,12 +28,11 @@ class SinhaVazeState(NamedTuple):
     """
 
     x: Array
-    queue: Number
-    squares: Number
+    queue: Number = 0.0
+    squares: Number = 0.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SinhaVaze(Rule):
+class SinhaVaze(OneConstraint[SinhaVazeState]):
     r"""Descent on the cost plus a penalty that grows exponentially with the violations so far.
 
     .. math::
@@ -56,7 +52,7 @@ class SinhaVaze(Rule):
 
     Example:
         >>> import numpy as np
-        >>> from surefoot.sets import Ball
+        >>> from surefoot import Ball, Feedback
         >>> player = SinhaVaze(scale=0.5, rate=1.0, diameter=2.0, domain=Ball(1.0))
         >>> state = player.init(np.array([0.0, 0.0]))
         >>> seen = Feedback(np.array([-6.0, 8.0]), -0.1, np.array([0.0, 1.0]))
@@ -66,25 +62,15 @@ class SinhaVaze(Rule):
     Reference: Sinha and Vaze, NeurIPS 2024 (arXiv 2310.18955); the scaling and lambda as recalled.
     """
 
-    needs: ClassVar[Needs] = Needs()
-    source: ClassVar[Source] = Source("Sinha and Vaze, NeurIPS 2024")
-    tunings: ClassVar[tuple[str, ...]] = ("convex",)
+    source = Source("Sinha and Vaze, NeurIPS 2024")
 
     scale: Positive
     rate: Positive
     diameter: Positive
     domain: Region
 
-    def init(self, x1: Array) -> SinhaVazeState:
-        """Start at x1, a point of the domain."""
-        x1 = start_in(self.domain, x1)
-        zero = number_like(x1, 0.0)
-        return SinhaVazeState(x1, zero, zero)
-
-    def update(self, state: SinhaVazeState, feedback: Feedback) -> SinhaVazeState:
-        """Return the state after a round: the four lines of the docstring."""
+    def _round(self, state: SinhaVazeState, grad: Array, g: Number, s: Array) -> SinhaVazeState:
         x, queue, squares = state
-        grad, g, s = _check.feedback(x, feedback)
         queue = positive_part(queue + self.scale * maximum(g, 0.0))
         penalty = self.rate * exp(minimum(self.rate * queue, _LARGEST_EXPONENT))
         h = self.scale * (grad + where(g > 0, penalty, 0.0 * penalty) * s)
@@ -94,9 +80,7 @@ class SinhaVaze(Rule):
         return SinhaVazeState(self.domain.project(x - step * h), queue, squares)
 
     @classmethod
-    def convex(
-        cls, constants: Constants, horizon: int, domain: Region | None = None
-    ) -> Tuned[SinhaVaze]:
+    def convex(cls, constants: Constants, horizon: int, domain: Domain = None) -> Tuned[Self]:
         r"""Tune for convex costs: :math:`b = 1/(2GD)`, :math:`\lambda = 1/(2\sqrt T)`."""
         theorem = SinhaVazeConvex(constants, horizon)
         return Tuned.of(cls, theorem, domain, "scale", "rate", "diameter")

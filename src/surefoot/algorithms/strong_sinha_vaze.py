@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple, Self
 
-from surefoot import _check
-from surefoot._array import maximum, number_like, where
+from surefoot._array import maximum, where
 from surefoot.algorithms._multipliers import positive_part
-from surefoot.algorithms._rule import Positive, Rule
-from surefoot.algorithms._start import start_in
+from surefoot.algorithms._rule import Domain, OneConstraint, Positive
 from surefoot.constants import Constants
 from surefoot.theory import SinhaVazeStronglyConvex, Tuned
-from surefoot.types import Array, Feedback, Needs, Number, Region, Source
+from surefoot.types import Array, Number, Region, Source
 
 __all__ = ["StrongSinhaVaze", "StrongSinhaVazeState"]
 
@@ -27,12 +24,11 @@ class StrongSinhaVazeState(NamedTuple):
     """
 
     x: Array
-    queue: Number
-    rounds: Number
+    queue: Number = 0.0
+    rounds: Number = 0.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StrongSinhaVaze(Rule):
+class StrongSinhaVaze(OneConstraint[StrongSinhaVazeState]):
     r"""Descent on strongly convex costs plus a penalty in proportion to the violations so far.
 
     .. math::
@@ -49,7 +45,7 @@ class StrongSinhaVaze(Rule):
 
     Example:
         >>> import numpy as np
-        >>> from surefoot.sets import Ball
+        >>> from surefoot import Ball, Feedback
         >>> player = StrongSinhaVaze(V=0.5, strong_convexity=4.0, domain=Ball(1.0))
         >>> state = player.init(np.array([0.0, 0.5]))
         >>> seen = Feedback(np.array([-1.0, -2.0]), 0.25, np.array([0.0, 2.0]))
@@ -60,24 +56,16 @@ class StrongSinhaVaze(Rule):
     the theorem.
     """
 
-    needs: ClassVar[Needs] = Needs()
-    source: ClassVar[Source] = Source("Sinha and Vaze, NeurIPS 2024")
-    tunings: ClassVar[tuple[str, ...]] = ("strongly_convex",)
+    source = Source("Sinha and Vaze, NeurIPS 2024")
 
     V: Positive
     strong_convexity: Positive
     domain: Region
 
-    def init(self, x1: Array) -> StrongSinhaVazeState:
-        """Start at x1, a point of the domain."""
-        x1 = start_in(self.domain, x1)
-        zero = number_like(x1, 0.0)
-        return StrongSinhaVazeState(x1, zero, zero)
-
-    def update(self, state: StrongSinhaVazeState, feedback: Feedback) -> StrongSinhaVazeState:
-        """Return the state after a round: the three lines of the docstring."""
+    def _round(
+        self, state: StrongSinhaVazeState, grad: Array, g: Number, s: Array
+    ) -> StrongSinhaVazeState:
         x, queue, rounds = state
-        grad, g, s = _check.feedback(x, feedback)
         queue, rounds = positive_part(queue + maximum(g, 0.0)), rounds + 1.0
         h = grad + where(g > 0, 2 * queue / self.V, 0.0 * queue) * s
         new = self.domain.project(x - h / (self.strong_convexity * rounds))
@@ -85,8 +73,8 @@ class StrongSinhaVaze(Rule):
 
     @classmethod
     def strongly_convex(
-        cls, constants: Constants, horizon: int, domain: Region | None = None
-    ) -> Tuned[StrongSinhaVaze]:
+        cls, constants: Constants, horizon: int, domain: Domain = None
+    ) -> Tuned[Self]:
         r"""Tune for costs of modulus H: :math:`V = 8G_g^2(1 + \ln T)/H`."""
         theorem = SinhaVazeStronglyConvex(constants, horizon)
         return Tuned.of(cls, theorem, domain, "V", "strong_convexity")

@@ -1,4 +1,4 @@
-"""Building blocks for update rules: array operations, checks and the feasibility step.
+"""Building blocks for update rules: bases, array operations, checks and the feasibility step.
 
 Each works on one run, on a batch and on every backend (:mod:`surefoot.types` has the shapes).
 """
@@ -27,10 +27,28 @@ from surefoot._check import (
     positive,
     whole,
 )
+from surefoot.algorithms._rule import (
+    CostsOnly,
+    Count,
+    EachConstraint,
+    Nonnegative,
+    OneConstraint,
+    Positive,
+    Rule,
+    Share,
+)
 from surefoot.algorithms._start import check_domain, start_in
 from surefoot.sets import project_halfspace
 
 __all__ = [
+    "CostsOnly",
+    "Count",
+    "EachConstraint",
+    "Nonnegative",
+    "OneConstraint",
+    "Positive",
+    "Rule",
+    "Share",
     "check_domain",
     "combine",
     "cost_gradient",

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple, Self
 
-import numpy as np
-
-from surefoot import _check
-from surefoot.algorithms._hedge import mixture, reweighted
-from surefoot.algorithms._rule import COSTS_ONLY, Positive, check_fields
-from surefoot.algorithms._start import bounded_diameter, start_in
+from surefoot.algorithms._hedge import Mixing
+from surefoot.algorithms._rule import COSTS_ONLY, Positive
+from surefoot.algorithms._start import bounded_diameter
 from surefoot.algorithms.garber_kretzu import GarberKretzu
 from surefoot.constants import Constants
-from surefoot.errors import InvalidValueError
 from surefoot.sets._points import settled
 from surefoot.theory import Tuned
 from surefoot.theory.tracking import TrackingTheorem
-from surefoot.types import Array, Feedback, Needs, Region, Source
+from surefoot.types import Array, Feedback, Region, Source
 
 __all__ = ["TrackingBlocks", "TrackingBlocksState"]
 
@@ -30,8 +25,7 @@ class TrackingBlocksState(NamedTuple):
     log_weights: Array
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrackingBlocks:
+class TrackingBlocks(Mixing[TrackingBlocksState]):
     r"""Exponential weights over blocks of several lengths.
 
     .. math:: x_t = \sum_i\pi_{t,i}x_t^i, \qquad
@@ -45,6 +39,7 @@ class TrackingBlocks:
         rate: :math:`\beta > 0`.
 
     Example:
+        >>> import numpy as np
         >>> from surefoot.sets import Box
         >>> square = Box([-1.0, -1.0], [1.0, 1.0])
         >>> short, long = (
@@ -60,45 +55,27 @@ class TrackingBlocks:
     with dynamic and adaptive regret guarantees", AAAI 2024; rule and constants derived here.
     """
 
-    needs: ClassVar[Needs] = COSTS_ONLY._replace(
-        linear_minimisations=2, work="d log T", numpy_only=True
-    )
-    source: ClassVar[Source] = Source("Wang et al., AAAI 2024", "derived here")
-    tunings: ClassVar[tuple[str, ...]] = ("known_horizon",)
+    needs = COSTS_ONLY._replace(linear_minimisations=2, work="d log T", numpy_only=True)
+    source = Source("Wang et al., AAAI 2024", "derived here")
 
     experts: tuple[GarberKretzu, ...]
     rate: Positive
 
     def __post_init__(self) -> None:
-        check_fields(self)
-        object.__setattr__(self, "experts", tuple(self.experts))
-        if not self.experts or not all(isinstance(e, GarberKretzu) for e in self.experts):
-            raise InvalidValueError(f"experts must be rules GarberKretzu, got {self.experts!r}")
+        self._own("experts", GarberKretzu)
 
-    def init(self, x1: Array) -> TrackingBlocksState:
-        """Start all experts at x1, a point of the feasible set."""
-        x1 = start_in(self.experts[0].domain, x1)
-        states = tuple(expert.init(x1) for expert in self.experts)
-        count = len(self.experts)
-        return TrackingBlocksState(x1, states, np.zeros((*x1.shape[:-1], count)))
+    @property
+    def _experts(self) -> tuple[GarberKretzu, ...]:
+        return self.experts
 
-    def update(self, state: TrackingBlocksState, feedback: Feedback) -> TrackingBlocksState:
-        """Play one round: the line of the docstring."""
-        gradient = _check.cost_gradient(state.x, feedback)
-        told = Feedback(gradient, None, None)
-        before = [expert.x for expert in state.experts]
-        weights = reweighted(state.log_weights, gradient, before, self.rate)
-        states = tuple(
-            expert.update(own, told)
-            for expert, own in zip(self.experts, state.experts, strict=True)
-        )
-        x = mixture(weights, [own.x for own in states])
-        return TrackingBlocksState(settled(self.experts[0].domain, x), states, weights)
+    def _told(self, expert: GarberKretzu, own: Any, gradient: Array) -> Any:
+        return expert.update(own, Feedback(gradient, None, None))
+
+    def _inside(self, x: Array) -> Array:
+        return settled(self.domain, x)
 
     @classmethod
-    def known_horizon(
-        cls, constants: Constants, horizon: int, domain: Region
-    ) -> Tuned[TrackingBlocks]:
+    def known_horizon(cls, constants: Constants, horizon: int, domain: Region) -> Tuned[Self]:
         """Tune for regret O(T^(3/4) (1 + P)^(1/4)) against optima that move by P."""
         theorem = TrackingTheorem(constants, horizon, bounded_diameter(domain))
         experts = tuple(

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple, Self
 
-import numpy as np
-
-from surefoot import _check
 from surefoot._array import run_by_run
-from surefoot.algorithms._hedge import mixture, reweighted
-from surefoot.algorithms._rule import COSTS_ONLY, Positive, check_fields
-from surefoot.algorithms._start import start_in
+from surefoot.algorithms._hedge import Mixing
+from surefoot.algorithms._rule import COSTS_ONLY, Positive
 from surefoot.algorithms.yi import Yi
 from surefoot.constants import Constants
 from surefoot.errors import InvalidValueError
@@ -19,7 +14,7 @@ from surefoot.sets import Ball
 from surefoot.sets.prox import prox_of
 from surefoot.theory import Tuned
 from surefoot.theory.tracking_penalty import TrackingPenaltyTheorem
-from surefoot.types import Array, Feedback, Needs, Region, Source
+from surefoot.types import Array, Feedback, Region, Source
 
 __all__ = ["TrackingPenalty", "TrackingPenaltyState"]
 
@@ -32,8 +27,7 @@ class TrackingPenaltyState(NamedTuple):
     log_weights: Array
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrackingPenalty:
+class TrackingPenalty(Mixing[TrackingPenaltyState]):
     r"""Exponential weights over :class:`~surefoot.algorithms.Yi` with several step sizes.
 
     .. math:: x_t = \sum_i\pi_{t,i}x_t^i, \qquad
@@ -47,6 +41,7 @@ class TrackingPenalty:
         rate: :math:`\beta > 0`.
 
     Example:
+        >>> import numpy as np
         >>> from surefoot.sets import Box
         >>> prox = prox_of(Box([-0.5], [0.5]))
         >>> slow, fast = (Yi(prox=prox, domain=Ball(1.0), gamma=2.0, alpha=a) for a in (8.0, 2.0))
@@ -59,18 +54,14 @@ class TrackingPenalty:
     theirs; this form and its constants are derived here.
     """
 
-    needs: ClassVar[Needs] = COSTS_ONLY._replace(proxes=8, work="d log T", numpy_only=True)
-    source: ClassVar[Source] = Source("Yi et al., ICML 2021", "derived here")
-    tunings: ClassVar[tuple[str, ...]] = ("known_horizon",)
+    needs = COSTS_ONLY._replace(proxes=8, work="d log T", numpy_only=True)
+    source = Source("Yi et al., ICML 2021", "derived here")
 
     copies: tuple[Yi, ...]
     rate: Positive
 
     def __post_init__(self) -> None:
-        check_fields(self)
-        object.__setattr__(self, "copies", tuple(self.copies))
-        if not self.copies or not all(isinstance(copy, Yi) for copy in self.copies):
-            raise InvalidValueError(f"copies must be rules Yi, got {self.copies!r}")
+        self._own("copies", Yi)
         for copy in self.copies:
             if not hasattr(copy.prox, "violation"):
                 raise InvalidValueError(
@@ -78,32 +69,18 @@ class TrackingPenalty:
                 )
 
     @property
-    def domain(self) -> Ball:
-        """The ball that all copies stay in."""
-        return self.copies[0].domain
+    def _experts(self) -> tuple[Yi, ...]:
+        return self.copies
 
-    def init(self, x1: Array) -> TrackingPenaltyState:
-        """Start all copies at x1, a point of the ball."""
-        x1 = start_in(self.domain, x1)
-        states = tuple(copy.init(x1) for copy in self.copies)
-        return TrackingPenaltyState(x1, states, np.zeros((*x1.shape[:-1], len(states))))
+    def _told(self, copy: Yi, own: Any, gradient: Array) -> Any:
+        g = run_by_run(copy.prox.violation, (own.x,))  # type: ignore[attr-defined]
+        return copy.update(own, Feedback(gradient, g, 0.0 * own.x))
 
-    def update(self, state: TrackingPenaltyState, feedback: Feedback) -> TrackingPenaltyState:
-        """Play one round: the lines of the docstring."""
-        gradient = _check.cost_gradient(state.x, feedback)
-        before = [own.x for own in state.copies]
-        weights = reweighted(state.log_weights, gradient, before, self.rate)
-        states = []
-        for copy, own in zip(self.copies, state.copies, strict=True):
-            g = run_by_run(copy.prox.violation, (own.x,))  # type: ignore[attr-defined]
-            states.append(copy.update(own, Feedback(gradient, g, 0.0 * own.x)))
-        x = mixture(weights, [own.x for own in states])
-        return TrackingPenaltyState(self.domain.project(x), tuple(states), weights)
+    def _inside(self, x: Array) -> Array:
+        return self.domain.project(x)
 
     @classmethod
-    def known_horizon(
-        cls, constants: Constants, horizon: int, domain: Region
-    ) -> Tuned[TrackingPenalty]:
+    def known_horizon(cls, constants: Constants, horizon: int, domain: Region) -> Tuned[Self]:
         """Tune for regret O((T (1 + P))^(1/2)), optima of path length P; violations O(T^(1/2))."""
         theorem, prox = TrackingPenaltyTheorem(constants, horizon), prox_of(domain)
         copies = tuple(

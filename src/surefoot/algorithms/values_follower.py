@@ -161,13 +161,7 @@ class ValuesFollower:
         return ValuesFollowerState(base.x, base, zero - 1.0, base.x, zero, zero, 0.0 * base.x)
 
     def moved(self, state: ValuesFollowerState, x: Array, missed: int = 0) -> ValuesFollowerState:
-        """Return the state that starts from another action; a probe that was begun is dropped.
-
-        Args:
-            state: the last one.
-            x: the action that was, or will be, played instead of its own.
-            missed: how many rounds have passed without a measurement.
-        """
+        """Return the state that starts from another action; a probe that was begun is dropped."""
         base = self.base.moved(state.base, x, missed)
         return state._replace(x=base.x, base=base, probing=0.0 * state.probing - 1.0)
 

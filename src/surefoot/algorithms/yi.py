@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple, Self
 
-from surefoot import _check
-from surefoot._array import maximum, number_like, run_by_run
-from surefoot.algorithms._rule import Positive, Rule
-from surefoot.algorithms._start import start_in
+from surefoot._array import maximum, run_by_run
+from surefoot.algorithms._rule import OneConstraint, Positive
 from surefoot.constants import Constants
 from surefoot.sets import Ball
 from surefoot.sets.prox import Linearised, Prox, prox_of
 from surefoot.theory import Tuned
 from surefoot.theory.yi import YiTheorem
-from surefoot.types import Array, Feedback, Needs, Number, Region, Source
+from surefoot.types import Array, Needs, Number, Region, Source
 
 __all__ = ["Yi", "YiState"]
 
@@ -23,11 +20,10 @@ class YiState(NamedTuple):
     """The action to play, and the summed violations."""
 
     x: Array
-    queue: Number
+    queue: Number = 0.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Yi(Rule):
+class Yi(OneConstraint[YiState]):
     r"""A proximal step on a penalty that grows with all violations so far.
 
     With :math:`p = [g]_+`,
@@ -47,6 +43,7 @@ class Yi(Rule):
 
     Example:
         >>> import numpy as np
+        >>> from surefoot import Feedback
         >>> from surefoot.sets.prox import LinearProx
         >>> player = Yi(prox=LinearProx(), domain=Ball(9.0), gamma=2.0, alpha=4.0)
         >>> state = player.init(np.array([0.0]))  # x <= 0.5
@@ -61,24 +58,16 @@ class Yi(Rule):
     theirs; this form and its constants are derived here.
     """
 
-    needs: ClassVar[Needs] = Needs(proxes=1, domain="feasible", numpy_only=True)
-    source: ClassVar[Source] = Source("Yi et al., ICML 2021", "derived here")
-    tunings: ClassVar[tuple[str, ...]] = ("trade_off",)
+    needs = Needs(proxes=1, domain="feasible", numpy_only=True)
+    source = Source("Yi et al., ICML 2021", "derived here")
 
     prox: Prox
     domain: Ball
     gamma: Positive
     alpha: Positive
 
-    def init(self, x1: Array) -> YiState:
-        """Start at x1, a point of the ball."""
-        x1 = start_in(self.domain, x1)
-        return YiState(x1, number_like(x1, 0.0))
-
-    def update(self, state: YiState, feedback: Feedback) -> YiState:
-        """Play one round: the lines of the docstring."""
+    def _round(self, state: YiState, gradient: Array, g: Number, s: Array) -> YiState:
         x, queue = state
-        gradient, g, s = _check.feedback(x, feedback)
         seen = self.gamma * maximum(g, 0.0 * g)
         queue = queue + seen
         y = x - gradient / (2 * self.alpha)
@@ -91,7 +80,7 @@ class Yi(Rule):
     @classmethod
     def trade_off(
         cls, constants: Constants, horizon: int, domain: Region | Prox, *, c: float = 0.5
-    ) -> Tuned[Yi]:
+    ) -> Tuned[Self]:
         """Tune for regret O(T^max(c, 1 - c)), violations O(T^((1 - c)/2)).
 
         Args:

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple, Self
 
-import numpy as np
-
-from surefoot import _check
-from surefoot._array import combine, constant, maximum, number_like, one_run, where
-from surefoot.algorithms._rule import Count, Positive, Rule
-from surefoot.algorithms._start import start_in
+from surefoot._array import combine, maximum, number_like, where
+from surefoot.algorithms._multipliers import Multiplying
+from surefoot.algorithms._rule import Count, Domain, Positive
 from surefoot.constants import Constants
 from surefoot.theory import Tuned
 from surefoot.theory.yu_neely import YuNeelyTheorem
-from surefoot.types import Array, Feedback, Needs, Number, Region, Source
+from surefoot.types import Array, Number, Region, Source
 
 __all__ = ["YuNeely", "YuNeelyState"]
 
@@ -27,8 +23,7 @@ class YuNeelyState(NamedTuple):
     t: Number
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class YuNeely(Rule):
+class YuNeely(Multiplying[YuNeelyState]):
     r"""Drift plus penalty whose queues look one step ahead; for linear constraints.
 
     .. math::
@@ -49,7 +44,8 @@ class YuNeely(Rule):
         domain: a ball that contains the feasible set.
 
     Example:
-        >>> from surefoot import Ball
+        >>> import numpy as np
+        >>> from surefoot import Ball, Feedback
         >>> player = YuNeely(gamma=2.0, alpha=4.0, rows=1, domain=Ball(9.0))
         >>> state = player.init(np.array([0.0]))  # x <= 0.5
         >>> for _ in range(3):
@@ -65,26 +61,18 @@ class YuNeely(Rule):
     derived here.
     """
 
-    needs: ClassVar[Needs] = Needs(apart=True, work="m d")
-    source: ClassVar[Source] = Source("Yu and Neely, JMLR 2020", "as recalled")
-    tunings: ClassVar[tuple[str, ...]] = ("linear",)
+    source = Source("Yu and Neely, JMLR 2020", "as recalled")
 
     gamma: Positive
     alpha: Positive
     rows: Count
     domain: Region
 
-    def init(self, x1: Array) -> YuNeelyState:
-        """Start at x1, a point of the domain."""
-        x1 = start_in(self.domain, x1)
-        zeros = np.zeros(self.rows if one_run(x1) else (1, self.rows))
-        queues = constant(zeros, x1) + 0.0 * number_like(x1, 0.0)
-        return YuNeelyState(x1, queues, number_like(x1, 1.0))
+    def _first(self, x1: Array) -> YuNeelyState:
+        return YuNeelyState(x1, self._zeros(x1), number_like(x1, 1.0))
 
-    def update(self, state: YuNeelyState, feedback: Feedback) -> YuNeelyState:
-        """Play one round: the lines of the docstring."""
+    def _round(self, state: YuNeelyState, gradient: Array, g: Array, s: Array) -> YuNeelyState:
         x, queues, t = state
-        gradient, g, s = _check.feedback_apart(x, feedback)
         later = maximum(-self.gamma * g, queues + self.gamma * g)
         queues = where(t == 1.0, maximum(-self.gamma * g, 0.0), later)
         weights = queues + self.gamma * g
@@ -92,9 +80,7 @@ class YuNeely(Rule):
         return YuNeelyState(self.domain.project(x - step / (2 * self.alpha)), queues, t + 1.0)
 
     @classmethod
-    def linear(
-        cls, constants: Constants, horizon: int, domain: Region | None = None
-    ) -> Tuned[YuNeely]:
+    def linear(cls, constants: Constants, horizon: int, domain: Domain = None) -> Tuned[Self]:
         """Tune for linear constraints: regret O(T^(1/2)), the sum of each constraint O(1)."""
         theorem = YuNeelyTheorem(constants, horizon)
         return Tuned.of(cls, theorem, domain, "gamma", "alpha", "rows")

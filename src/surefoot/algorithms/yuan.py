@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple, Self
 
 from surefoot import _check
-from surefoot._array import combine, maximum, number_like
-from surefoot.algorithms._rule import Nonnegative, Positive, Rule
-from surefoot.algorithms._start import start_in
+from surefoot._array import combine, maximum
+from surefoot.algorithms._rule import Domain, EachConstraint, Nonnegative, Positive
 from surefoot.constants import Constants
 from surefoot.theory import Tuned, YuanStronglyConvex, YuanTradeOff
-from surefoot.types import Array, Feedback, Needs, Number, Region, Source
+from surefoot.types import Array, Number, Region, Source
 
 __all__ = ["Yuan", "YuanState"]
 
@@ -20,11 +18,10 @@ class YuanState(NamedTuple):
     """The action to play, and the round."""
 
     x: Array
-    t: Number
+    t: Number = 1.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Yuan(Rule):
+class Yuan(EachConstraint[YuanState]):
     r"""Descent on a Lagrangian of violations only, whose multipliers are the best in each round.
 
     In :math:`f_t(x) + \sum_i \lambda_i [g_i(x)]_+ - \tfrac{\theta_t}{2}\|\lambda\|^2` the
@@ -49,7 +46,7 @@ class Yuan(Rule):
 
     Example:
         >>> import numpy as np
-        >>> from surefoot.sets import Ball
+        >>> from surefoot import Ball, Feedback
         >>> player = Yuan(eta=0.5, theta=2.0, domain=Ball(4.0), decay=1.0)
         >>> s = np.array([[1.0, 0.0], [0.0, -3.0]])
         >>> seen = Feedback(np.array([2.0, 0.5]), np.array([-1.0, 0.5]), s)
@@ -63,24 +60,15 @@ class Yuan(Rule):
     as in the abstract; constants are derived, see :class:`surefoot.theory.YuanTradeOff`.
     """
 
-    needs: ClassVar[Needs] = Needs(apart=True, work="m d")
-    source: ClassVar[Source] = Source("Yuan and Lamperski, NeurIPS 2018", "as recalled")
-    tunings: ClassVar[tuple[str, ...]] = ("trade_off", "strongly_convex")
+    source = Source("Yuan and Lamperski, NeurIPS 2018", "as recalled")
 
     eta: Positive
     theta: Positive
     domain: Region
     decay: Nonnegative = 0.0
 
-    def init(self, x1: Array) -> YuanState:
-        """Start at x1, a point of the domain, before round 1."""
-        x1 = start_in(self.domain, x1)
-        return YuanState(x1, number_like(x1, 1.0))
-
-    def update(self, state: YuanState, feedback: Feedback) -> YuanState:
-        """Return the state after a round: the lines of the docstring."""
+    def _round(self, state: YuanState, grad: Array, g: Array, s: Array) -> YuanState:
         x, t = state
-        grad, g, s = _check.feedback_apart(x, feedback)
         fade = t**self.decay
         multipliers = maximum(g, 0.0) / (self.theta / fade)
         y = x - self.eta / fade * (grad + combine(multipliers, s))
@@ -91,11 +79,11 @@ class Yuan(Rule):
         cls,
         constants: Constants,
         horizon: int,
-        domain: Region | None = None,
+        domain: Domain = None,
         *,
         beta: float = 0.5,
         alpha: float = 0.5,
-    ) -> Tuned[Yuan]:
+    ) -> Tuned[Self]:
         """Tune for convex costs: regret O(T^max(beta, 1 - beta)), sum of squares O(T^(1 - beta)).
 
         Args:
@@ -110,14 +98,11 @@ class Yuan(Rule):
 
     @classmethod
     def strongly_convex(
-        cls, constants: Constants, horizon: int, domain: Region | None = None
-    ) -> Tuned[Yuan]:
+        cls, constants: Constants, horizon: int, domain: Domain = None
+    ) -> Tuned[Self]:
         """Tune for strongly convex costs: regret O(log T), violations O((T log T)^(1/2)).
 
-        Args:
-            constants: the constants of the problem.
-            horizon: not used: the parameters and bounds are for any number of rounds.
-            domain: the ball around the feasible set; default: the ball of radius R.
+        The parameters and bounds are for any number of rounds.
         """
         _check.horizon(horizon)
         theorem = YuanStronglyConvex(constants)

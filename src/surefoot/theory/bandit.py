@@ -20,14 +20,14 @@ from typing import Any, ClassVar, final
 from surefoot import _check
 from surefoot.constants import Constants
 from surefoot.theory._lagrangian import rounds
-from surefoot.theory.projection import Inside
+from surefoot.theory.projection import AroundBall
 from surefoot.types import Array
 
 __all__ = ["BlockBanditTheorem", "SmoothedBanditTheorem"]
 
 
 @dataclass(frozen=True)
-class _Bandit(Inside):
+class _Bandit(AroundBall):
     """Shared by both theorems: the exploration radius and its price."""
 
     expected: ClassVar[bool] = True
@@ -44,8 +44,8 @@ class _Bandit(Inside):
         _check.horizon(self.horizon)
         _check.whole(self.dimension, "dimension")
         _check.positive(diameter=self.diameter, inner_radius=self.inner_radius)
-        R, _, _ = self.constants.require("R", "G_f", "cost_bound", by=self.name)
-        _check.at_most(R * (1 + 1e-9), "the outer radius", inner_radius=self.inner_radius)
+        self.constants.require("R", "G_f", "cost_bound", by=self.name)
+        super().__post_init__()
 
     @property
     def _noise(self) -> float:
@@ -138,14 +138,8 @@ class BlockBanditTheorem(_Bandit):
     Proof. A block's sum of estimates has a mean square of at most
     :math:`b(dF_0/\delta)^2 + b^2G_f^2 = bv`; a gap of :math:`\epsilon` leaves the centre within
     :math:`\sqrt{2\epsilon}` of the minimiser; Frank-Wolfe with line search takes
-    :math:`2D^2/\epsilon` steps to an excess of :math:`\epsilon` and as many more to the gap.
-
-    Args:
-        constants: needs R, G_f, cost_bound.
-        horizon: T.
-        dimension: d.
-        diameter: D.
-        inner_radius: r.
+    :math:`2D^2/\epsilon` steps to an excess of :math:`\epsilon` and as many more to the gap. The
+    arguments are those of :class:`SmoothedBanditTheorem`.
     """
 
     name: ClassVar[str] = "Garber and Kretzu 2020, bandit (in expectation)"

@@ -27,28 +27,20 @@ import numpy as np
 from surefoot import _check
 from surefoot.constants import Constants
 from surefoot.theory._lagrangian import StronglyConvex, harmonic, rounds
-from surefoot.theory.projection import Inside
+from surefoot.theory.projection import AroundBall
 from surefoot.types import Array
 
 __all__ = ["AdaptiveGaugeTheorem", "GaugeNewtonTheorem", "GaugeTheorem", "StronglyConvexGauge"]
 
 
-class _Gauged(Inside):
-    """Shared by the theorems: kappa, the surrogate's slope, the cost of an inexact oracle."""
+class _Gauged(AroundBall):
+    """Shared by the theorems: the surrogate's slope, the cost of an inexact oracle."""
 
-    inner_radius: float
     error: float
 
     def __post_init__(self) -> None:
-        R, _ = self.constants.require("R", "G_f", by=self.name)
-        _check.positive(inner_radius=self.inner_radius)
-        _check.at_most(R * (1 + 1e-9), "the outer radius", inner_radius=self.inner_radius)
+        super().__post_init__()
         _check.nonnegative(error=self.error)
-
-    @property
-    def kappa(self) -> float:
-        """The condition number R/r, at least 1."""
-        return max(self.constants.R / self.inner_radius, 1.0)
 
     @property
     def slope(self) -> float:

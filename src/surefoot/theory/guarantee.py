@@ -147,6 +147,13 @@ class Guarantee(ABC):
         """What must be true of the rounds played for the bounds to apply."""
 
     @final
+    def _at_worst(self, t: Any) -> Array:
+        """Return :math:`2RG_ft`, by which the costs of feasible points differ; inf without G_f."""
+        G_f = self.constants.G_f
+        most = np.inf if G_f is None else 2 * self.constants.R * G_f
+        return most * np.asarray(t, dtype=np.float64)
+
+    @final
     def __str__(self) -> str:
         rounds = "any number of rounds" if self.horizon is None else f"T = {self.horizon}"
         return f"{self.name} for {rounds} ({self.kind})"

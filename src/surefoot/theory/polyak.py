@@ -162,12 +162,18 @@ class Theorem1(Guarantee):
         return tuple(found)
 
 
+@dataclass(frozen=True)
 class _Corollary(Guarantee):
     """Theorem 1 with the parameters that a corollary gives for a horizon."""
 
     regret_exponent: ClassVar[float] = 0.5
 
+    constants: Constants
     horizon: int
+
+    def __post_init__(self) -> None:
+        _check.horizon(self.horizon)
+        _ = self.theorem
 
     @property
     @abstractmethod
@@ -222,9 +228,6 @@ class Corollary1(_Corollary):
     kind: ClassVar[Kind] = "every round"
     violation_exponent: ClassVar[None] = None
 
-    constants: Constants
-    horizon: int
-
     def __post_init__(self) -> None:
         _check.horizon(self.horizon)
         (slack,) = self.constants.require("start_slack", by=self.name)
@@ -268,13 +271,6 @@ class Corollary2(_Corollary):
 
     name: ClassVar[str] = "Corollary 2 (corrected)"
     violation_exponent: ClassVar[None] = None
-
-    constants: Constants
-    horizon: int
-
-    def __post_init__(self) -> None:
-        _check.horizon(self.horizon)
-        _ = self.theorem
 
     @property
     def kind(self) -> Kind:
@@ -331,13 +327,6 @@ class Corollary3(_Corollary):
     name: ClassVar[str] = "Corollary 3"
     kind: ClassVar[Kind] = "bounded"
     violation_exponent: ClassVar[float] = 0.5
-
-    constants: Constants
-    horizon: int
-
-    def __post_init__(self) -> None:
-        _check.horizon(self.horizon)
-        _ = self.theorem
 
     def bounds(self, t: Any) -> dict[Measure, Array]:
         """Return Theorem 1's, and their sum: a geometric series and t times a constant."""

@@ -54,6 +54,23 @@ class Inside(EveryRound):
         return G_f
 
 
+class AroundBall(Inside):
+    """A guarantee for a feasible set that holds the ball of radius r and lies in that of R."""
+
+    inner_radius: float
+
+    def __post_init__(self) -> None:
+        R, _ = self.constants.require("R", "G_f", by=self.name)
+        _check.positive(inner_radius=self.inner_radius)
+        _check.at_most(R * (1 + 1e-9), "the outer radius", inner_radius=self.inner_radius)
+
+    @property
+    @final
+    def kappa(self) -> float:
+        """The condition number R/r, at least 1."""
+        return max(self.constants.R / self.inner_radius, 1.0)
+
+
 @dataclass(frozen=True)
 class OnBounded(Inside):
     """A guarantee for a known number of rounds on a feasible set of a known diameter."""

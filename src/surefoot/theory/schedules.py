@@ -166,9 +166,27 @@ class ScheduledSteps(FromStart):
         return tuple(found)
 
 
+@dataclass(frozen=True)
+class _GivenGradients(ScheduledSteps):
+    """A schedule for any number of rounds whose steps use a known G_f."""
+
+    constants: Constants
+    horizon: None = None
+
+    def __post_init__(self) -> None:
+        self._check_start()
+
+    @property
+    @final
+    def step(self) -> float:
+        r"""The step :math:`\xi/(G_fG_g)`, slightly shorter."""
+        G_f, G_g = self.constants.require("G_f", "G_g", by=self.name)
+        return SHRINK * self.xi / (G_f * G_g)
+
+
 @final
 @dataclass(frozen=True)
-class UnknownHorizon(ScheduledSteps):
+class UnknownHorizon(_GivenGradients):
     r"""No horizon: :math:`\rho_t = a/\sqrt t`, :math:`\eta_t = s\rho_t`, :math:`s = \xi/(G_fG_g)`.
 
     With :math:`a = \min(\alpha, \epsilon)`, or :math:`\alpha/2` where the start alone is known:
@@ -200,22 +218,10 @@ class UnknownHorizon(ScheduledSteps):
     regret_exponent: ClassVar[float] = 0.5
     power: ClassVar[float] = 0.5
 
-    constants: Constants
-    horizon: None = None
-
-    def __post_init__(self) -> None:
-        self._check_start()
-
     @property
     def rho(self) -> float:
         """The level that the start and sigma allow."""
         return self.level
-
-    @property
-    def step(self) -> float:
-        r"""The step :math:`\xi/(G_fG_g)`, slightly shorter."""
-        G_f, G_g = self.constants.require("G_f", "G_g", by=self.name)
-        return SHRINK * self.xi / (G_f * G_g)
 
     def regret_bound(self, t: Any) -> Array:
         """Return the bound above."""
@@ -339,7 +345,7 @@ class UnknownGradients(ScheduledSteps):
 
 @final
 @dataclass(frozen=True)
-class StronglyConvexSchedule(ScheduledSteps):
+class StronglyConvexSchedule(_GivenGradients):
     r"""Costs of strong convexity H: regret O(log T), feasible in every round, no horizon.
 
     With :math:`C = G_fG_g/(\xi H)`, :math:`t_0 = \lceil C/a\rceil - 1`,
@@ -376,18 +382,6 @@ class StronglyConvexSchedule(ScheduledSteps):
     name: ClassVar[str] = "Theorem E2, strongly convex costs"
     regret_exponent: ClassVar[float] = 0.0
     power: ClassVar[float] = 1.0
-
-    constants: Constants
-    horizon: None = None
-
-    def __post_init__(self) -> None:
-        self._check_start()
-
-    @property
-    def step(self) -> float:
-        r"""The step :math:`\xi/(G_fG_g)`, slightly shorter."""
-        G_f, G_g = self.constants.require("G_f", "G_g", by=self.name)
-        return SHRINK * self.xi / (G_f * G_g)
 
     @property
     def rho(self) -> float:

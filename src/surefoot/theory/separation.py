@@ -10,7 +10,7 @@ from surefoot import _check
 from surefoot.constants import Constants
 from surefoot.errors import InvalidValueError
 from surefoot.theory._lagrangian import rounds
-from surefoot.theory.projection import Inside
+from surefoot.theory.projection import AroundBall
 from surefoot.types import Array
 
 __all__ = ["SeparationTheorem"]
@@ -18,7 +18,7 @@ __all__ = ["SeparationTheorem"]
 
 @final
 @dataclass(frozen=True)
-class SeparationTheorem(Inside):
+class SeparationTheorem(AroundBall):
     r"""Cuts towards the shrunk set: regret :math:`O(\sqrt{\kappa T})`, no violation.
 
     With :math:`r\mathbb{B} \subseteq K \subseteq R\mathbb{B}`, :math:`\kappa = R/r`, :math:`D_0`
@@ -59,20 +59,13 @@ class SeparationTheorem(Inside):
 
     def __post_init__(self) -> None:
         _check.horizon(self.horizon)
-        R, _ = self.constants.require("R", "G_f", by=self.name)
-        _check.positive(inner_radius=self.inner_radius)
-        _check.at_most(R * (1 + 1e-9), "the outer radius", inner_radius=self.inner_radius)
+        super().__post_init__()
         if not self.eta * self._G_f() < self.inner_radius:
             needed = math.floor((self.constants.reach / self.inner_radius) ** 2 / self._growth) + 1
             raise InvalidValueError(
                 f"{self.name} needs a horizon of at least {needed} rounds for these constants, "
                 f"got {self.horizon}"
             )
-
-    @property
-    def kappa(self) -> float:
-        """The condition number R/r, at least 1."""
-        return max(self.constants.R / self.inner_radius, 1.0)
 
     @property
     def _growth(self) -> float:

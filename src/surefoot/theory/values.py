@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, final
-
-import numpy as np
 
 from surefoot.constants import Constants
 from surefoot.theory._from_start import StrictStart
@@ -15,9 +12,28 @@ from surefoot.types import Array
 __all__ = ["ValuesAndCurvature", "ValuesOnly"]
 
 
+@dataclass(frozen=True)
+class _FromValues(StrictStart):
+    """No regret bound, but that the costs of two feasible points differ by at most 2R G_f."""
+
+    regret_exponent: ClassVar[float] = 1.0
+    needed: ClassVar[tuple[str, ...]]
+
+    constants: Constants
+    horizon: int | None = None
+
+    def __post_init__(self) -> None:
+        self._check_start(*self.needed)
+
+    @final
+    def regret_bound(self, t: Any) -> Array:
+        """Return :math:`2RG_fT`; inf where G_f is not known."""
+        return self._at_worst(t)
+
+
 @final
 @dataclass(frozen=True)
-class ValuesOnly(StrictStart):
+class ValuesOnly(_FromValues):
     r"""Values alone: feasible in every round, from G_g and a strictly feasible start.
 
     .. math:: g(x_t) \le 0 \ \forall t .
@@ -33,22 +49,12 @@ class ValuesOnly(StrictStart):
     """
 
     name: ClassVar[str] = "Values only"
-    regret_exponent: ClassVar[float] = 1.0
-
-    constants: Constants
-    horizon: int | None = None
-
-    def __post_init__(self) -> None:
-        self._check_start("R", "G_g")
-
-    def regret_bound(self, t: Any) -> Array:
-        """Return :math:`2RG_fT`; inf where G_f is not known."""
-        return _apart(self.constants, t)
+    needed: ClassVar[tuple[str, ...]] = ("R", "G_g")
 
 
 @final
 @dataclass(frozen=True)
-class ValuesAndCurvature(StrictStart):
+class ValuesAndCurvature(_FromValues):
     r"""Values and a bound on curvature: feasible in every round for a convex g.
 
     Slopes are measured by differences at actions that are played, with the error that curvature
@@ -61,21 +67,4 @@ class ValuesAndCurvature(StrictStart):
     """
 
     name: ClassVar[str] = "Values and curvature"
-    regret_exponent: ClassVar[float] = 1.0
-
-    constants: Constants
-    horizon: int | None = None
-
-    def __post_init__(self) -> None:
-        self._check_start("R", "beta", "G_g")
-
-    def regret_bound(self, t: Any) -> Array:
-        """Return :math:`2RG_fT`; inf where G_f is not known."""
-        return _apart(self.constants, t)
-
-
-def _apart(constants: Constants, t: Any) -> Array:
-    """Return what the costs of feasible points differ by, over t rounds."""
-    G_f = constants.G_f
-    most = math.inf if G_f is None else 2 * constants.R * G_f
-    return most * np.asarray(t, dtype=np.float64)
+    needed: ClassVar[tuple[str, ...]] = ("R", "beta", "G_g")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
@@ -63,9 +62,7 @@ class WithProbability(Guarantee):
 
     def regret_bound(self, t: Any) -> Array:
         """Return :math:`2RG_fT`, by which costs of feasible points differ; inf without G_f."""
-        T = np.asarray(t, dtype=np.float64)
-        R, G_f = self.constants.R, self.constants.G_f
-        return T * (math.inf if G_f is None else 2 * R * G_f)
+        return self._at_worst(t)
 
     def bounds(self, t: Any) -> dict[Measure, Array]:
         """Return no bound: none holds for certain."""
