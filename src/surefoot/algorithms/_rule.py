@@ -9,8 +9,17 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Generic, TypeAlias, TypeVar, dataclass_transform, get_args
+from dataclasses import FrozenInstanceError, dataclass, fields
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    Generic,
+    TypeAlias,
+    TypeVar,
+    dataclass_transform,
+    get_args,
+)
 
 from surefoot import _check
 from surefoot._array import number_like
@@ -58,6 +67,8 @@ S = TypeVar("S", bound=State)
 class Rule:
     """A base whose subclasses are frozen dataclasses with fields that are checked by their types.
 
+    The types are known by their names, as ``from __future__ import annotations`` keeps them.
+
     Attributes:
         needs: what a round asks for.
         source: where the rule comes from.
@@ -78,12 +89,9 @@ class Rule:
         super().__init_subclass__()
         if "__slots__" in cls.__dict__:
             return
-        if not all(isinstance(kind, str) for kind in cls.__annotations__.values()):
-            raise TypeError(
-                f"the file of {cls.__name__} must begin with from __future__ import annotations: "
-                "fields are checked by the names of their types"
-            )
         dataclass(frozen=True, kw_only=True)(cls)
+        for name in ("__setattr__", "__delattr__"):  # which a second decorator would refuse
+            delattr(cls, name)
         if "tunings" not in cls.__dict__:
             own = filter(cls._is_tuning, vars(cls))
             cls.tunings = tuple(dict.fromkeys([*cls.tunings, *own]))
@@ -98,6 +106,14 @@ class Rule:
 
     def __post_init__(self) -> None:
         check_fields(self)
+
+    if not TYPE_CHECKING:
+
+        def __setattr__(self, name: str, value: Any) -> None:
+            raise FrozenInstanceError(f"cannot assign to field {name!r}")
+
+        def __delattr__(self, name: str) -> None:
+            raise FrozenInstanceError(f"cannot delete field {name!r}")
 
 
 class OneConstraint(Rule, Generic[S]):
