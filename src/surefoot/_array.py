@@ -51,6 +51,7 @@ __all__ = [
 
 # Bound once: the primitives run every round, where looking up np.ndarray is a measurable cost.
 ndarray, vdot = np.ndarray, np.vdot
+_set_flags: Any = np.ndarray.setflags
 _NUMBERS = (float, int, np.floating, np.integer)
 _torch_namespace: Any = None
 # Makes a named tuple from its values; the class's own constructor costs as much as three roots.
@@ -250,7 +251,7 @@ def owned(x: Array) -> Array:
     False
     """
     if type(x) is ndarray:
-        x.setflags(write=False)
+        _set_flags(x, False)  # write=False, which takes twice as long by its name
     return x
 
 

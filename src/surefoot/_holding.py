@@ -1,4 +1,4 @@
-"""Frozen dataclasses that hold arrays: how two are compared, and how one is shown."""
+"""Frozen dataclasses that hold arrays, or numbers that are computed once."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["HoldsArrays", "same_fields"]
+__all__ = ["HoldsArrays", "KeepsRounding", "same_fields"]
 
 
 class HoldsArrays:
@@ -21,6 +21,33 @@ class HoldsArrays:
         for name, method in (("__eq__", same_fields), ("__repr__", shown_fields)):
             if name not in cls.__dict__:
                 setattr(cls, name, method)
+
+
+class KeepsRounding:
+    """Keep the margins for rounding of a frozen dataclass, which rules need in every round.
+
+    What is kept is no field: a copy computes it again.
+    """
+
+    __slots__ = ("_kept",)
+    _kept: tuple[int, tuple[Any, ...]]
+
+    def rounding(self, d: int) -> tuple[Any, ...]:
+        """Return the margins in a dimension."""
+        raise NotImplementedError
+
+    def kept_rounding(self, d: int) -> tuple[Any, ...]:
+        """Return :meth:`rounding`, computed again only if the dimension is another."""
+        try:
+            kept = self._kept
+            if kept[0] == d:
+                return kept[1]
+        except AttributeError:
+            pass
+        kept = (d, self.rounding(d))
+        if all(type(number) is float for number in kept[1]):  # a tracer must not leave its trace
+            object.__setattr__(self, "_kept", kept)
+        return kept[1]
 
 
 def same_fields(a: Any, b: Any) -> bool:

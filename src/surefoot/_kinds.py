@@ -21,17 +21,18 @@ import numpy as np
 from surefoot._convert import shown
 from surefoot.errors import InvalidTypeError, InvalidValueError, SurefootError
 
-__all__ = ["check_fields", "guard", "told"]
+__all__ = ["check_fields", "guard", "passed_on", "told"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 # What Python says of an object that is not what the code takes it for.
 _FAILURES = (AttributeError, LookupError, ArithmeticError, TypeError)
+_ANY_NUMBER = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 # Called in every round, and inside other calls that are told: these check what they get themselves.
 _EVERY_ROUND = frozenset(
     [
         *("project", "query", "query_all", "tightening", "project_halfspace"),
-        *("certified_length", "step_size", "next_distance"),
+        *("certified_length", "step_size", "landed", "next_distance", "error_of", "after"),
     ]
 )
 
@@ -54,24 +55,78 @@ def told(function: F) -> F:
     Traceback (most recent call last):
     surefoot.errors.InvalidTypeError: word must be a str, got 3
     """
-    failures, explain = _FAILURES, _explained
+    own: Any = function
+    call, code = _passing_on(own), own.__code__
+    renamed = call.__code__
+    if renamed.co_argcount:  # its parameters by position: they get the names of the function's
+        names = (*code.co_varnames[: code.co_argcount], "error")
+        renamed = renamed.replace(co_varnames=names)
+    # With the globals of the function, by which doctests know whose it is.
+    home: Any = types.FunctionType(
+        renamed, own.__globals__, own.__name__, own.__defaults__, call.__closure__
+    )
+    functools.update_wrapper(home, own)
+    home.is_told = True
+    return typing.cast(F, home)
+
+
+def passed_on(function: F) -> F:
+    """Mark a method that only passes its arguments on to one that is told, as if it were told.
+
+    >>> passed_on(lambda word: word.upper()).is_told
+    True
+    """
+    function.is_told = True  # type: ignore[attr-defined]
+    return function
+
+
+def _passing_on(function: Any) -> Any:
+    """Return a function that passes its arguments on, and explains a failure by them."""
+    code = function.__code__
+    count = code.co_argcount
+    if count and not code.co_kwonlyargcount and not code.co_flags & _ANY_NUMBER:
+        return _by_position(count)(function, _FAILURES, _refuse)
+    failures, refuse = _FAILURES, _refuse
 
     def call(*args: Any, **kwargs: Any) -> Any:
         try:
             return function(*args, **kwargs)
         except failures as error:
-            sentence = explain(error, function, args, kwargs)
-            if sentence is None:
-                raise
-            raise sentence from error
+            refuse(error, function, args, kwargs)
 
-    # With the globals of the function, by which doctests know whose it is.
-    home: Any = types.FunctionType(
-        call.__code__, function.__globals__, function.__name__, None, call.__closure__
+    return call
+
+
+@functools.cache
+def _by_position(count: int) -> Callable[..., Any]:
+    """Return the same for so many parameters and no others.
+
+    A call with a tuple and a dictionary of arguments takes four times as long, in every round.
+    """
+    names = ", ".join(f"a{i}" for i in range(count))
+    lines = (
+        "def passing_on(function, failures, refuse):",
+        f"    def call({names}):",
+        "        try:",
+        f"            return function({names})",
+        "        except failures as error:",
+        f"            refuse(error, function, ({names},), {{}})",
+        "    return call",
     )
-    functools.update_wrapper(home, function)
-    home.is_told = True
-    return typing.cast(F, home)
+    made: dict[str, Any] = {}
+    exec("\n".join(lines), made)
+    passing_on: Callable[..., Any] = made["passing_on"]
+    return passing_on
+
+
+def _refuse(
+    error: Exception, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> typing.NoReturn:
+    """Raise the sentence for a failure, or the failure itself where none explains it."""
+    sentence = _explained(error, function, args, kwargs)
+    if sentence is None:
+        raise error
+    raise sentence from error
 
 
 def guard(namespace: dict[str, Any]) -> None:
@@ -123,10 +178,13 @@ def _explained(
     """Return the sentence for the first argument, or field of the owner, of a wrong kind."""
     if isinstance(error, SurefootError):
         return None
+    signature = inspect.signature(function)
     try:
-        bound = inspect.signature(function).bind(*args, **kwargs).arguments
+        given = signature.bind(*args, **kwargs).arguments
     except TypeError:
         return None  # Python's own sentence on missing or unexpected arguments
+    # A default is right, whatever its annotation says.
+    bound = {n: v for n, v in given.items() if v is not signature.parameters[n].default}
     first = next(iter(bound), None)
     owner = bound.pop(first) if first in ("self", "cls") else None
     annotations = function.__annotations__
@@ -153,10 +211,10 @@ def _explained(
     if isinstance(error, LookupError) and "t" in bound:
         return InvalidValueError(f"t must be a round that there is, got {shown(bound['t'])}")
     if isinstance(error, ArithmeticError):
-        given = ", ".join(f"{name} = {shown(value)}" for name, value, _ in told)
+        numbers = ", ".join(f"{name} = {shown(value)}" for name, value, _ in told)
         return InvalidValueError(
             f"{function.__qualname__} must have numbers whose powers and quotients stay in "
-            f"float64, got {given}"
+            f"float64, got {numbers}"
         )
     return None
 

@@ -25,59 +25,20 @@ certified, :class:`surefoot.regions.EmptyRegionError` is raised; a run of a batc
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 from surefoot._array import dot, maximum, minimum, namespace, ndarray, norm, owned, sqrt, where
+from surefoot.algorithms._length import Anchored, CertifiedLength
 from surefoot.errors import InvalidValueError
 from surefoot.regions import EmptyRegionError, Errors, causes
-from surefoot.sets import project_halfspace
 from surefoot.types import Array, Number
 
-__all__ = ["AnchoredLength", "length_under_errors", "move_under_errors", "wrong_under_errors"]
-
-
-class AnchoredLength(NamedTuple):
-    """What is known before a move: the fields of a certified length, and those of rule N.
-
-    Attributes:
-        start_slack: alpha, the slack of the anchor in this round.
-        rho: the tightening of this round.
-        distance: A, a bound on the distance to the tightened set.
-        distance_after_cut: B.
-        max_step: r, the longest step that is certified; 0 or less if there is none.
-        noise: the bound on the rounding of g.
-        error: the bound on the rounding of a step.
-        squared: the squared norm of s.
-        less: what is taken off the observed g in the half-space.
-        errors: what is allowed for.
-        upper: the upper bound on g at the action.
-        limit: what no reading can be above.
-        anchor: the anchor.
-        seen_slack: its slack when it was seen.
-        since: the round of that.
-        target: where the action is pulled to.
-        pulled: whether it is, in place of a step.
-        stays: whether staying is certified.
-    """
-
-    start_slack: Number
-    rho: Number
-    distance: Number
-    distance_after_cut: Number
-    max_step: Number
-    noise: Number
-    error: Number
-    squared: Number
-    less: Number
-    errors: Errors
-    upper: Number
-    limit: Number
-    anchor: Array
-    seen_slack: Number
-    since: Number
-    target: Array
-    pulled: Any
-    stays: Any
+__all__ = [
+    "distance_under_errors",
+    "length_under_errors",
+    "settled",
+    "wrong_under_errors",
+]
 
 
 def length_under_errors(
@@ -91,7 +52,7 @@ def length_under_errors(
     g: Number,
     s: Array,
     errors: Errors,
-) -> AnchoredLength:
+) -> CertifiedLength:
     """Return how long the next step may be, and where to go instead, by the formulas above.
 
     Args:
@@ -107,7 +68,7 @@ def length_under_errors(
         errors: what is allowed for.
     """
     G_g, (nu, tau, v) = rule.G_g, errors
-    noise, error, kappa = rule.rounding(x.shape[-1])
+    noise, error, kappa = rule.kept_rounding(x.shape[-1])
     first, t, zero = rounds == 0, rounds + 1.0, 0.0 * g
     upper = g + (nu + noise)
     aged = where(first, -upper, seen_slack - v * (t - since))
@@ -154,69 +115,43 @@ def length_under_errors(
     target = where(stale, anchor, x + where(pulled, share, zero) * (anchor - x))
     stays = (upper + v <= 0) if rule.drift is not None else room == room
     room = where(pulled, zero, room)
-    length = (slack, rho, A, left, room, noise, error, squared)
-    back = (anchor, seen_slack, since, target, pulled, stays)
-    return AnchoredLength(*length, less, errors, upper, limit, *back)
+    known = (errors, upper, limit, anchor, seen_slack, since, target, pulled, stays)
+    length = (slack, rho, A, left, room, noise, error, squared, less)
+    return CertifiedLength(*length, Anchored(*known))
 
 
-def move_under_errors(
-    rule: Any,
-    x: Array,
-    rounds: Number,
-    length: AnchoredLength,
-    y: Array,
-    taken: Number,
-    g: Number,
-    s: Array,
-) -> tuple[Array, Number, Number, Array]:
-    """Return the next action, A of the next round, the excess, and the step after the half-space.
-
-    Args:
-        rule: with G_g, domain, sigma, drift and ``tightening``.
-        x: the action played.
-        rounds: how many rounds were played before.
-        length: what is certified.
-        y: the end of the step.
-        taken: its length.
-        g: the value observed.
-        s: the subgradient observed.
-    """
-    excess = g - length.less + dot(s, y - x) + length.rho - length.noise
-    p = project_halfspace(y, excess, s, length.squared)
-    new = _settled(length, rule.domain.project(p), x, rounds)
-    return new, _next_distance(rule, length, rounds, taken, new), excess, p
-
-
-def _settled(length: AnchoredLength, moved: Array, x: Array, rounds: Number) -> Array:
+def settled(
+    length: CertifiedLength, known: Anchored, moved: Array, x: Array, rounds: Number
+) -> Array:
     """Return the next action: the step, the pull, or the same; raise where none is certified."""
-    certain = (length.max_step > 0) | length.pulled | length.stays
+    certain = (length.max_step > 0) | known.pulled | known.stays
     certain = certain & (length.start_slack > 0)
     if certain is False:
-        v = length.errors.drift
-        raise EmptyRegionError.of_drift(rounds + 1, length.anchor, v - length.start_slack, v)
+        v = known.errors.drift
+        raise EmptyRegionError.of_drift(rounds + 1, known.anchor, v - length.start_slack, v)
     # Not "> 0": where the length is NaN so is the moved action, which the game must see.
-    kept = where(length.pulled, length.target, where(length.max_step <= 0, x, moved))
+    kept = where(known.pulled, known.target, where(length.max_step <= 0, x, moved))
     return owned(where(certain, kept, math.nan))
 
 
-def _next_distance(
-    rule: Any, length: AnchoredLength, rounds: Number, taken: Number, new: Array
+def distance_under_errors(
+    rule: Any, length: CertifiedLength, known: Anchored, rounds: Number, taken: Number, new: Array
 ) -> Number:
     r"""Return A of the next round.
 
     For the nearest w of :math:`X_\rho`, the point :math:`w + v(x_a-w)/(\alpha-\rho)` has
     :math:`g \le -\rho - v` in this round and :math:`-\rho` in the next.
     """
-    v, zero = length.errors.drift, 0.0 * length.rho
+    v, zero = known.errors.drift, 0.0 * length.rho
     going = length.max_step > 0
-    reached = maximum(length.distance_after_cut + taken + length.error, zero)
-    if rule.drift is None:
-        reached = where(going, length.distance_after_cut + taken + length.error, length.distance)
-    reached = where(length.pulled, zero, where(going, reached, length.distance))
+    reached = length.distance_after_cut + taken + length.error
+    if rule.drift is not None:
+        reached = maximum(reached, zero)
+    reached = where(known.pulled, zero, where(going, reached, length.distance))
     slack = length.start_slack - v
     if rule.drift is not None:
         deep = length.start_slack - length.rho
-        rate = (norm(new - length.anchor) + reached) / where(deep > 0, deep, math.inf)
+        rate = (norm(new - known.anchor) + reached) / where(deep > 0, deep, math.inf)
         if rule.sigma is not None:
             rate = minimum(rate, 1.0 / rule.sigma + zero)
         reached = reached + v * rate
@@ -224,23 +159,23 @@ def _next_distance(
     return maximum(reached - nearer / rule.G_g, zero)
 
 
-def wrong_under_errors(step: Any) -> tuple[str, ...]:
+def wrong_under_errors(step: Any, known: Anchored) -> tuple[str, ...]:
     """Return what one step has seen that is impossible if the constants are right."""
     length, G_g, t, g = step.length, float(step.G_g), int(step.rounds) + 1, float(step.g)
-    nu, tau, _ = length.errors
+    nu, tau, _ = known.errors
     steepness, found = math.sqrt(length.squared), []
     if steepness > G_g * (1 + 1e-12) + tau:
         found.append(f"round {t}: |s| = {steepness:.6g} exceeds G_g = {G_g:.6g}")
-    if g - nu > length.limit + length.noise:
-        why = causes(length.errors, f"G_g = {G_g:.6g} is too small")
+    if g - nu > known.limit + length.noise:
+        why = causes(known.errors, f"G_g = {G_g:.6g} is too small")
         found.append(
-            f"round {t}: g = {g:.6g} is above its certified bound {length.limit:.3g}: {why}"
+            f"round {t}: g = {g:.6g} is above its certified bound {known.limit:.3g}: {why}"
         )
     cut = max(g - length.less + length.rho - length.noise, 0.0)
     cut = cut / steepness if steepness > 0 else 0.0
     too_far = cut > length.distance * (1 + 1e-7) + length.error
-    if too_far and length.upper > -length.rho:
-        why = causes(length.errors, "G_g, sigma or the start is wrong")
+    if too_far and known.upper > -length.rho:
+        why = causes(known.errors, "G_g, sigma or the start is wrong")
         found.append(
             f"round {t}: the cut moves by {cut:.6g}, more than the distance "
             f"{length.distance:.6g} to the tightened set: {why}"

@@ -38,7 +38,6 @@ import numpy as np
 
 from surefoot import _check
 from surefoot._array import (
-    certainly,
     dot,
     is_number,
     maximum,
@@ -50,9 +49,15 @@ from surefoot._array import (
     sqrt,
     where,
 )
+from surefoot._holding import KeepsRounding
+from surefoot.algorithms._length import CertifiedLength
 from surefoot.algorithms._start import check_domain
 from surefoot.algorithms._step_certificate import StepCertificate
-from surefoot.algorithms._under_errors import AnchoredLength, wrong_under_errors
+from surefoot.algorithms._under_errors import (
+    distance_under_errors,
+    settled,
+    wrong_under_errors,
+)
 from surefoot.errors import InvalidValueError
 from surefoot.regions import causes, check_errors
 from surefoot.sets import Ball
@@ -61,31 +66,6 @@ from surefoot.types import Array, Number
 __all__ = ["CertifiedLength", "CertifiedStep", "Certifying", "StepCertificate"]
 
 _UNIT = 2.0**-53
-
-
-class CertifiedLength(NamedTuple):
-    """What is known before a move.
-
-    Attributes:
-        start_slack: alpha, the slack of the first action.
-        rho: the tightening of this round.
-        distance: A, a bound on the distance to the tightened set.
-        distance_after_cut: B, a bound on that distance after the half-space projection; a negative
-            number is a depth inside the set.
-        max_step: r, the longest step that is certified; 0 or less if there is none.
-        noise: delta, the bound on the evaluation error of g.
-        error: e, the bound on the rounding of a step.
-        squared: the squared norm of s, where it was needed; else None.
-    """
-
-    start_slack: Number
-    rho: Number
-    distance: Number
-    distance_after_cut: Number
-    max_step: Number
-    noise: Number
-    error: Number
-    squared: Number | None
 
 
 class CertifiedStep(NamedTuple):
@@ -111,7 +91,7 @@ class CertifiedStep(NamedTuple):
     g: Number
     s: Array
     known_distance: Number
-    length: CertifiedLength | AnchoredLength
+    length: CertifiedLength
     size: Number
     inverse_wanted: Number
     inverse_eta: Number
@@ -136,10 +116,11 @@ class CertifiedStep(NamedTuple):
         errors, rule = None, "slack" if g + length.noise <= -length.rho else "contraction"
         rule = rule if self.moves else "stayed"
         taken, bound = 0.0, g  # where nothing moves, the next g is this one
-        if isinstance(length, AnchoredLength):
-            errors, bound = length.errors, min(length.upper + length.errors.drift, 0.0)
-            if length.pulled:
-                rule, bound = "pulled", min(length.errors.drift - length.rho, 0.0)
+        if length.anchored is not None:
+            errors, upper, _, *_, pulled, _ = length.anchored
+            bound = min(upper + errors.drift, 0.0)
+            if pulled:
+                rule, bound = "pulled", min(errors.drift - length.rho, 0.0)
         if self.moves:
             if self.inverse_eta > 0:
                 taken = min(size / self.inverse_eta, length.max_step)
@@ -165,12 +146,12 @@ class CertifiedStep(NamedTuple):
     def contradictions(self) -> tuple[str, ...]:
         """What is impossible if the constants are right; one sentence each."""
         G_g, s, length = self[0], self[3], self[5]
-        if isinstance(length, AnchoredLength):
-            return wrong_under_errors(self)
+        if length.anchored is not None:
+            return wrong_under_errors(self, length.anchored)
         most = G_g * (1 + 1e-12)
         if length.squared is None and rough_square(s) <= most * most:
             return ()  # g is below -rho - noise, hence below its bound, and nothing is cut
-        _, rho, distance, _, _, noise, error, squared = length
+        _, rho, distance, _, _, noise, error, squared, _, _ = length
         rounds, g, known_distance = self.rounds, self.g, self.known_distance
         steepness = norm(s) if squared is None else sqrt(squared)
         limit = G_g * known_distance - rho + 2 * noise
@@ -195,7 +176,7 @@ class CertifiedStep(NamedTuple):
         return tuple(sentences)
 
 
-class Certifying(ABC):
+class Certifying(KeepsRounding, ABC):
     """Shared by rules with certified steps: their constants and the length these allow."""
 
     __slots__ = ()
@@ -261,7 +242,7 @@ class Certifying(ABC):
         g: Number,
         s: Array,
         *,
-        rounding: Number = 0.0,
+        rounding: Number | None = None,
     ) -> CertifiedLength:
         """Return how long the next step may be, by the formulas of the module.
 
@@ -280,7 +261,10 @@ class Certifying(ABC):
             s: the subgradient observed.
             rounding: what a step is rounded by beyond one half-space and the ball, as a length.
         """
-        noise, error, kappa = self.rounding(x.shape[-1], rounding)
+        d = x.shape[-1]
+        noise, error, kappa = (
+            self.kept_rounding(d) if rounding is None else self.rounding(d, rounding)
+        )
         upper_g = g + noise
         if not is_number(upper_g):
             return self._certified_lengths(
@@ -313,9 +297,8 @@ class Certifying(ABC):
             short = (distance - cut) * (distance + cut) if cut < distance else 0.0
             left = math.sqrt(short + kappa * distance * distance)
         max_step = rho / self.G_g - left - error
-        return record(
-            CertifiedLength, (start_slack, rho, distance, left, max_step, noise, error, squared)
-        )
+        known = (start_slack, rho, distance, left, max_step, noise, error, squared, 0.0, None)
+        return record(CertifiedLength, known)
 
     def rounding(self, d: int, further: Number = 0.0) -> tuple[Number, Number, float]:
         """Return delta, e and kappa of the module.
@@ -364,9 +347,29 @@ class Certifying(ABC):
         root = sqrt(short + kappa * fresh * fresh)
         left = where(upper_g <= -rho, excess / self.G_g, root)
         max_step = rho / self.G_g - left - error
-        return record(
-            CertifiedLength, (start_slack, rho, fresh, left, max_step, noise, error, squared)
-        )
+        known = (start_slack, rho, fresh, left, max_step, noise, error, squared, 0.0, None)
+        return record(CertifiedLength, known)
+
+    def landed(
+        self, x: Array, rounds: Number, length: CertifiedLength, p: Array, taken: Number
+    ) -> tuple[Array, Number]:
+        """Return the next action, and A of the next round.
+
+        Args:
+            x: the action played.
+            rounds: how many rounds were played before.
+            length: what is certified.
+            p: the step after the half-space.
+            taken: the length of the step.
+        """
+        moved, known = self.domain.project(p), length.anchored
+        if known is not None:
+            new = settled(length, known, moved, x, rounds)
+            return new, distance_under_errors(self, length, known, rounds, taken, new)
+        # Not "> 0": where the length is NaN so is the moved action, which the game must see.
+        kept = where(length.max_step <= 0, x, moved)
+        new = owned(where(length.start_slack > 0, kept, math.nan))  # NaN after a refused start
+        return new, self.next_distance(length, rounds, taken)
 
     def next_distance(self, length: CertifiedLength, rounds: Number, taken: Number) -> Number:
         r"""Return A of the next round: :math:`[B + \ell + e]_+`, less what a smaller rho saves.
@@ -381,13 +384,6 @@ class Certifying(ABC):
         # Where nothing moves, what is known stays as it is: less rho, less distance.
         reached = where(length.max_step > 0, reached, length.distance)
         nearest = maximum(reached, 0.0)
-        if certainly(nearest != nearest):
+        if (nearest != nearest) is True:
             raise InvalidValueError(f"the length of a step must be a number, got {taken!r}")
         return nearest
-
-
-def stay_unless_certified(length: CertifiedLength, moved: Array, x: Array) -> Array:
-    """Return the moved action where a step was certified, else x; NaN after a refused start."""
-    # Not "> 0": where the length is NaN so is the moved action, which the game must see.
-    kept = where(length.max_step <= 0, x, moved)
-    return owned(where(length.start_slack > 0, kept, math.nan))

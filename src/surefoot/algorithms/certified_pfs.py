@@ -8,21 +8,14 @@ from typing import Any, ClassVar, NamedTuple
 
 from surefoot import _check
 from surefoot._array import dot, maximum, number_like, record, sqrt, squared_and_norm, where
+from surefoot._kinds import passed_on
 from surefoot.algorithms._allowing import errors_in
+from surefoot.algorithms._length import CertifiedLength
 from surefoot.algorithms._start import start_in
-from surefoot.algorithms._under_errors import (
-    AnchoredLength,
-    length_under_errors,
-    move_under_errors,
-)
-from surefoot.algorithms.certificate import (
-    CertifiedLength,
-    CertifiedStep,
-    Certifying,
-    stay_unless_certified,
-)
+from surefoot.algorithms._under_errors import length_under_errors
+from surefoot.algorithms.certificate import CertifiedStep, Certifying
 from surefoot.constants import Constants, as_constants
-from surefoot.regions import Errors, error_of
+from surefoot.regions import error_of
 from surefoot.sets import Ball, project_halfspace
 from surefoot.theory import ObservedRegret, TheoremD, Tuned, under_errors
 from surefoot.types import Array, Feedback, Needs, Number, Real, Source
@@ -128,6 +121,7 @@ class CertifiedPFS(Certifying):
         zero = number_like(x1, 0.0)
         return CertifiedState(x1, x1, zero, zero, zero, zero, zero, zero)
 
+    @passed_on
     def update(self, state: CertifiedState, feedback: Feedback) -> CertifiedState:
         """Return the state after a round: the lines of the docstring."""
         return self.step(state, feedback)[0]
@@ -136,72 +130,32 @@ class CertifiedPFS(Certifying):
         self, state: CertifiedState, feedback: Feedback
     ) -> tuple[CertifiedState, CertifiedStep]:
         """Return the state after a round and what the step knew."""
-        x, start, rounds, start_slack, distance, inverse_eta, squares, since = state
+        x, start, rounds, start_slack, distance, last, squares, since = state
         grad, g, s = _check.feedback(x, feedback)
-        if (errors := error_of(self, feedback[4])) is not None:
-            return self._step_under_errors(state, grad, g, s, errors)
-        length = self.certified_length(x, start, rounds, start_slack, distance, g, s)
+        if (errors := error_of(self, feedback[4])) is None:
+            length = self.certified_length(x, start, rounds, start_slack, distance, g, s)
+        else:
+            at = (x, start, rounds, start_slack, distance, since)
+            length = length_under_errors(self, *at, g, s, errors)
         squared, size = gradient_size(grad)
         squares = squares + squared
-        wanted, inverse_eta, eta = self.step_size(length, inverse_eta, squares, size)
+        wanted, inverse, eta = self.step_size(length, last, squares, size)
         y = x - eta * grad
-        excess = g + dot(s, y - x) + length.rho - length.noise
+        excess = g - length.less + dot(s, y - x) + length.rho - length.noise
         p = project_halfspace(y, excess, s, length.squared)
-        new = stay_unless_certified(length, self.domain.project(p), x)
-        next_distance = self.next_distance(length, rounds, eta * size)
-        return (
-            record(
-                CertifiedState,
-                (
-                    new,
-                    start,
-                    rounds + 1.0,
-                    length.start_slack,
-                    next_distance,
-                    inverse_eta,
-                    squares,
-                    since,
-                ),
-            ),
-            record(
-                CertifiedStep,
-                (
-                    self.G_g,
-                    rounds,
-                    g,
-                    s,
-                    distance,
-                    length,
-                    size,
-                    wanted,
-                    inverse_eta,
-                    excess,
-                    p,
-                    new,
-                ),
-            ),
-        )
-
-    def _step_under_errors(
-        self, state: CertifiedState, grad: Array, g: Number, s: Array, errors: Errors
-    ) -> tuple[CertifiedState, CertifiedStep]:
-        x, start, rounds, slack, distance, inverse_eta, squares, since = state
-        length = length_under_errors(self, x, start, rounds, slack, distance, since, g, s, errors)
-        squared, size = gradient_size(grad)
-        squares = squares + squared
-        wanted, inverse, eta = self.step_size(length, inverse_eta, squares, size)
-        # A pull is no step: it leaves the step size as it was.
-        inverse = where(length.max_step > 0, inverse, inverse_eta)
-        y = x - eta * grad
-        new, near, excess, p = move_under_errors(self, x, rounds, length, y, eta * size, g, s)
-        slack, since = length.seen_slack, length.since
-        after = (new, length.anchor, rounds + 1.0, slack, near, inverse, squares, since)
+        new, near = self.landed(x, rounds, length, p, eta * size)
+        start_slack = length.start_slack
+        if length.anchored is not None:
+            start, start_slack, since = length.anchored[3:6]
+            # A pull is no step: it leaves the step size as it was.
+            inverse = where(length.max_step > 0, inverse, last)
+        after = (new, start, rounds + 1.0, start_slack, near, inverse, squares, since)
         info = (self.G_g, rounds, g, s, distance, length, size, wanted, inverse, excess, p, new)
         return record(CertifiedState, after), record(CertifiedStep, info)
 
     def step_size(
         self,
-        length: CertifiedLength | AnchoredLength,
+        length: CertifiedLength,
         inverse_eta: Number,
         squares: Number,
         size: Number,

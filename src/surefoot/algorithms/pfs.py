@@ -6,6 +6,7 @@ from typing import ClassVar, NamedTuple
 
 from surefoot import _check
 from surefoot._array import dot, owned, record
+from surefoot._kinds import passed_on
 from surefoot.algorithms._rule import Nonnegative, Positive, Rule
 from surefoot.algorithms._start import start_in
 from surefoot.constants import Constants
@@ -35,17 +36,10 @@ class PolyakStep(NamedTuple):
     """What a half-space step knew; it certifies nothing.
 
     Attributes:
-        y: the action after the cost step.
-        p: y after the half-space; the same array where it did not cut.
+        cut: whether the half-space moved the step of one run.
     """
 
-    y: Array
-    p: Array
-
-    @property
-    def cut(self) -> bool:
-        """Whether the half-space moved the step of one run."""
-        return self.p is not self.y
+    cut: bool
 
     @property
     def certificate(self) -> None:
@@ -56,6 +50,10 @@ class PolyakStep(NamedTuple):
     def contradictions(self) -> tuple[str, ...]:
         """Empty: no round of this rule can disprove a constant."""
         return ()
+
+
+# The two that there are, made once: a step keeps no array of its round.
+_FREE, _CUT = PolyakStep(cut=False), PolyakStep(cut=True)
 
 
 class PFS(Rule):
@@ -97,6 +95,7 @@ class PFS(Rule):
         """Start at x1, a point of the domain."""
         return PFSState(start_in(self.domain, x1))
 
+    @passed_on
     def update(self, state: PFSState, feedback: Feedback) -> PFSState:
         """Return the state after a round: the three lines of the docstring."""
         return self.step(state, feedback)[0]
@@ -107,7 +106,8 @@ class PFS(Rule):
         grad, g, s = _check.feedback(x, feedback)
         y = x - self.eta * grad
         p = project_halfspace(y, g + dot(s, y - x) + self.rho, s)
-        return record(PFSState, (owned(self.domain.project(p)),)), record(PolyakStep, (y, p))
+        info = _FREE if p is y else _CUT
+        return record(PFSState, (owned(self.domain.project(p)),)), info
 
     @classmethod
     def anytime(cls, constants: Constants, horizon: int, domain: Ball | None = None) -> Tuned[PFS]:

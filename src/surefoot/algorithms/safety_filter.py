@@ -10,17 +10,8 @@ from surefoot import _check
 from surefoot._array import dot, is_number, minimum, norm, number_like, record, to_numpy, where
 from surefoot.algorithms._allowing import errors_in
 from surefoot.algorithms._start import start_in
-from surefoot.algorithms._under_errors import (
-    AnchoredLength,
-    length_under_errors,
-    move_under_errors,
-)
-from surefoot.algorithms.certificate import (
-    CertifiedLength,
-    CertifiedStep,
-    Certifying,
-    stay_unless_certified,
-)
+from surefoot.algorithms._under_errors import length_under_errors
+from surefoot.algorithms.certificate import CertifiedStep, Certifying
 from surefoot.constants import Constants, as_constants
 from surefoot.errors import InvalidValueError
 from surefoot.regions import error_of
@@ -128,35 +119,24 @@ class SafetyFilter(Certifying):
         if is_number(size) and not size < math.inf:
             _check.refuse_unfinite(to_numpy(proposal), "proposal")
             raise InvalidValueError(f"proposal must be a float away from x, got {proposal!r}")
-        errors = error_of(self, value_error)
-        length: CertifiedLength | AnchoredLength
-        if errors is None:
+        if (errors := error_of(self, value_error)) is None:
             length = self.certified_length(x, start, rounds, start_slack, distance, g, s)
         else:
-            start_at = (x, start, rounds, start_slack, distance, since)
-            length = length_under_errors(self, *start_at, g, s, errors)
+            at = (x, start, rounds, start_slack, distance, since)
+            length = length_under_errors(self, *at, g, s, errors)
         one = number_like(x, 1.0)
         share = minimum(one, length.max_step / where(size > 0, size, 1.0))
         share = where(length.max_step > 0, share, 0.0 * share)
         y = x + share * way
-        if isinstance(length, AnchoredLength):
-            new, near, excess, p = move_under_errors(self, x, rounds, length, y, share * size, g, s)
-            after = (new, length.anchor, rounds + 1.0, length.seen_slack, near, length.since)
-            info = (self.G_g, rounds, g, s, distance, length, size, one, one, excess, p, new)
-            return record(FilterState, after), record(CertifiedStep, info)
-        excess = g + dot(s, y - x) + length.rho - length.noise
+        excess = g - length.less + dot(s, y - x) + length.rho - length.noise
         p = project_halfspace(y, excess, s, length.squared)
-        new = stay_unless_certified(length, self.domain.project(p), x)
-        next_distance = self.next_distance(length, rounds, share * size)
-        return (
-            record(
-                FilterState, (new, start, rounds + 1.0, length.start_slack, next_distance, since)
-            ),
-            record(
-                CertifiedStep,
-                (self.G_g, rounds, g, s, distance, length, size, one, one, excess, p, new),
-            ),
-        )
+        new, near = self.landed(x, rounds, length, p, share * size)
+        start_slack = length.start_slack
+        if length.anchored is not None:
+            start, start_slack, since = length.anchored[3:6]
+        after = (new, start, rounds + 1.0, start_slack, near, since)
+        info = (self.G_g, rounds, g, s, distance, length, size, one, one, excess, p, new)
+        return record(FilterState, after), record(CertifiedStep, info)
 
     @classmethod
     def default(cls, constants: Constants, domain: Ball | None = None) -> SafetyFilter:

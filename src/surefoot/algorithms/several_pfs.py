@@ -38,7 +38,8 @@ from surefoot._array import (
     record,
     rows_dot,
 )
-from surefoot.algorithms.certificate import CertifiedLength, CertifiedStep, stay_unless_certified
+from surefoot.algorithms._length import CertifiedLength
+from surefoot.algorithms.certificate import CertifiedStep
 from surefoot.algorithms.certified_pfs import CertifiedPFS, CertifiedState, gradient_size
 from surefoot.constants import Constants
 from surefoot.errors import InvalidValueError
@@ -139,8 +140,8 @@ class SeveralPFS:
         wanted, inverse_eta, eta = base.step_size(length, inverse_eta, squares, size)
         y = x - eta * grad
         p, excess = cuts.project(y, length)
-        new = stay_unless_certified(length, base.domain.project(p), x)
-        slack, near = length.start_slack, base.next_distance(length, rounds, eta * size)
+        new, near = base.landed(x, rounds, length, p, eta * size)
+        slack = length.start_slack
         after = (new, start, rounds + 1.0, slack, near, inverse_eta, squares, since)
         known = (base.G_g, rounds, worst, steepest, distance, length, size, wanted, inverse_eta)
         return (

@@ -74,10 +74,10 @@ class Live(Closing):
         "_round",
         "_rows",
         "_run",
-        "_seen",
         "_shape",
         "_state",
         "_step",
+        "_value",
         "_watch",
     )
 
@@ -89,7 +89,8 @@ class Live(Closing):
         self._asked = 0  # the last round that was asked for
         self._journal = journal
         self._round = 1 if last is None else last.number + 1
-        self._seen: Feedback | None = None if last is None else last.seen
+        # Of the last round told. Its arrays are not kept: the next round has theirs sooner then.
+        self._value: Any = None if last is None else last.seen.constraint_value
         self._certificate: Certificate | None = None if last is None else last.certificate
         self._load(run, memory)
 
@@ -123,7 +124,7 @@ class Live(Closing):
         self._is_special = bool(self._halt or self._anchor is None or self._budget.drift)
         self._broken = memory.broken
         self._watch = Watch.of(self._run.guarantee, memory.broken)
-        self._limits = self._watch.limits if self._watch.still else None
+        self._limits = self._watch.limits
 
     def _memory(self) -> Memory:
         cut = self._cut if self._info is None else self._info.cut
@@ -348,7 +349,7 @@ class Live(Closing):
                 self._journal.run = run
         else:
             self._remember(memory)
-        self._info, self._seen, self._certificate = info, seen, certificate
+        self._info, self._value, self._certificate = info, seen.constraint_value, certificate
         self._round = t + 1
 
     def _warn(self, sentences: list[str]) -> None:

@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from surefoot import _check
+from surefoot._array import record, rough_square
 from surefoot.controller._checks import (
     check_player,
     check_policies,
@@ -21,7 +22,6 @@ from surefoot.controller._journal import Journal
 from surefoot.controller._live import Live
 from surefoot.controller._stepping import player_of
 from surefoot.controller._told import measure
-from surefoot.controller._watch import HUGE
 from surefoot.controller.explanation import Explanation, explained
 from surefoot.controller.reading import was_replaced
 from surefoot.errors import InvalidValueError
@@ -32,8 +32,8 @@ __all__ = ["Controller"]
 
 _INF = math.inf
 _FLOAT64 = np.dtype(np.float64)
-# Bound once, as in _array: they are looked up in every round.
-ndarray, vdot, hypot, new = np.ndarray, np.vdot, math.hypot, tuple.__new__
+# Bound once, as in _array: it is looked up in every round.
+ndarray = np.ndarray
 
 
 class Controller(Live):
@@ -300,25 +300,17 @@ class Controller(Live):
         ):
             # What comes most often. Copies, because a caller may use its arrays again.
             gradient, g, s = first.copy(), constraint_value, constraint_subgradient.copy()
-            seen = new(Feedback, (gradient, g, s, None, None))
+            seen = record(Feedback, (gradient, g, s, None, None))
             # Comparisons that a NaN fails. Where all hold there is nothing to look at closely.
-            fine: Any
-            if len(s) > 4:  # Python squares a few numbers sooner than BLAS does
-                size, slope = float(vdot(gradient, gradient)), float(vdot(s, s))
-            else:
-                size, slope = hypot(*gradient.tolist()), hypot(*s.tolist())
-                size, slope = size * size, slope * slope
-            if (limits := self._limits) is None:
-                fine = -_INF < g <= 0.0 and size < HUGE and slope < HUGE
-            else:
-                most, steepest, near, steep, last = limits
-                fine = (
-                    size < most
-                    and slope < steepest
-                    and -_INF < g <= 0.0
-                    and (g < near or slope > steep)
-                    and 1 < t <= last
-                )
+            most, steepest, highest, near, steep, watched, last = self._limits
+            slope = rough_square(s)
+            fine = (
+                rough_square(gradient) < most
+                and slope < steepest
+                and -_INF < g <= highest
+                and (g < near or slope > steep)
+                and watched < t <= last
+            )
             broken = None if fine else self._watch.look(t, *measure(seen, self._first_name))
         else:
             told = (cost_gradient, constraint_value, constraint_subgradient, cost_value)
@@ -347,7 +339,7 @@ class Controller(Live):
         # Nothing can fail from here on.
         if self._regret is not None:
             self._regret = self._regret.after(info)
-        self._info, self._seen, self._state = info, seen, after
+        self._info, self._value, self._state = info, seen[1], after
         self._certificate = None
         self._round = t + 1
 

@@ -123,7 +123,7 @@ class Explanation:
 
 def explained(live: Any) -> Explanation:
     """Return why the current action of a controller may be played."""
-    seen, told = live._seen, live._round - 1
+    value, told = live._value, live._round - 1
     certificate, guarantee = live._certificate_now(), live._run.guarantee
     broken: tuple[Breach, ...] = live._broken
     regular = not any(b.loses != "feasibility" for b in broken)
@@ -142,7 +142,6 @@ def explained(live: Any) -> Explanation:
     elif regular and guarantee is not None and told:
         limit = float(guarantee.regret_bound(told))
         regret = limit if limit < math.inf else None
-    value = None if seen is None else seen.constraint_value
     return Explanation(
         round=live._round,
         certificate=certificate,

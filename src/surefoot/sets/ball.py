@@ -68,7 +68,7 @@ class Ball(Centred):
         if type(x) is not ndarray or x.dtype is not FLOAT64:
             x = _check.floats(x, "the point to project")
         z = x if self.centre is None else x - constant(self.centre, x)
-        squared = float(z.dot(z)) if type(z) is ndarray and z.ndim == 1 else dot(z, z)
+        squared = dot(z, z)
         if type(squared) is float:
             if squared <= self.radius * self.radius:
                 return x
