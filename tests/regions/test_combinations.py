@@ -121,6 +121,18 @@ def test_hull_and_box_are_projected_onto_together():
     assert region.nearest(np.array([3.0, 1.0])) == pytest.approx([0.3, 0.4], abs=1e-6)
 
 
+def test_an_announced_box_without_the_action_is_entered_where_both_rows_hold():
+    # Discs around (0, -1) and (0, 1) with radius sqrt 2; the box has a corner of what they share.
+    row = Curvature(beta=1.0, reach=2.0)
+    known, x = Together(rows=(row, row)), np.zeros(2)
+    s = np.array([[0.0, 1.0], [0.0, -1.0]])
+    _, region = known.see(known.init(x), x, np.array([-0.5, -0.5]), s)
+    box = Box([0.9, 0.02], [3.0, 3.0])
+    near = region.within(box).nearest(np.array([3.0, 3.0]))
+    assert box.contains(near)
+    assert region.holds(near)
+
+
 def test_an_announced_set_and_bad_input_are_answered_in_one_sentence():
     known = Together(rows=(LipschitzHull(G_g=1.0, reach=1.0),))
     x = np.zeros(2)

@@ -210,3 +210,71 @@ def test_a_batch_has_the_answers_of_its_runs(seed):
             except regions.EmptyRegionError:
                 alone = np.full(2, np.nan)
             assert found[i] == pytest.approx(alone, abs=1e-5, nan_ok=True)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10**6), st.booleans())
+def test_an_announced_box_is_called_empty_only_if_nothing_in_it_is_certified(seed, drifts):
+    rng = np.random.default_rng(seed)
+    told = {"value_error": rng.uniform(0, 0.05), "slope_error": 10 ** rng.uniform(-2, 0)}
+    told |= {"drift": rng.uniform(0, 0.05)} if drifts else {}
+    known = CurvatureRows(beta=tuple(10 ** rng.uniform(-1, 1, 2)), reach=3.0, **told)
+    x, s = np.zeros(2), rng.normal(size=(2, 2))
+    memory, region = known.see(known.init(x), x, -rng.uniform(0.1, 0.6, 2), s)
+    if drifts:  # where the action itself is often not certified
+        x, s = 0.05 * rng.normal(size=2), rng.normal(size=(2, 2))
+        memory, region = known.see(memory, x, rng.uniform(-0.1, 0.03, 2), s)
+    middle, half = rng.normal(size=2) * 10 ** rng.uniform(-1, 0), 10 ** rng.uniform(-2, 0, 2)
+    region = region.within(Box(middle - half, middle + half))
+    inside = [
+        p
+        for p in middle
+        + half * np.stack(np.meshgrid(*[np.linspace(-1, 1, 41)] * 2), -1).reshape(-1, 2)
+        if region.bounds(p).max() <= -1e-3
+    ]
+    wish = middle + half * rng.choice([-1.0, 1.0, 30.0], 2)
+    try:
+        p = region.nearest(wish)
+    except EmptyRegionError:
+        assert not inside
+    else:
+        assert region.announced.contains(p)
+        # Under drift a pull may be certified where no quadratic bound is.
+        assert region.holds(p) or (drifts and not inside)
+
+
+def test_a_far_wish_does_not_empty_a_box_that_holds_certified_points():
+    known = CurvatureRows(beta=1.0, rows=1, reach=3.0, slope_error=0.5)
+    _, region = first(known, np.array([-0.5]), [UP])
+    # The certified points have -0.5 + y + |q|/2 + |q|^2/2 <= 0; (0.2, -0.2) is well inside.
+    box = Box([0.2, -0.2], [9.0, 9.0])
+    p = region.within(box).nearest(np.array([9.0, 9.0]))
+    assert box.contains(p)
+    assert bound_at(p, -0.5, UP, tau=0.5, beta=1.0) == pytest.approx(0.0, abs=1e-6)
+
+
+def test_under_drift_a_pull_does_not_end_where_an_announced_box_would_clip_it():
+    # g = 0.1 x - 0.1 rises by 0.02 per round from round 3 on, as was told.
+    known, x, level = CurvatureRows(beta=(1.0,), reach=3.0, drift=0.02), np.zeros(1), -0.1
+    memory = known.init(x)
+    for t in range(1, 4):
+        assert level + 0.1 * x[0] <= 0
+        memory, region = known.see(memory, x, level + 0.1 * x, np.array([[0.1]]))
+        x = region.within(Box(x - 5.0, x + 5.0)).nearest(x + 1.0)
+        level += 0.02 if t > 2 else 0.0
+    _, region = known.see(memory, x, level + 0.1 * x, np.array([[0.1]]))
+    with pytest.raises(EmptyRegionError, match="round 4: no next action is certified"):
+        region.within(Box(x, x + 5.0)).nearest(x + 1.0)
+    # With the anchor in the box, the way there is certified where it enters the box.
+    p = region.within(Box([-1.0], x - 0.3)).nearest(x)
+    assert p == pytest.approx(x - 0.3, abs=1e-6)
+
+
+def test_under_drift_rows_that_the_action_is_outside_of_are_met_one_after_the_other():
+    known = CurvatureRows(beta=0.5, rows=3, reach=3.0, slope_error=0.05, drift=0.05)
+    memory, _ = first(known, np.full(3, -0.3), np.eye(3, 2))
+    x, s = np.array([0.35, 0.35]), np.array([[1.0, 0.2], [-0.8, 0.6], [0.1, 1.0]])
+    _, region = known.see(memory, x, np.full(3, 0.0), s)
+    assert not region.holds(x)
+    for wish in (x, x + 9 * UP, x - 9 * UP):
+        assert region.holds(region.nearest(wish))

@@ -19,7 +19,7 @@ from surefoot.regions._ball import Found
 from surefoot.regions._known import EmptyRegionError
 from surefoot.types import Array, Number
 
-__all__ = ["answered", "lengths_of_bent"]
+__all__ = ["answered", "lengths_of_bent", "nothing", "searched"]
 
 _TRIES = 8
 _SHORTEST = 1e-12  # a length relative to the reach, at which tau |q| is below every margin
@@ -64,24 +64,26 @@ def answered(region: Any, w: Array, search: Callable[[Any, Array], Found]) -> Fo
     either, one run is refused and a run of a batch becomes NaN.
 
     Args:
-        region: with ``bent``, ``lengths``, ``holds``, ``pulled`` and ``errors``.
+        region: with ``bent``, ``lengths``, ``holds``, ``somewhere``, ``pulled`` and ``errors``.
         w: what is wanted.
         search: a search in a region without an error of the slope.
     """
-    found = _searched(region, w, search)
     if region.known.drift is None:
-        return found
-    good = region.holds(found.point)
-    if certainly(good):
-        return found
-    back = _searched(region, region.x, type(region).search).point
+        return searched(region, w, search)
+    empty = None
+    try:
+        found = searched(region, w, search)
+        good = region.holds(found.point)
+        if certainly(good):
+            return found
+        back = region.somewhere()
+        near = region.holds(back)
+    except EmptyRegionError as error:  # of one run, for which the pull is left
+        found, empty, back, good, near = Found(w, 0.0 * region.g, 0.0), error, w, False, False
     pull, fine = region.pulled()
-    near = region.holds(back)
     back, fine = where(near, back, pull), fine | near
     if fine is False:
-        raise EmptyRegionError.of_drift(
-            region.before.rounds + 1, back, region.bound(back), region.errors.drift
-        )
+        raise empty or nothing(region)
     back = where(fine, back, number_like(back, math.nan))
     return Found(
         where(good, found.point, back),
@@ -90,12 +92,24 @@ def answered(region: Any, w: Array, search: Callable[[Any, Array], Found]) -> Fo
     )
 
 
-def _searched(region: Any, w: Array, search: Callable[[Any, Array], Found]) -> Found:
+def nothing(region: Any) -> EmptyRegionError:
+    """Return the error for one run under drift in which neither x nor the anchor is certified."""
+    here, deepest = float(region.bound(region.x)), float(np.max(region.anchor.g))
+    point = region.x if here <= deepest else region.anchor.x
+    t, drift = region.before.rounds + 1, region.errors.drift
+    return EmptyRegionError.of_drift(t, point, min(here, deepest), drift)
+
+
+def searched(region: Any, w: Array, search: Callable[[Any, Array], Found]) -> Found:
     """Search in balls inside of a region with a slope error, each for the last answer's length."""
     if region.slope_error is None:
         return search(region, w)
     good = region.holds(w)
-    length, (low, high) = norm(w - region.x), region.lengths()
+    low, high = region.lengths()
+    # At both ends the ball is a point, which no search gets away from.
+    length = maximum(minimum(norm(w - region.x), 0.5 * high), 2.0 * low)
+    between = sqrt(low * maximum(minimum(high, 4.0 * low), 0.0 * low))
+    length = where(4.0 * low > high, between, length)
     shortest = _SHORTEST * region.known.reach + 0.0 * length
     best, sure = None, False
     for _ in range(_TRIES):

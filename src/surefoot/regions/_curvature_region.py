@@ -23,7 +23,7 @@ from surefoot.regions._ball import (
     along_slope,
     onto_curvature_ball,
 )
-from surefoot.regions._bent import answered, lengths_of_bent
+from surefoot.regions._bent import answered, lengths_of_bent, searched
 from surefoot.regions._certificates import (
     CurvatureCertificate,
     HullOfBallsCertificate,
@@ -202,6 +202,10 @@ class CurvatureRegion(NamedTuple):
             return self.x, False
         point, share = pulled(self.x, self.g + self.margin, self.anchor)
         return point, share <= 1
+
+    def somewhere(self) -> Array:
+        """Return the certified point nearest to x; another point where nothing is certified."""
+        return searched(self, self.x, CurvatureRegion.search).point
 
     @property
     def slope_error(self) -> Number:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,9 @@ from surefoot.sets._dykstra import dykstra
 from surefoot.sets._points import settled
 from surefoot.types import Array, Number, Region
 
-__all__ = ["EmptyRegionError", "known_set", "projection_onto", "settle"]
+__all__ = ["EmptyRegionError", "known_set", "meeting_point", "projection_onto", "settle"]
+
+_CYCLES = 200
 
 
 class EmptyRegionError(SurefootError, ValueError):
@@ -79,3 +81,31 @@ def settle(sets: tuple[Region, ...], point: Array) -> Array:
     for known in sets:
         point = settled(known, point)
     return point
+
+
+def meeting_point(
+    rows: Sequence[Callable[[Array], Array]],
+    sets: tuple[Region, ...],
+    holds: Callable[[Array], bool],
+    start: Array,
+) -> Array | None:
+    """Return a point that holds, by projections onto rows and sets in turn; None if none is found.
+
+    Each goes half as far again as its row asks for, so that the turns end inside of the rows and
+    not in front of them; the sets have the last word.
+
+    Args:
+        rows: the projection onto each.
+        sets: that hold the point too.
+        holds: whether a point is what is looked for.
+        start: where to begin.
+    """
+    point, onto = start, projection_onto(sets) if sets else None
+    for _ in range(_CYCLES):
+        for project in rows:
+            point = point + 1.5 * (project(point) - point)
+        if onto is not None:
+            point = settle(sets, onto(point))
+        if holds(point):
+            return point
+    return None

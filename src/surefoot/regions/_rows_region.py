@@ -21,7 +21,7 @@ from surefoot._array import (
 from surefoot.errors import InvalidValueError
 from surefoot.regions._anchor import DriftAnchor, pulled
 from surefoot.regions._ball import Found, along_slope
-from surefoot.regions._bent import answered, lengths_of_bent
+from surefoot.regions._bent import answered, lengths_of_bent, searched
 from surefoot.regions._certificates import (
     CurvatureCertificate,
     HullOfBallsCertificate,
@@ -29,7 +29,7 @@ from surefoot.regions._certificates import (
 )
 from surefoot.regions._curvature_region import CurvatureRegion
 from surefoot.regions._errors import Errors
-from surefoot.regions._known import known_set, settle
+from surefoot.regions._known import known_set
 from surefoot.regions._quadratics import (
     ascend,
     largest_share,
@@ -38,7 +38,7 @@ from surefoot.regions._quadratics import (
     row_norms,
     values,
 )
-from surefoot.regions._within import nearest_within
+from surefoot.regions._within import common_point, nearest_within, pulled_into
 from surefoot.regions.curvature import Curvature
 from surefoot.sets._active_set import project_halfspaces
 from surefoot.sets._points import marked
@@ -85,6 +85,7 @@ class RowsRegion(NamedTuple):
         low: the lower bounds on the values there.
         errors: what is allowed for; None for exact values of a fixed g.
         anchor: under drift the deepest action as it is in the next round; else None.
+        whole: the region with an error of the slope that these balls are inside of; else None.
     """
 
     known: Any
@@ -97,6 +98,7 @@ class RowsRegion(NamedTuple):
     low: Number = -math.inf
     errors: Errors | None = None
     anchor: DriftAnchor | None = None
+    whole: RowsRegion | None = None
 
     def within(self, announced: Region) -> RowsRegion:
         """Return the region cut down to a set that was announced for the next round."""
@@ -228,7 +230,15 @@ class RowsRegion(NamedTuple):
         if self.anchor is None:
             return self.x, False
         point, share = pulled(self.x, self.g + self.margin, self.anchor)
-        return settle(self.sets, point), share <= 1
+        if not self.sets:
+            return point, share <= 1
+        return pulled_into(self, point, share)
+
+    def somewhere(self) -> Array:
+        """Return a certified point near x; one run is refused where there is none."""
+        if type(self.g) is np.ndarray and self.g.ndim == 1:
+            return common_point(self)
+        return searched(self, self.x, RowsRegion.search).point
 
     @property
     def slope_error(self) -> Number:
@@ -241,7 +251,7 @@ class RowsRegion(NamedTuple):
         known = self.known.changed(
             beta=self.known.rates(self.g) + tau / length + 0.0 * self.g, slope_error=None
         )
-        return self._replace(known=known, g=self.g + 0.5 * tau * length)
+        return self._replace(known=known, g=self.g + 0.5 * tau * length, whole=self)
 
     def lengths(self) -> tuple[Number, Number]:
         """Return between which lengths :meth:`bent` has a point in the ball of every row."""
@@ -329,7 +339,7 @@ class RowsRegion(NamedTuple):
         row = int(self.bounds(point).argmax())
         if self.anchor is not None and not self.holds(point):
             row = int((self.g + self.margin).argmax())
-        found = self._row(row).certificate(point, t)
+        found = self.row(row).certificate(point, t)
         if len(self.g) == 1 or isinstance(found, HullOfBallsCertificate):
             return found
         return found._replace(row=row)
@@ -350,12 +360,13 @@ class RowsRegion(NamedTuple):
         found: tuple[str, ...] = ()
         for i in np.flatnonzero(over).tolist():
             name = "g" if len(self.g) == 1 else f"g[{i}]"
-            pair = old._row(i), self._row(i)
+            pair = old.row(i), self.row(i)
             noise = float(pair[0].margin + pair[1].margin)
             found += above_quadratic(t, *pair, float(pair[0].known.beta), noise, name)
         return found
 
-    def _row(self, i: int) -> CurvatureRegion:
+    def row(self, i: int) -> CurvatureRegion:
+        """Return the region of one row of one run."""
         known, s = self.known, self.s[i]
         beta = float(np.broadcast_to(known.rates(self.g), self.g.shape)[i])
         tau = None if self.errors is None else known.slope_error

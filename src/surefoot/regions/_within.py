@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 
-from surefoot._array import dot, norm
+from surefoot._array import certainly, dot, norm, where
 from surefoot.errors import InvalidValueError
 from surefoot.regions._ball import Found
+from surefoot.regions._bent import nothing, searched
 from surefoot.regions._boxed import ascend_boxed, box_of
-from surefoot.regions._known import EmptyRegionError, projection_onto, settle
+from surefoot.regions._known import EmptyRegionError, meeting_point, projection_onto, settle
 from surefoot.regions._quadratics import ascend_within, row_norms
-from surefoot.types import Array
+from surefoot.types import Array, Number
 
-__all__ = ["nearest_within"]
+__all__ = ["common_point", "nearest_within"]
 
 # How often half-spaces are moved again by the length of the step that they led to.
 _REFINED = 4
+# How often a point in common is looked for, unless none is proved to be there before.
+_TURNS = 2_000
 
 
 def nearest_within(
@@ -40,18 +42,25 @@ def nearest_within(
         rates = np.broadcast_to(np.asarray(rates, dtype=np.float64), up.shape)
         return _one_within(region, w, v, up, rates, near)
     rates = np.broadcast_to(rates, up.shape)
-    full = np.broadcast_to(region.known.rates(region.g), up.shape)
     found, weights, drawn = np.empty_like(w), np.empty_like(up), np.empty((len(w), 1))
     for i in range(len(w)):
-        known = region.known.with_rates(full[i])
-        one = region._replace(
-            known=known, x=region.x[i], g=region.g[i], s=region.s[i], margin=region.margin[i]
-        )
         if not np.isfinite(region.x[i]).all() or not np.isfinite(v[i]).all():
             found[i], weights[i], drawn[i] = np.nan, np.nan, np.nan
             continue
-        found[i], weights[i], drawn[i] = _one_within(one, w[i], v[i], up[i], rates[i])
+        try:
+            one = _one_within(_run(region, i), w[i], v[i], up[i], rates[i])
+        except EmptyRegionError:
+            one = Found(np.nan, np.nan, np.nan)
+        found[i], weights[i], drawn[i] = one
     return Found(found, weights, drawn)
+
+
+def _run(region: Any, i: int) -> Any:
+    """Return the region of one run of a batch."""
+    full = np.broadcast_to(region.known.rates(region.g), region.g.shape)
+    parts = {name: getattr(region, name)[i] for name in ("x", "g", "s", "margin")}
+    whole = None if region.whole is None else _run(region.whole, i)
+    return region._replace(known=region.known.of_run(i, full[i]), whole=whole, **parts)
 
 
 def _one_within(
@@ -101,7 +110,11 @@ def _one_within(
             break
     if best is not None:
         return best
-    base = region.x if all(known.contains(region.x) for known in region.sets) else _common(region)
+    base = region.x
+    stays = all(known.contains(base) for known in region.sets)
+    # For a fixed g an action that was played stays certified, whatever is read there.
+    if not stays or (region.known.drift is not None and not region.holds(base)):
+        base = common_point(region if region.whole is None else region.whole)
     point = _between(region, base, end)
     return Found(point, zero, norm(point - w))
 
@@ -118,23 +131,80 @@ def _between(region: Any, base: Array, end: Array) -> Array:
     return best
 
 
-def _common(region: Any) -> Array:
-    """Find a certified point of the announced set; say so where there seems to be none."""
+def pulled_into(region: Any, point: Array, share: Number) -> tuple[Array, Any]:
+    """Return where the way on from a pulled point to the anchor enters the sets; whether it does.
+
+    All of that way is certified, since the anchor is and g is convex. An anchor outside of the sets
+    is of no help; and where the action itself is certified, but outside, g need not be convex.
+
+    Args:
+        region: under drift, with sets.
+        point: where convexity bounds g by 0.
+        share: how much of the way to the anchor that is; 0 for a certified action, above 1 where
+            there is no such point.
+    """
+    way = region.anchor.x - point
+    rounding = 8 * (point.shape[-1] + 8) * 2.0**-53 * region.known.reach
+
+    def at(theta: Number) -> tuple[Array, Any]:
+        there = point + theta * way
+        near = settle(region.sets, there)
+        # Only what rounding did to a mean of points of the sets is taken back.
+        good = norm(near - there) <= rounding
+        for known in region.sets:
+            good = good & known.contains(near)
+        return near, bool(good) if point.ndim == 1 else good
+
+    low, high = 0.0 * share, 1.0 + 0.0 * share
+    (first, whole), (best, end) = at(low), at(high)
+    for _ in range(0 if certainly(whole) or end is False else 30):
+        middle = 0.5 * (low + high)
+        found, good = at(middle)
+        best, low, high = (
+            where(good, found, best),
+            where(good, low, middle),
+            where(good, middle, high),
+        )
+    return where(whole, first, best), (whole | end) & (share > 0) & (share <= 1)
+
+
+def common_point(region: Any) -> Array:
+    r"""Find a certified point of the announced sets; say so where there is none.
+
+    Projections onto what is certified and onto the sets take turns: :math:`a_k` is the certified
+    point nearest to :math:`b_{k-1}`, and :math:`b_k` that of the sets nearest to :math:`a_k`. A y
+    in both has :math:`(a_k-b_{k-1})^\top(y-a_k) \ge 0` and :math:`(a_k-b_k)^\top(y-b_k) \le 0`,
+    which together are :math:`\|a_k-b_k\|^2 \le (b_k-b_{k-1})^\top(y-a_k)`; so there is none once
+    the left side is larger than :math:`2M\|b_k-b_{k-1}\|`.
+    """
     alone = region._replace(known=region.known.without_domain(), announced=None)
-    onto = projection_onto(region.sets)
-    a, gap = region.x, math.inf
-    for k in range(500):
-        b = onto(a)
+    if region.known.drift is not None and not alone.holds(region.x):
+        return _row_by_row(region)
+    onto, M = projection_onto(region.sets), float(region.known.reach)
+    b = settle(region.sets, onto(region.x))
+    for _ in range(_TURNS):
         if region.holds(b):
             return b
-        before, a = a, alone.search(b).point
-        if norm(a - before) <= 1e-14 * region.known.reach:
+        a = searched(alone, b, type(alone).search).point
+        before, b = b, settle(region.sets, onto(a))
+        gap, moved = norm(b - a), norm(b - before)
+        if gap * gap > 4 * M * moved or (gap == 0 and moved == 0):
             break
-        if k % 20 == 19:  # sets that are apart: the gap between them stays
-            last, gap = gap, norm(b - a)
-            if gap > 0.999 * last:
-                break
+        # Beyond the certified boundary there may be a point of both, where the turns only near it.
+        beyond = settle(region.sets, onto(2 * a - before))
+        if region.holds(beyond):
+            return beyond
     # A set that is touched in one point: that point, if the set itself says that it holds it.
     if region.holds(a):
         return a
     raise EmptyRegionError.of_set(region.sets[-1], a, norm(b - a))
+
+
+def _row_by_row(region: Any) -> Array:
+    """Find a certified point where the action is none: a projection for each row in its turn."""
+    rows = [region.row(i) for i in range(len(region.g))]
+    if all(row.holds(row.nearest(region.x)) for row in rows):
+        found = meeting_point([row.nearest for row in rows], region.sets, region.holds, region.x)
+        if found is not None:
+            return found
+    raise nothing(region)

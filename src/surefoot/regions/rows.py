@@ -110,9 +110,11 @@ class CurvatureRows:
         """The curvature of the only row."""
         return self.beta[0] if type(self.beta) is tuple else self.beta
 
-    def with_rates(self, rates: Array) -> CurvatureRows:
-        """Return the same for one run of a batch."""
-        return self.changed(beta=tuple(float(b) for b in rates))
+    def of_run(self, i: int, rates: Array) -> CurvatureRows:
+        """Return the same for one run of a batch, with its curvatures."""
+        numbers = {f.name: getattr(self, f.name) for f in fields(self)}
+        own = {n: float(v[i, 0]) for n, v in numbers.items() if isinstance(v, np.ndarray)}
+        return self.changed(**{**own, "beta": tuple(rates.tolist())})
 
     def without_domain(self) -> CurvatureRows:
         """Return the same without the known set."""

@@ -19,10 +19,9 @@ import numpy as np
 from surefoot import _check
 from surefoot._array import norm
 from surefoot.errors import InvalidValueError
-from surefoot.regions._known import EmptyRegionError, known_set
+from surefoot.regions._known import EmptyRegionError, known_set, meeting_point, settle
 from surefoot.regions.hull import HullRegion
 from surefoot.regions.region import CertifiedRegion, Knowledge
-from surefoot.sets._points import settled
 from surefoot.types import Array, Region
 
 __all__ = ["Together", "TogetherMemory", "TogetherRegion"]
@@ -94,25 +93,23 @@ class TogetherRegion(NamedTuple):
                 taken[i] = y - z
             if norm(z - before) <= 1e-14 * (1.0 + norm(z)):
                 break
-        z = self._settle(z)
+        z = settle(self.sets, z)
         return z if self.holds(z) else self._drawn(z)
-
-    def _settle(self, point: Array) -> Array:
-        for known in self.sets:
-            point = settled(known, point)
-        return point
 
     def _drawn(self, end: Array) -> Array:
         """Return the last point that is in all on the way from one that is."""
         anchors = [getattr(row, "anchor", None) for row in self.rows]
         bases = [self.x, *(a for a in anchors if type(a) is np.ndarray)]
         bases = [b for b in bases if all(known.contains(b) for known in self.sets)]
+        if not bases:
+            found = meeting_point([row.nearest for row in self.rows], self.sets, self.holds, end)
+            bases = [] if found is None else [found]
         best = None
         for base in bases:
             low, high = 0.0, 1.0
             for k in range(40):
                 share = 1.0 - 1e-13 * 10.0**k if k < 4 and low == 0.0 else 0.5 * (low + high)
-                point = self._settle(base + share * (end - base))
+                point = settle(self.sets, base + share * (end - base))
                 if self.holds(point):
                     low = share
                     best = point if best is None or norm(point - end) < norm(best - end) else best
