@@ -218,7 +218,7 @@ def test_an_announced_box_is_called_empty_only_if_nothing_in_it_is_certified(see
     rng = np.random.default_rng(seed)
     told = {"value_error": rng.uniform(0, 0.05), "slope_error": 10 ** rng.uniform(-2, 0)}
     told |= {"drift": rng.uniform(0, 0.05)} if drifts else {}
-    known = CurvatureRows(beta=tuple(10 ** rng.uniform(-1, 1, 2)), reach=3.0, **told)
+    known = regions.CurvatureRows(beta=tuple(10 ** rng.uniform(-1, 1, 2)), reach=3.0, **told)
     x, s = np.zeros(2), rng.normal(size=(2, 2))
     memory, region = known.see(known.init(x), x, -rng.uniform(0.1, 0.6, 2), s)
     if drifts:  # where the action itself is often not certified
@@ -235,7 +235,7 @@ def test_an_announced_box_is_called_empty_only_if_nothing_in_it_is_certified(see
     wish = middle + half * rng.choice([-1.0, 1.0, 30.0], 2)
     try:
         p = region.nearest(wish)
-    except EmptyRegionError:
+    except regions.EmptyRegionError:
         assert not inside
     else:
         assert region.announced.contains(p)
@@ -244,7 +244,7 @@ def test_an_announced_box_is_called_empty_only_if_nothing_in_it_is_certified(see
 
 
 def test_a_far_wish_does_not_empty_a_box_that_holds_certified_points():
-    known = CurvatureRows(beta=1.0, rows=1, reach=3.0, slope_error=0.5)
+    known = regions.CurvatureRows(beta=1.0, rows=1, reach=3.0, slope_error=0.5)
     _, region = first(known, np.array([-0.5]), [UP])
     # The certified points have -0.5 + y + |q|/2 + |q|^2/2 <= 0; (0.2, -0.2) is well inside.
     box = Box([0.2, -0.2], [9.0, 9.0])
@@ -255,7 +255,7 @@ def test_a_far_wish_does_not_empty_a_box_that_holds_certified_points():
 
 def test_under_drift_a_pull_does_not_end_where_an_announced_box_would_clip_it():
     # g = 0.1 x - 0.1 rises by 0.02 per round from round 3 on, as was told.
-    known, x, level = CurvatureRows(beta=(1.0,), reach=3.0, drift=0.02), np.zeros(1), -0.1
+    known, x, level = regions.CurvatureRows(beta=(1.0,), reach=3.0, drift=0.02), np.zeros(1), -0.1
     memory = known.init(x)
     for t in range(1, 4):
         assert level + 0.1 * x[0] <= 0
@@ -263,7 +263,7 @@ def test_under_drift_a_pull_does_not_end_where_an_announced_box_would_clip_it():
         x = region.within(Box(x - 5.0, x + 5.0)).nearest(x + 1.0)
         level += 0.02 if t > 2 else 0.0
     _, region = known.see(memory, x, level + 0.1 * x, np.array([[0.1]]))
-    with pytest.raises(EmptyRegionError, match="round 4: no next action is certified"):
+    with pytest.raises(regions.EmptyRegionError, match="round 4: no next action is certified"):
         region.within(Box(x, x + 5.0)).nearest(x + 1.0)
     # With the anchor in the box, the way there is certified where it enters the box.
     p = region.within(Box([-1.0], x - 0.3)).nearest(x)
@@ -271,7 +271,7 @@ def test_under_drift_a_pull_does_not_end_where_an_announced_box_would_clip_it():
 
 
 def test_under_drift_rows_that_the_action_is_outside_of_are_met_one_after_the_other():
-    known = CurvatureRows(beta=0.5, rows=3, reach=3.0, slope_error=0.05, drift=0.05)
+    known = regions.CurvatureRows(beta=0.5, rows=3, reach=3.0, slope_error=0.05, drift=0.05)
     memory, _ = first(known, np.full(3, -0.3), np.eye(3, 2))
     x, s = np.array([0.35, 0.35]), np.array([[1.0, 0.2], [-0.8, 0.6], [0.1, 1.0]])
     _, region = known.see(memory, x, np.full(3, 0.0), s)
