@@ -60,6 +60,7 @@ def test_no_numbers_of_a_smoke_test_get_into_the_documentation():
 # --- timing --------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_contestants_take_turns_in_rotating_order():
     order = []
     works = {name: lambda name=name: order.append(name) for name in "abc"}

@@ -54,7 +54,8 @@ def test_where_drift_leaves_nothing_a_rule_says_so():
     assert np.isnan(after.x).all(axis=1).tolist() == [True, False]
 
 
-@pytest.mark.parametrize("factor", [1.0, pytest.param(3.0, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("factor", [1.0, 3.0])
 def test_the_true_g_is_never_above_0_at_the_bounds_and_is_at_three_times_them(factor):
     found = []
     for i, kind in enumerate(KINDS):

@@ -11,6 +11,7 @@ def test_everything_public_is_found():
     assert {name.split(".")[1] for name in names} >= {"sets", "constraints", "theory", "controller"}
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_calls_with_anything_are_answered_by_a_value_or_a_sentence():
     words, wrong = fuzz(1_500, seed=1)

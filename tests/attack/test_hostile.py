@@ -15,6 +15,7 @@ def hostile(monkeypatch):
     return importlib.import_module("benchmarks.hostile")
 
 
+@pytest.mark.slow
 def test_no_hostile_caller_gets_an_action_outside(hostile):
     kinds = len(hostile.PLAYERS) * len(hostile.MANNERS) * 6
     found = [hostile.attack(n, played=12) for n in range(kinds)]

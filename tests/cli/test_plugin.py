@@ -37,6 +37,7 @@ def test_a_plugin_that_is_not_there_is_a_mistake_in_the_command(own):
     assert err.startswith("surefoot: there is no module 'yours' in ")
 
 
+@pytest.mark.slow
 def test_the_commands_know_what_the_plugin_has(own):
     assert "Careful  " in own.do("list algorithms --plugin mine").out
     described = own.do("list depot --plugin mine --json").data["problem"]
@@ -45,7 +46,7 @@ def test_the_commands_know_what_the_plugin_has(own):
     ]
     assert "parameters: eta, near = 0.1" in own.do("list Careful --plugin mine").out
     found = own.do("calibrate depot --plugin mine --set limit=0.4 --json").data
-    assert found["constants"]["start_slack"]["value"] == pytest.approx(0.1)
+    assert found["constants"]["start_slack"]["value"] == pytest.approx(0.4)
     made = own.do("new second.toml --plugin mine --json").data
     assert made["next"] == "surefoot run second.toml --plugin mine"
     assert own.do("run second.toml --plugin mine --dry-run --json").data["cells"] == 9
@@ -60,9 +61,9 @@ def test_a_report_of_what_a_plugin_played_needs_no_plugin(own):
 
 
 @pytest.mark.slow
-def test_killed_in_the_middle_it_goes_on_with_the_same_results_and_is_reported(tmp_path):
+def test_killed_in_the_middle_it_goes_on_with_the_same_results_and_is_reported(desk, tmp_path):
     (tmp_path / "mine.py").write_text(CODE)
-    spec = SPEC.replace("trials = 3", "trials = 90").replace("[20, 40]", "[300]")
+    spec = SPEC.replace("trials = 3", "trials = 31").replace("[20, 40]", "[300]")
     (tmp_path / "spec.toml").write_text(spec)
     run = [sys.executable, "-m", "surefoot", "run", "spec.toml", "--plugin", "mine"]
     run += ["--workers", "2"]
@@ -88,16 +89,14 @@ def test_killed_in_the_middle_it_goes_on_with_the_same_results_and_is_reported(t
     os.kill(process.pid, signal.SIGKILL)
     process.communicate()
     there = len(cells("out/own"))
-    assert 2 <= there < 12
+    assert 2 <= there < 8
     done = subprocess.run(run, cwd=tmp_path, capture_output=True, text=True, check=True)
     assert f"{there} in the file already" in done.stdout
-    assert "depot, 90 trials" in done.stdout
+    assert "depot, 31 trials" in done.stdout
     page = (tmp_path / "out" / "own" / "report.html").read_text()
     assert "Careful" in page
     assert {status for _, status in cells("out/own")} == {"done"}
-    other = subprocess.run(
-        [*run, "--no-report", "--out", "whole"], cwd=tmp_path, capture_output=True, check=True
-    )
-    assert b"12 played" in other.stdout
+    whole = desk.do("run spec.toml --plugin mine --workers 0 --no-report --out whole")
+    assert "8 played" in whole.out
     assert cells("whole") == cells("out/own")
     assert arrays("whole") == arrays("out/own")

@@ -101,6 +101,7 @@ def test_a_dry_run_after_the_run_finds_everything_there(desk):
     assert "none: everything is in the file" in desk.run("--dry-run").out
 
 
+@pytest.mark.slow
 def test_many_rows_are_cut_to_the_longest_horizons(desk):
     horizons = ", ".join(str(10 + T) for T in range(31))
     desk.spec.write_text(desk.spec.read_text().replace("40, 80", horizons))

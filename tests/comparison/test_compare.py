@@ -15,7 +15,7 @@ from tests._own import Stepping
 
 import surefoot as sf
 from surefoot import OGD, PFS, Ball, LeaderFollower, Problem, compare, problems
-from surefoot.constraints import Affine
+from surefoot.constraints import L2Norm
 from surefoot.costs import Quadratic
 from surefoot.games import EngineWarning
 from surefoot.results import Results
@@ -25,8 +25,7 @@ TOY = problems.binding_toy(60, trials=3)
 
 def depot(*, horizon, trials, streams):
     wishes = np.random.default_rng(streams).uniform(0.0, 1.0, size=(horizon, trials, 2))
-    floor = Affine([[1, 1], [-1, 0], [0, -1]], [0.6, 0.1, 0.1])
-    return Problem.of(Quadratic(wishes, 2.0), floor, Ball(1.2), [0.0, 0.0], name="depot")
+    return Problem.of(Quadratic(wishes, 2.0), L2Norm(0.6), Ball(1.2), [0.0, 0.0], name="depot")
 
 
 def test_players_of_all_kinds_meet_the_same_streams(tmp_path):

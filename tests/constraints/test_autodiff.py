@@ -51,6 +51,7 @@ def test_it_is_compiled_once_for_a_shape():
     assert len(traced) == 2
 
 
+@pytest.mark.slow
 def test_at_the_minimum_of_a_maximum_the_subgradient_is_zero_and_pfs_does_not_divide():
     g = JaxConstraint(lambda x: jnp.max(jnp.stack([x[0], -x[0], x[1], -x[1]])) - 1.0, bound=1.0)
     value, s = g.query(np.zeros(2))
@@ -64,6 +65,7 @@ def test_at_the_minimum_of_a_maximum_the_subgradient_is_zero_and_pfs_does_not_di
         np.testing.assert_allclose(trace.next_action, [-0.3, 0.05], atol=1e-15)
 
 
+@pytest.mark.slow
 def test_loop_batch_and_scan_play_the_same_game():
     costs = Linear(np.random.default_rng(1).normal(size=(50, 2)))
     player = PFS(eta=0.1, rho=0.05, domain=Ball(2.0))

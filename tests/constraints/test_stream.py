@@ -372,6 +372,7 @@ def test_violations_are_those_of_the_rounds_own_constraints(name, engine):
     assert (worst - g).max() > 0.1
 
 
+@pytest.mark.slow
 def test_long_games_go_through_blocks_of_rounds():
     made = problem("polygon", 9_000)
     player = PLAYERS["SinhaVaze"](made)

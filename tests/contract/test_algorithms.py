@@ -156,8 +156,9 @@ def test_a_theorem_of_every_algorithm_applies_to_the_small_problem(kind):
         assert algorithm.init(start).x.tolist() == start
 
 
-# The strict backend checks every array operation, which takes its time: these few are for each
-# commit, and all algorithms for the slow tests.
+# One case of each rule is for each commit, all others are for the slow tests; so is the strict
+# backend, which checks every array operation, but for these few rules.
+FIRST = {type(algorithm): algorithm for algorithm, _ in reversed(CASES)}
 STRICT = (CertifiedPFS, DPP, OGD, PFS, Yuan)
 
 
@@ -166,17 +167,19 @@ COMPILED = [a for a, _ in CASES if isinstance(a, LeaderFollower | ValuesFollower
 COMPILED += [a for a, _ in CASES if isinstance(a, ValuesFollower)][:1]
 
 
+def leads(algorithm):
+    return isinstance(algorithm, LeaderFollower | ValuesFollower)
+
+
 def is_compiled(algorithm):
-    leads = isinstance(algorithm, LeaderFollower | ValuesFollower)
-    return not leads or any(algorithm is chosen for chosen in COMPILED)
+    return not leads(algorithm) or any(algorithm is chosen for chosen in COMPILED)
 
 
 def marks(algorithm, backend):
     if backend == "torch":
         return [pytest.mark.torch]
-    if backend == "array-api-strict" and not isinstance(algorithm, STRICT):
-        return [pytest.mark.slow]
-    return []
+    quick = backend == "numpy" or isinstance(algorithm, STRICT)
+    return [] if quick and FIRST[type(algorithm)] is algorithm else [pytest.mark.slow]
 
 
 @pytest.mark.parametrize(
@@ -194,4 +197,6 @@ def marks(algorithm, backend):
 def test_every_algorithm_passes_every_check(algorithm, start, check, backend):
     if reason := why_missing(backend):
         pytest.skip(reason)
-    check(algorithm, start, backend=backend)
+    # A leader's round is hundreds of operations: a few fill and renew the two or three cuts.
+    rounds = 6 if leads(algorithm) and backend != "numpy" else 12
+    check(algorithm, start, rounds=rounds, backend=backend)

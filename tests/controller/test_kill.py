@@ -22,6 +22,7 @@ def kill(folder, times, *names):
     return json.loads(done.stdout)
 
 
+@pytest.mark.slow
 def test_a_loop_that_is_killed_a_few_times_ends_as_if_it_had_not_been(tmp_path):
     killed, runs, same, lost, different, _ = kill(tmp_path, 5)
     assert (killed, lost, different) == (5, 0, 0)

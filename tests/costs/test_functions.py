@@ -71,6 +71,7 @@ def test_autodiff_at_a_kink_is_a_subgradient_and_may_be_zero():
     assert s[1] == 1.0
 
 
+@pytest.mark.slow
 def test_autodiff_plays_in_every_engine():
     targets = np.random.default_rng(1).uniform(-1, 0, (60, 2))
     auto = costs.from_jax(

@@ -45,6 +45,7 @@ def test_live_costs_of_several_runs(engine):
     assert (seen.actions == sf.play(player, toy(whole(SIZES, 3)), engine=engine).actions).all()
 
 
+@pytest.mark.slow
 def test_a_source_that_starts_anew_can_be_played_run_after_run():
     live = costs.Live(lambda: chunks(SIZES, runs=2), horizon=T, dimension=2, runs=2)
     player = sf.PFS.tuned(toy(live).constants, T)

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from surefoot import Ball, Problem
-from surefoot.constraints import Affine
+from surefoot.constraints import LinfNorm
 from surefoot.costs import Quadratic
 
 
@@ -28,7 +28,7 @@ def depot(*, horizon: int, trials: int, streams: int, limit: float = 0.6) -> Pro
         limit: what the floor carries
     """
     wishes = np.random.default_rng(streams).uniform(0.0, 1.0, size=(horizon, trials, 2))
-    floor = Affine([[1, 1], [-1, 0], [0, -1]], [limit, 0.1, 0.1])
+    floor = LinfNorm(limit, 2)
     return Problem.of(Quadratic(wishes, 2.0), floor, Ball(1.2), [0.0, 0.0], name="depot")
 
 

@@ -35,7 +35,7 @@ def norm(v):
     return float(np.linalg.norm(v))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(SEEDS)
 def test_the_nearest_point_is_in_a_ball_of_the_hull_and_no_other_point_is_nearer(seed):
     region, w = hull(seed)

@@ -57,6 +57,7 @@ def at_once(most):
     return pool()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pools", [None, at_once], ids=["this process", "a pool"])
 def test_every_cell_is_read_once_for_figures_panels_and_page(
     reproduction, tmp_path, quick, monkeypatch, pools

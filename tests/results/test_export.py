@@ -187,6 +187,7 @@ def test_labelled_arrays_are_ragged_where_the_experiment_is(results):
     assert json.loads(data.attrs["header"])["name"] == "limits"
 
 
+@pytest.mark.slow
 def test_a_netcdf_file_says_what_the_labelled_arrays_say(results, tmp_path):
     xarray = pytest.importorskip("xarray")
     to_netcdf(results, tmp_path / "arrays.nc")

@@ -198,7 +198,7 @@ CELLS = st.builds(
 )
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=12, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(CELLS, min_size=1, max_size=3))
 def test_any_cell_comes_back_as_it_was(tmp_path_factory, cells):
     path = tmp_path_factory.mktemp("any") / "results.sqlite"
