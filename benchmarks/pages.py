@@ -5,19 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+from surefoot.paper.related import write_page
+
 __all__ = ["table", "write_section"]
 
 
 def write_section(page: Path, name: str, lines: Iterable[str]) -> None:
     """Put lines between the marks of one section of a page, in place of what is there."""
-    text = page.read_text(encoding="utf-8")
-    begin, end = f"<!-- measured: {name} -->", f"<!-- end: {name} -->"
-    if text.count(begin) != 1 or text.count(end) != 1:
-        raise ValueError(f"{page} must have the lines {begin!r} and {end!r} once each")
-    before, _, rest = text.partition(begin)
-    after = rest.partition(end)[2]
-    body = "\n".join(lines).strip()
-    page.write_text(f"{before}{begin}\n\n{body}\n\n{end}{after}", encoding="utf-8")
+    write_page(page, lines, f"<!-- measured: {name} -->", f"<!-- end: {name} -->")
 
 
 def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> list[str]:

@@ -1,10 +1,15 @@
-"""Objects that are closed at the end of a ``with`` block."""
+"""What the end of a ``with`` block does: close an object, put a file in its place."""
 
 from __future__ import annotations
 
+import contextlib
+import os
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Self
 
-__all__ = ["Closing"]
+__all__ = ["Closing", "replacing"]
 
 
 class Closing:
@@ -31,3 +36,21 @@ class Closing:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+@contextlib.contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Yield a draft to write to, which gets the path's name when all of it is on the disk.
+
+    Whatever happens in the block, the path has the whole new file or what was there before.
+    """
+    path = Path(os.fspath(path))
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    try:
+        yield draft
+        with draft.open("r+b") as file:
+            os.fsync(file.fileno())
+        draft.replace(path)
+    finally:
+        with contextlib.suppress(OSError):
+            draft.unlink()

@@ -6,7 +6,8 @@ lost. Values that do not exist yet (a tracer) or carry gradients (torch) are lef
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,9 @@ __all__ = [
     "data",
     "elsewhere",
     "exact",
+    "finite",
     "floats",
+    "json_plain",
     "matrix",
     "opaque",
     "refuse_unfinite",
@@ -70,6 +73,33 @@ def brief(value: Any) -> str:
     if callable(value) and isinstance(name, str):
         return "a function" if name == "<lambda>" else f"the function {name}"
     return shown(value)
+
+
+def finite(value: Any) -> float | None:
+    """Return a number as a Python float, and None for one that is not finite.
+
+    >>> finite(2), finite(np.inf)
+    (2.0, None)
+    """
+    number = float(value)
+    return number if math.isfinite(number) else None
+
+
+def json_plain(value: Any) -> Any:
+    """Return data as JSON can hold it: numbers that are not finite are null.
+
+    >>> json_plain({"a": (1, float("inf")), "b": None})
+    {'a': [1, None], 'b': None}
+    """
+    if isinstance(value, Mapping):
+        return {str(key): json_plain(part) for key, part in value.items()}
+    if isinstance(value, (np.ndarray, np.generic)):
+        return json_plain(value.tolist())
+    if isinstance(value, list | tuple):
+        return [json_plain(part) for part in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if isinstance(value, int | str | None) else str(value)
 
 
 def elsewhere(value: Any) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from io import BytesIO
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -11,9 +11,17 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 from surefoot._extras import need
 
 __all__ = [
+    "BLACK",
+    "BLUE",
+    "GREEN",
+    "GREY",
+    "ORANGE",
+    "PINK",
     "PROMISES",
     "RESULT_HEAD",
     "RESULT_RIGHT",
+    "SKY",
+    "VERMILLION",
     "Style",
     "Table",
     "after_rounds",
@@ -22,8 +30,13 @@ __all__ = [
     "mean_and_spread",
     "new_figure",
     "of_runs",
+    "painted",
     "result_cells",
 ]
+
+# Okabe and Ito's palette keeps its hues apart for colour-blind readers.
+BLUE, VERMILLION, GREEN, PINK = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
+SKY, ORANGE, BLACK, GREY = "#56B4E9", "#E69F00", "#000000", "#999999"
 
 Style: TypeAlias = Literal["text", "markdown", "latex", "html"]
 
@@ -153,20 +166,30 @@ class Table(NamedTuple):
     right: Sequence[str] = ()
 
     def __str__(self) -> str:
-        widths = [max(len(row[i]) for row in (self.head, *self.rows)) for i in range(self._width)]
-        lines = []
+        return "\n".join(self.lines())
+
+    @property
+    def widths(self) -> list[int]:
+        """The characters that each column takes."""
+        return [max(map(len, column)) for column in zip(self.head, *self.rows, strict=True)]
+
+    def lines(self, paint: Mapping[str, str] | None = None) -> Iterator[str]:
+        """Yield the lines of the table as text.
+
+        Args:
+            paint: the colour (as ANSI has it) of cells that are this word.
+        """
+        widths = self.widths
         for row in (self.head, *self.rows):
             cells = zip(self.head, row, widths, strict=True)
-            padded = (c.rjust(w) if name in self.right else c.ljust(w) for name, c, w in cells)
-            lines.append("  ".join(padded).rstrip())
-        return "\n".join(lines)
+            padded = (
+                painted(c.rjust(w) if name in self.right else c.ljust(w), (paint or {}).get(c))
+                for name, c, w in cells
+            )
+            yield "  ".join(padded).rstrip()
 
     def __repr__(self) -> str:
         return f"<Table of {len(self.rows)} rows: {', '.join(self.head)}; print it>"
-
-    @property
-    def _width(self) -> int:
-        return len(self.head)
 
     def as_(self, style: Style) -> str:
         """Return the table in a style: "text", "markdown", "latex" (booktabs) or "html"."""
@@ -211,6 +234,11 @@ class Table(NamedTuple):
         return (
             f"<table><thead><tr>{cells(self.head, 'th')}</tr></thead><tbody>{body}</tbody></table>"
         )
+
+
+def painted(text: str, colour: str | None) -> str:
+    """Return text in a colour, as ANSI has it; None for none."""
+    return text if colour is None else f"\x1b[{colour}m{text}\x1b[0m"
 
 
 _LATEX = {

@@ -21,13 +21,13 @@ __all__ = [
     "constructors_of",
     "known_in",
     "needs_in",
-    "number_in",
     "parts_of",
     "region_in",
     "rows_in",
     "rows_known",
     "takes",
     "takes_value_error",
+    "value_in",
 ]
 
 
@@ -69,17 +69,17 @@ def known_in(player: Any) -> Any:
     return getattr(player, "known", player)
 
 
-def number_in(part: Any, name: str) -> Number | None:
-    """Return a constant or an error of a player or of a part; None where there is none.
+def value_in(part: Any, name: str) -> Number | None:
+    """Return what a player or a part of it holds under a name; None where it holds nothing.
 
     Args:
         part: of :func:`parts_of`.
-        name: "G_g", "beta", "drift", ...
+        name: of a constant, an error or a set: "G_g", "beta", "drift", "domain", ...
 
     Example:
         >>> from surefoot import Ball, SafetyFilter
         >>> safe = SafetyFilter(G_g=1.0, domain=Ball(1.0), rho=0.1)
-        >>> number_in(safe, "G_g"), number_in(safe, "beta")
+        >>> value_in(safe, "G_g"), value_in(safe, "beta")
         (1.0, None)
     """
     value = getattr(part, name, None)

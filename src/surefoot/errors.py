@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 
-__all__ = ["InvalidTypeError", "InvalidValueError", "SurefootError", "warn_caller"]
+__all__ = ["InvalidTypeError", "InvalidValueError", "SurefootError", "first_line", "warn_caller"]
 
 
 class SurefootError(Exception):
@@ -34,6 +34,15 @@ class InvalidValueError(_OneLineError, ValueError):
 
 class InvalidTypeError(_OneLineError, TypeError):
     """An argument of an invalid type; the sentence gives name, rule and type."""
+
+
+def first_line(error: BaseException) -> str:
+    r"""Return the first line of an error's sentence; its class where it says nothing.
+
+    >>> first_line(ValueError("one\ntwo")), first_line(KeyError())
+    ('one', 'KeyError')
+    """
+    return str(error).splitlines()[0] if str(error) else type(error).__name__
 
 
 def warn_caller(message: str, category: type[Warning]) -> None:

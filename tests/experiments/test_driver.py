@@ -13,9 +13,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from surefoot._sqlite import StoreError
+from surefoot._sqlite import StoreError, files
 from surefoot.experiments import Event, driver, estimate, executors, run, sweep
-from surefoot.experiments.plan import Plan, jobs_of, pending
+from surefoot.experiments.grid import cells_of
+from surefoot.experiments.plan import Plan, pending
 from surefoot.experiments.play_cell import play_cells
 from surefoot.experiments.sweep import RunError, Sweep
 from surefoot.results import CellResult, Results
@@ -201,7 +202,7 @@ def test_the_file_says_what_it_is_the_results_of(work, folder, monkeypatch):
     assert (first["name"], first["seed"], first["specification"]) == ("sweep", 0, "# mine\n")
     assert first["versions"]["numpy"] == np.__version__
     assert first["data"]["horizons"] == [20, 33]
-    monkeypatch.setattr(driver, "datetime", Later)
+    monkeypatch.setattr(files, "datetime", Later)
     run(work.spec(), folder, workers=0)
     with Results.open(folder / "results.sqlite") as results:
         second = results.header()
@@ -318,7 +319,7 @@ def test_chunks_are_neighbours_of_one_kind_and_bounded(work):
     plan = Plan([], 200, set(), 0, 0, [])
     sweeping = Sweep(None, plan, None, None, None)
     sweeping._executor = Counting()
-    chunks = list(sweeping._chunks(pending(partial(jobs_of, made), plan)))
+    chunks = list(sweeping._chunks(pending(partial(cells_of, made), plan)))
     assert sum(map(len, chunks)) == 200
     assert max(map(len, chunks)) == 200 // 6 + 1  # two rounds for three in flight
     assert sum(len({job.program for job in chunk}) > 1 for chunk in chunks) <= 1

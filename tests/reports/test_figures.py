@@ -29,7 +29,7 @@ from surefoot.reports.figures import (  # noqa: E402
 )
 from surefoot.reports.figures._choice import last_of  # noqa: E402
 from surefoot.reports.rates import fit_rates  # noqa: E402
-from surefoot.reports.style import COLOURS, colour_of, look_of, paper_style  # noqa: E402
+from surefoot.reports.style import COLOURS, look_of, paper_style  # noqa: E402
 from surefoot.results import Results, gather  # noqa: E402
 from surefoot.results.record import Sourced, VerdictFacts  # noqa: E402
 from surefoot.results.rows import Row, algorithms, mean_std  # noqa: E402
@@ -128,9 +128,9 @@ def test_an_algorithm_keeps_its_colour_whatever_else_is_drawn(rows):
         regret_figure(rows, "sparse budget", ["OGD"]),
     ):
         for label, (*_, colour) in curves(drawn.axes[0]).items():
-            assert colour == colour_of(label, labels)
+            assert colour == look_of(labels.index(label)).colour
     bars = oracle_figure(rows, algorithms=["OGD"]).axes[1].patches
-    assert to_hex(bars[0].get_facecolor()).upper() == colour_of("OGD", labels)
+    assert to_hex(bars[0].get_facecolor()).upper() == look_of(labels.index("OGD")).colour
 
 
 def test_style_is_for_a_column_or_the_page_and_nothing_else():

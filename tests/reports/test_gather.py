@@ -14,7 +14,6 @@ from surefoot.results.rows import (
     gather,
     mean_std,
     problems,
-    verdict_counts,
 )
 
 
@@ -156,12 +155,6 @@ def test_algorithms_are_in_the_order_of_the_plan_however_rows_are(rows):
     assert algorithms(rows) == plan
     assert algorithms(rows[::-1]) == plan
     assert problems(rows) == ["paper toy", "sparse budget"]
-
-
-def test_verdicts_are_counted_gravest_first(rows):
-    counts = verdict_counts(rows)
-    assert counts == {"premise broken": 6, "not claimed": 6, "held": 18}
-    assert next(iter(counts)) == "premise broken"
 
 
 def test_mean_and_std_are_of_the_trials_and_a_lost_trial_is_not_left_out():

@@ -12,6 +12,7 @@ import os
 import secrets
 import stat
 import struct
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple, NoReturn
 
@@ -32,6 +33,7 @@ __all__ = [
     "refuse_existing",
     "remove_drafts",
     "sync_folder",
+    "time_now",
 ]
 
 _MAGIC = b"SQLite format 3\x00"
@@ -141,6 +143,11 @@ def read_head(path: Path, kind: Kind, *, whole: bool = True) -> Head:
 
 def _refuse_reading(name: str, why: str, error: Exception | None = None) -> NoReturn:
     raise StoreError(f"{name} cannot be opened: it cannot be read ({why})") from error
+
+
+def time_now() -> str:
+    """Return the time as files have it: UTC, in seconds."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def absolute(path: str | os.PathLike[str]) -> Path:

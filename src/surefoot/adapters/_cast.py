@@ -33,7 +33,7 @@ from typing import Any
 import numpy as np
 
 from surefoot._array import maximum, namespace, norm
-from surefoot._player import known_in, number_in, rows_in, rows_known
+from surefoot._player import known_in, rows_in, rows_known, value_in
 from surefoot.errors import InvalidValueError
 from surefoot.regions import CurvatureRows
 from surefoot.regions._quadratics import row_norms
@@ -73,13 +73,13 @@ def reach_of(safe: Any) -> float:
         2.0
     """
     known = known_in(safe)
-    own = number_in(known, "reach")
+    own = value_in(known, "reach")
     if own is not None:
         return float(own)
-    domain = number_in(known, "domain")
+    domain = value_in(known, "domain")
     if isinstance(domain, Ball):
         return float(domain.reach_from_origin)
-    rows = [number_in(row, "reach") for row in rows_known(safe)]
+    rows = [value_in(row, "reach") for row in rows_known(safe)]
     reaches = [float(reach) for reach in rows if reach is not None]
     if not reaches:
         raise InvalidValueError(
@@ -117,9 +117,9 @@ def cast_margin(safe: Any, s: Array, length: float, *, ahead: bool = False) -> N
         5.0
     """
     known, rows = known_in(safe), rows_known(safe)
-    if number_in(known, "G_g") is not None:
+    if value_in(known, "G_g") is not None:
         return known.G_g * length
-    if number_in(known, "beta") is not None:
+    if value_in(known, "beta") is not None:
         slope = norm(s) if s.ndim == 1 else row_norms(s)
         several = isinstance(known, CurvatureRows) and s.ndim > 1
         beta = known.rates(slope) if several else known.beta
@@ -152,7 +152,7 @@ def replayed(state: Any, played: Array, length: Number) -> Any:
 
 def drift_of(safe: Any) -> float | None:
     """Return how much g may change per round, where a filter is told; else None."""
-    drifts = [number_in(row, "drift") for row in rows_known(safe)]
+    drifts = [value_in(row, "drift") for row in rows_known(safe)]
     return None if None in drifts else max(float(np.max(v)) for v in drifts if v is not None)
 
 
@@ -167,7 +167,7 @@ def caveat(safe: Any, dtype: Any, margin: float) -> str:
     if not margin > 0:
         return ""
     words = f"{np.dtype(dtype)} keeps g below {-margin:.2g}"
-    rho = number_in(safe, "rho")
+    rho = value_in(safe, "rho")
     if rho is not None and float(rho) < margin:
         words += f"; rho = {float(rho):.2g} is below that, so steps may stay where they are"
     return words

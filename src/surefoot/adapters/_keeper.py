@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from surefoot._array import owned
-from surefoot._player import can_filter, known_in, number_in
+from surefoot._player import can_filter, known_in, value_in
 from surefoot.adapters._cast import (
     cast_length,
     cast_margin,
@@ -62,7 +62,7 @@ class Keeper:
         self.played = owned(first)
         self.state = filter.init(first)
         self.margin: Any = 0.0
-        if number_in(known_in(filter), "G_g") is not None:  # else it comes with the first slope
+        if value_in(known_in(filter), "G_g") is not None:  # else it comes with the first slope
             self.margin = cast_margin(filter, first, self.length)
 
     def offer(self, proposal: Any, g: Any, s: Any, **told: Any) -> Info:

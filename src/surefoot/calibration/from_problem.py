@@ -1,4 +1,4 @@
-"""Calibrate from a problem and a strictly feasible point: which guarantees apply."""
+"""Calibrate from a problem and a strictly feasible point, or from constants alone."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from surefoot.problems import Problem
 from surefoot.sets import Ball
 from surefoot.types import Array, ArrayLike, Region
 
-__all__ = ["calibrate"]
+__all__ = ["calibrate", "calibrate_constants"]
 
 _ROUNDS = 16  # of a cost stream without a bound, at which its gradients are looked at
 
@@ -162,6 +162,35 @@ def calibrate(
         probes=tuple(found),
         radius=radius,
         notes=tuple(_notes(known, found, radius, errors, delta if chance else None)),
+    )
+
+
+def calibrate_constants(known: Constants, horizon: int) -> Calibration:
+    """Return which guarantees the given constants allow, without a problem to query.
+
+    Nothing is known of the feasible set's geometry, so methods that project onto it are out. What
+    follows from the numbers is filled in: the start is anywhere in the ball unless ``start_reach``
+    says how far its points are, and its slack gives sigma by the local form (*).
+
+    Args:
+        known: the numbers.
+        horizon: number of rounds.
+
+    Example:
+        >>> found = calibrate_constants(Constants(R=1.0, G_g=2.0, start_slack=0.5), 1000)
+        >>> found.best.name, found.constants.start_reach
+        ('LeaderFollower.default', 2.0)
+    """
+    _check.horizon(horizon)
+    known = known.completed(2 * known.R)
+    place = Place(horizon, Ball(known.R), None, linear=False, changing=False)
+    return Calibration(
+        constants=known,
+        horizon=horizon,
+        offers=offers_for(known, place),
+        probes=(),
+        radius=0.0,
+        notes=(),
     )
 
 

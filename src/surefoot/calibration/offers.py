@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from surefoot._player import known_in, number_in
+from surefoot._player import known_in, value_in
 from surefoot.algorithms import ALGORITHMS, Entry, tuned_for
 from surefoot.constants import Constants
 from surefoot.sets import Ball
@@ -106,7 +106,7 @@ def _allows(algorithm: Any, error: str) -> bool:
     """Return whether a rule, or what it knows about g, takes an error into account."""
     if error == "slope_error" and not needs_of(algorithm).constraint_subgradients:
         return True  # it sees none
-    return any(number_in(owner, error) for owner in (algorithm, known_in(algorithm)))
+    return any(value_in(owner, error) for owner in (algorithm, known_in(algorithm)))
 
 
 def _offer_of(theorem: _Theorem, constants: Constants) -> Offer:

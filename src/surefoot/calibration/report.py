@@ -150,8 +150,4 @@ def _regret(offer: Offer) -> str:
 
 
 def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
-    """Return a table with columns as wide as their widest entry; the last is not padded."""
-    widths = [max(len(row[i]) for row in (head, *rows)) for i in range(len(head) - 1)]
-    for row in (head, *rows):
-        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
-        yield "  " + "  ".join([*cells, row[-1]])
+    return (f"  {line}" for line in Table(head, rows).lines())

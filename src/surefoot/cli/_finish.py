@@ -1,25 +1,57 @@
-"""The end of a run: report, table, paths, and how to continue an interrupted run."""
+"""The folder of a run, and its end: report, table, paths, how to continue an interrupted run."""
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from surefoot.cli._exit import INTERRUPTED, OK, PARTIAL
+from surefoot.cli._exit import INTERRUPTED, OK, PARTIAL, UsageError
 from surefoot.cli._output import duration, say, say_json, warn
 from surefoot.cli._progress import stage
-from surefoot.cli._report import write_report
 from surefoot.cli._summary import rows_as_data
 from surefoot.errors import SurefootError
 
 if TYPE_CHECKING:
     from surefoot.experiments import Outcome
-    from surefoot.results.rows import Row
+    from surefoot.experiments.workers import Workers
+    from surefoot.results import Results, Row
 
-__all__ = ["finish"]
+__all__ = ["finish", "usable", "write_report"]
+
+
+def usable(folder: Path) -> Path:
+    """Return the folder if results can be written there; it need not exist yet."""
+    if os.path.lexists(folder) and not folder.is_dir():
+        raise UsageError(f"'{folder}' is not a folder: give another one with --out")
+    ground = folder
+    while not os.path.lexists(ground):
+        ground = ground.parent
+    if not ground.is_dir():
+        raise UsageError(
+            f"'{folder}' cannot be created: '{ground}' is not a folder; give another one with --out"
+        )
+    if not os.access(ground, os.W_OK | os.X_OK):
+        raise UsageError(
+            f"'{ground}' cannot be written to: give another folder with --out, or get permission"
+        )
+    return folder
+
+
+def write_report(results: Results, folder: Path, rows: Sequence[Row]) -> tuple[Path, list[Path]]:
+    """Write figures and page of saved results, and return where they are."""
+    from surefoot import reports
+
+    return reports.write_report(results, folder, rows, pools=_pool)
+
+
+def _pool(most: int) -> Workers:
+    from surefoot.experiments.executors import cores, make_executor
+
+    return make_executor(min(cores(), most))
 
 
 def finish(

@@ -12,13 +12,13 @@ from typing import Annotated, Any, TextIO, TypeAlias
 
 import typer
 
+from surefoot._display import Table, painted
+
 __all__ = [
     "Json",
     "colours",
     "duration",
     "number",
-    "painted",
-    "plain",
     "say",
     "say_json",
     "table",
@@ -52,24 +52,9 @@ def _write(stream: TextIO, lines: Sequence[str]) -> None:
 
 def say_json(data: Any) -> None:
     """Print plain data as JSON."""
-    say(json.dumps(plain(data), indent=2, ensure_ascii=False, allow_nan=False))
+    from surefoot._convert import json_plain
 
-
-def plain(data: Any) -> Any:
-    """Return data as JSON can hold it: numbers that are not finite are null.
-
-    >>> plain({"a": (1, float("inf")), "b": None})
-    {'a': [1, None], 'b': None}
-    """
-    if isinstance(data, Mapping):
-        return {str(key): plain(value) for key, value in data.items()}
-    if isinstance(data, list | tuple):
-        return [plain(value) for value in data]
-    if hasattr(data, "tolist"):  # an array, or a number of NumPy's
-        return plain(data.tolist())
-    if isinstance(data, float):
-        return data if math.isfinite(data) else None
-    return data if isinstance(data, int | str | None) else str(data)
+    say(json.dumps(json_plain(data), indent=2, ensure_ascii=False, allow_nan=False))
 
 
 def colours() -> bool:
@@ -106,18 +91,12 @@ def table(
     bc    2000
     """
     paint = paint if paint is not None and colours() else {}
-    widths = [max(len(row[i]) for row in (head, *rows)) for i in range(len(head))]
+    made = Table(head, rows, right)
     room = shutil.get_terminal_size().columns if sys.stdout.isatty() else math.inf
     margin = " " * indent
-    if indent + sum(widths) + 2 * (len(widths) - 1) > room:
-        yield from (margin + line for line in _blocks(head, rows, keys, paint))
-        return
-    for row in (head, *rows):
-        cells = [
-            _painted(cell.rjust(width) if name in right else cell.ljust(width), paint.get(cell))
-            for name, cell, width in zip(head, row, widths, strict=True)
-        ]
-        yield (margin + "  ".join(cells)).rstrip()
+    narrow = indent + sum(made.widths) + 2 * (len(head) - 1) > room
+    lines = _blocks(head, rows, keys, paint) if narrow else made.lines(paint)
+    yield from (margin + line for line in lines)
 
 
 def _blocks(
@@ -128,21 +107,7 @@ def _blocks(
         yield ", ".join(cell for cell in row[:keys] if cell)
         for name, cell in zip(head[keys:], row[keys:], strict=True):
             if cell:
-                yield f"  {name.ljust(width)}  {_painted(cell, paint.get(cell))}"
-
-
-def painted(word: str, paint: Mapping[str, str]) -> str:
-    """Return a word in its colour, where there are colours.
-
-    Args:
-        word: to be shown.
-        paint: the colours of words, as ANSI has them.
-    """
-    return _painted(word, paint.get(word) if colours() else None)
-
-
-def _painted(text: str, colour: str | None) -> str:
-    return text if colour is None else f"\x1b[{colour}m{text}\x1b[0m"
+                yield f"  {name.ljust(width)}  {painted(cell, paint.get(cell))}"
 
 
 def number(value: float) -> str:

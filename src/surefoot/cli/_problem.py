@@ -1,4 +1,4 @@
-"""Build a problem of the library that is named on the command line."""
+"""What is named on the command line: a problem, and modules with problems of your own."""
 
 from __future__ import annotations
 
@@ -13,16 +13,40 @@ from surefoot.cli._exit import UsageError
 if TYPE_CHECKING:
     from surefoot.problems import Problem
 
-__all__ = ["Settings", "problem_named"]
+__all__ = ["Plugins", "Settings", "problem_named", "use"]
+
+
+def _several(option: str, metavar: str, about: str) -> Any:
+    """Return an option that may be given more than once."""
+    return typer.Option(option, metavar=metavar, help=f"{about}; may be given more than once.")
+
 
 Settings: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="KEY=VALUE",
-        help="Set an argument of the problem, as in a specification; may be given more than once.",
+    _several("--set", "KEY=VALUE", "Set an argument of the problem, as in a specification"),
+]
+Plugins: TypeAlias = Annotated[
+    list[str] | None,
+    _several(
+        "--plugin",
+        "MODULE",
+        "A module with problems and algorithms of your own, by name or file: it is imported, and "
+        "they can be named",
     ),
 ]
+
+
+def use(modules: Sequence[str] | None) -> None:
+    """Import the modules, whose problems and algorithms are known from then on."""
+    if not modules:
+        return
+    from surefoot.experiments.plugins import PluginError, load_plugin
+
+    try:
+        for module in modules:
+            load_plugin(module)
+    except PluginError as error:
+        raise UsageError(str(error)) from error
 
 
 def problem_named(name: str, settings: Sequence[str] | None, horizon: int) -> Problem:
@@ -54,7 +78,7 @@ def problem_named(name: str, settings: Sequence[str] | None, horizon: int) -> Pr
     except ValidationError as error:
         raise UsageError("; ".join(dict.fromkeys(_mistakes(error)))) from None
     (problem,) = spec.problems
-    named = {"name": problem.name, "arguments": problem.arguments()}
+    named = problem.plain()
     return build_problem(named, horizon, 1, stream_seed(spec.seed, named, 0), 0)
 
 

@@ -12,38 +12,17 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from surefoot.cli._output import duration, number, warn
 
-__all__ = ["Moment", "Pace", "bar_of", "progress", "stage"]
+if TYPE_CHECKING:
+    from surefoot.experiments import Event
+
+__all__ = ["Pace", "bar_of", "progress", "stage"]
 
 FIRST, LATER, RARE = 1.0, 5.0, 30.0
 """Seconds until the first plain line, between the next ones, and after a few minutes."""
-
-
-class Moment(Protocol):
-    """How far a run has come; :class:`surefoot.experiments.Event` is one."""
-
-    @property
-    def done(self) -> int:
-        """Cells that need no more work."""
-
-    @property
-    def total(self) -> int:
-        """All cells."""
-
-    @property
-    def rounds_done(self) -> int:
-        """The rounds of the cells that are done."""
-
-    @property
-    def rounds_total(self) -> int:
-        """The rounds of all cells."""
-
-    @property
-    def label(self) -> str:
-        """The name of what is being played."""
 
 
 class Pace:
@@ -56,10 +35,10 @@ class Pace:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._start = clock()
-        self._base: Moment | None = None
-        self.now: Moment | None = None
+        self._base: Event | None = None
+        self.now: Event | None = None
 
-    def note(self, moment: Moment) -> None:
+    def note(self, moment: Event) -> None:
         """Record how far the run is."""
         if self._base is None:
             self._base = moment
@@ -107,7 +86,7 @@ class Pace:
         return ", ".join([*self.words(), *([label] if label else [])])
 
 
-def _share(now: Moment, before: Moment | None) -> float:
+def _share(now: Event, before: Event | None) -> float:
     """Return the share of the work that is done, in all or since a moment.
 
     Between that of the cells, right if each takes as long (most of it may be compiling), and that
@@ -143,7 +122,7 @@ def bar_of(pace: Pace, width: int) -> str:
 
 
 @contextmanager
-def progress() -> Iterator[Callable[[Moment], None]]:
+def progress() -> Iterator[Callable[[Event], None]]:
     """Show how far a run is while it lasts; call what is given with every news."""
     pace = Pace()
     with _live(lambda width: bar_of(pace, width)) if _rewrites() else _lines(pace.line):

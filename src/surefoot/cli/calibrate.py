@@ -8,8 +8,7 @@ import typer
 
 from surefoot.cli._exit import Debug, UsageError
 from surefoot.cli._output import Json, say, say_json
-from surefoot.cli._plugin import Plugins, use
-from surefoot.cli._problem import Settings, problem_named
+from surefoot.cli._problem import Plugins, Settings, problem_named, use
 
 if TYPE_CHECKING:
     from surefoot.calibration import Calibration, Offer
@@ -157,11 +156,5 @@ def _as_data(found: Calibration) -> dict[str, Any]:
 
 
 def _offer(offer: Offer) -> dict[str, Any]:
-    return {
-        "name": offer.name,
-        "kind": offer.kind,
-        "constraint": offer.constraint,
-        "regret": offer.regret,
-        "regret_if": offer.regret_if,
-        "rests_on": offer.rests_on,
-    }
+    shown = ("name", "kind", "constraint", "regret", "regret_if", "rests_on")
+    return {name: getattr(offer, name) for name in shown}

@@ -12,6 +12,7 @@ import typer
 
 from surefoot.cli._exit import Debug, UsageError
 from surefoot.cli._output import Json, say, say_json
+from surefoot.errors import first_line
 
 __all__ = ["export_c"]
 
@@ -117,7 +118,7 @@ def _table(source: Path, data: bytes) -> dict[str, Any]:
     try:
         found = reader.loads(data.decode("utf-8"))
     except (ValueError, RecursionError) as error:  # what both readers, and decoding, raise
-        why = str(error).splitlines()[0] if str(error) else type(error).__name__
+        why = first_line(error)
         raise UsageError(f"'{source}' is neither a journal nor {kind}: {why}") from error
     if not isinstance(found, dict):
         raise UsageError(f"'{source}' must have a table player, got {type(found).__name__}")

@@ -10,8 +10,7 @@ import typer
 
 from surefoot.cli._exit import Debug, UsageError
 from surefoot.cli._output import Json, say, say_json, table
-from surefoot.cli._plugin import Plugins, use
-from surefoot.cli._problem import Settings, problem_named
+from surefoot.cli._problem import Plugins, Settings, problem_named, use
 
 if TYPE_CHECKING:
     from surefoot import Constants

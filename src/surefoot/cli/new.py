@@ -12,7 +12,7 @@ import typer
 
 from surefoot.cli._exit import Debug, UsageError
 from surefoot.cli._output import Json, say, say_json
-from surefoot.cli._plugin import Plugins, use
+from surefoot.cli._problem import Plugins, use
 
 __all__ = ["Like", "new"]
 

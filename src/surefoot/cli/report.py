@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from surefoot.cli._exit import OK, PARTIAL, Debug, UsageError
+from surefoot.cli._finish import write_report
 from surefoot.cli._output import Json, say, say_json, warn
 from surefoot.cli._progress import stage
-from surefoot.cli._report import write_report
 from surefoot.cli._summary import rows_as_data, rows_as_table
 from surefoot.cli.reproduce import verdicts
 

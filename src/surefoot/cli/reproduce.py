@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from surefoot._display import painted
 from surefoot.cli._exit import Debug
-from surefoot.cli._finish import finish
-from surefoot.cli._out import usable
-from surefoot.cli._output import Json, painted, table
+from surefoot.cli._finish import finish, usable
+from surefoot.cli._output import Json, colours, table
 from surefoot.cli._progress import progress
-from surefoot.cli._summary import SHORT, colours
+from surefoot.cli._summary import SHORT
+from surefoot.cli._summary import colours as verdict_colours
 from surefoot.cli.run import Force, Workers
 
 if TYPE_CHECKING:
@@ -67,6 +68,7 @@ def verdicts(claims: Sequence[Claim]) -> Iterator[str]:
     """Return the verdict on each figure, and what it shows beside what was measured."""
     from surefoot.results.notes import OTHER_CONSTANTS
 
+    paint = verdict_colours() if colours() else {}
     if not claims:
         yield "no verdict: cells are missing"
     for figure in dict.fromkeys(claim.figure for claim in claims):
@@ -74,7 +76,7 @@ def verdicts(claims: Sequence[Claim]) -> Iterator[str]:
         whole, *parts = [claim for claim in claims if claim.figure == figure]
         horizons = sorted({_horizon(T) for part in parts for T in part.published})
         values = f"; values at T = {', '.join(map(str, horizons))}" if horizons else ""
-        yield f"Figure {figure}: {painted(whole.verdict, colours())}{values}"
+        yield f"Figure {figure}: {painted(whole.verdict, paint.get(whole.verdict))}{values}"
         rows = [
             (
                 part.statement,
@@ -90,7 +92,7 @@ def verdicts(claims: Sequence[Claim]) -> Iterator[str]:
         yield from table(
             [head[i] for i in filled],
             [[row[i] for i in filled] for row in rows],
-            paint=colours(),
+            paint=verdict_colours(),
             indent=2,
         )
 

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import typer
 
 from surefoot.cli._exit import OK, RUNTIME, Debug, MistakesError, UsageError
-from surefoot.cli._finish import finish
-from surefoot.cli._out import usable
+from surefoot.cli._finish import finish, usable
 from surefoot.cli._output import Json, duration, number, say, say_json, table, warn
-from surefoot.cli._plugin import Plugins, use
+from surefoot.cli._problem import Plugins, use
 from surefoot.cli._progress import progress, stage
 from surefoot.cli._summary import rows_as_table
 

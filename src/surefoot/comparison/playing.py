@@ -21,7 +21,7 @@ from surefoot.comparison.result import Comparison
 from surefoot.errors import InvalidTypeError, InvalidValueError, warn_caller
 from surefoot.experiments.driver import play_jobs
 from surefoot.experiments.executors import Here
-from surefoot.experiments.plan import Job, job_of
+from surefoot.experiments.grid import Job
 from surefoot.experiments.play_cell import Parts, play_cell
 from surefoot.experiments.players import numbers_of
 from surefoot.experiments.problems import BLOCK
@@ -292,7 +292,7 @@ def _jobs(
                     horizon=horizon,
                     block=block,
                 )
-                yield place, job_of(place, spec)
+                yield place, Job.at(place, spec)
 
 
 def _contents(parts: _Parts) -> dict[str, str]:

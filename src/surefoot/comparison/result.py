@@ -10,11 +10,12 @@ from typing import Any, Literal
 import numpy as np
 
 from surefoot import _check
+from surefoot._convert import finite
 from surefoot._display import RESULT_HEAD, RESULT_RIGHT, Style, Table, facts_html
 from surefoot.errors import InvalidValueError
 from surefoot.experiments.driver import Outcome
 from surefoot.games import Trace
-from surefoot.games.several import Curve, draw, finite_or_none
+from surefoot.games.several import Curve, draw
 from surefoot.reports import write_report
 from surefoot.results import Results, Row, gather
 from surefoot.results.export import to_csv, to_netcdf, to_parquet, to_xarray
@@ -137,6 +138,6 @@ def _curve(row: Row) -> Curve:
         arrays["peak"],
         bound if bound is not None and np.isfinite(bound).all() else None,
         arrays["regret"],
-        None if row.regret_bound is None else finite_or_none(row.regret_bound),
+        None if row.regret_bound is None else finite(row.regret_bound),
         int(arrays["count"].sum()),
     )

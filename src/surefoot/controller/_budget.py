@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from surefoot._player import number_in, parts_of, takes_value_error
+from surefoot._player import parts_of, takes_value_error, value_in
 from surefoot.errors import InvalidValueError
 
 __all__ = ["Budget", "budget_of"]
@@ -56,7 +56,7 @@ def budget_of(algorithm: Any) -> Budget:
     found = dict.fromkeys(Budget._fields[:-1], 0.0)
     for _, part in parts_of(algorithm):
         for name in found:
-            size = number_in(part, name)
+            size = value_in(part, name)
             if size is None:
                 continue
             try:

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from surefoot._array import norm
-from surefoot._player import number_in, parts_of, region_in
+from surefoot._player import parts_of, region_in, value_in
 from surefoot.controller._ways import Anchor
 from surefoot.regions import CurvatureRegion, RowsRegion
 from surefoot.types import Array, Feedback
@@ -90,7 +90,7 @@ def causes_of(algorithm: Any, seen: Evidence, slack: float) -> tuple[Cause, ...]
         name: float(np.max(value))
         for _, part in parts_of(algorithm)
         for name in ("G_g", "beta")
-        if (value := number_in(part, name)) is not None
+        if (value := value_in(part, name)) is not None
     }
     steep = seen.steepness > constants.get("G_g", math.inf)
     size = f" by {seen.over:.3g}" if seen.over else ""

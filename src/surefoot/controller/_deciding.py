@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from surefoot._player import number_in, region_in
+from surefoot._player import region_in, value_in
 from surefoot.controller._budget import Budget
 from surefoot.controller._causes import Cause, Evidence
 from surefoot.controller._records import Run
@@ -265,7 +265,7 @@ def is_certified(asked: Array, played: Array, away: float, info: Any, certificat
     if region is not None:
         nearest = region.nearest(played)
         return nearest is played or bool((nearest == played).all())
-    G_g = number_in(certificate, "G_g")
+    G_g = value_in(certificate, "G_g")
     return G_g is not None and bool(certificate.bound + G_g * away <= 0)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
@@ -13,7 +12,7 @@ import numpy as np
 
 from surefoot._sqlite import Statement, Store, StoreError, create, digest, open_writer, pack
 from surefoot._sqlite import to_bytes as to_npy
-from surefoot._sqlite.files import absolute, beside
+from surefoot._sqlite.files import absolute, beside, time_now
 from surefoot._sqlite.mark import Mark, Record
 from surefoot.controller._checks import bytes_in
 from surefoot.controller._plain import NotPlainError, to_plain
@@ -85,7 +84,7 @@ class Journal:
         cls, path: Path, run: Run, memory: Memory, after: tuple[Position, str] | None
     ) -> Journal:
         """Create a file: the first, or one that goes on where another has ended."""
-        columns = (__version__, _now(), *plain_player(run), to_npy(run.start))
+        columns = (__version__, time_now(), *plain_player(run), to_npy(run.start))
         of = chain = digest(*columns)
         now = remembered(memory)
         contents: list[Statement] = [
@@ -154,10 +153,7 @@ class Journal:
                 mark = Mark.start(path, record)
                 store.begin()
         except BaseException:
-            is_sealed = store.seal()
-            store.close()
-            if mark is not None:
-                (mark.remove if is_sealed else mark.close)()
+            _close(store, mark)
             raise
         return cls(store, run, position._replace(record=record), mark)
 
@@ -286,14 +282,11 @@ class Journal:
             self._mark.close()
 
 
-def _close(store: Store, mark: Mark) -> None:
+def _close(store: Store, mark: Mark | None) -> None:
     is_sealed = store.seal()
     store.close()
-    (mark.remove if is_sealed else mark.close)()
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
+    if mark is not None:
+        (mark.remove if is_sealed else mark.close)()
 
 
 def _entry(number: int, t: int, kind: str, what: Mapping[str, Any], chain: bytes) -> Entry:
@@ -301,7 +294,7 @@ def _entry(number: int, t: int, kind: str, what: Mapping[str, Any], chain: bytes
         text, arrays = to_plain(dict(what))
     except NotPlainError as error:
         raise StoreError(f"a {kind} cannot be journalled: {error}") from error
-    columns = (number, t, kind, _now(), text, arrays)
+    columns = (number, t, kind, time_now(), text, arrays)
     return Entry(*columns, digest_of(chain, columns, is_entry=True))
 
 

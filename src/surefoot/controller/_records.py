@@ -12,7 +12,7 @@ from surefoot._sqlite import Kind
 from surefoot.controller._plain import Plain, from_plain
 from surefoot.controller._ways import Anchor, Halt, How, WayBack
 from surefoot.errors import InvalidTypeError
-from surefoot.theory import Breach
+from surefoot.theory import Breach, Tuned
 from surefoot.types import Feedback, RegretObserver
 
 __all__ = [
@@ -120,6 +120,13 @@ class Run(NamedTuple):
     on_missing: str = "hold"
     widen_by: float = 2.0
     rotate: int | str | None = None
+
+    @property
+    def player(self) -> Any:
+        """The algorithm, with its guarantee where it has one."""
+        if self.guarantee is None:
+            return self.algorithm
+        return Tuned(self.algorithm, self.guarantee)
 
 
 class Memory(NamedTuple):

@@ -13,6 +13,7 @@ import numpy as np
 from surefoot import __version__, _check
 from surefoot._convert import shown
 from surefoot._sqlite import Store, StoreError, digest, from_bytes, open_reader, to_bytes
+from surefoot.controller._checks import first_memory
 from surefoot.controller._plain import NotPlainError, Plain, classes_in, from_plain, to_plain
 from surefoot.controller._records import (
     JOURNAL,
@@ -28,9 +29,9 @@ from surefoot.controller._records import (
     Write,
 )
 from surefoot.controller._ways import Anchor, Halt, WayBack
-from surefoot.errors import InvalidTypeError
+from surefoot.errors import InvalidTypeError, first_line
 from surefoot.theory import Breach
-from surefoot.types import Feedback, Observing
+from surefoot.types import Feedback
 
 __all__ = [
     "JOURNAL",
@@ -110,7 +111,7 @@ def readable(store: Store, what: str) -> Iterator[None]:
     except StoreError:
         raise
     except Exception as error:
-        why = str(error).splitlines()[0] if str(error) else type(error).__name__
+        why = first_line(error)
         raise store.damaged(f"its {what} cannot be read ({why})") from error
 
 
@@ -126,8 +127,7 @@ def remembered(memory: Memory) -> Plain:
 def recalled(store: Store, now: Plain, run: Run) -> Memory:
     """Return what the next round needs, from plain data."""
     with readable(store, "state"):
-        start = run.algorithm.init(run.start)
-        regret = run.algorithm.observer() if isinstance(run.algorithm, Observing) else None
+        start, _, regret, *_ = first_memory(run)
         own = OWN | {"Memory": Memory} | classes_in((start, regret))
         memory = from_plain(now, own=own)
     if isinstance(memory, Memory) and _is_kept(memory, start, regret):
@@ -140,18 +140,19 @@ def recalled(store: Store, now: Plain, run: Run) -> Memory:
 def _is_kept(memory: Memory, start: Any, regret: Any) -> bool:
     """Return whether a memory has the parts that such a run stores."""
     kept: Any = memory
-    if type(kept.state) is not type(start) or type(kept.regret) not in (type(regret), type(None)):
-        return False
-    if kept.cut not in (None, True, False) or not isinstance(kept.halt, Halt | None):
-        return False
-    if not isinstance(kept.anchor, Anchor | None) or type(kept.answered) is not tuple:
-        return False
-    if not isinstance(kept.way, WayBack | None):
-        return False
-    if type(kept.broken) is not tuple:
-        return False
-    both = (*kept.broken, *kept.answered)
-    return all(isinstance(b, Breach) and type(b.constant) is str for b in both)
+    return (
+        type(kept.state) is type(start)
+        and type(kept.regret) in (type(regret), type(None))
+        and kept.cut in (None, True, False)
+        and isinstance(kept.halt, Halt | None)
+        and isinstance(kept.anchor, Anchor | None)
+        and isinstance(kept.way, WayBack | None)
+        and type(kept.broken) is type(kept.answered) is tuple
+        and all(
+            isinstance(b, Breach) and type(b.constant) is str
+            for b in (*kept.broken, *kept.answered)
+        )
+    )
 
 
 def plain_player(run: Run) -> Plain:
@@ -183,7 +184,7 @@ def player_in(store: Store, plain: Plain, given: Mapping[str, Any], writer: str)
     except NotPlainError as error:
         raise StoreError(f"{store.name} cannot be opened: {error}") from error
     except Exception as error:
-        why = str(error).splitlines()[0] if str(error) else type(error).__name__
+        why = first_line(error)
         raise StoreError(
             f"{store.name} was written by Surefoot {writer}, whose player this one, "
             f"{__version__}, cannot make again: {why}"

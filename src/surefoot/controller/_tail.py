@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple, cast
 
+import numpy as np
+
 from surefoot._sqlite import DamagedError, Statement, Store, unpack
 from surefoot._sqlite.files import beside
 from surefoot._sqlite.mark import Mark, Marked, Record
@@ -36,7 +38,6 @@ __all__ = [
 ]
 
 _ENTRY = 5  # columns of an entry, without its number and its digest
-_STATE = 3  # what a mark has of the state after a write
 _UNUSUAL = 5  # columns of more, without the round
 
 
@@ -192,12 +193,7 @@ def verified(store: Store, given: Mapping[str, Any]) -> Verified:
 def anchored(first: Round) -> Anchor | None:
     """Return the anchor that the first round of an older journal gives."""
     g = first.seen.constraint_value
-    return None if g is None else Anchor(first.action, 0.0 - float(max_of(g)), first.number)
-
-
-def max_of(g: Any) -> Any:
-    """Return the largest of separate constraints."""
-    return g.max() if hasattr(g, "max") else g
+    return None if g is None else Anchor(first.action, 0.0 - float(np.max(g)), first.number)
 
 
 def _player_of(write: Write) -> Plain | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
-from surefoot._player import number_in, parts_of
+from surefoot._player import parts_of, value_in
 from surefoot.controller._causes import Cause, Evidence
 from surefoot.errors import InvalidValueError, SurefootError
 from surefoot.theory import Guarantee
@@ -56,7 +56,7 @@ def widened(
             f"on_contradiction='widen' needs a rule with G_g or beta above 0, got {algorithm!r}"
         )
     if guarantee is not None:
-        known = {n: v for n, v in new.items() if number_in(guarantee.constants, n) is not None}
+        known = {n: v for n, v in new.items() if value_in(guarantee.constants, n) is not None}
         try:
             constants = guarantee.constants.with_origin("estimated", **known)
             guarantee = replace(guarantee, constants=constants)  # type: ignore[type-var]

@@ -11,7 +11,7 @@ from surefoot import _check, algorithms
 from surefoot._player import constructors_of
 from surefoot.constants import Constants
 from surefoot.controller._plain import known_classes
-from surefoot.errors import InvalidValueError
+from surefoot.errors import InvalidValueError, first_line
 from surefoot.sets import Ball
 from surefoot.types import Filtering, needs_of
 
@@ -127,8 +127,7 @@ def _called(make: Callable[..., Any], arguments: Mapping[str, Any], what: str) -
     try:
         return make(**arguments)
     except (TypeError, AttributeError) as error:
-        why = str(error).partition("\n")[0]
-        raise InvalidValueError(f"{what} must fit {_name(make)}: {why}") from error
+        raise InvalidValueError(f"{what} must fit {_name(make)}: {first_line(error)}") from error
 
 
 def _name(make: Any) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from surefoot import _check
-from surefoot._player import can_filter, number_in
+from surefoot._player import can_filter, value_in
 from surefoot._sqlite import DamagedError, Store, StoreError, from_bytes, snapshot
 from surefoot._sqlite.files import absolute, beside, read_head
 from surefoot._sqlite.mark import Mark
@@ -193,7 +193,7 @@ class _Rows:
         bound = math.inf if certificate is None else float(certificate.bound)
         value = told.seen.constraint_value
         # The region of a hull says how far as its room.
-        lengths = (number_in(certificate, name) for name in ("length", "room"))
+        lengths = (value_in(certificate, name) for name in ("length", "room"))
         length = next((v for v in lengths if v is not None), None)
         row = JournalRound(
             told.number,

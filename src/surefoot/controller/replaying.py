@@ -34,7 +34,8 @@ from surefoot.controller._rows import (
 )
 from surefoot.controller._tail import Reader, Tail, tail_of
 from surefoot.controller.controller import Controller
-from surefoot.theory import PremiseWarning, Tuned
+from surefoot.errors import first_line
+from surefoot.theory import PremiseWarning
 
 __all__ = ["Difference", "Part", "Replay", "replay"]
 
@@ -150,8 +151,7 @@ class _Replaying:
 
     def _begun(self) -> Controller:
         run = self.run
-        player = run.algorithm if run.guarantee is None else Tuned(run.algorithm, run.guarantee)
-        shadow = Controller(player, run.start, on_contradiction="record")
+        shadow = Controller(run.player, run.start, on_contradiction="record")
         link = link_of(self.store)
         if link is not None:  # a later file alone: from the state that it begins with
             plain = unboxed(link[1].contents["memory"])
@@ -199,7 +199,7 @@ class _Replaying:
         try:
             self._tell(told)
         except (ValueError, TypeError, ArithmeticError) as error:
-            return Difference(t, "update", None, str(error).splitlines()[0])
+            return Difference(t, "update", None, first_line(error))
         certificate = shadow.explain().certificate
         # The text again from what was read: an older version may have called its class otherwise.
         if row_of(x, told.seen, certificate) != row_of(x, told.seen, told.certificate):
@@ -256,8 +256,7 @@ class _Replaying:
             plain = unboxed(what["player"])
             assert plain is not None
             run = Run(**player_in(self.store, plain, self.given, __version__))
-            player = run.algorithm if run.guarantee is None else Tuned(run.algorithm, run.guarantee)
-            start = run.start
+            player, start = run.player, run.start
         self.shadow.resume(player, start=start, reason=what["reason"], **policies)
 
     def _end(self, number: int, now: Plain, found: bytes) -> Difference | None:

@@ -15,6 +15,7 @@ from typing import Any, NoReturn, TypeAlias
 import numpy as np
 
 from surefoot import sets
+from surefoot._convert import json_plain
 from surefoot._sqlite import StoreError
 from surefoot.controller._rows import __version__
 from surefoot.controller.configuring import object_from
@@ -147,11 +148,11 @@ class Service:
             "round": why.round,
             "text": str(why),
             "is_proven": bool(why.is_proven),
-            "bound": _number(why.bound),
-            "slack": _number(why.slack),
-            "regret_bound": _number(why.regret_bound),
+            "bound": json_plain(why.bound),
+            "slack": json_plain(why.slack),
+            "regret_bound": json_plain(why.regret_bound),
             "guarantee": None if why.guarantee is None else str(why.guarantee),
-            "certificate": None if certificate is None else _plain(certificate._asdict()),
+            "certificate": None if certificate is None else json_plain(certificate._asdict()),
             "broken": [b.sentence for b in why.broken],
         }
 
@@ -330,20 +331,3 @@ def _shown(value: Any) -> str:
         return "a whole number of more than 20 digits"
     words = json.dumps(value)
     return words if len(words) <= 60 else f"{words[:56]} ..."
-
-
-def _number(value: Any) -> float | None:
-    return None if value is None or not math.isfinite(value) else float(value)
-
-
-def _plain(value: Any) -> Any:
-    """Return what a certificate says as JSON can hold it."""
-    if isinstance(value, Mapping):
-        return {name: _plain(v) for name, v in value.items()}
-    if isinstance(value, np.ndarray | np.generic):
-        return _plain(value.tolist())
-    if isinstance(value, list | tuple):
-        return [_plain(v) for v in value]
-    if isinstance(value, float):
-        return _number(value)
-    return value if isinstance(value, int | str | None) else str(value)

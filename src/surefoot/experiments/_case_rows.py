@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from surefoot.experiments._problem_row import ProblemRow
+from surefoot.experiments.tables import ProblemRow
 
 from pydantic import Field  # isort: skip  once the tables have found it
 

@@ -7,11 +7,11 @@ the tables report those.
 from __future__ import annotations
 
 import difflib
-import inspect
 import math
 from dataclasses import fields
 from typing import Any
 
+from surefoot._player import takes
 from surefoot.constants import Constants
 from surefoot.experiments._mistakes import YOUR_OWN, KeyPath, Mistake, shown, unknown
 from surefoot.experiments.players import (
@@ -89,7 +89,7 @@ def _tuned(
         words = unknown(f"tuning of {rule.__name__}", tuning, tunings_of(rule))
         return [Mistake((*path, "tuning"), words)]
     found: list[Mistake] = []
-    if base is not None and not _takes_base(rule, tuning):
+    if base is not None and not takes(getattr(rule, tuning), "base"):
         found.append(Mistake((*path, "base"), f"{rule.__name__}.{tuning} chooses its own"))
     elif isinstance(base, dict) and base.get("tuning") is None and base.get("parameters"):
         words = f"needs a tuning, not parameters: {rule.__name__}.{tuning} rests on its guarantee"
@@ -100,10 +100,6 @@ def _tuned(
         if options and sound and not found:
             found += _refused_options(row, path, horizons)
     return found
-
-
-def _takes_base(rule: type[Any], tuning: str) -> bool:
-    return "base" in inspect.signature(getattr(rule, tuning)).parameters
 
 
 def _values(

@@ -9,16 +9,24 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from surefoot._sqlite.files import time_now
 from surefoot.experiments.cluster import Tls, checked_address
 from surefoot.experiments.executors import cores, make_executor
 from surefoot.experiments.extras import Missing, missing_extras
-from surefoot.experiments.pace import COMPILE_SECONDS, START_SECONDS, Pace
-from surefoot.experiments.plan import FINISHED, Jobs, Plan, jobs_of, pending
+from surefoot.experiments.grid import cells_of
+from surefoot.experiments.plan import (
+    COMPILE_SECONDS,
+    FINISHED,
+    START_SECONDS,
+    Jobs,
+    Pace,
+    Plan,
+    pending,
+)
 from surefoot.experiments.play_cell import play_cells
 from surefoot.experiments.spec import Spec
 from surefoot.experiments.sweep import Event, RunError, Stop, Sweep
@@ -101,7 +109,7 @@ def estimate(spec: Spec, folder: Path, *, workers: int | None = None) -> Estimat
     present = rounds = 0
     seen: set[str] = set()
     work, programs = 0.0, set()
-    for _, job in jobs_of(spec):
+    for _, job in cells_of(spec):
         if job.address in seen:
             continue
         seen.add(job.address)
@@ -169,7 +177,7 @@ def run(
         told = "; ".join(map(str, missing))
         raise RunError(f"not a round was played, since an extra is not installed: {told}")
     return play_jobs(
-        partial(jobs_of, spec),
+        partial(cells_of, spec),
         Path(folder),
         name=spec.name,
         seed=spec.seed,
@@ -219,7 +227,7 @@ def play_jobs(
         raise RunError(f"folder '{folder}' cannot be made: {error.strerror}") from error
     with Results.write(folder / FILE_NAME, max_pages=max_pages) as results, Stop() as stop:
         plan = Plan.of(jobs, results, force=force)
-        now = datetime.now(UTC).isoformat(timespec="seconds")
+        now = time_now()
         results.set_plan(plan.places)
         results.set_header(
             name=name,

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from surefoot.experiments._checks import trials_of
 from surefoot.experiments.players import ALGORITHMS_BY_NAME
@@ -23,28 +22,56 @@ from surefoot.games.engine_choice import Declared, choose_declared
 from surefoot.results.record import Place
 from surefoot.types import needs_of
 
-__all__ = ["Cell", "cells_of", "engine_of", "rounds_of"]
+__all__ = ["Job", "cells_of", "engine_of", "rounds_of"]
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """What is played, and its address.
+class Job(NamedTuple):
+    """A cell to be played.
 
     Attributes:
+        label: what progress and notes call it.
         address: hash of ``spec`` and of the numeric sources, in hexadecimal.
         spec: plain data: problem (name, arguments), algorithm, horizon, block, trials, seed,
             engine ("auto" only with a plugin's parts), recording; the rows of a plugin have its
             name and hash under "plugin".
     """
 
+    label: str
     address: str
     spec: dict[str, Any]
 
+    @classmethod
+    def at(cls, place: Place, spec: dict[str, Any]) -> Job:
+        """Return the job of a place."""
+        label = f"{place.problem}: {place.algorithm}, T = {place.horizon}"
+        if place.block:
+            label += f", block {place.block + 1}"
+        return cls(label, place.address, spec)
 
-def cells_of(spec: Spec) -> Iterator[tuple[Place, Cell]]:
+    @property
+    def rounds(self) -> int:
+        """Rounds over all trials."""
+        return int(self.spec["horizon"]) * int(self.spec["trials"])
+
+    @property
+    def program(self) -> tuple[Any, ...]:
+        """A key shared by cells that probably run the same compiled program."""
+        algorithm = self.spec["algorithm"]
+        base = (algorithm.get("base") or {}).get("name")
+        size = self.spec["problem"]["arguments"].get("dimension")
+        return algorithm["name"], algorithm.get("tuning"), base, size, self.spec["engine"]
+
+    @property
+    def family(self) -> tuple[Any, ...]:
+        """A key shared by cells whose rounds take equally long."""
+        return self.spec["problem"]["name"], *self.program
+
+
+def cells_of(spec: Spec) -> Iterator[tuple[Place, Job]]:
     """Yield the cells with their places: by problem, horizon, block, then algorithm.
 
-    Neighbours share a problem, its streams and its best action in hindsight.
+    Neighbours share a problem, its streams and its best action in hindsight. Where two places share
+    a cell it comes twice.
     """
     for problem, algorithm, plain in _plain_cells(spec):
         address = hashlib.sha256(f"{sources_hash()}\n{canonical(plain)}".encode()).hexdigest()
@@ -55,7 +82,7 @@ def cells_of(spec: Spec) -> Iterator[tuple[Place, Cell]]:
             horizon=plain["horizon"],
             block=plain["block"],
         )
-        yield place, Cell(address, plain)
+        yield place, Job.at(place, plain)
 
 
 def rounds_of(spec: Spec) -> int:

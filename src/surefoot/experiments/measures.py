@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from surefoot._convert import finite
 from surefoot.constants import Constants
 from surefoot.experiments.problems import BLOCK
 from surefoot.experiments.shared import best_of
@@ -25,7 +26,6 @@ from surefoot.results.record import (
     ProblemFacts,
     Sourced,
     VerdictFacts,
-    finite,
 )
 from surefoot.theory import Breach, Guarantee
 from surefoot.types import Array
@@ -60,14 +60,13 @@ def measure(
     upper, lower = _runs(regret.upper)[-1], _runs(regret.lower)[-1]
     verdict = judge(trace, lower)
     bound = None if guarantee is None else float(guarantee.regret_bound(trace.horizon))
-    rows = getattr(problem.constraint, "rows", None)
     replaced = spec["algorithm"].get("constants") or {}
     dimension = problem.costs.dimension
     facts = Facts(
         problem=ProblemFacts(
             name=problem.name,
             dimension=dimension,
-            rows=None if rows is None else int(rows),
+            rows=int(problem.constraint.rows),
             start=tuple(problem.start.tolist()) if dimension == 2 else None,
         ),
         constants={

@@ -1,17 +1,17 @@
-"""Plan the work: the cells of a specification that are not stored yet."""
+"""Plan the work: the cells of a specification that are not stored yet, and the time they take."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, NamedTuple, Self, TypeAlias
+from typing import Any, Self, TypeAlias
 
-from surefoot.experiments.grid import cells_of
-from surefoot.experiments.spec import Spec
-from surefoot.results import Place, Results, Status
+from surefoot._sqlite import StoreError
+from surefoot.experiments.grid import Job
+from surefoot.results import CellResult, Place, Results, Status
 
-__all__ = ["FINISHED", "Job", "Jobs", "Plan", "job_of", "jobs_of", "pending"]
+__all__ = ["COMPILE_SECONDS", "FINISHED", "START_SECONDS", "Jobs", "Pace", "Plan", "pending"]
 
 FINISHED: tuple[Status, ...] = ("done", "refused")
 """Statuses of cells that need not be played again."""
@@ -22,48 +22,8 @@ NOTES = 20
 _WINDOW = 1_000  # cells that are put in order at once: all of them may not fit in memory
 
 
-class Job(NamedTuple):
-    """A cell to be played."""
-
-    label: str
-    address: str
-    spec: dict[str, Any]
-
-    @property
-    def rounds(self) -> int:
-        """Rounds over all trials."""
-        return int(self.spec["horizon"]) * int(self.spec["trials"])
-
-    @property
-    def program(self) -> tuple[Any, ...]:
-        """A key shared by cells that probably run the same compiled program."""
-        algorithm = self.spec["algorithm"]
-        base = (algorithm.get("base") or {}).get("name")
-        size = self.spec["problem"]["arguments"].get("dimension")
-        return algorithm["name"], algorithm.get("tuning"), base, size, self.spec["engine"]
-
-    @property
-    def family(self) -> tuple[Any, ...]:
-        """A key shared by cells whose rounds take equally long."""
-        return self.spec["problem"]["name"], *self.program
-
-
 Jobs: TypeAlias = Callable[[], Iterator[tuple[Place, Job]]]
 """Yields a job for every place of an experiment; called more than once, since they may be many."""
-
-
-def jobs_of(spec: Spec) -> Iterator[tuple[Place, Job]]:
-    """Yield a job for every place, also where two places share a cell."""
-    for place, cell in cells_of(spec):
-        yield place, job_of(place, cell.spec)
-
-
-def job_of(place: Place, spec: dict[str, Any]) -> Job:
-    """Return the job of a place."""
-    label = f"{place.problem}: {place.algorithm}, T = {place.horizon}"
-    if place.block:
-        label += f", block {place.block + 1}"
-    return Job(label, place.address, spec)
 
 
 @dataclass(slots=True)
@@ -140,3 +100,53 @@ def pending(jobs: Jobs, plan: Plan) -> Iterator[Job]:
         for job in window:
             rank.setdefault(job.program, len(rank))
         yield from sorted(window, key=lambda job: rank[job.program])
+
+
+# --- how long it takes ----------------------------------------------------------------------------
+
+COMPILE_SECONDS = 1.0
+"""A compiled program, for each worker that meets it."""
+
+START_SECONDS = 2.0
+"""A pool of processes, until it plays."""
+
+
+class Pace:
+    """The seconds that a cell takes."""
+
+    def __init__(self) -> None:
+        self._ratio: dict[tuple[Any, ...], float] = {}
+
+    @property
+    def known(self) -> bool:
+        """Whether anything was measured."""
+        return bool(self._ratio)
+
+    def seconds(self, job: Job) -> float:
+        """Return what a cell is expected to take, once compiled."""
+        return _usual(job) * self._ratio.get(job.family, 1.0)
+
+    def learn(self, job: Job, result: CellResult) -> None:
+        """Record the time that a cell took."""
+        took = result.provenance.get("microseconds_a_round")
+        if took is not None:
+            self._ratio[job.family] = 1e-6 * float(took) * job.rounds / _usual(job)
+
+    def learn_from(self, results: Results, addresses: Sequence[str], most: int = 200) -> None:
+        """Record the times of some of the stored cells."""
+        for address in addresses[:: max(1, len(addresses) // most)]:
+            try:
+                cell = results.get(address)
+            except StoreError:
+                continue
+            self.learn(Job("", address, cell.spec), cell)
+
+
+def _usual(job: Job) -> float:
+    """Return seconds for the paper's toy, on a machine of 2025."""
+    rounds, engine = job.rounds, job.spec["engine"]
+    if engine == "loop":
+        return 2e-5 * rounds
+    if engine in ("batch", "auto"):
+        return 8e-5 * int(job.spec["horizon"]) + 1e-7 * rounds
+    return 1e-3 + 6e-8 * rounds

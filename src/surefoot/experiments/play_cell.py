@@ -8,10 +8,10 @@ import time
 import traceback
 import warnings
 from collections.abc import Callable, Iterable, Mapping
-from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
 from surefoot._extras import MissingExtraError, need
+from surefoot._sqlite.files import time_now
 from surefoot.constants import Constants
 from surefoot.costs import Adversarial
 from surefoot.experiments.measures import measure
@@ -52,7 +52,7 @@ def play_cell(
 
     Args:
         address: the cell's.
-        spec: what to play, as :class:`surefoot.experiments.grid.Cell` has it.
+        spec: what to play, as :class:`surefoot.experiments.grid.Job` has it.
         parts: makes problem and player from that.
     """
     began = time.perf_counter()
@@ -61,7 +61,7 @@ def play_cell(
         provenance = {
             "seconds": time.perf_counter() - began,
             "microseconds_a_round": None,
-            "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+            "finished": time_now(),
             "versions": versions(),
             "platform": platform.platform(),
         } | parts.pop("provenance", {})

@@ -16,8 +16,7 @@ from surefoot import problems
 from surefoot.errors import InvalidValueError
 from surefoot.experiments._case_rows import EvCharging, FairScoring, RiskPortfolio
 from surefoot.experiments._mistakes import YOUR_OWN, Mistake, refuse, shown, unknown
-from surefoot.experiments._problem_row import COMMON, ProblemRow
-from surefoot.experiments.tables import Seed
+from surefoot.experiments.tables import COMMON, ProblemRow, Seed
 from surefoot.games.engine_choice import Shape
 from surefoot.problems import Problem, cases
 
@@ -42,7 +41,12 @@ BLOCK = 30
 """Trials that are played at once, as one array program. Fixed, so that the bits of a trial do not
 depend on how many other trials a file asks for."""
 
-Dimension: TypeAlias = Annotated[int, Field(ge=1, le=10_000)]
+Dimension: TypeAlias = Annotated[int, Field(ge=1, le=10_000, description="entries of an action")]
+SeveralEntries: TypeAlias = Annotated[
+    int, Field(ge=2, le=10_000, description="entries of an action")
+]
+Positive: TypeAlias = Annotated[float, Field(gt=0)]
+AtLeastOne: TypeAlias = Annotated[float, Field(ge=1)]
 Costs: TypeAlias = Annotated[
     Literal["linear", "quadratic"], Field(description="kind of the costs, which pull outwards")
 ]
@@ -79,7 +83,7 @@ class RandomPolytope(ProblemRow):
     """A random polytope with 0 inside and costs whose best action is on its boundary."""
 
     name: Literal["random_polytope"]
-    dimension: Dimension = Field(default=20, description="entries of an action")
+    dimension: Dimension = 20
     rows: Annotated[int, Field(ge=2, le=100_000)] = Field(
         default=60, description="linear constraints; at least twice the dimension"
     )
@@ -98,7 +102,7 @@ class RotatedBox(ProblemRow):
     """A box with sides of different lengths, turned at random."""
 
     name: Literal["rotated_box"]
-    dimension: Dimension = Field(default=5, description="entries of an action")
+    dimension: Dimension = 5
     costs: Costs = "quadratic"
     seed: Seed = _seed_of("box")
 
@@ -107,8 +111,8 @@ class Ellipsoid(ProblemRow):
     """An ellipsoid turned at random."""
 
     name: Literal["ellipsoid"]
-    dimension: Dimension = Field(default=5, description="entries of an action")
-    condition: Annotated[float, Field(ge=1)] = Field(
+    dimension: Dimension = 5
+    condition: AtLeastOne = Field(
         default=10.0, description="square of the ratio of the longest to the shortest half axis"
     )
     costs: Costs = "quadratic"
@@ -144,9 +148,9 @@ class FairLogistic(ProblemRow):
     """Logistic regression whose scores may hardly tell two groups apart."""
 
     name: Literal["fair_logistic"]
-    dimension: Dimension = Field(default=10, description="entries of an action")
-    radius: Annotated[float, Field(gt=0)] = Field(default=5.0, description="limit on the norm")
-    tolerance: Annotated[float, Field(gt=0)] = Field(
+    dimension: Dimension = 10
+    radius: Positive = Field(default=5.0, description="limit on the norm")
+    tolerance: Positive = Field(
         default=0.05, description="limit on the covariance of score and group"
     )
     seed: Seed = _seed_of("population")
@@ -160,11 +164,9 @@ class AdversarialCube(ProblemRow):
         description="who chooses the slopes; out and uncut answer the actions, so one trial is all "
         "there is of them"
     )
-    dimension: Dimension = Field(default=2, description="entries of an action")
-    radius: Annotated[float, Field(gt=0)] = Field(
-        default=0.5, description="half the length of an edge"
-    )
-    size: Annotated[float, Field(gt=0)] = Field(default=1.0, description="norm of every slope")
+    dimension: Dimension = 2
+    radius: Positive = Field(default=0.5, description="half the length of an edge")
+    size: Positive = Field(default=1.0, description="norm of every slope")
 
     @property
     def adaptive(self) -> str | None:
@@ -176,21 +178,19 @@ class Crawl(ProblemRow):
     """A start with little slack, far from where the costs pull: no safe rule can be quick."""
 
     name: Literal["crawl"]
-    kappa: Annotated[float, Field(ge=1)] = Field(
+    kappa: AtLeastOne = Field(
         default=20.0, description="how far the set reaches, relative to the start's certified ball"
     )
-    dimension: Dimension = Field(default=2, description="entries of an action")
-    size: Annotated[float, Field(gt=0)] = Field(default=1.0, description="norm of every slope")
+    dimension: Dimension = 2
+    size: Positive = Field(default=1.0, description="norm of every slope")
 
 
 class ThinBox(ProblemRow):
     """A box that is thin in one direction, and linear costs that pull towards a corner."""
 
     name: Literal["thin_box"]
-    dimension: Annotated[int, Field(ge=2, le=10_000)] = Field(
-        default=3, description="entries of an action"
-    )
-    kappa: Annotated[float, Field(ge=1)] = Field(
+    dimension: SeveralEntries = 3
+    kappa: AtLeastOne = Field(
         default=100.0, description="half-side of the box, relative to that of its thin direction"
     )
 
@@ -199,9 +199,7 @@ class Portfolio(ProblemRow):
     """Wealth on a simplex: logarithmic costs of price relatives; the start has no slack."""
 
     name: Literal["portfolio"]
-    dimension: Annotated[int, Field(ge=2, le=10_000)] = Field(
-        default=5, description="entries of an action"
-    )
+    dimension: SeveralEntries = 5
     spread: Annotated[float, Field(ge=0.01, le=0.9)] = Field(
         default=0.2, description="how far a price relative may be from 1"
     )
@@ -212,7 +210,7 @@ class ChangingHalfspaces(ProblemRow):
     """A half-space per round, which 0 meets by a margin, and quadratic costs that pull outwards."""
 
     name: Literal["changing_halfspaces"]
-    dimension: Dimension = Field(default=2, description="entries of an action")
+    dimension: Dimension = 2
     margin: Annotated[float, Field(ge=0.01, le=0.29)] = Field(
         default=0.2, description="slack of 0 in every round"
     )
@@ -304,28 +302,28 @@ def _matrices(
     )
 
 
+def _entry(
+    model: type[ProblemRow], make: Callable[..., Problem], shape: Shape = "other"
+) -> ProblemEntry:
+    return ProblemEntry(model, partial(_synthetic, make), shape)
+
+
 PROBLEMS: dict[str, ProblemEntry] = {
     "paper_toy": ProblemEntry(PaperToy, partial(_published, problems.paper_toy), "box"),
     "binding_toy": ProblemEntry(BindingToy, partial(_published, problems.binding_toy), "box"),
-    "random_polytope": ProblemEntry(
-        RandomPolytope, partial(_synthetic, problems.random_polytope), "polytope"
-    ),
-    "rotated_box": ProblemEntry(RotatedBox, partial(_synthetic, problems.rotated_box), "polytope"),
-    "ellipsoid": ProblemEntry(Ellipsoid, partial(_synthetic, problems.ellipsoid)),
+    "random_polytope": _entry(RandomPolytope, problems.random_polytope, "polytope"),
+    "rotated_box": _entry(RotatedBox, problems.rotated_box, "polytope"),
+    "ellipsoid": _entry(Ellipsoid, problems.ellipsoid),
     "spectral_ball": ProblemEntry(SpectralBall, _matrices),
-    "fair_logistic": ProblemEntry(FairLogistic, partial(_synthetic, problems.fair_logistic)),
-    "adversarial_cube": ProblemEntry(
-        AdversarialCube, partial(_synthetic, problems.adversarial_cube), "box"
-    ),
-    "crawl": ProblemEntry(Crawl, partial(_synthetic, problems.crawl)),
-    "thin_box": ProblemEntry(ThinBox, partial(_synthetic, problems.thin_box), "box"),
-    "portfolio": ProblemEntry(Portfolio, partial(_synthetic, problems.portfolio)),
-    "changing_halfspaces": ProblemEntry(
-        ChangingHalfspaces, partial(_synthetic, problems.changing_halfspaces)
-    ),
-    "ev_charging": ProblemEntry(EvCharging, partial(_synthetic, cases.ev_charging)),
-    "fair_scoring": ProblemEntry(FairScoring, partial(_synthetic, cases.fair_scoring)),
-    "risk_portfolio": ProblemEntry(RiskPortfolio, partial(_synthetic, cases.risk_portfolio)),
+    "fair_logistic": _entry(FairLogistic, problems.fair_logistic),
+    "adversarial_cube": _entry(AdversarialCube, problems.adversarial_cube, "box"),
+    "crawl": _entry(Crawl, problems.crawl),
+    "thin_box": _entry(ThinBox, problems.thin_box, "box"),
+    "portfolio": _entry(Portfolio, problems.portfolio),
+    "changing_halfspaces": _entry(ChangingHalfspaces, problems.changing_halfspaces),
+    "ev_charging": _entry(EvCharging, cases.ev_charging),
+    "fair_scoring": _entry(FairScoring, cases.fair_scoring),
+    "risk_portfolio": _entry(RiskPortfolio, cases.risk_portfolio),
 }
 """By name; a new problem joins here."""
 

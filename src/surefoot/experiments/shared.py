@@ -66,7 +66,7 @@ def problem_of(spec: Mapping[str, Any]) -> Problem:
     """Return the problem of a cell, with the streams of its block of trials.
 
     Args:
-        spec: the cell's, as :class:`surefoot.experiments.grid.Cell` has it.
+        spec: the cell's, as :class:`surefoot.experiments.grid.Job` has it.
     """
     compiled, T = spec["engine"] == "scan", int(spec["horizon"])
 
@@ -89,8 +89,8 @@ def problem_of(spec: Mapping[str, Any]) -> Problem:
 def _bytes_of(problem: Problem) -> int:
     """Return what a problem's streams take; the rest is small."""
     costs = problem.costs
-    series = (getattr(costs, name) for name in getattr(costs, "series", ()))
-    return 4096 + sum(int(getattr(s, "nbytes", 0)) for s in series)
+    names = costs.series if isinstance(costs, ArrayCosts) else ()
+    return 4096 + sum(int(getattr(costs, name).nbytes) for name in names)
 
 
 def best_of(spec: Mapping[str, Any], problem: Problem, costs: Any, rounds: Array) -> Comparator:

@@ -7,15 +7,15 @@ import threading
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
-from datetime import UTC, datetime
 from types import FrameType
 from typing import Any, NamedTuple, Self
 
 from surefoot._extras import MissingExtraError
+from surefoot._sqlite.files import time_now
 from surefoot.errors import SurefootError
 from surefoot.experiments.cluster import ClusterError
-from surefoot.experiments.pace import Pace
-from surefoot.experiments.plan import FINISHED, NOTES, Job, Plan, first_few
+from surefoot.experiments.grid import Job
+from surefoot.experiments.plan import FINISHED, NOTES, Pace, Plan, first_few
 from surefoot.experiments.plugins import loaded
 from surefoot.experiments.versions import OtherSourcesError, fingerprint, play_checked, versions
 from surefoot.experiments.workers import Workers
@@ -199,8 +199,7 @@ class Sweep:
 
     def _give_up(self, job: Job, status: Status, note: str) -> None:
         """Write that a cell has no result."""
-        now = datetime.now(UTC).isoformat(timespec="seconds")
-        provenance = {"finished": now, "versions": versions()}
+        provenance = {"finished": time_now(), "versions": versions()}
         self._put(
             job,
             CellResult(

@@ -1,4 +1,4 @@
-"""The tables that a specification consists of, apart from its problems.
+"""The tables that a specification consists of, apart from those of single problems.
 
 Each table knows its keys, their types, limits and defaults. What must fit together across tables
 is checked in :mod:`surefoot.experiments._checks`.
@@ -23,11 +23,13 @@ from pydantic import (  # noqa: E402  once it is known to be there
 from surefoot.experiments._mistakes import Mistake, refuse  # noqa: E402  needs pydantic
 
 __all__ = [
+    "COMMON",
     "Algorithm",
     "Amount",
     "Base",
     "Horizons",
     "Label",
+    "ProblemRow",
     "Recording",
     "Seed",
     "Table",
@@ -156,3 +158,47 @@ class Recording(Table):
         if self.every is None or (self.horizons is not None and horizon not in self.horizons):
             return {"every": None, "actions": 0}
         return {"every": self.every, "actions": self.actions}
+
+
+COMMON = ("name", "label", "trials")
+"""The keys of every problem."""
+
+
+class ProblemRow(Table):
+    """What every ``[[problems]]`` table accepts besides its own arguments."""
+
+    label: Label | None = Field(
+        default=None, description="what tables and figures call it; the name unless given"
+    )
+    trials: Trials | None = Field(
+        default=None, description="at most so many trials of this problem, if fewer than the rest"
+    )
+    name: str = Field(description="which problem")
+
+    @property
+    def title(self) -> str:
+        """The label, or else the name."""
+        return self.label or self.name
+
+    @property
+    def entries(self) -> int:
+        """Entries of an action; two, unless the problem has a dimension."""
+        return int(dict(self).get("dimension", 2))
+
+    @property
+    def longest(self) -> int | None:
+        """The largest number of rounds of its streams; None if unlimited."""
+        return None
+
+    @property
+    def adaptive(self) -> str | None:
+        """The adversary that answers the actions, if any: then all trials are the same."""
+        return None
+
+    def plain(self) -> dict[str, Any]:
+        """Return name and arguments as plain data, all arguments given."""
+        return {"name": self.name, "arguments": self.arguments()}
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the problem's own arguments as plain data."""
+        return self.model_dump(mode="json", exclude=set(COMMON))

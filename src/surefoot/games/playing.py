@@ -11,6 +11,7 @@ import numpy as np
 
 from surefoot import _check
 from surefoot._array import to_numpy
+from surefoot._player import value_in
 from surefoot.constraints import ConstraintStream
 from surefoot.errors import InvalidValueError, warn_caller
 from surefoot.games._tree import columns
@@ -283,7 +284,7 @@ def _refuse_other_ball(algorithm: Any, guarantee: Guarantee, problem: Problem) -
     Constants have a radius and no centre, so that a constructor which is told no domain takes
     the ball around 0. One around the same point may well be smaller: that is the user's word.
     """
-    mine, ball = getattr(algorithm, "domain", None), problem.domain
+    mine, ball = value_in(algorithm, "domain"), problem.domain
     around = needs_of(algorithm).domain == "ball"
     if not isinstance(mine, Ball) or (not around and mine == problem.benchmark.region):
         return  # a method that projects onto the feasible set has that for its domain

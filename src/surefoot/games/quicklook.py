@@ -7,13 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from surefoot._display import new_figure
+from surefoot._display import BLUE, GREY, VERMILLION, new_figure
 from surefoot.hindsight import has_closed_form
+from surefoot.types import Array
 
-__all__ = ["quick_look"]
-
-# Okabe and Ito's palette keeps its hues apart for colour-blind readers.
-BLUE, VERMILLION, GREY = "#0072B2", "#D55E00", "#999999"
+__all__ = ["quick_look", "regret_or_cost"]
 
 
 def quick_look(trace: Any) -> Any:
@@ -39,12 +37,17 @@ def _band(ax: Any, rounds: Any, values: Any, label: str) -> None:
     ax.fill_between(rounds, mean - std, mean + std, color=BLUE, alpha=0.25, lw=0)
 
 
-def _regret(ax: Any, trace: Any) -> None:
-    values, label = trace.cost_sum, "summed cost"
+def regret_or_cost(trace: Any) -> tuple[str, Array]:
+    """Return the regret over the rounds, or the summed cost where the best action takes long."""
     with suppress(ValueError):  # an adversary's costs are not known where actions are thinned
         # Without a closed form every round would take a solver: the cost is worth a look too.
         if has_closed_form(trace.costs(), trace.problem.benchmark.region):
-            values, label = trace.regret(trace.rounds).upper, "regret"
+            return "regret", trace.regret(trace.rounds).upper
+    return "summed cost", trace.cost_sum
+
+
+def _regret(ax: Any, trace: Any) -> None:
+    label, values = regret_or_cost(trace)
     _band(ax, trace.rounds, values, label)
     ax.set(xlabel="round", ylabel=label)
     if trace.guarantee is not None and label == "regret":

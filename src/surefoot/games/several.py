@@ -10,20 +10,35 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from surefoot._check import one_of
-from surefoot._display import RESULT_HEAD, RESULT_RIGHT, Style, Table, new_figure, result_cells
+from surefoot._convert import finite
+from surefoot._display import (
+    BLACK,
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    PINK,
+    RESULT_HEAD,
+    RESULT_RIGHT,
+    SKY,
+    VERMILLION,
+    Style,
+    Table,
+    new_figure,
+    result_cells,
+)
 from surefoot.errors import InvalidValueError
+from surefoot.games.quicklook import regret_or_cost
 from surefoot.games.trace import Trace
 from surefoot.games.verdict import judge
-from surefoot.hindsight import has_closed_form
 from surefoot.metrics import Regret
 from surefoot.types import Array
 
-__all__ = ["Curve", "Traces", "draw", "finite_or_none", "labelled", "plot", "table"]
+__all__ = ["Curve", "Traces", "draw", "labelled", "plot", "table"]
 
 Traces = Trace | Sequence[Trace] | Mapping[str, Trace]
 
-# Okabe and Ito's palette keeps its hues apart for colour-blind readers; black comes last.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#999999", "#000000")
+COLOURS = (BLUE, VERMILLION, GREEN, PINK, ORANGE, SKY, GREY, BLACK)
 _LINES = ("-", "--", "-.", ":")
 DECADES = 30.0
 """Ratio of the largest to the smallest curve from which a logarithmic axis shows both better."""
@@ -181,17 +196,17 @@ def draw(curves: Mapping[str, Curve], *, bounds: bool, path: Any = None) -> Any:
 
 
 def _curve(trace: Trace) -> Curve:
-    word, sums = _path(trace)
+    word, sums = regret_or_cost(trace)
     known, guarantee = _final_regret(trace), trace.guarantee
     bound, limit = None, None
     if guarantee is not None:
         line = np.broadcast_to(guarantee.regret_bound(trace.rounds), trace.rounds.shape)
         bound = line if word == "regret" and np.isfinite(line).all() else None
-        limit = finite_or_none(guarantee.regret_bound(trace.horizon))
+        limit = finite(guarantee.regret_bound(trace.horizon))
     return Curve(
         word,
         trace.rounds,
-        sums,
+        _runs(sums),
         _runs(trace.constraint),
         _runs(trace.peak),
         bound,
@@ -201,29 +216,12 @@ def _curve(trace: Trace) -> Curve:
     )
 
 
-def finite_or_none(number: Any) -> float | None:
-    """Return a number, or None for one that is not finite.
-
-    >>> finite_or_none(2), finite_or_none(np.inf)
-    (2.0, None)
-    """
-    return float(number) if np.isfinite(number) else None
-
-
 def _runs(values: Array) -> Array:
     return np.reshape(values, (len(values), -1))
 
 
 def _band(ax: Any, rounds: Array, low: Array, high: Array, style: Mapping[str, Any]) -> None:
     ax.fill_between(rounds, low, high, color=style["color"], alpha=0.2, lw=0)
-
-
-def _path(trace: Trace) -> tuple[str, Array]:
-    """Return the regret over the rounds, or the summed cost where the best action takes long."""
-    with suppress(ValueError):  # an adversary's costs are not known where actions are thinned
-        if has_closed_form(trace.costs(), trace.problem.benchmark.region):
-            return "regret", _runs(trace.regret(trace.rounds).upper)
-    return "summed cost", _runs(trace.cost_sum)
 
 
 def _sums(

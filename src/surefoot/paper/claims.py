@@ -7,6 +7,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
+from surefoot._convert import finite
 from surefoot.results import CellResult, Place
 from surefoot.results.notes import (
     CLAIM_WORDS,
@@ -15,8 +16,7 @@ from surefoot.results.notes import (
     REPRODUCED,
     Claim,
 )
-from surefoot.results.record import finite
-from surefoot.results.rows import join_arrays
+from surefoot.results.rows import arrange
 
 __all__ = ["CURVES", "OTHER_CONSTANTS", "READING", "REPRODUCED", "Curve", "Measured", "claims"]
 
@@ -110,20 +110,17 @@ def claims(cells: Iterable[tuple[Place, CellResult]]) -> list[Claim]:
         cells: the cells of the reproduction.
 
     """
-    measured = gathered(cells)
+    played = list(cells)
+    rows = arrange((place for place, _ in played), played)
+    measured = {(r.problem, r.algorithm, r.horizon): r.arrays for r in rows if r.played}
     single = [_on_curve(curve, measured) for curve in CURVES]
     single += _on_instants(measured) + _on_actions(measured)
     return [c for figure in ("1a", "1b", "1c", "2") for c in _with_whole(figure, single)]
 
 
-def gathered(cells: Iterable[tuple[Place, CellResult]]) -> Measured:
-    """Return the arrays of all cells that were played, blocks of trials joined."""
-    blocks: dict[tuple[str, str, int], list[dict[str, np.ndarray]]] = {}
-    for place, cell in cells:
-        if cell.status == "done":
-            key = (place.problem, place.algorithm, place.horizon)
-            blocks.setdefault(key, []).append(cell.arrays)
-    return {key: join_arrays(arrays) for key, arrays in blocks.items()}
+def _verdict(stated: bool, others: bool = False) -> str:
+    """Return the verdict on what holds with the constants as stated, or with others."""
+    return REPRODUCED if stated else OTHER_CONSTANTS if others else NOT_REPRODUCED
 
 
 def _with_whole(figure: str, single: Sequence[Claim]) -> list[Claim]:
@@ -186,17 +183,12 @@ def _on_curve(curve: Curve, measured: Measured) -> Claim:
         for label, values in tried.items()
         if all(is_read_as(values[T], p) for T, p in curve.published.items())
     ]
-    if curve.stated in fits:
-        verdict, shown = REPRODUCED, curve.stated
-    elif fits:
-        verdict, shown = OTHER_CONSTANTS, fits[0]
-    else:
-        verdict, shown = NOT_REPRODUCED, curve.stated
+    shown = curve.stated if curve.stated in fits or not fits else fits[0]
     return _claim(
         curve.figure,
         f"{curve.name}, {_WHAT[curve.measure]}",
         shown,
-        verdict,
+        _verdict(curve.stated in fits, bool(fits)),
         "; ".join(f"{label}: {_numbers(values)}" for label, values in tried.items()),
         curve.published,
         tried.get(shown),
@@ -224,28 +216,24 @@ def _on_instants(measured: Measured) -> list[Claim]:
         label: float(np.mean(measured[problem, label, _LAST]["hard"]))
         for label in ("DPP", "DPP-T as written", _RELEASED)
     }
+
+    def helps(label: str) -> bool:
+        # "Substantially reduced" is taken as: to a tenth.
+        return tightened[label] <= 0.1 * tightened["DPP"]
+
     return [
         _claim(
             "1c",
             "PFS does not violate in any round",
             "PFS as written",
-            REPRODUCED
-            if worst["PFS as written"] <= 0
-            else OTHER_CONSTANTS
-            if worst["PFS as plotted"] <= 0
-            else NOT_REPRODUCED,
+            _verdict(worst["PFS as written"] <= 0, worst["PFS as plotted"] <= 0),
             "; ".join(f"{label}: largest g {value:.3g}" for label, value in worst.items()),
         ),
         _claim(
             "1c",
             "DPP violates, DPP-T far less",
             "DPP-T as written",
-            # "Substantially reduced" is taken as: to a tenth.
-            REPRODUCED
-            if worst["DPP"] > 0 and tightened["DPP-T as written"] <= 0.1 * tightened["DPP"]
-            else OTHER_CONSTANTS
-            if worst["DPP"] > 0 and tightened[_RELEASED] <= 0.1 * tightened["DPP"]
-            else NOT_REPRODUCED,
+            _verdict(*(worst["DPP"] > 0 and helps(t) for t in ("DPP-T as written", _RELEASED))),
             "; ".join(f"{label}: sum [g]+ {value:.1f}" for label, value in tightened.items()),
         ),
     ]
@@ -274,18 +262,14 @@ def _on_actions(measured: Measured) -> list[Claim]:
             "2",
             "PFS approaches the boundary gradually and from inside",
             "PFS as written",
-            REPRODUCED
-            if approaches(found["PFS as written"])
-            else OTHER_CONSTANTS
-            if approaches(found["PFS as plotted"])
-            else NOT_REPRODUCED,
+            _verdict(approaches(found["PFS as written"]), approaches(found["PFS as plotted"])),
             numbers,
         ),
         _claim(
             "2",
             "DPP's actions leave the feasible set",
             "DPP",
-            REPRODUCED if outside else NOT_REPRODUCED,
+            _verdict(outside > 0),
             f"{outside} of {len(found['DPP'])} actions shown are outside",
         ),
     ]

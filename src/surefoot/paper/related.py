@@ -25,6 +25,7 @@ from surefoot.games.network import NetworkTrace, mixing_matrix, play_network
 from surefoot.paper.bibliography import BIBLIOGRAPHY
 from surefoot.problems import binding_toy
 from surefoot.results import Results, Row, gather
+from surefoot.results.record import FILE_NAME
 from surefoot.theory import Tuned
 
 __all__ = ["HORIZON", "Related", "agents_on_a_ring", "measure", "specification", "write_page"]
@@ -162,7 +163,7 @@ def measure(
     outcome = run(specification(horizon, trials), folder, workers=workers)
     if outcome.failed or outcome.interrupted:
         raise InvalidValueError(f"the run must end without failures, got {outcome.notes!r}")
-    with Results.open(folder / "results.sqlite") as results:
+    with Results.open(folder / FILE_NAME) as results:
         rows = gather(results)
     ring, best = agents_on_a_ring(horizon)
     return Related(rows, ring, best)
@@ -305,20 +306,22 @@ def _ring_lines(trace: NetworkTrace, best: float) -> Iterator[str]:
 _BEGIN, _END = "<!-- measured -->", "<!-- end of what was measured -->"
 
 
-def write_page(page: Path, lines: Iterable[str]) -> None:
-    """Put lines between the two marks of a page.
+def write_page(page: Path, lines: Iterable[str], begin: str = _BEGIN, end: str = _END) -> None:
+    """Put lines between two marks of a page.
 
     Args:
         page: a Markdown file.
         lines: what to put there, in place of what is.
+        begin: the mark before them.
+        end: the mark behind them.
     """
     text = page.read_text(encoding="utf-8")
-    if text.count(_BEGIN) != 1 or text.count(_END) != 1:
-        raise InvalidValueError(f"{page} must have the lines {_BEGIN!r} and {_END!r}, got others")
-    before, _, rest = text.partition(_BEGIN)
-    after = rest.partition(_END)[2]
-    body = "\n".join(lines).rstrip()
-    page.write_text(f"{before}{_BEGIN}\n\n{body}\n\n{_END}{after}", encoding="utf-8")
+    if text.count(begin) != 1 or text.count(end) != 1:
+        raise InvalidValueError(f"{page} must have the lines {begin!r} and {end!r} once each")
+    before, _, rest = text.partition(begin)
+    after = rest.partition(end)[2]
+    body = "\n".join(lines).strip()
+    page.write_text(f"{before}{begin}\n\n{body}\n\n{end}{after}", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -27,6 +27,7 @@ from surefoot.paper.claims import CURVES, claims
 from surefoot.problems import HORIZONS, SETTINGS
 from surefoot.results import Results
 from surefoot.results.notes import Claim, Panels, Setting, Shown, Story
+from surefoot.results.record import FILE_NAME
 from surefoot.types import needs_of
 
 __all__ = ["Reproduction", "reproduce", "specification"]
@@ -70,7 +71,7 @@ def reproduce(
     outcome = run(specification(), folder, workers=workers, force=force, progress=progress)
     if outcome.interrupted or outcome.failed or outcome.set_aside:
         return Reproduction(outcome, [], folder)
-    with Results.write(folder / "results.sqlite") as results:
+    with Results.write(folder / FILE_NAME) as results:
         found = claims(results.cells())
         results.set_note("claims", [claim.to_plain() for claim in found])
         results.set_note("panels", panels().to_plain())

@@ -5,26 +5,17 @@ Nothing here needs a plotting library until :func:`paper_style` is called.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from surefoot._display import BLACK, BLUE, GREEN, ORANGE, PINK, SKY, VERMILLION
 from surefoot._extras import need
 from surefoot.errors import InvalidValueError
 
-__all__ = ["COLOURS", "FILL", "GRID", "INK", "Look", "colour_of", "look_of", "paper_style"]
+__all__ = ["COLOURS", "FILL", "GRID", "INK", "Look", "look_of", "paper_style"]
 
-COLOURS = (
-    "#0072B2",  # blue
-    "#D55E00",  # vermillion
-    "#009E73",  # green
-    "#CC79A7",  # pink
-    "#56B4E9",  # sky
-    "#E69F00",  # orange
-    "#000000",  # black
-    "#7B3294",  # violet
-)
-"""Okabe and Ito's palette, which keeps its hues apart for colour-blind readers; violet stands for
-their yellow, which white paper swallows."""
+_VIOLET = "#7B3294"
+COLOURS = (BLUE, VERMILLION, GREEN, PINK, SKY, ORANGE, BLACK, _VIOLET)
+"""The palette of all figures; violet stands for its yellow, which white paper swallows."""
 
 INK, GRID, FILL = "#444444", "#E2E2E2", "#F2EFE6"
 """Frames and boundaries, grid lines, the inside of a feasible set."""
@@ -82,18 +73,6 @@ def look_of(number: int) -> Look:
         symbol=_SYMBOLS[marker],
         dash=_DASHES[line],
     )
-
-
-def colour_of(label: str, labels: Sequence[str]) -> str:
-    """Return the colour of an algorithm among all algorithms of the plan, in its order.
-
-    It hangs on the place in the plan alone: leaving rows out of a figure, or adding an algorithm
-    at the plan's end, changes no colour.
-
-    >>> colour_of("DPP", ["PFS", "DPP"])
-    '#D55E00'
-    """
-    return look_of(list(labels).index(label)).colour
 
 
 def paper_style(width: str = "column", height: float | None = None) -> dict[str, Any]:

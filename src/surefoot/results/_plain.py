@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
 from types import NoneType, UnionType
@@ -10,21 +9,11 @@ from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from surefoot.errors import InvalidValueError
 
-__all__ = ["finite", "from_plain", "to_plain"]
+__all__ = ["from_plain", "to_plain"]
 
 R = TypeVar("R")
 
 _NAMES = {str: "a text", int: "a whole number", float: "a number", bool: "true or false"}
-
-
-def finite(value: Any) -> float | None:
-    """Return a number as a Python float, and None for one that is not finite.
-
-    >>> finite(2), finite(math.inf)
-    (2.0, None)
-    """
-    number = float(value)
-    return number if math.isfinite(number) else None
 
 
 def to_plain(record: Any) -> Any:

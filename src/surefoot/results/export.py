@@ -7,18 +7,16 @@ actions are in the labelled arrays only. Cells that were not played, or are dama
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import json
 import os
-import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from surefoot._closing import replacing
 from surefoot._extras import need
 from surefoot.errors import InvalidValueError
 from surefoot.results.record import CellResult, Place, axes_of
@@ -50,14 +48,8 @@ def to_csv(results: Results, path: str | os.PathLike[str]) -> None:
     a spreadsheet would take for a formula gets an apostrophe before it.
     """
     columns, length = _columns(results)
-    with (
-        _replacing(path) as draft,
-        draft.open("w", newline="", encoding="utf-8", errors="backslashreplace") as file,
-    ):
-        writer = csv.writer(file)
-        writer.writerow(map(_shown, columns))
-        for row in _rows(results, length):
-            writer.writerow([_shown(row.get(name)) for name in columns])
+    rows = _rows(results, length)
+    _write_csv(path, columns, ([row.get(name) for name in columns] for row in rows))
 
 
 def to_parquet(results: Results, path: str | os.PathLike[str]) -> None:
@@ -71,7 +63,7 @@ def to_parquet(results: Results, path: str | os.PathLike[str]) -> None:
         metadata={"surefoot": json.dumps(results.header())},
     )
     rows = _rows(results, length)
-    with _replacing(path) as draft, parquet.ParquetWriter(draft, schema) as writer:
+    with replacing(path) as draft, parquet.ParquetWriter(draft, schema) as writer:
         while held := list(islice(rows, _ROWS)):
             data = {n: [_as(kind, row.get(n)) for row in held] for n, kind in columns.items()}
             writer.write_table(arrow.table(data, schema=schema))
@@ -79,13 +71,19 @@ def to_parquet(results: Results, path: str | os.PathLike[str]) -> None:
 
 def columns_to_csv(columns: Mapping[str, Sequence[Any]], path: str | os.PathLike[str]) -> None:
     """Write columns of equal length as CSV, as :func:`to_csv` writes results."""
+    _write_csv(path, columns, zip(*columns.values(), strict=True))
+
+
+def _write_csv(
+    path: str | os.PathLike[str], head: Iterable[str], rows: Iterable[Sequence[Any]]
+) -> None:
     with (
-        _replacing(path) as draft,
+        replacing(path) as draft,
         draft.open("w", newline="", encoding="utf-8", errors="backslashreplace") as file,
     ):
         writer = csv.writer(file)
-        writer.writerow(map(_shown, columns))
-        writer.writerows(map(_shown, row) for row in zip(*columns.values(), strict=True))
+        writer.writerow(map(_shown, head))
+        writer.writerows(map(_shown, row) for row in rows)
 
 
 def columns_to_parquet(
@@ -95,7 +93,7 @@ def columns_to_parquet(
     arrow = need("pyarrow", "export", "the Parquet export")
     parquet = need("pyarrow.parquet", "export", "the Parquet export")
     held = arrow.table(dict(columns))
-    with _replacing(path) as draft:
+    with replacing(path) as draft:
         parquet.write_table(held.replace_schema_metadata({"surefoot": json.dumps(about)}), draft)
 
 
@@ -131,7 +129,7 @@ def to_xarray(results: Results, *, paths: bool = True) -> Any:
     trials = np.zeros(axes.shape(whole), dtype=np.int64)
     for place, cell in _played(results):
         here = axes.index(place)
-        trials[here] += _trials(cell)
+        trials[here] += cell.trials
         for name, value in _facts(cell).items():
             if name in texts and not texts[name][here]:
                 texts[name][here] = str(value)
@@ -153,7 +151,7 @@ def to_netcdf(results: Results, path: str | os.PathLike[str], *, paths: bool = T
     """Write what :func:`to_xarray` makes as netCDF 4."""
     need("h5netcdf", "export", "the netCDF export")
     data = to_xarray(results, paths=paths)
-    with _replacing(path) as draft:
+    with replacing(path) as draft:
         data.to_netcdf(draft, engine="h5netcdf")
 
 
@@ -168,11 +166,6 @@ def _played(results: Results) -> Iterator[tuple[Place, CellResult]]:
 def _of_trials(cell: CellResult) -> dict[str, np.ndarray]:
     """Return the arrays with one number per trial."""
     return {n: a for n, a in sorted(cell.arrays.items()) if axes_of(n) == _TRIAL and a.ndim == 1}
-
-
-def _trials(cell: CellResult) -> int:
-    """Return how many trials a cell has."""
-    return max(map(len, _of_trials(cell).values()), default=0)
 
 
 def _facts(cell: CellResult) -> dict[str, Any]:
@@ -200,7 +193,7 @@ def _rows(results: Results, length: int) -> Iterator[dict[str, Any]]:
     for place, cell in _played(results):
         facts = _facts(cell)
         mine = {name: array.tolist() for name, array in _of_trials(cell).items()}
-        for trial in range(_trials(cell)):
+        for trial in range(cell.trials):
             keys = (place.problem, place.algorithm, place.horizon, place.block * length + trial)
             numbers = {name: values[trial] for name, values in mine.items()}
             yield dict(zip(_KEYS, keys, strict=True)) | numbers | facts
@@ -215,7 +208,7 @@ def _columns(results: Results) -> tuple[dict[str, type], int]:
     facts: dict[str, type] = {}
     length = 0
     for _, cell in _played(results):
-        length = max(length, _trials(cell))
+        length = max(length, cell.trials)
         for name, array in _of_trials(cell).items():
             _widen(arrays, name, {"b": bool, "f": float}.get(array.dtype.kind, int))
         for name, value in _facts(cell).items():
@@ -262,7 +255,7 @@ class _Axes:
                 seen = self.labels[name]
                 seen.setdefault(getattr(place, name), len(seen))
             horizons.add(place.horizon)
-            trials[place.block] = max(trials.get(place.block, 0), _trials(cell))
+            trials[place.block] = max(trials.get(place.block, 0), cell.trials)
             for name, value in _facts(cell).items():
                 (self.texts if isinstance(value, str) else self.facts).add(name)
             for name, array in cell.arrays.items():
@@ -314,16 +307,3 @@ class _Axes:
         if len(self.rounds):
             found["round"] = self.rounds
         return found
-
-
-@contextlib.contextmanager
-def _replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Yield a draft to write to, which gets the path's name when all is written."""
-    path = Path(os.fspath(path))
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    try:
-        yield draft
-        draft.replace(path)
-    finally:
-        with contextlib.suppress(OSError):
-            draft.unlink()

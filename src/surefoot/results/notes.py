@@ -34,8 +34,18 @@ CLAIM_WORDS = (NOT_REPRODUCED, OTHER_CONSTANTS, REPRODUCED)
 """The verdicts on a published figure, the gravest first."""
 
 
+class _Document:
+    """A record that is stored as it is."""
+
+    __slots__ = ()
+
+    def to_plain(self) -> dict[str, Any]:
+        """Return the record as the file has it."""
+        return to_plain(self)  # type: ignore[no-any-return]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Claim:
+class Claim(_Document):
     """A claim of a publication, with what was measured.
 
     Attributes:
@@ -56,10 +66,6 @@ class Claim:
     verdict: str = ""
     reason: str = ""
 
-    def to_plain(self) -> dict[str, Any]:
-        """Return the claim as the file has it."""
-        return to_plain(self)  # type: ignore[no-any-return]
-
 
 class Shown(NamedTuple):
     """A row by its label, and the name that a figure shows for it."""
@@ -76,7 +82,7 @@ class Setting(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Panels:
+class Panels(_Document):
     """Which rows are which curves of a published figure.
 
     Attributes:
@@ -93,13 +99,9 @@ class Panels:
     published: dict[str, dict[str, dict[str, float]]] = field(default_factory=dict)
     every: int = 1
 
-    def to_plain(self) -> dict[str, Any]:
-        """Return the layout as the file has it."""
-        return to_plain(self)  # type: ignore[no-any-return]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Story:
+class Story(_Document):
     """What a reproduction is about, for the first screen of its page.
 
     Attributes:
@@ -113,10 +115,6 @@ class Story:
     question: str
     settings: tuple[tuple[str, str], ...] = ()
     link: str = ""
-
-    def to_plain(self) -> dict[str, Any]:
-        """Return the story as the file has it."""
-        return to_plain(self)  # type: ignore[no-any-return]
 
 
 R = TypeVar("R")

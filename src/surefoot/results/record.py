@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 import numpy as np
 
 from surefoot.errors import InvalidValueError
-from surefoot.results._plain import finite, from_plain, to_plain
+from surefoot.results._plain import from_plain, to_plain
 
 __all__ = [
     "ARRAYS",
@@ -33,7 +33,6 @@ __all__ = [
     "VerdictFacts",
     "Word",
     "axes_of",
-    "finite",
     "misshapen",
 ]
 

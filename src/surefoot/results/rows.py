@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -35,7 +34,6 @@ __all__ = [
     "join_facts",
     "mean_std",
     "problems",
-    "verdict_counts",
 ]
 
 Paths: TypeAlias = Literal["longest", "all", "none"]
@@ -341,9 +339,3 @@ def algorithms(rows: Iterable[Row]) -> list[str]:
 def problems(rows: Iterable[Row]) -> list[str]:
     """Return the problems' labels, in the order in which they appear."""
     return list(dict.fromkeys(row.problem for row in rows))
-
-
-def verdict_counts(rows: Iterable[Row]) -> dict[str, int]:
-    """Return how many rows have which verdict, the gravest first; words without rows left out."""
-    seen = Counter(row.verdict for row in rows if row.verdict)
-    return {word: seen[word] for word in VERDICTS if seen[word]}

@@ -297,15 +297,12 @@ class Results(Closing):
     def cells(self) -> Iterator[tuple[Place, CellResult]]:
         """Yield the whole cells of the experiment, in order."""
         for place in self.places():
-            query = f"{_SELECT} WHERE address = ?"
             try:
-                found = [
-                    self._cell(place.address, row)
-                    for row in self._store.rows(query, (place.address,))
-                ]
+                cell = self.find(place.address)
             except DamagedError:
                 continue  # one that cannot be read does not hide the others
-            yield from ((place, cell) for cell in found)
+            if cell is not None:
+                yield place, cell
 
     def _cell(self, address: str, row: tuple[Any, ...]) -> CellResult:
         """Return a cell from its row; the address is for the error."""

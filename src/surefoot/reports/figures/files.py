@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import io
-import os
 import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from surefoot._closing import replacing
 from surefoot.errors import InvalidValueError
 from surefoot.reports.figures._choice import NothingToDraw
 from surefoot.reports.figures._sheet import in_style
@@ -88,12 +88,8 @@ def save_figure(
     saved = []
     for ending, data in _rendered(figure, formats):
         target = path.with_name(f"{path.name}.{ending}")
-        part = target.with_name(f".{target.name}.{os.getpid()}.part")
-        try:
-            part.write_bytes(data)
-            part.replace(target)
-        finally:
-            part.unlink(missing_ok=True)
+        with replacing(target) as draft:
+            draft.write_bytes(data)
         saved.append(target)
     return saved
 

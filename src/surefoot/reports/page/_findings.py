@@ -105,16 +105,12 @@ def _not_reproduced(claims: Sequence[Claim]) -> Iterator[str]:
         parts = [c for c in claims if c.verdict == verdict and c.published]
         parts = [c for c in parts if all(T.isdecimal() for T in c.published)]
         for claim in parts:
-            at = enumerated([f"{int(T):,}" for T in sorted(claim.published, key=_order)])
+            at = enumerated([f"{int(T):,}" for T in sorted(claim.published, key=int)])
             tried = f" (what was tried, at T = {at}: {claim.reason})" if claim.reason else ""
             yield (
                 f"<strong>{words}</strong>: Figure {escape(claim.figure)}, "
                 f"{escape(claim.statement)}{_numbers(claim)}{escape(tried)}."
             )
-
-
-def _order(T: str) -> int:
-    return int(T)
 
 
 def _numbers(claim: Claim) -> str:

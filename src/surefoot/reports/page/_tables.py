@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -17,11 +17,22 @@ from surefoot.results.rows import Row, mean_std, problems
 __all__ = ["effort_table", "rates_table", "results_table", "verdict_table"]
 
 
+_NAMES = (Column("Algorithm"), Column("Problem"))
+_PLACE = (*_NAMES, Column("T", "number of rounds", True))
+
+
+def _names(of: Pair | Row | Fit) -> list[Cell]:
+    return [text_cell(of.algorithm), text_cell(of.problem)]
+
+
+def _place(row: Row) -> list[Cell]:
+    return [*_names(row), Cell(f"{row.horizon:,}", row.horizon)]
+
+
 def verdict_table(pairs: Sequence[Pair]) -> str:
     """Return what became of every algorithm's guarantee on every problem, and why."""
     columns = [
-        Column("Algorithm"),
-        Column("Problem"),
+        *_NAMES,
         Column("Promised", "the theorem, and what it promises of the constraint"),
         Column("Verdict", "whether that was kept, at the worst of its horizons"),
         Column(
@@ -40,17 +51,8 @@ def verdict_table(pairs: Sequence[Pair]) -> str:
         claimed = escape(pair.guarantee) or "–"
         if pair.kind:
             claimed += f'<small class="aside">{escape(pair.kind)}</small>'
-        shown = badge(pair.word, pair.badge)
-        body.append(
-            [
-                text_cell(pair.algorithm),
-                text_cell(pair.problem),
-                Cell(claimed),
-                Cell(shown),
-                _outside(pair),
-                Cell(words),
-            ]
-        )
+        shown = Cell(badge(pair.word, pair.badge))
+        body.append([*_names(pair), Cell(claimed), shown, _outside(pair), Cell(words)])
     counts = Counter(pair.word for pair in pairs)
     chips = "".join(
         f'<li><button type="button" data-filter="{escape(BADGES[word])}" aria-pressed="false">'
@@ -71,9 +73,7 @@ def _outside(pair: Pair) -> Cell:
 def results_table(rows: Sequence[Row]) -> str:
     """Return regret and every measure of violation, for each horizon."""
     columns = [
-        Column("Algorithm"),
-        Column("Problem"),
-        Column("T", "number of rounds", True),
+        *_PLACE,
         Column("Promised", "what the theorem promises of the constraint"),
         Column("Verdict", "whether that was kept"),
         Column("Rounds outside", "mean number of rounds with g > 0, without tolerance", True),
@@ -104,55 +104,43 @@ def longest_first(rows: Sequence[Row]) -> list[Row]:
 
 def _result(row: Row) -> list[Cell]:
     share = row.facts.regret_share
-    cells = [
-        text_cell(row.algorithm),
-        text_cell(row.problem),
-        Cell(f"{row.horizon:,}", row.horizon),
+    return [
+        *_place(row),
         text_cell(row.promise or "–"),
         Cell(badge(word_of(row))),
         _spread(row, "count"),
-        _extreme(row, "worst"),
+        _if_known(row, "worst", lambda seen: number_cell(np.max(seen))),
         _spread(row, "regret"),
         Cell(f"{row.trials:,}", row.trials),
         number_cell(row.regret_bound),
         Cell("–" if share is None else f"{number(100 * share, 3)} %", share),
-    ]
-    cells += [_spread(row, name) for name in ("hard", "soft", "sum_g", "squared")]
-    return [
-        *cells,
-        _first(row),
-        _feasible(row),
+        *(_spread(row, name) for name in ("hard", "soft", "sum_g", "squared")),
+        _if_known(row, "first_violation", _first),
+        _if_known(row, "feasible_from", lambda seen: _feasible(int(seen.max()), row.horizon)),
         _gap(row),
     ]
 
 
+def _if_known(row: Row, name: str, cell: Callable[[np.ndarray], Cell]) -> Cell:
+    return cell(row.arrays[name]) if row.played and name in row.arrays else Cell("–")
+
+
 def _spread(row: Row, name: str) -> Cell:
-    if name not in row.arrays or not row.played:
-        return Cell("–")
-    mean, std = mean_std(row, name)
-    return Cell(escape(mean_and_spread(mean, std if row.trials > 1 else None)), mean)
+    def cell(_: np.ndarray) -> Cell:
+        mean, std = mean_std(row, name)
+        return Cell(escape(mean_and_spread(mean, std if row.trials > 1 else None)), mean)
+
+    return _if_known(row, name, cell)
 
 
-def _extreme(row: Row, name: str) -> Cell:
-    if name not in row.arrays or not row.played:
-        return Cell("–")
-    return number_cell(np.max(row.arrays[name]))
-
-
-def _first(row: Row) -> Cell:
-    if "first_violation" not in row.arrays or not row.played:
-        return Cell("–")
-    seen = row.arrays["first_violation"]
+def _first(seen: np.ndarray) -> Cell:
     if not (seen > 0).any():
         return Cell("never", math.inf)
     return number_cell(seen[seen > 0].min())
 
 
-def _feasible(row: Row) -> Cell:
-    if "feasible_from" not in row.arrays or not row.played:
-        return Cell("–")
-    last = int(row.arrays["feasible_from"].max())
-    return Cell("not by the end", math.inf) if last > row.horizon else number_cell(last)
+def _feasible(last: int, horizon: int) -> Cell:
+    return Cell("not by the end", math.inf) if last > horizon else number_cell(last)
 
 
 def _gap(row: Row) -> Cell:
@@ -175,9 +163,7 @@ _ORACLE = {
 def effort_table(rows: Sequence[Row]) -> str:
     """Return what a run costs: time and calls of each oracle."""
     columns = [
-        Column("Algorithm"),
-        Column("Problem"),
-        Column("T", "number of rounds", True),
+        *_PLACE,
         Column("Time", "of all trials together, on the machine named below", numeric=True),
         Column("µs per round", "of one trial", numeric=True),
         *(Column(title, "in one run", True) for title in _ORACLE.values()),
@@ -195,12 +181,10 @@ def effort_table(rows: Sequence[Row]) -> str:
         time, oracle = row.provenance.get("seconds"), row.facts.oracle
         body.append(
             [
-                text_cell(row.algorithm),
-                text_cell(row.problem),
-                Cell(f"{row.horizon:,}", row.horizon),
+                *_place(row),
                 Cell(escape(seconds(time)), time),
                 number_cell(row.provenance.get("microseconds_a_round")),
-                *(number_cell(getattr(oracle, name, None)) for name in _ORACLE),
+                *(number_cell(oracle and getattr(oracle, name)) for name in _ORACLE),
                 text_cell(row.facts.engine or "–"),
                 text_cell("counted" if oracle is not None and oracle.counted else "declared"),
             ]
@@ -211,8 +195,7 @@ def effort_table(rows: Sequence[Row]) -> str:
 def rates_table(fits: Sequence[Fit], rows: Sequence[Row]) -> str:
     """Return the power of T with which regret grows, beside the power that is promised."""
     columns = [
-        Column("Algorithm"),
-        Column("Problem"),
+        *_NAMES,
         Column("Exponent", "slope of log regret against log T", True),
         Column("95 % interval", "", True),
         Column("Promised", "the power of T in the theorem's bound, logarithms aside", True),
@@ -229,8 +212,7 @@ def rates_table(fits: Sequence[Fit], rows: Sequence[Row]) -> str:
             between = Cell(escape(ends), fit.rate.low)
         body.append(
             [
-                text_cell(fit.algorithm),
-                text_cell(fit.problem),
+                *_names(fit),
                 Cell(escape(number(slope, 3)), slope),
                 between,
                 number_cell(promised.get((fit.problem, fit.algorithm))),

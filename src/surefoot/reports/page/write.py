@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import base64
-import contextlib
 import gzip
 import hashlib
-import os
 import shlex
-import tempfile
 from collections import Counter
 from collections.abc import Sequence
 from importlib.resources import files
@@ -16,6 +13,7 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
+from surefoot._closing import replacing
 from surefoot._extras import need
 from surefoot.errors import InvalidValueError
 from surefoot.reports.page._charts import SHOWN, chart_data
@@ -131,23 +129,8 @@ def _policy(*scripts: str) -> str:
 def replace_file(target: Path, content: bytes) -> None:
     """Write a file whole or not at all."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, temporary = tempfile.mkstemp(
-        dir=target.parent, prefix=f".{target.name}.", suffix=".part"
-    )
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        # Made private by mkstemp; a report is to be readable as any file its owner makes.
-        umask = os.umask(0)
-        os.umask(umask)
-        Path(temporary).chmod(0o666 & ~umask)
-        Path(temporary).replace(target)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            Path(temporary).unlink()
-        raise
+    with replacing(target) as draft:
+        draft.write_bytes(content)
 
 
 # --- the parts that are not tables ---------------------------------------------------------------
