@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import shutil
 import tempfile
 import weakref
@@ -21,12 +20,12 @@ from surefoot.comparison.result import Comparison
 from surefoot.errors import InvalidTypeError, InvalidValueError, warn_caller
 from surefoot.experiments.driver import play_jobs
 from surefoot.experiments.executors import Here
-from surefoot.experiments.grid import Job
+from surefoot.experiments.grid import Job, placed
 from surefoot.experiments.play_cell import Parts, play_cell
 from surefoot.experiments.players import numbers_of
+from surefoot.experiments.plugins import checked_problem
 from surefoot.experiments.problems import BLOCK
 from surefoot.experiments.seeds import canonical, stream_seed
-from surefoot.experiments.sources import sources_hash
 from surefoot.experiments.sweep import Event
 from surefoot.games import Engine, Trace, play
 from surefoot.problems import Problem
@@ -211,16 +210,7 @@ class _Parts:
             return source.make(horizon, first, trials)
         streams = stream_seed(self.seed, self.named(), block)
         made: Any = source.content(horizon=horizon, trials=trials, streams=streams)
-        if not isinstance(made, Problem):
-            raise InvalidValueError(
-                f"{source.title} must return a Problem, got {type(made).__name__}"
-            )
-        if (made.costs.runs or 1) != trials:
-            raise InvalidValueError(
-                f"{source.title} must return costs of {trials} runs, an axis behind that of the "
-                f"rounds, got {made.costs.runs or 'none'}"
-            )
-        return made
+        return checked_problem(made, source.title, trials)
 
     def __call__(self, spec: Mapping[str, Any]) -> Parts:
         """Return what a cell is played with."""
@@ -281,18 +271,9 @@ def _jobs(
                 }
                 # A label is a name for tables: with another one the cell is the same.
                 plain = {**spec, "algorithm": {**spec["algorithm"], "label": ""}}
-                text = f"{sources_hash()}\n{canonical(plain)}"
-                if not resumable:
-                    text += label  # without a content the label stands for it
-                address = hashlib.sha256(text.encode()).hexdigest()
-                place = Place(
-                    address=address,
-                    problem=source.title,
-                    algorithm=label,
-                    horizon=horizon,
-                    block=block,
-                )
-                yield place, Job.at(place, spec)
+                # Without a content the label stands for it.
+                content = canonical(plain) + ("" if resumable else label)
+                yield placed(source.title, label, spec, content)
 
 
 def _contents(parts: _Parts) -> dict[str, str]:

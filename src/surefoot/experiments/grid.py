@@ -22,7 +22,7 @@ from surefoot.games.engine_choice import Declared, choose_declared
 from surefoot.results.record import Place
 from surefoot.types import needs_of
 
-__all__ = ["Job", "cells_of", "engine_of", "rounds_of"]
+__all__ = ["Job", "cells_of", "engine_of", "placed", "rounds_of"]
 
 
 class Job(NamedTuple):
@@ -39,14 +39,6 @@ class Job(NamedTuple):
     label: str
     address: str
     spec: dict[str, Any]
-
-    @classmethod
-    def at(cls, place: Place, spec: dict[str, Any]) -> Job:
-        """Return the job of a place."""
-        label = f"{place.problem}: {place.algorithm}, T = {place.horizon}"
-        if place.block:
-            label += f", block {place.block + 1}"
-        return cls(label, place.address, spec)
 
     @property
     def rounds(self) -> int:
@@ -74,15 +66,25 @@ def cells_of(spec: Spec) -> Iterator[tuple[Place, Job]]:
     a cell it comes twice.
     """
     for problem, algorithm, plain in _plain_cells(spec):
-        address = hashlib.sha256(f"{sources_hash()}\n{canonical(plain)}".encode()).hexdigest()
-        place = Place(
-            address=address,
-            problem=problem,
-            algorithm=algorithm,
-            horizon=plain["horizon"],
-            block=plain["block"],
-        )
-        yield place, Job.at(place, plain)
+        yield placed(problem, algorithm, plain, canonical(plain))
+
+
+def placed(problem: str, algorithm: str, spec: dict[str, Any], content: str) -> tuple[Place, Job]:
+    """Return a cell with its place.
+
+    Args:
+        problem: its label.
+        algorithm: its label.
+        spec: of the cell.
+        content: that the address is a hash of, with the numeric sources.
+    """
+    address = hashlib.sha256(f"{sources_hash()}\n{content}".encode()).hexdigest()
+    horizon, block = spec["horizon"], spec["block"]
+    label = f"{problem}: {algorithm}, T = {horizon}" + (f", block {block + 1}" if block else "")
+    place = Place(
+        address=address, problem=problem, algorithm=algorithm, horizon=horizon, block=block
+    )
+    return place, Job(label, address, spec)
 
 
 def rounds_of(spec: Spec) -> int:

@@ -38,7 +38,7 @@ from surefoot.types import Algorithm
 
 from pydantic import Field, create_model  # isort: skip  once the tables have found it
 
-__all__ = ["Plugin", "PluginError", "load_plugin", "loaded", "mark_of"]
+__all__ = ["Plugin", "PluginError", "checked_problem", "load_plugin", "loaded", "mark_of"]
 
 _GIVEN = ("horizon", "trials", "streams")
 _TAKEN = ("name", "label")
@@ -278,17 +278,22 @@ def _build(
     block: int,
     **arguments: Any,
 ) -> Problem:
-    problem = make(horizon=horizon, trials=trials, streams=streams, **arguments)
-    if not isinstance(problem, Problem):
-        raise InvalidValueError(f"{title} must return a Problem, got {type(problem).__name__}")
-    costs = problem.costs
-    if costs.runs not in ((trials, None) if trials == 1 else (trials,)):
+    made = make(horizon=horizon, trials=trials, streams=streams, **arguments)
+    problem = checked_problem(made, title, trials)
+    if problem.costs.horizon < horizon:
         raise InvalidValueError(
-            f"{title} must return costs of {trials} runs, an axis behind that of the rounds, "
-            f"got {costs.runs or 'none'}"
-        )
-    if costs.horizon < horizon:
-        raise InvalidValueError(
-            f"{title} must return costs of {horizon} rounds, got {costs.horizon}"
+            f"{title} must return costs of {horizon} rounds, got {problem.costs.horizon}"
         )
     return problem
+
+
+def checked_problem(made: Any, title: str, trials: int) -> Problem:
+    """Return what a function of the user's has made, if it is a problem of so many trials."""
+    if not isinstance(made, Problem):
+        raise InvalidValueError(f"{title} must return a Problem, got {type(made).__name__}")
+    if (made.costs.runs or 1) != trials:
+        raise InvalidValueError(
+            f"{title} must return costs of {trials} runs, an axis behind that of the rounds, "
+            f"got {made.costs.runs or 'none'}"
+        )
+    return made

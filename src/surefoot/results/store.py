@@ -130,11 +130,11 @@ class Results(Closing):
         >>> folder.cleanup()
     """
 
-    def __init__(self, store: Store, mended: str = "") -> None:
+    def __init__(self, store: Store) -> None:
         if not isinstance(store, Store):
             raise InvalidTypeError(f"store must be an open Store, got {shown(store)}")
         self._store = store
-        self.mended = mended
+        self.mended = ""
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Results:

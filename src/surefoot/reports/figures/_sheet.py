@@ -147,11 +147,11 @@ def legend(figure: Any, entries: Sequence[Entry]) -> None:
     )
 
 
-def key(line: Any, text: str, colour: str = INK, thickness: float = 0.9) -> Entry:
+def key(line: Any, text: str, thickness: float = 0.9) -> Entry:
     """Return the legend entry of a line style, in a colour that no algorithm has."""
     from matplotlib.lines import Line2D
 
-    return Entry(Line2D([], [], color=colour, ls=line, lw=thickness), text)
+    return Entry(Line2D([], [], color=INK, ls=line, lw=thickness), text)
 
 
 def head(ax: Any, *lines: str, inches: float) -> None:
