@@ -139,7 +139,7 @@ def test_radii_may_differ_from_run_to_run(ball):
     [
         ((4, 1.0), "shape must be (rows, columns), got 4"),
         (((2, 3, 4), 1.0), "shape must be (rows, columns), got (2, 3, 4)"),
-        (((2, 0), 1.0), "columns must be a whole number >= 1, got 0"),
+        (((2, 0), 1.0), "shape[1] must be a whole number >= 1, got 0"),
         (((2, 3), -1.0), "radius must be a finite number > 0, got -1.0"),
     ],
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from surefoot._player import number_in
 from surefoot.constants import Constants
 from surefoot.regions import ERRORS
 from surefoot.types import Number
@@ -20,20 +21,17 @@ class AllowingForKnown:
     @property
     def value_error(self) -> Number | None:
         """The bound on the error of an observed g."""
-        bound: Number | None = getattr(self.known, "value_error", None)
-        return bound
+        return number_in(self.known, "value_error")
 
     @property
     def slope_error(self) -> Number | None:
         """The bound on the error of an observed slope."""
-        bound: Number | None = getattr(self.known, "slope_error", None)
-        return bound
+        return number_in(self.known, "slope_error")
 
     @property
     def drift(self) -> Number | None:
         """The bound on the change of g from one round to the next."""
-        bound: Number | None = getattr(self.known, "drift", None)
-        return bound
+        return number_in(self.known, "drift")
 
 
 def errors_in(constants: Constants) -> dict[str, float | None]:

@@ -12,7 +12,7 @@ from surefoot.algorithms._rule import COSTS_ONLY, MinimisingSet, Positive, Rule
 from surefoot.algorithms._start import bounded_diameter, start_in
 from surefoot.constants import Constants, as_constants
 from surefoot.errors import InvalidValueError
-from surefoot.sets._points import settled
+from surefoot.sets._points import dimension_of, settled
 from surefoot.sets.gauge import gauge_of
 from surefoot.types import Array, BanditFeedback, Feedback, Number, Region
 
@@ -96,10 +96,10 @@ class Exploring(Rule):
 
 def shape_of(constants: Constants, domain: Region) -> tuple[int, float, float]:
     """Return the dimension, the diameter and the inner radius of a feasible set."""
-    dimension = getattr(domain, "dimension", None)
+    dimension = dimension_of(domain)
     if dimension is None:
         raise InvalidValueError(f"domain must know its dimension, got {domain!r}")
     inner = as_constants(constants).inner_radius
     if inner is None:
         inner = gauge_of(domain).inner_radius
-    return int(dimension), bounded_diameter(domain), float(inner) * (1 - math.ulp(1.0))
+    return dimension, bounded_diameter(domain), float(inner) * (1 - math.ulp(1.0))

@@ -10,6 +10,7 @@ import numpy as np
 from surefoot import _check
 from surefoot._array import is_concrete, to_numpy
 from surefoot.errors import InvalidValueError
+from surefoot.sets._points import dimension_of
 from surefoot.types import Array, Region
 
 __all__ = ["bounded_diameter", "check_domain", "not_a_ball", "start_in"]
@@ -49,7 +50,7 @@ def start_in(domain: Region, x1: Array) -> Array:
     """Return a read-only float64 copy of x1; raise if it is outside the domain."""
     x1 = _check.action(x1)
     # A set of yours need not know its dimension; then its own operations are left to object.
-    d = getattr(domain, "dimension", None)
+    d = dimension_of(domain)
     if d is not None and x1.shape[-1] != d:
         raise InvalidValueError(f"x1.shape must end in {d}, as the domain's, got {tuple(x1.shape)}")
     if is_concrete(x1):

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from surefoot import _check
 from surefoot._array import ndarray
+from surefoot._player import known_in
 from surefoot.algorithms._windows import Windows, no_windows
 from surefoot.errors import InvalidValueError
 from surefoot.theory import Tuned, unpack
@@ -153,7 +154,7 @@ class Averaged:
         longest = _check.whole(self.longest, "longest")
         if longest & (longest - 1):
             raise InvalidValueError(f"longest must be a power of 2, got {longest!r}")
-        known = _errors_of(self.base)
+        known = known_in(self.base)
         if not (isinstance(self.base, Explaining) and hasattr(known, "value_error")):
             raise InvalidValueError(
                 "base must be a certified rule that takes a value_error, got "
@@ -232,7 +233,7 @@ class Averaged:
     def step(self, state: AveragedState, feedback: Feedback) -> tuple[AveragedState, AveragedInfo]:
         """Return the state after a round and what the step knew."""
         x, base, start, windows, gradients, waited = state
-        s, known = feedback[2], _errors_of(self.base)
+        s, known = feedback[2], known_in(self.base)
         grad, reading = _check.cost_gradient(x, feedback), _check.number(feedback[1], x)
         _check.finite(constraint_value=reading)
         if feedback[4] is not None:
@@ -258,8 +259,3 @@ class Averaged:
         base, inner = self.base.step(base._replace(x=x), told)
         after = AveragedState(base.x, base, start, windows, 0.0 * gradients, -1.0)
         return after, AveragedInfo(t, low, high, inner)
-
-
-def _errors_of(rule: Any) -> Any:
-    """Return what has the bounds on errors: the rule, or what it knows."""
-    return getattr(rule, "known", rule)

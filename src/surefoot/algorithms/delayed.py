@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from surefoot import _check
-from surefoot.algorithms._known_part import known_part
+from surefoot._player import number_in, parts_of
 from surefoot.algorithms.certified_dual_averaging import CertifiedDualAveraging
 from surefoot.algorithms.leader_follower import LeaderFollower
 from surefoot.errors import InvalidValueError
@@ -206,12 +206,9 @@ class Delayed:
 
     def _each(self) -> Any:
         """Return the rule of a copy: it allows for the drift of k + 1 rounds."""
-        part = known_part(self.base)
-        drift = getattr(part, "drift", None)
-        if not drift:
-            return self.base
-        wider = replace(part, drift=(self.delay + 1) * drift)
-        if part is self.base:
-            return wider
-        name = "known" if getattr(self.base, "known", None) is part else "base"
-        return replace(self.base, **{name: wider})
+        parts: dict[str, Any] = dict(parts_of(self.base))
+        for name in ("known", "base", ""):
+            if drift := number_in(parts.get(name), "drift"):
+                wider = replace(parts[name], drift=(self.delay + 1) * drift)
+                return replace(self.base, **{name: wider}) if name else wider
+        return self.base

@@ -73,12 +73,7 @@ class DPP(Multiplying[DPPState]):
 
     @classmethod
     def tuned(
-        cls,
-        constants: Constants,
-        horizon: int,
-        domain: Domain = None,
-        *,
-        rows: int | None = None,
+        cls, constants: Constants, horizon: int, domain: Domain = None, *, rows: int | None = None
     ) -> Tuned[Self]:
         r"""Tune with :math:`V = \sqrt T`, :math:`\alpha = T`.
 

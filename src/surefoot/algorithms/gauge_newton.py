@@ -13,6 +13,7 @@ from surefoot.algorithms._gauged import Gauged
 from surefoot.algorithms._rule import Positive
 from surefoot.constants import Constants
 from surefoot.sets import Ball
+from surefoot.sets._points import dimension_of
 from surefoot.sets.gauge import Gauge, gauge_of
 from surefoot.theory import Tuned
 from surefoot.theory.gauge import GaugeNewtonTheorem
@@ -104,17 +105,9 @@ class GaugeNewton(Gauged[GaugeNewtonState]):
         Uses ``diameter``, of the feasible set, among the constants.
         """
         gauge = gauge_of(domain)
-        theorem = GaugeNewtonTheorem(
-            constants, horizon, gauge.inner_radius, _dimension(domain), gauge.error
-        )
+        dimension = _check.whole(dimension_of(domain), "the dimension of the domain")
+        theorem = GaugeNewtonTheorem(constants, horizon, gauge.inner_radius, dimension, gauge.error)
         return Tuned.of(cls, theorem, None, "beta", "reach", gauge=gauge)
-
-
-def _dimension(domain: Region | Gauge) -> int:
-    dimension = getattr(domain, "dimension", None)
-    if dimension is None:
-        return _check.whole(dimension, "the dimension of the domain")
-    return int(dimension)
 
 
 def _newton_step(w: Array, g: Array, metric: Array, beta: float, radius: float) -> Array:

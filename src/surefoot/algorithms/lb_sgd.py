@@ -8,16 +8,7 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from surefoot import _check
-from surefoot._array import (
-    combine,
-    dot,
-    minimum,
-    namespace,
-    norm,
-    owned,
-    rows_dot,
-    where,
-)
+from surefoot._array import combine, dot, minimum, namespace, norm, owned, rows_dot, where
 from surefoot.algorithms._rule import Domain, EachConstraint, Nonnegative, Positive
 from surefoot.constants import Constants
 from surefoot.errors import InvalidValueError

@@ -60,12 +60,7 @@ class RECOO(OneConstraint[RECOOState]):
 
     needs = Needs(proxes=1, domain="feasible", numpy_only=True)
     source = Source("Guo, Liu, Wei and Ying, NeurIPS 2022")
-    tunings = (
-        "fixed",
-        "fixed_strongly_convex",
-        "changing",
-        "changing_strongly_convex",
-    )
+    tunings = ("fixed", "fixed_strongly_convex", "changing", "changing_strongly_convex")
 
     prox: Prox
     domain: Ball

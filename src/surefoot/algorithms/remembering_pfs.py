@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from surefoot import _check
 from surefoot._array import ndarray, rows_dot
+from surefoot.algorithms._rule import Rule
 from surefoot.algorithms.certificate import CertifiedStep
 from surefoot.algorithms.certified_pfs import CertifiedPFS, CertifiedState
 from surefoot.algorithms.several_pfs import SeveralPFS
@@ -40,8 +40,7 @@ class RememberingState(NamedTuple):
     offsets: Array
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RememberingPFS:
+class RememberingPFS(Rule):
     r"""Certified Polyak feasibility steps that cut by the half-spaces of earlier rounds too.
 
     .. math::
@@ -69,9 +68,8 @@ class RememberingPFS:
         array([0.24, 0.2 ])
     """
 
-    needs: ClassVar[Needs] = Needs(work="K d^2", numpy_only=True)
-    source: ClassVar[Source] = Source("Surefoot", "derived here")
-    tunings: ClassVar[tuple[str, ...]] = ("default", "known_horizon")
+    needs = Needs(work="K d^2", numpy_only=True)
+    source = Source("Surefoot", "derived here")
 
     base: CertifiedPFS
     cuts: int | None = None
@@ -126,7 +124,7 @@ class RememberingPFS:
     @classmethod
     def default(
         cls, constants: Constants, horizon: int | None = None, domain: Ball | None = None
-    ) -> Tuned[RememberingPFS]:
+    ) -> Tuned[Self]:
         """Tune by Theorem D as :meth:`CertifiedPFS.default` does; the horizon is not used."""
         tuned = CertifiedPFS.default(constants, horizon, domain)
         return Tuned(cls(base=tuned.algorithm), tuned.guarantee)
@@ -134,7 +132,7 @@ class RememberingPFS:
     @classmethod
     def known_horizon(
         cls, constants: Constants, horizon: int, domain: Ball | None = None
-    ) -> Tuned[RememberingPFS]:
+    ) -> Tuned[Self]:
         """Tune by Theorem D as :meth:`CertifiedPFS.known_horizon` does."""
         tuned = CertifiedPFS.known_horizon(constants, horizon, domain)
         return Tuned(cls(base=tuned.algorithm), tuned.guarantee)
@@ -149,7 +147,4 @@ def _kept(
     order = np.where(same, -np.inf, np.where(offsets == _EMPTY, _EMPTY, values))
     here = np.arange(offsets.shape[-1]) == order.argmin(axis=-1)[..., None]
     here = here & s.any(axis=-1)[..., None] & ~(same & (offsets >= offset))
-    return (
-        np.where(here[..., None], s[..., None, :], slopes),
-        np.where(here, offset, offsets),
-    )
+    return (np.where(here[..., None], s[..., None, :], slopes), np.where(here, offset, offsets))

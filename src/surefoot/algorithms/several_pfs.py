@@ -23,22 +23,14 @@ known only up to :math:`\tau`, as the answer of :mod:`surefoot.sets._active_set`
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, Self
 
 import numpy as np
 
 from surefoot import _check
-from surefoot._array import (
-    combine,
-    dot,
-    in_turn,
-    largest,
-    namespace,
-    record,
-    rows_dot,
-)
+from surefoot._array import combine, dot, in_turn, largest, namespace, record, rows_dot
 from surefoot.algorithms._length import CertifiedLength
+from surefoot.algorithms._rule import Rule
 from surefoot.algorithms.certificate import CertifiedStep
 from surefoot.algorithms.certified_pfs import CertifiedPFS, CertifiedState, gradient_size
 from surefoot.constants import Constants
@@ -54,8 +46,7 @@ __all__ = ["SeveralPFS"]
 _UNIT = 2.0**-53
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SeveralPFS:
+class SeveralPFS(Rule):
     r"""Certified Polyak feasibility steps that cut by every constraint, not by the largest alone.
 
     .. math::
@@ -83,9 +74,8 @@ class SeveralPFS:
         array([0.24, 0.2 ])
     """
 
-    needs: ClassVar[Needs] = Needs(apart=True, work="m d", row_loop=True)
-    source: ClassVar[Source] = Source("Surefoot", "derived here")
-    tunings: ClassVar[tuple[str, ...]] = ("default", "known_horizon")
+    needs = Needs(apart=True, work="m d", row_loop=True)
+    source = Source("Surefoot", "derived here")
 
     base: CertifiedPFS
     exact: bool = False
@@ -144,10 +134,7 @@ class SeveralPFS:
         slack = length.start_slack
         after = (new, start, rounds + 1.0, slack, near, inverse_eta, squares, since)
         known = (base.G_g, rounds, worst, steepest, distance, length, size, wanted, inverse_eta)
-        return (
-            record(CertifiedState, after),
-            record(CertifiedStep, (*known, excess, p, new)),
-        )
+        return (record(CertifiedState, after), record(CertifiedStep, (*known, excess, p, new)))
 
     @classmethod
     def default(
@@ -157,19 +144,19 @@ class SeveralPFS:
         domain: Ball | None = None,
         *,
         exact: bool = False,
-    ) -> Tuned[SeveralPFS]:
+    ) -> Tuned[Self]:
         """Tune by Theorem D as :meth:`CertifiedPFS.default` does; the horizon is not used."""
         return cls._with(CertifiedPFS.default(constants, horizon, domain), exact)
 
     @classmethod
     def known_horizon(
         cls, constants: Constants, horizon: int, domain: Ball | None = None, *, exact: bool = False
-    ) -> Tuned[SeveralPFS]:
+    ) -> Tuned[Self]:
         """Tune by Theorem D as :meth:`CertifiedPFS.known_horizon` does."""
         return cls._with(CertifiedPFS.known_horizon(constants, horizon, domain), exact)
 
     @classmethod
-    def _with(cls, tuned: Tuned[CertifiedPFS], exact: bool) -> Tuned[SeveralPFS]:
+    def _with(cls, tuned: Tuned[CertifiedPFS], exact: bool) -> Tuned[Self]:
         return Tuned(cls(base=tuned.algorithm, exact=exact), tuned.guarantee)
 
 

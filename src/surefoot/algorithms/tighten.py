@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeVar
 
 from surefoot import _check
+from surefoot._player import can_play
 from surefoot.algorithms.scalar_dpp import ScalarDPP
 from surefoot.constants import Constants, as_constants
 from surefoot.errors import InvalidValueError
@@ -63,11 +64,10 @@ class Tighten(Generic[S]):
     def __post_init__(self) -> None:
         _check.nonnegative(rho=self.rho)
         _check.plain(self, "rho")
-        for method in ("init", "update"):
-            if isinstance(self.base, type) or not callable(getattr(self.base, method, None)):
-                raise InvalidValueError(
-                    f"base must be an algorithm with init and update, got {self.base!r}"
-                )
+        if not can_play(self.base):
+            raise InvalidValueError(
+                f"base must be an algorithm with init and update, got {self.base!r}"
+            )
         if not self.needs.constraint_values:
             raise InvalidValueError(
                 f"base must ask for the value of the constraint, got {self.base!r}, "

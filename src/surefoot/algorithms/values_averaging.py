@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple
+from dataclasses import replace
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from surefoot import _check
 from surefoot._array import ndarray, norm, owned
+from surefoot.algorithms._rule import Rule
 from surefoot.constants import Constants, as_constants
 from surefoot.errors import InvalidValueError
 from surefoot.regions import Curvature, CurvatureMemory, Errors
@@ -103,8 +104,7 @@ class ValuesStep(NamedTuple):
         return bool(self.certificate.cut)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ValuesAveraging:
+class ValuesAveraging(Rule):
     r"""Dual averaging from values and a bound on curvature: slopes are measured, with their error.
 
     For a convex g with curvature at most :math:`\beta`, n values next to :math:`x_o` give its slope
@@ -142,8 +142,9 @@ class ValuesAveraging:
         array([0.3, 0.4])
     """
 
-    needs: ClassVar[Needs] = Needs(constraint_subgradients=0, numpy_only=True, one_run=True)
-    source: ClassVar[Source] = Source("Surefoot", "derived here")
+    needs = Needs(constraint_subgradients=0, numpy_only=True, one_run=True)
+    source = Source("Surefoot", "derived here")
+    tunings = ()  # default takes no set, which a table of all rules gives
 
     known: Curvature
     radius: float
@@ -289,7 +290,7 @@ class ValuesAveraging:
         """Return nothing: no regret bound is claimed."""
 
     @classmethod
-    def default(cls, constants: Constants, horizon: int | None = None) -> Tuned[ValuesAveraging]:
+    def default(cls, constants: Constants, horizon: int | None = None) -> Tuned[Self]:
         """Return the rule for the constants of a problem; G_g bounds the slope at the start.
 
         Args:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -26,6 +25,7 @@ from surefoot._array import (
 from surefoot.algorithms._allowing import errors_in
 from surefoot.algorithms._cuts import Cuts, distance
 from surefoot.algorithms._following import FollowInfo, LeaderFollowerState
+from surefoot.algorithms._rule import Rule
 from surefoot.algorithms.leader_follower import LeaderFollower
 from surefoot.constants import Constants, as_constants
 from surefoot.errors import InvalidValueError
@@ -77,8 +77,7 @@ class ValuesInfo(FollowInfo):
         return (*found, self.lost_leader) if self.lost_leader else found
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ValuesFollower:
+class ValuesFollower(Rule):
     r"""Leader and follower from values of g alone: safe from G_g, no slopes needed.
 
     Certificates of :class:`~surefoot.algorithms.LeaderFollower` are made of values, and slopes only
@@ -114,9 +113,8 @@ class ValuesFollower:
         array([0. , 0.5])
     """
 
-    needs: ClassVar[Needs] = Needs(constraint_subgradients=0, work="K d")
-    source: ClassVar[Source] = Source("Surefoot", "derived here")
-    tunings: ClassVar[tuple[str, ...]] = ("default", "changing")
+    needs = Needs(constraint_subgradients=0, work="K d")
+    source = Source("Surefoot", "derived here")
 
     base: LeaderFollower
     probe: Number = 0.01
@@ -228,7 +226,7 @@ class ValuesFollower:
     @classmethod
     def default(
         cls, constants: Constants, horizon: int | None = None, domain: Ball | None = None
-    ) -> Tuned[ValuesFollower]:
+    ) -> Tuned[Self]:
         """Return the rule for costs that have a distribution; no horizon needed.
 
         Uses R, G_g and the start; the horizon is taken so that all tunings are called alike.
@@ -238,12 +236,12 @@ class ValuesFollower:
     @classmethod
     def changing(
         cls, constants: Constants, horizon: int | None = None, domain: Ball | None = None
-    ) -> Tuned[ValuesFollower]:
+    ) -> Tuned[Self]:
         """Return the rule for costs that change: a leader that descends from where it is."""
         return cls._with(constants, domain, lazy=False)
 
     @classmethod
-    def _with(cls, constants: Constants, domain: Ball | None, lazy: bool) -> Tuned[ValuesFollower]:
+    def _with(cls, constants: Constants, domain: Ball | None, lazy: bool) -> Tuned[Self]:
         theorem = ValuesOnly(as_constants(constants))
         R, G_g = theorem.constants.require("R", "G_g", by=theorem.name)
         allowed: dict[str, Any] = errors_in(constants)

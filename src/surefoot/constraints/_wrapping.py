@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from surefoot.constraints.base import Constraint, dimension_of
+from surefoot.constraints.base import Constraint
 from surefoot.sets import Ball
+from surefoot.sets._points import dimension_of
 from surefoot.types import Array
 
 __all__ = ["Wrapping"]

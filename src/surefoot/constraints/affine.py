@@ -10,7 +10,8 @@ import numpy as np
 
 from surefoot import _check
 from surefoot._array import constant, largest, namespace, row
-from surefoot.constraints.base import Constraint, gamma, level_below, point
+from surefoot.constraints._rounding import gamma
+from surefoot.constraints.base import Constraint, level_below, point
 from surefoot.errors import InvalidValueError
 from surefoot.sets import Ball, Box, Halfspace, Polytope
 from surefoot.types import Array, ArrayLike, Number, Region

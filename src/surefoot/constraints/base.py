@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from surefoot._holding import HoldsArrays
 from surefoot.constants import Constants
 from surefoot.errors import InvalidValueError
 from surefoot.sets import Ball
+from surefoot.sets._points import dimension_of
 from surefoot.types import Array, Number, Region
 
 __all__ = ["Constraint"]
@@ -46,20 +47,20 @@ class Constraint(HoldsArrays, ABC):
         return self.query(point(x, None))[1]
 
     @property
-    @abstractmethod
     def region(self) -> Region | None:
         """The feasible set, if it is a set that can be projected onto; else None."""
+        return None
 
-    @abstractmethod
     def subgradient_bound(self, domain: Ball) -> float | None:
         """Return the smallest known bound G_g on subgradients over the domain; None if unknown."""
+        return None
 
-    @abstractmethod
     def exact_sigma(self, epsilon: float | None) -> tuple[float, float] | None:
         """Return (sigma, epsilon) of Assumption 4, epsilon as requested or the constraint's own.
 
         None where the structure does not give it.
         """
+        return None
 
     @property
     def interior(self) -> Array | None:
@@ -199,29 +200,3 @@ def point(x: Array, dimension: int | None) -> Array:
             f"x.shape must end in {dimension}, the constraint's dimension, got {tuple(x.shape)}"
         )
     return x
-
-
-def dimension_of(owner: Any) -> int | None:
-    """Return the length of an action, if a constraint or set knows it."""
-    dimension = getattr(owner, "dimension", None)
-    return None if dimension is None else int(dimension)
-
-
-def gamma(operations: float) -> float:
-    r"""Return :math:`\gamma_k = ku/(1 - ku)`, u = 2^-53: k roundings in a row, as a share.
-
-    An inner product of k terms, in any order, errs by at most :math:`\gamma_k` of the sum of the
-    terms' sizes. Underflow adds 2^-1074 for each term, which is nothing beside any of the scales
-    that constructors accept.
-    """
-    return operations * 2.0**-53 / (1 - operations * 2.0**-53)
-
-
-def rounded_up(value: float, operations: int) -> float:
-    """Return an upper bound on a number whose computation rounded this often, by u = 2^-53 each."""
-    return value * (1 + (operations + 8) * 2.0**-53)
-
-
-def rounded_down(value: float, operations: int) -> float:
-    """Return a lower bound on a number whose computation rounded this often."""
-    return value * (1 - (operations + 8) * 2.0**-53)

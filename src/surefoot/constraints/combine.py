@@ -9,9 +9,10 @@ import numpy as np
 
 from surefoot import _check
 from surefoot._array import namespace, where
-from surefoot.constraints.base import Constraint, dimension_of
+from surefoot.constraints.base import Constraint
 from surefoot.errors import InvalidValueError
 from surefoot.sets import Ball, Intersection
+from surefoot.sets._points import dense, dimension_of
 from surefoot.types import Array, Number, Region
 
 __all__ = ["MaxOf", "max_of"]
@@ -19,7 +20,10 @@ __all__ = ["MaxOf", "max_of"]
 
 @dataclass(frozen=True, slots=True)
 class MaxOf(Constraint):
-    """The largest of several constraints; made by :func:`max_of`."""
+    """The largest of several constraints; made by :func:`max_of`.
+
+    Sigma is the local one: where parts meet, a convex combination of gradients may be short.
+    """
 
     parts: tuple[Constraint, ...]
 
@@ -54,8 +58,8 @@ class MaxOf(Constraint):
         """Return the constraints of all parts, in order, with the rows of each part separate."""
         values, subgradients = zip(*(part.query_all(x) for part in self.parts), strict=True)
         xp = namespace(x)
-        dense = [s.toarray() if hasattr(s, "toarray") else s for s in subgradients]
-        return xp.concat(values, axis=-1), xp.concat(dense, axis=-2)
+        slopes = [dense(s) for s in subgradients]
+        return xp.concat(values, axis=-1), xp.concat(slopes, axis=-2)
 
     @property
     def dimension(self) -> int | None:
@@ -121,10 +125,6 @@ class MaxOf(Constraint):
         if domain.centre is not None or self.dimension is None:
             return domain
         return Ball(domain.radius, np.zeros(self.dimension))
-
-    def exact_sigma(self, epsilon: float | None) -> None:
-        """Return None: where parts meet, a convex combination of gradients may be short."""
-        return
 
 
 def _instead(part: Any) -> str:

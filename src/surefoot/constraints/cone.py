@@ -10,14 +10,8 @@ import numpy as np
 
 from surefoot import _check
 from surefoot._array import constant, dot, norm, where
-from surefoot.constraints.base import (
-    Constraint,
-    gamma,
-    level_below,
-    point,
-    rounded_down,
-    rounded_up,
-)
+from surefoot.constraints._rounding import gamma, rounded_down, rounded_up
+from surefoot.constraints.base import Constraint, level_below, point
 from surefoot.errors import InvalidValueError
 from surefoot.sets import Ball
 from surefoot.types import Array, Number
@@ -32,7 +26,8 @@ class SecondOrderCone(Constraint):
     A risk limit that grows with the return, a robust linear constraint
     (:math:`(a + Bu)^\top x \le \beta` for all :math:`\|u\| \le 1` is
     :math:`\|B^\top x\| \le \beta - a^\top x`), a distance that a variable bounds. Where
-    Ax + b = 0, the kink, the norm's share of the subgradient is 0.
+    Ax + b = 0, the kink, the norm's share of the subgradient is 0. No region is known: the
+    projection has no closed form for a general A.
 
     Args:
         A: ``(k, n)``, with n the length of an action.
@@ -78,11 +73,6 @@ class SecondOrderCone(Constraint):
     def dimension(self) -> int:
         """The length of an action."""
         return int(self.A.shape[1])
-
-    @property
-    def region(self) -> None:
-        """None: the projection has no closed form for a general A."""
-        return
 
     @property
     def interior(self) -> Array | None:

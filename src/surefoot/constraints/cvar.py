@@ -8,7 +8,8 @@ import numpy as np
 
 from surefoot import _check
 from surefoot._array import constant, dot, namespace
-from surefoot.constraints.base import Constraint, gamma, point, rounded_up
+from surefoot.constraints._rounding import gamma, rounded_up
+from surefoot.constraints.base import Constraint, point
 from surefoot.errors import InvalidValueError
 from surefoot.sets import Ball
 from surefoot.types import Array, Number
@@ -27,7 +28,8 @@ class CVaR(Constraint):
     .. math:: \mathrm{CVaR}_\beta = \frac1k \sum_j \min(1, [k - j + 1]_+)\, \ell_{(j)}^\top x,
 
     and the same weights on the rows give the subgradient. Scenarios that tie count in the order
-    of their rows.
+    of their rows; there rows of the tail may cancel, so that sigma is the local one. The tail has
+    too many combinations of scenarios for a region with a list of faces.
 
     Args:
         losses: L, ``(S, d)``: row j holds scenario j's loss for one unit of each entry of x.
@@ -87,11 +89,6 @@ class CVaR(Constraint):
         return int(self.losses.shape[1])
 
     @property
-    def region(self) -> None:
-        """None: the tail has too many combinations of scenarios for a list of faces."""
-        return
-
-    @property
     def interior(self) -> Array | None:
         """0, which loses nothing, if the limit is positive."""
         return np.zeros(self.dimension) if self.limit > 0 else None
@@ -122,7 +119,3 @@ class CVaR(Constraint):
         tail = min(int((1.0 - float(self.level)) * len(self.losses)) + 2, len(self.losses))
         terms = longest * (float(domain.reach_from_origin) + domain.diameter)
         return gamma(self.dimension + tail + 24) * (terms + abs(float(self.limit)))
-
-    def exact_sigma(self, epsilon: float | None) -> None:
-        """Return None: where scenarios tie, rows of the tail may cancel; use the local sigma."""
-        return

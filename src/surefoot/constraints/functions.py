@@ -28,11 +28,6 @@ class _Told(Constraint):
     beta: float | None
     error: float | None
 
-    @property
-    def region(self) -> None:
-        """None: nothing is known about the shape."""
-        return
-
     def subgradient_bound(self, domain: Ball) -> float | None:
         """Return the bound given."""
         return self.bound
@@ -44,10 +39,6 @@ class _Told(Constraint):
     def evaluation_error(self, domain: Ball) -> float | None:
         """Return the bound given."""
         return self.error
-
-    def exact_sigma(self, epsilon: float | None) -> None:
-        """Return None: nothing is known about the shape."""
-        return
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,8 @@ import numpy as np
 from surefoot import sets
 from surefoot._array import namespace
 from surefoot.constraints._polyhedral import PolyhedralNorm
-from surefoot.constraints.base import gamma, level_below
+from surefoot.constraints._rounding import gamma
+from surefoot.constraints.base import level_below
 from surefoot.sets import Ball
 from surefoot.types import Array, Number
 

@@ -7,18 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from surefoot._array import (
-    constant,
-    dot,
-    flat_index,
-    largest,
-    namespace,
-    one_run,
-    sqrt,
-    where,
-)
+from surefoot._array import constant, dot, flat_index, largest, namespace, one_run, sqrt, where
 from surefoot.constraints._polyhedral import PolyhedralNorm
-from surefoot.constraints.base import Constraint, gamma, level_below, point
+from surefoot.constraints._rounding import gamma
+from surefoot.constraints.base import Constraint, level_below, point
 from surefoot.sets import Ball, Box
 from surefoot.sets._centred import Centred
 from surefoot.types import Array, Number

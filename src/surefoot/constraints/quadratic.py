@@ -10,14 +10,8 @@ import numpy as np
 
 from surefoot import _check, sets
 from surefoot._array import constant, dot, maximum, sqrt, where
-from surefoot.constraints.base import (
-    Constraint,
-    gamma,
-    level_below,
-    point,
-    rounded_down,
-    rounded_up,
-)
+from surefoot.constraints._rounding import gamma, rounded_down, rounded_up
+from surefoot.constraints.base import Constraint, level_below, point
 from surefoot.errors import InvalidValueError
 from surefoot.sets import Ball
 from surefoot.types import Array, Number

@@ -85,7 +85,3 @@ class SimplexRows(Constraint):
     def subgradient_bound(self, domain: Ball) -> float:
         """Return the norm of the row of the sum."""
         return float(np.sqrt(self.dimension)) * (1 + 2.0**-50)
-
-    def exact_sigma(self, epsilon: float | None) -> None:
-        """Return None: the structure is not used."""
-        return

@@ -10,8 +10,9 @@ import numpy as np
 from surefoot import _check
 from surefoot._array import largest
 from surefoot._extras import need
+from surefoot.constraints._rounding import rounded_up
 from surefoot.constraints.affine import active_error, row_errors
-from surefoot.constraints.base import Constraint, point, rounded_up
+from surefoot.constraints.base import Constraint, point
 from surefoot.errors import InvalidTypeError, InvalidValueError
 from surefoot.sets import Ball, Polytope
 from surefoot.types import Array, Number
@@ -28,6 +29,8 @@ class SparseAffine(Constraint):
 
     As :class:`~surefoot.constraints.Affine`, at a cost per query that grows with the entries of
     A that are not 0 and with d, not with m d. NumPy actions only; needs the extra ``solve``.
+
+    Sigma is the local one; ``Affine(A.toarray(), b)`` knows its own for few rows.
 
     Args:
         A: rows :math:`a_i`, a SciPy sparse matrix or array ``(m, d)``, no row without entries.
@@ -170,7 +173,3 @@ class SparseAffine(Constraint):
 
     def _longest(self) -> int:
         return int(np.diff(self.A.indptr).max())
-
-    def exact_sigma(self, epsilon: float | None) -> None:
-        """Return None: use the local sigma, or ``Affine(A.toarray(), b)`` for few rows."""
-        return

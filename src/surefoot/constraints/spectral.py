@@ -9,18 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from surefoot import _check
 from surefoot._array import namespace, norm, where
-from surefoot.constraints.base import (
-    Constraint,
-    gamma,
-    level_below,
-    point,
-    rounded_down,
-    rounded_up,
-)
-from surefoot.errors import InvalidValueError
+from surefoot.constraints._rounding import gamma, rounded_down, rounded_up
+from surefoot.constraints.base import Constraint, level_below, point
 from surefoot.sets import Ball, NuclearBall, SpectralBall
+from surefoot.sets.matrix import Matrices
 from surefoot.types import Array, Number
 
 __all__ = ["NuclearNorm", "SpectralNorm"]
@@ -32,21 +25,8 @@ _LARGE = 40
 
 
 @dataclass(frozen=True, slots=True)
-class _MatrixNorm(Constraint):
+class _MatrixNorm(Matrices, Constraint):
     """A norm of the singular values of a matrix, less a radius."""
-
-    shape: tuple[int, int]
-    radius: Number
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "shape", _check_shape(self.shape))
-        _check.scale(radius=self.radius)
-        _check.plain(self, "radius")
-
-    @property
-    def dimension(self) -> int:
-        """The length of an action."""
-        return self.shape[0] * self.shape[1]
 
     @property
     def interior(self) -> Array:
@@ -199,15 +179,6 @@ def _rounded(shape: tuple[int, int], radius: Number, domain: Ball) -> float:
     k = min(shape)
     size = float(domain.reach_from_origin) + domain.diameter
     return gamma(32 * sum(shape) * k + 64) * (math.sqrt(k) * size + float(radius))
-
-
-def _check_shape(shape: Any) -> tuple[int, int]:
-    """Return rows and columns as two whole numbers."""
-    try:
-        rows, columns = shape
-    except (TypeError, ValueError) as error:
-        raise InvalidValueError(f"shape must be (rows, columns), got {shape!r}") from error
-    return _check.whole(rows, "shape[0]"), _check.whole(columns, "shape[1]")
 
 
 def _as_matrix(x: Array, shape: tuple[int, int]) -> Array:

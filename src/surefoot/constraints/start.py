@@ -11,11 +11,12 @@ import numpy as np
 
 from surefoot import _check
 from surefoot.constraints.affine import Affine
-from surefoot.constraints.base import Constraint, dimension_of
+from surefoot.constraints.base import Constraint
 from surefoot.constraints.combine import MaxOf
 from surefoot.constraints.shift import Shifted
 from surefoot.constraints.sparse import SparseAffine
 from surefoot.errors import InvalidValueError, SurefootError
+from surefoot.sets._points import dimension_of
 from surefoot.types import Array, Region
 
 __all__ = ["NoStartError", "Start", "find_start"]

@@ -30,11 +30,6 @@ class _Classified(ScoredCosts):
         freeze(self)
         _check_classes(self.targets)
 
-    @property
-    def strong_convexity(self) -> float:
-        """Zero: the losses are linear, or nearly so, far out."""
-        return 0.0
-
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
@@ -96,7 +91,7 @@ class Hinge(_Classified):
 
     def gradient_bound(self, domain: Ball) -> float:
         r"""Return the longest features, :math:`\max_t \|a_t\|`."""
-        return float(np.linalg.norm(self.features, axis=-1).max())
+        return self.longest()
 
 
 def _check_classes(targets: Any) -> None:

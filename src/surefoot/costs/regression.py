@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
-import numpy as np
-
 from surefoot._array import maximum, where
 from surefoot.costs._stream import freeze
 from surefoot.costs.scored import ScoredCosts
@@ -27,6 +25,7 @@ class Absolute(ScoredCosts):
         targets: :math:`y_t`, ``(T,)`` or ``(T, B)``.
 
     Example:
+        >>> import numpy as np
         >>> costs = Absolute([[1.0, 2.0]], [4.0])
         >>> costs.value(0, np.array([1.0, 1.0])), costs.gradient(0, np.array([1.0, 1.0]))
         (1.0, array([-1., -2.]))
@@ -50,12 +49,7 @@ class Absolute(ScoredCosts):
 
     def gradient_bound(self, domain: Ball) -> float:
         r"""Return the longest features, :math:`\max_t \|a_t\|`."""
-        return float(np.linalg.norm(self.features, axis=-1).max())
-
-    @property
-    def strong_convexity(self) -> float:
-        """Zero: the loss is piecewise linear."""
-        return 0.0
+        return self.longest()
 
 
 @final
@@ -72,6 +66,7 @@ class Quantile(ScoredCosts):
         level: :math:`\tau`, strictly between 0 and 1.
 
     Example:
+        >>> import numpy as np
         >>> costs = Quantile([[1.0]], [4.0], level=0.75)
         >>> costs.value(0, np.array([2.0])), costs.value(0, np.array([6.0]))
         (1.5, 0.5)
@@ -99,9 +94,4 @@ class Quantile(ScoredCosts):
 
     def gradient_bound(self, domain: Ball) -> float:
         r"""Return the slope of the steeper line times the longest features."""
-        return max(self.level, 1 - self.level) * float(np.linalg.norm(self.features, axis=-1).max())
-
-    @property
-    def strong_convexity(self) -> float:
-        """Zero: the loss is piecewise linear."""
-        return 0.0
+        return max(self.level, 1 - self.level) * self.longest()

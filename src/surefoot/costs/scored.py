@@ -33,6 +33,16 @@ class ScoredCosts(ArrayCosts):
     def slope(self, score: Number, target: Number) -> Number:
         r"""Return a (sub)derivative of :math:`\phi` in the score."""
 
+    @property
+    def strong_convexity(self) -> float:
+        """Zero: the losses are linear, or nearly so, far out."""
+        return 0.0
+
+    @final
+    def longest(self) -> float:
+        r"""Return the longest features, :math:`\max_t \|a_t\|`."""
+        return float(np.linalg.norm(self.features, axis=-1).max())
+
     @final
     def value(self, t: Any, x: Array) -> Number:
         """Return the loss of round t at x."""

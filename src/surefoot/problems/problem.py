@@ -16,6 +16,7 @@ from surefoot.constraints import Constraint, ConstraintStream, PlayedOnly
 from surefoot.errors import InvalidValueError
 from surefoot.hindsight import Comparator, best_action
 from surefoot.sets import Ball
+from surefoot.sets._points import dimension_of
 from surefoot.types import Array, ArrayLike, CostStream
 
 __all__ = ["Problem"]
@@ -162,12 +163,7 @@ class Problem(HoldsArrays):
             evaluation_error=benchmark.evaluation_error(_with_centre(domain, x1)),
         )
         return cls(
-            costs=costs,
-            constraint=constraint,
-            domain=domain,
-            start=x1,
-            constants=known,
-            name=name,
+            costs=costs, constraint=constraint, domain=domain, start=x1, constants=known, name=name
         )
 
 
@@ -192,7 +188,7 @@ def _check_parts(costs: Any, constraint: Any, domain: Any) -> None:
         )
     for part, name in ((constraint, "constraint"), (domain, "domain")):
         # A constraint on actions of another length would have constants that are not true.
-        wanted = getattr(part, "dimension", None)
+        wanted = dimension_of(part)
         if wanted is not None and wanted != costs.dimension:
             raise InvalidValueError(
                 f"{name}.dimension must be {costs.dimension}, that of the costs, got {wanted}"
@@ -207,22 +203,24 @@ def _costs_instead(value: Any) -> str:
     """Return what was given for the costs, and the class that takes it where there is one."""
     if isinstance(value, (Constraint, ConstraintStream)):
         return f"the constraint {_check.shown(value)}"
-    if callable(value):
-        return f"{_check.brief(value)}: FromFunctions(...) takes functions of round and action"
-    if hasattr(value, "shape"):
-        return f"{_check.brief(value)}: Linear(...) takes gradients, Quadratic(...) targets"
-    return _check.brief(value)
+    takes_functions = "FromFunctions(...) takes functions of round and action"
+    return _named(value, takes_functions, "Linear(...) takes gradients, Quadratic(...) targets")
 
 
 def _constraint_instead(value: Any) -> str:
     """Return what was given for the constraint, and the class that takes it where there is one."""
     if hasattr(value, "project"):
         return f"the set {_check.shown(value)}: a constraint has values, as L2Norm and Affine do"
+    takes_function = "FunctionConstraint(g, subgradient) takes it"
+    return _named(value, takes_function, "Affine(A, b) takes rows and limits")
+
+
+def _named(value: Any, of_a_function: str, of_an_array: str) -> str:
+    """Return what was given, and what takes it if it is a function or an array."""
+    brief = _check.brief(value)
     if callable(value):
-        return f"{_check.brief(value)}: FunctionConstraint(g, subgradient) takes it"
-    if hasattr(value, "shape"):
-        return f"{_check.brief(value)}: Affine(A, b) takes rows and limits"
-    return _check.brief(value)
+        return f"{brief}: {of_a_function}"
+    return f"{brief}: {of_an_array}" if hasattr(value, "shape") else brief
 
 
 def _domain_instead(value: Any) -> str:

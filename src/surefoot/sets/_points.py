@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +15,8 @@ from surefoot.types import Array, Number, Region
 __all__ = [
     "UNIT",
     "clean",
+    "dense",
+    "dimension_of",
     "every",
     "has_length",
     "marked",
@@ -87,6 +90,17 @@ def only_entry(index: Array, value: Number, like: Array) -> Array:
     places = constant(np.arange(like.shape[-1]), like)
     here = places == (index if like.ndim == 1 else index[:, None])
     return xp.where(here, value + xp.zeros_like(like), xp.zeros_like(like))
+
+
+def dimension_of(owner: Any) -> int | None:
+    """Return the length of a point, if a set or a constraint knows it."""
+    dimension = getattr(owner, "dimension", None)
+    return None if dimension is None else int(dimension)
+
+
+def dense(A: Any) -> Array:
+    """Return a matrix of NumPy for one that may be SciPy's sparse."""
+    return A.toarray() if hasattr(A, "toarray") else A
 
 
 def settled(region: Region, x: Array) -> Array:

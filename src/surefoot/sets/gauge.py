@@ -19,6 +19,7 @@ from surefoot import _check
 from surefoot._array import constant, largest, namespace, norm, row, rows_dot, where
 from surefoot._holding import same_fields
 from surefoot.errors import InvalidValueError
+from surefoot.sets._points import dense
 from surefoot.sets.ball import Ball
 from surefoot.sets.box import Box
 from surefoot.sets.polytope import Polytope
@@ -111,7 +112,7 @@ class RowsGauge:
     @classmethod
     def of_limits(cls, A: Any, b: Any) -> RowsGauge:
         """Return the gauge of the polytope Ax <= b, whose b must be positive."""
-        A = _check.matrix(A.toarray() if hasattr(A, "toarray") else A, "A")
+        A = _check.matrix(dense(A), "A")
         b = _check.vector(b, "b", length=len(A))
         if not (b > 0).all():
             raise InvalidValueError(

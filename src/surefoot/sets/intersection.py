@@ -14,7 +14,7 @@ from surefoot._array import norm
 from surefoot._holding import HoldsArrays
 from surefoot.errors import InvalidTypeError, InvalidValueError
 from surefoot.sets._dykstra import dykstra
-from surefoot.sets._points import UNIT, clean, has_length
+from surefoot.sets._points import UNIT, clean, dense, dimension_of, has_length
 from surefoot.sets.halfspace import Halfspace
 from surefoot.sets.polytope import Nearest, Polytope
 from surefoot.types import Array, Region
@@ -57,7 +57,7 @@ class Intersection(HoldsArrays):
             for need in ("project", "contains"):
                 if isinstance(one, type) or not callable(getattr(one, need, None)):
                     raise InvalidValueError(f"sets must have a method {need}, got {one!r}")
-        known = {d for one in sets if (d := getattr(one, "dimension", None)) is not None}
+        known = {d for one in sets if (d := dimension_of(one)) is not None}
         if len(known) > 1:
             raise InvalidValueError(
                 f"sets must have one dimension, got {' and '.join(map(str, sorted(known)))}"
@@ -118,8 +118,8 @@ class Intersection(HoldsArrays):
         found: list[Region] = []
         for one in self.sets:
             if isinstance(one, Polytope) and one.A.shape[0] <= _ROWS:
-                A = one.A.toarray() if hasattr(one.A, "toarray") else one.A
-                found += [Halfspace(a, float(b)) for a, b in zip(A, one.b, strict=True)]
+                faces = zip(dense(one.A), one.b, strict=True)
+                found += [Halfspace(a, float(b)) for a, b in faces]
             else:
                 found.append(one)
         return tuple(found)

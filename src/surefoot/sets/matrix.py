@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -21,14 +20,19 @@ __all__ = ["NuclearBall", "SpectralBall"]
 
 
 @dataclass(frozen=True, slots=True)
-class _MatrixBall(HoldsArrays, ABC):
-    """A ball around 0 in a norm of the singular values."""
+class Matrices:
+    """Matrices of a shape, row by row, whose norm is at most a radius."""
 
     shape: tuple[int, int]
     radius: Number
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "shape", _rows_and_columns(self.shape))
+        try:
+            rows, columns = self.shape
+        except (TypeError, ValueError) as error:
+            raise InvalidValueError(f"shape must be (rows, columns), got {self.shape!r}") from error
+        shape = _check.whole(rows, "shape[0]"), _check.whole(columns, "shape[1]")
+        object.__setattr__(self, "shape", shape)
         _check.scale(radius=self.radius)
         _check.plain(self, "radius")
 
@@ -37,9 +41,37 @@ class _MatrixBall(HoldsArrays, ABC):
         """The number of entries of a matrix."""
         return self.shape[0] * self.shape[1]
 
+
+@dataclass(frozen=True, slots=True)
+class _MatrixBall(Matrices, HoldsArrays, ABC):
+    """A ball around 0 in a norm of the singular values."""
+
     @abstractmethod
+    def _norm(self, values: Array) -> Array:
+        """Return the norm that singular values have."""
+
+    @abstractmethod
+    def _cut(self, values: Array, inner: Number) -> Array:
+        """Return the singular values of the nearest matrix whose norm is at most ``inner``."""
+
     def project(self, x: Array) -> Array:
-        """Return the nearest matrix of the ball."""
+        """Return the nearest matrix, by its singular values.
+
+        A rounding error below the radius, so that the result is in the ball as computed, and
+        projecting again changes nothing.
+        """
+        x = clean(x, self.dimension)
+        inside = self.contains(x)
+        if inside is True:
+            return x
+        U, sigma, V = _svd(x, self.shape)
+        sigma = self._cut(sigma, self.radius * _inner(self.shape))
+        return where(inside, x, unless_nan(x, _flat(U, sigma, V)))
+
+    def contains(self, x: Array) -> Array:
+        """Return whether the norm of the computed singular values is at most the radius."""
+        x = has_length(x, self.dimension)
+        return _number(self._norm(_singular_values(x, self.shape))) <= self.radius
 
     def settled(self, x: Array) -> Array:
         """Return the point itself, or the nearest point of the set if rounding put it outside."""
@@ -65,24 +97,11 @@ class SpectralBall(_MatrixBall):
         r"""The distance between opposite partial isometries, :math:`2r\sqrt{\min(m, n)}`."""
         return 2.0 * float(self.radius) * math.sqrt(min(self.shape))
 
-    def project(self, x: Array) -> Array:
-        """Return the nearest matrix: singular values above the radius are cut off at it.
+    def _norm(self, values: Array) -> Array:
+        return namespace(values).max(values, axis=-1)
 
-        A rounding error below it, so that the result is in the ball as computed, and projecting
-        again changes nothing.
-        """
-        x = clean(x, self.dimension)
-        inside = self.contains(x)
-        if inside is True:
-            return x
-        U, sigma, V = _svd(x, self.shape)
-        cut = minimum(sigma, self.radius * _inner(self.shape) + 0.0 * sigma)
-        return where(inside, x, unless_nan(x, _flat(U, cut, V)))
-
-    def contains(self, x: Array) -> Array:
-        """Return whether the largest computed singular value is at most the radius."""
-        x = has_length(x, self.dimension)
-        return _number(namespace(x).max(_singular_values(x, self.shape), axis=-1)) <= self.radius
+    def _cut(self, values: Array, inner: Number) -> Array:
+        return minimum(values, inner + 0.0 * values)
 
     def minimize_linear(self, c: Array) -> Array:
         r"""Return the matrix :math:`-rUV^\top`, where c is :math:`U\Sigma V^\top`."""
@@ -113,24 +132,11 @@ class NuclearBall(_MatrixBall):
         """Twice the radius, the distance between opposite matrices of rank one."""
         return 2.0 * float(self.radius)
 
-    def project(self, x: Array) -> Array:
-        """Return the nearest matrix: the singular values projected onto a simplex.
+    def _norm(self, values: Array) -> Array:
+        return namespace(values).sum(values, axis=-1)
 
-        With a sum a rounding error below the radius, so that the result is in the ball as
-        computed, and projecting again changes nothing.
-        """
-        x = clean(x, self.dimension)
-        inside = self.contains(x)
-        if inside is True:
-            return x
-        U, sigma, V = _svd(x, self.shape)
-        sigma = onto_simplex(sigma, self.radius, self.radius * _inner(self.shape))
-        return where(inside, x, unless_nan(x, _flat(U, sigma, V)))
-
-    def contains(self, x: Array) -> Array:
-        """Return whether the computed singular values sum to at most the radius."""
-        x = has_length(x, self.dimension)
-        return _number(namespace(x).sum(_singular_values(x, self.shape), axis=-1)) <= self.radius
+    def _cut(self, values: Array, inner: Number) -> Array:
+        return onto_simplex(values, self.radius, inner)
 
     def minimize_linear(self, c: Array) -> Array:
         r"""Return the matrix :math:`-ru_1v_1^\top` of the first singular vectors of c."""
@@ -139,14 +145,6 @@ class NuclearBall(_MatrixBall):
         inner = self.radius * _inner(self.shape)
         first = 0.0 * sigma[..., :1] - inner
         return unless_nan(c, _flat(U[..., :, :1], first, V[..., :1, :]))
-
-
-def _rows_and_columns(shape: Any) -> tuple[int, int]:
-    try:
-        rows, columns = shape
-    except (TypeError, ValueError) as error:
-        raise InvalidValueError(f"shape must be (rows, columns), got {shape!r}") from error
-    return _check.whole(rows, "rows"), _check.whole(columns, "columns")
 
 
 def _inner(shape: tuple[int, int]) -> float:

@@ -11,7 +11,7 @@ from surefoot import _check
 from surefoot._array import namespace
 from surefoot._holding import HoldsArrays
 from surefoot.errors import InvalidValueError
-from surefoot.sets._points import clean, has_length, marked, settled
+from surefoot.sets._points import clean, dimension_of, has_length, marked, settled
 from surefoot.types import Array, Region
 
 __all__ = ["Product"]
@@ -45,7 +45,7 @@ class Product(HoldsArrays):
             if not isinstance(one, Region):
                 raise InvalidValueError(f"sets must be sets, got {one!r}")
         object.__setattr__(self, "sets", sets)
-        known = [getattr(one, "dimension", None) for one in sets]
+        known = [dimension_of(one) for one in sets]
         sizes: list[Any] = list(self.sizes) or known
         if None in sizes:
             name = type(sets[sizes.index(None)]).__name__

@@ -18,6 +18,7 @@ import numpy as np
 
 from surefoot._holding import same_fields
 from surefoot.errors import InvalidValueError
+from surefoot.sets._points import dense
 from surefoot.sets.ball import Ball
 from surefoot.sets.box import Box
 from surefoot.sets.halfspace import Halfspace
@@ -261,8 +262,7 @@ def prox_of(region: Any) -> Prox:
     if isinstance(region, Halfspace):
         return RowsProx(np.atleast_2d(region.normal), np.atleast_1d(region.offset))
     if isinstance(region, Polytope):
-        A = region.A
-        return RowsProx(A.toarray() if hasattr(A, "toarray") else A, region.b)
+        return RowsProx(dense(region.A), region.b)
     if isinstance(region, Prox) and not isinstance(region, type):
         return region
     raise InvalidValueError(

@@ -11,6 +11,7 @@ import numpy as np
 from surefoot import _check
 from surefoot._holding import same_fields
 from surefoot.errors import InvalidValueError
+from surefoot.sets._points import dense
 from surefoot.sets.box import Box
 from surefoot.sets.polytope import Polytope
 from surefoot.types import Array
@@ -126,8 +127,7 @@ def separation_of(region: Any) -> Separation:
             np.vstack([faces, -faces]), np.concatenate([region.upper, -region.lower])
         )
     if isinstance(region, Polytope):
-        A = region.A
-        return RowSeparation(A.toarray() if hasattr(A, "toarray") else A, region.b)
+        return RowSeparation(dense(region.A), region.b)
     if callable(getattr(region, "project", None)):
         return SetSeparation(region)
     if isinstance(region, Separation) and not isinstance(region, type):

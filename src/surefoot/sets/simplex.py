@@ -10,15 +10,7 @@ import numpy as np
 from surefoot import _check
 from surefoot._array import constant, largest, namespace, where
 from surefoot._holding import HoldsArrays
-from surefoot.sets._points import (
-    UNIT,
-    clean,
-    every,
-    has_length,
-    only_entry,
-    summed,
-    unless_nan,
-)
+from surefoot.sets._points import UNIT, clean, every, has_length, only_entry, summed, unless_nan
 from surefoot.types import Array, Number
 
 __all__ = ["Simplex", "onto_simplex"]

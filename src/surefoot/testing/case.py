@@ -18,16 +18,7 @@ from surefoot.sets import Ball, Box, Simplex
 from surefoot.testing.backends import asarray
 from surefoot.types import Array, CostStream, needs_of
 
-__all__ = [
-    "RUNS",
-    "Case",
-    "leaves",
-    "must",
-    "same",
-    "small_problem",
-    "snapshot",
-    "tuned_cases",
-]
+__all__ = ["RUNS", "Case", "leaves", "must", "same", "small_problem", "snapshot", "tuned_cases"]
 
 RUNS = 3
 

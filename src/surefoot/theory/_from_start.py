@@ -38,9 +38,7 @@ class StrictStart(EveryRound):
         ]
         if c.G_f is not None:
             found.append(Premise("cost gradient", "G_f", c.G_f, only_regret=True))
-        if self.horizon is not None:
-            found.append(Premise("horizon", "the horizon", self.horizon))
-        return tuple(found)
+        return self._and_horizon(*found)
 
 
 class FromStart(EveryRound):

@@ -63,10 +63,7 @@ class ObservedAveraging(NamedTuple):
         off = float(found.drawn) * (float(norm(info.wanted - found.point)) + 4 * R)
         Q = 0.5 * float(bent) * P * (4 * R + P) + float(loose) + off
         return ObservedAveraging(
-            self.moves + moves,
-            self.pruned + float(info.share) * Q * inverse,
-            Q * inverse,
-            inverse,
+            self.moves + moves, self.pruned + float(info.share) * Q * inverse, Q * inverse, inverse
         )
 
     def bound(self, algorithm: Any, state: Any) -> float:

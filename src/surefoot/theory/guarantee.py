@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeAlias, TypeV
 import numpy as np
 
 from surefoot import _check
+from surefoot._player import can_play
 from surefoot.constants import Constants, as_constants
 from surefoot.errors import InvalidValueError
 from surefoot.sets import Ball
@@ -147,6 +148,13 @@ class Guarantee(ABC):
         """What must be true of the rounds played for the bounds to apply."""
 
     @final
+    def _and_horizon(self, *found: Premise) -> tuple[Premise, ...]:
+        """Return premises with that of the horizon, where there is one."""
+        if self.horizon is None:
+            return found
+        return (*found, Premise("horizon", "the horizon", self.horizon))
+
+    @final
     def _at_worst(self, t: Any) -> Array:
         """Return :math:`2RG_ft`, by which the costs of feasible points differ; inf without G_f."""
         G_f = self.constants.G_f
@@ -178,13 +186,9 @@ class Summed(Guarantee):
     def premises(self) -> tuple[Premise, ...]:
         """Upper bounds G_f and G_g, and the horizon if there is one."""
         G_f, G_g = self.constants.require("G_f", "G_g", by=self.name)
-        found = (
-            Premise("cost gradient", "G_f", G_f),
-            Premise("constraint subgradient", "G_g", G_g),
+        return self._and_horizon(
+            Premise("cost gradient", "G_f", G_f), Premise("constraint subgradient", "G_g", G_g)
         )
-        if self.horizon is None:
-            return found
-        return (*found, Premise("horizon", "the horizon", self.horizon))
 
 
 @final
@@ -272,8 +276,7 @@ def unpack(player: Any) -> tuple[Any, Guarantee | None]:
         InvalidValueError: for anything else.
     """
     algorithm, guarantee = player if isinstance(player, Tuned) else (player, None)
-    methods = [getattr(algorithm, name, None) for name in ("init", "update")]
-    if isinstance(algorithm, type) or not all(map(callable, methods)):
+    if not can_play(algorithm):
         raise InvalidValueError(
             f"player must be an algorithm with init and update, or a Tuned, got {instead(player)}"
         )

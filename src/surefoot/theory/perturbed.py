@@ -302,10 +302,9 @@ class SlowDrift(EveryRound):
     def premises(self) -> tuple[Premise, ...]:
         """The premises of Theorem 1; whether the drift is slow enough cannot be observed."""
         G_f, G_g = self.constants.require("G_f", "G_g", by=self.name)
-        return (
+        return self._and_horizon(
             Premise("cost gradient", "G_f", G_f),
             Premise("constraint subgradient", "G_g", G_g),
             Premise("subgradient near the boundary", "sigma", self.sigma, level=self.level),
             Premise("start", "the slack counted on", self.rho),
-            Premise("horizon", "the horizon", self.horizon),
         )

@@ -157,9 +157,7 @@ class Theorem1(Guarantee):
         ]
         if c.start_slack is not None:
             found.append(Premise("start", "the slack counted on", min(c.start_slack, self.rho)))
-        if self.horizon is not None:
-            found.append(Premise("horizon", "the horizon", self.horizon))
-        return tuple(found)
+        return self._and_horizon(*found)
 
 
 @dataclass(frozen=True)

@@ -161,9 +161,7 @@ class ScheduledSteps(FromStart):
         ]
         if c.G_f is not None:
             found.append(Premise("cost gradient", "G_f", c.G_f, only_regret=self.running))
-        if self.horizon is not None:
-            found.append(Premise("horizon", "the horizon", self.horizon))
-        return tuple(found)
+        return self._and_horizon(*found)
 
 
 @dataclass(frozen=True)

@@ -74,9 +74,7 @@ class TheoremN(StrictStart):
         if self.slopes:
             (G_g,) = c.require("G_g", by=self.name)
             found.append(Premise("constraint subgradient", "G_g", G_g + (c.slope_error or 0.0)))
-        if self.horizon is not None:
-            found.append(Premise("horizon", "the horizon", self.horizon))
-        return tuple(found)
+        return self._and_horizon(*found)
 
 
 def under_errors(theorem: Guarantee) -> Guarantee:

@@ -127,10 +127,7 @@ class InTurns(EveryRound):
     @property
     def premises(self) -> tuple[Premise, ...]:
         """Those of one copy; the horizon is that of all."""
-        kept = [p for p in self.each.premises if p.quantity != "horizon"]
-        if self.horizon is not None:
-            kept.append(Premise("horizon", "the horizon", self.horizon))
-        return tuple(kept)
+        return self._and_horizon(*(p for p in self.each.premises if p.quantity != "horizon"))
 
 
 def _every_round(guarantee: Any) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from surefoot._extras import need
+from surefoot.problems.cases._certified import CertifiedRows
 from surefoot.problems.cases.charging import (
     LARGEST,
     PER_AMPERE,
@@ -15,8 +16,7 @@ from surefoot.problems.cases.charging import (
     ChargingRule,
     Minute,
 )
-from surefoot.regions import CurvatureRows, EmptyRegionError
-from surefoot.sets import Box
+from surefoot.regions import CurvatureRows
 from surefoot.types import Array
 
 __all__ = [
@@ -163,7 +163,7 @@ def projected_charging(
 
 
 @dataclass(slots=True)
-class CertifiedCharging:
+class CertifiedCharging(CertifiedRows[Minute]):
     r"""The currents nearest to the wish that are certainly feasible; the network is not known.
 
     What is known: a bound on the curvature of each line, the announced box, and that no line is
@@ -187,30 +187,11 @@ class CertifiedCharging:
         (0, 22)
     """
 
-    curvatures: Array
     wish: ChargingRule = as_fast_as_possible
-    restarts: int = field(default=0, init=False)
-    _known: CurvatureRows | None = field(default=None, init=False, repr=False)
-    _memory: Any = field(default=None, init=False, repr=False)
-    _weights: Any = field(default=None, init=False, repr=False)
-    _empty: Any = field(default=None, init=False, repr=False)
 
-    def __call__(self, minute: Minute) -> Array:
-        """Return the currents of a minute."""
-        x, wanted = minute.action, self.wish(minute)
-        if self._known is None:
-            reach = LARGEST * float(np.sqrt(len(x)))
-            self._known = CurvatureRows(beta=tuple(self.curvatures), reach=reach)
-            self._memory, self._weights = self._known.init(x), 0.0 * minute.values
-            self._empty = self._known.see(self._memory, x, minute.values, minute.slopes)[1]
-        self._memory, region = self._known.see(self._memory, x, minute.values, minute.slopes)
-        box = Box(np.zeros_like(x), minute.upper)
-        try:
-            found = region.within(box).nearest_from(wanted, self._weights)
-        except EmptyRegionError:
-            self.restarts += 1
-            found = self._empty.within(box).nearest_from(wanted, 0.0 * minute.values)
-        # Multipliers of the last minute that had some: the next search starts from them.
-        self._weights = found.weights if found.weights.any() else self._weights
-        point: Array = found.point
-        return point
+    def _knowledge(self, minute: Minute) -> CurvatureRows:
+        reach = LARGEST * float(np.sqrt(len(minute.action)))
+        return CurvatureRows(beta=tuple(self.curvatures), reach=reach)
+
+    def _wanted(self, minute: Minute) -> Array:
+        return self.wish(minute)

@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -34,8 +34,8 @@ import numpy as np
 from surefoot import _check
 from surefoot._extras import need
 from surefoot.errors import InvalidValueError
-from surefoot.regions import CurvatureRows, EmptyRegionError
-from surefoot.sets import Box
+from surefoot.problems.cases._certified import CertifiedRows
+from surefoot.regions import CurvatureRows
 from surefoot.types import Array
 
 __all__ = [
@@ -326,7 +326,7 @@ def linearised(feeder: Feeder, share: float = 0.5) -> FeederRule:
 
 
 @dataclass(slots=True)
-class CertifiedFeeder:
+class CertifiedFeeder(CertifiedRows[Second]):
     r"""The powers nearest to what the sun gives that are certainly feasible; no network is known.
 
     What is known: a bound on the curvature of each limit (:class:`surefoot.regions.CurvatureRows`),
@@ -347,32 +347,13 @@ class CertifiedFeeder:
         (0, True)
     """
 
-    curvatures: Array
-    restarts: int = field(default=0, init=False)
-    _known: CurvatureRows | None = field(default=None, init=False, repr=False)
-    _memory: Any = field(default=None, init=False, repr=False)
-    _weights: Any = field(default=None, init=False, repr=False)
-    _first: Any = field(default=None, init=False, repr=False)
+    def _knowledge(self, second: Second) -> CurvatureRows:
+        return CurvatureRows(
+            beta=tuple(self.curvatures),
+            reach=2.0 * float(np.linalg.norm(second.upper)),
+            value_error=VALUE_ERROR,
+            slope_error=SLOPE_ERROR,
+        )
 
-    def __call__(self, second: Second) -> Array:
-        """Return the powers of a second."""
-        x, g, s = second.action, second.values, second.slopes
-        if self._known is None:
-            self._known = CurvatureRows(
-                beta=tuple(self.curvatures),
-                reach=2.0 * float(np.linalg.norm(second.upper)),
-                value_error=VALUE_ERROR,
-                slope_error=SLOPE_ERROR,
-            )
-            self._memory, self._weights = self._known.init(x), 0.0 * g
-            self._first = self._known.see(self._memory, x, g, s)[1]
-        self._memory, region = self._known.see(self._memory, x, g, s)
-        box = Box(np.zeros_like(x), second.upper)
-        try:
-            found = region.within(box).nearest_from(second.upper, self._weights)
-        except EmptyRegionError:
-            self.restarts += 1
-            found = self._first.within(box).nearest_from(second.upper, 0.0 * g)
-        self._weights = found.weights if found.weights.any() else self._weights
-        point: Array = found.point
-        return point
+    def _wanted(self, second: Second) -> Array:
+        return second.upper

@@ -44,11 +44,7 @@ def share_returns() -> Array:
 
 
 def risk_portfolio(
-    limit: float = 0.015,
-    *,
-    horizon: int,
-    trials: int | None = None,
-    streams: int | None = None,
+    limit: float = 0.015, *, horizon: int, trials: int | None = None, streams: int | None = None
 ) -> Problem:
     r"""Return the portfolio as a problem; what is not invested is cash.
 
