@@ -36,6 +36,20 @@ def test_the_first_argument_of_a_wrong_kind_is_named():
     assert reach(Ball(2.0)) == 0.5
 
 
+def test_arguments_may_be_named_and_a_default_is_not_blamed():
+    assert reach(t=0, ball=Ball(2.0)) == 0.5
+
+    @_kinds.told
+    def repeated(word: str, times: Array = None) -> Any:
+        return word * times
+
+    assert repeated("a", times=2) == "aa"
+    with pytest.raises(TypeError, match="can't multiply"):
+        repeated("a")
+    with pytest.raises(TypeError, match=r"repeated\(\) missing 1 required positional"):
+        repeated()
+
+
 def test_an_argument_that_lacks_an_attribute_is_named():
     rule = r"^point must be something with an attribute 'name', got 0.5$"
     with pytest.raises(InvalidTypeError, match=rule):

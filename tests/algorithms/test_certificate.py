@@ -1,6 +1,8 @@
 """The certified length of one run and of a batch, and what a step makes of it."""
 
+import copy
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -58,6 +60,16 @@ def test_one_run_and_a_batch_have_the_same_certified_length(
     column = np.array([[taken]])
     if alone.squared is not None or alone.max_step > 0:  # deep inside, A is not looked at
         assert np.ravel(player.next_distance(batch, r, column)) == pytest.approx(after, rel=1e-14)
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda rule: pickle.loads(pickle.dumps(rule))])
+def test_margins_are_kept_for_one_dimension_and_computed_again_for_another(copied):
+    rule = CertifiedPFS(G_g=1.25, domain=Ball(2.0), rho=0.1)
+    assert rule.kept_rounding(2) is rule.kept_rounding(2)
+    assert rule.kept_rounding(5) == rule.rounding(5) != rule.rounding(2)
+    assert copied(rule).kept_rounding(2) == rule.rounding(2)
+    column = CertifiedPFS(G_g=np.array([[1.0], [2.0]]), domain=Ball(2.0), rho=0.1)
+    assert column.kept_rounding(2) is not column.kept_rounding(2)  # only numbers are kept
 
 
 def test_in_a_batch_too_a_round_in_which_nothing_moves_keeps_the_distance():

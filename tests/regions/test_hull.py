@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from surefoot.errors import InvalidValueError
-from surefoot.regions import CertifiedRegion, LipschitzHull, share_of_two_balls
+from surefoot.regions import CertifiedRegion, HullRegion, LipschitzHull, share_of_two_balls
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -149,10 +149,41 @@ def test_wrong_constants_are_named_with_the_round():
     assert "round 2: the subgradient says that g in round 1 was at least 0.5 above" in found
 
 
+@settings(max_examples=150, deadline=None)
+@given(SEEDS, st.sampled_from([0.0, -1e-3, 1.0, 1.9, 2.1, 3.9, 4.5, 1e12]))
+def test_a_round_that_looks_usual_contradicts_nothing_and_an_honest_one_looks_usual(seed, shift):
+    rng = np.random.default_rng(seed)
+    d = int(rng.integers(1, 6))
+    known = LipschitzHull(G_g=1.0, reach=1.0)
+    normals = rng.normal(size=(2, d))
+    normals /= np.linalg.norm(normals, axis=1, keepdims=True)
+    start, *points = rng.uniform(-0.5, 0.5, size=(3, d)) / math.sqrt(d)
+
+    def query(x):
+        values = normals @ (x - start) - np.array([0.5, 0.6])
+        i = int(values.argmax())
+        return float(values[i]), normals[i]
+
+    memory, region = known.see(known.init(start), start, *query(start))
+    assert region._is_usual()
+    for x in points:
+        g, s = query(x)
+        wrong = g + shift * known.noise(d)
+        length = rng.choice([1.0, 1.0 + 1e-13, 1.0 + 1e-10, -1.0]) if shift else 1.0
+        _, region = known.see(memory, x, wrong, s * length)
+        usual = region._is_usual()
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(HullRegion, "_is_usual", lambda self: False)
+            found = region.contradictions  # all of it computed
+        assert not (usual and found)
+        assert usual or shift
+        memory, _ = known.see(memory, x, g, s)
+
+
 @pytest.mark.parametrize("margin", [True, False])
 def test_full_length_steps_stay_feasible_with_the_margin_and_do_not_without(margin, monkeypatch):
     if not margin:
-        monkeypatch.setattr(LipschitzHull, "lost", lambda self, dimension: 0.0)
+        monkeypatch.setattr(LipschitzHull, "kept_rounding", lambda self, dimension: (0.0, 0.0))
     rng, outside = np.random.default_rng(3), 0
     for _ in range(40):
         d = int(rng.integers(1, 6))

@@ -30,6 +30,7 @@ from surefoot._array import (
     namespace,
     ndarray,
     norm,
+    record,
     rows_dot,
     to_numpy,
     where,
@@ -40,7 +41,6 @@ __all__ = [
     "Cuts",
     "InUse",
     "cut_off",
-    "distance",
     "in_use",
     "keep_off",
     "no_cuts",
@@ -48,6 +48,7 @@ __all__ = [
     "remember",
     "slope_over",
     "stored",
+    "way_length",
     "within",
 ]
 
@@ -90,10 +91,10 @@ def _remember_one(
 ) -> tuple[Cuts, int]:
     normals, offsets, inverses, products, weights, count = cuts
     n, slots = int(count), len(offsets)
-    row = normals[:n] @ u
+    row = normals[:n].dot(u)
     if n:
         i = int(row.argmax())
-        if row[i] > 1 - 1e-9 and np.abs(normals[i] - u).max() <= _rounding(u):  # seen before
+        if row[i] > 1 - 1e-9 and _is_same(normals[i], u):
             if offset < offsets[i]:
                 offsets = offsets.copy()
                 offsets[i] = offset
@@ -147,9 +148,7 @@ def _remember_each(
     seen = xp.any(same, axis=-1, keepdims=many)
     # A subgradient of 0 has no half-space: it fills no slot.
     new = ~seen & (inverse > 0)
-    if (
-        type(u) is ndarray and not new.any()
-    ):  # the usual case of a polytope, at a fifth of the price
+    if type(u) is ndarray and not new.any():  # usual for a polytope, at a fifth of the price
         lower = same & (offset < offsets)
         kept = cuts._replace(offsets=where(lower, offset + 0.0 * offsets, offsets))
         return kept, same & _first(where(same, -1.0, 0.0 * row), places)
@@ -187,6 +186,11 @@ def _remember_each(
     count = count + where(new & (count < slots), 1.0, 0.0 * count)
     newest = at | (same & _first(where(same, -1.0, 0.0 * row), places))
     return Cuts(normals, offsets, inverses, products, weights, count), newest
+
+
+def _is_same(u: np.ndarray, v: np.ndarray) -> bool:
+    """Return whether two unit normals are those of one row, up to rounding: usually to the bit."""
+    return u.tobytes() == v.tobytes() or bool(np.abs(u - v).max() <= _rounding(v))
 
 
 def _rounding(u: Array) -> float:
@@ -267,15 +271,15 @@ def project(
     """
     normals, offsets, _, products, last = used
     if type(free) is ndarray and free.ndim == 1:
-        z = within(free if weights is None else free - weights @ normals, limit)
+        z = within(free if weights is None else free - weights.dot(normals), limit)
         if not len(offsets):
             return last, z
-        v = normals @ z
+        v = normals.dot(z)
         v -= offsets
         mu = _ascended(
             products, np.zeros_like(v) if weights is None else weights, v, newest, sweeps
         )
-        return mu, within(free - mu @ normals, limit)
+        return mu, within(free - mu.dot(normals), limit)
     mu = 0.0 * last if weights is None else weights
     z = within(free - combine(mu, normals), limit)
     v = rows_dot(normals, z) - offsets
@@ -291,13 +295,14 @@ def project(
     return mu, within(free - combine(mu, normals), limit)
 
 
-def stored(cuts: Cuts, weights: Array) -> Array:
-    """Return the weights of all slots, from those of the slots in use."""
-    if weights.shape == cuts.weights.shape:
-        return weights
-    found = np.zeros(len(cuts.weights))
-    found[: len(weights)] = weights
-    return found
+def stored(cuts: Cuts, weights: Array) -> Cuts:
+    """Return the memory with other weights: those of all slots, or of the slots in use."""
+    normals, offsets, inverses, products, last, count = cuts
+    if weights.shape != last.shape:
+        found = np.zeros(len(last))
+        found[: len(weights)] = weights
+        weights = found
+    return record(Cuts, (normals, offsets, inverses, products, weights, count))
 
 
 def slope_over(cuts: Cuts, newest: Any, z: Array) -> Array:
@@ -342,13 +347,13 @@ def keep_off(used: InUse, w: Array, rho: Number) -> Array:
     normals, offsets, inverses, _, _ = used
     if type(rho) is float:
         over = rho * inverses
-        over += normals @ w
+        over += normals.dot(w)
         over -= offsets
         over = np.maximum(over, 0.0, out=over)
         length = over.dot(over)
         if length == 0.0:
             return w
-        back = over @ normals
+        back = over.dot(normals)
         squared = back.dot(back)
         return w - (length / squared) * back if squared > 0.0 else w
     over = maximum(rows_dot(normals, w) - offsets + rho * inverses, 0.0)
@@ -361,17 +366,14 @@ def keep_off(used: InUse, w: Array, rho: Number) -> Array:
 def within(z: Array, radius: Number) -> Array:
     """Return the point, shortened to a length."""
     if type(z) is ndarray and z.ndim == 1:
-        squared = z.dot(
-            z
-        )  # the leader may be anywhere: no need of norm's care for over- or underflow
+        squared = z.dot(z)  # without norm's care for over- and underflow: it may be anywhere
         return z if squared <= radius * radius else (radius / math.sqrt(squared)) * z
     size = norm(z)
     return where(size > radius, radius / where(size > 0, size, 1.0), 1.0 + 0.0 * size) * z
 
 
-def distance(a: Array, b: Array) -> Number:
-    """Return the distance between a leader and its follower."""
-    way = a - b
+def way_length(way: Array) -> Number:
+    """Return the length of the way between a leader and its follower."""
     if type(way) is ndarray and way.ndim == 1:
         return math.sqrt(way.dot(way))
     return norm(way)

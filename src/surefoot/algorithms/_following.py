@@ -1,15 +1,18 @@
-"""The state of leader and follower, and what one of their steps knew."""
+"""What leader and follower know, ask and remember: hull, a leader of your own, state and step."""
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from surefoot._array import to_numpy
-from surefoot.algorithms._cuts import Cuts
-from surefoot.regions import HullCertificate, HullMemory, HullRegion
-from surefoot.types import Array, Number
+import numpy as np
 
-__all__ = ["FollowInfo", "LeaderFollowerState"]
+from surefoot._array import namespace, ndarray, to_numpy, where
+from surefoot.algorithms._cuts import Cuts
+from surefoot.regions import HullCertificate, HullMemory, HullRegion, LipschitzHull
+from surefoot.sets import Ball
+from surefoot.types import Algorithm, Array, Feedback, Number
+
+__all__ = ["FollowInfo", "Following", "LeaderFollowerState", "asked"]
 
 
 class LeaderFollowerState(NamedTuple):
@@ -93,3 +96,54 @@ class FollowInfo(NamedTuple):
         """What is impossible if the constants and the leader are right, one sentence each."""
         found = self.region.contradictions
         return (*found, self.lost_leader) if self.lost_leader else found
+
+
+class Following:
+    """A rule whose constants are those of a hull, which is made once."""
+
+    __slots__ = ("_hull",)
+    _hull: LipschitzHull
+    G_g: Number
+    domain: Ball
+    evaluation_error: Number | None
+    value_error: Number | None
+    slope_error: Number | None
+    drift: Number | None
+
+    def _known(self) -> LipschitzHull:
+        try:
+            return self._hull
+        except AttributeError:  # no field: a copy makes its own
+            pass
+        reach, errors = self.domain.reach_from_origin, (self.value_error, self.slope_error)
+        known = LipschitzHull.trusted(self.G_g, reach, self.evaluation_error, *errors, self.drift)
+        if type(reach) is float:  # a tracer must not leave its trace
+            object.__setattr__(self, "_hull", known)
+        return known
+
+
+def asked(
+    leader: Algorithm[Any], own: Any, feedback: Feedback, point: Array, rounds: Number
+) -> tuple[Any, Array, str]:
+    """Ask a user's leader: return its state, its point, and a sentence if it is not finite.
+
+    Args:
+        leader: the learner.
+        own: its state.
+        feedback: of the round.
+        point: where it is.
+        rounds: how many rounds were seen.
+    """
+    after = leader.update(own._replace(x=point), feedback)
+    found = after.x
+    if type(found) is ndarray and found.ndim == 1:
+        if np.isfinite(found).all():
+            return after, found, ""
+        sentence = (
+            f"round {int(rounds)}: the leader {type(leader).__name__} must return a finite point, "
+            f"got {found[~np.isfinite(found)][0]!r}: the action stays"
+        )
+        return own, point, sentence
+    xp = namespace(found)
+    fine = xp.all(xp.isfinite(found), axis=-1, keepdims=found.ndim > 1)
+    return after, where(fine, found, point), ""

@@ -12,10 +12,11 @@ from typing import Any
 
 from surefoot._array import combine, in_turn, maximum, sqrt, where
 from surefoot.algorithms._cuts import Cuts, in_use, slope_over, within
-from surefoot.regions import HullRegion
+from surefoot.algorithms._following import LeaderFollowerState
+from surefoot.regions import HullRegion, LipschitzHull
 from surefoot.types import Array, Number
 
-__all__ = ["careful_follower", "careful_leader", "careful_scale", "is_late"]
+__all__ = ["careful_follower", "careful_leader", "careful_round", "careful_scale", "is_late"]
 
 HALVINGS = 52
 
@@ -64,3 +65,26 @@ def careful_follower(region: HullRegion, start: Array, Z: Array) -> Array:
     share = in_turn(HALVINGS, halve, share)
     share = where(region.contains(start + Z), 1.0 + 0.0 * share, share)
     return region.nearest(start + maximum(share, 0.0 * share) * Z)
+
+
+def careful_round(
+    careful: Number,
+    usual: tuple[Array, Array, Array],
+    cuts: Cuts,
+    newest: Any,
+    state: LeaderFollowerState,
+    theta: Array,
+    scale: Number,
+    region: HullRegion,
+    known: LipschitzHull,
+) -> tuple[Array, Array, Array]:
+    """Return multipliers, leader and follower in the runs where the careful mode has begun."""
+    begun, start = careful > 0, state.start
+    slow = where(begun, scale, 1.0 + 0.0 * scale)
+    mu, z = careful_leader(cuts, newest, state.leader, theta, state.reach, state.inverse_eta, slow)
+    seen = region.memory
+    value = where(seen.rounds == 1, seen.last_value, state.start_value)
+    seen = seen._replace(anchor=start, anchor_value=value, anchor_round=0.0 * careful + 1.0)
+    hull = known.region(seen, region.before, region.s, region.g, region.errors)
+    x = careful_follower(hull, start, z)
+    return tuple(where(begun, a, b) for a, b in zip((mu, z, x), usual, strict=True))

@@ -15,8 +15,6 @@ from surefoot._array import (
     if_any,
     maximum,
     minimum,
-    namespace,
-    ndarray,
     norm,
     number_like,
     owned,
@@ -28,19 +26,18 @@ from surefoot._array import (
 )
 from surefoot.algorithms._allowing import errors_in
 from surefoot.algorithms._cuts import (
-    Cuts,
     InUse,
     cut_off,
-    distance,
     in_use,
     keep_off,
     no_cuts,
     project,
     stored,
+    way_length,
     within,
 )
-from surefoot.algorithms._following import FollowInfo, LeaderFollowerState
-from surefoot.algorithms._ray import careful_follower, careful_leader, careful_scale, is_late
+from surefoot.algorithms._following import FollowInfo, Following, LeaderFollowerState, asked
+from surefoot.algorithms._ray import careful_round, careful_scale, is_late
 from surefoot.algorithms._start import check_domain, not_a_ball, start_in
 from surefoot.constants import Constants, as_constants
 from surefoot.errors import InvalidValueError
@@ -57,7 +54,7 @@ SHALLOW = 50.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LeaderFollower:
+class LeaderFollower(Following):
     r"""Learn with a leader, play a follower: safe from G_g alone, with the regret of the leader.
 
     The leader Z, never played, runs dual averaging on all half-spaces seen so far. The follower x,
@@ -214,9 +211,9 @@ class LeaderFollower:
         if type(squared) is float and not squared < math.inf:
             _check.refuse_unfinite(to_numpy(grad), "cost_gradient")
             raise InvalidValueError("cost_gradient must have a finite square, got inf")
-        size, behind = sqrt(squared), distance(X, Z)
+        size, behind = sqrt(squared), way_length(X - Z)
         theta, energy = theta + grad, energy + squared + size * behind * before
-        noise, errors = known.noise(x.shape[-1]), region.errors
+        (noise, _), errors = known.kept_rounding(x.shape[-1]), region.errors
         if errors is not None:
             noise = noise + errors.value + errors.slope * (D + norm(X))
             # Where g may rise, a point that was outside may come in: cuts go outwards with it.
@@ -230,37 +227,27 @@ class LeaderFollower:
             slow = careful_scale(t, kappa, self.gradient_bound, D)
             scale = where(careful > 0, slow, scale)
         used = in_use(cuts)
-        # Gradients at the ends of float64 give multipliers beyond them: then the leader is lost.
-        with np.errstate(over="ignore", invalid="ignore"):
-            own, mu, z, lost = self._lead(state, feedback, used, newest, theta, scale, t)
+        led = (state, feedback, used, newest, theta, scale, t)
+        if self.leader is None and type(scale) is float and max(size, D) < 1e60 < 1e120 * scale:
+            own, mu, z, lost = self._lead(*led)
+        else:
+            # Gradients at the ends of float64 give multipliers beyond them: the leader is lost.
+            with np.errstate(over="ignore", invalid="ignore"):
+                own, mu, z, lost = self._lead(*led)
         x_next, depth, deepened = self._follow(state, region, used, X, z)
         if lost:
             x_next, z = x, Z
         if kappa is not None:
             mu, z, x_next = if_any(
                 careful > 0,
-                lambda: self._careful(
+                lambda: careful_round(
                     careful, (mu, z, x_next), cuts, newest, state, theta, scale, region, known
                 ),
                 lambda: (mu, z, x_next),
             )
         x_next = owned(x_next)
-        new = (
-            x_next,
-            start,
-            D,
-            seen,
-            start_value,
-            cuts._replace(weights=stored(cuts, mu)),
-            z,
-            own,
-            theta,
-            energy,
-            scale,
-            depth,
-            deepened,
-            careful,
-        )
+        kept = (start, D, seen, start_value, stored(cuts, mu))
+        new = (x_next, *kept, z, own, theta, energy, scale, depth, deepened, careful)
         paid = dot(grad, X)
         info = (x_next, start, z, region, lost, D, size, behind, paid, before, scale)
         return record(LeaderFollowerState, new), record(FollowInfo, info)
@@ -279,7 +266,7 @@ class LeaderFollower:
         Z, D, own, lost, mu = state.leader, state.reach, state.own, "", None
         eta = where(scale > 0, 1.0, 0.0 * scale) / where(scale > 0, scale, 1.0)
         if self.leader is not None:
-            own, free, lost = self._ask(own, feedback, Z + state.start, t)
+            own, free, lost = asked(self.leader, own, feedback, Z + state.start, t)
             free = free - state.start
         elif self.lazy and self.strong_convexity is None:
             mu = used[-1] * (state.inverse_eta / where(scale > 0, scale, 1.0))
@@ -295,7 +282,7 @@ class LeaderFollower:
         """Return the next action, and when the anchor's radius last grew by a tenth, to what."""
         D, t, r_a = state.reach, region.memory.rounds, region.depth
         way = z - X
-        gap = distance(z, X)
+        gap = way_length(way)
         deeper = (t == 1) | (r_a > 1.1 * state.depth)
         depth, deepened = where(deeper, r_a, state.depth), where(deeper, t, state.deepened)
         growing = (SHALLOW * r_a < D) & (t - deepened < 5)
@@ -313,60 +300,11 @@ class LeaderFollower:
             W = project_halfspace(W, where(norm(region.s) > 0, excess, 0.0 * excess), region.s)
         return region.nearest(state.start + W), depth, deepened
 
-    def _careful(
-        self,
-        careful: Number,
-        usual: tuple[Array, Array, Array],
-        cuts: Cuts,
-        newest: Any,
-        state: LeaderFollowerState,
-        theta: Array,
-        scale: Number,
-        region: HullRegion,
-        known: LipschitzHull,
-    ) -> tuple[Array, Array, Array]:
-        """Return multipliers, leader and follower in the runs where the careful mode has begun."""
-        begun, start = careful > 0, state.start
-        slow = where(begun, scale, 1.0 + 0.0 * scale)
-        mu, z = careful_leader(
-            cuts, newest, state.leader, theta, state.reach, state.inverse_eta, slow
-        )
-        seen = region.memory
-        value = where(seen.rounds == 1, seen.last_value, state.start_value)
-        seen = seen._replace(anchor=start, anchor_value=value, anchor_round=0.0 * careful + 1.0)
-        hull = known.region(seen, region.before, region.s, region.g, region.errors)
-        x = careful_follower(hull, start, z)
-        return tuple(where(begun, a, b) for a, b in zip((mu, z, x), usual, strict=True))
-
-    def _known(self) -> LipschitzHull:
-        reach, errors = self.domain.reach_from_origin, (self.value_error, self.slope_error)
-        return LipschitzHull.trusted(self.G_g, reach, self.evaluation_error, *errors, self.drift)
-
     def _scale(self, energy: Number, D: Number, rounds: Number) -> Number:
         """Return 1/eta of the round."""
         if self.strong_convexity is None:
             return sqrt(2 * energy) / D
         return 0.5 * self.strong_convexity * rounds
-
-    def _ask(
-        self, own: Any, feedback: Feedback, leader: Array, rounds: Number
-    ) -> tuple[Any, Array, str]:
-        """Ask a user's leader: return its state, its point, and a sentence if it is not finite."""
-        assert self.leader is not None
-        after = self.leader.update(own._replace(x=leader), feedback)
-        point = after.x
-        if type(point) is ndarray and point.ndim == 1:
-            if np.isfinite(point).all():
-                return after, point, ""
-            name = type(self.leader).__name__
-            sentence = (
-                f"round {int(rounds)}: the leader {name} must return a finite point, got "
-                f"{point[~np.isfinite(point)][0]!r}: the action stays"
-            )
-            return own, leader, sentence
-        xp = namespace(point)
-        fine = xp.all(xp.isfinite(point), axis=-1, keepdims=point.ndim > 1)
-        return after, where(fine, point, leader), ""
 
     def observer(self) -> LeaderRegret | None:
         """Return the sums of the observed regret bounds; None for your own leader, under drift."""

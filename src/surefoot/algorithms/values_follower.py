@@ -23,7 +23,7 @@ from surefoot._array import (
     where,
 )
 from surefoot.algorithms._allowing import errors_in
-from surefoot.algorithms._cuts import Cuts, distance
+from surefoot.algorithms._cuts import Cuts, way_length
 from surefoot.algorithms._following import FollowInfo, LeaderFollowerState
 from surefoot.algorithms._rule import Rule
 from surefoot.algorithms.leader_follower import LeaderFollower
@@ -209,7 +209,7 @@ class ValuesFollower(Rule):
         negligible = NEGLIGIBLE * -base.start_value
         if region.errors is not None:
             negligible = negligible + 2 * region.errors.value
-        found = (distance(base.leader, X) > r) & (r > 0) & (r < self.near * region.depth)
+        found = (way_length(base.leader - X) > r) & (r > 0) & (r < self.near * region.depth)
         found = found & (g - known > self.doubt * -g + negligible)
         return bool(found) if type(g) is float else found
 

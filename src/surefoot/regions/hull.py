@@ -43,9 +43,11 @@ from surefoot._array import (
     norm,
     number_like,
     record,
+    rough_square,
     to_numpy,
     where,
 )
+from surefoot._holding import KeepsRounding
 from surefoot.errors import InvalidValueError
 from surefoot.regions._certificates import HullCertificate
 from surefoot.regions._errors import Errors, causes, check_errors, error_of
@@ -151,7 +153,7 @@ class HullRegion(NamedTuple):
         share, _, _, distance, room = self._ball(point)
         seen, known = self.memory, self.known
         level = (1.0 - share) * self.anchor_level + share * self.level
-        noise = known.noise(point.shape[-1])
+        noise, _ = known.kept_rounding(point.shape[-1])
         return HullCertificate(
             round=t,
             anchor_round=int(seen.anchor_round),
@@ -179,10 +181,12 @@ class HullRegion(NamedTuple):
     @property
     def contradictions(self) -> tuple[str, ...]:
         """What one run has seen that is impossible if the constants are right, as sentences."""
+        if self.errors is None and self._is_usual():
+            return ()
         found, known, before = [], self.known, self.before
         errors = Errors() if self.errors is None else self.errors
         t, steep, g = int(self.memory.rounds), float(norm(self.s)), float(self.g)
-        G_g, noise = float(known.G_g), float(known.noise(self.x.shape[-1]))
+        G_g, noise = float(known.G_g), float(known.kept_rounding(self.x.shape[-1])[0])
         if steep > G_g * (1 + 1e-12) + errors.slope:
             found.append(f"round {t}: |s| = {steep:.6g} exceeds G_g = {G_g:.6g}")
         if before.rounds == 0:
@@ -204,6 +208,27 @@ class HullRegion(NamedTuple):
             )
         return tuple(found)
 
+    def _is_usual(self) -> bool:
+        r"""Return whether the round proves at once that nothing is contradicted.
+
+        With :math:`\|s\| \le G_g` the bound of the hull before is, for every share
+        :math:`\lambda`, at least
+        :math:`(1-\lambda)(g_a + s^\top(x-a)) + \lambda(g_l + s^\top(x-l))`:
+        where the subgradient contradicts neither the anchor a nor the last action l, g is below it.
+        Half of the noise that is allowed for is left to the rounding of both computations.
+        """
+        _, _, _, x, _, _, before, s, _, _, g, _ = self
+        d, G_g = x.shape[-1], self.known.G_g
+        if not rough_square(s) <= G_g * G_g * (1.0 + 8 * (d + 4) * _UNIT):
+            return False
+        if before.rounds == 0.0:
+            return True
+        level = g - 2 * self.known.kept_rounding(d)[0] - dot(s, x)
+        if not level + dot(s, before.anchor) <= before.anchor_value:
+            return False
+        last = before.last
+        return last is before.anchor or bool(level + dot(s, last) <= before.last_value)
+
     def bound(self, point: Array) -> Number:
         """Return the bound on the next g at any point: the hull's, and the rise from there."""
         share, _, _, distance, _ = self._ball(point)
@@ -222,7 +247,7 @@ class HullRegion(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LipschitzHull:
+class LipschitzHull(KeepsRounding):
     r"""Knowledge that g is convex with no subgradient longer than G_g on the feasible set.
 
     Args:
@@ -297,12 +322,13 @@ class LipschitzHull:
         if type(g) is float:
             if not -math.inf < g < math.inf:
                 raise InvalidValueError(f"constraint_value must be finite, got {g!r}")
-            if memory.rounds == 0.0 and not upper + self.lost(x.shape[-1]) * self.G_g < 0.0:
-                raise InvalidValueError(
-                    "the start must be strictly feasible, by more than the error of g, "
-                    f"got g(x_1) = {g:g}"
-                )
             if memory.rounds == 0.0:
+                _, lost = self.kept_rounding(x.shape[-1])
+                if not upper + lost * self.G_g < 0.0:
+                    raise InvalidValueError(
+                        "the start must be strictly feasible, by more than the error of g, "
+                        f"got g(x_1) = {g:g}"
+                    )
                 after = record(HullMemory, (rounds, x, upper, rounds, x, upper))
             elif errors is not None:
                 after = self._later(memory, x, upper)
@@ -317,7 +343,8 @@ class LipschitzHull:
             later = self._later(memory, x, upper, errors is None)
             starting = (rounds, x, upper, rounds, x, upper)
             after = HullMemory(*(where(first, a, b) for a, b in zip(starting, later, strict=True)))
-        return after, self.region(after, memory, s, g, errors)
+        made = self.hull if self.drift is None else self.region
+        return after, made(after, memory, s, g, errors)
 
     def _later(
         self, memory: HullMemory, x: Array, upper: Number, exact: bool = False
@@ -379,7 +406,7 @@ class LipschitzHull:
         errors: Errors | None = None,
     ) -> HullRegion:
         """Return the hull of both balls as they are in the round after the memory's last."""
-        lost = self.lost(memory.last.shape[-1])
+        _, lost = self.kept_rounding(memory.last.shape[-1])
         high_a, high = memory.anchor_value, memory.last_value
         if self.drift is not None:
             high_a = high_a + self.drift * (memory.rounds + 1.0 - memory.anchor_round)
@@ -390,12 +417,16 @@ class LipschitzHull:
 
     def noise(self, dimension: int) -> Number:
         r"""Return :math:`\delta`, a bound on the error of an observed g, with room for one sum."""
-        unit = _UNIT * self.reach * self.G_g
-        rounding = 16 * (dimension + 4) * unit
-        if self.evaluation_error is None:
-            return rounding
-        return maximum(rounding, self.evaluation_error + 8 * unit)
+        return self.kept_rounding(dimension)[0]
 
     def lost(self, dimension: int) -> Number:
         r"""Return what the margin takes from a radius: :math:`2\delta/G_g + 16(n+8)uM`."""
-        return 2 * self.noise(dimension) / self.G_g + 16 * (dimension + 8) * _UNIT * self.reach
+        return self.kept_rounding(dimension)[1]
+
+    def rounding(self, d: int) -> tuple[Number, Number]:
+        """Return :meth:`noise` and :meth:`lost` in a dimension."""
+        unit = _UNIT * self.reach * self.G_g
+        noise = 16 * (d + 4) * unit
+        if self.evaluation_error is not None:
+            noise = maximum(noise, self.evaluation_error + 8 * unit)
+        return noise, 2 * noise / self.G_g + 16 * (d + 8) * _UNIT * self.reach
