@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from surefoot._player import number_in
+from surefoot._player import value_in
 from surefoot.constants import Constants
 from surefoot.regions import ERRORS
 from surefoot.types import Number
@@ -21,17 +21,17 @@ class AllowingForKnown:
     @property
     def value_error(self) -> Number | None:
         """The bound on the error of an observed g."""
-        return number_in(self.known, "value_error")
+        return value_in(self.known, "value_error")
 
     @property
     def slope_error(self) -> Number | None:
         """The bound on the error of an observed slope."""
-        return number_in(self.known, "slope_error")
+        return value_in(self.known, "slope_error")
 
     @property
     def drift(self) -> Number | None:
         """The bound on the change of g from one round to the next."""
-        return number_in(self.known, "drift")
+        return value_in(self.known, "drift")
 
 
 def errors_in(constants: Constants) -> dict[str, float | None]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from surefoot import _check
-from surefoot._player import number_in, parts_of
+from surefoot._player import parts_of, value_in
 from surefoot.algorithms.certified_dual_averaging import CertifiedDualAveraging
 from surefoot.algorithms.leader_follower import LeaderFollower
 from surefoot.errors import InvalidValueError
@@ -208,7 +208,7 @@ class Delayed:
         """Return the rule of a copy: it allows for the drift of k + 1 rounds."""
         parts: dict[str, Any] = dict(parts_of(self.base))
         for name in ("known", "base", ""):
-            if drift := number_in(parts.get(name), "drift"):
+            if drift := value_in(parts.get(name), "drift"):
                 wider = replace(parts[name], drift=(self.delay + 1) * drift)
                 return replace(self.base, **{name: wider}) if name else wider
         return self.base
