@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from surefoot import _check
 from surefoot._array import ndarray
-from surefoot._player import known_in
+from surefoot._player import known_in, value_in
 from surefoot.algorithms._windows import Windows, no_windows
 from surefoot.errors import InvalidValueError
 from surefoot.theory import Tuned, unpack
@@ -206,7 +206,7 @@ class Averaged:
     @property
     def domain(self) -> Any:
         """The set that the base works on."""
-        return getattr(self.base, "domain", None)
+        return value_in(self.base, "domain")
 
     @property
     def value_error(self) -> float:

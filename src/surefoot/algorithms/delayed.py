@@ -151,7 +151,7 @@ class Delayed:
     @property
     def domain(self) -> Any:
         """The set that the base works on."""
-        return getattr(self.base, "domain", None)
+        return value_in(self.base, "domain")
 
     def init(self, x1: Array) -> DelayedState:
         """Start at x1, which is played until the first feedback comes."""
