@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from surefoot._array import combine, in_turn, maximum, sqrt, where
+from surefoot._array import combine, maximum, sqrt, where
+from surefoot._flow import in_turn
 from surefoot.algorithms._cuts import Cuts, in_use, slope_over, within
 from surefoot.algorithms._following import LeaderFollowerState
 from surefoot.regions import HullRegion, LipschitzHull

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Self
 
-from surefoot._array import run_by_run
+from surefoot._flow import run_by_run
 from surefoot.algorithms._exploring import VALUES_ONLY, BanditState, Exploring, shape_of
 from surefoot.algorithms._rule import MinimisingSet, Positive
 from surefoot.constants import Constants

@@ -7,7 +7,7 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from surefoot import _check
-from surefoot._array import run_by_run
+from surefoot._flow import run_by_run
 from surefoot.algorithms._rule import Domain, EachConstraint, Positive
 from surefoot.constants import Constants
 from surefoot.errors import InvalidValueError

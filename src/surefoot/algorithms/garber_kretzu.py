@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from typing import NamedTuple, Self
 
-from surefoot._array import number_like, run_by_run
+from surefoot._array import number_like
+from surefoot._flow import run_by_run
 from surefoot.algorithms._rule import COSTS_ONLY, CostsOnly, MinimisingSet, Positive
 from surefoot.algorithms._start import bounded_diameter
 from surefoot.constants import Constants

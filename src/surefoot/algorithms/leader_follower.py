@@ -12,7 +12,6 @@ from surefoot import _check
 from surefoot._array import (
     constant,
     dot,
-    if_any,
     maximum,
     minimum,
     norm,
@@ -24,6 +23,7 @@ from surefoot._array import (
     to_numpy,
     where,
 )
+from surefoot._flow import if_any
 from surefoot.algorithms._allowing import errors_in
 from surefoot.algorithms._cuts import (
     InUse,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple, Self
 
 from surefoot import _check
-from surefoot._array import maximum, run_by_run
+from surefoot._array import maximum
+from surefoot._flow import run_by_run
 from surefoot.algorithms._rule import Nonnegative, OneConstraint, Positive
 from surefoot.constants import Constants
 from surefoot.sets import Ball

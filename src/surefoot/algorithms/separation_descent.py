@@ -7,7 +7,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from surefoot._array import run_by_run
+from surefoot._flow import run_by_run
 from surefoot.algorithms._rule import COSTS_ONLY, CostsOnly, Positive
 from surefoot.constants import Constants, as_constants
 from surefoot.errors import InvalidValueError

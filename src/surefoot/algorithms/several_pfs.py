@@ -28,7 +28,8 @@ from typing import Any, Self
 import numpy as np
 
 from surefoot import _check
-from surefoot._array import combine, dot, in_turn, largest, namespace, record, rows_dot
+from surefoot._array import combine, dot, largest, namespace, record, rows_dot
+from surefoot._flow import in_turn
 from surefoot.algorithms._length import CertifiedLength
 from surefoot.algorithms._rule import Rule
 from surefoot.algorithms.certificate import CertifiedStep

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, Self
 
-from surefoot._array import run_by_run
+from surefoot._flow import run_by_run
 from surefoot.algorithms._hedge import Mixing
 from surefoot.algorithms._rule import COSTS_ONLY, Positive
 from surefoot.algorithms.yi import Yi

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple, Self
 
-from surefoot._array import maximum, run_by_run
+from surefoot._array import maximum
+from surefoot._flow import run_by_run
 from surefoot.algorithms._rule import OneConstraint, Positive
 from surefoot.constants import Constants
 from surefoot.sets import Ball

@@ -24,7 +24,6 @@ from surefoot._array import (
     combine,
     constant,
     dot,
-    in_turn,
     is_concrete,
     namespace,
     norm,
@@ -32,6 +31,7 @@ from surefoot._array import (
     squared_and_norm,
     where,
 )
+from surefoot._flow import in_turn
 from surefoot.regions._ball import onto_curvature_ball
 from surefoot.types import Array, Number
 
