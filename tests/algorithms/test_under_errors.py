@@ -183,3 +183,20 @@ def test_certified_rules_take_errors_that_pfs_noisy_refuses():
     with pytest.raises(ValueError, match="tightening"):
         PFS.noisy(KNOWN, 10_000, value_error=0.05, subgradient_error=0.1)
     assert algorithms.CertifiedPFS.default(NOISY).algorithm.value_error == 0.05
+
+
+def test_an_error_of_slopes_does_not_keep_the_follower_far_from_the_faces():
+    # |x_i| <= 0.5, and the best action is the corner; slopes are turned by up to 0.1.
+    rng, paid = np.random.default_rng(3), 0.0
+    player = algorithms.LeaderFollower(G_g=1.0, domain=Ball(0.75), slope_error=0.1)
+    state = player.init(np.zeros(2))
+    for _ in range(200):
+        x = state.x
+        at, way = int(abs(x).argmax()), rng.normal(size=2)
+        g, s = float(abs(x).max()) - 0.5, np.sign(x[at] or 1.0) * np.eye(2)[at]
+        assert g <= 0
+        cost = -np.array([1.0, 0.6]) + 0.3 * rng.normal(size=2)
+        paid += 0.8 + float(x @ [-1.0, -0.6])
+        s = s + 0.1 * way / np.linalg.norm(way)
+        state = player.update(state, Feedback(cost, g, s))
+    assert paid < 13.0  # 21 where it keeps off the loosened cuts

@@ -35,14 +35,17 @@ from surefoot._array import (
     to_numpy,
     where,
 )
+from surefoot.sets import project_halfspace
 from surefoot.types import Array, Number
 
 __all__ = [
     "Cuts",
     "InUse",
+    "as_read",
     "cut_off",
     "in_use",
     "keep_off",
+    "nearer",
     "no_cuts",
     "project",
     "remember",
@@ -283,7 +286,7 @@ def project(
     mu = 0.0 * last if weights is None else weights
     z = within(free - combine(mu, normals), limit)
     v = rows_dot(normals, z) - offsets
-    step = where(newest, maximum(v, 0.0), 0.0 * v)
+    step = 0.0 * v if newest is None else where(newest, maximum(v, 0.0), 0.0 * v)
     mu, v = mu + step, v - rows_dot(products, step)
     for _ in range(sweeps):
         step = maximum(v, -mu)
@@ -293,6 +296,25 @@ def project(
         share = where(bend > 0, share, 0.0 * share)
         mu, v = mu + share * step, v - share * down
     return mu, within(free - combine(mu, normals), limit)
+
+
+def nearer(used: InUse, less: Number) -> InUse:
+    """Return the slots with cuts for a g that is so much larger."""
+    normals, offsets, inverses, products, weights = used
+    return normals, offsets - less * inverses, inverses, products, weights
+
+
+def as_read(region: Any, W: Array, X: Array, rho: Number) -> Array:
+    """Return W moved to where the newest value and slope, as they were read, make g at most -rho.
+
+    Args:
+        region: the hull of the round.
+        W: a point, relative to the start.
+        X: where they were read, relative to the start.
+        rho: how far below 0.
+    """
+    excess = region.memory.last_value + dot(region.s, W - X) + rho
+    return project_halfspace(W, where(norm(region.s) > 0, excess, 0.0 * excess), region.s)
 
 
 def stored(cuts: Cuts, weights: Array) -> Cuts:

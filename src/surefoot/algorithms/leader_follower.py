@@ -27,9 +27,11 @@ from surefoot._flow import if_any
 from surefoot.algorithms._allowing import errors_in
 from surefoot.algorithms._cuts import (
     InUse,
+    as_read,
     cut_off,
     in_use,
     keep_off,
+    nearer,
     no_cuts,
     project,
     stored,
@@ -43,7 +45,7 @@ from surefoot.constants import Constants, as_constants
 from surefoot.errors import InvalidValueError
 from surefoot.regions import HullRegion, LipschitzHull, check_errors
 from surefoot.regions.aging import aged
-from surefoot.sets import Ball, project_halfspace
+from surefoot.sets import Ball
 from surefoot.theory import LeaderRegret, TheoremG, Tuned, under_errors
 from surefoot.types import Algorithm, Array, Feedback, Needs, Number, Real, Source
 
@@ -281,6 +283,10 @@ class LeaderFollower(Following):
     ) -> tuple[Array, Number, Number]:
         """Return the next action, and when the anchor's radius last grew by a tenth, to what."""
         D, t, r_a = state.reach, region.memory.rounds, region.depth
+        if region.errors is not None:
+            # Only the leader needs cuts that hold for all points within D of the start.
+            used = nearer(used, region.errors.slope * D)
+            z = as_read(region, project(used, z, None, None, 2 * D, self.sweeps)[1], X, 0.0)
         way = z - X
         gap = way_length(way)
         deeper = (t == 1) | (r_a > 1.1 * state.depth)
@@ -295,9 +301,7 @@ class LeaderFollower(Following):
         W = X + minimum(room / where(gap > 0, gap, 1.0), 1.0) * way
         W = keep_off(used, W, rho)
         if region.errors is not None:
-            # Cuts are loosened by the errors; the newest as it was read keeps it off the boundary.
-            excess = region.memory.last_value + dot(region.s, W - X) + rho
-            W = project_halfspace(W, where(norm(region.s) > 0, excess, 0.0 * excess), region.s)
+            W = as_read(region, W, X, rho)
         return region.nearest(state.start + W), depth, deepened
 
     def _scale(self, energy: Number, D: Number, rounds: Number) -> Number:

@@ -436,8 +436,26 @@ static inline int sf_step(sf_state *state, const double cost_gradient[SF_D], dou
     sf_project_leader(z, mu, &cuts, free, newest, 2 * D);
     /* The follower: towards the leader, off the cuts, into the certified region. */
     const double r_a = sf_max(region.anchor_radius, region.radius);
-    sf_minus(way, z, X);
-    const double gap = sf_distance(z, X);
+    const double *ahead = z;
+#ifdef SF_VALUE_ERROR
+    /* Only the leader needs cuts that hold for all points within D of the start. */
+    sf_cuts near = cuts;
+    double off[SF_CUTS] = {0.0}, seen_from[SF_D];
+    for (int k = 0; k < SF_CUTS; k++) {
+        const double less = SF_SLOPE_ERROR * D * cuts.inverses[k];
+        near.offsets[k] = cuts.offsets[k] - less;
+    }
+    sf_project_leader(seen_from, off, &near, z, -1, 2 * D);
+    status = sf_project_halfspace(seen_from, X, seen.last_value, s, 0.0);
+    if (status != SF_OK) {
+        return status;
+    }
+    ahead = seen_from;
+#else
+    const sf_cuts near = cuts;
+#endif
+    sf_minus(way, ahead, X);
+    const double gap = sf_distance(ahead, X);
     const int deeper = t == 1 || r_a > 1.1 * state->depth;
     const double depth = deeper ? r_a : state->depth, deepened = deeper ? t : state->deepened;
     const int growing = 50.0 * r_a < D && t - deepened < 5;
@@ -445,9 +463,8 @@ static inline int sf_step(sf_state *state, const double cost_gradient[SF_D], dou
                                          : r_a * sf_min(SF_KEEP * gap / D, 0.5));
     const double room = sf_max(region.radius, 0.0);
     sf_along(W, X, sf_min(room / (gap > 0 ? gap : 1.0), 1.0), way);
-    sf_keep_off(W, &cuts, rho);
+    sf_keep_off(W, &near, rho);
 #ifdef SF_VALUE_ERROR
-    /* Cuts are loosened by the errors; the newest as it was read keeps it off the boundary. */
     status = sf_project_halfspace(W, X, seen.last_value, s, rho);
     if (status != SF_OK) {
         return status;
