@@ -128,6 +128,16 @@ def test_what_was_cut_off_or_changed_at_the_end_is_found(name, edit, where, path
     assert (found.round, found.part) == where
 
 
+def test_a_page_that_belongs_to_nothing_is_damage(path):
+    written(path, "PFS")
+    data = bytearray(path.read_bytes())
+    size = int.from_bytes(data[16:18], "big")
+    data[28:32] = (len(data) // size + 1).to_bytes(4, "big")  # so many pages, says the header
+    path.write_bytes(data + bytes(size))
+    with pytest.raises(StoreError, match=r"is damaged: .*never used"):
+        replay(path)
+
+
 def test_another_rule_is_found_at_the_first_action_that_it_changes(path, monkeypatch):
     written(path, "certified")
     kind = type(PLAYERS["certified"].algorithm)

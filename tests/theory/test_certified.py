@@ -14,6 +14,7 @@ from surefoot.costs import Linear
 from surefoot.problems import ADVERSARIES
 from surefoot.sets import project_halfspace
 from surefoot.theory import TheoremD, observed_regret_bound
+from surefoot.theory.certified import ObservedRegret
 
 from ._held import STREAMS, stream
 from ._slack import assert_bounds_hold
@@ -47,12 +48,21 @@ def test_the_explicit_bound_by_hand_with_a_fixed_tightening():
     assert bound == pytest.approx(wanted, rel=1e-9)
 
 
-def test_the_explicit_bound_by_hand_with_a_fixed_limit_on_the_step():
-    T, c, eta = 400, 0.6, 1e-9  # so small that it decides
-    wanted = 2 * 1.5**2 / eta + eta / 2 * 49 * T + 1.75 * c / 0.3 * 280
+@pytest.mark.parametrize("eta", [1e-9, 0.5])  # so small that it decides, and so large that not
+def test_the_explicit_bound_by_hand_with_a_fixed_limit_on_the_step(eta):
+    T, c = 400, 0.6
+    first = 2 * 1.5**2 * max(1 / eta, 2.5 * 7 / (XI * 0.03))
+    wanted = first + eta / 2 * 49 * T + 1.75 * c / 0.3 * 280
     slow = 2.5 * 7 / XI * math.log(5)
     wanted += 2 * 1.5 * 1.75 / 0.3 * (slow + (0.15 - 0.03) / eta)
     assert TheoremD(KNOWN, c, eta=eta).regret_bound(T) == pytest.approx(wanted, rel=1e-9)
+
+
+def test_a_round_in_which_nothing_moved_costs_the_diameter_times_its_gradient():
+    player = CertifiedPFS(G_g=1.0, domain=Ball(1.5), rho=0.2)
+    begun = player.update(player.init(np.zeros(2)), Feedback(np.zeros(2), -0.5, np.eye(2)[0]))
+    assert ObservedRegret(stayed=7.0).bound(player, begun) == 2 * 1.5 * 7.0
+    assert ObservedRegret().bound(player, begun) == 0.0
 
 
 def test_the_bound_in_terms_of_what_was_observed_by_hand():

@@ -163,6 +163,9 @@ def test_corollary_2_promises_the_sum_once_the_horizon_is_long_enough():
     # sqrt(T) >= 4 * 1.5 * 2.5 / (0.4 * 0.2) = 187.5
     assert not Corollary2(KNOWN, 187**2).is_cumulative
     assert Corollary2(KNOWN, 188**2).is_cumulative
+    long = Corollary2(KNOWN, 188**2).bounds
+    assert long(188**2)["soft"] == 0
+    assert "soft" not in long(188**2 - 1)  # the sum may be above 0 on the way
 
 
 @pytest.mark.parametrize("T", [1, 16, 20_000])

@@ -105,6 +105,12 @@ def test_the_start_may_say_what_tightening_costs():
     assert Tightened(both, 100, promise()).tightening_cost == 0.5
 
 
+def test_sigma_at_a_level_below_rho_says_nothing_of_what_tightening_costs():
+    shallow = replace(KNOWN, epsilon=0.1)  # rho is 0.15; 1/sigma = 0.8 would be less
+    base = Promise(tightened_constants(shallow, 0.2), 100, (("soft", 1.5),))
+    assert Tightened(shallow, 100, base).tightening_cost == 10.0
+
+
 def test_a_slack_below_rho_says_nothing_of_what_tightening_costs():
     flat = replace(KNOWN, sigma=None, epsilon=0.5, start_slack=0.1)
     base = Promise(tightened_constants(flat, 0.2), 100, (("soft", 1.5),))
