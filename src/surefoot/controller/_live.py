@@ -10,14 +10,6 @@ from surefoot._closing import Closing
 from surefoot._player import can_filter, needs_in, rows_in
 from surefoot.controller._budget import budget_of
 from surefoot.controller._causes import Cause, causes_of, evidence_of
-from surefoot.controller._checks import (
-    POLICIES,
-    check_player,
-    check_policies,
-    check_text,
-    checked_run,
-    first_memory,
-)
 from surefoot.controller._deciding import (
     Outcome,
     Scene,
@@ -28,17 +20,13 @@ from surefoot.controller._deciding import (
     on_the_way,
     outside,
     shifted,
-    unmeasured,
-    way_to,
 )
 from surefoot.controller._journal import Journal
-from surefoot.controller._plain import to_plain
-from surefoot.controller._records import REASONS, Memory, More, Round, Run
-from surefoot.controller._rows import boxed, plain_player
+from surefoot.controller._records import Memory, More, Round, Run
 from surefoot.controller._stepping import moved, step_of
 from surefoot.controller._told import announcement, call, clean, one_of_both, played_instead
 from surefoot.controller._watch import Watch
-from surefoot.controller._ways import Anchor, Halt, How, WayBack
+from surefoot.controller._ways import Anchor, Halt, WayBack
 from surefoot.errors import InvalidValueError, warn_caller
 from surefoot.theory import Breach, PremiseError, PremiseWarning
 from surefoot.types import Array, Certificate, Feedback, Info, Region, RegretObserver
@@ -355,60 +343,6 @@ class Live(Closing):
     def _warn(self, sentences: list[str]) -> None:
         if self._run.on_contradiction != "record":
             warn_caller("; ".join(sentences), PremiseWarning)
-
-    # --- between rounds --------------------------------------------------------------------------
-
-    def _order(self, kind: str, reason: str, how: How, speed: float | None) -> None:
-        """Do what an operator orders, and write it down."""
-        check_text(reason, "reason")
-        outcome = unmeasured(self._scene(), reason, how, speed)
-        memory = self._memory()._replace(
-            state=outcome.state, halt=outcome.halt, way=outcome.certificate, cut=False
-        )
-        self._between(kind, {"reason": reason, "speed": speed}, self._run, memory)
-
-    def _resume(self, player: Any, start: Any, reason: str, policies: dict[str, Any]) -> None:
-        check_text(reason, "reason")
-        allowed = ("on_contradiction", "on_missing", "widen_by")
-        if strangers := sorted(set(policies) - set(allowed)):
-            raise InvalidValueError(f"resume takes {', '.join(allowed)}, got {strangers[0]}")
-        run, what = self._run, {"reason": reason, **policies}
-        if player is None and start is not None:
-            raise InvalidValueError(f"start must come with a player, got start={start!r} alone")
-        kept = {name: getattr(run, name) for name in allowed} | policies
-        x = run.start if self._anchor is None else self._anchor.x
-        if player is None:
-            check_policies(**{n: kept[n] for n in POLICIES})
-            run = run._replace(**kept)
-            check_player(run)
-            memory = self._memory()._replace(halt=None)
-        else:
-            x = x if start is None else start
-            run = checked_run(player, x, **kept, rotate=run.rotate)
-            memory = first_memory(run)._replace(
-                way=way_to(self._scene(), run.start, reason), cut=False
-            )
-        if player is not None or policies:
-            what["player"] = boxed(plain_player(run))
-        self._between("resume", {**what, "fresh": player is not None}, run, memory)
-
-    def _between(self, kind: str, what: dict[str, Any], run: Run, memory: Memory) -> None:
-        """Write an entry and have what follows from it."""
-
-        def take() -> None:
-            info = self._info
-            self._load(run, memory)
-            if memory.way is None:
-                self._info = info  # the certificate of the action is still to be had
-            self._asked = 0
-            if self._journal is not None:
-                self._journal.run = run
-
-        if self._journal is None:
-            take()
-        else:
-            way = None if memory.way is None else to_plain(memory.way, own=REASONS).text
-            self._journal.enter(kind, what | {"way": way}, memory, take)
 
 
 def _with_causes(sentence: str, causes: tuple[Cause, ...]) -> str:

@@ -9,17 +9,15 @@ from typing import Any, Self
 
 import numpy as np
 
-from surefoot import _check
 from surefoot._array import record, rough_square
 from surefoot.controller._checks import (
     check_player,
     check_policies,
-    check_text,
     checked_run,
     first_memory,
 )
 from surefoot.controller._journal import Journal
-from surefoot.controller._live import Live
+from surefoot.controller._orders import Ordered
 from surefoot.controller._stepping import player_of
 from surefoot.controller._told import measure
 from surefoot.controller.explanation import Explanation, explained
@@ -36,7 +34,7 @@ _FLOAT64 = np.dtype(np.float64)
 ndarray = np.ndarray
 
 
-class Controller(Live):
+class Controller(Ordered):
     """A player in a live loop: :meth:`ask`, play the action, :meth:`tell` what was observed.
 
     Every input is checked: a call that raises has changed nothing, and the next correct call
@@ -347,56 +345,6 @@ class Controller(Live):
         """Return why the current action may be played; its ``str`` is one line."""
         self._certificate_now()
         return explained(self)
-
-    def hold(self, reason: str) -> None:
-        """Keep the current action until :meth:`resume`; rounds are still told and journalled.
-
-        For a fixed g that is proved to be safe for ever. Where g may drift, the controller holds
-        while the bound allows it, and then takes the least way back.
-
-        Args:
-            reason: in words, for :meth:`explain` and the journal.
-        """
-        self._order("hold", reason, "held", None)
-
-    def retreat(self, reason: str, speed: float | None = None) -> None:
-        """Go back towards the first action, and stay there until :meth:`resume`: ask again.
-
-        For a convex and fixed g every point of the way is feasible. Where g is not convex it need
-        not be; where g may drift, :meth:`explain` says how long it is.
-
-        Args:
-            reason: in words, for :meth:`explain` and the journal.
-            speed: the distance per round, the current one included; all of it at once unless given.
-        """
-        if speed is not None:
-            _check.positive(speed=speed)
-            speed = float(speed)
-        self._order("retreat", reason, "retreated", speed)
-
-    def note(self, text: str) -> None:
-        """Write an operator's note to the journal; nothing else changes."""
-        check_text(text, "text")
-        if self._journal is None:
-            raise InvalidValueError("note needs a journal, got a controller without one")
-        self._journal.enter("note", {"text": text}, self._memory(), lambda: None)
-
-    def resume(
-        self, player: Any = None, *, start: Array = None, reason: str = "resumed", **given: Any
-    ) -> None:
-        """Go on after a hold, a retreat or a contradiction, in the same journal: ask again.
-
-        Without a player the rule goes on from where it is, with its constants. With one, which
-        may have other constants, that one starts from the first action of the run (or another
-        start), whose slack it measures anew; contradictions of the player before are history.
-
-        Args:
-            player: as for a new controller; None for the same.
-            start: its first action; that of the run unless given.
-            reason: in words, for the journal.
-            given: policies, as for a new controller.
-        """
-        self._resume(player, start, reason, given)
 
     def close(self) -> None:
         """Close the journal, so that others can open it; without one nothing happens."""
