@@ -8,7 +8,8 @@ from all over a game on the paper's toy, so that cuts and free steps come in its
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -32,14 +33,17 @@ from benchmarks.streams import (
     sparse_problem,
 )
 from benchmarks.timing import Effort, Work, take_turns
-from surefoot import Controller, Problem
-from surefoot.algorithms import CertifiedPFS
+from surefoot import Controller, Feedback, Problem
+from surefoot.algorithms import CertifiedPFS, LeaderFollower, RegionFilter
 from surefoot.constraints import Affine
+from surefoot.problems import random_polytope, rotated_box
 from surefoot.types import Array
 
 UPDATE, CERTIFIED = "PFS.update", "CertifiedPFS.update"
 TELL, CERTIFIED_TELL, ASK_TELL = "Controller.tell", "certified tell", "ask and tell"
 STEP, CERTIFIED_STEP, C = "step by hand", "certified by hand", "C"
+ADMIT, REGION_TELL = "RegionFilter.admit", "region filter tell"
+LEADER_ROUND, CERTIFIED_ROUND = "LeaderFollower round", "CertifiedPFS round"
 
 
 def run(effort: Effort) -> Findings:
@@ -53,6 +57,9 @@ def run(effort: Effort) -> Findings:
         found, share = updates(cube_toy(d, rounds), rounds, kept, effort)
         rows += found
         remarks.append(f"update, d = {d:,}: the half-space cuts in {share:.0%} of the rounds")
+    polytopes = ((2, 4), (20, 60), (100, 200))
+    for d, m in polytopes[:1] if effort.tiny else polytopes:
+        rows.append(whole_rounds(d, m, effort))
     entries = 1_000 if effort.tiny else 10_000_000
     rows += sparse(entries, effort)
     grid = (
@@ -75,6 +82,7 @@ def updates(problem: Problem, rounds: int, kept: int, effort: Effort) -> tuple[l
     d = problem.costs.dimension
     plain = rounds_of(as_plotted(problem.domain), problem, rounds, kept)
     certified = rounds_of(CertifiedPFS.default(problem.constants).algorithm, problem, rounds, kept)
+    regions = filtered(problem, rounds, kept)
     works = {
         STEP: by_hand(plain),
         UPDATE: by_library(plain),
@@ -83,6 +91,8 @@ def updates(problem: Problem, rounds: int, kept: int, effort: Effort) -> tuple[l
         TELL: told(plain),
         CERTIFIED_TELL: told(certified),
         ASK_TELL: told(plain, ask=True),
+        ADMIT: admitted(regions),
+        REGION_TELL: told(regions),
     }
     if limit.compiled():
         works[C] = in_c(plain)
@@ -96,6 +106,7 @@ def updates(problem: Problem, rounds: int, kept: int, effort: Effort) -> tuple[l
         (ASK_TELL, STEP, None),
         (CERTIFIED_TELL, STEP, None),
         (CERTIFIED_TELL, CERTIFIED, 1.6 if d <= 100 else None),
+        (REGION_TELL, ADMIT, 1.6 if d <= 100 else None),
     ]
     rows = [
         compared("update", f"d = {d:,}", times, a, b, units=len(plain.seen), limit=C, bar=bar)
@@ -104,6 +115,60 @@ def updates(problem: Problem, rounds: int, kept: int, effort: Effort) -> tuple[l
     # The C loop takes the step of PFS: only its rows have a limit.
     rows = [r if r.library == UPDATE else r._replace(limit=None) for r in rows]
     return rows, plain.cut_share
+
+
+def whole_rounds(d: int, m: int, effort: Effort) -> Row:
+    """Compare whole rounds (gradient, query and update) of two rules from their start on."""
+    rounds = 60 if effort.tiny else 600
+    made = rotated_box if m == 2 * d else partial(random_polytope, rows=m)
+    problem = made(d, horizon=rounds)
+    rules: dict[str, Any] = {
+        LEADER_ROUND: LeaderFollower.default,
+        CERTIFIED_ROUND: CertifiedPFS.default,
+    }
+    works: dict[str, Work] = {
+        name: partial(rounds_of, default(problem.constants).algorithm, problem, rounds, 1)
+        for name, default in rules.items()
+    }
+    times = take_turns(works, effort)
+    pair = (LEADER_ROUND, CERTIFIED_ROUND)
+    return compared("update", f"d = {d}, m = {m}", times, *pair, units=rounds, bar=4.0)
+
+
+class Proposed(NamedTuple):
+    """A filter that is proposed gradient steps, as a rule."""
+
+    filter: RegionFilter
+
+    def init(self, x1: Array) -> Any:
+        """Start the filter."""
+        return self.filter.init(x1)
+
+    def update(self, state: Any, seen: Feedback) -> Any:
+        """Return the state after a round."""
+        return self.filter.admit(state, *proposal(state, seen)[:3])[0]
+
+
+def proposal(state: Any, seen: Feedback) -> Feedback:
+    return seen._replace(cost_gradient=state.x - 0.05 * seen.cost_gradient)
+
+
+def filtered(problem: Problem, rounds: int, kept: int) -> Rounds:
+    """Return rounds of a filter, with proposals in place of gradients."""
+    rule = Proposed(RegionFilter.default(problem.constants))
+    found = rounds_of(rule, problem, rounds, kept)
+    return Rounds(rule.filter, found.states, list(map(proposal, found.states, found.seen)))
+
+
+def admitted(rounds: Rounds) -> Work:
+    told = [(state, *seen[:3]) for state, seen in zip(rounds.states, rounds.seen, strict=True)]
+
+    def work() -> None:
+        admit = rounds.player.admit
+        for state, wanted, g, s in told:
+            admit(state, wanted, g, s)
+
+    return work
 
 
 def by_library(rounds: Rounds) -> Work:
@@ -151,6 +216,7 @@ def told(rounds: Rounds, *, ask: bool = False) -> Work:
     """Return a controller without guarantee (the watch is off) that is told the same rounds."""
     controller = Controller(rounds.player, rounds.states[0].x)
     pairs = list(zip(rounds.states, rounds.seen, strict=True))
+    filters = isinstance(rounds.player, RegionFilter)
 
     def work() -> None:
         for state, (grad, g, s, *_) in pairs:
@@ -160,7 +226,10 @@ def told(rounds: Rounds, *, ask: bool = False) -> Work:
                 controller.ask()
             else:
                 controller._asked = controller._round
-            controller.tell(cost_gradient=grad, constraint_value=g, constraint_subgradient=s)
+            if filters:
+                controller.tell(proposal=grad, constraint_value=g, constraint_subgradient=s)
+            else:
+                controller.tell(cost_gradient=grad, constraint_value=g, constraint_subgradient=s)
 
     return work
 
