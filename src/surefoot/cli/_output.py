@@ -16,9 +16,11 @@ from surefoot._display import Table, painted
 
 __all__ = [
     "Json",
+    "argument",
     "colours",
     "duration",
     "number",
+    "option",
     "say",
     "say_json",
     "table",
@@ -28,6 +30,16 @@ __all__ = [
 Json: TypeAlias = Annotated[
     bool, typer.Option("--json", help="Print JSON and nothing else on standard output.")
 ]
+
+
+def option(metavar: str, about: str, *names: str, **limits: Any) -> Any:
+    """Return an option with a value; called as its argument is, unless names are given."""
+    return typer.Option(*names, metavar=metavar, help=about, **limits)
+
+
+def argument(metavar: str, about: str) -> Any:
+    """Return an argument of a command."""
+    return typer.Argument(metavar=metavar, help=about)
 
 
 def say(*lines: str) -> None:

@@ -6,9 +6,8 @@ import tomllib
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
-import typer
-
 from surefoot.cli._exit import UsageError
+from surefoot.cli._output import option
 
 if TYPE_CHECKING:
     from surefoot.problems import Problem
@@ -16,22 +15,21 @@ if TYPE_CHECKING:
 __all__ = ["Plugins", "Settings", "problem_named", "use"]
 
 
-def _several(option: str, metavar: str, about: str) -> Any:
-    """Return an option that may be given more than once."""
-    return typer.Option(option, metavar=metavar, help=f"{about}; may be given more than once.")
-
-
 Settings: TypeAlias = Annotated[
     list[str] | None,
-    _several("--set", "KEY=VALUE", "Set an argument of the problem, as in a specification"),
+    option(
+        "KEY=VALUE",
+        "Set an argument of the problem, as in a specification; may be given more than once.",
+        "--set",
+    ),
 ]
 Plugins: TypeAlias = Annotated[
     list[str] | None,
-    _several(
-        "--plugin",
+    option(
         "MODULE",
         "A module with problems and algorithms of your own, by name or file: it is imported, and "
-        "they can be named",
+        "they can be named; may be given more than once.",
+        "--plugin",
     ),
 ]
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from surefoot.cli._exit import Debug, UsageError
-from surefoot.cli._output import Json, say, say_json
+from surefoot.cli._output import Json, argument, option, say, say_json
 from surefoot.cli._problem import Plugins, Settings, problem_named, use
 
 if TYPE_CHECKING:
@@ -16,62 +14,51 @@ if TYPE_CHECKING:
 __all__ = ["calibrate"]
 
 
-def _constant(name: str, about: str) -> Any:
-    return typer.Option(f"--{name.replace('_', '-')}", metavar="NUMBER", help=about)
+Number: TypeAlias = float | None
+
+
+def _as(name: str, about: str) -> Any:
+    return option("NUMBER", about, name)
 
 
 def calibrate(
     problem: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="PROBLEM", help="A problem from `surefoot list problems`; optional."
-        ),
+        str | None, argument("PROBLEM", "A problem from `surefoot list problems`; optional.")
     ] = None,
     settings: Settings = None,
-    horizon: Annotated[int, typer.Option(min=1, metavar="N", help="Number of rounds.")] = 10_000,
-    R: Annotated[
-        float | None, _constant("R", "Radius of a ball that contains the feasible set.")
-    ] = None,
-    G_f: Annotated[float | None, _constant("G_f", "Largest norm of a cost gradient.")] = None,
-    G_g: Annotated[
-        float | None, _constant("G_g", "Largest norm of a subgradient of g on the ball.")
-    ] = None,
-    start_slack: Annotated[
-        float | None, _constant("start_slack", "Lower bound on -g at the start.")
-    ] = None,
+    horizon: Annotated[int, option("N", "Number of rounds.", min=1)] = 10_000,
+    R: Annotated[Number, _as("--R", "Radius of a ball that contains the feasible set.")] = None,
+    G_f: Annotated[Number, _as("--G-f", "Largest norm of a cost gradient.")] = None,
+    G_g: Annotated[Number, _as("--G-g", "Largest norm of a subgradient of g on the ball.")] = None,
+    start_slack: Annotated[Number, _as("--start-slack", "Lower bound on -g at the start.")] = None,
     start_reach: Annotated[
-        float | None,
-        _constant("start_reach", "Largest distance from the start to a point of the ball."),
+        Number, _as("--start-reach", "Largest distance from the start to a point of the ball.")
     ] = None,
     sigma: Annotated[
-        float | None, _constant("sigma", "Smallest norm of a subgradient where g = -epsilon.")
+        Number, _as("--sigma", "Smallest norm of a subgradient where g = -epsilon.")
     ] = None,
     epsilon: Annotated[
-        float | None, _constant("epsilon", "The level epsilon in the definition of sigma.")
+        Number, _as("--epsilon", "The level epsilon in the definition of sigma.")
     ] = None,
-    F: Annotated[
-        float | None, _constant("F", "Largest difference of a cost between two points.")
-    ] = None,
+    F: Annotated[Number, _as("--F", "Largest difference of a cost between two points.")] = None,
     D_g: Annotated[
-        float | None, _constant("D_g", "Largest absolute value of a constraint on the ball.")
+        Number, _as("--D-g", "Largest absolute value of a constraint on the ball.")
     ] = None,
     rows: Annotated[
-        float | None, _constant("rows", "Number of constraints of which g is the maximum.")
+        Number, _as("--rows", "Number of constraints of which g is the maximum.")
     ] = None,
     strong_convexity: Annotated[
-        float | None, _constant("strong_convexity", "Modulus of strong convexity of the costs.")
+        Number, _as("--strong-convexity", "Modulus of strong convexity of the costs.")
     ] = None,
     beta: Annotated[
-        float | None, _constant("beta", "Largest curvature of any one constraint; linear: 0.")
+        Number, _as("--beta", "Largest curvature of any one constraint; linear: 0.")
     ] = None,
-    value_error: Annotated[
-        float | None, _constant("value_error", "Largest error of an observed g.")
-    ] = None,
+    value_error: Annotated[Number, _as("--value-error", "Largest error of an observed g.")] = None,
     slope_error: Annotated[
-        float | None, _constant("slope_error", "Largest error of an observed subgradient.")
+        Number, _as("--slope-error", "Largest error of an observed subgradient.")
     ] = None,
     drift: Annotated[
-        float | None, _constant("drift", "Largest change of g from a round to the next.")
+        Number, _as("--drift", "Largest change of g from a round to the next.")
     ] = None,
     plugin: Plugins = None,
     json: Json = False,

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from surefoot.cli._exit import Debug, UsageError
-from surefoot.cli._output import Json, say, say_json
+from surefoot.cli._output import Json, argument, option, say, say_json
 from surefoot.errors import first_line
 
 __all__ = ["export_c"]
@@ -22,22 +22,17 @@ _LARGEST = 100_000  # bytes of a description
 
 def export_c(
     source: Annotated[
-        Path,
-        typer.Argument(
-            metavar="SOURCE", help="A journal, or a TOML or JSON file that describes a player."
-        ),
+        Path, argument("SOURCE", "A journal, or a TOML or JSON file that describes a player.")
     ],
     out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", metavar="FILE", help="The header; standard output without."),
+        Path | None, option("FILE", "The header; standard output without.", "--out", "-o")
     ] = None,
     name: Annotated[
         str | None,
         typer.Option(help="What every name in it begins with; that of the file unless given."),
     ] = None,
     dimension: Annotated[
-        int | None,
-        typer.Option(min=1, metavar="D", help="Length of an action, where no start tells it."),
+        int | None, option("D", "Length of an action, where no start tells it.", min=1)
     ] = None,
     json: Json = False,
     debug: Debug = False,

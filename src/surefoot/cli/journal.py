@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from surefoot.cli._exit import Debug, UsageError
-from surefoot.cli._output import Json, say, say_json, table
+from surefoot.cli._output import Json, argument, option, say, say_json, table
 
 if TYPE_CHECKING:
     from surefoot.controller import JournalRecord, JournalRound
@@ -20,32 +20,22 @@ SHOWN = 20
 
 
 def journal(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The journal of a controller.")],
+    file: Annotated[Path, argument("FILE", "The journal of a controller.")],
     rounds: Annotated[
         bool, typer.Option("--table", help=f"Show the rounds; the latest {SHOWN} by default.")
     ] = False,
-    first: Annotated[
-        int | None, typer.Option("--from", min=1, metavar="N", help="The first round to show.")
-    ] = None,
-    last: Annotated[
-        int | None, typer.Option("--to", min=1, metavar="N", help="The last round to show.")
-    ] = None,
-    latest: Annotated[
-        int | None, typer.Option("--last", min=1, metavar="N", help="Show the latest N rounds.")
-    ] = None,
+    first: Annotated[int | None, option("N", "The first round to show.", "--from", min=1)] = None,
+    last: Annotated[int | None, option("N", "The last round to show.", "--to", min=1)] = None,
+    latest: Annotated[int | None, option("N", "Show the latest N rounds.", "--last", min=1)] = None,
     round_: Annotated[
-        int | None,
-        typer.Option("--round", min=1, metavar="N", help="Explain the decision of one round."),
+        int | None, option("N", "Explain the decision of one round.", "--round", min=1)
     ] = None,
-    csv: Annotated[
-        Path | None, typer.Option("--csv", metavar="OUT", help="Write the rounds as CSV.")
-    ] = None,
+    csv: Annotated[Path | None, option("OUT", "Write the rounds as CSV.", "--csv")] = None,
     parquet: Annotated[
-        Path | None, typer.Option("--parquet", metavar="OUT", help="Write the rounds as Parquet.")
+        Path | None, option("OUT", "Write the rounds as Parquet.", "--parquet")
     ] = None,
     page: Annotated[
-        Path | None,
-        typer.Option("--page", metavar="OUT", help="Write a page with the run drawn, as HTML."),
+        Path | None, option("OUT", "Write a page with the run drawn, as HTML.", "--page")
     ] = None,
     json: Json = False,
     debug: Debug = False,

@@ -6,10 +6,8 @@ import inspect
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from surefoot.cli._exit import Debug, UsageError
-from surefoot.cli._output import Json, say, say_json, table
+from surefoot.cli._output import Json, argument, option, say, say_json, table
 from surefoot.cli._problem import Plugins, Settings, problem_named, use
 
 if TYPE_CHECKING:
@@ -25,21 +23,15 @@ HORIZON = 10**12
 def list_(
     what: Annotated[
         str | None,
-        typer.Argument(
-            metavar="algorithms|problems|literature|NAME",
-            help="What to list, or the name of one to describe.",
+        argument(
+            "algorithms|problems|literature|NAME", "What to list, or the name of one to describe."
         ),
     ] = None,
     problem: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME", help="Show for each algorithm whether it applies to this problem."
-        ),
+        str | None, option("NAME", "Show for each algorithm whether it applies to this problem.")
     ] = None,
     settings: Settings = None,
-    horizon: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Number of rounds for --problem.")
-    ] = 10_000,
+    horizon: Annotated[int, option("N", "Number of rounds for --problem.", min=1)] = 10_000,
     plugin: Plugins = None,
     json: Json = False,
     debug: Debug = False,

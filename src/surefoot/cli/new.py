@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from surefoot.cli._exit import Debug, UsageError
-from surefoot.cli._output import Json, say, say_json
+from surefoot.cli._output import Json, argument, say, say_json
 from surefoot.cli._problem import Plugins, use
 
 __all__ = ["Like", "new"]
@@ -27,9 +27,7 @@ class Like(StrEnum):
 
 
 def new(
-    path: Annotated[Path, typer.Argument(metavar="PATH", help="The file to write.")] = Path(
-        "experiment.toml"
-    ),
+    path: Annotated[Path, argument("PATH", "The file to write.")] = Path("experiment.toml"),
     like: Annotated[
         Like, typer.Option(help="A short one with comments, or a large complete one.")
     ] = Like.starter,

@@ -10,7 +10,7 @@ import typer
 
 from surefoot.cli._exit import OK, PARTIAL, Debug, UsageError
 from surefoot.cli._finish import write_report
-from surefoot.cli._output import Json, say, say_json, warn
+from surefoot.cli._output import Json, argument, option, say, say_json, warn
 from surefoot.cli._progress import stage
 from surefoot.cli._summary import rows_as_data, rows_as_table
 from surefoot.cli.reproduce import verdicts
@@ -30,14 +30,12 @@ class Format(StrEnum):
 
 
 def report(
-    folder: Annotated[
-        Path, typer.Argument(metavar="DIR", help="The folder of a run, or its results file.")
-    ],
+    folder: Annotated[Path, argument("DIR", "The folder of a run, or its results file.")],
     export: Annotated[
         list[Format] | None,
-        typer.Option(
-            metavar="csv|parquet|netcdf",
-            help="Also write the results in this format; may be given more than once.",
+        option(
+            "csv|parquet|netcdf",
+            "Also write the results in this format; may be given more than once.",
         ),
     ] = None,
     json: Json = False,

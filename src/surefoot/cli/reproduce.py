@@ -11,7 +11,7 @@ import typer
 from surefoot._display import painted
 from surefoot.cli._exit import Debug
 from surefoot.cli._finish import finish, usable
-from surefoot.cli._output import Json, colours, table
+from surefoot.cli._output import Json, colours, option, table
 from surefoot.cli._progress import progress
 from surefoot.cli._summary import SHORT
 from surefoot.cli._summary import colours as verdict_colours
@@ -26,7 +26,7 @@ OUT = Path("out/reproduction")
 
 
 def reproduce(
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the results.")] = OUT,
+    out: Annotated[Path, option("DIR", "Folder for the results.")] = OUT,
     workers: Workers = None,
     force: Force = False,
     json: Json = False,

@@ -10,7 +10,17 @@ import typer
 
 from surefoot.cli._exit import OK, RUNTIME, Debug, MistakesError, UsageError
 from surefoot.cli._finish import finish, usable
-from surefoot.cli._output import Json, duration, number, say, say_json, table, warn
+from surefoot.cli._output import (
+    Json,
+    argument,
+    duration,
+    number,
+    option,
+    say,
+    say_json,
+    table,
+    warn,
+)
 from surefoot.cli._problem import Plugins, use
 from surefoot.cli._progress import progress, stage
 from surefoot.cli._summary import rows_as_table
@@ -39,35 +49,25 @@ Force: TypeAlias = Annotated[
 
 def run(
     spec: Annotated[
-        Path,
-        typer.Argument(
-            metavar="SPEC", help="The specification, a TOML file; `surefoot new` writes one."
-        ),
+        Path, argument("SPEC", "The specification, a TOML file; `surefoot new` writes one.")
     ],
     out: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Folder for the results (default: out/<name>)."),
+        Path | None, option("DIR", "Folder for the results (default: out/<name>).")
     ] = None,
     plugin: Plugins = None,
     workers: Workers = None,
     cluster: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ADDRESS", help="Run on the Dask cluster with this scheduler address."
-        ),
+        str | None, option("ADDRESS", "Run on the Dask cluster with this scheduler address.")
     ] = None,
     tls_ca: Annotated[
         Path | None,
-        typer.Option(
-            "--tls-ca", metavar="FILE", help="Certificate of the cluster's certificate authority."
-        ),
+        option("FILE", "Certificate of the cluster's certificate authority.", "--tls-ca"),
     ] = None,
     tls_cert: Annotated[
-        Path | None, typer.Option("--tls-cert", metavar="FILE", help="Certificate of this client.")
+        Path | None, option("FILE", "Certificate of this client.", "--tls-cert")
     ] = None,
     tls_key: Annotated[
-        Path | None,
-        typer.Option("--tls-key", metavar="FILE", help="Private key of that certificate."),
+        Path | None, option("FILE", "Private key of that certificate.", "--tls-key")
     ] = None,
     insecure: Annotated[
         bool, typer.Option("--insecure", help="Allow a remote cluster without TLS.")
@@ -135,7 +135,7 @@ def run(
     again = ["surefoot", "run", str(spec)]
     for module in plugin or ():
         again += ["--plugin", module]
-    for option, value in (
+    for name, value in (
         ("--out", out),
         ("--workers", workers),
         ("--cluster", cluster),
@@ -143,9 +143,9 @@ def run(
         ("--tls-cert", tls_cert),
         ("--tls-key", tls_key),
     ):
-        again += [] if value is None else [option, str(value)]
+        again += [] if value is None else [name, str(value)]
     switches = {"--insecure": insecure, "--no-report": not report, "--yes": yes, "--json": json}
-    again += [option for option, on in switches.items() if on]
+    again += [name for name, on in switches.items() if on]
     raise typer.Exit(
         finish(
             outcome,

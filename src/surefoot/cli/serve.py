@@ -11,10 +11,8 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 
-import typer
-
 from surefoot.cli._exit import Debug, UsageError
-from surefoot.cli._output import warn
+from surefoot.cli._output import argument, option, warn
 
 if TYPE_CHECKING:
     from surefoot.controller import Controller
@@ -37,30 +35,20 @@ _CHUNK = 1 << 16
 
 def serve(
     config: Annotated[
-        Path | None,
-        typer.Argument(metavar="CONFIG", help="A TOML or JSON file that names the player."),
+        Path | None, argument("CONFIG", "A TOML or JSON file that names the player.")
     ] = None,
-    player: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The class of the player.")
-    ] = None,
-    tuning: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The constructor of the player.")
-    ] = None,
+    player: Annotated[str | None, option("NAME", "The class of the player.")] = None,
+    tuning: Annotated[str | None, option("NAME", "The constructor of the player.")] = None,
     constants: Annotated[
         list[str] | None,
-        typer.Option(
-            "--constant", metavar="NAME=NUMBER", help="A constant; may be given more than once."
-        ),
+        option("NAME=NUMBER", "A constant; may be given more than once.", "--constant"),
     ] = None,
-    start: Annotated[
-        str | None, typer.Option(metavar="X,X,...", help="The first action, strictly feasible.")
-    ] = None,
+    start: Annotated[str | None, option("X,X,...", "The first action, strictly feasible.")] = None,
     journal: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="The journal: continued if it exists, else created."),
+        Path | None, option("FILE", "The journal: continued if it exists, else created.")
     ] = None,
     horizon: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Number of rounds, if a tuning needs it.")
+        int | None, option("N", "Number of rounds, if a tuning needs it.", min=1)
     ] = None,
     debug: Debug = False,
 ) -> None:

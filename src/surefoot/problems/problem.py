@@ -101,6 +101,12 @@ class Problem(HoldsArrays):
             rounds: after which.
             costs: those that were played, where an adversary chose them, or a part of them.
             tolerance: relative gap of what has no closed form.
+
+        Example:
+            >>> from surefoot.problems import paper_toy
+            >>> toy = paper_toy(horizon=20, trials=1)
+            >>> (toy.best_after([10, 20]).action[1] == toy.best(20).action[0]).all()
+            np.True_
         """
         return best_action(
             self.costs if costs is None else costs,
