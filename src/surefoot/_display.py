@@ -24,6 +24,7 @@ __all__ = [
     "VERMILLION",
     "Style",
     "Table",
+    "Word",
     "after_rounds",
     "bracketed",
     "facts_html",
@@ -50,6 +51,13 @@ PROMISES = {
     "none": "",
 }
 """What each kind of guarantee promises about the constraint, in the words of tables."""
+
+Word: TypeAlias = Literal[
+    "failed", "stopped", "premise broken", "not checked", "not claimed", "held"
+]
+"""The words of a verdict, the gravest first. Held: every promise about the constraint was compared
+and kept. Not checked: one could not be compared. Failed: one was broken though no premise was; a
+bug, or no theorem."""
 
 RESULT_HEAD = ("algorithm", "T", "regret", "of bound", "promised", "outside", "max g", "verdict")
 RESULT_RIGHT = ("T", "regret", "of bound", "outside", "max g")

@@ -1,6 +1,5 @@
 """The table and the JSON of a run: numbers over the trials, and how a run ends."""
 
-from typing import get_args
 
 import numpy as np
 import pytest
@@ -8,9 +7,8 @@ import pytest
 from surefoot.cli._finish import finish
 from surefoot.cli._summary import rows_as_data, rows_as_table
 from surefoot.experiments import Outcome
-from surefoot.games.verdict import Word
 from surefoot.results import CellResult, Facts, Place, Results, Row, StoreError
-from surefoot.results.record import VERDICTS, GuaranteeFacts, VerdictFacts
+from surefoot.results.record import GuaranteeFacts, VerdictFacts
 
 ARRAYS = {
     "regret": np.array([2.0, 4.0, 6.0]),
@@ -80,7 +78,3 @@ def test_a_report_that_cannot_be_made_is_said_after_the_table(tmp_path, capsys, 
     out, err = capsys.readouterr()
     assert "refused" in out
     assert "surefoot: no report: the note 'claims' is damaged" in err
-
-
-def test_every_verdict_of_a_game_has_a_place_among_those_of_results():
-    assert set(get_args(Word)) == set(VERDICTS)

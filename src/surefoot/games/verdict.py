@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from surefoot._display import Word
 from surefoot.theory import Guarantee, Measure
 from surefoot.types import Array
 
 if TYPE_CHECKING:
     from surefoot.games.trace import Trace
 
-__all__ = ["Check", "Verdict", "Word", "checks_of", "judge"]
-
-Word: TypeAlias = Literal[
-    "held", "not checked", "premise broken", "not claimed", "failed", "stopped"
-]
-"""Held: every promise about the constraint was compared and kept. Not checked: one could not be
-compared. Failed: one was broken though no premise was; a bug, or no theorem."""
+__all__ = ["Check", "Verdict", "checks_of", "judge"]
 
 _WORDS: dict[Measure, str] = {
     "soft": "sum of g",

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
-from contextlib import AbstractContextManager
+from concurrent.futures import Executor
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from surefoot.reports.figures.files import file_names, save_figures
 from surefoot.reports.figures.paper import save_panels
@@ -23,15 +22,7 @@ FEW = 2
 """Problems up to which starting processes, each with its own Matplotlib, takes longer."""
 
 
-class Pool(Protocol):
-    """Processes that accept work."""
-
-    def submit(self, function: Callable[..., Any], /, *arguments: Any) -> Future[Any]:
-        """Start a call."""
-        ...
-
-
-Pools: TypeAlias = Callable[[int], AbstractContextManager[Pool]]
+Pools: TypeAlias = Callable[[int], Executor]
 """Makes a pool of at most so many processes."""
 
 
@@ -69,9 +60,6 @@ def write_report(
             futures.append(pool.submit(save_panels, shown, panels, figures))
         for problem, stem in stems.items():
             own = [row for row in rows if row.problem == problem]
-            futures.append(pool.submit(save_figures, own, figures, None, _FORMATS, {problem: stem}))
+            futures.append(pool.submit(save_figures, own, figures, stems={problem: stem}))
         write_page(results, page, rows)
         return page, [path for future in futures for path in future.result()]
-
-
-_FORMATS = ("pdf", "png")

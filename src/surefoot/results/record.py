@@ -12,6 +12,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
+from surefoot._display import Word
 from surefoot.errors import InvalidValueError
 from surefoot.results._plain import from_plain, to_plain
 
@@ -31,7 +32,6 @@ __all__ = [
     "Sourced",
     "Status",
     "VerdictFacts",
-    "Word",
     "axes_of",
     "misshapen",
 ]
@@ -43,9 +43,6 @@ Status: TypeAlias = Literal["done", "refused", "failed", "set aside"]
 """Played; not played because a theorem or a constructor refused; ended by an error; set aside
 because it killed its worker twice."""
 
-Word: TypeAlias = Literal[
-    "failed", "stopped", "premise broken", "not checked", "not claimed", "held"
-]
 VERDICTS: tuple[str, ...] = get_args(Word)
 """The words of a verdict, the gravest first."""
 
