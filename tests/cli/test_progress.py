@@ -3,7 +3,7 @@ import time
 import pytest
 
 from surefoot.cli import _progress
-from surefoot.cli._progress import Pace, bar_of, progress, stage
+from surefoot.cli._progress import Meter, bar_of, progress, stage
 from surefoot.experiments import Event
 
 
@@ -24,7 +24,7 @@ def clock():
 
 @pytest.fixture
 def pace(clock):
-    made = Pace(clock)
+    made = Meter(clock)
     made.note(Event(4, 10, 400_000, 1_000_000, ""))
     clock.now += 20.0
     made.note(Event(7, 10, 700_000, 1_000_000, "a corner: PFS.anytime, T = 2000"))
@@ -38,7 +38,7 @@ def test_what_was_there_before_the_run_counts_for_neither_rate_nor_time_left(pac
 
 
 def test_time_left_is_between_that_of_the_cells_and_that_of_the_rounds(clock):
-    pace = Pace(clock)
+    pace = Meter(clock)
     pace.note(Event(0, 100, 0, 1_000_000, ""))
     clock.now += 10.0
     pace.note(Event(25, 100, 10_000, 1_000_000, ""))  # short cells first
@@ -48,7 +48,7 @@ def test_time_left_is_between_that_of_the_cells_and_that_of_the_rounds(clock):
 
 
 def test_before_the_first_cell_there_is_no_rate_and_no_time(clock):
-    pace = Pace(clock)
+    pace = Meter(clock)
     assert pace.words() == ["starting"]
     pace.note(Event(4, 10, 400_000, 1_000_000, ""))
     clock.now += 5.0

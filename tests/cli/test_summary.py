@@ -1,6 +1,5 @@
 """The table and the JSON of a run: numbers over the trials, and how a run ends."""
 
-
 import numpy as np
 import pytest
 

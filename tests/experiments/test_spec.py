@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from surefoot.experiments.players import ALGORITHMS_BY_NAME, options_of, parameters_of, tunings_of
 from surefoot.experiments.problems import PROBLEMS
 from surefoot.experiments.spec import Spec
-from surefoot.experiments.tables import Algorithm, Base, Recording
+from surefoot.experiments.tables import AlgorithmRow, Base, Recording
 
 
 def made(**changes):
@@ -60,10 +60,10 @@ def test_whole_numbers_are_taken_as_numbers_and_truth_is_not():
 
 def test_tables_made_by_hand_are_checked_like_those_of_a_file():
     base = Base(name="ScalarDPP", parameters={"V": 1.0, "alpha": 2.0})
-    row = Algorithm(name="Tighten", parameters={"rho": 0.25}, base=base)
+    row = AlgorithmRow(name="Tighten", parameters={"rho": 0.25}, base=base)
     assert made(algorithms=[row]).algorithms == [row]
     with pytest.raises(ValidationError, match="unknown tuning of PFS"):
-        made(algorithms=[Algorithm(name="PFS", tuning="never")])
+        made(algorithms=[AlgorithmRow(name="PFS", tuning="never")])
 
 
 def test_a_specification_cannot_be_changed():
@@ -117,7 +117,7 @@ def test_everything_that_a_file_may_set_is_documented_and_plain():
         assert entry.text.endswith(".")
         for name, (_, text) in entry.arguments().items():
             assert text, (entry.model, name)
-    for model in (Spec, Recording, Algorithm, Base):
+    for model in (Spec, Recording, AlgorithmRow, Base):
         described = {n: f.description for n, f in model.model_fields.items()}
         assert all(described.get(n) for n in described if n not in ("problems", "algorithms"))
     kinds = {"number", "whole", "switch"}

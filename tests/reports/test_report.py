@@ -12,14 +12,14 @@ pytest.importorskip("plotly")
 
 from surefoot.reports import figures, report, write_report
 from surefoot.results import Results, StoreError
-from surefoot.results.notes import Panels, Setting, Shown, claims_of, panels_of
+from surefoot.results.notes import Panels, PanelSetting, Shown, claims_of, panels_of
 
 from . import _pages as pages
 
 PANELS = Panels(
     problem="paper toy",
     violation_problem="paper toy",
-    settings=(Setting("as plotted", (Shown("PFS as plotted", "PFS"), Shown("DPP", "DPP"))),),
+    settings=(PanelSetting("as plotted", (Shown("PFS as plotted", "PFS"), Shown("DPP", "DPP"))),),
     published={"regret": {"PFS": {"2000": 88.0}}},
     every=300,
 )

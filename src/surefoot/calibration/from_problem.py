@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from surefoot import _check
-from surefoot.calibration.offers import Place, offers_for
+from surefoot.calibration.offers import Conditions, offers_for
 from surefoot.calibration.probes import (
-    Errors,
     Probe,
+    QueryErrors,
     ask,
     certified_radius,
     contradiction,
@@ -131,7 +131,7 @@ def calibrate(
 
     first = query(case.start)
     known = _with_start(case, first, given, chance)
-    errors = Errors((known.value_error or 0.0) + chance, known.slope_error or 0.0)
+    errors = QueryErrors((known.value_error or 0.0) + chance, known.slope_error or 0.0)
     radius = certified_radius(first, known, case.domain, errors)
     found = [first]
     if radius > 0:
@@ -154,11 +154,11 @@ def calibrate(
     known = _with_estimates(known, found, gradients, factor)
     feasible = None if case.constraint is None else case.constraint.region
     linear = case.constraint is not None and not case.constraint.row_curvatures(case.domain).any()
-    place = Place(rounds, case.domain, feasible, linear, case.changing)
+    conditions = Conditions(rounds, case.domain, feasible, linear, case.changing)
     return Calibration(
         constants=known,
         horizon=rounds,
-        offers=offers_for(known, place),
+        offers=offers_for(known, conditions),
         probes=tuple(found),
         radius=radius,
         notes=tuple(_notes(known, found, radius, errors, delta if chance else None)),
@@ -183,11 +183,11 @@ def calibrate_constants(known: Constants, horizon: int) -> Calibration:
     """
     _check.horizon(horizon)
     known = known.completed(2 * known.R)
-    place = Place(horizon, Ball(known.R), None, linear=False, changing=False)
+    conditions = Conditions(horizon, Ball(known.R), None, linear=False, changing=False)
     return Calibration(
         constants=known,
         horizon=horizon,
-        offers=offers_for(known, place),
+        offers=offers_for(known, conditions),
         probes=(),
         radius=0.0,
         notes=(),
@@ -294,7 +294,7 @@ def _with_estimates(
 
 
 def _notes(
-    known: Constants, probes: list[Probe], radius: float, errors: Errors, delta: float | None
+    known: Constants, probes: list[Probe], radius: float, errors: QueryErrors, delta: float | None
 ) -> list[str]:
     slack = -probes[0].value - errors.value
     notes = []

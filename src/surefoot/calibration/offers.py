@@ -12,7 +12,7 @@ from surefoot.sets import Ball
 from surefoot.theory import Guarantee, Tuned
 from surefoot.types import Region, needs_of
 
-__all__ = ["Offer", "Place", "Standing", "estimated", "offers_for"]
+__all__ = ["Conditions", "Offer", "Standing", "estimated", "offers_for"]
 
 Standing: TypeAlias = Literal["proved", "estimated", "none"]
 """The guarantee holds as the constants do; only if the estimates among them do; not to be had."""
@@ -49,7 +49,7 @@ def estimated(constants: Constants) -> tuple[str, ...]:
     return tuple(name for name, origin in constants.origins.items() if origin == "estimated")
 
 
-class Place(NamedTuple):
+class Conditions(NamedTuple):
     """The problem that a theorem is applied to.
 
     Attributes:
@@ -67,10 +67,10 @@ class Place(NamedTuple):
     changing: bool
 
 
-def offers_for(constants: Constants, place: Place) -> tuple[Offer, ...]:
+def offers_for(constants: Constants, conditions: Conditions) -> tuple[Offer, ...]:
     """Return one offer per algorithm and theorem, in the order of the catalogue."""
     return tuple(
-        _offer_of(_Theorem(kind, tuning, place), constants)
+        _offer_of(_Theorem(kind, tuning, conditions), constants)
         for kind in ALGORITHMS
         for tuning in kind.tunings
     )
@@ -81,18 +81,18 @@ class _Theorem(NamedTuple):
 
     algorithm: type[Any]
     tuning: str
-    place: Place
+    conditions: Conditions
 
     def attempt(self, known: Constants) -> Entry:
         """Return what the theorem says for some constants."""
-        entry = tuned_for(self.algorithm, self.tuning, known, *self.place[:3])
+        entry = tuned_for(self.algorithm, self.tuning, known, *self.conditions[:3])
         if entry.tuned is None:
             return entry
         guarantee = entry.tuned.guarantee
-        if self.place.changing and not guarantee.changing:
+        if self.conditions.changing and not guarantee.changing:
             note = f"{guarantee.name} is for a constraint that does not change"
             return entry._replace(tuned=None, note=note)
-        if guarantee.constraint_form == "linear" and not self.place.linear:
+        if guarantee.constraint_form == "linear" and not self.conditions.linear:
             note = f"{guarantee.name} needs linear constraints, which these are not known to be"
             return entry._replace(tuned=None, note=note)
         for error in ("value_error", "slope_error", "drift"):
@@ -111,7 +111,7 @@ def _allows(algorithm: Any, error: str) -> bool:
 
 def _offer_of(theorem: _Theorem, constants: Constants) -> Offer:
     """Try the proved constants first; if they do not suffice, the estimates, labelled so."""
-    guesses, horizon = estimated(constants), theorem.place.horizon
+    guesses, horizon = estimated(constants), theorem.conditions.horizon
     hoped = theorem.attempt(constants)
     sure = theorem.attempt(_without(constants, *guesses)) if guesses else hoped
     if hoped.tuned is None and sure.tuned is None:

@@ -18,8 +18,8 @@ from surefoot.types import Array, Region
 
 __all__ = [
     "NO_ERRORS",
-    "Errors",
     "Probe",
+    "QueryErrors",
     "ask",
     "certified_radius",
     "contradiction",
@@ -46,7 +46,7 @@ class Probe(NamedTuple):
         return float(np.linalg.norm(self.subgradient))
 
 
-class Errors(NamedTuple):
+class QueryErrors(NamedTuple):
     """How much what is answered may err.
 
     Attributes:
@@ -58,7 +58,7 @@ class Errors(NamedTuple):
     slope: float = 0.0
 
 
-NO_ERRORS = Errors()
+NO_ERRORS = QueryErrors()
 
 
 def ask(query: Callable[[Array], Any], point: Array, repeats: int = 1) -> Probe:
@@ -86,7 +86,7 @@ def _answer(query: Callable[[Array], Any], point: Array) -> Probe:
 
 
 def certified_radius(
-    start: Probe, constants: Constants, domain: Ball, errors: Errors = NO_ERRORS
+    start: Probe, constants: Constants, domain: Ball, errors: QueryErrors = NO_ERRORS
 ) -> float:
     r"""Return the radius :math:`\alpha/G_g` of a ball around the start that is certainly feasible.
 
@@ -145,7 +145,7 @@ def _inside(within: Region | None, start: Array, point: Array) -> Array:
 
 
 def contradiction(
-    probes: Sequence[Probe], constants: Constants, errors: Errors = NO_ERRORS
+    probes: Sequence[Probe], constants: Constants, errors: QueryErrors = NO_ERRORS
 ) -> str | None:
     """Return what the answers prove wrong about constants or constraint; None if nothing."""
     G_g, slack = constants.G_g, constants.start_slack

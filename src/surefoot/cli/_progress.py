@@ -19,13 +19,13 @@ from surefoot.cli._output import duration, number, warn
 if TYPE_CHECKING:
     from surefoot.experiments import Event
 
-__all__ = ["Pace", "bar_of", "progress", "stage"]
+__all__ = ["Meter", "bar_of", "progress", "stage"]
 
 FIRST, LATER, RARE = 1.0, 5.0, 30.0
 """Seconds until the first plain line, between the next ones, and after a few minutes."""
 
 
-class Pace:
+class Meter:
     """Rate and time left; cells from before the run do not count.
 
     Args:
@@ -97,7 +97,7 @@ def _share(now: Event, before: Event | None) -> float:
     return math.sqrt(cells * (now.rounds_done - rounds) / max(1, now.rounds_total - rounds))
 
 
-def bar_of(pace: Pace, width: int) -> str:
+def bar_of(pace: Meter, width: int) -> str:
     """Return one line that fits: a bar, cells, rate, time left and what is being played.
 
     Args:
@@ -124,7 +124,7 @@ def bar_of(pace: Pace, width: int) -> str:
 @contextmanager
 def progress() -> Iterator[Callable[[Event], None]]:
     """Show how far a run is while it lasts; call what is given with every news."""
-    pace = Pace()
+    pace = Meter()
     with _live(lambda width: bar_of(pace, width)) if _rewrites() else _lines(pace.line):
         yield pace.note
 

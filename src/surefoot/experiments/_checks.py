@@ -13,7 +13,7 @@ from typing import Any, Protocol, Self, TypeVar
 from surefoot.experiments._mistakes import KeyPath, Mistake, shown, unknown
 from surefoot.experiments._player_checks import mistakes_in_row
 from surefoot.experiments.problems import BLOCK, PROBLEMS, ProblemRow
-from surefoot.experiments.tables import Algorithm, Recording, Table
+from surefoot.experiments.tables import AlgorithmRow, Recording, Table
 
 __all__ = ["MOST_CELLS", "mistakes_of"]
 
@@ -69,7 +69,7 @@ class Draft:
     horizons: list[int]
     recording: Recording
     problems: dict[int, ProblemRow]
-    algorithms: dict[int, Algorithm]
+    algorithms: dict[int, AlgorithmRow]
 
     @classmethod
     def of(cls, data: Mapping[str, Any], told: Told) -> Self:
@@ -88,7 +88,7 @@ class Draft:
                 if isinstance(table.get("name"), str)
             },
             algorithms={
-                i: _row(Algorithm, table, ("algorithms", i), told)
+                i: _row(AlgorithmRow, table, ("algorithms", i), told)
                 for i, table in algorithms.items()
                 if isinstance(table.get("name"), str)
             },
@@ -144,7 +144,7 @@ def _right(data: Any, path: KeyPath, told: Told) -> Any:
 # --- what is compared -----------------------------------------------------------------------------
 
 
-def _labels(rows: Mapping[int, ProblemRow | Algorithm], what: str) -> Iterator[Mistake]:
+def _labels(rows: Mapping[int, ProblemRow | AlgorithmRow], what: str) -> Iterator[Mistake]:
     seen: set[str] = set()
     for i, row in rows.items():
         if row.title in seen:

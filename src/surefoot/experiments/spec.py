@@ -14,7 +14,7 @@ from surefoot.experiments._mistakes import KeyPath, Mistake, mistakes_in, refuse
 from surefoot.experiments.problems import PROBLEMS, AnyProblem
 from surefoot.experiments.tables import (
     VALUE_TAGS,
-    Algorithm,
+    AlgorithmRow,
     Amount,
     Base,
     Horizons,
@@ -61,7 +61,7 @@ class Spec(Table):
         default=Recording(), description="what is kept of the rounds beside totals"
     )
     problems: Annotated[list[AnyProblem], Field(min_length=1, max_length=1_000)]
-    algorithms: Annotated[list[Algorithm], Field(min_length=1, max_length=1_000)]
+    algorithms: Annotated[list[AlgorithmRow], Field(min_length=1, max_length=1_000)]
 
     @model_validator(mode="wrap")
     @classmethod
@@ -104,7 +104,7 @@ def _keys_at(data: Any) -> Callable[[KeyPath], list[str]]:
                 name = data["problems"][i].get("name")
                 return list(PROBLEMS[name].model.model_fields)
             case ("algorithms", _):
-                return list(Algorithm.model_fields)
+                return list(AlgorithmRow.model_fields)
             case (*_, "base"):
                 return list(Base.model_fields)
         return list(Amount.model_fields)

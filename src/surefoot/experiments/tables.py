@@ -24,7 +24,7 @@ from surefoot.experiments._mistakes import Mistake, refuse  # noqa: E402  needs 
 
 __all__ = [
     "COMMON",
-    "Algorithm",
+    "AlgorithmRow",
     "Amount",
     "Base",
     "Horizons",
@@ -108,7 +108,7 @@ class Base(Table):
         )
 
 
-class Algorithm(Base):
+class AlgorithmRow(Base):
     """A row: an algorithm with its tuning or its parameters, and what it plays."""
 
     constants: dict[str, float] = Field(

@@ -14,7 +14,7 @@ from surefoot.types import Array
 if TYPE_CHECKING:
     from surefoot.games.trace import Trace
 
-__all__ = ["Check", "Verdict", "checks_of", "judge"]
+__all__ = ["Compared", "Verdict", "checks_of", "judge"]
 
 _WORDS: dict[Measure, str] = {
     "soft": "sum of g",
@@ -37,7 +37,7 @@ class Verdict(NamedTuple):
     sentence: str
 
 
-class Check(NamedTuple):
+class Compared(NamedTuple):
     """One promise compared with what was played.
 
     Attributes:
@@ -70,7 +70,7 @@ def judge(trace: Trace, regret: Array | None = None) -> Verdict:
     if regret is not None:
         most, bound = float(np.max(regret)), float(guarantee.regret_bound(trace.horizon))
         compared = f"regret {most:.6g}, bound {bound:.6g}"
-        checks.append(Check(most <= bound, f"regret {most:.6g} exceeds its bound {bound:.6g}"))
+        checks.append(Compared(most <= bound, f"regret {most:.6g} exceeds its bound {bound:.6g}"))
     for kept, words in checks:
         if kept is False:
             told = "; ".join(filter(None, [words, outside]))
@@ -82,7 +82,7 @@ def judge(trace: Trace, regret: Array | None = None) -> Verdict:
     return Verdict("held", f"{guarantee} held: {'; '.join([*numbers, outside, compared])}")
 
 
-def checks_of(guarantee: Guarantee, trace: Trace) -> Iterator[Check]:
+def checks_of(guarantee: Guarantee, trace: Trace) -> Iterator[Compared]:
     """Compare every promise about the constraint with all rounds, stored or not.
 
     Feasibility from a round on is compared with the round of the last violation, sums with the
@@ -92,20 +92,20 @@ def checks_of(guarantee: Guarantee, trace: Trace) -> Iterator[Check]:
     first = guarantee.first_feasible
     if first < np.inf:
         words = "" if first == 1 else f"g <= 0 from round {first:g}"
-        yield Check(bool(np.all(seen.feasible_from <= max(first, 1))), words)
+        yield Compared(bool(np.all(seen.feasible_from <= max(first, 1))), words)
     for measure, limit in guarantee.bounds(T).items():
         if measure == "round":
-            yield Check(*_each_round(guarantee, trace))
+            yield Compared(*_each_round(guarantee, trace))
             continue
         value = trace.row_sums if measure == "rows" else getattr(seen, measure)
         if value is None:
-            yield Check(None, f"the {_WORDS[measure]} was not recorded")
+            yield Compared(None, f"the {_WORDS[measure]} was not recorded")
             continue
         words = f"{_WORDS[measure]} {float(np.max(value)):.3g}, bound {float(limit):.3g}"
         # Only the sum that the kind speaks of is told of a run in which all were kept.
         kept = bool(np.all(value <= limit))
         named = not kept or measure == guarantee.kind or guarantee.kind in ("cumulative", "bounded")
-        yield Check(kept, words if named else "")
+        yield Compared(kept, words if named else "")
 
 
 def _each_round(guarantee: Guarantee, trace: Trace) -> tuple[bool, str]:

@@ -18,7 +18,15 @@ from surefoot.results.notes import (
 )
 from surefoot.results.rows import arrange
 
-__all__ = ["CURVES", "OTHER_CONSTANTS", "READING", "REPRODUCED", "Curve", "Measured", "claims"]
+__all__ = [
+    "CURVES",
+    "OTHER_CONSTANTS",
+    "READING",
+    "REPRODUCED",
+    "Measured",
+    "PublishedCurve",
+    "claims",
+]
 
 READING = 0.02
 """A value is read off a printed figure to within this share of it, or to within 2 units."""
@@ -27,7 +35,7 @@ Measured: TypeAlias = dict[tuple[str, str, int], dict[str, np.ndarray]]
 """The arrays of every row, all trials, by problem, algorithm and horizon."""
 
 
-class Curve(NamedTuple):
+class PublishedCurve(NamedTuple):
     """A curve of the paper with the rows that may represent it.
 
     Attributes:
@@ -50,7 +58,7 @@ class Curve(NamedTuple):
 
 
 CURVES = (
-    Curve(
+    PublishedCurve(
         "1a",
         "PFS",
         "regret",
@@ -59,7 +67,7 @@ CURVES = (
         "PFS as written",
         ("PFS as plotted", "PFS as released", "PFS as demanded"),
     ),
-    Curve(
+    PublishedCurve(
         "1a",
         "DPP",
         "regret",
@@ -68,7 +76,7 @@ CURVES = (
         "DPP",
         ("DPP, queue for each constraint",),
     ),
-    Curve(
+    PublishedCurve(
         "1a",
         "DPP-T",
         "regret",
@@ -77,7 +85,7 @@ CURVES = (
         "DPP-T as written",
         ("DPP-T as released",),
     ),
-    Curve(
+    PublishedCurve(
         "1b",
         "PFS",
         "soft",
@@ -86,7 +94,7 @@ CURVES = (
         "PFS as written",
         ("PFS as plotted",),
     ),
-    Curve(
+    PublishedCurve(
         "1b",
         "DPP",
         "soft",
@@ -169,7 +177,7 @@ def is_read_as(value: float, published: float) -> bool:
     return abs(value - published) <= max(2.0, READING * abs(published))
 
 
-def _on_curve(curve: Curve, measured: Measured) -> Claim:
+def _on_curve(curve: PublishedCurve, measured: Measured) -> Claim:
     tried = {
         label: {
             T: float(np.mean(measured[curve.problem, label, T][curve.measure]))

@@ -26,7 +26,7 @@ from surefoot.experiments.players import ALGORITHMS_BY_NAME
 from surefoot.paper.claims import CURVES, claims
 from surefoot.problems import HORIZONS, SETTINGS
 from surefoot.results import Results
-from surefoot.results.notes import Claim, Panels, Setting, Shown, Story
+from surefoot.results.notes import Claim, Panels, PanelSetting, Shown, Story
 from surefoot.results.record import FILE_NAME
 from surefoot.types import needs_of
 
@@ -147,11 +147,11 @@ def panels() -> Panels:
         problem=REGRET,
         violation_problem=VIOLATION,
         settings=(
-            Setting("as plotted", (Shown("PFS as plotted", "PFS"), *others)),
-            Setting("as written", (Shown("PFS as written", "PFS"), *written)),
-            Setting("as released", (Shown("PFS as released", "PFS"), *others)),
-            Setting("as demanded", (Shown("PFS as demanded", "PFS"), *others)),
-            Setting("beyond", (*beyond, *others)),
+            PanelSetting("as plotted", (Shown("PFS as plotted", "PFS"), *others)),
+            PanelSetting("as written", (Shown("PFS as written", "PFS"), *written)),
+            PanelSetting("as released", (Shown("PFS as released", "PFS"), *others)),
+            PanelSetting("as demanded", (Shown("PFS as demanded", "PFS"), *others)),
+            PanelSetting("beyond", (*beyond, *others)),
         ),
         # Of Figure 1a and of Figure 1b, by the paper's name and the horizon.
         published={

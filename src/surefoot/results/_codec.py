@@ -15,7 +15,16 @@ from surefoot.errors import InvalidValueError
 from surefoot.results._plain import from_plain
 from surefoot.results.record import CellResult, Facts, Place, Status, misshapen
 
-__all__ = ["COLUMNS", "Plan", "decode", "encode", "is_whole", "json_of", "shown", "status_of"]
+__all__ = [
+    "COLUMNS",
+    "PlanDocument",
+    "decode",
+    "encode",
+    "is_whole",
+    "json_of",
+    "shown",
+    "status_of",
+]
 
 COLUMNS = ("address", "status", "note", "spec", "facts", "provenance", "arrays")
 """The texts of a cell; its digest is taken over them in this order."""
@@ -24,7 +33,7 @@ _STATUSES = get_args(Status)
 
 
 @dataclass(frozen=True)
-class Plan:
+class PlanDocument:
     """The plan of an experiment, as one document."""
 
     places: tuple[Place, ...] = ()

@@ -18,8 +18,8 @@ __all__ = [
     "OTHER_CONSTANTS",
     "REPRODUCED",
     "Claim",
+    "PanelSetting",
     "Panels",
-    "Setting",
     "Shown",
     "Story",
     "claims_of",
@@ -74,7 +74,7 @@ class Shown(NamedTuple):
     name: str
 
 
-class Setting(NamedTuple):
+class PanelSetting(NamedTuple):
     """The rows that stand for a publication's curves in one setting of the constants."""
 
     name: str
@@ -95,7 +95,7 @@ class Panels(_Document):
 
     problem: str
     violation_problem: str
-    settings: tuple[Setting, ...] = ()
+    settings: tuple[PanelSetting, ...] = ()
     published: dict[str, dict[str, dict[str, float]]] = field(default_factory=dict)
     every: int = 1
 

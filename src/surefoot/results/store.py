@@ -37,7 +37,7 @@ from surefoot._sqlite import (
 from surefoot.errors import InvalidTypeError, InvalidValueError
 from surefoot.results._codec import (
     COLUMNS,
-    Plan,
+    PlanDocument,
     decode,
     encode,
     is_whole,
@@ -217,7 +217,7 @@ class Results(Closing):
     def places(self) -> list[Place]:
         """Return the cells of the experiment, in order, whether they are there or not."""
         try:
-            return list(from_plain(Plan, self._documents("plan"), "its plan").places)
+            return list(from_plain(PlanDocument, self._documents("plan"), "its plan").places)
         except InvalidValueError as error:
             raise self._store.damaged(error) from error
 

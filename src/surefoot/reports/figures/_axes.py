@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from surefoot.reports.figures._sheet import Entry, key, text_of
+from surefoot.reports.figures._sheet import LegendEntry, key, text_of
 from surefoot.reports.style import INK, Look, look_of
 from surefoot.results.rows import Row, mean_std
 
@@ -201,7 +201,7 @@ def points_of(groups: Mapping[str, Sequence[Row]], name: str) -> dict[str, Point
     return {label: Points.of(group, name) for label, group in groups.items()}
 
 
-def draw_curve(ax: Any, points: Points, look: Look, text: str, line: Any = None) -> Entry:
+def draw_curve(ax: Any, points: Points, look: Look, text: str, line: Any = None) -> LegendEntry:
     """Draw a curve with error bars of one standard deviation."""
     bars = ax.errorbar(
         points.T,
@@ -217,7 +217,7 @@ def draw_curve(ax: Any, points: Points, look: Look, text: str, line: Any = None)
         markeredgewidth=0.0,
         label=text,
     )
-    return Entry(bars, text)
+    return LegendEntry(bars, text)
 
 
 def draw_bounds(ax: Any, rows: Sequence[Row], bound: Callable[[Row], float | None]) -> set[bool]:
@@ -239,7 +239,7 @@ def draw_bounds(ax: Any, rows: Sequence[Row], bound: Callable[[Row], float | Non
     return drawn
 
 
-def bound_keys(drawn: Iterable[bool]) -> list[Entry]:
+def bound_keys(drawn: Iterable[bool]) -> list[LegendEntry]:
     """Return the legend entries of the lines of :func:`draw_bounds`."""
     both = (key(_BOUND, "bound of the theorem"), key(_NO_CLAIM, "no claim: a premise broke"))
     return [entry for entry, claims in zip(both, (True, False), strict=True) if claims in drawn]

@@ -11,7 +11,7 @@ from surefoot.results.rows import Row
 from surefoot.results.rows import algorithms as labels_of
 from surefoot.results.rows import problems as problems_of
 
-__all__ = ["MOST", "Choice", "NothingToDraw", "chosen", "last_of"]
+__all__ = ["MOST", "NothingToDraw", "Selection", "chosen", "last_of"]
 
 MOST = 8
 """Algorithms in a figure unless they are named: more curves than colours cannot be told apart."""
@@ -21,7 +21,7 @@ class NothingToDraw(SurefootError, ValueError):  # noqa: N818 - no mistake of th
     """The rows have nothing that a figure could show."""
 
 
-class Choice(NamedTuple):
+class Selection(NamedTuple):
     """The rows of a problem that a figure shows, by algorithm, horizons ascending."""
 
     problem: str
@@ -45,7 +45,7 @@ def chosen(
     usable: Callable[[Row], bool],
     what: str,
     most: int = MOST,
-) -> Choice:
+) -> Selection:
     """Return the rows of a problem that a figure can use; an algorithm without any is left out.
 
     Args:
@@ -72,7 +72,7 @@ def chosen(
     full = [(label, group) for label, group in groups.items() if group]
     if not full:
         raise NothingToDraw(f"no row of {problem!r} has {what}")
-    return Choice(problem, dict(full if algorithms else full[:most]))
+    return Selection(problem, dict(full if algorithms else full[:most]))
 
 
 def last_of(groups: Mapping[str, list[Row]], horizon: int | None) -> dict[str, Row]:

@@ -16,7 +16,7 @@ from surefoot.results.rows import Row
 
 __all__ = [
     "HEIGHT",
-    "Entry",
+    "LegendEntry",
     "Width",
     "head",
     "in_style",
@@ -43,7 +43,7 @@ _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 
-class Entry(NamedTuple):
+class LegendEntry(NamedTuple):
     """A line of the legend."""
 
     handle: Any
@@ -131,7 +131,7 @@ def _columns(texts: Sequence[str], inches: float) -> int:
     return best
 
 
-def legend(figure: Any, entries: Sequence[Entry]) -> None:
+def legend(figure: Any, entries: Sequence[LegendEntry]) -> None:
     """Put the legend below the axes, where no curve runs."""
     texts = [e.text for e in entries]
     figure.legend(
@@ -147,11 +147,11 @@ def legend(figure: Any, entries: Sequence[Entry]) -> None:
     )
 
 
-def key(line: Any, text: str, thickness: float = 0.9) -> Entry:
+def key(line: Any, text: str, thickness: float = 0.9) -> LegendEntry:
     """Return the legend entry of a line style, in a colour that no algorithm has."""
     from matplotlib.lines import Line2D
 
-    return Entry(Line2D([], [], color=INK, ls=line, lw=thickness), text)
+    return LegendEntry(Line2D([], [], color=INK, ls=line, lw=thickness), text)
 
 
 def head(ax: Any, *lines: str, inches: float) -> None:

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from surefoot.reports.figures._axes import Points, draw_curve, look, plain_axis, time_axis
 from surefoot.reports.figures._choice import chosen, last_of
 from surefoot.reports.figures._sheet import (
-    Entry,
+    LegendEntry,
     head,
     in_style,
     key,
@@ -65,7 +65,7 @@ def paper_figure(
     peak = key("-", "largest in any trial", thickness=0.5)
     texts = [*map(text_of, names.values()), "published", peak.text]
     figure, axes = sheet("page", (1, 3), 1.75, texts)
-    shown: dict[str, Entry] = {}
+    shown: dict[str, LegendEntry] = {}
     for ax, (measure, name, groups, published) in zip(axes[0], panels, strict=False):
         for label, group in groups.items():
             shown[label] = draw_curve(ax, Points.of(group, measure), look(group), label)
@@ -85,13 +85,13 @@ def paper_figure(
     return figure
 
 
-def _published(ax: Any, values: Mapping[int, float], mine: Look) -> Entry:
+def _published(ax: Any, values: Mapping[int, float], mine: Look) -> LegendEntry:
     from matplotlib.lines import Line2D
 
     hollow: dict[str, Any] = {"mfc": "none", "mew": 0.8, "ls": "none", "label": "_published"}
     T, read = list(values), list(values.values())
     ax.plot(T, read, mine.marker, ms=2 * mine.size, color=mine.colour, zorder=4, **hollow)
-    return Entry(Line2D([], [], marker="o", ms=6, color=INK, **hollow), "published")
+    return LegendEntry(Line2D([], [], marker="o", ms=6, color=INK, **hollow), "published")
 
 
 def save_panels(

@@ -12,7 +12,7 @@ from surefoot.errors import InvalidValueError
 from surefoot.reports.figures._axes import in_thousands, look
 from surefoot.reports.figures._choice import chosen, last_of
 from surefoot.reports.figures._sheet import (
-    Entry,
+    LegendEntry,
     Width,
     head,
     in_style,
@@ -70,7 +70,7 @@ def action_figure(
     height = 0.3 + layers * 0.14 + down * (side + 0.21)
     figure, axes = sheet(width, (down, across), height, ["x" * 16] * 4)
     figure.set_layout_engine("compressed", w_pad=0.03, h_pad=0.03, wspace=0.02, hspace=0.02)
-    shown: dict[str, Entry] = {}
+    shown: dict[str, LegendEntry] = {}
     for i, (label, row) in enumerate(picked.items()):
         layer, column = divmod(i, across)
         whole = axes[layer * down // layers, column]
@@ -142,7 +142,7 @@ def paper_actions(
                 ls="none",
                 label=text_of(names[label]),
             )
-            entries.append(Entry(dots, text_of(names[label])))
+            entries.append(LegendEntry(dots, text_of(names[label])))
         found = _surroundings(ax, next(iter(picked.values())), trial)
         ax.set_xlabel("$x_1$")
         _look_at(ax, far)
@@ -181,7 +181,7 @@ def _trial(row: Row, trial: int, every: int = 1) -> Path:
     return Path(rounds[at], kept[at, trial])
 
 
-def _draw(ax: Any, row: Row, trial: int, balls: int) -> tuple[Any, dict[str, Entry]]:
+def _draw(ax: Any, row: Row, trial: int, balls: int) -> tuple[Any, dict[str, LegendEntry]]:
     path = _trial(row, trial)
     found = _surroundings(ax, row, trial)
     for circle in _certified_balls(row, path.actions, trial, balls):
@@ -191,27 +191,27 @@ def _draw(ax: Any, row: Row, trial: int, balls: int) -> tuple[Any, dict[str, Ent
     return dots, found
 
 
-def _ring() -> Entry:
+def _ring() -> LegendEntry:
     from matplotlib.lines import Line2D
 
     ring = Line2D([], [], marker="o", mfc="none", mec=INK, mew=0.6, ms=7, ls="none")
-    return Entry(ring, "certified balls")
+    return LegendEntry(ring, "certified balls")
 
 
-def _surroundings(ax: Any, row: Row, trial: int) -> dict[str, Entry]:
+def _surroundings(ax: Any, row: Row, trial: int) -> dict[str, LegendEntry]:
     """Draw the feasible set, the start and the best fixed action."""
     found = {}
     start, boundary = _start(row, trial), row.arrays.get("boundary")
     if start is not None:
         (mark,) = ax.plot(*start, "+", color=INK, ms=6, mew=1.0, ls="none", zorder=4)
-        found["start"] = Entry(mark, "start")
+        found["start"] = LegendEntry(mark, "start")
     if "best" in row.arrays:
         best = row.arrays["best"][trial]
         (star,) = ax.plot(*best, "*", mfc="white", mec="black", mew=0.6, ms=7, ls="none", zorder=5)
-        found["best"] = Entry(star, "best fixed action")
+        found["best"] = LegendEntry(star, "best fixed action")
     if boundary is not None:
         (area,) = ax.fill(*boundary.T, fc=FILL, ec=INK, lw=0.8, zorder=0)
-        found["set"] = Entry(area, "feasible set")
+        found["set"] = LegendEntry(area, "feasible set")
     ax.grid(visible=False)
     ax.set_aspect("equal")
     return found

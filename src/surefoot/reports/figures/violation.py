@@ -21,7 +21,7 @@ from surefoot.reports.figures._axes import (
 from surefoot.reports.figures._choice import chosen, last_of
 from surefoot.reports.figures._sheet import (
     HEIGHT,
-    Entry,
+    LegendEntry,
     Width,
     head,
     in_style,
@@ -123,7 +123,7 @@ def instant_figure(
     return figure
 
 
-def draw_instants(ax: Any, picked: Mapping[str, Row]) -> list[Entry]:
+def draw_instants(ax: Any, picked: Mapping[str, Row]) -> list[LegendEntry]:
     """Draw the violation of each row round by round, and return the entries of the legend."""
     entries = []
     for i, (label, row) in enumerate(picked.items()):
@@ -147,7 +147,7 @@ def draw_instants(ax: Any, picked: Mapping[str, Row]) -> list[Entry]:
         if "peak" in row.arrays:
             peak = np.maximum(row.arrays["peak"], 0.0).max(axis=1)
             ax.plot(rounds, peak, color=mine.colour, lw=0.5, alpha=0.8, label="_peak")
-        entries.append(Entry(line, text_of(label)))
+        entries.append(LegendEntry(line, text_of(label)))
     time_axis(ax, (float(r.arrays["rounds"][-1]) for r in picked.values()), "round $t$")
     ax.set_ylabel("$[g(x_t)]_+$")
     seen = max(float(np.nanmax(line.get_ydata(), initial=0.0)) for line in ax.lines)
