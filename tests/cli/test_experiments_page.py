@@ -14,7 +14,7 @@ from surefoot.cli.app import app
 from surefoot.experiments.grid import cells_of
 from surefoot.experiments.problems import PROBLEMS, ProblemRow
 from surefoot.experiments.spec import Spec
-from surefoot.experiments.tables import Algorithm, Amount, Base, Recording
+from surefoot.experiments.tables import AlgorithmRow, Amount, Base, Recording
 from surefoot.experiments.toml import parse_spec
 
 PAGE = Path(__file__).parents[2] / "docs" / "experiments.md"
@@ -96,7 +96,7 @@ LISTED = ("recording", "problems", "algorithms")  # tables of their own
                 for text in lines_of(entry.model, "name", "label", "trials", before=[f"`{name}`"])
             ],
         ),
-        ("key of `[[algorithms]]`", lines_of(Algorithm)),
+        ("key of `[[algorithms]]`", lines_of(AlgorithmRow)),
         ("key of an amount", lines_of(Amount)),
     ],
 )
@@ -106,7 +106,7 @@ def test_the_page_has_every_key_with_its_limits_and_its_default(first, wanted):
 
 
 def test_the_algorithm_inside_another_has_no_key_that_the_page_does_not_have():
-    assert Base.model_fields.keys() < Algorithm.model_fields.keys()
+    assert Base.model_fields.keys() < AlgorithmRow.model_fields.keys()
 
 
 def test_the_page_has_every_exit_code():
