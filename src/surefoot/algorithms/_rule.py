@@ -23,6 +23,7 @@ from typing import (
 
 from surefoot import _check
 from surefoot._array import number_like
+from surefoot._player import value_in
 from surefoot.algorithms._start import check_domain, start_in
 from surefoot.errors import InvalidValueError
 from surefoot.types import Array, Feedback, Needs, Real, Region, Source, State
@@ -35,6 +36,7 @@ __all__ = [
     "EachConstraint",
     "MinimisingSet",
     "Nonnegative",
+    "OnBase",
     "OneConstraint",
     "Positive",
     "Rule",
@@ -114,6 +116,22 @@ class Rule:
 
         def __delattr__(self, name: str) -> None:
             raise FrozenInstanceError(f"cannot delete field {name!r}")
+
+
+class OnBase(Rule):
+    """A rule made of another, its ``base``."""
+
+    __slots__ = ()
+
+    @property
+    def domain(self) -> Any:
+        """The set that the base works on; None where it knows none."""
+        return value_in(self.base, "domain")  # type: ignore[attr-defined]
+
+    @property
+    def G_g(self) -> Any:
+        """The constant that the safety of the base rests on."""
+        return self.base.G_g  # type: ignore[attr-defined]
 
 
 class OneConstraint(Rule, Generic[S]):

@@ -82,16 +82,11 @@ class FrankWolfe(CostsOnly[FrankWolfeState]):
     @classmethod
     def tuned(cls, constants: Constants, horizon: int, domain: Region) -> Tuned[Self]:
         """Tune with a fixed step: at most half the textbook's constant."""
-        return cls._with(constants, horizon, domain, is_tuned=True)
+        theorem = FrankWolfeTheorem(constants, horizon, bounded_diameter(domain), is_tuned=True)
+        return Tuned.of(cls, theorem, domain, "eta", "step")
 
     @classmethod
     def textbook(cls, constants: Constants, horizon: int, domain: Region) -> Tuned[Self]:
         """Tune as in the textbook."""
-        return cls._with(constants, horizon, domain, is_tuned=False)
-
-    @classmethod
-    def _with(
-        cls, constants: Constants, horizon: int, domain: Region, *, is_tuned: bool
-    ) -> Tuned[Self]:
-        theorem = FrankWolfeTheorem(constants, horizon, bounded_diameter(domain), is_tuned)
-        return Tuned(cls(eta=theorem.eta, domain=domain, step=theorem.step), theorem)
+        theorem = FrankWolfeTheorem(constants, horizon, bounded_diameter(domain), is_tuned=False)
+        return Tuned.of(cls, theorem, domain, "eta", "step")

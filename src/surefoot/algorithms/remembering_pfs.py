@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 
 from surefoot import _check
 from surefoot._array import ndarray, rows_dot
-from surefoot.algorithms._rule import Rule
+from surefoot.algorithms._rule import OnBase
 from surefoot.algorithms.certificate import CertifiedStep
 from surefoot.algorithms.certified_pfs import CertifiedPFS, CertifiedState
 from surefoot.algorithms.several_pfs import SeveralPFS
@@ -40,7 +40,7 @@ class RememberingState(NamedTuple):
     offsets: Array
 
 
-class RememberingPFS(Rule):
+class RememberingPFS(OnBase):
     r"""Certified Polyak feasibility steps that cut by the half-spaces of earlier rounds too.
 
     .. math::
@@ -80,16 +80,6 @@ class RememberingPFS(Rule):
         if self.cuts is not None:
             _check.whole(self.cuts, "cuts")
         SeveralPFS(base=self.base, exact=True)  # which refuses errors and drift
-
-    @property
-    def domain(self) -> Ball:
-        """The ball that the base knows."""
-        return self.base.domain
-
-    @property
-    def G_g(self) -> Any:
-        """The constant that safety rests on."""
-        return self.base.G_g
 
     def init(self, x1: Array) -> RememberingState:
         """Start at x1; its slack comes with the first feedback."""

@@ -25,7 +25,7 @@ from surefoot._array import (
 from surefoot.algorithms._allowing import errors_in
 from surefoot.algorithms._cuts import Cuts, way_length
 from surefoot.algorithms._following import FollowInfo, LeaderFollowerState
-from surefoot.algorithms._rule import Rule
+from surefoot.algorithms._rule import OnBase
 from surefoot.algorithms.leader_follower import LeaderFollower
 from surefoot.constants import Constants, as_constants
 from surefoot.errors import InvalidValueError
@@ -77,7 +77,7 @@ class ValuesInfo(FollowInfo):
         return (*found, self.lost_leader) if self.lost_leader else found
 
 
-class ValuesFollower(Rule):
+class ValuesFollower(OnBase):
     r"""Leader and follower from values of g alone: safe from G_g, no slopes needed.
 
     Certificates of :class:`~surefoot.algorithms.LeaderFollower` are made of values, and slopes only
@@ -127,16 +127,6 @@ class ValuesFollower(Rule):
         _check.parameters(self, "probe", nonnegative=("doubt", "near"))
         if np.any(np.asarray(self.probe) >= 0.5):
             raise InvalidValueError(f"probe must be below 1/2, got {self.probe!r}")
-
-    @property
-    def domain(self) -> Ball:
-        """The ball that the base knows."""
-        return self.base.domain
-
-    @property
-    def G_g(self) -> Number:
-        """The constant that safety rests on."""
-        return self.base.G_g
 
     @property
     def value_error(self) -> Number | None:

@@ -14,6 +14,7 @@ from surefoot.constraints._rounding import gamma, rounded_down, rounded_up
 from surefoot.constraints.base import Constraint, level_below, point
 from surefoot.errors import InvalidValueError
 from surefoot.sets import Ball
+from surefoot.sets._points import finite_fields, taken
 from surefoot.types import Array, Number
 
 __all__ = ["SecondOrderCone"]
@@ -47,8 +48,7 @@ class SecondOrderCone(Constraint):
     d: Number = 0.0
 
     def __post_init__(self) -> None:
-        A = _check.data(self.A, _check.matrix, "A")
-        object.__setattr__(self, "A", A)
+        A = taken(self, "A", _check.matrix)
         if type(A) is np.ndarray:
             for name, length in (("b", A.shape[0]), ("c", A.shape[1])):
                 given = getattr(self, name)
@@ -56,8 +56,7 @@ class SecondOrderCone(Constraint):
                 object.__setattr__(self, name, _check.vector(value, name, length=length))
             if not (A.any() or self.c.any()):
                 raise InvalidValueError("A or c must have an entry that is not 0, got zeros")
-        _check.finite(d=self.d)
-        _check.plain(self, "d")
+        finite_fields(self, "d")
 
     def query(self, x: Array) -> tuple[Number, Array]:
         """Return the norm minus the affine part, and a subgradient."""

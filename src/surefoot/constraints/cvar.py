@@ -12,6 +12,7 @@ from surefoot.constraints._rounding import gamma, rounded_up
 from surefoot.constraints.base import Constraint, point
 from surefoot.errors import InvalidValueError
 from surefoot.sets import Ball
+from surefoot.sets._points import finite_fields, taken
 from surefoot.types import Array, Number
 
 __all__ = ["CVaR"]
@@ -48,16 +49,14 @@ class CVaR(Constraint):
     limit: Number
 
     def __post_init__(self) -> None:
-        losses = _check.data(self.losses, _check.matrix, "losses")
-        object.__setattr__(self, "losses", losses)
+        losses = taken(self, "losses", _check.matrix)
         if type(losses) is np.ndarray and not losses.any():
             raise InvalidValueError("losses must have an entry that is not 0, got zeros")
         _check.positive(level=self.level)
         _check.plain(self, "level")
         if type(self.level) is float and not self.level < 1:
             raise InvalidValueError(f"level must be strictly between 0 and 1, got {self.level!r}")
-        _check.finite(limit=self.limit)
-        _check.plain(self, "limit")
+        finite_fields(self, "limit")
 
     def query(self, x: Array) -> tuple[Number, Array]:
         """Return the mean of the tail minus the limit, and the mean of the tail's rows."""

@@ -14,6 +14,7 @@ from surefoot.constraints._rounding import gamma, rounded_down, rounded_up
 from surefoot.constraints.base import Constraint, level_below, point
 from surefoot.errors import InvalidValueError
 from surefoot.sets import Ball
+from surefoot.sets._points import finite_fields, taken
 from surefoot.types import Array, Number
 
 __all__ = ["EllipsoidNorm", "QuadraticForm"]
@@ -139,8 +140,7 @@ class QuadraticForm(Constraint):
     r: Number
 
     def __post_init__(self) -> None:
-        Q = _check.data(self.Q, _check.symmetric, "Q")
-        object.__setattr__(self, "Q", Q)
+        Q = taken(self, "Q", _check.symmetric)
         if type(Q) is np.ndarray:
             lowest, highest = _spectrum(Q)
             if lowest < -_rounding(Q) * max(highest, -lowest):
@@ -151,8 +151,7 @@ class QuadraticForm(Constraint):
             object.__setattr__(self, "q", _check.vector(self.q, "q", length=len(Q)))
             if not (Q.any() or self.q.any()):
                 raise InvalidValueError("Q or q must have an entry that is not 0, got zeros")
-        _check.finite(r=self.r)
-        _check.plain(self, "r")
+        finite_fields(self, "r")
 
     def query(self, x: Array) -> tuple[Number, Array]:
         """Return the value, and the gradient Qx + q."""

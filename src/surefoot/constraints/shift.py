@@ -15,6 +15,7 @@ from surefoot.constraints.sparse import SparseAffine
 from surefoot.constraints.spectral import NuclearNorm, SpectralNorm
 from surefoot.errors import InvalidValueError
 from surefoot.sets import Ball
+from surefoot.sets._points import finite_fields
 from surefoot.types import Array, Number, Region
 
 __all__ = ["Shifted", "shift"]
@@ -30,8 +31,7 @@ class Shifted(Wrapping, Constraint):
     def __post_init__(self) -> None:
         if not isinstance(self.constraint, Constraint):
             raise InvalidValueError(f"constraint must be a constraint, got {self.constraint!r}")
-        _check.finite(rho=self.rho)
-        _check.plain(self, "rho")
+        finite_fields(self, "rho")
 
     def query(self, x: Array) -> tuple[Number, Array]:
         """Return the shifted value and the unchanged subgradient."""

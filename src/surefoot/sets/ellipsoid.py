@@ -12,7 +12,7 @@ from surefoot._array import constant, dot, maximum, namespace, norm, sqrt, where
 from surefoot._holding import HoldsArrays
 from surefoot._kinds import told
 from surefoot.errors import InvalidValueError
-from surefoot.sets._points import UNIT, clean, has_length, marked, repeat, summed
+from surefoot.sets._points import UNIT, clean, has_length, marked, repeat, summed, taken
 from surefoot.types import Array, Number
 
 __all__ = ["Ellipsoid"]
@@ -50,8 +50,7 @@ class Ellipsoid(HoldsArrays):
     axes: Array = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        P = _check.data(self.P, _check.symmetric, "P")
-        object.__setattr__(self, "P", P)
+        P = taken(self, "P", _check.symmetric)
         curvatures, axes = namespace(P).linalg.eigh(P)
         if type(P) is np.ndarray:
             _definite(curvatures)

@@ -11,7 +11,7 @@ from surefoot import _check
 from surefoot._array import constant, dot, maximum, minimum, sqrt, where
 from surefoot._holding import HoldsArrays
 from surefoot.errors import InvalidValueError
-from surefoot.sets._points import UNIT, clean, has_length
+from surefoot.sets._points import UNIT, clean, finite_fields, has_length, taken
 from surefoot.types import Array, Number
 
 __all__ = ["Slab"]
@@ -37,12 +37,10 @@ class Slab(HoldsArrays):
     upper: Number
 
     def __post_init__(self) -> None:
-        normal = _check.data(self.normal, _check.vector, "normal")
-        object.__setattr__(self, "normal", normal)
+        normal = taken(self, "normal", _check.vector)
         if type(normal) is np.ndarray and not normal.any():
             raise InvalidValueError("normal must not be zero, got the zero vector")
-        _check.finite(lower=self.lower, upper=self.upper)
-        _check.plain(self, "lower", "upper")
+        finite_fields(self, "lower", "upper")
         if type(self.lower) is float and type(self.upper) is float and self.lower >= self.upper:
             raise InvalidValueError(
                 f"upper must be above lower = {self.lower:g}, got {self.upper:g}: "

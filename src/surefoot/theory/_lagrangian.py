@@ -104,6 +104,10 @@ class RowsApart(KnownHorizon):
 class StronglyConvex(Guarantee):
     """A theorem on H-strongly convex costs with steps of 1/(Ht), for any number of rounds."""
 
+    def __post_init__(self) -> None:
+        self.constants.require("strong_convexity", by=self.name)
+        super().__post_init__()  # type: ignore[misc]  # of the other base
+
     @property
     @final
     def eta(self) -> float:

@@ -18,34 +18,30 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
 from surefoot import _check
-from surefoot.constants import Constants
 from surefoot.theory._lagrangian import rounds
-from surefoot.theory.projection import AroundBall
+from surefoot.theory.projection import AroundBall, ForHorizon
 from surefoot.types import Array
 
 __all__ = ["BlockBanditTheorem", "SmoothedBanditTheorem"]
 
 
 @dataclass(frozen=True)
-class _Bandit(AroundBall):
+class _Bandit(AroundBall, ForHorizon):
     """Shared by both theorems: the exploration radius and its price."""
 
     expected: ClassVar[bool] = True
     _power: ClassVar[float]
     _share: ClassVar[float]
 
-    constants: Constants
-    horizon: int
     dimension: int
     diameter: float
     inner_radius: float
 
     def __post_init__(self) -> None:
-        _check.horizon(self.horizon)
-        _check.whole(self.dimension, "dimension")
-        _check.positive(diameter=self.diameter, inner_radius=self.inner_radius)
-        self.constants.require("R", "G_f", "cost_bound", by=self.name)
         super().__post_init__()
+        self.constants.require("cost_bound", by=self.name)
+        _check.whole(self.dimension, "dimension")
+        _check.positive(diameter=self.diameter)
 
     @property
     def _noise(self) -> float:

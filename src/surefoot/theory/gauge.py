@@ -27,7 +27,7 @@ import numpy as np
 from surefoot import _check
 from surefoot.constants import Constants
 from surefoot.theory._lagrangian import StronglyConvex, harmonic, rounds
-from surefoot.theory.projection import AroundBall
+from surefoot.theory.projection import AroundBall, ForHorizon
 from surefoot.types import Array
 
 __all__ = ["AdaptiveGaugeTheorem", "GaugeNewtonTheorem", "GaugeTheorem", "StronglyConvexGauge"]
@@ -52,19 +52,13 @@ class _Gauged(AroundBall):
 
 
 @dataclass(frozen=True)
-class _ForHorizon(_Gauged):
+class _ForHorizon(_Gauged, ForHorizon):
     """One that is tuned for a number of rounds."""
 
     regret_exponent: ClassVar[float] = 0.5
 
-    constants: Constants
-    horizon: int
     inner_radius: float
     error: float = 0.0
-
-    def __post_init__(self) -> None:
-        _check.horizon(self.horizon)
-        super().__post_init__()
 
 
 @final
@@ -135,10 +129,6 @@ class StronglyConvexGauge(StronglyConvex, _Gauged):
     error: float = 0.0
     horizon: None = None
 
-    def __post_init__(self) -> None:
-        self.constants.require("strong_convexity", by=self.name)
-        super().__post_init__()
-
     def regret_bound(self, t: Any) -> Array:
         r"""Return :math:`((1+\kappa)G_f + \mu R)^2/(2\mu)\,(1 + \ln t)`."""
         steep = self.slope + self.constants.R / self.eta
@@ -183,7 +173,7 @@ class AdaptiveGaugeTheorem(_ForHorizon):
 
 @final
 @dataclass(frozen=True)
-class GaugeNewtonTheorem(_Gauged):
+class GaugeNewtonTheorem(_Gauged, ForHorizon):
     r"""The online Newton step: the condition number is added to the root of T, not multiplied.
 
     With :math:`L = 1 + d\ln(1 + T/d)`, D the diameter of K and
@@ -219,16 +209,13 @@ class GaugeNewtonTheorem(_Gauged):
     name: ClassVar[str] = "Gauge with an online Newton step (the rate of Mhammedi 2024)"
     regret_exponent: ClassVar[float] = 0.5
 
-    constants: Constants
-    horizon: int
     inner_radius: float
     dimension: int
     error: float = 0.0
 
     def __post_init__(self) -> None:
-        _check.horizon(self.horizon)
-        _check.whole(self.dimension, "dimension")
         super().__post_init__()
+        _check.whole(self.dimension, "dimension")
 
     @property
     def reach(self) -> float:

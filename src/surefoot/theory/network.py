@@ -33,7 +33,7 @@ class _Network(Lagrangian):
 
     rate: float
 
-    def _check_network(self) -> None:
+    def __post_init__(self) -> None:
         self.constants.require("R", "G_f", "G_g", by=self.name)
         _check.nonnegative(rate=self.rate)
         if not self.rate < 1:
@@ -101,7 +101,7 @@ class NetworkTheorem(_Network):
     def __post_init__(self) -> None:
         _check.horizon(self.horizon)
         _check.between(0, 1, c=self.c)
-        self._check_network()
+        super().__post_init__()
 
     @property
     def name(self) -> str:
@@ -174,10 +174,6 @@ class NetworkStronglyConvex(StronglyConvex, _Network):
     constants: Constants
     rate: float
     horizon: None = None
-
-    def __post_init__(self) -> None:
-        self.constants.require("strong_convexity", by=self.name)
-        self._check_network()
 
     @property
     def alpha(self) -> float:

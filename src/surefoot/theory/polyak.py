@@ -7,7 +7,6 @@ Throughout, :math:`\gamma = 1 - \sigma^2/G_g^2`, :math:`\xi = 1 - \sqrt\gamma`,
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
@@ -162,7 +161,7 @@ class Theorem1(Guarantee):
 
 @dataclass(frozen=True)
 class _Corollary(Guarantee):
-    """Theorem 1 with the parameters that a corollary gives for a horizon."""
+    """Theorem 1 with the ``eta`` and ``rho`` that a corollary gives for a horizon."""
 
     regret_exponent: ClassVar[float] = 0.5
 
@@ -174,20 +173,11 @@ class _Corollary(Guarantee):
         _ = self.theorem
 
     @property
-    @abstractmethod
-    def eta(self) -> float:
-        """The corollary's step size."""
-
-    @property
-    @abstractmethod
-    def rho(self) -> float:
-        """The corollary's tightening."""
-
-    @property
     @final
     def theorem(self) -> Theorem1:
         """Theorem 1 at these parameters, which covers every round, not only the last."""
-        return Theorem1(self.constants, self.eta, self.rho, self.horizon)
+        corollary: Any = self
+        return Theorem1(self.constants, corollary.eta, corollary.rho, self.horizon)
 
     @final
     def regret_bound(self, t: Any) -> Array:

@@ -39,6 +39,9 @@ class Inside(EveryRound):
 
     changing: ClassVar[bool] = True
 
+    def __post_init__(self) -> None:
+        self._G_f()
+
     @property
     @final
     def premises(self) -> tuple[Premise, ...]:
@@ -60,7 +63,8 @@ class AroundBall(Inside):
     inner_radius: float
 
     def __post_init__(self) -> None:
-        R, _ = self.constants.require("R", "G_f", by=self.name)
+        super().__post_init__()
+        R = self.constants.R
         _check.positive(inner_radius=self.inner_radius)
         _check.at_most(R * (1 + 1e-9), "the outer radius", inner_radius=self.inner_radius)
 
@@ -72,17 +76,26 @@ class AroundBall(Inside):
 
 
 @dataclass(frozen=True)
-class OnBounded(Inside):
-    """A guarantee for a known number of rounds on a feasible set of a known diameter."""
+class ForHorizon(Inside):
+    """A guarantee for a known number of rounds."""
 
     constants: Constants
     horizon: int
-    diameter: float
 
     def __post_init__(self) -> None:
         _check.horizon(self.horizon)
+        super().__post_init__()
+
+
+@dataclass(frozen=True)
+class OnBounded(ForHorizon):
+    """A guarantee for a known number of rounds on a feasible set of a known diameter."""
+
+    diameter: float
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
         _check.positive(diameter=self.diameter)
-        self._G_f()
 
 
 @dataclass(frozen=True)
@@ -145,8 +158,8 @@ class _Anytime(Inside):
     horizon: None = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         _check.positive(diameter=self.diameter)
-        self._G_f()
 
 
 @final
@@ -190,9 +203,6 @@ class StronglyConvexDescent(StronglyConvex, Inside):
 
     constants: Constants
     horizon: None = None
-
-    def __post_init__(self) -> None:
-        self.constants.require("G_f", "strong_convexity", by=self.name)
 
     def regret_bound(self, t: Any) -> Array:
         r"""Return :math:`(G_f^2/2H)(1 + \ln t)`."""
@@ -244,7 +254,7 @@ class DualAveragingTheorem(_FixedStep):
 
 @final
 @dataclass(frozen=True)
-class EntropicTheorem(Inside):
+class EntropicTheorem(ForHorizon):
     r"""Exponentiated gradients on a simplex of total s.
 
     .. math:: \mathrm{Reg}_t \le \frac{s\ln d}{\eta} + \frac{\eta s}{2} G_\infty^2 t
@@ -261,19 +271,16 @@ class EntropicTheorem(Inside):
     name: ClassVar[str] = "Entropic dual averaging"
     regret_exponent: ClassVar[float] = 0.5
 
-    constants: Constants
-    horizon: int
     dimension: int
     total: float
 
     def __post_init__(self) -> None:
-        _check.horizon(self.horizon)
+        super().__post_init__()
         _check.positive(total=self.total)
         if _check.whole(self.dimension, "dimension") < 2:
             raise InvalidValueError(
                 f"dimension must be at least 2 on a simplex, got {self.dimension}"
             )
-        self._G_f()
 
     @property
     def eta(self) -> float:

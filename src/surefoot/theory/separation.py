@@ -6,11 +6,9 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
-from surefoot import _check
-from surefoot.constants import Constants
 from surefoot.errors import InvalidValueError
 from surefoot.theory._lagrangian import rounds
-from surefoot.theory.projection import AroundBall
+from surefoot.theory.projection import AroundBall, ForHorizon
 from surefoot.types import Array
 
 __all__ = ["SeparationTheorem"]
@@ -18,7 +16,7 @@ __all__ = ["SeparationTheorem"]
 
 @final
 @dataclass(frozen=True)
-class SeparationTheorem(AroundBall):
+class SeparationTheorem(AroundBall, ForHorizon):
     r"""Cuts towards the shrunk set: regret :math:`O(\sqrt{\kappa T})`, no violation.
 
     With :math:`r\mathbb{B} \subseteq K \subseteq R\mathbb{B}`, :math:`\kappa = R/r`, :math:`D_0`
@@ -44,6 +42,7 @@ class SeparationTheorem(AroundBall):
         inner_radius: r.
 
     Example:
+        >>> from surefoot import Constants
         >>> c = Constants(R=1.0, G_f=1.0, start_reach=1.0)
         >>> theorem = SeparationTheorem(c, 500, 0.5)
         >>> float(theorem.regret_bound(500)), theorem.cuts
@@ -53,12 +52,9 @@ class SeparationTheorem(AroundBall):
     name: ClassVar[str] = "Garber and Kretzu 2022, separation"
     regret_exponent: ClassVar[float] = 0.5
 
-    constants: Constants
-    horizon: int
     inner_radius: float
 
     def __post_init__(self) -> None:
-        _check.horizon(self.horizon)
         super().__post_init__()
         if not self.eta * self._G_f() < self.inner_radius:
             needed = math.floor((self.constants.reach / self.inner_radius) ** 2 / self._growth) + 1

@@ -32,10 +32,10 @@ class _Smooth(Inside):
     curvature: float
     depth: float
 
-    def _check_set(self) -> None:
+    def __post_init__(self) -> None:
+        super().__post_init__()
         _check.positive(reach=self.reach, depth=self.depth)
         _check.nonnegative(curvature=self.curvature)
-        self._G_f()
 
     @property
     def growth(self) -> float:
@@ -73,10 +73,6 @@ class LevyKrauseTheorem(_Smooth, OnBounded):
     curvature: float
     depth: float
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._check_set()
-
     @property
     def eta(self) -> float:
         r"""The step size :math:`D/(G_f\sqrt{kT})`."""
@@ -110,10 +106,6 @@ class LevyKrauseStronglyConvex(StronglyConvex, _Smooth):
     curvature: float
     depth: float
     horizon: None = None
-
-    def __post_init__(self) -> None:
-        self.constants.require("strong_convexity", by=self.name)
-        self._check_set()
 
     def regret_bound(self, t: Any) -> Array:
         r"""Return :math:`kG_f^2/(2\mu)\,(1 + \ln t)`."""
