@@ -155,7 +155,7 @@ def _autoclass(path: str, *, index: bool = True) -> str:
         key for key, value in vars(thing).items() if not key.startswith("_") and _documented(value)
     ]
     # What rules share they inherit, and a controller what an operator orders.
-    shared = ("init", "update", "hold", "retreat", "resume", "note")
+    shared = ("init", "update", "moved", "hold", "retreat", "resume", "note")
     own += [key for key in shared if key not in own and hasattr(thing, key)]
     members = f"   :members: {', '.join(own)}\n" if own else ""
     hidden = "" if index else "   :no-index:\n"

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from abc import abstractmethod
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
 from surefoot._array import namespace, ndarray, to_numpy, where
 from surefoot.algorithms._cuts import Cuts
 from surefoot.regions import HullCertificate, HullMemory, HullRegion, LipschitzHull
+from surefoot.regions.aging import aged
 from surefoot.sets import Ball
 from surefoot.types import Algorithm, Array, Feedback, Number
 
-__all__ = ["FollowInfo", "Following", "LeaderFollowerState", "asked"]
+__all__ = ["FollowInfo", "Following", "LeaderFollowerState", "Remembering", "asked"]
+
+S = TypeVar("S")
 
 
 class LeaderFollowerState(NamedTuple):
@@ -98,7 +102,43 @@ class FollowInfo(NamedTuple):
         return (*found, self.lost_leader) if self.lost_leader else found
 
 
-class Following:
+class Remembering(Generic[S]):
+    """A rule whose state has an action, ``x``, and what a region remembers, ``seen``."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def init(self, x1: Array) -> S:
+        """Return the state before the first round."""
+
+    @abstractmethod
+    def step(self, state: S, feedback: Feedback) -> tuple[S, Any]:
+        """Return the state after a round and what the step knew."""
+
+    @abstractmethod
+    def _known(self) -> Any:
+        """Return what is known about g."""
+
+    def update(self, state: S, feedback: Feedback) -> S:
+        """Return the state after a round: the lines of the class's docstring."""
+        return self.step(state, feedback)[0]
+
+    def moved(self, state: S, x: Array, missed: int = 0) -> S:
+        """Return the state that starts from another action: its region is that of what is seen.
+
+        Args:
+            state: the last one.
+            x: the action that was, or will be, played instead of its own.
+            missed: how many rounds have passed without a measurement.
+        """
+        now: Any = state
+        if not now.seen.rounds:
+            return self.init(x)
+        after: S = now._replace(x=x, seen=aged(self._known(), now.seen, missed))
+        return after
+
+
+class Following(Remembering[LeaderFollowerState]):
     """A rule whose constants are those of a hull, which is made once."""
 
     __slots__ = ("_hull",)

@@ -8,28 +8,22 @@ from typing import Any, ClassVar, NamedTuple
 
 from surefoot import _check
 from surefoot._array import maximum, norm, number_like, owned, sqrt, where
-from surefoot.algorithms._allowing import AllowingForKnown
-from surefoot.algorithms.certified_ogd import (
-    check_known,
+from surefoot.algorithms._curved import (
+    Curved,
+    CurvedStep,
     curvature_of,
     finite_square,
-    needs_of_known,
-    region_within,
-    told,
 )
 from surefoot.constants import Constants, as_constants
 from surefoot.regions import (
     Curvature,
-    CurvatureCertificate,
     CurvatureRegion,
     CurvatureRows,
     Found,
-    HullOfBallsCertificate,
     RowsRegion,
 )
-from surefoot.regions.aging import aged
 from surefoot.theory import ObservedAveraging, TheoremK, Tuned, under_errors
-from surefoot.types import Array, Feedback, Needs, Number, Region, Source
+from surefoot.types import Array, Feedback, Number, Region, Source
 
 __all__ = ["AveragingStep", "CertifiedDualAveraging", "CertifiedDualAveragingState"]
 
@@ -58,7 +52,19 @@ class CertifiedDualAveragingState(NamedTuple):
     weights: Number
 
 
-class AveragingStep(NamedTuple):
+class _Averaging(NamedTuple):
+    region: CurvatureRegion | RowsRegion
+    rounds: Number
+    wanted: Array
+    found: Found
+    gradient: Array
+    inverse_eta: Number
+    kept: Array
+    share: Number
+    radius: Number
+
+
+class AveragingStep(CurvedStep, _Averaging):
     """What a step knew; nothing is computed until a property is read.
 
     Attributes:
@@ -73,35 +79,11 @@ class AveragingStep(NamedTuple):
         radius: R, of a ball that contains the feasible set.
     """
 
-    region: CurvatureRegion | RowsRegion
-    rounds: Number
-    wanted: Array
-    found: Found
-    gradient: Array
-    inverse_eta: Number
-    kept: Array
-    share: Number
-    radius: Number
-
-    @property
-    def cut(self) -> bool:
-        """Whether the region changed the proposed action."""
-        return self.found.point is not self.wanted
-
-    @property
-    def certificate(self) -> CurvatureCertificate | HullOfBallsCertificate:
-        """Why the next action is feasible."""
-        found = self.region.certificate(self.found.point, int(self.rounds) + 1)
-        return found._replace(cut=self.cut)
-
-    @property
-    def contradictions(self) -> tuple[str, ...]:
-        """What is impossible if the curvature is right; one sentence each."""
-        return self.region.contradictions
+    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CertifiedDualAveraging(AllowingForKnown):
+class CertifiedDualAveraging(Curved[CertifiedDualAveragingState]):
     r"""Dual averaging whose far point is projected directly onto what is certainly feasible.
 
     .. math::
@@ -144,44 +126,19 @@ class CertifiedDualAveraging(AllowingForKnown):
     eta: Number | None = None
 
     def __post_init__(self) -> None:
-        check_known(self.known)
-        _check.positive(radius=self.radius, scale=self.scale)
-        _check.plain(self, "radius", "scale")
+        self._check_known()
+        _check.positive(scale=self.scale)
+        _check.plain(self, "scale")
         for name in ("far", "eta"):
             if getattr(self, name) is not None:
                 _check.positive(**{name: getattr(self, name)})
                 _check.plain(self, name)
-
-    @property
-    def needs(self) -> Needs:
-        """One value and slope per round, or those of all rows separately."""
-        return needs_of_known(self.known)
 
     def init(self, x1: Array) -> CertifiedDualAveragingState:
         """Start at x1, strictly feasible; its slack comes with the first feedback."""
         x1 = _check.action(x1)
         zero, seen = number_like(x1, 0.0), self.known.init(x1)
         return CertifiedDualAveragingState(x1, x1, seen, 0.0 * x1, zero, zero, 0.0 * seen.g)
-
-    def moved(
-        self, state: CertifiedDualAveragingState, x: Array, missed: int = 0
-    ) -> CertifiedDualAveragingState:
-        """Return the state that starts from another action: its region is that of what is seen.
-
-        Args:
-            state: the last one.
-            x: the action that was, or will be, played instead of its own.
-            missed: how many rounds have passed without a measurement.
-        """
-        if not state.seen.rounds:
-            return self.init(x)
-        return state._replace(x=x, seen=aged(self.known, state.seen, missed))
-
-    def update(
-        self, state: CertifiedDualAveragingState, feedback: Feedback
-    ) -> CertifiedDualAveragingState:
-        """Return the state after a round: the lines of the docstring."""
-        return self.step(state, feedback)[0]
 
     def step(
         self,
@@ -197,10 +154,7 @@ class CertifiedDualAveraging(AllowingForKnown):
             within: a set that was announced for the next round, which holds the next action.
         """
         x, start, seen, gradients, last, squares, weights = state
-        grad, g, s = told(self.known, x, feedback)
-        after, region = self.known.see(seen, x, g, s, feedback[4])
-        if within is not None:
-            region = region_within(region, within)
+        grad, after, region = self._see(x, seen, feedback, within)
         kept = start - gradients / where(last > 0, last, math.inf) - x
         gradients, squares = gradients + grad, squares + finite_square(grad)
         if self.eta is None:

@@ -6,26 +6,24 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
-import numpy as np
-
 from surefoot import _check
-from surefoot._array import dot, maximum, number_like, owned, sqrt, to_numpy, where
-from surefoot.algorithms._allowing import AllowingForKnown, errors_in
+from surefoot._array import maximum, number_like, owned, sqrt, where
+from surefoot.algorithms._curved import (
+    Curved,
+    CurvedStep,
+    curvature_of,
+    finite_square,
+)
 from surefoot.constants import Constants, as_constants
-from surefoot.errors import InvalidValueError
 from surefoot.regions import (
     Curvature,
-    CurvatureCertificate,
     CurvatureRegion,
     CurvatureRows,
     Found,
-    HullOfBallsCertificate,
     RowsRegion,
 )
-from surefoot.regions.aging import aged
-from surefoot.sets import Ball
 from surefoot.theory import ObservedCuts, TheoremC, Tuned, under_errors
-from surefoot.types import Array, Feedback, Needs, Number, Region, Source
+from surefoot.types import Array, Feedback, Number, Region, Source
 
 __all__ = ["CertifiedOGD", "CertifiedOGDState", "DescentStep"]
 
@@ -48,7 +46,18 @@ class CertifiedOGDState(NamedTuple):
     squares: Number
 
 
-class DescentStep(NamedTuple):
+class _Descent(NamedTuple):
+    region: CurvatureRegion | RowsRegion
+    rounds: Number
+    wanted: Array
+    found: Found
+    size: Number
+    inverse_eta: Number
+    moves: Any
+    radius: Number
+
+
+class DescentStep(CurvedStep, _Descent):
     """What a step into a certified region knew; nothing is computed until a property is read.
 
     Attributes:
@@ -62,34 +71,11 @@ class DescentStep(NamedTuple):
         radius: R, of a ball that contains the feasible set.
     """
 
-    region: CurvatureRegion | RowsRegion
-    rounds: Number
-    wanted: Array
-    found: Found
-    size: Number
-    inverse_eta: Number
-    moves: Any
-    radius: Number
-
-    @property
-    def cut(self) -> bool:
-        """Whether the region changed the proposed action."""
-        return self.found.point is not self.wanted
-
-    @property
-    def certificate(self) -> CurvatureCertificate | HullOfBallsCertificate:
-        """Why the next action is feasible."""
-        found = self.region.certificate(self.found.point, int(self.rounds) + 1)
-        return found._replace(cut=self.cut)
-
-    @property
-    def contradictions(self) -> tuple[str, ...]:
-        """What is impossible if the curvature is right; one sentence each."""
-        return self.region.contradictions
+    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CertifiedOGD(AllowingForKnown):
+class CertifiedOGD(Curved[CertifiedOGDState]):
     r"""Gradient descent whose steps are cut where the curvature no longer proves feasibility.
 
     .. math::
@@ -129,39 +115,16 @@ class CertifiedOGD(AllowingForKnown):
     ratchet: bool = True
 
     def __post_init__(self) -> None:
-        check_known(self.known)
-        _check.positive(radius=self.radius)
-        _check.plain(self, "radius")
+        self._check_known()
         if self.eta is not None:
             _check.positive(eta=self.eta)
             _check.plain(self, "eta")
-
-    @property
-    def needs(self) -> Needs:
-        """One value and slope per round, or those of all rows separately."""
-        return needs_of_known(self.known)
 
     def init(self, x1: Array) -> CertifiedOGDState:
         """Start at x1, strictly feasible; its slack comes with the first feedback."""
         x1 = _check.action(x1)
         zero = number_like(x1, 0.0)
         return CertifiedOGDState(x1, self.known.init(x1), zero, zero)
-
-    def moved(self, state: CertifiedOGDState, x: Array, missed: int = 0) -> CertifiedOGDState:
-        """Return the state that starts from another action: its region is that of what is seen.
-
-        Args:
-            state: the last one.
-            x: the action that was, or will be, played instead of its own.
-            missed: how many rounds have passed without a measurement.
-        """
-        if not state.seen.rounds:
-            return self.init(x)
-        return state._replace(x=x, seen=aged(self.known, state.seen, missed))
-
-    def update(self, state: CertifiedOGDState, feedback: Feedback) -> CertifiedOGDState:
-        """Return the state after a round: the lines of the docstring."""
-        return self.step(state, feedback)[0]
 
     def step(
         self, state: CertifiedOGDState, feedback: Feedback, within: Region | None = None
@@ -174,10 +137,7 @@ class CertifiedOGD(AllowingForKnown):
             within: a set that was announced for the next round, which holds the next action.
         """
         x, seen, inverse_eta, squares = state
-        grad, g, s = told(self.known, x, feedback)
-        after, region = self.known.see(seen, x, g, s, feedback[4])
-        if within is not None:
-            region = region_within(region, within)
+        grad, after, region = self._see(x, seen, feedback, within)
         squared = finite_square(grad)
         squares, size = squares + squared, sqrt(squared)
         if self.eta is None:
@@ -222,59 +182,3 @@ class CertifiedOGD(AllowingForKnown):
         (R,) = constants.require("R", by=theorem.name)
         player = cls(known=curvature_of(constants, domain, exact=exact), radius=R)
         return Tuned(player, under_errors(theorem))
-
-
-def curvature_of(
-    constants: Constants, domain: Region | None = None, *, exact: bool = False
-) -> Curvature | CurvatureRows:
-    """Return what constants say of the curvature, with a known set if the domain is no ball."""
-    R, beta = constants.require("R", "beta", by="a region certified by curvature")
-    rows = int(constants.rows or 1)
-    ball = domain is None or isinstance(domain, Ball)
-    reach = R if domain is None else float(getattr(domain, "reach_from_origin", R))
-    shared: dict[str, Any] = errors_in(constants)
-    shared |= {"beta": beta, "reach": reach, "evaluation_error": constants.evaluation_error}
-    if rows == 1 and ball:
-        return Curvature(**shared)
-    return CurvatureRows(rows=rows, domain=None if ball else domain, exact=exact, **shared)
-
-
-def check_known(known: Any) -> None:
-    """Raise unless the knowledge is a bound on the curvature."""
-    if not isinstance(known, (Curvature, CurvatureRows)):
-        raise InvalidValueError(f"known must be a Curvature or CurvatureRows, got {known!r}")
-
-
-def needs_of_known(known: Curvature | CurvatureRows) -> Needs:
-    """Return what a round asks for: one value and slope, or those of all rows apart."""
-    if isinstance(known, CurvatureRows) and known.rows > 1:
-        return Needs(apart=True, work="m d")
-    return Needs()
-
-
-def told(
-    known: Curvature | CurvatureRows, x: Array, feedback: Feedback
-) -> tuple[Array, Number, Array]:
-    """Return the gradient, and the values and slopes as the region wants them."""
-    if isinstance(known, CurvatureRows) and known.rows > 1:
-        return _check.feedback_apart(x, feedback)
-    return _check.feedback(x, feedback)
-
-
-def finite_square(grad: Array) -> Number:
-    """Return the squared norm of a cost gradient; one run refuses one that is not finite."""
-    with np.errstate(over="ignore"):
-        squared = dot(grad, grad)
-    if type(squared) is float and not squared < math.inf:
-        _check.refuse_unfinite(to_numpy(grad), "cost_gradient")
-        raise InvalidValueError(f"cost_gradient must have a finite square, got {grad!r}")
-    return squared
-
-
-def region_within(region: Any, within: Region) -> RowsRegion:
-    """Return a region cut down to a set that was announced for the next round."""
-    if not isinstance(region, RowsRegion):
-        raise InvalidValueError(
-            "within must come with known = CurvatureRows(...), got known = Curvature(...)"
-        )
-    return region.within(within)

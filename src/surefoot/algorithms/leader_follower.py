@@ -44,7 +44,6 @@ from surefoot.algorithms._start import check_domain, not_a_ball, start_in
 from surefoot.constants import Constants, as_constants
 from surefoot.errors import InvalidValueError
 from surefoot.regions import HullRegion, LipschitzHull, check_errors
-from surefoot.regions.aging import aged
 from surefoot.sets import Ball
 from surefoot.theory import LeaderRegret, TheoremG, Tuned, under_errors
 from surefoot.types import Algorithm, Array, Feedback, Needs, Number, Real, Source
@@ -181,22 +180,6 @@ class LeaderFollower(Following):
             deepened=zero,
             careful=zero,
         )
-
-    def moved(self, state: LeaderFollowerState, x: Array, missed: int = 0) -> LeaderFollowerState:
-        """Return the state whose follower starts from another action.
-
-        Args:
-            state: the last one.
-            x: the action that was, or will be, played instead of its own.
-            missed: how many rounds have passed without a measurement.
-        """
-        if not state.seen.rounds:
-            return self.init(x)
-        return state._replace(x=x, seen=aged(self._known(), state.seen, missed))
-
-    def update(self, state: LeaderFollowerState, feedback: Feedback) -> LeaderFollowerState:
-        """Return the state after a round."""
-        return self.step(state, feedback)[0]
 
     def step(
         self, state: LeaderFollowerState, feedback: Feedback
