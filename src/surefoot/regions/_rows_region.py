@@ -27,7 +27,7 @@ from surefoot.regions._certificates import (
     HullOfBallsCertificate,
     above_quadratic,
 )
-from surefoot.regions._curvature_region import CurvatureRegion
+from surefoot.regions._curvature_region import CurvatureMemory, CurvatureRegion
 from surefoot.regions._errors import Errors
 from surefoot.regions._known import known_set
 from surefoot.regions._quadratics import (
@@ -50,24 +50,15 @@ __all__ = ["RowsMemory", "RowsRegion"]
 _QUIETLY = np.errstate(over="ignore", invalid="ignore")
 
 
-class RowsMemory(NamedTuple):
-    """The last round seen, against which a wrong curvature is noticed.
+class RowsMemory(CurvatureMemory):
+    """The last round seen of several constraints: ``g``, ``s`` and ``low`` have one entry per row.
 
-    Attributes:
-        rounds: how many rounds were seen.
-        x: the last action.
-        g: the values there, one per row; with errors, the upper bounds on them.
-        s: the slopes there, one per row.
-        low: the lower bounds on the values.
-        anchor: under drift the deepest action; else None.
+    Example:
+        >>> RowsMemory(1.0, np.zeros(2), np.array([-0.5, -0.3]), np.eye(2)).g
+        array([-0.5, -0.3])
     """
 
-    rounds: Number
-    x: Array
-    g: Array
-    s: Array
-    low: Number = -math.inf
-    anchor: DriftAnchor | None = None
+    __slots__ = ()
 
 
 class RowsRegion(NamedTuple):

@@ -52,13 +52,34 @@ from surefoot.regions._curvature_region import CurvatureMemory, CurvatureRegion
 from surefoot.regions._errors import Errors, check_errors, error_of
 from surefoot.types import Array, Number
 
-__all__ = ["Curvature"]
+__all__ = ["Curvature", "CurvatureConstants"]
 
 _new = tuple.__new__  # the constructor of a named tuple costs as much as three roots
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Curvature:
+class CurvatureConstants:
+    """The constants of a g with a bound on its curvature; :class:`Curvature` says what they are."""
+
+    beta: Number
+    reach: Number
+    evaluation_error: Number | None = None
+    value_error: Number | None = None
+    slope_error: Number | None = None
+    drift: Number | None = None
+
+    def __post_init__(self) -> None:
+        _check.nonnegative(beta=self.beta)
+        _check.positive(reach=self.reach)
+        _check.plain(self, "beta", "reach")
+        if self.evaluation_error is not None:
+            _check.nonnegative(evaluation_error=self.evaluation_error)
+            _check.plain(self, "evaluation_error")
+        check_errors(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Curvature(CurvatureConstants):
     r"""Knowledge that g curves upwards by at most :math:`\beta` on the feasible set.
 
     For a twice differentiable g this says that no eigenvalue of its Hessian is above
@@ -84,22 +105,6 @@ class Curvature:
         round 1: g = -0.5 was seen, and its curvature is at most 1: -0.5 + (0.414) along the slope
         + 0.0858 for the 0.414 moved; the next g is at most -...
     """
-
-    beta: Number
-    reach: Number
-    evaluation_error: Number | None = None
-    value_error: Number | None = None
-    slope_error: Number | None = None
-    drift: Number | None = None
-
-    def __post_init__(self) -> None:
-        _check.nonnegative(beta=self.beta)
-        _check.positive(reach=self.reach)
-        _check.plain(self, "beta", "reach")
-        if self.evaluation_error is not None:
-            _check.nonnegative(evaluation_error=self.evaluation_error)
-            _check.plain(self, "evaluation_error")
-        check_errors(self)
 
     @classmethod
     def trusted(cls, beta: Number, reach: Number) -> Curvature:

@@ -33,15 +33,14 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from surefoot import _check
 from surefoot._array import norm
 from surefoot.errors import InvalidValueError
 from surefoot.regions._certificates import CurvatureCertificate, HullOfBallsCertificate
 from surefoot.regions._curvature_region import CurvatureMemory, CurvatureRegion
-from surefoot.regions._errors import Errors, causes, check_errors
+from surefoot.regions._errors import Errors, causes
 from surefoot.regions._known import EmptyRegionError
 from surefoot.regions._two_balls import share_of_two_balls
-from surefoot.regions.curvature import Curvature
+from surefoot.regions.curvature import Curvature, CurvatureConstants
 from surefoot.types import Array
 
 __all__ = [
@@ -173,7 +172,7 @@ class CurvatureHullRegion(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CurvatureHull:
+class CurvatureHull(CurvatureConstants):
     r"""Knowledge that g is convex and curves upwards by at most :math:`\beta`; one NumPy run.
 
     Args:
@@ -194,18 +193,6 @@ class CurvatureHull:
         >>> region.last.nearest(np.array([0.3, 1.0])).round(4)  # the ball of y alone
         array([0.4144, 0.2371])
     """
-
-    beta: float
-    reach: float
-    evaluation_error: float | None = None
-    value_error: float | None = None
-    slope_error: float | None = None
-    drift: float | None = None
-
-    def __post_init__(self) -> None:
-        self.ball()
-        _check.plain(self, "beta", "reach")
-        check_errors(self)
 
     def ball(self) -> Curvature:
         """Return what is known without the memory."""

@@ -1,15 +1,4 @@
-#include "certified_length.h"
-
-/* What the next round needs. x is the action to play; the rest is not for writing. */
-typedef struct {
-    double x[SF_D];
-    double start[SF_D];
-    double rounds;
-    double start_slack;
-    double distance;
-} sf_state;
-
-#include "start_length.h"
+#include "length_state.h"
 
 /*
  * A round: tell what was seen at state->x and what is wanted next, and state->x may be played.
@@ -25,7 +14,7 @@ static inline int sf_admit(sf_state *state, const double proposal[SF_D], double 
         return SF_NOT_FINITE;
     }
     const double *x = state->x;
-    double way[SF_D], y[SF_D], moved[SF_D], next[SF_D];
+    double way[SF_D], y[SF_D];
     sf_minus(way, proposal, x);
     const double size = sf_norm(way);
     if (!(size < HUGE_VAL)) {
@@ -41,24 +30,5 @@ static inline int sf_admit(sf_state *state, const double proposal[SF_D], double 
     double share = sf_min(1.0, length.max_step / (size > 0 ? size : 1.0));
     share = length.max_step > 0 ? share : 0.0 * share;
     sf_along(y, x, share, way);
-    sf_minus(moved, y, x);
-    const double excess = g + sf_dot(s, moved) + length.rho - SF_NOISE;
-    status = sf_cut_and_project(next, y, excess, s, &length, x);
-    if (status != SF_OK) {
-        return status;
-    }
-    const double distance = sf_next_distance(&length, state->rounds, share * size);
-    if (isnan(distance)) {
-        return SF_RANGE;
-    }
-    if (info) {
-        info->bound = sf_bound(&length, g, size, 1.0);
-        info->cut = length.max_step > 0 && excess > 0;
-        info->alarms = sf_alarms_of(&length, state->distance, g, s);
-    }
-    sf_copy(state->x, next);
-    state->rounds += 1.0;
-    state->start_slack = length.start_slack;
-    state->distance = distance;
-    return SF_OK;
+    return sf_end_at(state, y, share * size, size, 1.0, &length, g, s, info);
 }
