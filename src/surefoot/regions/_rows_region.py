@@ -172,9 +172,13 @@ class RowsRegion(NamedTuple):
             point = self.checked(where(good, w, self.x + q))
         else:
             long, more = self._half_spaces(v, up + 0.5 * rates * dot(v, v), size)
-            q, weights = self._half_spaces(v, up + 0.5 * rates * dot(long, long), size)
+            # Without curvature no length moves the half-spaces, and the first answer is the last.
+            flat = type(rates) in (float, np.ndarray) and not np.any(rates)
+            q, weights = long, more
+            if not flat:
+                q, weights = self._half_spaces(v, up + 0.5 * rates * dot(long, long), size)
             passed = self.holds(self.x + q)
-            if not (certainly(passed) or (type(passed) is np.ndarray and passed.all())):
+            if not (flat or certainly(passed) or (type(passed) is np.ndarray and passed.all())):
                 # That step was longer than the one before: half-spaces moved for its own length.
                 third, last = self._half_spaces(v, up + 0.51 * rates * dot(q, q), size)
                 q, weights = where(passed, q, third), where(passed, weights, last)

@@ -7,6 +7,8 @@ change of the set shortens what is left, so there are finitely many.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from surefoot.types import Array
@@ -66,7 +68,14 @@ def project_halfspaces(
 
 
 def _active(unit: Array, v: Array, tolerance: float) -> list[int] | None:
-    """Return the rows that are active at the projection; None if they are not found."""
+    r"""Return the rows that are active at the projection; None if they are not found.
+
+    With :math:`N^\top = Q^\top R` for the active rows N, the multiples r of them in another row u
+    are :math:`R^{-1}Qu`, and its part across them is :math:`u - Q^\top Qu`. A row that joins the
+    active ones adds a row to Q and a column to :math:`R^{-1}`.
+    """
+    most = min(unit.shape) + 1
+    Q, inverse = np.zeros((most, unit.shape[1])), np.zeros((most, most))
     q, active, z = np.zeros(unit.shape[1]), [], np.zeros(0)  # type: ignore[var-annotated]
     for _ in range(20 * (len(v) + 1)):
         over = v + unit @ q
@@ -74,11 +83,14 @@ def _active(unit: Array, v: Array, tolerance: float) -> list[int] | None:
         new = int(over.argmax())
         if over[new] <= tolerance:
             return active
-        weight, left = 0.0, float(over[new])
+        weight, left, u = 0.0, float(over[new]), unit[new]
         while True:
-            N = unit[active]
-            r = np.linalg.lstsq(N.T, unit[new])[0] if active else np.zeros(0)
-            across = unit[new] - r @ N
+            k = len(active)
+            c = Q[:k] @ u
+            across = u - c @ Q[:k]
+            again = Q[:k] @ across  # what rounding left along the active rows
+            across -= again @ Q[:k]
+            r = inverse[:k, :k] @ (c + again)
             length = float(across @ across)
             full = left / length if length > _DEPENDENT**2 else np.inf
             limits = np.where(r > 0, z / np.where(r > 0, r, 1.0), np.inf)
@@ -90,9 +102,14 @@ def _active(unit: Array, v: Array, tolerance: float) -> list[int] | None:
                 q, left = q - step * across, left - step * length
             z, weight = z - step * r, weight + step
             if step == full:
+                root = math.sqrt(length)
+                Q[k], inverse[:k, k], inverse[k, k] = across / root, r / -root, 1.0 / root
                 active, z = [*active, new], np.append(z, weight)
                 break
             active, z = active[:block] + active[block + 1 :], np.delete(z, block)
+            basis, R = np.linalg.qr(unit[active].T)
+            Q[: k - 1], inverse[: k - 1, : k - 1] = basis.T, np.linalg.inv(R)
+            inverse[k - 1] = 0.0
     return None
 
 

@@ -437,22 +437,22 @@ static inline int sf_step(sf_state *state, const double cost_gradient[SF_D], dou
     /* The follower: towards the leader, off the cuts, into the certified region. */
     const double r_a = sf_max(region.anchor_radius, region.radius);
     const double *ahead = z;
+    sf_cuts reached = cuts;
 #ifdef SF_VALUE_ERROR
-    /* Only the leader needs cuts that hold for all points within D of the start. */
-    sf_cuts near = cuts;
-    double off[SF_CUTS] = {0.0}, seen_from[SF_D];
-    for (int k = 0; k < SF_CUTS; k++) {
-        const double less = SF_SLOPE_ERROR * D * cuts.inverses[k];
-        near.offsets[k] = cuts.offsets[k] - less;
+    double off[SF_CUTS] = {0.0}, nearer[SF_D];
+    if (SF_SLOPE_ERROR > 0) {
+        /* Only the leader needs cuts that hold for all points within D of the start. */
+        for (int k = 0; k < SF_CUTS; k++) {
+            const double less = SF_SLOPE_ERROR * D * cuts.inverses[k];
+            reached.offsets[k] = cuts.offsets[k] - less;
+        }
+        sf_project_leader(nearer, off, &reached, z, -1, 2 * D);
+        status = sf_project_halfspace(nearer, X, seen.last_value, s, 0.0);
+        if (status != SF_OK) {
+            return status;
+        }
+        ahead = nearer;
     }
-    sf_project_leader(seen_from, off, &near, z, -1, 2 * D);
-    status = sf_project_halfspace(seen_from, X, seen.last_value, s, 0.0);
-    if (status != SF_OK) {
-        return status;
-    }
-    ahead = seen_from;
-#else
-    const sf_cuts near = cuts;
 #endif
     sf_minus(way, ahead, X);
     const double gap = sf_distance(ahead, X);
@@ -463,7 +463,7 @@ static inline int sf_step(sf_state *state, const double cost_gradient[SF_D], dou
                                          : r_a * sf_min(SF_KEEP * gap / D, 0.5));
     const double room = sf_max(region.radius, 0.0);
     sf_along(W, X, sf_min(room / (gap > 0 ? gap : 1.0), 1.0), way);
-    sf_keep_off(W, &near, rho);
+    sf_keep_off(W, &reached, rho);
 #ifdef SF_VALUE_ERROR
     status = sf_project_halfspace(W, X, seen.last_value, s, rho);
     if (status != SF_OK) {
