@@ -20,15 +20,7 @@ __all__ = ["GaugeDescent", "GaugeDescentState"]
 
 
 class GaugeDescentState(NamedTuple):
-    """The action, and what the next round needs.
-
-    Attributes:
-        x: the action to play.
-        w: the learner's point in the ball.
-        gamma: the gauge of w.
-        s: a subgradient of the gauge at w.
-        t: the round.
-    """
+    """The action x, the learner's point w with its gauge and a subgradient, and the round."""
 
     x: Array
     w: Array

@@ -23,15 +23,7 @@ __all__ = ["GaugeNewton", "GaugeNewtonState"]
 
 
 class GaugeNewtonState(NamedTuple):
-    """The action, the learner's point and its metric.
-
-    Attributes:
-        x: the action to play.
-        w: the learner's point in the ball.
-        gamma: the gauge of w.
-        s: a subgradient of the gauge at w.
-        metric: A, the sum of the surrogates' squares, ``(d, d)``.
-    """
+    """The same as of GaugeDescent, and A, the sum of the surrogates' squares, ``(d, d)``."""
 
     x: Array
     w: Array

@@ -191,6 +191,14 @@ def level_below(
     return float(epsilon)
 
 
+def some_entry(**arrays: Array) -> None:
+    """Raise if all entries of all arrays are 0: g would be a constant."""
+    if not any(array.any() for array in arrays.values()):
+        raise InvalidValueError(
+            f"{' or '.join(arrays)} must have an entry that is not 0, got zeros"
+        )
+
+
 def point(x: Array, dimension: int | None) -> Array:
     """Return an action as float64; refuse one of another length, which might broadcast."""
     if type(x) is not np.ndarray or x.dtype is not _check.FLOAT64:

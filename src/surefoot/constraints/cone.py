@@ -11,8 +11,7 @@ import numpy as np
 from surefoot import _check
 from surefoot._array import constant, dot, norm, where
 from surefoot.constraints._rounding import gamma, rounded_down, rounded_up
-from surefoot.constraints.base import Constraint, level_below, point
-from surefoot.errors import InvalidValueError
+from surefoot.constraints.base import Constraint, level_below, point, some_entry
 from surefoot.sets import Ball
 from surefoot.sets._points import finite_fields, taken
 from surefoot.types import Array, Number
@@ -54,8 +53,7 @@ class SecondOrderCone(Constraint):
                 given = getattr(self, name)
                 value = np.zeros(length) if given is None else given
                 object.__setattr__(self, name, _check.vector(value, name, length=length))
-            if not (A.any() or self.c.any()):
-                raise InvalidValueError("A or c must have an entry that is not 0, got zeros")
+            some_entry(A=A, c=self.c)
         finite_fields(self, "d")
 
     def query(self, x: Array) -> tuple[Number, Array]:

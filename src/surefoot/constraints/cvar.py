@@ -9,7 +9,7 @@ import numpy as np
 from surefoot import _check
 from surefoot._array import constant, dot, namespace
 from surefoot.constraints._rounding import gamma, rounded_up
-from surefoot.constraints.base import Constraint, point
+from surefoot.constraints.base import Constraint, point, some_entry
 from surefoot.errors import InvalidValueError
 from surefoot.sets import Ball
 from surefoot.sets._points import finite_fields, taken
@@ -50,8 +50,8 @@ class CVaR(Constraint):
 
     def __post_init__(self) -> None:
         losses = taken(self, "losses", _check.matrix)
-        if type(losses) is np.ndarray and not losses.any():
-            raise InvalidValueError("losses must have an entry that is not 0, got zeros")
+        if type(losses) is np.ndarray:
+            some_entry(losses=losses)
         _check.positive(level=self.level)
         _check.plain(self, "level")
         if type(self.level) is float and not self.level < 1:

@@ -11,7 +11,7 @@ import numpy as np
 from surefoot import _check, sets
 from surefoot._array import constant, dot, maximum, sqrt, where
 from surefoot.constraints._rounding import gamma, rounded_down, rounded_up
-from surefoot.constraints.base import Constraint, level_below, point
+from surefoot.constraints.base import Constraint, level_below, point, some_entry
 from surefoot.errors import InvalidValueError
 from surefoot.sets import Ball
 from surefoot.sets._points import finite_fields, taken
@@ -149,8 +149,7 @@ class QuadraticForm(Constraint):
                     f"got a smallest eigenvalue of {lowest:g}"
                 )
             object.__setattr__(self, "q", _check.vector(self.q, "q", length=len(Q)))
-            if not (Q.any() or self.q.any()):
-                raise InvalidValueError("Q or q must have an entry that is not 0, got zeros")
+            some_entry(Q=Q, q=self.q)
         finite_fields(self, "r")
 
     def query(self, x: Array) -> tuple[Number, Array]:

@@ -32,13 +32,10 @@ class StrictStart(EveryRound):
         """G_g and the start; G_f only for the regret bound; the horizon if one was used."""
         c = self.constants
         G_g, slack = c.require("G_g", "start_slack", by=self.name)
-        found = [
+        return self._and_rest(
             Premise("constraint subgradient", "G_g", G_g),
             Premise("start", "the slack counted on", slack),
-        ]
-        if c.G_f is not None:
-            found.append(Premise("cost gradient", "G_f", c.G_f, only_regret=True))
-        return self._and_horizon(*found)
+        )
 
 
 class FromStart(EveryRound):

@@ -174,6 +174,14 @@ class EveryRound(Guarantee):
     violation_exponent: ClassVar[None] = None
 
     @final
+    def _and_rest(self, *found: Premise, only_regret: bool = True) -> tuple[Premise, ...]:
+        """Return premises with those of G_f, where it is known, and of the horizon."""
+        if self.constants.G_f is not None:
+            cost = Premise("cost gradient", "G_f", self.constants.G_f, only_regret=only_regret)
+            found = (*found, cost)
+        return self._and_horizon(*found)
+
+    @final
     def bounds(self, t: Any) -> dict[Measure, Array]:
         """Return 0 for every round."""
         return {"round": np.zeros_like(np.asarray(t, dtype=np.float64))}

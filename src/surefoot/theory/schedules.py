@@ -154,14 +154,12 @@ class ScheduledSteps(FromStart):
         """G_g, sigma and the start; G_f, only for the regret unless the steps depend on it."""
         c = self.constants
         G_g, slack = c.require("G_g", "start_slack", by=self.name)
-        found = [
+        return self._and_rest(
             Premise("constraint subgradient", "G_g", G_g),
             Premise("subgradient near the boundary", "sigma", self.sigma, level=self.level),
             Premise("start", "the slack counted on", slack),
-        ]
-        if c.G_f is not None:
-            found.append(Premise("cost gradient", "G_f", c.G_f, only_regret=self.running))
-        return self._and_horizon(*found)
+            only_regret=self.running,
+        )
 
 
 @dataclass(frozen=True)
