@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from surefoot import _check
-from surefoot._array import number_like, owned, to_numpy
+from surefoot._array import number_like, owned, record, to_numpy
 from surefoot.algorithms._allowing import AllowingForKnown, errors_in
 from surefoot.constants import Constants, as_constants
 from surefoot.errors import InvalidValueError
@@ -138,10 +138,11 @@ class RegionFilter(AllowingForKnown):
             value_error: a bound on the error of g in this round, instead of that of ``known``.
             within: a set that was announced for the next round, which holds the next action.
         """
-        _check.like_action(proposal, state.x, "proposal")
-        if getattr(s, "shape", None) == state.x.shape:
-            _, g, s = _check.feedback(state.x, Feedback(proposal, g, s))
-        memory, region = self.known.see(state.memory, state.x, g, s, value_error)
+        x, rounds, seen = state
+        _check.like_action(proposal, x, "proposal")
+        if getattr(s, "shape", None) == x.shape:
+            _, g, s = _check.feedback(x, record(Feedback, (proposal, g, s, None, None)))
+        memory, region = self.known.see(seen, x, g, s, value_error)
         if within is not None:
             if not hasattr(region, "within"):
                 raise InvalidValueError(
@@ -149,10 +150,11 @@ class RegionFilter(AllowingForKnown):
                     f"got known = {type(self.known).__name__}(...)"
                 )
             region = region.within(within)
-        x, rounds = region.nearest(proposal), state.rounds + 1.0
+        x, rounds = region.nearest(proposal), rounds + 1.0
         # A proposal inside the region is the caller's own array.
         x = owned(x.copy() if x is proposal else x)
-        return RegionFilterState(x, rounds, memory), RegionStep(x, proposal, region, rounds)
+        after, info = (x, rounds, memory), (x, proposal, region, rounds)
+        return record(RegionFilterState, after), record(RegionStep, info)
 
     @classmethod
     def default(cls, constants: Constants, domain: Ball | None = None) -> RegionFilter:

@@ -100,8 +100,8 @@ class ObservedRegret(NamedTuple):
             info: what the step of a :class:`~surefoot.algorithms.CertifiedPFS` knew.
         """
         steps, tightened, falls, moved, stayed, last_rho, last_inverse = self
-        _, _, _, _, _, length, size, _, inverse, excess, p, x = info
-        _, rho, _, _, max_step, *_ = length
+        length, size, _, inverse, excess, p, x = info[5:]
+        rho, max_step = length[1], length[4]
         if not max_step > 0:
             return self._replace(stayed=stayed + size)
         if not (size > 0 or last_inverse > 0):
