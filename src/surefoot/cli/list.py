@@ -189,16 +189,9 @@ def _some_constants() -> Constants:
 
 
 def _entry(entry: Entry) -> dict[str, Any]:
-    return {
-        "name": entry.name,
-        "algorithm": entry.algorithm,
-        "tuning": entry.tuning,
-        "feedback": entry.feedback,
-        "promise": entry.promise,
-        "work": entry.work,
-        "from": entry.source.work,
-        "rule": entry.source.rule,
-    }
+    shown = ("name", "algorithm", "tuning", "feedback", "promise", "work")
+    own = {name: getattr(entry, name) for name in shown}
+    return own | {"from": entry.source.work, "rule": entry.source.rule}
 
 
 def _literature() -> list[dict[str, Any]]:
