@@ -266,10 +266,9 @@ class LeaderFollower(Following):
     ) -> tuple[Array, Number, Number]:
         """Return the next action, and when the anchor's radius last grew by a tenth, to what."""
         D, t, r_a = state.reach, region.memory.rounds, region.depth
-        tau = self.slope_error
-        if tau is not None and (type(tau) is not float or tau > 0.0):
+        if region.errors is not None:
             # Only the leader needs cuts that hold for all points within D of the start.
-            used = nearer(used, tau * D)
+            used = nearer(used, region.errors.slope * D)
             z = as_read(region, project(used, z, None, None, 2 * D, self.sweeps)[1], X, 0.0)
         way = z - X
         gap = way_length(way)

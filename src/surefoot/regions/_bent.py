@@ -100,19 +100,33 @@ def nothing(region: Any) -> EmptyRegionError:
     return EmptyRegionError.of_drift(t, point, min(here, deepest), drift)
 
 
-def searched(region: Any, w: Array, search: Callable[[Any, Array], Found]) -> Found:
-    """Search in balls inside of a region with a slope error, each for the last answer's length."""
+def searched(
+    region: Any,
+    w: Array,
+    search: Callable[[Any, Array], Found],
+    near: Array | None = None,
+    tries: int = _TRIES,
+) -> Found:
+    """Search in balls inside of a region with a slope error, each for the last answer's length.
+
+    Args:
+        region: with or without one; without, the search is all there is to do.
+        w: what is wanted.
+        search: a search in a region without an error of the slope.
+        near: an answer to a similar question, whose length is tried first; w unless given.
+        tries: how many lengths are tried, at most.
+    """
     if region.slope_error is None:
         return search(region, w)
     good = region.holds(w)
     low, high = region.lengths()
     # At both ends the ball is a point, which no search gets away from.
-    length = maximum(minimum(norm(w - region.x), 0.5 * high), 2.0 * low)
+    length = maximum(minimum(norm((w if near is None else near) - region.x), 0.5 * high), 2.0 * low)
     between = sqrt(low * maximum(minimum(high, 4.0 * low), 0.0 * low))
     length = where(4.0 * low > high, between, length)
     shortest = _SHORTEST * region.known.reach + 0.0 * length
     best, sure = None, False
-    for _ in range(_TRIES):
+    for _ in range(tries):
         length = maximum(minimum(maximum(length, low), high), shortest)
         found = search(region.bent(length), w)
         fine = region.holds(found.point)

@@ -20,7 +20,7 @@ __all__ = ["common_point", "nearest_within"]
 # How often half-spaces are moved again by the length of the step that they led to.
 _REFINED = 4
 # How often a point in common is looked for, unless none is proved to be there before.
-_TURNS = 2_000
+_TURNS = 1_000
 
 
 def nearest_within(
@@ -181,15 +181,17 @@ def common_point(region: Any) -> Array:
     if region.known.drift is not None and not alone.holds(region.x):
         return _row_by_row(region)
     onto, M = projection_onto(region.sets), float(region.known.reach)
-    b = settle(region.sets, onto(region.x))
+    a, b, tries = None, settle(region.sets, onto(region.x)), 2
     for _ in range(_TURNS):
         if region.holds(b):
             return b
-        a = searched(alone, b, type(alone).search).point
+        a = searched(alone, b, type(alone).search, a, tries).point
         before, b = b, settle(region.sets, onto(a))
         gap, moved = norm(b - a), norm(b - before)
         if gap * gap > 4 * M * moved or (gap == 0 and moved == 0):
-            break
+            if tries > 2:
+                break
+            tries = 8  # what is to be proved needs the nearest point itself
         # Beyond the certified boundary there may be a point of both, where the turns only near it.
         beyond = settle(region.sets, onto(2 * a - before))
         if region.holds(beyond):

@@ -18,3 +18,12 @@ static inline int sf_in_ball(const double *x)
     sf_from_centre(z, x);
     return sf_dot(z, z) <= SF_RADIUS * SF_RADIUS;
 }
+
+/* Whether an action may be the first: SF_OK, or what is wrong with it. */
+static inline int sf_start(const double *x1)
+{
+    if (!sf_all_finite(x1)) {
+        return SF_NOT_FINITE;
+    }
+    return sf_in_ball(x1) ? SF_OK : SF_START;
+}

@@ -32,11 +32,9 @@ typedef struct {
 /* Start at x1, strictly feasible: its slack comes with the first step. */
 static inline int sf_init(sf_state *state, const double x1[SF_D])
 {
-    if (!sf_all_finite(x1)) {
-        return SF_NOT_FINITE;
-    }
-    if (!sf_in_ball(x1)) {
-        return SF_START;
+    const int status = sf_start(x1);
+    if (status != SF_OK) {
+        return status;
     }
     double offset[SF_D];
     sf_from_centre(offset, x1);
@@ -439,20 +437,18 @@ static inline int sf_step(sf_state *state, const double cost_gradient[SF_D], dou
     const double *ahead = z;
     sf_cuts reached = cuts;
 #ifdef SF_VALUE_ERROR
+    /* Only the leader needs cuts that hold for all points within D of the start. */
     double off[SF_CUTS] = {0.0}, nearer[SF_D];
-    if (SF_SLOPE_ERROR > 0) {
-        /* Only the leader needs cuts that hold for all points within D of the start. */
-        for (int k = 0; k < SF_CUTS; k++) {
-            const double less = SF_SLOPE_ERROR * D * cuts.inverses[k];
-            reached.offsets[k] = cuts.offsets[k] - less;
-        }
-        sf_project_leader(nearer, off, &reached, z, -1, 2 * D);
-        status = sf_project_halfspace(nearer, X, seen.last_value, s, 0.0);
-        if (status != SF_OK) {
-            return status;
-        }
-        ahead = nearer;
+    for (int k = 0; k < SF_CUTS; k++) {
+        const double less = SF_SLOPE_ERROR * D * cuts.inverses[k];
+        reached.offsets[k] = cuts.offsets[k] - less;
     }
+    sf_project_leader(nearer, off, &reached, z, -1, 2 * D);
+    status = sf_project_halfspace(nearer, X, seen.last_value, s, 0.0);
+    if (status != SF_OK) {
+        return status;
+    }
+    ahead = nearer;
 #endif
     sf_minus(way, ahead, X);
     const double gap = sf_distance(ahead, X);
