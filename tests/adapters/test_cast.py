@@ -52,6 +52,7 @@ def test_rounding_to_float32_moves_a_point_by_no_more_than_the_length(values):
     assert moved <= cast_length(np.float32, len(p), np.linalg.norm(p))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("box", [None, (np.full(D, -0.25), np.full(D, 0.15625))], ids=["", "box"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("name", FILTERS)

@@ -106,6 +106,7 @@ def test_every_action_is_in_the_set_exactly(name, form, stream):
         assert max(CONSTRAINTS[name].value(point) for point in x) <= 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["loop", "batch", "scan"])
 @pytest.mark.parametrize("name", ["cube", "ball around a point", "l1 ball"])
 def test_no_game_has_a_violation(name, engine):

@@ -210,6 +210,7 @@ def test_no_stream_pushes_out(adversary, name, d):
         assert (trace.constraint > -schedule.tightening(trace.rounds) * (1 - 1e-6)).any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("d", [1, 2, 5, 20])
 @pytest.mark.parametrize("name", PLAYERS)
 def test_an_opponent_who_looks_one_step_ahead_cannot_push_out(name, d):

@@ -197,6 +197,7 @@ def test_an_opponent_who_looks_one_step_ahead_cannot_push_out(d, rho, exact):
         assert (values <= 0).all()
 
 
+@pytest.mark.slow
 @BOTH
 def test_a_sharp_wedge_is_not_left(exact):
     rows = [[0.1, 1.0], [0.05, -1.0], [-1.0, 0.2], [1.0, 0.3]]
@@ -207,6 +208,7 @@ def test_a_sharp_wedge_is_not_left(exact):
     assert values.max() > -0.01  # past the tightened set
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("d", [1, 2, 5, 20])
 @pytest.mark.parametrize("adversary", ADVERSARIES)
 @pytest.mark.parametrize("tuning", SeveralPFS.tunings)

@@ -4,6 +4,7 @@ import pytest
 from tests._scripts import ROOT, script
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::surefoot.games.EngineWarning")
 def test_an_own_constraint_and_rule_are_compared_and_resumed(tmp_path):
     pytest.importorskip("scipy")

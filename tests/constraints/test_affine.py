@@ -164,6 +164,7 @@ BELOW = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ATTAINED)
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
 def test_sigma_is_the_shortest_subgradient_of_the_level_set(name, share):

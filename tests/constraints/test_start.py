@@ -38,6 +38,7 @@ def most_slack(g, box):
     return -linprog(c, rows, g.b, bounds=limits).fun
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(8))
 def test_the_slack_found_and_the_bound_enclose_the_most_there_is(seed):
     g, box = random_polytope(seed)

@@ -462,6 +462,7 @@ def test_a_theorem_for_one_constraint_is_not_claimed_of_many():
     assert str(trace.verdict()).startswith("no guarantee was claimed: outside in ")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MOVING)
 @pytest.mark.parametrize(
     "choose", [OGD.fixed, AdaGradOGD.adaptive, DualAveraging.fixed, FrankWolfe.tuned]

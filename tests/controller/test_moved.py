@@ -140,6 +140,7 @@ def wander(player, rng, path=None, rounds=60):
     return worst
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MOVABLE)
 def test_whatever_the_actuator_does_every_action_asked_for_is_feasible(name, tmp_path):
     rng = np.random.default_rng(len(name))

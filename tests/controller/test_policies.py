@@ -292,6 +292,7 @@ def eventful(path, player, policy):
     return end
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::surefoot.controller.PremiseWarning")
 @pytest.mark.parametrize("policy", ["record", "hold", "retreat", "widen"])
 @pytest.mark.parametrize("name", ["certified", "safety filter", "leader and follower"])

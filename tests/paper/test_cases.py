@@ -19,6 +19,7 @@ def test_the_set_lies_in_the_ball_and_the_start_inside_the_set(case):
     assert 0 < case.constants.sigma <= case.constants.G_g
 
 
+@pytest.mark.slow
 @cases
 def test_projections_agree_with_a_conic_solver(case):
     cp = pytest.importorskip("cvxpy")

@@ -80,6 +80,7 @@ def test_a_hundred_thousand_rounds_are_feasible(opponent, d):
         assert worst > -rho
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES, ids=str)
 @pytest.mark.parametrize("T", [1, 2, 150])
 def test_an_opponent_who_looks_one_step_ahead_cannot_push_out(case, T):
@@ -94,6 +95,7 @@ def test_an_opponent_who_looks_one_step_ahead_cannot_push_out(case, T):
     assert (regret <= player.guarantee.regret_bound(trace.rounds)).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_a_start_with_hardly_any_slack_is_enough(case):
     # alpha = 1e-3 of what the case has: on the segment from the start to the boundary.
@@ -116,6 +118,7 @@ def test_the_toy_is_feasible_and_its_regret_within_the_bound_in_every_round(toy)
     assert (trace.guarantee.regret_bound(trace.rounds) >= trace.regret().upper.T).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("toy", [paper_toy, binding_toy])
 def test_regret_grows_no_faster_than_the_root_of_the_horizon(toy):
     problem = toy(trials=5)

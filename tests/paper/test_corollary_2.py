@@ -46,6 +46,7 @@ def test_no_round_from_t0_on_violates_and_the_regret_is_within_the_bound(adversa
     assert t0(c, 500) < 500
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("adversary", ADVERSARIES)
 @pytest.mark.parametrize(("start", "horizon"), [([-0.5], 100), ([0.9], 300), ([0.8, -0.55], 4_000)])
 def test_violations_are_made_up_for_when_the_horizon_is_long_enough(adversary, start, horizon):
@@ -65,6 +66,7 @@ def test_whether_the_horizon_is_long_enough_is_decided_by_its_root():
     assert [Corollary2(c, T).is_cumulative for T in (207, 208)] == [False, True]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES, ids=str)
 @pytest.mark.parametrize("opponent", ["random", "greedy"])
 def test_no_round_from_t0_on_violates_on_any_set(case, opponent):

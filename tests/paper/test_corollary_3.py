@@ -39,6 +39,7 @@ def test_each_round_is_within_the_violation_bound_and_the_regret_within_its(adve
         assert (trace.regret().upper <= trace.guarantee.regret_bound(t)).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES, ids=str)
 @pytest.mark.parametrize("opponent", ["random", "greedy"])
 def test_each_round_is_within_the_bounds_on_any_set(case, opponent):

@@ -38,6 +38,7 @@ def test_one_step_contracts_from_every_point_of_the_ball(case):
         assert (before - gained**2 <= c.gamma * before + EXACT).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", KINKED, ids=str)
 def test_any_subgradient_at_a_kink_will_do(case):
     c, rho = case.constants, 0.37 * case.constants.epsilon

@@ -188,6 +188,7 @@ def assert_the_ball_is_never_needed(constants, problem, T):
     assert (tight.constraint <= 0).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("d", [1, 2, 5])
 @pytest.mark.parametrize("adversary", ADVERSARIES)
 def test_the_ball_projection_is_never_active_under_corollary_1(adversary, d):
@@ -198,6 +199,7 @@ def test_the_ball_projection_is_never_active_under_corollary_1(adversary, d):
     assert_the_ball_is_never_needed(problem.constants, problem, 600)
 
 
+@pytest.mark.slow
 @cases
 def test_the_ball_projection_is_never_active_on_any_set(case):
     T, size = 150, 0.8

@@ -73,6 +73,7 @@ def test_in_one_dimension_both_push_through_the_only_face_in_reach(x):
     np.testing.assert_array_equal(uncut.gradient(0, np.array([x])), wanted)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("d", [1, 3])
 @pytest.mark.parametrize("name", [n for n in ADVERSARIES if n not in ("alternating", "random")])
 def test_the_boundary_is_reached_by_those_who_mean_to(name, d):

@@ -28,7 +28,7 @@ def test_a_newton_step_is_quicker_than_a_condition_number_allows_descent():
 
 @pytest.mark.slow
 def test_entropic_averaging_plays_the_portfolio_and_keeps_its_promise():
-    problem = portfolio(6, horizon=300, trials=2)
+    problem = portfolio(6, horizon=300, trials=1)
     region = problem.benchmark.region
     for rule in (EntropicDualAveraging, OGD):
         tuned = rule.fixed(problem.constants, 300, region)

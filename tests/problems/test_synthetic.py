@@ -26,6 +26,7 @@ def problem(request):
     return MAKERS[request.param](horizon=T, trials=TRIALS, seed=7)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tuning", ["anytime", "tuned"])
 def test_every_round_is_feasible_and_the_regret_below_its_bound(problem, tuning):
     tuned = getattr(sf.PFS, tuning)(problem.constants, T, problem.domain)
@@ -34,6 +35,7 @@ def test_every_round_is_feasible_and_the_regret_below_its_bound(problem, tuning)
     assert (trace.final_regret() <= tuned.guarantee.regret_bound(T)).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [0.1, 3.0])
 def test_theorem_1_bounds_each_round_for_other_parameters(problem, scale):
     c = problem.constants
@@ -48,6 +50,7 @@ def test_theorem_1_bounds_each_round_for_other_parameters(problem, scale):
     assert (trace.final_regret() <= theorem.regret_bound(T)).all()
 
 
+@pytest.mark.slow
 def test_the_constraint_binds(problem):
     """Otherwise the tests above would be about plain gradient descent."""
     best = sf.hindsight.best_action(

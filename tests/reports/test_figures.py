@@ -334,6 +334,7 @@ def test_only_kept_trials_can_be_drawn(rows):
 # --- costs ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_calls_and_times_are_the_rows(rows):
     figure = oracle_figure(rows)
     table, bars = figure.axes
@@ -519,6 +520,7 @@ def test_labels_in_any_script_are_saved_without_a_warning(tmp_path):
     save_figure(regret_figure(made("制約 ☃", {10: 3.0, 90: 8.0})), tmp_path / "x", ["png"])
 
 
+@pytest.mark.slow
 def test_figures_leave_nothing_behind(rows):
     from matplotlib._pylab_helpers import Gcf
 

@@ -332,6 +332,7 @@ def test_a_damaged_document_is_named_and_hides_no_cell(three, kind):
 DAMAGES = ["bit", "page", "cut"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_file_damaged_anywhere_is_mended_and_no_cell_is_another(path, damage, seed):

@@ -229,6 +229,7 @@ def test_no_bound_is_exceeded_in_any_round(name, horizon):
         assert (trace.violations.worst <= 0).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CUBES)
 def test_the_default_is_no_worse_than_corollary_1_with_true_constants(name):
     horizon = 2_000
@@ -240,6 +241,7 @@ def test_the_default_is_no_worse_than_corollary_1_with_true_constants(name):
     assert certified.violations.worst <= 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "make",
     [

@@ -19,7 +19,7 @@ KNOWN = Constants(R=1.5, G_f=7.0, G_g=2.0, D_g=4.0, F=11.0, epsilon=0.5, start_s
 X = np.array([0.1, -0.05])
 # B = 4 + 2 * 3 = 10; at T = 25, V = 5 and alpha = 25:
 # c_0 = 5 * 11 + 25 * 49 / 100 + 100 m / 2 = 67.25 + 50 m
-HORIZONS = [300, pytest.param(10_000, marks=pytest.mark.slow)]
+HORIZONS = [300, pytest.param(5_000, marks=pytest.mark.slow)]
 
 
 def test_the_parameters_are_those_of_the_source():
@@ -135,6 +135,7 @@ def test_the_bounds_of_many_queues_hold_in_every_round(name, horizon):
     assert max(slack(trace)["regret"], each_row(trace)) <= 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CHANGING)
 @pytest.mark.parametrize("apart", [False, True])
 @pytest.mark.parametrize("pull", [0.0, 1.5])
@@ -174,6 +175,7 @@ def queues(trace):
     return np.array(found), np.array(entered), steps
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("apart", [False, True])
 @pytest.mark.parametrize("name", STREAMS)
 def test_queues_are_bounded_and_bound_the_sum_of_g_with_the_moves(name, apart):

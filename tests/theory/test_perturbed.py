@@ -106,6 +106,7 @@ def noisy_game(player, constraint, x1, rounds, size, errors, seed=3):
     return np.array(actions), np.array(slopes), np.array(values)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("d", [1, 2, 5, 20])
 @pytest.mark.parametrize("share", [0.3, 1.0])
 @pytest.mark.parametrize("kind", ["value", "subgradient", "both"])
@@ -229,6 +230,7 @@ def drifting_cube(adversary, d, rounds, drift, height=0.2):
     return Problem.of(made.costs, moving, made.domain, np.zeros(d), G_f=1.5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("d", [1, 2, 5, 20])
 @pytest.mark.parametrize("share", [0.3, 0.95])
 @pytest.mark.parametrize("adversary", ADVERSARIES)
@@ -249,6 +251,7 @@ def test_a_drift_that_is_slow_enough_never_violates(adversary, share, d):
     assert (trace.regret().upper <= player.guarantee.regret_bound(trace.rounds)).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("d", [2, 5])
 def test_thirty_times_the_drift_that_is_allowed_violates(d):
     # A half each for the step and the drift. The set is at rest until a corner is reached.

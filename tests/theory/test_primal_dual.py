@@ -31,7 +31,7 @@ STRONG = {
     "Jenatton": (Jenatton.strongly_convex, partial(Jenatton.strongly_convex, beta=0.2)),
     "Yuan": (Yuan.strongly_convex,),
 }
-HORIZONS = [300, pytest.param(10_000, marks=pytest.mark.slow)]
+HORIZONS = [300, pytest.param(5_000, marks=pytest.mark.slow)]
 
 
 def tuned(choices, problem, horizon):
@@ -52,6 +52,7 @@ def cube(adversary, horizon, d=2, start=None):
     return Problem.of(made.costs, faces(d), Ball(1.2 * np.sqrt(d / 2)), start, G_f=1.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("horizon", HORIZONS)
 @pytest.mark.parametrize("adversary", ADVERSARIES)
 @pytest.mark.parametrize("name", CONVEX)
@@ -165,6 +166,7 @@ def test_the_theorems_own_tightening_leaves_no_sum_above_0(rule):
     assert trace.violations.total <= 0
 
 
+@pytest.mark.slow
 def test_without_the_tightening_a_sum_is_above_0():
     problem = interval(4000, "constant", start=-1.0)
     players = [Mahdavi.no_violation(problem.constants, 4000, gamma=gamma) for gamma in (0.0, 0.3)]

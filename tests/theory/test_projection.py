@@ -184,13 +184,14 @@ CONVEX = {
     "Frank-Wolfe, tuned": (FrankWolfe.tuned,),
     "Frank-Wolfe, textbook": (FrankWolfe.textbook,),
 }
-HORIZONS = [300, pytest.param(10_000, marks=pytest.mark.slow)]
+HORIZONS = [300, pytest.param(5_000, marks=pytest.mark.slow)]
 
 
 def tuned(choices, problem, horizon):
     return [choose(problem.constants, horizon, problem.constraint.region) for choose in choices]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("horizon", HORIZONS)
 @pytest.mark.parametrize("adversary", ADVERSARIES)
 @pytest.mark.parametrize("name", CONVEX)
