@@ -120,10 +120,12 @@ def searched(
         return search(region, w)
     good = region.holds(w)
     low, high = region.lengths()
-    # At both ends the ball is a point, which no search gets away from.
-    length = maximum(minimum(norm((w if near is None else near) - region.x), 0.5 * high), 2.0 * low)
+    length = norm((w if near is None else near) - region.x)
+    # At both ends the ball is a point, which no search from an uncertified x gets away from.
+    inside = maximum(minimum(length, 0.5 * high), 2.0 * low)
     between = sqrt(low * maximum(minimum(high, 4.0 * low), 0.0 * low))
-    length = where(4.0 * low > high, between, length)
+    inside = where(4.0 * low > high, between, inside)
+    length = where((low > 0) | (near is not None), inside, length)
     shortest = _SHORTEST * region.known.reach + 0.0 * length
     best, sure = None, False
     for _ in range(tries):

@@ -185,7 +185,7 @@ def common_point(region: Any) -> Array:
     for _ in range(_TURNS):
         if region.holds(b):
             return b
-        a = searched(alone, b, type(alone).search, a, tries).point
+        a = searched(alone, b, type(alone).search, b if a is None else a, tries).point
         before, b = b, settle(region.sets, onto(a))
         gap, moved = norm(b - a), norm(b - before)
         if gap * gap > 4 * M * moved or (gap == 0 and moved == 0):
