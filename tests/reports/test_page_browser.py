@@ -1,6 +1,5 @@
 """The page in Chromium, from a file, with every way to the network closed and watched."""
 
-
 import pytest
 
 from . import _pages as pages
