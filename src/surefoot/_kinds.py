@@ -32,7 +32,7 @@ _ANY_NUMBER = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 _EVERY_ROUND = frozenset(
     [
         *("project", "query", "query_all", "tightening", "project_halfspace"),
-        *("certified_length", "step_size", "landed", "next_distance", "error_of", "after"),
+        *("certified_length", "step_size", "landed", "next_distance", "ask", "tell"),
     ]
 )
 

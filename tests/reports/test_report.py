@@ -49,9 +49,9 @@ def at_once(most):
         yield Pool()
 
     class Pool:
-        def submit(self, function, *arguments):
+        def submit(self, function, *arguments, **named):
             future = Future()
-            future.set_result(function(*arguments))
+            future.set_result(function(*arguments, **named))
             return future
 
     return pool()

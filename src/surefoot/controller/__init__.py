@@ -1,5 +1,6 @@
 """An algorithm in a live loop: ask and tell, a reason for each action, a journal, a replay."""
 
+from surefoot import _kinds
 from surefoot._sqlite import StoreError
 from surefoot.controller._journal import LostRoundsError
 from surefoot.controller.controller import Controller
@@ -32,3 +33,5 @@ __all__ = [
     "read_journal",
     "replay",
 ]
+
+_kinds.guard(globals())
