@@ -6,6 +6,8 @@ PIP    := $(BIN)/pip install --quiet --disable-pip-version-check --constraint co
 FILES  := pyproject.toml constraints.txt
 # One thread for each of the two workers: libraries that start more only get in each other's way.
 PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal
+# XLA's emitters of fused loops double the time of a compilation, for a few rounds of a few numbers.
+QUICK  := XLA_FLAGS=--xla_cpu_use_fusion_emitters=false
 # What any machine can run; the rest needs PyTorch, a cluster, a browser, other libraries or Sphinx.
 HERE   := not torch and not cluster and not browser and not hosts and not cases and not docs
 
@@ -64,16 +66,16 @@ types: $(VENV)/dev.stamp
 	$(BIN)/mypy
 
 fast: $(VENV)/dev.stamp
-	$(PYTEST) -q -m 'not slow and $(HERE)'
+	$(QUICK) $(PYTEST) -q -m 'not slow and $(HERE)'
 
 here: $(VENV)/dev.stamp
-	$(PYTEST) -m '$(HERE)'
+	$(QUICK) $(PYTEST) -m '$(HERE)'
 
 coverage: $(VENV)/dev.stamp ## line coverage of the fast tests (takes twice as long)
-	$(PYTEST) -q -m 'not slow and $(HERE)' --cov --cov-report=term
+	$(QUICK) $(PYTEST) -q -m 'not slow and $(HERE)' --cov --cov-report=term
 
 test-all: $(VENV)/all.stamp ## what `make test` leaves out: torch, cluster, browser, hosts, cases, docs
-	$(PYTEST) -m 'torch or cluster or browser or hosts or cases or docs'
+	$(PYTEST) -m 'compiled or torch or cluster or browser or hosts or cases or docs'
 
 docs: $(VENV)/all.stamp ## build the site into out/site; warnings are errors
 	$(BIN)/sphinx-build -W --keep-going -q -j 2 -d build/doctrees docs out/site

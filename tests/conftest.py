@@ -19,9 +19,6 @@ settings.load_profile("surefoot")
 # What JAX compiles for one run of the tests is there for the next, and not in the user's folder.
 os.environ["XDG_CACHE_HOME"] = str(Path(__file__).parents[1] / "build" / "cache")
 
-# XLA's emitters of fused loops double the time of a compilation, for a few rounds of a few numbers.
-os.environ.setdefault("XLA_FLAGS", "--xla_cpu_use_fusion_emitters=false")
-
 # A script for the installed wheel, which must find nothing loaded that NumPy alone does not need;
 # collecting doctests would run it here.
 collect_ignore = ["smoke.py"]

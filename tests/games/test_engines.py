@@ -18,6 +18,8 @@ from surefoot.testing.backends import asarray, double_precision
 
 from ._compare import assert_same_trace
 
+pytestmark = pytest.mark.compiled
+
 T = 700  # no power of two, so that the compiled blocks do not end with the game
 
 GAMES = {
