@@ -14,7 +14,7 @@ from surefoot.games._compile import _private, _processor, cache_folder
 from surefoot.games.batch import _state_of
 from surefoot.games.record import Block, Recorder
 from surefoot.games.verdict import judge
-from surefoot.games.watch import Watch
+from surefoot.games.watch import BlockWatch
 from surefoot.metrics import Regret
 from surefoot.theory import EveryRound, Guarantee, Premise
 
@@ -101,7 +101,7 @@ def test_a_peak_is_carried_over_blocks_of_which_no_round_is_kept():
 
 
 def test_the_first_round_that_is_lost_stays_the_first():
-    recorder = Recorder(np.array([8]), 2, None, False, Watch([None], "off"))
+    recorder = Recorder(np.array([8]), 2, None, False, BlockWatch([None], "off"))
     for start in (0, 4):
         g = np.array([[-1.0], [-1.0], [np.nan], [np.nan]])
         with np.errstate(invalid="ignore"):

@@ -36,7 +36,7 @@ from surefoot.theory import Breach
 from surefoot.types import Array, Feedback
 
 __all__ = [
-    "Outcome",
+    "Decision",
     "Scene",
     "after_contradiction",
     "anchor_after",
@@ -80,7 +80,7 @@ class Scene(NamedTuple):
         return Spot(t, self.state.x, bound, self.anchor, self.budget.drift, reason)
 
 
-class Outcome(NamedTuple):
+class Decision(NamedTuple):
     """What follows a round that is not usual.
 
     Attributes:
@@ -100,7 +100,7 @@ class Outcome(NamedTuple):
     why: Mapping[str, Any] = {}
 
 
-def on_the_way(scene: Scene, seen: Feedback | None, missing: str | None = None) -> Outcome:
+def on_the_way(scene: Scene, seen: Feedback | None, missing: str | None = None) -> Decision:
     """Return what follows where nothing moves, or only back: halted, or not measured.
 
     Args:
@@ -123,7 +123,7 @@ def on_the_way(scene: Scene, seen: Feedback | None, missing: str | None = None) 
     return _standing(scene, stand, scene.halt)
 
 
-def unmeasured(scene: Scene, reason: str, how: How, speed: float | None) -> Outcome:
+def unmeasured(scene: Scene, reason: str, how: How, speed: float | None) -> Decision:
     """Return what follows an operator's order between two rounds."""
     spot = scene.spot(scene.bound, reason, played=0)
     stand = spot.held() if how == "held" else spot.back(speed)
@@ -139,7 +139,7 @@ def way_to(scene: Scene, x: Array, reason: str) -> WayBack:
     return WayBack(t - 1, "retreated", reason, 1.0, anchor.round, slack, budget.drift, -slack)
 
 
-def outside(scene: Scene, upper: float, reason: str) -> Outcome:
+def outside(scene: Scene, upper: float, reason: str) -> Decision:
     """Return the way back from an action that was played and is not feasible."""
     if scene.anchor is None:
         raise InvalidValueError(
@@ -152,7 +152,7 @@ def outside(scene: Scene, upper: float, reason: str) -> Outcome:
 
 def after_contradiction(
     scene: Scene, sentence: str, seen: Feedback, evidence: Evidence, causes: tuple[Cause, ...]
-) -> Outcome:
+) -> Decision:
     """Return what follows a contradiction by the policy "hold", "retreat" or "widen"."""
     run, budget = scene.run, scene.budget
     assert seen.constraint_value is not None
@@ -171,7 +171,7 @@ def after_contradiction(
 
 def _wider(
     scene: Scene, upper: float, reason: str, evidence: Evidence, causes: tuple[Cause, ...]
-) -> Outcome:
+) -> Decision:
     """Return a rule with wider constants, at a point that has half of the anchor's slack."""
     run = scene.run
     if scene.anchor is None:
@@ -185,13 +185,13 @@ def _wider(
     x, way = scene.spot(upper, reason).held(_HALF, _HALF)
     wider = run._replace(algorithm=algorithm, guarantee=guarantee, start=x)
     why = {"player": boxed(plain_player(wider)), "values": new}
-    return Outcome(algorithm.init(x), way._replace(how="widened"), "widened", None, wider, why)
+    return Decision(algorithm.init(x), way._replace(how="widened"), "widened", None, wider, why)
 
 
-def _standing(scene: Scene, stand: Stand, halt: Halt | None, missed: int = 1) -> Outcome:
+def _standing(scene: Scene, stand: Stand, halt: Halt | None, missed: int = 1) -> Decision:
     x, way = stand
     state = moved(scene.run.algorithm, scene.state, x, missed)
-    return Outcome(state, way, way.how, halt)
+    return Decision(state, way, way.how, halt)
 
 
 def anchor_after(scene: Scene, x: Array, seen: Feedback) -> Anchor | None:

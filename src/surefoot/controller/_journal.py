@@ -16,7 +16,7 @@ from surefoot._sqlite.files import absolute, beside, time_now
 from surefoot._sqlite.mark import Mark, Record
 from surefoot.controller._checks import bytes_in
 from surefoot.controller._plain import NotPlainError, to_plain
-from surefoot.controller._records import JOURNAL, Entry, Memory, More, Round, Run, Write
+from surefoot.controller._records import JOURNAL, JournalEntry, Memory, More, Round, Run, Write
 from surefoot.controller._rows import (
     __version__,
     boxed,
@@ -243,7 +243,7 @@ class Journal:
         position, write, take = self._pending
         if self.store.is_open_here:
             query = "SELECT digest FROM rounds WHERE round = ?"
-            if isinstance(write, Entry):
+            if isinstance(write, JournalEntry):
                 query = "SELECT digest FROM entries WHERE number = ?"
             if list(self.store.rows(query, (write[0],))) == [(write[-1],)]:
                 self._took(position, take)
@@ -289,13 +289,13 @@ def _close(store: Store, mark: Mark | None) -> None:
         (mark.remove if is_sealed else mark.close)()
 
 
-def _entry(number: int, t: int, kind: str, what: Mapping[str, Any], chain: bytes) -> Entry:
+def _entry(number: int, t: int, kind: str, what: Mapping[str, Any], chain: bytes) -> JournalEntry:
     try:
         text, arrays = to_plain(dict(what))
     except NotPlainError as error:
         raise StoreError(f"a {kind} cannot be journalled: {error}") from error
     columns = (number, t, kind, time_now(), text, arrays)
-    return Entry(*columns, digest_of(chain, columns, is_entry=True))
+    return JournalEntry(*columns, digest_of(chain, columns, is_entry=True))
 
 
 # --- a run in several files ----------------------------------------------------------------------
@@ -333,12 +333,12 @@ def place_of(store: Store) -> tuple[int, int]:
     return part, before
 
 
-def link_of(store: Store) -> tuple[int, Entry] | None:
+def link_of(store: Store) -> tuple[int, JournalEntry] | None:
     """Return which file of a run this is, and the entry that says so; None for the first."""
     if store.version < 4:
         return None
     rows = list(store.rows("SELECT * FROM entries WHERE number = 1 AND kind = 'continued'"))
     if not rows:
         return None
-    entry = Entry(*rows[0])
+    entry = JournalEntry(*rows[0])
     return int(entry.contents["part"]), entry

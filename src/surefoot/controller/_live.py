@@ -11,7 +11,7 @@ from surefoot._player import can_filter, needs_in, rows_in
 from surefoot.controller._budget import budget_of
 from surefoot.controller._causes import Cause, causes_of, evidence_of
 from surefoot.controller._deciding import (
-    Outcome,
+    Decision,
     Scene,
     after_contradiction,
     anchor_after,
@@ -31,14 +31,14 @@ from surefoot.errors import InvalidValueError, warn_caller
 from surefoot.theory import Breach, PremiseError, PremiseWarning
 from surefoot.types import Array, Certificate, Feedback, Info, Region, RegretObserver
 
-__all__ = ["Live"]
+__all__ = ["LiveLoop"]
 
 _NOTHING = Feedback(None, None, None)
 # Rounds that the regret bound does not cover, by an order or a policy: nobody is warned.
 _SILENT = ("missing", "halted")
 
 
-class Live(Closing):
+class LiveLoop(Closing):
     """The state of a controller and everything that changes it but the usual round."""
 
     __slots__ = (
@@ -158,9 +158,9 @@ class Live(Closing):
                 f"round {self._round}: nothing was measured, and on_missing is 'raise'"
             )
         t, asked = self._round, self._state.x
-        outcome = on_the_way(self._scene(), None, policy)
+        decision = on_the_way(self._scene(), None, policy)
         lost = self._silent("missing", "nothing was measured")
-        self._finish(t, asked, _NOTHING, outcome, [lost], None, {"policy": policy})
+        self._finish(t, asked, _NOTHING, decision, [lost], None, {"policy": policy})
 
     def _silent(self, name: str, words: str) -> Breach:
         """Return the record of a round that only the regret bound does not cover."""
@@ -214,15 +214,15 @@ class Live(Closing):
             scene = self._scene(before)
             found = [self._silent("halted", "halted"), *shifted(scene, before.x, seen)]
             scene = scene._replace(anchor=anchor_after(scene, before.x, seen))
-            outcome = on_the_way(scene, seen)
-            self._finish(t, asked, seen, outcome, found, played, {"policy": "halted"})
+            decision = on_the_way(scene, seen)
+            self._finish(t, asked, seen, decision, found, played, {"policy": "halted"})
             return True
         upper = self._upper(seen)
         if played is None or upper is None or upper <= 0:
             return False
         own = self._deviation(played, upper)
-        outcome = outside(self._scene(before), upper, own.sentence.partition(": ")[2])
-        self._finish(t, asked, seen, outcome, [own], played, {"policy": "outside"})
+        decision = outside(self._scene(before), upper, own.sentence.partition(": ")[2])
+        self._finish(t, asked, seen, decision, [own], played, {"policy": "outside"})
         return True
 
     def _upper(self, seen: Feedback) -> float | None:
@@ -249,7 +249,7 @@ class Live(Closing):
         """End a round that contradicts something, is the first, was moved, or is journalled."""
         asked = self._state.x
         why: dict[str, Any] = {} if within is None else {"within": within}
-        outcome = Outcome(after, None, "told")
+        decision = Decision(after, None, "told")
         if played is not None:
             broken = [*broken, self._deviation(played, self._upper(seen))]
         serious = [b for b in broken if b.loses != "regret"]
@@ -265,23 +265,23 @@ class Live(Closing):
                 raise PremiseError(_with_causes(sentence, causes), tuple(map(str, causes)))
             why["causes"] = [str(cause) for cause in causes]
             if policy in ("hold", "retreat", "widen") and seen.constraint_value is not None:
-                outcome = after_contradiction(scene, sentence, seen, evidence, causes)
+                decision = after_contradiction(scene, sentence, seen, evidence, causes)
                 why["policy"] = policy
-        self._finish(t, asked, seen, outcome, broken, played, why, info)
+        self._finish(t, asked, seen, decision, broken, played, why, info)
 
     def _finish(
         self,
         t: int,
         asked: Array,
         seen: Feedback,
-        outcome: Outcome,
+        decision: Decision,
         broken: list[Breach],
         played: np.ndarray | None,
         why: dict[str, Any],
         info: Info | None = None,
     ) -> None:
         """Write a round that has been decided, and take it."""
-        usual = outcome.how == "told"
+        usual = decision.how == "told"
         known = {b.constant for b in self._broken}
         new = tuple(b for b in broken if b.constant not in known)
         loud = [b for b in new if b.constant not in _SILENT]
@@ -290,7 +290,7 @@ class Live(Closing):
         # An action that was certified too is written down, and no more.
         if any(b.limit is not None or b.constant != "action" for b in loud):
             self._warn(why["contradictions"])
-        regret, certificate = None, outcome.certificate
+        regret, certificate = None, decision.certificate
         cut: bool | None = False
         if usual and played is None and self._regret is not None:
             regret = self._regret.after(info)
@@ -303,13 +303,13 @@ class Live(Closing):
             anchor = anchor_after(self._scene(), at, seen)
         way = certificate if isinstance(certificate, WayBack) else None
         contradicted, answered = (*self._broken, *new), self._answered
-        if outcome.how == "widened":
+        if decision.how == "widened":
             answered = (*answered, *(b for b in contradicted if b.loses != "regret"))
             contradicted = tuple(b for b in contradicted if b.loses == "regret")
         memory = Memory(
-            outcome.state, contradicted, regret, cut, anchor, outcome.halt, answered, way
+            decision.state, contradicted, regret, cut, anchor, decision.halt, answered, way
         )
-        run = outcome.run
+        run = decision.run
 
         def take() -> None:
             self._take(t, info if usual else None, seen, memory, certificate, run)
@@ -317,7 +317,8 @@ class Live(Closing):
         if self._journal is None:
             take()
             return
-        more = More(outcome.how, played, {k: v for k, v in (why | dict(outcome.why)).items() if v})
+        why |= dict(decision.why)
+        more = More(decision.how, played, {k: v for k, v in why.items() if v})
         before = None if self._run.rotate is None else self._memory()
         self._journal.append(t, asked, seen, certificate, memory, take, more, before)
 

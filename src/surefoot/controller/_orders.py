@@ -14,7 +14,7 @@ from surefoot.controller._checks import (
     first_memory,
 )
 from surefoot.controller._deciding import unmeasured, way_to
-from surefoot.controller._live import Live
+from surefoot.controller._live import LiveLoop
 from surefoot.controller._plain import to_plain
 from surefoot.controller._records import REASONS, Memory, Run
 from surefoot.controller._rows import boxed, plain_player
@@ -25,7 +25,7 @@ from surefoot.types import Array
 __all__ = ["Ordered"]
 
 
-class Ordered(Live):
+class Ordered(LiveLoop):
     """A controller that an operator can hold, send back and let go on."""
 
     __slots__ = ()
@@ -105,9 +105,9 @@ class Ordered(Live):
     def _order(self, kind: str, reason: str, how: How, speed: float | None) -> None:
         """Do what an operator orders, and write it down."""
         check_text(reason, "reason")
-        outcome = unmeasured(self._scene(), reason, how, speed)
+        decision = unmeasured(self._scene(), reason, how, speed)
         memory = self._memory()._replace(
-            state=outcome.state, halt=outcome.halt, way=outcome.certificate, cut=False
+            state=decision.state, halt=decision.halt, way=decision.certificate, cut=False
         )
         self._between(kind, {"reason": reason, "speed": speed}, self._run, memory)
 

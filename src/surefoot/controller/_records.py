@@ -20,7 +20,7 @@ __all__ = [
     "OWN",
     "REASONS",
     "USUAL",
-    "Entry",
+    "JournalEntry",
     "Memory",
     "More",
     "Round",
@@ -190,7 +190,7 @@ class Round(NamedTuple):
     more: More = More()
 
 
-class Entry(NamedTuple):
+class JournalEntry(NamedTuple):
     """What happened between two rounds, as its row.
 
     Attributes:
@@ -220,4 +220,4 @@ class Entry(NamedTuple):
         return found
 
 
-Write: TypeAlias = Row | Entry
+Write: TypeAlias = Row | JournalEntry

@@ -20,7 +20,7 @@ from surefoot.controller._records import (
     OWN,
     REASONS,
     USUAL,
-    Entry,
+    JournalEntry,
     Memory,
     More,
     Round,
@@ -231,8 +231,9 @@ def read_now(store: Store) -> tuple[int, Plain, bytes]:
 def checked(store: Store, chain: bytes, write: Write) -> bytes:
     """Return the digest of a row or entry; raise unless it matches the columns."""
     found: bytes = write[-1]
-    if digest_of(chain, write[:-1], is_entry=isinstance(write, Entry)) != found:
-        what = f"entry {write[0]}" if isinstance(write, Entry) else f"the row of round {write[0]}"
+    is_entry = isinstance(write, JournalEntry)
+    if digest_of(chain, write[:-1], is_entry=is_entry) != found:
+        what = f"entry {write[0]}" if is_entry else f"the row of round {write[0]}"
         raise store.damaged(f"{what} is not what was written")
     return found
 
@@ -247,7 +248,9 @@ def each_write(store: Store) -> Iterator[Write]:
     if store.version < 4:
         yield from store.rows("SELECT * FROM rounds ORDER BY round")
         return
-    entries = deque(Entry(*row) for row in store.rows("SELECT * FROM entries ORDER BY number"))
+    entries = deque(
+        JournalEntry(*row) for row in store.rows("SELECT * FROM entries ORDER BY number")
+    )
     query = (
         "SELECT rounds.*, how, played, value_error, why, arrays "
         "FROM rounds LEFT JOIN more USING (round) ORDER BY round"

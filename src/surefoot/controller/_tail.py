@@ -11,7 +11,7 @@ from surefoot._sqlite import DamagedError, Statement, Store, unpack
 from surefoot._sqlite.files import beside
 from surefoot._sqlite.mark import Mark, Marked, Record
 from surefoot.controller._plain import Plain, from_plain
-from surefoot.controller._records import USUAL, Entry, Memory, Round, Row, Run, Write
+from surefoot.controller._records import USUAL, JournalEntry, Memory, Round, Row, Run, Write
 from surefoot.controller._rows import (
     checked,
     digest_of,
@@ -55,7 +55,7 @@ class LostRoundsError(DamagedError):
 
 def insert(write: Write) -> list[Statement]:
     """Return what puts a round or an entry into the file."""
-    if isinstance(write, Entry):
+    if isinstance(write, JournalEntry):
         return [("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?)", write)]
     end = 1 + USUAL
     usual = (*write[:end], write[-1])
@@ -93,7 +93,7 @@ class Reader:
     def take(self, write: Write) -> None:
         """Check the next row or entry against what came before it."""
         store, chain = self.store, self.record.digest
-        if isinstance(write, Entry):
+        if isinstance(write, JournalEntry):
             if write.kind == "continued" and not self.record.number:
                 self.rounds = write.round - 1
             if write.number != self.entries + 1 or write.round != self.rounds + 1:
@@ -134,7 +134,7 @@ class Tail(NamedTuple):
         if self.now is None:
             return []
         number, state, found = self.now
-        told = sum(not isinstance(write, Entry) for write in self.writes)
+        told = sum(not isinstance(write, JournalEntry) for write in self.writes)
         statements = [update(number, (*state, found), number - told)]
         for write in self.writes:
             statements += insert(write)
@@ -168,7 +168,7 @@ def verified(store: Store, given: Mapping[str, Any]) -> Verified:
     reader, first, last = Reader(store, of), None, None
     for write in each_write(store):
         reader.take(write)
-        if not isinstance(write, Entry):
+        if not isinstance(write, JournalEntry):
             first, last = first or write, write
     if reader.rounds != number - 1:
         raise store.damaged(f"it ended in round {number} and the round before is missing")
@@ -176,7 +176,7 @@ def verified(store: Store, given: Mapping[str, Any]) -> Verified:
         raise store.damaged("the last state is not what was written")
     tail = tail_of(reader)
     if tail.now is not None:
-        told = [write for write in tail.writes if not isinstance(write, Entry)]
+        told = [write for write in tail.writes if not isinstance(write, JournalEntry)]
         _, now, _ = tail.now
         if told:
             first, last = first or told[0], told[-1]
@@ -198,7 +198,7 @@ def anchored(first: Round) -> Anchor | None:
 
 def _player_of(write: Write) -> Plain | None:
     """Return the player that a write brings in, if it does."""
-    if isinstance(write, Entry):
+    if isinstance(write, JournalEntry):
         return unboxed(write.contents.get("player")) if write.kind == "resume" else None
     if len(write) > 2 + USUAL and write[1 + USUAL] == "widened":
         return unboxed(from_plain(Plain(*write[-3:-1])).get("player"))
@@ -212,7 +212,7 @@ def _newest_player(store: Store) -> Plain | None:
     with readable(store, "player"):
         found: list[tuple[int, Plain]] = []
         for row in store.rows("SELECT * FROM entries WHERE kind = 'resume' ORDER BY number"):
-            entry = Entry(*row)
+            entry = JournalEntry(*row)
             if (plain := _player_of(entry)) is not None:
                 found.append((2 * entry.round - 1, plain))
         for number, *columns in store.rows("SELECT * FROM more WHERE how = 'widened'"):
@@ -247,7 +247,7 @@ def tail_by(marked: Marked | None, reader: Reader) -> Tail:
             if (chain, digest_of(chain, (n, *state))) != (found.digest, last):
                 break
             if is_entry:
-                writes.append(Entry._make((*numbered, chain)))
+                writes.append(JournalEntry._make((*numbered, chain)))
                 entries += 1
             else:
                 writes.append((*numbered, chain))

@@ -19,7 +19,7 @@ from surefoot._sqlite.mark import Mark
 from surefoot.controller._journal import parts
 from surefoot.controller._plain import NotPlainError, Plain, as_data, constructed, from_plain
 from surefoot.controller._read import JournalNote, JournalRecord, JournalRound
-from surefoot.controller._records import JOURNAL, OWN, REASONS, Entry, Write
+from surefoot.controller._records import JOURNAL, OWN, REASONS, JournalEntry, Write
 from surefoot.controller._rows import (
     digest_of,
     each_write,
@@ -172,13 +172,13 @@ class _Rows:
 
     def add(self, store: Store, write: Write) -> None:
         """Take a round or an entry."""
-        if isinstance(write, Entry):
+        if isinstance(write, JournalEntry):
             with readable(store, f"entry {write.number}"):
                 self._add_entry(write)
         else:
             self._add_round(store, write)
 
-    def _add_entry(self, entry: Entry) -> None:
+    def _add_entry(self, entry: JournalEntry) -> None:
         what = entry.contents
         if entry.kind == "note":
             self.notes.append(JournalNote(entry.round, what["text"]))

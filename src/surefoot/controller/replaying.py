@@ -16,7 +16,7 @@ from surefoot._sqlite import Store, StoreError, from_bytes
 from surefoot._sqlite.files import absolute
 from surefoot.controller._journal import link_of, parts
 from surefoot.controller._plain import Plain
-from surefoot.controller._records import Entry, Round, Run, Write
+from surefoot.controller._records import JournalEntry, Round, Run, Write
 from surefoot.controller._rows import (
     __version__,
     digest_of,
@@ -179,7 +179,7 @@ class _Replaying:
         """Compare a row with the recomputed action, then tell its feedback; do what was entered."""
         shadow, t = self.shadow, self.shadow.round
         chain = self.reader.record.digest
-        if isinstance(write, Entry):
+        if isinstance(write, JournalEntry):
             found = digest_of(chain, write[:-1], is_entry=True)
             if found != write.digest or write.round != t:
                 return Difference(t, "row", write.digest.hex(), found.hex())
@@ -228,7 +228,7 @@ class _Replaying:
                 **{shadow._first_name: seen.cost_gradient},
             )
 
-    def _enter(self, entry: Entry) -> Difference | None:
+    def _enter(self, entry: JournalEntry) -> Difference | None:
         """Do again what was done between two rounds."""
         shadow, t = self.shadow, self.shadow.round
         with readable(self.store, f"entry {entry.number}"):

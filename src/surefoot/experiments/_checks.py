@@ -13,7 +13,7 @@ from typing import Any, Protocol, Self, TypeVar
 from surefoot.experiments._mistakes import KeyPath, Mistake, shown, unknown
 from surefoot.experiments._player_checks import mistakes_in_row
 from surefoot.experiments.problems import BLOCK, PROBLEMS, ProblemRow
-from surefoot.experiments.tables import AlgorithmRow, Recording, Table
+from surefoot.experiments.tables import AlgorithmRow, Recording, TomlTable
 
 __all__ = ["MOST_CELLS", "mistakes_of"]
 
@@ -23,7 +23,7 @@ LARGEST = 2_000_000_000
 MOST_CELLS = 1_000_000
 """Cells of a specification: their places alone take a gigabyte."""
 
-T = TypeVar("T", bound=Table)
+T = TypeVar("T", bound=TomlTable)
 Told = Collection[KeyPath]
 
 

@@ -20,7 +20,7 @@ from surefoot.experiments.tables import (
     Horizons,
     Recording,
     Seed,
-    Table,
+    TomlTable,
     Trials,
 )
 
@@ -34,7 +34,7 @@ from pydantic import (  # isort: skip  once the tables have found it
 __all__ = ["Spec"]
 
 
-class Spec(Table):
+class Spec(TomlTable):
     """An experiment.
 
     Example:
@@ -84,7 +84,7 @@ class Spec(Table):
 
 def _plain(data: Any) -> Any:
     """Return tables that were made by hand as the plain data they would be in a file."""
-    if isinstance(data, Table):
+    if isinstance(data, TomlTable):
         return data.model_dump(exclude_none=True)
     if isinstance(data, dict):
         return {k: _plain(v) for k, v in data.items()}

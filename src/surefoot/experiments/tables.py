@@ -32,14 +32,14 @@ __all__ = [
     "ProblemRow",
     "Recording",
     "Seed",
-    "Table",
+    "TomlTable",
     "Trials",
 ]
 
 LONGEST = 100_000_000
 
 
-class Table(BaseModel):
+class TomlTable(BaseModel):
     """A table of a specification: only its own keys, no conversions, finite numbers."""
 
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False, frozen=True)
@@ -58,7 +58,7 @@ Horizon: TypeAlias = Annotated[int, Field(ge=1, le=LONGEST)]
 Horizons: TypeAlias = Annotated[list[Horizon], Field(min_length=1, max_length=1_000)]
 
 
-class Amount(Table):
+class Amount(TomlTable):
     """A number that depends on the horizon T: ``times * T^power``, then cut.
 
     Example:
@@ -90,7 +90,7 @@ Value: TypeAlias = Annotated[
 ]
 
 
-class Base(Table):
+class Base(TomlTable):
     """The algorithm inside another one, as in Tighten and SeveralPFS."""
 
     name: str = Field(description="class of the algorithm")
@@ -139,7 +139,7 @@ class AlgorithmRow(Base):
         return self.only is None or problem in self.only
 
 
-class Recording(Table):
+class Recording(TomlTable):
     """What is stored about the rounds; sums, extremes and counts always cover all of them."""
 
     every: Annotated[int, Field(ge=1)] | None = Field(
@@ -164,7 +164,7 @@ COMMON = ("name", "label", "trials")
 """The keys of every problem."""
 
 
-class ProblemRow(Table):
+class ProblemRow(TomlTable):
     """What every ``[[problems]]`` table accepts besides its own arguments."""
 
     label: Label | None = Field(

@@ -24,7 +24,7 @@ from surefoot.games.record import Progress, Recorder
 from surefoot.games.scan import compile_scan
 from surefoot.games.setup import Directions, Game, Played
 from surefoot.games.trace import Trace
-from surefoot.games.watch import Mode, Observed, Watch
+from surefoot.games.watch import BlockWatch, Mode, Observed
 from surefoot.problems import Problem
 from surefoot.sets import Ball
 from surefoot.theory import Guarantee, unpack
@@ -188,7 +188,7 @@ def _play_all(
                 problem.costs.dimension,
                 how.every,
                 how.keep_actions,
-                Watch([guarantees[player_of[r]] for r in order], how.watch, curvature),
+                BlockWatch([guarantees[player_of[r]] for r in order], how.watch, curvature),
                 problem.constraint.rows if any(map(_bounds_rows, guarantees)) else 0,
             ),
             directions=Directions(how.seed, streams, problem.costs.dimension),

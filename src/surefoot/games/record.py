@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from surefoot.games.watch import Watch
+from surefoot.games.watch import BlockWatch
 from surefoot.metrics import ViolationMeter
 from surefoot.types import Array
 
@@ -81,7 +81,7 @@ class Recorder:
         dimension: int,
         every: int | None,
         keep_actions: bool,
-        watch: Watch,
+        watch: BlockWatch,
         rows: int = 0,
     ) -> None:
         runs, last = len(horizons), int(horizons[0])

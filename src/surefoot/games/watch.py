@@ -11,7 +11,7 @@ from surefoot.errors import warn_caller
 from surefoot.theory import Breach, Guarantee, Policy, Premise, PremiseError, PremiseWarning
 from surefoot.types import Array
 
-__all__ = ["Mode", "Observed", "Watch"]
+__all__ = ["BlockWatch", "Mode", "Observed"]
 
 Mode: TypeAlias = Literal["off"] | Policy
 """What a game does when a premise breaks; "off" does not look."""
@@ -29,7 +29,7 @@ class Observed(NamedTuple):
     constraint_subgradient: Array
 
 
-class Watch:
+class BlockWatch:
     """Compare what a game observes with what its guarantees assume.
 
     Args:

@@ -160,7 +160,7 @@ class Path(NamedTuple):
     actions: np.ndarray
 
 
-class Window(NamedTuple):
+class View(NamedTuple):
     """A square of the plane: its centre and half its side."""
 
     centre: np.ndarray
@@ -240,31 +240,31 @@ def _certified_balls(row: Row, actions: np.ndarray, trial: int, count: int) -> l
     ]
 
 
-def _whole(paths: Sequence[Path], rows: Iterable[Row]) -> Window:
+def _whole(paths: Sequence[Path], rows: Iterable[Row]) -> View:
     """Return a square around the feasible set and all actions."""
     points = [p.actions for p in paths]
     points += [row.arrays["boundary"] for row in rows if "boundary" in row.arrays]
     return _around(np.concatenate(points), 0.54)
 
 
-def _crowd(paths: Sequence[Path], far: Window) -> Window | None:
+def _crowd(paths: Sequence[Path], far: View) -> View | None:
     """Return a square around the later half of all actions, if it is much smaller."""
     late = np.concatenate([p.actions[len(p.actions) // 2 :] for p in paths])
     near = _around(late, 0.65, least=0.01 * far.half)
     return near if near.half < 0.4 * far.half else None
 
 
-def _around(points: np.ndarray, share: float, least: float = 1e-12) -> Window:
+def _around(points: np.ndarray, share: float, least: float = 1e-12) -> View:
     low, high = np.nanmin(points, axis=0), np.nanmax(points, axis=0)
-    return Window((low + high) / 2, max(share * float((high - low).max()), least))
+    return View((low + high) / 2, max(share * float((high - low).max()), least))
 
 
-def _look_at(ax: Any, window: Window) -> None:
+def _look_at(ax: Any, window: View) -> None:
     (x, y), half = window
     ax.set(xlim=(x - half, x + half), ylim=(y - half, y + half))
 
 
-def _enlarge(whole: Any, close: Any, window: Window) -> None:
+def _enlarge(whole: Any, close: Any, window: View) -> None:
     from matplotlib.patches import Rectangle
 
     _look_at(close, window)
