@@ -18,6 +18,7 @@ const Surefoot = (() => {
   const times = (k, a) => [k * a[0], k * a[1]];
   const along = (a, k, b) => [a[0] + k * b[0], a[1] + k * b[1]];
   const norm = (a) => Math.sqrt(dot(a, a));
+  const within = (z, r) => (dot(z, z) <= r * r ? z : times(r / norm(z), z));
   const same = (a, b) => a[0] === b[0] && a[1] === b[1];
   const combine = (weights, rows) =>
     rows.reduce((sum, row, i) => along(sum, weights[i], row), [0, 0]);
@@ -478,9 +479,16 @@ const Surefoot = (() => {
       const scale = Math.sqrt(2 * energy) / D;
       const eta = scale > 0 ? 1 / scale : 0;
       const [weights, z] = this.lead(state, cuts, newest, gradients, grad, scale, eta);
-      // The follower: towards the leader, off the cuts, into the certified region.
+      // The follower: towards the leader, off the cuts, into the certified region. Cuts are loosened
+      // by the errors; the newest as it was read keeps it off the boundary.
+      const errs = this.known.valueError > 0;
+      const asRead = (w, rho) => {
+        const excess = seen.last_value + dot(s, minus(w, X)) + rho;
+        return excess > 0 && norm(s) > 0 ? along(w, -excess / dot(s, s), s) : w;
+      };
+      const aim = errs ? asRead(this.project(cuts, z, cuts.weights.map(() => 0), -1, D)[1], 0) : z;
       const deepest = Math.max(region.anchorRadius, region.radius);
-      const gap = norm(minus(z, X));
+      const gap = norm(minus(aim, X));
       const deeper = t === 1 || deepest > 1.1 * state.depth;
       const [depth, deepened] = deeper ? [deepest, t] : [state.depth, state.deepened];
       const growing = 50 * deepest < D && t - deepened < 5;
@@ -490,13 +498,9 @@ const Surefoot = (() => {
           ? Math.min((this.keep * gap) / 50, 3 * deepest)
           : deepest * Math.min((this.keep * gap) / D, 0.5));
       const room = Math.max(region.radius, 0);
-      let W = along(X, Math.min(room / (gap > 0 ? gap : 1), 1), minus(z, X));
+      let W = along(X, Math.min(room / (gap > 0 ? gap : 1), 1), minus(aim, X));
       W = this.keepOff(cuts, W, rho);
-      if (this.known.valueError) {
-        // Cuts are loosened by the errors; the newest as it was read keeps it off the boundary.
-        const excess = seen.last_value + dot(s, minus(W, X)) + rho;
-        if (excess > 0 && norm(s) > 0) W = along(W, -excess / dot(s, s), s);
-      }
+      if (errs) W = asRead(W, rho);
       const next = region.nearest(plus(start, W));
       const after = {
         ...{ x: next, start, reach: D, seen, cuts: { ...cuts, weights }, leader: z },
@@ -545,12 +549,15 @@ const Surefoot = (() => {
 
     /** Better multipliers, and the leader that they lead to. */
     lead(state, cuts, newest, theta, grad, scale, eta) {
-      const { normals, offsets } = cuts;
       const D = state.reach;
-      const within = (z, r) => (dot(z, z) <= r * r ? z : times(r / norm(z), z));
       const faded = state.inverse_eta / (scale > 0 ? scale : 1);
-      let mu = cuts.weights.map((w) => (this.lazy ? w * faded : 0));
+      const mu = cuts.weights.map((w) => (this.lazy ? w * faded : 0));
       const free = this.lazy ? times(-eta, theta) : within(along(state.leader, -eta, grad), D);
+      return this.project(cuts, free, mu, newest, D);
+    }
+
+    /** Multipliers, and the point near free that they lead to: nearly the nearest one of the cuts. */
+    project({ normals, offsets }, free, mu, newest, D) {
       const leader = () => within(minus(free, combine(mu, normals)), 2 * D);
       const z = leader();
       let v = normals.map((n, i) => dot(n, z) - offsets[i]);

@@ -111,7 +111,7 @@ def told(rng, x, t):
 def seen_as(memory):
     """What is remembered, as the page keeps it: a single row is a list of one."""
     found = memory._asdict()
-    if isinstance(memory, CurvatureMemory):
+    if isinstance(memory, CurvatureMemory) and not np.ndim(memory.g):
         found |= {name: [found[name]] for name in ("g", "s", "low")}
     if not memory.rounds and "low" in found:  # minus infinity, which JSON does not have
         found["low"] = np.zeros(5)
