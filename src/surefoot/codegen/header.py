@@ -109,31 +109,14 @@ def c_header(
 def _port_of(algorithm: Any) -> _Port:
     """Return how a player is written in C, or refuse it in one sentence."""
     known = known_in(algorithm)
-    if type(algorithm) is CertifiedPFS:
-        return _Port("certified_pfs", _pfs, _BY_SLOPE, "step")
-    if type(algorithm) is SafetyFilter:
-        return _Port("safety_filter", _lengths, _BY_SLOPE, "admit")
-    if type(algorithm) is CertifiedOGD and type(known) is Curvature:
-        return _Port("certified_ogd", _ogd, _BY_CURVATURE, "step")
-    filters: dict[type[Any], tuple[str, Callable[..., _Defines], str]] = {
-        Curvature: ("curvature_filter", _curvature, _BY_CURVATURE),
-        LipschitzHull: ("hull_filter", _hull, _BY_SLOPE),
-    }
-    if type(algorithm) is RegionFilter and type(known) in filters:
-        file, constants, why = filters[type(known)]
-        return _Port(file, lambda player, d: constants(player.known, d), why, "admit")
-    if type(algorithm) is LeaderFollower:
-        if algorithm.leader is not None or algorithm.cuts != 2:
-            raise InvalidValueError(
-                "a LeaderFollower must have cuts = 2 and no leader of its own to be exported, got "
-                f"cuts = {algorithm.cuts!r}, leader = {shown(algorithm.leader)}"
-            )
-        return _Port("leader_follower", _leader, _BY_SLOPE, "step")
-    raise InvalidValueError(
-        "player must be a CertifiedPFS, LeaderFollower, SafetyFilter, CertifiedOGD with known = "
-        "Curvature(...), or RegionFilter with known = Curvature(...) or LipschitzHull(...) to be "
-        f"exported, got {shown(algorithm)}"
-    )
+    port = _PORTS.get((type(algorithm), None if known is algorithm else type(known)))
+    if port is None:
+        raise InvalidValueError(
+            "player must be a CertifiedPFS, LeaderFollower, SafetyFilter, CertifiedOGD with known "
+            "= Curvature(...), or RegionFilter with known = Curvature(...) or LipschitzHull(...) "
+            f"to be exported, got {shown(algorithm)}"
+        )
+    return port
 
 
 def _plain_fields(value: Any, where: str) -> None:
@@ -249,6 +232,11 @@ def _hull(known: LipschitzHull, d: int) -> _Defines:
 
 
 def _leader(player: LeaderFollower, d: int) -> _Defines:
+    if player.leader is not None or player.cuts != 2:
+        raise InvalidValueError(
+            "a LeaderFollower must have cuts = 2 and no leader of its own to be exported, got "
+            f"cuts = {player.cuts!r}, leader = {shown(player.leader)}"
+        )
     found: _Defines = [
         *_hull(player._known(), d),
         *_ball(player.domain, d),
@@ -303,6 +291,21 @@ _BY_CURVATURE = (
     "most beta on the feasible set, if s is its gradient, and if the start is strictly feasible; "
     "g need not be convex"
 )
+
+
+# By the class of the player and of what it knows, where that is an object of its own.
+_PORTS: dict[tuple[type[Any], type[Any] | None], _Port] = {
+    (CertifiedPFS, None): _Port("certified_pfs", _pfs, _BY_SLOPE, "step"),
+    (LeaderFollower, None): _Port("leader_follower", _leader, _BY_SLOPE, "step"),
+    (SafetyFilter, None): _Port("safety_filter", _lengths, _BY_SLOPE, "admit"),
+    (CertifiedOGD, Curvature): _Port("certified_ogd", _ogd, _BY_CURVATURE, "step"),
+    (RegionFilter, Curvature): _Port(
+        "curvature_filter", lambda player, d: _curvature(player.known, d), _BY_CURVATURE, "admit"
+    ),
+    (RegionFilter, LipschitzHull): _Port(
+        "hull_filter", lambda player, d: _hull(player.known, d), _BY_SLOPE, "admit"
+    ),
+}
 
 
 def _preface(algorithm: Any, port: _Port, d: int, has_start: bool) -> str:
