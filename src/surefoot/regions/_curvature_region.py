@@ -12,6 +12,7 @@ from surefoot._array import (
     maximum,
     ndarray,
     norm,
+    record,
     sqrt,
     to_numpy,
     where,
@@ -37,7 +38,6 @@ __all__ = ["CurvatureMemory", "CurvatureRegion"]
 
 # A far point loses digits in the first projection; the second starts where they are not lost.
 _TRIES = 3
-_new = tuple.__new__  # the constructor of a named tuple costs as much as three roots
 
 
 class CurvatureMemory(NamedTuple):
@@ -157,9 +157,9 @@ class CurvatureRegion(NamedTuple):
         if not square < math.inf:
             self._way(w)
         if g + 0.5 * e + along + half * square <= 0:
-            return _new(Found, (w, 0.0, 0.0))
+            return record(Found, (w, 0.0, 0.0))
         if not squared > 0:
-            return _new(Found, (x, 0.0, math.sqrt(square)))
+            return record(Found, (x, 0.0, math.sqrt(square)))
         size = math.sqrt(squared)
         a = along / size
         c = g + e + half * max(square - a * a, 0.0)
@@ -168,8 +168,8 @@ class CurvatureRegion(NamedTuple):
         q = v - weight * s
         point = x + q
         if self.bound(point) <= 0:
-            return _new(Found, (point, weight, 0.0))
-        return _new(Found, (x, weight, norm(q)))
+            return record(Found, (point, weight, 0.0))
+        return record(Found, (x, weight, norm(q)))
 
     def price(self, v: Array, weight: Number) -> Number:
         r"""Return what a cut costs: :math:`\frac12\mu^2\|s\|^2 - \mu(g + s^\top v)`; Theorem C.

@@ -44,7 +44,7 @@ import math
 from dataclasses import dataclass
 
 from surefoot import _check
-from surefoot._array import dot, minimum, number_like, sqrt, to_numpy, where
+from surefoot._array import dot, minimum, number_like, record, sqrt, to_numpy, where
 from surefoot.errors import InvalidValueError
 from surefoot.regions._anchor import DriftAnchor
 from surefoot.regions._ball import curvature_margin, kept
@@ -53,8 +53,6 @@ from surefoot.regions._errors import Errors, check_errors, error_of
 from surefoot.types import Array, Number
 
 __all__ = ["Curvature", "CurvatureConstants"]
-
-_new = tuple.__new__  # the constructor of a named tuple costs as much as three roots
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,7 +134,7 @@ class Curvature(CurvatureConstants):
         if errors is not None:
             upper, low = self._bounds(memory, x, g, errors)
         rounds = memory.rounds + 1.0
-        after = _new(CurvatureMemory, (rounds, x, upper, kept(s), low, None))
+        after = record(CurvatureMemory, (rounds, x, upper, kept(s), low, None))
         region = self.region(after, memory, errors)
         if memory.anchor is not None:
             anchor = memory.anchor.or_deeper(x, upper + region.margin, rounds, self.drift)
@@ -182,4 +180,4 @@ class Curvature(CurvatureConstants):
         )
         if errors is not None:
             g = g + age * errors.drift
-        return _new(CurvatureRegion, (self, x, g, s, squared, margin, before, low, errors, None))
+        return record(CurvatureRegion, (self, x, g, s, squared, margin, before, low, errors, None))
