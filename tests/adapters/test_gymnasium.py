@@ -10,7 +10,7 @@ from tests._scripts import script
 from surefoot import Ball, Constants
 from surefoot.algorithms import RegionFilter, SafetyFilter
 from surefoot.errors import InvalidValueError
-from surefoot.regions import LipschitzHull
+from surefoot.regions import Curvature, LipschitzHull
 
 gymnasium = pytest.importorskip("gymnasium")
 pytestmark = pytest.mark.hosts
@@ -213,3 +213,76 @@ def test_a_drift_that_the_filter_is_told_is_claimed_and_kept(safe):
         values.append(env.step(wanted)[-1]["constraint_value"])
     assert max(values) <= 0
     assert max(values[50:]) > -0.1
+
+
+class Flaky(gymnasium.Env):
+    """The limit x <= 0.5, whose reading fails in one step: an exception, or a value of its own."""
+
+    action_space = gymnasium.spaces.Box(-2.0, 2.0, (1,), np.float64)
+    observation_space = gymnasium.spaces.Box(-1.0, 1.0, (1,), np.float64)
+
+    def __init__(self, at, failure):
+        self.at, self.failure = at, failure
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.played = []
+        return np.zeros(1), {}
+
+    def step(self, action):
+        self.played.append(float(action[0]))
+        seen = {"constraint_value": action[0] - 0.5, "constraint_subgradient": np.ones(1)}
+        if len(self.played) == self.at:
+            if isinstance(self.failure, Exception):
+                raise self.failure
+            seen.update(self.failure)
+        return np.zeros(1), 0.0, False, False, seen
+
+
+@pytest.mark.parametrize("at", [1, 2, 3])
+@pytest.mark.parametrize(
+    "failure",
+    [
+        RuntimeError("the line is busy"),
+        {"constraint_value": np.nan},
+        {"constraint_value": -np.inf},
+        {"constraint_subgradient": None},
+        {"constraint_subgradient": np.array([np.nan])},
+    ],
+    ids=["raises", "nan", "infinite", "no slope", "nan slope"],
+)
+@pytest.mark.parametrize(
+    "known",
+    [Constants(R=2.0, G_g=1.0, start_slack=0.5), Curvature(beta=0.0, reach=2.0)],
+    ids=["slope", "curvature"],
+)
+def test_an_action_that_was_not_measured_is_held_until_it_is(known, failure, at):
+    slope = isinstance(known, Constants)
+    safe = SafetyFilter.default(known) if slope else RegionFilter(known=known)
+    env = SafeAction(Flaky(at, failure), safe, [0.0], action_only=True)
+    env.reset(seed=0)
+    for t in range(1, 7):
+        if t == at:
+            with pytest.raises((RuntimeError, InvalidValueError), match=r"busy|constraint_"):
+                env.step(np.array([2.0]))
+        else:
+            *_, info = env.step(np.array([2.0]))
+            assert info["action_played"] == env.env.played[-1]
+    played = env.env.played
+    assert max(played) <= 0.5
+    assert played[at] == played[at - 1]  # again, since nobody knows what g was there
+    assert played[-1] > 0.1  # and then it goes on
+
+
+def test_a_hold_under_drift_is_refused_since_g_may_have_risen():
+    safe = RegionFilter(known=LipschitzHull(G_g=1.0, reach=1.0, drift=0.001))
+    env = SafeAction(Flaky(2, {"constraint_value": np.nan}), safe, [0.0])
+    for _ in range(2):
+        env.reset(seed=0)
+        env.step(np.array([2.0]))
+        with pytest.raises(InvalidValueError, match="must be finite, got nan"):
+            env.step(np.array([2.0]))
+        for _ in range(2):
+            with pytest.raises(InvalidValueError, match="call reset"):
+                env.step(np.array([2.0]))
+        assert len(env.env.played) == 2

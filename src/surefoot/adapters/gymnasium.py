@@ -23,7 +23,7 @@ from surefoot.adapters._cast import drift_of
 from surefoot.adapters._keeper import Keeper, flat
 from surefoot.errors import InvalidValueError
 from surefoot.regions import LipschitzHull
-from surefoot.types import Array
+from surefoot.types import Array, Info
 
 _gym = need("gymnasium", "gymnasium", "surefoot.adapters.gymnasium")
 
@@ -65,8 +65,10 @@ class SafeAction(_gym.Wrapper, _gym.utils.RecordConstructorArgs):  # type: ignor
 
     The first action after a reset is ``start``, whatever the agent proposes: nothing has been
     measured yet. Each later one is judged by the g and the slope that were measured at the action
-    before. Certificates are computed in float64 and rounded to the action space last, with a
-    margin for that (:mod:`surefoot.adapters._cast`).
+    before. Where a step failed, or its g was not a number, nobody measured: the action is played
+    again, whatever the agent proposes, until g is read there; a filter that allows for drift needs
+    a reset instead. Certificates are computed in float64 and rounded to the action space last, with
+    a margin for that (:mod:`surefoot.adapters._cast`).
 
     ``info`` of a step has ``action_played``, ``action_proposed``, ``certificate`` (a named tuple,
     whose ``str`` is one sentence; None for the start), ``constraint_value`` and ``cost``: that of
@@ -137,7 +139,9 @@ class SafeAction(_gym.Wrapper, _gym.utils.RecordConstructorArgs):  # type: ignor
     def _begin(self) -> None:
         dtype = self.env.action_space.dtype
         self._keeper = Keeper(self._filter, self._start, dtype, self._box)
-        self._seen: tuple[Any, Any] | None = None
+        self._seen: tuple[Any, Any] | None = None  # at the action played last
+        self._step: Info | None = None  # that led to it
+        self._is_new = True
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -153,23 +157,31 @@ class SafeAction(_gym.Wrapper, _gym.utils.RecordConstructorArgs):  # type: ignor
         space, proposed = self.env.action_space, np.array(action)
         if proposed.shape != space.shape:
             raise InvalidValueError(f"action.shape must be {space.shape}, got {proposed.shape}")
-        step = None if self._seen is None else self._keeper.offer(proposed, *self._seen)
+        if self._seen is not None:
+            self._step = self._keeper.offer(proposed, *self._seen)
+        elif not self._is_new and drift_of(self._filter) is not None:
+            raise InvalidValueError(
+                "the last step must have been measured, because the filter allows for drift and g "
+                "may have risen since: call reset, got no reading"
+            )
+        # What was seen there says nothing about the action to come, whatever becomes of it.
+        self._seen, self._is_new = None, False
         played = self._keeper.action().reshape(space.shape)
         observation, reward, *cost, terminated, truncated, info = self.env.step(played.copy())
         info = dict(info)
         if cost:
             info["cost"] = float(cost[0])
         g, s = self._read(played.copy(), info)
-        worst = float(np.max(g))
-        if not np.isfinite(worst):
+        value = np.array(g, dtype=np.float64)
+        if not np.isfinite(value).all():
             raise InvalidValueError(f"constraint_value must be finite, got {g!r}")
-        self._seen = g, self._slope(s, played)
-        info.setdefault("cost", max(worst, 0.0))
+        self._seen = value, self._slope(s, played)
+        info.setdefault("cost", max(float(value.max()), 0.0))
         info |= {
             "constraint_value": g,
             "action_played": played,
             "action_proposed": proposed,
-            "certificate": None if step is None else step.certificate,
+            "certificate": None if self._step is None else self._step.certificate,
         }
         return observation, reward, terminated, truncated, info
 
@@ -177,6 +189,8 @@ class SafeAction(_gym.Wrapper, _gym.utils.RecordConstructorArgs):  # type: ignor
         """Return the slope, one row per constraint; NaN where none is needed and none is there."""
         if s is not None:
             slope = np.array(s, dtype=np.float64)
+            if not np.isfinite(slope).all():
+                raise InvalidValueError(f"constraint_subgradient must be finite, got {s!r}")
             return slope.reshape(-1) if slope.size == played.size else slope
         if isinstance(known_in(self._filter), LipschitzHull):
             return np.full(played.size, np.nan)
