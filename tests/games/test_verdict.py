@@ -1,10 +1,12 @@
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
 import pytest
 
-from surefoot import OGD, PFS, Ball, play
-from surefoot.constraints import LinfNorm
+from surefoot import OGD, PFS, Ball, play, play_all
+from surefoot.algorithms import CVVPro
+from surefoot.constraints import Affine, LinfNorm
 from surefoot.costs import Linear
 from surefoot.games.verdict import judge
 from surefoot.problems import Problem, binding_toy
@@ -48,6 +50,53 @@ def test_a_peak_between_kept_rounds_is_not_overlooked(problem, every):
     assert judge(trace_of(problem, every, bound=np.full(T, worst))).word == "held"
     below = trace_of(problem, every, bound=np.full(T, np.nextafter(worst, 0)))
     assert judge(below).word == "failed"
+
+
+@pytest.mark.parametrize("engine", ["loop", "batch", "scan"])
+@pytest.mark.parametrize("every", [1, 700, None])
+def test_each_round_is_held_against_its_own_bound_whatever_is_kept(engine, every):
+    if engine == "scan":
+        pytest.importorskip("jax")
+    horizon, short = 2_300, 2_100  # more than one block
+    toy = binding_toy(horizon, trials=2)
+    player = OGD(eta=0.02, domain=Ball(1.0))
+    seen = play(player, toy, engine=engine).constraint
+    tight = seen.max(axis=1)
+    assert (np.diff(tight[:short]) < 0).any()  # a bound of a later round may be smaller
+
+    def words(bound):
+        made = type("Promise", (Fixed,), {"bound": bound})(toy.constants, horizon)
+        players, rounds = [Tuned(player, made)] * 2, [short, horizon]
+        how = {"engine": engine, "every": every, "keep_actions": False, "watch": "off"}
+        return [judge(trace).word for trace in play_all(players, toy, horizons=rounds, **how)]
+
+    assert words(tight) == ["held", "held"]
+    for late, told in ((1_000, ["failed", "failed"]), (2_200, ["held", "failed"])):
+        below = tight.copy()
+        below[late] = np.nextafter(below[late], -np.inf)
+        assert words(below) == told
+
+
+def test_a_bound_on_each_round_that_was_not_compared_is_not_called_kept(problem):
+    trace = replace(trace_of(problem, 1, bound=np.full(T, np.inf)), excess=None)
+    told = judge(trace)
+    assert told.word == "not checked"
+    assert "g was not compared with the bound of its round" in told.sentence
+
+
+def test_a_late_peak_is_held_against_the_bound_of_its_round_though_none_is_kept():
+    # Out to g = 0.3 for round 900 alone, where the bound that falls from 1.215 is 0.161.
+    slopes = np.zeros((1_000, 2))
+    slopes[898], slopes[899] = [-0.8, 0.0], [0.8, 0.0]
+    flat = Problem.of(Linear(slopes), Affine([[1.0, 0.0]], [0.5]), Ball(1.0), [0.0, 0.0])
+    promise = CVVPro.fixed(flat.constants, 1_000).guarantee
+    trace = play(Tuned(OGD(eta=1.0, domain=Ball(1.0)), promise), flat, every=None)
+    assert (int(trace.violations.count), int(trace.violations.first_violation)) == (1, 900)
+    told = judge(trace)
+    assert told.word == "failed"
+    assert "g exceeds the bound of its round, by 0.139 at most" in told.sentence
+    inside = play(Tuned(PFS(eta=1.0, rho=0.4, domain=Ball(1.0)), promise), flat, every=None)
+    assert "held: g within the bound of its round, 0.153 in the last" in judge(inside).sentence
 
 
 @pytest.mark.parametrize(("measure", "kind"), [("hard", "hard"), ("squared", "squared")])

@@ -1,11 +1,14 @@
 """Related work, measured: who plays where, promises kept, and the page that it is written to."""
 
+from dataclasses import replace
+
 import pytest
 
 from surefoot.experiments import dump_spec, parse_spec
 from surefoot.paper import related
 from surefoot.paper.bibliography import BIBLIOGRAPHY
 from surefoot.paper.related import agents_on_a_ring, measure, specification, write_page
+from surefoot.results.record import VerdictFacts
 
 
 def test_every_cited_algorithm_plays_somewhere():
@@ -63,6 +66,24 @@ def test_the_tables_have_a_line_for_every_row(measured):
     assert "needs a horizon of at least 715 rounds" in refused
     widths = {line.count("|") for line in lines if line.startswith("| `")}
     assert widths == {12, 8}  # those of the problems, and that of the agents
+
+
+@pytest.mark.parametrize("word", ["not checked", "failed", "premise broken"])
+def test_what_became_of_a_promise_is_the_verdict_of_its_game(measured, word):
+    kinds = set()
+    for row in measured.rows:
+        if row.played:
+            kinds |= set(row.facts.guarantee.bounds)
+            told = replace(row.facts, verdict=VerdictFacts(word=word))
+            assert related._line(replace(row, facts=told)).endswith(f" | **{word}** |")
+    assert kinds >= {"round", "rows", "hard"}
+
+
+def test_a_bound_on_each_round_is_no_share_of_that_of_the_last(measured):
+    row = next(r for r in measured.rows if r.algorithm == "YuNeely.linear")
+    falling = replace(row.facts.guarantee, kind="bounded", bounds={"round": 0.1})
+    row = replace(row, facts=replace(row.facts, guarantee=falling))
+    assert related._line(row).endswith(" | round 0.1 | held |")
 
 
 def test_agents_on_a_ring_keep_what_is_promised():

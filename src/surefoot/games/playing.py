@@ -27,7 +27,7 @@ from surefoot.games.trace import Trace
 from surefoot.games.watch import BlockWatch, Mode, Observed
 from surefoot.problems import Problem
 from surefoot.sets import Ball
-from surefoot.theory import Guarantee, unpack
+from surefoot.theory import Guarantee, Measure, unpack
 from surefoot.theory.watching import ROUNDING
 from surefoot.types import Array, ArrayLike, needs_of
 
@@ -189,7 +189,7 @@ def _play_all(
                 how.every,
                 how.keep_actions,
                 BlockWatch([guarantees[player_of[r]] for r in order], how.watch, curvature),
-                problem.constraint.rows if any(map(_bounds_rows, guarantees)) else 0,
+                problem.constraint.rows if any(_bounds("rows", g) for g in guarantees) else 0,
             ),
             directions=Directions(how.seed, streams, problem.costs.dimension),
             callback=how.callback,
@@ -264,9 +264,9 @@ def _batch(game: Game) -> tuple[str, Played]:
         return f"{rule} takes the numbers of all runs of a batch for one, as in an `if`", nothing
 
 
-def _bounds_rows(guarantee: Guarantee | None) -> bool:
-    """Return whether a guarantee bounds the sum of each constraint separately."""
-    return guarantee is not None and "rows" in guarantee.bounds(1)
+def _bounds(measure: Measure, guarantee: Guarantee | None) -> bool:
+    """Return whether a guarantee bounds a measure."""
+    return guarantee is not None and measure in guarantee.bounds(1)
 
 
 def _refuse_changing(guarantee: Guarantee, problem: Problem) -> None:
@@ -359,6 +359,7 @@ def _trace(
         total_cost=recorder.total[runs],
         violations=recorder.meter.read().of(runs),
         row_sums=None if recorder.meter.row_sums is None else recorder.meter.row_sums[runs],
+        excess=watch.excess[runs] if _bounds("round", guarantee) else None,
         next_action=played.final[runs],
         observed=Observed(*(o[runs] for o in watch.observed())) if watch.is_on else None,
         breaches=tuple(sorted(breaches, key=lambda b: (b.round, b.run))),

@@ -71,7 +71,7 @@ class Recorder:
         dimension: the length of an action.
         every: keep every k-th round, and the last; None for the last only.
         keep_actions: whether the kept rounds' actions are kept.
-        watch: what compares each block with the premises.
+        watch: what compares each block with the premises and with the bounds on its rounds.
         rows: how many constraints are summed each by itself; 0 for none.
     """
 
@@ -160,6 +160,7 @@ class Recorder:
         self._add_peaks(start, g, kept)
         if self.actions is not None:
             self.actions[at, runs] = actions
+        self.watch.compare(start, g)
         if self.watch.is_on:
             self.watch.add(start, g, block.gradient_norm, block.subgradient_norm)
 

@@ -57,6 +57,8 @@ class Trace:
         violations: the eight measures over all rounds, of each run.
         row_sums: the sum of each constraint by itself, of each run, where the guarantee bounds
             those; else None.
+        excess: the largest g less the bound of its own round, of each run, where the guarantee
+            bounds each round; else None.
         next_action: what would be played next.
         observed: extremes of the gradients, where the watch was on.
         breaches: premises that broke, the first round of each run, in order of the rounds.
@@ -79,6 +81,7 @@ class Trace:
     total_cost: Array
     violations: Violations
     row_sums: Array | None
+    excess: Array | None
     next_action: Array
     observed: Observed | None
     breaches: tuple[Breach, ...]

@@ -1,4 +1,4 @@
-"""Watch the premises of a guarantee while a game is played."""
+"""Watch the premises of a guarantee, and its bound on each round, while a game is played."""
 
 from __future__ import annotations
 
@@ -37,6 +37,11 @@ class BlockWatch:
         mode: "off" looks at nothing; "record" keeps breaches; "warn" also warns of the first of
             each kind; "raise" ends the game at it.
         curvature: of the constraints, at most; inf where it is not known.
+
+    Attributes:
+        breaches: premises that broke.
+        excess: the largest g less the bound of its round, of each run, in every mode; -inf where
+            the guarantee does not bound each round.
     """
 
     def __init__(
@@ -57,11 +62,26 @@ class BlockWatch:
             for guarantee, runs in groups.values()
             for premise in guarantee.premises
         ]
+        self._bounded = [
+            (guarantee, np.array(runs))
+            for guarantee, runs in groups.values()
+            if "round" in guarantee.bounds(1)
+        ]
+        self.excess = np.full(len(guarantees), -np.inf)
 
     @property
     def is_on(self) -> bool:
         """Whether norms are needed."""
         return self.mode != "off"
+
+    def compare(self, start: int, g: Array) -> None:
+        """Hold each g of a block, ``(rounds, runs)``, against the bound of its own round."""
+        t = start + 1 + np.arange(len(g))
+        for guarantee, watched in self._bounded:
+            here = watched[watched < g.shape[1]]
+            over = g[:, here] - guarantee.bounds(t)["round"][:, None]
+            # The sign is exact: a difference of two floats is rounded to 0 only where it is 0.
+            self.excess[here] = np.maximum(self.excess[here], over.max(axis=0))
 
     def add(self, start: int, g: Array, gradient: Array, subgradient: Array) -> None:
         """Watch a block of the first runs: ``(rounds, runs)``, after ``start`` rounds."""

@@ -216,8 +216,8 @@ _CALLS = {
     "cost_gradients": "gradients",
 }
 
-_SUMS = {"round": "worst", "soft": "soft", "hard": "hard", "squared": "squared"}
-"""The arrays of a cell that bounds speak of; that on rows kept apart is judged in the game."""
+_SUMS = ("soft", "hard", "squared")
+"""The sums that bounds speak of; bounds on each round and on rows were compared in the game."""
 
 
 def _line(row: Row) -> str:
@@ -227,7 +227,6 @@ def _line(row: Row) -> str:
     mean = {key: float(row.arrays[key].mean()) for key in ("regret", "sum_g", "hard", "squared")}
     worst = float(row.arrays["worst"].max())
     share = row.facts.regret_share
-    promised, used = _promise(row)
     cells = (
         _calls(row),
         _tenths(mean["regret"]),
@@ -237,8 +236,7 @@ def _line(row: Row) -> str:
         f"{mean['squared']:,.3g}",
         f"{worst:.3g}",
         f"{row.outside:,.0f}",
-        promised,
-        used if row.verdict in ("held", "not checked", "not claimed") else f"**{row.verdict}**",
+        *_promise(row),
     )
     return f"| {name} | " + " | ".join(cells) + " |"
 
@@ -263,19 +261,20 @@ def _calls(row: Row) -> str:
 
 
 def _promise(row: Row) -> tuple[str, str]:
-    """Return the promise on the constraint with its number, and the largest share of it used."""
+    """Return the promise on the constraint with its number, and what became of it.
+
+    That is the verdict of the game, and for a bound on a sum that held the largest share used.
+    """
     guarantee = row.facts.guarantee
     if guarantee is None or guarantee.kind == "none":
         return "nothing", ""
-    if guarantee.kind == "every round":
-        return "g at most 0", "held"
-    words, shares = [], []
-    for measure_, limit in guarantee.bounds.items():
-        words.append(f"{measure_} {limit:,.4g}")
-        seen = row.arrays.get(_SUMS.get(measure_, ""))
-        if seen is not None and limit > 0:
-            shares.append(max(float(seen.max()), 0.0) / limit)
-    return ", ".join(words), f"{max(shares):.1%}" if shares else "held"
+    limits = guarantee.bounds
+    words = ", ".join(f"{measure_} {limit:,.4g}" for measure_, limit in limits.items())
+    promised = "g at most 0" if guarantee.kind == "every round" else words
+    if row.verdict != "held":
+        return promised, f"**{row.verdict}**"
+    used = [max(float(row.arrays[s].max()), 0.0) / limits[s] for s in _SUMS if limits.get(s, 0) > 0]
+    return promised, f"{max(used):.1%}" if used else "held"
 
 
 def _reason(note: str) -> str:
