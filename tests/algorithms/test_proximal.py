@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from surefoot import Ball, Constants, Feedback
+from surefoot.algorithms import tuned_for
 from surefoot.algorithms.recoo import RECOO
 from surefoot.algorithms.tracking_penalty import TrackingPenalty
 from surefoot.algorithms.yi import Yi
@@ -199,6 +200,15 @@ def test_every_bound_holds_in_every_round(name, kind):
         assert (sums[measure] <= bound + 1e-9).all()
 
 
+def test_changing_constraints_are_played_in_the_ball_that_was_given():
+    assert RECOO.changing(CONSTANTS, 10).algorithm.domain == Ball(1.0)
+    small = Ball(0.4, [0.0, 0.0])
+    assert RECOO.changing(CONSTANTS, 10, small).algorithm.domain == small
+    # A constraint without a set that it could be projected onto is no hindrance.
+    entry = tuned_for(RECOO, "changing", CONSTANTS, 10, Ball(1.0), None)
+    assert entry.tuned.algorithm.domain == Ball(1.0)
+
+
 def test_the_exact_penalty_makes_a_recoo_step_a_projection():
     box = Box.cube(0.5, 2)
     prox, alpha = prox_of(box), 2.0
@@ -213,6 +223,10 @@ def test_the_exact_penalty_makes_a_recoo_step_a_projection():
     [
         (lambda: Yi.trade_off(CONSTANTS, 10, SQUARE, c=1.0), "c must be strictly between 0 and 1"),
         (lambda: RECOO.fixed_strongly_convex(CONSTANTS, 10, SQUARE), "strong_convexity"),
+        (lambda: RECOO.changing(CONSTANTS, 10, SQUARE), "domain must be a ball around 0 .* Box"),
+        (lambda: RECOO.changing(CONSTANTS, 10, Ball(1.1)), "of radius at most R = 1: "),
+        (lambda: RECOO.changing(CONSTANTS, 10, Ball(0.5, [0.1, 0.0])), "domain must be a ball"),
+        (lambda: RECOO.changing(CONSTANTS, 10, LinearProx()), "domain must be a ball around 0"),
         (
             lambda: YuNeely.linear(
                 Constants(R=1.0, G_f=1.0, G_g=1.0, D_g=1.0, rows=1, start_slack=-0.1), 10

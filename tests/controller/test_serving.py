@@ -279,6 +279,9 @@ def test_a_player_is_made_as_its_constructor_makes_it():
     box = player_from({"name": "OGD", "parameters": parameters})
     assert box == OGD(eta=0.1, domain=Box([-0.4, -0.3], [0.6, 0.45]))
     drive(Controller(box, START), box, 3)
+    changing = {"name": "RECOO", "tuning": "changing"}  # of a rule that needs the set otherwise
+    made = player_from(changing, constants=NUMBERS | {"G_f": 1.0}, horizon=50)
+    assert made.algorithm.domain == Ball(CONSTANTS.R)
 
 
 @pytest.mark.parametrize(

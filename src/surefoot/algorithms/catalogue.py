@@ -121,7 +121,7 @@ def tuned_for(
     """Return an algorithm tuned by one of its theorems, or the reason why it cannot be."""
     source = source_of(kind, tuning)
     try:
-        place = domain_of(kind, domain, feasible)
+        place = domain_of(kind, domain, feasible, tuning)
         tuned = getattr(kind, tuning)(constants, horizon, place)
         return Entry(kind.__name__, tuning, tuned, "", source)
     except ValueError as error:
@@ -144,15 +144,18 @@ def source_of(kind: type[Any], tuning: str | None = None) -> Source:
     return getattr(kind, "sources", {}).get(tuning, own)  # type: ignore[no-any-return]
 
 
-def domain_of(kind: type[Any], domain: Ball, feasible: Region | None) -> Region:
+def domain_of(
+    kind: type[Any], domain: Ball, feasible: Region | None, tuning: str | None = None
+) -> Region:
     """Return the set that an algorithm works on: the ball, or the feasible set if it needs that.
 
     Args:
         kind: the algorithm's class.
         domain: the ball around the feasible set.
         feasible: the feasible set, where it knows its own geometry.
+        tuning: name of a constructor; ``on_ball`` of a class names those that use the ball alone.
     """
-    if needs_of(kind).domain == "ball":
+    if needs_of(kind).domain == "ball" or tuning in getattr(kind, "on_ball", ()):
         return domain
     if feasible is None:
         raise InvalidValueError("needs a feasible set that knows its own geometry")

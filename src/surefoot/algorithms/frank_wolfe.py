@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Self
+from collections.abc import Mapping
+from typing import ClassVar, NamedTuple, Self
 
 from surefoot import _check
 from surefoot._array import minimum, number_like, sqrt, where
@@ -51,11 +52,16 @@ class FrankWolfe(CostsOnly[FrankWolfeState]):
         >>> player.update(state, Feedback(np.array([-1.0, 3.0]), None, None)).x
         array([ 0.4  , -0.125])
 
-    Reference: Hazan and Kale, ICML 2012.
+    Reference: Hazan and Kale, "Projection-free online learning", ICML 2012; the textbook's form is
+    as recalled. The tuned form is that of Weibel, Gaillard, Koolen and Taylor, 2025, as found in
+    the examples of PEPit.
     """
 
     needs = COSTS_ONLY._replace(linear_minimisations=1)
-    source = Source("Hazan and Kale, ICML 2012")
+    source = Source("Hazan and Kale, ICML 2012", "as recalled")
+    sources: ClassVar[Mapping[str, Source]] = {
+        "tuned": Source("Weibel, Gaillard, Koolen and Taylor, 2025", "as recalled")
+    }
 
     eta: Positive
     domain: MinimisingSet
@@ -81,12 +87,12 @@ class FrankWolfe(CostsOnly[FrankWolfeState]):
 
     @classmethod
     def tuned(cls, constants: Constants, horizon: int, domain: Region) -> Tuned[Self]:
-        """Tune with a fixed step: at most half the textbook's constant."""
+        """Tune with a fixed step (Weibel et al. 2025): at most half the textbook's constant."""
         theorem = FrankWolfeTheorem(constants, horizon, bounded_diameter(domain), is_tuned=True)
         return Tuned.of(cls, theorem, domain, "eta", "step")
 
     @classmethod
     def textbook(cls, constants: Constants, horizon: int, domain: Region) -> Tuned[Self]:
-        """Tune as in the textbook."""
+        """Tune as in Hazan's textbook, as recalled."""
         theorem = FrankWolfeTheorem(constants, horizon, bounded_diameter(domain), is_tuned=False)
         return Tuned.of(cls, theorem, domain, "eta", "step")

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Self
+from collections.abc import Mapping
+from typing import ClassVar, NamedTuple, Self
 
 from surefoot import _check
-from surefoot._array import maximum
+from surefoot._array import maximum, to_numpy
 from surefoot._flow import run_by_run
 from surefoot.algorithms._rule import Nonnegative, OneConstraint, Positive
 from surefoot.constants import Constants
+from surefoot.errors import InvalidValueError
 from surefoot.sets import Ball
 from surefoot.sets.prox import Linearised, LinearProx, Prox, prox_of
 from surefoot.theory import Tuned
 from surefoot.theory.recoo import RecooTheorem
+from surefoot.theory.watching import ROUNDING
 from surefoot.types import Array, Needs, Number, Region, Source
 
 __all__ = ["RECOO", "RECOOState"]
@@ -56,12 +59,17 @@ class RECOO(OneConstraint[RECOOState]):
         RECOOState(x=array([0.5]), queue=1.0, t=2.0)
 
     Reference: Guo, Liu, Wei and Ying, "Online convex optimization with hard constraints: towards
-    the best of two worlds and beyond", NeurIPS 2022. Constants derived here.
+    the best of two worlds and beyond", NeurIPS 2022. Constants derived here; theirs has the
+    changing constraint itself in the step, where it is linearised here.
     """
 
     needs = Needs(proxes=1, domain="feasible", numpy_only=True)
     source = Source("Guo, Liu, Wei and Ying, NeurIPS 2022")
     tunings = ("fixed", "fixed_strongly_convex", "changing", "changing_strongly_convex")
+    on_ball: ClassVar[tuple[str, ...]] = ("changing", "changing_strongly_convex")
+    sources: ClassVar[Mapping[str, Source]] = dict.fromkeys(
+        on_ball, Source("Guo, Liu, Wei and Ying, NeurIPS 2022", "derived here")
+    )
 
     prox: Prox
     domain: Ball
@@ -98,20 +106,23 @@ class RECOO(OneConstraint[RECOOState]):
 
     @classmethod
     def changing(
-        cls, constants: Constants, horizon: int, domain: Region | Prox | None = None
+        cls, constants: Constants, horizon: int, domain: Ball | None = None
     ) -> Tuned[Self]:
         """Tune for changing constraints, linearised: regret O(T^(1/2)), violations O(T^(3/4)).
 
-        The step uses the round's own constraint, and no set.
+        The step uses the round's own constraint and no set but a ball around 0: that of radius R
+        unless a smaller one is given.
         """
-        return cls.by_case(constants, horizon, LinearProx(), varies=True)
+        return cls.by_case(constants, horizon, LinearProx(), varies=True, domain=domain)
 
     @classmethod
     def changing_strongly_convex(
-        cls, constants: Constants, horizon: int, domain: Region | Prox | None = None
+        cls, constants: Constants, horizon: int, domain: Ball | None = None
     ) -> Tuned[Self]:
         """Tune for changing g, strongly convex f: O(log T), violations O((T log T)^(1/2))."""
-        return cls.by_case(constants, horizon, LinearProx(), strong=True, varies=True)
+        return cls.by_case(
+            constants, horizon, LinearProx(), strong=True, varies=True, domain=domain
+        )
 
     @classmethod
     def by_case(
@@ -123,6 +134,7 @@ class RECOO(OneConstraint[RECOOState]):
         strong: bool = False,
         varies: bool = False,
         distance: float | None = None,
+        domain: Ball | None = None,
     ) -> Tuned[Self]:
         """Return the tuning of one case of the theorem; the others are shorter names for it.
 
@@ -133,8 +145,21 @@ class RECOO(OneConstraint[RECOOState]):
             strong: whether the costs are strongly convex.
             varies: whether the constraint changes from round to round.
             distance: of any action played to any feasible one; 2R unless a smaller one is known.
+            domain: a ball around 0 that actions stay in, of radius at most R; R unless given.
         """
         _check.horizon(horizon)
+        if domain is not None and not _is_around_zero(domain, constants.R):
+            raise InvalidValueError(
+                f"domain must be a ball around 0 of radius at most R = {constants.R:g}: the step "
+                f"uses no other set than that and its prox, got {_check.brief(domain)}"
+            )
         theorem = RecooTheorem(constants, strong, varies, distance)
         shared = ("alpha", "power", "growth", "floor")
-        return Tuned.of(cls, theorem, None, *shared, prox=prox)
+        return Tuned.of(cls, theorem, domain, *shared, prox=prox)
+
+
+def _is_around_zero(domain: Region, radius: float) -> bool:
+    """Return whether a set is a ball around 0 of at most some radius."""
+    if not isinstance(domain, Ball) or not domain.radius <= radius * (1 + ROUNDING):
+        return False
+    return domain.centre is None or not to_numpy(domain.centre).any()

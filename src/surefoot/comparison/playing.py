@@ -232,7 +232,7 @@ class _Parts:
             player = getattr(*player)
         rule = getattr(player, "__self__", None)
         if isinstance(rule, type):
-            place = domain_of(rule, problem.domain, problem.benchmark.region)
+            place = domain_of(rule, problem.domain, problem.benchmark.region, player.__name__)
             return player(problem.constants, horizon, place)
         return player
 

@@ -78,7 +78,7 @@ def player_from(
     wanted = inspect.signature(build).parameters
     arguments = {n: v for n, v in given.items() if n in wanted and v is not None}
     if "domain" in wanted and place is None:
-        if needs_of(rule).domain != "ball":
+        if needs_of(rule).domain != "ball" and tuning not in getattr(rule, "on_ball", ()):
             raise InvalidValueError(f"domain must be given for {name}, which works on the set")
         arguments["domain"] = ball
     for need in ("horizon", "domain"):

@@ -165,7 +165,7 @@ def _build(
     algorithm: Mapping[str, Any], problem: Problem, constants: Constants, horizon: int
 ) -> tuple[Any, Parameters]:
     rule = ALGORITHMS_BY_NAME[algorithm["name"]]
-    place = domain_of(rule, problem.domain, problem.benchmark.region)
+    place = domain_of(rule, problem.domain, problem.benchmark.region, algorithm.get("tuning"))
     if algorithm.get("tuning") is not None:
         tuned: Tuned[Any] = constructor_of(algorithm, horizon)(constants, horizon, place)
         parameters = numbers_of(tuned.algorithm, tuned.guarantee.name)

@@ -316,9 +316,9 @@ class FrankWolfeTheorem(OnBounded):
 
     @property
     def name(self) -> str:
-        """The source: Hazan and Kale's theorem."""
-        form = "tuned" if self.is_tuned else "textbook"
-        return f"Online Frank-Wolfe (Hazan and Kale 2012), {form}"
+        """The source of the form."""
+        source = "Weibel et al. 2025), tuned" if self.is_tuned else "Hazan and Kale 2012), textbook"
+        return f"Online Frank-Wolfe ({source}"
 
     @property
     def eta(self) -> float:
