@@ -31,7 +31,7 @@ from benchmarks.streams import (
 from benchmarks.timing import Effort, Work, take_turns
 from benchmarks.update import by_hand, by_library
 from surefoot import Problem
-from surefoot.constraints import Affine
+from surefoot.problems.constraints import Affine
 
 BATCH, BY_HAND, C = "batch engine", "batched by hand", "C"
 BAR, BAR_RUNS = 1.6, 300

@@ -18,10 +18,10 @@ from benchmarks.findings import Findings, Table
 from benchmarks.timing import Effort
 from surefoot import Feedback
 from surefoot.algorithms import LBSGD, CertifiedDualAveraging, CertifiedOGD
-from surefoot.constraints import MaxOf, QuadraticForm
+from surefoot.core.types import Array, Needs, Region, needs_of
+from surefoot.problems.constraints import MaxOf, QuadraticForm
 from surefoot.regions import Curvature, CurvatureRows
 from surefoot.sets import Intersection
-from surefoot.types import Array, Needs, Region, needs_of
 
 WEIGHTS = tuple(10.0**k for k in np.linspace(-4, -0.5, 8))
 OGD_KNOWN, DA_KNOWN = "descent, set known", "averaging, set known"

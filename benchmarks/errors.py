@@ -17,10 +17,10 @@ import numpy as np
 
 from surefoot import Constants, problems
 from surefoot.algorithms import CertifiedDualAveraging, CertifiedOGD, CertifiedPFS, LeaderFollower
-from surefoot.constraints import QuadraticForm
-from surefoot.costs import Linear
+from surefoot.core.types import Array, Feedback
+from surefoot.problems.constraints import QuadraticForm
+from surefoot.problems.costs import Linear
 from surefoot.sets import Box, Ellipsoid
-from surefoot.types import Array, Feedback
 
 PAGE = Path(__file__).parents[1] / "docs" / "noise.md"
 BEGIN, END = "<!-- benchmarks.errors -->\n", "<!-- end -->\n"
@@ -65,7 +65,7 @@ def cases(horizon: int, runs: int) -> list[Case]:
 
 
 def _best(costs: Any, region: Any, horizon: int) -> Array:
-    from surefoot.hindsight.closed_form import closed_form
+    from surefoot.problems.hindsight.closed_form import closed_form
 
     return np.asarray(closed_form(costs, region, np.array([horizon])).value[0])
 

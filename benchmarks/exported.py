@@ -26,9 +26,9 @@ from surefoot.algorithms import (
     RegionFilter,
     SafetyFilter,
 )
-from surefoot.codegen import c_header
+from surefoot.controller.export import c_header
+from surefoot.core.types import Feedback
 from surefoot.regions import Curvature, LipschitzHull
-from surefoot.types import Feedback
 
 __all__ = ["PLAYERS", "Compiled", "Info", "main", "played"]
 

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table as RichTable
 
 from benchmarks.timing import Spread, spread
-from surefoot.types import Array
+from surefoot.core.types import Array
 
 
 class Row(NamedTuple):

@@ -25,8 +25,8 @@ from benchmarks import soak, soak_regions
 from benchmarks.soak import LONG, Outcome, Target
 from surefoot import Ball, CertifiedPFS, Feedback, SafetyFilter, SurefootError
 from surefoot.algorithms import CertifiedOGD, LeaderFollower, RegionFilter, SeveralPFS
+from surefoot.core.types import Array
 from surefoot.regions import CurvatureRows, LipschitzHull
-from surefoot.types import Array
 
 ROUNDS = 10**5  # one run at a time: a round costs a hundred times one of a batch
 PLAYED = 200

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from surefoot.types import Array
+from surefoot.core.types import Array
 
 FLAGS = ("-O3", "-march=native", "-fopenmp-simd", "-shared", "-fPIC")
 

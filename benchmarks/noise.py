@@ -31,10 +31,10 @@ from surefoot.algorithms import (
     ValuesAveraging,
     ValuesFollower,
 )
-from surefoot.constraints import Affine, Constraint, L2Norm
+from surefoot.core.types import Array
 from surefoot.problems import Problem, binding_toy, paper_toy, random_polytope
+from surefoot.problems.constraints import Affine, Constraint, L2Norm
 from surefoot.regions import Curvature
-from surefoot.types import Array
 
 NOISES = ("normal", "two points", "rare and large")
 
@@ -101,7 +101,7 @@ def attack(number: int, *, told: float = 1.0, failure: float = 0.05, played: int
         reading = float(g) + draw(kind, sigma, rng)
         try:
             state, info = player.step(state, Feedback(push, reading, None if values else s))
-        except sf.errors.InvalidValueError:  # told too little, the start seems to be outside
+        except sf.core.errors.InvalidValueError:  # told too little, the start seems to be outside
             break
         uncovered |= not info.low <= g <= info.high
     return Attacked(worst > 0, uncovered, worst / slack, way / 0.5)

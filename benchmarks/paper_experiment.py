@@ -21,8 +21,8 @@ IMPORTED_NUMPY = time.perf_counter()
 
 from surefoot import PFS, Problem, Trace, play_all  # noqa: E402
 from surefoot.algorithms import ScalarDPP, Tighten  # noqa: E402
-from surefoot.constraints import Affine  # noqa: E402
 from surefoot.problems import HORIZONS, SETTINGS, paper_toy  # noqa: E402
+from surefoot.problems.constraints import Affine  # noqa: E402
 
 IMPORTED = time.perf_counter()
 

@@ -26,11 +26,11 @@ from benchmarks.streams import sparse_polytope, sparse_problem, targets_of
 from benchmarks.timing import PROCESS, Effort, spread
 from surefoot import Feedback, Problem
 from surefoot.algorithms import CertifiedPFS, LeaderFollower
-from surefoot.constraints import LinfNorm
-from surefoot.costs import Quadratic
+from surefoot.core.types import Array
 from surefoot.problems import random_polytope, rotated_box
+from surefoot.problems.constraints import LinfNorm
+from surefoot.problems.costs import Quadratic
 from surefoot.sets import Ball
-from surefoot.types import Array
 
 CERTIFIED, LEADER, EAGER, CLIP = "CertifiedPFS", "LeaderFollower", "LeaderFollower.changing", "clip"
 OURS = (CERTIFIED, LEADER, EAGER)

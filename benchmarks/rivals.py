@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from surefoot.types import Array
+from surefoot.core.types import Array
 
 
 def must_agree(found: Any, wanted: Any) -> None:

@@ -31,10 +31,9 @@ from benchmarks.streams import (
 )
 from benchmarks.timing import Effort, Spread, Work, spread, take_turns
 from surefoot import Ball, Feedback, Problem
-from surefoot.constraints import LinfNorm
-from surefoot.costs import Live, Quadratic
-from surefoot.games import Progress
-from surefoot.metrics import Rate, fit_rate
+from surefoot.games import Progress, Rate, fit_rate
+from surefoot.problems.constraints import LinfNorm
+from surefoot.problems.costs import Live, Quadratic
 
 LONG, CHUNK = 100_000_000, 50_000
 """Rounds of the long game, and how many arrive at once."""

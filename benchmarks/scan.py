@@ -18,7 +18,7 @@ from benchmarks.rivals import hand_scan_game, must_agree
 from benchmarks.streams import CURVATURE, HALF, as_plotted, cube_toy, targets_of
 from benchmarks.timing import WALL, Effort, Work, seconds, take_turns
 from surefoot import PFS, Problem, play
-from surefoot.types import Array
+from surefoot.core.types import Array
 
 SCAN, KEEPS, SUMS, C = "scan engine", "scan by hand", "scan by hand, sums only", "C"
 BAR = 1.3

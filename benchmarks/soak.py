@@ -28,8 +28,8 @@ import numpy as np
 from surefoot import Ball, Feedback
 from surefoot.algorithms import CertifiedPFS
 from surefoot.algorithms.certified_pfs import CertifiedState
-from surefoot.constraints import Affine, Constraint, EllipsoidNorm, LinfNorm, SpectralNorm
-from surefoot.types import Array
+from surefoot.core.types import Array
+from surefoot.problems.constraints import Affine, Constraint, EllipsoidNorm, LinfNorm, SpectralNorm
 
 ROUNDS = 10**8
 PLAYED = 250  # rounds of an attack: by then the state is as bad as it gets

@@ -35,6 +35,7 @@ from surefoot.algorithms import (
     RegionFilter,
     SafetyFilter,
 )
+from surefoot.core.types import Array, Feedback
 from surefoot.regions import (
     Curvature,
     CurvatureHull,
@@ -44,7 +45,6 @@ from surefoot.regions import (
     Together,
 )
 from surefoot.sets import Box
-from surefoot.types import Array, Feedback
 
 ROUNDS = 10**7
 BATCHES = (

@@ -29,7 +29,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from surefoot import Ball
-from surefoot.constraints import Affine, MaxOf, QuadraticForm
+from surefoot.core.types import Array
+from surefoot.problems.constraints import Affine, MaxOf, QuadraticForm
 from surefoot.regions import (
     Curvature,
     CurvatureHull,
@@ -38,7 +39,6 @@ from surefoot.regions import (
     Together,
 )
 from surefoot.sets import Box
-from surefoot.types import Array
 
 ROUNDS = 10**7
 KINDS = (

@@ -14,8 +14,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from surefoot.core.types import Array
 from surefoot.sets import Polytope
-from surefoot.types import Array
 
 Projection: TypeAlias = Callable[[Array], Array]
 Maker: TypeAlias = Callable[[Any, Array], Projection]

@@ -17,7 +17,7 @@ import numpy as np
 
 from benchmarks.findings import Findings, Row, compared
 from benchmarks.timing import Effort, spread
-from surefoot.types import Array
+from surefoot.core.types import Array
 
 EXPERIMENT = Path(__file__).with_name("paper_experiment.py")
 HELP = "import sys; sys.argv = ['surefoot', '--help']; from surefoot.cli import main; main()"

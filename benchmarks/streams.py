@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from surefoot import PFS, Ball, Feedback, Problem, Trace, play
-from surefoot.constraints import Affine, LinfNorm, SparseAffine
-from surefoot.costs import Quadratic
 from surefoot.games import Engine, Progress
 from surefoot.problems import SETTINGS, paper_toy
+from surefoot.problems.constraints import Affine, LinfNorm, SparseAffine
+from surefoot.problems.costs import Quadratic
 
 CURVATURE, HALF = 6.0, 0.5
 """Of the paper's toy: the costs', and half the side of the cube."""

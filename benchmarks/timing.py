@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from surefoot.types import Array
+from surefoot.core.types import Array
 
 Clock: TypeAlias = Callable[[], float]
 Work: TypeAlias = Callable[[], object]

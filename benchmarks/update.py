@@ -35,9 +35,9 @@ from benchmarks.streams import (
 from benchmarks.timing import Effort, Work, take_turns
 from surefoot import Controller, Feedback, Problem
 from surefoot.algorithms import CertifiedPFS, LeaderFollower, RegionFilter
-from surefoot.constraints import Affine
+from surefoot.core.types import Array
 from surefoot.problems import random_polytope, rotated_box
-from surefoot.types import Array
+from surefoot.problems.constraints import Affine
 
 UPDATE, CERTIFIED = "PFS.update", "CertifiedPFS.update"
 TELL, CERTIFIED_TELL, ASK_TELL = "Controller.tell", "certified tell", "ask and tell"

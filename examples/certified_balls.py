@@ -19,8 +19,8 @@ from matplotlib.patches import Circle
 
 from surefoot import Ball, Feedback
 from surefoot.algorithms import CertifiedPFS, StepCertificate
-from surefoot.constraints import Affine
-from surefoot.types import Array
+from surefoot.core.types import Array
+from surefoot.problems.constraints import Affine
 
 POLYGON = Affine(
     [[1.0, 0.0], [0.6, 0.8], [-0.8, 0.6], [-0.28, -0.96], [0.8, -0.6]], [1.0, 0.9, 0.8, 0.7, 0.9]

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from matplotlib.figure import Figure
 
+from surefoot.core.types import Array
 from surefoot.regions import CertifiedRegion, Curvature, LipschitzHull
-from surefoot.types import Array
 
 ACTIONS = (np.array([-0.2, 0.05]), np.array([0.55, 0.25]))
 STEEPEST, BENT, REACH = 2.4, 2.0, 1.5

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from surefoot.core.types import Array
 from surefoot.problems.cases import charging_site
 from surefoot.problems.cases.charging import LARGEST, Minute
 from surefoot.regions import CurvatureRows, EmptyRegionError
 from surefoot.sets import Box
-from surefoot.types import Array
 
 site = charging_site("caltech", month="2019-10", days=1)
 

@@ -14,7 +14,7 @@ from stable_baselines3 import PPO
 
 from surefoot import Constants, SafetyFilter
 from surefoot.adapters.gymnasium import SafeAction
-from surefoot.types import Array
+from surefoot.core.types import Array
 
 
 class Cable(gymnasium.Env):  # type: ignore[misc]

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from surefoot import Constants, Controller, LeaderFollower
-from surefoot.types import Array
+from surefoot.core.types import Array
 
 KNOWN = Constants(R=0.9, start_slack=0.4, G_g=1.45)
 

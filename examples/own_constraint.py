@@ -13,9 +13,9 @@ import numpy as np
 
 import surefoot as sf
 from surefoot.comparison import Comparison
-from surefoot.constraints import FunctionConstraint
-from surefoot.costs import Quadratic
-from surefoot.types import Array, Feedback
+from surefoot.core.types import Array, Feedback
+from surefoot.problems.constraints import FunctionConstraint
+from surefoot.problems.costs import Quadratic
 
 POWER = FunctionConstraint(  # g and its slope at one point, and how steep it is at most
     lambda x: 0.8 * x[0] ** 2 + 0.5 * x[1] ** 2 - 0.4,

@@ -11,8 +11,8 @@ import numpy as np
 
 import surefoot as sf
 from surefoot.comparison import Comparison
-from surefoot.constraints import Affine
-from surefoot.costs import Quadratic
+from surefoot.problems.constraints import Affine
+from surefoot.problems.costs import Quadratic
 from surefoot.sets import Ball
 
 LIMITS = Affine([[1, 1], [-1, 0], [0, -1]], [0.6, 0.2, 0.2])  # g = max(Ax - b)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-from surefoot._array import to_numpy
+from surefoot.core.arrays import to_numpy
 
 # Derandomised: a failure today is a failure tomorrow. No deadline: the machine may be busy.
 settings.register_profile("surefoot", deadline=None, derandomize=True)

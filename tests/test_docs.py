@@ -21,11 +21,12 @@ import pytest
 from scipy.optimize import linprog
 from scipy.sparse import csr_array
 
-from surefoot import Ball, constraints, costs, problems
+from surefoot import Ball, problems
 from surefoot.algorithms import catalogue
-from surefoot.constraints import Constraint
-from surefoot.costs import ArrayCosts
-from surefoot.hindsight import has_closed_form
+from surefoot.problems import constraints, costs
+from surefoot.problems.constraints import Constraint
+from surefoot.problems.costs import ArrayCosts
+from surefoot.problems.hindsight import has_closed_form
 from surefoot.sets import Box
 
 ROOT = Path(__file__).parents[1]

@@ -10,7 +10,7 @@ import pytest
 
 import surefoot
 from surefoot import PFS, Ball, play
-from surefoot._extras import MissingExtraError, need
+from surefoot.core.optional import MissingExtraError, need
 from surefoot.problems import adversarial_cube
 
 HEAVY = (

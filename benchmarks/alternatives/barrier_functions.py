@@ -15,9 +15,9 @@ import numpy as np
 
 from benchmarks.alternatives.rows import TRIALS, Row, named, tabulated
 from surefoot.algorithms import RegionFilter, SafetyFilter
+from surefoot.core.types import Array
 from surefoot.regions import Curvature
 from surefoot.sets import Ball
-from surefoot.types import Array
 
 STEPS = 500
 TITLE = "Keep a set point inside while something else steers"

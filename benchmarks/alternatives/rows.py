@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks.pages import table
-from surefoot.types import Array
+from surefoot.core.types import Array
 
 __all__ = ["HEAD", "TRIALS", "Program", "Row", "named", "tabulated"]
 

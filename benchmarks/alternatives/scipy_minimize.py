@@ -14,9 +14,9 @@ import numpy as np
 
 from benchmarks.alternatives.rows import TRIALS, Program, Row, named, tabulated
 from surefoot.algorithms import LBSGD, CertifiedOGD, CertifiedPFS
+from surefoot.core.types import Feedback
 from surefoot.regions import Curvature
 from surefoot.sets import Ball
-from surefoot.types import Feedback
 
 TITLE = "One program, every evaluated point counts"
 

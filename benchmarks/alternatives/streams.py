@@ -21,12 +21,12 @@ from surefoot.algorithms import (
     CertifiedPFS,
     LeaderFollower,
 )
-from surefoot.constraints import QuadraticForm
-from surefoot.costs import Quadratic
+from surefoot.core.types import Array, Feedback, needs_of
 from surefoot.problems import Problem, random_polytope
+from surefoot.problems.constraints import QuadraticForm
+from surefoot.problems.costs import Quadratic
 from surefoot.sets import Ball
 from surefoot.theory import unpack
-from surefoot.types import Array, Feedback, needs_of
 
 ROUNDS = 2_000
 TITLE = "Costs that arrive one by one"

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from surefoot.types import Array, Feedback, Needs
+from surefoot.core.types import Array, Feedback, Needs
 
 __all__ = ["RATES", "Multipliers"]
 

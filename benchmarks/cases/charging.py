@@ -12,6 +12,7 @@ import numpy as np
 
 from benchmarks.pages import table
 from surefoot.algorithms import DPP
+from surefoot.core.types import Array, Feedback
 from surefoot.problems.cases import (
     CertifiedCharging,
     ChargingRecord,
@@ -27,7 +28,6 @@ from surefoot.problems.cases import (
 )
 from surefoot.problems.cases.charging import LARGEST, Site
 from surefoot.sets import Box
-from surefoot.types import Array, Feedback
 
 MONTH, DAYS = "2019-10", 31
 SITES: tuple[Site, ...] = ("caltech", "jpl")

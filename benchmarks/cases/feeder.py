@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from benchmarks.pages import table
+from surefoot.core.types import Array
 from surefoot.problems import cases
 from surefoot.problems.cases.feeder import CAPACITY, HIGHEST
-from surefoot.types import Array
 
 SECONDS, LATER = 120, 10
 CERTIFIED = "**certified regions**"

@@ -11,9 +11,9 @@ import numpy as np
 from benchmarks.cases.scoring import Served, serve
 from benchmarks.pages import table
 from surefoot.algorithms import PFS, CertifiedPFS, LeaderFollower, ScalarDPP
+from surefoot.core.types import Array, Feedback
 from surefoot.problems.cases import risk_portfolio
 from surefoot.sets._active_set import project_halfspaces
-from surefoot.types import Array, Feedback
 
 LIMIT = 0.015
 

@@ -19,10 +19,10 @@ from surefoot.algorithms import (
     CertifiedPFS,
     LeaderFollower,
 )
+from surefoot.core.types import Array, Feedback, needs_of
 from surefoot.problems import Problem
 from surefoot.problems.cases import census_people, fair_scoring
 from surefoot.theory import unpack
-from surefoot.types import Array, Feedback, needs_of
 
 HORIZON, RADIUS, TOLERANCE = 5_000, 20.0, 0.01
 

@@ -18,9 +18,10 @@ from typing import Any
 from docutils import nodes
 
 import surefoot
-from surefoot import algorithms, constraints, costs, problems, regions, sets
+from surefoot import algorithms, problems, regions, sets
 from surefoot.algorithms import catalogue, find_algorithms, source_of
-from surefoot.types import Source
+from surefoot.core.types import Source
+from surefoot.problems import constraints, costs
 
 DOCS = Path(__file__).parents[1]
 OUT = DOCS / "generated"

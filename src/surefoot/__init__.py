@@ -1,11 +1,10 @@
 """Online decisions under a constraint that must hold in every round.
 
-The packages, from the bottom up: :mod:`~surefoot.sets`, :mod:`~surefoot.costs`,
-:mod:`~surefoot.constraints`, :mod:`~surefoot.regions`, :mod:`~surefoot.theory`,
-:mod:`~surefoot.hindsight`, :mod:`~surefoot.algorithms`, :mod:`~surefoot.problems`,
-:mod:`~surefoot.metrics`, :mod:`~surefoot.games`, :mod:`~surefoot.controller`,
-:mod:`~surefoot.calibration`, and :mod:`~surefoot.testing` for your own algorithms. The names that
-most programs need are here at the top.
+The rooms, from the bottom up: :mod:`~surefoot.core`, :mod:`~surefoot.sets`,
+:mod:`~surefoot.regions`, :mod:`~surefoot.theory`, :mod:`~surefoot.algorithms`,
+:mod:`~surefoot.problems`, :mod:`~surefoot.games`, :mod:`~surefoot.controller`, and
+:mod:`~surefoot.testing` for your own algorithms. The names that most programs need are here at
+the top.
 """
 
 from __future__ import annotations
@@ -16,13 +15,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from surefoot import (
         algorithms,
-        calibration,
-        constraints,
         controller,
-        costs,
         games,
-        hindsight,
-        metrics,
         problems,
         sets,
         testing,
@@ -37,16 +31,16 @@ if TYPE_CHECKING:
         LeaderFollower,
         SafetyFilter,
     )
-    from surefoot.calibration import calibrate
     from surefoot.comparison import compare
-    from surefoot.constants import Constants
     from surefoot.controller import Controller, replay
-    from surefoot.errors import SurefootError
+    from surefoot.core.constants import Constants
+    from surefoot.core.errors import SurefootError
+    from surefoot.core.types import Feedback
     from surefoot.games import Trace, play, play_all, plot, table
     from surefoot.problems import Problem
+    from surefoot.problems.calibration import calibrate
     from surefoot.sets import Ball
     from surefoot.theory import Guarantee, Tuned
-    from surefoot.types import Feedback
 
 __version__ = "0.1.0"
 
@@ -69,14 +63,9 @@ __all__ = [
     "Tuned",
     "algorithms",
     "calibrate",
-    "calibration",
     "compare",
-    "constraints",
     "controller",
-    "costs",
     "games",
-    "hindsight",
-    "metrics",
     "play",
     "play_all",
     "plot",
@@ -95,17 +84,17 @@ _HOME = {
     "CertifiedDualAveraging": "algorithms",
     "CertifiedOGD": "algorithms",
     "CertifiedPFS": "algorithms",
-    "Constants": "constants",
+    "Constants": "core.constants",
     "Controller": "controller",
-    "Feedback": "types",
+    "Feedback": "core.types",
     "Guarantee": "theory",
     "LeaderFollower": "algorithms",
     "Problem": "problems",
     "SafetyFilter": "algorithms",
-    "SurefootError": "errors",
+    "SurefootError": "core.errors",
     "Trace": "games",
     "Tuned": "theory",
-    "calibrate": "calibration",
+    "calibrate": "problems.calibration",
     "compare": "comparison",
     "play": "games",
     "play_all": "games",

@@ -11,8 +11,8 @@ from surefoot import Ball, SafetyFilter
 from surefoot.adapters._cast import cast_length, cast_margin, caveat, drift_of, reach_of
 from surefoot.adapters._keeper import Keeper, grown, packed, unpacked
 from surefoot.algorithms import RegionFilter
-from surefoot.constraints import L2Norm, QuadraticForm
-from surefoot.errors import InvalidValueError
+from surefoot.core.errors import InvalidValueError
+from surefoot.problems.constraints import L2Norm, QuadraticForm
 from surefoot.regions import Curvature, CurvatureHull, CurvatureRows, LipschitzHull, Together
 from surefoot.sets import Box
 

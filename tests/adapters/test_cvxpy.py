@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from surefoot import Ball, LeaderFollower, Problem, play
-from surefoot.constraints import MaxOf
-from surefoot.costs import Quadratic
-from surefoot.errors import InvalidValueError
+from surefoot.core.errors import InvalidValueError
+from surefoot.problems.constraints import MaxOf
+from surefoot.problems.costs import Quadratic
 from surefoot.testing import check_constraint
 
 cp = pytest.importorskip("cvxpy")

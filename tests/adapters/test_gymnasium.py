@@ -9,7 +9,7 @@ from tests._scripts import script
 
 from surefoot import Ball, Constants
 from surefoot.algorithms import RegionFilter, SafetyFilter
-from surefoot.errors import InvalidValueError
+from surefoot.core.errors import InvalidValueError
 from surefoot.regions import Curvature, LipschitzHull
 
 gymnasium = pytest.importorskip("gymnasium")

@@ -5,7 +5,7 @@ import pytest
 
 from surefoot import Constants
 from surefoot.algorithms import RegionFilter, SafetyFilter
-from surefoot.errors import InvalidValueError
+from surefoot.core.errors import InvalidValueError
 from surefoot.regions import Curvature, CurvatureRows, LipschitzHull
 
 optax = pytest.importorskip("optax")

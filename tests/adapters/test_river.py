@@ -6,7 +6,7 @@ import pickle
 import numpy as np
 import pytest
 
-from surefoot.errors import InvalidValueError
+from surefoot.core.errors import InvalidValueError
 
 pytest.importorskip("river")
 pytestmark = pytest.mark.hosts

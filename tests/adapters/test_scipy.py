@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from surefoot import Ball
-from surefoot.constraints import Affine, SparseAffine
-from surefoot.errors import InvalidValueError
+from surefoot.core.errors import InvalidValueError
+from surefoot.problems.constraints import Affine, SparseAffine
 from surefoot.testing import check_constraint
 
 optimize = pytest.importorskip("scipy.optimize")

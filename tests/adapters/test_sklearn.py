@@ -8,8 +8,8 @@ import pytest
 
 from surefoot import LeaderFollower
 from surefoot.adapters._linear import Weights, logistic_slope, sigmoid
-from surefoot.constraints import Affine, L1Norm
-from surefoot.errors import InvalidValueError
+from surefoot.core.errors import InvalidValueError
+from surefoot.problems.constraints import Affine, L1Norm
 
 pytest.importorskip("sklearn")
 pytestmark = pytest.mark.hosts

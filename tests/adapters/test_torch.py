@@ -9,7 +9,7 @@ from tests._scripts import script
 
 from surefoot import Constants
 from surefoot.algorithms import RegionFilter, SafetyFilter
-from surefoot.errors import InvalidTypeError, InvalidValueError
+from surefoot.core.errors import InvalidTypeError, InvalidValueError
 from surefoot.regions import CurvatureRows, LipschitzHull
 
 torch = pytest.importorskip("torch")

@@ -3,7 +3,7 @@
 import numpy as np
 
 from surefoot import Feedback
-from surefoot.constraints import Affine, ConstraintStream
+from surefoot.problems.constraints import Affine, ConstraintStream
 
 
 def tiled(state, n):

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from surefoot import Ball, Feedback
-from surefoot.constraints import Affine, L2Norm, LinfNorm
+from surefoot.problems.constraints import Affine, L2Norm, LinfNorm
 
 
 class Known(NamedTuple):

@@ -26,11 +26,11 @@ from surefoot.algorithms.separation_descent import SeparationDescent
 from surefoot.algorithms.tracking_blocks import TrackingBlocks
 from surefoot.algorithms.yi import Yi
 from surefoot.algorithms.yu_neely import YuNeely
-from surefoot.constants import Constants
+from surefoot.core.constants import Constants
+from surefoot.core.types import Feedback
 from surefoot.problems import binding_toy, paper_toy
 from surefoot.sets import Ball, Box
 from surefoot.sets.prox import prox_of
-from surefoot.types import Feedback
 
 SQUARE, DISC, LARGE = Box.cube(0.5, 2), Ball(0.5), Box.cube(1.0, 2)
 FACES = np.vstack([np.eye(2), -np.eye(2)])

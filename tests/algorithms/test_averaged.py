@@ -21,10 +21,10 @@ from surefoot.algorithms import (
     WaitCertificate,
 )
 from surefoot.algorithms._windows import no_windows
-from surefoot.constraints import Affine, L2Norm, LinfNorm
 from surefoot.controller import Controller
-from surefoot.errors import InvalidValueError
+from surefoot.core.errors import InvalidValueError
 from surefoot.problems import paper_toy
+from surefoot.problems.constraints import Affine, L2Norm, LinfNorm
 from surefoot.regions import Curvature, CurvatureRows
 from surefoot.theory import NoClaim, Tuned, WithProbability
 

@@ -14,10 +14,10 @@ from surefoot.algorithms import (
     PrimalDual,
     SeparationDescent,
 )
+from surefoot.core.types import Feedback
 from surefoot.sets import Box
 from surefoot.sets.gauge import BisectionGauge, gauge_of
 from surefoot.sets.separation import ConstraintSeparation
-from surefoot.types import Feedback
 
 SQUARE = Box.cube(0.5, 2)
 SMALL = Constants(R=0.2, G_f=1.0, cost_bound=1.0)

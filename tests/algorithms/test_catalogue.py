@@ -5,9 +5,9 @@ import pytest
 from surefoot import algorithms, problems
 from surefoot.algorithms import ALGORITHMS, tuned_for
 from surefoot.algorithms.catalogue import find_algorithms
-from surefoot.errors import InvalidTypeError
+from surefoot.core.errors import InvalidTypeError
+from surefoot.core.types import needs_of
 from surefoot.sets import Ball, Box, Simplex
-from surefoot.types import needs_of
 
 
 def test_a_logarithm_is_no_power():

@@ -21,8 +21,8 @@ from surefoot.algorithms import (
 from surefoot.algorithms._multipliers import positive_part
 from surefoot.algorithms._start import bounded_diameter
 from surefoot.algorithms.certified_pfs import CertifiedState
-from surefoot.constraints import QuadraticForm
-from surefoot.costs import Linear
+from surefoot.problems.constraints import QuadraticForm
+from surefoot.problems.costs import Linear
 from surefoot.sets import Halfspace
 from surefoot.theory import ObservedRegret
 

@@ -5,7 +5,7 @@ import pytest
 
 from surefoot import Feedback
 from surefoot.algorithms import CertifiedDualAveraging
-from surefoot.constants import Constants
+from surefoot.core.constants import Constants
 from surefoot.regions import Curvature, CurvatureRows
 from surefoot.sets import Box
 

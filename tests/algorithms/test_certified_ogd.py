@@ -5,7 +5,7 @@ import pytest
 
 from surefoot import Controller, Feedback
 from surefoot.algorithms import CertifiedOGD
-from surefoot.constants import Constants
+from surefoot.core.constants import Constants
 from surefoot.regions import Curvature, CurvatureRows
 from surefoot.sets import Box
 from surefoot.sets._active_set import project_halfspaces

@@ -13,8 +13,8 @@ from surefoot import Ball, Constants, Feedback, Problem, problems
 from surefoot import play as play_game
 from surefoot.algorithms import CertifiedPFS
 from surefoot.algorithms.certified_pfs import CertifiedState
-from surefoot.constraints import Affine, FunctionConstraint, L2Norm, LinfNorm
-from surefoot.costs import Linear
+from surefoot.problems.constraints import Affine, FunctionConstraint, L2Norm, LinfNorm
+from surefoot.problems.costs import Linear
 from surefoot.sets import EmptyTighteningError
 from surefoot.theory import TheoremD
 

@@ -12,10 +12,10 @@ from surefoot.algorithms.garber_kretzu import GarberKretzu
 from surefoot.algorithms.penalised_blocks import PenalisedBlocks
 from surefoot.algorithms.primal_dual import PrimalDual
 from surefoot.algorithms.recoo import RECOO
-from surefoot.constraints import Drifting, L2Norm
-from surefoot.costs import Quadratic
-from surefoot.errors import InvalidValueError
+from surefoot.core.errors import InvalidValueError
 from surefoot.problems import binding_toy
+from surefoot.problems.constraints import Drifting, L2Norm
+from surefoot.problems.costs import Quadratic
 from surefoot.sets import Box, Polytope
 
 SQUARE = Box.cube(1.0, 2)

@@ -15,10 +15,10 @@ from surefoot.algorithms import (
     LeaderFollower,
     ValuesFollower,
 )
-from surefoot.constraints import Affine, LinfNorm
 from surefoot.controller import Controller
-from surefoot.errors import InvalidValueError
+from surefoot.core.errors import InvalidValueError
 from surefoot.problems import adversarial_cube, paper_toy
+from surefoot.problems.constraints import Affine, LinfNorm
 from surefoot.regions import Curvature
 from surefoot.theory import InTurns
 

@@ -6,12 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from surefoot import Ball, Constants, Feedback, Problem, constraints, play, sets
+from surefoot import Ball, Constants, Feedback, Problem, play, sets
 from surefoot.algorithms import FrankWolfe
 from surefoot.algorithms.frank_wolfe import FrankWolfeState
-from surefoot.costs import Linear
+from surefoot.core.points import settled
 from surefoot.games.ledger import Counted
-from surefoot.sets._points import settled
+from surefoot.problems import constraints
+from surefoot.problems.costs import Linear
 from surefoot.theory import FrankWolfeTheorem
 
 from ._gradients import actions_of, told

@@ -12,7 +12,7 @@ from surefoot.algorithms import (
     SafetyFilter,
     SeveralPFS,
 )
-from surefoot.constraints import Affine
+from surefoot.problems.constraints import Affine
 from surefoot.testing import tuned_cases
 
 WEDGE = Affine(

@@ -5,7 +5,7 @@ import pytest
 
 from surefoot import Feedback
 from surefoot.algorithms import LBSGD
-from surefoot.constants import Constants
+from surefoot.core.constants import Constants
 
 
 def test_one_step_worked_by_hand():

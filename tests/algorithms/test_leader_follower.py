@@ -11,10 +11,10 @@ import surefoot as sf
 from surefoot import Ball, Feedback
 from surefoot.algorithms import OGD, AdaGradOGD, CertifiedPFS, LeaderFollower
 from surefoot.algorithms._cuts import in_use, keep_off, no_cuts, project, remember
-from surefoot.constraints import Affine, LinfNorm
-from surefoot.costs import Quadratic
-from surefoot.errors import InvalidValueError
+from surefoot.core.errors import InvalidValueError
 from surefoot.problems import ADVERSARIES, adversarial_cube, crawl, random_polytope, rotated_box
+from surefoot.problems.constraints import Affine, LinfNorm
+from surefoot.problems.costs import Quadratic
 from surefoot.theory import crawl_lower_bound
 
 SEEDS = st.integers(0, 2**32 - 1)

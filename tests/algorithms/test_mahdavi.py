@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from surefoot import Ball, Feedback, Problem, play
 from surefoot.algorithms import Mahdavi
 from surefoot.algorithms.mahdavi import MahdaviState
-from surefoot.constraints import Affine, PlayedOnly
-from surefoot.costs import Linear
+from surefoot.problems.constraints import Affine, PlayedOnly
+from surefoot.problems.costs import Linear
 
 X = np.array([1.0, -0.5])
 GRAD = np.array([-3.0, 0.8])

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from surefoot import Ball, Feedback, Problem, play
 from surefoot.algorithms import MahdaviLinear
 from surefoot.algorithms.mahdavi_linear import MahdaviLinearState
-from surefoot.constraints import Affine, PlayedOnly
-from surefoot.costs import Linear
+from surefoot.problems.constraints import Affine, PlayedOnly
+from surefoot.problems.costs import Linear
 
 A = np.array([[3.0, -4.0], [0.0, 2.0], [-1.0, 0.5]])
 B = np.array([0.5, 0.25, 1.0])

@@ -15,7 +15,7 @@ from surefoot.algorithms.gauge_newton import GaugeNewton
 from surefoot.algorithms.levy_krause import LevyKrause
 from surefoot.algorithms.separation_descent import SeparationDescent
 from surefoot.algorithms.tracking_blocks import TrackingBlocks
-from surefoot.errors import InvalidValueError
+from surefoot.core.errors import InvalidValueError
 from surefoot.sets import Box, Ellipsoid
 from surefoot.sets.gauge import BallGauge, BisectionGauge, RowsGauge, gauge_of
 from surefoot.sets.separation import ConstraintSeparation, separation_of

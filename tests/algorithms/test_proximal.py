@@ -13,7 +13,7 @@ from surefoot.algorithms.recoo import RECOO
 from surefoot.algorithms.tracking_penalty import TrackingPenalty
 from surefoot.algorithms.yi import Yi
 from surefoot.algorithms.yu_neely import YuNeely
-from surefoot.errors import InvalidValueError
+from surefoot.core.errors import InvalidValueError
 from surefoot.sets import Box, Halfspace, Polytope
 from surefoot.sets.prox import BallProx, BoxProx, Linearised, LinearProx, RowsProx, prox_of
 from surefoot.theory.yu_neely import YuNeelyTheorem

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 
 from surefoot import Ball, Constants
 from surefoot.algorithms import RegionFilter, SafetyFilter
-from surefoot.constraints import LinfNorm
-from surefoot.errors import InvalidValueError
+from surefoot.core.errors import InvalidValueError
+from surefoot.problems.constraints import LinfNorm
 from surefoot.regions import LipschitzHull
 
 from ._known import inside, proposed, sets

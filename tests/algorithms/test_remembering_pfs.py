@@ -7,7 +7,7 @@ from hypothesis import given, settings
 import surefoot as sf
 from surefoot import Ball, Feedback
 from surefoot.algorithms import CertifiedPFS, RememberingPFS, SeveralPFS
-from surefoot.errors import InvalidValueError
+from surefoot.core.errors import InvalidValueError
 from surefoot.problems import adversarial_cube, rotated_box
 
 from ._known import gradients, inside, sets

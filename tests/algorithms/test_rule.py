@@ -10,7 +10,7 @@ import pytest
 
 from surefoot import OGD, Ball, Feedback
 from surefoot.algorithms import toolkit
-from surefoot.types import Array, Number, needs_of
+from surefoot.core.types import Array, Number, needs_of
 
 
 class CountedState(NamedTuple):

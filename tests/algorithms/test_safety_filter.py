@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from surefoot import Ball, Constants, Feedback, problems
 from surefoot.algorithms import CertifiedPFS, SafetyFilter
 from surefoot.algorithms.safety_filter import FilterState
-from surefoot.constraints import Affine, LinfNorm, SpectralNorm
+from surefoot.problems.constraints import Affine, LinfNorm, SpectralNorm
 from surefoot.sets import EmptyTighteningError
 
 from ._known import inside, proposed, sets

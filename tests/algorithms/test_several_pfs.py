@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from surefoot import Ball, Feedback, Problem, play
 from surefoot.algorithms import CertifiedPFS, SeveralPFS
 from surefoot.algorithms.certified_pfs import CertifiedState
-from surefoot.constraints import Affine, L2Norm, LinfNorm, max_of
 from surefoot.problems import ADVERSARIES, adversarial_cube
+from surefoot.problems.constraints import Affine, L2Norm, LinfNorm, max_of
 from surefoot.sets import EmptyTighteningError
 
 from ._attack import greedy, polytope, tiled, turned_box

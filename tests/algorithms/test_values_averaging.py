@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from surefoot import Constants, Feedback
 from surefoot.algorithms import CertifiedDualAveraging, PullCertificate, ValuesAveraging
 from surefoot.controller import Controller
-from surefoot.errors import InvalidValueError
+from surefoot.core.errors import InvalidValueError
 from surefoot.regions import Curvature
 
 SEEDS = st.integers(0, 2**32 - 1)

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 import surefoot as sf
 from surefoot import Ball, Constants, Feedback
 from surefoot.algorithms import CertifiedPFS, LeaderFollower, ValuesFollower
-from surefoot.constraints import Affine, L2Norm
 from surefoot.controller import Controller
-from surefoot.errors import InvalidValueError
+from surefoot.core.errors import InvalidValueError
 from surefoot.problems import adversarial_cube, binding_toy, paper_toy, random_polytope
+from surefoot.problems.constraints import Affine, L2Norm
 
 from ._known import gradients, inside, sets
 
@@ -75,7 +75,7 @@ def test_a_cut_that_an_action_has_passed_is_moved_to_it():
 def test_a_guess_of_the_slope_is_no_longer_than_G_g():
     player = follower(domain=Ball(1.5), probe=0.4)
     # Both differences of |x|_inf along the axes are 1 at a corner: sqrt 2 together.
-    cube, x = sf.constraints.LinfNorm(1.0, 2), np.array([0.9, 0.9])
+    cube, x = sf.problems.constraints.LinfNorm(1.0, 2), np.array([0.9, 0.9])
     state = player.init(x)
     state = state._replace(probing=1.0, slopes=np.array([1.0, 0.0]), origin=x - [0.0, 0.01])
     state = state._replace(value=float(cube.value(state.origin)) - 0.01)

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from surefoot import OGD, Ball, Feedback, Problem, play
 from surefoot.algorithms import Yuan
 from surefoot.algorithms.yuan import YuanState
-from surefoot.constraints import Affine
-from surefoot.costs import Linear
+from surefoot.problems.constraints import Affine
+from surefoot.problems.costs import Linear
 
 X = np.array([1.0, -0.5])
 GRAD = np.array([-3.0, 0.8])

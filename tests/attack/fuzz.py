@@ -58,7 +58,9 @@ def public() -> dict[str, Callable[..., Any]]:
     """Every function and class that the package and all its namespaces export, by name."""
     found: dict[str, Callable[..., Any]] = {}
     spaces = [surefoot]
-    parts = (part.name for part in pkgutil.iter_modules(surefoot.__path__))
+    parts = [part.name for part in pkgutil.iter_modules(surefoot.__path__)]
+    parts += [f"problems.{part}" for part in ("costs", "constraints", "hindsight", "calibration")]
+    parts += [f"core.{part}" for part in ("constants", "types")]
     names = [name for name in parts if not name.startswith("_") and name not in ELSEWHERE]
     spaces += [importlib.import_module(f"surefoot.{name}") for name in names]
     for module in spaces:
@@ -110,7 +112,7 @@ def sensible(rng: Any, name: str) -> Any:
         "sizes": ((2, 1),),
         "sets": ([Ball(1.0), Ball(2.0)],),
         "rounds": (5, np.arange(1, 6)),
-        "constraint": (surefoot.constraints.Affine(np.eye(2), np.ones(2)),),
+        "constraint": (surefoot.problems.constraints.Affine(np.eye(2), np.ones(2)),),
         "t": (1, 7, np.arange(1, 9)),
     }
     if name in known:

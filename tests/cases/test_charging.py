@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 from tests._scripts import ROOT, script
 
-from surefoot.constraints import Affine
-from surefoot.errors import InvalidValueError
+from surefoot.core.errors import InvalidValueError
 from surefoot.problems.cases import (
     CertifiedCharging,
     ChargingNetwork,
@@ -22,6 +21,7 @@ from surefoot.problems.cases import (
     round_robin,
     waiting_for_clean_power,
 )
+from surefoot.problems.constraints import Affine
 from surefoot.testing import check_constraint
 
 A, B, C = (np.exp(1j * np.deg2rad(angle)) for angle in (30.0, -90.0, 150.0))

@@ -5,9 +5,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from surefoot._convert import json_plain as plain
 from surefoot.cli import _output
 from surefoot.cli._output import say_json, table
+from surefoot.core.convert import json_plain as plain
 
 ROWS = [("PFS.anytime", "2000", "held"), ("ScalarDPP.tuned", "20000", "failed")]
 HEAD = ("algorithm", "T", "verdict")

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from surefoot import OGD, PFS, Ball
-from surefoot._array import namespace, to_numpy
-from surefoot._extras import MissingExtraError
+from surefoot.core.arrays import namespace, to_numpy
+from surefoot.core.optional import MissingExtraError
 from surefoot.testing import BACKENDS, CHECKS, backends, check_algorithm, why_missing
 from surefoot.testing.case import Case, small_problem
 

@@ -3,7 +3,6 @@
 import numpy as np
 
 from surefoot import OGD, PFS, Ball, Constants, Feedback
-from surefoot._player import needs_in
 from surefoot.algorithms import (
     DPP,
     CertifiedDualAveraging,
@@ -17,6 +16,7 @@ from surefoot.algorithms import (
     SeveralPFS,
     Tighten,
 )
+from surefoot.core.player import needs_in
 from surefoot.regions import CurvatureRows, LipschitzHull, Together
 from surefoot.sets import Box
 

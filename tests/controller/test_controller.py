@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from surefoot import OGD, PFS, Ball, Controller, Feedback, play, problems
-from surefoot._check import PrecisionWarning
 from surefoot.algorithms import DPP, CertifiedPFS, FrankWolfe, SafetyFilter, ScalarDPP
 from surefoot.controller import PremiseError, PremiseWarning
-from surefoot.errors import SurefootError
+from surefoot.core.checks import PrecisionWarning
+from surefoot.core.errors import SurefootError
 from surefoot.sets import Box, EmptyTighteningError
 from surefoot.theory import NoClaim, Tuned
 
@@ -159,7 +159,7 @@ def test_numbers_may_come_in_any_form(form):
 
 
 def test_float32_is_upcast_and_said(monkeypatch):
-    monkeypatch.setattr("surefoot._check._said_precision", False)
+    monkeypatch.setattr("surefoot.core.checks._said_precision", False)
     usual, other = asked(), asked()
     usual.tell(**told())
     with pytest.warns(PrecisionWarning, match="cost_gradient is float32"):

@@ -6,7 +6,7 @@ import pytest
 from surefoot import Controller
 from surefoot.algorithms import CertifiedOGD, RegionFilter, SafetyFilter
 from surefoot.controller import read_journal, replay
-from surefoot.errors import InvalidValueError
+from surefoot.core.errors import InvalidValueError
 from surefoot.regions import CurvatureRows
 from surefoot.sets import Ball, Box
 

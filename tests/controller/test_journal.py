@@ -1,4 +1,3 @@
-import gzip
 import importlib.metadata
 import os
 import re
@@ -898,70 +897,6 @@ def test_what_a_controller_is_can_be_read(path):
 
 
 # --- other versions ------------------------------------------------------------------------------
-
-
-def replay_of(data, path):
-    path.write_bytes(data)
-    return replay(path)
-
-
-OLD = {"certified": "certified", "tuned": "PFS tuned", "dpp": "DPP"}
-
-
-@pytest.mark.parametrize("file", OLD)
-def test_a_journal_of_version_0_1_0_goes_on(file, path):
-    data = (Path(__file__).parent / "data" / f"{file}-0.1.0.db").read_bytes()
-    path.write_bytes(data)
-    found, sentence = outcome(Controller.open, path)
-    assert sentence == ""
-    replayed = replay_of(data, path.with_name("again.db"))
-    # The slack of a certified start is rounded otherwise since, which a replay has to say.
-    assert replayed.is_same or (file, replayed.difference.part) == ("certified", "state")
-    player = PLAYERS[OLD[file]]
-    with found as controller:
-        assert controller.round == 5
-        assert np.allclose(controller.ask(), raw_loop(player, 4)[0][-1], rtol=1e-12)
-        drive(controller, player, 2, first=5)
-    assert replay(path).rounds == 6
-
-
-def test_a_killed_journal_of_format_2_goes_on(path):
-    data = Path(__file__).parent / "data"
-    files = {
-        path.name + end: (data / f"killed-format-2.db{end}").read_bytes() for end in ("", LOG, MARK)
-    }
-    restored(path, files)
-    found = replay(path)
-    assert (found.rounds, found.loss) == (4, None)
-    with Controller.open(path) as controller:
-        assert controller.round == 5
-        assert path.with_name(path.name + MARK).stat().st_size > 8192
-        drive(controller, PLAYERS["certified"], 2, first=5)
-    assert replay(path).rounds == 6
-    restored(path, {name: b for name, b in files.items() if not name.endswith(LOG)})
-    error = refused(path, "has lost rounds 1 to 4, which were told: neither its log")
-    assert replay(path).loss == str(error)
-
-
-@pytest.mark.parametrize("lost", ["", LOG], ids=["whole", "without its log"])
-def test_a_killed_journal_of_format_3_goes_on_with_orders_and_notes(lost, path):
-    data = Path(__file__).parent / "data"
-    for end in ("", LOG, MARK):
-        if end != lost or not lost:
-            packed = (data / f"killed-format-3.db{end}.gz").read_bytes()
-            path.with_name(path.name + end).write_bytes(gzip.decompress(packed))
-    assert replay(path).is_same
-    with Controller.open(path) as controller:
-        assert controller.round == 5
-        assert same_bits(controller.ask(), raw_loop(PLAYERS["certified"], 4)[0][-1])
-        controller.note("now in format 4")
-        controller.tell(missing=True)
-        controller.ask()
-        controller.retreat("to the start")  # whose slack the first row tells
-        assert same_bits(controller.ask(), START)
-        assert controller.explain().bound == pytest.approx(-0.2)
-        drive(controller, PLAYERS["certified"], 2, first=6)
-    assert replay(path).is_same
 
 
 def test_a_journal_is_not_continued_by_another_player(tmp_path):

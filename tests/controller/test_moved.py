@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from surefoot import PFS, Ball, Controller
 from surefoot.algorithms import CertifiedPFS, LeaderFollower, RegionFilter, SafetyFilter
 from surefoot.controller import PremiseError, PremiseWarning, replay
-from surefoot.errors import InvalidValueError
+from surefoot.core.errors import InvalidValueError
 from surefoot.regions import Curvature, LipschitzHull
 
 from ._live import G_G, LIMITS, MOVABLE, ROWS, START, same_bits, seen_at

@@ -12,7 +12,7 @@ from surefoot.algorithms import (
     SafetyFilter,
 )
 from surefoot.controller import PremiseError, PremiseWarning, read_journal, replay
-from surefoot.errors import InvalidTypeError, InvalidValueError
+from surefoot.core.errors import InvalidTypeError, InvalidValueError
 from surefoot.regions import Curvature, LipschitzHull
 from surefoot.sets import Box
 

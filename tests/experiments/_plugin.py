@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from surefoot import Ball, Problem
-from surefoot.constraints import LinfNorm
-from surefoot.costs import Quadratic
+from surefoot.problems.constraints import LinfNorm
+from surefoot.problems.costs import Quadratic
 
 
 def depot(*, horizon: int, trials: int, streams: int, limit: float = 0.6) -> Problem:

@@ -139,7 +139,7 @@ def test_a_worker_with_other_sources_is_told_so(work, cluster, tmp_path):
             target = theirs / "surefoot" / path.relative_to(source)
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(path.read_bytes())
-    with (theirs / "surefoot" / "_array.py").open("a") as file:
+    with (theirs / "surefoot" / "arrays.py").open("a") as file:
         file.write("another = 1\n")
     cluster.worker(PYTHONPATH=f"{theirs}{os.pathsep}{HERE}")
     with pytest.raises(RunError, match="would play something else: sources is"):

@@ -4,7 +4,7 @@ from functools import partial
 
 import pytest
 
-from surefoot._extras import MissingExtraError
+from surefoot.core.optional import MissingExtraError
 from surefoot.experiments import cluster, executors
 from surefoot.experiments.cluster import Cluster, ClusterError, Tls, checked_address
 from surefoot.experiments.executors import Here, Pool, make_executor

@@ -11,7 +11,7 @@ from surefoot.experiments.play_cell import play_cell, play_cells
 from surefoot.experiments.players import ALGORITHMS_BY_NAME, build_player
 from surefoot.experiments.problems import PROBLEMS, build_problem
 from surefoot.experiments.seeds import stream_seed
-from surefoot.metrics import violations
+from surefoot.games import violations
 from surefoot.results.record import ComparatorFacts, Facts
 from surefoot.theory import Theorem1
 

@@ -9,9 +9,9 @@ import pytest
 from tests._own import State, Stepping
 
 from surefoot import OGD, Ball, Problem, play, play_all, problems
-from surefoot.constraints import FunctionConstraint
-from surefoot.costs import Quadratic
 from surefoot.games import EngineWarning
+from surefoot.problems.constraints import FunctionConstraint
+from surefoot.problems.costs import Quadratic
 
 
 class Branching(Stepping):

@@ -7,15 +7,14 @@ import numpy as np
 import pytest
 
 from surefoot import PFS, Ball, Problem, Tuned, play, problems
-from surefoot.constraints import Drifting, L2Norm, LinfNorm, PlayedOnly
-from surefoot.costs import Linear
-from surefoot.games import playing
+from surefoot.games import Regret, playing
 from surefoot.games._compile import _private, _processor, cache_folder
 from surefoot.games.batch import _state_of
 from surefoot.games.record import Block, Recorder
 from surefoot.games.verdict import judge
 from surefoot.games.watch import BlockWatch
-from surefoot.metrics import Regret
+from surefoot.problems.constraints import Drifting, L2Norm, LinfNorm, PlayedOnly
+from surefoot.problems.costs import Linear
 from surefoot.theory import EveryRound, Guarantee, Premise
 
 BALL = Ball(1.0)

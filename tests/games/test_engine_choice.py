@@ -7,11 +7,11 @@ import pytest
 
 from surefoot import OGD, PFS, Ball, play, play_all, problems
 from surefoot.algorithms import ScalarDPP, Tighten
-from surefoot.constraints import FunctionConstraint, LinfNorm, PlayedOnly
+from surefoot.core.types import Needs
 from surefoot.games import engine_choice
 from surefoot.games.engine_choice import LONG_BATCH, LONG_LOOP, Declared, choose, choose_declared
+from surefoot.problems.constraints import FunctionConstraint, LinfNorm, PlayedOnly
 from surefoot.sets import Polytope
-from surefoot.types import Needs
 
 PLAYER = PFS(eta=0.02, rho=0.03, domain=Ball(1.0))
 TOY = problems.paper_toy(40, trials=3)

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from surefoot import OGD, PFS, Ball, play, play_all, problems
-from surefoot.constraints import Affine, FunctionConstraint, L2Norm, LinfNorm, max_of
-from surefoot.costs import Linear, Live, Quadratic
 from surefoot.games import batch, scan
 from surefoot.problems import ADVERSARIES, Problem, adversarial_cube
+from surefoot.problems.constraints import Affine, FunctionConstraint, L2Norm, LinfNorm, max_of
+from surefoot.problems.costs import Linear, Live, Quadratic
 from surefoot.testing import why_missing
 from surefoot.testing.backends import asarray, double_precision
 

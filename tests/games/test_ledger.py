@@ -19,11 +19,11 @@ from surefoot.algorithms import (
     Tighten,
     Yuan,
 )
-from surefoot.constraints import Affine, FunctionConstraint, L2Norm, LinfNorm, max_of
-from surefoot.costs import Linear, Quadratic
+from surefoot.core.types import Needs, needs_of
 from surefoot.problems import Problem
+from surefoot.problems.constraints import Affine, FunctionConstraint, L2Norm, LinfNorm, max_of
+from surefoot.problems.costs import Linear, Quadratic
 from surefoot.sets import Box, Polytope, Simplex
-from surefoot.types import Needs, needs_of
 
 COUNTS = (
     "cost_gradients",

@@ -9,11 +9,11 @@ from tests._own import Forgetful, State
 
 from surefoot import Ball, Problem, play, play_all
 from surefoot.algorithms import ALGORITHMS, DPP, Mahdavi, MahdaviLinear, Tighten, tuned_for
-from surefoot.constraints import LinfNorm
-from surefoot.costs import Linear
+from surefoot.core.types import Needs
 from surefoot.games.verdict import judge
+from surefoot.problems.constraints import LinfNorm
+from surefoot.problems.costs import Linear
 from surefoot.theory import MahdaviNoViolation, NoClaim, Tuned
-from surefoot.types import Needs
 
 T = 20_000
 

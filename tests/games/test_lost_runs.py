@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from surefoot import OGD, PFS, Ball, play, play_all
-from surefoot.constraints import FunctionConstraint, L2Norm
-from surefoot.costs import Adversarial, Linear
 from surefoot.problems import Problem
+from surefoot.problems.constraints import FunctionConstraint, L2Norm
+from surefoot.problems.costs import Adversarial, Linear
 from surefoot.sets import EmptyTighteningError
 from surefoot.testing import why_missing
 from surefoot.testing.backends import asarray, double_precision

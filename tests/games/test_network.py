@@ -6,11 +6,11 @@ import pytest
 from surefoot import Ball, Constants, Feedback
 from surefoot.algorithms import Yuan
 from surefoot.algorithms.network_penalty import NetworkPenalty, mixing_rate
-from surefoot.constraints import Affine
-from surefoot.costs import Linear, Quadratic
-from surefoot.errors import InvalidValueError
+from surefoot.core.errors import InvalidValueError
 from surefoot.games.network import mixing_matrix, play_network
 from surefoot.problems import binding_toy
+from surefoot.problems.constraints import Affine
+from surefoot.problems.costs import Linear, Quadratic
 
 FACES = np.vstack([np.eye(2), -np.eye(2)])
 

@@ -9,11 +9,18 @@ import pytest
 from surefoot import OGD, PFS, Ball, Feedback, play, play_all
 from surefoot.algorithms import DPP, Yuan
 from surefoot.algorithms.ogd import OGDState
-from surefoot.constraints import Affine, AffineStream, FunctionConstraint, L2Norm, LinfNorm, max_of
-from surefoot.costs import Linear
+from surefoot.core.types import Needs, needs_of
 from surefoot.games.oracle import Oracle
 from surefoot.problems import Problem
-from surefoot.types import Needs, needs_of
+from surefoot.problems.constraints import (
+    Affine,
+    AffineStream,
+    FunctionConstraint,
+    L2Norm,
+    LinfNorm,
+    max_of,
+)
+from surefoot.problems.costs import Linear
 
 ROWS = Affine([[1.0, 2.0], [-3.0, 0.5], [0.0, -1.0]], [0.5, 0.375, 0.5])
 SLOPES = np.array([[1.0, -2.0], [0.5, 3.0], [-1.5, 0.25], [2.0, 0.75]])

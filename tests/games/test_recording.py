@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from surefoot import PFS, Ball, play, play_all, problems
+from surefoot.games import violations
 from surefoot.games.record import block_length, segments
-from surefoot.metrics import violations
 from surefoot.problems import adversarial_cube
 
 ENGINES = pytest.mark.parametrize("engine", ["loop", "batch", "scan"])

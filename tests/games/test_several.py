@@ -17,9 +17,9 @@ from surefoot import (
     table,
 )
 from surefoot.algorithms import ScalarDPP
-from surefoot.constraints import LinfNorm
-from surefoot.costs import Quadratic
 from surefoot.games.several import labelled
+from surefoot.problems.constraints import LinfNorm
+from surefoot.problems.costs import Quadratic
 
 TOY = problems.binding_toy(120, trials=3)
 HOSTILE = "<script>alert('x')</script> & \"y\""

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from surefoot import OGD, PFS, Ball, play, problems
-from surefoot._display import mean_and_spread
-from surefoot._extras import MissingExtraError
-from surefoot.constraints import FunctionConstraint, LinfNorm
-from surefoot.costs import Linear
+from surefoot.core.display import mean_and_spread
+from surefoot.core.optional import MissingExtraError
 from surefoot.problems import Problem, adversarial_cube
+from surefoot.problems.constraints import FunctionConstraint, LinfNorm
+from surefoot.problems.costs import Linear
 from surefoot.theory import Corollary3, Theorem1, Tuned
 
 PLAYER = PFS(eta=0.02, rho=0.01, domain=Ball(1.0))

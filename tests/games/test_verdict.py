@@ -6,10 +6,10 @@ import pytest
 
 from surefoot import OGD, PFS, Ball, play, play_all
 from surefoot.algorithms import CVVPro
-from surefoot.constraints import Affine, LinfNorm
-from surefoot.costs import Linear
 from surefoot.games.verdict import judge
 from surefoot.problems import Problem, binding_toy
+from surefoot.problems.constraints import Affine, LinfNorm
+from surefoot.problems.costs import Linear
 from surefoot.theory import Corollary3, Theorem1, Tuned
 
 T = 40

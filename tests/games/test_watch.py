@@ -9,10 +9,10 @@ import pytest
 
 from surefoot import PFS, Ball, play, play_all, problems
 from surefoot.algorithms import MahdaviLinear
-from surefoot.constraints import Affine, FunctionConstraint, L2Norm, LinfNorm, max_of
-from surefoot.costs import Linear
 from surefoot.games import PremiseError, PremiseWarning
 from surefoot.problems import Problem
+from surefoot.problems.constraints import Affine, FunctionConstraint, L2Norm, LinfNorm, max_of
+from surefoot.problems.costs import Linear
 from surefoot.theory import Theorem1, Tuned
 
 ENGINES = pytest.mark.parametrize("engine", ["loop", "batch", "scan"])

@@ -16,8 +16,15 @@ import numpy as np
 
 from surefoot import PFS, Ball, Constants, Feedback, Problem, Trace, play
 from surefoot.algorithms.pfs import PFSState
-from surefoot.constraints import Affine, Constraint, FunctionConstraint, L2Norm, LinfNorm, max_of
-from surefoot.costs import Adversarial, Linear
+from surefoot.problems.constraints import (
+    Affine,
+    Constraint,
+    FunctionConstraint,
+    L2Norm,
+    LinfNorm,
+    max_of,
+)
+from surefoot.problems.costs import Adversarial, Linear
 
 # The projections below accept a candidate that leaves its set by 1e-12, on sets of size about 1
 # and sigma above 0.05: distances err by less than 2e-11, g by less than 1e-11.

@@ -2,8 +2,8 @@
 
 import pytest
 
-from surefoot import offline
 from surefoot.algorithms import ALGORITHMS, NetworkPenalty, source_of
+from surefoot.algorithms.related import offline
 from surefoot.paper.bibliography import BIBLIOGRAPHY
 
 BY_NAME = {kind.__name__: kind for kind in ALGORITHMS}

@@ -23,7 +23,7 @@ def test_the_set_lies_in_the_ball_and_the_start_inside_the_set(case):
 @cases
 def test_projections_agree_with_a_conic_solver(case):
     cp = pytest.importorskip("cvxpy")
-    from surefoot.constraints import Affine, L2Norm, LinfNorm, MaxOf
+    from surefoot.problems.constraints import Affine, L2Norm, LinfNorm, MaxOf
 
     z = cp.Variable(case.dimension)
     x = cp.Parameter(case.dimension)

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from surefoot import PFS, Problem, play, play_all
-from surefoot.costs import Linear
-from surefoot.metrics import fit_rate
+from surefoot.games import fit_rate
 from surefoot.problems import ADVERSARIES, HORIZONS, adversarial_cube, binding_toy, paper_toy
+from surefoot.problems.costs import Linear
 
 from ._cases import CASES, greedy, linear_regret, random_slopes
 

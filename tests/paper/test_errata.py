@@ -8,9 +8,9 @@ import pytest
 
 from surefoot import PFS, Ball, Constants, Feedback, Problem, play
 from surefoot.algorithms.pfs import PFSState
-from surefoot.constraints import LinfNorm
-from surefoot.costs import Linear, Quadratic
 from surefoot.problems import SETTINGS, paper_toy
+from surefoot.problems.constraints import LinfNorm
+from surefoot.problems.costs import Linear, Quadratic
 from surefoot.sets import Box
 from surefoot.theory import Corollary2
 

@@ -6,8 +6,8 @@ import pytest
 
 from surefoot import play_all
 from surefoot.algorithms import DPP, ScalarDPP, Tighten
-from surefoot.constraints import Affine
 from surefoot.problems import paper_toy
+from surefoot.problems.constraints import Affine
 
 pytestmark = pytest.mark.slow
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from surefoot import Ball
-from surefoot.constraints import L2Norm, LinfNorm
+from surefoot.problems.constraints import L2Norm, LinfNorm
 
 from ._cases import CASES, EXACT, shortest_in_hull
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from surefoot import PFS, Ball, Feedback
 from surefoot.algorithms.pfs import PFSState
-from surefoot.constraints import LinfNorm
+from surefoot.problems.constraints import LinfNorm
 
 from ._cases import CASES, EXACT
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from surefoot import PFS, Ball, Problem, Tuned, play, play_all
-from surefoot.constraints import LinfNorm
-from surefoot.costs import Linear
 from surefoot.problems import ADVERSARIES, adversarial_cube, binding_toy, paper_toy
+from surefoot.problems.constraints import LinfNorm
+from surefoot.problems.costs import Linear
 from surefoot.sets import project_halfspace
 from surefoot.theory import Theorem1
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from surefoot import PFS, Constants, Problem, play
-from surefoot.constants import polyak_rate
+from surefoot.core.constants import polyak_rate
 from surefoot.problems import binding_toy, paper_toy
 from surefoot.theory import Corollary1, Theorem1, tune_polyak
 

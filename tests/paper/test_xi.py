@@ -6,7 +6,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from surefoot import Constants
-from surefoot.constants import polyak_rate
+from surefoot.core.constants import polyak_rate
 
 U = 2.0**-53
 

@@ -12,9 +12,9 @@ import pytest
 
 from surefoot import PFS, Ball
 from surefoot.algorithms import DPP, LBSGD, LeaderFollower, RegionFilter
+from surefoot.core.types import Feedback
 from surefoot.regions import Curvature, CurvatureMemory, CurvatureRows, LipschitzHull
 from surefoot.sets import Ellipsoid, Polytope
-from surefoot.types import Feedback
 
 pytestmark = [
     pytest.mark.docs,

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from surefoot import Ball
-from surefoot.constraints import Affine, FunctionConstraint, L2Norm, LinfNorm
-from surefoot.costs import Linear, Quadratic
 from surefoot.problems import Problem, paper_toy
+from surefoot.problems.constraints import Affine, FunctionConstraint, L2Norm, LinfNorm
+from surefoot.problems.costs import Linear, Quadratic
 
 SLOPES = Linear([[1.0, 2.0], [0.0, -3.0]])
 

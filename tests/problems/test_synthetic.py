@@ -53,7 +53,7 @@ def test_theorem_1_bounds_each_round_for_other_parameters(problem, scale):
 @pytest.mark.slow
 def test_the_constraint_binds(problem):
     """Otherwise the tests above would be about plain gradient descent."""
-    best = sf.hindsight.best_action(
+    best = sf.problems.hindsight.best_action(
         problem.costs, problem.constraint, T, domain=problem.domain, interior=problem.interior
     )
     g = problem.constraint.value(best.action[0])

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from surefoot.errors import InvalidValueError
+from surefoot.core.errors import InvalidValueError
 from surefoot.regions import CertifiedRegion, HullRegion, LipschitzHull, share_of_two_balls
 
 SEEDS = st.integers(0, 2**32 - 1)

@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from surefoot.metrics import fit_rate
+from surefoot.games import fit_rate
 from surefoot.reports.rates import fit_rates
 from surefoot.results import CellResult, Facts, Place, StoreError
 from surefoot.results.record import BreachFacts, ComparatorFacts

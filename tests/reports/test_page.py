@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 from hatchling.builders.wheel import WheelBuilder
 
-from surefoot._extras import MissingExtraError
-from surefoot.errors import InvalidValueError
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.optional import MissingExtraError
 from surefoot.reports.page import write_page
 from surefoot.reports.page._charts import SHOWN, chart_data
 from surefoot.reports.page._format import number

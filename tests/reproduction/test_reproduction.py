@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 
 from surefoot.algorithms import ALGORITHMS
+from surefoot.core.types import needs_of
 from surefoot.experiments import run
 from surefoot.experiments.grid import cells_of
 from surefoot.experiments.players import build_player
@@ -10,7 +11,6 @@ from surefoot.paper.reproduction import REGRET, VIOLATION, panels, specification
 from surefoot.problems import HORIZONS, SETTINGS, paper_toy
 from surefoot.results import Results
 from surefoot.results.notes import claims_of
-from surefoot.types import needs_of
 
 
 @pytest.fixture(scope="module")

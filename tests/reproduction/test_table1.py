@@ -1,10 +1,10 @@
 import pytest
 
 from surefoot.algorithms import ALGORITHMS
+from surefoot.core.types import Needs, needs_of
 from surefoot.experiments import dump_spec, parse_spec, run
 from surefoot.paper.table1 import _rows, specification
 from surefoot.results import Results
-from surefoot.types import Needs, needs_of
 
 
 @pytest.fixture(scope="module")

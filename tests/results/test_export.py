@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from surefoot._extras import MissingExtraError
+from surefoot.core.optional import MissingExtraError
 from surefoot.results import CellResult, Results, export, to_csv, to_netcdf, to_parquet, to_xarray
 
 from ._cells import cell, place

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from surefoot._sqlite import digest
-from surefoot.errors import InvalidValueError
+from surefoot.core.errors import InvalidValueError
 from surefoot.results import CellResult, Facts, Results, gather
 from surefoot.results.record import (
     ARRAYS,

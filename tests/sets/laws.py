@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import surefoot.sets
-from surefoot.types import Region
+from surefoot.core.types import Region
 
 U = 2.0**-53
 

@@ -6,8 +6,8 @@ import pickle
 import numpy as np
 import pytest
 
+from surefoot.core.types import Region
 from surefoot.sets import Ball, Box, Halfspace
-from surefoot.types import Region
 
 U = 2.0**-53
 DIMENSIONS = [1, 2, 50, 1000]

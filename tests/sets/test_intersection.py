@@ -8,9 +8,9 @@ import pytest
 
 from surefoot import Ball, calibrate, play
 from surefoot.algorithms import OGD
-from surefoot.constraints import Affine, L2Norm, LinfNorm, max_of
-from surefoot.costs import Linear
 from surefoot.problems import Problem
+from surefoot.problems.constraints import Affine, L2Norm, LinfNorm, max_of
+from surefoot.problems.costs import Linear
 from surefoot.sets import Box, Ellipsoid, Halfspace, Intersection, Polytope, Simplex, Slab
 
 RNG = np.random.default_rng(23)

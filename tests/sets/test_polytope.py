@@ -3,7 +3,7 @@ import sys
 import numpy as np
 import pytest
 
-from surefoot._extras import MissingExtraError
+from surefoot.core.optional import MissingExtraError
 from surefoot.sets import Ball, Box, Halfspace, Nearest, Polytope, polytope
 
 from .laws import Case, Laws, U, agree_with_clarabel

@@ -4,9 +4,18 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from surefoot import costs, sets
-from surefoot.constraints import Affine, Constraint, FunctionConstraint, L1Norm, L2Norm
-from surefoot.costs import Absolute, Hinge, Linear, Logistic, LogPortfolio, Quadratic, Quantile
+from surefoot import sets
+from surefoot.problems import costs
+from surefoot.problems.constraints import Affine, Constraint, FunctionConstraint, L1Norm, L2Norm
+from surefoot.problems.costs import (
+    Absolute,
+    Hinge,
+    Linear,
+    Logistic,
+    LogPortfolio,
+    Quadratic,
+    Quantile,
+)
 from surefoot.sets import Ball
 from surefoot.testing import check_constraint, check_costs
 

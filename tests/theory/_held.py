@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 
 from surefoot import Problem, problems
-from surefoot.constraints import Affine, AffineStream, ConstraintStream, Drifting, LinfNorm
 from surefoot.games import Trace
 from surefoot.problems import ADVERSARIES
+from surefoot.problems.constraints import Affine, AffineStream, ConstraintStream, Drifting, LinfNorm
 
 STREAMS = (*ADVERSARIES, "paper toy")
 

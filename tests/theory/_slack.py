@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from surefoot.constraints import ConstraintStream
 from surefoot.games import play_all
+from surefoot.problems.constraints import ConstraintStream
 
 
 def slack(trace):

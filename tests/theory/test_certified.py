@@ -9,9 +9,9 @@ import pytest
 
 from surefoot import PFS, Ball, Constants, Feedback, Problem, play, play_all, problems
 from surefoot.algorithms import CertifiedPFS
-from surefoot.constraints import LinfNorm
-from surefoot.costs import Linear
 from surefoot.problems import ADVERSARIES
+from surefoot.problems.constraints import LinfNorm
+from surefoot.problems.costs import Linear
 from surefoot.sets import project_halfspace
 from surefoot.theory import TheoremD, observed_regret_bound
 from surefoot.theory.certified import ObservedRegret

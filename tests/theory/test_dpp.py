@@ -9,7 +9,7 @@ import pytest
 
 from surefoot import Ball, Constants, Problem, play
 from surefoot.algorithms import DPP, ScalarDPP
-from surefoot.costs import Linear
+from surefoot.problems.costs import Linear
 from surefoot.theory import DriftPlusPenalty
 
 from ._held import CHANGING, STREAMS, changing, each_row, noise, stream

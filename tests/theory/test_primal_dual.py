@@ -7,9 +7,9 @@ import pytest
 
 from surefoot import Ball, Feedback, Problem, play
 from surefoot.algorithms import Jenatton, Mahdavi, MahdaviLinear, Yuan
-from surefoot.constraints import Affine, AffineStream, Drifting, L2Norm, max_of
-from surefoot.costs import Linear, Quadratic
 from surefoot.problems import ADVERSARIES, adversarial_cube, binding_toy, paper_toy
+from surefoot.problems.constraints import Affine, AffineStream, Drifting, L2Norm, max_of
+from surefoot.problems.costs import Linear, Quadratic
 
 from ._slack import assert_bounds_hold
 

@@ -14,9 +14,9 @@ from surefoot.algorithms import (
     EntropicDualAveraging,
     FrankWolfe,
 )
-from surefoot.constraints import LinfNorm
-from surefoot.costs import Linear, Quadratic
 from surefoot.problems import ADVERSARIES, adversarial_cube, binding_toy, paper_toy
+from surefoot.problems.constraints import LinfNorm
+from surefoot.problems.costs import Linear, Quadratic
 from surefoot.sets import Box, L1Ball, Simplex
 
 from ._slack import assert_bounds_hold, slack

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from surefoot import PFS, Ball, Constants, play, play_all, problems
 from surefoot.algorithms import DoublingPFS, ScheduledPFS
-from surefoot.constants import polyak_rate
-from surefoot.costs import Quadratic
+from surefoot.core.constants import polyak_rate
+from surefoot.problems.costs import Quadratic
 from surefoot.theory import (
     Corollary1,
     DoublingHorizon,

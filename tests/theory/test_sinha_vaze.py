@@ -8,9 +8,9 @@ import pytest
 
 from surefoot import Ball, Constants, Feedback, Problem, play
 from surefoot.algorithms import SinhaVaze, StrongSinhaVaze
-from surefoot.constraints import LinfNorm
-from surefoot.costs import Linear, Quadratic
 from surefoot.problems import binding_toy
+from surefoot.problems.constraints import LinfNorm
+from surefoot.problems.costs import Linear, Quadratic
 from surefoot.theory import SinhaVazeConvex, SinhaVazeStronglyConvex
 
 from ._held import CHANGING, STREAMS, changing, noise, stream

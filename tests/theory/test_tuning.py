@@ -5,7 +5,7 @@ import math
 import pytest
 
 from surefoot import Constants
-from surefoot._numerics import minimise_bracketed
+from surefoot.core.numerics import minimise_bracketed
 from surefoot.theory import Corollary2, TheoremD, Tightened, tightened_constants, tune_polyak
 from surefoot.theory.tuning import _step
 

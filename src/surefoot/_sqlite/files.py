@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple, NoReturn
 
-from surefoot.errors import SurefootError
+from surefoot.core.errors import SurefootError
 
 __all__ = [
     "UNSEALED",

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from surefoot.errors import InvalidValueError
+from surefoot.core.errors import InvalidValueError
 
 __all__ = ["digest", "from_bytes", "pack", "read_array", "to_bytes", "unpack"]
 

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, TypeAlias
 from weakref import WeakValueDictionary
 
-from surefoot._closing import Closing
 from surefoot._sqlite.connection import connect, schema_of, told, uri
 from surefoot._sqlite.files import (
     UNSEALED,
@@ -28,6 +27,7 @@ from surefoot._sqlite.files import (
     refuse_existing,
     remove_drafts,
 )
+from surefoot.core.files import Closing
 
 __all__ = [
     "Statement",

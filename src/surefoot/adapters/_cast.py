@@ -32,13 +32,13 @@ from typing import Any
 
 import numpy as np
 
-from surefoot._array import maximum, namespace, norm
-from surefoot._player import known_in, rows_in, rows_known, value_in
-from surefoot.errors import InvalidValueError
+from surefoot.core.arrays import maximum, namespace, norm
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.player import known_in, rows_in, rows_known, value_in
+from surefoot.core.types import Array, Number
 from surefoot.regions import CurvatureRows
 from surefoot.regions._quadratics import row_norms
 from surefoot.sets import Ball
-from surefoot.types import Array, Number
 
 __all__ = ["cast_length", "cast_margin", "caveat", "drift_of", "reach_of", "replayed", "rows_of"]
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from surefoot.errors import InvalidValueError
-from surefoot.types import Array
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.types import Array
 
 __all__ = ["Evaluated"]
 

@@ -6,8 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from surefoot._array import owned
-from surefoot._player import can_filter, known_in, value_in
 from surefoot.adapters._cast import (
     cast_length,
     cast_margin,
@@ -17,8 +15,10 @@ from surefoot.adapters._cast import (
     reach_of,
     replayed,
 )
-from surefoot.errors import InvalidValueError
-from surefoot.types import Array, Info
+from surefoot.core.arrays import owned
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.player import can_filter, known_in, value_in
+from surefoot.core.types import Array, Info
 
 __all__ = ["Keeper", "check_filter", "grown", "packed", "unpacked"]
 
@@ -174,7 +174,7 @@ def packed(state: Any) -> Array:
     """Return the numbers of a state of one run, in order, as one float64 vector.
 
     Example:
-        >>> from surefoot.types import Feedback
+        >>> from surefoot.core.types import Feedback
         >>> packed(Feedback(np.array([1.0, 2.0]), 3.0, np.array([4.0, 5.0]), 6.0))
         array([1., 2., 3., 4., 5., 6.])
     """

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from surefoot.algorithms import CertifiedDualAveraging, LeaderFollower
-from surefoot.constraints import Constraint, FunctionConstraint, max_of
-from surefoot.errors import InvalidValueError
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.types import Array, Feedback, Info, needs_of
+from surefoot.problems.constraints import Constraint, FunctionConstraint, max_of
 from surefoot.regions import CurvatureRows
 from surefoot.sets import Ball
 from surefoot.theory import Tuned
-from surefoot.types import Array, Feedback, Info, needs_of
 
 __all__ = ["Weights", "ball_of", "logistic_slope", "sigmoid"]
 
@@ -63,7 +63,7 @@ class Weights:
     ) -> None:
         if constraint is not None and not isinstance(constraint, Constraint):
             raise InvalidValueError(
-                f"constraint must be one of surefoot.constraints, got {constraint!r}"
+                f"constraint must be one of surefoot.problems.constraints, got {constraint!r}"
             )
         known = getattr(constraint, "dimension", None)
         if known not in (None, dimension):

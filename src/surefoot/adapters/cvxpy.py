@@ -7,8 +7,9 @@ Three lines::
     problem = sf.Problem.of(costs, limit, domain, start)
 
 Affine functions, quadratics, cones, norms, maxima and sums of the largest entries become the
-constraints of :mod:`surefoot.constraints`, with their constants and their speed. Everything else
-that is convex is evaluated by CVXPY: some milliseconds per call, and no constants but those given.
+constraints of :mod:`surefoot.problems.constraints`, with their constants and their speed.
+Everything else that is convex is evaluated by CVXPY: some milliseconds per call, and no constants
+but those given.
 """
 
 from __future__ import annotations
@@ -19,9 +20,11 @@ from typing import Any
 
 import numpy as np
 
-from surefoot._extras import need
 from surefoot.adapters._evaluated import Evaluated
-from surefoot.constraints import (
+from surefoot.core.errors import InvalidValueError, warn_caller
+from surefoot.core.optional import need
+from surefoot.core.types import Array
+from surefoot.problems.constraints import (
     Affine,
     Constraint,
     CVaR,
@@ -35,8 +38,6 @@ from surefoot.constraints import (
     SpectralNorm,
     max_of,
 )
-from surefoot.errors import InvalidValueError, warn_caller
-from surefoot.types import Array
 
 _cp = need("cvxpy", "cvxpy", "surefoot.adapters.cvxpy")
 

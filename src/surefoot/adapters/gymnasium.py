@@ -17,13 +17,13 @@ from typing import Any, SupportsFloat, TypeAlias
 
 import numpy as np
 
-from surefoot._extras import need
-from surefoot._player import known_in
 from surefoot.adapters._cast import drift_of
 from surefoot.adapters._keeper import Keeper, flat
-from surefoot.errors import InvalidValueError
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.optional import need
+from surefoot.core.player import known_in
+from surefoot.core.types import Array, Info
 from surefoot.regions import LipschitzHull
-from surefoot.types import Array, Info
 
 _gym = need("gymnasium", "gymnasium", "surefoot.adapters.gymnasium")
 

@@ -20,13 +20,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from surefoot._array import is_concrete
-from surefoot._extras import need
 from surefoot.adapters._cast import cast_length, cast_margin, larger, reach_of, replayed, rows_of
 from surefoot.adapters._keeper import check_filter, packed, unpacked
-from surefoot.errors import InvalidValueError
+from surefoot.core.arrays import is_concrete
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.optional import need
+from surefoot.core.types import Array, Number
 from surefoot.regions import Curvature
-from surefoot.types import Array, Number
 
 _optax = need("optax", "optax", "surefoot.adapters.optax")
 _jax = need("jax", "optax", "surefoot.adapters.optax")

@@ -17,12 +17,12 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from surefoot._extras import need
 from surefoot.adapters._keeper import grown
 from surefoot.adapters._linear import ball_of, logistic_slope, sigmoid
 from surefoot.algorithms import CertifiedDualAveraging
+from surefoot.core.optional import need
+from surefoot.core.types import Array, Feedback
 from surefoot.regions import Curvature, CurvatureRows
-from surefoot.types import Array, Feedback
 
 _river = need("river.base", "river", "surefoot.adapters.river")
 

@@ -17,11 +17,17 @@ from typing import Any
 
 import numpy as np
 
-from surefoot import _check
-from surefoot._extras import need
-from surefoot.constraints import Affine, Constraint, FunctionConstraint, SparseAffine, max_of
-from surefoot.errors import InvalidValueError
-from surefoot.types import Array
+from surefoot.core import checks
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.optional import need
+from surefoot.core.types import Array
+from surefoot.problems.constraints import (
+    Affine,
+    Constraint,
+    FunctionConstraint,
+    SparseAffine,
+    max_of,
+)
 
 _optimize = need("scipy.optimize", "cvxpy", "surefoot.adapters.scipy")
 _sparse = need("scipy.sparse", "cvxpy", "surefoot.adapters.scipy")
@@ -130,7 +136,7 @@ class _Function:
 def _functions(constraint: Any, bound: float | None, beta: float | None) -> list[Constraint]:
     function = _Function(constraint)
     low, high = _limits(constraint.lb, constraint.ub, function.size)
-    _check.function(fun=constraint.fun)
+    checks.function(fun=constraint.fun)
     parts: list[Constraint] = []
     for sign, limits in ((1.0, high), (-1.0, low)):
         for row in np.flatnonzero(np.isfinite(limits)).tolist():

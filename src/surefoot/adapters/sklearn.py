@@ -17,11 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from surefoot._extras import need
 from surefoot.adapters._linear import Weights, logistic_slope, sigmoid
-from surefoot.constraints import Constraint
-from surefoot.errors import InvalidValueError
-from surefoot.types import Array
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.optional import need
+from surefoot.core.types import Array
+from surefoot.problems.constraints import Constraint
 
 _base = need("sklearn.base", "sklearn", "surefoot.adapters.sklearn")
 _validation = need("sklearn.utils.validation", "sklearn", "surefoot.adapters.sklearn")
@@ -97,8 +97,8 @@ class SafeClassifier(_base.ClassifierMixin, _SafeLinear):  # type: ignore[misc, 
     """Logistic regression for two classes with weights that are feasible after every batch.
 
     Args:
-        constraint: of :mod:`surefoot.constraints`, on the weights and, last, the intercept; 0 must
-            be strictly feasible.
+        constraint: of :mod:`surefoot.problems.constraints`, on the weights and, last, the
+            intercept; 0 must be strictly feasible.
         radius: of a ball around 0 in which the weights are kept as well.
         player: from constants to a tuned rule; see :class:`surefoot.adapters._linear.Weights`.
         fit_intercept: whether there is an intercept.
@@ -114,7 +114,7 @@ class SafeClassifier(_base.ClassifierMixin, _SafeLinear):  # type: ignore[misc, 
         constraint_value_: g at the weights, the ball included.
 
     Example:
-        >>> from surefoot.constraints import Affine
+        >>> from surefoot.problems.constraints import Affine
         >>> random = np.random.default_rng(0)
         >>> X = random.normal(size=(400, 2))
         >>> y = X[:, 0] + X[:, 1] > 0

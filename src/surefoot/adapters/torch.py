@@ -19,10 +19,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from surefoot._extras import need
 from surefoot.adapters._keeper import Keeper
-from surefoot.errors import InvalidTypeError, InvalidValueError, SurefootError
-from surefoot.types import Array, Info
+from surefoot.core.errors import InvalidTypeError, InvalidValueError, SurefootError
+from surefoot.core.optional import need
+from surefoot.core.types import Array, Info
 
 _torch = need("torch", "torch", "surefoot.adapters.torch")
 

@@ -10,7 +10,7 @@ the rule works on or an oracle of it; a tuning describes them only where it asks
 
 # ruff: noqa: I001 (the order is that of the catalogue; "as" exports a name)
 
-from surefoot import _kinds
+from surefoot.core import kinds
 from surefoot.algorithms.catalogue import Entry as Entry
 from surefoot.algorithms.catalogue import catalogue as catalogue
 from surefoot.algorithms.catalogue import domain_of as domain_of
@@ -84,4 +84,4 @@ __all__ = sorted(
 )
 __all__.remove("find_algorithms")
 
-_kinds.guard(globals())
+kinds.guard(globals())

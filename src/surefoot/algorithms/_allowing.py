@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from surefoot._player import value_in
-from surefoot.constants import Constants
+from surefoot.core.constants import Constants
+from surefoot.core.player import value_in
+from surefoot.core.types import Number
 from surefoot.regions import ERRORS
-from surefoot.types import Number
 
 __all__ = ["AllowingForKnown", "errors_in"]
 

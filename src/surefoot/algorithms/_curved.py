@@ -7,12 +7,13 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from surefoot import _check
-from surefoot._array import dot, to_numpy
 from surefoot.algorithms._allowing import AllowingForKnown, errors_in
 from surefoot.algorithms._following import Remembering
-from surefoot.constants import Constants
-from surefoot.errors import InvalidValueError
+from surefoot.core import checks
+from surefoot.core.arrays import dot, to_numpy
+from surefoot.core.constants import Constants
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.types import Array, Feedback, Needs, Number, Region
 from surefoot.regions import (
     Curvature,
     CurvatureCertificate,
@@ -21,7 +22,6 @@ from surefoot.regions import (
     RowsRegion,
 )
 from surefoot.sets import Ball
-from surefoot.types import Array, Feedback, Needs, Number, Region
 
 __all__ = [
     "Curved",
@@ -45,8 +45,8 @@ class Curved(AllowingForKnown, Remembering[S]):
             raise InvalidValueError(
                 f"known must be a Curvature or CurvatureRows, got {self.known!r}"
             )
-        _check.positive(radius=self.radius)
-        _check.plain(self, "radius")
+        checks.positive(radius=self.radius)
+        checks.plain(self, "radius")
 
     @property
     def needs(self) -> Needs:
@@ -71,7 +71,7 @@ class Curved(AllowingForKnown, Remembering[S]):
             feedback: of the round.
             within: a set that was announced for the next round, which holds the next action.
         """
-        check = _check.feedback_apart if self._is_apart else _check.feedback
+        check = checks.feedback_apart if self._is_apart else checks.feedback
         grad, g, s = check(x, feedback)
         after, region = self.known.see(seen, x, g, s, feedback[4])
         if within is not None:
@@ -127,6 +127,6 @@ def finite_square(grad: Array) -> Number:
     with np.errstate(over="ignore"):
         squared = dot(grad, grad)
     if type(squared) is float and not squared < math.inf:
-        _check.refuse_unfinite(to_numpy(grad), "cost_gradient")
+        checks.refuse_unfinite(to_numpy(grad), "cost_gradient")
         raise InvalidValueError(f"cost_gradient must have a finite square, got {grad!r}")
     return squared

@@ -20,8 +20,8 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from surefoot import _check
-from surefoot._array import (
+from surefoot.core import checks
+from surefoot.core.arrays import (
     combine,
     constant,
     dot,
@@ -35,8 +35,8 @@ from surefoot._array import (
     to_numpy,
     where,
 )
+from surefoot.core.types import Array, Number
 from surefoot.sets import project_halfspace
-from surefoot.types import Array, Number
 
 __all__ = [
     "Cuts",
@@ -408,7 +408,7 @@ def cut_off(cuts: Cuts, X: Array, g: Number, s: Array, noise: Number, Z: Array) 
         if steep == 0.0:
             return cuts, None
         if not steep < math.inf:
-            _check.refuse_unfinite(to_numpy(s), "constraint_subgradient")
+            checks.refuse_unfinite(to_numpy(s), "constraint_subgradient")
     inverse = where(steep > 0, 1.0, 0.0 * steep) / where(steep > 0, steep, 1.0)
     u = inverse * s
     return remember(cuts, u, dot(u, X) - (g - noise) * inverse, inverse, Z)

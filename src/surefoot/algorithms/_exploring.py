@@ -6,15 +6,15 @@ import math
 from abc import abstractmethod
 from typing import NamedTuple
 
-from surefoot import _check
-from surefoot._array import number_like
 from surefoot.algorithms._rule import COSTS_ONLY, MinimisingSet, Positive, Rule
 from surefoot.algorithms._start import bounded_diameter, start_in
-from surefoot.constants import Constants, as_constants
-from surefoot.errors import InvalidValueError
-from surefoot.sets._points import dimension_of, settled
+from surefoot.core import checks
+from surefoot.core.arrays import number_like
+from surefoot.core.constants import Constants, as_constants
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.points import dimension_of, settled
+from surefoot.core.types import Array, BanditFeedback, Feedback, Number, Region
 from surefoot.sets.gauge import gauge_of
-from surefoot.types import Array, BanditFeedback, Feedback, Number, Region
 
 __all__ = ["VALUES_ONLY", "BanditState", "Exploring", "shape_of"]
 
@@ -67,7 +67,7 @@ class Exploring(Rule):
 
     def explore(self, state: BanditState, direction: Array) -> BanditState:
         """Return the state whose action is the centre moved along a unit vector."""
-        _check.like_action(direction, state.x, "direction")
+        checks.like_action(direction, state.x, "direction")
         moved = settled(self.domain, state.centre + self.radius * direction)
         return state._replace(x=moved, direction=direction)
 

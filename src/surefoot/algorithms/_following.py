@@ -7,12 +7,12 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from surefoot._array import namespace, ndarray, to_numpy, where
 from surefoot.algorithms._cuts import Cuts
+from surefoot.core.arrays import namespace, ndarray, to_numpy, where
+from surefoot.core.types import Algorithm, Array, Feedback, Number
 from surefoot.regions import HullCertificate, HullMemory, HullRegion, LipschitzHull
 from surefoot.regions.aging import aged
 from surefoot.sets import Ball
-from surefoot.types import Algorithm, Array, Feedback, Number
 
 __all__ = ["FollowInfo", "Following", "LeaderFollowerState", "Remembering", "asked"]
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from surefoot import _check
-from surefoot._array import dot, minimum, owned, where
 from surefoot.algorithms._rule import COSTS_ONLY, CostsOnly, S
+from surefoot.core import checks
+from surefoot.core.arrays import dot, minimum, owned, where
+from surefoot.core.types import Array, Feedback, Number
 from surefoot.sets import Ball
 from surefoot.sets.gauge import Gauge
-from surefoot.types import Array, Feedback, Number
 
 __all__ = ["Gauged", "Shrunk"]
 
@@ -54,7 +54,7 @@ class Gauged(CostsOnly[S]):
     def update(self, state: S, feedback: Feedback) -> S:
         """Return the state after a round: the lines of the class's docstring."""
         point: Any = state
-        grad = _check.cost_gradient(state.x, feedback)
+        grad = checks.cost_gradient(state.x, feedback)
         return self._round(state, surrogate(grad, Shrunk(*point[:4])))
 
     def _shrunk(self, w: Array) -> Shrunk:

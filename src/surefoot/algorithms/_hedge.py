@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from surefoot.algorithms._rule import CostsOnly, Positive, S, check_fields
-from surefoot.errors import InvalidValueError
-from surefoot.types import Array, Number
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.types import Array, Number
 
 __all__ = ["Mixing", "mixture", "reweighted"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from surefoot.core.types import Array, Number
 from surefoot.regions import Errors
-from surefoot.types import Array, Number
 
 __all__ = ["Anchored", "CertifiedLength"]
 

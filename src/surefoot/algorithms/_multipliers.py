@@ -6,11 +6,11 @@ import math
 
 import numpy as np
 
-from surefoot import _check
-from surefoot._array import constant, maximum
 from surefoot.algorithms._rule import Count, EachConstraint, S
-from surefoot.errors import InvalidValueError
-from surefoot.types import Array, Feedback, Number
+from surefoot.core import checks
+from surefoot.core.arrays import constant, maximum
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.types import Array, Feedback, Number
 
 __all__ = ["Multiplying", "positive_part"]
 
@@ -27,7 +27,7 @@ class Multiplying(EachConstraint[S]):
         The constraints must be as many as the rows: one multiplier would broadcast against any
         number of values.
         """
-        grad, g, s = _check.feedback_apart(state.x, feedback)
+        grad, g, s = checks.feedback_apart(state.x, feedback)
         if g.shape[-1] != self.rows:
             raise InvalidValueError(
                 f"constraint_value.shape must end in {self.rows}, the rows of the algorithm, "

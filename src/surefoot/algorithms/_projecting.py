@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from surefoot.algorithms._rule import COSTS_ONLY, CostsOnly, Positive, S
-from surefoot.types import Region
+from surefoot.core.types import Region
 
 __all__ = ["Projecting"]
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from surefoot._array import combine, maximum, sqrt, where
-from surefoot._flow import in_turn
 from surefoot.algorithms._cuts import Cuts, in_use, slope_over, within
 from surefoot.algorithms._following import LeaderFollowerState
+from surefoot.core.arrays import combine, maximum, sqrt, where
+from surefoot.core.flow import in_turn
+from surefoot.core.types import Array, Number
 from surefoot.regions import HullRegion, LipschitzHull
-from surefoot.types import Array, Number
 
 __all__ = ["careful_follower", "careful_leader", "careful_round", "careful_scale", "is_late"]
 

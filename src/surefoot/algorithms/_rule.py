@@ -21,12 +21,12 @@ from typing import (
     get_args,
 )
 
-from surefoot import _check
-from surefoot._array import number_like
-from surefoot._player import value_in
 from surefoot.algorithms._start import check_domain, start_in
-from surefoot.errors import InvalidValueError
-from surefoot.types import Array, Feedback, Needs, Real, Region, Source, State
+from surefoot.core import checks
+from surefoot.core.arrays import number_like
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.player import value_in
+from surefoot.core.types import Array, Feedback, Needs, Real, Region, Source, State
 
 __all__ = [
     "COSTS_ONLY",
@@ -169,7 +169,7 @@ class OneConstraint(Rule, Generic[S]):
 
     def update(self, state: S, feedback: Feedback) -> S:
         """Return the state after a round: the lines of the class's docstring."""
-        return self._round(state, *_check.feedback(state.x, feedback))
+        return self._round(state, *checks.feedback(state.x, feedback))
 
 
 class EachConstraint(OneConstraint[S]):
@@ -181,7 +181,7 @@ class EachConstraint(OneConstraint[S]):
 
     def update(self, state: S, feedback: Feedback) -> S:
         """Return the state after a round: the lines of the class's docstring."""
-        return self._round(state, *_check.feedback_apart(state.x, feedback))
+        return self._round(state, *checks.feedback_apart(state.x, feedback))
 
 
 class CostsOnly(OneConstraint[S]):
@@ -193,7 +193,7 @@ class CostsOnly(OneConstraint[S]):
 
     def update(self, state: S, feedback: Feedback) -> S:
         """Return the state after a round: the lines of the class's docstring."""
-        return self._round(state, _check.cost_gradient(state.x, feedback))
+        return self._round(state, checks.cost_gradient(state.x, feedback))
 
 
 def check_fields(rule: Any) -> None:
@@ -207,14 +207,14 @@ def check_fields(rule: Any) -> None:
         if none and value is None:
             continue
         if kind == "Positive":
-            _check.parameters(rule, field.name)
+            checks.parameters(rule, field.name)
         elif kind == "Nonnegative":
-            _check.parameters(rule, nonnegative=(field.name,))
+            checks.parameters(rule, nonnegative=(field.name,))
         elif kind == "Share":
-            _check.between(0, 1, **{field.name: value})
-            _check.plain(rule, field.name)
+            checks.between(0, 1, **{field.name: value})
+            checks.plain(rule, field.name)
         elif kind == "Count":
-            object.__setattr__(rule, field.name, _check.whole(value, field.name))
+            object.__setattr__(rule, field.name, checks.whole(value, field.name))
         elif kind == "MinimisingSet":
             _check_minimising(value)
         elif kind in ("Region", "Ball"):

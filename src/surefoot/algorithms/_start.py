@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from surefoot import _check
-from surefoot._array import is_concrete, to_numpy
-from surefoot.errors import InvalidValueError
-from surefoot.sets._points import dimension_of
-from surefoot.types import Array, Region
+from surefoot.core import checks
+from surefoot.core.arrays import is_concrete, to_numpy
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.points import dimension_of
+from surefoot.core.types import Array, Region
 
 __all__ = ["bounded_diameter", "check_domain", "not_a_ball", "start_in"]
 
@@ -27,7 +27,7 @@ def _instead(domain: Any) -> str:
     if isinstance(domain, (int, float)):
         return f"{domain!r}: Ball({domain!r}) is the ball of that radius"
     if hasattr(domain, "query") and hasattr(domain, "region"):
-        return f"the constraint {_check.shown(domain)}: its region is the set"
+        return f"the constraint {checks.shown(domain)}: its region is the set"
     return repr(domain)
 
 
@@ -48,7 +48,7 @@ def bounded_diameter(domain: Any) -> float:
 
 def start_in(domain: Region, x1: Array) -> Array:
     """Return a read-only float64 copy of x1; raise if it is outside the domain."""
-    x1 = _check.action(x1)
+    x1 = checks.action(x1)
     # A set of yours need not know its dimension; then its own operations are left to object.
     d = dimension_of(domain)
     if d is not None and x1.shape[-1] != d:

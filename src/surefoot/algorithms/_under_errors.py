@@ -27,11 +27,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from surefoot._array import dot, maximum, minimum, namespace, ndarray, norm, owned, sqrt, where
 from surefoot.algorithms._length import Anchored, CertifiedLength
-from surefoot.errors import InvalidValueError
+from surefoot.core.arrays import dot, maximum, minimum, namespace, ndarray, norm, owned, sqrt, where
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.types import Array, Number
 from surefoot.regions import EmptyRegionError, Errors, causes
-from surefoot.types import Array, Number
 
 __all__ = [
     "distance_under_errors",

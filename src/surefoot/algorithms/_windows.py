@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from surefoot.types import Array
+from surefoot.core.types import Array
 
 __all__ = ["Windows", "no_windows"]
 

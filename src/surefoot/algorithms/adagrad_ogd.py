@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import NamedTuple, Self
 
-from surefoot._array import dot, number_like, sqrt, where
 from surefoot.algorithms._projecting import Projecting
 from surefoot.algorithms._start import bounded_diameter
-from surefoot.constants import Constants
+from surefoot.core.arrays import dot, number_like, sqrt, where
+from surefoot.core.constants import Constants
+from surefoot.core.types import Array, Number, Region, Source
 from surefoot.theory import AdaGradNorm, Tuned
-from surefoot.types import Array, Number, Region, Source
 
 __all__ = ["AdaGradOGD", "AdaGradOGDState"]
 

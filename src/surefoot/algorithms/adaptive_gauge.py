@@ -6,15 +6,15 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from surefoot._array import combine, constant, maximum, namespace, number_like, rows_dot, sqrt
 from surefoot.algorithms._gauged import Gauged
 from surefoot.algorithms._rule import Count, Positive
-from surefoot.constants import Constants
+from surefoot.core.arrays import combine, constant, maximum, namespace, number_like, rows_dot, sqrt
+from surefoot.core.constants import Constants
+from surefoot.core.types import Array, Number, Region, Source
 from surefoot.sets import Ball
 from surefoot.sets.gauge import Gauge, gauge_of
 from surefoot.theory import Tuned
 from surefoot.theory.gauge import AdaptiveGaugeTheorem
-from surefoot.types import Array, Number, Region, Source
 
 __all__ = ["AdaptiveGauge", "AdaptiveGaugeState"]
 

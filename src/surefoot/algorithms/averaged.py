@@ -6,14 +6,23 @@ import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from surefoot import _check
-from surefoot._array import ndarray
-from surefoot._player import known_in, value_in
 from surefoot.algorithms._windows import Windows, no_windows
-from surefoot.errors import InvalidValueError
+from surefoot.core import checks
+from surefoot.core.arrays import ndarray
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.player import known_in, value_in
+from surefoot.core.types import (
+    Array,
+    Certificate,
+    Explaining,
+    Feedback,
+    Info,
+    Needs,
+    Number,
+    needs_of,
+)
 from surefoot.theory import Tuned, unpack
 from surefoot.theory.wrapped import WithProbability
-from surefoot.types import Array, Certificate, Explaining, Feedback, Info, Needs, Number, needs_of
 
 __all__ = ["Averaged", "AveragedState", "WaitCertificate"]
 
@@ -148,10 +157,10 @@ class Averaged:
     warm: Number = 0.25
 
     def __post_init__(self) -> None:
-        _check.parameters(self, "sigma", "failure", nonnegative=("warm",))
+        checks.parameters(self, "sigma", "failure", nonnegative=("warm",))
         if not self.failure < 1:
             raise InvalidValueError(f"failure must be below 1, got {self.failure!r}")
-        longest = _check.whole(self.longest, "longest")
+        longest = checks.whole(self.longest, "longest")
         if longest & (longest - 1):
             raise InvalidValueError(f"longest must be a power of 2, got {longest!r}")
         known = known_in(self.base)
@@ -234,14 +243,14 @@ class Averaged:
         """Return the state after a round and what the step knew."""
         x, base, start, windows, gradients, waited = state
         s, known = feedback[2], known_in(self.base)
-        grad, reading = _check.cost_gradient(x, feedback), _check.number(feedback[1], x)
-        _check.finite(constraint_value=reading)
+        grad, reading = checks.cost_gradient(x, feedback), checks.number(feedback[1], x)
+        checks.finite(constraint_value=reading)
         if feedback[4] is not None:
             raise InvalidValueError(
                 f"value_error must be left to the averages, got {feedback[4]!r}"
             )
         if needs_of(self.base).constraint_subgradients:
-            grad, _, s = _check.feedback(x, feedback)
+            grad, _, s = checks.feedback(x, feedback)
             steep = known.slope_error or 0.0
         else:
             s, steep = None, self.base.G_g

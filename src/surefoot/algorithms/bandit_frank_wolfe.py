@@ -6,10 +6,10 @@ from typing import Self
 
 from surefoot.algorithms._exploring import BanditState, Exploring, shape_of
 from surefoot.algorithms._rule import MinimisingSet, Positive
-from surefoot.constants import Constants
+from surefoot.core.constants import Constants
+from surefoot.core.types import Array, Region, Source
 from surefoot.theory import Tuned
 from surefoot.theory.bandit import SmoothedBanditTheorem
-from surefoot.types import Array, Region, Source
 
 __all__ = ["BanditFrankWolfe"]
 

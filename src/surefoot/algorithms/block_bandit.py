@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Self
 
-from surefoot._flow import run_by_run
 from surefoot.algorithms._exploring import VALUES_ONLY, BanditState, Exploring, shape_of
 from surefoot.algorithms._rule import MinimisingSet, Positive
-from surefoot.constants import Constants
+from surefoot.core.constants import Constants
+from surefoot.core.flow import run_by_run
+from surefoot.core.types import Array, Region, Source
 from surefoot.theory import Tuned
 from surefoot.theory.bandit import BlockBanditTheorem
-from surefoot.types import Array, Region, Source
 
 __all__ = ["BlockBandit"]
 

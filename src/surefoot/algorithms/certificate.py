@@ -36,8 +36,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from surefoot import _check
-from surefoot._array import (
+from surefoot.algorithms._length import CertifiedLength
+from surefoot.algorithms._start import check_domain
+from surefoot.algorithms._step_certificate import StepCertificate
+from surefoot.algorithms._under_errors import (
+    distance_under_errors,
+    settled,
+    wrong_under_errors,
+)
+from surefoot.core import checks
+from surefoot.core.arrays import (
     dot,
     is_number,
     maximum,
@@ -49,19 +57,11 @@ from surefoot._array import (
     sqrt,
     where,
 )
-from surefoot._holding import KeepsRounding
-from surefoot.algorithms._length import CertifiedLength
-from surefoot.algorithms._start import check_domain
-from surefoot.algorithms._step_certificate import StepCertificate
-from surefoot.algorithms._under_errors import (
-    distance_under_errors,
-    settled,
-    wrong_under_errors,
-)
-from surefoot.errors import InvalidValueError
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.holding import KeepsRounding
+from surefoot.core.types import Array, Number
 from surefoot.regions import causes, check_errors
 from surefoot.sets import Ball
-from surefoot.types import Array, Number
 
 __all__ = ["CertifiedLength", "CertifiedStep", "Certifying", "StepCertificate"]
 
@@ -191,8 +191,8 @@ class Certifying(KeepsRounding, ABC):
     drift: Number | None
 
     def _check_fields(self) -> None:
-        _check.positive(G_g=self.G_g, rho=self.rho)
-        _check.plain(self, "G_g", "rho")
+        checks.positive(G_g=self.G_g, rho=self.rho)
+        checks.plain(self, "G_g", "rho")
         check_domain(self.domain)
         # Steps square lengths far shorter than the radius, and divide by what they get.
         sizes = (
@@ -210,8 +210,8 @@ class Certifying(KeepsRounding, ABC):
                 )
         for name in ("sigma", "evaluation_error"):
             if getattr(self, name) is not None:
-                _check.positive(**{name: getattr(self, name)})
-                _check.plain(self, name)
+                checks.positive(**{name: getattr(self, name)})
+                checks.plain(self, name)
         check_errors(self)
 
     def moved(self, state: Any, x: Array, missed: int = 0) -> Any:

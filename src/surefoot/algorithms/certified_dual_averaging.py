@@ -6,15 +6,16 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
-from surefoot import _check
-from surefoot._array import maximum, norm, number_like, owned, sqrt, where
 from surefoot.algorithms._curved import (
     Curved,
     CurvedStep,
     curvature_of,
     finite_square,
 )
-from surefoot.constants import Constants, as_constants
+from surefoot.core import checks
+from surefoot.core.arrays import maximum, norm, number_like, owned, sqrt, where
+from surefoot.core.constants import Constants, as_constants
+from surefoot.core.types import Array, Feedback, Number, Region, Source
 from surefoot.regions import (
     Curvature,
     CurvatureRegion,
@@ -23,7 +24,6 @@ from surefoot.regions import (
     RowsRegion,
 )
 from surefoot.theory import ObservedAveraging, TheoremK, Tuned, under_errors
-from surefoot.types import Array, Feedback, Number, Region, Source
 
 __all__ = ["AveragingStep", "CertifiedDualAveraging", "CertifiedDualAveragingState"]
 
@@ -127,16 +127,16 @@ class CertifiedDualAveraging(Curved[CertifiedDualAveragingState]):
 
     def __post_init__(self) -> None:
         self._check_known()
-        _check.positive(scale=self.scale)
-        _check.plain(self, "scale")
+        checks.positive(scale=self.scale)
+        checks.plain(self, "scale")
         for name in ("far", "eta"):
             if getattr(self, name) is not None:
-                _check.positive(**{name: getattr(self, name)})
-                _check.plain(self, name)
+                checks.positive(**{name: getattr(self, name)})
+                checks.plain(self, name)
 
     def init(self, x1: Array) -> CertifiedDualAveragingState:
         """Start at x1, strictly feasible; its slack comes with the first feedback."""
-        x1 = _check.action(x1)
+        x1 = checks.action(x1)
         zero, seen = number_like(x1, 0.0), self.known.init(x1)
         return CertifiedDualAveragingState(x1, x1, seen, 0.0 * x1, zero, zero, 0.0 * seen.g)
 

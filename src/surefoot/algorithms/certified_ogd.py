@@ -6,15 +6,16 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
-from surefoot import _check
-from surefoot._array import maximum, number_like, owned, sqrt, where
 from surefoot.algorithms._curved import (
     Curved,
     CurvedStep,
     curvature_of,
     finite_square,
 )
-from surefoot.constants import Constants, as_constants
+from surefoot.core import checks
+from surefoot.core.arrays import maximum, number_like, owned, sqrt, where
+from surefoot.core.constants import Constants, as_constants
+from surefoot.core.types import Array, Feedback, Number, Region, Source
 from surefoot.regions import (
     Curvature,
     CurvatureRegion,
@@ -23,7 +24,6 @@ from surefoot.regions import (
     RowsRegion,
 )
 from surefoot.theory import ObservedCuts, TheoremC, Tuned, under_errors
-from surefoot.types import Array, Feedback, Number, Region, Source
 
 __all__ = ["CertifiedOGD", "CertifiedOGDState", "DescentStep"]
 
@@ -117,12 +117,12 @@ class CertifiedOGD(Curved[CertifiedOGDState]):
     def __post_init__(self) -> None:
         self._check_known()
         if self.eta is not None:
-            _check.positive(eta=self.eta)
-            _check.plain(self, "eta")
+            checks.positive(eta=self.eta)
+            checks.plain(self, "eta")
 
     def init(self, x1: Array) -> CertifiedOGDState:
         """Start at x1, strictly feasible; its slack comes with the first feedback."""
-        x1 = _check.action(x1)
+        x1 = checks.action(x1)
         zero = number_like(x1, 0.0)
         return CertifiedOGDState(x1, self.known.init(x1), zero, zero)
 

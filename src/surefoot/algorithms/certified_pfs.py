@@ -6,19 +6,19 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
-from surefoot import _check
-from surefoot._array import dot, maximum, number_like, record, sqrt, squared_and_norm, where
-from surefoot._kinds import passed_on
 from surefoot.algorithms._allowing import errors_in
 from surefoot.algorithms._length import CertifiedLength
 from surefoot.algorithms._start import start_in
 from surefoot.algorithms._under_errors import length_under_errors
 from surefoot.algorithms.certificate import CertifiedStep, Certifying
-from surefoot.constants import Constants, as_constants
+from surefoot.core import checks
+from surefoot.core.arrays import dot, maximum, number_like, record, sqrt, squared_and_norm, where
+from surefoot.core.constants import Constants, as_constants
+from surefoot.core.kinds import passed_on
+from surefoot.core.types import Array, Feedback, Needs, Number, Real, Source
 from surefoot.regions import error_of
 from surefoot.sets import Ball, project_halfspace
 from surefoot.theory import ObservedRegret, TheoremD, Tuned, under_errors
-from surefoot.types import Array, Feedback, Needs, Number, Real, Source
 
 __all__ = ["CertifiedPFS", "CertifiedState"]
 
@@ -112,8 +112,8 @@ class CertifiedPFS(Certifying):
     def __post_init__(self) -> None:
         self._check_fields()
         if self.eta is not None:
-            _check.positive(eta=self.eta)
-            _check.plain(self, "eta")
+            checks.positive(eta=self.eta)
+            checks.plain(self, "eta")
 
     def init(self, x1: Array) -> CertifiedState:
         """Start at x1; its slack comes with the first feedback."""
@@ -131,7 +131,7 @@ class CertifiedPFS(Certifying):
     ) -> tuple[CertifiedState, CertifiedStep]:
         """Return the state after a round and what the step knew."""
         x, start, rounds, start_slack, distance, last, squares, since = state
-        grad, g, s = _check.feedback(x, feedback)
+        grad, g, s = checks.feedback(x, feedback)
         if (errors := error_of(self, feedback[4])) is None:
             length = self.certified_length(x, start, rounds, start_slack, distance, g, s)
         else:
@@ -196,7 +196,7 @@ class CertifiedPFS(Certifying):
         cls, constants: Constants, horizon: int, domain: Ball | None = None
     ) -> Tuned[CertifiedPFS]:
         r"""Tune by Theorem D, the fixed :math:`\rho = \min(\alpha/2, \sqrt{\alpha G_gR/(4T)})`."""
-        rho = _margin(constants) / math.sqrt(_check.horizon(horizon))
+        rho = _margin(constants) / math.sqrt(checks.horizon(horizon))
         return cls._with(TheoremD(constants, rho, decreasing=False, horizon=horizon), domain)
 
     @classmethod
@@ -232,5 +232,5 @@ def gradient_size(grad: Array) -> tuple[Number, Number]:
     """
     squared, size = squared_and_norm(grad)
     if type(size) is float and not size < math.inf:
-        _check.refuse_unfinite(grad, "cost_gradient")
+        checks.refuse_unfinite(grad, "cost_gradient")
     return squared, size

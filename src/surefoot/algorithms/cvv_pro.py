@@ -6,16 +6,16 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from surefoot import _check
-from surefoot._flow import run_by_run
 from surefoot.algorithms._rule import Domain, EachConstraint, Positive
-from surefoot.constants import Constants
-from surefoot.errors import InvalidValueError
+from surefoot.core import checks
+from surefoot.core.constants import Constants
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.flow import run_by_run
+from surefoot.core.types import Array, Needs, Number, Source
 from surefoot.sets import Ball
 from surefoot.sets._active_set import project_halfspaces
 from surefoot.theory import Tuned
 from surefoot.theory.cvv_pro import CVVProTheorem
-from surefoot.types import Array, Needs, Number, Source
 
 __all__ = ["CVVPro", "CVVProState"]
 
@@ -69,7 +69,7 @@ class CVVPro(EachConstraint[CVVProState]):
 
     def init(self, x1: Array) -> CVVProState:
         """Start at x1, a point of the ball."""
-        x1 = _check.action(x1)
+        x1 = checks.action(x1)
         if float(np.max(np.sum(x1 * x1, axis=-1) - np.asarray(self.radius) ** 2)) > 0:
             raise InvalidValueError(f"x1 must be in the ball of radius {self.radius!r}, got {x1!r}")
         return self._first(x1)
@@ -98,7 +98,7 @@ class CVVPro(EachConstraint[CVVProState]):
 
     @classmethod
     def _by(cls, theorem: CVVProTheorem, horizon: int) -> Tuned[Self]:
-        _check.horizon(horizon)
+        checks.horizon(horizon)
         return Tuned(cls(alpha=theorem.alpha, radius=theorem.constants.R), theorem)
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar, NamedTuple, Self
 
-from surefoot._array import sqrt
 from surefoot.algorithms._projecting import Projecting
 from surefoot.algorithms._start import bounded_diameter
-from surefoot.constants import Constants
+from surefoot.core.arrays import sqrt
+from surefoot.core.constants import Constants
+from surefoot.core.types import Array, Number, Region, Source
 from surefoot.theory import DecayingStep, StronglyConvexDescent, Tuned
-from surefoot.types import Array, Number, Region, Source
 
 __all__ = ["DecayingOGD", "DecayingOGDState"]
 

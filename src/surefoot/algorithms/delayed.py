@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from surefoot import _check
-from surefoot._player import parts_of, value_in
 from surefoot.algorithms.certified_dual_averaging import CertifiedDualAveraging
 from surefoot.algorithms.leader_follower import LeaderFollower
-from surefoot.errors import InvalidValueError
+from surefoot.core import checks
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.player import parts_of, value_in
+from surefoot.core.types import Array, Certificate, Explaining, Feedback, Info, Needs, needs_of
 from surefoot.theory import Tuned, unpack
 from surefoot.theory.wrapped import InTurns
-from surefoot.types import Array, Certificate, Explaining, Feedback, Info, Needs, needs_of
 
 __all__ = ["Delayed", "DelayedState"]
 
@@ -112,7 +112,7 @@ class Delayed:
     late: bool = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "delay", _check.whole(self.delay, "delay"))
+        object.__setattr__(self, "delay", checks.whole(self.delay, "delay"))
         base, _ = unpack(self.base)
         if base is not self.base:
             raise InvalidValueError("base must be an algorithm; for a Tuned take Delayed.of")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import NamedTuple, Self
 
-from surefoot._array import dot, number_like, owned, sqrt, where
 from surefoot.algorithms._rule import Nonnegative, OneConstraint, Positive
-from surefoot.constants import Constants
+from surefoot.core.arrays import dot, number_like, owned, sqrt, where
+from surefoot.core.constants import Constants
+from surefoot.core.types import Array, Number, Source
 from surefoot.sets import Ball, project_halfspace
 from surefoot.theory import DoublingHorizon, Tuned
-from surefoot.types import Array, Number, Source
 
 __all__ = ["DoublingPFS", "DoublingState"]
 

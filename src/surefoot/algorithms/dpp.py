@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import NamedTuple, Self
 
-from surefoot._array import combine, number_like, rows_dot
 from surefoot.algorithms._multipliers import Multiplying, positive_part
 from surefoot.algorithms._rule import Count, Domain, Nonnegative, Positive
-from surefoot.constants import Constants, as_constants
+from surefoot.core.arrays import combine, number_like, rows_dot
+from surefoot.core.constants import Constants, as_constants
+from surefoot.core.types import Array, Region, Source
 from surefoot.theory import DriftPlusPenalty, Tuned
-from surefoot.types import Array, Region, Source
 
 __all__ = ["DPP", "DPPState"]
 

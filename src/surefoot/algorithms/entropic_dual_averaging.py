@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, Self
 
-from surefoot._array import exp, namespace
 from surefoot.algorithms._rule import CostsOnly, Positive, check_fields
-from surefoot.constants import Constants
-from surefoot.errors import InvalidValueError
+from surefoot.core.arrays import exp, namespace
+from surefoot.core.constants import Constants
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.points import clean
+from surefoot.core.types import Array, Needs, Source
 from surefoot.sets import Simplex
-from surefoot.sets._points import clean
 from surefoot.theory import EntropicTheorem, Tuned
-from surefoot.types import Array, Needs, Source
 
 __all__ = ["EntropicDualAveraging", "EntropicDualAveragingState"]
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar, NamedTuple, Self
 
-from surefoot import _check
-from surefoot._array import minimum, number_like, sqrt, where
 from surefoot.algorithms._rule import COSTS_ONLY, CostsOnly, MinimisingSet, Positive, check_fields
 from surefoot.algorithms._start import bounded_diameter
-from surefoot.constants import Constants
-from surefoot.sets._points import settled
+from surefoot.core import checks
+from surefoot.core.arrays import minimum, number_like, sqrt, where
+from surefoot.core.constants import Constants
+from surefoot.core.points import settled
+from surefoot.core.types import Array, Number, Region, Source
 from surefoot.theory import FrankWolfeTheorem, Tuned
-from surefoot.types import Array, Number, Region, Source
 
 __all__ = ["FrankWolfe", "FrankWolfeState"]
 
@@ -70,7 +70,7 @@ class FrankWolfe(CostsOnly[FrankWolfeState]):
     def __post_init__(self) -> None:
         check_fields(self)
         if self.step is not None:
-            _check.at_most(1.0, "a whole step", step=self.step)
+            checks.at_most(1.0, "a whole step", step=self.step)
 
     def _first(self, x1: Array) -> FrankWolfeState:
         return FrankWolfeState(x1, x1, 0.0 * x1, number_like(x1, 0.0))

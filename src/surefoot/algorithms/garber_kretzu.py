@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 from typing import NamedTuple, Self
 
-from surefoot._array import number_like
-from surefoot._flow import run_by_run
 from surefoot.algorithms._rule import COSTS_ONLY, CostsOnly, MinimisingSet, Positive
 from surefoot.algorithms._start import bounded_diameter
-from surefoot.constants import Constants
-from surefoot.sets._points import settled
+from surefoot.core.arrays import number_like
+from surefoot.core.constants import Constants
+from surefoot.core.flow import run_by_run
+from surefoot.core.points import settled
+from surefoot.core.types import Array, Number, Region, Source
 from surefoot.theory import Tuned
 from surefoot.theory.blocked import BlockedTheorem
-from surefoot.types import Array, Number, Region, Source
 
 __all__ = ["GarberKretzu", "GarberKretzuState", "close_projection"]
 

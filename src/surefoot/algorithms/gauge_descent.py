@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar, NamedTuple, Self
 
-from surefoot import _check
-from surefoot._array import number_like
 from surefoot.algorithms._gauged import Gauged
 from surefoot.algorithms._rule import Nonnegative, Positive
-from surefoot.constants import Constants
+from surefoot.core import checks
+from surefoot.core.arrays import number_like
+from surefoot.core.constants import Constants
+from surefoot.core.types import Array, Number, Region, Source
 from surefoot.sets import Ball
 from surefoot.sets.gauge import Gauge, gauge_of
 from surefoot.theory import Tuned
 from surefoot.theory.gauge import GaugeTheorem, StronglyConvexGauge
-from surefoot.types import Array, Number, Region, Source
 
 __all__ = ["GaugeDescent", "GaugeDescentState"]
 
@@ -100,7 +100,7 @@ class GaugeDescent(Gauged[GaugeDescentState]):
         cls, constants: Constants, horizon: int, domain: Region | Gauge
     ) -> Tuned[Self]:
         """Tune for strongly convex costs: regret O(log T), no violation; no horizon used."""
-        _check.horizon(horizon)
+        checks.horizon(horizon)
         gauge = gauge_of(domain)
         theorem = StronglyConvexGauge(constants, gauge.inner_radius, gauge.error)
         return Tuned.of(cls, theorem, None, "eta", gauge=gauge, strong_convexity=1 / theorem.eta)

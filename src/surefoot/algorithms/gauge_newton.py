@@ -7,17 +7,17 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from surefoot import _check
-from surefoot._flow import run_by_run
 from surefoot.algorithms._gauged import Gauged
 from surefoot.algorithms._rule import Positive
-from surefoot.constants import Constants
+from surefoot.core import checks
+from surefoot.core.constants import Constants
+from surefoot.core.flow import run_by_run
+from surefoot.core.points import dimension_of
+from surefoot.core.types import Array, Number, Region, Source
 from surefoot.sets import Ball
-from surefoot.sets._points import dimension_of
 from surefoot.sets.gauge import Gauge, gauge_of
 from surefoot.theory import Tuned
 from surefoot.theory.gauge import GaugeNewtonTheorem
-from surefoot.types import Array, Number, Region, Source
 
 __all__ = ["GaugeNewton", "GaugeNewtonState"]
 
@@ -97,7 +97,7 @@ class GaugeNewton(Gauged[GaugeNewtonState]):
         Uses ``diameter``, of the feasible set, among the constants.
         """
         gauge = gauge_of(domain)
-        dimension = _check.whole(dimension_of(domain), "the dimension of the domain")
+        dimension = checks.whole(dimension_of(domain), "the dimension of the domain")
         theorem = GaugeNewtonTheorem(constants, horizon, gauge.inner_radius, dimension, gauge.error)
         return Tuned.of(cls, theorem, None, "beta", "reach", gauge=gauge)
 

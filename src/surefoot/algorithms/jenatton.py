@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import NamedTuple, Self
 
-from surefoot import _check
 from surefoot.algorithms._multipliers import positive_part
 from surefoot.algorithms._rule import Domain, Nonnegative, OneConstraint, Positive, Share
-from surefoot.constants import Constants
+from surefoot.core import checks
+from surefoot.core.constants import Constants
+from surefoot.core.types import Array, Number, Region, Source
 from surefoot.theory import JenattonStronglyConvex, JenattonTradeOff, Tuned
-from surefoot.types import Array, Number, Region, Source
 
 __all__ = ["Jenatton", "JenattonState"]
 
@@ -88,7 +88,7 @@ class Jenatton(OneConstraint[JenattonState]):
             domain: the ball around the feasible set; default: the ball of radius R.
             beta: strictly between 0 and 1.
         """
-        _check.horizon(horizon)
+        checks.horizon(horizon)
         theorem = JenattonTradeOff(constants, beta)
         return Tuned.of(cls, theorem, domain, "eta", "theta", "beta", decay=beta)
 
@@ -100,6 +100,6 @@ class Jenatton(OneConstraint[JenattonState]):
 
         The arguments are the same as for :meth:`trade_off`.
         """
-        _check.horizon(horizon)
+        checks.horizon(horizon)
         theorem = JenattonStronglyConvex(constants, beta)
         return Tuned.of(cls, theorem, domain, "eta", "theta", "beta", decay=1.0)

@@ -7,13 +7,13 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from surefoot import _check
-from surefoot._array import combine, dot, minimum, namespace, norm, owned, rows_dot, where
 from surefoot.algorithms._rule import Domain, EachConstraint, Nonnegative, Positive
-from surefoot.constants import Constants
-from surefoot.errors import InvalidValueError
+from surefoot.core import checks
+from surefoot.core.arrays import combine, dot, minimum, namespace, norm, owned, rows_dot, where
+from surefoot.core.constants import Constants
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.types import Array, Number, Source
 from surefoot.theory import HalvedSlack, Tuned
-from surefoot.types import Array, Number, Source
 
 __all__ = ["LBSGD", "LBSGDState"]
 
@@ -64,14 +64,14 @@ class LBSGD(EachConstraint[LBSGDState]):
 
     def init(self, x1: Array) -> LBSGDState:
         """Start at x1, which must be strictly feasible."""
-        return self._first(_check.action(x1))
+        return self._first(checks.action(x1))
 
     def _round(self, state: LBSGDState, grad: Array, g: Array, s: Array) -> LBSGDState:
         x, rounds = state
         xp, slack = namespace(g), -g
         inside = xp.all(slack > 0, axis=-1, keepdims=g.ndim > 1)
         if type(g) is np.ndarray and g.ndim == 1 and not inside:
-            _check.refuse_unfinite(g, "constraint_value")
+            checks.refuse_unfinite(g, "constraint_value")
             raise InvalidValueError(
                 "constraint_value must be below 0 for a logarithmic barrier, "
                 f"got {float(g.max())!r}"

@@ -8,22 +8,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from surefoot import _check
-from surefoot._array import (
-    constant,
-    dot,
-    maximum,
-    minimum,
-    norm,
-    number_like,
-    owned,
-    record,
-    sqrt,
-    squared_and_norm,
-    to_numpy,
-    where,
-)
-from surefoot._flow import if_any
 from surefoot.algorithms._allowing import errors_in
 from surefoot.algorithms._cuts import (
     InUse,
@@ -41,12 +25,28 @@ from surefoot.algorithms._cuts import (
 from surefoot.algorithms._following import FollowInfo, Following, LeaderFollowerState, asked
 from surefoot.algorithms._ray import careful_round, careful_scale, is_late
 from surefoot.algorithms._start import check_domain, not_a_ball, start_in
-from surefoot.constants import Constants, as_constants
-from surefoot.errors import InvalidValueError
+from surefoot.core import checks
+from surefoot.core.arrays import (
+    constant,
+    dot,
+    maximum,
+    minimum,
+    norm,
+    number_like,
+    owned,
+    record,
+    sqrt,
+    squared_and_norm,
+    to_numpy,
+    where,
+)
+from surefoot.core.constants import Constants, as_constants
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.flow import if_any
+from surefoot.core.types import Algorithm, Array, Feedback, Needs, Number, Real, Source
 from surefoot.regions import HullRegion, LipschitzHull, check_errors
 from surefoot.sets import Ball
 from surefoot.theory import LeaderRegret, TheoremG, Tuned, under_errors
-from surefoot.types import Algorithm, Array, Feedback, Needs, Number, Real, Source
 
 __all__ = ["FollowInfo", "LeaderFollower", "LeaderFollowerState"]
 
@@ -137,7 +137,7 @@ class LeaderFollower(Following):
             raise InvalidValueError(f"domain must be a Ball, got {not_a_ball(self.domain)}")
         LipschitzHull(G_g=self.G_g, reach=1.0, evaluation_error=self.evaluation_error)
         check_errors(self)
-        _check.nonnegative(keep=self.keep, expected=self.expected)
+        checks.nonnegative(keep=self.keep, expected=self.expected)
         if np.any(np.asarray(self.keep) >= 1):
             raise InvalidValueError(
                 f"keep must be below 1, got {self.keep!r}: the follower would stop short"
@@ -146,11 +146,11 @@ class LeaderFollower(Following):
             value = getattr(self, name)
             if value is not None and (type(value) is not int or value < least):
                 raise InvalidValueError(f"{name} must be a whole number >= {least}, got {value!r}")
-        _check.plain(self, "G_g", "keep", "expected")
+        checks.plain(self, "G_g", "keep", "expected")
         for name in ("strong_convexity", "gradient_bound", "evaluation_error"):
             if getattr(self, name) is not None:
-                _check.positive(**{name: getattr(self, name)})
-                _check.plain(self, name)
+                checks.positive(**{name: getattr(self, name)})
+                checks.plain(self, name)
 
     def slots(self, dimension: int) -> int:
         """Return how many half-spaces are remembered."""
@@ -186,7 +186,7 @@ class LeaderFollower(Following):
     ) -> tuple[LeaderFollowerState, FollowInfo]:
         """Return the state after a round and what the step knew: the lines of the docstring."""
         x, start, D, seen, start_value, cuts, Z, own, theta, energy, before, *_, careful = state
-        grad, g, s = _check.feedback(x, feedback)
+        grad, g, s = checks.feedback(x, feedback)
         known = self._known()
         seen, region = known.see(seen, x, g, s, feedback[4])
         t = seen.rounds
@@ -194,7 +194,7 @@ class LeaderFollower(Following):
         X = x - start
         squared = squared_and_norm(grad)[0]
         if type(squared) is float and not squared < math.inf:
-            _check.refuse_unfinite(to_numpy(grad), "cost_gradient")
+            checks.refuse_unfinite(to_numpy(grad), "cost_gradient")
             raise InvalidValueError("cost_gradient must have a finite square, got inf")
         size, behind = sqrt(squared), way_length(X - Z)
         theta, energy = theta + grad, energy + squared + size * behind * before
@@ -320,7 +320,7 @@ class LeaderFollower(Following):
     ) -> Tuned[LeaderFollower]:
         r"""Return the rule whose A starts at :math:`G_f^2T/2`, the step of a known horizon."""
         (G_f,) = as_constants(constants).require("G_f", by=TheoremG.name)
-        theorem = TheoremG(as_constants(constants), _check.horizon(horizon), in_advance=False)
+        theorem = TheoremG(as_constants(constants), checks.horizon(horizon), in_advance=False)
         return cls._with(theorem, domain, expected=0.5 * G_f * G_f * horizon)
 
     @classmethod

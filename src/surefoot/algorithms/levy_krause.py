@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import NamedTuple, Self
 
-from surefoot import _check
-from surefoot._array import dot, where
 from surefoot.algorithms._rule import COSTS_ONLY, CostsOnly, Positive
 from surefoot.algorithms._start import bounded_diameter, start_in
-from surefoot.constants import Constants
+from surefoot.core import checks
+from surefoot.core.arrays import dot, where
+from surefoot.core.constants import Constants
+from surefoot.core.types import Array, Number, Region, Source
 from surefoot.sets.smooth import SmoothSet, smooth_of
 from surefoot.theory import Tuned
 from surefoot.theory.smooth import LevyKrauseStronglyConvex, LevyKrauseTheorem
-from surefoot.types import Array, Number, Region, Source
 
 __all__ = ["LevyKrause", "LevyKrauseState"]
 
@@ -106,7 +106,7 @@ class LevyKrause(CostsOnly[LevyKrauseState]):
         cls, constants: Constants, horizon: int, domain: Region | SmoothSet
     ) -> Tuned[Self]:
         """Tune for strongly convex costs: regret O(log T), no violation; no horizon used."""
-        _check.horizon(horizon)
+        checks.horizon(horizon)
         smooth = smooth_of(domain)
         theorem = LevyKrauseStronglyConvex(constants, smooth.reach, smooth.curvature, smooth.depth)
         return Tuned(cls(smooth=smooth, eta=theorem.eta, decreasing=True), theorem)

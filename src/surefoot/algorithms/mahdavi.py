@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import NamedTuple, Self
 
-from surefoot._array import combine
 from surefoot.algorithms._multipliers import Multiplying, positive_part
 from surefoot.algorithms._rule import Count, Domain, Nonnegative, Positive
-from surefoot.constants import Constants
+from surefoot.core.arrays import combine
+from surefoot.core.constants import Constants
+from surefoot.core.types import Array, Region, Source
 from surefoot.theory import MahdaviBalanced, MahdaviNoViolation, Tuned
-from surefoot.types import Array, Region, Source
 
 __all__ = ["Mahdavi", "MahdaviState"]
 

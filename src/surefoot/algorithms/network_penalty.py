@@ -6,15 +6,15 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from surefoot import _check
-from surefoot._array import dot, maximum
 from surefoot.algorithms._rule import Nonnegative, Positive, Rule, check_fields
-from surefoot.constants import Constants
-from surefoot.errors import InvalidValueError
+from surefoot.core import checks
+from surefoot.core.arrays import dot, maximum
+from surefoot.core.constants import Constants
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.types import Array, Feedback, Needs, Source
 from surefoot.sets import Ball
 from surefoot.theory import Tuned
 from surefoot.theory.network import NetworkStronglyConvex, NetworkTheorem
-from surefoot.types import Array, Feedback, Needs, Source
 
 __all__ = ["NetworkPenalty", "NetworkState", "mixing_rate"]
 
@@ -90,7 +90,7 @@ class NetworkPenalty(Rule):
 
     def init(self, x1: Array) -> NetworkState:
         """Start all agents at x1, a point of the ball."""
-        x1 = _check.vector(x1, "x1")
+        x1 = checks.vector(x1, "x1")
         if not self.domain.contains(x1):
             raise InvalidValueError(f"x1 must be in the domain {self.domain!r}, got {x1!r}")
         return NetworkState(np.tile(x1, (self.agents, 1)), 1.0)
@@ -98,7 +98,7 @@ class NetworkPenalty(Rule):
     def update(self, state: NetworkState, feedback: Feedback) -> NetworkState:
         """Play one round: the lines of the docstring."""
         x, t = state
-        gradient, g, s = _check.feedback(x, feedback)
+        gradient, g, s = checks.feedback(x, feedback)
         alpha = self.alpha / t**self.decay
         penalty = self.gamma / alpha * maximum(g, 0.0 * g)
         z = self.domain.project(x - alpha * (gradient + penalty * s))
@@ -137,7 +137,7 @@ class NetworkPenalty(Rule):
         cls, constants: Constants, horizon: int, domain: Ball | None = None, *, mixing: Array
     ) -> Tuned[Self]:
         """Tune for strongly convex costs: own regret O(log T), violations O((T log T)^(1/2))."""
-        _check.horizon(horizon)
+        checks.horizon(horizon)
         theorem = NetworkStronglyConvex(constants, mixing_rate(_mixing(mixing)))
         return Tuned.of(cls, theorem, domain, "alpha", "gamma", mixing=mixing, decay=1.0)
 

@@ -6,9 +6,9 @@ from typing import NamedTuple, Self
 
 from surefoot.algorithms._projecting import Projecting
 from surefoot.algorithms._start import bounded_diameter
-from surefoot.constants import Constants
+from surefoot.core.constants import Constants
+from surefoot.core.types import Array, Region, Source
 from surefoot.theory import Tuned, Zinkevich
-from surefoot.types import Array, Region, Source
 
 __all__ = ["OGD", "OGDState"]
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Self
 
-from surefoot import _check
-from surefoot._array import maximum
 from surefoot.algorithms._rule import Positive, Rule, check_fields
 from surefoot.algorithms._start import bounded_diameter
 from surefoot.algorithms.garber_kretzu import GarberKretzu, GarberKretzuState
-from surefoot.constants import Constants
-from surefoot.errors import InvalidValueError
+from surefoot.core import checks
+from surefoot.core.arrays import maximum
+from surefoot.core.constants import Constants
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.types import Array, Feedback, Needs, Region, Source
 from surefoot.theory import Tuned
 from surefoot.theory.penalised_blocks import PenalisedBlocksTheorem
-from surefoot.types import Array, Feedback, Needs, Region, Source
 
 __all__ = ["PenalisedBlocks"]
 
@@ -61,7 +61,7 @@ class PenalisedBlocks(Rule):
 
     def update(self, state: GarberKretzuState, feedback: Feedback) -> GarberKretzuState:
         """Add the penalty to the gradient, and let the base play."""
-        gradient, g, s = _check.feedback(state.x, feedback)
+        gradient, g, s = checks.feedback(state.x, feedback)
         penalised = gradient + maximum(g, 0.0 * g) / self.theta * s
         return self.base.update(state, Feedback(penalised, None, None))
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import ClassVar, NamedTuple
 
-from surefoot import _check
-from surefoot._array import dot, owned, record
-from surefoot._kinds import passed_on
 from surefoot.algorithms._rule import Nonnegative, Positive, Rule
 from surefoot.algorithms._start import start_in
-from surefoot.constants import Constants
+from surefoot.core import checks
+from surefoot.core.arrays import dot, owned, record
+from surefoot.core.constants import Constants
+from surefoot.core.kinds import passed_on
+from surefoot.core.types import Array, Feedback, Needs, Source
 from surefoot.sets import Ball, project_halfspace
 from surefoot.theory import (
     BoundedNoise,
@@ -21,7 +22,6 @@ from surefoot.theory import (
     Tuned,
     tune_polyak,
 )
-from surefoot.types import Array, Feedback, Needs, Source
 
 __all__ = ["PFS", "PFSState"]
 
@@ -103,7 +103,7 @@ class PFS(Rule):
     def step(self, state: PFSState, feedback: Feedback) -> tuple[PFSState, PolyakStep]:
         """Return the state after a round and whether the half-space moved the step."""
         x = state.x
-        grad, g, s = _check.feedback(x, feedback)
+        grad, g, s = checks.feedback(x, feedback)
         y = x - self.eta * grad
         p = project_halfspace(y, g + dot(s, y - x) + self.rho, s)
         info = _FREE if p is y else _CUT

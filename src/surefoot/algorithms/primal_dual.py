@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import NamedTuple, Self
 
-from surefoot._array import combine, maximum, norm
 from surefoot.algorithms._multipliers import Multiplying
 from surefoot.algorithms._rule import Count, Domain, Positive
-from surefoot.constants import Constants
+from surefoot.core.arrays import combine, maximum, norm
+from surefoot.core.constants import Constants
+from surefoot.core.types import Array, Region, Source
 from surefoot.theory import Tuned
 from surefoot.theory.primal_dual import PrimalDualTheorem
-from surefoot.types import Array, Region, Source
 
 __all__ = ["PrimalDual", "PrimalDualState"]
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar, NamedTuple, Self
 
-from surefoot import _check
-from surefoot._array import maximum, to_numpy
-from surefoot._flow import run_by_run
 from surefoot.algorithms._rule import Nonnegative, OneConstraint, Positive
-from surefoot.constants import Constants
-from surefoot.errors import InvalidValueError
+from surefoot.core import checks
+from surefoot.core.arrays import maximum, to_numpy
+from surefoot.core.constants import Constants
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.flow import run_by_run
+from surefoot.core.types import Array, Needs, Number, Region, Source
 from surefoot.sets import Ball
 from surefoot.sets.prox import Linearised, LinearProx, Prox, prox_of
 from surefoot.theory import Tuned
 from surefoot.theory.recoo import RecooTheorem
 from surefoot.theory.watching import ROUNDING
-from surefoot.types import Array, Needs, Number, Region, Source
 
 __all__ = ["RECOO", "RECOOState"]
 
@@ -147,11 +147,11 @@ class RECOO(OneConstraint[RECOOState]):
             distance: of any action played to any feasible one; 2R unless a smaller one is known.
             domain: a ball around 0 that actions stay in, of radius at most R; R unless given.
         """
-        _check.horizon(horizon)
+        checks.horizon(horizon)
         if domain is not None and not _is_around_zero(domain, constants.R):
             raise InvalidValueError(
                 f"domain must be a ball around 0 of radius at most R = {constants.R:g}: the step "
-                f"uses no other set than that and its prox, got {_check.brief(domain)}"
+                f"uses no other set than that and its prox, got {checks.brief(domain)}"
             )
         theorem = RecooTheorem(constants, strong, varies, distance)
         shared = ("alpha", "power", "growth", "floor")

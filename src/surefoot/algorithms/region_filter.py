@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from surefoot import _check
-from surefoot._array import number_like, owned, record, to_numpy
 from surefoot.algorithms._allowing import AllowingForKnown, errors_in
-from surefoot.constants import Constants, as_constants
-from surefoot.errors import InvalidValueError
+from surefoot.core import checks
+from surefoot.core.arrays import number_like, owned, record, to_numpy
+from surefoot.core.constants import Constants, as_constants
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.types import Array, Certificate, Feedback, Number, Region
 from surefoot.regions import CertifiedRegion, Knowledge, LipschitzHull
 from surefoot.regions.aging import aged
 from surefoot.sets import Ball
-from surefoot.types import Array, Certificate, Feedback, Number, Region
 
 __all__ = ["RegionFilter", "RegionFilterState", "RegionStep"]
 
@@ -103,7 +103,7 @@ class RegionFilter(AllowingForKnown):
 
     def init(self, x1: Array) -> RegionFilterState:
         """Start at x1; its slack comes with the first round."""
-        x1 = _check.action(x1)
+        x1 = checks.action(x1)
         return RegionFilterState(x1, number_like(x1, 0.0), self.known.init(x1))
 
     def moved(self, state: RegionFilterState, x: Array, missed: int = 0) -> RegionFilterState:
@@ -139,9 +139,9 @@ class RegionFilter(AllowingForKnown):
             within: a set that was announced for the next round, which holds the next action.
         """
         x, rounds, seen = state
-        _check.like_action(proposal, x, "proposal")
+        checks.like_action(proposal, x, "proposal")
         if getattr(s, "shape", None) == x.shape:
-            _, g, s = _check.feedback(x, record(Feedback, (proposal, g, s, None, None)))
+            _, g, s = checks.feedback(x, record(Feedback, (proposal, g, s, None, None)))
         memory, region = self.known.see(seen, x, g, s, value_error)
         if within is not None:
             if not hasattr(region, "within"):

@@ -6,17 +6,17 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from surefoot import _check
-from surefoot._array import ndarray, rows_dot
 from surefoot.algorithms._rule import OnBase
 from surefoot.algorithms.certificate import CertifiedStep
 from surefoot.algorithms.certified_pfs import CertifiedPFS, CertifiedState
 from surefoot.algorithms.several_pfs import SeveralPFS
-from surefoot.constants import Constants
-from surefoot.errors import InvalidValueError
+from surefoot.core import checks
+from surefoot.core.arrays import ndarray, rows_dot
+from surefoot.core.constants import Constants
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.types import Array, Feedback, Needs, Source
 from surefoot.sets import Ball
 from surefoot.theory import Tuned
-from surefoot.types import Array, Feedback, Needs, Source
 
 __all__ = ["RememberingPFS", "RememberingState"]
 
@@ -78,7 +78,7 @@ class RememberingPFS(OnBase):
         if not isinstance(self.base, CertifiedPFS):
             raise InvalidValueError(f"base must be a CertifiedPFS, got {self.base!r}")
         if self.cuts is not None:
-            _check.whole(self.cuts, "cuts")
+            checks.whole(self.cuts, "cuts")
         SeveralPFS(base=self.base, exact=True)  # which refuses errors and drift
 
     def init(self, x1: Array) -> RememberingState:
@@ -100,7 +100,7 @@ class RememberingPFS(OnBase):
     ) -> tuple[RememberingState, CertifiedStep]:
         """Return the state after a round and what the step knew."""
         x, base, slopes, offsets = state
-        grad, g, s = _check.feedback(x, feedback)
+        grad, g, s = checks.feedback(x, feedback)
         # A remembered value may be rounded up, and must not be: it bounds g from below.
         unit = 4 * (x.shape[-1] + 4) * _UNIT * self.G_g * self.domain.reach_from_origin
         values = np.minimum(rows_dot(slopes, x) + offsets - unit, g)

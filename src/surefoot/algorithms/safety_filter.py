@@ -6,17 +6,17 @@ import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from surefoot import _check
-from surefoot._array import dot, is_number, minimum, norm, number_like, record, to_numpy, where
 from surefoot.algorithms._allowing import errors_in
 from surefoot.algorithms._start import start_in
 from surefoot.algorithms._under_errors import length_under_errors
 from surefoot.algorithms.certificate import CertifiedStep, Certifying
-from surefoot.constants import Constants, as_constants
-from surefoot.errors import InvalidValueError
+from surefoot.core import checks
+from surefoot.core.arrays import dot, is_number, minimum, norm, number_like, record, to_numpy, where
+from surefoot.core.constants import Constants, as_constants
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.types import Array, Feedback, Number, Real
 from surefoot.regions import error_of
 from surefoot.sets import Ball, project_halfspace
-from surefoot.types import Array, Feedback, Number, Real
 
 __all__ = ["FilterState", "SafetyFilter"]
 
@@ -113,11 +113,11 @@ class SafetyFilter(Certifying):
             value_error: a bound on the error of g in this round, instead of the filter's own.
         """
         x, start, rounds, start_slack, distance, since = state
-        _check.like_action(proposal, x, "proposal")
-        way, g, s = _check.feedback(x, Feedback(proposal - x, g, s))
+        checks.like_action(proposal, x, "proposal")
+        way, g, s = checks.feedback(x, Feedback(proposal - x, g, s))
         size = norm(way)
         if is_number(size) and not size < math.inf:
-            _check.refuse_unfinite(to_numpy(proposal), "proposal")
+            checks.refuse_unfinite(to_numpy(proposal), "proposal")
             raise InvalidValueError(f"proposal must be a float away from x, got {proposal!r}")
         if (errors := error_of(self, value_error)) is None:
             length = self.certified_length(x, start, rounds, start_slack, distance, g, s)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar, NamedTuple, Self
 
-from surefoot._array import dot, number_like
 from surefoot.algorithms._multipliers import positive_part
 from surefoot.algorithms._rule import Domain, Nonnegative, OneConstraint, Positive
-from surefoot.constants import Constants
+from surefoot.core.arrays import dot, number_like
+from surefoot.core.constants import Constants
+from surefoot.core.types import Array, Number, Region, Source
 from surefoot.theory import DriftPlusPenalty, Tuned
-from surefoot.types import Array, Number, Region, Source
 
 __all__ = ["ScalarDPP", "ScalarDPPState"]
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple, Self
 
-from surefoot._array import dot, maximum, minimum, owned, sqrt, squared_and_norm, where
 from surefoot.algorithms._rule import Nonnegative, OneConstraint, Positive
-from surefoot.constants import Constants
+from surefoot.core.arrays import dot, maximum, minimum, owned, sqrt, squared_and_norm, where
+from surefoot.core.constants import Constants
+from surefoot.core.types import Array, Number, Source
 from surefoot.sets import Ball, project_halfspace
 from surefoot.theory import (
     ScheduledSteps,
@@ -15,7 +16,6 @@ from surefoot.theory import (
     UnknownGradients,
     UnknownHorizon,
 )
-from surefoot.types import Array, Number, Source
 
 __all__ = ["ScheduledPFS", "ScheduledState"]
 

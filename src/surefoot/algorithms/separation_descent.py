@@ -7,16 +7,16 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from surefoot._flow import run_by_run
 from surefoot.algorithms._rule import COSTS_ONLY, CostsOnly, Positive
-from surefoot.constants import Constants, as_constants
-from surefoot.errors import InvalidValueError
+from surefoot.core.constants import Constants, as_constants
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.flow import run_by_run
+from surefoot.core.types import Array, Number, Region, Source
 from surefoot.sets import Ball
 from surefoot.sets.gauge import gauge_of
 from surefoot.sets.separation import Separation, separation_of
 from surefoot.theory import Tuned
 from surefoot.theory.separation import SeparationTheorem
-from surefoot.types import Array, Number, Region, Source
 
 __all__ = ["SeparationDescent", "SeparationDescentState"]
 

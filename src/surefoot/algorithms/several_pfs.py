@@ -27,20 +27,20 @@ from typing import Any, Self
 
 import numpy as np
 
-from surefoot import _check
-from surefoot._array import combine, dot, largest, namespace, record, rows_dot
-from surefoot._flow import in_turn
 from surefoot.algorithms._length import CertifiedLength
 from surefoot.algorithms._rule import Rule
 from surefoot.algorithms.certificate import CertifiedStep
 from surefoot.algorithms.certified_pfs import CertifiedPFS, CertifiedState, gradient_size
-from surefoot.constants import Constants
-from surefoot.errors import InvalidValueError
+from surefoot.core import checks
+from surefoot.core.arrays import combine, dot, largest, namespace, record, rows_dot
+from surefoot.core.constants import Constants
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.flow import in_turn
+from surefoot.core.types import Array, Feedback, Needs, Number, Source
 from surefoot.regions import ERRORS
 from surefoot.sets import Ball, project_halfspace
 from surefoot.sets._active_set import project_halfspaces
 from surefoot.theory import Tuned
-from surefoot.types import Array, Feedback, Needs, Number, Source
 
 __all__ = ["SeveralPFS"]
 
@@ -116,7 +116,7 @@ class SeveralPFS(Rule):
         """Return the state after a round and what the step knew."""
         x, start, rounds, _, distance, inverse_eta, squares, since = state
         base = self.base
-        grad, g, s = _check.feedback_apart(x, feedback)
+        grad, g, s = checks.feedback_apart(x, feedback)
         if feedback[4] is not None:
             raise InvalidValueError(
                 f"value_error must be None, for it is not allowed for here, got {feedback[4]!r}"

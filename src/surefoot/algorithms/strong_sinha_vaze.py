@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import NamedTuple, Self
 
-from surefoot._array import maximum, where
 from surefoot.algorithms._multipliers import positive_part
 from surefoot.algorithms._rule import Domain, OneConstraint, Positive
-from surefoot.constants import Constants
+from surefoot.core.arrays import maximum, where
+from surefoot.core.constants import Constants
+from surefoot.core.types import Array, Number, Region, Source
 from surefoot.theory import SinhaVazeStronglyConvex, Tuned
-from surefoot.types import Array, Number, Region, Source
 
 __all__ = ["StrongSinhaVaze", "StrongSinhaVazeState"]
 

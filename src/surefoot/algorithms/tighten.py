@@ -6,13 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeVar
 
-from surefoot import _check
-from surefoot._player import can_play
 from surefoot.algorithms.scalar_dpp import ScalarDPP
-from surefoot.constants import Constants, as_constants
-from surefoot.errors import InvalidValueError
-from surefoot.theory import Tightened, Tuned, tightened_constants
-from surefoot.types import (
+from surefoot.core import checks
+from surefoot.core.constants import Constants, as_constants
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.player import can_play
+from surefoot.core.types import (
     Algorithm,
     Array,
     Feedback,
@@ -23,6 +22,7 @@ from surefoot.types import (
     State,
     needs_of,
 )
+from surefoot.theory import Tightened, Tuned, tightened_constants
 
 __all__ = ["Tighten"]
 
@@ -62,8 +62,8 @@ class Tighten(Generic[S]):
     rho: Number
 
     def __post_init__(self) -> None:
-        _check.nonnegative(rho=self.rho)
-        _check.plain(self, "rho")
+        checks.nonnegative(rho=self.rho)
+        checks.plain(self, "rho")
         if not can_play(self.base):
             raise InvalidValueError(
                 f"base must be an algorithm with init and update, got {self.base!r}"

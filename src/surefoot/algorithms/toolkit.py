@@ -1,9 +1,20 @@
 """Building blocks for update rules: bases, array operations, checks and the feasibility step.
 
-Each works on one run, on a batch and on every backend (:mod:`surefoot.types` has the shapes).
+Each works on one run, on a batch and on every backend (:mod:`surefoot.core.types` has the shapes).
 """
 
-from surefoot._array import (
+from surefoot.algorithms._rule import (
+    CostsOnly,
+    Count,
+    EachConstraint,
+    Nonnegative,
+    OneConstraint,
+    Positive,
+    Rule,
+    Share,
+)
+from surefoot.algorithms._start import check_domain, start_in
+from surefoot.core.arrays import (
     combine,
     dot,
     maximum,
@@ -16,7 +27,7 @@ from surefoot._array import (
     sqrt,
     where,
 )
-from surefoot._check import (
+from surefoot.core.checks import (
     cost_gradient,
     feedback,
     feedback_apart,
@@ -27,17 +38,6 @@ from surefoot._check import (
     positive,
     whole,
 )
-from surefoot.algorithms._rule import (
-    CostsOnly,
-    Count,
-    EachConstraint,
-    Nonnegative,
-    OneConstraint,
-    Positive,
-    Rule,
-    Share,
-)
-from surefoot.algorithms._start import check_domain, start_in
 from surefoot.sets import project_halfspace
 
 __all__ = [

@@ -8,11 +8,11 @@ from surefoot.algorithms._hedge import Mixing
 from surefoot.algorithms._rule import COSTS_ONLY, Positive
 from surefoot.algorithms._start import bounded_diameter
 from surefoot.algorithms.garber_kretzu import GarberKretzu
-from surefoot.constants import Constants
-from surefoot.sets._points import settled
+from surefoot.core.constants import Constants
+from surefoot.core.points import settled
+from surefoot.core.types import Array, Feedback, Region, Source
 from surefoot.theory import Tuned
 from surefoot.theory.tracking import TrackingTheorem
-from surefoot.types import Array, Feedback, Region, Source
 
 __all__ = ["TrackingBlocks", "TrackingBlocksState"]
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, Self
 
-from surefoot._flow import run_by_run
 from surefoot.algorithms._hedge import Mixing
 from surefoot.algorithms._rule import COSTS_ONLY, Positive
 from surefoot.algorithms.yi import Yi
-from surefoot.constants import Constants
-from surefoot.errors import InvalidValueError
+from surefoot.core.constants import Constants
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.flow import run_by_run
+from surefoot.core.types import Array, Feedback, Region, Source
 from surefoot.sets import Ball
 from surefoot.sets.prox import prox_of
 from surefoot.theory import Tuned
 from surefoot.theory.tracking_penalty import TrackingPenaltyTheorem
-from surefoot.types import Array, Feedback, Region, Source
 
 __all__ = ["TrackingPenalty", "TrackingPenaltyState"]
 

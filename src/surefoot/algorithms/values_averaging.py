@@ -8,16 +8,16 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from surefoot import _check
-from surefoot._array import ndarray, norm, owned
 from surefoot.algorithms._rule import Rule
-from surefoot.constants import Constants, as_constants
-from surefoot.errors import InvalidValueError
+from surefoot.core import checks
+from surefoot.core.arrays import ndarray, norm, owned
+from surefoot.core.constants import Constants, as_constants
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.types import Array, Feedback, Needs, Source
 from surefoot.regions import Curvature, CurvatureMemory, Errors
 from surefoot.regions._ball import curvature_margin
 from surefoot.theory import Tuned
 from surefoot.theory.values import ValuesAndCurvature
-from surefoot.types import Array, Feedback, Needs, Source
 
 __all__ = ["PullCertificate", "ValuesAveraging", "ValuesAveragingState"]
 
@@ -159,13 +159,13 @@ class ValuesAveraging(Rule):
                 "known must be a Curvature without drift and slope_error, which is measured, got "
                 f"{known!r}"
             )
-        _check.parameters(self, "radius", "start_slope", "share")
+        checks.parameters(self, "radius", "start_slope", "share")
         if self.length is not None:
-            _check.parameters(self, "length")
+            checks.parameters(self, "length")
 
     def init(self, x1: Array) -> ValuesAveragingState:
         """Start at x1; its slack comes with the first feedback."""
-        x1 = _check.action(x1)
+        x1 = checks.action(x1)
         if type(x1) is not ndarray or x1.ndim != 1:
             raise InvalidValueError("x1 must be the action of one run, got several")
         zero = 0.0 * x1
@@ -183,9 +183,9 @@ class ValuesAveraging(Rule):
     ) -> tuple[ValuesAveragingState, ValuesStep]:
         """Return the state after a round and what the step knew: the lines of the docstring."""
         x, t = state.x, int(state.rounds) + 1
-        grad, g = _check.cost_gradient(x, feedback), _check.number(feedback[1], x)
-        _check.finite(constraint_value=g)
-        _check.refuse_unfinite(grad, "cost_gradient")
+        grad, g = checks.cost_gradient(x, feedback), checks.number(feedback[1], x)
+        checks.finite(constraint_value=g)
+        checks.refuse_unfinite(grad, "cost_gradient")
         told = self.known.value_error if feedback[4] is None else feedback[4]
         noise = 0.0 if told is None else float(told)
         margin = curvature_margin(

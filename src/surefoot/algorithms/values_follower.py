@@ -7,8 +7,13 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from surefoot import _check
-from surefoot._array import (
+from surefoot.algorithms._allowing import errors_in
+from surefoot.algorithms._cuts import Cuts, way_length
+from surefoot.algorithms._following import FollowInfo, LeaderFollowerState
+from surefoot.algorithms._rule import OnBase
+from surefoot.algorithms.leader_follower import LeaderFollower
+from surefoot.core import checks
+from surefoot.core.arrays import (
     certainly,
     constant,
     dot,
@@ -22,18 +27,13 @@ from surefoot._array import (
     rows_dot,
     where,
 )
-from surefoot.algorithms._allowing import errors_in
-from surefoot.algorithms._cuts import Cuts, way_length
-from surefoot.algorithms._following import FollowInfo, LeaderFollowerState
-from surefoot.algorithms._rule import OnBase
-from surefoot.algorithms.leader_follower import LeaderFollower
-from surefoot.constants import Constants, as_constants
-from surefoot.errors import InvalidValueError
+from surefoot.core.constants import Constants, as_constants
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.types import Array, Feedback, Needs, Number, Source
 from surefoot.regions import Errors, HullRegion
 from surefoot.sets import Ball
 from surefoot.theory import Tuned, under_errors
 from surefoot.theory.values import ValuesOnly
-from surefoot.types import Array, Feedback, Needs, Number, Source
 
 __all__ = ["ValuesFollower", "ValuesFollowerState"]
 
@@ -124,7 +124,7 @@ class ValuesFollower(OnBase):
     def __post_init__(self) -> None:
         if not isinstance(self.base, LeaderFollower):
             raise InvalidValueError(f"base must be a LeaderFollower, got {self.base!r}")
-        _check.parameters(self, "probe", nonnegative=("doubt", "near"))
+        checks.parameters(self, "probe", nonnegative=("doubt", "near"))
         if np.any(np.asarray(self.probe) >= 0.5):
             raise InvalidValueError(f"probe must be below 1/2, got {self.probe!r}")
 
@@ -163,7 +163,7 @@ class ValuesFollower(OnBase):
         """Return the state after a round and what the step knew: the lines of the docstring."""
         x, base, probing, origin, value, length, slopes = state
         d = x.shape[-1]
-        grad, g = _check.cost_gradient(x, feedback), _check.number(feedback[1], x)
+        grad, g = checks.cost_gradient(x, feedback), checks.number(feedback[1], x)
         # The probe that was just played, if there was one.
         on, axis = probing >= 0, _axis(x, probing)
         moved = dot(x - origin, axis)

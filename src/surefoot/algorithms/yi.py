@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import NamedTuple, Self
 
-from surefoot._array import maximum
-from surefoot._flow import run_by_run
 from surefoot.algorithms._rule import OneConstraint, Positive
-from surefoot.constants import Constants
+from surefoot.core.arrays import maximum
+from surefoot.core.constants import Constants
+from surefoot.core.flow import run_by_run
+from surefoot.core.types import Array, Needs, Number, Region, Source
 from surefoot.sets import Ball
 from surefoot.sets.prox import Linearised, Prox, prox_of
 from surefoot.theory import Tuned
 from surefoot.theory.yi import YiTheorem
-from surefoot.types import Array, Needs, Number, Region, Source
 
 __all__ = ["Yi", "YiState"]
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import NamedTuple, Self
 
-from surefoot._array import combine, maximum, number_like, where
 from surefoot.algorithms._multipliers import Multiplying
 from surefoot.algorithms._rule import Count, Domain, Positive
-from surefoot.constants import Constants
+from surefoot.core.arrays import combine, maximum, number_like, where
+from surefoot.core.constants import Constants
+from surefoot.core.types import Array, Number, Region, Source
 from surefoot.theory import Tuned
 from surefoot.theory.yu_neely import YuNeelyTheorem
-from surefoot.types import Array, Number, Region, Source
 
 __all__ = ["YuNeely", "YuNeelyState"]
 

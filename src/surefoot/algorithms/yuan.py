@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import NamedTuple, Self
 
-from surefoot import _check
-from surefoot._array import combine, maximum
 from surefoot.algorithms._rule import Domain, EachConstraint, Nonnegative, Positive
-from surefoot.constants import Constants
+from surefoot.core import checks
+from surefoot.core.arrays import combine, maximum
+from surefoot.core.constants import Constants
+from surefoot.core.types import Array, Number, Region, Source
 from surefoot.theory import Tuned, YuanStronglyConvex, YuanTradeOff
-from surefoot.types import Array, Number, Region, Source
 
 __all__ = ["Yuan", "YuanState"]
 
@@ -104,6 +104,6 @@ class Yuan(EachConstraint[YuanState]):
 
         The parameters and bounds are for any number of rounds.
         """
-        _check.horizon(horizon)
+        checks.horizon(horizon)
         theorem = YuanStronglyConvex(constants)
         return Tuned.of(cls, theorem, domain, "eta", "theta", decay=1.0)

@@ -7,7 +7,7 @@ import os
 import sys
 from pathlib import Path
 
-from surefoot._extras import MissingExtraError, need
+from surefoot.core.optional import MissingExtraError, need
 
 __all__ = ["main"]
 

@@ -8,9 +8,9 @@ from typing import Annotated, Any, TypeAlias
 import typer
 from typer.core import TyperGroup
 
-from surefoot._extras import MissingExtraError
 from surefoot.cli._output import warn
-from surefoot.errors import SurefootError
+from surefoot.core.errors import SurefootError
+from surefoot.core.optional import MissingExtraError
 
 __all__ = [
     "INTERRUPTED",

@@ -13,7 +13,7 @@ from surefoot.cli._exit import INTERRUPTED, OK, PARTIAL, UsageError
 from surefoot.cli._output import duration, say, say_json, warn
 from surefoot.cli._progress import stage
 from surefoot.cli._summary import rows_as_data
-from surefoot.errors import SurefootError
+from surefoot.core.errors import SurefootError
 
 if TYPE_CHECKING:
     from surefoot.experiments import Outcome

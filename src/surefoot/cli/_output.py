@@ -12,7 +12,7 @@ from typing import Annotated, Any, TextIO, TypeAlias
 
 import typer
 
-from surefoot._display import Table, painted
+from surefoot.core.display import Table, painted
 
 __all__ = [
     "Json",
@@ -64,7 +64,7 @@ def _write(stream: TextIO, lines: Sequence[str]) -> None:
 
 def say_json(data: Any) -> None:
     """Print plain data as JSON."""
-    from surefoot._convert import json_plain
+    from surefoot.core.convert import json_plain
 
     say(json.dumps(json_plain(data), indent=2, ensure_ascii=False, allow_nan=False))
 

@@ -44,7 +44,7 @@ def rows_as_table(rows: Sequence[Row]) -> Iterator[str]:
     if not rows:
         yield "nothing has been played yet"
         return
-    from surefoot._display import RESULT_HEAD, RESULT_RIGHT
+    from surefoot.core.display import RESULT_HEAD, RESULT_RIGHT
     from surefoot.results.rows import problems
 
     first = {problem: place for place, problem in enumerate(problems(rows))}

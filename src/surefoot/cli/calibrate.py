@@ -9,7 +9,7 @@ from surefoot.cli._output import Json, argument, option, say, say_json
 from surefoot.cli._problem import Plugins, Settings, problem_named, use
 
 if TYPE_CHECKING:
-    from surefoot.calibration import Calibration, Offer
+    from surefoot.problems.calibration import Calibration, Offer
 
 __all__ = ["calibrate"]
 
@@ -110,7 +110,7 @@ def _found(
 ) -> Calibration:
     from surefoot import Constants
     from surefoot import calibrate as calibrate_problem
-    from surefoot.calibration import calibrate_constants
+    from surefoot.problems.calibration import calibrate_constants
 
     if problem is not None:
         return calibrate_problem(

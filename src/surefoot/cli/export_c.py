@@ -12,7 +12,7 @@ import typer
 
 from surefoot.cli._exit import Debug, UsageError
 from surefoot.cli._output import Json, argument, option, say, say_json
-from surefoot.errors import first_line
+from surefoot.core.errors import first_line
 
 __all__ = ["export_c"]
 
@@ -57,7 +57,7 @@ def export_c(
       surefoot export-c player.toml --out limiter.h
       surefoot export-c plant.journal --name plant
     """
-    from surefoot.codegen import c_header
+    from surefoot.controller.export import c_header
 
     player, d, start = _read(source, dimension)
     name = _name(out) if name is None else name
@@ -74,7 +74,7 @@ def export_c(
 
 def _read(source: Path, dimension: int | None) -> tuple[Any, int, Any]:
     """Return the player, the length of its action, and the start if it is known."""
-    from surefoot.codegen import described_player
+    from surefoot.controller.export import described_player
 
     with source.open("rb") as file:
         data = file.read(_LARGEST + 1)

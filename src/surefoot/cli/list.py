@@ -121,9 +121,9 @@ def _algorithms(
 def _plugged() -> Iterator[dict[str, Any]]:
     """Yield the algorithms of plugins."""
     from surefoot.algorithms import feedback_words
+    from surefoot.core.types import needs_of
     from surefoot.experiments.players import ALGORITHMS_BY_NAME
     from surefoot.experiments.plugins import loaded
-    from surefoot.types import needs_of
 
     for plugin in loaded():
         for name in plugin.algorithms:
@@ -144,8 +144,8 @@ def _everywhere() -> Iterator[Entry]:
     """Yield every theorem, for constants and a set that it applies to."""
     from surefoot import Ball
     from surefoot.algorithms import ALGORITHMS, tuned_for
+    from surefoot.core.types import needs_of
     from surefoot.sets import Box, Simplex
-    from surefoot.types import needs_of
 
     box, simplex, disc = Box([-0.5, -0.5], [0.5, 0.5]), Simplex(2), Ball(0.5, [0.0, 0.0])
     for kind in ALGORITHMS:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from surefoot._display import painted
 from surefoot.cli._exit import Debug
 from surefoot.cli._finish import finish, usable
 from surefoot.cli._output import Json, colours, option, table
@@ -16,6 +15,7 @@ from surefoot.cli._progress import progress
 from surefoot.cli._summary import SHORT
 from surefoot.cli._summary import colours as verdict_colours
 from surefoot.cli.run import Force, Workers
+from surefoot.core.display import painted
 
 if TYPE_CHECKING:
     from surefoot.results.notes import Claim

@@ -124,7 +124,7 @@ def _float(text: str, option: str) -> float:
 def _controller(given: dict[str, Any]) -> Controller:
     from surefoot.controller import Controller
     from surefoot.controller.configuring import player_from
-    from surefoot.errors import InvalidValueError
+    from surefoot.core.errors import InvalidValueError
 
     made = player_from(
         given["player"],

@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from surefoot._array import to_numpy
-from surefoot.errors import InvalidValueError
+from surefoot.core.arrays import to_numpy
+from surefoot.core.errors import InvalidValueError
 
 __all__ = ["content_hash"]
 

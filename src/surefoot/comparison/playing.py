@@ -12,12 +12,12 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from surefoot import _check
-from surefoot._player import can_filter, can_play
 from surefoot.algorithms import domain_of
 from surefoot.comparison.content import content_hash
 from surefoot.comparison.result import Comparison
-from surefoot.errors import InvalidTypeError, InvalidValueError, warn_caller
+from surefoot.core import checks
+from surefoot.core.errors import InvalidTypeError, InvalidValueError, warn_caller
+from surefoot.core.player import can_filter, can_play
 from surefoot.experiments.driver import play_jobs
 from surefoot.experiments.executors import Here
 from surefoot.experiments.grid import Job, placed
@@ -58,10 +58,10 @@ def compare_players(
     named = _labelled(players)
     played = _source(problem, trials)
     horizons = _horizons(horizon, problem)
-    _check.one_of(("auto", "loop", "batch", "scan"), engine=engine)
+    checks.one_of(("auto", "loop", "batch", "scan"), engine=engine)
     if every is not None:
-        _check.whole(every, "every")
-    root = _check.whole(seed + 1 if type(seed) is int else seed, "seed", "a whole number >= 0") - 1
+        checks.whole(every, "every")
+    root = checks.whole(seed + 1 if type(seed) is int else seed, "seed", "a whole number >= 0") - 1
     parts = _Parts(named, played, root)
     home = Path(tempfile.mkdtemp(prefix="surefoot-") if folder is None else folder)
     jobs = partial(_jobs, parts, horizons, engine, every, resumable=folder is not None)
@@ -109,7 +109,7 @@ class _Source:
 
 def _source(problem: Any, trials: int | None) -> _Source:
     if trials is not None:
-        _check.whole(trials, "trials")
+        checks.whole(trials, "trials")
     if isinstance(problem, Problem):
         runs = problem.costs.runs
         if (trials or 1) > (runs or 1):
@@ -128,7 +128,7 @@ def _source(problem: Any, trials: int | None) -> _Source:
     if not callable(problem):
         raise InvalidTypeError(
             "problem must be a Problem, or a function of horizon, trials and streams that returns "
-            f"one, got {_check.shown(problem)}"
+            f"one, got {checks.shown(problem)}"
         )
     title = getattr(problem, "__name__", type(problem).__name__)
     return _Source(title, trials or BLOCK, problem, problem)
@@ -142,7 +142,7 @@ def _horizons(horizon: Any, problem: Any) -> list[int]:
     wanted = [horizon] if isinstance(horizon, int) else list(horizon)
     if not wanted:
         raise InvalidValueError("horizon must not be empty, got []")
-    return sorted({_check.horizon(h) for h in wanted})
+    return sorted({checks.horizon(h) for h in wanted})
 
 
 def _labelled(players: Any) -> dict[str, Player]:
@@ -187,7 +187,7 @@ def _title(player: Any) -> str:
         )
     raise InvalidTypeError(
         "a player must be an algorithm, one with its guarantee, a constructor such as PFS.anytime, "
-        f"or a class with the name of its constructor, got {_check.shown(player)}"
+        f"or a class with the name of its constructor, got {checks.shown(player)}"
     )
 
 

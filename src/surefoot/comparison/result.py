@@ -9,10 +9,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from surefoot import _check
-from surefoot._convert import finite
-from surefoot._display import RESULT_HEAD, RESULT_RIGHT, Style, Table, facts_html
-from surefoot.errors import InvalidValueError
+from surefoot.core import checks
+from surefoot.core.convert import finite
+from surefoot.core.display import RESULT_HEAD, RESULT_RIGHT, Style, Table, facts_html
+from surefoot.core.errors import InvalidValueError
 from surefoot.experiments.driver import Outcome
 from surefoot.games import Trace
 from surefoot.games.several import Curve, draw
@@ -73,7 +73,7 @@ class Comparison:
                 that prints as text and that a notebook shows.
         """
         if style is not None:
-            _check.one_of(("text", "markdown", "latex", "html"), style=style)
+            checks.one_of(("text", "markdown", "latex", "html"), style=style)
         ordered = sorted(self.rows, key=lambda row: (row.number, row.horizon))
         made = Table(RESULT_HEAD, [row.cells for row in ordered], RESULT_RIGHT)
         return made if style is None else made.as_(style)
@@ -98,7 +98,7 @@ class Comparison:
 
     def export(self, form: Literal["csv", "parquet", "netcdf"] = "csv") -> Path:
         """Write the results beside their file, one row per trial (netCDF: also the paths)."""
-        _check.one_of(("csv", "parquet", "netcdf"), form=form)
+        checks.one_of(("csv", "parquet", "netcdf"), form=form)
         suffix = {"csv": ".csv", "parquet": ".parquet", "netcdf": ".nc"}[form]
         write: dict[str, Callable[..., Any]] = {
             "csv": to_csv,

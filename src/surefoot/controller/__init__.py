@@ -1,6 +1,5 @@
 """An algorithm in a live loop: ask and tell, a reason for each action, a journal, a replay."""
 
-from surefoot import _kinds
 from surefoot._sqlite import StoreError
 from surefoot.controller._journal import LostRoundsError
 from surefoot.controller.controller import Controller
@@ -13,6 +12,7 @@ from surefoot.controller.reading import (
     read_journal,
 )
 from surefoot.controller.replaying import Difference, Replay, replay
+from surefoot.core import kinds
 from surefoot.theory import Breach, Policy, PremiseError, PremiseWarning
 
 __all__ = [
@@ -34,4 +34,4 @@ __all__ = [
     "replay",
 ]
 
-_kinds.guard(globals())
+kinds.guard(globals())

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from surefoot._player import parts_of, takes_value_error, value_in
-from surefoot.errors import InvalidValueError
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.player import parts_of, takes_value_error, value_in
 
 __all__ = ["Budget", "budget_of"]
 

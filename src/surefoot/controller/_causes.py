@@ -7,11 +7,11 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from surefoot._array import norm
-from surefoot._player import parts_of, region_in, value_in
 from surefoot.controller._ways import Anchor
+from surefoot.core.arrays import norm
+from surefoot.core.player import parts_of, region_in, value_in
+from surefoot.core.types import Array, Feedback
 from surefoot.regions import CurvatureRegion, RowsRegion
-from surefoot.types import Array, Feedback
 
 __all__ = ["Cause", "Evidence", "causes_of", "evidence_of"]
 

@@ -6,14 +6,14 @@ from typing import Any, get_args
 
 import numpy as np
 
-from surefoot import _check
-from surefoot._player import can_move
 from surefoot.controller._records import Memory, Run
 from surefoot.controller._stepping import player_of, step_of
 from surefoot.controller._widening import can_widen
-from surefoot.errors import InvalidTypeError, InvalidValueError
+from surefoot.core import checks
+from surefoot.core.errors import InvalidTypeError, InvalidValueError
+from surefoot.core.player import can_move
+from surefoot.core.types import Array, Observing
 from surefoot.theory import Reaction
-from surefoot.types import Array, Observing
 
 __all__ = [
     "POLICIES",
@@ -41,13 +41,13 @@ def checked_run(
     algorithm, guarantee = player_of(player)
     step_of(algorithm)  # which may refuse it, before there is a file
     check_policies(on_contradiction=on_contradiction, on_missing=on_missing)
-    if not 1 < _check.number(widen_by, np.zeros(1), "widen_by") < np.inf:
+    if not 1 < checks.number(widen_by, np.zeros(1), "widen_by") < np.inf:
         raise InvalidValueError(f"widen_by must be finite and above 1, got {widen_by!r}")
     if isinstance(rotate, str):
         bytes_in(rotate)
     elif rotate is not None:
-        rotate = _check.whole(rotate, "rotate")
-    x1 = _check.vector(start, "start")
+        rotate = checks.whole(rotate, "rotate")
+    x1 = checks.vector(start, "start")
     run = Run(algorithm, guarantee, on_contradiction, x1, on_missing, float(widen_by), rotate)
     check_player(run)
     return run
@@ -70,7 +70,7 @@ def bytes_in(size: str) -> int:
 def check_policies(**policies: Any) -> None:
     """Raise for a policy that there is not."""
     for name, policy in policies.items():
-        _check.one_of(POLICIES[name], **{name: policy})
+        checks.one_of(POLICIES[name], **{name: policy})
 
 
 def check_player(run: Run) -> None:

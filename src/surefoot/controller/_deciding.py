@@ -22,7 +22,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from surefoot._player import region_in, value_in
 from surefoot.controller._budget import Budget
 from surefoot.controller._causes import Cause, Evidence
 from surefoot.controller._records import Run
@@ -31,9 +30,10 @@ from surefoot.controller._stepping import moved
 from surefoot.controller._watch import Watch
 from surefoot.controller._ways import Anchor, Halt, How, Spot, Stand, WayBack
 from surefoot.controller._widening import widened
-from surefoot.errors import InvalidValueError
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.player import region_in, value_in
+from surefoot.core.types import Array, Feedback
 from surefoot.theory import Breach
-from surefoot.types import Array, Feedback
 
 __all__ = [
     "Decision",

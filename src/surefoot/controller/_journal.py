@@ -28,7 +28,7 @@ from surefoot.controller._rows import (
     row_of,
 )
 from surefoot.controller._tail import LostRoundsError, insert, update, verified
-from surefoot.types import Feedback
+from surefoot.core.types import Feedback
 
 __all__ = ["JOURNAL", "Journal", "LostRoundsError", "Memory", "Round", "Run", "link_of", "parts"]
 

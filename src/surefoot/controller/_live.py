@@ -6,8 +6,6 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from surefoot._closing import Closing
-from surefoot._player import can_filter, needs_in, rows_in
 from surefoot.controller._budget import budget_of
 from surefoot.controller._causes import Cause, causes_of, evidence_of
 from surefoot.controller._deciding import (
@@ -27,9 +25,11 @@ from surefoot.controller._stepping import moved, step_of
 from surefoot.controller._told import announcement, call, clean, one_of_both, played_instead
 from surefoot.controller._watch import Watch
 from surefoot.controller._ways import Anchor, Halt, WayBack
-from surefoot.errors import InvalidValueError, warn_caller
+from surefoot.core.errors import InvalidValueError, warn_caller
+from surefoot.core.files import Closing
+from surefoot.core.player import can_filter, needs_in, rows_in
+from surefoot.core.types import Array, Certificate, Feedback, Info, Region, RegretObserver
 from surefoot.theory import Breach, PremiseError, PremiseWarning
-from surefoot.types import Array, Certificate, Feedback, Info, Region, RegretObserver
 
 __all__ = ["LiveLoop"]
 

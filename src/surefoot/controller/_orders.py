@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from surefoot import _check
 from surefoot.controller._checks import (
     POLICIES,
     check_player,
@@ -19,8 +18,9 @@ from surefoot.controller._plain import to_plain
 from surefoot.controller._records import REASONS, Memory, Run
 from surefoot.controller._rows import boxed, plain_player
 from surefoot.controller._ways import How
-from surefoot.errors import InvalidValueError
-from surefoot.types import Array
+from surefoot.core import checks
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.types import Array
 
 __all__ = ["Ordered"]
 
@@ -52,7 +52,7 @@ class Ordered(LiveLoop):
             speed: the distance per round, the current one included; all of it at once unless given.
         """
         if speed is not None:
-            _check.positive(speed=speed)
+            checks.positive(speed=speed)
             speed = float(speed)
         self._order("retreat", reason, "retreated", speed)
 

@@ -17,10 +17,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from surefoot import algorithms, regions, sets, theory
-from surefoot._extras import need
 from surefoot._sqlite import read_array, to_bytes
-from surefoot.constants import Constants
-from surefoot.errors import SurefootError
+from surefoot.core.constants import Constants
+from surefoot.core.errors import SurefootError
+from surefoot.core.optional import need
 
 __all__ = [
     "NotPlainError",

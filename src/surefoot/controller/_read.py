@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from surefoot._extras import need
+from surefoot.core.optional import need
+from surefoot.core.types import Certificate
 from surefoot.theory import Breach
-from surefoot.types import Certificate
 
 __all__ = ["JournalNote", "JournalRecord", "JournalRound"]
 

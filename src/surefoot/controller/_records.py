@@ -7,13 +7,13 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from surefoot._convert import shown
 from surefoot._sqlite import Kind
 from surefoot.controller._plain import Plain, from_plain
 from surefoot.controller._ways import Anchor, Halt, How, WayBack
-from surefoot.errors import InvalidTypeError
+from surefoot.core.convert import shown
+from surefoot.core.errors import InvalidTypeError
+from surefoot.core.types import Feedback, RegretObserver
 from surefoot.theory import Breach, Tuned
-from surefoot.types import Feedback, RegretObserver
 
 __all__ = [
     "JOURNAL",

@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from surefoot import __version__, _check
-from surefoot._convert import shown
+from surefoot import __version__
 from surefoot._sqlite import Store, StoreError, digest, from_bytes, open_reader, to_bytes
 from surefoot.controller._checks import first_memory
 from surefoot.controller._plain import NotPlainError, Plain, classes_in, from_plain, to_plain
@@ -29,9 +28,11 @@ from surefoot.controller._records import (
     Write,
 )
 from surefoot.controller._ways import Anchor, Halt, WayBack
-from surefoot.errors import InvalidTypeError, first_line
+from surefoot.core import checks
+from surefoot.core.convert import shown
+from surefoot.core.errors import InvalidTypeError, first_line
+from surefoot.core.types import Feedback
 from surefoot.theory import Breach
-from surefoot.types import Feedback
 
 __all__ = [
     "JOURNAL",
@@ -216,7 +217,7 @@ def read_run(
     (writer, _, text, arrays, start), found = run_columns(store)
     player = player_in(store, newer or Plain(text, arrays), given, writer)
     with readable(store, "player"):
-        return Run(**{"start": _check.vector(from_bytes(start), "start"), **player}), found
+        return Run(**{"start": checks.vector(from_bytes(start), "start"), **player}), found
 
 
 def read_now(store: Store) -> tuple[int, Plain, bytes]:

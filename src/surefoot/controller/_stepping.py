@@ -8,12 +8,12 @@ from functools import partial
 from types import MethodType
 from typing import Any, TypeAlias
 
-from surefoot import _check
-from surefoot._player import can_explain, can_filter, can_move, takes
-from surefoot.errors import InvalidValueError
+from surefoot.core import checks
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.player import can_explain, can_filter, can_move, takes
+from surefoot.core.types import Array, Feedback, Info
 from surefoot.theory import Guarantee, Tuned, unpack
 from surefoot.theory.guarantee import instead
-from surefoot.types import Array, Feedback, Info
 
 __all__ = ["Step", "moved", "player_of", "step_of"]
 
@@ -96,5 +96,5 @@ def _admit_with_error(admit: Any, state: Any, seen: Feedback, **announced: Any) 
 
 def _update_alone(algorithm: Any, state: Any, seen: Feedback) -> tuple[Any, None]:
     after = algorithm.update(state, seen)
-    _check.refuse_unfinite(after.x, "the next action")
+    checks.refuse_unfinite(after.x, "the next action")
     return after, None

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from surefoot import _check
-from surefoot._array import norm
-from surefoot._player import can_explain, takes
-from surefoot.errors import InvalidValueError
-from surefoot.types import Array, Feedback, Needs
+from surefoot.core import checks
+from surefoot.core.arrays import norm
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.player import can_explain, takes
+from surefoot.core.types import Array, Feedback, Needs
 
 __all__ = ["announcement", "call", "clean", "measure", "one_of_both", "played_instead"]
 
@@ -41,10 +41,10 @@ def clean(
     name = "cost_gradient" if needs.cost_gradients else "proposal"
     gradient = _array(gradient, name, x.shape, "that of the action")
     if error is not None:
-        error = _check.number(error, x, "value_error")
+        error = checks.number(error, x, "value_error")
         if not 0 <= error < math.inf:
             raise InvalidValueError(f"value_error must be finite and at least 0, got {error!r}")
-    cost = None if cost is None else _check.number(cost, x, "cost_value")
+    cost = None if cost is None else checks.number(cost, x, "cost_value")
     if g is None and not needs.constraint_values:
         if s is not None:
             raise InvalidValueError(
@@ -58,7 +58,7 @@ def clean(
         return Feedback(gradient, g, s, cost, error)
     if g is None:
         raise InvalidValueError("constraint_value must be one number, got None")
-    g = _check.number(g, x)
+    g = checks.number(g, x)
     if s is not None or needs.constraint_subgradients:
         s = _array(s, "constraint_subgradient", x.shape, "that of the action")
     return Feedback(gradient, g, s, cost, error)
@@ -75,9 +75,9 @@ def _array(value: Any, name: str, shape: tuple[int, ...], rule: str) -> Array:
     if array.shape != shape:
         raise InvalidValueError(f"{name}.shape must be {shape}, {rule}, got {array.shape}")
     if name.startswith("constraint"):
-        return np.array(_check.exact(array, name))
+        return np.array(checks.exact(array, name))
     # Other precisions are upcast or refused, as those of a start are.
-    return array if array.dtype == np.float64 else _check.action(array, name)
+    return array if array.dtype == np.float64 else checks.action(array, name)
 
 
 def measure(
@@ -94,13 +94,13 @@ def measure(
     gradient, g, s, cost, _ = seen
     if cost is not None and not math.isfinite(cost):
         raise InvalidValueError(f"cost_value must be finite, got {cost!r}")
-    _check.refuse_unfinite(gradient, name)
+    checks.refuse_unfinite(gradient, name)
     worst = steepest = None
     if g is not None:
-        _check.refuse_unfinite(np.asarray(g), "constraint_value")
+        checks.refuse_unfinite(np.asarray(g), "constraint_value")
         worst = float(np.max(g))
     if s is not None:
-        _check.refuse_unfinite(s, "constraint_subgradient")
+        checks.refuse_unfinite(s, "constraint_subgradient")
         flat = ~np.atleast_2d(s).any(axis=1) & (np.atleast_1d(g) > 0)
         if flat.any():
             positive = float(np.atleast_1d(g)[flat][0])
@@ -129,7 +129,7 @@ def played_instead(asked: Array, action: Any) -> Array | None:
     """Return the action that was played, or None where it is the one asked for."""
     if action is None:
         return None
-    played = _check.vector(action, "action")
+    played = checks.vector(action, "action")
     if played.shape != asked.shape:
         raise InvalidValueError(
             f"action.shape must be {asked.shape}, that of the action asked for, got {played.shape}"
@@ -154,7 +154,7 @@ def one_of_both(gradient: Any, proposal: Any, *, filters: bool) -> Any:
 
 def call(function: Any, x: Array, name: str, *instead: Any) -> tuple[Any, Any]:
     """Return the value and gradient at the action, from a function of the user's."""
-    _check.function(**{name: function})
+    checks.function(**{name: function})
     if any(value is not None for value in instead):
         raise InvalidValueError(f"{name} must be given alone or as numbers, got both")
     x = x.copy()

@@ -20,8 +20,8 @@ from __future__ import annotations
 import math
 from typing import Literal, NamedTuple, TypeAlias
 
-from surefoot._array import norm
-from surefoot.types import Array
+from surefoot.core.arrays import norm
+from surefoot.core.types import Array
 
 __all__ = ["Anchor", "Halt", "How", "Spot", "Stand", "WayBack"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
-from surefoot._player import parts_of, value_in
 from surefoot.controller._causes import Cause, Evidence
-from surefoot.errors import InvalidValueError, SurefootError
+from surefoot.core.errors import InvalidValueError, SurefootError
+from surefoot.core.player import parts_of, value_in
 from surefoot.theory import Guarantee
 
 __all__ = ["can_widen", "widened"]

@@ -7,13 +7,14 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from surefoot import _check, algorithms
-from surefoot._player import constructors_of
-from surefoot.constants import Constants
+from surefoot import algorithms
 from surefoot.controller._plain import known_classes
-from surefoot.errors import InvalidValueError, first_line
+from surefoot.core import checks
+from surefoot.core.constants import Constants
+from surefoot.core.errors import InvalidValueError, first_line
+from surefoot.core.player import constructors_of
+from surefoot.core.types import Filtering, needs_of
 from surefoot.sets import Ball
-from surefoot.types import Filtering, needs_of
 
 __all__ = ["object_from", "player_from"]
 
@@ -72,7 +73,7 @@ def player_from(
     ball, place = Ball(numbers.R), object_from(domain)
     reach = 2 * numbers.R
     if start is not None:  # rounded up, for it bounds a distance from above
-        reach = ball.reach(_check.vector(start, "start")) * (1 + 2.0**-50)
+        reach = ball.reach(checks.vector(start, "start")) * (1 + 2.0**-50)
     given = {"constants": numbers.completed(reach), "horizon": horizon, "domain": place}
     build: Callable[..., Any] = getattr(rule, tuning)
     wanted = inspect.signature(build).parameters

@@ -9,7 +9,6 @@ from typing import Any, Self
 
 import numpy as np
 
-from surefoot._array import record, rough_square
 from surefoot.controller._checks import (
     check_player,
     check_policies,
@@ -22,9 +21,10 @@ from surefoot.controller._stepping import player_of
 from surefoot.controller._told import measure
 from surefoot.controller.explanation import Explanation, explained
 from surefoot.controller.reading import was_replaced
-from surefoot.errors import InvalidValueError
+from surefoot.core.arrays import record, rough_square
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.types import Array, ArrayLike, Feedback, Region
 from surefoot.theory import Breach, Guarantee, Reaction
-from surefoot.types import Array, ArrayLike, Feedback, Region
 
 __all__ = ["Controller"]
 

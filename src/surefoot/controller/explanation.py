@@ -8,11 +8,11 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from surefoot._display import facts_html
 from surefoot.controller._budget import Budget
 from surefoot.controller._ways import WayBack
+from surefoot.core.display import facts_html
+from surefoot.core.types import Certificate
 from surefoot.theory import Breach, Guarantee
-from surefoot.types import Certificate
 
 __all__ = ["Explanation", "Standing", "explained"]
 

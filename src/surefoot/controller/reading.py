@@ -11,8 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from surefoot import _check
-from surefoot._player import can_filter, value_in
 from surefoot._sqlite import DamagedError, Store, StoreError, from_bytes, snapshot
 from surefoot._sqlite.files import absolute, beside, read_head
 from surefoot._sqlite.mark import Mark
@@ -29,7 +27,9 @@ from surefoot.controller._rows import (
     run_columns,
 )
 from surefoot.controller._tail import Reader, tail_by
-from surefoot.types import Certificate
+from surefoot.core import checks
+from surefoot.core.player import can_filter, value_in
+from surefoot.core.types import Certificate
 
 __all__ = [
     "JournalNote",
@@ -83,7 +83,7 @@ def read_journal(
     """
     for name, value in (("first", first), ("last", last), ("latest", latest)):
         if value is not None:
-            _check.whole(value, name)
+            checks.whole(value, name)
     path = absolute(path)
     was_open = beside(path, "-wal").exists()
     try:

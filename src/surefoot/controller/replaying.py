@@ -34,7 +34,7 @@ from surefoot.controller._rows import (
 )
 from surefoot.controller._tail import Reader, Tail, tail_of
 from surefoot.controller.controller import Controller
-from surefoot.errors import first_line
+from surefoot.core.errors import first_line
 from surefoot.theory import PremiseWarning
 
 __all__ = ["Difference", "Part", "Replay", "replay"]

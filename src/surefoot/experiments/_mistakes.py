@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable
 from typing import Any, NamedTuple, NoReturn
 
-from surefoot._extras import need
+from surefoot.core.optional import need
 
 need("pydantic", "cli", "an experiment")
 from pydantic import ValidationError  # noqa: E402  once it is known to be there

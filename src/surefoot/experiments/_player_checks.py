@@ -11,8 +11,9 @@ import math
 from dataclasses import fields
 from typing import Any
 
-from surefoot._player import takes
-from surefoot.constants import Constants
+from surefoot.core.constants import Constants
+from surefoot.core.player import takes
+from surefoot.core.types import needs_of
 from surefoot.experiments._mistakes import YOUR_OWN, KeyPath, Mistake, shown, unknown
 from surefoot.experiments.players import (
     ALGORITHMS_BY_NAME,
@@ -24,7 +25,6 @@ from surefoot.experiments.players import (
     tunings_of,
 )
 from surefoot.sets import Ball, Simplex
-from surefoot.types import needs_of
 
 __all__ = ["mistakes_in_row"]
 

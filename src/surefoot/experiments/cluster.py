@@ -11,8 +11,8 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, NamedTuple, Self, TypeVar
 
-from surefoot._extras import need
-from surefoot.errors import SurefootError
+from surefoot.core.errors import SurefootError
+from surefoot.core.optional import need
 from surefoot.experiments.workers import Workers
 
 __all__ = ["Cluster", "ClusterError", "Tls", "checked_address"]

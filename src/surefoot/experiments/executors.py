@@ -18,8 +18,8 @@ from multiprocessing.context import SpawnContext, SpawnProcess
 from types import ModuleType
 from typing import Any, TypeVar
 
-from surefoot import _check
-from surefoot.errors import InvalidValueError
+from surefoot.core import checks
+from surefoot.core.errors import InvalidValueError
 from surefoot.experiments.cluster import Cluster, Tls
 from surefoot.experiments.workers import Workers
 
@@ -208,4 +208,4 @@ def make_executor(
         return Cluster(cluster, insecure=insecure, tls=tls)
     if workers == 0 and type(workers) is int:
         return Here()
-    return Pool(cores() if workers is None else _check.whole(workers, "workers"))
+    return Pool(cores() if workers is None else checks.whole(workers, "workers"))

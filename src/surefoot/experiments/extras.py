@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from surefoot._extras import MissingExtraError, need
+from surefoot.core.optional import MissingExtraError, need
 from surefoot.experiments.players import build_player
 from surefoot.experiments.problems import build_problem
 from surefoot.experiments.seeds import stream_seed

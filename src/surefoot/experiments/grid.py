@@ -11,6 +11,7 @@ import hashlib
 from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple
 
+from surefoot.core.types import needs_of
 from surefoot.experiments._checks import trials_of
 from surefoot.experiments.players import ALGORITHMS_BY_NAME
 from surefoot.experiments.plugins import mark_of
@@ -20,7 +21,6 @@ from surefoot.experiments.sources import sources_hash
 from surefoot.experiments.spec import Spec
 from surefoot.games.engine_choice import Declared, choose_declared
 from surefoot.results.record import Place
-from surefoot.types import needs_of
 
 __all__ = ["Job", "cells_of", "engine_of", "placed", "rounds_of"]
 

@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from surefoot._convert import finite
-from surefoot.constants import Constants
+from surefoot.core.constants import Constants
+from surefoot.core.convert import finite
+from surefoot.core.types import Array
 from surefoot.experiments.problems import BLOCK
 from surefoot.experiments.shared import best_of
-from surefoot.games import Trace
+from surefoot.games import Regret, Trace, regret_of
 from surefoot.games.verdict import judge
-from surefoot.hindsight import has_closed_form
-from surefoot.metrics import Regret, regret_of
 from surefoot.problems import Problem
+from surefoot.problems.hindsight import has_closed_form
 from surefoot.results import Facts
 from surefoot.results.record import (
     BreachFacts,
@@ -28,7 +28,6 @@ from surefoot.results.record import (
     VerdictFacts,
 )
 from surefoot.theory import Breach, Guarantee
-from surefoot.types import Array
 
 __all__ = ["measure"]
 

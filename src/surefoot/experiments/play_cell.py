@@ -10,10 +10,9 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
-from surefoot._extras import MissingExtraError, need
 from surefoot._sqlite.files import time_now
-from surefoot.constants import Constants
-from surefoot.costs import Adversarial
+from surefoot.core.constants import Constants
+from surefoot.core.optional import MissingExtraError, need
 from surefoot.experiments.measures import measure
 from surefoot.experiments.players import Parameters, build_player
 from surefoot.experiments.seeds import stream_seed
@@ -21,6 +20,7 @@ from surefoot.experiments.shared import problem_of
 from surefoot.experiments.versions import versions
 from surefoot.games import EngineWarning, Trace, play
 from surefoot.problems import Problem
+from surefoot.problems.costs import Adversarial
 from surefoot.results import CellResult
 
 __all__ = ["Parts", "named_parts", "play_cell", "play_cells"]

@@ -11,12 +11,12 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from surefoot._player import constructors_of
 from surefoot.algorithms import ALGORITHMS, domain_of
-from surefoot.constants import Constants
+from surefoot.core.constants import Constants
+from surefoot.core.player import constructors_of
+from surefoot.core.types import needs_of
 from surefoot.problems import Problem
 from surefoot.theory import Tuned
-from surefoot.types import needs_of
 
 __all__ = [
     "ALGORITHMS_BY_NAME",

@@ -29,12 +29,12 @@ from pathlib import Path
 from types import ModuleType, NoneType, UnionType
 from typing import Any, Literal, NamedTuple
 
-from surefoot.errors import InvalidValueError, SurefootError
+from surefoot.core.errors import InvalidValueError, SurefootError
+from surefoot.core.types import Algorithm
 from surefoot.experiments.players import ALGORITHMS_BY_NAME
 from surefoot.experiments.problems import PROBLEMS, ProblemEntry, ProblemRow
 from surefoot.experiments.sources import code_hash
 from surefoot.problems import Problem
-from surefoot.types import Algorithm
 
 from pydantic import Field, create_model  # isort: skip  once the tables have found it
 

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
 from surefoot import problems
-from surefoot.errors import InvalidValueError
+from surefoot.core.errors import InvalidValueError
 from surefoot.experiments._case_rows import EvCharging, FairScoring, RiskPortfolio
 from surefoot.experiments._mistakes import YOUR_OWN, Mistake, refuse, shown, unknown
 from surefoot.experiments.tables import COMMON, ProblemRow, Seed

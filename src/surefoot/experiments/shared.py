@@ -9,13 +9,13 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from surefoot.constraints import ConstraintStream
-from surefoot.costs import ArrayCosts
+from surefoot.core.types import Array
 from surefoot.experiments.problems import build_problem
 from surefoot.experiments.seeds import canonical, stream_seed
-from surefoot.hindsight import Comparator
 from surefoot.problems import Problem
-from surefoot.types import Array
+from surefoot.problems.constraints import ConstraintStream
+from surefoot.problems.costs import ArrayCosts
+from surefoot.problems.hindsight import Comparator
 
 __all__ = ["Recent", "best_of", "problem_of"]
 

@@ -10,9 +10,9 @@ from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
 from types import FrameType
 from typing import Any, NamedTuple, Self
 
-from surefoot._extras import MissingExtraError
 from surefoot._sqlite.files import time_now
-from surefoot.errors import SurefootError
+from surefoot.core.errors import SurefootError
+from surefoot.core.optional import MissingExtraError
 from surefoot.experiments.cluster import ClusterError
 from surefoot.experiments.grid import Job
 from surefoot.experiments.plan import FINISHED, NOTES, Pace, Plan, first_few

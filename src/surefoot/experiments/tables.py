@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, TypeAlias
 
-from surefoot._extras import need
+from surefoot.core.optional import need
 
 need("pydantic", "cli", "an experiment")
 from pydantic import (  # noqa: E402  once it is known to be there

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from surefoot.errors import SurefootError
+from surefoot.core.errors import SurefootError
 from surefoot.experiments._lines import Lines
 from surefoot.experiments._mistakes import Mistake, key_text, written
 from surefoot.experiments.spec import Spec

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from surefoot.errors import SurefootError
+from surefoot.core.errors import SurefootError
 from surefoot.experiments.plugins import Plugin, PluginError, load_plugin, loaded
 from surefoot.experiments.sources import sources_hash
 from surefoot.results import CellResult

@@ -1,33 +1,57 @@
-"""Games: an algorithm against a problem, in a loop, in a batch or compiled, with one trace."""
+"""Games: an algorithm against a problem, with one trace; regret, violations, fitted rates."""
 
-from surefoot import _kinds
+from surefoot.core import kinds
 from surefoot.games.agreement import EngineWarning
 from surefoot.games.ledger import Ledger
+from surefoot.games.moving import (
+    DynamicRegret,
+    IntervalRegret,
+    MovingComparator,
+    best_moving,
+    moving_comparator,
+    path_length,
+)
 from surefoot.games.network import NetworkTrace, mixing_matrix, play_network
 from surefoot.games.playing import Engine, play, play_all
+from surefoot.games.rates import Rate, fit_rate
 from surefoot.games.record import Progress
+from surefoot.games.regret import Regret, regret_of
 from surefoot.games.several import plot, table
 from surefoot.games.trace import Trace
+from surefoot.games.violations import ViolationMeter, Violations, violations
 from surefoot.games.watch import Observed
 from surefoot.theory import Breach, PremiseError, PremiseWarning
 
 __all__ = [
     "Breach",
+    "DynamicRegret",
     "Engine",
     "EngineWarning",
+    "IntervalRegret",
     "Ledger",
+    "MovingComparator",
     "NetworkTrace",
     "Observed",
     "PremiseError",
     "PremiseWarning",
     "Progress",
+    "Rate",
+    "Regret",
     "Trace",
+    "ViolationMeter",
+    "Violations",
+    "best_moving",
+    "fit_rate",
     "mixing_matrix",
+    "moving_comparator",
+    "path_length",
     "play",
     "play_all",
     "play_network",
     "plot",
+    "regret_of",
     "table",
+    "violations",
 ]
 
-_kinds.guard(globals())
+kinds.guard(globals())

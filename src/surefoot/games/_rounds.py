@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from surefoot._array import norm, to_numpy
+from surefoot.core.arrays import norm, to_numpy
+from surefoot.core.types import Number
 from surefoot.games.oracle import Oracle
 from surefoot.games.record import Block
-from surefoot.types import Number
 
 __all__ = ["play_rounds"]
 

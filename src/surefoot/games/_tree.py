@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from surefoot._array import to_numpy
-from surefoot.errors import InvalidValueError
-from surefoot.types import Array
+from surefoot.core.arrays import to_numpy
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.types import Array
 
 __all__ = ["columns", "flatten", "live", "part", "pick", "rows", "stack", "unflatten"]
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from surefoot._array import to_numpy
+from surefoot.core.arrays import to_numpy
 from surefoot.games._tree import rows, stack
 from surefoot.games.setup import Game
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from surefoot.core.types import Array, Number, needs_of
 from surefoot.games._rounds import play_rounds
 from surefoot.games._tree import flatten, part, rows, stack
 from surefoot.games.record import block_length, segments
 from surefoot.games.setup import Game, Played
-from surefoot.types import Array, Number, needs_of
 
 __all__ = ["play_batch"]
 

@@ -14,8 +14,8 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
+from surefoot.core.types import Array, Needs, needs_of
 from surefoot.problems import Problem
-from surefoot.types import Array, Needs, needs_of
 
 __all__ = [
     "LONG_BATCH",

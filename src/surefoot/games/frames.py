@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from surefoot._extras import need
+from surefoot.core.optional import need
 
 if TYPE_CHECKING:
     from surefoot.games.trace import Trace

@@ -6,8 +6,8 @@ from copy import copy
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, NamedTuple
 
-from surefoot._player import can_play
-from surefoot.types import Array, Feedback, Region, Solving, needs_of
+from surefoot.core.player import can_play
+from surefoot.core.types import Array, Feedback, Region, Solving, needs_of
 
 __all__ = ["Calls", "Counted", "Ledger", "counted", "tally"]
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from surefoot._array import to_numpy
-from surefoot._extras import need
+from surefoot.core.arrays import to_numpy
+from surefoot.core.optional import need
+from surefoot.core.types import Array
 from surefoot.games._rounds import play_rounds
 from surefoot.games.record import block_length, segments
 from surefoot.games.setup import Game, Played
-from surefoot.types import Array
 
 __all__ = ["play_loop"]
 

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from surefoot import _check
-from surefoot.errors import InvalidValueError
+from surefoot.core import checks
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.types import Array, Feedback
 from surefoot.theory import Guarantee, Tuned
-from surefoot.types import Array, Feedback
 
 __all__ = ["NetworkTrace", "mixing_matrix", "play_network"]
 
@@ -70,8 +70,8 @@ def play_network(player: Any, costs: Any, constraints: Sequence[Any], start: Arr
     Example:
         >>> from surefoot import Ball, Constants
         >>> from surefoot.algorithms.network_penalty import NetworkPenalty
-        >>> from surefoot.constraints import Affine
-        >>> from surefoot.costs import Linear
+        >>> from surefoot.problems.constraints import Affine
+        >>> from surefoot.problems.costs import Linear
         >>> costs = Linear(np.full((50, 3, 1), -1.0))
         >>> limits = [Affine([[1.0]], [b]) for b in (0.2, 0.4, 0.6)]
         >>> tuned = NetworkPenalty.trade_off(
@@ -90,7 +90,7 @@ def play_network(player: Any, costs: Any, constraints: Sequence[Any], start: Arr
         raise InvalidValueError(
             f"mixing must be for the {agents} agents of the game, got {algorithm.agents}"
         )
-    state = algorithm.init(_check.vector(start, "start", length=costs.dimension))
+    state = algorithm.init(checks.vector(start, "start", length=costs.dimension))
     found = np.empty((5, horizon))
     for t in range(horizon):
         x = state.x
@@ -130,8 +130,8 @@ def mixing_matrix(graph: str, agents: int) -> Array:
                [0.33333333, 0.66666667, 0.        ],
                [0.33333333, 0.        , 0.66666667]])
     """
-    _check.one_of(("ring", "complete", "star"), graph=graph)
-    n = _check.whole(agents, "agents")
+    checks.one_of(("ring", "complete", "star"), graph=graph)
+    n = checks.whole(agents, "agents")
     if graph == "complete" or n == 1:
         return np.full((n, n), 1 / n)
     W = np.zeros((n, n))

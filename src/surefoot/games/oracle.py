@@ -6,10 +6,10 @@ import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from surefoot._array import largest, namespace, norm, one_run
-from surefoot.constraints import Constraint, ConstraintStream, PlayedOnly
-from surefoot.costs import ArrayCosts
-from surefoot.types import Array, BanditFeedback, Feedback, Needs, Number
+from surefoot.core.arrays import largest, namespace, norm, one_run
+from surefoot.core.types import Array, BanditFeedback, Feedback, Needs, Number
+from surefoot.problems.constraints import Constraint, ConstraintStream, PlayedOnly
+from surefoot.problems.costs import ArrayCosts
 
 __all__ = ["Oracle", "Seen"]
 

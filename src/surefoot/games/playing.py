@@ -9,11 +9,11 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from surefoot import _check
-from surefoot._array import to_numpy
-from surefoot._player import value_in
-from surefoot.constraints import ConstraintStream
-from surefoot.errors import InvalidValueError, warn_caller
+from surefoot.core import checks
+from surefoot.core.arrays import to_numpy
+from surefoot.core.errors import InvalidValueError, warn_caller
+from surefoot.core.player import value_in
+from surefoot.core.types import Array, ArrayLike, needs_of
 from surefoot.games._tree import columns
 from surefoot.games.agreement import EngineWarning, branches, mixes_runs, where
 from surefoot.games.batch import play_batch
@@ -26,10 +26,10 @@ from surefoot.games.setup import Directions, Game, Played
 from surefoot.games.trace import Trace
 from surefoot.games.watch import BlockWatch, Mode, Observed
 from surefoot.problems import Problem
+from surefoot.problems.constraints import ConstraintStream
 from surefoot.sets import Ball
 from surefoot.theory import Guarantee, Measure, unpack
 from surefoot.theory.watching import ROUNDING
-from surefoot.types import Array, ArrayLike, needs_of
 
 __all__ = ["Engine", "play", "play_all"]
 
@@ -86,7 +86,7 @@ def play(
 def _instead(problem: Any, players: Any) -> str:
     """Return what was given for a problem, and whether it was given for a player."""
     swapped = any(isinstance(player, Problem) for player in players)
-    return f"{_check.shown(problem)}{': the player comes first' * swapped}"
+    return f"{checks.shown(problem)}{': the player comes first' * swapped}"
 
 
 def play_all(
@@ -127,14 +127,14 @@ class _How(NamedTuple):
 
     def check(self) -> None:
         """Raise for what is none of the values that an argument may have."""
-        _check.one_of(("auto", "loop", "batch", "scan"), engine=self.engine)
-        _check.one_of(("off", "record", "warn", "raise"), watch=self.watch)
+        checks.one_of(("auto", "loop", "batch", "scan"), engine=self.engine)
+        checks.one_of(("off", "record", "warn", "raise"), watch=self.watch)
         every, seed = self.every, self.seed
         if every is not None and (type(every) is not int or every < 1):
             raise InvalidValueError(f"every must be a whole number >= 1 or None, got {every!r}")
         if self.callback is not None:
-            _check.function(callback=self.callback)
-        _check.whole(seed + 1 if type(seed) is int else seed, "seed", "a whole number >= 0")
+            checks.function(callback=self.callback)
+        checks.whole(seed + 1 if type(seed) is int else seed, "seed", "a whole number >= 0")
 
 
 def _play_all(
@@ -311,7 +311,7 @@ def _horizons(
             f"horizons must be one for each of the {len(guarantees)} players, got {len(horizons)}"
         )
     for horizon in horizons:
-        if _check.horizon(horizon) > available:
+        if checks.horizon(horizon) > available:
             raise InvalidValueError(
                 f"horizon must be at most {available}, the rounds of the costs, got {horizon}"
             )
@@ -321,7 +321,7 @@ def _horizons(
 def _start(x1: Any, dimension: int, engine: str) -> Array:
     """Return the first action; for the loop of any backend, else NumPy."""
     if engine != "loop" or type(x1) is np.ndarray or not hasattr(x1, "shape"):
-        return _check.vector(x1, "start", length=dimension)
+        return checks.vector(x1, "start", length=dimension)
     if tuple(x1.shape) != (dimension,):
         raise InvalidValueError(f"start.shape must be ({dimension},), got {tuple(x1.shape)}")
     return x1

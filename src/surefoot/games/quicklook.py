@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from surefoot._display import BLUE, GREY, VERMILLION, new_figure
-from surefoot.hindsight import has_closed_form
-from surefoot.types import Array
+from surefoot.core.display import BLUE, GREY, VERMILLION, new_figure
+from surefoot.core.types import Array
+from surefoot.problems.hindsight import has_closed_form
 
 __all__ = ["quick_look", "regret_or_cost"]
 

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from surefoot.core.types import Array
+from surefoot.games.violations import ViolationMeter
 from surefoot.games.watch import BlockWatch
-from surefoot.metrics import ViolationMeter
-from surefoot.types import Array
 
 __all__ = ["Block", "Progress", "Recorder", "block_length", "segments"]
 

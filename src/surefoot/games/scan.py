@@ -9,15 +9,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from surefoot._array import norm
-from surefoot._extras import need
-from surefoot.costs import ArrayCosts
+from surefoot.core.arrays import norm
+from surefoot.core.optional import need
+from surefoot.core.types import Array, CostStream
 from surefoot.games._compile import Compiled, compile_kept
 from surefoot.games._tree import flatten, part, stack, unflatten
 from surefoot.games.oracle import Oracle
 from surefoot.games.record import Block, Recorder
 from surefoot.games.setup import Game, Played
-from surefoot.types import Array, CostStream
+from surefoot.problems.costs import ArrayCosts
 
 __all__ = ["compile_scan"]
 

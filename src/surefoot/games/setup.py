@@ -8,15 +8,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from surefoot import _check
-from surefoot._array import to_numpy
-from surefoot.errors import InvalidValueError
+from surefoot.core import checks
+from surefoot.core.arrays import to_numpy
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.types import Array, CostStream, Feedback, needs_of
 from surefoot.games._tree import live, pick
 from surefoot.games.ledger import Calls, counted
 from surefoot.games.oracle import Oracle, constraint_rounds
 from surefoot.games.record import Progress, Recorder
 from surefoot.problems import Problem
-from surefoot.types import Array, CostStream, Feedback, needs_of
 
 __all__ = ["Directions", "Game", "Played"]
 
@@ -101,11 +101,11 @@ class Game:
             x: the first action or actions.
         """
         gradient = oracle.costs.gradient(0, x)
-        _check.cost_gradient(x, Feedback(gradient, None, None))
+        checks.cost_gradient(x, Feedback(gradient, None, None))
         # Not watched: norms come after the shapes are known to be right.
         seen = replace(oracle, watched=False).ask(0, x)
         if oracle.needs.constraint_values and oracle.needs.constraint_subgradients:
-            check = _check.feedback_apart if oracle.needs.apart else _check.feedback
+            check = checks.feedback_apart if oracle.needs.apart else checks.feedback
             check(x, seen.feedback)  # type: ignore[arg-type]
         want = () if len(x.shape) == 1 else (x.shape[0], 1)
         for name, value in (("cost_value", seen.cost), ("constraint_value", seen.worst)):

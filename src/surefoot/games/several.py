@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from surefoot._check import one_of
-from surefoot._convert import finite
-from surefoot._display import (
+from surefoot.core.checks import one_of
+from surefoot.core.convert import finite
+from surefoot.core.display import (
     BLACK,
     BLUE,
     GREEN,
@@ -27,12 +27,12 @@ from surefoot._display import (
     new_figure,
     result_cells,
 )
-from surefoot.errors import InvalidValueError
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.types import Array
 from surefoot.games.quicklook import regret_or_cost
+from surefoot.games.regret import Regret
 from surefoot.games.trace import Trace
 from surefoot.games.verdict import judge
-from surefoot.metrics import Regret
-from surefoot.types import Array
 
 __all__ = ["Curve", "Traces", "draw", "labelled", "plot", "table"]
 

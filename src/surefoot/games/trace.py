@@ -8,29 +8,28 @@ from typing import Any
 
 import numpy as np
 
-from surefoot import _kinds
-from surefoot._display import facts_html, mean_and_spread
-from surefoot.costs import Adversarial
-from surefoot.errors import InvalidValueError
+from surefoot.core import kinds
+from surefoot.core.display import facts_html, mean_and_spread
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.types import Array, CostStream
 from surefoot.games.frames import frame_of, set_of
 from surefoot.games.ledger import Ledger
-from surefoot.games.quicklook import quick_look
-from surefoot.games.verdict import judge
-from surefoot.games.watch import Observed
-from surefoot.hindsight import Comparator, has_closed_form
-from surefoot.metrics import (
+from surefoot.games.moving import (
     DynamicRegret,
     IntervalRegret,
-    Regret,
-    Violations,
     best_moving,
     moving_comparator,
-    regret_of,
+    must_be_feasible,
 )
-from surefoot.metrics.moving import must_be_feasible
+from surefoot.games.quicklook import quick_look
+from surefoot.games.regret import Regret, regret_of
+from surefoot.games.verdict import judge
+from surefoot.games.violations import Violations
+from surefoot.games.watch import Observed
 from surefoot.problems import Problem
+from surefoot.problems.costs import Adversarial
+from surefoot.problems.hindsight import Comparator, has_closed_form
 from surefoot.theory import Breach, Guarantee
-from surefoot.types import Array, CostStream
 
 __all__ = ["Trace"]
 
@@ -90,7 +89,7 @@ class Trace:
     player: str = "player"
 
     def __post_init__(self) -> None:
-        _kinds.check_fields(self)
+        kinds.check_fields(self)
         kept = len(np.atleast_1d(self.rounds))
         for name in ("rounds", "cost", "cost_sum", "constraint", "peak", "actions"):
             value = getattr(self, name)

@@ -8,8 +8,8 @@ __all__ = ["BIBLIOGRAPHY", "Cited", "Standing"]
 
 Standing: TypeAlias = Literal["algorithm", "agents", "offline", "out of scope", "context"]
 """An online algorithm that plays problems; one for agents on a network; an offline method, as a
-step of :mod:`surefoot.offline`; an algorithm that is not here, with the reason; no algorithm that
-the paper compares with."""
+step of :mod:`surefoot.algorithms.related.offline`; an algorithm that is not here, with the reason;
+no algorithm that the paper compares with."""
 
 
 class Cited(NamedTuple):

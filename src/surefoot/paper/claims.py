@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from surefoot._convert import finite
+from surefoot.core.convert import finite
 from surefoot.results import CellResult, Place
 from surefoot.results.notes import (
     CLAIM_WORDS,

@@ -16,14 +16,14 @@ from typing import Any
 import numpy as np
 
 from surefoot.algorithms import NetworkPenalty
-from surefoot.constants import Constants
-from surefoot.constraints import Affine
-from surefoot.errors import InvalidValueError
+from surefoot.core.constants import Constants
+from surefoot.core.errors import InvalidValueError
 from surefoot.experiments import Spec, run
 from surefoot.experiments.players import ALGORITHMS_BY_NAME
 from surefoot.games.network import NetworkTrace, mixing_matrix, play_network
 from surefoot.paper.bibliography import BIBLIOGRAPHY
 from surefoot.problems import binding_toy
+from surefoot.problems.constraints import Affine
 from surefoot.results import Results, Row, gather
 from surefoot.results.record import FILE_NAME
 from surefoot.theory import Tuned

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from surefoot.core.types import needs_of
 from surefoot.experiments import Event, Outcome, Spec, run
 from surefoot.experiments.players import ALGORITHMS_BY_NAME
 from surefoot.paper.claims import CURVES, claims
@@ -28,7 +29,6 @@ from surefoot.problems import HORIZONS, SETTINGS
 from surefoot.results import Results
 from surefoot.results.notes import Claim, Panels, PanelSetting, Shown, Story
 from surefoot.results.record import FILE_NAME
-from surefoot.types import needs_of
 
 __all__ = ["Reproduction", "reproduce", "specification"]
 

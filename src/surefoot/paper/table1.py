@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from surefoot.core.types import needs_of
 from surefoot.experiments import Spec
 from surefoot.experiments.players import ALGORITHMS_BY_NAME
-from surefoot.types import needs_of
 
 __all__ = ["HORIZONS", "specification"]
 

@@ -1,6 +1,6 @@
 """Problems: costs, a constraint, its constants, a strictly feasible start."""
 
-from surefoot import _kinds
+from surefoot.core import kinds
 from surefoot.problems.adversarial import ADVERSARIES, adversarial_cube
 from surefoot.problems.crawl import crawl
 from surefoot.problems.paper_toy import HORIZONS, SETTINGS, Setting, binding_toy, paper_toy
@@ -34,4 +34,4 @@ __all__ = [
     "thin_box",
 ]
 
-_kinds.guard(globals())
+kinds.guard(globals())

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from surefoot import _check
-from surefoot.errors import InvalidValueError
+from surefoot.core import checks
+from surefoot.core.errors import InvalidValueError
 
 __all__ = ["drawn"]
 
@@ -35,8 +35,8 @@ def drawn(
         streams: seed of the streams alone.
         part: tells apart several numbers that are drawn for one stream.
     """
-    _check.horizon(horizon)
-    runs = 1 if trials is None else _check.whole(trials, "trials")
+    checks.horizon(horizon)
+    runs = 1 if trials is None else checks.whole(trials, "trials")
     if streams is None:
         return draw(rng, (horizon,) if trials is None else (horizon, runs))
     if streams < 0:

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from surefoot import _check
-from surefoot.constraints import LinfNorm
-from surefoot.costs import Adversarial, Linear
-from surefoot.errors import InvalidValueError
+from surefoot.core import checks
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.types import Array
 from surefoot.problems._streams import drawn
+from surefoot.problems.constraints import LinfNorm
+from surefoot.problems.costs import Adversarial, Linear
 from surefoot.problems.problem import Problem
 from surefoot.sets import Ball
-from surefoot.types import Array
 
 __all__ = ["ADVERSARIES", "adversarial_cube"]
 
@@ -133,10 +133,10 @@ def adversarial_cube(
         >>> p.costs.gradient(0, np.array([0.4, 0.0, 0.3, 0.0, 0.0]))
         array([-0., -0., -1., -0., -0.])
     """
-    _check.one_of(ADVERSARIES, adversary=adversary)
-    _check.horizon(horizon)
-    _check.whole(dimension, "dimension")
-    _check.positive(size=size, radius=radius)
+    checks.one_of(ADVERSARIES, adversary=adversary)
+    checks.horizon(horizon)
+    checks.whole(dimension, "dimension")
+    checks.positive(size=size, radius=radius)
     constraint = LinfNorm(radius, dimension)
     costs: Linear | Adversarial
     if adversary in _OBLIVIOUS:
@@ -148,7 +148,7 @@ def adversarial_cube(
         rng = np.random.default_rng(seed)
         costs = Linear(drawn(draw, rng, horizon, trials, streams))
     else:
-        if trials is not None and _check.whole(trials, "trials") > 1:
+        if trials is not None and checks.whole(trials, "trials") > 1:
             raise InvalidValueError(
                 f"trials must be 1 for the adversary {adversary!r}, which answers the actions and "
                 f"has no streams, got {trials!r}"

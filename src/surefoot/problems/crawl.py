@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from surefoot import _check
-from surefoot.constraints import Affine, L2Norm, max_of
-from surefoot.costs import Linear
+from surefoot.core import checks
+from surefoot.problems.constraints import Affine, L2Norm, max_of
+from surefoot.problems.costs import Linear
 from surefoot.problems.problem import Problem
 from surefoot.sets import Ball
 
@@ -43,12 +43,12 @@ def crawl(
         >>> problem.constraint.query(problem.start)[0]
         -0.25
     """
-    _check.above(1.0 - 1e-15, kappa=kappa)
-    _check.positive(size=size)
-    _check.whole(dimension, "dimension")
+    checks.above(1.0 - 1e-15, kappa=kappa)
+    checks.positive(size=size)
+    checks.whole(dimension, "dimension")
     axis = np.zeros(dimension)
     axis[0] = 1.0
-    lead = (_check.horizon(horizon),) if trials is None else (_check.horizon(horizon), trials)
+    lead = (checks.horizon(horizon),) if trials is None else (checks.horizon(horizon), trials)
     return Problem.of(
         Linear(np.broadcast_to(-size * axis, (*lead, dimension))),
         max_of(Affine([axis / kappa], [1.0 / kappa]), L2Norm(1.0)),

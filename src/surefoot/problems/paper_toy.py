@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from surefoot import _check
-from surefoot.constants import polyak_rate
-from surefoot.constraints import LinfNorm
-from surefoot.costs import Quadratic
-from surefoot.errors import InvalidValueError
+from surefoot.core import checks
+from surefoot.core.constants import polyak_rate
+from surefoot.core.errors import InvalidValueError
 from surefoot.problems._streams import drawn
+from surefoot.problems.constraints import LinfNorm
+from surefoot.problems.costs import Quadratic
 from surefoot.problems.problem import Problem
 from surefoot.sets import Ball
 
@@ -124,7 +124,7 @@ def _targets(horizon: int, trials: int, seed: int, streams: int | None) -> Any:
 
 def _published_targets(horizon: int, trials: int, seed: int) -> Any:
     """Return targets ``(T, trials, 2)`` in the order in which the published scripts draw them."""
-    _check.horizon(horizon)
+    checks.horizon(horizon)
     if type(trials) is not int or trials < 1:
         raise InvalidValueError(f"trials must be a whole number >= 1, got {trials!r}")
     rng = np.random.default_rng(seed)

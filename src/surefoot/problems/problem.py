@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from surefoot import _check
-from surefoot._display import facts_html
-from surefoot._holding import HoldsArrays
-from surefoot.constants import Constants, constants_table
-from surefoot.constraints import Constraint, ConstraintStream, PlayedOnly
-from surefoot.errors import InvalidValueError
-from surefoot.hindsight import Comparator, best_action
+from surefoot.core import checks
+from surefoot.core.constants import Constants, constants_table
+from surefoot.core.display import facts_html
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.holding import HoldsArrays
+from surefoot.core.points import dimension_of
+from surefoot.core.types import Array, ArrayLike, CostStream
+from surefoot.problems.constraints import Constraint, ConstraintStream, PlayedOnly
+from surefoot.problems.hindsight import Comparator, best_action
 from surefoot.sets import Ball
-from surefoot.sets._points import dimension_of
-from surefoot.types import Array, ArrayLike, CostStream
 
 __all__ = ["Problem"]
 
@@ -55,7 +55,7 @@ class Problem(HoldsArrays):
                 f"constraint must have a round for each of the {self.costs.horizon} of the costs, "
                 f"got {self.constraint.horizon}"
             )
-        start = _check.vector(self.start, "start", length=self.costs.dimension)
+        start = checks.vector(self.start, "start", length=self.costs.dimension)
         object.__setattr__(self, "start", start)
 
     def __repr__(self) -> str:
@@ -81,8 +81,8 @@ class Problem(HoldsArrays):
         """Return the best fixed action over the first t rounds, computed once per t.
 
         Example:
-            >>> from surefoot.constraints import LinfNorm
-            >>> from surefoot.costs import Quadratic
+            >>> from surefoot.problems.constraints import LinfNorm
+            >>> from surefoot.problems.costs import Quadratic
             >>> costs = Quadratic([[1.0, 0.0], [3.0, 0.5]], curvature=2.0)
             >>> p = Problem.of(costs, LinfNorm(1.5, 2), Ball(3.0), [0.0, 0.0])
             >>> p.best(2).action
@@ -137,8 +137,8 @@ class Problem(HoldsArrays):
         """Return a problem with all constants that its parts know; G_f from the costs unless given.
 
         Example:
-            >>> from surefoot.constraints import LinfNorm
-            >>> from surefoot.costs import Linear
+            >>> from surefoot.problems.constraints import LinfNorm
+            >>> from surefoot.problems.costs import Linear
             >>> p = Problem.of(Linear([[1.0, 2.0]]), LinfNorm(0.5, 2), Ball(1.0), [0.0, 0.0])
             >>> print(p.constants)
             R = 1 (derived), G_f = 2.23607 (derived), G_g = 1 (derived), sigma = 0.707107 (derived),
@@ -147,7 +147,7 @@ class Problem(HoldsArrays):
             evaluation_error = 6.66134e-16 (derived), cost_bound = 2.23607 (derived)
         """
         _check_parts(costs, constraint, domain)
-        x1 = _check.vector(start, "start", length=costs.dimension)
+        x1 = checks.vector(start, "start", length=costs.dimension)
         benchmark = _benchmark(constraint)
         known = benchmark.constants(domain, x1, epsilon)
         if G_f is not None:
@@ -179,8 +179,9 @@ def _check_parts(costs: Any, constraint: Any, domain: Any) -> None:
     if not _is_stream(costs):
         swapped = isinstance(costs, known) and _is_stream(constraint)
         raise InvalidValueError(
-            "costs must be a cost stream, as Linear(...) or FromFunctions(...) of surefoot.costs, "
-            f"got {_costs_instead(costs)}{': it comes after the costs' if swapped else ''}"
+            "costs must be a cost stream, as Linear(...) or FromFunctions(...) of "
+            f"surefoot.problems.costs, got {_costs_instead(costs)}"
+            f"{': it comes after the costs' if swapped else ''}"
         )
     if not isinstance(constraint, known):
         raise InvalidValueError(
@@ -208,7 +209,7 @@ def _is_stream(costs: Any) -> bool:
 def _costs_instead(value: Any) -> str:
     """Return what was given for the costs, and the class that takes it where there is one."""
     if isinstance(value, (Constraint, ConstraintStream)):
-        return f"the constraint {_check.shown(value)}"
+        return f"the constraint {checks.shown(value)}"
     takes_functions = "FromFunctions(...) takes functions of round and action"
     return _named(value, takes_functions, "Linear(...) takes gradients, Quadratic(...) targets")
 
@@ -216,14 +217,14 @@ def _costs_instead(value: Any) -> str:
 def _constraint_instead(value: Any) -> str:
     """Return what was given for the constraint, and the class that takes it where there is one."""
     if hasattr(value, "project"):
-        return f"the set {_check.shown(value)}: a constraint has values, as L2Norm and Affine do"
+        return f"the set {checks.shown(value)}: a constraint has values, as L2Norm and Affine do"
     takes_function = "FunctionConstraint(g, subgradient) takes it"
     return _named(value, takes_function, "Affine(A, b) takes rows and limits")
 
 
 def _named(value: Any, of_a_function: str, of_an_array: str) -> str:
     """Return what was given, and what takes it if it is a function or an array."""
-    brief = _check.brief(value)
+    brief = checks.brief(value)
     if callable(value):
         return f"{brief}: {of_a_function}"
     return f"{brief}: {of_an_array}" if hasattr(value, "shape") else brief
@@ -232,7 +233,7 @@ def _named(value: Any, of_a_function: str, of_an_array: str) -> str:
 def _domain_instead(value: Any) -> str:
     """Return what was given for the domain, and a ball that holds it where there is one."""
     holds = ": its bounding_ball() is one" * hasattr(value, "bounding_ball")
-    return f"{_check.brief(value)}{holds}"
+    return f"{checks.brief(value)}{holds}"
 
 
 def _curvature(constraint: Constraint | ConstraintStream, domain: Ball) -> float | None:

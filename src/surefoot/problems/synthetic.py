@@ -12,11 +12,18 @@ from typing import Any, Literal
 
 import numpy as np
 
-from surefoot import _check
-from surefoot.constraints import Affine, Constraint, EllipsoidNorm, L2Norm, SpectralNorm, max_of
-from surefoot.costs import Linear, Logistic, Quadratic
-from surefoot.errors import InvalidValueError
+from surefoot.core import checks
+from surefoot.core.errors import InvalidValueError
 from surefoot.problems._streams import drawn
+from surefoot.problems.constraints import (
+    Affine,
+    Constraint,
+    EllipsoidNorm,
+    L2Norm,
+    SpectralNorm,
+    max_of,
+)
+from surefoot.problems.costs import Linear, Logistic, Quadratic
 from surefoot.problems.problem import Problem
 from surefoot.sets import Ball
 
@@ -43,8 +50,8 @@ def random_polytope(
         >>> p.constraint.A.shape, p.constants.origins["sigma"]
         ((9, 3), 'local')
     """
-    _check.whole(dimension, "dimension")
-    if _check.whole(rows, "rows") < 2 * dimension:
+    checks.whole(dimension, "dimension")
+    if checks.whole(rows, "rows") < 2 * dimension:
         raise InvalidValueError(f"rows must be at least 2 dimension = {2 * dimension}, got {rows}")
     rng = np.random.default_rng(seed)
     cuts = rng.normal(size=(rows - 2 * dimension, dimension))
@@ -71,7 +78,7 @@ def rotated_box(
         >>> rotated_box(3, horizon=10).constants.origins["sigma"]
         'derived'
     """
-    _check.whole(dimension, "dimension")
+    checks.whole(dimension, "dimension")
     rng = np.random.default_rng(seed)
     Q = np.linalg.qr(rng.normal(size=(dimension, dimension)))[0]
     half = rng.uniform(0.5, 1.0, dimension)
@@ -98,7 +105,7 @@ def ellipsoid(
         >>> round((p.constants.G_g / p.constants.sigma) ** 2, 6)  # the condition number
         10.0
     """
-    _check.whole(dimension, "dimension")
+    checks.whole(dimension, "dimension")
     if not condition >= 1:
         raise InvalidValueError(f"condition must be at least 1, got {condition!r}")
     rng = np.random.default_rng(seed)
@@ -155,8 +162,8 @@ def fair_logistic(
         >>> float(p.constraint.value(p.start))
         -0.05
     """
-    _check.whole(dimension, "dimension")
-    _check.positive(radius=radius, tolerance=tolerance)
+    checks.whole(dimension, "dimension")
+    checks.positive(radius=radius, tolerance=tolerance)
     rng = np.random.default_rng(seed)
     leak, truth = rng.normal(size=(2, dimension))
 
@@ -206,7 +213,7 @@ def _pulled(
     name: str,
 ) -> Problem:
     """Return costs that pull towards a point outside, with as much noise: the constraint binds."""
-    _check.one_of(("linear", "quadratic"), costs=costs)
+    checks.one_of(("linear", "quadratic"), costs=costs)
     pull = rng.normal(size=dimension)
     pull *= 2 * radius / np.linalg.norm(pull)
 

@@ -1,6 +1,6 @@
 """Certified regions: convex sets of next actions that are certainly feasible."""
 
-from surefoot import _kinds
+from surefoot.core import kinds
 from surefoot.regions._anchor import DriftAnchor
 from surefoot.regions._ball import Found
 from surefoot.regions._certificates import (
@@ -61,4 +61,4 @@ __all__ = [
     "share_of_two_balls",
 ]
 
-_kinds.guard(globals())
+kinds.guard(globals())

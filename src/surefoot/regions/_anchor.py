@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from surefoot._array import maximum, namespace, where
-from surefoot.types import Array, Number
+from surefoot.core.arrays import maximum, namespace, where
+from surefoot.core.types import Array, Number
 
 __all__ = ["DriftAnchor", "pulled"]
 

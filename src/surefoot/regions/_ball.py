@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from surefoot._array import dot, maximum, ndarray, norm, sqrt, where
-from surefoot.types import Array, Number
+from surefoot.core.arrays import dot, maximum, ndarray, norm, sqrt, where
+from surefoot.core.types import Array, Number
 
 __all__ = ["Found", "along_slope", "curvature_margin", "kept", "onto_curvature_ball"]
 

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from surefoot._array import certainly, maximum, minimum, norm, number_like, sqrt, where
+from surefoot.core.arrays import certainly, maximum, minimum, norm, number_like, sqrt, where
+from surefoot.core.types import Array, Number
 from surefoot.regions._ball import Found
 from surefoot.regions._known import EmptyRegionError
-from surefoot.types import Array, Number
 
 __all__ = ["answered", "lengths_of_bent", "nothing", "searched"]
 

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from surefoot.core.types import Array, Region
 from surefoot.sets import Box
-from surefoot.types import Array, Region
 
 __all__ = ["ascend_boxed", "box_of"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from surefoot._array import dot
+from surefoot.core.arrays import dot
 from surefoot.regions._errors import Errors, allowed, causes
 
 __all__ = ["CurvatureCertificate", "HullCertificate", "HullOfBallsCertificate", "above_quadratic"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from surefoot import _check
-from surefoot._array import (
+from surefoot.core import checks
+from surefoot.core.arrays import (
     certainly,
     dot,
     maximum,
@@ -17,7 +17,9 @@ from surefoot._array import (
     to_numpy,
     where,
 )
-from surefoot.errors import InvalidValueError
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.points import marked
+from surefoot.core.types import Array, Number
 from surefoot.regions._anchor import DriftAnchor, pulled
 from surefoot.regions._ball import (
     Found,
@@ -31,8 +33,6 @@ from surefoot.regions._certificates import (
     above_quadratic,
 )
 from surefoot.regions._errors import Errors
-from surefoot.sets._points import marked
-from surefoot.types import Array, Number
 
 __all__ = ["CurvatureMemory", "CurvatureRegion"]
 
@@ -253,7 +253,7 @@ class CurvatureRegion(NamedTuple):
             return marked(w) - self.x
         v = w - self.x
         if not dot(v, v) < math.inf:
-            _check.refuse_unfinite(to_numpy(w), "the wanted action")
+            checks.refuse_unfinite(to_numpy(w), "the wanted action")
             raise InvalidValueError("the wanted action must have a finite distance from x")
         return v
 

@@ -14,9 +14,9 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from surefoot import _check
-from surefoot.errors import InvalidValueError
-from surefoot.types import Number
+from surefoot.core import checks
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.types import Number
 
 __all__ = ["ERRORS", "Errors", "allowed", "causes", "check_errors", "error_of"]
 
@@ -42,8 +42,8 @@ def check_errors(owner: Any) -> None:
     """Raise unless the three bounds of a frozen dataclass are None or at least 0."""
     for name in ERRORS:
         if getattr(owner, name) is not None:
-            _check.nonnegative(**{name: getattr(owner, name)})
-            _check.plain(owner, name)
+            checks.nonnegative(**{name: getattr(owner, name)})
+            checks.plain(owner, name)
 
 
 def error_of(known: Any, value_error: Number | None) -> Errors | None:

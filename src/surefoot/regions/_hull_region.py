@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from surefoot import _check
-from surefoot._array import (
+from surefoot.core import checks
+from surefoot.core.arrays import (
     dot,
     maximum,
     ndarray,
@@ -15,13 +15,13 @@ from surefoot._array import (
     to_numpy,
     where,
 )
-from surefoot.errors import InvalidValueError
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.points import marked
+from surefoot.core.types import Array, Number
 from surefoot.regions._certificates import HullCertificate
 from surefoot.regions._errors import Errors, causes
 from surefoot.regions._known import EmptyRegionError
 from surefoot.regions._two_balls import share_of_two_balls
-from surefoot.sets._points import marked
-from surefoot.types import Array, Number
 
 if TYPE_CHECKING:
     from surefoot.regions.hull import LipschitzHull
@@ -101,7 +101,7 @@ class HullRegion(NamedTuple):
             if far <= room:
                 return w
             if not far < math.inf:
-                _check.refuse_unfinite(to_numpy(w), "the wanted action")
+                checks.refuse_unfinite(to_numpy(w), "the wanted action")
                 raise InvalidValueError(
                     f"the wanted action must have a finite distance from x, got {far!r}"
                 )

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from surefoot._array import is_concrete, to_numpy
-from surefoot.errors import InvalidValueError, SurefootError
+from surefoot.core.arrays import is_concrete, to_numpy
+from surefoot.core.errors import InvalidValueError, SurefootError
+from surefoot.core.points import settled
+from surefoot.core.types import Array, Number, Region
 from surefoot.sets._dykstra import dykstra
-from surefoot.sets._points import settled
-from surefoot.types import Array, Number, Region
 
 __all__ = ["EmptyRegionError", "known_set", "meeting_point", "projection_onto", "settle"]
 

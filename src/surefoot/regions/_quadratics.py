@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from surefoot._array import (
+from surefoot.core.arrays import (
     combine,
     constant,
     dot,
@@ -31,9 +31,9 @@ from surefoot._array import (
     squared_and_norm,
     where,
 )
-from surefoot._flow import in_turn
+from surefoot.core.flow import in_turn
+from surefoot.core.types import Array, Number
 from surefoot.regions._ball import onto_curvature_ball
-from surefoot.types import Array, Number
 
 __all__ = [
     "ascend",

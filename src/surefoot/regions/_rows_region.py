@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from surefoot import _check
-from surefoot._array import (
+from surefoot.core import checks
+from surefoot.core.arrays import (
     certainly,
     combine,
     dot,
@@ -18,7 +18,9 @@ from surefoot._array import (
     to_numpy,
     where,
 )
-from surefoot.errors import InvalidValueError
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.points import marked
+from surefoot.core.types import Array, Number, Region
 from surefoot.regions._anchor import DriftAnchor, pulled
 from surefoot.regions._ball import Found, along_slope
 from surefoot.regions._bent import answered, lengths_of_bent, searched
@@ -41,8 +43,6 @@ from surefoot.regions._quadratics import (
 from surefoot.regions._within import common_point, nearest_within, pulled_into
 from surefoot.regions.curvature import Curvature
 from surefoot.sets._active_set import project_halfspaces
-from surefoot.sets._points import marked
-from surefoot.types import Array, Number, Region
 
 __all__ = ["RowsMemory", "RowsRegion"]
 
@@ -323,7 +323,7 @@ class RowsRegion(NamedTuple):
             return marked(w) - self.x
         v = w - self.x
         if not squared_and_norm(v)[0] < math.inf:
-            _check.refuse_unfinite(to_numpy(w), "the wanted action")
+            checks.refuse_unfinite(to_numpy(w), "the wanted action")
             raise InvalidValueError("the wanted action must have a finite distance from x")
         return v
 

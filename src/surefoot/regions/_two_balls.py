@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from surefoot._array import dot, maximum, minimum, sqrt, vdot, where
-from surefoot.types import Array, Number
+from surefoot.core.arrays import dot, maximum, minimum, sqrt, vdot, where
+from surefoot.core.types import Array, Number
 
 __all__ = ["share_of_two_balls"]
 

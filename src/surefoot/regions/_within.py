@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from surefoot._array import certainly, dot, norm, where
-from surefoot.errors import InvalidValueError
+from surefoot.core.arrays import certainly, dot, norm, where
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.types import Array, Number
 from surefoot.regions._ball import Found
 from surefoot.regions._bent import nothing, searched
 from surefoot.regions._boxed import ascend_boxed, box_of
 from surefoot.regions._known import EmptyRegionError, meeting_point, projection_onto, settle
 from surefoot.regions._quadratics import ascend_within, row_norms
-from surefoot.types import Array, Number
 
 __all__ = ["common_point", "nearest_within"]
 

@@ -43,14 +43,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from surefoot import _check
-from surefoot._array import dot, minimum, number_like, record, sqrt, to_numpy, where
-from surefoot.errors import InvalidValueError
+from surefoot.core import checks
+from surefoot.core.arrays import dot, minimum, number_like, record, sqrt, to_numpy, where
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.types import Array, Number
 from surefoot.regions._anchor import DriftAnchor
 from surefoot.regions._ball import curvature_margin, kept
 from surefoot.regions._curvature_region import CurvatureMemory, CurvatureRegion
 from surefoot.regions._errors import Errors, check_errors, error_of
-from surefoot.types import Array, Number
 
 __all__ = ["Curvature", "CurvatureConstants"]
 
@@ -67,12 +67,12 @@ class CurvatureConstants:
     drift: Number | None = None
 
     def __post_init__(self) -> None:
-        _check.nonnegative(beta=self.beta)
-        _check.positive(reach=self.reach)
-        _check.plain(self, "beta", "reach")
+        checks.nonnegative(beta=self.beta)
+        checks.positive(reach=self.reach)
+        checks.plain(self, "beta", "reach")
         if self.evaluation_error is not None:
-            _check.nonnegative(evaluation_error=self.evaluation_error)
-            _check.plain(self, "evaluation_error")
+            checks.nonnegative(evaluation_error=self.evaluation_error)
+            checks.plain(self, "evaluation_error")
         check_errors(self)
 
 
@@ -144,7 +144,7 @@ class Curvature(CurvatureConstants):
             if not math.isfinite(g):
                 raise InvalidValueError(f"constraint_value must be finite, got {g!r}")
             if not region.squared < math.inf:
-                _check.refuse_unfinite(to_numpy(s), "constraint_subgradient")
+                checks.refuse_unfinite(to_numpy(s), "constraint_subgradient")
                 raise InvalidValueError("constraint_subgradient must have a finite square")
             if memory.rounds == 0.0 and not upper + region.margin < 0.0:
                 raise InvalidValueError(

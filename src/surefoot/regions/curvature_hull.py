@@ -33,15 +33,15 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from surefoot._array import norm
-from surefoot.errors import InvalidValueError
+from surefoot.core.arrays import norm
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.types import Array
 from surefoot.regions._certificates import CurvatureCertificate, HullOfBallsCertificate
 from surefoot.regions._curvature_region import CurvatureMemory, CurvatureRegion
 from surefoot.regions._errors import Errors, causes
 from surefoot.regions._known import EmptyRegionError
 from surefoot.regions._two_balls import share_of_two_balls
 from surefoot.regions.curvature import Curvature, CurvatureConstants
-from surefoot.types import Array
 
 __all__ = [
     "CurvatureHull",

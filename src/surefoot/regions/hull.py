@@ -32,13 +32,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from surefoot import _check
-from surefoot._array import maximum, minimum, namespace, ndarray, number_like, record, where
-from surefoot._holding import KeepsRounding
-from surefoot.errors import InvalidValueError
+from surefoot.core import checks
+from surefoot.core.arrays import maximum, minimum, namespace, ndarray, number_like, record, where
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.holding import KeepsRounding
+from surefoot.core.types import Array, Number
 from surefoot.regions._errors import Errors, check_errors, error_of
 from surefoot.regions._hull_region import POINT, HullMemory, HullRegion
-from surefoot.types import Array, Number
 
 __all__ = ["HullMemory", "HullRegion", "LipschitzHull"]
 
@@ -79,11 +79,11 @@ class LipschitzHull(KeepsRounding):
     drift: Number | None = None
 
     def __post_init__(self) -> None:
-        _check.positive(G_g=self.G_g, reach=self.reach)
-        _check.plain(self, "G_g", "reach")
+        checks.positive(G_g=self.G_g, reach=self.reach)
+        checks.plain(self, "G_g", "reach")
         if self.evaluation_error is not None:
-            _check.nonnegative(evaluation_error=self.evaluation_error)
-            _check.plain(self, "evaluation_error")
+            checks.nonnegative(evaluation_error=self.evaluation_error)
+            checks.plain(self, "evaluation_error")
         check_errors(self)
 
     @classmethod

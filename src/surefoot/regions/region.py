@@ -10,7 +10,8 @@ seen and gives a :class:`CertifiedRegion`::
     print(region.certificate(x, 1))               # why: round 1
 
 All of these are pure functions. Numbers are floats for one run and columns ``(B, 1)`` for a batch
-(:mod:`surefoot.types`), memories have a fixed size, so a rule made of them runs in every engine.
+(:mod:`surefoot.core.types`), memories have a fixed size, so a rule made of them runs in every
+engine.
 
 The first action must be strictly feasible, by more than rounding: one run is refused at its first
 ``see``; a run of a batch becomes NaN, which the game reports.
@@ -20,7 +21,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
-from surefoot.types import Array, Number
+from surefoot.core.types import Array, Number
 
 __all__ = ["CertifiedRegion", "Knowledge"]
 

@@ -19,16 +19,16 @@ from typing import Any
 
 import numpy as np
 
-from surefoot import _check
-from surefoot._array import constant, minimum, namespace, number_like, where
-from surefoot.errors import InvalidValueError
+from surefoot.core import checks
+from surefoot.core.arrays import constant, minimum, namespace, number_like, where
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.types import Array, Number, Region
 from surefoot.regions._anchor import DriftAnchor
 from surefoot.regions._ball import curvature_margin, kept
 from surefoot.regions._errors import Errors, check_errors, error_of
 from surefoot.regions._known import known_set
 from surefoot.regions._quadratics import row_norms
 from surefoot.regions._rows_region import RowsMemory, RowsRegion
-from surefoot.types import Array, Number, Region
 
 __all__ = ["CurvatureRows"]
 
@@ -74,9 +74,9 @@ class CurvatureRows:
 
     def __post_init__(self) -> None:
         if isinstance(self.beta, (tuple, list, np.ndarray)) and np.ndim(self.beta) == 1:
-            beta = _check.vector(self.beta, "beta")
+            beta = checks.vector(self.beta, "beta")
             for i, value in enumerate(beta):
-                _check.nonnegative(**{f"beta[{i}]": value})
+                checks.nonnegative(**{f"beta[{i}]": value})
             object.__setattr__(self, "beta", tuple(float(b) for b in beta))
             if self.rows not in (0, len(beta)):
                 raise InvalidValueError(
@@ -84,17 +84,17 @@ class CurvatureRows:
                 )
             object.__setattr__(self, "rows", len(beta))
         else:
-            _check.nonnegative(beta=self.beta)
-            _check.plain(self, "beta")
-            _check.whole(self.rows, "rows", "the number of constraints where beta is one number")
-        _check.positive(reach=self.reach)
-        _check.plain(self, "reach")
-        _check.whole(self.sweeps, "sweeps")
+            checks.nonnegative(beta=self.beta)
+            checks.plain(self, "beta")
+            checks.whole(self.rows, "rows", "the number of constraints where beta is one number")
+        checks.positive(reach=self.reach)
+        checks.plain(self, "reach")
+        checks.whole(self.sweeps, "sweeps")
         if self.domain is not None:
             known_set(self.domain, "domain")
         if self.evaluation_error is not None:
-            _check.nonnegative(evaluation_error=self.evaluation_error)
-            _check.plain(self, "evaluation_error")
+            checks.nonnegative(evaluation_error=self.evaluation_error)
+            checks.plain(self, "evaluation_error")
         check_errors(self)
 
     def rates(self, like: Array) -> Number:
@@ -161,8 +161,8 @@ class CurvatureRows:
             after = after._replace(anchor=anchor)
             region = region._replace(anchor=anchor.aged(rounds + 1.0, self.drift))
         if type(g) is np.ndarray and g.ndim == 1:
-            _check.refuse_unfinite(g, "constraint_value")
-            _check.refuse_unfinite(s, "constraint_subgradient")
+            checks.refuse_unfinite(g, "constraint_value")
+            checks.refuse_unfinite(s, "constraint_subgradient")
             if memory.rounds == 0.0 and not (worst < 0).all():
                 i = int(worst.argmax())
                 raise InvalidValueError(

@@ -16,13 +16,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from surefoot import _check
-from surefoot._array import norm
-from surefoot.errors import InvalidValueError
+from surefoot.core import checks
+from surefoot.core.arrays import norm
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.types import Array, Region
 from surefoot.regions._known import EmptyRegionError, known_set, meeting_point, settle
 from surefoot.regions.hull import HullRegion
 from surefoot.regions.region import CertifiedRegion, Knowledge
-from surefoot.types import Array, Region
 
 __all__ = ["Together", "TogetherMemory", "TogetherRegion"]
 
@@ -71,7 +71,7 @@ class TogetherRegion(NamedTuple):
 
     def nearest(self, w: Array) -> Array:
         """Return the point nearest to w, up to the end of the search; w itself if it is in all."""
-        _check.refuse_unfinite(w, "the wanted action")
+        checks.refuse_unfinite(w, "the wanted action")
         try:
             return self._nearest(w)
         except EmptyRegionError:

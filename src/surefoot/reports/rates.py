@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from surefoot.metrics import Rate, fit_rate
+from surefoot.games.rates import Rate, fit_rate
 from surefoot.results.rows import Row, mean_std
 
 __all__ = ["Fit", "fit_rates"]

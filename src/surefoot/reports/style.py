@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from surefoot._display import BLACK, BLUE, GREEN, ORANGE, PINK, SKY, VERMILLION
-from surefoot._extras import need
-from surefoot.errors import InvalidValueError
+from surefoot.core.display import BLACK, BLUE, GREEN, ORANGE, PINK, SKY, VERMILLION
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.optional import need
 
 __all__ = ["COLOURS", "FILL", "GRID", "INK", "Look", "look_of", "paper_style"]
 

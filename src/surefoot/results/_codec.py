@@ -11,7 +11,7 @@ from typing import Any, get_args
 import numpy as np
 
 from surefoot._sqlite import digest, from_bytes, to_bytes
-from surefoot.errors import InvalidValueError
+from surefoot.core.errors import InvalidValueError
 from surefoot.results._plain import from_plain
 from surefoot.results.record import CellResult, Facts, Place, Status, misshapen
 

@@ -7,7 +7,7 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
-from surefoot.errors import InvalidValueError
+from surefoot.core.errors import InvalidValueError
 
 __all__ = ["from_plain", "to_plain"]
 

@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from surefoot._closing import replacing
-from surefoot._extras import need
-from surefoot.errors import InvalidValueError
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.files import replacing
+from surefoot.core.optional import need
 from surefoot.results.record import CellResult, Place, axes_of
 from surefoot.results.store import Results
 

@@ -12,8 +12,8 @@ from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
-from surefoot._display import Word
-from surefoot.errors import InvalidValueError
+from surefoot.core.display import Word
+from surefoot.core.errors import InvalidValueError
 from surefoot.results._plain import from_plain, to_plain
 
 __all__ = [

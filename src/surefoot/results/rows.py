@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from surefoot._display import PROMISES, result_cells
 from surefoot._sqlite import StoreError
+from surefoot.core.display import PROMISES, result_cells
 from surefoot.results.record import (
     VERDICTS,
     BreachFacts,
@@ -106,7 +106,7 @@ class Row:
 
     @property
     def cells(self) -> tuple[str, ...]:
-        """The row of a table of results, below :data:`surefoot._display.RESULT_HEAD`."""
+        """The row of a table of results, below :data:`surefoot.core.display.RESULT_HEAD`."""
         if not self.played:
             return self.algorithm, str(self.horizon), "", "", self.promise, "", "", self.status
         return result_cells(

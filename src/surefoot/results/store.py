@@ -21,7 +21,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from surefoot._closing import Closing
 from surefoot._sqlite import (
     DamagedError,
     Kind,
@@ -34,7 +33,8 @@ from surefoot._sqlite import (
     open_reader,
     open_writer,
 )
-from surefoot.errors import InvalidTypeError, InvalidValueError
+from surefoot.core.errors import InvalidTypeError, InvalidValueError
+from surefoot.core.files import Closing
 from surefoot.results._codec import (
     COLUMNS,
     PlanDocument,

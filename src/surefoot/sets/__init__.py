@@ -1,6 +1,6 @@
 """Closed convex sets: ``project``, ``contains``, ``minimize_linear``, and oracles about them."""
 
-from surefoot import _kinds
+from surefoot.core import kinds
 from surefoot.sets.ball import Ball
 from surefoot.sets.box import Box
 from surefoot.sets.ellipsoid import Ellipsoid
@@ -62,4 +62,4 @@ __all__ = [
     "smooth_of",
 ]
 
-_kinds.guard(globals())
+kinds.guard(globals())

@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from surefoot.types import Array
+from surefoot.core.types import Array
 
 __all__ = ["project_halfspaces"]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from surefoot import _check
-from surefoot._holding import HoldsArrays
-from surefoot.types import Array, Real
+from surefoot.core import checks
+from surefoot.core.holding import HoldsArrays
+from surefoot.core.types import Array, Real
 
 __all__ = ["Centred"]
 
@@ -19,10 +19,10 @@ class Centred(HoldsArrays):
     centre: Array | None = None
 
     def __post_init__(self) -> None:
-        _check.scale(radius=self.radius)
-        _check.plain(self, "radius")
+        checks.scale(radius=self.radius)
+        checks.plain(self, "radius")
         if self.centre is not None:
-            object.__setattr__(self, "centre", _check.data(self.centre, _check.vector, "centre"))
+            object.__setattr__(self, "centre", checks.data(self.centre, checks.vector, "centre"))
 
     @property
     def dimension(self) -> int | None:

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from surefoot._array import norm
-from surefoot.types import Region
+from surefoot.core.arrays import norm
+from surefoot.core.types import Region
 
 __all__ = ["Cycles", "dykstra"]
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from surefoot import _check
-from surefoot._array import (
+from surefoot.core import checks
+from surefoot.core.arrays import (
     constant,
     dot,
     maximum,
@@ -19,14 +19,14 @@ from surefoot._array import (
     to_numpy,
     where,
 )
-from surefoot.errors import InvalidValueError
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.types import Array, Number
 from surefoot.sets._centred import Centred
-from surefoot.types import Array, Number
 
 __all__ = ["Ball"]
 
 # Bound once, as in _array: a ball is projected onto in every round.
-FLOAT64 = _check.FLOAT64
+FLOAT64 = checks.FLOAT64
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,14 +66,14 @@ class Ball(Centred):
         ball as computed, and projecting again changes nothing.
         """
         if type(x) is not ndarray or x.dtype is not FLOAT64:
-            x = _check.floats(x, "the point to project")
+            x = checks.floats(x, "the point to project")
         z = x if self.centre is None else x - constant(self.centre, x)
         squared = dot(z, z)
         if type(squared) is float:
             if squared <= self.radius * self.radius:
                 return x
             if not squared < math.inf:
-                _check.refuse_unfinite(to_numpy(x), "the point to project")
+                checks.refuse_unfinite(to_numpy(x), "the point to project")
                 raise InvalidValueError(
                     f"the point to project must have a finite square, got {x!r}"
                 )
@@ -110,7 +110,7 @@ class Ball(Centred):
 
     def contains(self, x: Array) -> Array:
         """Return whether the computed distance to the centre is at most the radius."""
-        x = _check.floats(x, "the point")
+        x = checks.floats(x, "the point")
         z = x if self.centre is None else x - constant(self.centre, x)
         return dot(z, z) <= self.radius * self.radius
 
@@ -118,7 +118,7 @@ class Ball(Centred):
         r"""Return the point :math:`-R c/\|c\|` from the centre; the centre itself when c is 0."""
         n = norm(c)
         if type(n) is float and not n < math.inf:
-            _check.refuse_unfinite(to_numpy(c), "c")
+            checks.refuse_unfinite(to_numpy(c), "c")
             raise InvalidValueError(f"c must have a finite square, got {c!r}")
         v = -self._inner(c) * c / where(n > 0, n, 1.0)
         if self.centre is None:

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from surefoot import _check
-from surefoot._array import constant, namespace
-from surefoot._holding import HoldsArrays
-from surefoot.errors import InvalidValueError
-from surefoot.sets._points import UNIT, clean, has_length, unless_nan
+from surefoot.core import checks
+from surefoot.core.arrays import constant, namespace
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.holding import HoldsArrays
+from surefoot.core.points import UNIT, clean, has_length, unless_nan
+from surefoot.core.types import Array, ArrayLike
 from surefoot.sets.ball import Ball
-from surefoot.types import Array, ArrayLike
 
 __all__ = ["Box"]
 
@@ -39,9 +39,9 @@ class Box(HoldsArrays):
         def __init__(self, lower: ArrayLike, upper: ArrayLike) -> None: ...
 
     def __post_init__(self) -> None:
-        lower = _check.data(self.lower, _check.vector, "lower")
+        lower = checks.data(self.lower, checks.vector, "lower")
         if type(lower) is np.ndarray:
-            upper = _check.vector(self.upper, "upper", length=len(lower))
+            upper = checks.vector(self.upper, "upper", length=len(lower))
             if not (lower <= upper).all():
                 i = int((lower > upper).argmax())
                 raise InvalidValueError(
@@ -53,8 +53,8 @@ class Box(HoldsArrays):
     @classmethod
     def cube(cls, radius: float, dimension: int) -> Box:
         """Return the box of all points whose entries are at most the radius in absolute value."""
-        _check.positive(radius=radius)
-        _check.whole(dimension, "dimension")
+        checks.positive(radius=radius)
+        checks.whole(dimension, "dimension")
         return cls(np.full(dimension, -radius), np.full(dimension, radius))
 
     @property
@@ -87,7 +87,7 @@ class Box(HoldsArrays):
         clipped = xp.minimum(xp.maximum(x, constant(self.lower, x)), constant(self.upper, x))
         # Clipping would hide an infinity: one run is refused, a run of a batch becomes NaN.
         if type(x) is np.ndarray and x.ndim == 1:
-            _check.refuse_unfinite(x, "the point to project")
+            checks.refuse_unfinite(x, "the point to project")
             return clipped
         return xp.where(xp.isfinite(x), clipped, xp.nan)
 

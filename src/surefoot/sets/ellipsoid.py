@@ -7,13 +7,13 @@ from functools import partial
 
 import numpy as np
 
-from surefoot import _check
-from surefoot._array import constant, dot, maximum, namespace, norm, sqrt, where
-from surefoot._holding import HoldsArrays
-from surefoot._kinds import told
-from surefoot.errors import InvalidValueError
-from surefoot.sets._points import UNIT, clean, has_length, marked, repeat, summed, taken
-from surefoot.types import Array, Number
+from surefoot.core import checks
+from surefoot.core.arrays import constant, dot, maximum, namespace, norm, sqrt, where
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.holding import HoldsArrays
+from surefoot.core.kinds import told
+from surefoot.core.points import UNIT, clean, has_length, marked, repeat, summed, taken
+from surefoot.core.types import Array, Number
 
 __all__ = ["Ellipsoid"]
 
@@ -50,7 +50,7 @@ class Ellipsoid(HoldsArrays):
     axes: Array = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        P = taken(self, "P", _check.symmetric)
+        P = taken(self, "P", checks.symmetric)
         curvatures, axes = namespace(P).linalg.eigh(P)
         if type(P) is np.ndarray:
             _definite(curvatures)
@@ -59,8 +59,8 @@ class Ellipsoid(HoldsArrays):
         object.__setattr__(self, "curvatures", curvatures)
         object.__setattr__(self, "axes", axes)
         if self.centre is not None:
-            checked = partial(_check.vector, length=P.shape[-1])
-            object.__setattr__(self, "centre", _check.data(self.centre, checked, "centre"))
+            checked = partial(checks.vector, length=P.shape[-1])
+            object.__setattr__(self, "centre", checks.data(self.centre, checked, "centre"))
 
     @property
     def dimension(self) -> int:

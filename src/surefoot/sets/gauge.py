@@ -15,15 +15,15 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from surefoot import _check
-from surefoot._array import constant, largest, namespace, norm, row, rows_dot, where
-from surefoot._holding import same_fields
-from surefoot.errors import InvalidValueError
-from surefoot.sets._points import dense
+from surefoot.core import checks
+from surefoot.core.arrays import constant, largest, namespace, norm, row, rows_dot, where
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.holding import same_fields
+from surefoot.core.points import dense
+from surefoot.core.types import Array, Number
 from surefoot.sets.ball import Ball
 from surefoot.sets.box import Box
 from surefoot.sets.polytope import Polytope
-from surefoot.types import Array, Number
 
 __all__ = ["BallGauge", "BisectionGauge", "Gauge", "RowsGauge", "gauge_of"]
 
@@ -59,8 +59,8 @@ class BallGauge:
     radius: Number
 
     def __post_init__(self) -> None:
-        _check.positive(radius=self.radius)
-        _check.plain(self, "radius")
+        checks.positive(radius=self.radius)
+        checks.plain(self, "radius")
 
     @property
     def inner_radius(self) -> float:
@@ -100,7 +100,7 @@ class RowsGauge:
 
     def __post_init__(self) -> None:
         if type(self.rows) in (list, tuple, np.ndarray):
-            object.__setattr__(self, "rows", _check.matrix(self.rows, "rows"))
+            object.__setattr__(self, "rows", checks.matrix(self.rows, "rows"))
         xp = namespace(self.rows)
         longest = xp.max(xp.sum(self.rows * self.rows, axis=-1))
         inner = 1 / xp.sqrt(longest)
@@ -112,8 +112,8 @@ class RowsGauge:
     @classmethod
     def of_limits(cls, A: Any, b: Any) -> RowsGauge:
         """Return the gauge of the polytope Ax <= b, whose b must be positive."""
-        A = _check.matrix(dense(A), "A")
-        b = _check.vector(b, "b", length=len(A))
+        A = checks.matrix(dense(A), "A")
+        b = checks.vector(b, "b", length=len(A))
         if not (b > 0).all():
             raise InvalidValueError(
                 f"0 must be inside the set for a gauge, got a limit of {b.min():g}"
@@ -168,16 +168,16 @@ class BisectionGauge:
     spacing: float = 1e-5
 
     def __post_init__(self) -> None:
-        _check.function(contains=self.contains)
-        _check.positive(
+        checks.function(contains=self.contains)
+        checks.positive(
             inner_radius=self.inner_radius,
             outer_radius=self.outer_radius,
             tolerance=self.tolerance,
             spacing=self.spacing,
         )
-        _check.at_most(self.outer_radius, "outer_radius", inner_radius=self.inner_radius)
+        checks.at_most(self.outer_radius, "outer_radius", inner_radius=self.inner_radius)
         if self.separate is not None:
-            _check.function(separate=self.separate)
+            checks.function(separate=self.separate)
 
     @property
     def error(self) -> float:

@@ -8,13 +8,13 @@ from typing import NoReturn
 
 import numpy as np
 
-from surefoot import _check
-from surefoot._array import constant, dot, maximum, namespace, to_numpy, where
-from surefoot._convert import bad
-from surefoot._holding import HoldsArrays
-from surefoot.errors import InvalidValueError, SurefootError
-from surefoot.sets._points import has_length
-from surefoot.types import Array, Number
+from surefoot.core import checks
+from surefoot.core.arrays import constant, dot, maximum, namespace, to_numpy, where
+from surefoot.core.convert import bad
+from surefoot.core.errors import InvalidValueError, SurefootError
+from surefoot.core.holding import HoldsArrays
+from surefoot.core.points import has_length
+from surefoot.core.types import Array, Number
 
 __all__ = ["EmptyTighteningError", "Halfspace", "project_halfspace"]
 
@@ -73,8 +73,8 @@ def project_halfspace(y: Array, excess: Number, s: Array, squared: Number | None
 def _refuse(y: Array, excess: float, s: Array) -> NoReturn:
     """Raise an error that says why a projection does not exist."""
     s = to_numpy(s)
-    _check.refuse_unfinite(s, "constraint_subgradient")
-    _check.refuse_unfinite(to_numpy(y), "the point to project, x - eta cost_gradient,")
+    checks.refuse_unfinite(s, "constraint_subgradient")
+    checks.refuse_unfinite(to_numpy(y), "the point to project, x - eta cost_gradient,")
     if not math.isfinite(excess):
         raise InvalidValueError(f"constraint_value must be finite, got an excess of {excess!r}")
     if s.any():
@@ -105,12 +105,12 @@ class Halfspace(HoldsArrays):
     offset: Number
 
     def __post_init__(self) -> None:
-        normal = _check.data(self.normal, _check.vector, "normal")
+        normal = checks.data(self.normal, checks.vector, "normal")
         object.__setattr__(self, "normal", normal)
         if type(normal) is np.ndarray and not normal.any():
             raise InvalidValueError("normal must not be zero, got the zero vector")
-        _check.finite(offset=self.offset)
-        _check.plain(self, "offset")
+        checks.finite(offset=self.offset)
+        checks.plain(self, "offset")
 
     @property
     def dimension(self) -> int:

@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from surefoot import _check
-from surefoot._array import norm
-from surefoot._holding import HoldsArrays
-from surefoot.errors import InvalidTypeError, InvalidValueError
+from surefoot.core import checks
+from surefoot.core.arrays import norm
+from surefoot.core.errors import InvalidTypeError, InvalidValueError
+from surefoot.core.holding import HoldsArrays
+from surefoot.core.points import UNIT, clean, dense, dimension_of, has_length
+from surefoot.core.types import Array, Region
 from surefoot.sets._dykstra import dykstra
-from surefoot.sets._points import UNIT, clean, dense, dimension_of, has_length
 from surefoot.sets.halfspace import Halfspace
 from surefoot.sets.polytope import Nearest, Polytope
-from surefoot.types import Array, Region
 
 __all__ = ["Intersection"]
 
@@ -62,7 +62,7 @@ class Intersection(HoldsArrays):
             raise InvalidValueError(
                 f"sets must have one dimension, got {' and '.join(map(str, sorted(known)))}"
             )
-        inner = _check.vector(self.inner, "inner", length=next(iter(known), None))
+        inner = checks.vector(self.inner, "inner", length=next(iter(known), None))
         object.__setattr__(self, "sets", sets)
         object.__setattr__(self, "inner", inner)
         for one in sets:

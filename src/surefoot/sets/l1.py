@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from surefoot._array import constant, largest, maximum, namespace, where
+from surefoot.core.arrays import constant, largest, maximum, namespace, where
+from surefoot.core.points import UNIT, clean, has_length, only_entry, summed, unless_nan
+from surefoot.core.types import Array, Number
 from surefoot.sets._centred import Centred
-from surefoot.sets._points import UNIT, clean, has_length, only_entry, summed, unless_nan
 from surefoot.sets.simplex import onto_simplex
-from surefoot.types import Array, Number
 
 __all__ = ["L1Ball"]
 

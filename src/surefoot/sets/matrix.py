@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from surefoot import _check
-from surefoot._array import minimum, namespace, where
-from surefoot._holding import HoldsArrays
-from surefoot.errors import InvalidValueError
-from surefoot.sets._points import UNIT, clean, has_length, marked, unless_nan
+from surefoot.core import checks
+from surefoot.core.arrays import minimum, namespace, where
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.holding import HoldsArrays
+from surefoot.core.points import UNIT, clean, has_length, marked, unless_nan
+from surefoot.core.types import Array, Number
 from surefoot.sets.simplex import onto_simplex
-from surefoot.types import Array, Number
 
 __all__ = ["NuclearBall", "SpectralBall"]
 
@@ -31,10 +31,10 @@ class Matrices:
             rows, columns = self.shape
         except (TypeError, ValueError) as error:
             raise InvalidValueError(f"shape must be (rows, columns), got {self.shape!r}") from error
-        shape = _check.whole(rows, "shape[0]"), _check.whole(columns, "shape[1]")
+        shape = checks.whole(rows, "shape[0]"), checks.whole(columns, "shape[1]")
         object.__setattr__(self, "shape", shape)
-        _check.scale(radius=self.radius)
-        _check.plain(self, "radius")
+        checks.scale(radius=self.radius)
+        checks.plain(self, "radius")
 
     @property
     def dimension(self) -> int:

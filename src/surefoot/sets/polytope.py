@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from surefoot import _check
-from surefoot._extras import need
-from surefoot.errors import InvalidTypeError, InvalidValueError
-from surefoot.sets._points import UNIT, clean, has_length, marked
+from surefoot.core import checks
+from surefoot.core.errors import InvalidTypeError, InvalidValueError
+from surefoot.core.optional import need
+from surefoot.core.points import UNIT, clean, has_length, marked
+from surefoot.core.types import Array
 from surefoot.sets.ball import Ball
-from surefoot.types import Array
 
 __all__ = ["Nearest", "Polytope"]
 
@@ -78,12 +78,12 @@ class Polytope:
             A.data.setflags(write=False)
             zero = np.flatnonzero(np.diff(A.indptr) == 0)
         else:
-            A = _check.matrix(A, "A")
+            A = checks.matrix(A, "A")
             zero = np.flatnonzero(~A.any(axis=1))
         if len(zero):
             raise InvalidValueError(f"A must have no zero row, got zeros in row {zero[0]}")
         object.__setattr__(self, "A", A)
-        object.__setattr__(self, "b", _check.vector(self.b, "b", length=A.shape[0]))
+        object.__setattr__(self, "b", checks.vector(self.b, "b", length=A.shape[0]))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Polytope) or self.A.shape != other.A.shape:

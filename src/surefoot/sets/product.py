@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from surefoot import _check
-from surefoot._array import namespace
-from surefoot._holding import HoldsArrays
-from surefoot.errors import InvalidValueError
-from surefoot.sets._points import clean, dimension_of, has_length, marked, settled
-from surefoot.types import Array, Region
+from surefoot.core import checks
+from surefoot.core.arrays import namespace
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.holding import HoldsArrays
+from surefoot.core.points import clean, dimension_of, has_length, marked, settled
+from surefoot.core.types import Array, Region
 
 __all__ = ["Product"]
 
@@ -61,7 +61,7 @@ class Product(HoldsArrays):
                 raise InvalidValueError(
                     f"sizes must be {own} for this {type(one).__name__}, got {size!r}"
                 )
-        whole = tuple(_check.whole(size, "each of sizes") for size in sizes)
+        whole = tuple(checks.whole(size, "each of sizes") for size in sizes)
         object.__setattr__(self, "sizes", whole)
 
     @property

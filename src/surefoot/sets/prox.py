@@ -16,14 +16,14 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
-from surefoot._holding import same_fields
-from surefoot.errors import InvalidValueError
-from surefoot.sets._points import dense
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.holding import same_fields
+from surefoot.core.points import dense
+from surefoot.core.types import Array
 from surefoot.sets.ball import Ball
 from surefoot.sets.box import Box
 from surefoot.sets.halfspace import Halfspace
 from surefoot.sets.polytope import Polytope
-from surefoot.types import Array
 
 __all__ = ["BallProx", "BoxProx", "LinearProx", "Linearised", "Prox", "RowsProx", "prox_of"]
 
@@ -216,7 +216,7 @@ class RowsProx:
         excess = self.A @ z - self.b
         if excess.max() <= 0:
             return z
-        from surefoot._extras import need
+        from surefoot.core.optional import need
 
         solve_qp = need("qpsolvers", "solve", "a proximal step with several rows").solve_qp
         d, m = len(z), len(self.b)

@@ -8,13 +8,13 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from surefoot import _check
-from surefoot._holding import same_fields
-from surefoot.errors import InvalidValueError
-from surefoot.sets._points import dense
+from surefoot.core import checks
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.holding import same_fields
+from surefoot.core.points import dense
+from surefoot.core.types import Array
 from surefoot.sets.box import Box
 from surefoot.sets.polytope import Polytope
-from surefoot.types import Array
 
 __all__ = ["ConstraintSeparation", "RowSeparation", "Separation", "SetSeparation", "separation_of"]
 
@@ -51,7 +51,7 @@ class ConstraintSeparation:
     query: Callable[[Array], tuple[Any, Array]]
 
     def __post_init__(self) -> None:
-        _check.function(query=self.query)
+        checks.function(query=self.query)
 
     def __call__(self, y: Array) -> tuple[float, Array] | None:
         """Return g and its subgradient where g > 0."""

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from surefoot import _check
-from surefoot._array import constant, largest, namespace, where
-from surefoot._holding import HoldsArrays
-from surefoot.sets._points import UNIT, clean, every, has_length, only_entry, summed, unless_nan
-from surefoot.types import Array, Number
+from surefoot.core import checks
+from surefoot.core.arrays import constant, largest, namespace, where
+from surefoot.core.holding import HoldsArrays
+from surefoot.core.points import UNIT, clean, every, has_length, only_entry, summed, unless_nan
+from surefoot.core.types import Array, Number
 
 __all__ = ["Simplex", "onto_simplex"]
 
@@ -69,9 +69,9 @@ class Simplex(HoldsArrays):
     filled: bool = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "dimension", _check.whole(self.dimension, "dimension"))
-        _check.scale(total=self.total)
-        _check.plain(self, "total")
+        object.__setattr__(self, "dimension", checks.whole(self.dimension, "dimension"))
+        checks.scale(total=self.total)
+        checks.plain(self, "total")
 
     @property
     def diameter(self) -> float:

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from surefoot import _check
-from surefoot._array import constant, dot, maximum, minimum, sqrt, where
-from surefoot._holding import HoldsArrays
-from surefoot.errors import InvalidValueError
-from surefoot.sets._points import UNIT, clean, finite_fields, has_length, taken
-from surefoot.types import Array, Number
+from surefoot.core import checks
+from surefoot.core.arrays import constant, dot, maximum, minimum, sqrt, where
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.holding import HoldsArrays
+from surefoot.core.points import UNIT, clean, finite_fields, has_length, taken
+from surefoot.core.types import Array, Number
 
 __all__ = ["Slab"]
 
@@ -37,7 +37,7 @@ class Slab(HoldsArrays):
     upper: Number
 
     def __post_init__(self) -> None:
-        normal = taken(self, "normal", _check.vector)
+        normal = taken(self, "normal", checks.vector)
         if type(normal) is np.ndarray and not normal.any():
             raise InvalidValueError("normal must not be zero, got the zero vector")
         finite_fields(self, "lower", "upper")

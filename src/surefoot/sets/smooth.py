@@ -7,13 +7,13 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from surefoot import _check
-from surefoot._array import constant, dot, namespace
-from surefoot._holding import same_fields
-from surefoot.errors import InvalidValueError
+from surefoot.core import checks
+from surefoot.core.arrays import constant, dot, namespace
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.holding import same_fields
+from surefoot.core.types import Array, Number
 from surefoot.sets.ball import Ball
 from surefoot.sets.ellipsoid import Ellipsoid
-from surefoot.types import Array, Number
 
 __all__ = ["QuadraticSet", "SmoothBall", "SmoothSet", "smooth_of"]
 
@@ -126,9 +126,9 @@ class QuadraticSet:
     def __post_init__(self) -> None:
         P = self.shape
         if type(P) in (list, tuple, np.ndarray):
-            P = _check.matrix(P, "shape")
+            P = checks.matrix(P, "shape")
             object.__setattr__(self, "shape", P)
-            centre = _check.vector(self.centre, "centre", length=len(P))
+            centre = checks.vector(self.centre, "centre", length=len(P))
             object.__setattr__(self, "centre", centre)
         xp = namespace(P)
         eigenvalues = xp.linalg.eigvalsh(P)

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from surefoot import _check
-from surefoot._extras import MissingExtraError
-from surefoot.types import Array
+from surefoot.core import checks
+from surefoot.core.optional import MissingExtraError
+from surefoot.core.types import Array
 
 __all__ = ["BACKENDS", "asarray", "backends", "double_precision", "need_backend", "why_missing"]
 
@@ -48,7 +48,7 @@ def why_missing(backend: str) -> str | None:
     >>> print(why_missing("numpy"))
     None
     """
-    _check.one_of(BACKENDS, backend=backend)
+    checks.one_of(BACKENDS, backend=backend)
     known = _KNOWN[backend]
     for package in known.packages:
         if find_spec(package) is None:

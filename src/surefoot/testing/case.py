@@ -7,16 +7,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from surefoot import _check
-from surefoot._array import to_numpy
 from surefoot.algorithms import tuned_for
-from surefoot.constraints import Affine
-from surefoot.costs import Quadratic
+from surefoot.core import checks
+from surefoot.core.arrays import to_numpy
+from surefoot.core.types import Array, CostStream, needs_of
 from surefoot.games.oracle import Oracle
 from surefoot.problems import Problem
+from surefoot.problems.constraints import Affine
+from surefoot.problems.costs import Quadratic
 from surefoot.sets import Ball, Box, Simplex
 from surefoot.testing.backends import asarray
-from surefoot.types import Array, CostStream, needs_of
 
 __all__ = ["RUNS", "Case", "leaves", "must", "same", "small_problem", "snapshot", "tuned_cases"]
 
@@ -79,7 +79,7 @@ class Case(NamedTuple):
 
 def small_problem(start: Any, rounds: int) -> Problem:
     """Return a problem whose targets pull all runs into a corner of the set."""
-    x1 = _check.vector(start, "start")
+    x1 = checks.vector(start, "start")
     d, rng = len(x1), np.random.default_rng(1)
     out = 1.0 + rng.random(d)
     targets = x1 + out + rng.normal(size=(rounds, RUNS, d))

@@ -11,13 +11,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from surefoot import _check, algorithms, constraints, sets
-from surefoot._array import to_numpy
+from surefoot import algorithms, sets
+from surefoot.core import checks
+from surefoot.core.arrays import to_numpy
+from surefoot.core.types import Array, Feedback
 from surefoot.games import play, play_all
 from surefoot.games._tree import flatten
+from surefoot.problems import constraints
 from surefoot.testing.backends import BACKENDS, double_precision, need_backend
 from surefoot.testing.case import RUNS, Case, leaves, must, same, small_problem, snapshot
-from surefoot.types import Array, Feedback
 
 __all__ = ["CHECKS", "Check", "check_algorithm"]
 
@@ -39,9 +41,9 @@ class Check(NamedTuple):
         self, algorithm: Any, start: Any, *, rounds: int = 12, backend: str = "numpy"
     ) -> None:
         """Raise an AssertionError that says what is wrong; the arguments are check_algorithm's."""
-        _check.one_of(self.backends, backend=backend)
+        checks.one_of(self.backends, backend=backend)
         need_backend(backend)
-        case = Case(algorithm, small_problem(start, _check.whole(rounds, "rounds")), backend)
+        case = Case(algorithm, small_problem(start, checks.whole(rounds, "rounds")), backend)
         about = f"{type(algorithm).__name__} on {backend}: {self.name}"
         try:
             with double_precision(backend):
@@ -70,7 +72,7 @@ def check_algorithm(
         >>> from surefoot import PFS, Ball
         >>> check_algorithm(PFS(eta=0.1, rho=0.05, domain=Ball(2.0)), [0.3, -0.2])
     """
-    _check.one_of(BACKENDS, backend=backend)
+    checks.one_of(BACKENDS, backend=backend)
     for check in CHECKS:
         if backend in check.backends:
             check(algorithm, start, rounds=rounds, backend=backend)

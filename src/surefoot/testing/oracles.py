@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from surefoot.constraints import Constraint
-from surefoot.errors import InvalidValueError
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.types import Array, CostStream
+from surefoot.problems.constraints import Constraint
 from surefoot.sets import Ball
-from surefoot.types import Array, CostStream
 
 __all__ = ["check_constraint", "check_costs"]
 
@@ -57,7 +57,7 @@ def check_constraint(
         AssertionError: at the first breach, in a sentence with the points and the amount.
 
     Example:
-        >>> from surefoot.constraints import FunctionConstraint
+        >>> from surefoot.problems.constraints import FunctionConstraint
         >>> wrong = FunctionConstraint(lambda x: float(abs(x).sum()) - 1, lambda x: np.ones(2))
         >>> check_constraint(wrong, [[1.0, 0.0], [-1.0, 0.0]], batch=False)
         Traceback (most recent call last):
@@ -115,7 +115,7 @@ def check_costs(
             amount.
 
     Example:
-        >>> from surefoot.costs import Quadratic
+        >>> from surefoot.problems.costs import Quadratic
         >>> check_costs(Quadratic([[1.0, -2.0]], curvature=3.0), [[0.0, 1.0], [4.0, -1.0]])
     """
     X = _points(points)

@@ -6,7 +6,7 @@ A theorem in a new file of this package needs no line here: its classes are foun
 import importlib
 import pkgutil
 
-from surefoot import _kinds
+from surefoot.core import kinds
 from surefoot.theory.certified import ObservedRegret, TheoremD, observed_regret_bound
 from surefoot.theory.curvature import HalvedSlack, ObservedCuts, TheoremC
 from surefoot.theory.curvature_averaging import ObservedAveraging, TheoremK
@@ -134,4 +134,4 @@ for _file in pkgutil.iter_modules(__path__):
                 globals()[_name] = _value
                 __all__.append(_name)
 
-_kinds.guard(globals())
+kinds.guard(globals())

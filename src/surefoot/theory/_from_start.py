@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import final
 
-from surefoot.constants import polyak_rate
-from surefoot.errors import InvalidValueError
+from surefoot.core.constants import polyak_rate
+from surefoot.core.errors import InvalidValueError
 from surefoot.theory.guarantee import EveryRound
 from surefoot.theory.watching import Premise
 
@@ -43,7 +43,7 @@ class FromStart(EveryRound):
 
     A sigma that is known holds for every tightening up to :math:`\epsilon`. The start alone gives
     :math:`\sigma_\rho = (\alpha - \rho)/D_0` for every tightening up to :math:`\rho < \alpha`
-    (:meth:`surefoot.constants.Constants.local_sigma`). The larger counts.
+    (:meth:`surefoot.core.constants.Constants.local_sigma`). The larger counts.
     """
 
     @property

@@ -9,10 +9,10 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from surefoot import _check
-from surefoot.constants import Constants
+from surefoot.core import checks
+from surefoot.core.constants import Constants
+from surefoot.core.types import Array
 from surefoot.theory.guarantee import Guarantee, Kind, Measure, Summed
-from surefoot.types import Array
 
 __all__ = [
     "EachRow",
@@ -71,7 +71,7 @@ class KnownHorizon(Lagrangian):
     horizon: int
 
     def __post_init__(self) -> None:
-        _check.horizon(self.horizon)
+        checks.horizon(self.horizon)
         self.constants.require(*self.needed, by=self.name)
 
 

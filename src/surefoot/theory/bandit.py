@@ -17,10 +17,10 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
-from surefoot import _check
+from surefoot.core import checks
+from surefoot.core.types import Array
 from surefoot.theory._lagrangian import rounds
 from surefoot.theory.projection import AroundBall, ForHorizon
-from surefoot.types import Array
 
 __all__ = ["BlockBanditTheorem", "SmoothedBanditTheorem"]
 
@@ -40,8 +40,8 @@ class _Bandit(AroundBall, ForHorizon):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.constants.require("cost_bound", by=self.name)
-        _check.whole(self.dimension, "dimension")
-        _check.positive(diameter=self.diameter)
+        checks.whole(self.dimension, "dimension")
+        checks.positive(diameter=self.diameter)
 
     @property
     def _noise(self) -> float:

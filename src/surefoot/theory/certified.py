@@ -13,11 +13,11 @@ from typing import Any, ClassVar, NamedTuple, final
 
 import numpy as np
 
-from surefoot import _check
-from surefoot._array import dot, record
-from surefoot.constants import Constants, polyak_rate
+from surefoot.core import checks
+from surefoot.core.arrays import dot, record
+from surefoot.core.constants import Constants, polyak_rate
+from surefoot.core.types import Array
 from surefoot.theory._from_start import StrictStart
-from surefoot.types import Array
 
 __all__ = ["ObservedRegret", "TheoremD", "observed_regret_bound"]
 
@@ -211,11 +211,11 @@ class TheoremD(StrictStart):
 
     def __post_init__(self) -> None:
         self._check_start("R", "G_g")
-        _check.positive(rho=self.rho)
+        checks.positive(rho=self.rho)
         if self.eta is not None:
-            _check.positive(eta=self.eta)
+            checks.positive(eta=self.eta)
         if self.horizon is not None:
-            _check.horizon(self.horizon)
+            checks.horizon(self.horizon)
 
     def tightening(self, t: Any) -> Array:
         r"""Return :math:`\rho_t`."""

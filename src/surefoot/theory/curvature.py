@@ -14,10 +14,10 @@ from typing import Any, ClassVar, NamedTuple, final
 
 import numpy as np
 
-from surefoot.constants import Constants
+from surefoot.core.constants import Constants
+from surefoot.core.types import Array
 from surefoot.theory._from_start import StrictStart
 from surefoot.theory.watching import Premise
-from surefoot.types import Array
 
 __all__ = ["HalvedSlack", "ObservedCuts", "TheoremC", "least_slope"]
 

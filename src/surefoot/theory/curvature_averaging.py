@@ -14,13 +14,13 @@ from typing import Any, ClassVar, NamedTuple, final
 
 import numpy as np
 
-from surefoot import _check
-from surefoot._array import dot, norm
-from surefoot.constants import Constants
+from surefoot.core import checks
+from surefoot.core.arrays import dot, norm
+from surefoot.core.constants import Constants
+from surefoot.core.types import Array
 from surefoot.theory._from_start import StrictStart
 from surefoot.theory.curvature import least_slope
 from surefoot.theory.watching import Premise
-from surefoot.types import Array
 
 __all__ = ["ObservedAveraging", "TheoremK"]
 
@@ -111,9 +111,9 @@ class TheoremK(StrictStart):
     def __post_init__(self) -> None:
         self._check_start("R", "beta")
         if self.far is not None:
-            _check.positive(far=self.far)
+            checks.positive(far=self.far)
         if self.horizon is not None:
-            _check.horizon(self.horizon)
+            checks.horizon(self.horizon)
             self.constants.require("G_f", by=self.name)
 
     def _ratios(self) -> tuple[float, float, float]:

@@ -7,10 +7,10 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from surefoot.constants import Constants
+from surefoot.core.constants import Constants
+from surefoot.core.types import Array
 from surefoot.theory._lagrangian import rounds
 from surefoot.theory.guarantee import Guarantee, Kind, Measure, Premise
-from surefoot.types import Array
 
 __all__ = ["CVVProTheorem"]
 

@@ -9,11 +9,11 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from surefoot.constants import Constants
+from surefoot.core.constants import Constants
+from surefoot.core.types import Array
 from surefoot.theory.guarantee import EveryRound
 from surefoot.theory.polyak import Corollary1, Theorem1
 from surefoot.theory.watching import Premise
-from surefoot.types import Array
 
 __all__ = ["DoublingHorizon"]
 

@@ -8,12 +8,12 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from surefoot import _check
-from surefoot.constants import Constants
-from surefoot.errors import InvalidValueError
+from surefoot.core import checks
+from surefoot.core.constants import Constants
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.types import Array
 from surefoot.theory._lagrangian import Lagrangian, rounds
 from surefoot.theory.guarantee import Kind, Measure
-from surefoot.types import Array
 
 __all__ = ["DriftPlusPenalty"]
 
@@ -100,11 +100,11 @@ class DriftPlusPenalty(Lagrangian):
     source: str = "Yu-Neely-Wei 2017"
 
     def __post_init__(self) -> None:
-        _check.horizon(self.horizon)
-        _check.whole(self.rows, "rows")
-        _check.whole(self.window, "window")
+        checks.horizon(self.horizon)
+        checks.whole(self.rows, "rows")
+        checks.whole(self.window, "window")
         if self.weight is not None:
-            _check.positive(weight=self.weight)
+            checks.positive(weight=self.weight)
         if self.window > 1 and self.rows > 1:
             raise InvalidValueError(f"rows must be 1 for a window of rounds, got {self.rows}")
         self._known()

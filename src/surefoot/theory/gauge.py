@@ -24,11 +24,11 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from surefoot import _check
-from surefoot.constants import Constants
+from surefoot.core import checks
+from surefoot.core.constants import Constants
+from surefoot.core.types import Array
 from surefoot.theory._lagrangian import StronglyConvex, harmonic, rounds
 from surefoot.theory.projection import AroundBall, ForHorizon
-from surefoot.types import Array
 
 __all__ = ["AdaptiveGaugeTheorem", "GaugeNewtonTheorem", "GaugeTheorem", "StronglyConvexGauge"]
 
@@ -40,7 +40,7 @@ class _Gauged(AroundBall):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _check.nonnegative(error=self.error)
+        checks.nonnegative(error=self.error)
 
     @property
     def slope(self) -> float:
@@ -215,7 +215,7 @@ class GaugeNewtonTheorem(_Gauged, ForHorizon):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _check.whole(self.dimension, "dimension")
+        checks.whole(self.dimension, "dimension")
 
     @property
     def reach(self) -> float:

@@ -15,13 +15,13 @@ from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeAlias, TypeV
 
 import numpy as np
 
-from surefoot import _check
-from surefoot._player import can_play
-from surefoot.constants import Constants, as_constants
-from surefoot.errors import InvalidValueError
+from surefoot.core import checks
+from surefoot.core.constants import Constants, as_constants
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.player import can_play
+from surefoot.core.types import Array
 from surefoot.sets import Ball
 from surefoot.theory.watching import Premise
-from surefoot.types import Array
 
 __all__ = [
     "ConstraintForm",
@@ -298,4 +298,4 @@ def instead(player: Any) -> str:
         return f"the class {player.__name__}: make one, as {player.__name__}.{how}(constants) does"
     if hasattr(player, "costs") and hasattr(player, "constraint"):
         return "a Problem: the player comes before it"
-    return _check.brief(player)
+    return checks.brief(player)

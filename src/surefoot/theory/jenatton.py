@@ -13,11 +13,11 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from surefoot import _check
-from surefoot.constants import Constants
+from surefoot.core import checks
+from surefoot.core.constants import Constants
+from surefoot.core.types import Array
 from surefoot.theory._lagrangian import Lagrangian, StronglyConvex, harmonic, power_sum, rounds
 from surefoot.theory.guarantee import Kind, Measure
-from surefoot.types import Array
 
 __all__ = ["JenattonStronglyConvex", "JenattonTradeOff"]
 
@@ -45,9 +45,9 @@ class _Adaptive(Lagrangian):
     @final
     def _refuse(self, *wanted: str) -> None:
         self.constants.require("R", "G_f", "G_g", "D_g", *wanted, by=self.name)
-        _check.between(0, 1, beta=self.beta)
+        checks.between(0, 1, beta=self.beta)
         if self.horizon is not None:
-            _check.horizon(self.horizon)
+            checks.horizon(self.horizon)
 
     @final
     def _dual_steps(self, t: Any) -> Array:

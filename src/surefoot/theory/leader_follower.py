@@ -13,10 +13,10 @@ from typing import Any, ClassVar, NamedTuple, final
 
 import numpy as np
 
-from surefoot import _check
-from surefoot.constants import Constants
+from surefoot.core import checks
+from surefoot.core.constants import Constants
+from surefoot.core.types import Array
 from surefoot.theory._from_start import StrictStart
-from surefoot.types import Array
 
 __all__ = ["LeaderRegret", "TheoremG", "crawl_lower_bound"]
 
@@ -119,7 +119,7 @@ class TheoremG(StrictStart):
     def __post_init__(self) -> None:
         self._check_start("R", "G_g")
         if self.horizon is not None:
-            _check.horizon(self.horizon)
+            checks.horizon(self.horizon)
 
     @property
     def regret_exponent(self) -> float:

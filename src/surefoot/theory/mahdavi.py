@@ -15,12 +15,12 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from surefoot import _check
-from surefoot.constants import Constants
-from surefoot.errors import InvalidValueError
+from surefoot.core import checks
+from surefoot.core.constants import Constants
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.types import Array
 from surefoot.theory._lagrangian import EachRow, at_least, first_horizon, rounds
 from surefoot.theory.watching import Premise
-from surefoot.types import Array
 
 __all__ = ["MahdaviBalanced", "MahdaviNoViolation"]
 
@@ -44,7 +44,7 @@ class _Regularised(EachRow):
 
     @final
     def _refuse_short(self) -> None:
-        _check.horizon(self.horizon)
+        checks.horizon(self.horizon)
         if self.horizon < self._shortest:
             raise InvalidValueError(
                 f"{self.name} needs a horizon of {at_least(self._shortest)} "
@@ -156,7 +156,7 @@ class MahdaviBalanced(_Regularised):
         >>> MahdaviBalanced(c, 4)
         Traceback (most recent call last):
         ...
-        surefoot.errors.InvalidValueError: Mahdavi et al. 2012, Theorem 4 needs a horizon of
+        surefoot.core.errors.InvalidValueError: Mahdavi et al. 2012, Theorem 4 needs a horizon of
         at least 6 rounds for these constants, got 4
     """
 
@@ -221,7 +221,7 @@ class MahdaviNoViolation(_Regularised):
         >>> MahdaviNoViolation(c, 1000)
         Traceback (most recent call last):
         ...
-        surefoot.errors.InvalidValueError: Mahdavi et al. 2012, no violation needs a horizon
+        surefoot.core.errors.InvalidValueError: Mahdavi et al. 2012, no violation needs a horizon
         of at least 1357 rounds for these constants, or a gamma of your own, got 1000
     """
 
@@ -236,8 +236,8 @@ class MahdaviNoViolation(_Regularised):
         self._refuse_short()
         (epsilon, _) = self.constants.require("epsilon", "sigma", by=self.name)
         if self.tightening is not None:
-            _check.nonnegative(gamma=self.tightening)
-            _check.at_most(epsilon, "epsilon", gamma=self.tightening)
+            checks.nonnegative(gamma=self.tightening)
+            checks.at_most(epsilon, "epsilon", gamma=self.tightening)
         elif self._shift(self.horizon) > epsilon:
             enough = first_horizon(lambda T: self._shift(T) <= epsilon, self._shortest)
             raise InvalidValueError(

@@ -11,12 +11,12 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from surefoot import _check
-from surefoot.constants import Constants
+from surefoot.core import checks
+from surefoot.core.constants import Constants
+from surefoot.core.types import Array
 from surefoot.theory._lagrangian import EachRow, rounds
 from surefoot.theory.guarantee import ConstraintForm
 from surefoot.theory.watching import Premise
-from surefoot.types import Array
 
 __all__ = ["MahdaviLinearBalanced"]
 
@@ -75,10 +75,10 @@ class MahdaviLinearBalanced(EachRow):
     operator_norm: float | None = None
 
     def __post_init__(self) -> None:
-        _check.horizon(self.horizon)
+        checks.horizon(self.horizon)
         self.constants.require("G_f", "G_g", "rows", by=self.name)
         if self.operator_norm is not None:
-            _check.positive(operator_norm=self.operator_norm)
+            checks.positive(operator_norm=self.operator_norm)
 
     @property
     def eta(self) -> float:

@@ -15,12 +15,12 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from surefoot import _check
-from surefoot.constants import Constants
-from surefoot.errors import InvalidValueError
+from surefoot.core import checks
+from surefoot.core.constants import Constants
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.types import Array
 from surefoot.theory._lagrangian import Lagrangian, StronglyConvex, harmonic, rounds
 from surefoot.theory.guarantee import Kind, Measure
-from surefoot.types import Array
 
 __all__ = ["NetworkStronglyConvex", "NetworkTheorem"]
 
@@ -35,7 +35,7 @@ class _Network(Lagrangian):
 
     def __post_init__(self) -> None:
         self.constants.require("R", "G_f", "G_g", by=self.name)
-        _check.nonnegative(rate=self.rate)
+        checks.nonnegative(rate=self.rate)
         if not self.rate < 1:
             raise InvalidValueError(f"rate must be below 1, got {self.rate!r}")
 
@@ -99,8 +99,8 @@ class NetworkTheorem(_Network):
     c: float = 0.5
 
     def __post_init__(self) -> None:
-        _check.horizon(self.horizon)
-        _check.between(0, 1, c=self.c)
+        checks.horizon(self.horizon)
+        checks.between(0, 1, c=self.c)
         super().__post_init__()
 
     @property

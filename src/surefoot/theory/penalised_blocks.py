@@ -8,11 +8,11 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from surefoot import _check
+from surefoot.core import checks
+from surefoot.core.types import Array
 from surefoot.theory._lagrangian import KnownHorizon, rounds
 from surefoot.theory.blocked import Blocks
 from surefoot.theory.guarantee import Kind, Measure
-from surefoot.types import Array
 
 __all__ = ["PenalisedBlocksTheorem"]
 
@@ -59,7 +59,7 @@ class PenalisedBlocksTheorem(Blocks, KnownHorizon):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _check.positive(diameter=self.diameter)
+        checks.positive(diameter=self.diameter)
 
     @property
     def _slopes(self) -> tuple[float, ...]:

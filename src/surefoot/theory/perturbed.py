@@ -14,14 +14,14 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from surefoot import _check
-from surefoot.constants import Constants, polyak_rate
-from surefoot.errors import InvalidValueError
+from surefoot.core import checks
+from surefoot.core.constants import Constants, polyak_rate
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.types import Array
 from surefoot.theory._from_start import FromStart
 from surefoot.theory.guarantee import EveryRound
 from surefoot.theory.polyak import SHRINK, _strictly_feasible
 from surefoot.theory.watching import Premise
-from surefoot.types import Array
 
 __all__ = ["BoundedNoise", "SlowDrift"]
 
@@ -77,9 +77,9 @@ class BoundedNoise(FromStart):
     subgradient_error: float = 0.0
 
     def __post_init__(self) -> None:
-        _check.horizon(self.horizon)
-        _check.nonnegative(value_error=self.value_error, subgradient_error=self.subgradient_error)
-        _check.plain(self, "value_error", "subgradient_error")
+        checks.horizon(self.horizon)
+        checks.nonnegative(value_error=self.value_error, subgradient_error=self.subgradient_error)
+        checks.plain(self, "value_error", "subgradient_error")
         slack, _, _ = self.constants.require("start_slack", "G_f", "G_g", by=self.name)
         _strictly_feasible(slack, self.name)
         if self._least > self.level:
@@ -209,13 +209,13 @@ class SlowDrift(EveryRound):
     common_reach: float | None = None
 
     def __post_init__(self) -> None:
-        _check.horizon(self.horizon)
-        _check.nonnegative(drift=self.drift)
-        _check.plain(self, "drift")
+        checks.horizon(self.horizon)
+        checks.nonnegative(drift=self.drift)
+        checks.plain(self, "drift")
         for name in ("common_slack", "common_reach"):
             if getattr(self, name) is not None:
-                _check.positive(**{name: getattr(self, name)})
-                _check.plain(self, name)
+                checks.positive(**{name: getattr(self, name)})
+                checks.plain(self, name)
         slack, _, _ = self.constants.require("start_slack", "G_f", "G_g", by=self.name)
         _strictly_feasible(slack, self.name)
         most = self.level * self._step * self.sigma

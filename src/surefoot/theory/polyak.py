@@ -12,12 +12,12 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from surefoot import _check
-from surefoot.constants import Constants
-from surefoot.errors import InvalidValueError
+from surefoot.core import checks
+from surefoot.core.constants import Constants
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.types import Array
 from surefoot.theory.guarantee import Guarantee, Kind, Measure
 from surefoot.theory.watching import Premise
-from surefoot.types import Array
 
 __all__ = ["Corollary1", "Corollary2", "Corollary3", "Theorem1"]
 
@@ -64,16 +64,16 @@ class Theorem1(Guarantee):
 
     def __post_init__(self) -> None:
         self._known()
-        _check.positive(eta=self.eta)
-        _check.nonnegative(rho=self.rho)
+        checks.positive(eta=self.eta)
+        checks.nonnegative(rho=self.rho)
         (epsilon,) = self.constants.require("epsilon", by=self.name)
-        _check.at_most(epsilon, "epsilon", rho=self.rho)
-        _check.plain(self, "eta", "rho")
+        checks.at_most(epsilon, "epsilon", rho=self.rho)
+        checks.plain(self, "eta", "rho")
         if self.tightening_cost is not None:
-            _check.nonnegative(tightening_cost=self.tightening_cost)
-            _check.plain(self, "tightening_cost")
+            checks.nonnegative(tightening_cost=self.tightening_cost)
+            checks.plain(self, "tightening_cost")
         if self.horizon is not None:
-            _check.horizon(self.horizon)
+            checks.horizon(self.horizon)
 
     def _known(self) -> tuple[float, ...]:
         return self.constants.require("R", "G_f", "G_g", "sigma", by=self.name)
@@ -169,7 +169,7 @@ class _Corollary(Guarantee):
     horizon: int
 
     def __post_init__(self) -> None:
-        _check.horizon(self.horizon)
+        checks.horizon(self.horizon)
         _ = self.theorem
 
     @property
@@ -217,7 +217,7 @@ class Corollary1(_Corollary):
     violation_exponent: ClassVar[None] = None
 
     def __post_init__(self) -> None:
-        _check.horizon(self.horizon)
+        checks.horizon(self.horizon)
         (slack,) = self.constants.require("start_slack", by=self.name)
         _strictly_feasible(slack, self.name)
         _ = self.theorem

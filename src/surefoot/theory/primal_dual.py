@@ -6,9 +6,9 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
-from surefoot.errors import InvalidValueError
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.types import Array
 from surefoot.theory._lagrangian import RowsApart, rounds
-from surefoot.types import Array
 
 __all__ = ["PrimalDualTheorem"]
 

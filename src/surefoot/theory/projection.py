@@ -12,13 +12,13 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from surefoot import _check
-from surefoot.constants import Constants
-from surefoot.errors import InvalidValueError
+from surefoot.core import checks
+from surefoot.core.constants import Constants
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.types import Array
 from surefoot.theory._lagrangian import StronglyConvex, harmonic, rounds
 from surefoot.theory.guarantee import EveryRound
 from surefoot.theory.watching import Premise
-from surefoot.types import Array
 
 __all__ = [
     "AdaGradNorm",
@@ -65,8 +65,8 @@ class AroundBall(Inside):
     def __post_init__(self) -> None:
         super().__post_init__()
         R = self.constants.R
-        _check.positive(inner_radius=self.inner_radius)
-        _check.at_most(R * (1 + 1e-9), "the outer radius", inner_radius=self.inner_radius)
+        checks.positive(inner_radius=self.inner_radius)
+        checks.at_most(R * (1 + 1e-9), "the outer radius", inner_radius=self.inner_radius)
 
     @property
     @final
@@ -83,7 +83,7 @@ class ForHorizon(Inside):
     horizon: int
 
     def __post_init__(self) -> None:
-        _check.horizon(self.horizon)
+        checks.horizon(self.horizon)
         super().__post_init__()
 
 
@@ -95,7 +95,7 @@ class OnBounded(ForHorizon):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _check.positive(diameter=self.diameter)
+        checks.positive(diameter=self.diameter)
 
 
 @dataclass(frozen=True)
@@ -159,7 +159,7 @@ class _Anytime(Inside):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _check.positive(diameter=self.diameter)
+        checks.positive(diameter=self.diameter)
 
 
 @final
@@ -276,8 +276,8 @@ class EntropicTheorem(ForHorizon):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _check.positive(total=self.total)
-        if _check.whole(self.dimension, "dimension") < 2:
+        checks.positive(total=self.total)
+        if checks.whole(self.dimension, "dimension") < 2:
             raise InvalidValueError(
                 f"dimension must be at least 2 on a simplex, got {self.dimension}"
             )

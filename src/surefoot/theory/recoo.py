@@ -8,10 +8,10 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from surefoot.constants import Constants
+from surefoot.core.constants import Constants
+from surefoot.core.types import Array
 from surefoot.theory._lagrangian import Lagrangian, harmonic, power_sum, rounds
 from surefoot.theory.guarantee import Kind, Measure
-from surefoot.types import Array
 
 __all__ = ["RecooTheorem"]
 

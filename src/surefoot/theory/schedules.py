@@ -49,8 +49,8 @@ gradient that is not 0 have :math:`1/\eta_t = 0`.
 
 **Which sigma.** One that is known holds for every :math:`\rho \le \epsilon`. The start alone gives
 :math:`\sigma_\rho = (\alpha - \rho)/D_0` for every tightening up to :math:`\rho < \alpha`
-(:meth:`surefoot.constants.Constants.local_sigma`); so where nothing else is known schedules begin
-at :math:`\rho_1 \le \alpha/2`. The larger of the two counts.
+(:meth:`surefoot.core.constants.Constants.local_sigma`); so where nothing else is known schedules
+begin at :math:`\rho_1 \le \alpha/2`. The larger of the two counts.
 
 Rounding: steps are a billionth shorter than allowed, as in :mod:`surefoot.theory.polyak`.
 """
@@ -64,12 +64,12 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from surefoot import _check
-from surefoot.constants import Constants
+from surefoot.core import checks
+from surefoot.core.constants import Constants
+from surefoot.core.types import Array
 from surefoot.theory._from_start import FromStart
 from surefoot.theory.polyak import SHRINK, _strictly_feasible
 from surefoot.theory.watching import Premise
-from surefoot.types import Array
 
 __all__ = ["ScheduledSteps", "StronglyConvexSchedule", "UnknownGradients", "UnknownHorizon"]
 
@@ -287,7 +287,7 @@ class UnknownGradients(ScheduledSteps):
 
     def __post_init__(self) -> None:
         if self.horizon is not None:
-            _check.horizon(self.horizon)
+            checks.horizon(self.horizon)
         self._check_start()
 
     @property

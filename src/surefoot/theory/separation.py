@@ -6,10 +6,10 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
-from surefoot.errors import InvalidValueError
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.types import Array
 from surefoot.theory._lagrangian import rounds
 from surefoot.theory.projection import AroundBall, ForHorizon
-from surefoot.types import Array
 
 __all__ = ["SeparationTheorem"]
 

@@ -18,11 +18,11 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
-from surefoot import _check
-from surefoot.constants import Constants
+from surefoot.core import checks
+from surefoot.core.constants import Constants
+from surefoot.core.types import Array
 from surefoot.theory._lagrangian import StronglyConvex, harmonic, rounds
 from surefoot.theory.projection import Inside, OnBounded
-from surefoot.types import Array
 
 __all__ = ["LevyKrauseStronglyConvex", "LevyKrauseTheorem"]
 
@@ -34,8 +34,8 @@ class _Smooth(Inside):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _check.positive(reach=self.reach, depth=self.depth)
-        _check.nonnegative(curvature=self.curvature)
+        checks.positive(reach=self.reach, depth=self.depth)
+        checks.nonnegative(curvature=self.curvature)
 
     @property
     def growth(self) -> float:

@@ -7,13 +7,13 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from surefoot import _check
-from surefoot.constants import Constants
-from surefoot.errors import InvalidValueError
+from surefoot.core import checks
+from surefoot.core.constants import Constants
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.types import Array
 from surefoot.theory._lagrangian import at_least, first_horizon, rounds
 from surefoot.theory.guarantee import ConstraintForm, Guarantee, Kind, Measure, Summed
 from surefoot.theory.watching import Premise
-from surefoot.types import Array
 
 __all__ = ["Tightened", "tightened_constants"]
 
@@ -31,7 +31,7 @@ def tightened_constants(constants: Constants, rho: float) -> Constants:
         R = 1 (given), G_f = 3 (given), sigma = 0.5 (derived), epsilon = 0.125 (derived),
         start_slack = 0.375 (derived), D_g = 1.625 (derived)
     """
-    _check.nonnegative(rho=rho)
+    checks.nonnegative(rho=rho)
     changed: dict[str, float | None] = {}
     if constants.D_g is not None:
         changed["D_g"] = constants.D_g + rho
@@ -83,7 +83,7 @@ class Tightened(Summed):
         (0.0703, 0.0)
         >>> Tightened(c, 500, DriftPlusPenalty(tightened_constants(c, 0.25), 500))
         Traceback (most recent call last):
-        surefoot.errors.InvalidValueError: horizon must be at least 879 rounds for ...
+        surefoot.core.errors.InvalidValueError: horizon must be at least 879 rounds for ...
     """
 
     kind: ClassVar[Kind] = "cumulative"
@@ -94,7 +94,7 @@ class Tightened(Summed):
     base: Guarantee
 
     def __post_init__(self) -> None:
-        _check.horizon(self.horizon)
+        checks.horizon(self.horizon)
         if not isinstance(self.base, Guarantee):
             raise InvalidValueError(f"base must be a guarantee, got {self.base!r}")
         if self.base.horizon not in (None, self.horizon):

@@ -8,9 +8,9 @@ from typing import Any, ClassVar, NamedTuple, final
 
 import numpy as np
 
+from surefoot.core.types import Array
 from surefoot.theory._lagrangian import rounds
 from surefoot.theory.projection import OnBounded
-from surefoot.types import Array
 
 __all__ = ["BlockLength", "TrackingTheorem"]
 

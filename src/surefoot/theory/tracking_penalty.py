@@ -8,9 +8,9 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
+from surefoot.core.types import Array
 from surefoot.theory._lagrangian import KnownHorizon, rounds
 from surefoot.theory.guarantee import Kind, Measure
-from surefoot.types import Array
 
 __all__ = ["TrackingPenaltyTheorem"]
 

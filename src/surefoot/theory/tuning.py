@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-from surefoot import _check
-from surefoot._numerics import minimise_bracketed
-from surefoot.constants import Constants, as_constants, polyak_rate
+from surefoot.core import checks
+from surefoot.core.constants import Constants, as_constants, polyak_rate
+from surefoot.core.numerics import minimise_bracketed
 from surefoot.theory.polyak import SHRINK, Theorem1, _strictly_feasible
 
 __all__ = ["tune_polyak"]
@@ -47,7 +47,7 @@ def tune_polyak(constants: Constants, horizon: int) -> Theorem1:
         >>> round(best.rho * 20_000**0.5, 2)  # Corollary 1 has 0.25 here
         2.09
     """
-    _check.horizon(horizon)
+    checks.horizon(horizon)
     by = "the tuned Theorem 1"
     wanted = ("R", "G_f", "G_g", "start_slack")
     R, G_f, G_g, slack = as_constants(constants).require(*wanted, by=by)

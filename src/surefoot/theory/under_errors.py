@@ -13,11 +13,11 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from surefoot.constants import Constants
+from surefoot.core.constants import Constants
+from surefoot.core.types import Array
 from surefoot.theory._from_start import StrictStart
 from surefoot.theory.guarantee import Guarantee
 from surefoot.theory.watching import Premise
-from surefoot.types import Array
 
 __all__ = ["TheoremN", "under_errors"]
 

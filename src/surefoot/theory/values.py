@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
-from surefoot.constants import Constants
+from surefoot.core.constants import Constants
+from surefoot.core.types import Array
 from surefoot.theory._from_start import StrictStart
-from surefoot.types import Array
 
 __all__ = ["ValuesAndCurvature", "ValuesOnly"]
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from surefoot.errors import SurefootError
+from surefoot.core.errors import SurefootError
 
 __all__ = [
     "ROUNDING",

@@ -7,13 +7,13 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from surefoot import _check
-from surefoot._convert import shown
-from surefoot.constants import Constants
-from surefoot.errors import InvalidValueError
+from surefoot.core import checks
+from surefoot.core.constants import Constants
+from surefoot.core.convert import shown
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.types import Array
 from surefoot.theory.guarantee import EveryRound, Guarantee, Kind, Measure
 from surefoot.theory.watching import Premise
-from surefoot.types import Array
 
 __all__ = ["InTurns", "WithProbability"]
 
@@ -43,7 +43,7 @@ class WithProbability(Guarantee):
 
     def __post_init__(self) -> None:
         _every_round(self.exact)
-        _check.positive(failure=self.failure)
+        checks.positive(failure=self.failure)
 
     @property
     def name(self) -> str:
@@ -97,7 +97,7 @@ class InTurns(EveryRound):
 
     def __post_init__(self) -> None:
         _every_round(self.each)
-        _check.whole(self.delay, "delay")
+        checks.whole(self.delay, "delay")
 
     @property
     def name(self) -> str:

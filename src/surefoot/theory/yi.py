@@ -8,10 +8,10 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from surefoot import _check
+from surefoot.core import checks
+from surefoot.core.types import Array
 from surefoot.theory._lagrangian import KnownHorizon, rounds
 from surefoot.theory.guarantee import Kind, Measure
-from surefoot.types import Array
 
 __all__ = ["YiTheorem"]
 
@@ -58,7 +58,7 @@ class YiTheorem(KnownHorizon):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _check.between(0, 1, c=self.c)
+        checks.between(0, 1, c=self.c)
 
     @property
     def name(self) -> str:

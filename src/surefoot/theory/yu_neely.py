@@ -6,10 +6,10 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
+from surefoot.core.types import Array
 from surefoot.theory._lagrangian import RowsApart, rounds
 from surefoot.theory.guarantee import ConstraintForm
 from surefoot.theory.watching import Premise
-from surefoot.types import Array
 
 __all__ = ["YuNeelyTheorem"]
 

@@ -16,11 +16,11 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from surefoot import _check
-from surefoot.constants import Constants
+from surefoot.core import checks
+from surefoot.core.constants import Constants
+from surefoot.core.types import Array
 from surefoot.theory._lagrangian import KnownHorizon, Lagrangian, StronglyConvex, harmonic, rounds
 from surefoot.theory.guarantee import Kind, Measure
-from surefoot.types import Array
 
 __all__ = ["YuanStronglyConvex", "YuanTradeOff"]
 
@@ -73,7 +73,7 @@ class YuanTradeOff(KnownHorizon):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _check.between(0, 1, beta=self.beta, alpha=self.alpha)
+        checks.between(0, 1, beta=self.beta, alpha=self.alpha)
 
     @property
     def name(self) -> str:
@@ -161,7 +161,7 @@ class YuanStronglyConvex(StronglyConvex, Lagrangian):
     def __post_init__(self) -> None:
         self.constants.require("R", "G_f", "G_g", "rows", "strong_convexity", by=self.name)
         if self.horizon is not None:
-            _check.horizon(self.horizon)
+            checks.horizon(self.horizon)
 
     @property
     def theta(self) -> float:

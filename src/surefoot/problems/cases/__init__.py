@@ -1,6 +1,6 @@
 """Cases: real data or a plant model, each with the baselines that practitioners use now."""
 
-from surefoot import _kinds
+from surefoot.core import kinds
 from surefoot.problems.cases.admission import (
     AdmissionRecord,
     AdmissionRule,
@@ -84,4 +84,4 @@ __all__ = [
     "waiting_for_clean_power",
 ]
 
-_kinds.guard(globals())
+kinds.guard(globals())

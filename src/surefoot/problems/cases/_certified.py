@@ -8,9 +8,9 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
+from surefoot.core.types import Array
 from surefoot.regions import CurvatureRows, EmptyRegionError
 from surefoot.sets import Box
-from surefoot.types import Array
 
 __all__ = ["CertifiedRows"]
 

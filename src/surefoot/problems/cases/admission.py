@@ -33,11 +33,11 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from surefoot import _check
-from surefoot.errors import InvalidValueError
+from surefoot.core import checks
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.types import Array
 from surefoot.regions import CurvatureRows, EmptyRegionError
 from surefoot.sets import Box
-from surefoot.types import Array
 
 __all__ = [
     "AdmissionRecord",
@@ -126,7 +126,7 @@ def tenant_demand(seconds: int, seed: int = 0) -> Array:
         >>> a.shape, bool((a >= 0).all() and (a <= CAPS).all()), a.sum(axis=1).mean().round(2)
         ((3600, 6), True, np.float64(0.91))
     """
-    T, n, rng = _check.whole(seconds, "seconds"), len(CAPS), np.random.default_rng(seed)
+    T, n, rng = checks.whole(seconds, "seconds"), len(CAPS), np.random.default_rng(seed)
     wave = 1.0 + 0.5 * np.sin(2 * np.pi * (np.arange(T)[:, None] / 3600 + rng.uniform(0, 1, n)))
     # Drawn second by second, so that a shorter run is the beginning of a longer one.
     noise, coin = rng.uniform(0, 1, (T, 2, n)).transpose(1, 0, 2)
@@ -159,9 +159,9 @@ class AdmissionServer:
     slope_error: float = 0.1
 
     def __post_init__(self) -> None:
-        _check.whole(self.seconds, "seconds")
-        _check.positive(knee=self.knee)
-        _check.nonnegative(
+        checks.whole(self.seconds, "seconds")
+        checks.positive(knee=self.knee)
+        checks.nonnegative(
             swing=self.swing, value_error=self.value_error, slope_error=self.slope_error
         )
         if not self.knee + self.swing < 1:
@@ -347,7 +347,7 @@ class CertifiedAdmission:
     _memory: Any = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        _check.positive(eta=self.eta)
+        checks.positive(eta=self.eta)
         server, tau = self.server, self.server.slope_error
         self._known = CurvatureRows(
             beta=(server.beta + tau / STEP,),

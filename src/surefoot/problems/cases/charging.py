@@ -24,15 +24,15 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from surefoot import _check
-from surefoot.constraints import Affine, Constraint, QuadraticForm, max_of
-from surefoot.costs import Quadratic
-from surefoot.errors import InvalidValueError
+from surefoot.core import checks
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.types import Array
 from surefoot.problems._streams import drawn
 from surefoot.problems.cases._files import load
+from surefoot.problems.constraints import Affine, Constraint, QuadraticForm, max_of
+from surefoot.problems.costs import Quadratic
 from surefoot.problems.problem import Problem
 from surefoot.sets import Ball
-from surefoot.types import Array
 
 __all__ = [
     "LARGEST",
@@ -215,7 +215,7 @@ class ChargingSite:
             (0, 374, 856)
         """
         network, d = self.network, self.chargers
-        T = self.minutes if minutes is None else min(self.minutes, _check.whole(minutes, "minutes"))
+        T = self.minutes if minutes is None else min(self.minutes, checks.whole(minutes, "minutes"))
         arrival, departure, request, charger = self.sessions.values()
         remaining, leaves, x = np.zeros(d), np.zeros(d, dtype=np.int64), np.zeros(d)
         asked = possible = delivered = carbon = 0.0
@@ -270,7 +270,7 @@ def charging_site(name: Site, month: str = "2019-10", days: int | None = None) -
         >>> site.minutes, site.chargers, len(site.network.ratings), len(site.sessions["arrival"])
         (2880, 52, 24, 150)
     """
-    _check.one_of(("caltech", "jpl"), name=name)
+    checks.one_of(("caltech", "jpl"), name=name)
     data = load(name)
     first, last = _span(month, days)
     arrival = data["arrival"]
@@ -371,5 +371,5 @@ def _span(month: str, days: int | None) -> tuple[int, int]:
     end = begin.replace(year=begin.year + year, month=number + 1)
     first, last = (int((day - _EPOCH).total_seconds()) // 60 + _MIDNIGHT for day in (begin, end))
     if days is not None:
-        last = min(last, first + 1440 * _check.whole(days, "days"))
+        last = min(last, first + 1440 * checks.whole(days, "days"))
     return first, last

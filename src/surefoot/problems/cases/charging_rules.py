@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from surefoot._extras import need
+from surefoot.core.optional import need
+from surefoot.core.types import Array
 from surefoot.problems.cases._certified import CertifiedRows
 from surefoot.problems.cases.charging import (
     LARGEST,
@@ -17,7 +18,6 @@ from surefoot.problems.cases.charging import (
     Minute,
 )
 from surefoot.regions import CurvatureRows
-from surefoot.types import Array
 
 __all__ = [
     "CertifiedCharging",

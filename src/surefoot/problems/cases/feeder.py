@@ -31,12 +31,12 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from surefoot import _check
-from surefoot._extras import need
-from surefoot.errors import InvalidValueError
+from surefoot.core import checks
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.optional import need
+from surefoot.core.types import Array
 from surefoot.problems.cases._certified import CertifiedRows
 from surefoot.regions import CurvatureRows
-from surefoot.types import Array
 
 __all__ = [
     "CertifiedFeeder",
@@ -208,7 +208,7 @@ class Feeder:
             >>> done.over, round(done.power[0])  # doctest: +SKIP
             (2, 520)
         """
-        T, x = _check.whole(seconds, "seconds"), 0.0 * self.rated
+        T, x = checks.whole(seconds, "seconds"), 0.0 * self.rated
         values, power, spent, given = np.zeros(T), np.zeros(T), np.zeros(T), 0.0
         measured = self.measure(x)
         for t in range(T):

@@ -13,15 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from surefoot import _check
-from surefoot._extras import need
-from surefoot.constraints import Affine, CVaR, max_of
-from surefoot.costs import LogPortfolio
-from surefoot.errors import InvalidValueError
+from surefoot.core import checks
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.optional import need
+from surefoot.core.types import Array
 from surefoot.problems._streams import drawn
+from surefoot.problems.constraints import Affine, CVaR, max_of
+from surefoot.problems.costs import LogPortfolio
 from surefoot.problems.problem import Problem
 from surefoot.sets import Ball
-from surefoot.types import Array
 
 __all__ = ["risk_portfolio", "share_returns"]
 
@@ -62,7 +62,7 @@ def risk_portfolio(
         >>> p.costs.dimension, p.constraint.rows  # doctest: +SKIP
         (20, 22)
     """
-    _check.positive(limit=limit)
+    checks.positive(limit=limit)
     returns = share_returns()[:, :-1]
     days = returns[REFERENCE:]
 

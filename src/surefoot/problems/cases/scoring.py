@@ -13,14 +13,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from surefoot import _check
-from surefoot.constraints import Affine, QuadraticForm, max_of
-from surefoot.costs import Logistic
+from surefoot.core import checks
+from surefoot.core.types import Array
 from surefoot.problems._streams import drawn
 from surefoot.problems.cases._files import load
+from surefoot.problems.constraints import Affine, QuadraticForm, max_of
+from surefoot.problems.costs import Logistic
 from surefoot.problems.problem import Problem
 from surefoot.sets import Ball
-from surefoot.types import Array
 
 __all__ = ["People", "census_people", "fair_scoring"]
 
@@ -100,7 +100,7 @@ def fair_scoring(
         >>> p.costs.dimension, p.constraint.rows, float(p.constraint.value(p.start))
         (40, 5, -0.01)
     """
-    _check.positive(tolerance=tolerance, radius=radius)
+    checks.positive(tolerance=tolerance, radius=radius)
     audit, scored = census_people()
 
     def draw(source: Any, lead: tuple[int, ...]) -> Any:

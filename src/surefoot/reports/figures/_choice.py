@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from surefoot.errors import InvalidValueError, SurefootError
+from surefoot.core.errors import InvalidValueError, SurefootError
 from surefoot.reports.figures._sheet import text_of, trials_of
 from surefoot.results.rows import Row
 from surefoot.results.rows import algorithms as labels_of

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple, ParamSpec, TypeAlias, TypeVar
 
 import numpy as np
 
-from surefoot._extras import need
+from surefoot.core.optional import need
 from surefoot.reports.style import GRID, INK, paper_style
 from surefoot.results.rows import Row
 

@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from surefoot._closing import replacing
-from surefoot.errors import InvalidValueError
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.files import replacing
 from surefoot.reports.figures._choice import NothingToDraw
 from surefoot.reports.figures._sheet import in_style
 from surefoot.reports.figures.oracle import oracle_figure

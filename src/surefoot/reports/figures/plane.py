@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from surefoot.errors import InvalidValueError
+from surefoot.core.errors import InvalidValueError
 from surefoot.reports.figures._axes import in_thousands, look
 from surefoot.reports.figures._choice import chosen, last_of
 from surefoot.reports.figures._sheet import (

@@ -13,9 +13,9 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from surefoot._closing import replacing
-from surefoot._extras import need
-from surefoot.errors import InvalidValueError
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.files import replacing
+from surefoot.core.optional import need
 from surefoot.reports.page._charts import SHOWN, chart_data
 from surefoot.reports.page._claims import claims_table
 from surefoot.reports.page._constants import constants_block

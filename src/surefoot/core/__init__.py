@@ -1,0 +1,1 @@
+"""The words of the library: feedback, step, constants with origins, arrays, errors."""

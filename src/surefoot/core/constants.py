@@ -1,0 +1,324 @@
+r"""The constants that theorems need, each with its origin.
+
+====================  ================  ===========================================================
+name                  paper             meaning
+====================  ================  ===========================================================
+``R``                 :math:`R`         the feasible set lies in a ball of this radius
+``G_f``               :math:`G_f`       largest norm of a cost gradient
+``G_g``               :math:`G_g`       largest norm of a subgradient of g on that ball
+``sigma``             :math:`\sigma`    smallest norm of a subgradient of g where g = -epsilon
+``epsilon``           :math:`\epsilon`  the level at which sigma holds
+``start_slack``       :math:`\alpha`    g(x_1) <= -start_slack
+``start_reach``       :math:`D_0`       largest distance from x_1 to a point of the ball, or 2R
+``F``                 :math:`F`         largest difference of a cost between two points of the ball
+``D_g``               :math:`D_g`       largest absolute value of any one constraint on the ball
+``rows``              :math:`m`         number of constraints that g is the maximum of
+``strong_convexity``  :math:`H`         modulus of strong convexity of every cost
+``beta``              :math:`\beta`     largest curvature of any one constraint on the ball
+``evaluation_error``                    largest rounding of g on the ball
+``value_error``       :math:`\nu`       largest error of an observed g (sensors, not rounding)
+``slope_error``       :math:`\tau`      largest distance of an observed slope to a subgradient
+``drift``             :math:`v`         largest change of g at any point from a round to the next
+``inner_radius``      :math:`r`         the feasible set holds a ball of this radius around 0
+``diameter``          :math:`D`         largest distance between two feasible points
+``slater_margin``     :math:`\rho_S`    slack of one point for every constraint of every round
+``slater_cost``       :math:`F_0`       most that this point loses to any other in a round
+``rows_lipschitz``                      Lipschitz constant of the vector of all constraints
+``cost_bound``                          largest absolute value of a cost on the feasible set
+``mixing``            :math:`\lambda`   second largest singular value of a mixing matrix
+====================  ================  ===========================================================
+
+g itself has the curvature beta only where rows = 1; a rule that sees the maximum of several
+alone must not use it, one that sees all rows may.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from types import MappingProxyType
+from typing import Any, Literal, TypeAlias, get_args
+
+from surefoot.core import checks, kinds
+from surefoot.core.display import Table, facts_html
+from surefoot.core.errors import InvalidTypeError, InvalidValueError
+
+__all__ = ["Constants", "Origin", "as_constants", "polyak_rate"]
+
+Origin: TypeAlias = Literal["given", "derived", "slater", "local", "estimated"]
+"""given by the user; derived exactly from the structure of the problem; from Slater's condition
+(the paper's proposition); from the sharper local form of it; estimated, and then no proof."""
+
+
+def polyak_rate(sigma: float, G_g: float) -> float:
+    r"""Return the paper's :math:`\xi = 1 - \sqrt{1 - \sigma^2/G_g^2}`, without loss of digits.
+
+    With :math:`r = \sigma^2/G_g^2` the same number is :math:`r/(1 + \sqrt{1 - r})`, which has no
+    cancellation when sigma is far below G_g; :func:`_contraction` has none when it is close.
+
+    >>> polyak_rate(1e-9, 1.0)
+    5e-19
+    """
+    if not 0 < sigma <= G_g:
+        raise InvalidValueError(f"sigma must be > 0 and at most G_g = {G_g:g}, got {sigma!r}")
+    return (sigma / G_g) ** 2 / (1.0 + math.sqrt(_contraction(sigma, G_g)))
+
+
+def _contraction(sigma: float, G_g: float) -> float:
+    r"""Return the paper's :math:`\gamma = 1 - \sigma^2/G_g^2`, factored.
+
+    One minus a rounded square has an error of 2^-53, and the root in xi makes 1e-8 of that where
+    sigma is nearly G_g: more than a corollary's steps are shortened by. A difference of close
+    floats is exact, so the factored form keeps all digits.
+    """
+    return ((G_g - sigma) / G_g) * ((G_g + sigma) / G_g)
+
+
+_RULES = {
+    "R": checks.scale,
+    "G_g": checks.scale,
+    "start_slack": checks.finite,  # negative: x_1 is outside
+    "beta": checks.nonnegative,  # 0: linear
+    "evaluation_error": checks.nonnegative,  # 0: exact
+    "value_error": checks.nonnegative,
+    "slope_error": checks.nonnegative,
+    "drift": checks.nonnegative,  # 0: the same g in every round
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Constants:
+    r"""The constants of a problem. None means unknown; nothing is guessed.
+
+    Example:
+        >>> toy = Constants(R=1.0, G_f=14.5, G_g=1.0, sigma=0.5**0.5, epsilon=0.25)
+        >>> round(toy.xi, 6)
+        0.292893
+        >>> print(toy.with_origin("derived", start_slack=0.5, start_reach=1.0))
+        R = 1 (given), G_f = 14.5 (given), G_g = 1 (given), sigma = 0.707107 (given),
+        epsilon = 0.25 (given), start_slack = 0.5 (derived), start_reach = 1 (derived)
+    """
+
+    R: float
+    G_f: float | None = None
+    G_g: float | None = None
+    sigma: float | None = None
+    epsilon: float | None = None
+    start_slack: float | None = None
+    start_reach: float | None = None
+    F: float | None = None
+    D_g: float | None = None
+    rows: int | None = None
+    strong_convexity: float | None = None
+    beta: float | None = None
+    evaluation_error: float | None = None
+    value_error: float | None = None
+    slope_error: float | None = None
+    drift: float | None = None
+    inner_radius: float | None = None
+    diameter: float | None = None
+    slater_margin: float | None = None
+    slater_cost: float | None = None
+    rows_lipschitz: float | None = None
+    cost_bound: float | None = None
+    mixing: float | None = None
+    # Not hashed, because a mapping cannot be; constants that differ in origins are not equal.
+    origins: Mapping[str, Origin] = field(default_factory=dict, repr=False, hash=False)
+
+    def __post_init__(self) -> None:
+        known = {name: v for name in self.names() if (v := getattr(self, name)) is not None}
+        for name, value in known.items():
+            _RULES.get(name, checks.positive)(**{name: value})
+        checks.plain(self, *known)
+        for name in known:
+            if type(getattr(self, name)) is not float:
+                raise InvalidValueError(f"{name} must be one number, got {known[name]!r}")
+        if self.sigma is not None:
+            if self.epsilon is None:
+                raise InvalidValueError(
+                    f"sigma must come with the level epsilon at which it holds, "
+                    f"got sigma = {self.sigma:g} alone"
+                )
+            if self.G_g is not None:
+                checks.at_most(self.G_g, "G_g", sigma=self.sigma)
+        if self.inner_radius is not None:
+            checks.at_most(self.R * (1 + 1e-9), "the outer radius", inner_radius=self.inner_radius)
+        strangers = set(self.origins) - set(self.names())
+        if strangers:
+            raise InvalidValueError(f"origins must name constants, got {sorted(strangers)!r}")
+        for origin in self.origins.values():
+            checks.one_of(get_args(Origin), origin=origin)
+        origins = {name: self.origins.get(name, "given") for name in known}
+        object.__setattr__(self, "origins", MappingProxyType(origins))
+
+    @classmethod
+    def names(cls) -> tuple[str, ...]:
+        """Return the names of the constants, in the order they are shown."""
+        return tuple(f.name for f in fields(cls) if f.name != "origins")
+
+    @classmethod
+    def from_slater(
+        cls, slack: float, *, R: float, G_g: float | None = None, share: float = 0.5
+    ) -> Constants:
+        r"""Apply the paper's proposition: a point with :math:`g \le -\zeta` gives both constants.
+
+        :math:`\epsilon = c\zeta` and :math:`\sigma = (1-c)\zeta/(2R)` for any c in (0, 1).
+
+        Args:
+            slack: :math:`\zeta > 0`, the slack of the strictly feasible point.
+            R: radius of a ball that contains the feasible set.
+            G_g: upper bound on the subgradients of g, if known.
+            share: the proposition's c.
+
+        >>> c = Constants.from_slater(0.5, R=1.0)
+        >>> c.epsilon, c.sigma
+        (0.25, 0.125)
+        """
+        checks.positive(slack=slack, R=R)
+        if not 0 < share < 1:
+            raise InvalidValueError(f"share must be strictly between 0 and 1, got {share!r}")
+        return cls(
+            R=R,
+            G_g=G_g,
+            epsilon=share * slack,
+            sigma=(1 - share) * slack / (2 * R),
+            origins={"epsilon": "slater", "sigma": "slater"},
+        )
+
+    def with_origin(self, origin: Origin, **values: float | None) -> Constants:
+        """Return the constants with some of them replaced, and the origin of the new ones."""
+        kept = {name: o for name, o in self.origins.items() if name not in values}
+        new: dict[str, Origin] = {name: origin for name, v in values.items() if v is not None}
+        return replace(self, origins=kept | new, **values)  # type: ignore[arg-type]
+
+    def require(self, *names: str, by: str) -> tuple[float, ...]:
+        """Return the named constants; if one is missing, raise and name who needs it."""
+        missing = [name for name in names if getattr(self, name) is None]
+        if missing:
+            rest = "which is not known: give it" if len(missing) == 1 else "which are not known"
+            raise InvalidValueError(f"{by} needs {' and '.join(missing)}, {rest}")
+        return tuple(getattr(self, name) for name in names)
+
+    def completed(self, reach: float, value: float | None = None) -> Constants:
+        """Return these constants with those that follow from them, where they are missing.
+
+        Args:
+            reach: a bound on the distance from the start to a point of the ball.
+            value: g at the start, where it was asked there; a slack alone says only that it is no
+                larger.
+
+        Example:
+            >>> Constants(R=1.0, G_f=3.0, start_slack=0.5).completed(2.0).F
+            6.0
+        """
+        known = self
+        fresh: dict[str, float] = {}
+        if known.start_slack is None and value is not None:
+            fresh["start_slack"] = -value
+        if known.start_reach is None:
+            fresh["start_reach"] = reach
+        if known.rows is None:
+            fresh["rows"] = 1
+        if known.G_f is not None and known.F is None:
+            fresh["F"] = 2 * known.R * known.G_f
+        if known.G_g is not None and known.D_g is None and value is not None:
+            fresh["D_g"] = abs(value) + known.G_g * reach
+        known = known.with_origin("derived", **fresh)
+        if known.sigma is None and known.start_slack is not None and known.start_slack > 0:
+            level = 0.5 * known.start_slack
+            sigma = known.local_sigma(level)
+            if known.G_g is not None:
+                sigma = min(sigma, known.G_g)
+            known = known.with_origin("local", sigma=sigma, epsilon=level)
+        return known
+
+    def local_sigma(self, rho: float) -> float:
+        r"""Return the error-bound constant that the start alone gives at tightening rho.
+
+        With :math:`g(x_1) \le -\alpha` and :math:`0 \le \rho < \alpha`, every x of the ball with
+        :math:`g(x) > -\rho` has
+
+        .. math::
+            \mathrm{dist}(x, X_\rho)
+            \le \frac{g(x) + \rho}{g(x) + \alpha} \|x - x_1\|
+            \le \frac{g(x) + \rho}{(\alpha - \rho)/D_0}. \qquad (*)
+
+        Proof: with :math:`\theta = (g(x)+\rho)/(g(x)+\alpha) \in (0, 1]`, convexity gives
+        :math:`g(x + \theta(x_1 - x)) \le (1-\theta)g(x) - \theta\alpha = -\rho`. So Lemmas 1 and 2
+        of the paper hold at this rho with :math:`\sigma_\rho = (\alpha - \rho)/D_0`. It is also a
+        sigma in the sense of Assumption 4 at :math:`\epsilon = \rho`: where g(x) = -rho,
+        :math:`-\alpha \ge g(x_1) \ge -\rho - \|s\| D_0` for every subgradient s.
+        """
+        (slack,) = self.require("start_slack", by="the local form (*)")
+        if not 0 <= rho < slack:
+            raise InvalidValueError(
+                f"rho must be >= 0 and below start_slack = {slack:g}, got {rho!r}"
+            )
+        return (slack - rho) / self.reach
+
+    @property
+    def reach(self) -> float:
+        r""":math:`D_0`, how far the best action may be from the first; 2R where not known."""
+        return 2 * self.R if self.start_reach is None else self.start_reach
+
+    @property
+    def xi(self) -> float:
+        r"""The paper's :math:`\xi = 1 - \sqrt{\gamma}`."""
+        sigma, G_g = self.require("sigma", "G_g", by="xi")
+        return polyak_rate(sigma, G_g)
+
+    @property
+    def gamma(self) -> float:
+        r"""The paper's :math:`\gamma = 1 - \sigma^2/G_g^2`, the contraction of a Polyak step."""
+        sigma, G_g = self.require("sigma", "G_g", by="gamma")
+        return _contraction(sigma, G_g)
+
+    def __str__(self) -> str:
+        return ", ".join(
+            f"{name} = {getattr(self, name):g} ({origin})" for name, origin in self.origins.items()
+        )
+
+    def __repr__(self) -> str:
+        known = ((name, getattr(self, name)) for name in self.origins)
+        return f"Constants({', '.join(f'{name}={value!r}' for name, value in known)})"
+
+    def _repr_html_(self) -> str:
+        return facts_html("Constants", (), constants_table(self))
+
+    def __getstate__(self) -> dict[str, object]:
+        # A mapping proxy keeps `origins` read-only but cannot be pickled.
+        return {f.name: getattr(self, f.name) for f in fields(self)} | {
+            "origins": dict(self.origins)
+        }
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        for name, value in state.items():
+            object.__setattr__(self, name, value)
+        object.__setattr__(self, "origins", MappingProxyType(dict(self.origins)))
+
+
+def constants_table(constants: Constants) -> Table:
+    """Return every constant that is known, its value and its origin, as a table."""
+    known = constants.origins.items()
+    rows = [(name, f"{getattr(constants, name):.6g}", origin) for name, origin in known]
+    return Table(("constant", "value", "origin"), rows, right=("value",))
+
+
+def as_constants(value: Any) -> Constants:
+    """Return constants as they are; refuse what are none.
+
+    >>> as_constants({"R": 1.0})
+    Traceback (most recent call last):
+    surefoot.core.errors.InvalidTypeError: constants must be a surefoot.Constants, such as
+    problem.constants, got a dict
+    """
+    if isinstance(value, Constants):
+        return value
+    raise InvalidTypeError(
+        "constants must be a surefoot.Constants, such as problem.constants, "
+        f"got a {type(value).__name__}"
+    )
+
+
+kinds.guard(globals())

@@ -1,0 +1,310 @@
+"""Show results: tables as text, Markdown, LaTeX and HTML, and figures that a notebook displays."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from io import BytesIO
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from surefoot.core.optional import need
+
+__all__ = [
+    "BLACK",
+    "BLUE",
+    "GREEN",
+    "GREY",
+    "ORANGE",
+    "PINK",
+    "PROMISES",
+    "RESULT_HEAD",
+    "RESULT_RIGHT",
+    "SKY",
+    "VERMILLION",
+    "Style",
+    "Table",
+    "Word",
+    "after_rounds",
+    "bracketed",
+    "facts_html",
+    "mean_and_spread",
+    "new_figure",
+    "of_runs",
+    "painted",
+    "result_cells",
+]
+
+# Okabe and Ito's palette keeps its hues apart for colour-blind readers.
+BLUE, VERMILLION, GREEN, PINK = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
+SKY, ORANGE, BLACK, GREY = "#56B4E9", "#E69F00", "#000000", "#999999"
+
+Style: TypeAlias = Literal["text", "markdown", "latex", "html"]
+
+PROMISES = {
+    "every round": "every g <= 0",
+    "after t0": "g <= 0 from t0 on",
+    "bounded": "each g bounded",
+    "cumulative": "sum of g bounded",
+    "hard": "sum of [g]+ bounded",
+    "squared": "sum of [g]+^2 bounded",
+    "none": "",
+}
+"""What each kind of guarantee promises about the constraint, in the words of tables."""
+
+Word: TypeAlias = Literal[
+    "failed", "stopped", "premise broken", "not checked", "not claimed", "held"
+]
+"""The words of a verdict, the gravest first. Held: every promise about the constraint was compared
+and kept. Not checked: one could not be compared. Failed: one was broken though no premise was; a
+bug, or no theorem."""
+
+RESULT_HEAD = ("algorithm", "T", "regret", "of bound", "promised", "outside", "max g", "verdict")
+RESULT_RIGHT = ("T", "regret", "of bound", "outside", "max g")
+
+
+def result_cells(
+    algorithm: str,
+    horizon: int,
+    *,
+    regret: Any,
+    share: float | None,
+    promised: str,
+    outside: float,
+    worst: float,
+    verdict: str,
+) -> tuple[str, ...]:
+    """Return the row of a game in a table of results, below :data:`RESULT_HEAD`.
+
+    Args:
+        algorithm: its label.
+        horizon: number of rounds.
+        regret: of each run; None if it is not known.
+        share: of the bound that the largest regret is.
+        promised: the kind of the guarantee.
+        outside: rounds outside, on average.
+        worst: the largest g.
+        verdict: its word.
+
+    >>> result_cells("PFS", 40, regret=[1.0, 3.0], share=0.25, promised="every round", outside=0.0,
+    ...              worst=-0.5, verdict="held")
+    ('PFS', '40', '2 ± 1', '0.250', 'every g <= 0', '0 of 40', '-0.5', 'held')
+    """
+    return (
+        algorithm,
+        str(horizon),
+        "" if regret is None else mean_and_spread(regret),
+        "" if share is None else f"{share:.3f}",
+        PROMISES.get(promised, promised),
+        f"{outside:.4g} of {horizon}",
+        f"{worst:.3g}",
+        verdict,
+    )
+
+
+def mean_and_spread(values: Any) -> str:
+    """Return the mean and, of several, the standard deviation.
+
+    >>> mean_and_spread([1.0, 3.0]), mean_and_spread(2.0)
+    ('2 ± 1', '2')
+    """
+    import numpy as np  # here, so that the help of the command line does not load it
+
+    many = np.atleast_1d(np.asarray(values, dtype=np.float64))
+    mean = f"{many.mean():.4g}"
+    return f"{mean} ± {many.std():.2g}" if many.size > 1 else mean
+
+
+def bracketed(upper: Any, lower: Any) -> str:
+    """Return numbers that are known from both sides: the upper, and how far it may be off.
+
+    >>> bracketed([1.0, 3.0], [1.0, 3.0]), bracketed(2.0, 1.5)
+    ('2 ± 1, exact', '2, known to 0.5')
+    """
+    import numpy as np
+
+    gap = float(np.max(np.subtract(upper, lower)))
+    return f"{mean_and_spread(upper)}, {'exact' if gap == 0 else f'known to {gap:.2g}'}"
+
+
+def of_runs(values: Any) -> str:
+    """Return how many runs a row of values is of; nothing for a single one.
+
+    >>> of_runs([1.0, 3.0]), of_runs(2.0)
+    (' of 2 runs', '')
+    """
+    import numpy as np
+
+    return f" of {np.size(values):,} runs" if np.ndim(values) else ""
+
+
+def after_rounds(rounds: Any) -> str:
+    """Return when numbers that are kept for some rounds end, and for how many they are kept.
+
+    >>> after_rounds([500, 1000]), after_rounds([7])
+    (' after 1,000 rounds, 2 kept', ' after 7 rounds')
+    """
+    many = f", {len(rounds):,} kept" if len(rounds) > 1 else ""
+    return f" after {int(rounds[-1]):,} rounds{many}"
+
+
+class Table(NamedTuple):
+    r"""A table of words: its ``str`` is aligned text, and a notebook shows it as HTML.
+
+    Attributes:
+        head: names of the columns.
+        rows: their cells.
+        right: names of the columns whose cells are set to the right.
+
+    Example:
+        >>> small = Table(("rule", "T"), [("a|b", "10"), ("c_d", "2000")], right=("T",))
+        >>> print(small)
+        rule     T
+        a|b     10
+        c_d   2000
+        >>> print(small.as_("markdown"))
+        | rule | T |
+        |:--|--:|
+        | a\|b | 10 |
+        | c_d | 2000 |
+    """
+
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    right: Sequence[str] = ()
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+    @property
+    def widths(self) -> list[int]:
+        """The characters that each column takes."""
+        return [max(map(len, column)) for column in zip(self.head, *self.rows, strict=True)]
+
+    def lines(self, paint: Mapping[str, str] | None = None) -> Iterator[str]:
+        """Yield the lines of the table as text.
+
+        Args:
+            paint: the colour (as ANSI has it) of cells that are this word.
+        """
+        widths = self.widths
+        for row in (self.head, *self.rows):
+            cells = zip(self.head, row, widths, strict=True)
+            padded = (
+                painted(c.rjust(w) if name in self.right else c.ljust(w), (paint or {}).get(c))
+                for name, c, w in cells
+            )
+            yield "  ".join(padded).rstrip()
+
+    def __repr__(self) -> str:
+        return f"<Table of {len(self.rows)} rows: {', '.join(self.head)}; print it>"
+
+    def as_(self, style: Style) -> str:
+        """Return the table in a style: "text", "markdown", "latex" (booktabs) or "html"."""
+        ways = {
+            "text": self.__str__,
+            "markdown": self._markdown,
+            "latex": self._latex,
+            "html": self._repr_html_,
+        }
+        return ways[style]()
+
+    def _markdown(self) -> str:
+        marks = ["--:" if name in self.right else ":--" for name in self.head]
+        rows = [[cell.replace("|", "\\|") for cell in row] for row in (self.head, *self.rows)]
+        lines = [f"| {' | '.join(row)} |" for row in rows]
+        return "\n".join([lines[0], f"|{'|'.join(marks)}|", *lines[1:]])
+
+    def _latex(self) -> str:
+        columns = "".join("r" if name in self.right else "l" for name in self.head)
+        head, *rows = (" & ".join(map(_latex, row)) + r" \\" for row in (self.head, *self.rows))
+        return "\n".join(
+            [
+                r"\begin{tabular}{" + columns + r"}  % \usepackage{booktabs}",
+                r"\toprule",
+                head,
+                r"\midrule",
+                *rows,
+                r"\bottomrule",
+                r"\end{tabular}",
+            ]
+        )
+
+    def _repr_html_(self) -> str:
+        def cells(row: Sequence[str], tag: str) -> str:
+            sides = ("right" if name in self.right else "left" for name in self.head)
+            return "".join(
+                f'<{tag} style="text-align:{side}">{html.escape(cell)}</{tag}>'
+                for cell, side in zip(row, sides, strict=True)
+            )
+
+        body = "".join(f"<tr>{cells(row, 'td')}</tr>" for row in self.rows)
+        return (
+            f"<table><thead><tr>{cells(self.head, 'th')}</tr></thead><tbody>{body}</tbody></table>"
+        )
+
+
+def painted(text: str, colour: str | None) -> str:
+    """Return text in a colour, as ANSI has it; None for none."""
+    return text if colour is None else f"\x1b[{colour}m{text}\x1b[0m"
+
+
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    **{c: f"\\{c}" for c in "&%$#_{}"},
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "±": r"$\pm$",
+    "<": r"$<$",
+    ">": r"$>$",
+}
+
+
+def _latex(cell: str) -> str:
+    pieces = cell.split("<=")
+    return r"$\le$".join("".join(_LATEX.get(c, c) for c in piece) for piece in pieces)
+
+
+def facts_html(
+    title: str, facts: Mapping[str, Any] | Iterable[tuple[str, Any]], *more: Table
+) -> str:
+    """Return a heading and a table of names and values as HTML, all of it escaped, then tables.
+
+    >>> facts_html("a < b", {"x": 1})
+    '<div><b>a &lt; b</b><table><tbody><tr><th style="text-align:left">x</th><td ...>1</td></tr>...'
+    """
+    pairs = facts.items() if isinstance(facts, Mapping) else facts
+    rows = "".join(
+        f'<tr><th style="text-align:left">{html.escape(str(name))}</th>'
+        f'<td style="text-align:left">{html.escape(str(value))}</td></tr>'
+        for name, value in pairs
+    )
+    tables = "".join(table._repr_html_() for table in more)
+    body = f"<table><tbody>{rows}</tbody></table>" if rows else ""
+    return f"<div><b>{html.escape(title)}</b>{body}{tables}</div>"
+
+
+def new_figure(purpose: str, **options: Any) -> Any:
+    """Return an empty matplotlib figure that a notebook shows without a magic line.
+
+    Args:
+        purpose: what it is needed for, as the subject of a sentence.
+        options: of ``matplotlib.figure.Figure``.
+    """
+    need("matplotlib", "plot", purpose)
+    return _figure_class()(**options)
+
+
+@cache
+def _figure_class() -> type[Any]:
+    from matplotlib.figure import Figure
+
+    class ShownFigure(Figure):
+        """A figure that knows its picture: one outside of pyplot is shown by its name alone."""
+
+        def _repr_png_(self) -> bytes:
+            picture = BytesIO()
+            self.savefig(picture, format="png", dpi=100)
+            return picture.getvalue()
+
+    return ShownFigure

@@ -1,0 +1,145 @@
+"""Input checks and reductions shared by all sets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from surefoot.core import checks
+from surefoot.core.arrays import constant, is_concrete, namespace
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.types import Array, Number, Region
+
+__all__ = [
+    "UNIT",
+    "clean",
+    "dense",
+    "dimension_of",
+    "every",
+    "finite_fields",
+    "has_length",
+    "marked",
+    "only_entry",
+    "repeat",
+    "settled",
+    "summed",
+    "taken",
+    "unless_nan",
+]
+
+# The unit roundoff u of float64: one operation errs by at most u of its result.
+UNIT = 2.0**-53
+
+
+def has_length(x: Array, dimension: int | None, name: str = "the point") -> Array:
+    """Return the point as float64; refuse one of another dimension than the set's."""
+    if type(x) is not np.ndarray or x.dtype is not checks.FLOAT64:
+        x = checks.floats(x, name)
+    if dimension is None:
+        if not x.ndim:
+            raise InvalidValueError(f"{name} must be an array of shape (d,) or (B, d), got {x!r}")
+    elif x.shape[-1:] != (dimension,):
+        raise InvalidValueError(f"{name} must have {dimension} entries, got shape {tuple(x.shape)}")
+    return x
+
+
+def clean(x: Array, dimension: int | None, name: str = "the point to project") -> Array:
+    """Return the point; raise, or make it NaN, where it is not finite.
+
+    One NumPy run is refused. A run of a batch, or of another backend, cannot be: all its entries
+    become NaN, which every later step keeps and the game reports.
+    """
+    x = has_length(x, dimension, name)
+    if type(x) is np.ndarray and x.ndim == 1:
+        checks.refuse_unfinite(x, name)
+        return x
+    return marked(x)
+
+
+def marked(x: Array) -> Array:
+    """Return the point, all NaN if an entry is not finite, since NaN is never inside a set."""
+    xp = namespace(x)
+    return xp.where(xp.all(xp.isfinite(x), axis=-1, keepdims=True), x, xp.nan)
+
+
+def unless_nan(x: Array, result: Array) -> Array:
+    """Return the result, NaN where :func:`clean` made x NaN, for results that would lose it."""
+    if type(x) is np.ndarray and x.ndim == 1:
+        return result
+    xp = namespace(x)
+    return xp.where(xp.isnan(x), xp.nan, result)
+
+
+def summed(x: Array) -> Number:
+    """Return the sum of the entries: a float for one NumPy run, a column for a batch."""
+    if type(x) is np.ndarray and x.ndim == 1:
+        return float(x.sum())
+    return namespace(x).sum(x, axis=-1, keepdims=x.ndim > 1)
+
+
+def every(condition: Array) -> Array:
+    """Return whether a condition holds at every entry: a bool for one run, a column for a batch."""
+    if type(condition) is np.ndarray and condition.ndim == 1:
+        return bool(condition.all())
+    return namespace(condition).all(condition, axis=-1, keepdims=condition.ndim > 1)
+
+
+def only_entry(index: Array, value: Number, like: Array) -> Array:
+    """Return a point with one nonzero entry, at an index from :func:`.largest`."""
+    xp = namespace(like)
+    places = constant(np.arange(like.shape[-1]), like)
+    here = places == (index if like.ndim == 1 else index[:, None])
+    return xp.where(here, value + xp.zeros_like(like), xp.zeros_like(like))
+
+
+def dimension_of(owner: Any) -> int | None:
+    """Return the length of a point, if a set or a constraint knows it."""
+    dimension = getattr(owner, "dimension", None)
+    return None if dimension is None else int(dimension)
+
+
+def taken(owner: Any, name: str, check: Callable[..., Array]) -> Array:
+    """Check an array that a frozen dataclass is made of, keep its copy, and return it."""
+    value = checks.data(getattr(owner, name), check, name)
+    object.__setattr__(owner, name, value)
+    return value
+
+
+def finite_fields(owner: Any, *names: str) -> None:
+    """Check numbers of a frozen dataclass, and make them Python floats."""
+    checks.finite(**{name: getattr(owner, name) for name in names})
+    checks.plain(owner, *names)
+
+
+def dense(A: Any) -> Array:
+    """Return a matrix of NumPy for one that may be SciPy's sparse."""
+    return A.toarray() if hasattr(A, "toarray") else A
+
+
+def settled(region: Region, x: Array) -> Array:
+    """Return a mean of points of a set, moved back into the set if rounding put it outside.
+
+    That is no projection of a point that may be anywhere: a set that has no cheap one can have a
+    ``settled`` all the same. One of yours without is trusted.
+    """
+    own = getattr(region, "settled", None)
+    return x if own is None else own(x)
+
+
+def repeat(step: Callable[[Array], Array], value: Array, times: int) -> Array:
+    """Apply a step many times, or until it changes nothing but the last digits.
+
+    Compiled code cannot stop early, and would be long if every step were written out in it.
+    """
+    if not is_concrete(value):
+        from jax import lax  # only JAX has values that are not there yet
+
+        return lax.fori_loop(0, times, lambda _, seen: step(seen), value)
+    for _ in range(times):
+        before, value = value, step(value)
+        xp = namespace(value)
+        if not bool(xp.any(xp.asarray(abs(value - before) > 8 * UNIT * abs(value)))):
+            break
+    return value

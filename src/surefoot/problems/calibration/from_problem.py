@@ -1,0 +1,323 @@
+"""Calibrate from a problem and a strictly feasible point, or from constants alone."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from surefoot.core import checks
+from surefoot.core.constants import Constants
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.types import Array, ArrayLike, Region
+from surefoot.problems import Problem
+from surefoot.problems.calibration.offers import Conditions, offers_for
+from surefoot.problems.calibration.probes import (
+    Probe,
+    QueryErrors,
+    ask,
+    certified_radius,
+    contradiction,
+    look_around,
+)
+from surefoot.problems.calibration.report import Calibration
+from surefoot.problems.constraints import (
+    Constraint,
+    ConstraintStream,
+    PlayedOnly,
+)
+from surefoot.sets import Ball
+
+__all__ = ["calibrate", "calibrate_constants"]
+
+_ROUNDS = 16  # of a cost stream without a bound, at which its gradients are looked at
+
+
+class _Given(NamedTuple):
+    """What is to be calibrated, in one form."""
+
+    query: Callable[[Array], Any]
+    start: Array
+    domain: Ball
+    known: Constants
+    constraint: Constraint | None
+    changing: bool
+    gradients: Callable[[Array], list[Array]] | None
+    horizon: int | None
+
+
+def calibrate(
+    problem: Problem | Constraint | ConstraintStream | Callable[[Array], Any],
+    start: ArrayLike | None = None,
+    domain: Ball | None = None,
+    *,
+    horizon: int | None = None,
+    cost_gradient: Callable[[Array], Array] | None = None,
+    probes: int = 8,
+    factor: float = 2.0,
+    seed: int = 0,
+    within: Region | None = None,
+    noise: float | None = None,
+    repeats: int = 1,
+    delta: float = 0.01,
+    **given: float,
+) -> Calibration:
+    r"""Return which guarantees apply, before a single round is played.
+
+    Constants come from the structure of the problem, from what is given, and from the start: its
+    slack :math:`\alpha = -g(x_1)` gives sigma by the local form (*). If :math:`G_g` is known,
+    the constraint is also queried at a few points within :math:`\alpha/G_g` of the start. All of
+    them are certainly feasible, so a live system may be queried. The answers can contradict what
+    is given, which is an error, but they prove no bound. A constant that is still missing is
+    estimated as a factor times the largest value seen, and labelled as an estimate: no guarantee
+    that needs it counts as proved.
+
+    **Sensors that err.** With ``value_error`` and ``slope_error`` among what is given, the slack of
+    the start is what is left of it in the worst case, probes stay where the true g is certainly at
+    most 0, and only theorems that allow for the errors count. With ``noise`` every point is queried
+    ``repeats`` times and the mean counts: all means together err by at most
+    :math:`\sigma\sqrt{2\ln(2n/\delta)/k}` with probability :math:`1 - \delta`, n points, k repeats.
+
+    Args:
+        problem: a problem; or a constraint; or a function from an action to g and one subgradient.
+        start: the first action, if not the problem's.
+        domain: a ball that contains the feasible set, if not the problem's.
+        horizon: number of rounds; default: all rounds of the problem's costs.
+        cost_gradient: from an action to the gradient of a typical cost, for an estimate of G_f.
+        probes: the number of points to query, besides the start.
+        factor: the factor for estimates.
+        seed: for the directions of the probes.
+        within: a box or another set that no probe may leave; the start must be in it.
+        noise: the standard deviation of noise in the values, Gaussian or lighter, independent.
+        repeats: how often each point is queried; the mean counts.
+        delta: the probability with which the noise may exceed what is allowed for.
+        given: constants that you know to be true, by name: ``G_g=2.0``, ``G_f=10.0``; also the
+            bounds ``value_error`` and ``slope_error`` on the errors of what is answered.
+
+    Raises:
+        InvalidValueError: if the answers contradict G_g or the convexity of g.
+
+    Example:
+        >>> from surefoot import problems
+        >>> found = calibrate(problems.paper_toy(20_000, trials=1))
+        >>> found.best.constraint, found.constants.origins["G_g"]
+        ('g <= 0 in every round', 'derived')
+        >>> mine = calibrate(lambda x: (float(x[0]) - 1.0, np.array([1.0, 0.0])), [0.0, 0.0],
+        ...                  Ball(2.0), horizon=100, G_g=1.0, cost_gradient=lambda x: x - 3)
+        >>> {offer.name: offer.standing for offer in mine.offers}["CertifiedPFS.default"]
+        'proved'
+        >>> {offer.name: offer.rests_on for offer in mine.only_if}["PFS.anytime"]
+        ('G_f',)
+    """
+    checks.whole(probes, "probes")
+    checks.above(1.0, factor=factor)
+    case = _given(problem, start, domain, given)
+    if within is not None:
+        holds = getattr(within, "contains", None)
+        if not callable(holds) or not holds(case.start):
+            raise InvalidValueError(
+                f"within must be a set that holds the start {case.start!r}, got {within!r}"
+            )
+    chance = _allowed_for(noise, repeats, delta, probes + 1)
+    rounds = case.horizon if horizon is None else horizon
+    if rounds is None:
+        raise InvalidValueError("horizon must be given where there is no cost stream, got None")
+    checks.horizon(rounds)
+
+    def query(x: Array) -> Probe:
+        return ask(case.query, x, repeats)
+
+    first = query(case.start)
+    known = _with_start(case, first, given, chance)
+    errors = QueryErrors((known.value_error or 0.0) + chance, known.slope_error or 0.0)
+    radius = certified_radius(first, known, case.domain, errors)
+    found = [first]
+    if radius > 0:
+        found += look_around(query, case.start, radius, probes, seed, within)
+    elif known.G_g is not None and known.origins["G_g"] != "estimated" and first.value < 0:
+        # A slack below the rounding of g, or below the errors of the sensors, is none.
+        local = known.origins.get("sigma") == "local"
+        gone = {"sigma": None, "epsilon": None} if local else {}
+        known = known.with_origin("derived", start_slack=0.0, **gone)
+    if wrong := contradiction(found, known, errors):
+        raise InvalidValueError(f"what is given is contradicted: {wrong}")
+    gradients = case.gradients
+    if cost_gradient is not None:
+        checks.function(cost_gradient=cost_gradient)
+        function = cost_gradient
+
+        def gradients(x: Array) -> list[Array]:
+            return [function(x)]
+
+    known = _with_estimates(known, found, gradients, factor)
+    feasible = None if case.constraint is None else case.constraint.region
+    linear = case.constraint is not None and not case.constraint.row_curvatures(case.domain).any()
+    conditions = Conditions(rounds, case.domain, feasible, linear, case.changing)
+    return Calibration(
+        constants=known,
+        horizon=rounds,
+        offers=offers_for(known, conditions),
+        probes=tuple(found),
+        radius=radius,
+        notes=tuple(_notes(known, found, radius, errors, delta if chance else None)),
+    )
+
+
+def calibrate_constants(known: Constants, horizon: int) -> Calibration:
+    """Return which guarantees the given constants allow, without a problem to query.
+
+    Nothing is known of the feasible set's geometry, so methods that project onto it are out. What
+    follows from the numbers is filled in: the start is anywhere in the ball unless ``start_reach``
+    says how far its points are, and its slack gives sigma by the local form (*).
+
+    Args:
+        known: the numbers.
+        horizon: number of rounds.
+
+    Example:
+        >>> found = calibrate_constants(Constants(R=1.0, G_g=2.0, start_slack=0.5), 1000)
+        >>> found.best.name, found.constants.start_reach
+        ('LeaderFollower.default', 2.0)
+    """
+    checks.horizon(horizon)
+    known = known.completed(2 * known.R)
+    conditions = Conditions(horizon, Ball(known.R), None, linear=False, changing=False)
+    return Calibration(
+        constants=known,
+        horizon=horizon,
+        offers=offers_for(known, conditions),
+        probes=(),
+        radius=0.0,
+        notes=(),
+    )
+
+
+def _given(problem: Any, start: Any, domain: Any, given: dict[str, float]) -> _Given:
+    # R is the radius of the domain.
+    strangers = sorted(set(given) - set(Constants.names()) | ({"R"} & set(given)))
+    if strangers:
+        raise InvalidValueError(
+            f"given must name constants other than R, got {', '.join(strangers)}"
+        )
+    if isinstance(problem, Problem):
+        whole = problem.benchmark
+        x1 = problem.start if start is None else checks.vector(start, "start")
+        ball = problem.domain if domain is None else domain
+        known = problem.constants
+        if x1 is not problem.start or ball is not problem.domain:
+            known = Problem.of(problem.costs, problem.constraint, ball, x1).constants
+        return _Given(
+            whole.query,
+            x1,
+            ball,
+            known,
+            whole,
+            isinstance(problem.constraint, ConstraintStream),
+            _stream_gradients(problem.costs),
+            problem.costs.horizon,
+        )
+    if start is None or not isinstance(domain, Ball):
+        raise InvalidValueError(
+            "start and domain must be given where there is no Problem: a strictly feasible point "
+            f"and a Ball that holds the feasible set, got {start!r} and {domain!r}"
+        )
+    x1 = checks.vector(start, "start")
+    if isinstance(problem, (Constraint, ConstraintStream)):
+        whole = problem.worst() if isinstance(problem, ConstraintStream) else problem
+        whole = whole.constraint if isinstance(whole, PlayedOnly) else whole
+        known = whole.constants(domain, x1)
+        known = known.with_origin("derived", D_g=problem.value_bound(domain, x1), rows=problem.rows)
+        changing = isinstance(problem, ConstraintStream)
+        return _Given(whole.query, x1, domain, known, whole, changing, None, None)
+    checks.function(problem=problem)
+    known = Constants(R=float(domain.radius))
+    return _Given(problem, x1, domain, known, None, False, None, None)
+
+
+def _stream_gradients(costs: Any) -> Callable[[Array], list[Array]]:
+    """Return the gradients of some rounds at a point, of one run if there are several."""
+    one = costs if costs.runs is None else costs.run(0)
+    rounds = np.unique(np.linspace(0, costs.horizon - 1, _ROUNDS).astype(int)).tolist()
+    return lambda x: [one.gradient(t, x) for t in rounds]
+
+
+def _allowed_for(noise: float | None, repeats: int, delta: float, points: int) -> float:
+    """Return by how much the means at so many points may err; 0 without noise."""
+    checks.whole(repeats, "repeats")
+    if not 0 < delta < 1:
+        raise InvalidValueError(f"delta must be strictly between 0 and 1, got {delta!r}")
+    if noise is None:
+        return 0.0
+    checks.nonnegative(noise=noise)
+    return float(noise) * math.sqrt(2 * math.log(2 * points / delta) / repeats)
+
+
+def _with_start(case: _Given, first: Probe, given: dict[str, float], chance: float) -> Constants:
+    """Add the start to what is given, and what follows from it."""
+    known = case.known.with_origin("given", **given) if given else case.known
+    if known.F is not None and "G_f" in given and "F" not in given:
+        known = known.with_origin("derived", F=None)  # it followed from another G_f
+    # Rounded up: it bounds a distance from above.
+    reach = case.domain.reach(case.start) * (1 + 2.0**-50)
+    # The true g may be larger than what was observed by all of its error.
+    return known.completed(reach, value=first.value + (known.value_error or 0.0) + chance)
+
+
+def _with_estimates(
+    known: Constants,
+    probes: list[Probe],
+    gradients: Callable[[Array], list[Array]] | None,
+    factor: float,
+) -> Constants:
+    """Estimate the missing constants from what was seen, labelled as estimates."""
+    steepest = max(probe.steepness for probe in probes)
+    if known.G_g is None and steepest > 0:
+        G_g = factor * steepest
+        if known.sigma is not None:
+            G_g = max(G_g, known.sigma)
+        known = known.with_origin("estimated", G_g=G_g)
+        if known.D_g is None:
+            assert known.start_reach is not None
+            D_g = abs(probes[0].value) + G_g * known.start_reach
+            known = known.with_origin("estimated", D_g=D_g)
+    if known.G_f is None and gradients is not None:
+        seen = [checks.vector(v, "cost_gradient") for p in probes for v in gradients(p.point)]
+        longest = max(float(np.linalg.norm(v)) for v in seen)
+        if longest > 0:
+            G_f = factor * longest
+            known = known.with_origin("estimated", G_f=G_f)
+            if known.F is None:
+                known = known.with_origin("estimated", F=2 * known.R * G_f)
+    return known
+
+
+def _notes(
+    known: Constants, probes: list[Probe], radius: float, errors: QueryErrors, delta: float | None
+) -> list[str]:
+    slack = -probes[0].value - errors.value
+    notes = []
+    if delta is not None:
+        notes.append(
+            f"the noise was allowed {errors.value - (known.value_error or 0.0):.3g}: what follows "
+            f"holds with probability {1 - delta:g}"
+        )
+    if not slack > 0:
+        notes.append(
+            f"the start is not strictly feasible, g = {-slack:.3g}: no probe is safe, and no "
+            "theorem that keeps g <= 0 from a start applies"
+        )
+    elif known.start_slack == 0:
+        notes.append(f"the slack {slack:.3g} of the start is below the rounding of g")
+    elif not radius:
+        notes.append(
+            "G_g is not known, so no probe is safe: give an upper bound on the subgradients"
+        )
+    deepest = min(probes, key=lambda probe: probe.value)
+    deep = -deepest.value - errors.value
+    if deep > slack > 0:
+        notes.append(
+            f"a start at {deepest.point} would have slack {deep:.3g} instead of {slack:.3g}"
+        )
+    return notes

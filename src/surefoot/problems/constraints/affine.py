@@ -1,0 +1,272 @@
+"""Finitely many linear constraints, as their maximum."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from surefoot.core import checks
+from surefoot.core.arrays import constant, largest, namespace, row
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.types import Array, ArrayLike, Number, Region
+from surefoot.problems.constraints._rounding import gamma
+from surefoot.problems.constraints.base import Constraint, level_below, point
+from surefoot.sets import Ball, Box, Halfspace, Polytope
+
+__all__ = ["Affine"]
+
+
+@dataclass(frozen=True, slots=True)
+class Affine(Constraint):
+    r"""The largest of m affine functions, :math:`g(x) = \max_i (a_i^\top x - b_i)`.
+
+    Value and subgradient come from the same row; of rows that tie, the first counts.
+
+    Args:
+        A: rows :math:`a_i`, ``(m, d)``, none of them zero.
+        b: :math:`b_i`, ``(m,)``.
+
+    Example:
+        >>> g = Affine([[1.0, 0.0], [0.0, 2.0]], [1.0, 1.0])
+        >>> g.query(np.array([0.5, 0.75]))
+        (0.5, array([0., 2.]))
+        >>> g.query(np.array([0.0, 0.0]))  # a tie: the first row
+        (-1.0, array([1., 0.]))
+    """
+
+    A: Array
+    b: Array
+
+    if TYPE_CHECKING:  # what a caller may give, beside what is kept
+
+        def __init__(self, A: ArrayLike, b: ArrayLike) -> None: ...
+
+    def __post_init__(self) -> None:
+        A = checks.data(self.A, checks.matrix, "A")
+        if type(A) is np.ndarray:
+            zero = np.flatnonzero(~A.any(axis=1))
+            if len(zero):
+                raise InvalidValueError(f"A must have no zero row, got zeros in row {zero[0]}")
+            object.__setattr__(self, "A", A)
+            object.__setattr__(self, "b", checks.vector(self.b, "b", length=len(A)))
+
+    def query(self, x: Array) -> tuple[Number, Array]:
+        """Return the largest row's value, and that row."""
+        x = point(x, self.A.shape[-1])
+        A, b = constant(self.A, x), constant(self.b, x)
+        value, index = largest((A @ x if x.ndim == 1 else x @ A.T) - b)
+        return value, row(A, index)
+
+    def query_all(self, x: Array) -> tuple[Array, Array]:
+        """Return every row's value, and all rows.
+
+        Example:
+            >>> g = Affine([[1.0, 0.0], [0.0, 2.0]], [1.0, 1.0])
+            >>> g.query_all(np.array([0.5, 0.75]))[0]
+            array([-0.5,  0.5])
+        """
+        x = point(x, self.A.shape[-1])
+        A, b = constant(self.A, x), constant(self.b, x)
+        if x.ndim == 1:
+            return A @ x - b, A
+        return x @ A.T - b, namespace(x).broadcast_to(A, (x.shape[0], *A.shape))
+
+    def normalized(self) -> Affine:
+        r"""Return the same set with rows of norm 1: :math:`a_i/\|a_i\|`, :math:`b_i/\|a_i\|`.
+
+        g is then the largest distance to a violated row's half-space, :math:`G_g = 1`, and rows
+        in different units count alike.
+
+        Example:
+            >>> Affine([[3.0, -4.0]], [10.0]).normalized()
+            Affine(A=array([[ 0.6, -0.8]]), b=array([2.]))
+        """
+        norms = np.linalg.norm(self.A, axis=1)
+        return Affine(self.A / norms[:, None], self.b / norms)
+
+    @property
+    def dimension(self) -> int:
+        """The length of an action."""
+        return int(self.A.shape[1])
+
+    @property
+    def interior(self) -> Array | None:
+        """0 if every b is positive, the middle of a box, one unit inside a half-space."""
+        if (self.b > 0).all():
+            return np.zeros(self.dimension)
+        region = self.region
+        if isinstance(region, Box):
+            point = 0.5 * (region.lower + region.upper)
+        elif isinstance(region, Halfspace):
+            length = float(np.linalg.norm(self.A[0]))
+            point = (float(self.b[0]) / length - 1.0) * (self.A[0] / length)
+        else:
+            return None
+        return point if self.value(point) < 0 else None
+
+    @property
+    def rows(self) -> int:
+        """The number of rows."""
+        return len(self.A)
+
+    def value_bound(self, domain: Ball, point: Array | None = None) -> float:
+        r"""Return :math:`\max_i (|a_i^\top c - b_i| + \|a_i\|R)`, attained."""
+        centre = 0.0 if domain.centre is None else self.A @ domain.centre
+        return float((abs(centre - self.b) + np.linalg.norm(self.A, axis=1) * domain.radius).max())
+
+    @property
+    def region(self) -> Region:
+        """A half-space for one row, a box for rows that bound one, else a polytope."""
+        if len(self.A) == 1:
+            return Halfspace(self.A[0], float(self.b[0]))
+        box = self._box() if (np.count_nonzero(self.A, axis=1) == 1).all() else None
+        return Polytope(self.A, self.b) if box is None else box
+
+    def _box(self) -> Box | None:
+        d = self.A.shape[1]
+        lower, upper = np.full(d, -math.inf), np.full(d, math.inf)
+        for a, b in zip(self.A, self.b, strict=True):
+            i = int(np.flatnonzero(a)[0])
+            limit = b / a[i]
+            while a[i] * limit > b:  # rounding: g > 0 there, but not at the number before it
+                limit = np.nextafter(limit, -a[i] * math.inf)
+            if a[i] > 0:
+                upper[i] = min(upper[i], limit)
+            else:
+                lower[i] = max(lower[i], limit)
+        bounded = np.isfinite(lower).all() and np.isfinite(upper).all()
+        return Box(lower, upper) if bounded and (lower <= upper).all() else None
+
+    def subgradient_bound(self, domain: Ball) -> float:
+        r"""Return the longest row: every subgradient is a convex combination of rows."""
+        # Rounded up, so that no computed norm of a row is above it.
+        return float(np.linalg.norm(self.A, axis=1).max()) * (1 + 2.0**-50)
+
+    def row_slopes(self, domain: Ball) -> Array:
+        """Return the norm of each row."""
+        return np.linalg.norm(self.A, axis=1) * (1 + 2.0**-50)
+
+    def row_errors(self, domain: Ball) -> Array:
+        r"""Return :math:`\gamma_{d+2}(\|a_i\|M + |b_i|)` with M the largest norm on the domain.
+
+        Of :math:`a_i^\top x` at most :math:`\gamma_d|a_i|^\top|x|`, of the difference with
+        :math:`b_i` once more. The subgradient is exact.
+        """
+        return row_errors(self.row_slopes(domain), self.b, domain, self.dimension)
+
+    def evaluation_error(self, domain: Ball) -> float:
+        """Return the largest error of a row that can be the largest on the domain."""
+        centre = 0.0 if domain.centre is None else self.A @ domain.centre
+        return active_error(
+            centre - self.b, self.row_slopes(domain), self.b, domain, self.dimension
+        )
+
+    def curvature(self, domain: Ball | None = None) -> float | None:
+        """Return 0 for one row; None for several, whose maximum has kinks."""
+        return 0.0 if self.rows == 1 else None
+
+    def row_curvatures(self, domain: Ball | None = None) -> Array:
+        """Return 0 for each row: all are linear."""
+        return np.zeros(self.rows)
+
+    def exact_sigma(self, epsilon: float | None) -> tuple[float, float] | None:
+        r"""Return sigma exactly if the rows form mutually orthogonal classes of parallel rows.
+
+        That covers one half-space, a slab, a box and a rotated box. Proof. Let g(x) = -epsilon
+        with epsilon below the depth of g. Two opposite rows of one class cannot both be active
+        at x: they would pin their slab to width zero at level -epsilon, so that g >= -epsilon
+        everywhere. So the active rows of a class all point the same way, and a subgradient is
+        :math:`s = \sum_j \lambda_j v_j` with :math:`\lambda` in the simplex, one vector
+        :math:`v_j` per class in the hull of its active rows, hence of norm at least
+        :math:`n_j`, the shortest row of class j, and the :math:`v_j` orthogonal:
+        :math:`\|s\|^2 = \sum_j \lambda_j^2\|v_j\|^2 \ge \sum_j \lambda_j^2 n_j^2
+        \ge 1/\sum_j n_j^{-2}`, the last by minimising over the simplex. A box attains it at a
+        corner; in general it is a valid lower bound. Directions that are orthogonal up to a
+        cosine of :math:`\delta` lose :math:`2|\lambda_i v_i||\lambda_j v_j|\delta` per pair,
+        together at most a share of :math:`m\delta`, which is taken off.
+        """
+        classes = _orthogonal_classes(self.A)
+        if classes is None:
+            return None
+        norms = np.linalg.norm(self.A, axis=1)
+        shortest = np.array([norms[members].min() for members in classes])
+        depth = min(_depth(self.A[c], self.b[c]) for c in classes)
+        if not depth > 0:
+            return None
+        # Rounded down: a lower bound must survive the rounding of computed norms.
+        lost = len(classes) * _largest_cosine(self.A, classes) + 2.0**-50
+        sigma = float(1 / np.sqrt((shortest**-2.0).sum())) * (1 - lost)
+        return sigma, level_below(depth, epsilon)
+
+
+def row_errors(norms: Any, b: Any, domain: Ball, terms: int) -> Any:
+    """Return the rounding of each affine function, from their norms and offsets."""
+    return gamma(terms + 2) * (norms * float(domain.reach_from_origin) + abs(b))
+
+
+def active_error(values: Any, norms: Any, b: Any, domain: Ball, terms: int) -> float:
+    """Return the largest rounding among the affine functions that can be largest on the domain.
+
+    One that stays below another all over the domain, by more than both round, is never returned,
+    so a far limit beside near ones costs no digits.
+
+    Args:
+        values: of the functions at the centre of the domain.
+        norms: of the rows.
+        b: the offsets.
+        domain: the ball.
+        terms: the number of terms of each inner product.
+    """
+    errors, spread = row_errors(norms, b, domain, terms), norms * float(domain.radius)
+    # The values are rounded too, hence twice the errors.
+    lowest = (values - spread - 2 * errors).max()
+    return float(errors[values + spread + 2 * errors >= lowest].max())
+
+
+def _orthogonal_classes(A: Any) -> list[Any] | None:
+    """Return the indices of parallel rows per class; None if two classes are not orthogonal.
+
+    Parallel and orthogonal up to 1e-12, the rounding of a rotation. Parallel is judged by the
+    part across, not by the cosine, which is 1 - 1e-12 at an angle of 1e-6 already: faces that
+    lean by as much meet at a million times their distance, and their hull nearly holds 0.
+    """
+    unit = A / np.linalg.norm(A, axis=1, keepdims=True)
+    classes: list[list[int]] = []
+    for i, a in enumerate(unit):
+        for members in classes:
+            cosine = a @ unit[members[0]]
+            if np.linalg.norm(a - cosine * unit[members[0]]) <= 1e-12:
+                members.append(i)
+                break
+            if abs(cosine) > 1e-12:
+                return None
+        else:
+            classes.append([i])
+    return [np.array(members) for members in classes]
+
+
+def _largest_cosine(A: Any, classes: list[Any]) -> float:
+    """Return how far rows of different classes are from orthogonal."""
+    unit = A / np.linalg.norm(A, axis=1, keepdims=True)
+    cosines = abs(unit @ unit[[members[0] for members in classes]].T)
+    for c, members in enumerate(classes):
+        cosines[members, c] = 0.0
+    return float(cosines.max())
+
+
+def _depth(A: Any, b: Any) -> float:
+    """Return minus the minimum over the line of the largest parallel row; inf if unbounded.
+
+    With z the coordinate along the first row's direction, row i is n_i z - b_i, n_i signed. The
+    minimum of the largest of lines is where a rising and a falling one cross, the highest of all
+    such crossings.
+    """
+    n = A @ (A[0] / np.linalg.norm(A[0]))
+    rising, falling = np.flatnonzero(n > 0), np.flatnonzero(n < 0)
+    if not len(falling):
+        return math.inf
+    crossings = [(-b[i] * -n[j] + -b[j] * n[i]) / (n[i] - n[j]) for i in rising for j in falling]
+    return -float(max(crossings))

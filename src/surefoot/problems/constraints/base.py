@@ -1,0 +1,210 @@
+"""The base of every constraint: a convex g with its value and a subgradient."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from typing import final
+
+import numpy as np
+
+from surefoot.core import checks
+from surefoot.core.arrays import namespace
+from surefoot.core.constants import Constants
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.holding import HoldsArrays
+from surefoot.core.points import dimension_of
+from surefoot.core.types import Array, Number, Region
+from surefoot.sets import Ball
+
+__all__ = ["Constraint"]
+
+
+class Constraint(HoldsArrays, ABC):
+    r"""A convex constraint :math:`g(x) \le 0`.
+
+    A new one implements :meth:`query`, and as much of the rest as it knows about itself:
+    :meth:`subgradient_bound`, :meth:`exact_sigma`, :attr:`region`, :attr:`interior`,
+    :meth:`evaluation_error`, :meth:`curvature`; a field or property ``dimension`` where it knows
+    the length of an action. One that is the largest of several keeps them apart in
+    :meth:`query_all`, :meth:`row_slopes`, :meth:`row_curvatures` and :meth:`row_errors`.
+    """
+
+    __slots__ = ()
+
+    @abstractmethod
+    def query(self, x: Array) -> tuple[Number, Array]:
+        """Return the value of g and one subgradient, both at x, for one action or a batch."""
+
+    @final
+    def value(self, x: Array) -> Number:
+        """Return the value of g at x."""
+        return self.query(point(x, None))[0]
+
+    @final
+    def subgradient(self, x: Array) -> Array:
+        """Return one subgradient of g at x."""
+        return self.query(point(x, None))[1]
+
+    @property
+    def region(self) -> Region | None:
+        """The feasible set, if it is a set that can be projected onto; else None."""
+        return None
+
+    def subgradient_bound(self, domain: Ball) -> float | None:
+        """Return the smallest known bound G_g on subgradients over the domain; None if unknown."""
+        return None
+
+    def exact_sigma(self, epsilon: float | None) -> tuple[float, float] | None:
+        """Return (sigma, epsilon) of Assumption 4, epsilon as requested or the constraint's own.
+
+        None where the structure does not give it.
+        """
+        return None
+
+    @property
+    def interior(self) -> Array | None:
+        """A strictly feasible point, if the structure gives one; else None."""
+        return None
+
+    def query_all(self, x: Array) -> tuple[Array, Array]:
+        """Return all m constraints of which this one is the maximum; m = 1 by default.
+
+        Returns:
+            Values ``(m,)`` and subgradients ``(m, d)``; ``(B, m)`` and ``(B, m, d)`` for a batch.
+        """
+        g, s = self.query(x)
+        if type(g) is float:
+            return np.array([g]), s[None]
+        xp = namespace(s)
+        return xp.reshape(g, (*s.shape[:-1], 1)), xp.expand_dims(s, axis=-2)
+
+    @property
+    def rows(self) -> int:
+        """The number of constraints that :meth:`query_all` returns."""
+        return 1
+
+    def value_bound(self, domain: Ball, point: Array) -> float | None:
+        r"""Return the largest absolute value of any row on the domain; None if unknown.
+
+        From any point, :math:`\max_i |g_i| + G_g D` with D its largest distance to the domain,
+        unless the structure says better.
+        """
+        G_g = self.subgradient_bound(domain)
+        if G_g is None:
+            return None
+        return float(np.abs(self.query_all(point)[0]).max()) + G_g * domain.reach(point)
+
+    def evaluation_error(self, domain: Ball) -> float | None:
+        r"""Bound the rounding of g on the domain; None where it is not known.
+
+        Returns:
+            A number e such that, for all x and y of the domain and the :math:`\hat g, \hat s`
+            that :meth:`query` computes at x, :math:`|\hat g - g(x)| \le e` and
+            :math:`g(y) \ge \hat g + \hat s^\top(y - x) - e`; at least one rounding of the
+            largest :math:`|g|`.
+        """
+        return None
+
+    def curvature(self, domain: Ball | None = None) -> float | None:
+        r"""Bound the curvature of g on the domain, or everywhere; None where it is not known.
+
+        Returns:
+            A number :math:`\beta \ge 0` with
+            :math:`g(y) \le g(x) + s^\top(y - x) + \frac\beta2\|y - x\|^2` for all x and y of
+            the domain and the subgradient s at x. None where g has a kink there: the maximum of
+            several smooth functions has no curvature, its rows have (:meth:`row_curvatures`).
+        """
+        return None
+
+    def row_slopes(self, domain: Ball) -> Array:
+        """Bound the subgradients of each row of :meth:`query_all`, ``(m,)``; inf if not known."""
+        return self._rows_of(self.subgradient_bound(domain))
+
+    def row_curvatures(self, domain: Ball | None = None) -> Array:
+        """Bound the curvature of each row of :meth:`query_all`, ``(m,)``; inf if not known."""
+        return self._rows_of(self.curvature(domain))
+
+    def row_errors(self, domain: Ball) -> Array:
+        """Bound the rounding of each row of :meth:`query_all`, ``(m,)``; inf if not known."""
+        return self._rows_of(self.evaluation_error(domain))
+
+    def _rows_of(self, bound: float | None) -> Array:
+        """Return the bound of the only row; inf for several rows that the class does not bound."""
+        known = bound is not None and self.rows == 1
+        return np.full(self.rows, bound if known else math.inf, dtype=np.float64)
+
+    @final
+    def constants(
+        self, domain: Ball, start: Array | None = None, epsilon: float | None = None
+    ) -> Constants:
+        r"""Return what the constraint knows about R, G_g, sigma, epsilon and the start's slack.
+
+        sigma comes from the structure of g where that gives it exactly, else from the start by
+        the local form (*) at :math:`\epsilon = \alpha/2`: half of the slack for the level, half
+        for the slope (see :meth:`surefoot.core.constants.Constants.local_sigma`).
+
+        Args:
+            domain: a ball that contains the feasible set.
+            start: the first action, if it is to be strictly feasible.
+            epsilon: the level of Assumption 4, where another than the default is wanted.
+        """
+        known = Constants(R=float(domain.radius))
+        G_g = self.subgradient_bound(domain)
+        if G_g is not None:
+            known = known.with_origin("derived", G_g=G_g)
+        if start is not None:
+            x1 = checks.vector(start, "start", length=dimension_of(self))
+            slack = -float(self.value(x1))
+            # The reach is rounded up: it bounds a distance from above.
+            reach = domain.reach(x1) * (1 + 2.0**-50)
+            known = known.with_origin("derived", start_slack=slack, start_reach=reach)
+        exact = self.exact_sigma(epsilon)
+        if exact is not None:
+            return known.with_origin("derived", sigma=exact[0], epsilon=exact[1])
+        if known.start_slack is not None and known.start_slack > 0:
+            level = level_below(known.start_slack, epsilon, "slack of the start")
+            sigma = known.local_sigma(level)
+            return known.with_origin("local", sigma=sigma, epsilon=level)
+        if epsilon is not None:
+            raise InvalidValueError(
+                "epsilon must come with a strictly feasible start where the structure of g gives "
+                f"no sigma, got epsilon = {epsilon!r} with start_slack = {known.start_slack!r}"
+            )
+        return known
+
+
+def level_below(
+    depth: float, epsilon: float | None, whose: str = "depth of the constraint"
+) -> float:
+    """Return a level for Assumption 4; raise if it is at or below the minimum of g.
+
+    Half of the depth unless given: far from the minimum, where subgradients may vanish, and as
+    in the paper's experiment.
+    """
+    if epsilon is None:
+        return 0.5 * depth if np.isfinite(depth) else 1.0
+    if not 0 < epsilon < depth:
+        raise InvalidValueError(
+            f"epsilon must be > 0 and below {depth:g}, the {whose}, got {epsilon!r}"
+        )
+    return float(epsilon)
+
+
+def some_entry(**arrays: Array) -> None:
+    """Raise if all entries of all arrays are 0: g would be a constant."""
+    if not any(array.any() for array in arrays.values()):
+        raise InvalidValueError(
+            f"{' or '.join(arrays)} must have an entry that is not 0, got zeros"
+        )
+
+
+def point(x: Array, dimension: int | None) -> Array:
+    """Return an action as float64; refuse one of another length, which might broadcast."""
+    if type(x) is not np.ndarray or x.dtype is not checks.FLOAT64:
+        x = checks.floats(x)
+    if dimension is not None and x.shape[-1:] != (dimension,):
+        raise InvalidValueError(
+            f"x.shape must end in {dimension}, the constraint's dimension, got {tuple(x.shape)}"
+        )
+    return x

@@ -1,0 +1,120 @@
+"""Conditional value at risk of a linear loss over scenarios."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from surefoot.core import checks
+from surefoot.core.arrays import constant, dot, namespace
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.points import finite_fields, taken
+from surefoot.core.types import Array, Number
+from surefoot.problems.constraints._rounding import gamma, rounded_up
+from surefoot.problems.constraints.base import Constraint, point, some_entry
+from surefoot.sets import Ball
+
+__all__ = ["CVaR"]
+
+
+@dataclass(frozen=True, slots=True)
+class CVaR(Constraint):
+    r"""The mean loss in the worst cases, :math:`g(x) = \mathrm{CVaR}_\beta(Lx) - \lambda`.
+
+    Of S equally likely scenarios with losses :math:`\ell_j^\top x`, the mean over the worst
+    :math:`k = (1 - \beta)S` of them; the scenario on the edge of the tail counts with the
+    fraction that is left. With the losses in falling order,
+
+    .. math:: \mathrm{CVaR}_\beta = \frac1k \sum_j \min(1, [k - j + 1]_+)\, \ell_{(j)}^\top x,
+
+    and the same weights on the rows give the subgradient. Scenarios that tie count in the order
+    of their rows; there rows of the tail may cancel, so that sigma is the local one. The tail has
+    too many combinations of scenarios for a region with a list of faces.
+
+    Args:
+        losses: L, ``(S, d)``: row j holds scenario j's loss for one unit of each entry of x.
+        level: :math:`\beta`, strictly between 0 and 1; 0.95 is the mean of the worst 5 %.
+        limit: :math:`\lambda`, the loss that is accepted.
+
+    Example:
+        >>> losses = [[1.0, 0.0], [-1.0, 4.0], [2.0, 2.0], [0.0, -6.0]]
+        >>> g = CVaR(losses, level=0.625, limit=3.0)  # the worst 1.5 scenarios of 4
+        >>> g.query(np.array([3.0, 0.0]))  # losses 3, -3, 6, 0: (6 + 3/2)/1.5 - 3
+        (2.0, array([1.66666667, 1.33333333]))
+    """
+
+    losses: Array
+    level: Number
+    limit: Number
+
+    def __post_init__(self) -> None:
+        losses = taken(self, "losses", checks.matrix)
+        if type(losses) is np.ndarray:
+            some_entry(losses=losses)
+        checks.positive(level=self.level)
+        checks.plain(self, "level")
+        if type(self.level) is float and not self.level < 1:
+            raise InvalidValueError(f"level must be strictly between 0 and 1, got {self.level!r}")
+        finite_fields(self, "limit")
+
+    def query(self, x: Array) -> tuple[Number, Array]:
+        """Return the mean of the tail minus the limit, and the mean of the tail's rows."""
+        x = point(x, self.losses.shape[-1])
+        L = constant(self.losses, x)
+        weights = self._weights(x)
+        if type(x) is np.ndarray and x.ndim == 1:
+            loss = L @ x
+            tail = np.argsort(-loss, kind="stable")[: np.count_nonzero(weights)]
+            w = weights[: len(tail)]
+            return float(w.dot(loss[tail])) - self.limit, w @ L[tail]
+        xp = namespace(x)
+        loss = L @ x if x.ndim == 1 else x @ L.T
+        # The place of each scenario in falling order; its weight goes with the place.
+        place = xp.argsort(xp.argsort(-loss, axis=-1, stable=True), axis=-1, stable=True)
+        w = xp.reshape(xp.take(weights, xp.reshape(place, (-1,)), axis=0), place.shape)
+        return dot(loss, w) - self.limit, w @ L
+
+    def _weights(self, x: Array) -> Array:
+        """Return the weights of the losses in descending order; they sum to 1."""
+        scenarios = self.losses.shape[0]
+        tail = (1.0 - self.level) * scenarios
+        places = constant(np.arange(scenarios, dtype=np.float64), x)
+        return namespace(x).clip(tail - places, 0.0, 1.0) / tail
+
+    @property
+    def dimension(self) -> int:
+        """The length of an action."""
+        return int(self.losses.shape[1])
+
+    @property
+    def interior(self) -> Array | None:
+        """0, which loses nothing, if the limit is positive."""
+        return np.zeros(self.dimension) if self.limit > 0 else None
+
+    def subgradient_bound(self, domain: Ball) -> float:
+        r"""Return the smaller of the tail mean of the rows' norms and :math:`\|L\|_2/\sqrt k`.
+
+        A subgradient is :math:`L^\top w` with weights :math:`0 \le w_j \le 1/k` of sum 1. So
+        its norm is at most :math:`\sum_j w_j\|\ell_j\|`, at most the CVaR of the norms; and at
+        most :math:`\|L\|_2\|w\|`, where :math:`\|w\|^2 \le \max_j w_j = 1/k` (at most 1).
+        """
+        L = self.losses
+        norms = -np.sort(-np.linalg.norm(L, axis=1))
+        by_rows = float(self._weights(norms) @ norms)
+        tail = max((1.0 - float(self.level)) * len(L), 1.0)
+        gram = L @ L.T if len(L) < L.shape[1] else L.T @ L
+        by_spectrum = float(np.sqrt(np.linalg.eigvalsh(gram)[-1] / tail))
+        return rounded_up(min(by_rows, by_spectrum), 16 * sum(L.shape))
+
+    def evaluation_error(self, domain: Ball) -> float:
+        r"""Return :math:`\gamma_{d+k+24}(\ell(M + 2R) + |\lambda|)`, :math:`\ell` the longest row.
+
+        Each loss errs by :math:`\gamma_d\ell M`, and the tail mean by no more, whichever scenarios
+        it takes for the worst; the weights err by :math:`8u` together, the mean over the tail
+        by :math:`\gamma_{k+2}`; the subgradient by as much, over a distance of 2R.
+        """
+        longest = float(np.linalg.norm(self.losses, axis=1).max())
+        tail = min(int((1.0 - float(self.level)) * len(self.losses)) + 2, len(self.losses))
+        terms = longest * (float(domain.reach_from_origin) + domain.diameter)
+        return gamma(self.dimension + tail + 24) * (terms + abs(float(self.limit)))

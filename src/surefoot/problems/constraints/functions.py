@@ -1,0 +1,174 @@
+"""Constraints from a user's own functions: a value and a subgradient, or one for JAX."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from surefoot.core import checks
+from surefoot.core.arrays import namespace
+from surefoot.core.errors import InvalidTypeError, InvalidValueError
+from surefoot.core.optional import need
+from surefoot.core.types import Array, Number
+from surefoot.problems.constraints.base import Constraint, point
+from surefoot.sets import Ball
+
+__all__ = ["FunctionConstraint", "JaxConstraint"]
+
+
+class _Told(Constraint):
+    """A constraint that knows about itself what its user says, and nothing of its shape."""
+
+    __slots__ = ()
+    bound: float | None
+    beta: float | None
+    error: float | None
+
+    def subgradient_bound(self, domain: Ball) -> float | None:
+        """Return the bound given."""
+        return self.bound
+
+    def curvature(self, domain: Ball | None = None) -> float | None:
+        """Return the bound given."""
+        return self.beta
+
+    def evaluation_error(self, domain: Ball) -> float | None:
+        """Return the bound given."""
+        return self.error
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionConstraint(_Told):
+    r"""A constraint from your own two functions.
+
+    Args:
+        value_of: from an action to g, a number.
+        subgradient_of: from an action to one subgradient at the same point.
+        bound: :math:`G_g`, an upper bound on the norm of your subgradients over the ball you
+            will play in, if you know one; most guarantees need it.
+        beta: an upper bound on the curvature there, if you know one (:meth:`curvature`).
+        error: an upper bound on the rounding of your functions there, if you know one
+            (:meth:`evaluation_error`).
+
+    The functions see one action ``(d,)`` in a live loop and ``(B, d)`` in a batch.
+
+    Example:
+        >>> g = FunctionConstraint(lambda x: float(x @ x) - 1, lambda x: 2 * x, bound=2.0)
+        >>> g.query(np.array([1.0, 1.0]))
+        (1.0, array([2., 2.]))
+    """
+
+    value_of: Callable[[Array], Number]
+    subgradient_of: Callable[[Array], Array]
+    bound: float | None = None
+    beta: float | None = None
+    error: float | None = None
+
+    def __post_init__(self) -> None:
+        checks.function(value_of=self.value_of, subgradient_of=self.subgradient_of)
+        _check_bounds(self)
+
+    def query(self, x: Array) -> tuple[Number, Array]:
+        """Return the value and subgradient of the given functions, as float64."""
+        x = point(x, None)
+        value, s = self.value_of(x), self.subgradient_of(x)
+        if type(x) is not np.ndarray:
+            return checks.number(value, x, "value_of(x)"), s
+        # Rounded to less than float64 only where you say by how much.
+        convert = checks.exact if self.error is None else checks.array
+        if hasattr(value, "dtype"):
+            convert(value, "value_of(x)")
+        return checks.number(value, x, "value_of(x)"), convert(s, "subgradient_of(x)")
+
+
+@dataclass(frozen=True, slots=True)
+class JaxConstraint(_Told):
+    """A constraint from a convex function that JAX can differentiate.
+
+    At a kink JAX gives one of the subgradients, or a mean of them: of entries that tie in a
+    maximum, the mean of their gradients. So a subgradient of 0 is legal at the minimum of g. Ask
+    :func:`surefoot.testing.check_constraint` whether the function is what it is meant to be.
+
+    Args:
+        function: from one action ``(d,)`` to g, a number, in ``jax.numpy``; a batch is mapped.
+        bound: an upper bound on the norm of subgradients over the ball you will play in.
+        beta: an upper bound on the curvature there, if you know one (:meth:`curvature`).
+        error: an upper bound on the rounding there, if you know one (:meth:`evaluation_error`).
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> g = JaxConstraint(lambda x: jnp.max(jnp.abs(x)) - 1.0, bound=1.0)
+        >>> g.query(np.array([0.5, -3.0]))
+        (2.0, array([ 0., -1.]))
+        >>> g.query(np.array([2.0, 2.0]))  # a tie: the mean of both gradients
+        (1.0, array([0.5, 0.5]))
+    """
+
+    function: Callable[[Array], Number]
+    bound: float | None = None
+    beta: float | None = None
+    error: float | None = None
+
+    def __post_init__(self) -> None:
+        need("jax", "jax", "a constraint by automatic differentiation")
+        checks.function(function=self.function)
+        _check_bounds(self)
+
+    def query(self, x: Array) -> tuple[Number, Array]:
+        """Return the value and the derivative, compiled, in float64; JAX actions stay in JAX."""
+        if type(x) is not np.ndarray:
+            if type(x).__module__.split(".")[0] not in ("jax", "jaxlib"):
+                raise InvalidTypeError(
+                    f"a constraint by JAX must be given NumPy or JAX actions, got {type(x)!r}"
+                )
+            return _differentiated(self.function, x.ndim > 1)(x)  # type: ignore[no-any-return]
+        jax = need("jax", "jax", "a constraint by automatic differentiation")
+        with jax.enable_x64(True):
+            value, s = _differentiated(self.function, x.ndim > 1)(jax.numpy.asarray(x))
+        if x.ndim > 1:
+            return np.array(value), np.array(s)
+        s = np.array(s)
+        if not np.isfinite(s).all():
+            raise InvalidValueError(
+                f"the derivative of function must be finite, got {s!r} at x = {x!r}: where it has "
+                "none, as a root at 0, choose a subgradient with jax.numpy.where"
+            )
+        return float(value), s
+
+
+def _check_bounds(owner: _Told) -> None:
+    if owner.bound is not None:
+        checks.positive(bound=owner.bound)
+    for name in ("beta", "error"):
+        if getattr(owner, name) is not None:
+            checks.nonnegative(**{name: getattr(owner, name)})
+    checks.plain(owner, "bound", "beta", "error")
+
+
+# Compiled code hangs on the function object, so it is kept from one query to the next.
+@lru_cache(maxsize=256)
+def _differentiated(function: Callable[[Array], Number], batch: bool) -> Any:
+    jax = need("jax", "jax", "a constraint by automatic differentiation")
+
+    def one(x: Array) -> Number:
+        value = function(x)
+        shape = getattr(value, "shape", ())
+        if shape != ():
+            raise InvalidValueError(
+                f"function(x) must be one number, got an array of shape {shape}"
+            )
+        return value
+
+    query = jax.value_and_grad(one)
+    if not batch:
+        return jax.jit(query)
+
+    def all_of(x: Array) -> tuple[Any, Any]:
+        value, s = jax.vmap(query)(x)
+        return namespace(value).reshape(value, (-1, 1)), s
+
+    return jax.jit(all_of)

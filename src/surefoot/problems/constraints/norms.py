@@ -1,0 +1,184 @@
+"""Norm balls as constraints: the distance to a centre is at most a radius."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from surefoot.core.arrays import constant, dot, flat_index, largest, namespace, one_run, sqrt, where
+from surefoot.core.types import Array, Number
+from surefoot.problems.constraints._polyhedral import PolyhedralNorm
+from surefoot.problems.constraints._rounding import gamma
+from surefoot.problems.constraints.base import Constraint, level_below, point
+from surefoot.sets import Ball, Box
+from surefoot.sets._centred import Centred
+
+__all__ = ["L2Norm", "LinfNorm"]
+
+
+@dataclass(frozen=True, slots=True)
+class L2Norm(Centred, Constraint):
+    r"""The Euclidean ball as a constraint, :math:`g(x) = \|x - c\| - r`.
+
+    At the centre, the one kink, the subgradient is 0.
+
+    Args:
+        radius: :math:`r > 0`.
+        centre: :math:`c`; 0 unless given.
+
+    Example:
+        >>> L2Norm(1.0).query(np.array([3.0, -4.0]))
+        (4.0, array([ 0.6, -0.8]))
+    """
+
+    def query(self, x: Array) -> tuple[Number, Array]:
+        """Return the distance to the sphere, negative inside, and the unit vector outwards."""
+        x = point(x, self.dimension)
+        z = x if self.centre is None else x - constant(self.centre, x)
+        squared = dot(z, z)
+        length = sqrt(squared)
+        return length - self.radius, z / where(length > 0, length, 1.0)
+
+    @property
+    def region(self) -> Ball:
+        """The ball itself."""
+        return Ball(self.radius, self.centre)
+
+    @property
+    def interior(self) -> Array | None:
+        """The centre; None for the default centre 0, whose length is unknown."""
+        return self.centre
+
+    def subgradient_bound(self, domain: Ball) -> float:
+        """Return 1, up to the rounding of a unit vector."""
+        return 1.0 + 2.0**-50
+
+    def evaluation_error(self, domain: Ball) -> float | None:
+        r"""Return :math:`\gamma_{d+10}(L + r + 2R)`, L the largest distance to the centre.
+
+        The entries of x - c err by u of themselves, the length by :math:`\gamma_{d+3}` of itself
+        (a sum of squares loses nothing), the difference with r once; the unit vector by
+        :math:`\gamma_{d+6}`, over a distance of 2R. None where neither knows d.
+        """
+        dimension = self.dimension or domain.dimension
+        if dimension is None:
+            return None
+        terms = self._farthest(domain) + float(self.radius) + domain.diameter
+        return gamma(dimension + 10) * terms
+
+    def curvature(self, domain: Ball | None = None) -> float | None:
+        r"""Return :math:`1/\delta` on a ball :math:`\delta > 0` away from the centre; else None.
+
+        The Hessian is :math:`(I - uu^\top)/\|x - c\|`. The square of the norm, a
+        :class:`~surefoot.problems.constraints.QuadraticForm`, has the same feasible set and no
+        kink.
+        """
+        if domain is None:
+            return None
+        nearest = self._farthest(domain) - domain.diameter
+        nearest -= gamma(8) * self._farthest(domain)
+        return 1.0 / nearest * (1 + 2.0**-50) if nearest > 0 else None
+
+    def _farthest(self, domain: Ball) -> float:
+        """Return the largest distance from the centre to a point of the domain, rounded up."""
+        length = (
+            float(domain.reach_from_origin) if self.centre is None else domain.reach(self.centre)
+        )
+        return length * (1 + 2.0**-50)
+
+    def exact_sigma(self, epsilon: float | None) -> tuple[float, float]:
+        """Return 1: the norm has a unit gradient wherever x is not the centre.
+
+        Where g = -epsilon with epsilon < r, the distance to the centre is r - epsilon > 0.
+        """
+        return 1.0 - 2.0**-50, level_below(float(self.radius), epsilon)
+
+
+@dataclass(frozen=True, slots=True)
+class LinfNorm(PolyhedralNorm):
+    r"""The cube as a constraint, :math:`g(x) = \max_i |x_i - c_i| - r`.
+
+    The subgradient is a signed unit vector; of entries that tie, the first counts, and an entry
+    of exactly 0 counts as positive.
+
+    Args:
+        radius: :math:`r > 0`, half the side.
+        dimension: d; sigma depends on it.
+        centre: :math:`c`; 0 unless given.
+
+    Example:
+        >>> LinfNorm(0.5, dimension=2).query(np.array([0.25, -1.0]))
+        (0.5, array([ 0., -1.]))
+    """
+
+    def query(self, x: Array) -> tuple[Number, Array]:
+        """Return the largest size of an entry of x - c minus the radius, and its sign there."""
+        z = self._offset(x)
+        value, index = largest(abs(z))
+        if type(index) is int:
+            s = np.zeros(len(z))
+            s[index] = -1.0 if z[index] < 0 else 1.0
+            return value - self.radius, s
+        if type(z) is np.ndarray:
+            s, at = np.zeros_like(z), flat_index(z, index)
+            s.put(at, np.where(z.take(at) < 0, -1.0, 1.0))
+            return value - self.radius, s
+        xp = namespace(z)
+        here = xp.arange(z.shape[-1]) == (index if z.ndim == 1 else index[:, None])
+        s = xp.where(here, xp.where(z < 0, -xp.ones_like(z), xp.ones_like(z)), 0.0)
+        return value - self.radius, s
+
+    def query_all(self, x: Array) -> tuple[Array, Array]:
+        """Return the 2d faces, the positive directions first."""
+        z = self._offset(x)
+        xp = namespace(z)
+        faces = constant(np.vstack([np.eye(self.dimension), -np.eye(self.dimension)]), x)
+        values = xp.concat([z, -z], axis=-1) - self.radius
+        return values, faces if one_run(x) else faces + 0.0 * x[:, None, :]
+
+    @property
+    def rows(self) -> int:
+        """The number of faces."""
+        return 2 * self.dimension
+
+    @property
+    def region(self) -> Box:
+        """The cube itself; a limit that rounding puts at g > 0 moves to the number before it."""
+        lower, upper = self.interior - self.radius, self.interior + self.radius
+        while (over := upper - self.interior > self.radius).any():
+            upper = np.where(over, np.nextafter(upper, -np.inf), upper)
+        while (over := self.interior - lower > self.radius).any():
+            lower = np.where(over, np.nextafter(lower, np.inf), lower)
+        return Box(lower, upper)
+
+    def subgradient_bound(self, domain: Ball) -> float:
+        """Return 1: subgradients are convex combinations of signed unit vectors."""
+        return 1.0
+
+    def evaluation_error(self, domain: Ball) -> float:
+        r"""Return :math:`\gamma_4(L + r)`: two differences; L is the largest distance to c."""
+        return gamma(4) * (domain.reach(self.interior) + float(self.radius))
+
+    def row_slopes(self, domain: Ball) -> Array:
+        """Return 1 for each face."""
+        return np.ones(self.rows)
+
+    def row_curvatures(self, domain: Ball | None = None) -> Array:
+        """Return 0 for each face: all are linear."""
+        return np.zeros(self.rows)
+
+    def row_errors(self, domain: Ball) -> Array:
+        """Return the error of the whole constraint for each face."""
+        return np.full(self.rows, self.evaluation_error(domain))
+
+    def exact_sigma(self, epsilon: float | None) -> tuple[float, float]:
+        r"""Return :math:`1/\sqrt d`, attained at the corners.
+
+        Where g = -epsilon with epsilon < r, the active entries are at distance r - epsilon > 0
+        from the centre, so each has one sign and the active gradients are k <= d orthonormal
+        vectors; the shortest convex combination of them is their mean, of norm
+        :math:`1/\sqrt k`.
+        """
+        return 1.0 / math.sqrt(self.dimension), level_below(float(self.radius), epsilon)

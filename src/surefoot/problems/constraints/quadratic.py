@@ -1,0 +1,282 @@
+"""Quadratic constraints: the ellipsoid as a norm, and the general convex quadratic."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from surefoot import sets
+from surefoot.core import checks
+from surefoot.core.arrays import constant, dot, maximum, sqrt, where
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.points import finite_fields, taken
+from surefoot.core.types import Array, Number
+from surefoot.problems.constraints._rounding import gamma, rounded_down, rounded_up
+from surefoot.problems.constraints.base import Constraint, level_below, point, some_entry
+from surefoot.sets import Ball
+
+__all__ = ["EllipsoidNorm", "QuadraticForm"]
+
+
+@dataclass(frozen=True, slots=True)
+class EllipsoidNorm(Constraint):
+    r"""The ellipsoid as a constraint, :math:`g(x) = \sqrt{(x - c)^\top P (x - c)} - 1`.
+
+    As a norm, not squared: the level sets of g are then scaled copies of one ellipsoid, and its
+    slope does not vanish towards the centre. At the centre, the one kink, the subgradient is 0.
+
+    Args:
+        P: symmetric and positive definite, ``(d, d)``; the half-axes are
+            :math:`1/\sqrt{\lambda_i}` long.
+        centre: :math:`c`; 0 unless given.
+
+    Example:
+        >>> EllipsoidNorm([[4.0, 0.0], [0.0, 1.0]]).query(np.array([1.5, 0.0]))
+        (2.0, array([2., 0.]))
+    """
+
+    P: Array
+    centre: Array | None = None
+
+    def __post_init__(self) -> None:
+        # The set has the same arguments and checks them.
+        region = sets.Ellipsoid(self.P, self.centre)
+        object.__setattr__(self, "P", region.P)
+        object.__setattr__(self, "centre", region.centre)
+
+    def query(self, x: Array) -> tuple[Number, Array]:
+        """Return the P-norm of x - c minus 1, and its gradient."""
+        x = point(x, self.P.shape[-1])
+        z = x if self.centre is None else x - constant(self.centre, x)
+        Pz = _times(constant(self.P, x), z)
+        # Rounding can take the square of a tiny P-norm below 0.
+        length = sqrt(maximum(dot(z, Pz), 0.0))
+        return length - 1.0, Pz / where(length > 0, length, math.inf)
+
+    @property
+    def dimension(self) -> int:
+        """The length of an action."""
+        return len(self.P)
+
+    @property
+    def region(self) -> sets.Ellipsoid:
+        """The ellipsoid itself."""
+        return sets.Ellipsoid(self.P, self.centre)
+
+    @property
+    def interior(self) -> Array:
+        """The centre."""
+        return np.zeros(self.dimension) if self.centre is None else self.centre
+
+    def subgradient_bound(self, domain: Ball) -> float:
+        r"""Return :math:`\sqrt{\lambda_{\max}}`, attained along the shortest half-axis.
+
+        With :math:`w = P^{1/2}(x - c) \ne 0` the gradient is :math:`P^{1/2}w/\|w\|`; at the
+        centre the subgradients are :math:`P^{1/2}u` with :math:`\|u\| \le 1`.
+        """
+        return rounded_up(math.sqrt(_spectrum(self.P)[1]), _operations(self.P))
+
+    def evaluation_error(self, domain: Ball) -> float:
+        r"""Bound the rounding by that of :math:`z^\top Pz`, z = x - c, under the root.
+
+        With p the largest row sum of :math:`|P|`, :math:`\ell` the smallest eigenvalue and L the
+        largest :math:`\|z\|`: the square errs by :math:`\gamma_{2d+4}p\|z\|^2`, so its root,
+        at least :math:`\sqrt\ell\|z\|`, by :math:`\gamma p L/\sqrt\ell`. The gradient errs by
+        :math:`\gamma(p/\sqrt\ell)(1 + \sqrt{p/\ell})`, over a distance of 2R. All twice, for the
+        second order.
+        """
+        p = float(abs(self.P).sum(axis=1).max())
+        lowest = _spectrum(self.P)[0] - _rounding(self.P) * p
+        amplified = p / math.sqrt(lowest)
+        slope = amplified * (1 + math.sqrt(p / lowest))
+        terms = 2 * amplified * domain.reach(self.interior) + 1 + slope * domain.diameter
+        return 2 * gamma(2 * self.dimension + 8) * terms
+
+    def curvature(self, domain: Ball | None = None) -> float | None:
+        r"""Return :math:`\lambda_{\max}/\delta` if the P-norm exceeds :math:`\delta`, else None.
+
+        The Hessian is :math:`(P - ss^\top)/\|x - c\|_P` with s the gradient. The square of the
+        norm, a :class:`QuadraticForm`, has the same feasible set and no kink.
+        """
+        if domain is None:
+            return None
+        highest = _spectrum(self.P)[1] * (1 + _rounding(self.P))
+        middle = np.zeros(self.dimension) if domain.centre is None else domain.centre
+        length = float(self.value(middle)) + 1.0 - self.evaluation_error(domain)
+        nearest = length - math.sqrt(highest) * float(domain.radius) * (1 + 2.0**-50)
+        return rounded_up(highest / nearest, 8) if nearest > 0 else None
+
+    def exact_sigma(self, epsilon: float | None) -> tuple[float, float]:
+        r"""Return :math:`\sqrt{\lambda_{\min}}`, attained along the longest half-axis.
+
+        Where g = -epsilon with epsilon < 1, x is not the centre, g is differentiable, and with
+        :math:`w = P^{1/2}(x - c)` the gradient :math:`P^{1/2}w/\|w\|` has the norm
+        :math:`\sqrt{w^\top P w/w^\top w}`, which runs over :math:`[\sqrt{\lambda_{\min}},
+        \sqrt{\lambda_{\max}}]`.
+        """
+        lowest, highest = _spectrum(self.P)
+        lowest -= _rounding(self.P) * highest
+        return rounded_down(math.sqrt(lowest), _operations(self.P)), level_below(1.0, epsilon)
+
+
+@dataclass(frozen=True, slots=True)
+class QuadraticForm(Constraint):
+    r"""A convex quadratic, :math:`g(x) = \tfrac12 x^\top Q x + q^\top x - r`.
+
+    Args:
+        Q: symmetric and positive semi-definite, ``(d, d)``.
+        q: :math:`q`, ``(d,)``.
+        r: :math:`r`, any number.
+
+    Example:
+        >>> QuadraticForm([[2.0, 0.0], [0.0, 6.0]], [1.0, 0.0], 4.0).query(np.array([1.0, -1.0]))
+        (1.0, array([ 3., -6.]))
+    """
+
+    Q: Array
+    q: Array
+    r: Number
+
+    def __post_init__(self) -> None:
+        Q = taken(self, "Q", checks.symmetric)
+        if type(Q) is np.ndarray:
+            lowest, highest = _spectrum(Q)
+            if lowest < -_rounding(Q) * max(highest, -lowest):
+                raise InvalidValueError(
+                    "Q must be positive semi-definite for g to be convex, "
+                    f"got a smallest eigenvalue of {lowest:g}"
+                )
+            object.__setattr__(self, "q", checks.vector(self.q, "q", length=len(Q)))
+            some_entry(Q=Q, q=self.q)
+        finite_fields(self, "r")
+
+    def query(self, x: Array) -> tuple[Number, Array]:
+        """Return the value, and the gradient Qx + q."""
+        x = point(x, self.Q.shape[-1])
+        q, Qx = constant(self.q, x), _times(constant(self.Q, x), x)
+        return 0.5 * dot(x, Qx) + dot(x, q) - self.r, Qx + q
+
+    @property
+    def dimension(self) -> int:
+        """The length of an action."""
+        return len(self.Q)
+
+    @property
+    def region(self) -> sets.Ellipsoid | None:
+        """The ellipsoid, if Q is positive definite and g is negative somewhere; else None.
+
+        Smaller than the feasible set by what the rounding of g may add on it, so that a
+        projection has g <= 0 as computed.
+        """
+        lowest, highest = _spectrum(self.Q)
+        lowest -= _rounding(self.Q) * highest
+        depth = self._depth() if lowest > 0 else 0.0
+        if not depth > 0:
+            return None
+        centre = self._bottom()
+        reach = math.sqrt(2 * depth / lowest)
+        farthest = float(np.linalg.norm(centre)) + reach
+        terms = 0.5 * float(abs(self.Q).sum(axis=1).max()) * farthest**2
+        terms += float(np.linalg.norm(self.q)) * farthest + abs(float(self.r))
+        # Around the computed minimum, which is not quite one, g also has a slope.
+        slope = float(np.linalg.norm(self.Q @ centre + self.q))
+        depth -= slope * reach + terms * _operations(self.Q) * 2.0**-53
+        try:
+            return sets.Ellipsoid(self.Q / (2 * depth), centre) if depth > 0 else None
+        except ValueError:  # too flat in one direction to be told from a cylinder
+            return None
+
+    @property
+    def interior(self) -> Array | None:
+        """The minimiser if g is below 0 there; else 0 if g is below 0 there; else None."""
+        for candidate in (self._bottom(), np.zeros(self.dimension)):
+            if self.value(candidate) < 0:
+                return candidate
+        return None
+
+    def subgradient_bound(self, domain: Ball) -> float:
+        r"""Return :math:`\|Qc + q\| + \lambda_{\max} R` on a ball of radius R around c.
+
+        By :math:`Qx + q = (Qc + q) + Q(x - c)`. Attained where :math:`Qc + q` is 0 or along the
+        steepest direction; otherwise an upper bound.
+        """
+        slope = self.q if domain.centre is None else self.Q @ domain.centre + self.q
+        steepest = max(_spectrum(self.Q)[1], 0.0)
+        bound = float(np.linalg.norm(slope)) + steepest * float(domain.radius)
+        return rounded_up(bound, _operations(self.Q))
+
+    def evaluation_error(self, domain: Ball) -> float:
+        r"""Bound the rounding by that of the terms, at the largest norm M on the domain.
+
+        With p the largest row sum of :math:`|Q|` the value errs by
+        :math:`\gamma_{2d+3}(\frac12 pM^2 + \|q\|M + |r|)`, the gradient by
+        :math:`\gamma_{d+1}(pM + \|q\|)` over a distance of 2R. An eigenvalue that rounding hides
+        below 0 takes :math:`2R^2` times its size off the subgradient inequality.
+        """
+        M, D = float(domain.reach_from_origin), domain.diameter
+        p, q = float(abs(self.Q).sum(axis=1).max()), float(np.linalg.norm(self.q))
+        terms = 0.5 * p * M * M + q * M + abs(float(self.r)) + D * (p * M + q)
+        return gamma(2 * self.dimension + 8) * terms + 0.5 * _rounding(self.Q) * p * D * D
+
+    def curvature(self, domain: Ball | None = None) -> float:
+        r"""Return :math:`\lambda_{\max}`, attained: the second-order term is quadratic."""
+        highest = _spectrum(self.Q)[1]
+        return max(rounded_up(highest * (1 + _rounding(self.Q)), 8), 0.0)
+
+    def exact_sigma(self, epsilon: float | None) -> tuple[float, float] | None:
+        r"""Return :math:`\sqrt{2\lambda_{\min}(\Delta - \epsilon)}` for a positive definite Q.
+
+        :math:`\Delta = r + \tfrac12 q^\top Q^{-1}q` is the depth of g, minus its minimum, and
+        must be positive. With :math:`z = x + Q^{-1}q` one has
+        :math:`g(x) = \tfrac12 z^\top Q z - \Delta` and the gradient is Qz. Where
+        :math:`g = -\epsilon`, :math:`z^\top Qz = 2(\Delta - \epsilon)`, and
+        :math:`\|Qz\|^2 = (Q^{1/2}z)^\top Q (Q^{1/2}z) \ge \lambda_{\min} z^\top Q z`; equal
+        along the flattest direction. A Q that is only semi-definite is left to the local form.
+        """
+        lowest, highest = _spectrum(self.Q)
+        lowest -= _rounding(self.Q) * highest
+        if not lowest > 0:
+            return None
+        depth = self._depth()
+        if not depth > 0:
+            return None
+        level = level_below(depth, epsilon)
+        return rounded_down(math.sqrt(2 * lowest * (depth - level)), _operations(self.Q)), level
+
+    def _bottom(self) -> Any:
+        """Return the shortest minimiser; of the curved part only, if g has no minimum."""
+        return -np.linalg.lstsq(self.Q, self.q, rcond=None)[0]
+
+    def _depth(self) -> float:
+        """Return a lower bound on minus the minimum of g, for a positive definite Q.
+
+        Any point shows at least minus its value, up to the rounding of that value.
+        """
+        x = self._bottom()
+        size = abs(x)
+        terms = 0.5 * size @ abs(self.Q) @ size + abs(self.q) @ size + abs(float(self.r))
+        return -float(self.value(x)) - float(terms) * _operations(self.Q) * 2.0**-53
+
+
+def _spectrum(M: Any) -> tuple[float, float]:
+    """Return the smallest and the largest eigenvalue."""
+    values = np.linalg.eigvalsh(M)
+    return float(values[0]), float(values[-1])
+
+
+def _rounding(M: Any) -> float:
+    """Bound the error of a computed eigenvalue, relative to the largest."""
+    return 8 * len(M) * 2.0**-52
+
+
+def _operations(M: Any) -> int:
+    """Count the roundings of a product with M, relative to the largest term."""
+    return 16 * len(M)
+
+
+def _times(M: Array, x: Array) -> Array:
+    """Return M x for a symmetric M, for one action or a batch."""
+    return M @ x if x.ndim == 1 else x @ M

@@ -1,0 +1,252 @@
+"""Constraints that change from round to round."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, Self, TypeVar, final
+
+import numpy as np
+
+from surefoot.core import checks
+from surefoot.core.arrays import constant, largest, namespace, one_run, row
+from surefoot.core.convert import bad
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.holding import HoldsArrays
+from surefoot.core.types import Array, Number
+from surefoot.problems.constraints._wrapping import Wrapping
+from surefoot.problems.constraints.affine import Affine, row_errors
+from surefoot.problems.constraints.base import Constraint, point
+from surefoot.problems.constraints.shift import shift
+from surefoot.sets import Ball
+
+__all__ = ["AffineStream", "ConstraintStream", "Drifting"]
+
+S = TypeVar("S", bound="ConstraintStream")
+
+
+class ConstraintStream(HoldsArrays, ABC):
+    r"""Constraints :math:`g_t(x) \le 0`, one for each round, revealed after the action is played.
+
+    The comparator is an action that is feasible in all rounds: that of :meth:`worst`.
+    """
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def horizon(self) -> int:
+        """The number of rounds."""
+
+    @property
+    @abstractmethod
+    def dimension(self) -> int | None:
+        """The length of an action, if known."""
+
+    @property
+    @abstractmethod
+    def rows(self) -> int:
+        """The number of constraints that :meth:`query_all` returns in a round."""
+
+    @abstractmethod
+    def value_bound(self, domain: Ball, point: Array) -> float | None:
+        """Return the largest absolute value of any row in any round; None if unknown."""
+
+    def row_slopes(self, domain: Ball) -> Array:
+        """Bound the subgradients of each row in every round, ``(m,)``; inf where not known."""
+        return np.full(self.rows, np.inf)
+
+    def row_curvatures(self, domain: Ball | None = None) -> Array:
+        """Bound the curvature of each row in every round, ``(m,)``; inf where not known."""
+        return np.full(self.rows, np.inf)
+
+    def row_errors(self, domain: Ball) -> Array:
+        """Bound the rounding of each row in every round, ``(m,)``; inf where not known."""
+        return np.full(self.rows, np.inf)
+
+    @abstractmethod
+    def query(self, t: Any, x: Array) -> tuple[Number, Array]:
+        """Return the value of round t's constraint and one subgradient, both at x."""
+
+    @abstractmethod
+    def query_all(self, t: Any, x: Array) -> tuple[Array, Array]:
+        """Return all m constraints of round t separately."""
+
+    @abstractmethod
+    def rounds(self, start: int, stop: int) -> Self:
+        """Return the stream of the rounds from start to stop - 1."""
+
+    @abstractmethod
+    def worst(self) -> Constraint:
+        """Return the maximum of the constraints of all rounds as one constraint."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Drifting(Wrapping, ConstraintStream):
+    """One constraint that tightens and loosens: :math:`g_t(x) = g(x) + o_t`.
+
+    Args:
+        constraint: g.
+        offsets: :math:`o_t`, ``(T,)``.
+
+    Example:
+        >>> from surefoot.problems.constraints import LinfNorm
+        >>> g = Drifting(LinfNorm(0.5, 2), [0.0, 0.25])
+        >>> g.query(1, np.array([0.5, 0.0]))
+        (0.25, array([1., 0.]))
+    """
+
+    constraint: Constraint
+    offsets: Array
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.constraint, Constraint):
+            raise InvalidValueError(f"constraint must be a Constraint, got {self.constraint!r}")
+        object.__setattr__(self, "offsets", checks.vector(self.offsets, "offsets"))
+
+    @property
+    def horizon(self) -> int:
+        """The number of rounds."""
+        return int(self.offsets.shape[0])
+
+    def value_bound(self, domain: Ball, point: Array) -> float | None:
+        """Return the constraint's own bound plus the largest offset, up or down."""
+        bound = self.constraint.value_bound(domain, point)
+        return None if bound is None else bound + float(np.abs(self.offsets).max())
+
+    def row_errors(self, domain: Ball) -> Array:
+        """Return the row errors of the constraint shifted by the largest offset."""
+        return shift(self.constraint, float(np.abs(self.offsets).max())).row_errors(domain)
+
+    def query(self, t: Any, x: Array) -> tuple[Number, Array]:
+        """Return the constraint's value plus the round's offset, and its subgradient."""
+        g, s = self.constraint.query(x)
+        return g + self._offset(t), s
+
+    def query_all(self, t: Any, x: Array) -> tuple[Array, Array]:
+        """Return every row's value plus the round's offset, and the subgradients."""
+        g, s = self.constraint.query_all(x)
+        return g + self._offset(t), s
+
+    def _offset(self, t: Any) -> Number:
+        if type(self.offsets) is np.ndarray:
+            try:
+                return float(self.offsets[t])
+            except (IndexError, TypeError) as error:
+                rule = f"a round from 0 to {len(self.offsets) - 1}"
+                raise bad("t", rule, t) from error
+        return self.offsets[t]  # within a compiled game
+
+    def rounds(self, start: int, stop: int) -> Drifting:
+        """Return the stream of the rounds from start to stop - 1."""
+        return _unchecked(self, constraint=self.constraint, offsets=self.offsets[start:stop])
+
+    def worst(self) -> Constraint:
+        """Return the constraint at its tightest."""
+        return shift(self.constraint, float(self.offsets.max()))
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class AffineStream(ConstraintStream):
+    r"""Separate rows for each round: :math:`g_t(x) = \max_i (a_{t,i}^\top x - b_{t,i})`.
+
+    Args:
+        A: rows, ``(T, m, d)``, none of them zero.
+        b: right-hand sides, ``(T, m)``.
+
+    Example:
+        >>> g = AffineStream([[[1.0, 0.0]], [[0.0, 2.0]]], [[1.0], [1.0]])
+        >>> g.query(1, np.array([0.5, 0.75]))
+        (0.5, array([0., 2.]))
+    """
+
+    A: Array
+    b: Array
+
+    def __post_init__(self) -> None:
+        A, b = (checks.array(v, name).copy() for v, name in ((self.A, "A"), (self.b, "b")))
+        if A.ndim != 3 or 0 in A.shape or b.shape != A.shape[:2]:
+            raise InvalidValueError(
+                f"A.shape must be (T, m, d) and b.shape (T, m), got {A.shape} and {b.shape}"
+            )
+        checks.refuse_unfinite(A, "A")
+        checks.refuse_unfinite(b, "b")
+        zero = np.argwhere(~A.any(axis=2))
+        if len(zero):
+            t, i = zero[0].tolist()
+            raise InvalidValueError(
+                f"A must have no zero row, got zeros in row {i} of round {t + 1}"
+            )
+        for name, values in (("A", A), ("b", b)):
+            values.setflags(write=False)
+            object.__setattr__(self, name, values)
+
+    @property
+    def horizon(self) -> int:
+        """The number of rounds."""
+        return int(self.A.shape[0])
+
+    @property
+    def dimension(self) -> int:
+        """The length of a row."""
+        return int(self.A.shape[-1])
+
+    @property
+    def rows(self) -> int:
+        """The number of rows per round."""
+        return int(self.A.shape[1])
+
+    def value_bound(self, domain: Ball, point: Array | None = None) -> float:
+        """Return the largest value of any row in any round, attained."""
+        every = Affine(self.A.reshape(-1, self.dimension), self.b.ravel())
+        return every.value_bound(domain)
+
+    def row_slopes(self, domain: Ball) -> Array:
+        """Return the largest norm over all rounds, for each row."""
+        return np.linalg.norm(self.A, axis=2).max(axis=0) * (1 + 2.0**-50)
+
+    def row_curvatures(self, domain: Ball | None = None) -> Array:
+        """Return 0 for each row: all are linear."""
+        return np.zeros(self.rows)
+
+    def row_errors(self, domain: Ball) -> Array:
+        """Return the largest error over all rounds, for each row."""
+        return row_errors(self.row_slopes(domain), abs(self.b).max(axis=0), domain, self.dimension)
+
+    def query(self, t: Any, x: Array) -> tuple[Number, Array]:
+        """Return value and subgradient of the largest row of round t."""
+        x = point(x, self.dimension)
+        A, values = self._values(t, x)
+        value, index = largest(values)
+        return value, row(A, index)
+
+    def query_all(self, t: Any, x: Array) -> tuple[Array, Array]:
+        """Return all rows of round t."""
+        x = point(x, self.dimension)
+        A, values = self._values(t, x)
+        return values, A if one_run(x) else namespace(x).broadcast_to(A, (x.shape[0], *A.shape))
+
+    def _values(self, t: Any, x: Array) -> tuple[Array, Array]:
+        A, b = constant(self.A[t], x), constant(self.b[t], x)
+        return A, (A @ x if one_run(x) else x @ A.T) - b
+
+    def rounds(self, start: int, stop: int) -> AffineStream:
+        """Return the stream of the rounds from start to stop - 1."""
+        return _unchecked(self, A=self.A[start:stop], b=self.b[start:stop])
+
+    def worst(self) -> Affine:
+        """Return all rows of all rounds as one; of rows that differ only in b, the tightest."""
+        A, which = np.unique(self.A.reshape(-1, self.dimension), axis=0, return_inverse=True)
+        b = np.full(len(A), np.inf)
+        np.minimum.at(b, which.ravel(), self.b.ravel())
+        return Affine(A, b)
+
+
+def _unchecked(stream: S, **parts: Any) -> S:
+    """Return the same stream with parts of already checked arrays."""
+    made = object.__new__(type(stream))
+    for name, value in parts.items():
+        object.__setattr__(made, name, value)
+    return made

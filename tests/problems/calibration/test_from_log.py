@@ -1,0 +1,135 @@
+"""Lower bounds from a log: never above the truth, and never called a guarantee."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from surefoot.problems.calibration import calibrate_constants, from_log
+
+RNG = np.random.default_rng(11)
+
+
+def log_of(rows=60, d=3, seed=0, value_error=0.0, slope_error=0.0):
+    """A quadratic with curvature 3 and a plane, their maximum, with errors at their bounds."""
+    rng = np.random.default_rng(seed)
+    M = np.diag(np.linspace(1.0, 3.0, d))
+    a = np.linspace(-1.0, 2.0, d)
+    x = rng.uniform(-1, 1, (rows, d))
+    quadratic, plane = 0.5 * np.einsum("nd,de,ne->n", x, M, x) - 1.0, x @ a - 1.5
+    g = np.maximum(quadratic, plane)
+    s = np.where((quadratic >= plane)[:, None], x @ M, a)
+    way = rng.normal(size=x.shape)
+    s = s + slope_error * way / np.linalg.norm(way, axis=1, keepdims=True)
+    G_g = max(3.0 * np.sqrt(d), float(np.linalg.norm(a)))  # on the cube
+    return x, g + value_error * rng.choice([-1.0, 1.0], rows), s, G_g
+
+
+def test_a_pair_by_hand():
+    x = np.array([[0.0, 0.0], [0.5, 0.0], [0.0, 0.5]])
+    found = from_log(x, [-1.0, -0.75, -1.0], [[0.0, 0.0], [1.0, 0.0], [0.0, 0.0]])
+    assert (found.G_g, found.beta, found.value_error) == (1.0, 2.0, 0.0)
+    assert (found.rows, found.pairs, found.radius) == (3, 3, 0.5)
+    assert (found.value, found.worst) == (-1.0, -0.75)
+    assert found.start.tolist() == [0.0, 0.0]
+    assert found.not_convex is None
+    values = from_log(x, [-1.0, -0.75, -1.0])
+    assert (values.G_g, values.beta) == (0.5, None)  # the secant of 0.25 over 0.5
+    assert from_log(x, [-1.0, -0.75, -1.0], value_error=0.05).G_g == pytest.approx(0.3)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10**6), st.sampled_from([0.0, 1e-3, 0.1]), st.sampled_from([0.0, 1e-3, 0.1]))
+def test_no_bound_is_above_the_truth(seed, value_error, slope_error):
+    x, g, s, G_g = log_of(40, seed=seed, value_error=value_error, slope_error=slope_error)
+    found = from_log(x, g, s, value_error=value_error, slope_error=slope_error)
+    assert 0 < found.G_g <= G_g
+    assert found.not_convex is None
+
+
+def test_the_bounds_of_a_smooth_g_come_near_the_truth():
+    rng = np.random.default_rng(1)
+    M = np.diag([1.0, 3.0])
+    x = rng.uniform(-1, 1, (400, 2))
+    found = from_log(x, 0.5 * np.einsum("nd,de,ne->n", x, M, x), x @ M)
+    assert 0.95 * 3 < found.beta <= 3 * (1 + 1e-9)
+    assert 0.9 * np.sqrt(10) < found.G_g <= np.sqrt(10)
+
+
+def test_points_that_were_logged_twice_bound_the_error_of_the_values():
+    found = from_log([[0.0], [0.0], [1.0]], [-1.0, -0.9, -0.5])
+    assert found.value_error == pytest.approx(0.05)
+    assert "value_error  at least 0.05" in str(found)
+
+
+def test_a_g_that_is_not_convex_or_has_changed_is_told():
+    x = np.linspace(-1, 1, 9)[:, None]
+    found = from_log(x, -(x[:, 0] ** 2), -2 * x)
+    assert "below the tangent of row" in found.not_convex
+    assert "not convex" in str(found)
+
+
+def test_a_long_log_is_drawn_from_and_says_so():
+    x, g, s, _ = log_of(3_000, seed=2)
+    found = from_log(x, g, s, most=200)
+    assert (found.rows, found.pairs) == (3_000, 19_900)
+    assert found.G_g >= np.linalg.norm(s, axis=1).max()  # slopes of all rounds count
+    assert from_log(x, g, s, most=200).G_g == found.G_g
+
+
+def test_a_record_of_a_journal_is_a_log():
+    rounds = [
+        SimpleNamespace(action=np.array([0.0]), g=-1.0, constraint_subgradient=np.array([0.5])),
+        SimpleNamespace(action=np.array([1.0]), g=None, constraint_subgradient=None),
+        SimpleNamespace(action=np.array([0.5]), g=-0.7, constraint_subgradient=np.array([0.8])),
+    ]
+    found = from_log(SimpleNamespace(rounds=rounds))
+    assert (found.rows, found.G_g) == (2, 0.8)
+    assert found.beta == pytest.approx(0.8)  # 2 (-1 + 0.7 + 0.8 / 2) / 0.25
+
+
+def test_inflated_constants_are_estimates_and_no_guarantee_counts_as_proved():
+    x, g, s, _ = log_of(50, seed=4)
+    found = from_log(x, g, s)
+    known = found.inflated(3.0, R=2.0, G_f=4.0)
+    assert known.G_g == 3.0 * found.G_g
+    assert known.origins["G_g"] == known.origins["beta"] == "estimated"
+    assert known.origins["G_f"] == "given"
+    assert known.start_slack == -found.value
+    assert found.inflated(2.0, R=2.0, G_g=9.0).origins["G_g"] == "given"
+    offers = calibrate_constants(known, 100)
+    assert all("G_g" in o.rests_on or "beta" in o.rests_on for o in offers.only_if)
+    assert "LeaderFollower.default" in {o.name for o in offers.only_if}
+    assert "LeaderFollower.default" not in {o.name for o in offers.proved}
+
+
+def test_the_number_of_violations_is_that_of_the_doublings():
+    found = from_log([[0.0], [1.0]], [-1.0, 0.0])
+    assert found.G_g == 1.0
+    assert [found.violations_at_most(G, 2.0) for G in (1.0, 2.0, 2.1, 4.0, 16.0)] == [0, 0, 1, 1, 3]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (([[0.0], [1.0]], [1.0]), "g"),
+        (([[0.0], [1.0]], [1.0, 2.0], [[1.0, 2.0], [3.0, 4.0]]), "s must have the shape of x"),
+        (([[0.0], [np.nan]], [1.0, 2.0]), "x"),
+        (([[0.0]],), "g must be given with the actions"),
+        ((7,), "got int alone"),
+    ],
+)
+def test_what_is_no_log_is_refused_in_a_sentence(arguments, words):
+    with pytest.raises(ValueError, match=r".") as error:
+        from_log(*arguments)
+    assert words in str(error.value)
+
+
+def test_a_log_without_a_slope_has_nothing_to_inflate():
+    flat = from_log([[0.0], [1.0]], [-1.0, -1.0])
+    with pytest.raises(ValueError, match="the log must show a slope"):
+        flat.inflated(R=1.0)
+    with pytest.raises(ValueError, match="the log must show a slope"):
+        flat.violations_at_most(2.0)

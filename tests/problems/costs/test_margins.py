@@ -1,0 +1,57 @@
+"""Slices of slices, chunks that are skipped, and shapes that nearly fit."""
+
+import numpy as np
+import pytest
+
+from surefoot.problems.costs import Absolute, FromFunctions, Linear, Live, LogPortfolio, Quadratic
+
+X = np.zeros(1)
+
+
+def test_a_slice_of_a_slice_counts_from_the_first_round():
+    costs = FromFunctions(
+        value_of=lambda t, x: float(t), gradient_of=lambda t, x: x, horizon=10, dimension=1
+    )
+    assert costs.rounds(2, 8).rounds(1, 3).value(0, X) == 3.0
+
+
+def chunks(count, size=2):
+    return (Linear([[float(k * size + i)] for i in range(size)]) for k in range(count))
+
+
+def test_a_round_may_be_asked_for_twice():
+    costs = Live(chunks(3), horizon=6, dimension=1)
+    assert costs.gradient(0, X) == costs.gradient(0, X) == 0.0
+    assert costs.gradient(3, X) == costs.gradient(3, X) == 3.0
+
+
+def test_chunks_that_are_skipped_are_let_go():
+    costs = Live(chunks(5), horizon=10, dimension=1)
+    assert costs.gradient(0, X) == 0.0
+    assert costs.gradient(7, X) == 7.0
+    assert costs.gradient(9, X) == 9.0
+
+
+def test_chunks_of_other_runs_are_refused():
+    costs = Live((Linear(np.ones((2, 3, 1))) for _ in range(2)), horizon=4, dimension=1)
+    with pytest.raises(ValueError, match="runs None, got 1 and 3 at round 1"):
+        costs.gradient(0, X)
+
+
+def test_ruin_costs_infinitely_much():
+    value, gradient = LogPortfolio([[0.5], [-2.0]]).summed(np.ones(1))
+    assert value == np.inf
+    assert gradient.tolist() == [0.0]
+
+
+def test_copies_of_runs_come_one_after_the_other():
+    costs = Quadratic([[[1.0], [2.0]]], 1.0).repeated(2)
+    assert costs.targets[0, :, 0].tolist() == [1.0, 2.0, 1.0, 2.0]
+
+
+def test_numbers_of_the_rounds_must_have_the_shape_of_the_runs():
+    features = np.ones((4, 3, 2))
+    with pytest.raises(ValueError, match=r"shape must be \(4, 3\), got \(4,\)"):
+        Absolute(features, np.ones(4))
+    with pytest.raises(ValueError, match=r"shape must be \(4,\), got \(4, 3\)"):
+        Absolute(features[:, 0], np.ones((4, 3)))
