@@ -160,7 +160,7 @@ def test_mistakes_are_one_sentence_each(cable):
         SafeAction(gymnasium.make("CartPole-v1"), SafetyFilter.default(KNOWN), [0.0])
     with pytest.raises(InvalidValueError, match="start must be an action that the host accepts"):
         SafeAction(cable.Cable(), SafetyFilter.default(KNOWN), [3.0, 0.0])
-    env = wrapped(cable.Cable(), constraint=lambda action, info: (np.nan, action))
+    env = wrapped(cable.Cable(), constraint=lambda action, info: (np.nan, action.astype(float)))
     env.reset(seed=0)
     with pytest.raises(InvalidValueError, match=r"action\.shape must be"):
         env.step(np.zeros(3, np.float32))

@@ -219,7 +219,7 @@ def test_a_refused_step_leaves_the_limited_parameters_as_they_were():
     before = one.numbers()
     one.loss().backward()
     with pytest.raises(InvalidValueError, match="must be finite"):
-        one.opt.step(constraint=(float("nan"), torch.zeros(7)))
+        one.opt.step(constraint=(float("nan"), torch.zeros(7).double()))
     np.testing.assert_array_equal(one.numbers()[:7], before[:7])
     one.run(3)
 

@@ -270,7 +270,7 @@ def test_jax_outside_64_bit_mode_is_refused(monkeypatch):
 ONE, BATCH = np.array([0.5, -0.25]), np.array([[0.5, -0.25], [0.0, 1.0], [2.0, 0.0]])
 
 
-@pytest.mark.parametrize("g", [-0.5, -1, np.float64(-0.5), np.array(-0.5), np.float32(-0.5)])
+@pytest.mark.parametrize("g", [-0.5, -1, np.float64(-0.5), np.array(-0.5), np.longdouble(-0.5)])
 def test_the_value_of_one_numpy_run_is_a_float(g):
     gradient, value, s = checks.feedback(ONE, Feedback(ONE, g, -ONE))
     assert type(value) is float
@@ -290,7 +290,7 @@ def test_the_values_of_a_batch_are_a_column(backend):
     x = backend.array(BATCH)
     column = backend.array([[1.0], [2.0], [3.0]])
     assert checks.feedback(x, Feedback(x, column, x))[1] is column
-    filled = checks.number(-2, x)
+    filled = checks.number(-2, x, "g")
     assert tuple(filled.shape) == (3, 1)
     assert backend.numpy(filled).tolist() == [[-2.0]] * 3
 

@@ -33,6 +33,7 @@ from typing import Any
 import numpy as np
 
 from surefoot.core.arrays import maximum, namespace, norm
+from surefoot.core.convert import refuse_rounded
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.player import known_in, rows_in, rows_known, value_in
 from surefoot.core.types import Array, Number
@@ -40,7 +41,16 @@ from surefoot.regions import CurvatureRows
 from surefoot.regions._quadratics import row_norms
 from surefoot.sets import Ball
 
-__all__ = ["cast_length", "cast_margin", "caveat", "drift_of", "reach_of", "replayed", "rows_of"]
+__all__ = [
+    "cast_length",
+    "cast_margin",
+    "caveat",
+    "check_precision",
+    "drift_of",
+    "reach_of",
+    "replayed",
+    "rows_of",
+]
 
 
 def cast_length(dtype: Any, dimension: int, reach: float, roundings: int = 1) -> float:
@@ -132,6 +142,23 @@ def cast_margin(safe: Any, s: Array, length: float, *, ahead: bool = False) -> N
     raise InvalidValueError(
         f"filter must know a bound on the slope (G_g) or on the curvature (beta), got {safe!r}"
     )
+
+
+def check_precision(safe: Any, **told: Any) -> None:
+    """Refuse numbers of less than 64 bits, unless the filter says how far they are rounded.
+
+    Args:
+        safe: a filter, or what it knows.
+        told: the constraint's numbers, by name.
+
+    Example:
+        >>> from surefoot.regions import LipschitzHull
+        >>> coarse = LipschitzHull(G_g=1.0, reach=1.0, evaluation_error=1e-6)
+        >>> check_precision(coarse, constraint_value=np.float32(-0.1))
+    """
+    if all(value_in(row, "evaluation_error") is None for row in rows_known(safe)):
+        for name, value in told.items():
+            refuse_rounded(value, name)
 
 
 def larger(margin: Number, needed: Number) -> Number:

@@ -10,6 +10,7 @@ from surefoot.adapters._cast import (
     cast_length,
     cast_margin,
     caveat,
+    check_precision,
     drift_of,
     larger,
     reach_of,
@@ -74,6 +75,8 @@ class Keeper:
             s: one subgradient there; one per row where rows are apart.
             told: what else the filter's ``admit`` takes.
         """
+        g, s = np.asarray(g), np.asarray(s)
+        check_precision(self.filter, constraint_value=g, constraint_subgradient=s)
         wanted, g, s = flat(proposal), _numbers(g), np.array(s, dtype=np.float64)
         if self.box is not None:
             wanted = np.clip(wanted, *self.box)

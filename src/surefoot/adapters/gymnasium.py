@@ -17,7 +17,7 @@ from typing import Any, SupportsFloat, TypeAlias
 
 import numpy as np
 
-from surefoot.adapters._cast import drift_of
+from surefoot.adapters._cast import check_precision, drift_of
 from surefoot.adapters._keeper import Keeper, flat
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.optional import need
@@ -97,10 +97,8 @@ class SafeAction(_gym.Wrapper, _gym.utils.RecordConstructorArgs):  # type: ignor
         ...         super().reset(seed=seed)
         ...         return np.zeros(1, np.float32), {}
         ...     def step(self, load):
-        ...         heat = {
-        ...             "constraint_value": float(load @ load) - 0.25,
-        ...             "constraint_subgradient": 2 * load,
-        ...         }
+        ...         x = load.astype(np.float64)  # in which g must be computed
+        ...         heat = {"constraint_value": x @ x - 0.25, "constraint_subgradient": 2 * x}
         ...         return np.zeros(1, np.float32), float(load[0]), False, False, heat
         >>> known = Constants(R=1.0, G_g=2.0, start_slack=0.25)
         >>> env = SafeAction(Cable(), SafetyFilter.default(known), start=[0.0], action_only=True)
@@ -172,6 +170,7 @@ class SafeAction(_gym.Wrapper, _gym.utils.RecordConstructorArgs):  # type: ignor
         if cost:
             info["cost"] = float(cost[0])
         g, s = self._read(played.copy(), info)
+        check_precision(self._filter, constraint_value=np.asarray(g), constraint_subgradient=s)
         value = np.array(g, dtype=np.float64)
         if not np.isfinite(value).all():
             raise InvalidValueError(f"constraint_value must be finite, got {g!r}")

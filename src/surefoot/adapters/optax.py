@@ -20,7 +20,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from surefoot.adapters._cast import cast_length, cast_margin, larger, reach_of, replayed, rows_of
+from surefoot.adapters._cast import (
+    cast_length,
+    cast_margin,
+    check_precision,
+    larger,
+    reach_of,
+    replayed,
+    rows_of,
+)
 from surefoot.adapters._keeper import check_filter, packed, unpacked
 from surefoot.core.arrays import is_concrete
 from surefoot.core.errors import InvalidValueError
@@ -56,7 +64,8 @@ def keep_feasible(filter: Any) -> Any:  # noqa: A002
 
     It must be the last of a chain: what comes after it is not certified. ``update`` needs
     ``params`` and the extra arguments ``constraint_value`` and ``constraint_grad``, a pytree like
-    the parameters; where rows are apart the value has one entry per row, and each leaf of the
+    the parameters, both in float64 unless the filter has an ``evaluation_error``, as it must
+    without 64-bit mode; where rows are apart the value has one entry per row, and each leaf of the
     gradient a first axis for the rows. Within ``optax.MultiSteps`` the chain is as it is without.
 
     Args:
@@ -66,7 +75,7 @@ def keep_feasible(filter: Any) -> Any:  # noqa: A002
         >>> import jax, jax.numpy as jnp, optax
         >>> from surefoot import Constants, SafetyFilter
         >>> g = jax.jit(jax.value_and_grad(lambda w: jnp.sum(w**2) - 1.0))
-        >>> known = Constants(R=1.0, G_g=2.0, start_slack=1.0)
+        >>> known = Constants(R=1.0, G_g=2.0, start_slack=1.0, evaluation_error=1e-6)
         >>> tx = optax.chain(optax.adam(0.1), keep_feasible(SafetyFilter.default(known)))
         >>> w = jnp.zeros(2)
         >>> state = tx.init(w)
@@ -111,6 +120,7 @@ def keep_feasible(filter: Any) -> Any:  # noqa: A002
         way, _ = _raveled(updates)
         g = _jnp.asarray(constraint_value)
         s = _slopes(constraint_grad, g.ndim)
+        check_precision(filter, constraint_value=g, constraint_grad=s)
         length = cast_length(_coarsest(params), x.size, reach, _ROUNDINGS)
         if _is_wide():
             after, margin, to = _step(filter, length, state, x, x + way, *_wide(g, s))
@@ -184,12 +194,12 @@ def projection_certified_ball(
         beta: a bound on the curvature of g on the feasible set.
         reach: the largest norm of a feasible point.
         evaluation_error: a bound on the error of the value, where it is more than the rounding of
-            float64: it is where g was computed in float32.
+            float64; numbers of float32, which are all that JAX has without 64-bit mode, need one.
 
     Example:
         >>> import jax.numpy as jnp
         >>> wanted, last, slope = jnp.array([0.0, 4.0]), jnp.zeros(2), jnp.array([0.0, 1.0])
-        >>> projection_certified_ball(wanted, last, -0.5, slope, beta=1.0, reach=1.0)
+        >>> projection_certified_ball(wanted, last, -0.5, slope, 1.0, 1.0, evaluation_error=1e-6)
         Array([0.        , 0.4142...], dtype=float32)
     """
     w, back = _raveled(tree)
@@ -197,6 +207,7 @@ def projection_certified_ball(
     g, s = _jnp.asarray(value), _slopes(gradient, 0)
     length = cast_length(_coarsest(tree), x.size, reach)
     known = Curvature(beta=beta, reach=reach, evaluation_error=evaluation_error)
+    check_precision(known, value=g, gradient=s)
     if _is_wide():
         return back(_nearest(known, length, w, x, *_wide(g, s)))
 

@@ -19,6 +19,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from surefoot.adapters._cast import check_precision
 from surefoot.adapters._keeper import Keeper
 from surefoot.core.errors import InvalidTypeError, InvalidValueError, SurefootError
 from surefoot.core.optional import need
@@ -127,7 +128,8 @@ class KeepFeasible(_torch.optim.Optimizer):  # type: ignore[misc, name-defined]
         self._check_untouched()
         with _torch.enable_grad():
             seen = [
-                _evaluated(limit, block) for limit, block in zip(limits, self._blocks, strict=True)
+                _evaluated(limit, block, keeper.filter)
+                for limit, block, keeper in zip(limits, self._blocks, self._keepers, strict=True)
             ]
         steps = zip(self._keepers, self._blocks, seen, errors, strict=True)
         try:
@@ -251,8 +253,11 @@ def _write(block: list[Any], values: Array) -> None:
             p.copy_(part.reshape(p.shape))
 
 
-def _evaluated(limit: Limit, block: list[Any]) -> tuple[Any, Array]:
-    """Return value and gradient of a limit, as float64 numbers; rows apart where it has rows."""
+def _evaluated(limit: Limit, block: list[Any], safe: Any) -> tuple[Any, Array]:
+    """Return value and gradient of a limit, as float64 numbers; rows apart where it has rows.
+
+    Those of less than 64 bits are refused, unless the filter says how far they are rounded.
+    """
     at = block
     if callable(limit):
         if _takes_parameters(limit):
@@ -264,6 +269,7 @@ def _evaluated(limit: Limit, block: list[Any]) -> tuple[Any, Array]:
         value, gradient = limit
         if isinstance(gradient, (list, tuple)):
             gradient = _torch.cat([_torch.as_tensor(part).reshape(-1) for part in gradient])
+        check_precision(safe, constraint_value=value, constraint_subgradient=gradient)
         return _plain(value), _plain(gradient)
     if not isinstance(limit, _torch.Tensor) or limit.ndim > 1:
         raise InvalidValueError(
@@ -272,6 +278,7 @@ def _evaluated(limit: Limit, block: list[Any]) -> tuple[Any, Array]:
         )
     if not limit.requires_grad:
         raise InvalidValueError("constraint must depend on the limited parameters, got a constant")
+    check_precision(safe, constraint=limit)
     rows = [_gradient(one, at) for one in (limit if limit.ndim else [limit])]
     return _plain(limit), np.stack(rows) if limit.ndim else rows[0]
 

@@ -243,7 +243,7 @@ class Averaged:
         """Return the state after a round and what the step knew."""
         x, base, start, windows, gradients, waited = state
         s, known = feedback[2], known_in(self.base)
-        grad, reading = checks.cost_gradient(x, feedback), checks.number(feedback[1], x)
+        grad, reading = checks.cost_gradient(x, feedback), checks.constraint_value(feedback[1], x)
         checks.finite(constraint_value=reading)
         if feedback[4] is not None:
             raise InvalidValueError(

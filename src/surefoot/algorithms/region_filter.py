@@ -140,8 +140,9 @@ class RegionFilter(AllowingForKnown):
         """
         x, rounds, seen = state
         checks.like_action(proposal, x, "proposal")
-        if getattr(s, "shape", None) == x.shape:
-            _, g, s = checks.feedback(x, record(Feedback, (proposal, g, s, None, None)))
+        apart = getattr(s, "ndim", 0) > x.ndim
+        read = checks.feedback_apart if apart else checks.feedback
+        _, g, s = read(x, record(Feedback, (proposal, g, s, None, None)))
         memory, region = self.known.see(seen, x, g, s, value_error)
         if within is not None:
             if not hasattr(region, "within"):

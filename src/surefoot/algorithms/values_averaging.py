@@ -183,7 +183,7 @@ class ValuesAveraging(Rule):
     ) -> tuple[ValuesAveragingState, ValuesStep]:
         """Return the state after a round and what the step knew: the lines of the docstring."""
         x, t = state.x, int(state.rounds) + 1
-        grad, g = checks.cost_gradient(x, feedback), checks.number(feedback[1], x)
+        grad, g = checks.cost_gradient(x, feedback), checks.constraint_value(feedback[1], x)
         checks.finite(constraint_value=g)
         checks.refuse_unfinite(grad, "cost_gradient")
         told = self.known.value_error if feedback[4] is None else feedback[4]

@@ -163,7 +163,7 @@ class ValuesFollower(OnBase):
         """Return the state after a round and what the step knew: the lines of the docstring."""
         x, base, probing, origin, value, length, slopes = state
         d = x.shape[-1]
-        grad, g = checks.cost_gradient(x, feedback), checks.number(feedback[1], x)
+        grad, g = checks.cost_gradient(x, feedback), checks.constraint_value(feedback[1], x)
         # The probe that was just played, if there was one.
         on, axis = probing >= 0, _axis(x, probing)
         moved = dot(x - origin, axis)

@@ -58,7 +58,7 @@ def clean(
         return Feedback(gradient, g, s, cost, error)
     if g is None:
         raise InvalidValueError("constraint_value must be one number, got None")
-    g = checks.number(g, x)
+    g = checks.constraint_value(g, x)
     if s is not None or needs.constraint_subgradients:
         s = _array(s, "constraint_subgradient", x.shape, "that of the action")
     return Feedback(gradient, g, s, cost, error)

@@ -25,6 +25,7 @@ from surefoot.core.convert import (
     floats,
     matrix,
     opaque,
+    refuse_rounded,
     refuse_unfinite,
     shown,
     symmetric,
@@ -41,6 +42,7 @@ __all__ = [
     "at_most",
     "between",
     "brief",
+    "constraint_value",
     "cost_gradient",
     "data",
     "exact",
@@ -275,7 +277,7 @@ def feedback(x: Array, seen: Feedback) -> tuple[Array, Number, Array]:
         type(g) is ndarray and g.dtype is FLOAT64 and g.ndim == 2 and g.shape == (*x.shape[:-1], 1)
     ):
         return gradient, g, s
-    return gradient, number(g, x), s
+    return gradient, constraint_value(g, x), s
 
 
 def cost_gradient(x: Array, seen: Feedback) -> Array:
@@ -333,7 +335,13 @@ def like_action(value: Any, x: Array, name: str) -> Array:
     return value
 
 
-def number(value: Any, x: Array, name: str = "constraint_value") -> Number:
+def constraint_value(g: Any, x: Array) -> Number:
+    """Return the g of a round as :func:`number` does; refuse one of less than 64 bits."""
+    refuse_rounded(g, "constraint_value")
+    return number(g, x, "constraint_value")
+
+
+def number(value: Any, x: Array, name: str) -> Number:
     """Return a number of the round in the form its run wants: float, 0-d array or column."""
     one = len(x.shape) == 1
     if type(x) is np.ndarray and one:

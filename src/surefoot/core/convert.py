@@ -31,6 +31,7 @@ __all__ = [
     "json_plain",
     "matrix",
     "opaque",
+    "refuse_rounded",
     "refuse_unfinite",
     "shown",
     "symmetric",
@@ -183,6 +184,11 @@ def array(value: Any, name: str, rule: str = "an array of numbers") -> np.ndarra
     """
     if type(value) is np.ndarray and value.dtype is FLOAT64:
         return value
+    return _unconverted(value, name, rule).astype(np.float64)
+
+
+def _unconverted(value: Any, name: str, rule: str) -> np.ndarray:
+    """Return the same numbers as a NumPy array of any type of numbers, or refuse them."""
     parts = value if isinstance(value, (list, tuple)) else (value,)
     if any(np.ma.is_masked(part) for part in parts if isinstance(part, np.ma.MaskedArray)):
         raise bad(name, f"{rule}, none of them masked", value)
@@ -192,7 +198,7 @@ def array(value: Any, name: str, rule: str = "an array of numbers") -> np.ndarra
         raise bad(name, rule, value) from error
     if plain.dtype.kind not in "biuf":
         raise bad(name, rule, value)
-    return plain.astype(np.float64)
+    return plain
 
 
 def floats(x: Array, name: str = "x") -> Array:
@@ -224,9 +230,17 @@ def exact(value: Any, name: str) -> np.ndarray:
     """
     if type(value) is np.ndarray and value.dtype is FLOAT64:
         return value
-    if str(getattr(value, "dtype", "")).endswith(("float32", "float16")):
+    refuse_rounded(value, name)
+    plain = _unconverted(value, name, "an array of numbers")
+    refuse_rounded(plain, name)  # a list of float32 has no type of its own
+    return plain.astype(np.float64)
+
+
+def refuse_rounded(value: Any, name: str) -> None:
+    """Raise for a number or an array of less than 64 bits."""
+    kind = str(getattr(value, "dtype", "")).lower()  # pandas writes Float32
+    if "float" in kind and not kind.endswith(("float64", "float96", "float128")):
         raise InvalidValueError(
-            f"{name}.dtype must be float64, got {value.dtype}: compute it in float64, or convert "
-            "it and count its rounding as evaluation error"
+            f"{name}.dtype must be float64, got {kind}: compute it in float64, or convert it and "
+            "count its rounding as evaluation error"
         )
-    return array(value, name)
