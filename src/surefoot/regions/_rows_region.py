@@ -347,7 +347,8 @@ class RowsRegion(NamedTuple):
             return ()
         v = self.x - before.x
         rise = self.low - before.g - before.s @ v, before.low - self.g + self.s @ v
-        over = np.maximum(*rise) > 0.5 * self.known.rates(self.g) * dot(v, v)
+        # By more than this round's margin alone: what only rounds needs no sentence made for it.
+        over = np.maximum(*rise) > 0.5 * self.known.rates(self.g) * dot(v, v) + self.margin
         if not over.any():
             return ()
         old = self.known.region(before, before, self.errors)
