@@ -1,5 +1,6 @@
 """The margin for a host that plays rounded copies of certified points."""
 
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import numpy as np
@@ -120,6 +121,9 @@ def test_words_say_where_rho_is_below_the_margin():
     assert "float32" not in Keeper(tight.filter, [0.0], np.float64).guarantee
 
 
+QUIET = SimpleNamespace(contradictions=())
+
+
 class Seen(NamedTuple):
     x: np.ndarray
     distance: float
@@ -135,7 +139,7 @@ class Echo:
 
     def admit(self, state, proposal, g, s):
         self.told = state, proposal, g
-        return Seen(proposal, 0.125), None
+        return Seen(proposal, 0.125), QUIET
 
 
 def test_the_filter_is_told_of_the_rounded_action_its_distance_and_a_larger_g():
@@ -154,7 +158,7 @@ def test_the_filter_is_told_of_the_rounded_action_its_distance_and_a_larger_g():
 
 def test_a_step_out_of_the_box_ends_on_its_way_there():
     echo = Echo()
-    echo.admit = lambda state, proposal, g, s: (Seen(np.array([2.0, 0.8]), 0.125), None)
+    echo.admit = lambda state, proposal, g, s: (Seen(np.array([2.0, 0.8]), 0.125), QUIET)
     box = np.array([-1.0, -1.0]), np.array([1.0, 1.0])
     keeper = Keeper(echo, [0.0, 0.0], np.float64, box)
     keeper.offer([9.0, 9.0], -1.0, [1.0, 0.0])
@@ -167,7 +171,7 @@ def test_a_drifting_filter_is_not_drawn_back_to_an_action_that_may_be_infeasible
     echo = Echo()
     echo.drift = 0.1
     keeper = Keeper(echo, [0.0], np.float64, (np.array([-1.0]), np.array([0.5])))
-    echo.admit = lambda state, proposal, g, s: (Seen(np.array([0.9]), 0.0), None)
+    echo.admit = lambda state, proposal, g, s: (Seen(np.array([0.9]), 0.0), QUIET)
     with pytest.raises(InvalidValueError, match="must know the box of the actions"):
         keeper.offer([0.4], -1.0, [1.0])
     assert keeper.played.tolist() == [0.0]

@@ -11,6 +11,7 @@ from surefoot import Ball, Constants
 from surefoot.algorithms import RegionFilter, SafetyFilter
 from surefoot.core.errors import InvalidValueError
 from surefoot.regions import Curvature, LipschitzHull
+from surefoot.theory import PremiseError, PremiseWarning
 
 gymnasium = pytest.importorskip("gymnasium")
 pytestmark = pytest.mark.hosts
@@ -286,3 +287,36 @@ def test_a_hold_under_drift_is_refused_since_g_may_have_risen():
             with pytest.raises(InvalidValueError, match="call reset"):
                 env.step(np.array([2.0]))
         assert len(env.env.played) == 2
+
+
+@pytest.mark.parametrize("reaction", ["warn", "raise"])
+def test_constants_that_are_contradicted_are_heard_of(reaction, caplog):
+    class Steep(Flaky):
+        def step(self, action):
+            *rest, seen = super().step(action)
+            return *rest, {key: 10 * value for key, value in seen.items()}
+
+    safe = RegionFilter(known=LipschitzHull(G_g=1.0, reach=2.0))  # G_g is 10
+    env = SafeAction(Steep(0, {}), safe, [0.0], on_contradiction=reaction, action_only=True)
+    env.reset(seed=0)
+    env.step(np.array([2.0]))  # the start
+    sentence = r"\|s\| = 10 exceeds G_g = 1"
+    if reaction == "raise":
+        for _ in range(2):
+            with pytest.raises(PremiseError, match=sentence):
+                env.step(np.array([2.0]))
+        assert env.env.played == [0.0]  # not played, and the reading is still known
+        assert len(caplog.records) == 2
+        env.reset(seed=0)
+        assert env.step(np.array([2.0]))[-1]["action_played"] == [0.0]
+        return
+    with pytest.warns(PremiseWarning, match=sentence) as found:
+        env.step(np.array([2.0]))
+    assert len(found) == 1
+    values = [env.step(np.array([2.0]))[-1]["constraint_value"] for _ in range(20)]
+    assert max(values) > 0
+    env.reset(seed=1)  # the same wrapper with the same constants: nobody is warned again
+    for _ in range(3):
+        env.step(np.array([2.0]))
+    assert {record.name for record in caplog.records} == {"surefoot"}
+    assert len({record.message.partition(":")[0] for record in caplog.records}) == 21

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from surefoot.core.errors import InvalidValueError
+from surefoot.theory import PremiseError, PremiseWarning
 
 pytest.importorskip("river")
 pytestmark = pytest.mark.hosts
@@ -74,3 +75,86 @@ def test_a_constraint_that_zero_does_not_meet_is_refused():
         model.learn_one({"a": 1.0}, 1.0)
     with pytest.raises(InvalidValueError, match="reach must be a finite number > 0"):
         SafeLinearRegressor(radius=-1.0)
+
+
+HUGE = pytest.param(10**400, id="huge")
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, "2.5", "much", None, [1.0], HUGE])
+@pytest.mark.parametrize("kind", [SafeLinearClassifier, SafeLinearRegressor])
+def test_a_feature_that_is_no_number_is_refused_and_nothing_is_added(kind, bad):
+    model = kind(radius=2.0)
+    model.learn_one({"a": 1.0}, 1.0)
+    before = model.weights
+    for x in ({"a": bad}, {"a": 1.0, "b": bad}):
+        with pytest.raises(InvalidValueError, match=r"x\['.'\] must be a finite number, got"):
+            model.learn_one(x, 1.0)
+        assert model.weights == before
+    with pytest.raises(InvalidValueError, match="x must have a number by feature, got 3"):
+        model.learn_one(3, 1.0)
+    if kind is SafeLinearRegressor:
+        with pytest.raises(InvalidValueError, match="y must be a finite number, got"):
+            model.learn_one({"b": 1.0}, bad)
+    model.learn_one({"b": True, "c": np.float32(2.0), "d": np.int64(1)}, 1.0)
+    assert list(model.weights) == [None, "a", "b", "c", "d"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "sentence"),
+    [
+        ((np.nan, {}), "g of constraint must be a finite number"),
+        (("low", {}), "g of constraint must be a finite number"),
+        ((-1.0, {"a": None}), r"slope of constraint\['a'\] must be a finite number"),
+        ((-1.0, [1.0]), "slope of constraint must have a number by feature"),
+        (None, "constraint must return g and its slope by feature, got None"),
+        ((-1.0,), "constraint must return g and its slope by feature"),
+        ((np.float32(-1.0), {}), r"constraint\.dtype must be float64"),
+        ((-1.0, {"a": np.float32(1.0)}), r"constraint\.dtype must be float64"),
+        ((1.0, {}), "strictly feasible"),
+        (ZeroDivisionError("by mistake"), "by mistake"),
+    ],
+)
+def test_an_answer_of_the_constraint_that_is_refused_changes_nothing(answer, sentence):
+    def limit(w):
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    model = SafeLinearRegressor(constraint=limit)
+    with pytest.raises((InvalidValueError, ZeroDivisionError), match=sentence):
+        model.learn_one({"a": 1.0}, 1.0)
+    assert (model.weights, model.certificate) == ({None: 0.0}, None)
+
+
+def test_a_gradient_that_overflows_is_refused_in_a_sentence():
+    model = SafeLinearRegressor()
+    with pytest.raises(InvalidValueError, match="cost_gradient must be finite"):
+        model.learn_one({"a": 1e300}, -1e300)
+    assert model.weights == {None: 0.0}
+
+
+def test_constants_that_are_contradicted_are_heard_of(caplog):
+    def learn(model, examples):
+        for a in np.random.default_rng(3).normal(size=examples):
+            model.learn_one({"a": a}, 3 * a)
+
+    def limit(w):  # of curvature 20, which is said to be 1
+        a = w.get("a", 0.0)
+        return 10 * a * a - 0.9, {"a": 20 * a}
+
+    model = SafeLinearRegressor(radius=2.0, constraint=limit, beta=1.0)
+    with pytest.warns(PremiseWarning) as found:
+        learn(model, 50)
+    assert len(found) == 1
+    assert len(caplog.records) > 3
+    assert {record.name for record in caplog.records} == {"surefoot"}
+    model = SafeLinearRegressor(2.0, limit, 1.0, on_contradiction="raise")
+    with pytest.raises(PremiseError):
+        learn(model, 50)
+    before = model.weights
+    with pytest.raises(PremiseError):
+        model.learn_one({"a": 1.0, "b": 1.0}, 3.0)
+    assert model.weights == before
+    assert model.clone().on_contradiction == "raise"
+    with pytest.raises(InvalidValueError, match="on_contradiction must be one of 'warn', 'raise'"):
+        SafeLinearClassifier(on_contradiction="hold")

@@ -9,10 +9,13 @@ import pytest
 from surefoot import LeaderFollower
 from surefoot.adapters._linear import Weights, logistic_slope, sigmoid
 from surefoot.core.errors import InvalidValueError
-from surefoot.problems.constraints import Affine, L1Norm
+from surefoot.problems.constraints import Affine, FunctionConstraint, L1Norm
+from surefoot.theory import PremiseError, PremiseWarning
 
 pytest.importorskip("sklearn")
 pytestmark = pytest.mark.hosts
+
+from sklearn.exceptions import NotFittedError  # noqa: E402
 
 from surefoot.adapters.sklearn import SafeClassifier, SafeRegressor  # noqa: E402
 
@@ -81,7 +84,7 @@ def test_mistakes_are_one_sentence_each():
     X, y = data(50)
     with pytest.raises(InvalidValueError, match=r"constraint\.dimension must be 4"):
         SafeRegressor(constraint=L1Norm(1.0, 7)).fit(X, y)
-    with pytest.raises(InvalidValueError, match=r"constraint must be one of surefoot\.constraints"):
+    with pytest.raises(InvalidValueError, match=r"must be one of surefoot\.problems\.constraints"):
         SafeRegressor(constraint=lambda w: 0.0).fit(X, y)
     with pytest.raises(InvalidValueError, match="two classes, got 3 classes"):
         SafeClassifier().fit(X, np.arange(50) % 3)
@@ -99,3 +102,70 @@ def test_a_step_of_the_ball_by_hand():
     np.testing.assert_allclose(w.x, [0.0, 0.5**0.5], rtol=1e-12)
     assert sigmoid(800.0) == 1.0
     assert logistic_slope(0.0, 1.0) == -0.5
+
+
+class Failing:
+    """A limit on the first weight whose values are not numbers from some call on."""
+
+    def __init__(self, after):
+        self.left = after
+
+    def __call__(self, w):
+        self.left -= 1
+        return float(w[0]) - 0.3 if self.left >= 0 else np.nan
+
+
+def slope(w):
+    return np.eye(len(w))[0]
+
+
+@pytest.mark.parametrize("kind", [SafeClassifier, SafeRegressor])
+def test_what_is_refused_changes_nothing(kind):
+    X, y = data(96)
+    y = y > 0 if kind is SafeClassifier else y
+    told = {"classes": [False, True]} if kind is SafeClassifier else {}
+    limit = FunctionConstraint(Failing(40), slope, 1.0, 0.0)
+    model = kind(constraint=limit, radius=2.0).partial_fit(X[:32], y[:32], **told)
+    before = {name: value for name, value in vars(model).items() if name[-1] == "_"}
+    limit.value_of.left = 3  # three batches of six
+    with pytest.raises(InvalidValueError, match="constraint_value must be finite"):
+        model.partial_fit(X, y)
+    weights = np.append(np.ravel(model.coef_), model.intercept_)
+    np.testing.assert_array_equal(weights, model._weights.x)
+    with pytest.raises(InvalidValueError, match="constraint_value must be finite"):
+        model.fit(X[:, :2], y)
+    assert {name: value for name, value in vars(model).items() if name[-1] == "_"} == before
+    limit.value_of.left = 40
+    np.testing.assert_array_equal(
+        model.partial_fit(X[32:], y[32:]).coef_,
+        kind(constraint=FunctionConstraint(Failing(99), slope, 1.0, 0.0), radius=2.0)
+        .partial_fit(X[:32], y[:32], **told)
+        .partial_fit(X[32:], y[32:])
+        .coef_,
+    )
+    fresh = kind(constraint=FunctionConstraint(Failing(3), slope, 1.0, 0.0))
+    with pytest.raises(InvalidValueError, match="constraint_value must be finite"):
+        fresh.partial_fit(X, y, **told)
+    with pytest.raises(NotFittedError):
+        fresh.predict(X)
+
+
+@pytest.mark.parametrize("player", [None, LeaderFollower.default], ids=["curvature", "slope"])
+def test_constants_that_are_contradicted_are_heard_of(player, caplog):
+    X, y = data(200)
+    # g = 10 (w - 0.3)(w + 0.3): neither the slope nor the curvature is what it says.
+    limit = FunctionConstraint(
+        lambda w: 10 * float(w[0]) ** 2 - 0.9, lambda w: 20 * w[0] * slope(w), 1.0, 1.0
+    )
+    options = {"constraint": limit, "radius": 2.0, "player": player, "random_state": 0}
+    model = SafeRegressor(**options)
+    with pytest.warns(PremiseWarning) as found:
+        model.fit(X, 3 * X[:, 0])
+    assert len(found) == 1
+    assert len(caplog.records) > 2
+    assert {record.name for record in caplog.records} == {"surefoot"}
+    model = SafeRegressor(**options, on_contradiction="raise")
+    with pytest.raises(PremiseError):
+        model.fit(X, 3 * X[:, 0])
+    with pytest.raises(InvalidValueError, match="on_contradiction must be one of 'warn', 'raise'"):
+        SafeRegressor(on_contradiction="hold").fit(X, y)

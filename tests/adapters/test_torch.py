@@ -11,6 +11,7 @@ from surefoot import Constants
 from surefoot.algorithms import RegionFilter, SafetyFilter
 from surefoot.core.errors import InvalidTypeError, InvalidValueError
 from surefoot.regions import CurvatureRows, LipschitzHull
+from surefoot.theory import PremiseError, PremiseWarning
 
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.hosts
@@ -198,7 +199,8 @@ def test_an_estimate_of_g_is_safe_with_its_error_told_and_not_without():
         return found
 
     assert worst(0.05) <= 0
-    assert worst(None) > 0
+    with pytest.warns(PremiseWarning, match="above its certified bound"):
+        assert worst(None) > 0
 
 
 def test_the_loss_of_a_closure_is_returned():
@@ -222,6 +224,95 @@ def test_a_refused_step_leaves_the_limited_parameters_as_they_were():
         one.opt.step(constraint=(float("nan"), torch.zeros(7).double()))
     np.testing.assert_array_equal(one.numbers()[:7], before[:7])
     one.run(3)
+
+
+def test_where_one_of_two_filters_refuses_neither_moves():
+    one, safe = Setting(), SafetyFilter.default(BALL)
+    opt = KeepFeasible(one.base, [safe, safe], [[one.w], [one.b]])
+
+    def step(second=length):
+        opt.zero_grad()
+        one.loss().backward()
+        opt.step(constraint=[length, second])
+
+    step()
+    before, stored, said = one.numbers(), opt.state_dict()["surefoot"], opt.certificates
+    steep, short = np.full(3, np.inf), np.ones(2)
+    for bad in (lambda b: b.norm() * np.nan, (-1.0, steep), (-1.0, short)):
+        with pytest.raises(InvalidValueError):
+            step(bad)
+        np.testing.assert_array_equal(one.numbers()[:7], before[:7])
+        for now, then in zip(opt.state_dict()["surefoot"], stored, strict=True):
+            np.testing.assert_array_equal(now, then)
+        assert opt.certificates == said
+    step()
+    assert [c.round for c in opt.certificates] == [2, 2]
+
+
+def test_a_stored_state_that_is_refused_changes_nothing():
+    one, safe = Setting(), SafetyFilter.default(BALL)
+    opt = KeepFeasible(one.base, [safe, safe], [[one.w], [one.b]])
+    other = copy.deepcopy(opt.state_dict())
+    other["param_groups"][0]["lr"] = 9.0
+    first, second = other["surefoot"]
+    mine = opt.state_dict()["surefoot"]
+    for bad in ([first + 1, second[:4]], [first[:4], second]):
+        with pytest.raises(InvalidValueError, match="stored state must have"):
+            opt.load_state_dict({**other, "surefoot": bad})
+        assert opt.param_groups[0]["lr"] == 0.05
+        for now, then in zip(opt.state_dict()["surefoot"], mine, strict=True):
+            np.testing.assert_array_equal(now, then)
+    with pytest.raises(ValueError, match="parameter group"):
+        opt.load_state_dict({**other, "param_groups": [], "surefoot": [first + 1, second]})
+    np.testing.assert_array_equal(opt.state_dict()["surefoot"][0], mine[0])
+
+
+def test_certificates_are_those_of_the_parameters_as_they_are():
+    one = Setting().run(2)
+    state = one.opt.state_dict()
+    one.opt.restart()
+    assert one.opt.certificates == (None,)
+    one.run(1).opt.load_state_dict(state)
+    assert one.opt.certificates == (None,)
+
+
+WRONG = RegionFilter(known=LipschitzHull(G_g=1.0, reach=1.0))  # G_g is 10
+
+
+def steep(*params):
+    return 10 * length(*params) + 5.0
+
+
+def test_constants_that_are_contradicted_are_warned_of_once_and_logged_always(caplog):
+    one, outside = Setting(torch.float64, WRONG, torch.optim.SGD), 0
+    one.loss().backward()
+    one.opt.step(constraint=steep)  # the slope of the norm at 0 is 0, to torch
+    one.loss().backward()
+    with pytest.warns(PremiseWarning, match=r"\|s\| = 10 exceeds G_g = 1.*only logged") as found:
+        one.opt.step(constraint=steep)
+    assert len(found) == 1
+    for _ in range(48):  # a warning would be an error
+        one.loss().backward()
+        one.opt.step(constraint=steep)
+        assert one.opt.contradictions
+        outside += one.g() > -0.5
+    assert outside > 40
+    logged = [entry for entry in caplog.records if entry.name == "surefoot"]
+    assert len({entry.message.partition(":")[0] for entry in logged}) == 49  # rounds
+    assert {entry.levelname for entry in logged} == {"WARNING"}
+
+
+def test_constants_that_are_contradicted_raise_on_request_and_nothing_moves(caplog):
+    w = torch.nn.Parameter(torch.tensor([0.25, 0.0]))
+    opt = KeepFeasible(torch.optim.SGD([w], lr=0.1), WRONG, on_contradiction="raise")
+    for _ in range(2):
+        (-w.sum()).backward()
+        with pytest.raises(PremiseError, match=r"\|s\| = 10 exceeds G_g = 1"):
+            opt.step(constraint=steep)
+        assert w.tolist() == [0.25, 0.0]
+    assert len(caplog.records) == 2
+    with pytest.raises(InvalidValueError, match="on_contradiction must be one of 'warn', 'raise'"):
+        KeepFeasible(torch.optim.SGD([w]), WRONG, on_contradiction="record")
 
 
 @pytest.mark.parametrize(

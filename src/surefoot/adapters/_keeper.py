@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -16,12 +19,86 @@ from surefoot.adapters._cast import (
     reach_of,
     replayed,
 )
+from surefoot.core import checks
 from surefoot.core.arrays import owned
-from surefoot.core.errors import InvalidValueError
+from surefoot.core.errors import InvalidValueError, warn_caller
 from surefoot.core.player import can_filter, known_in, value_in
 from surefoot.core.types import Array, Info
+from surefoot.theory import PremiseError, PremiseWarning
 
-__all__ = ["Keeper", "check_filter", "grown", "packed", "unpacked"]
+__all__ = [
+    "Alarm",
+    "Keeper",
+    "OnContradiction",
+    "all_or_nothing",
+    "check_filter",
+    "grown",
+    "packed",
+    "unpacked",
+]
+
+OnContradiction: TypeAlias = Literal["warn", "raise"]
+"""What to do when a round is impossible if the constants are right: warn of the first one, or
+refuse each."""
+
+_log = logging.getLogger("surefoot")
+_log.addHandler(logging.NullHandler())  # the application says whether and where it is shown
+
+
+class Alarm:
+    """What a host hears of rounds that contradict the constants; each of them is logged, too.
+
+    Args:
+        on_contradiction: an :data:`OnContradiction`.
+    """
+
+    def __init__(self, on_contradiction: OnContradiction = "warn") -> None:
+        checks.one_of(("warn", "raise"), on_contradiction=on_contradiction)
+        self.raises, self.warned = on_contradiction == "raise", False
+
+    def hear(self, info: Info) -> None:
+        """Raise for what a step contradicts, or warn once; to be called before it is taken."""
+        found = info.contradictions
+        if not found:
+            return
+        for sentence in found:
+            _log.warning(sentence)
+        said = "; ".join(found)
+        if self.raises:
+            raise PremiseError(said)
+        if not self.warned:
+            warn_caller(
+                f"{said}: what was certified is no longer certain; later contradictions are only "
+                'logged, by the logger "surefoot"',
+                PremiseWarning,
+            )
+            self.warned = True
+
+
+@contextmanager
+def all_or_nothing(*things: Any) -> Iterator[None]:
+    """Give things back the attributes that they had where something is refused.
+
+    They must set their attributes anew, not change them in place.
+
+    Example:
+        >>> kept = Alarm()
+        >>> with all_or_nothing(kept):
+        ...     kept.warned = True
+        ...     raise ValueError("no")
+        Traceback (most recent call last):
+        ValueError: no
+        >>> kept.warned
+        False
+    """
+    before = [dict(vars(thing)) for thing in things]
+    try:
+        yield
+    except BaseException:
+        for thing, attributes in zip(things, before, strict=True):
+            vars(thing).clear()
+            vars(thing).update(attributes)
+        raise
 
 
 class Keeper:
@@ -32,6 +109,7 @@ class Keeper:
         start: the first action, strictly feasible.
         dtype: of the host's numbers, float32 or float64.
         box: the least and the largest action that the host accepts, where it has such limits.
+        alarm: that hears of contradictions; one that warns unless given.
 
     Example:
         >>> from surefoot import Ball, SafetyFilter
@@ -47,9 +125,11 @@ class Keeper:
         start: Any,
         dtype: Any = np.float64,
         box: tuple[Array, Array] | None = None,
+        alarm: Alarm | None = None,
     ) -> None:
         check_filter(filter)
         self.filter, self.dtype, self.box = filter, np.dtype(dtype), box
+        self.alarm = Alarm() if alarm is None else alarm
         first = flat(np.asarray(start).astype(self.dtype))
         reach = reach_of(filter)
         self.length = cast_length(self.dtype, len(first), reach, int(self.dtype != np.float64))
@@ -86,6 +166,7 @@ class Keeper:
             margin = larger(margin, cast_margin(self.filter, s, self.length, ahead=first))
         before = replayed(self.state, self.played, self.length)
         state, info = self.filter.admit(before, wanted, g + margin, s, **told)
+        self.alarm.hear(info)
         if self.box is not None and not _within(self.box, state.x):
             if drift_of(self.filter) is not None:
                 raise InvalidValueError(

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from surefoot.adapters._keeper import Alarm, OnContradiction
 from surefoot.algorithms import CertifiedDualAveraging, LeaderFollower
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import Array, Feedback, Info, needs_of
@@ -45,6 +46,7 @@ class Weights:
         constraint: of your own, beside that; the weights 0 must be strictly feasible for it.
         player: from constants to a tuned rule, as ``LeaderFollower.default``; by the curvature of
             the constraint where that is known, else by its slope, unless given.
+        on_contradiction: what to do when a round is impossible if the constants are right.
 
     Example:
         >>> w = Weights(2, radius=1.0)
@@ -60,7 +62,9 @@ class Weights:
         radius: float,
         constraint: Constraint | None = None,
         player: Callable[..., Any] | None = None,
+        on_contradiction: OnContradiction = "warn",
     ) -> None:
+        self.alarm = Alarm(on_contradiction)
         if constraint is not None and not isinstance(constraint, Constraint):
             raise InvalidValueError(
                 f"constraint must be one of surefoot.problems.constraints, got {constraint!r}"
@@ -99,11 +103,15 @@ class Weights:
         return np.array(self.state.x)
 
     def descend(self, gradient: Array) -> Info:
-        """Take the gradient of a loss at the weights; return what the step knew."""
+        """Take the gradient of a loss at the weights; return what the step knew.
+
+        What is refused changes nothing.
+        """
         x = self.state.x
         g, s = self.constraint.query_all(x) if self.apart else self.constraint.query(x)
-        self.state, info = self.rule.step(self.state, Feedback(gradient, g, s))
-        self.info = info
+        state, info = self.rule.step(self.state, Feedback(gradient, g, s))
+        self.alarm.hear(info)
+        self.state, self.info = state, info
         found: Info = info
         return found
 

@@ -18,7 +18,7 @@ from typing import Any, SupportsFloat, TypeAlias
 import numpy as np
 
 from surefoot.adapters._cast import check_precision, drift_of
-from surefoot.adapters._keeper import Keeper, flat
+from surefoot.adapters._keeper import Alarm, Keeper, OnContradiction, flat
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.optional import need
 from surefoot.core.player import known_in
@@ -86,6 +86,9 @@ class SafeAction(_gym.Wrapper, _gym.utils.RecordConstructorArgs):  # type: ignor
         constraint: how g is read, a :data:`Reading`; from ``info["constraint_value"]`` and
             ``info["constraint_subgradient"]`` unless given.
         action_only: whether g depends on nothing but the action.
+        on_contradiction: what to do when a step is impossible if the constants are right: "warn"
+            of the first one, or "raise" :class:`surefoot.theory.PremiseError` for each instead of
+            playing. Each is logged by the logger "surefoot".
 
     Example:
         >>> import gymnasium
@@ -120,9 +123,15 @@ class SafeAction(_gym.Wrapper, _gym.utils.RecordConstructorArgs):  # type: ignor
         constraint: Reading | None = None,
         *,
         action_only: bool = False,
+        on_contradiction: OnContradiction = "warn",
     ) -> None:
         _gym.utils.RecordConstructorArgs.__init__(
-            self, filter=filter, start=start, constraint=constraint, action_only=action_only
+            self,
+            filter=filter,
+            start=start,
+            constraint=constraint,
+            action_only=action_only,
+            on_contradiction=on_contradiction,
         )
         _gym.Wrapper.__init__(self, env)
         space = env.action_space
@@ -130,13 +139,13 @@ class SafeAction(_gym.Wrapper, _gym.utils.RecordConstructorArgs):  # type: ignor
             raise InvalidValueError(f"env must have a Box as its action space, got {space}")
         self._filter, self._start = filter, np.array(start, dtype=space.dtype).reshape(space.shape)
         self._read: Reading = _from_info if constraint is None else constraint
-        self._action_only = bool(action_only)
+        self._action_only, self._alarm = bool(action_only), Alarm(on_contradiction)
         self._box = flat(space.low), flat(space.high)
         self._begin()
 
     def _begin(self) -> None:
         dtype = self.env.action_space.dtype
-        self._keeper = Keeper(self._filter, self._start, dtype, self._box)
+        self._keeper = Keeper(self._filter, self._start, dtype, self._box, self._alarm)
         self._seen: tuple[Any, Any] | None = None  # at the action played last
         self._step: Info | None = None  # that led to it
         self._is_new = True

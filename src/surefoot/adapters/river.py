@@ -12,14 +12,17 @@ the scale of its features: put ``river.preprocessing.StandardScaler`` in front.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from surefoot.adapters._keeper import grown
+from surefoot.adapters._keeper import Alarm, OnContradiction, all_or_nothing, grown
 from surefoot.adapters._linear import ball_of, logistic_slope, sigmoid
 from surefoot.algorithms import CertifiedDualAveraging
+from surefoot.core.convert import refuse_rounded
+from surefoot.core.errors import InvalidValueError
 from surefoot.core.optional import need
 from surefoot.core.types import Array, Feedback
 from surefoot.regions import Curvature, CurvatureRows
@@ -36,11 +39,17 @@ class _SafeLinear:
     """What both models share: one round of the rule per example."""
 
     def __init__(
-        self, radius: float = 10.0, constraint: Limit | None = None, beta: float = 0.0
+        self,
+        radius: float = 10.0,
+        constraint: Limit | None = None,
+        beta: float = 0.0,
+        on_contradiction: OnContradiction = "warn",
     ) -> None:
         self.radius = radius
         self.constraint = constraint
         self.beta = beta
+        self.on_contradiction = on_contradiction
+        self._alarm = Alarm(on_contradiction)
         known: Any = Curvature(beta=1.0, reach=radius)  # of the ball
         if constraint is not None:
             known = CurvatureRows(beta=(1.0, beta), reach=radius)
@@ -65,16 +74,18 @@ class _SafeLinear:
         return float(w[0] + sum(w[place] * value for place, value in known))
 
     def _descend(self, slope: float, x: Mapping[Any, float]) -> None:
-        """Play a round with the slope of the loss in the score."""
-        for name in x:
-            self._places.setdefault(name, len(self._places))
-        size = len(self._places)
-        if size > len(self._state.x):
-            # The rule would be where it is had the weights been there, at 0, from the beginning.
-            self._state = grown(self._state, self._rule.init(np.zeros(size)))
-        gradient = slope * self._vector({None: 1.0, **x})
-        g, s = self._seen()
-        self._state, self._info = self._rule.step(self._state, Feedback(gradient, g, s))
+        """Play a round with the slope of the loss in the score; what is refused changes nothing."""
+        with all_or_nothing(self):
+            names = dict.fromkeys([*self._places, *x])
+            self._places = {name: place for place, name in enumerate(names)}
+            if len(names) > len(self._state.x):
+                # The rule would be here had the weights been there, at 0, from the beginning.
+                self._state = grown(self._state, self._rule.init(np.zeros(len(names))))
+            with np.errstate(all="ignore"):  # the rule refuses what is too large
+                gradient = slope * self._vector({None: 1.0, **x})
+            g, s = self._seen()
+            self._state, self._info = self._rule.step(self._state, Feedback(gradient, g, s))
+            self._alarm.hear(self._info)
 
     def _seen(self) -> tuple[Any, Array]:
         """Return value and slope of the ball at the weights, and of the constraint if any."""
@@ -82,8 +93,16 @@ class _SafeLinear:
         g, s = ball_of(float(self.radius), len(w)).query(w)
         if self.constraint is None:
             return g, s
-        value, slope = self.constraint(self.weights)
-        return np.array([g, float(value)]), np.stack([s, self._vector(slope)])
+        found: Any = self.constraint(self.weights)
+        if not isinstance(found, (tuple, list)) or len(found) != 2:
+            raise InvalidValueError(
+                f"constraint must return g and its slope by feature, got {found!r}"
+            )
+        value = _number("g of constraint", found[0])
+        slope = _numbers("slope of constraint", found[1])
+        for told in (found[0], *found[1].values()):
+            refuse_rounded(told, "constraint")
+        return np.array([g, value]), np.stack([s, self._vector(slope)])
 
     def _vector(self, numbers: Mapping[Any, float]) -> Array:
         vector = np.zeros(len(self._places))
@@ -91,6 +110,23 @@ class _SafeLinear:
             if name in self._places:
                 vector[self._places[name]] = value
         return vector
+
+
+def _numbers(name: str, values: Any) -> dict[Any, float]:
+    """Return the numbers of features; refuse what is none."""
+    if not isinstance(values, Mapping):
+        raise InvalidValueError(f"{name} must have a number by feature, got {values!r}")
+    return {feature: _number(f"{name}[{feature!r}]", value) for feature, value in values.items()}
+
+
+def _number(name: str, value: Any) -> float:
+    try:
+        number = math.nan if isinstance(value, (str, bytes)) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise InvalidValueError(f"{name} must be a finite number, got {value!r}")
+    return number
 
 
 class SafeLinearClassifier(_SafeLinear, _river.Classifier):  # type: ignore[misc, name-defined]
@@ -101,6 +137,9 @@ class SafeLinearClassifier(_SafeLinear, _river.Classifier):  # type: ignore[misc
         constraint: of your own, a :data:`Limit`, strictly feasible where all weights are 0. A
             feature that has not been seen yet has the weight 0.
         beta: a bound on its curvature; 0 for one that is linear.
+        on_contradiction: what to do when an example shows that beta is too small: "warn" of the
+            first one, or "raise" :class:`surefoot.theory.PremiseError` for each, which is refused
+            then. Each is logged by the logger "surefoot".
 
     Example:
         >>> def fair(w):  # the weight of one feature, between -0.1 and 0.1
@@ -118,6 +157,7 @@ class SafeLinearClassifier(_SafeLinear, _river.Classifier):  # type: ignore[misc
 
     def learn_one(self, x: Mapping[Any, float], y: Any) -> None:
         """Learn from one example; y is true or false."""
+        x = _numbers("x", x)
         self._descend(float(logistic_slope(self._score(x), 1.0 if y else -1.0)), x)
 
     def predict_proba_one(self, x: Mapping[Any, float]) -> dict[bool, float]:
@@ -146,7 +186,8 @@ class SafeLinearRegressor(_SafeLinear, _river.Regressor):  # type: ignore[misc, 
 
     def learn_one(self, x: Mapping[Any, float], y: float) -> None:
         """Learn from one example."""
-        self._descend(self._score(x) - float(y), x)
+        x = _numbers("x", x)
+        self._descend(self._score(x) - _number("y", y), x)
 
     def predict_one(self, x: Mapping[Any, float]) -> float:
         """Return the fitted value."""

@@ -13,10 +13,12 @@ the scale of its features: put a ``StandardScaler`` in front, as for ``SGDClassi
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from typing import Any
 
 import numpy as np
 
+from surefoot.adapters._keeper import OnContradiction, all_or_nothing
 from surefoot.adapters._linear import Weights, logistic_slope, sigmoid
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.optional import need
@@ -43,6 +45,7 @@ class _SafeLinear(_base.BaseEstimator):  # type: ignore[misc, name-defined]
         max_iter: int = 20,
         batch_size: int = 16,
         random_state: Any = None,
+        on_contradiction: OnContradiction = "warn",
     ) -> None:
         self.constraint = constraint
         self.radius = radius
@@ -51,14 +54,17 @@ class _SafeLinear(_base.BaseEstimator):  # type: ignore[misc, name-defined]
         self.max_iter = max_iter
         self.batch_size = batch_size
         self.random_state = random_state
+        self.on_contradiction = on_contradiction
 
     def _begin(self) -> None:
         size = self.n_features_in_ + bool(self.fit_intercept)
-        self._weights = Weights(size, self.radius, self.constraint, self.player)
+        options = (self.radius, self.constraint, self.player, self.on_contradiction)
+        self._weights = Weights(size, *options)
         self.n_iter_ = 0
 
     def _rounds(self, X: Array, targets: Array) -> None:
         """Play one round per batch of rows, in order."""
+        self._weights = copy(self._weights)  # the one before stays as it is: all or nothing
         Z = np.column_stack([X, np.ones(len(X))]) if self.fit_intercept else X
         for first in range(0, len(Z), int(self.batch_size)):
             rows, y = Z[first : first + self.batch_size], targets[first : first + self.batch_size]
@@ -105,6 +111,9 @@ class SafeClassifier(_base.ClassifierMixin, _SafeLinear):  # type: ignore[misc, 
         max_iter: how often ``fit`` goes through the rows.
         batch_size: rows per round.
         random_state: for the order of the rows in ``fit``.
+        on_contradiction: what to do when a round is impossible if what the constraint says of
+            itself is right: "warn" of the first one, or "raise"
+            :class:`surefoot.theory.PremiseError`. Each is logged by the logger "surefoot".
 
     Attributes:
         coef_: the weights, one row.
@@ -134,20 +143,22 @@ class SafeClassifier(_base.ClassifierMixin, _SafeLinear):  # type: ignore[misc, 
 
     def fit(self, X: Any, y: Any) -> SafeClassifier:
         """Learn from the beginning, ``max_iter`` times through the rows."""
-        X, y = _validation.validate_data(self, X, y, dtype=np.float64)
-        self._learn_classes(y, None)
-        self._begin()
-        self._epochs(X, self._signs(y))
+        with all_or_nothing(self):
+            X, y = _validation.validate_data(self, X, y, dtype=np.float64)
+            self._learn_classes(y, None)
+            self._begin()
+            self._epochs(X, self._signs(y))
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> SafeClassifier:
         """Learn from these rows, once and in order; the first call needs the classes."""
         first = not hasattr(self, "_weights")
-        X, y = _validation.validate_data(self, X, y, dtype=np.float64, reset=first)
-        if first:
-            self._learn_classes(y, classes)
-            self._begin()
-        self._rounds(X, self._signs(y))
+        with all_or_nothing(self):
+            X, y = _validation.validate_data(self, X, y, dtype=np.float64, reset=first)
+            if first:
+                self._learn_classes(y, classes)
+                self._begin()
+            self._rounds(X, self._signs(y))
         return self
 
     def decision_function(self, X: Any) -> Array:
@@ -205,18 +216,21 @@ class SafeRegressor(_base.RegressorMixin, _SafeLinear):  # type: ignore[misc, na
 
     def fit(self, X: Any, y: Any) -> SafeRegressor:
         """Learn from the beginning, ``max_iter`` times through the rows."""
-        X, y = _validation.validate_data(self, X, y, dtype=np.float64, y_numeric=True)
-        self._begin()
-        self._epochs(X, np.asarray(y, dtype=np.float64))
+        with all_or_nothing(self):
+            X, y = _validation.validate_data(self, X, y, dtype=np.float64, y_numeric=True)
+            self._begin()
+            self._epochs(X, np.asarray(y, dtype=np.float64))
         return self
 
     def partial_fit(self, X: Any, y: Any) -> SafeRegressor:
         """Learn from these rows, once and in order."""
         first = not hasattr(self, "_weights")
-        X, y = _validation.validate_data(self, X, y, dtype=np.float64, y_numeric=True, reset=first)
-        if first:
-            self._begin()
-        self._rounds(X, np.asarray(y, dtype=np.float64))
+        told = {"dtype": np.float64, "y_numeric": True, "reset": first}
+        with all_or_nothing(self):
+            X, y = _validation.validate_data(self, X, y, **told)
+            if first:
+                self._begin()
+            self._rounds(X, np.asarray(y, dtype=np.float64))
         return self
 
     def predict(self, X: Any) -> Array:

@@ -20,7 +20,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from surefoot.adapters._cast import check_precision
-from surefoot.adapters._keeper import Keeper
+from surefoot.adapters._keeper import Alarm, Keeper, OnContradiction, all_or_nothing
 from surefoot.core.errors import InvalidTypeError, InvalidValueError, SurefootError
 from surefoot.core.optional import need
 from surefoot.core.types import Array, Info
@@ -50,6 +50,9 @@ class KeepFeasible(_torch.optim.Optimizer):  # type: ignore[misc, name-defined]
             per constraint, where each limits parameters of its own.
         params: the parameters that the constraint depends on; one sequence per filter if there
             are several filters. All parameters of the base unless given.
+        on_contradiction: what to do when a step is impossible if the constants are right: "warn"
+            of the first one, or "raise" :class:`surefoot.theory.PremiseError` for each, which is
+            refused then. Each is logged by the logger "surefoot".
 
     Example:
         >>> import torch
@@ -73,6 +76,8 @@ class KeepFeasible(_torch.optim.Optimizer):  # type: ignore[misc, name-defined]
         base: Any,
         filter: Any,  # noqa: A002
         params: Iterable[Any] | None = None,
+        *,
+        on_contradiction: OnContradiction = "warn",
     ) -> None:
         if not isinstance(base, _torch.optim.Optimizer):
             raise InvalidTypeError(f"base must be a torch optimiser, got {base!r}")
@@ -82,11 +87,12 @@ class KeepFeasible(_torch.optim.Optimizer):  # type: ignore[misc, name-defined]
         chosen = everything if params is None else list(params)
         blocks = [list(block) for block in chosen] if several and params is not None else [chosen]
         _check_blocks(filters, blocks, everything)
+        alarm = Alarm(on_contradiction)
         super().__init__(base.param_groups, base.defaults)
         self.base, self._blocks = base, blocks
         self._share()
         self._keepers = [
-            Keeper(one, _values(block), _TYPES[block[0].dtype])
+            Keeper(one, _values(block), _TYPES[block[0].dtype], alarm=alarm)
             for one, block in zip(filters, blocks, strict=True)
         ]
         self._steps: list[Info | None] = [None] * len(filters)
@@ -135,12 +141,13 @@ class KeepFeasible(_torch.optim.Optimizer):  # type: ignore[misc, name-defined]
         try:
             loss = self.base.step(closure) if closure is not None else self.base.step()
             found: list[Info | None] = []
-            for keeper, block, (g, s), error in steps:
-                told = {} if error is None else {"value_error": error}
-                found.append(keeper.offer(_values(block), g, s, **told))
+            with all_or_nothing(*self._keepers):
+                for keeper, block, (g, s), error in steps:
+                    told = {} if error is None else {"value_error": error}
+                    found.append(keeper.offer(_values(block), g, s, **told))
             self._steps = found
         finally:
-            # A filter that refused has not moved: its parameters go back to where they were.
+            # Where one filter refused none has moved: the parameters go back to where they were.
             for keeper, block in zip(self._keepers, self._blocks, strict=True):
                 _write(block, keeper.action())
         return loss
@@ -168,9 +175,10 @@ class KeepFeasible(_torch.optim.Optimizer):  # type: ignore[misc, name-defined]
     def restart(self) -> None:
         """Begin anew from the parameters as they are, which must be strictly feasible."""
         self._keepers = [
-            Keeper(keeper.filter, _values(block), keeper.dtype)
+            Keeper(keeper.filter, _values(block), keeper.dtype, alarm=keeper.alarm)
             for keeper, block in zip(self._keepers, self._blocks, strict=True)
         ]
+        self._steps = [None] * len(self._keepers)
 
     @property
     def certificates(self) -> tuple[Any, ...]:
@@ -209,10 +217,12 @@ class KeepFeasible(_torch.optim.Optimizer):  # type: ignore[misc, name-defined]
                 f"state_dict must have 'surefoot' with {len(self._keepers)} tensors, one per filter"
             )
         rest = {name: value for name, value in state_dict.items() if name != "surefoot"}
-        self.base.load_state_dict(rest)
+        with all_or_nothing(*self._keepers):
+            for keeper, vector in zip(self._keepers, stored, strict=True):
+                keeper.load(vector.cpu().numpy())
+            self.base.load_state_dict(rest)
         self._share()
-        for keeper, vector in zip(self._keepers, stored, strict=True):
-            keeper.load(vector.cpu().numpy())
+        self._steps = [None] * len(self._keepers)
 
     def __getstate__(self) -> dict[str, Any]:
         return dict(self.__dict__)  # the class keeps but three of them
