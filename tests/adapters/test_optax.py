@@ -197,3 +197,91 @@ def test_a_start_outside_is_an_error_or_not_a_number(precision):
     else:
         with pytest.raises(Exception, match="the start must be strictly feasible"):
             jax.block_until_ready(tx.update(p, state, p, **seen))
+
+
+WITH_DRIFT = {
+    "safety drift": SafetyFilter.default(
+        Constants(R=1.0, G_g=2.0, start_slack=1.0, evaluation_error=ERROR, drift=1e-4)
+    ),
+    "hull drift": RegionFilter(
+        known=LipschitzHull(G_g=2.0, reach=1.0, evaluation_error=ERROR, drift=1e-4)
+    ),
+}
+
+
+# By step: what is added to the value, to the gradient and to the update.
+SPOILED = {0: (np.nan, 0, 0), 3: (0, np.inf, 0), 4: (0, 0, np.nan), 5: (-np.inf, 0, 0)}
+
+
+@pytest.mark.parametrize("name", [*FILTERS, *WITH_DRIFT])
+def test_a_step_without_a_number_leaves_the_parameters_as_they_are(name, precision):
+    tx = keep_feasible({**FILTERS, **WITH_DRIFT}[name])
+
+    @jax.jit
+    def step(p, state, spoiled):
+        g, s = jax.value_and_grad(length)(p)
+        s = jax.tree.map(lambda leaf: leaf + spoiled[1], s)
+        updates = jax.tree.map(lambda leaf: -0.1 * leaf + spoiled[2], jax.grad(loss)(p, 3.0))
+        updates, state = tx.update(
+            updates, state, p, constraint_value=g + spoiled[0], constraint_grad=s
+        )
+        return optax.apply_updates(p, updates), state
+
+    p = start()
+    state = tx.init(p)
+    for t in range(12):
+        if t in SPOILED and precision == "float32":  # a callback can refuse
+            with pytest.raises(Exception, match=r"(constraint_value|constraint_grad|updates) must"):
+                jax.block_until_ready(step(p, state, jnp.array(SPOILED[t])))
+            continue
+        before = p
+        p, state = step(p, state, jnp.array(SPOILED.get(t, (0, 0, 0)), float))
+        assert exact(p) <= 0
+        if t in SPOILED:
+            for a, b in zip(*map(jax.tree.leaves, (p, before)), strict=True):
+                np.testing.assert_array_equal(a, b)
+    assert exact(p) > -0.5
+
+
+def test_the_ball_of_a_reading_that_is_no_number_is_the_last_point(precision):
+    project = jax.jit(lambda *seen: projection_certified_ball(*seen, 4.0, 1.0, ERROR))
+    w, x, slope = jnp.array([3.0, 0.0]), jnp.array([0.25, 0.0]), jnp.array([1.0, 0.0])
+    spoiled = [(w, x, np.nan, slope), (w, x, -0.5, slope * np.nan), (w * np.inf, x, -0.5, slope)]
+    for seen in spoiled:
+        if precision == "float64":
+            np.testing.assert_array_equal(project(*seen), x)
+        else:
+            with pytest.raises(Exception, match="finite"):
+                jax.block_until_ready(project(*seen))
+
+
+@pytest.mark.parametrize("kind", ["safety", "hull"])
+def test_what_was_seen_before_a_gap_certifies_nothing_under_drift(kind):
+    v, horizon = 0.01, 70
+    safe = SafetyFilter.default(Constants(R=2.0, G_g=1.0, start_slack=1.0, drift=v))
+    if kind == "hull":
+        safe = RegionFilter(known=LipschitzHull(G_g=1.0, reach=2.0, drift=v))
+    with jax.enable_x64(True):
+        tx = keep_feasible(safe)
+
+        @jax.jit
+        def step(x, state, level, wanted, spoiled):
+            size = jnp.linalg.norm(x)
+            updates, state = tx.update(
+                wanted - x,
+                state,
+                x,
+                constraint_value=size - level + spoiled,
+                constraint_grad=x / jnp.maximum(size, 1e-300),
+            )
+            return x + updates, state
+
+        x = jnp.zeros(2)
+        state, level = tx.init(x), 1.5
+        for t in range(horizon):
+            gap = 20 <= t < 50
+            wanted = np.array([0.3, 0.0]) if 10 < t < 50 else np.array([-3.0, 3.0 * (-1) ** t])
+            x, state = step(x, state, level, wanted, np.nan if gap else 0.0)
+            level -= v if t > 10 else 0.0
+            assert np.linalg.norm(np.asarray(x)) <= level
+        assert np.linalg.norm(np.asarray(x)) > 0.4  # it went on

@@ -30,9 +30,11 @@ from surefoot.adapters._cast import (
     rows_of,
 )
 from surefoot.adapters._keeper import check_filter, packed, unpacked
+from surefoot.core import checks
 from surefoot.core.arrays import is_concrete
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.optional import need
+from surefoot.core.player import rows_known, value_in
 from surefoot.core.types import Array, Number
 from surefoot.regions import Curvature
 
@@ -67,6 +69,10 @@ def keep_feasible(filter: Any) -> Any:  # noqa: A002
     the parameters, both in float64 unless the filter has an ``evaluation_error``, as it must
     without 64-bit mode; where rows are apart the value has one entry per row, and each leaf of the
     gradient a first axis for the rows. Within ``optax.MultiSteps`` the chain is as it is without.
+
+    A value, a gradient or an update that is not finite is refused by the callback of 32-bit JAX.
+    Compiled code cannot refuse: the parameters stay where they are in that step. A filter that
+    allows for drift begins anew from the next reading then, and certifies nothing until it comes.
 
     Args:
         filter: with ``init`` and ``admit``, as :class:`surefoot.algorithms.SafetyFilter`.
@@ -140,7 +146,16 @@ def _step(
     margin = larger(state.margin, needed.reshape(state.margin.shape))
     before = replayed(state.filter, x, length)
     after, _ = safe.admit(before, wanted, g + margin, s)
-    return after, margin, after.x - x
+    # Compiled code cannot refuse what is no number: nothing moves then. Under drift what was seen
+    # before is older than the filter would think, so that it begins anew.
+    drifts = any(value_in(row, "drift") is not None for row in rows_known(safe))
+    held = safe.init(x) if drifts else state.filter
+    known = _are_numbers(g, s, wanted)
+    way = _jnp.where(known, after.x - x, 0.0)
+    after, margin = _jax.tree.map(
+        lambda new, old: _jnp.where(known, new, old), (after, margin), (held, state.margin)
+    )
+    return after, margin, way
 
 
 def _called(
@@ -150,6 +165,9 @@ def _called(
 
     def call(halves: Any, margin: Any, *parts: Any) -> tuple[Any, Any, Any]:
         x, way, g, s = (np.asarray(part, dtype=np.float64) for part in parts)
+        names = ("params", "updates", "constraint_value", "constraint_grad")
+        for name, part in zip(names, (x, way, g, s), strict=True):
+            checks.refuse_unfinite(part, name)
         before = KeepFeasibleState(unpacked(form, _whole(halves)), np.asarray(margin, np.float64))
         needed = np.asarray(cast_margin(safe, s, length)).reshape(before.margin.shape)
         # Rounded up to what 32-bit JAX can carry: the next step must not find less.
@@ -184,7 +202,8 @@ def projection_certified_ball(
     .. math:: \Pi\{y : g + s^\top(y - x) + \tfrac\beta2\|y - x\|^2 \le 0\},
 
     in the form of ``optax.projections``: apply it after ``optax.apply_updates``. Every point of
-    the ball is feasible, rounding included (:mod:`surefoot.regions.curvature`).
+    the ball is feasible, rounding included (:mod:`surefoot.regions.curvature`). Where something is
+    not finite, compiled code returns x, and the callback of 32-bit JAX raises.
 
     Args:
         tree: what is wanted.
@@ -209,7 +228,8 @@ def projection_certified_ball(
     known = Curvature(beta=beta, reach=reach, evaluation_error=evaluation_error)
     check_precision(known, value=g, gradient=s)
     if _is_wide():
-        return back(_nearest(known, length, w, x, *_wide(g, s)))
+        nearest = _nearest(known, length, w, x, *_wide(g, s))
+        return back(_jnp.where(_are_numbers(g, s, w), nearest, x))
 
     def call(*parts: Any) -> Any:
         w, x, g, s = (np.asarray(part, dtype=np.float64) for part in parts)
@@ -233,6 +253,10 @@ def _nearest(known: Curvature, length: float, w: Array, x: Array, g: Any, s: Arr
 
 def _is_wide() -> bool:
     return bool(_jax.config.jax_enable_x64)
+
+
+def _are_numbers(*arrays: Array) -> Array:
+    return _jnp.stack([_jnp.isfinite(array).all() for array in arrays]).all()
 
 
 def _coarsest(tree: Any) -> Any:

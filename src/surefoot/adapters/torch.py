@@ -111,7 +111,8 @@ class KeepFeasible(_torch.optim.Optimizer):  # type: ignore[misc, name-defined]
         """Take a step of the base and keep what is limited feasible; return the closure's loss.
 
         The constraint is evaluated at the parameters as they are before the step. If anything is
-        refused, the limited parameters are what they were.
+        refused, the limited parameters are what they were. Where the filter allows for drift and g
+        went on changing meanwhile, call :meth:`restart`: a refused step is no round to the filter.
 
         Args:
             closure: for the base, as in every optimiser.
