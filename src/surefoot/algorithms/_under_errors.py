@@ -28,7 +28,18 @@ import math
 from typing import Any
 
 from surefoot.algorithms._length import Anchored, CertifiedLength
-from surefoot.core.arrays import dot, maximum, minimum, namespace, ndarray, norm, owned, sqrt, where
+from surefoot.core.arrays import (
+    dot,
+    maximum,
+    minimum,
+    namespace,
+    ndarray,
+    norm,
+    owned,
+    raised,
+    sqrt,
+    where,
+)
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import Array, Number
 from surefoot.regions import EmptyRegionError, Errors, causes
@@ -71,7 +82,11 @@ def length_under_errors(
     noise, error, kappa = rule.kept_rounding(x.shape[-1])
     first, t, zero = rounds == 0, rounds + 1.0, 0.0 * g
     upper = g + (nu + noise)
-    aged = where(first, -upper, seen_slack - v * (t - since))
+    aged = seen_slack
+    if rule.drift is not None:
+        # Outwards: where the anchor is visited this is its slack from now on.
+        aged = -raised(raised(v * (t - since)) - seen_slack)
+    aged = where(first, -upper, aged)
     if first is True and not aged > 0:
         raise InvalidValueError(
             f"the start must be strictly feasible, by more than the error of g, got g(x_1) = {g:g}"

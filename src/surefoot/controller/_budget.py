@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from surefoot.core.arrays import raised
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.player import parts_of, takes_value_error, value_in
 
@@ -41,8 +42,12 @@ class Budget(NamedTuple):
 
     def above(self, g: float, value_error: float | None = None) -> float:
         """Return what the true g is at most, where g was observed."""
-        error = self.value_error if value_error is None else value_error
-        return g + error + self.evaluation_error
+        for error in (
+            self.value_error if value_error is None else value_error,
+            self.evaluation_error,
+        ):
+            g = raised(g + error) if error else g
+        return g
 
 
 def budget_of(algorithm: Any) -> Budget:

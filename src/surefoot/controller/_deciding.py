@@ -28,7 +28,7 @@ from surefoot.controller._records import Run
 from surefoot.controller._rows import boxed, plain_player
 from surefoot.controller._stepping import moved
 from surefoot.controller._watch import Watch
-from surefoot.controller._ways import Anchor, Halt, How, Spot, Stand, WayBack
+from surefoot.controller._ways import Anchor, Halt, How, Spot, Stand, WayBack, risen
 from surefoot.controller._widening import widened
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.player import region_in, value_in
@@ -115,7 +115,7 @@ def on_the_way(scene: Scene, seen: Feedback | None, missing: str | None = None) 
     if halt is None:
         how: How = "retreated" if missing == "retreat" else "held"
         halt = Halt(how, "no measurement", scene.t)
-    spot = scene.spot(bound + budget.drift, halt.reason)
+    spot = scene.spot(risen(bound, budget.drift), halt.reason)
     if halt.how == "retreated":
         stand = spot.back(halt.speed)
     else:
@@ -146,7 +146,7 @@ def outside(scene: Scene, upper: float, reason: str) -> Decision:
             "the first action must be strictly feasible, or there is no way back, "
             f"got g = {upper:g}"
         )
-    stand = scene.spot(upper + scene.budget.drift, reason).held(_HALF)
+    stand = scene.spot(risen(upper, scene.budget.drift), reason).held(_HALF)
     return _standing(scene, stand, scene.halt)
 
 
@@ -156,7 +156,8 @@ def after_contradiction(
     """Return what follows a contradiction by the policy "hold", "retreat" or "widen"."""
     run, budget = scene.run, scene.budget
     assert seen.constraint_value is not None
-    upper = budget.above(float(np.max(seen.constraint_value)), seen.value_error) + budget.drift
+    upper = budget.above(float(np.max(seen.constraint_value)), seen.value_error)
+    upper = risen(upper, budget.drift)
     reason = sentence.partition(": ")[2] or sentence
     if run.on_contradiction == "widen":
         try:

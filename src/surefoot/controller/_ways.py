@@ -20,10 +20,10 @@ from __future__ import annotations
 import math
 from typing import Literal, NamedTuple, TypeAlias
 
-from surefoot.core.arrays import norm
+from surefoot.core.arrays import norm, raised
 from surefoot.core.types import Array
 
-__all__ = ["Anchor", "Halt", "How", "Spot", "Stand", "WayBack"]
+__all__ = ["Anchor", "Halt", "How", "Spot", "Stand", "WayBack", "risen"]
 
 How: TypeAlias = Literal["told", "held", "retreated", "widened"]
 """How the next action came about: by the rule, by staying, by the way back, or by a rule with wider
@@ -31,6 +31,13 @@ constants that starts on the way back."""
 
 # Of the anchor's slack, what the way back keeps when drift has used up the bound: above rounding.
 _KEPT = 2.0**-20
+# Of bound and slack, what a point between them is rounded by: it is not quite on the way.
+_ROUNDED = 2.0**-30
+
+
+def risen(bound: float, drift: float) -> float:
+    """Return a bound on g a round later, rounded up, so that many rounds do not add up to less."""
+    return raised(bound + drift) if drift else bound
 
 
 class Anchor(NamedTuple):
@@ -48,7 +55,7 @@ class Anchor(NamedTuple):
 
     def slack_in(self, t: int, drift: float) -> float:
         """Return what is left of the slack in a round, where g rises by at most so much a round."""
-        return self.slack - drift * (t - self.round)
+        return -raised(raised(drift * (t - self.round)) - self.slack) if drift else self.slack
 
 
 class Halt(NamedTuple):
@@ -175,6 +182,7 @@ class Spot(NamedTuple):
         if share == 1.0 or (anchor.x == self.x).all():
             return Stand(anchor.x, self._way("retreated", 1.0, -slack))
         below = (1.0 - share) * self.bound - share * slack
+        below += _ROUNDED * (abs(self.bound) + abs(slack))
         point = self.x + share * (anchor.x - self.x)
         return Stand(point, self._way("retreated", share, below))
 

@@ -36,6 +36,7 @@ __all__ = [
     "number_like",
     "one_run",
     "owned",
+    "raised",
     "record",
     "rough_square",
     "row",
@@ -288,6 +289,19 @@ def minimum(a: Number, b: Number) -> Number:
         return b if b < a else a
     a, b = (b, a) if isinstance(a, _NUMBERS) else (a, b)
     return namespace(a).minimum(a, b)
+
+
+def raised(a: Number) -> Number:
+    """Return at least what a sum, difference or product was before it was rounded to ``a``.
+
+    That is at most half a unit in the last place of ``a`` above it, and this is one or two. A bound
+    that is carried from round to round needs it: sums that are rounded to the nearest number may go
+    down every time.
+
+    >>> -0.5 + 1e-17, raised(-0.5 + 1e-17) > -0.5
+    (-0.5, True)
+    """
+    return a + 2.0**-52 * abs(a)
 
 
 def where(condition: Any, a: Number, b: Number) -> Number:

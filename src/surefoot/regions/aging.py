@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from surefoot.core.arrays import raised
+
 __all__ = ["aged"]
 
 
@@ -34,9 +36,13 @@ def aged(known: Any, memory: Any, missed: int) -> Any:
         return memory._replace(rounds=memory.rounds + missed, rows=rows)
     if hasattr(known, "ball"):
         return memory._replace(last=aged(known.ball(), memory.last, missed))
-    risen = missed * (getattr(known, "drift", None) or 0.0)
     changed = {"rounds": memory.rounds + missed}
-    for name, sign in (("last_value", 1.0), ("g", 1.0), ("low", -1.0)):
-        if risen and hasattr(memory, name):
-            changed[name] = getattr(memory, name) + sign * risen
+    if drift := getattr(known, "drift", None):
+        # Outwards, because a bound is aged again in every round that is missed.
+        risen = raised(missed * drift)
+        for name in ("last_value", "g"):
+            if hasattr(memory, name):
+                changed[name] = raised(getattr(memory, name) + risen)
+        if hasattr(memory, "low"):
+            changed["low"] = -raised(risen - memory.low)
     return memory._replace(**changed)

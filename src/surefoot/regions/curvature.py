@@ -44,7 +44,7 @@ import math
 from dataclasses import dataclass
 
 from surefoot.core import checks
-from surefoot.core.arrays import dot, minimum, number_like, record, sqrt, to_numpy, where
+from surefoot.core.arrays import dot, minimum, number_like, raised, record, sqrt, to_numpy, where
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import Array, Number
 from surefoot.regions._anchor import DriftAnchor
@@ -178,6 +178,6 @@ class Curvature(CurvatureConstants):
         margin = curvature_margin(
             g, sqrt(squared), self.beta, self.reach, x.shape[-1], self.evaluation_error
         )
-        if errors is not None:
-            g = g + age * errors.drift
+        if self.drift is not None:
+            g = raised(g + raised(age * self.drift))
         return record(CurvatureRegion, (self, x, g, s, squared, margin, before, low, errors, None))

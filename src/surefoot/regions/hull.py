@@ -33,7 +33,16 @@ import math
 from dataclasses import dataclass
 
 from surefoot.core import checks
-from surefoot.core.arrays import maximum, minimum, namespace, ndarray, number_like, record, where
+from surefoot.core.arrays import (
+    maximum,
+    minimum,
+    namespace,
+    ndarray,
+    number_like,
+    raised,
+    record,
+    where,
+)
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.holding import KeepsRounding
 from surefoot.core.types import Array, Number
@@ -151,7 +160,8 @@ class LipschitzHull(KeepsRounding):
         """Return the memory after a round that is not the first."""
         aged, visited = memory.anchor_value, False
         if self.drift is not None:
-            aged = aged + self.drift * (memory.rounds - memory.anchor_round)
+            # Outwards: where the anchor is visited this is its bound from now on.
+            aged = raised(aged + raised(self.drift * (memory.rounds - memory.anchor_round)))
             visited = namespace(x).all(memory.last == memory.anchor, axis=-1, keepdims=x.ndim > 1)
             visited = bool(visited) if type(x) is ndarray and x.ndim == 1 else visited
         deeper = memory.last_value < aged
@@ -208,8 +218,9 @@ class LipschitzHull(KeepsRounding):
         _, lost = self.kept_rounding(memory.last.shape[-1])
         high_a, high = memory.anchor_value, memory.last_value
         if self.drift is not None:
-            high_a = high_a + self.drift * (memory.rounds + 1.0 - memory.anchor_round)
-            high = high + self.drift
+            # Outwards: the bound before a round may be all that is known after it.
+            aging = raised(self.drift * (memory.rounds + 1.0 - memory.anchor_round))
+            high_a, high = raised(high_a + aging), raised(high + self.drift)
         r_a, r = -high_a / self.G_g - lost, -high / self.G_g - lost
         parts = (self, memory.anchor, r_a, memory.last, r, memory, before, s, high_a, high)
         return record(HullRegion, (*parts, memory.last_value if g is None else g, errors))

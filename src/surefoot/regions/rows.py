@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from surefoot.core import checks
-from surefoot.core.arrays import constant, minimum, namespace, number_like, where
+from surefoot.core.arrays import constant, minimum, namespace, number_like, raised, where
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import Array, Number, Region
 from surefoot.regions._anchor import DriftAnchor
@@ -195,6 +195,6 @@ class CurvatureRows:
         margin = curvature_margin(
             g, row_norms(s), self.rates(g), self.reach, x.shape[-1], self.evaluation_error
         )
-        if errors is not None:
-            g = g + errors.drift
+        if self.drift is not None:
+            g = raised(g + self.drift)
         return RowsRegion(self, x, g, s, margin, before, None, low, errors)

@@ -109,6 +109,12 @@ static inline double sf_min(double a, double b)
     return b < a ? b : a;
 }
 
+/* At least what a sum, difference or product was before it was rounded to a. */
+static inline double sf_raised(double a)
+{
+    return a + 0x1p-52 * fabs(a);
+}
+
 static inline int sf_differ(const double *a, const double *b)
 {
     for (int i = 0; i < SF_D; i++) {

@@ -29,9 +29,9 @@ static inline sf_region sf_hull_of(const sf_memory *memory)
     hull.x = memory->last;
     hull.level = memory->last_value;
 #ifdef SF_DRIFT
-    const double aging = SF_DRIFT * (memory->rounds + 1.0 - memory->anchor_round);
-    hull.anchor_level = hull.anchor_level + aging;
-    hull.level = hull.level + SF_DRIFT;
+    const double aging = sf_raised(SF_DRIFT * (memory->rounds + 1.0 - memory->anchor_round));
+    hull.anchor_level = sf_raised(hull.anchor_level + aging);
+    hull.level = sf_raised(hull.level + SF_DRIFT);
 #endif
     hull.anchor_radius = -hull.anchor_level / SF_G_G - SF_LOST;
     hull.radius = -hull.level / SF_G_G - SF_LOST;
@@ -86,7 +86,8 @@ static inline int sf_see(sf_memory *after, const sf_memory *before, double limit
         double aged = before->anchor_value;
         int visited = 0;
 #ifdef SF_DRIFT
-        aged = aged + SF_DRIFT * (before->rounds - before->anchor_round);
+        const double risen = sf_raised(SF_DRIFT * (before->rounds - before->anchor_round));
+        aged = sf_raised(aged + risen);
         visited = !sf_differ(before->last, before->anchor);
 #endif
         const int deeper = before->last_value < aged;
