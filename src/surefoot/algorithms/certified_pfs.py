@@ -187,7 +187,7 @@ class CertifiedPFS(Certifying):
         r"""Tune by Theorem D, :math:`\rho_t = \min(\alpha/2, \sqrt{\alpha G_gR/(4t)})`; no horizon.
 
         Uses R, G_g and the start; G_f only for the number in the regret bound, and the horizon
-        not at all: all tunings take one.
+        not at all: all tunings take one. The margin is chosen for costs whose mean stays.
         """
         return cls._with(TheoremD(constants, _margin(constants)), domain)
 

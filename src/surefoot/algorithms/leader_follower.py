@@ -311,7 +311,10 @@ class LeaderFollower(Following):
     def changing(
         cls, constants: Constants, horizon: int | None = None, domain: Ball | None = None
     ) -> Tuned[LeaderFollower]:
-        """Return the rule for costs that change: a leader that descends from where it is."""
+        """Return the rule for costs that change: a leader that descends from where it is.
+
+        The follower goes after it in certified steps, which are too short for that on thin sets.
+        """
         return cls._with(TheoremG(as_constants(constants), in_advance=False), domain, lazy=False)
 
     @classmethod
