@@ -18,6 +18,7 @@ from surefoot.algorithms import (
     SinhaVaze,
     Tighten,
     Yuan,
+    domain_of,
 )
 from surefoot.core.types import Needs, needs_of
 from surefoot.problems import Problem
@@ -55,7 +56,7 @@ def counts(ledger):
 
 
 def tuned(kind, tuning):
-    domain = FACES.region if needs_of(kind).domain == "feasible" else PLAYABLE.domain
+    domain = domain_of(kind, PLAYABLE.domain, FACES.region, tuning)
     if kind is EntropicDualAveraging:
         domain = Simplex(2)
     if kind is LevyKrause:

@@ -148,12 +148,12 @@ class RECOO(OneConstraint[RECOOState]):
             domain: a ball around 0 that actions stay in, of radius at most R; R unless given.
         """
         checks.horizon(horizon)
+        theorem = RecooTheorem(constants, strong, varies, distance)
         if domain is not None and not _is_around_zero(domain, constants.R):
             raise InvalidValueError(
                 f"domain must be a ball around 0 of radius at most R = {constants.R:g}: the step "
                 f"uses no other set than that and its prox, got {checks.brief(domain)}"
             )
-        theorem = RecooTheorem(constants, strong, varies, distance)
         shared = ("alpha", "power", "growth", "floor")
         return Tuned.of(cls, theorem, domain, *shared, prox=prox)
 
