@@ -150,8 +150,8 @@ def test_lies_that_are_larger_than_told_violate():
 def test_slow_drift_by_hand():
     theorem = SlowDrift(KNOWN, 10**6, drift=0.01, common_slack=0.35, common_reach=2.0)
     s, cost = 0.2 / 2.5, 2.0 / 0.35
-    length = 1.5 * math.sqrt(2 / ((0.5 + (1 / 1.5) / s) * 10**6))
-    assert cost > 1 / 1.5  # so the parameters go by sigma, and the bound by the common point
+    length = 1.5 * math.sqrt(2 / ((0.5 + cost / s) * 10**6))
+    assert cost > 1 / 1.5  # the parameters minimise the bound, which the common point makes
     rho = (length + 0.01 / 1.5) / s
     assert (theorem.rho, theorem.eta) == (near(rho), near(length / 7))
     wanted = 2 * 1.5**2 / theorem.eta + (theorem.eta / 2 * 49 + cost * 7 * theorem.rho) * 400

@@ -60,8 +60,8 @@ class NetworkTheorem(_Network):
     r"""Convex costs: network regret :math:`O(T^{\max(c,1-c)})`, violations :math:`O(T^{1-c/2})`.
 
     With :math:`\alpha_t = \alpha t^{-c}`, :math:`\alpha = D/(\sqrt2G_f)`, D = 2R,
-    :math:`\gamma = 1/(4G_g^2)`, :math:`A_t = \sum_{s \le t}\alpha_s` and
-    :math:`a = \lambda/(1-\lambda)`,
+    :math:`\gamma = 1/(4G_g^2)`, :math:`a = \lambda/(1-\lambda)` and
+    :math:`A_t = \alpha t^{1-c}/(1-c) \ge \sum_{s \le t}\alpha_s`,
 
     .. math::
         \text{own regret} &\le \frac{D^2}{2\alpha_t} + G_f^2A_t, &

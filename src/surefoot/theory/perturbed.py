@@ -272,7 +272,7 @@ class SlowDrift(EveryRound):
         r"""The tightening :math:`(G_g/\xi)(\eta G_f + \nu/\sigma)`."""
         (R,) = self.constants.require("R", by=self.name)
         # Where there is no bound to minimise, as if each set were to be tightened by itself.
-        cost = min(self.cost, 1 / self.sigma)
+        cost = 1 / self.sigma if self._common is None else self.cost
         length = R * math.sqrt(2 / ((0.5 + cost / self._step) * self.horizon))  # eta G_f
         return min(self.level, (length + self.drift / self.sigma) / self._step)
 

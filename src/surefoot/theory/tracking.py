@@ -65,7 +65,7 @@ class TrackingTheorem(OnBounded):
     def rate(self) -> float:
         r"""The learning rate :math:`\sqrt{8\ln N/T}/(G_fD)`."""
         N = len(self.experts)
-        return math.sqrt(8 * math.log(max(N, 2)) / self.horizon) / (self._G_f() * self.diameter)
+        return math.sqrt(8 * math.log(N) / self.horizon) / (self._G_f() * self.diameter)
 
     def regret_bound(self, t: Any) -> Array:
         """Bound the regret against a fixed action, whose path has no length."""
@@ -75,7 +75,7 @@ class TrackingTheorem(OnBounded):
         """Bound the regret against comparators whose path has a given length."""
         t, G_f, D = rounds(t), self._G_f(), self.diameter
         best = np.min([self._expert_bound(e, t, path) for e in self.experts], axis=0)
-        mixing = math.log(max(len(self.experts), 2)) / self.rate
+        mixing = math.log(len(self.experts)) / self.rate
         return best + mixing + self.rate / 8 * (G_f * D) ** 2 * t
 
     def _expert_bound(self, expert: BlockLength, t: Array, path: Any) -> Array:
