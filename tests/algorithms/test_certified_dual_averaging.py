@@ -100,3 +100,46 @@ def test_tunings_say_what_they_promise():
     assert promise.regret_bound(10_000) < 10_000
     with pytest.raises(ValueError, match="far must be a finite number > 0, got 0"):
         CertifiedDualAveraging(known=Curvature(beta=1.0, reach=1.0), radius=1.0, far=0.0)
+
+
+@pytest.mark.parametrize("eta", [None, 0.07])
+def test_the_sum_of_the_gradients_starts_at_0_wherever_the_start_is(eta):
+    x1, gradients = np.array([0.31, -0.22]), np.array([[0.4, 0.3], [-0.2, 0.7]])
+    player = CertifiedDualAveraging(
+        known=Curvature(beta=0.5, reach=3.0), radius=2.0, scale=0.05, eta=eta
+    )
+    state, total, squares = player.init(x1), np.zeros(2), 0.0
+    for gradient in gradients:
+        state = player.update(state, Feedback(gradient, -5.0, np.array([0.6, 0.8])))
+        total, squares = total + gradient, squares + float(gradient @ gradient)
+        step = 0.05 * 2.0 / np.sqrt(squares) if eta is None else eta
+        assert state.x == pytest.approx(x1 - step * total, abs=1e-15)
+
+
+def test_of_a_far_point_that_is_many_units_away_F_R_is_kept():
+    # The half-space p[1] <= 0.5; a far point 40 above it is kept at 0.3 * 2 above the action.
+    player = CertifiedDualAveraging(
+        known=Curvature(beta=0.0, reach=9.0), radius=2.0, far=0.3, eta=1.0
+    )
+    seen = Feedback(np.array([0.25, -40.5]), -0.5, np.array([0.0, 1.0]))
+    state, info = player.step(player.init(np.zeros(2)), seen)
+    assert state.x == pytest.approx([-0.25, 0.5], abs=1e-12)
+    assert info.share == pytest.approx(1 - 0.6 / 40, rel=1e-12)
+    assert -state.gradients == pytest.approx([-0.25, 0.5 + 0.6], abs=1e-12)
+
+
+@pytest.mark.parametrize("rows", [False, True])
+def test_what_is_observed_bounds_the_regret_where_slopes_err(rows):
+    # g(p) = -1 + (p - x)/1.9 with the slope read 0.1 too steep. The best action, u = 1, is as far
+    # as can be from x = -0.9, and the region stops half-way.
+    told = {"reach": 1.0, "slope_error": 0.1}
+    known = CurvatureRows(beta=(0.01,), **told) if rows else Curvature(beta=0.01, **told)
+    player = CertifiedDualAveraging(known=known, radius=1.0, eta=1.0)
+    state, sums, paid = player.init(np.array([-0.9])), player.observer(), 0.0
+    for _ in range(3):
+        x = state.x
+        paid += -12 * float(x[0] - 1.0)
+        g, s = (float(x[0]) + 0.9) / 1.9 - 1, np.array([1 / 1.9 + 0.1])
+        state, info = player.step(state, Feedback(np.array([-12.0]), g, s))
+        sums = sums.after(info)
+        assert 0 < paid <= sums.bound(player, state)

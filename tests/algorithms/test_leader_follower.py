@@ -266,6 +266,21 @@ def test_the_careful_mode_keeps_the_bound_in_advance(adversary):
         assert worst_regret(problem, np.array(actions), np.array(gradients)) <= bound
 
 
+def test_the_careful_follower_is_on_the_way_from_the_start_to_the_leader():
+    # Gradients that turn take the hull's second ball off the way: its nearest point is elsewhere.
+    start, box = np.array([1.1, -0.7]), LinfNorm(5.0, 2)
+    player = LeaderFollower(G_g=1.0, domain=Ball(8.0), gradient_bound=1e-6)
+    state, aside = player.init(start), 0.0
+    for t in range(25):
+        gradient = np.array([np.cos(0.9 * t), np.sin(0.9 * t)])
+        state, info = player.step(state, Feedback(gradient, *box.query(state.x)))
+        assert state.careful == 1
+        X, Z = state.x - start, state.leader
+        assert norm(X) + norm(Z - X) == pytest.approx(norm(Z), abs=1e-11)
+        aside = max(aside, norm(info.region.nearest(start + Z) - state.x))
+    assert aside > 1e-3
+
+
 def test_the_watchdog_lets_go_only_where_the_energy_is_out_of_proportion():
     problem = adversarial_cube("corners", horizon=300, dimension=3)
     told = LeaderFollower.default(problem.constants, domain=problem.domain).algorithm

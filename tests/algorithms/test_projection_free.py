@@ -13,6 +13,7 @@ from surefoot.algorithms.garber_kretzu import GarberKretzu, close_projection
 from surefoot.algorithms.gauge_descent import GaugeDescent
 from surefoot.algorithms.gauge_newton import GaugeNewton
 from surefoot.algorithms.levy_krause import LevyKrause
+from surefoot.algorithms.penalised_blocks import PenalisedBlocks
 from surefoot.algorithms.separation_descent import SeparationDescent
 from surefoot.algorithms.tracking_blocks import TrackingBlocks
 from surefoot.core.errors import InvalidValueError
@@ -392,3 +393,15 @@ def test_a_quadratic_set_knows_its_shape():
     flat = QuadraticSet(np.diag([0.25, 4.0]), np.zeros(2))
     assert (flat.curvature, flat.reach) == (pytest.approx(8.0), pytest.approx(2.0))
     assert flat(np.array([2.0, 0.0]))[0] == 0.0
+
+
+@pytest.mark.parametrize("g", [-0.7, 0.0, 0.7])
+def test_only_a_violation_is_penalised(g):
+    base = GarberKretzu(eta=0.25, block=1, closeness=0.5, domain=SQUARE)
+    player = PenalisedBlocks(base=base, theta=0.4)
+    gradient, s = np.array([-1.0, 0.3]), np.array([2.0, -0.6])
+    seen = Feedback(gradient, g, s)
+    penalised = gradient + (0.7 / 0.4 * s if g > 0 else 0.0)
+    found = player.update(player.init(np.zeros(2)), seen)
+    assert found.y == pytest.approx(base.update(base.init(np.zeros(2)), told(penalised)).y)
+    assert found.y == pytest.approx(-0.25 * penalised)

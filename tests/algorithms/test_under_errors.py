@@ -200,3 +200,31 @@ def test_an_error_of_slopes_does_not_keep_the_follower_far_from_the_faces():
         s = s + 0.1 * way / np.linalg.norm(way)
         state = player.update(state, Feedback(cost, g, s))
     assert paid < 13.0  # 21 where it keeps off the loosened cuts
+
+
+def drifting(rho, drift, eta):
+    """The rule from 0, where g is -2, to a second round whose slack drift has shortened."""
+    player = algorithms.CertifiedPFS(
+        G_g=1.0, domain=Ball(4.0), rho=rho, decreasing=False, eta=eta, drift=drift
+    )
+    return player, player.update(player.init(np.zeros(2)), Feedback(-UP, -2.0, UP))
+
+
+def test_under_drift_a_step_is_taken_although_the_action_may_not_stay():
+    # g_1 = p[1] - 2, and 0.15 more in round 2: it has -0.05 there and may have 0.1 in round 3. From
+    # the half-space at the depth rho = 0.2 a step of (0.2 - 0.15)/G_g = 0.05 is certified.
+    player, state = drifting(rho=0.2, drift=0.15, eta=3.0)
+    assert state.x == pytest.approx([0.0, 1.8], abs=1e-9)
+    state, info = player.step(state, Feedback(np.array([-5.0, 0.0]), -0.05, UP))
+    assert info.certificate.rule != "pulled"
+    assert state.x == pytest.approx([0.05, 1.65], abs=1e-6)
+
+
+def test_under_drift_an_action_inside_that_may_neither_step_nor_stay_is_pulled():
+    # In round 2 its g is -0.12: below -rho = -0.1, and above -v = -0.15. The anchor has -1.85.
+    player, state = drifting(rho=0.1, drift=0.15, eta=1.83)
+    assert state.x == pytest.approx([0.0, 1.83], abs=1e-12)
+    state, info = player.step(state, Feedback(-UP, -0.12, UP))
+    assert info.certificate.rule == "pulled"
+    # (0.15 - 0.12)/(1.85 - 0.12) of the way back leads to -v.
+    assert state.x == pytest.approx([0.0, 1.83 * (1 - 0.03 / 1.73)], abs=1e-9)

@@ -1,11 +1,13 @@
 """Regions from a bound on the curvature: one constraint."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from surefoot.regions import Curvature
+from surefoot.regions import Curvature, CurvatureRows
 from surefoot.regions._ball import along_slope, onto_curvature_ball
 
 
@@ -152,3 +154,42 @@ def test_a_batch_is_each_of_its_runs():
         _, one = known.see(known.init(X[i]), X[i], float(g[i, 0]), S[i])
         assert region.nearest(W)[i] == pytest.approx(one.nearest(W[i]), abs=1e-15)
         assert region.cut(0.1 * W).point[i] == pytest.approx(one.cut(0.1 * W[i]).point, abs=1e-15)
+
+
+@pytest.mark.parametrize("batch", [False, True])
+def test_the_longest_step_has_the_margin_of_the_statement_and_a_curvature_ends_it(batch):
+    # nu = 2 beta longest, in exact numbers at most the root of s^2 - 2 beta (g + e).
+    rng, u, n, M, beta = np.random.default_rng(5), Fraction(1, 2**53), 3, 1.7, 0.9
+    known = Curvature(beta=beta, reach=M)
+    x, g, s = rng.normal(size=(20, n)), -rng.uniform(0.01, 0.5, (20, 1)), rng.normal(size=(20, n))
+    if batch:
+        longest = known.see(known.init(x), x, g, s)[1].longest[:, 0]
+    else:
+        longest = [known.see(known.init(a), a, float(b), c)[1].longest
+                   for a, b, c in zip(x, g[:, 0], s, strict=True)]  # fmt: skip
+    for found, value, slope in zip(longest, g[:, 0], s, strict=True):
+        value, squared = Fraction(value), sum(Fraction(v) ** 2 for v in slope)
+        size = Fraction(float(np.linalg.norm(slope)))
+        e = 32 * (n + 8) * u * (abs(value) + size * Fraction(M) + Fraction(beta) * Fraction(M) ** 2)
+        most = squared - 2 * Fraction(beta) * (value + e)
+        assert (2 * Fraction(beta) * Fraction(float(found))) ** 2 <= most * (1 + 20 * u)
+        assert found == pytest.approx(np.sqrt(float(most)) / (2 * beta), rel=1e-12)
+
+
+@pytest.mark.parametrize("unit", [1.0, 0.1])
+def test_the_normal_of_a_region_with_a_slope_error_bounds_what_a_feasible_point_gains(unit):
+    # g(p) = -1 + (p - x)/1.9 with the slope read 0.1 too steep: the feasible end u = 1 is as far as
+    # can be from x = -0.9, and the certified q is between them. All lengths in some unit.
+    tau, beta, (x, u, w) = 0.1, 0.01 / unit, unit * np.array([[-0.9], [1.0], [2.0]])
+    told, s = {"reach": unit, "slope_error": tau}, np.array([1 / 1.9 + tau])
+    one, rows = Curvature(beta=beta, **told), CurvatureRows(beta=(beta,), **told)
+    for region, weights in (
+        (one.see(one.init(x), x, -unit, s)[1], 0.0),
+        (rows.see(rows.init(x), x, np.array([-unit]), s[None])[1], np.zeros(1)),
+    ):
+        found = region.nearest_from(w, weights)
+        q = found.point
+        assert x < q < u
+        bent, loose = region.normal_error(found.weights, q - x)
+        gained = 0.5 * float(bent) * float((x - u) @ (x - u) - (q - u) @ (q - u)) + float(loose)
+        assert float((w - q) @ (q - u)) >= -gained

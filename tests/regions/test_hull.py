@@ -1,6 +1,7 @@
 """The hull of two certified balls: nearest points, certificates, the margin, wrong constants."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -258,3 +259,21 @@ def test_a_function_that_fits_all_that_was_seen_is_infeasible_just_outside_of_th
         out = (w - p) / norm(w - p)
         assert extremal(p - 1e-3 * out, seen) <= 1e-8
         assert extremal(p + 1e-3 * out, seen) > 0
+
+
+@pytest.mark.parametrize("d", [1, 2, 7, 100])
+@pytest.mark.parametrize("error", [None, 1e-18, 3e-12])
+def test_the_margin_is_at_least_the_derived_bound_on_rounding(d, error):
+    # In exact numbers: delta = max(16(n + 4)u G_g M, the error told and 8u G_g M), and of a radius
+    # 2 delta/G_g + 16(n + 8)u M.
+    u, G_g, M = Fraction(1, 2**53), 0.7, 3.1
+    known = LipschitzHull(G_g=G_g, reach=M, evaluation_error=error)
+    unit = u * Fraction(G_g) * Fraction(M)
+    delta = max(16 * (d + 4) * unit, Fraction(error or 0) + 8 * unit)
+    lost = 2 * delta / Fraction(G_g) + 16 * (d + 8) * u * Fraction(M)
+    tight = 1 - 4 * u
+    assert delta * tight <= Fraction(known.noise(d)) <= 1.001 * delta
+    assert lost * tight <= Fraction(known.lost(d)) <= 1.001 * lost
+    x = np.zeros(d)
+    region = known.see(known.init(x), x, -0.5, x + 1.0)[1]
+    assert Fraction(region.radius) <= (Fraction(1, 2) / Fraction(G_g) - lost) * (1 + 4 * u)

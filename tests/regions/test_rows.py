@@ -3,6 +3,10 @@
 import numpy as np
 import pytest
 
+import surefoot as sf
+from surefoot.algorithms import CertifiedOGD
+from surefoot.problems.constraints import Affine
+from surefoot.problems.costs import Linear
 from surefoot.regions import CurvatureRows, EmptyRegionError
 from surefoot.sets import Ball, Box, Product, Simplex
 
@@ -134,3 +138,14 @@ def test_a_batch_with_a_known_set_is_each_of_its_runs():
         one = seen(known, X[i], g[i], S[i])
         assert region.nearest(W)[i] == pytest.approx(one.nearest(W[i]), abs=1e-14)
         assert region.cut(W).point[i] == pytest.approx(one.cut(W[i]).point, abs=1e-14)
+
+
+@pytest.mark.slow
+def test_a_compiled_game_has_the_curvature_of_each_row():
+    pytest.importorskip("jax")
+    slopes = np.random.default_rng(8).normal(size=(6, 2))
+    rows = Affine([[1.0, 0.4], [-0.6, 1.0]], [0.5, 0.7])
+    problem = sf.Problem.of(Linear(slopes), rows, Ball(1.5), np.array([0.1, 0.2]))
+    player = CertifiedOGD(known=CurvatureRows(beta=(0.5, 2.0), reach=1.5), radius=1.5, eta=0.3)
+    scan, loop = (sf.play(player, problem, engine=engine) for engine in ("scan", "loop"))
+    assert scan.actions == pytest.approx(loop.actions, abs=1e-12)

@@ -237,7 +237,7 @@ class CurvatureRegion(NamedTuple):
         if self.errors is not None:
             # A comparator may have what the errors hide, and the ball was one for this length.
             tau, length = self.errors.slope, norm(way)
-            hidden = self.g - self.low + 2 * self.known.reach * tau
+            hidden = self.g - self.low + (2 * self.known.reach + 0.5 * length) * tau
             beta = beta + where(length > 0, tau / where(length > 0, length, 1.0), 0.0 * length)
             up = up + 0.5 * tau * length
         over = up + dot(self.s, way) + 0.5 * beta * dot(way, way)

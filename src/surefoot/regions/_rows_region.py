@@ -213,7 +213,7 @@ class RowsRegion(NamedTuple):
         if self.errors is not None:
             # A comparator may have what the errors hide, and the balls were those of this length.
             tau, length = self.errors.slope, squared_and_norm(way)[1]
-            hidden = self.g - self.low + 2 * self.known.reach * tau
+            hidden = self.g - self.low + (2 * self.known.reach + 0.5 * length) * tau
             rates = rates + where(length > 0, tau / where(length > 0, length, 1.0), 0.0 * length)
             up = up + 0.5 * tau * length
         over = values(way, up, self.s, rates)
