@@ -78,7 +78,7 @@ class SmoothedBanditTheorem(_Bandit):
     :math:`\delta_0^2 = \tfrac23DdF_0/((2+\kappa)G_f)` and
     :math:`\eta = \tfrac34\sigma^{3/2}D\delta/(dF_0)`,
 
-    .. math:: \mathbb{E}\,\mathrm{Reg}_t \le \frac{D^2}{2\eta}
+    .. math:: \mathbb{E}\,\mathrm{Reg}_t \le G_fD + \frac{D^2}{2\eta}
         + \Big(\frac\eta2\frac{d^2F_0^2}{\delta^2} + 2G_fD\sqrt\sigma + (2+\kappa)\delta G_f\Big)t.
 
     Proof. :math:`\Phi_t(z) = \eta\langle S_t, z\rangle + \tfrac12\|z - z_1\|^2` is 1-smooth and
@@ -127,7 +127,7 @@ class BlockBanditTheorem(_Bandit):
     :math:`v = (dF_0/\delta)^2 + bG_f^2`, :math:`\eta = D/\sqrt{Tv}` and
     :math:`\epsilon = \tfrac12D^2T^{-1/2}`,
 
-    .. math:: \mathbb{E}\,\mathrm{Reg}_t \le \frac{D^2}{2\eta} + \big(\tfrac\eta2v
+    .. math:: \mathbb{E}\,\mathrm{Reg}_t \le G_fD + \frac{D^2}{2\eta} + \big(\tfrac\eta2v
         + G_f\sqrt{2\epsilon} + (2+\kappa)\delta G_f\big)t, \qquad
         \text{calls} \le \frac Tb\Big(\Big\lceil\frac{4D^2}\epsilon\Big\rceil + 2\Big).
 

@@ -35,10 +35,12 @@ class ObservedAveraging(NamedTuple):
         &+ \sum_{t<T}\frac{c_t}{\eta_t}Q_t + \frac{Q_T}{\eta_T}, \qquad
         Q_t = \tfrac12\Lambda_tP_t(4R+P_t) .
 
+    A point that was drawn nearer, by d, adds :math:`2R(1 + \Lambda_t)d` to :math:`Q_t`.
+
     Attributes:
         moves: the first sum.
-        pruned: the second.
-        last: the last term.
+        pruned: the second, up to the last round.
+        last: the last term less the share :math:`c_T` of it that is in the second.
         inverse_eta: the last :math:`1/\eta_t`.
     """
 
@@ -60,10 +62,11 @@ class ObservedAveraging(NamedTuple):
         moves += float(dot(info.kept, way)) * before
         # By how much a projection's normal may fail to point away from a feasible point.
         bent, loose = region.normal_error(found.weights, way)
-        off = float(found.drawn) * (float(norm(info.wanted - found.point)) + 4 * R)
+        off = 2 * R * (1 + float(bent)) * float(found.drawn)
         Q = 0.5 * float(bent) * P * (4 * R + P) + float(loose) + off
+        share, price = float(info.share), Q * inverse
         return ObservedAveraging(
-            self.moves + moves, self.pruned + float(info.share) * Q * inverse, Q * inverse, inverse
+            self.moves + moves, self.pruned + share * price, (1 - share) * price, inverse
         )
 
     def bound(self, algorithm: Any, state: Any) -> float:

@@ -46,7 +46,7 @@ class CVVProTheorem(Guarantee):
 
     Args:
         constants: needs R, G_f; the bound on violations needs G_g and the curvature beta of every
-            row. Uses start_slack.
+            row. Uses start_slack; where it is not known :math:`g_i(x_1) \le 2RG_g`.
         smooth: whether the rows are smooth and the same in every round, so that violations are
             bounded.
         horizon: none is used.
