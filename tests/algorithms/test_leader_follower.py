@@ -15,6 +15,7 @@ from surefoot.core.errors import InvalidValueError
 from surefoot.problems import ADVERSARIES, adversarial_cube, crawl, random_polytope, rotated_box
 from surefoot.problems.constraints import Affine, LinfNorm
 from surefoot.problems.costs import Quadratic
+from surefoot.regions import EmptyRegionError
 from surefoot.theory import crawl_lower_bound
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -455,15 +456,81 @@ def test_any_learner_may_lead_and_the_follower_is_as_safe():
         assert infos[-1].contradictions == ()
 
 
-def test_a_leader_that_returns_nan_is_named_and_the_follower_stays():
+def test_a_leader_that_returns_nan_is_named_and_its_last_point_is_followed():
     player = LeaderFollower(G_g=1.0, domain=Ball(1.0), leader=Lost(math.nan))
     state = player.init(np.array([0.1, 0.2]))
     after, info = player.step(state, Feedback(np.ones(2), -0.3, np.array([0.0, 1.0])))
     assert (after.x == state.x).all()
     (sentence,) = info.contradictions
     assert sentence == (
-        "round 1: the leader Lost must return a finite point, got np.float64(nan): the action stays"
+        "round 1: the leader Lost must return a finite point, got np.float64(nan): "
+        "its last one is followed"
     )
+
+
+def test_a_leader_that_is_lost_under_drift_does_not_keep_the_action_where_it_is():
+    # The limit on x[0] comes in by 0.01 a round: whoever stays is outside after a few.
+    leads = Lost(5.0)
+    player = LeaderFollower(G_g=1.0, domain=Ball(2.0), leader=leads, drift=0.01)
+    state, wall, s = player.init(np.zeros(2)), 0.5, np.array([1.0, 0.0])
+    for t in range(60):
+        leads.says = 5.0 if t < 10 else math.nan
+        assert state.x[0] <= wall
+        try:
+            state, _ = player.step(state, Feedback(-s, float(state.x[0]) - wall, s))
+        except EmptyRegionError:
+            break
+        wall -= 0.01
+    assert t > 30
+
+
+class Wrong(Lost):
+    """A leader whose answer is anything."""
+
+    def update(self, state, feedback):
+        return self.says(state)
+
+
+def raises(state):
+    raise KeyError("x")
+
+
+@pytest.mark.parametrize(
+    ("says", "got"),
+    [
+        (lambda state: state._replace(x=np.zeros(3)), "got array([0., 0., 0.])"),
+        (lambda state: state._replace(x=np.zeros((1, 2))), "got array([[0., 0.]])"),
+        (lambda state: state._replace(x=[0.1, 0.2]), "got [0.1, 0.2]"),
+        (lambda state: state._replace(x=np.array([1j, 0.0])), "got array([0.+1.j, 0.+0.j])"),
+        (lambda state: state._replace(x=np.zeros(2, dtype=np.float32)), "dtype=float32)"),
+        (lambda state: state._replace(x=None), "got OGDState(x=None"),
+        (lambda state: None, "got None"),
+        (lambda state: np.zeros(2), "got array([0., 0.])"),
+        (raises, "got KeyError: 'x'"),
+    ],
+)
+def test_a_wrong_answer_of_a_leader_is_refused_in_one_sentence_of_ours(says, got):
+    player = LeaderFollower(G_g=1.0, domain=Ball(1.0), leader=Wrong(says))
+    state = player.init(np.zeros(2))
+    with pytest.raises(InvalidValueError, match="the leader Wrong must return a ") as error:
+        player.step(state, Feedback(np.ones(2), -0.3, np.array([0.0, 1.0])))
+    assert got in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_what_cannot_lead_is_refused_before_the_first_round():
+    with pytest.raises(InvalidValueError, match="leader must be an algorithm with init and update"):
+        LeaderFollower(G_g=1.0, domain=Ball(1.0), leader=5.0)
+    with pytest.raises(InvalidValueError, match="leader must be an algorithm with init and update"):
+        LeaderFollower(G_g=1.0, domain=Ball(1.0), leader=OGD)
+
+    class NoState(Lost):
+        def init(self, x1):
+            return x1
+
+    player = LeaderFollower(G_g=1.0, domain=Ball(1.0), leader=NoState(0.0))
+    with pytest.raises(InvalidValueError, match="the leader NoState must return a named tuple"):
+        player.init(np.zeros(2))
 
 
 # --- bad input -----------------------------------------------------------------------------------

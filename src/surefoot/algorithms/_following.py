@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
 from surefoot.algorithms._cuts import Cuts
 from surefoot.core.arrays import namespace, ndarray, to_numpy, where
+from surefoot.core.convert import shown
+from surefoot.core.errors import InvalidValueError, SurefootError
 from surefoot.core.types import Algorithm, Array, Feedback, Number
 from surefoot.regions import HullCertificate, HullMemory, HullRegion, LipschitzHull
 from surefoot.regions.aging import aged
 from surefoot.sets import Ball
 
-__all__ = ["FollowInfo", "Following", "LeaderFollowerState", "Remembering", "asked"]
+__all__ = ["FollowInfo", "Following", "LeaderFollowerState", "Remembering", "asked", "start_leader"]
 
 S = TypeVar("S")
 
@@ -174,16 +177,43 @@ def asked(
         point: where it is.
         rounds: how many rounds were seen.
     """
-    after = leader.update(own._replace(x=point), feedback)
+    after = _checked(leader, point, lambda: leader.update(own._replace(x=point), feedback))
     found = after.x
     if type(found) is ndarray and found.ndim == 1:
         if np.isfinite(found).all():
             return after, found, ""
         sentence = (
             f"round {int(rounds)}: the leader {type(leader).__name__} must return a finite point, "
-            f"got {found[~np.isfinite(found)][0]!r}: the action stays"
+            f"got {found[~np.isfinite(found)][0]!r}: its last one is followed"
         )
         return own, point, sentence
     xp = namespace(found)
     fine = xp.all(xp.isfinite(found), axis=-1, keepdims=found.ndim > 1)
     return after, where(fine, found, point), ""
+
+
+def start_leader(leader: Algorithm[Any], x1: Array) -> Any:
+    """Return the first state of a user's leader."""
+    return _checked(leader, x1, lambda: leader.init(x1))
+
+
+def _checked(leader: Algorithm[Any], point: Array, answer: Callable[[], Any]) -> Any:
+    """Return a leader's answer; refuse one that is no state with a point like its last."""
+    name, wanted = type(leader).__name__, f"an array of shape {tuple(point.shape)}"
+    try:
+        state = answer()
+    except SurefootError:
+        raise
+    except Exception as error:
+        text = f"{type(error).__name__}: {error}"
+        raise InvalidValueError(f"the leader {name} must return a state, got {text}") from error
+    found = getattr(state, "x", None) if hasattr(state, "_replace") else None
+    fits = getattr(found, "shape", None) == point.shape
+    if type(point) is ndarray:
+        fits, wanted = fits and getattr(found, "dtype", None) == point.dtype, f"{wanted} of float64"
+    if not fits:
+        got = shown(state if found is None else found)
+        raise InvalidValueError(
+            f"the leader {name} must return a named tuple whose x is {wanted}, got {got}"
+        )
+    return state

@@ -22,7 +22,13 @@ from surefoot.algorithms._cuts import (
     way_length,
     within,
 )
-from surefoot.algorithms._following import FollowInfo, Following, LeaderFollowerState, asked
+from surefoot.algorithms._following import (
+    FollowInfo,
+    Following,
+    LeaderFollowerState,
+    asked,
+    start_leader,
+)
 from surefoot.algorithms._ray import careful_round, careful_scale, is_late
 from surefoot.algorithms._start import check_domain, not_a_ball, start_in
 from surefoot.core import checks
@@ -41,8 +47,10 @@ from surefoot.core.arrays import (
     where,
 )
 from surefoot.core.constants import Constants, as_constants
+from surefoot.core.convert import shown
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.flow import if_any
+from surefoot.core.player import can_play
 from surefoot.core.types import Algorithm, Array, Feedback, Needs, Number, Real, Source
 from surefoot.regions import HullRegion, LipschitzHull, check_errors
 from surefoot.sets import Ball
@@ -146,6 +154,10 @@ class LeaderFollower(Following):
             value = getattr(self, name)
             if value is not None and (type(value) is not int or value < least):
                 raise InvalidValueError(f"{name} must be a whole number >= {least}, got {value!r}")
+        if self.leader is not None and not can_play(self.leader):
+            raise InvalidValueError(
+                f"leader must be an algorithm with init and update, got {shown(self.leader)}"
+            )
         checks.plain(self, "G_g", "keep", "expected")
         for name in ("strong_convexity", "gradient_bound", "evaluation_error"):
             if getattr(self, name) is not None:
@@ -172,7 +184,7 @@ class LeaderFollower(Following):
             start_value=zero,
             cuts=no_cuts(x1, self.slots(x1.shape[-1]), zero),
             leader=0.0 * x1,
-            own=() if self.leader is None else self.leader.init(x1),
+            own=() if self.leader is None else start_leader(self.leader, x1),
             gradients=0.0 * x1,
             energy=zero + self.expected,
             inverse_eta=zero,
@@ -220,8 +232,6 @@ class LeaderFollower(Following):
             with np.errstate(over="ignore", invalid="ignore"):
                 own, mu, z, lost = self._lead(*led)
         x_next, depth, deepened = self._follow(state, region, used, X, z)
-        if lost:
-            x_next, z = x, Z
         if kappa is not None:
             mu, z, x_next = if_any(
                 careful > 0,
