@@ -69,6 +69,45 @@ def test_no_round_is_outside_and_slopes_err_by_no_more_than_is_said(seed, share)
         assert bowl.value(after.x) <= after.bound + 1e-12 * bowl.depth
 
 
+@settings(max_examples=15, deadline=None)
+@given(SEEDS)
+def test_no_round_is_outside_where_the_error_of_a_value_changes_from_round_to_round(seed):
+    rng = np.random.default_rng(seed)
+    bowl = Bowl(rng, int(rng.integers(1, 4)))
+    player = rule(bowl, share=rng.uniform(0.05, 0.5))
+    state, aim = player.init(np.zeros(len(bowl.P))), rng.normal(size=len(bowl.P))
+    for _ in range(40):
+        g = bowl.value(state.x)
+        assert g <= 0
+        # The base of a probe is often read badly and its ends well.
+        bad = rng.random() < (0.2 if state.probing >= 0 else 0.6)
+        nu = bowl.depth * 10 ** rng.uniform(-4, -1) if bad else 0.0
+        lie = nu * rng.choice([-1.0, -1.0, 1.0])
+        state, info = player.step(state, Feedback(-aim, g + lie, None, None, nu))
+        assert info.contradictions == ()
+        assert np.linalg.norm(state.slope - bowl.slope(state.origin)) <= state.error
+        if rng.random() < 0.05:
+            aim = rng.normal(size=len(bowl.P))
+
+
+def test_the_base_of_a_probe_keeps_the_error_of_its_own_value():
+    # g = x^2 - 0.25 at 0 is read as -0.248 with an error of 0.002, hence delta = sqrt(8 nu/beta);
+    # the probe is read exactly: the slope errs by beta delta/4 + nu/delta.
+    player = ValuesAveraging(known=Curvature(beta=2.0, reach=0.5), radius=0.5, start_slope=1.0)
+    state = player.init(np.zeros(1))
+    state, info = player.step(state, Feedback(np.array([-1.0]), -0.248, None, None, 0.002))
+    delta = math.sqrt(8 * 0.002 / 2.0)
+    assert info.probing
+    assert abs(state.x[0]) == pytest.approx(delta)
+    probe = state.x[0]
+    state, info = player.step(state, Feedback(np.array([-1.0]), probe**2 - 0.25, None, None, 0.0))
+    assert not info.probing
+    assert state.error == pytest.approx(2.0 * delta / 4 + 0.002 / delta, abs=1e-9)
+    # What follows is certified from the base, where g is at most -0.248 + 0.002.
+    assert info.certificate.bound <= 0
+    assert state.x[0] ** 2 - 0.25 <= info.certificate.bound
+
+
 def test_the_slope_is_measured_by_hand():
     # g = x^2 - 0.25 at 0: the probe goes to 0.01 (no slope is known, so up), where the difference
     # is 0.01, less beta delta/4 = 0.005.
@@ -169,6 +208,7 @@ def test_a_controller_goes_on_in_the_middle_of_a_probe(tmp_path):
         ({"start_slope": 0.0}, "start_slope must be a finite number > 0, got 0.0"),
         ({"share": -1.0}, "share must be a finite number > 0, got -1.0"),
         ({"length": 0.0}, "length must be a finite number > 0, got 0.0"),
+        ({"length": 1e-18}, "length must be above the rounding of an action, got 1e-18"),
     ],
 )
 def test_bad_parameters_are_refused_with_one_sentence(options, sentence):

@@ -60,6 +60,23 @@ def test_a_probe_by_hand():
     assert rounds[-1][2].probing == -1  # the cut explains all that is seen from now on
 
 
+@pytest.mark.parametrize("moved", [5e-18, 0.0049, 0.02])
+def test_a_probe_that_the_region_has_moved_says_nothing_of_its_entry(moved):
+    player, x = follower(), np.array([0.1, 0.0])
+    state = player.init(x)._replace(probing=1.0, length=0.01, origin=x, value=-0.5)
+    state = state._replace(x=np.array([0.1, moved]), slopes=np.array([0.3, 0.7]))
+    after = player.update(state, Feedback(np.ones(2), -0.49, None))
+    assert after.slopes.tolist() == [0.3, 0.7]
+
+
+def test_a_new_entry_replaces_the_old_one_to_the_bit():
+    player, x = follower(), np.array([0.0, 0.0])
+    state = player.init(x)._replace(probing=1.0, length=0.01, origin=x, value=-0.5)
+    state = state._replace(x=np.array([0.0, 0.01]), slopes=np.array([0.3, 1e17]))
+    after = player.update(state, Feedback(np.ones(2), -0.4925, None))
+    assert after.slopes.tolist() == [0.3, (-0.4925 + 0.5) / 0.01]
+
+
 def test_a_cut_that_an_action_has_passed_is_moved_to_it():
     player = follower()
     state = player.update(player.init(np.zeros(2)), Feedback(np.array([-1.0, 0.0]), -0.5, None))
@@ -77,7 +94,8 @@ def test_a_guess_of_the_slope_is_no_longer_than_G_g():
     # Both differences of |x|_inf along the axes are 1 at a corner: sqrt 2 together.
     cube, x = sf.problems.constraints.LinfNorm(1.0, 2), np.array([0.9, 0.9])
     state = player.init(x)
-    state = state._replace(probing=1.0, slopes=np.array([1.0, 0.0]), origin=x - [0.0, 0.01])
+    state = state._replace(probing=1.0, slopes=np.array([1.0, 0.0]), length=0.01)
+    state = state._replace(origin=x - [0.0, 0.01])
     state = state._replace(value=float(cube.value(state.origin)) - 0.01)
     after = player.update(state, Feedback(np.ones(2), cube.value(x), None))
     assert np.linalg.norm(after.slopes) == pytest.approx(math.sqrt(2))

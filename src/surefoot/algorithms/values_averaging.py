@@ -36,7 +36,10 @@ class ValuesAveragingState(NamedTuple):
         probing: the entry that the action is moved by for a probe, from 0; -1 for none.
         base: the action that the probes differ from.
         value: g there.
+        noise: what that value errs by at most.
+        length: how far the probes go.
         differences: the slope that is being measured.
+        doubts: the sum of the squares of what its entries err by.
         gradients: the sum of the cost gradients.
         squares: the sum of their squared norms.
         bound: what was certified of the next g.
@@ -52,7 +55,10 @@ class ValuesAveragingState(NamedTuple):
     probing: float
     base: Array
     value: float
+    noise: float
+    length: float
     differences: Array
+    doubts: float
     gradients: Array
     squares: float
     bound: float
@@ -113,11 +119,12 @@ class ValuesAveraging(Rule):
     .. math::
         \hat s_i &= \sigma_i\Big(\frac{g(x_o + \delta\sigma_ie_i) - g(x_o)}\delta
                     - \frac{\beta\delta}4\Big), \qquad
-        \tau_0 = \sqrt n\Big(\frac{\beta\delta}4 + \frac{2\nu}\delta\Big) \\
+        \tau_0^2 = \sum_i\Big(\frac{\beta\delta}4 + \frac{\nu_o + \nu_i}\delta\Big)^2 \\
         x_{t+1} &= \text{the point of } \big\{p : g_t + \nu + \hat s^\top(p - x_t) +
                    \tau\|p - x_t\| + \tfrac\beta2\|p - x_t\|^2 \le 0\big\} \text{ nearest to }
                    x_1 - \eta_t\textstyle\sum_{i \le t}\nabla_i
 
+    with :math:`\nu_o` and :math:`\nu_i` the errors of the values at :math:`x_o` and at the probes.
     The slope is measured again, in n rounds that are played and counted, where the region cuts the
     step and :math:`\tau > q\|\hat s\|`. Every probe is certified by the same inequality; where one
     is not, the action first goes back towards the start, which is safe because g is convex.
@@ -162,6 +169,10 @@ class ValuesAveraging(Rule):
         checks.parameters(self, "radius", "start_slope", "share")
         if self.length is not None:
             checks.parameters(self, "length")
+            if self.length < 2.0**-40 * known.reach:
+                raise InvalidValueError(
+                    f"length must be above the rounding of an action, got {self.length!r}"
+                )
 
     def init(self, x1: Array) -> ValuesAveragingState:
         """Start at x1; its slack comes with the first feedback."""
@@ -171,7 +182,7 @@ class ValuesAveraging(Rule):
         zero = 0.0 * x1
         slope = (x1, zero, self.start_slope)
         return ValuesAveragingState(
-            x1, x1, 0.0, 0.0, *slope, -1.0, x1, 0.0, zero, zero, 0.0, math.inf
+            x1, x1, 0.0, 0.0, *slope, -1.0, x1, 0.0, 0.0, 0.0, zero, 0.0, zero, 0.0, math.inf
         )
 
     def update(self, state: ValuesAveragingState, feedback: Feedback) -> ValuesAveragingState:
@@ -188,9 +199,7 @@ class ValuesAveraging(Rule):
         checks.refuse_unfinite(grad, "cost_gradient")
         told = self.known.value_error if feedback[4] is None else feedback[4]
         noise = 0.0 if told is None else float(told)
-        margin = curvature_margin(
-            g, self.start_slope, *self._known(), len(x), self.known.evaluation_error
-        )
+        margin = self._margin(g, len(x))
         if t == 1 and not g + noise + margin < 0:
             raise InvalidValueError(
                 f"the start must be strictly feasible, by more than the error of g, got g = {g:g}"
@@ -208,65 +217,70 @@ class ValuesAveraging(Rule):
             gradients=state.gradients + grad,
             squares=state.squares + float(grad @ grad),
         )
-        after, certificate = self._next(state, g, noise, margin)
+        after, certificate = self._next(state, g, noise)
         after = after._replace(x=owned(after.x), bound=float(certificate.bound))
         return after, ValuesStep(certificate, found, after.probing >= 0)
 
     def _next(
-        self, state: ValuesAveragingState, g: float, noise: float, margin: float
+        self, state: ValuesAveragingState, g: float, noise: float
     ) -> tuple[ValuesAveragingState, Any]:
         """Return the state with the next action, and why that is feasible."""
         x, t, n, beta = state.x, int(state.rounds), len(state.x), float(self.known.beta)
-        delta = self._length(noise)
-        least = math.sqrt(n) * (0.25 * beta * delta + 2 * (noise + margin) / delta)
-        base, value = x, g
-        if state.probing >= 0:
+        measured = state.probing >= 0
+        if measured:
             i = int(state.probing)
-            differences, moved = state.differences.copy(), float(x[i] - state.base[i])
-            differences[i] = (g - state.value) / moved - math.copysign(0.25 * beta * delta, moved)
-            state, base, value = state._replace(differences=differences), state.base, state.value
+            moved, bent = float(x[i] - state.base[i]), 0.25 * beta * state.length
+            differences = state.differences.copy()
+            differences[i] = (g - state.value) / moved - math.copysign(bent, moved)
+            both = noise + self._margin(g, n) + state.noise + self._margin(state.value, n)
+            doubt = bent + both / abs(moved)
+            state = state._replace(differences=differences, doubts=state.doubts + doubt * doubt)
             if i + 1 < n:
-                return self._probe(state, i + 1, noise)
-            state = state._replace(probing=-1.0, origin=base, slope=differences, error=least)
+                return self._probe(state, i + 1)
+            error = math.sqrt(state.doubts)
+            state = state._replace(probing=-1.0, origin=state.base, slope=differences, error=error)
+        else:
+            state = state._replace(base=x, value=g, noise=noise)
+        # After a probe the base that it differed from, with the value that was read there.
+        base, noise, margin = state.base, state.noise, self._margin(state.value, n)
+        high, delta = state.value + noise, self._length(noise)
+        least = math.sqrt(n) * (0.25 * beta * delta + 2 * (noise + margin) / delta)
         tau = state.error + beta * float(norm(base - state.origin))
         steep = float(norm(state.slope))
         keep = 2 * (noise + margin) + (self.share * steep + least) * delta + 0.5 * beta * delta**2
         eta = self.radius / math.sqrt(2 * state.squares) if state.squares > 0 else 0.0
         wanted = state.start - eta * state.gradients
-        region = self._region(t, base, value + noise + keep, state.slope, tau)
+        region = self._region(t, base, high + keep, state.slope, tau)
         point = region.nearest(wanted)
         cut = bool((point != wanted).any())
-        if not cut or tau <= max(self.share * steep, 1.5 * least):
+        if measured or not cut or tau <= max(self.share * steep, 1.5 * least):
             certificate = region.certificate(point, t)._replace(cut=cut)
             return state._replace(x=point), certificate
-        state = state._replace(base=base, value=value, differences=0.0 * base, error=state.error)
-        region = self._region(t, base, value + noise, state.slope, tau)
-        if all(region.holds(self._probed(state, i, noise)) for i in range(n)):
-            return self._probe(state, 0, noise)
+        state = state._replace(length=delta, differences=0.0 * base, doubts=0.0)
+        region = self._region(t, base, high, state.slope, tau)
+        if all(region.holds(self._probed(state, i)) for i in range(n)):
+            return self._probe(state, 0)
         # Back to where probes are certified: g is convex.
-        high, low = value + noise, state.start_value
-        far = float(norm(base - state.start))
+        low, far = state.start_value, float(norm(base - state.start))
         c = (tau + beta * far) * delta + 0.5 * beta * delta**2 + 2 * noise + 4 * margin
         share = min(1.0, (high + c) / (high - low)) if high > low else 1.0
         back = base + share * (state.start - base)
         bound = min(0.0, (1 - share) * high + share * low + margin)
         return state._replace(x=back), PullCertificate(t, high, low, share, bound)
 
-    def _probe(
-        self, state: ValuesAveragingState, i: int, noise: float
-    ) -> tuple[ValuesAveragingState, Any]:
+    def _probe(self, state: ValuesAveragingState, i: int) -> tuple[ValuesAveragingState, Any]:
         """Return the state whose action is a probe, certified from the action it differs from."""
-        beta = float(self.known.beta)
-        tau = state.error + beta * float(norm(state.base - state.origin))
-        region = self._region(int(state.rounds), state.base, state.value + noise, state.slope, tau)
-        point = self._probed(state, i, noise)
+        tau = state.error + float(self.known.beta) * float(norm(state.base - state.origin))
+        high = state.value + state.noise
+        region = self._region(int(state.rounds), state.base, high, state.slope, tau)
+        point = self._probed(state, i)
         certificate = region.certificate(point, int(state.rounds))._replace(cut=True)
         return state._replace(x=point, probing=float(i)), certificate
 
-    def _probed(self, state: ValuesAveragingState, i: int, noise: float) -> Array:
+    def _probed(self, state: ValuesAveragingState, i: int) -> Array:
         """Return the i-th probe: down the slope, as far as it is known."""
         point = np.array(state.base)
-        point[i] += math.copysign(self._length(noise), -state.slope[i])
+        point[i] += math.copysign(state.length, -state.slope[i])
         return point
 
     def _length(self, noise: float) -> float:
@@ -277,8 +291,11 @@ class ValuesAveraging(Rule):
         shortest = 1e-4 * self.radius
         return max(shortest, math.sqrt(8 * noise / beta)) if beta > 0 else shortest
 
-    def _known(self) -> tuple[float, float]:
-        return float(self.known.beta), float(self.known.reach)
+    def _margin(self, g: float, n: int) -> float:
+        """Return the rounding of a bound that starts from a value."""
+        known = self.known
+        reach, error = float(known.reach), known.evaluation_error
+        return curvature_margin(g, self.start_slope, float(known.beta), reach, n, error)
 
     def _region(self, t: int, x: Array, upper: float, slope: Array, tau: float) -> Any:
         """Return what is certified around x, from a bound on g there and a slope with its error."""

@@ -89,9 +89,11 @@ class ValuesFollower(OnBase):
               \hat s_i = (g(x_0 + \delta e_i) - g(x_0))/\delta, \qquad \delta = p\,r,
 
     with r the radius of the certified ball of :math:`x_0`. Then :math:`\hat s`, no longer than
-    :math:`G_g`, is a cut like any other. All of these rounds count, all of their actions are taken
-    from the certified region, and all of their cost gradients reach the leader. A cut that an
-    action has passed was wrong, and is moved to that action. Feasibility rests on none of this.
+    :math:`G_g`, is a cut like any other; a probe that the region moves by half of :math:`\delta` or
+    more says nothing, and the entry stays as it was. All of these rounds count, all of their
+    actions are taken from the certified region, and all of their cost gradients reach the leader.
+    A cut that an action has passed was wrong, and is moved to that action. Feasibility rests on
+    none of this.
 
     A probe begins if the leader is beyond the certified ball, the slack is less than `near` times
     the largest so far, and
@@ -164,11 +166,11 @@ class ValuesFollower(OnBase):
         x, base, probing, origin, value, length, slopes = state
         d = x.shape[-1]
         grad, g = checks.cost_gradient(x, feedback), checks.constraint_value(feedback[1], x)
-        # The probe that was just played, if there was one.
+        # The probe that was just played, if there was one and the region has not moved it.
         on, axis = probing >= 0, _axis(x, probing)
-        moved = dot(x - origin, axis)
-        slope = (g - value) / where(moved != 0, moved, 1.0)
-        slopes = slopes + where(on, slope - dot(slopes, axis), 0.0 * slope) * axis
+        seen = on & (norm(x - origin - length * axis) < 0.5 * length)
+        slope = (g - value) / where(seen, dot(x - origin, axis), 1.0)
+        slopes = where(seen & (axis > 0), slope, slopes)
         steep = norm(slopes)
         share = minimum(self.G_g / where(steep > 0, steep, 1.0), number_like(x, 1.0))
         s = where(on & (probing == d - 1), share, 0.0 * share) * slopes
