@@ -161,7 +161,7 @@ const Surefoot = (() => {
       if (memory.rounds === 0 && !(upper + this.lost * this.G_g < 0)) throw new Refused(START);
       if (memory.rounds === 0 || !this.valueError) return upper;
       const limit = this.limit(memory, x);
-      return limit <= 0 ? Math.min(upper, limit) : upper;
+      return limit <= 0 ? Math.min(upper, limit + this.noise) : upper;
     }
 
     see(memory, x, g, s) {

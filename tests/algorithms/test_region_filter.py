@@ -10,7 +10,7 @@ from surefoot import Ball, Constants
 from surefoot.algorithms import RegionFilter, SafetyFilter
 from surefoot.core.errors import InvalidValueError
 from surefoot.problems.constraints import LinfNorm
-from surefoot.regions import LipschitzHull
+from surefoot.regions import LipschitzHull, Together
 
 from ._known import inside, proposed, sets
 
@@ -45,6 +45,17 @@ def test_whatever_is_proposed_is_made_feasible(drawn):
         assert constraint.value(state.x) <= 0
         assert constraint.value(state.x) <= info.certificate.bound + 1e-9 * domain.radius
         assert info.contradictions == ()
+
+
+@pytest.mark.parametrize("wrong", [math.nan, math.inf])
+def test_a_slope_that_is_not_finite_is_refused_though_the_hull_does_not_use_it(wrong):
+    hull = LipschitzHull(G_g=1.0, reach=1.0)
+    slopes = np.array([0.0, wrong])
+    alone, both = RegionFilter(known=hull), RegionFilter(known=Together(rows=(hull, hull)))
+    with pytest.raises(InvalidValueError, match="constraint_subgradient must be finite, got"):
+        alone.admit(alone.init(np.zeros(2)), np.ones(2), -0.5, slopes)
+    with pytest.raises(InvalidValueError, match="constraint_subgradient must be finite, got"):
+        both.admit(both.init(np.zeros(2)), np.ones(2), np.full(2, -0.5), np.array([slopes] * 2))
 
 
 def test_it_goes_at_least_as_far_in_the_first_round_as_any_filter_with_a_margin():

@@ -142,7 +142,7 @@ class HullRegion(NamedTuple):
     @property
     def whole(self) -> HullRegion:
         """The hull of both balls, also where the anchor is to be visited."""
-        return self.known.hull(self.memory, self.before, self.s, self.g, self.errors)
+        return self.known.whole(self.memory, self.before, self.s, self.g, self.errors)
 
     @property
     def depth(self) -> Number:

@@ -20,7 +20,8 @@ any computed share, so no loss of digits in it can matter. Radii keep their sign
 may have less slack than the margin.
 
 Errors and drift. A value that errs by at most :math:`\nu` counts as :math:`\hat g + \nu`, or as the
-bound that was certified before it was played where that is smaller; one that was seen k rounds
+bound that was certified before it was played, with :math:`\delta` for the rounding of that bound,
+where this is smaller; one that was seen k rounds
 before the next, under a drift of v per round, as kv more. Slopes are not used, so that their error
 costs nothing here. An anchor that ages loses its ball: once drift may have used half of its slack
 the hull is the anchor alone, which is visited and so measured again. Where no ball is left,
@@ -130,6 +131,7 @@ class LipschitzHull(KeepsRounding):
         if type(g) is float:
             if not -math.inf < g < math.inf:
                 raise InvalidValueError(f"constraint_value must be finite, got {g!r}")
+            checks.refuse_unfinite(s, "constraint_subgradient")
             if memory.rounds == 0.0:
                 _, lost = self.kept_rounding(x.shape[-1])
                 if not upper + lost * self.G_g < 0.0:
@@ -166,11 +168,13 @@ class LipschitzHull(KeepsRounding):
             visited = bool(visited) if type(x) is ndarray and x.ndim == 1 else visited
         deeper = memory.last_value < aged
         fresh = deeper | visited
-        value = where(fresh, minimum(memory.last_value, aged), memory.anchor_value)
+        # A bound that is kept again is rounded outwards: steps and drift below rounding add up.
+        noise, _ = self.kept_rounding(x.shape[-1])
+        value = where(fresh, minimum(memory.last_value, aged + noise), memory.anchor_value)
         if not exact:
             # What was certified before the round bounds g there as well as the reading does.
             before = self.hull(memory).bound(x)
-            upper = where(before <= 0, minimum(upper, before), upper)
+            upper = where(before <= 0, minimum(upper, before + noise), upper)
         return HullMemory(
             memory.rounds + 1.0,
             where(deeper, memory.last, memory.anchor),
@@ -189,21 +193,38 @@ class LipschitzHull(KeepsRounding):
         errors: Errors | None = None,
     ) -> HullRegion:
         """Return the hull that a memory stands for; under drift, the anchor alone at times."""
-        hull = self.hull(memory, before, s, g, errors)
+        hull = self.whole(memory, before, s, g, errors)
         if self.drift is None:
             return hull
         _, a, r_a, x, r, *_, high_a, high, _, _ = hull
         # The anchor is visited once drift may have used half of the slack that was seen there.
         visit = (high_a >= 0.5 * memory.anchor_value) & (r_a > r) & (r_a > 0)
+        return hull._replace(
+            anchor_radius=where(visit, POINT + 0.0 * r_a, r_a),
+            x=where(visit, a, x),
+            radius=where(visit, POINT + 0.0 * r, r),
+            level=where(visit, high_a, high),
+        )
+
+    def whole(
+        self,
+        memory: HullMemory,
+        before: HullMemory,
+        s: Array,
+        g: Number | None = None,
+        errors: Errors | None = None,
+    ) -> HullRegion:
+        """Return the hull that a memory stands for, also where the anchor is to be visited."""
+        hull = self.hull(memory, before, s, g, errors)
+        if self.drift is None:
+            return hull
+        _, a, r_a, x, r, *_, high_a, high, _, _ = hull
         # Without a ball of its own the anchor is no help, and of two without the deeper is told.
         swap = (r_a <= 0) & (r >= r_a)
         return hull._replace(
             anchor=where(swap, x, a),
-            anchor_radius=where(visit, POINT + 0.0 * r_a, where(swap, r, r_a)),
+            anchor_radius=where(swap, r, r_a),
             anchor_level=where(swap, high, high_a),
-            x=where(visit, a, x),
-            radius=where(visit, POINT + 0.0 * r, r),
-            level=where(visit, high_a, high),
         )
 
     def hull(

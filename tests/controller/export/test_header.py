@@ -279,6 +279,37 @@ def test_a_start_outside_or_not_strictly_feasible_is_refused(built):
     assert port.state.raw == before
 
 
+@with_compiler
+def test_steps_below_rounding_do_not_add_up(built):
+    # The limit is x[0] <= 1: tests/attack/test_aimed.py has the same attack on Python.
+    nu, s = 0.25, np.array([1.0, 0.0])
+    player = RegionFilter(known=LipschitzHull(G_g=1.0, reach=1.0, value_error=nu))
+    port = built(player)
+    assert port.start(np.zeros(2)) == 0
+    for t in range(2_000):
+        x = port.x.copy()
+        read = -1.0 - nu if t == 0 else x[0] - 1.0 + 0.9 * nu
+        step = 0.99 * 2.0**-54 if t < 1_999 else 10.0
+        assert port.step(np.array([x[0] + step, x[1]]), read, s)[0] == 0
+    assert 1 - 1e-6 < port.x[0] <= 1.0
+
+
+@with_compiler
+@pytest.mark.parametrize("d", [2, 3])
+def test_a_visit_under_drift_goes_to_the_anchor_itself(built, d):
+    player = RegionFilter(known=LipschitzHull(G_g=1.0, reach=1.0, drift=0.02))
+    port, s = built(player, d), np.eye(d)[0]
+    assert port.start(np.zeros(d)) == 0
+    there = []
+    for t in range(40):
+        x = port.x.copy()
+        assert port.step(np.full(d, 0.3), x[0] - 0.6 + 0.002 * t, s)[0] == 0
+        there.append(port.x.copy())
+    visits = [x for x in there if (np.abs(x) < 1e-200).all()]
+    assert visits
+    assert all((x == 0).all() for x in visits)
+
+
 # --- without one ----------------------------------------------------------------------------------
 
 
@@ -307,6 +338,15 @@ def test_the_constants_are_written_so_that_no_compiler_rounds_them():
     assert "#define SUREFOOT_G_G 0x1.999999999999ap-4 /* 0.1: " in text
     noise = float.fromhex(text.split("SUREFOOT_NOISE ")[1].split()[0])
     assert noise == 16 * 6 * 2.0**-53 * 0.1
+
+
+@pytest.mark.parametrize("radius", [1e22, 1e100])
+def test_a_player_of_a_very_large_ball_is_written_too(radius):
+    for player in (
+        CertifiedPFS(G_g=0.1, domain=Ball(radius), rho=0.3),
+        SafetyFilter(G_g=0.1, domain=Ball(radius), rho=0.3),
+    ):
+        assert "SUREFOOT_NOISE" in c_header(player, 2)
 
 
 def test_the_comment_says_player_promise_flags_and_how_exact():

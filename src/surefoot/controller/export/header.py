@@ -159,7 +159,7 @@ def _fusing(d: int) -> _Defines:
 def _ball(ball: Any, d: int) -> _Defines:
     if type(ball) is not Ball:
         raise InvalidValueError(f"domain must be a Ball to be exported, got {shown(ball)}")
-    found: _Defines = [("RADIUS", ball.radius, "of the ball that holds every action")]
+    found: _Defines = [("RADIUS", ball.radius, "of the ball around the feasible set")]
     if ball.centre is not None:
         centre = checks.vector(ball.centre, "domain.centre", length=d)
         found.append(("CENTRE", _list(centre), "of that ball"))
@@ -168,17 +168,16 @@ def _ball(ball: Any, d: int) -> _Defines:
 
 def _lengths(player: Any, d: int) -> _Defines:
     """Return the constants of a certified length, as the player itself computes them."""
-    zero = np.zeros(d)
-    length = player.certified_length(zero, zero, 0.0, 0.0, 0.0, -1e6 * player.G_g, zero)
+    noise, error, kappa = player.rounding(d)
     found: _Defines = [
         ("G_G", player.G_g, "no subgradient of g is longer: what safety rests on"),
         *_ball(player.domain, d),
-        ("INNER", player.domain._inner(zero), "its radius less rounding"),
+        ("INNER", player.domain._inner(np.zeros(d)), "its radius less rounding"),
         ("RHO", player.rho, "the tightening"),
         ("DECREASING", int(player.decreasing), "whether it is divided by the root of t"),
-        ("NOISE", length.noise, "bound on the error of an observed g"),
-        ("ERROR", length.error, "bound on the rounding of a step"),
-        ("KAPPA", 4 * (d + 8) * _UNIT, "relative rounding of a squared distance"),
+        ("NOISE", noise, "bound on the error of an observed g"),
+        ("ERROR", error, "bound on the rounding of a step"),
+        ("KAPPA", kappa, "relative rounding of a squared distance"),
     ]
     if player.sigma is not None:
         found.append(("SIGMA", player.sigma, "lower bound on the subgradients near the boundary"))

@@ -1,5 +1,7 @@
 #include "common.h"
 
+#define SF_POINT 1e-300 /* the radius of a ball that is its centre, and not empty */
+
 /* What the region is built from. */
 typedef struct {
     double rounds;
@@ -51,7 +53,7 @@ static inline sf_region sf_region_of(const sf_memory *memory)
         region.anchor_level = hull.level;
     }
     if (hull.anchor_level >= 0.5 * memory->anchor_value && r_a > r && r_a > 0) {
-        region.anchor_radius = region.radius = 1e-300;
+        region.anchor_radius = region.radius = SF_POINT;
         region.x = hull.anchor;
         region.level = hull.anchor_level;
     }
@@ -92,15 +94,15 @@ static inline int sf_see(sf_memory *after, const sf_memory *before, double limit
 #endif
         const int deeper = before->last_value < aged;
         if (deeper || visited) {
-            after->anchor_value = sf_min(before->last_value, aged);
+            after->anchor_value = sf_min(before->last_value, aged + SF_NOISE); /* rounded up */
             after->anchor_round = before->rounds;
         }
         if (deeper) {
             sf_copy(after->anchor, before->last);
         }
 #ifdef SF_VALUE_ERROR
-        if (limit <= 0) { /* it bounds g there as well as the reading does */
-            upper = sf_min(upper, limit);
+        if (limit <= 0) { /* it bounds g there as well as the reading does, but for rounding */
+            upper = sf_min(upper, limit + SF_NOISE);
         }
 #endif
     }
@@ -177,7 +179,11 @@ static inline int sf_nearest(const sf_region *region, double *next, const double
     if (!(near.far < HUGE_VAL)) {
         return SF_RANGE;
     }
-    sf_along(next, near.centre, near.room / near.far, near.offset);
+    if (near.room > SF_POINT) {
+        sf_along(next, near.centre, near.room / near.far, near.offset);
+    } else { /* a visit goes to the anchor itself */
+        sf_copy(next, near.centre);
+    }
     return SF_OK;
 }
 
