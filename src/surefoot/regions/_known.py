@@ -91,8 +91,8 @@ def meeting_point(
 ) -> Array | None:
     """Return a point that holds, by projections onto rows and sets in turn; None if none is found.
 
-    Each goes half as far again as its row asks for, so that the turns end inside of the rows and
-    not in front of them; the sets have the last word.
+    Each goes nearly twice as far as its row asks for, so that the turns end inside of the rows and
+    not in front of them (half as far again was too little); the sets have the last word.
 
     Args:
         rows: the projection onto each.
@@ -103,7 +103,7 @@ def meeting_point(
     point, onto = start, projection_onto(sets) if sets else None
     for _ in range(_CYCLES):
         for project in rows:
-            point = point + 1.5 * (project(point) - point)
+            point = point + 1.95 * (project(point) - point)
         if onto is not None:
             point = settle(sets, onto(point))
         if holds(point):

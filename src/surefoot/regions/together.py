@@ -73,15 +73,34 @@ class TogetherRegion(NamedTuple):
         """Return the point nearest to w, up to the end of the search; w itself if it is in all."""
         checks.refuse_unfinite(w, "the wanted action")
         try:
-            return self._nearest(w)
+            found = self._search(w)
         except EmptyRegionError:
-            # An anchor that one row wants visited may be nothing for the others.
-            rows = tuple(row.whole if isinstance(row, HullRegion) else row for row in self.rows)
-            return self._replace(rows=rows)._nearest(w)
+            found = None
+        if found is not None:
+            return found
+        # An anchor that one row wants visited may be nothing for the others.
+        rows = tuple(row.whole if isinstance(row, HullRegion) else row for row in self.rows)
+        whole = self._replace(rows=rows)
+        found = whole._search(w)
+        return whole._met(whole._projected(w)) if found is None else found
 
-    def _nearest(self, w: Array) -> Array:
+    def _search(self, w: Array) -> Array | None:
+        """Return the nearest point by Dykstra's method, drawn in; None where that finds none."""
         if self.holds(w):
             return w
+        z = self._projected(w)
+        if self.holds(z):
+            return z
+        bases = self._bases()
+        for base in bases:
+            best = self._drawn(base, z)
+            if best is not None:
+                return best
+        # For a fixed g staying is feasible: it was played.
+        return bases[0] if bases and not self._drifts() else None
+
+    def _projected(self, w: Array) -> Array:
+        """Return where Dykstra's method ends: in all, or close to it."""
         onto: list[Callable[[Array], Array]] = [row.nearest for row in self.rows]
         onto += [known.project for known in self.sets]
         z, taken = w, [np.zeros_like(w) for _ in onto]
@@ -93,40 +112,45 @@ class TogetherRegion(NamedTuple):
                 taken[i] = y - z
             if norm(z - before) <= 1e-14 * (1.0 + norm(z)):
                 break
-        z = settle(self.sets, z)
-        return z if self.holds(z) else self._drawn(z)
+        return settle(self.sets, z)
 
-    def _drawn(self, end: Array) -> Array:
-        """Return the last point that is in all on the way from one that is."""
+    def _bases(self) -> list[Array]:
+        """Return the actions that a point may be drawn towards: the last, and the anchors."""
         anchors = [getattr(row, "anchor", None) for row in self.rows]
         bases = [self.x, *(a for a in anchors if type(a) is np.ndarray)]
-        bases = [b for b in bases if all(known.contains(b) for known in self.sets)]
-        if not bases:
-            found = meeting_point([row.nearest for row in self.rows], self.sets, self.holds, end)
-            bases = [] if found is None else [found]
-        best = None
-        for base in bases:
-            low, high = 0.0, 1.0
-            for k in range(40):
-                share = 1.0 - 1e-13 * 10.0**k if k < 4 and low == 0.0 else 0.5 * (low + high)
-                point = settle(self.sets, base + share * (end - base))
-                if self.holds(point):
-                    low = share
-                    best = point if best is None or norm(point - end) < norm(best - end) else best
-                    if k < 4:
-                        break
-                elif share < high:
-                    high = share
-            if best is not None:
-                return best
-        drifts = [row.known.drift for row in self._balls() if row.known.drift is not None]
-        if drifts:
+        return [b for b in bases if all(known.contains(b) for known in self.sets)]
+
+    def _drawn(self, base: Array, end: Array) -> Array | None:
+        """Return the last point that is in all on the way from one that may be; None for none."""
+        best, low, high = None, 0.0, 1.0
+        for k in range(40):
+            share = 1.0 - 1e-13 * 10.0**k if k < 4 and low == 0.0 else 0.5 * (low + high)
+            point = settle(self.sets, base + share * (end - base))
+            if self.holds(point):
+                best, low = point, share
+                if k < 4:
+                    break
+            elif share < high:
+                high = share
+        return best
+
+    def _met(self, end: Array) -> Array:
+        """Return a point in all that no action played leads to; raise where there is none."""
+        onto = [row.nearest for row in self.rows]
+        for start in (self.x, end):
+            base = meeting_point(onto, self.sets, self.holds, start)
+            if base is not None:
+                best = self._drawn(base, end)
+                return base if best is None else best
+        if drifts := self._drifts():
             # Neither is the action that was played, so that staying is not certified either.
             worst, t = float(np.max(self.values)), self.rounds
             raise EmptyRegionError.of_drift(t, self.x, worst + max(drifts), max(drifts))
-        if bases:
-            return bases[0]  # staying is feasible: it was played
         raise EmptyRegionError.of_set(self.sets[-1], self._nearest_certified(end), self._gap(end))
+
+    def _drifts(self) -> list[float]:
+        """Return the drift of each row that has one."""
+        return [row.known.drift for row in self._balls() if row.known.drift is not None]
 
     def _balls(self) -> list[Any]:
         """Return the region of each row; of a hull of balls, that of the last action."""
