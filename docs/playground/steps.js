@@ -150,8 +150,7 @@ const Surefoot = (() => {
 
     /** What g of an action was certified to be at most before it was played. */
     limit(memory, x) {
-      const { most, far } = new HullRegion(this, memory).most(x);
-      return far === 0 ? Math.max(most, memory.last_value) : most;
+      return new HullRegion(this, memory).most(x).most;
     }
 
     /** The upper bound on g at the action played: the reading's, or the one certified before. */
@@ -161,7 +160,8 @@ const Surefoot = (() => {
       if (memory.rounds === 0 && !(upper + this.lost * this.G_g < 0)) throw new Refused(START);
       if (memory.rounds === 0 || !this.valueError) return upper;
       const limit = this.limit(memory, x);
-      return limit <= 0 ? Math.min(upper, limit + this.noise) : upper;
+      if (norm(minus(x, memory.last)) === 0) return Math.min(upper, memory.last_value);
+      return limit <= 0 ? Math.min(upper, limit + this.noise) : upper; // the bound is rounded
     }
 
     see(memory, x, g, s) {

@@ -31,6 +31,20 @@ def test_steps_below_rounding_do_not_add_up_to_an_action_outside():
     assert state.x[0] > 1 - 1e-6  # it went as far as it may
 
 
+def test_an_action_at_the_boundary_is_not_lost_to_readings_that_are_too_high():
+    # What was certified is kept again in every round, and rounded outwards every time.
+    nu, aim = 0.05, np.array([3.0, 1.0])
+    safe = RegionFilter(known=LipschitzHull(G_g=1.0, reach=2.0, value_error=nu))
+    state, s = safe.init(np.zeros(2)), np.array([0.6, 0.8])
+    for t in range(400):
+        g = float(s @ state.x) - 0.7
+        state, _ = safe.admit(state, aim, g + (nu if t > 20 else -nu), s)
+        if t == 20:
+            there = state.x
+    assert float(s @ there) > 0.69
+    np.testing.assert_allclose(state.x, there, atol=1e-9)
+
+
 def test_a_drift_below_rounding_does_not_add_up_to_an_action_outside():
     nu, wall, rounds = 0.25, Fraction(1), 2_000
     safe = RegionFilter(known=LipschitzHull(G_g=1.0, reach=1.0, value_error=nu, drift=TINY))

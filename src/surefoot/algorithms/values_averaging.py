@@ -295,7 +295,7 @@ class ValuesAveraging(Rule):
         """Return the rounding of a bound that starts from a value."""
         known = self.known
         reach, error = float(known.reach), known.evaluation_error
-        return curvature_margin(g, self.start_slope, float(known.beta), reach, n, error)
+        return float(curvature_margin(g, self.start_slope, float(known.beta), reach, n, error))
 
     def _region(self, t: int, x: Array, upper: float, slope: Array, tau: float) -> Any:
         """Return what is certified around x, from a bound on g there and a slope with its error."""

@@ -204,8 +204,7 @@ class HullRegion(NamedTuple):
         """Return the bound on the next g at any point: the hull's, and the rise from there."""
         share, _, _, distance, _ = self._ball(point)
         level = (1.0 - share) * self.anchor_level + share * self.level
-        found = level + self.known.G_g * distance
-        return where(distance == 0, maximum(found, self.level), found)
+        return level + self.known.G_g * distance
 
     def _ball(self, w: Array) -> tuple[Number, Array, Array, Number, Number]:
         """Find the ball of the hull that is nearest to w: share, centre, w - centre, norm, room."""

@@ -32,6 +32,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 from surefoot.core import checks
 from surefoot.core.arrays import (
@@ -164,17 +165,17 @@ class LipschitzHull(KeepsRounding):
         if self.drift is not None:
             # Outwards: where the anchor is visited this is its bound from now on.
             aged = raised(aged + raised(self.drift * (memory.rounds - memory.anchor_round)))
-            visited = namespace(x).all(memory.last == memory.anchor, axis=-1, keepdims=x.ndim > 1)
-            visited = bool(visited) if type(x) is ndarray and x.ndim == 1 else visited
+            visited = _same(memory.last, memory.anchor)
         deeper = memory.last_value < aged
         fresh = deeper | visited
-        # A bound that is kept again is rounded outwards: steps and drift below rounding add up.
-        noise, _ = self.kept_rounding(x.shape[-1])
-        value = where(fresh, minimum(memory.last_value, aged + noise), memory.anchor_value)
+        value = where(fresh, minimum(memory.last_value, aged), memory.anchor_value)
         if not exact:
-            # What was certified before the round bounds g there as well as the reading does.
-            before = self.hull(memory).bound(x)
-            upper = where(before <= 0, minimum(upper, before + noise), upper)
+            # What was certified before the round bounds g there as well as the reading does, but
+            # for its rounding: steps that are too short to change it would add up.
+            hull, stayed = self.hull(memory), _same(x, memory.last)
+            before, (noise, _) = hull.bound(x), self.kept_rounding(x.shape[-1])
+            carried = minimum(upper, where(stayed, hull.level, before + noise))
+            upper = where(stayed | (before <= 0), carried, upper)
         return HullMemory(
             memory.rounds + 1.0,
             where(deeper, memory.last, memory.anchor),
@@ -261,3 +262,9 @@ class LipschitzHull(KeepsRounding):
         if self.evaluation_error is not None:
             noise = maximum(noise, self.evaluation_error + 8 * unit)
         return noise, 2 * noise / self.G_g + 16 * (d + 8) * _UNIT * self.reach
+
+
+def _same(x: Array, y: Array) -> Any:
+    """Return whether two actions are the same; a column of answers for a batch."""
+    found = namespace(x).all(x == y, axis=-1, keepdims=x.ndim > 1)
+    return bool(found) if type(x) is ndarray and x.ndim == 1 else found

@@ -94,14 +94,17 @@ static inline int sf_see(sf_memory *after, const sf_memory *before, double limit
 #endif
         const int deeper = before->last_value < aged;
         if (deeper || visited) {
-            after->anchor_value = sf_min(before->last_value, aged + SF_NOISE); /* rounded up */
+            after->anchor_value = sf_min(before->last_value, aged);
             after->anchor_round = before->rounds;
         }
         if (deeper) {
             sf_copy(after->anchor, before->last);
         }
 #ifdef SF_VALUE_ERROR
-        if (limit <= 0) { /* it bounds g there as well as the reading does, but for rounding */
+        /* It bounds g there as well as the reading does, but for rounding. */
+        if (!sf_differ(before->last, x)) {
+            upper = sf_min(upper, sf_hull_of(before).level);
+        } else if (limit <= 0) {
             upper = sf_min(upper, limit + SF_NOISE);
         }
 #endif
@@ -206,10 +209,10 @@ static inline double sf_bound(const sf_memory *memory, const sf_region *region,
 #ifdef SF_DRIFT
     const sf_region hull = sf_hull_of(memory);
     near = sf_nearest_ball(&hull, point);
-    *limit = sf_max(sf_most(&hull, &near), near.far == 0 ? hull.level : -HUGE_VAL);
+    *limit = sf_most(&hull, &near);
 #else
     (void)memory;
-    *limit = sf_max(most, near.far == 0 ? region->level : -HUGE_VAL);
+    *limit = most;
 #endif
     return sf_min(most + SF_NOISE, 0.0);
 }
