@@ -80,10 +80,17 @@ def test_every_name_a_module_calls_public_is_there():
             assert hasattr(module, name), (module.__name__, name)
 
 
+def exempt(node):
+    """Whether it is private, the formulas of a rule, which its class documents, or an overload."""
+    formulas = node.name in ("first_state", "next_state") and ast.get_docstring(node) is None
+    overload = any(getattr(d, "id", None) == "overload" for d in node.decorator_list)
+    return node.name[0] == "_" or formulas or overload
+
+
 def public(node, prefix):
     """Public functions, classes and methods below a node, by qualified name."""
     for child in ast.iter_child_nodes(node):
-        if isinstance(child, (ast.FunctionDef, ast.ClassDef)) and child.name[0] != "_":
+        if isinstance(child, (ast.FunctionDef, ast.ClassDef)) and not exempt(child):
             name = f"{prefix}.{child.name}"
             yield name, child
             if isinstance(child, ast.ClassDef):

@@ -23,7 +23,7 @@ KNOWN = Constants(R=1.5, G_f=7.0)
 
 
 def test_the_tuned_form_by_hand():
-    player = FrankWolfe(eta=0.5, domain=BOX, step=0.25)
+    player = FrankWolfe(eta=0.5, domain=BOX, step_size=0.25)
     x = actions_of(player, X, [[2.0, -1.0], [-2.5, 1.5]])
     # c = (1, -0.5): a quarter of the way to (-1, 0.75).
     assert x[1].tolist() == [0.125, 0.0]
@@ -46,18 +46,22 @@ def test_the_pull_to_the_start_is_twice_as_strong_in_the_textbook():
     # after a whole step, half way there after half of one.
     textbook = actions_of(FrankWolfe(eta=0.5, domain=BOX), X, [[-1.5, 0.0], [0.0, 0.0]])
     assert textbook[1:, 0].tolist() == [1.25, -1.0]  # -0.75 + 2 * 0.75 > 0
-    tuned = actions_of(FrankWolfe(eta=0.5, domain=BOX, step=0.5), X, [[-1.5, 0.0], [0.0, 0.0]])
+    tuned = actions_of(FrankWolfe(eta=0.5, domain=BOX, step_size=0.5), X, [[-1.5, 0.0], [0.0, 0.0]])
     assert tuned[1:, 0].tolist() == [0.875, 1.0625]  # -0.75 + 0.375 < 0
 
 
 def test_a_whole_step_is_the_corner_itself():
     third = sets.Box([-1 / 3, -0.1], [0.7, 0.2])
-    x = actions_of(FrankWolfe(eta=1.0, domain=third, step=1.0), np.array([0.3, 0.1]), [[-1.0, 2.0]])
+    x = actions_of(
+        FrankWolfe(eta=1.0, domain=third, step_size=1.0), np.array([0.3, 0.1]), [[-1.0, 2.0]]
+    )
     assert x[1].tolist() == [0.7, -0.1]
 
 
 def test_one_dimension_and_columns():
-    player = FrankWolfe(eta=1.0, domain=sets.Box([-1.0], [3.0]), step=np.array([[0.25], [0.5]]))
+    player = FrankWolfe(
+        eta=1.0, domain=sets.Box([-1.0], [3.0]), step_size=np.array([[0.25], [0.5]])
+    )
     x = actions_of(player, np.array([[0.0], [0.0]]), [[[-1.0], [2.0]]])
     assert x[1].tolist() == [[0.75], [-0.5]]
 
@@ -175,12 +179,12 @@ def test_the_parameters_are_the_theorems(form, is_tuned):
     assert guarantee == FrankWolfeTheorem(KNOWN, 48, BOX.diameter, is_tuned)
     scale = math.hypot(2.25, 1.25) / 14
     assert algorithm.eta == pytest.approx(scale * ((3 if is_tuned else 1) / 48) ** 0.75, rel=1e-15)
-    assert algorithm.step == (0.25 if is_tuned else None)
+    assert algorithm.step_size == (0.25 if is_tuned else None)
 
 
 @pytest.mark.parametrize("horizon", [1, 2, 3])
 def test_few_rounds_have_whole_steps(horizon):
-    assert FrankWolfe.tuned(KNOWN, horizon, BOX).algorithm.step == 1.0
+    assert FrankWolfe.tuned(KNOWN, horizon, BOX).algorithm.step_size == 1.0
 
 
 @pytest.mark.parametrize("eta", [0.0, -0.1, math.nan, math.inf, None, "0.1", True])
@@ -193,15 +197,15 @@ def test_a_weight_out_of_range(eta):
 @pytest.mark.parametrize(
     ("step", "sentence"),
     [
-        (0.0, "step must be a finite number > 0, got 0.0"),
-        (-1.0, "step must be a finite number > 0, got -1.0"),
-        (math.nan, "step must be a finite number > 0, got nan"),
-        (1.5, "step must be at most a whole step = 1, got 1.5"),
+        (0.0, "step_size must be a finite number > 0, got 0.0"),
+        (-1.0, "step_size must be a finite number > 0, got -1.0"),
+        (math.nan, "step_size must be a finite number > 0, got nan"),
+        (1.5, "step_size must be at most a whole step = 1, got 1.5"),
     ],
 )
 def test_a_step_out_of_range(step, sentence):
     with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
-        FrankWolfe(eta=0.1, domain=BOX, step=step)
+        FrankWolfe(eta=0.1, domain=BOX, step_size=step)
 
 
 class OnlyProjects:
@@ -233,7 +237,7 @@ def test_a_set_without_end_is_refused():
 @pytest.mark.filterwarnings("ignore:invalid value encountered:RuntimeWarning")
 def test_a_gradient_that_is_not_finite(domain, bad):
     # A box has a corner against an infinite slope, and would hide it.
-    player, x = FrankWolfe(eta=0.1, domain=domain, step=0.5), np.array([0.25, 0.5])
+    player, x = FrankWolfe(eta=0.1, domain=domain, step_size=0.5), np.array([0.25, 0.5])
     with pytest.raises(ValueError, match=rf"^c must be finite, got {bad} at index 1$"):
         player.update(player.init(x), told([1.0, bad]))
     state = player.update(player.init(np.array([x, x])), told([[1.0, 0.5], [1.0, bad]]))

@@ -33,7 +33,7 @@ KNOWN = Constants(
 def test_one_step_by_hand():
     # Round 4 and offset 12: rho = 0.8/16^(1/2) = 0.2, eta = 0.25 * 0.2 = 0.05;
     # y = (1.15, -0.7), v = -0.1 + 0.4 + 0.2 = 0.5: back by 0.5/4 of s.
-    player = ScheduledPFS(rho=0.8, step=0.25, domain=BALL, offset=12.0)
+    player = ScheduledPFS(rho=0.8, step_size=0.25, domain=BALL, offset=12.0)
     new = player.update(ScheduledState(X, 3.0, 9.0, 10.0), Feedback(GRAD, -0.1, S))
     assert new.x == pytest.approx([1.15, -0.45], rel=1e-14)
     assert new[1:] == (4.0, 9.0, 35.0)
@@ -45,7 +45,7 @@ def test_one_step_by_hand():
 )
 def test_the_tightening_falls_with_the_power_of_the_round(power, rho):
     # Round 6 and offset 30. A cut of an excess of g + rho alone: x moves by (g + rho)/|s|.
-    player = ScheduledPFS(rho=0.8, step=0.25, domain=BALL, power=power, offset=30.0)
+    player = ScheduledPFS(rho=0.8, step_size=0.25, domain=BALL, power=power, offset=30.0)
     new = player.update(ScheduledState(X, 5.0, 0.0, 0.0), Feedback(np.zeros(2), 0.1, S))
     assert new.x == pytest.approx([1.0, -0.5 + (0.1 + rho) / 2], rel=1e-14)
 
@@ -60,14 +60,16 @@ def test_the_tightening_falls_with_the_power_of_the_round(power, rho):
     ],
 )
 def test_steps_by_the_largest_gradient_and_the_summed_squares(largest, squares, adagrad, eta):
-    player = ScheduledPFS(rho=0.8, step=0.25, domain=BALL, power=0.0, running=True, adagrad=adagrad)
+    player = ScheduledPFS(
+        rho=0.8, step_size=0.25, domain=BALL, power=0.0, running=True, adagrad=adagrad
+    )
     new = player.update(ScheduledState(X, 5.0, largest, squares), Feedback(GRAD, -9.0, S))
     assert new.x == pytest.approx(X - eta * GRAD, rel=1e-14)
     assert (new.largest, new.squares) == (max(largest, 5.0), squares + 25.0)
 
 
 def test_adagrad_limits_a_step_that_goes_by_G_f_too():
-    player = ScheduledPFS(rho=0.8, step=0.25, domain=BALL, power=0.0, adagrad=0.1)
+    player = ScheduledPFS(rho=0.8, step_size=0.25, domain=BALL, power=0.0, adagrad=0.1)
     new = player.update(player.init(X), Feedback(GRAD, -9.0, S))
     assert new.x == pytest.approx(X - 0.02 * GRAD, rel=1e-14)
 
@@ -75,7 +77,7 @@ def test_adagrad_limits_a_step_that_goes_by_G_f_too():
 @pytest.mark.parametrize("adagrad", [None, 0.5])
 @pytest.mark.parametrize("running", [False, True])
 def test_before_the_first_gradient_only_the_cut_moves(running, adagrad):
-    player = ScheduledPFS(rho=0.8, step=0.25, domain=BALL, running=running, adagrad=adagrad)
+    player = ScheduledPFS(rho=0.8, step_size=0.25, domain=BALL, running=running, adagrad=adagrad)
     new = player.update(player.init(X), Feedback(np.zeros(2), -9.0, S))
     assert np.array_equal(new.x, X)
     cut = player.update(new, Feedback(np.zeros(2), 0.1, S))
@@ -83,7 +85,7 @@ def test_before_the_first_gradient_only_the_cut_moves(running, adagrad):
 
 
 def test_with_a_tightening_that_stays_it_is_pfs():
-    player = ScheduledPFS(rho=0.2, step=0.25, domain=BALL, power=0.0)
+    player = ScheduledPFS(rho=0.2, step_size=0.25, domain=BALL, power=0.0)
     plain = PFS(eta=0.05, rho=0.2, domain=BALL)
     rng = np.random.default_rng(3)
     a, b = player.init(X), plain.init(X)
@@ -94,7 +96,7 @@ def test_with_a_tightening_that_stays_it_is_pfs():
 
 
 def test_a_zero_subgradient_leaves_the_cost_step_and_is_refused_where_the_set_is_empty():
-    player = ScheduledPFS(rho=0.8, step=0.25, domain=BALL)
+    player = ScheduledPFS(rho=0.8, step_size=0.25, domain=BALL)
     new = player.update(player.init(X), Feedback(GRAD, -0.8, np.zeros(2)))
     assert new.x == pytest.approx(X - 0.2 * GRAD, rel=1e-14)
     with pytest.raises(EmptyTighteningError, match=r"got s = 0 with g \+ rho = 0.05"):
@@ -108,7 +110,7 @@ pair = st.tuples(finite, finite)
 @given(st.lists(pair, min_size=1, max_size=12), st.sampled_from([None, 0.7]))
 def test_steps_are_never_longer_than_the_tightening_allows(gradients, adagrad):
     # Far inside, where nothing is cut: the length of a step is at most s rho_t, and 1/eta rises.
-    player = ScheduledPFS(rho=0.8, step=0.25, domain=Ball(1e6), running=True, adagrad=adagrad)
+    player = ScheduledPFS(rho=0.8, step_size=0.25, domain=Ball(1e6), running=True, adagrad=adagrad)
     state, last = player.init(X), math.inf
     for t, gradient in enumerate(gradients, 1):
         new = player.update(state, Feedback(np.array(gradient), -1e9, S))
@@ -123,7 +125,7 @@ def test_steps_are_never_longer_than_the_tightening_allows(gradients, adagrad):
 
 @pytest.mark.parametrize("size", [1e-120, 1e-3, 1e120])
 def test_gradients_of_any_size_lead_to_the_same_steps_where_G_f_is_not_asked_for(size):
-    player = ScheduledPFS(rho=0.8, step=0.25, domain=BALL, running=True, adagrad=2.0)
+    player = ScheduledPFS(rho=0.8, step_size=0.25, domain=BALL, running=True, adagrad=2.0)
     a, b = player.init(X), player.init(X)
     rng = np.random.default_rng(5)
     for _ in range(20):
@@ -149,8 +151,9 @@ def test_the_tuned_players_have_the_numbers_of_the_theorem(name):
     player, theorem = getattr(ScheduledPFS, name)(KNOWN, 50)
     assert theorem == TUNED[name]
     assert player.domain == Ball(1.5)
-    for field in ("rho", "step", "power", "offset", "running", "adagrad"):
+    for field in ("rho", "power", "offset", "running", "adagrad"):
         assert getattr(player, field) == getattr(theorem, field)
+    assert player.step_size == theorem.step
     around = Ball(1.5, [0.25, 0.0])
     assert getattr(ScheduledPFS, name)(KNOWN, 50, around).algorithm.domain == around
 
@@ -277,14 +280,14 @@ def test_a_run_that_is_lost_at_the_end_of_a_phase_stays_lost():
 
 # --- bad input -----------------------------------------------------------------------------------
 
-GOOD = {"rho": 0.1, "step": 1.0, "domain": BALL}
+GOOD = {"rho": 0.1, "step_size": 1.0, "domain": BALL}
 
 
 @pytest.mark.parametrize(
     ("field", "value", "sentence"),
     [
         ("rho", 0.0, r"rho must be a finite number > 0, got 0\.0"),
-        ("step", -1.0, r"step must be a finite number > 0, got -1\.0"),
+        ("step_size", -1.0, r"step_size must be a finite number > 0, got -1\.0"),
         ("power", -0.5, r"power must be a finite number >= 0, got -0\.5"),
         ("offset", math.inf, "offset must be a finite number >= 0, got inf"),
         ("adagrad", 0.0, r"adagrad must be a finite number > 0, got 0\.0"),
@@ -320,7 +323,7 @@ def test_a_start_without_slack_is_refused(make):
 @pytest.mark.parametrize("running", [False, True])
 @pytest.mark.filterwarnings("ignore:invalid value encountered:RuntimeWarning")
 def test_what_is_not_finite_is_refused_when_it_comes(running, bad):
-    player = ScheduledPFS(rho=0.1, step=1.0, domain=BALL, running=running, adagrad=2.0)
+    player = ScheduledPFS(rho=0.1, step_size=1.0, domain=BALL, running=running, adagrad=2.0)
     state = player.init(X)
     for seen in (
         Feedback(GRAD, bad, S),

@@ -86,13 +86,17 @@ CASES = [
     ),
     (CertifiedDualAveraging(known=Curvature(beta=2.0, reach=1.5), radius=1.0), [0.4]),
     (LBSGD(weight=0.05, beta=1.0, cost_curvature=1.5), [0.2, 0.4]),
-    (ScheduledPFS(rho=0.1, step=2.0, domain=Ball(0.5)), [0.2, 0.4]),
+    (ScheduledPFS(rho=0.1, step_size=2.0, domain=Ball(0.5)), [0.2, 0.4]),
     (
-        ScheduledPFS(rho=0.2, step=0.9, domain=Ball(0.75), power=1.0, offset=3.0, running=True),
+        ScheduledPFS(
+            rho=0.2, step_size=0.9, domain=Ball(0.75), power=1.0, offset=3.0, running=True
+        ),
         [0.4],
     ),
     (
-        ScheduledPFS(rho=0.1, step=0.5, domain=Ball(0.5), power=0.0, running=True, adagrad=0.2),
+        ScheduledPFS(
+            rho=0.1, step_size=0.5, domain=Ball(0.5), power=0.0, running=True, adagrad=0.2
+        ),
         [0.3, 0.2],
     ),
     (DoublingPFS(eta=0.2, rho=0.1, domain=Ball(0.5)), [0.2, 0.4]),
@@ -107,8 +111,8 @@ CASES = [
     (DualAveraging(eta=0.2, domain=Simplex(3, filled=True)), [0.3, 0.2, 0.1]),
     (EntropicDualAveraging(eta=0.5, domain=Simplex(3)), [0.5, 0.25, 0.25]),
     (FrankWolfe(eta=0.3, domain=Box([-0.1, -0.2, -3.0], [0.7, 1 / 3, 0.1])), [0.3, -0.2, 0.0]),
-    (FrankWolfe(eta=0.2, domain=Ball(1 / 3, [0.5, -0.25]), step=0.3), [0.3, -0.2]),
-    (FrankWolfe(eta=0.2, domain=Simplex(3), step=0.2), [0.5, 0.25, 0.25]),
+    (FrankWolfe(eta=0.2, domain=Ball(1 / 3, [0.5, -0.25]), step_size=0.3), [0.3, -0.2]),
+    (FrankWolfe(eta=0.2, domain=Simplex(3), step_size=0.2), [0.5, 0.25, 0.25]),
     (FrankWolfe(eta=0.2, domain=L1Ball(0.8)), [0.3, -0.2]),
     (LevyKrause(smooth=smooth_of(Ball(0.6)), eta=0.3), [0.3, -0.2]),
     (

@@ -12,6 +12,7 @@ from surefoot.algorithms import DPP, CertifiedPFS, FrankWolfe, SafetyFilter, Sca
 from surefoot.controller import PremiseError, PremiseWarning
 from surefoot.core.checks import PrecisionWarning
 from surefoot.core.errors import SurefootError
+from surefoot.core.types import Info
 from surefoot.sets import Box, EmptyTighteningError
 from surefoot.theory import NoClaim, Tuned
 
@@ -430,14 +431,21 @@ def test_a_subgradient_needs_a_value():
         controller.tell(cost_gradient=GRADIENT, constraint_subgradient=SLOPE)
 
 
-def test_an_action_that_would_not_be_finite_is_not_taken():
-    class Careless(Beginner):
-        needs = OGD.needs
+class UpdatesToNaN(Beginner):
+    needs = OGD.needs
 
-        def update(self, state, feedback):
-            return type(state)(state.x * np.nan)
+    def update(self, state, feedback):
+        return type(state)(state.x * np.nan)
 
-    controller = asked(Careless())
+
+class StepsToNaN(UpdatesToNaN):
+    def step(self, state, feedback):
+        return self.update(state, feedback), Info()
+
+
+@pytest.mark.parametrize("careless", [UpdatesToNaN(), StepsToNaN()])
+def test_an_action_that_would_not_be_finite_is_not_taken(careless):
+    controller = asked(careless)
     with pytest.raises(ValueError, match=r"^the next action must be finite, got nan at index 0$"):
         controller.tell(cost_gradient=GRADIENT)
     assert same_bits(controller.ask(), np.array([0.25, -0.5]))
@@ -659,7 +667,7 @@ def test_a_filter_is_refused_as_a_player_of_a_game_in_one_sentence():
 
 
 def test_a_number_named_step_is_no_step():
-    player = FrankWolfe(eta=0.2, domain=Ball(0.7, [0.1, -0.2]), step=0.25)
+    player = FrankWolfe(eta=0.2, domain=Ball(0.7, [0.1, -0.2]), step_size=0.25)
     controller = Controller(player, START)
     drive(controller, player, 3)
     assert controller.explain().feasibility_step is None

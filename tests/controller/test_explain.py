@@ -4,7 +4,7 @@ import re
 import numpy as np
 import pytest
 
-from surefoot import OGD, PFS, Ball, Controller, problems
+from surefoot import OGD, PFS, Ball, Controller, Feedback, problems
 from surefoot.algorithms import CertifiedPFS
 from surefoot.sets import Box
 from surefoot.theory import observed_regret_bound
@@ -24,7 +24,7 @@ def test_the_certificate_is_that_of_the_algorithm():
     before = controller.state
     seen = seen_at(player, 5, controller.ask())
     controller.tell(**seen)
-    _, info = controller.algorithm.step(before, (*seen.values(), None, None))
+    _, info = controller.algorithm.step(before, Feedback(**seen))
     wanted = info.certificate
     explained = controller.explain()
     assert explained.certificate == wanted

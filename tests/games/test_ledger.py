@@ -203,15 +203,14 @@ def test_a_method_that_projects_counts_also_where_the_problem_has_another_set(co
     assert play(around, problem, horizon=9, engine="loop").ledger.projections == 0
 
 
-@dataclass(frozen=True, kw_only=True)
 class Centred(OGD):
     """Holds a ball around the set beside the set."""
 
     around: Any
 
-    def update(self, state, feedback):
-        state = super().update(state, feedback)
-        return State(self.around.project(state.x))
+    def step(self, state, feedback):
+        state, info = super().step(state, feedback)
+        return State(self.around.project(state.x)), info
 
 
 def test_of_several_sets_the_problems_own_counts():

@@ -35,7 +35,7 @@ def ask(needs, x=X, t=1, *, constraint=ROWS, watched=True):
 
 def test_a_player_is_told_gradient_value_and_subgradient_at_its_action():
     seen = ask(Needs())
-    gradient, g, s, cost, _ = seen.feedback
+    gradient, g, s, cost = seen.feedback[:4]
     assert gradient.tolist() == [0.5, 3.0]
     assert (g, s.tolist()) == (-0.25, [0.0, -1.0])  # -0.625, -1.625 and -0.25
     assert cost is None
@@ -141,7 +141,7 @@ def test_a_game_tells_a_player_what_it_needs(needs, engine):
     trace = play(Listener(needs), PROBLEM, engine=engine)
     assert len(HEARD) == 4
     for k, feedback in enumerate(HEARD):
-        gradient, g, s, cost, _ = feedback
+        gradient, g, s, cost = feedback[:4]
         assert gradient.ravel().tolist() == SLOPES[k].tolist()
         assert (g is not None) == bool(needs.constraint_values)
         assert (s is not None) == bool(needs.constraint_subgradients)
@@ -217,5 +217,5 @@ def test_a_users_functions_of_another_shape_are_named_before_the_first_round(
 def test_a_state_of_ogd_needs_no_constraint():
     player = OGD(eta=0.5, domain=Ball(2.0))
     seen = ask(needs_of(player)).feedback
-    assert seen[1:] == (None,) * 4
+    assert seen == Feedback(seen.cost_gradient)
     assert player.update(OGDState(X), seen).x.tolist() == [0.125, -1.75]

@@ -258,9 +258,9 @@ def packed(state: Any) -> Array:
     """Return the numbers of a state of one run, in order, as one float64 vector.
 
     Example:
-        >>> from surefoot.core.types import Feedback
-        >>> packed(Feedback(np.array([1.0, 2.0]), 3.0, np.array([4.0, 5.0]), 6.0))
-        array([1., 2., 3., 4., 5., 6.])
+        >>> from surefoot.algorithms.yuan import YuanState
+        >>> packed(YuanState(np.array([1.0, 2.0]), 3.0))
+        array([1., 2., 3.])
     """
     if isinstance(state, tuple):
         return np.concatenate([packed(part) for part in state] or [np.zeros(0)])

@@ -6,14 +6,15 @@ import math
 from abc import abstractmethod
 from typing import NamedTuple
 
-from surefoot.algorithms._rule import COSTS_ONLY, MinimisingSet, Positive, Rule
 from surefoot.algorithms._start import bounded_diameter, start_in
 from surefoot.core import checks
+from surefoot.core.algorithm import COSTS_ONLY, NOTHING, Algorithm
 from surefoot.core.arrays import number_like
 from surefoot.core.constants import Constants, as_constants
 from surefoot.core.errors import InvalidValueError
+from surefoot.core.parameters import minimising, positive
 from surefoot.core.points import dimension_of, settled
-from surefoot.core.types import Array, BanditFeedback, Feedback, Number, Region
+from surefoot.core.types import Array, Feedback, Info, Number, Real, Region
 from surefoot.sets.gauge import gauge_of
 
 __all__ = ["VALUES_ONLY", "BanditState", "Exploring", "shape_of"]
@@ -43,16 +44,14 @@ class BanditState(NamedTuple):
     count: Number
 
 
-class Exploring(Rule):
-    """A rule on a shrunk set with one-point gradient estimates, which its ``_round`` is told."""
-
-    __slots__ = ()
+class Exploring(Algorithm):
+    """A rule on a shrunk set with one-point gradient estimates, which ``next_state`` sees."""
 
     needs = VALUES_ONLY
 
-    radius: Positive
-    shrink: Positive
-    domain: MinimisingSet
+    radius: Real = positive()
+    shrink: Real = positive()
+    domain: Region = minimising()
 
     def init(self, x1: Array) -> BanditState:
         """Start at x1; the centre is x1 shrunk towards 0 like the set.
@@ -71,22 +70,22 @@ class Exploring(Rule):
         moved = settled(self.domain, state.centre + self.radius * direction)
         return state._replace(x=moved, direction=direction)
 
-    def update(self, state: BanditState, feedback: Feedback | BanditFeedback) -> BanditState:
+    def step(self, state: BanditState, feedback: Feedback) -> tuple[BanditState, Info]:
         """Return the state after a round: the lines of the class's docstring.
 
         It explores along the direction that came with the feedback, and stays at the centre
         without one.
         """
-        after = self._round(state, self._estimate(state, feedback))
-        if isinstance(feedback, BanditFeedback):
-            return self.explore(after, feedback.direction)
-        return after._replace(x=after.centre, direction=0.0 * after.centre)
+        after = self.next_state(state, self._estimate(state, feedback))
+        if feedback.direction is not None:
+            return self.explore(after, feedback.direction), NOTHING
+        return after._replace(x=after.centre, direction=0.0 * after.centre), NOTHING
 
     @abstractmethod
-    def _round(self, state: BanditState, estimate: Array) -> BanditState:
+    def next_state(self, state: BanditState, estimate: Array) -> BanditState:
         """Return the next state but for its action: the formulas of the rule."""
 
-    def _estimate(self, state: BanditState, feedback: Feedback | BanditFeedback) -> Array:
+    def _estimate(self, state: BanditState, feedback: Feedback) -> Array:
         r"""Return :math:`(d/\delta)f_t(x_t)u_t`, whose mean is the gradient of a smoothed cost."""
         if feedback.cost_value is None:
             raise InvalidValueError("cost_value must be told to a bandit, got None")

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from surefoot.algorithms._rule import COSTS_ONLY, CostsOnly, S
 from surefoot.core import checks
+from surefoot.core.algorithm import COSTS_ONLY, NOTHING, CostsOnly, S
 from surefoot.core.arrays import dot, minimum, owned, where
-from surefoot.core.types import Array, Feedback, Number
+from surefoot.core.parameters import projectable
+from surefoot.core.types import Array, Feedback, Info, Number
 from surefoot.sets import Ball
 from surefoot.sets.gauge import Gauge
 
@@ -41,21 +42,19 @@ class Shrunk(NamedTuple):
 class Gauged(CostsOnly[S]):
     """A rule with a gauge, whose state begins as :class:`Shrunk`.
 
-    Its ``_round`` is told the surrogate gradient.
+    Its ``next_state`` is told the surrogate gradient.
     """
-
-    __slots__ = ()
 
     needs = COSTS_ONLY._replace(gauges=1)
 
     gauge: Gauge
-    domain: Ball
+    domain: Ball = projectable()
 
-    def update(self, state: S, feedback: Feedback) -> S:
+    def step(self, state: S, feedback: Feedback) -> tuple[S, Info]:
         """Return the state after a round: the lines of the class's docstring."""
         point: Any = state
         grad = checks.cost_gradient(state.x, feedback)
-        return self._round(state, surrogate(grad, Shrunk(*point[:4])))
+        return self.next_state(state, surrogate(grad, Shrunk(*point[:4]))), NOTHING
 
     def _shrunk(self, w: Array) -> Shrunk:
         """Return the point of the set that is played for a point of the ball."""

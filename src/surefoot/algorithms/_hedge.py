@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from surefoot.algorithms._rule import CostsOnly, Positive, S, check_fields
+from surefoot.core.algorithm import CostsOnly, S
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.types import Array, Number
+from surefoot.core.parameters import check_parameters, positive
+from surefoot.core.types import Array, Number, Real
 
 __all__ = ["Mixing", "mixture", "reweighted"]
 
@@ -20,9 +21,7 @@ class Mixing(CostsOnly[S]):
     Every expert is told the gradient at the mixture.
     """
 
-    __slots__ = ()
-
-    rate: Positive
+    rate: Real = positive()
 
     @abstractmethod
     def _told(self, *seen: Any, **none: Any) -> Any:
@@ -44,24 +43,24 @@ class Mixing(CostsOnly[S]):
 
     def _own(self, name: str, kind: type[Any]) -> None:
         """Check the fields, one of which is the experts."""
-        check_fields(self)
+        check_parameters(self)
         experts = tuple(getattr(self, name))
         object.__setattr__(self, name, experts)
         if not experts or not all(isinstance(expert, kind) for expert in experts):
             raise InvalidValueError(f"{name} must be rules {kind.__name__}, got {experts!r}")
 
-    def _first(self, x1: Array) -> S:
+    def first_state(self, x1: Array) -> S:
         states = tuple(expert.init(x1) for expert in self._experts)
-        first: S = self._state(x1, states, np.zeros((*x1.shape[:-1], len(states))))
+        first: S = self.state(x1, states, np.zeros((*x1.shape[:-1], len(states))))
         return first
 
-    def _round(self, state: Any, grad: Array) -> S:
+    def next_state(self, state: Any, grad: Array) -> S:
         _, states, log_weights = state
         log_weights = reweighted(log_weights, grad, [own.x for own in states], self.rate)
         each = zip(self._experts, states, strict=True)
         states = tuple(self._told(expert, own, grad) for expert, own in each)
         x = mixture(log_weights, [own.x for own in states])
-        after: S = self._state(self._inside(x), states, log_weights)
+        after: S = self.state(self._inside(x), states, log_weights)
         return after
 
 

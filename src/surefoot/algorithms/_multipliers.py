@@ -6,11 +6,12 @@ import math
 
 import numpy as np
 
-from surefoot.algorithms._rule import Count, EachConstraint, S
 from surefoot.core import checks
+from surefoot.core.algorithm import NOTHING, EachConstraint, S
 from surefoot.core.arrays import constant, maximum
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.types import Array, Feedback, Number
+from surefoot.core.parameters import count
+from surefoot.core.types import Array, Feedback, Info, Number
 
 __all__ = ["Multiplying", "positive_part"]
 
@@ -18,10 +19,9 @@ __all__ = ["Multiplying", "positive_part"]
 class Multiplying(EachConstraint[S]):
     """A rule with a multiplier, or a queue, for each of ``rows`` constraints."""
 
-    __slots__ = ()
-    rows: Count
+    rows: int = count()
 
-    def update(self, state: S, feedback: Feedback) -> S:
+    def step(self, state: S, feedback: Feedback) -> tuple[S, Info]:
         """Return the state after a round: the lines of the class's docstring.
 
         The constraints must be as many as the rows: one multiplier would broadcast against any
@@ -33,7 +33,7 @@ class Multiplying(EachConstraint[S]):
                 f"constraint_value.shape must end in {self.rows}, the rows of the algorithm, "
                 f"got {tuple(g.shape)}"
             )
-        return self._round(state, grad, g, s)
+        return self.next_state(state, grad, g, s), NOTHING
 
     def _zeros(self, x1: Array) -> Array:
         """Return multipliers of 0, ``(m,)`` for one run and ``(B, m)`` for a batch."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from surefoot.algorithms._rule import COSTS_ONLY, CostsOnly, Positive, S
-from surefoot.core.types import Region
+from surefoot.core.algorithm import COSTS_ONLY, CostsOnly, S
+from surefoot.core.parameters import positive, projectable
+from surefoot.core.types import Real, Region
 
 __all__ = ["Projecting"]
 
@@ -13,5 +14,5 @@ class Projecting(CostsOnly[S]):
 
     needs = COSTS_ONLY._replace(projections=1)
 
-    eta: Positive
-    domain: Region
+    eta: Real = positive()
+    domain: Region = projectable()

@@ -6,6 +6,7 @@ from typing import NamedTuple, Self
 
 from surefoot.algorithms._projecting import Projecting
 from surefoot.algorithms._start import bounded_diameter
+from surefoot.core.algorithm import tuning
 from surefoot.core.arrays import dot, number_like, sqrt, where
 from surefoot.core.constants import Constants
 from surefoot.core.types import Array, Number, Region, Source
@@ -46,15 +47,17 @@ class AdaGradOGD(Projecting[AdaGradOGDState]):
     Reference: Streeter and McMahan, 2010 (the scalar form of AdaGrad).
     """
 
+    state = AdaGradOGDState
     source = Source("Streeter and McMahan, 2010")
 
-    def _round(self, state: AdaGradOGDState, grad: Array) -> AdaGradOGDState:
+    def next_state(self, state: AdaGradOGDState, grad: Array) -> AdaGradOGDState:
         x = state.x
         squares = state.squares + dot(grad, grad)
         eta = self.eta / sqrt(where(squares > 0, squares, number_like(x, 1.0)))
         return AdaGradOGDState(self.domain.project(x - eta * grad), squares)
 
     @classmethod
+    @tuning
     def adaptive(cls, constants: Constants, horizon: int | None, domain: Region) -> Tuned[Self]:
         r"""Tune with :math:`\eta = D/\sqrt2`; G_f and the horizon enter only the bound."""
         theorem = AdaGradNorm(constants, bounded_diameter(domain))

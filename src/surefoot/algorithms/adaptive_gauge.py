@@ -7,10 +7,11 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from surefoot.algorithms._gauged import Gauged
-from surefoot.algorithms._rule import Count, Positive
+from surefoot.core.algorithm import tuning
 from surefoot.core.arrays import combine, constant, maximum, namespace, number_like, rows_dot, sqrt
 from surefoot.core.constants import Constants
-from surefoot.core.types import Array, Number, Region, Source
+from surefoot.core.parameters import count, positive, projectable
+from surefoot.core.types import Array, Number, Real, Region, Source
 from surefoot.sets import Ball
 from surefoot.sets.gauge import Gauge, gauge_of
 from surefoot.theory import Tuned
@@ -80,20 +81,21 @@ class AdaptiveGauge(Gauged[AdaptiveGaugeState]):
     oracles", ALT 2023, has the same rate with another learner; this rule is derived here.
     """
 
+    state = AdaptiveGaugeState
     needs = Gauged.needs._replace(work="d log T")
     source = Source("Lu, Brukhim, Gradu and Hazan, ALT 2023", "derived here")
 
     gauge: Gauge
-    domain: Ball
-    slope: Positive
-    horizon: Count
+    domain: Ball = projectable()
+    slope: Real = positive()
+    horizon: int = count()
 
     @property
     def _lengths(self) -> Array:
         """The lengths of the experts' intervals: 1, 2, 4, ... up to the horizon."""
         return 2.0 ** np.arange(int(self.horizon).bit_length())
 
-    def _first(self, x1: Array) -> AdaptiveGaugeState:
+    def first_state(self, x1: Array) -> AdaptiveGaugeState:
         xp = namespace(x1)
         zeros = constant(0.0 * self._lengths, x1)
         weights = zeros if x1.ndim == 1 else zeros + 0.0 * x1[:, :1]
@@ -102,7 +104,7 @@ class AdaptiveGauge(Gauged[AdaptiveGaugeState]):
         # All experts are at x1, and their mean up to a rounding.
         return AdaptiveGaugeState(*self._shrunk(x1), *state[4:])
 
-    def _round(self, state: AdaptiveGaugeState, gradient: Array) -> AdaptiveGaugeState:
+    def next_state(self, state: AdaptiveGaugeState, gradient: Array) -> AdaptiveGaugeState:
         x, w, _, _, points, weights, t = state
         xp = namespace(x)
         R, lengths = self.domain.radius, constant(self._lengths, x)
@@ -135,6 +137,7 @@ class AdaptiveGauge(Gauged[AdaptiveGaugeState]):
         return constant(rates, like)
 
     @classmethod
+    @tuning
     def known_horizon(
         cls, constants: Constants, horizon: int, domain: Region | Gauge
     ) -> Tuned[Self]:

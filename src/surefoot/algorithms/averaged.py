@@ -89,7 +89,7 @@ class AveragedInfo(NamedTuple):
     @property
     def cut(self) -> bool:
         """Whether a half-space or a region changed the proposed action."""
-        return self.inner is not None and self.inner.cut
+        return self.inner is not None and bool(self.inner.cut)
 
     @property
     def certificate(self) -> Certificate | None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Self
 
 from surefoot.algorithms._exploring import BanditState, Exploring, shape_of
-from surefoot.algorithms._rule import MinimisingSet, Positive
+from surefoot.core.algorithm import tuning
 from surefoot.core.constants import Constants
-from surefoot.core.types import Array, Region, Source
+from surefoot.core.parameters import minimising, positive
+from surefoot.core.types import Array, Real, Region, Source
 from surefoot.theory import Tuned
 from surefoot.theory.bandit import SmoothedBanditTheorem
 
@@ -29,7 +30,7 @@ class BanditFrankWolfe(Exploring):
         radius: :math:`\delta`, how far actions explore.
         shrink: :math:`\delta/r`, by how much the set is shrunk.
         eta: the weight of the estimates.
-        step: :math:`\sigma`.
+        step_size: :math:`\sigma`.
         domain: the feasible set K, which must hold a ball of radius r around 0.
 
     Example:
@@ -37,7 +38,7 @@ class BanditFrankWolfe(Exploring):
         >>> from surefoot import Feedback
         >>> from surefoot.sets import Box
         >>> square = Box([-1.0, -1.0], [1.0, 1.0])
-        >>> player = BanditFrankWolfe(radius=0.5, shrink=0.5, eta=0.1, step=0.5, domain=square)
+        >>> player = BanditFrankWolfe(radius=0.5, shrink=0.5, eta=0.1, step_size=0.5, domain=square)
         >>> state = player.explore(player.init(np.array([0.0, 0.0])), np.array([1.0, 0.0]))
         >>> state.x
         array([0.5, 0. ])
@@ -50,24 +51,25 @@ class BanditFrankWolfe(Exploring):
 
     source = Source("Chen, Zhang and Karbasi, AISTATS 2019", "as recalled")
 
-    radius: Positive
-    shrink: Positive
-    eta: Positive
-    step: Positive
-    domain: MinimisingSet
+    radius: Real = positive()
+    shrink: Real = positive()
+    eta: Real = positive()
+    step_size: Real = positive()
+    domain: Region = minimising()
 
-    def _round(self, state: BanditState, estimate: Array) -> BanditState:
+    def next_state(self, state: BanditState, estimate: Array) -> BanditState:
         gradients = state.gradients + estimate
         target = self.eta * gradients + state.centre - state.start
         v = (1.0 - self.shrink) * self.domain.minimize_linear(target)
-        centre = state.centre + self.step * (v - state.centre)
+        centre = state.centre + self.step_size * (v - state.centre)
         return state._replace(centre=centre, gradients=gradients, count=state.count + 1.0)
 
     @classmethod
+    @tuning
     def known_horizon(cls, constants: Constants, horizon: int, domain: Region) -> Tuned[Self]:
         """Tune for expected regret O(T^(4/5)), no violation.
 
         Needs ``cost_bound`` among the constants.
         """
         theorem = SmoothedBanditTheorem(constants, horizon, *shape_of(constants, domain))
-        return Tuned.of(cls, theorem, domain, "radius", "shrink", "eta", "step")
+        return Tuned.of(cls, theorem, domain, "radius", "shrink", "eta", step_size=theorem.step)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Self
 
 from surefoot.algorithms._exploring import VALUES_ONLY, BanditState, Exploring, shape_of
-from surefoot.algorithms._rule import MinimisingSet, Positive
+from surefoot.core.algorithm import tuning
 from surefoot.core.constants import Constants
 from surefoot.core.flow import run_by_run
-from surefoot.core.types import Array, Region, Source
+from surefoot.core.parameters import minimising, positive
+from surefoot.core.types import Array, Real, Region, Source
 from surefoot.theory import Tuned
 from surefoot.theory.bandit import BlockBanditTheorem
 
@@ -50,14 +51,14 @@ class BlockBandit(Exploring):
     needs = VALUES_ONLY._replace(linear_minimisations=8)
     source = Source("Garber and Kretzu, AISTATS 2020", "as recalled")
 
-    radius: Positive
-    shrink: Positive
-    eta: Positive
-    block: Positive
-    gap: Positive
-    domain: MinimisingSet
+    radius: Real = positive()
+    shrink: Real = positive()
+    eta: Real = positive()
+    block: Real = positive()
+    gap: Real = positive()
+    domain: Region = minimising()
 
-    def _round(self, state: BanditState, estimate: Array) -> BanditState:
+    def next_state(self, state: BanditState, estimate: Array) -> BanditState:
         gradients = state.gradients + estimate
         count = state.count + 1.0
         ends = (count >= self.block) * 1.0
@@ -77,6 +78,7 @@ class BlockBandit(Exploring):
         return z
 
     @classmethod
+    @tuning
     def known_horizon(cls, constants: Constants, horizon: int, domain: Region) -> Tuned[Self]:
         """Tune for expected regret O(T^(3/4)), no violation, O(1) linear minimisations per round.
 

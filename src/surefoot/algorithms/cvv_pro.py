@@ -6,12 +6,13 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from surefoot.algorithms._rule import Domain, EachConstraint, Positive
 from surefoot.core import checks
+from surefoot.core.algorithm import EachConstraint, tuning
 from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.flow import run_by_run
-from surefoot.core.types import Array, Needs, Number, Source
+from surefoot.core.parameters import positive
+from surefoot.core.types import Array, Needs, Number, Real, Region, Source
 from surefoot.sets import Ball
 from surefoot.sets._active_set import project_halfspaces
 from surefoot.theory import Tuned
@@ -56,11 +57,12 @@ class CVVPro(EachConstraint[CVVProState]):
     constraints", NeurIPS 2023. Constants derived here; theirs are larger.
     """
 
+    state = CVVProState
     needs = Needs(apart=True, work="m d", numpy_only=True)
     source = Source("Kolev, Martius and Muehlebach, NeurIPS 2023")
 
-    alpha: Positive
-    radius: Positive
+    alpha: Real = positive()
+    radius: Real = positive()
 
     @property
     def domain(self) -> Ball:
@@ -72,15 +74,16 @@ class CVVPro(EachConstraint[CVVProState]):
         x1 = checks.action(x1)
         if float(np.max(np.sum(x1 * x1, axis=-1) - np.asarray(self.radius) ** 2)) > 0:
             raise InvalidValueError(f"x1 must be in the ball of radius {self.radius!r}, got {x1!r}")
-        return self._first(x1)
+        return self.first_state(x1)
 
-    def _round(self, state: CVVProState, gradient: Array, g: Array, s: Array) -> CVVProState:
+    def next_state(self, state: CVVProState, gradient: Array, g: Array, s: Array) -> CVVProState:
         x, t = state
         v = run_by_run(_velocity, (x, gradient, g, s), self.alpha, self.radius)
         return CVVProState(x + v / (self.alpha * (t + 15.0) ** 0.5), t + 1.0)
 
     @classmethod
-    def tuned(cls, constants: Constants, horizon: int, domain: Domain = None) -> Tuned[Self]:
+    @tuning
+    def tuned(cls, constants: Constants, horizon: int, domain: Region | None = None) -> Tuned[Self]:
         """Tune for regret O(T^(1/2)) under any convex constraints; violations are not bounded.
 
         G_f must hold on the ball of radius 2.71 R, which is row 0. The bounds are for any number
@@ -89,7 +92,8 @@ class CVVPro(EachConstraint[CVVProState]):
         return cls._by(CVVProTheorem(constants), horizon)
 
     @classmethod
-    def fixed(cls, constants: Constants, horizon: int, domain: Domain = None) -> Tuned[Self]:
+    @tuning
+    def fixed(cls, constants: Constants, horizon: int, domain: Region | None = None) -> Tuned[Self]:
         """Tune for fixed smooth rows: regret O(T^(1/2)), violations O(t^(-1/2)) per round.
 
         As :meth:`tuned`, with the curvature beta among the constants, and G_g as G_f.

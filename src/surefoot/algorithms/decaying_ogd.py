@@ -7,6 +7,7 @@ from typing import ClassVar, NamedTuple, Self
 
 from surefoot.algorithms._projecting import Projecting
 from surefoot.algorithms._start import bounded_diameter
+from surefoot.core.algorithm import tuning
 from surefoot.core.arrays import sqrt
 from surefoot.core.constants import Constants
 from surefoot.core.types import Array, Number, Region, Source
@@ -44,6 +45,7 @@ class DecayingOGD(Projecting[DecayingOGDState]):
     Reference: Zinkevich, ICML 2003; Hazan, Agarwal and Kale, Machine Learning 2007.
     """
 
+    state = DecayingOGDState
     source = Source("Zinkevich, ICML 2003")
     sources: ClassVar[Mapping[str, Source]] = {
         "strongly_convex": Source("Hazan, Agarwal and Kale, Machine Learning 2007")
@@ -51,18 +53,20 @@ class DecayingOGD(Projecting[DecayingOGDState]):
 
     fast: bool = False
 
-    def _round(self, state: DecayingOGDState, grad: Array) -> DecayingOGDState:
+    def next_state(self, state: DecayingOGDState, grad: Array) -> DecayingOGDState:
         x, t = state.x, state.rounds + 1.0
         eta = self.eta / (t if self.fast else sqrt(t))
         return DecayingOGDState(self.domain.project(x - eta * grad), t)
 
     @classmethod
+    @tuning
     def anytime(cls, constants: Constants, horizon: int | None, domain: Region) -> Tuned[Self]:
         r"""Step :math:`D/(G_f\sqrt t)`; the horizon is not used."""
         theorem = DecayingStep(constants, bounded_diameter(domain))
         return Tuned.of(cls, theorem, domain, "eta")
 
     @classmethod
+    @tuning
     def strongly_convex(
         cls, constants: Constants, horizon: int | None, domain: Region
     ) -> Tuned[Self]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple, Self
 
-from surefoot.algorithms._rule import Nonnegative, OneConstraint, Positive
+from surefoot.core.algorithm import OneConstraint, tuning
 from surefoot.core.arrays import dot, number_like, owned, sqrt, where
 from surefoot.core.constants import Constants
-from surefoot.core.types import Array, Number, Source
+from surefoot.core.parameters import nonnegative, positive, projectable
+from surefoot.core.types import Array, Number, Real, Source
 from surefoot.sets import Ball, project_halfspace
 from surefoot.theory import DoublingHorizon, Tuned
 
@@ -60,16 +61,17 @@ class DoublingPFS(OneConstraint[DoublingState]):
         DoublingState(x=array([0.  , 0.25]), start=array([0.  , 0.25]), length=8.0, played=0.0)
     """
 
+    state = DoublingState
     source = Source("Surefoot", "derived here")
 
-    eta: Positive
-    rho: Nonnegative
-    domain: Ball
+    eta: Real = positive()
+    rho: Real = nonnegative()
+    domain: Ball = projectable()
 
-    def _first(self, x1: Array) -> DoublingState:
+    def first_state(self, x1: Array) -> DoublingState:
         return DoublingState(x1, x1, number_like(x1, 1.0), number_like(x1, 0.0))
 
-    def _round(self, state: DoublingState, grad: Array, g: Number, s: Array) -> DoublingState:
+    def next_state(self, state: DoublingState, grad: Array, g: Number, s: Array) -> DoublingState:
         x, start, length, played = state
         root = sqrt(length)
         y = x - (self.eta / root) * grad
@@ -85,6 +87,7 @@ class DoublingPFS(OneConstraint[DoublingState]):
         )
 
     @classmethod
+    @tuning
     def anytime(
         cls, constants: Constants, horizon: int | None = None, domain: Ball | None = None
     ) -> Tuned[Self]:

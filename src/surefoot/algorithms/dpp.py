@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple, Self
 
 from surefoot.algorithms._multipliers import Multiplying, positive_part
-from surefoot.algorithms._rule import Count, Domain, Nonnegative, Positive
+from surefoot.core.algorithm import tuning
 from surefoot.core.arrays import combine, number_like, rows_dot
 from surefoot.core.constants import Constants, as_constants
-from surefoot.core.types import Array, Region, Source
+from surefoot.core.parameters import count, nonnegative, positive, projectable
+from surefoot.core.types import Array, Real, Region, Source
 from surefoot.theory import DriftPlusPenalty, Tuned
 
 __all__ = ["DPP", "DPPState"]
@@ -54,26 +55,33 @@ class DPP(Multiplying[DPPState]):
     :class:`~surefoot.algorithms.ScalarDPP`.
     """
 
+    state = DPPState
     source = Source("Yu, Neely and Wei, NeurIPS 2017")
 
-    V: Positive
-    alpha: Positive
-    rows: Count
-    domain: Region
-    queue: Nonnegative = 0.0
+    V: Real = positive()
+    alpha: Real = positive()
+    rows: int = count()
+    domain: Region = projectable()
+    queue: Real = nonnegative(default=0.0)
 
-    def _first(self, x1: Array) -> DPPState:
+    def first_state(self, x1: Array) -> DPPState:
         return DPPState(x1, self._zeros(x1) + number_like(x1, self.queue))
 
-    def _round(self, state: DPPState, grad: Array, g: Array, s: Array) -> DPPState:
+    def next_state(self, state: DPPState, grad: Array, g: Array, s: Array) -> DPPState:
         x, queues = state
         d = self.V * grad + combine(queues, s)
         new = self.domain.project(x - d / (2 * self.alpha))
         return DPPState(new, positive_part(queues + g + rows_dot(s, new - x)))
 
     @classmethod
+    @tuning
     def tuned(
-        cls, constants: Constants, horizon: int, domain: Domain = None, *, rows: int | None = None
+        cls,
+        constants: Constants,
+        horizon: int,
+        domain: Region | None = None,
+        *,
+        rows: int | None = None,
     ) -> Tuned[Self]:
         r"""Tune with :math:`V = \sqrt T`, :math:`\alpha = T`.
 

@@ -6,6 +6,7 @@ from typing import NamedTuple, Self
 
 from surefoot.algorithms._projecting import Projecting
 from surefoot.algorithms._start import bounded_diameter
+from surefoot.core.algorithm import tuning
 from surefoot.core.constants import Constants
 from surefoot.core.types import Array, Region, Source
 from surefoot.theory import DualAveragingTheorem, Tuned
@@ -44,17 +45,19 @@ class DualAveraging(Projecting[DualAveragingState]):
     Reference: Shalev-Shwartz and Singer, Machine Learning 2007.
     """
 
+    state = DualAveragingState
     source = Source("Shalev-Shwartz and Singer, Machine Learning 2007")
 
-    def _first(self, x1: Array) -> DualAveragingState:
+    def first_state(self, x1: Array) -> DualAveragingState:
         return DualAveragingState(x1, x1, 0.0 * x1)
 
-    def _round(self, state: DualAveragingState, grad: Array) -> DualAveragingState:
+    def next_state(self, state: DualAveragingState, grad: Array) -> DualAveragingState:
         gradients = state.gradients + grad
         x = self.domain.project(state.start - self.eta * gradients)
         return DualAveragingState(x, state.start, gradients)
 
     @classmethod
+    @tuning
     def fixed(cls, constants: Constants, horizon: int, domain: Region) -> Tuned[Self]:
         r"""Tune with the fixed step :math:`D/(G_f\sqrt T)`."""
         theorem = DualAveragingTheorem(constants, horizon, bounded_diameter(domain))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, Self
 
-from surefoot.algorithms._rule import CostsOnly, Positive, check_fields
+from surefoot.core.algorithm import CostsOnly, tuning
 from surefoot.core.arrays import exp, namespace
 from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
+from surefoot.core.parameters import check_parameters, positive
 from surefoot.core.points import clean
-from surefoot.core.types import Array, Needs, Source
+from surefoot.core.types import Array, Needs, Real, Source
 from surefoot.sets import Simplex
 from surefoot.theory import EntropicTheorem, Tuned
 
@@ -46,22 +47,25 @@ class EntropicDualAveraging(CostsOnly[EntropicDualAveragingState]):
     Reference: Kivinen and Warmuth, Information and Computation 1997.
     """
 
+    state = EntropicDualAveragingState
     needs = Needs(constraint_values=0, constraint_subgradients=0, domain="simplex")
     source = Source("Kivinen and Warmuth, Information and Computation 1997")
 
-    eta: Positive
+    eta: Real = positive()
     domain: Simplex
 
     def __post_init__(self) -> None:
-        check_fields(self)
+        check_parameters(self)
         domain: Any = self.domain
         if not isinstance(domain, Simplex) or domain.filled:
             raise InvalidValueError(f"domain must be a Simplex that is not filled, got {domain!r}")
 
-    def _first(self, x1: Array) -> EntropicDualAveragingState:
+    def first_state(self, x1: Array) -> EntropicDualAveragingState:
         return EntropicDualAveragingState(x1, 0.0 * x1)
 
-    def _round(self, state: EntropicDualAveragingState, grad: Array) -> EntropicDualAveragingState:
+    def next_state(
+        self, state: EntropicDualAveragingState, grad: Array
+    ) -> EntropicDualAveragingState:
         gradients = state.gradients + grad
         gradients = clean(gradients, self.domain.dimension, "the sum of the gradients")
         xp = namespace(gradients)
@@ -72,6 +76,7 @@ class EntropicDualAveraging(CostsOnly[EntropicDualAveragingState]):
         return EntropicDualAveragingState(self.domain.total * (weights / total), gradients)
 
     @classmethod
+    @tuning
     def fixed(cls, constants: Constants, horizon: int, domain: Simplex) -> Tuned[Self]:
         r"""Tune with the step :math:`\sqrt{2\ln d/T}/G_\infty`, G_f bounding the largest entry."""
         if not isinstance(domain, Simplex):

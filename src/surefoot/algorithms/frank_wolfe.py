@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar, NamedTuple, Self
 
-from surefoot.algorithms._rule import COSTS_ONLY, CostsOnly, MinimisingSet, Positive, check_fields
 from surefoot.algorithms._start import bounded_diameter
 from surefoot.core import checks
+from surefoot.core.algorithm import COSTS_ONLY, CostsOnly, tuning
 from surefoot.core.arrays import minimum, number_like, sqrt, where
 from surefoot.core.constants import Constants
+from surefoot.core.parameters import check_parameters, minimising, positive
 from surefoot.core.points import settled
-from surefoot.core.types import Array, Number, Region, Source
+from surefoot.core.types import Array, Number, Real, Region, Source
 from surefoot.theory import FrankWolfeTheorem, Tuned
 
 __all__ = ["FrankWolfe", "FrankWolfeState"]
@@ -41,13 +42,13 @@ class FrankWolfe(CostsOnly[FrankWolfeState]):
     Args:
         eta: weight of the gradients, :math:`\eta > 0`.
         domain: the feasible set :math:`X`, which must minimise linear functions.
-        step: :math:`\sigma`, if it is fixed; the textbook's form otherwise.
+        step_size: :math:`\sigma`, if it is fixed; the textbook's form otherwise.
 
     Example:
         >>> import numpy as np
         >>> from surefoot import Feedback
         >>> from surefoot.sets import Box
-        >>> player = FrankWolfe(eta=0.1, domain=Box([-1.0, -0.5], [1.0, 0.5]), step=0.25)
+        >>> player = FrankWolfe(eta=0.1, domain=Box([-1.0, -0.5], [1.0, 0.5]), step_size=0.25)
         >>> state = player.init(np.array([0.2, 0.0]))
         >>> player.update(state, Feedback(np.array([-1.0, 3.0]), None, None)).x
         array([ 0.4  , -0.125])
@@ -57,42 +58,49 @@ class FrankWolfe(CostsOnly[FrankWolfeState]):
     the examples of PEPit.
     """
 
+    state = FrankWolfeState
     needs = COSTS_ONLY._replace(linear_minimisations=1)
     source = Source("Hazan and Kale, ICML 2012", "as recalled")
     sources: ClassVar[Mapping[str, Source]] = {
         "tuned": Source("Weibel, Gaillard, Koolen and Taylor, 2025", "as recalled")
     }
 
-    eta: Positive
-    domain: MinimisingSet
-    step: Positive | None = None
+    eta: Real = positive()
+    domain: Region = minimising()
+    step_size: Real | None = positive(default=None)
 
     def __post_init__(self) -> None:
-        check_fields(self)
-        if self.step is not None:
-            checks.at_most(1.0, "a whole step", step=self.step)
+        check_parameters(self)
+        if self.step_size is not None:
+            checks.at_most(1.0, "a whole step", step_size=self.step_size)
 
-    def _first(self, x1: Array) -> FrankWolfeState:
+    def first_state(self, x1: Array) -> FrankWolfeState:
         return FrankWolfeState(x1, x1, 0.0 * x1, number_like(x1, 0.0))
 
-    def _round(self, state: FrankWolfeState, grad: Array) -> FrankWolfeState:
+    def next_state(self, state: FrankWolfeState, grad: Array) -> FrankWolfeState:
         x, start, gradients, rounds = state
         t = rounds + 1.0
         gradients = gradients + grad
-        pull = 2.0 if self.step is None else 1.0
+        pull = 2.0 if self.step_size is None else 1.0
         v = self.domain.minimize_linear(self.eta * gradients + pull * (x - start))
-        step = minimum(number_like(x, 1.0), 2.0 / sqrt(t)) if self.step is None else self.step
+        step = (
+            minimum(number_like(x, 1.0), 2.0 / sqrt(t))
+            if self.step_size is None
+            else self.step_size
+        )
         mixed = where(step < 1.0, x + step * (v - x), v)
         return FrankWolfeState(settled(self.domain, mixed), start, gradients, t)
 
     @classmethod
+    @tuning
     def tuned(cls, constants: Constants, horizon: int, domain: Region) -> Tuned[Self]:
         """Tune with a fixed step (Weibel et al. 2025): at most half the textbook's constant."""
         theorem = FrankWolfeTheorem(constants, horizon, bounded_diameter(domain), is_tuned=True)
-        return Tuned.of(cls, theorem, domain, "eta", "step")
+        return Tuned.of(cls, theorem, domain, "eta", step_size=theorem.step)
 
     @classmethod
+    @tuning
     def textbook(cls, constants: Constants, horizon: int, domain: Region) -> Tuned[Self]:
         """Tune as in Hazan's textbook, as recalled."""
         theorem = FrankWolfeTheorem(constants, horizon, bounded_diameter(domain), is_tuned=False)
-        return Tuned.of(cls, theorem, domain, "eta", "step")
+        return Tuned.of(cls, theorem, domain, "eta", step_size=theorem.step)

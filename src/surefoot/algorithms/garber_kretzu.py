@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from typing import NamedTuple, Self
 
-from surefoot.algorithms._rule import COSTS_ONLY, CostsOnly, MinimisingSet, Positive
 from surefoot.algorithms._start import bounded_diameter
+from surefoot.core.algorithm import COSTS_ONLY, CostsOnly, tuning
 from surefoot.core.arrays import number_like
 from surefoot.core.constants import Constants
 from surefoot.core.flow import run_by_run
+from surefoot.core.parameters import minimising, positive
 from surefoot.core.points import settled
-from surefoot.core.types import Array, Number, Region, Source
+from surefoot.core.types import Array, Number, Real, Region, Source
 from surefoot.theory import Tuned
 from surefoot.theory.blocked import BlockedTheorem
 
@@ -66,18 +67,19 @@ class GarberKretzu(CostsOnly[GarberKretzuState]):
     form, which ends with one cut, and its constants are derived here.
     """
 
+    state = GarberKretzuState
     needs = COSTS_ONLY._replace(linear_minimisations=2, numpy_only=True)
     source = Source("Garber and Kretzu, COLT 2022", "derived here")
 
-    eta: Positive
-    block: Positive
-    closeness: Positive
-    domain: MinimisingSet
+    eta: Real = positive()
+    block: Real = positive()
+    closeness: Real = positive()
+    domain: Region = minimising()
 
-    def _first(self, x1: Array) -> GarberKretzuState:
+    def first_state(self, x1: Array) -> GarberKretzuState:
         return GarberKretzuState(x1, x1, 0.0 * x1, number_like(x1, 0.0))
 
-    def _round(self, state: GarberKretzuState, grad: Array) -> GarberKretzuState:
+    def next_state(self, state: GarberKretzuState, grad: Array) -> GarberKretzuState:
         x, y, gradients, count = state
         gradients = gradients + grad
         ends = (count + 1.0 >= self.block) * 1.0
@@ -92,6 +94,7 @@ class GarberKretzu(CostsOnly[GarberKretzuState]):
         return close_projection(self.domain, x, y - eta * gradients, closeness)
 
     @classmethod
+    @tuning
     def known_horizon(cls, constants: Constants, horizon: int, domain: Region) -> Tuned[Self]:
         """Tune for regret O(T^(3/4)), no violation, at most about 1.4 minimisations per round."""
         theorem = BlockedTheorem(constants, horizon, bounded_diameter(domain))

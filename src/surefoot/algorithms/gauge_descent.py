@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from typing import ClassVar, NamedTuple, Self
 
 from surefoot.algorithms._gauged import Gauged
-from surefoot.algorithms._rule import Nonnegative, Positive
 from surefoot.core import checks
+from surefoot.core.algorithm import tuning
 from surefoot.core.arrays import number_like
 from surefoot.core.constants import Constants
-from surefoot.core.types import Array, Number, Region, Source
+from surefoot.core.parameters import nonnegative, positive, projectable
+from surefoot.core.types import Array, Number, Real, Region, Source
 from surefoot.sets import Ball
 from surefoot.sets.gauge import Gauge, gauge_of
 from surefoot.theory import Tuned
@@ -67,20 +68,21 @@ class GaugeDescent(Gauged[GaugeDescentState]):
     oracle", COLT 2022. Constants, and the strongly convex form, derived here.
     """
 
+    state = GaugeDescentState
     source = Source("Mhammedi, COLT 2022")
     sources: ClassVar[Mapping[str, Source]] = {
         "strongly_convex": Source("Mhammedi, COLT 2022", "derived here")
     }
 
     gauge: Gauge
-    domain: Ball
-    eta: Positive
-    strong_convexity: Nonnegative = 0.0
+    domain: Ball = projectable()
+    eta: Real = positive()
+    strong_convexity: Real = nonnegative(default=0.0)
 
-    def _first(self, x1: Array) -> GaugeDescentState:
+    def first_state(self, x1: Array) -> GaugeDescentState:
         return GaugeDescentState(*self._shrunk(x1), number_like(x1, 1.0))
 
-    def _round(self, state: GaugeDescentState, gradient: Array) -> GaugeDescentState:
+    def next_state(self, state: GaugeDescentState, gradient: Array) -> GaugeDescentState:
         x, w, _, _, t = state
         mu = self.strong_convexity
         # The step is fixed for convex costs: t to the power of 0.
@@ -89,6 +91,7 @@ class GaugeDescent(Gauged[GaugeDescentState]):
         return GaugeDescentState(*self._shrunk(w), t + 1.0)
 
     @classmethod
+    @tuning
     def fixed(cls, constants: Constants, horizon: int, domain: Region | Gauge) -> Tuned[Self]:
         """Tune for convex costs: regret O(T^(1/2)), no violation."""
         gauge = gauge_of(domain)
@@ -96,6 +99,7 @@ class GaugeDescent(Gauged[GaugeDescentState]):
         return Tuned.of(cls, theorem, None, "eta", gauge=gauge)
 
     @classmethod
+    @tuning
     def strongly_convex(
         cls, constants: Constants, horizon: int, domain: Region | Gauge
     ) -> Tuned[Self]:

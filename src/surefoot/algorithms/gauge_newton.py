@@ -8,12 +8,13 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from surefoot.algorithms._gauged import Gauged
-from surefoot.algorithms._rule import Positive
 from surefoot.core import checks
+from surefoot.core.algorithm import tuning
 from surefoot.core.constants import Constants
 from surefoot.core.flow import run_by_run
+from surefoot.core.parameters import positive, projectable
 from surefoot.core.points import dimension_of
-from surefoot.core.types import Array, Number, Region, Source
+from surefoot.core.types import Array, Number, Real, Region, Source
 from surefoot.sets import Ball
 from surefoot.sets.gauge import Gauge, gauge_of
 from surefoot.theory import Tuned
@@ -69,26 +70,28 @@ class GaugeNewton(Gauged[GaugeNewtonState]):
     oracle", 2024, by another rule: his learner is a barrier method. Rule and proof derived here.
     """
 
+    state = GaugeNewtonState
     needs = Gauged.needs._replace(work="d^3", numpy_only=True)
     source = Source("Mhammedi, 2024", "derived here")
 
     gauge: Gauge
-    domain: Ball
-    beta: Positive
-    reach: Positive
+    domain: Ball = projectable()
+    beta: Real = positive()
+    reach: Real = positive()
 
-    def _first(self, x1: Array) -> GaugeNewtonState:
+    def first_state(self, x1: Array) -> GaugeNewtonState:
         first = np.eye(x1.shape[-1]) / np.asarray(self.beta * self.reach)[..., None] ** 2
         metric = first if x1.ndim == 1 else np.broadcast_to(first, (*x1.shape, x1.shape[-1]))
         return GaugeNewtonState(*self._shrunk(x1), metric)
 
-    def _round(self, state: GaugeNewtonState, g: Array) -> GaugeNewtonState:
+    def next_state(self, state: GaugeNewtonState, g: Array) -> GaugeNewtonState:
         _, w, _, _, metric = state
         metric = metric + g[..., :, None] * g[..., None, :]
         w = run_by_run(_newton_step, (w, g, metric), self.beta, self.domain.radius)
         return GaugeNewtonState(*self._shrunk(w), metric)
 
     @classmethod
+    @tuning
     def known_horizon(
         cls, constants: Constants, horizon: int, domain: Region | Gauge
     ) -> Tuned[Self]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple, Self
 
 from surefoot.algorithms._multipliers import positive_part
-from surefoot.algorithms._rule import Domain, Nonnegative, OneConstraint, Positive, Share
 from surefoot.core import checks
+from surefoot.core.algorithm import OneConstraint, tuning
 from surefoot.core.constants import Constants
-from surefoot.core.types import Array, Number, Region, Source
+from surefoot.core.parameters import nonnegative, positive, projectable, share
+from surefoot.core.types import Array, Number, Real, Region, Source
 from surefoot.theory import JenattonStronglyConvex, JenattonTradeOff, Tuned
 
 __all__ = ["Jenatton", "JenattonState"]
@@ -61,15 +62,16 @@ class Jenatton(OneConstraint[JenattonState]):
     strongly convex case, are derived, see :class:`surefoot.theory.JenattonTradeOff`.
     """
 
+    state = JenattonState
     source = Source("Jenatton, Huang and Archambeau, ICML 2016", "as recalled")
 
-    eta: Positive
-    theta: Positive
-    beta: Share
-    decay: Nonnegative
-    domain: Region
+    eta: Real = positive()
+    theta: Real = positive()
+    beta: Real = share()
+    decay: Real = nonnegative()
+    domain: Region = projectable()
 
-    def _round(self, state: JenattonState, grad: Array, g: Number, s: Array) -> JenattonState:
+    def next_state(self, state: JenattonState, grad: Array, g: Number, s: Array) -> JenattonState:
         x, multiplier, t = state
         eta, theta = self.eta / t**self.decay, self.theta / t**self.beta
         y = x - eta * (grad + multiplier * s)
@@ -77,8 +79,9 @@ class Jenatton(OneConstraint[JenattonState]):
         return JenattonState(self.domain.project(y), positive_part(multiplier + ascent), t + 1.0)
 
     @classmethod
+    @tuning
     def trade_off(
-        cls, constants: Constants, horizon: int, domain: Domain = None, *, beta: float = 0.5
+        cls, constants: Constants, horizon: int, domain: Region | None = None, *, beta: float = 0.5
     ) -> Tuned[Self]:
         """Tune for convex costs: regret O(T^max(beta, 1 - beta)), sum of g O(T^(1 - beta/2)).
 
@@ -93,8 +96,9 @@ class Jenatton(OneConstraint[JenattonState]):
         return Tuned.of(cls, theorem, domain, "eta", "theta", "beta", decay=beta)
 
     @classmethod
+    @tuning
     def strongly_convex(
-        cls, constants: Constants, horizon: int, domain: Domain = None, *, beta: float = 0.5
+        cls, constants: Constants, horizon: int, domain: Region | None = None, *, beta: float = 0.5
     ) -> Tuned[Self]:
         """Tune for strongly convex costs: regret O(T^beta), sum of g O(T^(1 - beta/2)).
 

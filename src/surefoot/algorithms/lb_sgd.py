@@ -7,12 +7,13 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from surefoot.algorithms._rule import Domain, EachConstraint, Nonnegative, Positive
 from surefoot.core import checks
+from surefoot.core.algorithm import EachConstraint, tuning
 from surefoot.core.arrays import combine, dot, minimum, namespace, norm, owned, rows_dot, where
 from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.types import Array, Number, Source
+from surefoot.core.parameters import nonnegative, positive
+from surefoot.core.types import Array, Number, Real, Region, Source
 from surefoot.theory import HalvedSlack, Tuned
 
 __all__ = ["LBSGD", "LBSGDState"]
@@ -56,17 +57,18 @@ class LBSGD(EachConstraint[LBSGDState]):
     Reference: Usmanova, As, Kamgarpour and Krause, JMLR 2024; the step rule of the authors' code.
     """
 
+    state = LBSGDState
     source = Source("Usmanova, As, Kamgarpour and Krause, JMLR 2024")
 
-    weight: Positive
-    beta: Nonnegative
-    cost_curvature: Nonnegative = 0.0
+    weight: Real = positive()
+    beta: Real = nonnegative()
+    cost_curvature: Real = nonnegative(default=0.0)
 
     def init(self, x1: Array) -> LBSGDState:
         """Start at x1, which must be strictly feasible."""
-        return self._first(checks.action(x1))
+        return self.first_state(checks.action(x1))
 
-    def _round(self, state: LBSGDState, grad: Array, g: Array, s: Array) -> LBSGDState:
+    def next_state(self, state: LBSGDState, grad: Array, g: Array, s: Array) -> LBSGDState:
         x, rounds = state
         xp, slack = namespace(g), -g
         inside = xp.all(slack > 0, axis=-1, keepdims=g.ndim > 1)
@@ -89,11 +91,12 @@ class LBSGD(EachConstraint[LBSGDState]):
         return LBSGDState(owned(x - where(size > 0, step, 0.0 * step) * d), rounds + 1.0)
 
     @classmethod
+    @tuning
     def barrier(
         cls,
         constants: Constants,
         horizon: int | None = None,
-        domain: Domain = None,
+        domain: Region | None = None,
         *,
         weight: float = 0.01,
         cost_curvature: float = 0.0,

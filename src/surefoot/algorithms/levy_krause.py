@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import NamedTuple, Self
 
-from surefoot.algorithms._rule import COSTS_ONLY, CostsOnly, Positive
 from surefoot.algorithms._start import bounded_diameter, start_in
 from surefoot.core import checks
+from surefoot.core.algorithm import COSTS_ONLY, CostsOnly, tuning
 from surefoot.core.arrays import dot, where
 from surefoot.core.constants import Constants
-from surefoot.core.types import Array, Number, Region, Source
+from surefoot.core.parameters import flag, positive
+from surefoot.core.types import Array, Number, Real, Region, Source
 from surefoot.sets.smooth import SmoothSet, smooth_of
 from surefoot.theory import Tuned
 from surefoot.theory.smooth import LevyKrauseStronglyConvex, LevyKrauseTheorem
@@ -56,18 +57,19 @@ class LevyKrause(CostsOnly[LevyKrauseState]):
     has the rates; this routine, which asks once per round, is derived here.
     """
 
+    state = LevyKrauseState
     needs = COSTS_ONLY._replace(smooth_queries=1)
     source = Source("Levy and Krause, AISTATS 2019", "derived here")
 
     smooth: SmoothSet
-    eta: Positive
-    decreasing: bool = False
+    eta: Real = positive()
+    decreasing: bool = flag(default=False)
 
     def init(self, x1: Array) -> LevyKrauseState:
         """Start at x1, a point of the set."""
-        return self._first(start_in(self.smooth, x1))  # type: ignore[arg-type]
+        return self.first_state(start_in(self.smooth, x1))  # type: ignore[arg-type]
 
-    def _round(self, state: LevyKrauseState, grad: Array) -> LevyKrauseState:
+    def next_state(self, state: LevyKrauseState, grad: Array) -> LevyKrauseState:
         x, t = state
         eta = self.eta / t if self.decreasing else self.eta
         y = x - eta * grad
@@ -85,6 +87,7 @@ class LevyKrause(CostsOnly[LevyKrauseState]):
         return LevyKrauseState(where(outside, back, y), t + 1.0)
 
     @classmethod
+    @tuning
     def fixed(cls, constants: Constants, horizon: int, domain: Region | SmoothSet) -> Tuned[Self]:
         """Tune for convex costs: regret O(T^(1/2)), no violation.
 
@@ -102,6 +105,7 @@ class LevyKrause(CostsOnly[LevyKrauseState]):
         return Tuned(cls(smooth=smooth, eta=theorem.eta), theorem)
 
     @classmethod
+    @tuning
     def strongly_convex(
         cls, constants: Constants, horizon: int, domain: Region | SmoothSet
     ) -> Tuned[Self]:

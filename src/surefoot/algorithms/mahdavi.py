@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple, Self
 
 from surefoot.algorithms._multipliers import Multiplying, positive_part
-from surefoot.algorithms._rule import Count, Domain, Nonnegative, Positive
+from surefoot.core.algorithm import tuning
 from surefoot.core.arrays import combine
 from surefoot.core.constants import Constants
-from surefoot.core.types import Array, Region, Source
+from surefoot.core.parameters import count, nonnegative, positive, projectable
+from surefoot.core.types import Array, Real, Region, Source
 from surefoot.theory import MahdaviBalanced, MahdaviNoViolation, Tuned
 
 __all__ = ["Mahdavi", "MahdaviState"]
@@ -60,34 +61,39 @@ class Mahdavi(Multiplying[MahdaviState]):
     :class:`surefoot.theory.MahdaviBalanced`.
     """
 
+    state = MahdaviState
     source = Source("Mahdavi, Jin and Yang, JMLR 2012", "as recalled")
 
-    eta: Positive
-    delta: Nonnegative
-    rows: Count
-    domain: Region
-    gamma: Nonnegative = 0.0
+    eta: Real = positive()
+    delta: Real = nonnegative()
+    rows: int = count()
+    domain: Region = projectable()
+    gamma: Real = nonnegative(default=0.0)
 
-    def _first(self, x1: Array) -> MahdaviState:
+    def first_state(self, x1: Array) -> MahdaviState:
         return MahdaviState(x1, self._zeros(x1))
 
-    def _round(self, state: MahdaviState, grad: Array, g: Array, s: Array) -> MahdaviState:
+    def next_state(self, state: MahdaviState, grad: Array, g: Array, s: Array) -> MahdaviState:
         x, multipliers = state
         y = x - self.eta * (grad + combine(multipliers, s))
         ascent = g + self.gamma - self.delta * self.eta * multipliers
         return MahdaviState(self.domain.project(y), positive_part(multipliers + self.eta * ascent))
 
     @classmethod
-    def balanced(cls, constants: Constants, horizon: int, domain: Domain = None) -> Tuned[Self]:
+    @tuning
+    def balanced(
+        cls, constants: Constants, horizon: int, domain: Region | None = None
+    ) -> Tuned[Self]:
         """Tune by Theorem 4: regret O(T^(1/2)), the sum of each constraint O(T^(3/4))."""
         return cls._with(MahdaviBalanced(constants, horizon), domain, 0.0)
 
     @classmethod
+    @tuning
     def no_violation(
         cls,
         constants: Constants,
         horizon: int,
-        domain: Domain = None,
+        domain: Region | None = None,
         *,
         gamma: float | None = None,
     ) -> Tuned[Self]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple, Self
 
 from surefoot.algorithms._multipliers import Multiplying, positive_part
-from surefoot.algorithms._rule import Count, Domain, Positive
+from surefoot.core.algorithm import tuning
 from surefoot.core.arrays import combine, rows_dot
 from surefoot.core.constants import Constants
-from surefoot.core.types import Array, Region, Source
+from surefoot.core.parameters import count, positive, projectable
+from surefoot.core.types import Array, Real, Region, Source
 from surefoot.theory import MahdaviLinearBalanced, Tuned
 
 __all__ = ["MahdaviLinear", "MahdaviLinearState"]
@@ -68,16 +69,17 @@ class MahdaviLinear(Multiplying[MahdaviLinearState]):
     derived here to have the same rates, see :class:`surefoot.theory.MahdaviLinearBalanced`.
     """
 
+    state = MahdaviLinearState
     source = Source("Mahdavi, Jin and Yang, JMLR 2012", "derived here")
 
-    eta: Positive
-    rows: Count
-    domain: Region
+    eta: Real = positive()
+    rows: int = count()
+    domain: Region = projectable()
 
-    def _first(self, x1: Array) -> MahdaviLinearState:
+    def first_state(self, x1: Array) -> MahdaviLinearState:
         return MahdaviLinearState(x1, x1, self._zeros(x1))
 
-    def _round(
+    def next_state(
         self, state: MahdaviLinearState, grad: Array, g: Array, A: Array
     ) -> MahdaviLinearState:
         x, z, mu = state
@@ -87,11 +89,12 @@ class MahdaviLinear(Multiplying[MahdaviLinearState]):
         return MahdaviLinearState(self.domain.project(z - self.eta * combine(mu, A)), z, mu)
 
     @classmethod
+    @tuning
     def balanced(
         cls,
         constants: Constants,
         horizon: int,
-        domain: Domain = None,
+        domain: Region | None = None,
         *,
         operator_norm: float | None = None,
     ) -> Tuned[Self]:

@@ -6,12 +6,13 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from surefoot.algorithms._rule import Nonnegative, Positive, Rule, check_fields
 from surefoot.core import checks
+from surefoot.core.algorithm import NOTHING, Algorithm, tuning
 from surefoot.core.arrays import dot, maximum
 from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.types import Array, Feedback, Needs, Source
+from surefoot.core.parameters import check_parameters, nonnegative, positive, projectable
+from surefoot.core.types import Array, Feedback, Info, Needs, Real, Source
 from surefoot.sets import Ball
 from surefoot.theory import Tuned
 from surefoot.theory.network import NetworkStronglyConvex, NetworkTheorem
@@ -31,7 +32,7 @@ class NetworkState(NamedTuple):
     t: float
 
 
-class NetworkPenalty(Rule):
+class NetworkPenalty(Algorithm):
     r"""Every agent takes a penalised gradient step, then averages with its neighbours.
 
     Agent i plays :math:`x_{t,i}`, sees its own cost and constraint there, and
@@ -70,16 +71,15 @@ class NetworkPenalty(Rule):
     needs = Needs(numpy_only=True, agents=True, work="n^2 d")
 
     source = Source("Yi et al., IEEE Transactions on Automatic Control 2022", "derived here")
-    tunings = ()  # they ask for the mixing matrices, which no table of all rules has
 
-    alpha: Positive
-    gamma: Positive
+    alpha: Real = positive()
+    gamma: Real = positive()
     mixing: Array
-    domain: Ball
-    decay: Nonnegative = 0.5
+    domain: Ball = projectable()
+    decay: Real = nonnegative(default=0.5)
 
     def __post_init__(self) -> None:
-        check_fields(self)
+        check_parameters(self)
         object.__setattr__(self, "mixing", _mixing(self.mixing))
         mixing_rate(self.mixing)
 
@@ -95,7 +95,7 @@ class NetworkPenalty(Rule):
             raise InvalidValueError(f"x1 must be in the domain {self.domain!r}, got {x1!r}")
         return NetworkState(np.tile(x1, (self.agents, 1)), 1.0)
 
-    def update(self, state: NetworkState, feedback: Feedback) -> NetworkState:
+    def step(self, state: NetworkState, feedback: Feedback) -> tuple[NetworkState, Info]:
         """Play one round: the lines of the docstring."""
         x, t = state
         gradient, g, s = checks.feedback(x, feedback)
@@ -103,7 +103,7 @@ class NetworkPenalty(Rule):
         penalty = self.gamma / alpha * maximum(g, 0.0 * g)
         z = self.domain.project(x - alpha * (gradient + penalty * s))
         W = self.mixing[int(t - 1) % len(self.mixing)]
-        return NetworkState(W @ z, t + 1.0)
+        return NetworkState(W @ z, t + 1.0), NOTHING
 
     def disagreement(self, state: NetworkState) -> float:
         """Return the largest distance of an agent's action to the mean of all."""
@@ -111,6 +111,7 @@ class NetworkPenalty(Rule):
         return float(np.sqrt(dot(away, away)).max())
 
     @classmethod
+    @tuning(listed=False)
     def trade_off(
         cls,
         constants: Constants,
@@ -133,6 +134,7 @@ class NetworkPenalty(Rule):
         return Tuned.of(cls, theorem, domain, "alpha", "gamma", mixing=mixing, decay=c)
 
     @classmethod
+    @tuning(listed=False)
     def strongly_convex(
         cls, constants: Constants, horizon: int, domain: Ball | None = None, *, mixing: Array
     ) -> Tuned[Self]:

@@ -6,6 +6,7 @@ from typing import NamedTuple, Self
 
 from surefoot.algorithms._projecting import Projecting
 from surefoot.algorithms._start import bounded_diameter
+from surefoot.core.algorithm import tuning
 from surefoot.core.constants import Constants
 from surefoot.core.types import Array, Region, Source
 from surefoot.theory import Tuned, Zinkevich
@@ -44,12 +45,14 @@ class OGD(Projecting[OGDState]):
     Reference: Zinkevich, ICML 2003.
     """
 
+    state = OGDState
     source = Source("Zinkevich, ICML 2003")
 
-    def _round(self, state: OGDState, grad: Array) -> OGDState:
+    def next_state(self, state: OGDState, grad: Array) -> OGDState:
         return OGDState(self.domain.project(state.x - self.eta * grad))
 
     @classmethod
+    @tuning
     def fixed(cls, constants: Constants, horizon: int, domain: Region) -> Tuned[Self]:
         r"""Tune with the fixed step :math:`D/(G_f\sqrt T)`, D the diameter of the feasible set."""
         theorem = Zinkevich(constants, horizon, bounded_diameter(domain))

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from typing import Self
 
-from surefoot.algorithms._rule import Positive, Rule, check_fields
 from surefoot.algorithms._start import bounded_diameter
 from surefoot.algorithms.garber_kretzu import GarberKretzu, GarberKretzuState
 from surefoot.core import checks
+from surefoot.core.algorithm import Algorithm, tuning
 from surefoot.core.arrays import maximum
 from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.types import Array, Feedback, Needs, Region, Source
+from surefoot.core.parameters import check_parameters, positive
+from surefoot.core.types import Array, Feedback, Info, Needs, Real, Region, Source
 from surefoot.theory import Tuned
 from surefoot.theory.penalised_blocks import PenalisedBlocksTheorem
 
 __all__ = ["PenalisedBlocks"]
 
 
-class PenalisedBlocks(Rule):
+class PenalisedBlocks(Algorithm):
     r"""Descent in blocks on :math:`f_t + \tfrac{1}{2\theta}[g_t]_+^2`, by linear minimisation.
 
     :class:`~surefoot.algorithms.GarberKretzu` on a simple set, told
@@ -48,10 +49,10 @@ class PenalisedBlocks(Rule):
     source = Source("Garber and Kretzu, ICML 2024", "derived here")
 
     base: GarberKretzu
-    theta: Positive
+    theta: Real = positive()
 
     def __post_init__(self) -> None:
-        check_fields(self)
+        check_parameters(self)
         if not isinstance(self.base, GarberKretzu):
             raise InvalidValueError(f"base must be a GarberKretzu, got {self.base!r}")
 
@@ -59,13 +60,14 @@ class PenalisedBlocks(Rule):
         """Start at x1, a point of the simple set."""
         return self.base.init(x1)
 
-    def update(self, state: GarberKretzuState, feedback: Feedback) -> GarberKretzuState:
+    def step(self, state: GarberKretzuState, feedback: Feedback) -> tuple[GarberKretzuState, Info]:
         """Add the penalty to the gradient, and let the base play."""
         gradient, g, s = checks.feedback(state.x, feedback)
         penalised = gradient + maximum(g, 0.0 * g) / self.theta * s
-        return self.base.update(state, Feedback(penalised, None, None))
+        return self.base.step(state, Feedback(penalised))
 
     @classmethod
+    @tuning
     def known_horizon(cls, constants: Constants, horizon: int, domain: Region) -> Tuned[Self]:
         """Tune for regret and squared violations O(T^(3/4)), violations O(T^(7/8)).
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import ClassVar, NamedTuple
 
-from surefoot.algorithms._rule import Nonnegative, Positive, Rule
-from surefoot.algorithms._start import start_in
 from surefoot.core import checks
-from surefoot.core.arrays import dot, owned, record
+from surefoot.core.algorithm import Algorithm, start_in, tuning
+from surefoot.core.arrays import dot, owned
 from surefoot.core.constants import Constants
-from surefoot.core.kinds import passed_on
-from surefoot.core.types import Array, Feedback, Needs, Source
+from surefoot.core.parameters import nonnegative, positive, projectable
+from surefoot.core.types import Array, Feedback, Info, Needs, Real, Source
 from surefoot.sets import Ball, project_halfspace
 from surefoot.theory import (
     BoundedNoise,
@@ -32,31 +31,7 @@ class PFSState(NamedTuple):
     x: Array
 
 
-class PolyakStep(NamedTuple):
-    """What a half-space step knew; it certifies nothing.
-
-    Attributes:
-        cut: whether the half-space moved the step of one run.
-    """
-
-    cut: bool
-
-    @property
-    def certificate(self) -> None:
-        """None: nothing is certified."""
-        return None
-
-    @property
-    def contradictions(self) -> tuple[str, ...]:
-        """Empty: no round of this rule can disprove a constant."""
-        return ()
-
-
-# The two that there are, made once: a step keeps no array of its round.
-_FREE, _CUT = PolyakStep(cut=False), PolyakStep(cut=True)
-
-
-class PFS(Rule):
+class PFS(Algorithm):
     r"""Online gradient descent with Polyak feasibility steps.
 
     A gradient step on the cost, then the projection onto the tightened constraint linearised at
@@ -85,36 +60,32 @@ class PFS(Rule):
 
     needs: ClassVar[Needs] = Needs()
     source: ClassVar[Source] = Source("Hutchinson and Alizadeh, ICML 2025")
-    tunings: ClassVar[tuple[str, ...]] = ("anytime", "eventually", "nearly", "tuned")
 
-    eta: Positive
-    rho: Nonnegative
-    domain: Ball
+    eta: Real = positive()
+    rho: Real = nonnegative()
+    domain: Ball = projectable()
 
     def init(self, x1: Array) -> PFSState:
         """Start at x1, a point of the domain."""
         return PFSState(start_in(self.domain, x1))
 
-    @passed_on
-    def update(self, state: PFSState, feedback: Feedback) -> PFSState:
+    def step(self, state: PFSState, feedback: Feedback) -> tuple[PFSState, Info]:
         """Return the state after a round: the three lines of the docstring."""
-        return self.step(state, feedback)[0]
-
-    def step(self, state: PFSState, feedback: Feedback) -> tuple[PFSState, PolyakStep]:
-        """Return the state after a round and whether the half-space moved the step."""
         x = state.x
         grad, g, s = checks.feedback(x, feedback)
         y = x - self.eta * grad
         p = project_halfspace(y, g + dot(s, y - x) + self.rho, s)
-        info = _FREE if p is y else _CUT
-        return record(PFSState, (owned(self.domain.project(p)),)), info
+        x = owned(self.domain.project(p))
+        return PFSState(x), Info(x, wish=y)
 
     @classmethod
+    @tuning
     def anytime(cls, constants: Constants, horizon: int, domain: Ball | None = None) -> Tuned[PFS]:
         """Tune by Corollary 1: g(x_t) <= 0 in every round, from a strictly feasible start."""
         return cls._with(Corollary1(constants, horizon), domain)
 
     @classmethod
+    @tuning
     def eventually(
         cls, constants: Constants, horizon: int, domain: Ball | None = None
     ) -> Tuned[PFS]:
@@ -122,11 +93,13 @@ class PFS(Rule):
         return cls._with(Corollary2(constants, horizon), domain)
 
     @classmethod
+    @tuning
     def nearly(cls, constants: Constants, horizon: int, domain: Ball | None = None) -> Tuned[PFS]:
         """Tune by Corollary 3: the regret of full projection, g(x_t) = O(1/sqrt(T)) per round."""
         return cls._with(Corollary3(constants, horizon), domain)
 
     @classmethod
+    @tuning
     def tuned(cls, constants: Constants, horizon: int, domain: Ball | None = None) -> Tuned[PFS]:
         """Tune by the smallest regret bound of Theorem 1 with g(x_t) <= 0 in every round.
 
@@ -135,9 +108,8 @@ class PFS(Rule):
         """
         return cls._with(tune_polyak(constants, horizon), domain)
 
-    # Not among the tunings: a catalogue that tries them all has no step, error or drift to give.
-
     @classmethod
+    @tuning(listed=False)
     def chosen(
         cls,
         constants: Constants,
@@ -159,6 +131,7 @@ class PFS(Rule):
         return cls._with(Theorem1(constants, eta, rho, horizon), domain)
 
     @classmethod
+    @tuning(listed=False)
     def noisy(
         cls,
         constants: Constants,
@@ -185,6 +158,7 @@ class PFS(Rule):
         return Tuned.of(cls, theorem, domain, "eta", rho=theorem.halfspace_rho)
 
     @classmethod
+    @tuning(listed=False)
     def drifting(
         cls,
         constants: Constants,

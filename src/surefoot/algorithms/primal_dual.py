@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple, Self
 
 from surefoot.algorithms._multipliers import Multiplying
-from surefoot.algorithms._rule import Count, Domain, Positive
+from surefoot.core.algorithm import tuning
 from surefoot.core.arrays import combine, maximum, norm
 from surefoot.core.constants import Constants
-from surefoot.core.types import Array, Region, Source
+from surefoot.core.parameters import count, positive, projectable
+from surefoot.core.types import Array, Real, Region, Source
 from surefoot.theory import Tuned
 from surefoot.theory.primal_dual import PrimalDualTheorem
 
@@ -57,18 +58,19 @@ class PrimalDual(Multiplying[PrimalDualState]):
     recalled; this tuning and its constants are derived here.
     """
 
+    state = PrimalDualState
     source = Source("Castiglioni et al., NeurIPS 2022", "as recalled")
 
-    primal_step: Positive
-    dual_step: Positive
-    cap: Positive
-    rows: Count
-    domain: Region
+    primal_step: Real = positive()
+    dual_step: Real = positive()
+    cap: Real = positive()
+    rows: int = count()
+    domain: Region = projectable()
 
-    def _first(self, x1: Array) -> PrimalDualState:
+    def first_state(self, x1: Array) -> PrimalDualState:
         return PrimalDualState(x1, self._zeros(x1))
 
-    def _round(
+    def next_state(
         self, state: PrimalDualState, gradient: Array, g: Array, s: Array
     ) -> PrimalDualState:
         x, multipliers = state
@@ -79,7 +81,10 @@ class PrimalDual(Multiplying[PrimalDualState]):
         return PrimalDualState(self.domain.project(y), capped)
 
     @classmethod
-    def known_margin(cls, constants: Constants, horizon: int, domain: Domain = None) -> Tuned[Self]:
+    @tuning
+    def known_margin(
+        cls, constants: Constants, horizon: int, domain: Region | None = None
+    ) -> Tuned[Self]:
         """Tune for a known margin: regret and the sum of each constraint O(T^(1/2)).
 
         Needs ``slater_margin`` among the constants.

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar, NamedTuple, Self
 
-from surefoot.algorithms._rule import Nonnegative, OneConstraint, Positive
 from surefoot.core import checks
+from surefoot.core.algorithm import OneConstraint, tuning
 from surefoot.core.arrays import maximum, to_numpy
 from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.flow import run_by_run
-from surefoot.core.types import Array, Needs, Number, Region, Source
+from surefoot.core.parameters import nonnegative, positive, projectable
+from surefoot.core.types import Array, Needs, Number, Real, Region, Source
 from surefoot.sets import Ball
 from surefoot.sets.prox import Linearised, LinearProx, Prox, prox_of
 from surefoot.theory import Tuned
@@ -63,22 +64,22 @@ class RECOO(OneConstraint[RECOOState]):
     changing constraint itself in the step, where it is linearised here.
     """
 
+    state = RECOOState
     needs = Needs(proxes=1, domain="feasible", numpy_only=True)
     source = Source("Guo, Liu, Wei and Ying, NeurIPS 2022")
-    tunings = ("fixed", "fixed_strongly_convex", "changing", "changing_strongly_convex")
     on_ball: ClassVar[tuple[str, ...]] = ("changing", "changing_strongly_convex")
     sources: ClassVar[Mapping[str, Source]] = dict.fromkeys(
         on_ball, Source("Guo, Liu, Wei and Ying, NeurIPS 2022", "derived here")
     )
 
     prox: Prox
-    domain: Ball
-    alpha: Positive
-    power: Positive = 0.5
-    growth: Nonnegative = 1.5
-    floor: Positive = 1.0
+    domain: Ball = projectable()
+    alpha: Real = positive()
+    power: Real = positive(default=0.5)
+    growth: Real = nonnegative(default=1.5)
+    floor: Real = positive(default=1.0)
 
-    def _round(self, state: RECOOState, gradient: Array, g: Number, s: Array) -> RECOOState:
+    def next_state(self, state: RECOOState, gradient: Array, g: Number, s: Array) -> RECOOState:
         x, queue, t = state
         gamma, alpha = t**self.growth, self.alpha * t**self.power
         queue = maximum(queue + gamma * maximum(g, 0.0 * g), self.floor * t**self.power)
@@ -90,6 +91,7 @@ class RECOO(OneConstraint[RECOOState]):
         return self.prox(y, weight, alpha, float(self.domain.radius), Linearised(x, g, s))
 
     @classmethod
+    @tuning
     def fixed(cls, constants: Constants, horizon: int, domain: Region | Prox) -> Tuned[Self]:
         """Tune for a fixed constraint: regret O(T^(1/2)), violations O(1) in all.
 
@@ -98,6 +100,7 @@ class RECOO(OneConstraint[RECOOState]):
         return cls.by_case(constants, horizon, prox_of(domain))
 
     @classmethod
+    @tuning
     def fixed_strongly_convex(
         cls, constants: Constants, horizon: int, domain: Region | Prox
     ) -> Tuned[Self]:
@@ -105,6 +108,7 @@ class RECOO(OneConstraint[RECOOState]):
         return cls.by_case(constants, horizon, prox_of(domain), strong=True)
 
     @classmethod
+    @tuning
     def changing(
         cls, constants: Constants, horizon: int, domain: Ball | None = None
     ) -> Tuned[Self]:
@@ -116,6 +120,7 @@ class RECOO(OneConstraint[RECOOState]):
         return cls.by_case(constants, horizon, LinearProx(), varies=True, domain=domain)
 
     @classmethod
+    @tuning
     def changing_strongly_convex(
         cls, constants: Constants, horizon: int, domain: Ball | None = None
     ) -> Tuned[Self]:

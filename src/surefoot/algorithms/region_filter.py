@@ -142,7 +142,7 @@ class RegionFilter(AllowingForKnown):
         checks.like_action(proposal, x, "proposal")
         apart = getattr(s, "ndim", 0) > x.ndim
         read = checks.feedback_apart if apart else checks.feedback
-        _, g, s = read(x, record(Feedback, (proposal, g, s, None, None)))
+        _, g, s = read(x, Feedback(proposal, g, s))
         memory, region = self.known.see(seen, x, g, s, value_error)
         if within is not None:
             if not hasattr(region, "within"):

@@ -11,6 +11,7 @@ from surefoot.algorithms.certificate import CertifiedStep
 from surefoot.algorithms.certified_pfs import CertifiedPFS, CertifiedState
 from surefoot.algorithms.several_pfs import SeveralPFS
 from surefoot.core import checks
+from surefoot.core.algorithm import tuning
 from surefoot.core.arrays import ndarray, rows_dot
 from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
@@ -95,7 +96,7 @@ class RememberingPFS(OnBase):
         """Return the state after a round: the lines of the docstring."""
         return self.step(state, feedback)[0]
 
-    def step(
+    def step(  # type: ignore[override]
         self, state: RememberingState, feedback: Feedback
     ) -> tuple[RememberingState, CertifiedStep]:
         """Return the state after a round and what the step knew."""
@@ -112,6 +113,7 @@ class RememberingPFS(OnBase):
         return RememberingState(after.x, after, *kept), info
 
     @classmethod
+    @tuning
     def default(
         cls, constants: Constants, horizon: int | None = None, domain: Ball | None = None
     ) -> Tuned[Self]:
@@ -120,6 +122,7 @@ class RememberingPFS(OnBase):
         return Tuned(cls(base=tuned.algorithm), tuned.guarantee)
 
     @classmethod
+    @tuning
     def known_horizon(
         cls, constants: Constants, horizon: int, domain: Ball | None = None
     ) -> Tuned[Self]:

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from typing import ClassVar, NamedTuple, Self
 
 from surefoot.algorithms._multipliers import positive_part
-from surefoot.algorithms._rule import Domain, Nonnegative, OneConstraint, Positive
+from surefoot.core.algorithm import OneConstraint, tuning
 from surefoot.core.arrays import dot, number_like
 from surefoot.core.constants import Constants
-from surefoot.core.types import Array, Number, Region, Source
+from surefoot.core.parameters import nonnegative, positive, projectable
+from surefoot.core.types import Array, Number, Real, Region, Source
 from surefoot.theory import DriftPlusPenalty, Tuned
 
 __all__ = ["ScalarDPP", "ScalarDPPState"]
@@ -53,34 +54,39 @@ class ScalarDPP(OneConstraint[ScalarDPPState]):
     Hutchinson and Alizadeh, ICML 2025.
     """
 
+    state = ScalarDPPState
     source = Source("Yu, Neely and Wei, NeurIPS 2017")
     sources: ClassVar[Mapping[str, Source]] = {
         "changing": Source("Neely and Yu, 2017", "derived here"),
         "windows": Source("Liakopoulos et al., ICML 2019", "as recalled"),
     }
 
-    V: Positive
-    alpha: Positive
-    domain: Region
-    queue: Nonnegative = 0.0
+    V: Real = positive()
+    alpha: Real = positive()
+    domain: Region = projectable()
+    queue: Real = nonnegative(default=0.0)
 
-    def _first(self, x1: Array) -> ScalarDPPState:
+    def first_state(self, x1: Array) -> ScalarDPPState:
         return ScalarDPPState(x1, number_like(x1, self.queue))
 
-    def _round(self, state: ScalarDPPState, grad: Array, g: Number, s: Array) -> ScalarDPPState:
+    def next_state(self, state: ScalarDPPState, grad: Array, g: Number, s: Array) -> ScalarDPPState:
         x, queue = state
         d = self.V * grad + queue * s
         new = self.domain.project(x - d / (2 * self.alpha))
         return ScalarDPPState(new, positive_part(queue + g + dot(s, new - x)))
 
     @classmethod
-    def tuned(cls, constants: Constants, horizon: int, domain: Domain = None) -> Tuned[Self]:
+    @tuning
+    def tuned(cls, constants: Constants, horizon: int, domain: Region | None = None) -> Tuned[Self]:
         r"""Tune with :math:`V = \sqrt T`, :math:`\alpha = T`."""
         theorem = DriftPlusPenalty(constants, horizon)
         return Tuned.of(cls, theorem, domain, "V", "alpha")
 
     @classmethod
-    def changing(cls, constants: Constants, horizon: int, domain: Domain = None) -> Tuned[Self]:
+    @tuning
+    def changing(
+        cls, constants: Constants, horizon: int, domain: Region | None = None
+    ) -> Tuned[Self]:
         """Tune for changing constraints: regret and the sum of g O(T^(1/2)), no margin needed.
 
         The parameters of :meth:`tuned`; the same proof holds where an adversary picks the
@@ -91,11 +97,12 @@ class ScalarDPP(OneConstraint[ScalarDPPState]):
         return Tuned.of(cls, theorem, domain, "V", "alpha")
 
     @classmethod
+    @tuning
     def windows(
         cls,
         constants: Constants,
         horizon: int,
-        domain: Domain = None,
+        domain: Region | None = None,
         *,
         V: float | None = None,
         window: int = 1,

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple, Self
 
-from surefoot.algorithms._rule import Nonnegative, OneConstraint, Positive
+from surefoot.core.algorithm import OneConstraint, tuning
 from surefoot.core.arrays import dot, maximum, minimum, owned, sqrt, squared_and_norm, where
 from surefoot.core.constants import Constants
-from surefoot.core.types import Array, Number, Source
+from surefoot.core.parameters import flag, nonnegative, positive, projectable
+from surefoot.core.types import Array, Number, Real, Source
 from surefoot.sets import Ball, project_halfspace
 from surefoot.theory import (
     ScheduledSteps,
@@ -53,7 +54,7 @@ class ScheduledPFS(OneConstraint[ScheduledState]):
 
     Args:
         rho: tightening before it falls, :math:`\rho > 0`.
-        step: s, the step size for a unit of tightening; a length for one where ``running``.
+        step_size: s, the step size for a unit of tightening; a length for one where ``running``.
         domain: a ball :math:`R\mathbb{B}` that contains the feasible set.
         power: p, at least 0: 0 for a tightening that stays, 1/2, or 1 for strongly convex costs.
         offset: :math:`t_0 \ge 0`.
@@ -63,31 +64,32 @@ class ScheduledPFS(OneConstraint[ScheduledState]):
     Example:
         >>> import numpy as np
         >>> from surefoot import Feedback
-        >>> player = ScheduledPFS(rho=0.1, step=1.0, domain=Ball(1.0))
+        >>> player = ScheduledPFS(rho=0.1, step_size=1.0, domain=Ball(1.0))
         >>> state = ScheduledState(np.array([0.0, 0.4]), 3.0, 0.0, 0.0)  # the fourth round
         >>> seen = Feedback(np.array([-1.0, -3.0]), -0.1, np.array([0.0, 1.0]))
         >>> player.update(state, seen).x  # both the step and the tightening are 0.05
         array([0.05, 0.45])
     """
 
+    state = ScheduledState
     source = Source("Surefoot", "derived here")
 
-    rho: Positive
-    step: Positive
-    domain: Ball
-    power: Nonnegative = 0.5
-    offset: Nonnegative = 0.0
-    running: bool = False
-    adagrad: Positive | None = None
+    rho: Real = positive()
+    step_size: Real = positive()
+    domain: Ball = projectable()
+    power: Real = nonnegative(default=0.5)
+    offset: Real = nonnegative(default=0.0)
+    running: bool = flag(default=False)
+    adagrad: Real | None = positive(default=None)
 
-    def _round(self, state: ScheduledState, grad: Array, g: Number, s: Array) -> ScheduledState:
+    def next_state(self, state: ScheduledState, grad: Array, g: Number, s: Array) -> ScheduledState:
         x, rounds, largest, squares = state
         t = rounds + 1.0
         rho = self.rho / (t + self.offset) ** self.power
         squared, size = squared_and_norm(grad)
         largest, squares = maximum(size, largest), squares + squared
         # Where no gradient has come yet any step size will do: it is multiplied by 0.
-        eta = self.step * rho
+        eta = self.step_size * rho
         if self.running:
             eta = eta / where(largest > 0, largest, 1.0)
         if self.adagrad is not None:
@@ -97,6 +99,7 @@ class ScheduledPFS(OneConstraint[ScheduledState]):
         return ScheduledState(owned(self.domain.project(p)), t, largest, squares)
 
     @classmethod
+    @tuning
     def unknown_horizon(
         cls, constants: Constants, horizon: int | None = None, domain: Ball | None = None
     ) -> Tuned[Self]:
@@ -107,6 +110,7 @@ class ScheduledPFS(OneConstraint[ScheduledState]):
         return cls._with(UnknownHorizon(constants), domain)
 
     @classmethod
+    @tuning
     def unknown_gradients(
         cls, constants: Constants, horizon: int | None = None, domain: Ball | None = None
     ) -> Tuned[Self]:
@@ -114,6 +118,7 @@ class ScheduledPFS(OneConstraint[ScheduledState]):
         return cls._with(UnknownGradients(constants, horizon), domain)
 
     @classmethod
+    @tuning
     def adaptive(
         cls, constants: Constants, horizon: int | None = None, domain: Ball | None = None
     ) -> Tuned[Self]:
@@ -121,6 +126,7 @@ class ScheduledPFS(OneConstraint[ScheduledState]):
         return cls._with(UnknownGradients(constants, horizon, adaptive=True), domain)
 
     @classmethod
+    @tuning
     def strongly_convex(
         cls, constants: Constants, horizon: int | None = None, domain: Ball | None = None
     ) -> Tuned[Self]:
@@ -129,5 +135,5 @@ class ScheduledPFS(OneConstraint[ScheduledState]):
 
     @classmethod
     def _with(cls, theorem: ScheduledSteps, domain: Ball | None) -> Tuned[Self]:
-        shared = ("rho", "step", "power", "offset", "running", "adagrad")
-        return Tuned.of(cls, theorem, domain, *shared)
+        shared = ("rho", "power", "offset", "running", "adagrad")
+        return Tuned.of(cls, theorem, domain, *shared, step_size=theorem.step)

@@ -7,11 +7,12 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from surefoot.algorithms._rule import COSTS_ONLY, CostsOnly, Positive
+from surefoot.core.algorithm import COSTS_ONLY, CostsOnly, tuning
 from surefoot.core.constants import Constants, as_constants
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.flow import run_by_run
-from surefoot.core.types import Array, Number, Region, Source
+from surefoot.core.parameters import flag, positive, projectable
+from surefoot.core.types import Array, Number, Real, Region, Source
 from surefoot.sets import Ball
 from surefoot.sets.gauge import gauge_of
 from surefoot.sets.separation import Separation, separation_of
@@ -61,20 +62,21 @@ class SeparationDescent(CostsOnly[SeparationDescentState]):
     a start at 0, and deep cuts are derived here.
     """
 
+    state = SeparationDescentState
     needs = COSTS_ONLY._replace(separations=2, numpy_only=True)
     source = Source("Garber and Kretzu, COLT 2022", "derived here")
 
     separation: Separation
-    domain: Ball
-    eta: Positive
-    depth: Positive
-    deep: bool = False
+    domain: Ball = projectable()
+    eta: Real = positive()
+    depth: Real = positive()
+    deep: bool = flag(default=False)
 
-    def _first(self, x1: Array) -> SeparationDescentState:
+    def first_state(self, x1: Array) -> SeparationDescentState:
         run_by_run(self._must_be_inside, (x1,))
-        return super()._first(x1)
+        return super().first_state(x1)
 
-    def _round(self, state: SeparationDescentState, grad: Array) -> SeparationDescentState:
+    def next_state(self, state: SeparationDescentState, grad: Array) -> SeparationDescentState:
         x, cuts = state
         y = self.domain.project(x - self.eta * grad)
         x, more = run_by_run(self._cut_back, (y,), self.depth)
@@ -107,6 +109,7 @@ class SeparationDescent(CostsOnly[SeparationDescentState]):
         return x
 
     @classmethod
+    @tuning
     def known_horizon(cls, constants: Constants, horizon: int, domain: Region) -> Tuned[Self]:
         """Tune for regret O((kappa T)^(1/2)), no violation, at most (2 kappa + 2) T calls.
 
@@ -115,6 +118,7 @@ class SeparationDescent(CostsOnly[SeparationDescentState]):
         return cls._tuned(constants, horizon, domain, deep=False)
 
     @classmethod
+    @tuning
     def deep_cuts(cls, constants: Constants, horizon: int, domain: Region) -> Tuned[Self]:
         """Return the same with cuts as deep as the oracle allows: the same bounds, fewer calls."""
         return cls._tuned(constants, horizon, domain, deep=True)

@@ -28,14 +28,15 @@ from typing import Any, Self
 import numpy as np
 
 from surefoot.algorithms._length import CertifiedLength
-from surefoot.algorithms._rule import Rule
 from surefoot.algorithms.certificate import CertifiedStep
 from surefoot.algorithms.certified_pfs import CertifiedPFS, CertifiedState, gradient_size
 from surefoot.core import checks
+from surefoot.core.algorithm import Algorithm, tuning
 from surefoot.core.arrays import combine, dot, largest, namespace, record, rows_dot
 from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.flow import in_turn
+from surefoot.core.parameters import flag
 from surefoot.core.types import Array, Feedback, Needs, Number, Source
 from surefoot.regions import ERRORS
 from surefoot.sets import Ball, project_halfspace
@@ -47,7 +48,7 @@ __all__ = ["SeveralPFS"]
 _UNIT = 2.0**-53
 
 
-class SeveralPFS(Rule):
+class SeveralPFS(Algorithm):
     r"""Certified Polyak feasibility steps that cut by every constraint, not by the largest alone.
 
     .. math::
@@ -79,7 +80,7 @@ class SeveralPFS(Rule):
     source = Source("Surefoot", "derived here")
 
     base: CertifiedPFS
-    exact: bool = False
+    exact: bool = flag(default=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.base, CertifiedPFS):
@@ -110,7 +111,7 @@ class SeveralPFS(Rule):
         """Return the state after a round: the lines of the docstring."""
         return self.step(state, feedback)[0]
 
-    def step(
+    def step(  # type: ignore[override]
         self, state: CertifiedState, feedback: Feedback
     ) -> tuple[CertifiedState, CertifiedStep]:
         """Return the state after a round and what the step knew."""
@@ -138,6 +139,7 @@ class SeveralPFS(Rule):
         return (record(CertifiedState, after), record(CertifiedStep, (*known, excess, p, new)))
 
     @classmethod
+    @tuning
     def default(
         cls,
         constants: Constants,
@@ -150,6 +152,7 @@ class SeveralPFS(Rule):
         return cls._with(CertifiedPFS.default(constants, horizon, domain), exact)
 
     @classmethod
+    @tuning
     def known_horizon(
         cls, constants: Constants, horizon: int, domain: Ball | None = None, *, exact: bool = False
     ) -> Tuned[Self]:

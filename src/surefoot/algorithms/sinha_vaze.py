@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple, Self
 
 from surefoot.algorithms._multipliers import positive_part
-from surefoot.algorithms._rule import Domain, OneConstraint, Positive
+from surefoot.core.algorithm import OneConstraint, tuning
 from surefoot.core.arrays import dot, exp, maximum, minimum, sqrt, where
 from surefoot.core.constants import Constants
-from surefoot.core.types import Array, Number, Region, Source
+from surefoot.core.parameters import positive, projectable
+from surefoot.core.types import Array, Number, Real, Region, Source
 from surefoot.theory import SinhaVazeConvex, Tuned
 
 __all__ = ["SinhaVaze", "SinhaVazeState"]
@@ -62,14 +63,15 @@ class SinhaVaze(OneConstraint[SinhaVazeState]):
     Reference: Sinha and Vaze, NeurIPS 2024 (arXiv 2310.18955); the scaling and lambda as recalled.
     """
 
+    state = SinhaVazeState
     source = Source("Sinha and Vaze, NeurIPS 2024")
 
-    scale: Positive
-    rate: Positive
-    diameter: Positive
-    domain: Region
+    scale: Real = positive()
+    rate: Real = positive()
+    diameter: Real = positive()
+    domain: Region = projectable()
 
-    def _round(self, state: SinhaVazeState, grad: Array, g: Number, s: Array) -> SinhaVazeState:
+    def next_state(self, state: SinhaVazeState, grad: Array, g: Number, s: Array) -> SinhaVazeState:
         x, queue, squares = state
         queue = positive_part(queue + self.scale * maximum(g, 0.0))
         penalty = self.rate * exp(minimum(self.rate * queue, _LARGEST_EXPONENT))
@@ -80,7 +82,10 @@ class SinhaVaze(OneConstraint[SinhaVazeState]):
         return SinhaVazeState(self.domain.project(x - step * h), queue, squares)
 
     @classmethod
-    def convex(cls, constants: Constants, horizon: int, domain: Domain = None) -> Tuned[Self]:
+    @tuning
+    def convex(
+        cls, constants: Constants, horizon: int, domain: Region | None = None
+    ) -> Tuned[Self]:
         r"""Tune for convex costs: :math:`b = 1/(2GD)`, :math:`\lambda = 1/(2\sqrt T)`."""
         theorem = SinhaVazeConvex(constants, horizon)
         return Tuned.of(cls, theorem, domain, "scale", "rate", "diameter")

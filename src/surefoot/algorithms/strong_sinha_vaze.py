@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple, Self
 
 from surefoot.algorithms._multipliers import positive_part
-from surefoot.algorithms._rule import Domain, OneConstraint, Positive
+from surefoot.core.algorithm import OneConstraint, tuning
 from surefoot.core.arrays import maximum, where
 from surefoot.core.constants import Constants
-from surefoot.core.types import Array, Number, Region, Source
+from surefoot.core.parameters import positive, projectable
+from surefoot.core.types import Array, Number, Real, Region, Source
 from surefoot.theory import SinhaVazeStronglyConvex, Tuned
 
 __all__ = ["StrongSinhaVaze", "StrongSinhaVazeState"]
@@ -56,13 +57,14 @@ class StrongSinhaVaze(OneConstraint[StrongSinhaVazeState]):
     the theorem.
     """
 
+    state = StrongSinhaVazeState
     source = Source("Sinha and Vaze, NeurIPS 2024")
 
-    V: Positive
-    strong_convexity: Positive
-    domain: Region
+    V: Real = positive()
+    strong_convexity: Real = positive()
+    domain: Region = projectable()
 
-    def _round(
+    def next_state(
         self, state: StrongSinhaVazeState, grad: Array, g: Number, s: Array
     ) -> StrongSinhaVazeState:
         x, queue, rounds = state
@@ -72,8 +74,9 @@ class StrongSinhaVaze(OneConstraint[StrongSinhaVazeState]):
         return StrongSinhaVazeState(new, queue, rounds)
 
     @classmethod
+    @tuning
     def strongly_convex(
-        cls, constants: Constants, horizon: int, domain: Domain = None
+        cls, constants: Constants, horizon: int, domain: Region | None = None
     ) -> Tuned[Self]:
         r"""Tune for costs of modulus H: :math:`V = 8G_g^2(1 + \ln T)/H`."""
         theorem = SinhaVazeStronglyConvex(constants, horizon)

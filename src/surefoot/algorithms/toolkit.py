@@ -1,19 +1,16 @@
-"""Building blocks for update rules: bases, array operations, checks and the feasibility step.
+"""Building blocks for update rules: bases, declarations, array operations, the feasibility step.
 
 Each works on one run, on a batch and on every backend (:mod:`surefoot.core.types` has the shapes).
 """
 
-from surefoot.algorithms._rule import (
+from surefoot.core.algorithm import (
+    Algorithm,
     CostsOnly,
-    Count,
     EachConstraint,
-    Nonnegative,
     OneConstraint,
-    Positive,
-    Rule,
-    Share,
+    start_in,
+    tuning,
 )
-from surefoot.algorithms._start import check_domain, start_in
 from surefoot.core.arrays import (
     combine,
     dot,
@@ -22,54 +19,57 @@ from surefoot.core.arrays import (
     norm,
     number_like,
     owned,
-    record,
     rows_dot,
     sqrt,
     where,
 )
-from surefoot.core.checks import (
-    cost_gradient,
-    feedback,
-    feedback_apart,
-    horizon,
+from surefoot.core.checks import cost_gradient, feedback, feedback_apart, horizon
+from surefoot.core.parameters import (
+    anything,
+    choice,
+    count,
+    flag,
+    function,
+    minimising,
     nonnegative,
-    parameters,
-    plain,
+    parameters_of,
     positive,
-    whole,
+    projectable,
+    share,
 )
 from surefoot.sets import project_halfspace
 
 __all__ = [
+    "Algorithm",
     "CostsOnly",
-    "Count",
     "EachConstraint",
-    "Nonnegative",
     "OneConstraint",
-    "Positive",
-    "Rule",
-    "Share",
-    "check_domain",
+    "anything",
+    "choice",
     "combine",
     "cost_gradient",
+    "count",
     "dot",
     "feedback",
     "feedback_apart",
+    "flag",
+    "function",
     "horizon",
     "maximum",
+    "minimising",
     "minimum",
     "nonnegative",
     "norm",
     "number_like",
     "owned",
-    "parameters",
-    "plain",
+    "parameters_of",
     "positive",
     "project_halfspace",
-    "record",
+    "projectable",
     "rows_dot",
+    "share",
     "sqrt",
     "start_in",
+    "tuning",
     "where",
-    "whole",
 ]

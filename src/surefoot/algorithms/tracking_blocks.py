@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any, NamedTuple, Self
 
 from surefoot.algorithms._hedge import Mixing
-from surefoot.algorithms._rule import COSTS_ONLY, Positive
 from surefoot.algorithms._start import bounded_diameter
 from surefoot.algorithms.garber_kretzu import GarberKretzu
+from surefoot.core.algorithm import COSTS_ONLY, tuning
 from surefoot.core.constants import Constants
+from surefoot.core.parameters import positive
 from surefoot.core.points import settled
-from surefoot.core.types import Array, Feedback, Region, Source
+from surefoot.core.types import Array, Feedback, Real, Region, Source
 from surefoot.theory import Tuned
 from surefoot.theory.tracking import TrackingTheorem
 
@@ -55,11 +56,12 @@ class TrackingBlocks(Mixing[TrackingBlocksState]):
     with dynamic and adaptive regret guarantees", AAAI 2024; rule and constants derived here.
     """
 
+    state = TrackingBlocksState
     needs = COSTS_ONLY._replace(linear_minimisations=2, work="d log T", numpy_only=True)
     source = Source("Wang et al., AAAI 2024", "derived here")
 
     experts: tuple[GarberKretzu, ...]
-    rate: Positive
+    rate: Real = positive()
 
     def __post_init__(self) -> None:
         self._own("experts", GarberKretzu)
@@ -75,6 +77,7 @@ class TrackingBlocks(Mixing[TrackingBlocksState]):
         return settled(self.domain, x)
 
     @classmethod
+    @tuning
     def known_horizon(cls, constants: Constants, horizon: int, domain: Region) -> Tuned[Self]:
         """Tune for regret O(T^(3/4) (1 + P)^(1/4)) against optima that move by P."""
         theorem = TrackingTheorem(constants, horizon, bounded_diameter(domain))

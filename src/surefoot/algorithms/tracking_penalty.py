@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any, NamedTuple, Self
 
 from surefoot.algorithms._hedge import Mixing
-from surefoot.algorithms._rule import COSTS_ONLY, Positive
 from surefoot.algorithms.yi import Yi
+from surefoot.core.algorithm import COSTS_ONLY, tuning
 from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.flow import run_by_run
-from surefoot.core.types import Array, Feedback, Region, Source
+from surefoot.core.parameters import positive
+from surefoot.core.types import Array, Feedback, Real, Region, Source
 from surefoot.sets import Ball
 from surefoot.sets.prox import prox_of
 from surefoot.theory import Tuned
@@ -54,11 +55,12 @@ class TrackingPenalty(Mixing[TrackingPenaltyState]):
     theirs; this form and its constants are derived here.
     """
 
+    state = TrackingPenaltyState
     needs = COSTS_ONLY._replace(proxes=8, work="d log T", numpy_only=True)
     source = Source("Yi et al., ICML 2021", "derived here")
 
     copies: tuple[Yi, ...]
-    rate: Positive
+    rate: Real = positive()
 
     def __post_init__(self) -> None:
         self._own("copies", Yi)
@@ -80,6 +82,7 @@ class TrackingPenalty(Mixing[TrackingPenaltyState]):
         return self.domain.project(x)
 
     @classmethod
+    @tuning
     def known_horizon(cls, constants: Constants, horizon: int, domain: Region) -> Tuned[Self]:
         """Tune for regret O((T (1 + P))^(1/2)), optima of path length P; violations O(T^(1/2))."""
         theorem, prox = TrackingPenaltyTheorem(constants, horizon), prox_of(domain)

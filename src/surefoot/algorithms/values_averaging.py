@@ -8,8 +8,8 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from surefoot.algorithms._rule import Rule
 from surefoot.core import checks
+from surefoot.core.algorithm import Algorithm, tuning
 from surefoot.core.arrays import ndarray, norm, owned
 from surefoot.core.constants import Constants, as_constants
 from surefoot.core.errors import InvalidValueError
@@ -110,7 +110,7 @@ class ValuesStep(NamedTuple):
         return bool(self.certificate.cut)
 
 
-class ValuesAveraging(Rule):
+class ValuesAveraging(Algorithm):
     r"""Dual averaging from values and a bound on curvature: slopes are measured, with their error.
 
     For a convex g with curvature at most :math:`\beta`, n values next to :math:`x_o` give its slope
@@ -151,7 +151,6 @@ class ValuesAveraging(Rule):
 
     needs = Needs(constraint_subgradients=0, numpy_only=True, one_run=True)
     source = Source("Surefoot", "derived here")
-    tunings = ()  # default takes no set, which a table of all rules gives
 
     known: Curvature
     radius: float
@@ -189,7 +188,7 @@ class ValuesAveraging(Rule):
         """Return the state after a round."""
         return self.step(state, feedback)[0]
 
-    def step(
+    def step(  # type: ignore[override]
         self, state: ValuesAveragingState, feedback: Feedback
     ) -> tuple[ValuesAveragingState, ValuesStep]:
         """Return the state after a round and what the step knew: the lines of the docstring."""
@@ -307,6 +306,7 @@ class ValuesAveraging(Rule):
         """Return nothing: no regret bound is claimed."""
 
     @classmethod
+    @tuning(listed=False)
     def default(cls, constants: Constants, horizon: int | None = None) -> Tuned[Self]:
         """Return the rule for the constants of a problem; G_g bounds the slope at the start.
 

@@ -13,6 +13,7 @@ from surefoot.algorithms._following import FollowInfo, LeaderFollowerState
 from surefoot.algorithms._rule import OnBase
 from surefoot.algorithms.leader_follower import LeaderFollower
 from surefoot.core import checks
+from surefoot.core.algorithm import tuning
 from surefoot.core.arrays import (
     certainly,
     constant,
@@ -159,7 +160,7 @@ class ValuesFollower(OnBase):
         """Return the state after a round."""
         return self.step(state, feedback)[0]
 
-    def step(
+    def step(  # type: ignore[override]
         self, state: ValuesFollowerState, feedback: Feedback
     ) -> tuple[ValuesFollowerState, ValuesInfo]:
         """Return the state after a round and what the step knew: the lines of the docstring."""
@@ -216,6 +217,7 @@ class ValuesFollower(OnBase):
         """Return nothing: no regret bound is claimed."""
 
     @classmethod
+    @tuning
     def default(
         cls, constants: Constants, horizon: int | None = None, domain: Ball | None = None
     ) -> Tuned[Self]:
@@ -226,6 +228,7 @@ class ValuesFollower(OnBase):
         return cls._with(constants, domain, lazy=True)
 
     @classmethod
+    @tuning
     def changing(
         cls, constants: Constants, horizon: int | None = None, domain: Ball | None = None
     ) -> Tuned[Self]:

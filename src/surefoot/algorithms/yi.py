@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import NamedTuple, Self
 
-from surefoot.algorithms._rule import OneConstraint, Positive
+from surefoot.core.algorithm import OneConstraint, tuning
 from surefoot.core.arrays import maximum
 from surefoot.core.constants import Constants
 from surefoot.core.flow import run_by_run
-from surefoot.core.types import Array, Needs, Number, Region, Source
+from surefoot.core.parameters import positive, projectable
+from surefoot.core.types import Array, Needs, Number, Real, Region, Source
 from surefoot.sets import Ball
 from surefoot.sets.prox import Linearised, Prox, prox_of
 from surefoot.theory import Tuned
@@ -59,15 +60,16 @@ class Yi(OneConstraint[YiState]):
     theirs; this form and its constants are derived here.
     """
 
+    state = YiState
     needs = Needs(proxes=1, domain="feasible", numpy_only=True)
     source = Source("Yi et al., ICML 2021", "derived here")
 
     prox: Prox
-    domain: Ball
-    gamma: Positive
-    alpha: Positive
+    domain: Ball = projectable()
+    gamma: Real = positive()
+    alpha: Real = positive()
 
-    def _round(self, state: YiState, gradient: Array, g: Number, s: Array) -> YiState:
+    def next_state(self, state: YiState, gradient: Array, g: Number, s: Array) -> YiState:
         x, queue = state
         seen = self.gamma * maximum(g, 0.0 * g)
         queue = queue + seen
@@ -79,6 +81,7 @@ class Yi(OneConstraint[YiState]):
         return self.prox(y, weight, alpha, float(self.domain.radius), Linearised(x, g, s))
 
     @classmethod
+    @tuning
     def trade_off(
         cls, constants: Constants, horizon: int, domain: Region | Prox, *, c: float = 0.5
     ) -> Tuned[Self]:

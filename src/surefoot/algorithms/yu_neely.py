@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple, Self
 
 from surefoot.algorithms._multipliers import Multiplying
-from surefoot.algorithms._rule import Count, Domain, Positive
+from surefoot.core.algorithm import tuning
 from surefoot.core.arrays import combine, maximum, number_like, where
 from surefoot.core.constants import Constants
-from surefoot.core.types import Array, Number, Region, Source
+from surefoot.core.parameters import count, positive, projectable
+from surefoot.core.types import Array, Number, Real, Region, Source
 from surefoot.theory import Tuned
 from surefoot.theory.yu_neely import YuNeelyTheorem
 
@@ -61,17 +62,18 @@ class YuNeely(Multiplying[YuNeelyState]):
     derived here.
     """
 
+    state = YuNeelyState
     source = Source("Yu and Neely, JMLR 2020", "as recalled")
 
-    gamma: Positive
-    alpha: Positive
-    rows: Count
-    domain: Region
+    gamma: Real = positive()
+    alpha: Real = positive()
+    rows: int = count()
+    domain: Region = projectable()
 
-    def _first(self, x1: Array) -> YuNeelyState:
+    def first_state(self, x1: Array) -> YuNeelyState:
         return YuNeelyState(x1, self._zeros(x1), number_like(x1, 1.0))
 
-    def _round(self, state: YuNeelyState, gradient: Array, g: Array, s: Array) -> YuNeelyState:
+    def next_state(self, state: YuNeelyState, gradient: Array, g: Array, s: Array) -> YuNeelyState:
         x, queues, t = state
         later = maximum(-self.gamma * g, queues + self.gamma * g)
         queues = where(t == 1.0, maximum(-self.gamma * g, 0.0), later)
@@ -80,7 +82,10 @@ class YuNeely(Multiplying[YuNeelyState]):
         return YuNeelyState(self.domain.project(x - step / (2 * self.alpha)), queues, t + 1.0)
 
     @classmethod
-    def linear(cls, constants: Constants, horizon: int, domain: Domain = None) -> Tuned[Self]:
+    @tuning
+    def linear(
+        cls, constants: Constants, horizon: int, domain: Region | None = None
+    ) -> Tuned[Self]:
         """Tune for linear constraints: regret O(T^(1/2)), the sum of each constraint O(1)."""
         theorem = YuNeelyTheorem(constants, horizon)
         return Tuned.of(cls, theorem, domain, "gamma", "alpha", "rows")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import NamedTuple, Self
 
-from surefoot.algorithms._rule import Domain, EachConstraint, Nonnegative, Positive
 from surefoot.core import checks
+from surefoot.core.algorithm import EachConstraint, tuning
 from surefoot.core.arrays import combine, maximum
 from surefoot.core.constants import Constants
-from surefoot.core.types import Array, Number, Region, Source
+from surefoot.core.parameters import nonnegative, positive, projectable
+from surefoot.core.types import Array, Number, Real, Region, Source
 from surefoot.theory import Tuned, YuanStronglyConvex, YuanTradeOff
 
 __all__ = ["Yuan", "YuanState"]
@@ -60,14 +61,15 @@ class Yuan(EachConstraint[YuanState]):
     as in the abstract; constants are derived, see :class:`surefoot.theory.YuanTradeOff`.
     """
 
+    state = YuanState
     source = Source("Yuan and Lamperski, NeurIPS 2018", "as recalled")
 
-    eta: Positive
-    theta: Positive
-    domain: Region
-    decay: Nonnegative = 0.0
+    eta: Real = positive()
+    theta: Real = positive()
+    domain: Region = projectable()
+    decay: Real = nonnegative(default=0.0)
 
-    def _round(self, state: YuanState, grad: Array, g: Array, s: Array) -> YuanState:
+    def next_state(self, state: YuanState, grad: Array, g: Array, s: Array) -> YuanState:
         x, t = state
         fade = t**self.decay
         multipliers = maximum(g, 0.0) / (self.theta / fade)
@@ -75,11 +77,12 @@ class Yuan(EachConstraint[YuanState]):
         return YuanState(self.domain.project(y), t + 1.0)
 
     @classmethod
+    @tuning
     def trade_off(
         cls,
         constants: Constants,
         horizon: int,
-        domain: Domain = None,
+        domain: Region | None = None,
         *,
         beta: float = 0.5,
         alpha: float = 0.5,
@@ -97,8 +100,9 @@ class Yuan(EachConstraint[YuanState]):
         return Tuned.of(cls, theorem, domain, "eta", "theta")
 
     @classmethod
+    @tuning
     def strongly_convex(
-        cls, constants: Constants, horizon: int, domain: Domain = None
+        cls, constants: Constants, horizon: int, domain: Region | None = None
     ) -> Tuned[Self]:
         """Tune for strongly convex costs: regret O(log T), violations O((T log T)^(1/2)).
 

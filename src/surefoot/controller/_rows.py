@@ -58,7 +58,7 @@ __all__ = [
 
 def row_of(action: np.ndarray, seen: Feedback, certificate: Any, more: More | None = None) -> Row:
     """Return the columns of a round except its number and digest."""
-    gradient, g, s, cost, error = seen
+    gradient, g, s, cost, error = seen[:5]
     columns = (
         to_bytes(action),
         b"" if gradient is None else to_bytes(gradient),

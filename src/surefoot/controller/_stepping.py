@@ -54,8 +54,7 @@ def step_of(algorithm: Any) -> Step:
                 "a rule that overrides update must override step, whose first half update is, "
                 f"got {kind.__name__} with the step of another class"
             )
-    step: Step = unguarded(algorithm.step)
-    return step
+    return partial(_step, unguarded(algorithm.step))
 
 
 def unguarded(method: Any) -> Any:
@@ -92,6 +91,12 @@ def _admit(admit: Any, state: Any, seen: Feedback, **announced: Any) -> tuple[An
 
 def _admit_with_error(admit: Any, state: Any, seen: Feedback, **announced: Any) -> Any:
     return admit(state, seen[0], seen[1], seen[2], value_error=seen[4], **announced)
+
+
+def _step(step: Any, state: Any, seen: Feedback, **announced: Any) -> tuple[Any, Info]:
+    after, info = step(state, seen, **announced)
+    checks.refuse_unfinite(after.x, "the next action")
+    return after, info
 
 
 def _update_alone(algorithm: Any, state: Any, seen: Feedback) -> tuple[Any, None]:

@@ -91,7 +91,7 @@ def measure(
         seen: what was told.
         name: of the first of it.
     """
-    gradient, g, s, cost, _ = seen
+    gradient, g, s, cost = seen[:4]
     if cost is not None and not math.isfinite(cost):
         raise InvalidValueError(f"cost_value must be finite, got {cost!r}")
     checks.refuse_unfinite(gradient, name)

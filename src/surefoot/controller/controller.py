@@ -21,7 +21,7 @@ from surefoot.controller._stepping import player_of
 from surefoot.controller._told import measure
 from surefoot.controller.explanation import Explanation, explained
 from surefoot.controller.reading import was_replaced
-from surefoot.core.arrays import record, rough_square
+from surefoot.core.arrays import rough_square
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import Array, ArrayLike, Feedback, Region
 from surefoot.theory import Breach, Guarantee, Reaction
@@ -298,7 +298,7 @@ class Controller(Ordered):
         ):
             # What comes most often. Copies, because a caller may use its arrays again.
             gradient, g, s = first.copy(), constraint_value, constraint_subgradient.copy()
-            seen = record(Feedback, (gradient, g, s, None, None))
+            seen = Feedback(gradient, g, s)
             # Comparisons that a NaN fails. Where all hold there is nothing to look at closely.
             most, steepest, highest, near, steep, watched, last = self._limits
             slope = rough_square(s)

@@ -255,10 +255,9 @@ def feedback(x: Array, seen: Feedback) -> tuple[Array, Number, Array]:
     Runs in every update, so it compares shapes and types and leaves the values to the primitives,
     which catch NaN and inf on the way (:func:`surefoot.sets.project_halfspace`).
     """
-    try:
-        gradient, g, s, _, _ = seen
-    except (TypeError, ValueError) as error:
-        raise bad("feedback", "a Feedback", seen) from error
+    if not isinstance(seen, Feedback):
+        raise bad("feedback", "a Feedback", seen)
+    gradient, g, s = seen.cost_gradient, seen.constraint_value, seen.constraint_subgradient
     try:
         fits = gradient.shape == x.shape == s.shape
     except AttributeError:
@@ -282,10 +281,9 @@ def feedback(x: Array, seen: Feedback) -> tuple[Array, Number, Array]:
 
 def cost_gradient(x: Array, seen: Feedback) -> Array:
     """Return the cost gradient of a round, for rules that do not ask for the constraint."""
-    try:
-        gradient = seen[0]
-    except (TypeError, IndexError) as error:
-        raise bad("feedback", "a Feedback", seen) from error
+    if not isinstance(seen, Feedback):
+        raise bad("feedback", "a Feedback", seen)
+    gradient = seen.cost_gradient
     if getattr(gradient, "shape", None) != x.shape:
         raise _misfit(gradient, None, tuple(x.shape))
     if type(x) is np.ndarray and (

@@ -19,11 +19,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, TypeVar, runtime_checkable
 
+import numpy as np
+
 __all__ = [
     "Algorithm",
     "Array",
     "ArrayLike",
-    "BanditFeedback",
     "Certificate",
     "CostStream",
     "Explaining",
@@ -90,42 +91,40 @@ Real: TypeAlias = float | Numeric
 
 
 class Feedback(NamedTuple):
-    """What a round reveals, all of it at the action just played.
+    """What is told after a round; a field that nobody said anything about is None.
+
+    What was *seen* in the round, all of it at one action:
 
     Attributes:
         cost_gradient: a (sub)gradient of the round's cost.
         constraint_value: :math:`g(x_t)`; feasible means at most zero.
         constraint_subgradient: one subgradient of g at the same point.
-        cost_value: the cost itself, where it was observed; only rules with bandit feedback need it.
-        value_error: a bound on the error of this round's ``constraint_value``, instead of the
-            ``value_error`` that a certified rule was built with.
-    """
+        cost_value: the cost itself.
+        value_error: a bound on the error of this round's ``constraint_value``, instead of the one
+            that a certified rule was built with.
+        slope_error: the same for ``constraint_subgradient``.
+        action: where all this was seen, if not at the action of the state.
+        age: how many rounds ago it was seen; 0 in the round itself.
 
-    cost_gradient: Array
-    constraint_value: Number
-    constraint_subgradient: Array
-    cost_value: Number | None = None
-    value_error: Number | None = None
-
-
-class BanditFeedback(NamedTuple):
-    """The feedback of a rule that explores: the value of the cost, and where to look next.
-
-    The first four fields are those of :class:`Feedback`.
+    What is *known of the next round*:
 
     Attributes:
-        cost_gradient: None: it is not revealed.
-        constraint_value: None.
-        constraint_subgradient: None.
-        cost_value: the cost at the action just played.
-        direction: a unit vector that the game has drawn, to explore along in the next round.
+        proposal: an action that somebody wants to play next.
+        within: a set, announced for the next round, that holds the next action.
+        direction: a unit vector that the game has drawn, to explore along.
     """
 
-    cost_gradient: None
-    constraint_value: None
-    constraint_subgradient: None
-    cost_value: Number
-    direction: Array
+    cost_gradient: Array = None
+    constraint_value: Number = None
+    constraint_subgradient: Array = None
+    cost_value: Number = None
+    value_error: Number = None
+    slope_error: Number = None
+    action: Array = None
+    age: int = 0
+    proposal: Array = None
+    within: Any = None
+    direction: Array = None
 
 
 class Needs(NamedTuple):
@@ -256,23 +255,39 @@ class Certificate(Protocol):
         ...
 
 
-class Info(Protocol):
-    """What a step of one run knew; the properties only format numbers already computed."""
+class Info(NamedTuple):
+    """What a step knew; nothing is computed until a property is read.
+
+    Attributes:
+        x: the next action.
+        wish: where the rule would like to be; None from rules that have no other wish than x.
+        region: the certified region that x was taken from; None from rules that certify nothing.
+        suspects: functions without arguments that return sentences on what is contradicted.
+        note: what the rule's own bound on the regret wants to know of the step.
+    """
+
+    x: Array | None = None
+    wish: Array | None = None
+    region: Any = None
+    suspects: tuple[Any, ...] = ()
+    note: Any = None
 
     @property
-    def cut(self) -> bool:
-        """Whether a half-space or a region changed the proposed action."""
-        ...
+    def cut(self) -> bool | None:
+        """Whether the next action differs from the wish; None where there is no wish."""
+        if self.wish is None:
+            return None
+        return bool((np.asarray(self.x) != np.asarray(self.wish)).any())
 
     @property
     def certificate(self) -> Certificate | None:
         """Why the next action is feasible; None from rules that certify nothing."""
-        ...
+        return None if self.region is None else self.region.certificate(self.x, cut=bool(self.cut))
 
     @property
     def contradictions(self) -> tuple[str, ...]:
-        """Return what cannot be if the constants are right, one sentence each."""
-        ...
+        """What is impossible if the constants are right, one sentence each."""
+        return tuple(sentence for suspect in self.suspects for sentence in suspect())
 
 
 @runtime_checkable

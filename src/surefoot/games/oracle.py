@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from surefoot.core.arrays import largest, namespace, norm, one_run
-from surefoot.core.types import Array, BanditFeedback, Feedback, Needs, Number
+from surefoot.core.types import Array, Feedback, Needs, Number
 from surefoot.problems.constraints import Constraint, ConstraintStream, PlayedOnly
 from surefoot.problems.costs import ArrayCosts
 
@@ -26,7 +26,7 @@ class Seen(NamedTuple):
         rows: all constraints, where their sums are wanted.
     """
 
-    feedback: Feedback | BanditFeedback
+    feedback: Feedback
     cost: Number
     gradient: Array
     worst: Number
@@ -76,14 +76,13 @@ class Oracle:
             value = None
         if not needs.constraint_subgradients:
             slope = None
-        feedback: Any = Feedback(
+        feedback = Feedback(
             gradient if needs.cost_gradients else None,
             value,
             slope,
             cost if needs.cost_values else None,
+            direction=None if self.directions is None else self.directions[k],
         )
-        if self.directions is not None:
-            feedback = BanditFeedback(None, None, None, cost, self.directions[k])
         apart = rows if self.rows else None
         return Seen(feedback, cost, gradient, worst, steepest, apart)
 

@@ -106,7 +106,7 @@ class Game:
         seen = replace(oracle, watched=False).ask(0, x)
         if oracle.needs.constraint_values and oracle.needs.constraint_subgradients:
             check = checks.feedback_apart if oracle.needs.apart else checks.feedback
-            check(x, seen.feedback)  # type: ignore[arg-type]
+            check(x, seen.feedback)
         want = () if len(x.shape) == 1 else (x.shape[0], 1)
         for name, value in (("cost_value", seen.cost), ("constraint_value", seen.worst)):
             if tuple(np.shape(value)) != want:

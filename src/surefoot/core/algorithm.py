@@ -1,0 +1,175 @@
+"""What an algorithm is: declared parameters, a first state, and one step from state to state.
+
+The file of a rule has its formulas and the lines that are these formulas. What it sees of a round
+is the class that it derives from: :class:`OneConstraint`, :class:`EachConstraint` or
+:class:`CostsOnly`. The constructors that a theorem tunes are marked with :func:`tuning`.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Generic, TypeVar, overload
+
+import numpy as np
+
+from surefoot.core import checks
+from surefoot.core.arrays import is_concrete, number_like, to_numpy
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.parameters import Declared
+from surefoot.core.points import dimension_of
+from surefoot.core.types import Array, Feedback, Info, Needs, Region, Source, State
+
+__all__ = [
+    "COSTS_ONLY",
+    "NOTHING",
+    "Algorithm",
+    "CostsOnly",
+    "EachConstraint",
+    "OneConstraint",
+    "start_in",
+    "tuning",
+]
+
+COSTS_ONLY = Needs(constraint_values=0, constraint_subgradients=0, domain="feasible")
+"""The needs of rules that know the feasible set and are told about the costs alone."""
+
+NOTHING = Info()
+"""What a step knew that certifies nothing and can contradict nothing."""
+
+S = TypeVar("S", bound=State)
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@overload
+def tuning(function: F) -> F: ...
+@overload
+def tuning(*, listed: bool) -> Callable[[F], F]: ...
+def tuning(function: Any = None, *, listed: bool = True) -> Any:
+    """Mark a constructor that takes constants and a horizon and returns a ``Tuned``.
+
+    It stands below ``@classmethod``.
+
+    Args:
+        function: the constructor.
+        listed: whether the catalogue tries it; not where it needs more than constants, a horizon
+            and a set.
+    """
+
+    def mark(function: Any) -> Any:
+        function.is_tuning, function.is_listed = True, listed
+        return function
+
+    return mark if function is None else mark(function)
+
+
+class Algorithm(Declared):
+    """A rule: declared parameters, ``init`` and ``step``, both pure; ``state.x`` is to be played.
+
+    Attributes:
+        needs: what a round asks for.
+        source: where the rule comes from.
+        sources: where tunings come from that have another source.
+        tunings: the constructors that a theorem tunes and the catalogue tries.
+        constructors: these, and those that need more than a catalogue can give.
+    """
+
+    needs: ClassVar[Needs] = Needs()
+    source: ClassVar[Source] = Source("your own")
+    sources: ClassVar[Mapping[str, Source]] = {}
+    tunings: ClassVar[tuple[str, ...]] = ()
+    constructors: ClassVar[tuple[str, ...]] = ()
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Find the constructors that are marked as tunings."""
+        super().__init_subclass__(**options)
+        marked = {
+            name: getattr(member.__func__, "is_listed", False)
+            for name, member in vars(cls).items()
+            if isinstance(member, classmethod) and hasattr(member.__func__, "is_tuning")
+        }
+        listed = (name for name, is_listed in marked.items() if is_listed)
+        cls.tunings = tuple(dict.fromkeys([*cls.tunings, *listed]))
+        cls.constructors = tuple(dict.fromkeys([*cls.constructors, *marked]))
+
+    @abstractmethod
+    def init(self, x1: Array) -> Any:
+        """Return the state before the first round, with ``x1`` as its action."""
+
+    @abstractmethod
+    def step(self, state: Any, feedback: Feedback) -> tuple[Any, Info]:
+        """Return the state after a round, and what the step knew."""
+
+    def update(self, state: Any, feedback: Feedback) -> Any:
+        """Return the state after a round alone."""
+        return self.step(state, feedback)[0]
+
+    def observer(self) -> Any:
+        """Return the sums of a bound on the regret so far; None where there is no such bound."""
+        return None
+
+
+class OneConstraint(Algorithm, Generic[S]):
+    """A rule that sees g and one of its subgradients.
+
+    Its formulas are ``next_state(state, grad, g, s)``. The numbers of its state class have the
+    defaults of round 1; with more in it than numbers, a rule has a ``first_state(x1)``.
+
+    Attributes:
+        state: the class of its state, a named tuple that begins with ``x``.
+    """
+
+    state: ClassVar[Any]
+
+    def init(self, x1: Array) -> S:
+        """Start at x1, a point of the domain."""
+        return self.first_state(start_in(self.domain, x1))  # type: ignore[attr-defined]
+
+    def first_state(self, x1: Array) -> S:
+        """Return the state before round 1."""
+        defaults = self.state._field_defaults.values()
+        first: S = self.state(x1, *(number_like(x1, value) for value in defaults))
+        return first
+
+    @abstractmethod
+    def next_state(self, state: S, /, *seen: Any) -> S:
+        """Return the next state: the formulas of the rule."""
+
+    def step(self, state: S, feedback: Feedback) -> tuple[S, Info]:
+        """Return the state after a round: the lines of the class's docstring."""
+        return self.next_state(state, *checks.feedback(state.x, feedback)), NOTHING
+
+
+class EachConstraint(OneConstraint[S]):
+    """A rule that sees m constraints and their subgradients, each by itself."""
+
+    needs: ClassVar[Needs] = Needs(apart=True, work="m d")
+
+    def step(self, state: S, feedback: Feedback) -> tuple[S, Info]:
+        """Return the state after a round: the lines of the class's docstring."""
+        return self.next_state(state, *checks.feedback_apart(state.x, feedback)), NOTHING
+
+
+class CostsOnly(OneConstraint[S]):
+    """A rule that knows the feasible set and sees the gradients of the costs alone."""
+
+    needs: ClassVar[Needs] = COSTS_ONLY
+
+    def step(self, state: S, feedback: Feedback) -> tuple[S, Info]:
+        """Return the state after a round: the lines of the class's docstring."""
+        return self.next_state(state, checks.cost_gradient(state.x, feedback)), NOTHING
+
+
+def start_in(domain: Region, x1: Array) -> Array:
+    """Return a read-only float64 copy of x1; raise if it is outside the domain."""
+    x1 = checks.action(x1)
+    # A set of yours need not know its dimension; then its own operations are left to object.
+    d = dimension_of(domain)
+    if d is not None and x1.shape[-1] != d:
+        raise InvalidValueError(f"x1.shape must end in {d}, as the domain's, got {tuple(x1.shape)}")
+    if is_concrete(x1):
+        inside = np.atleast_1d(to_numpy(domain.contains(x1)))
+        if not inside.all():
+            outside = to_numpy(x1).reshape(len(inside), -1)[~inside.ravel()][0]
+            raise InvalidValueError(f"x1 must be in the domain {domain!r}, got {outside!r}")
+    return x1

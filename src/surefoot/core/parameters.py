@@ -1,0 +1,316 @@
+r"""What a parameter may be, declared once beside its field and read by everyone.
+
+A class of parameters is a frozen dataclass whose fields are declared by what they may be::
+
+    class Descent(Declared):
+        eta: float = positive()
+        decay: float = nonnegative(default=0.0)
+        domain: Region = projectable()
+
+The constructor checks them, in one sentence with the name, the rule and the value. Specifications,
+``serve``, the export to C, ``surefoot list`` and the tables of the docs ask :func:`parameters_of`,
+and nothing else: no annotation is read.
+
+A number may be a column ``(B, 1)``, a row for each run of a batch. A parameter whose default is
+None may be None.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
+from typing import Any, Literal, NamedTuple, TypeAlias, dataclass_transform
+
+import numpy as np
+
+from surefoot.core import checks
+from surefoot.core.convert import bad, shown
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.types import Region
+
+__all__ = [
+    "Declared",
+    "Form",
+    "Parameter",
+    "algorithm",
+    "anything",
+    "check_parameters",
+    "choice",
+    "count",
+    "flag",
+    "function",
+    "minimising",
+    "nonnegative",
+    "parameters_of",
+    "positive",
+    "projectable",
+    "share",
+]
+
+Form: TypeAlias = Literal["number", "whole", "switch", "word", "set", "object"]
+"""What plain data a parameter is given as: the last two are tables with a class."""
+
+
+class Parameter(NamedTuple):
+    """One parameter of a class.
+
+    Attributes:
+        name: of the field.
+        form: what plain data it is given as.
+        rule: what it may be, in words that follow "must be".
+        default: what it is unless given; ... where it must be given.
+    """
+
+    name: str
+    form: Form
+    rule: str
+    default: Any
+
+    @property
+    def is_required(self) -> bool:
+        """Whether it must be given."""
+        return self.default is ...
+
+
+class _Kind(NamedTuple):
+    """What the metadata of a field hold: its form, its rule, and how a value is read."""
+
+    form: Form
+    rule: str
+    read: Callable[[str, Any], Any]
+
+
+def _declare(form: Form, rule: str, read: Callable[[str, Any], Any], default: Any) -> Any:
+    return field(default=default, metadata={"parameter": _Kind(form, rule, read)})
+
+
+def _number(check: Callable[..., None]) -> Callable[[str, Any], Any]:
+    def read(name: str, value: Any) -> Any:
+        check(**{name: value})
+        # NumPy's scalars would send a primitive its vector way, where one run cannot raise.
+        is_scalar = isinstance(value, (int, float, np.number)) or (
+            isinstance(value, np.ndarray) and not value.ndim
+        )
+        return float(value) if is_scalar else value
+
+    return read
+
+
+def positive(*, default: Any = MISSING) -> Any:
+    """Declare a finite number above 0."""
+    return _declare("number", "a finite number > 0", _number(checks.positive), default)
+
+
+def nonnegative(*, default: Any = MISSING) -> Any:
+    """Declare a finite number of at least 0."""
+    return _declare("number", "a finite number >= 0", _number(checks.nonnegative), default)
+
+
+def share(*, default: Any = MISSING) -> Any:
+    """Declare a number strictly between 0 and 1."""
+
+    def check(**number: Any) -> None:
+        checks.between(0, 1, **number)
+
+    return _declare("number", "strictly between 0 and 1", _number(check), default)
+
+
+def count(least: int = 1, *, default: Any = MISSING) -> Any:
+    """Declare a whole number of at least 1, or of another least."""
+    rule = f"a whole number >= {least}"
+
+    def read(name: str, value: Any) -> int:
+        whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+        if not whole or value < least:
+            raise bad(name, rule, value)
+        return int(value)
+
+    return _declare("whole", rule, read, default)
+
+
+def flag(*, default: Any = MISSING) -> Any:
+    """Declare True or False."""
+
+    def read(name: str, value: Any) -> bool:
+        if not isinstance(value, (bool, np.bool_)):
+            raise bad(name, "True or False", value)
+        return bool(value)
+
+    return _declare("switch", "True or False", read, default)
+
+
+def choice(*words: str, default: Any = MISSING) -> Any:
+    """Declare one of a few words."""
+    rule = "one of " + ", ".join(map(repr, words))
+
+    def read(name: str, value: Any) -> Any:
+        checks.one_of(words, **{name: value})
+        return value
+
+    return _declare("word", rule, read, default)
+
+
+def projectable(*, default: Any = MISSING) -> Any:
+    """Declare a set that can be projected onto."""
+
+    def read(name: str, value: Any) -> Any:
+        if not isinstance(value, Region) or isinstance(value, type):
+            raise InvalidValueError(
+                f"{name} must be a set with a projection, got {_set_instead(value)}"
+            )
+        return value
+
+    return _declare("set", "a set with a projection", read, default)
+
+
+def minimising(*, default: Any = MISSING) -> Any:
+    """Declare a set that minimises linear functions; it need not project."""
+    rule = "a set that minimises linear functions"
+
+    def read(name: str, value: Any) -> Any:
+        if not _has_methods(value, "minimize_linear", "contains"):
+            raise InvalidValueError(f"{name} must be {rule}, got {value!r}")
+        return value
+
+    return _declare("set", rule, read, default)
+
+
+def algorithm(*, default: Any = MISSING) -> Any:
+    """Declare an algorithm."""
+    rule = "an algorithm with init and step"
+
+    def read(name: str, value: Any) -> Any:
+        if not _has_methods(value, "init", "step"):
+            raise InvalidValueError(f"{name} must be {rule}, got {shown(value)}")
+        return value
+
+    return _declare("object", rule, read, default)
+
+
+def function(*, default: Any = MISSING) -> Any:
+    """Declare something that can be called."""
+
+    def read(name: str, value: Any) -> Any:
+        checks.function(**{name: value})
+        return value
+
+    return _declare("object", "a function", read, default)
+
+
+def anything(rule: str = "an object", *, default: Any = MISSING) -> Any:
+    """Declare an object that the class itself checks."""
+    return _declare("object", rule, lambda name, value: value, default)
+
+
+def _has_methods(value: Any, *names: str) -> bool:
+    return not isinstance(value, type) and all(callable(getattr(value, n, None)) for n in names)
+
+
+def _set_instead(value: Any) -> str:
+    """Return what was given for a set, and the set that is meant where that can be said."""
+    if isinstance(value, (int, float)):
+        return f"{value!r}: Ball({value!r}) is the ball of that radius"
+    if hasattr(value, "query") and hasattr(value, "region"):
+        return f"the constraint {shown(value)}: its region is the set"
+    return repr(value)
+
+
+def check_parameters(owner: Any) -> None:
+    """Check the declared fields of a frozen dataclass, and keep them as they were read.
+
+    >>> @dataclass(frozen=True)
+    ... class Step:
+    ...     eta: float = positive()
+    ...     def __post_init__(self):
+    ...         check_parameters(self)
+    >>> Step(np.float64(0.5))
+    Step(eta=0.5)
+    >>> Step(-1.0)
+    Traceback (most recent call last):
+    surefoot.core.errors.InvalidValueError: eta must be a finite number > 0, got -1.0
+    """
+    for declared in fields(owner):
+        kind = declared.metadata.get("parameter")
+        value = getattr(owner, declared.name)
+        if kind is None or (value is None and declared.default is None):
+            continue
+        object.__setattr__(owner, declared.name, kind.read(declared.name, value))
+
+
+def parameters_of(kind: type[Any]) -> dict[str, Parameter]:
+    """Return the declared parameters of a class by name, in their order.
+
+    >>> from surefoot import PFS
+    >>> parameters_of(PFS)["eta"]
+    Parameter(name='eta', form='number', rule='a finite number > 0', default=Ellipsis)
+    """
+    if not is_dataclass(kind):
+        return {}
+    found = {}
+    for f in fields(kind):
+        declared = f.metadata.get("parameter")
+        if declared is not None:
+            default = ... if f.default is MISSING else f.default
+            found[f.name] = Parameter(f.name, declared.form, declared.rule, default)
+    return found
+
+
+@dataclass_transform(
+    frozen_default=True,
+    kw_only_default=True,
+    field_specifiers=(
+        positive,
+        nonnegative,
+        share,
+        count,
+        flag,
+        choice,
+        projectable,
+        minimising,
+        algorithm,
+        function,
+        anything,
+    ),
+)
+class Declared:
+    """A base whose subclasses are frozen keyword-only dataclasses with declared parameters.
+
+    Two are equal where their parameters are, arrays by value.
+    """
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Make a frozen dataclass of the class."""
+        super().__init_subclass__(**options)
+        dataclass(frozen=True, kw_only=True, eq=False, repr=False)(cls)
+
+    def __post_init__(self) -> None:
+        check_parameters(self)
+
+    def __eq__(self, other: object) -> bool:
+        if type(self) is not type(other):
+            return NotImplemented
+        pairs = ((getattr(self, f.name), getattr(other, f.name)) for f in fields(self))  # type: ignore[arg-type]
+        return all(_is_same(a, b) for a, b in pairs)
+
+    def __hash__(self) -> int:
+        values = [getattr(self, f.name) for f in fields(self)]  # type: ignore[arg-type]
+        return hash((type(self), *(np.shape(v) if hasattr(v, "shape") else v for v in values)))
+
+    def __repr__(self) -> str:
+        shown_fields = [f for f in fields(self) if f.repr]  # type: ignore[arg-type]
+        parts = (f"{f.name}={_brief(getattr(self, f.name))}" for f in shown_fields)
+        return f"{type(self).__name__}({', '.join(parts)})"
+
+
+def _is_same(a: Any, b: Any) -> bool:
+    """Return whether two values of a field are equal: arrays by value, tuples part by part."""
+    if isinstance(a, tuple) and isinstance(b, tuple):
+        return len(a) == len(b) and all(map(_is_same, a, b))
+    return a is b or bool(np.array_equal(a, b))
+
+
+def _brief(value: Any) -> str:
+    """Return a value as one can type it; a large array by its shape."""
+    if isinstance(value, np.ndarray) and value.size > 16:
+        return f"<array of shape {value.shape}>"
+    return repr(value)

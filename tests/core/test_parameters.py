@@ -1,0 +1,117 @@
+"""Declared parameters: what a constructor refuses, and what a reader is told."""
+
+import copy
+import pickle
+import re
+from dataclasses import FrozenInstanceError, replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import surefoot.algorithms.toolkit as tk
+from surefoot import OGD, PFS, Ball
+from surefoot.algorithms import Jenatton
+from surefoot.core.parameters import Declared, Parameter, algorithm, parameters_of
+from surefoot.problems.constraints import L2Norm
+from surefoot.sets import Box
+
+
+class Everything(Declared):
+    """One parameter of each kind; annotations are not read."""
+
+    step: Any = tk.positive(default=1.0)
+    lag: "float | None" = tk.nonnegative(default=None)
+    part: str = tk.share(default=0.5)
+    rounds: int = tk.count(default=1)
+    depth: int = tk.count(2, default=2)
+    quick: bool = tk.flag(default=False)
+    word: str = tk.choice("up", "down", default="up")
+    domain: Any = tk.projectable(default=Ball(1.0))
+    corners: Any = tk.minimising(default=Ball(1.0))
+    base: Any = algorithm(default=OGD(eta=0.1, domain=Ball(1.0)))
+    cost: Any = tk.function(default=abs)
+    rows: Any = tk.anything(default=())
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "sentence"),
+    [
+        ("step", 0.0, "step must be a finite number > 0, got 0.0"),
+        ("step", np.array([[1.0], [-2.0]]), "step must be a finite number > 0, got "),
+        ("step", True, "step must be a finite number > 0, got True"),
+        ("step", None, "step must be a finite number > 0, got None"),
+        ("lag", -1.0, "lag must be a finite number >= 0, got -1.0"),
+        ("part", 1.0, "part must be strictly between 0 and 1, got 1.0"),
+        ("rounds", 0, "rounds must be a whole number >= 1, got 0"),
+        ("rounds", 2.0, "rounds must be a whole number >= 1, got 2.0"),
+        ("depth", 1, "depth must be a whole number >= 2, got 1"),
+        ("quick", 1, "quick must be True or False, got 1"),
+        ("word", "left", "word must be one of 'up', 'down', got 'left'"),
+        ("domain", 2.0, "domain must be a set with a projection, got 2.0: Ball(2.0) is the ball"),
+        ("domain", Ball, "domain must be a set with a projection, got <class"),
+        ("domain", L2Norm(1.0), "domain must be a set with a projection, got the constraint"),
+        ("corners", 3, "corners must be a set that minimises linear functions, got 3"),
+        ("base", OGD, "base must be an algorithm with init and step, got "),
+        ("cost", 3, "cost must be a function, got 3"),
+    ],
+)
+def test_a_constructor_refuses_in_one_sentence(name, value, sentence):
+    with pytest.raises(ValueError, match=f"^{re.escape(sentence)}"):
+        Everything(**{name: value})
+
+
+def test_numbers_are_kept_as_python_has_them_and_columns_as_they_are():
+    column = np.array([[0.1], [0.2]])
+    made = Everything(step=np.float32(0.5), rounds=np.int64(3), quick=np.True_, lag=column)
+    assert [type(v) for v in (made.step, made.rounds, made.quick)] == [float, int, bool]
+    assert made.lag is column
+    with pytest.raises(FrozenInstanceError):
+        made.step = 2.0
+
+
+def test_parameters_are_told_in_order_with_what_they_may_be():
+    told = parameters_of(Everything)
+    assert list(told)[:3] == ["step", "lag", "part"]
+    assert [p.form for p in told.values()] == [
+        *("number", "number", "number", "whole", "whole", "switch", "word"),
+        *("set", "set", "object", "object", "object"),
+    ]
+    assert told["word"] == Parameter("word", "word", "one of 'up', 'down'", "up")
+    required = [p.name for p in parameters_of(PFS).values() if p.is_required]
+    assert required == ["eta", "rho", "domain"]
+    assert parameters_of(Jenatton)["beta"].rule == "strictly between 0 and 1"
+    assert parameters_of(int) == {}
+
+
+def test_a_derived_class_has_the_parameters_of_both():
+    class More(Everything):
+        more: float = tk.positive()
+
+    assert list(parameters_of(More)) == [*parameters_of(Everything), "more"]
+    with pytest.raises(ValueError, match=r"^more must be a finite number > 0, got -1\.0$"):
+        More(more=-1.0)
+    with pytest.raises(ValueError, match=r"^step must be a finite number > 0, got -1\.0$"):
+        More(more=1.0, step=-1.0)
+
+
+def test_two_are_equal_where_their_parameters_are():
+    def made(last):
+        parts = (np.zeros(2), np.zeros(3), OGD(eta=0.1, domain=Box([0.0, last], [1.0, 3.0])))
+        return Everything(step=np.array([[1.0], [2.0]]), rows=parts)
+
+    one, same, other = made(2.0), made(2.0), made(2.5)
+    assert one == same
+    assert one == pickle.loads(pickle.dumps(one)) == copy.deepcopy(one)
+    assert one != other
+    assert one != replace(one, rows=one.rows[:2])
+    assert one != OGD(eta=0.1, domain=Ball(1.0))
+    assert hash(Everything()) == hash(Everything())
+    assert {Everything(): 1}[Everything()] == 1
+
+
+def test_a_repr_can_be_typed_and_large_arrays_are_named_by_their_shape():
+    rule = OGD(eta=0.5, domain=Ball(1.0))
+    assert eval(repr(rule)) == rule
+    wide = Everything(step=np.ones((17, 1)))
+    assert "step=<array of shape (17, 1)>" in repr(wide)
