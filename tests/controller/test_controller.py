@@ -8,7 +8,14 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from surefoot import OGD, PFS, Ball, Controller, Feedback, play, problems
-from surefoot.algorithms import DPP, CertifiedPFS, FrankWolfe, SafetyFilter, ScalarDPP
+from surefoot.algorithms import (
+    DPP,
+    CertifiedPFS,
+    FrankWolfe,
+    LeaderFollower,
+    SafetyFilter,
+    ScalarDPP,
+)
 from surefoot.controller import PremiseError, PremiseWarning
 from surefoot.core.checks import PrecisionWarning
 from surefoot.core.errors import SurefootError
@@ -512,7 +519,6 @@ def test_a_contradicted_G_g_is_refused_and_the_next_correct_call_works(name):
     with pytest.raises(PremiseError, match=f"^{re.escape(CONTRADICTIONS[name])}"):
         controller.tell(**steep(name))
     assert same_state(controller.state, other.state)
-    assert controller.explain() == other.explain()
     controller.tell(**seen_at(PLAYERS[name], 1, START))
     other.tell(**seen_at(PLAYERS[name], 1, START))
     assert same_state(controller.state, other.state)
@@ -717,3 +723,43 @@ def test_a_value_just_above_the_bound_of_the_guarantee_is_a_breach():
     controller.tell(**right | {"constraint_value": 1e-6})
     (breach,) = controller.explain().broken
     assert breach.constant == "the bound on g"
+
+
+# The number behind the mask would be told as measured.
+HIDDEN = {
+    "cost_gradient": np.ma.array(GRADIENT, mask=[False, True]),
+    "constraint_subgradient": np.ma.array(SLOPE, mask=[True, False]),
+    "constraint_value": np.ma.array(-0.25, mask=True),
+    "cost_value": np.ma.masked,
+    "value_error": np.ma.array(0.1, mask=True),
+    "action": np.ma.array([0.0, 0.2], mask=[False, True]),
+}
+
+
+@pytest.mark.parametrize("name", HIDDEN)
+def test_a_masked_number_is_refused(name):
+    controller = asked(LeaderFollower(G_g=3.0, domain=Ball(1.0)), [0.0, 0.25])
+    with pytest.raises(ValueError, match=f"^{name} must be "):
+        controller.tell(**told() | {name: HIDDEN[name]})
+    controller.tell(**told())
+    assert controller.round == 2
+
+
+def test_masked_values_and_rows_of_several_constraints_are_refused():
+    controller = asked(PLAYERS["DPP"], START)
+    right = seen_at(PLAYERS["DPP"], 1, START)
+    for name in ("constraint_value", "constraint_subgradient"):
+        hidden = np.ma.array(right[name], mask=np.eye(2)[: np.ndim(right[name])].squeeze())
+        with pytest.raises(ValueError, match=f"^{name} must be .*, none of them masked"):
+            controller.tell(**right | {name: hidden})
+    bare = {name: np.ma.array(value) for name, value in right.items()}  # nothing is hidden
+    controller.tell(**bare)
+    assert controller.round == 2
+
+
+@pytest.mark.parametrize("action", [[True, False], np.array([False, True]), [0.5, True]])
+def test_truth_values_are_no_action(action):
+    controller = asked(LeaderFollower(G_g=3.0, domain=Ball(1.0)), [0.0, 0.25])
+    with pytest.raises(ValueError, match=r"^action must be a vector of numbers, got"):
+        controller.tell(**told(action=action))
+    assert controller.round == 1

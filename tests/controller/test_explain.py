@@ -1,3 +1,4 @@
+import json
 import math
 import re
 
@@ -5,9 +6,10 @@ import numpy as np
 import pytest
 
 from surefoot import OGD, PFS, Ball, Controller, Feedback, problems
-from surefoot.algorithms import CertifiedPFS
+from surefoot.algorithms import CertifiedPFS, LeaderFollower
+from surefoot.controller.serving import Service
 from surefoot.sets import Box
-from surefoot.theory import observed_regret_bound
+from surefoot.theory import PremiseError, PremiseWarning, observed_regret_bound
 
 from ._live import BALL, CONSTANTS, G_G, PLAYERS, START, drive, seen_at
 
@@ -222,3 +224,94 @@ def test_explaining_changes_nothing():
             one.tell(**seen_at(PLAYERS["certified"], t, one.ask()))
         explained.explain()
     assert quiet.explain() == explained.explain()
+
+
+# --- after a contradiction was raised ------------------------------------------------------------
+
+# g(x) = 4 x - 0.6 and G_g = 1: the second action is outside by 1.44.
+STEEP = LeaderFollower(G_g=1.0, domain=Ball(2.0))
+
+
+def steep(x):
+    return {
+        "cost_gradient": [-1.0],
+        "constraint_value": 4 * float(x[0]) - 0.6,
+        "constraint_subgradient": [1.0],  # which says nothing of it
+    }
+
+
+def refused(**options):
+    """A controller whose second action was seen outside, which it refused."""
+    controller = Controller(STEEP, [0.0], **options)
+    controller.tell(**steep(controller.ask()))
+    assert controller.explain().is_proven
+    x = controller.ask()
+    assert steep(x)["constraint_value"] > 1.4
+    with pytest.raises(PremiseError, match="is above its certified bound -0"):
+        controller.tell(**steep(x))
+    return controller, x
+
+
+def test_nothing_is_proved_after_a_contradiction_was_raised():
+    controller, x = refused()
+    found = controller.explain()
+    assert (found.standing, found.bound, found.round) == ("not proved", None, 2)
+    assert (found.certificate, found.regret_bound, found.budget) == (None, None, None)
+    assert "round 2: g = 1.44 is above its certified bound" in str(found)
+    assert "at most -" not in str(found)
+    with pytest.warns(PremiseWarning, match=r"above its certified .* refused, .* not proved any"):
+        again = controller.ask()
+    assert again.tolist() == x.tolist()
+
+
+def test_a_round_told_in_place_of_a_refused_one_ends_the_doubt():
+    controller, x = refused()
+    fixed = steep(x) | {"constraint_value": -0.1}
+    controller.tell(**fixed)
+    assert controller.explain().is_proven
+    assert controller.explain().broken == ()
+    usual = Controller(STEEP, [0.0])
+    usual.tell(**steep(usual.ask()))
+    usual.ask()
+    usual.tell(**fixed)
+    assert controller.explain() == usual.explain()
+    assert controller.ask().tolist() == usual.ask().tolist()
+
+
+@pytest.mark.filterwarnings("ignore::surefoot.theory.PremiseWarning")
+def test_orders_after_a_refused_round_do_not_rest_on_what_it_contradicted():
+    controller, x = refused()
+    controller.resume()  # with the same player, from the same action
+    assert controller.explain().standing == "not proved"
+    controller.hold("look at it")
+    assert controller.explain().standing == "not proved"
+    assert controller.ask().tolist() == x.tolist()
+    controller.tell(missing=True)
+    assert controller.explain().standing == "not proved"
+    controller, x = refused()
+    controller.retreat("home", speed=0.1)
+    assert controller.explain().standing == "not proved"
+    controller.retreat("home")
+    assert controller.ask().tolist() == [0.0]
+    assert controller.explain().is_proven  # measured, and g is convex and the same
+    controller, x = refused()
+    controller.resume(LeaderFollower(G_g=4.0, domain=Ball(2.0)), reason="wider")
+    controller.tell(**steep(controller.ask()))
+    assert controller.explain().is_proven
+
+
+def test_serve_says_so_too():
+    controller, x = refused()
+    service = Service(controller)
+    assert json.loads(service.answer(b'{"do": "status"}'))["is_proven"] is False
+    answer = json.loads(service.answer(b'{"do": "ask"}'))
+    assert answer["action"] == x.tolist()
+    assert "not proved any more" in answer["warnings"][0]
+
+
+@pytest.mark.xfail(strict=True, reason="House II: a refused round is a record of the journal")
+def test_a_journal_remembers_that_a_round_was_refused(tmp_path):
+    controller, _ = refused(journal=tmp_path / "run.db")
+    controller.close()
+    with Controller.open(tmp_path / "run.db") as again:
+        assert again.explain().standing == "not proved"

@@ -6,6 +6,8 @@ import subprocess
 import sys
 import textwrap
 import threading
+import tracemalloc
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,10 +15,12 @@ import numpy as np
 import pytest
 
 import surefoot
-from surefoot import OGD, PFS, Ball, CertifiedPFS, Controller
+from surefoot import OGD, PFS, Ball, CertifiedPFS, Constants, Controller
 from surefoot._sqlite import Store
+from surefoot.algorithms import Delayed, LeaderFollower, RegionFilter
 from surefoot.algorithms.certificate import CertifiedStep
 from surefoot.controller import LostRoundsError, PremiseWarning, StoreError, replay
+from surefoot.regions import CurvatureRows
 from surefoot.sets import Box
 
 from ._live import PLAYERS, START, drive, raw_loop, same_bits, same_state, seen_at
@@ -907,3 +911,91 @@ def test_a_journal_is_not_continued_by_another_player(tmp_path):
     same = CertifiedPFS(G_g=1.0, domain=Ball(1.0), rho=0.5)
     with Controller.open_or_create(path, same, [0.0]) as controller:
         assert controller.round == 1
+
+
+D = 20
+LOW, HIGH = np.full(D, -1.0), np.full(D, 1.0)
+TIGHT = np.where(np.arange(D) == 7, 0.25, HIGH)
+
+
+def boxed(high):
+    return RegionFilter(known=CurvatureRows(beta=(0.0,), reach=5.0, domain=Box(LOW, high)))
+
+
+def descent(high):
+    return OGD(eta=0.1, domain=Box(LOW, high))
+
+
+def tuned(G_f):
+    # The rule is the same; what is promised is not.
+    return CertifiedPFS.default(Constants(R=1.0, G_f=G_f, G_g=1.0, start_slack=0.5))
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "sentence"),
+    [
+        (boxed(HIGH), boxed(TIGHT), "is that of another RegionFilter, by its known: name that"),
+        (descent(HIGH), descent(TIGHT), "is that of another OGD, by its domain: name that"),
+        (tuned(1.0), tuned(2.0), "is that of TheoremD.*G_f=1.0.*not of TheoremD.*G_f=2.0"),
+    ],
+    ids=["a tightened box", "a set of descent", "a guarantee"],
+)
+def test_players_are_compared_by_all_that_they_are_made_of(first, second, sentence, tmp_path):
+    path, start = tmp_path / "run.db", np.zeros(D)
+    Controller(first, start, journal=path).close()
+    before = files_of(path)
+    with pytest.raises(ValueError, match=sentence):
+        Controller.open_or_create(path, second, start)
+    assert files_of(path) == before
+    with Controller.open_or_create(path, first, start) as controller:
+        assert controller.round == 1
+
+
+@pytest.mark.parametrize("said", [None, "resume tomorrow"])
+def test_a_journal_that_was_resumed_is_continued_by_its_first_or_its_last_player_alone(
+    said, tmp_path
+):
+    path = tmp_path / "run.db"
+    first, second, third = (CertifiedPFS(G_g=g, domain=Ball(1.0), rho=0.5) for g in (1.0, 2.0, 3.0))
+    with Controller(first, [0.0], journal=path) as controller:
+        if said is None:
+            controller.resume(second)
+        else:  # which is no order
+            controller.note(said)
+    for player in (first, second) if said is None else (first,):
+        with Controller.open_or_create(path, player, [0.0]) as controller:
+            assert controller.algorithm == (second if said is None else first)
+    with pytest.raises(ValueError, match=r"is that of CertifiedPFS.*, not of .*G_g=3.0"):
+        Controller.open_or_create(path, third, [0.0])
+
+
+BIG = 10**7
+
+
+@pytest.mark.parametrize(
+    ("small", "name"),
+    [
+        (LeaderFollower(G_g=1.0, domain=Ball(1.0), cuts=2), "cuts"),
+        (RegionFilter(known=CurvatureRows(beta=0.5, rows=1, reach=1.0)), "rows"),
+        (Delayed(base=LeaderFollower(G_g=1.0, domain=Ball(1.0)), delay=1), "delay"),
+    ],
+    ids=["cuts", "rows", "delay"],
+)
+def test_a_forged_size_costs_no_memory(small, name, tmp_path, monkeypatch):
+    kind, path = type(small), tmp_path / "run.db"
+    change = {name: BIG} if name != "rows" else {"known": replace(small.known, rows=BIG)}
+    with monkeypatch.context() as patch:  # a file that says so, with the state of the small one
+        first = small.init(np.zeros(2))
+        patch.setattr(kind, "init", lambda self, x1: first)
+        Controller(replace(small, **change), [0.0, 0.0], journal=path).close()
+    before = files_of(path)
+    tracemalloc.start()
+    try:
+        for call in (Controller.open, replay):
+            with pytest.raises(StoreError, match=rf"its state has no room for {name} = {BIG}$"):
+                call(path)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 8 * BIG  # one number for each is ten times as much as all else
+    assert files_of(path) == before

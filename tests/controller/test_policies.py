@@ -1,5 +1,7 @@
 """What a controller does after a contradiction, and what an operator may order."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -504,7 +506,9 @@ def test_a_call_that_raises_leaves_the_action_and_the_journal_as_they_were(name,
         assert "\n" not in str(error.value)
         now = str(controller._memory()), list(controller._journal.store.rows("SELECT * FROM now"))
         assert now == before
-        assert same_bits(controller.ask(), x)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", PremiseWarning)  # of the round that was refused
+            assert same_bits(controller.ask(), x)
         controller.tell(**told)
         assert controller.round == 5
     assert replay(path).is_same

@@ -2,6 +2,7 @@
 
 import json
 import random
+import time
 from pathlib import Path
 
 import numpy as np
@@ -311,3 +312,13 @@ def test_a_player_that_cannot_be_made_is_refused_in_one_sentence(player, more, w
         player_from(player, **more)
     assert words in str(error.value)
     assert len(str(error.value).splitlines()) == 1
+
+
+def test_a_long_line_with_a_name_that_comes_again_is_answered_at_once(service):
+    names = ", ".join(f'"{i}": 0' for i in range(15_000))
+    line = f'{{"do": "ask", {names}, "14999": 1}}'.encode()
+    assert len(line) > 160_000  # of which each name was counted in all others: 24 s
+    begun = time.process_time()
+    answer = said(service, line)
+    assert time.process_time() - begun < 1.0
+    assert answer["error"] == 'a name must be given once, got "14999" twice'

@@ -110,12 +110,20 @@ class Journal:
 
     @classmethod
     def open(
-        cls, path: str | os.PathLike[str], given: Mapping[str, Any]
+        cls,
+        path: str | os.PathLike[str],
+        given: Mapping[str, Any],
+        accept: Callable[[Run], None] | None = None,
     ) -> tuple[Journal, Memory, Round | None]:
         """Open a journal to continue: return it, what the next round needs, and the last round.
 
         All of it is read and compared before it is opened for writing: one that is refused has
         not changed by a byte.
+
+        Args:
+            path: of the first file.
+            given: what could not be stored.
+            accept: raises for what is not to be played on.
         """
         path = parts(path)[-1]
         with open_for_replay(path) as reader:
@@ -123,6 +131,8 @@ class Journal:
             run, memory, last, tail = verified(reader, given)
             if tail.loss is not None:
                 raise tail.loss
+            if accept is not None:
+                accept(run)
             now = read_now(reader)
         store = open_writer(path, JOURNAL)
         try:

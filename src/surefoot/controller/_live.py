@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NoReturn
 
 import numpy as np
@@ -58,6 +59,7 @@ class LiveLoop(Closing):
         "_journal",
         "_limits",
         "_needs",
+        "_refused",
         "_regret",
         "_round",
         "_rows",
@@ -100,6 +102,7 @@ class LiveLoop(Closing):
 
     def _remember(self, memory: Memory) -> None:
         """Have what the next round needs."""
+        self._refused: tuple[Breach, ...] = ()  # by which the current round was refused
         self._state = memory.state
         self._regret: RegretObserver | None = memory.regret
         self._cut = memory.cut  # of the last round told, where it was read from a journal
@@ -136,6 +139,11 @@ class LiveLoop(Closing):
         state = self._state if state is None else state
         return Scene(self._round, self._run, state, self._budget, self._anchor, self._halt, bound)
 
+    def _scene_unmeasured(self) -> Scene:
+        """Return the same without a measurement; nothing is known where one was refused."""
+        scene = self._scene()
+        return scene._replace(bound=math.inf) if self._refused else scene
+
     # --- rounds that are not usual ---------------------------------------------------------------
 
     def _refuse_telling(self) -> NoReturn:
@@ -158,7 +166,7 @@ class LiveLoop(Closing):
                 f"round {self._round}: nothing was measured, and on_missing is 'raise'"
             )
         t, asked = self._round, self._state.x
-        decision = on_the_way(self._scene(), None, policy)
+        decision = on_the_way(self._scene_unmeasured(), None, policy)
         lost = self._silent("missing", "nothing was measured")
         self._finish(t, asked, _NOTHING, decision, [lost], None, {"policy": policy})
 
@@ -262,6 +270,7 @@ class LiveLoop(Closing):
             causes = causes_of(self._run.algorithm, evidence, slack)
             policy, sentence = self._run.on_contradiction, serious[0].sentence
             if policy == "raise":
+                self._refused = tuple(serious)
                 raise PremiseError(_with_causes(sentence, causes), tuple(map(str, causes)))
             why["causes"] = [str(cause) for cause in causes]
             if policy in ("hold", "retreat", "widen") and seen.constraint_value is not None:

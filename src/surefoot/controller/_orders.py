@@ -105,7 +105,7 @@ class Ordered(LiveLoop):
     def _order(self, kind: str, reason: str, how: How, speed: float | None) -> None:
         """Do what an operator orders, and write it down."""
         check_text(reason, "reason")
-        decision = unmeasured(self._scene(), reason, how, speed)
+        decision = unmeasured(self._scene_unmeasured(), reason, how, speed)
         memory = self._memory()._replace(
             state=decision.state, halt=decision.halt, way=decision.certificate, cut=False
         )
@@ -116,7 +116,9 @@ class Ordered(LiveLoop):
 
         def take() -> None:
             info = self._info
+            refused = self._refused if memory.state is self._state else ()
             self._load(run, memory)
+            self._refused = refused  # while the action is the one that it was seen at
             if memory.way is None:
                 self._info = info  # the certificate of the action is still to be had
             self._asked = 0

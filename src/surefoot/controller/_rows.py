@@ -6,6 +6,7 @@ import contextlib
 import os
 from collections import deque
 from collections.abc import Iterator, Mapping
+from dataclasses import is_dataclass
 from typing import Any
 
 import numpy as np
@@ -54,6 +55,9 @@ __all__ = [
     "run_columns",
     "unboxed",
 ]
+
+
+_SIZES = ("cuts", "rows", "delay")  # fields of a player by which its state grows
 
 
 def row_of(action: np.ndarray, seen: Feedback, certificate: Any, more: More | None = None) -> Row:
@@ -190,7 +194,25 @@ def player_in(store: Store, plain: Plain, given: Mapping[str, Any], writer: str)
             f"{store.name} was written by Surefoot {writer}, whose player this one, "
             f"{__version__}, cannot make again: {why}"
         ) from error
+    _check_sizes(store, found.get("algorithm"))
     return found
+
+
+def _check_sizes(store: Store, part: Any) -> None:
+    """Raise for a player whose state would be larger than the one in the file.
+
+    Each cut, row and round of delay has a byte of the state at least. Whoever writes a file can
+    name any number of them, and to make the first state of such a player is what costs.
+    """
+    _, now, _ = read_now(store)
+    for name in _SIZES:
+        size = getattr(part, name, None)
+        if isinstance(size, int) and size > len(now.text) + len(now.arrays):
+            raise store.damaged(f"its state has no room for {name} = {size}")
+    fields = getattr(part, "__dataclass_fields__", {})
+    for piece in part if isinstance(part, tuple) else (getattr(part, n, None) for n in fields):
+        if isinstance(piece, tuple) or is_dataclass(piece):
+            _check_sizes(store, piece)
 
 
 def run_columns(store: Store) -> tuple[list[Any], bytes]:

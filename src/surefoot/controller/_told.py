@@ -66,12 +66,7 @@ def clean(
 
 def _array(value: Any, name: str, shape: tuple[int, ...], rule: str) -> Array:
     """Return a float64 copy; refuse what is no array of numbers of the shape."""
-    try:
-        array = np.array(value)
-    except ValueError:
-        array = np.array(None)
-    if array.dtype.kind not in "iuf":
-        raise InvalidValueError(f"{name} must be an array of shape {shape}, {rule}, got {value!r}")
+    array = np.array(checks.numbers(value, name, f"an array of shape {shape}, {rule}"))
     if array.shape != shape:
         raise InvalidValueError(f"{name}.shape must be {shape}, {rule}, got {array.shape}")
     if name.startswith("constraint"):
@@ -129,7 +124,7 @@ def played_instead(asked: Array, action: Any) -> Array | None:
     """Return the action that was played, or None where it is the one asked for."""
     if action is None:
         return None
-    played = checks.vector(action, "action")
+    played = checks.vector(checks.numbers(action, "action", "a vector of numbers"), "action")
     if played.shape != asked.shape:
         raise InvalidValueError(
             f"action.shape must be {asked.shape}, that of the action asked for, got {played.shape}"

@@ -17,14 +17,16 @@ from surefoot.controller._checks import (
 )
 from surefoot.controller._journal import Journal
 from surefoot.controller._orders import Ordered
+from surefoot.controller._plain import to_plain
+from surefoot.controller._records import Run
+from surefoot.controller._rows import open_for_replay, read_run
 from surefoot.controller._stepping import player_of
 from surefoot.controller._told import measure
 from surefoot.controller.explanation import Explanation, explained
-from surefoot.controller.reading import was_replaced
 from surefoot.core.arrays import rough_square
-from surefoot.core.errors import InvalidValueError
+from surefoot.core.errors import InvalidValueError, warn_caller
 from surefoot.core.types import Array, ArrayLike, Feedback, Region
-from surefoot.theory import Breach, Guarantee, Reaction
+from surefoot.theory import Breach, Guarantee, PremiseWarning, Reaction
 
 __all__ = ["Controller"]
 
@@ -119,9 +121,19 @@ class Controller(Ordered):
             StoreError: if the file is not a journal, damaged, newer than this version or in use.
         """
         both = {"on_contradiction": on_contradiction, "on_missing": on_missing}
-        changed: dict[str, Any] = {name: p for name, p in both.items() if p is not None}
+        return cls._open(path, {name: p for name, p in both.items() if p is not None}, given)
+
+    @classmethod
+    def _open(
+        cls,
+        path: str | os.PathLike[str],
+        changed: dict[str, Any],
+        given: dict[str, Any],
+        accept: Callable[[Run], None] | None = None,
+    ) -> Self:
+        """Continue from a journal, where what it plays is accepted, with other policies."""
         check_policies(**changed)
-        journal, memory, last = Journal.open(path, given)
+        journal, memory, last = Journal.open(path, given, accept)
         self = cls.__new__(cls)
         try:
             run = journal.run._replace(**changed)
@@ -146,8 +158,8 @@ class Controller(Ordered):
 
         Args:
             path: of the journal.
-            player: as for a new controller; it must be the one of the journal, unless that was
-                widened or resumed with another.
+            player: as for a new controller; it must be the one that the journal began with, or the
+                one that was widened or resumed with since.
             start: the first action; not used where there is a journal.
             given: what could not be stored, as for :meth:`open`.
             options: policies, as for a new controller.
@@ -174,17 +186,21 @@ class Controller(Ordered):
         if not os.path.lexists(path):
             return cls(player, start, journal=path, **options)
         allowed = {n: p for n, p in options.items() if n in ("on_contradiction", "on_missing")}
-        algorithm, _ = player_of(player)
-        self = cls.open(path, **allowed, **(given or {}))
-        if repr(self.algorithm) != repr(algorithm):
-            self.close()
-            if not was_replaced(path):
+        mine, left_out = player_of(player), given or {}
+
+        def accept(run: Run) -> None:
+            other = _difference((run.algorithm, run.guarantee), mine)
+            if other is None:
+                return
+            with open_for_replay(path) as store:  # another may have taken its place since then
+                first, _ = read_run(store, left_out)
+            if _difference((first.algorithm, first.guarantee), mine) is not None:
                 raise InvalidValueError(
-                    f"journal '{os.fspath(path)}' is that of {self.algorithm!r}, not of "
-                    f"{algorithm!r}: name that player, or another journal"
+                    f"journal '{os.fspath(path)}' is that of {other}: name that player, or another "
+                    "journal"
                 )
-            self = cls.open(path, **allowed, **(given or {}))
-        return self
+
+        return cls._open(path, allowed, left_out, accept)
 
     # --- what a user asks ------------------------------------------------------------------------
 
@@ -229,9 +245,18 @@ class Controller(Ordered):
         return None if self._halt is None else self._halt.reason
 
     def ask(self) -> Array:
-        """Return the action to play in this round, as a read-only copy; the same until ``tell``."""
+        """Return the action to play in this round, as a read-only copy; the same until ``tell``.
+
+        Warns where a contradiction was raised in this round: the action is not proved then.
+        """
         if self._journal is not None:
             self._journal.settle()  # after a call that was interrupted twice
+        if self._refused:
+            warn_caller(
+                f"{self._refused[0].sentence}; that round was refused, and its action, which is "
+                "not proved any more, is still the one at hand: retreat, or resume with a player",
+                PremiseWarning,
+            )
         x = self._state.x.copy()
         x.setflags(write=False)
         self._asked = self._round
@@ -331,7 +356,7 @@ class Controller(Ordered):
             # It stands for what the watch has to say about the constraint.
             kept = [b for b in broken or () if b.constant not in ("G_g", "the bound on g")]
             broken = [*kept, Breach(t, "constants", sentences[0], "both")]
-        if broken or special or self._journal is not None:
+        if broken or special or self._refused or self._journal is not None:
             self._end(t, before, after, info, seen, broken or [], played, within)
             return
         # Nothing can fail from here on.
@@ -354,3 +379,24 @@ class Controller(Ordered):
     def __repr__(self) -> str:
         where = "" if self._journal is None else f", journal='{self._journal.store.path}'"
         return f"<Controller of {self._run.algorithm!r} in round {self._round}{where}>"
+
+
+def _difference(stored: Any, given: Any) -> str | None:
+    """Return in words how two players, each with its guarantee, differ; None if they do not.
+
+    All that they are made of is compared: the text of a long array is its shape.
+    """
+    if isinstance(stored, tuple):
+        found = (_difference(*pair) for pair in zip(stored, given, strict=True))
+        return next((words for words in found if words is not None), None)
+    if repr(stored) != repr(given):
+        return f"{stored!r}, not of {given!r}"
+    if to_plain(stored, may_leave_out=True) == to_plain(given, may_leave_out=True):
+        return None
+    names = [
+        name
+        for name in getattr(stored, "__dataclass_fields__", {})
+        if to_plain(getattr(stored, name, None), may_leave_out=True)
+        != to_plain(getattr(given, name, None), may_leave_out=True)
+    ]
+    return f"another {type(stored).__name__}, by its {' and '.join(names) or 'content'}"

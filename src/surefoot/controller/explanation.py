@@ -36,7 +36,8 @@ class Explanation:
         guarantee: what the theorem promises.
         regret_bound: no regret of the rounds told is larger: from what was observed where steps
             are certified, else the guarantee's; None where there is none or it no longer applies.
-        broken: the premises that the data contradict, each with its first round.
+        broken: the premises that the data contradict, each with its first round; also by a round
+            that was refused for it, until another is told in its place.
         answered: the premises that they had contradicted when constants were widened.
         budget: the errors that the certificate allows for.
         halted: why nothing moves until the controller is resumed.
@@ -124,14 +125,16 @@ class Explanation:
 def explained(live: Any) -> Explanation:
     """Return why the current action of a controller may be played."""
     value, told = live._value, live._round - 1
-    certificate, guarantee = live._certificate_now(), live._run.guarantee
-    broken: tuple[Breach, ...] = live._broken
+    # What was known of the action at hand does not stand where a round at it was refused.
+    certificate = None if live._refused else live._certificate_now()
+    guarantee = live._run.guarantee
+    broken: tuple[Breach, ...] = (*live._broken, *live._refused)
     regular = not any(b.loses != "feasibility" for b in broken)
     bound = regret = None
     way = isinstance(certificate, WayBack)
     if certificate is not None and (live._is_safe or way):
         bound = certificate.bound
-    elif live._is_safe and guarantee is not None:
+    elif live._is_safe and not live._refused and guarantee is not None:
         bound = float(guarantee.bounds(live._round).get("round", math.inf))
     if bound is not None and not bound < math.inf:
         bound = None

@@ -37,7 +37,6 @@ __all__ = [
     "JournalRound",
     "is_journal",
     "read_journal",
-    "was_replaced",
 ]
 
 
@@ -219,13 +218,6 @@ class _Rows:
             column.append(math.nan if part is None else part)
         if told.number >= self.first and (self.last is None or told.number <= self.last):
             self.kept.append(row)
-
-
-def was_replaced(path: str | os.PathLike[str]) -> bool:
-    """Return whether another player took the place of a journal's first: widened, or resumed."""
-    record = read_journal(path)
-    resumed = any(note.text.startswith("resume") for note in record.notes)
-    return resumed or any(row.how == "widened" for row in record.rounds)
 
 
 def _run(store: Store) -> tuple[bytes, dict[str, Any]]:

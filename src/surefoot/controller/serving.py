@@ -222,11 +222,11 @@ def _not_finite(word: str) -> NoReturn:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        _refuse(f"a name must be given once, got {_shown(twice)} twice")
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in found:
+            _refuse(f"a name must be given once, got {_shown(name)} twice")
+        found[name] = value
     return found
 
 

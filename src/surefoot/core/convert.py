@@ -30,6 +30,7 @@ __all__ = [
     "floats",
     "json_plain",
     "matrix",
+    "numbers",
     "opaque",
     "refuse_rounded",
     "refuse_unfinite",
@@ -185,6 +186,20 @@ def array(value: Any, name: str, rule: str = "an array of numbers") -> np.ndarra
     if type(value) is np.ndarray and value.dtype is FLOAT64:
         return value
     return _unconverted(value, name, rule).astype(np.float64)
+
+
+def numbers(value: Any, name: str, rule: str) -> np.ndarray:
+    """Return the same numbers as a NumPy array of their type; refuse bools as well.
+
+    >>> numbers([True, False], "action", "a vector of numbers")
+    Traceback (most recent call last):
+    surefoot.core.errors.InvalidValueError: action must be a vector of numbers, got [True, False]
+    """
+    found = _unconverted(value, name, rule)
+    parts = value if isinstance(value, (list, tuple)) else ()
+    if found.dtype.kind == "b" or any(isinstance(part, (bool, np.bool_)) for part in parts):
+        raise bad(name, rule, value)
+    return found
 
 
 def _unconverted(value: Any, name: str, rule: str) -> np.ndarray:
