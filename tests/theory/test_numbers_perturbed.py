@@ -37,7 +37,13 @@ def test_the_numbers_of_bounded_noise(more, level, sigma, kappa, delta, slope, T
     for t in (7, 50):
         regret = 2 * R**2 / eta + eta / 2 * G_f**2 * t + kappa * G_f * rho * t
         table |= {("regret_bound", t): regret, ("round", t): 0.0}
-    assert_worked(BoundedNoise(Constants(**BASE | more), T, delta, slope), table)
+    theorem = BoundedNoise(Constants(**BASE | more), T, delta, slope)
+    assert_worked(theorem, table)
+    seen = {p.quantity: (p.limit, p.level) for p in theorem.premises}
+    near, start = seen["subgradient near the boundary"], seen["start"]
+    assert near == pytest.approx((sigma - slope, level - delta), rel=1e-12)
+    assert start == pytest.approx((0.3 - delta, 0.0), rel=1e-12)
+    assert seen["constraint subgradient"] == pytest.approx((G_g + slope, 0.0), rel=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -87,3 +87,14 @@ def test_the_numbers_of_the_corollaries(sigma, G_g, root, xi, T):
         printed = 2 * R * G_g * exp(-(sigma**2) * (t - 1) / (2 * G_g**2))
         assert each[-1] <= printed + 2 * R * G_g / (xi * sqrt(T))
     assert_worked(Corollary3(constants(sigma, G_g), T), third)
+
+
+def test_the_edges_of_corollary_2():
+    # A tightening that is more than all of the ball: feasible from the first round.
+    deep = Constants(R=0.1, G_f=G_f, G_g=2.5, sigma=1.5, epsilon=9.0)
+    assert Corollary2(deep, 1).first_feasible == 1
+    # The sum is promised at the horizon alone, so not where other rounds are asked for with it.
+    eventually = Corollary2(constants(2.4, 3.0), 20_000)
+    assert eventually.is_cumulative
+    assert eventually.bounds([20_000, 20_000])["soft"].tolist() == [0.0, 0.0]
+    assert "soft" not in eventually.bounds([50, 20_000])

@@ -90,3 +90,11 @@ def test_the_numbers_of_methods_that_stay_inside(theorem, exponent, parameters, 
         table |= {("regret_bound", t): regret(t), ("round", t): 0.0}
         table |= {(name, t, *more): bound(t) for (name, *more), bound in others.items()}
     assert_worked(theorem, table)
+
+
+def test_two_is_the_least_dimension_of_a_simplex():
+    # s ln 2/eta + (eta s/2) G^2 t + s G with eta = sqrt(2 ln 2/50)/G
+    bound = EntropicTheorem(KNOWN, T, 2, total).regret_bound([7, 50])
+    eta = sqrt(log(2) / 25) / G_f
+    wanted = [total * log(2) / eta + eta * total / 2 * G_f**2 * t + total * G_f for t in (7, 50)]
+    assert bound == pytest.approx(wanted, rel=1e-12)

@@ -84,7 +84,7 @@ def test_the_numbers_without_G_f_where_the_limit_of_adagrad_decides():
     T = 10**6
     rho = 0.01 * sqrt(2 / (s * (s / 2 + kappa) * T))
     table = {"rho": rho, "regret_exponent": 0.5}
-    for t in (10**4, 10**6):
+    for t in (10**4, 10**6, 10**8):
         root = G_f * sqrt(t)
         regret = 2 * 0.01**2 * max(G_f / (s * rho), root / c)
         regret += min(c * root, s * rho / 2 * G_f * t) + kappa * rho * G_f * t
@@ -109,18 +109,20 @@ def test_the_numbers_of_strongly_convex_costs(name):
     assert_worked(StronglyConvexSchedule(known), table)
 
 
+@pytest.mark.parametrize("size", [1.0, 0.01])
 @pytest.mark.parametrize("T", [None, 3])
 @pytest.mark.parametrize(("R", "xi"), [(1.7, 0.4), (0.01, 1.0)])  # AdaGrad's limit decides last
 @pytest.mark.parametrize("adaptive", [False, True])
-def test_the_numbers_of_theorem_E2_on_what_was_observed(adaptive, R, xi, T):
+def test_the_numbers_of_theorem_E2_on_what_was_observed(adaptive, R, xi, T, size):
     known = Constants(R=R, G_f=G_f, G_g=G_g, sigma=2.0, epsilon=0.2, start_slack=0.3)
-    sizes, s, c, kappa = [1.1, 0.4, 2.2], HAIR * xi / G_g, sqrt(2) * R, min(0.5, 2 * R / 0.3)
+    sizes = [1.1 * size, 0.4 * size, 2.2 * size]
+    s, c, kappa = HAIR * xi / G_g, sqrt(2) * R, min(0.5, 2 * R / 0.3)
     rho = [0.2, 0.2 / sqrt(2), 0.2 / sqrt(3)]
     if T is not None:
         rho = [min(0.2, R * sqrt(2 / (s * (s / 2 + kappa) * 3)))] * 3
-    slow = [L / (s * r) for L, r in zip([1.1, 1.1, 2.2], rho, strict=True)]
+    slow = [L / (s * r) for L, r in zip([1.1 * size, 1.1 * size, 2.2 * size], rho, strict=True)]
     if adaptive:
-        roots = [1.1, sqrt(1.21 + 0.16), sqrt(1.21 + 0.16 + 4.84)]
+        roots = [size * r for r in (1.1, sqrt(1.21 + 0.16), sqrt(1.21 + 0.16 + 4.84))]
         assert all((r / c > b) == (R < 1 and T is None) for b, r in zip(slow, roots, strict=True))
         slow = [max(b, r / c) for b, r in zip(slow, roots, strict=True)]
     wanted = []

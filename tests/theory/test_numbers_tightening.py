@@ -58,3 +58,41 @@ def test_the_numbers_of_a_tightened_base_with_a_promise_for_each_row():
             ("rows", t): 0.0 if t == T else S - S / T * t,
         }
     assert_worked(Tightened(KNOWN, T, base), table)
+
+
+@pytest.mark.parametrize(
+    ("changed", "room"),
+    [
+        ({"D_g": 1.05, "start_slack": 0.27, "epsilon": 0.04}, 0.15),
+        ({"D_g": 1.15, "start_slack": 0.27, "epsilon": 0.02}, 0.2),
+        ({"D_g": 1.15, "start_slack": 0.22, "epsilon": 0.04}, 0.18),
+        # What the base does not know, it does not count on.
+        ({"D_g": None, "start_slack": 0.27, "epsilon": 0.02}, 0.2),
+        ({"D_g": 1.15, "start_slack": None, "epsilon": 0.04}, 0.18),
+        ({"D_g": 1.05, "start_slack": None, "epsilon": None, "sigma": None}, 0.15),
+    ],
+)
+def test_the_room_is_the_least_that_the_constants_of_the_base_leave(changed, room):
+    base = YiTheorem(KNOWN.with_origin("given", **changed), T, 0.7)
+    assert Tightened(KNOWN, T, base).room == pytest.approx(room, rel=1e-12)
+    known = {name: None for name, value in changed.items() if value is not None}
+    without = KNOWN.with_origin("given", **{**known, "epsilon": 0.22, "sigma": 0.45})
+    if "epsilon" in known:  # the only level that the problem itself knows
+        left = Tightened(without, T, base).room
+        assert left == pytest.approx(0.22 - changed["epsilon"], rel=1e-12)
+
+
+def test_the_least_horizon_is_that_of_a_base_tuned_for_it():
+    def rho(n):  # S_n/n of the base with its parameters for n rounds
+        weight = n**0.7
+        B = weight * 1.36 / 2 * D_0**2 + G_f**2 * n / (2 * weight)
+        return sqrt(2 * (F * n + B) / weight) / n
+
+    base = tightened_constants(KNOWN, 0.021)
+    least = next(n for n in range(30, 1000) if rho(n) <= 0.021)
+    sentence = f"^horizon must be at least {least} rounds .* by {rho(30):.3g}, .* 0.021 .* got 30$"
+    with pytest.raises(ValueError, match=sentence):
+        Tightened(KNOWN, 30, YiTheorem(base, 30, 0.7))
+    assert Tightened(KNOWN, least, YiTheorem(base, least, 0.7)).rho <= 0.021
+    with pytest.raises(ValueError, match=f"at least {least} rounds"):
+        Tightened(KNOWN, least - 1, YiTheorem(base, least - 1, 0.7))

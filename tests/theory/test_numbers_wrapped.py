@@ -7,6 +7,7 @@ import pytest
 from surefoot import Constants
 from surefoot.theory import (
     InTurns,
+    SinhaVazeConvex,
     TheoremN,
     ValuesAndCurvature,
     ValuesOnly,
@@ -92,3 +93,12 @@ def test_what_a_promise_with_a_probability_is_called():
     assert WithProbability(KNOWN, exact).name == name + "0.99"
     assert WithProbability(KNOWN, exact, 0.2).name == name + "0.8"
     assert InTurns(KNOWN, exact, 3).name == "Zinkevich 2003, fixed step, 4 copies in turn"
+
+
+@pytest.mark.parametrize(
+    "wrap", [lambda g: WithProbability(KNOWN, g), lambda g: InTurns(KNOWN, g, 3)]
+)
+@pytest.mark.parametrize("wrong", [SinhaVazeConvex(KNOWN, 30), 0.35])
+def test_only_a_promise_for_every_round_is_wrapped(wrap, wrong):
+    with pytest.raises(ValueError, match=r"^the guarantee must be one for every round, got "):
+        wrap(wrong)

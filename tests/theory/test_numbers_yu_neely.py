@@ -20,6 +20,7 @@ ALL = {"start_reach": 2.9, "F": 5.1, "rows_lipschitz": 0.7}
         (ALL | {"slater_margin": 0.3, "start_slack": 0.35}, 0.35, 3, 2.9, 5.1, 0.7, -0.35),
         (ALL | {"slater_margin": 0.3, "epsilon": 0.45}, 0.45, 3, 2.9, 5.1, 0.7, 1.9),
         ({"slater_margin": 0.8}, 0.8, 3, 3.4, 7.82, sqrt(3) * 0.6, 1.9),
+        (ALL | {"start_slack": 0.35}, 0.35, 2, 2.9, 5.1, 0.7, -0.35),
         (ALL | {"start_slack": 0.35}, 0.35, 1, 2.9, 5.1, 0.7, -0.35),
     ],
 )
