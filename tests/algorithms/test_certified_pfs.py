@@ -285,7 +285,7 @@ def test_a_game_says_which_round_refused_the_start(engine, start):
     if engine == "scan":
         pytest.importorskip("jax")
     costs = Linear(np.random.default_rng(0).normal(size=(5, 2, 2)))
-    problem = Problem.of(costs, LinfNorm(0.5, 2), Ball(1.0), start)
+    problem = Problem.of(costs, LinfNorm(0.5, 2), Ball(1.0), start, outside=True)
     player = CertifiedPFS(G_g=1.0, domain=Ball(1.0), rho=0.5)
     trace = play_game(player, problem, engine=engine)
     with pytest.raises(ValueError) as raised:

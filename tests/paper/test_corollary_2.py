@@ -15,7 +15,7 @@ from ._cases import CASES, STARTS, from_the_sphere
 def cube_from(adversary, horizon, start):
     made = adversarial_cube(adversary, horizon=horizon, dimension=len(start))
     ball = Ball(max(made.domain.radius, float(np.linalg.norm(start)) * (1 + 1e-15)))
-    return Problem.of(made.costs, made.constraint, ball, start, G_f=1.0)
+    return Problem.of(made.costs, made.constraint, ball, start, G_f=1.0, outside=True)
 
 
 def t0(c, T):
@@ -83,9 +83,8 @@ def test_no_round_from_t0_on_violates_on_any_set(case, opponent):
 
 def test_the_binding_toy_from_outside():
     made = binding_toy(horizon=3_000, trials=3)
-    problem = Problem.of(
-        made.costs, made.constraint, made.domain, [0.6, 0.75], G_f=made.constants.G_f
-    )
+    known = {"G_f": made.constants.G_f, "outside": True}
+    problem = Problem.of(made.costs, made.constraint, made.domain, [0.6, 0.75], **known)
     trace = play(PFS.eventually(problem.constants, 3_000), problem, watch="raise")
     assert (trace.violations.worst > 0).all()
     assert (trace.violations.feasible_from <= trace.guarantee.first_feasible).all()

@@ -7,7 +7,15 @@ import pytest
 
 from surefoot import Ball
 from surefoot.problems import Problem, paper_toy
-from surefoot.problems.constraints import Affine, FunctionConstraint, L2Norm, LinfNorm
+from surefoot.problems.constraints import (
+    Affine,
+    Drifting,
+    FunctionConstraint,
+    L1Norm,
+    L2Norm,
+    LinfNorm,
+    QuadraticForm,
+)
 from surefoot.problems.costs import Linear, Quadratic
 
 SLOPES = Linear([[1.0, 2.0], [0.0, -3.0]])
@@ -66,7 +74,7 @@ def test_the_start_is_a_copy_that_cannot_be_changed():
 def test_a_strictly_feasible_start_is_the_interior():
     problem = Problem.of(SLOPES, L2Norm(0.5), Ball(1.0), [0.1, -0.2])
     np.testing.assert_array_equal(problem.interior, problem.start)
-    outside = Problem.of(SLOPES, L2Norm(0.5), Ball(1.0), [0.6, 0.0])
+    outside = Problem.of(SLOPES, L2Norm(0.5), Ball(1.0), [0.6, 0.0], outside=True)
     assert outside.interior is None or problem.constraint.value(outside.interior) < 0
 
 
@@ -100,3 +108,48 @@ def test_a_part_may_be_replaced_by_one_that_fits():
     assert replace(toy, costs=Quadratic([[1.0, 0.0]], 2.0)).costs.horizon == 1
     with pytest.raises(ValueError, match=r"^constraint.dimension must be 1, that of the costs"):
         replace(toy, costs=Quadratic([[1.0]], 2.0))
+
+
+def test_a_start_outside_is_refused_unless_it_is_meant():
+    far = [4.0, 0.0]
+    with pytest.raises(ValueError, match=r"^start must be feasible, that is g <= 0, got g = 3: "):
+        Problem.of(SLOPES, L2Norm(1.0), Ball(5.0), far)
+    meant = Problem.of(SLOPES, L2Norm(1.0), Ball(5.0), far, outside=True)
+    assert meant.constants.start_slack == -3.0
+    with pytest.raises(ValueError, match=r"^start must be in the domain Ball\(radius=1.0"):
+        Problem.of(SLOPES, LinfNorm(0.5, 2), Ball(1.0), [3.5, 0.0], outside=True)
+
+
+def test_the_start_must_be_feasible_in_the_first_round():
+    shrinks, grows = (Drifting(L2Norm(0.5), offsets) for offsets in ([0.0, 0.4], [0.4, 0.0]))
+    assert Problem.of(SLOPES, shrinks, Ball(1.0), [0.3, 0.0]).constants.start_slack < 0
+    with pytest.raises(ValueError, match=r"^start must be feasible, that is g <= 0, got g = 0.2"):
+        Problem.of(SLOPES, grows, Ball(1.0), [0.3, 0.0])
+
+
+BOX = Affine([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]], [0.6, 0.2, 0.5, 0.3])
+TURNED = QuadraticForm([[2.5, -1.5], [-1.5, 2.5]], [0.0, 0.0], 0.5)  # eigenvalues 1 and 4
+
+
+@pytest.mark.parametrize(
+    ("constraint", "centre", "reach"),
+    [
+        (LinfNorm(0.5, 2), None, np.hypot(0.5, 0.5)),
+        (LinfNorm(0.5, 2, [0.1, -0.2]), [0.3, 0.1], np.hypot(0.7, 0.8)),
+        (BOX, None, np.hypot(0.6, 0.5)),
+        (BOX, [0.3, 0.0], np.hypot(0.5, 0.5)),
+        (L2Norm(0.5), [0.0, 0.25], 0.75),
+        (L1Norm(0.5, 2), [-0.1, 0.2], np.hypot(0.1, 0.7)),
+        (TURNED, None, 1.0),
+    ],
+)
+def test_a_ball_that_a_known_set_leaves_is_refused(constraint, centre, reach):
+    start = [0.05, 0.02]
+    Problem.of(SLOPES, constraint, Ball(reach * (1 + 1e-12), centre), start)
+    with pytest.raises(ValueError, match=r"^domain must hold the feasible set, got Ball"):
+        Problem.of(SLOPES, constraint, Ball(reach * (1 - 1e-6), centre), start)
+
+
+def test_a_set_without_end_is_meant_inside_the_ball():
+    half = Affine([[1.0, 0.0]], [0.5])
+    assert Problem.of(SLOPES, half, Ball(0.7), [0.0, 0.0]).constants.R == 0.7

@@ -14,7 +14,7 @@ from surefoot.core.display import facts_html
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.holding import HoldsArrays
 from surefoot.core.points import dimension_of
-from surefoot.core.types import Array, ArrayLike, CostStream
+from surefoot.core.types import Array, ArrayLike, CostStream, Region, Solving
 from surefoot.problems.constraints import Constraint, ConstraintStream, PlayedOnly
 from surefoot.problems.hindsight import Comparator, best_action
 from surefoot.sets import Ball
@@ -133,8 +133,20 @@ class Problem(HoldsArrays):
         G_f: float | None = None,
         epsilon: float | None = None,
         name: str = "problem",
+        outside: bool = False,
     ) -> Problem:
         """Return a problem with all constants that its parts know; G_f from the costs unless given.
+
+        Args:
+            costs: the cost stream.
+            constraint: g, where feasible means at most 0; or a stream with one g per round.
+            domain: a ball that contains the feasible set.
+            start: the first action, feasible in the first round.
+            G_f: a bound on the cost gradients.
+            epsilon: the level of Assumption 4.
+            name: for tables and figures.
+            outside: whether the start may be outside of the feasible set, as for
+                ``PFS.eventually`` and for rules that bound sums.
 
         Example:
             >>> from surefoot.problems.constraints import LinfNorm
@@ -149,6 +161,8 @@ class Problem(HoldsArrays):
         _check_parts(costs, constraint, domain)
         x1 = checks.vector(start, "start", length=costs.dimension)
         benchmark = _benchmark(constraint)
+        _check_start(constraint, domain, x1, outside)
+        _check_domain(benchmark.region, domain, x1)
         known = benchmark.constants(domain, x1, epsilon)
         if G_f is not None:
             known = known.with_origin("given", G_f=G_f)
@@ -200,6 +214,53 @@ def _check_parts(costs: Any, constraint: Any, domain: Any) -> None:
             raise InvalidValueError(
                 f"{name}.dimension must be {costs.dimension}, that of the costs, got {wanted}"
             )
+
+
+def _check_start(
+    constraint: Constraint | ConstraintStream, domain: Ball, x1: Array, outside: bool
+) -> None:
+    """Raise for a start outside of the ball, and for one that is not feasible unless it may be."""
+    if not domain.contains(x1):
+        raise InvalidValueError(f"start must be in the domain {domain!r}, got {x1!r}")
+    if isinstance(constraint, ConstraintStream):
+        g = float(constraint.query(0, x1)[0])
+    else:
+        g = float(_benchmark(constraint).value(x1))
+    if g > 0 and not outside:
+        raise InvalidValueError(
+            f"start must be feasible, that is g <= 0, got g = {g:g}: outside=True allows it, for "
+            "rules that come in from outside (PFS.eventually) or bound sums of g"
+        )
+
+
+def _check_domain(region: Region | None, domain: Ball, x1: Array) -> None:
+    r"""Raise for a ball that misses a point of a bounded set, as far as one is found.
+
+    A point that is far from the centre c is found by :math:`x \leftarrow \arg\max_{y \in X}
+    (x - c)^\top y`, which never comes nearer; for a box, a ball and a cross-polytope the first is
+    the farthest of all.
+    """
+    if region is None or isinstance(region, Solving):
+        return  # sets that take a solver are not asked
+    if not getattr(region, "diameter", math.inf) < math.inf:
+        return  # only what is in the ball is meant
+    c = 0.0 * x1 if domain.centre is None else domain.centre
+    ones = 1.0 + 0.0 * x1
+    way = 0.5 * (region.minimize_linear(ones) + region.minimize_linear(-ones)) - c
+    if not way.any():
+        way = np.linspace(1.0, 2.0, len(x1))  # no preference but one
+    far = 0.0
+    for _ in range(30):
+        point = region.minimize_linear(-way)
+        way, before = point - c, far
+        far = float(np.linalg.norm(way))
+        if far > domain.radius * (1 + 1e-9):
+            raise InvalidValueError(
+                f"domain must hold the feasible set, got {domain!r}, and the feasible "
+                f"{checks.shown(point)} is {far:.6g} from its centre"
+            )
+        if not far > before * (1 + 1e-12):
+            return
 
 
 def _is_stream(costs: Any) -> bool:

@@ -141,7 +141,7 @@ def test_sparse_rows_say_what_dense_ones_say():
 
 
 def test_a_problem_knows_the_curvature_of_its_rows():
-    costs, ball = Linear([[1.0, 0.0]]), Ball(1.0)
+    costs, ball = Linear([[1.0, 0.0]]), Ball(1.5)
 
     def constants(g):
         return Problem.of(costs, g, ball, [0.0, 0.0]).constants

@@ -207,7 +207,8 @@ def _given(problem: Any, start: Any, domain: Any, given: dict[str, float]) -> _G
         ball = problem.domain if domain is None else domain
         known = problem.constants
         if x1 is not problem.start or ball is not problem.domain:
-            known = Problem.of(problem.costs, problem.constraint, ball, x1).constants
+            parts = problem.costs, problem.constraint, ball, x1
+            known = Problem.of(*parts, outside=True).constants
         return _Given(
             whole.query,
             x1,
