@@ -115,3 +115,21 @@ def test_a_repr_can_be_typed_and_large_arrays_are_named_by_their_shape():
     assert eval(repr(rule)) == rule
     wide = Everything(step=np.ones((17, 1)))
     assert "step=<array of shape (17, 1)>" in repr(wide)
+
+
+@pytest.mark.parametrize("opening", ["", "from __future__ import annotations\n"])
+@pytest.mark.parametrize("name", ["toolkit", "kit"])
+def test_the_parameters_of_a_rule_of_yours_are_checked_however_it_imports(opening, name):
+    source = f"""{opening}
+from surefoot.algorithms import toolkit as {name}
+
+class Mine({name}.OneConstraint):
+    eta: float = {name}.positive()
+    least: None | float = {name}.positive(default=None)
+"""
+    made = {"__name__": __name__}
+    exec(source, made)
+    for wrong in ({"eta": -1.0}, {"eta": 1.0, "least": -1.0}):
+        with pytest.raises(ValueError, match=r"must be a finite number > 0, got -1\.0$"):
+            made["Mine"](**wrong)
+    assert made["Mine"](eta=1.0).least is None

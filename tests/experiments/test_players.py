@@ -5,6 +5,7 @@ import pytest
 
 from surefoot import problems
 from surefoot.algorithms import PFS, ScalarDPP, Tighten
+from surefoot.experiments import parse_spec
 from surefoot.experiments.players import ALGORITHMS_BY_NAME, amount_at, build_player, tunings_of
 from surefoot.experiments.problems import PROBLEMS, build_problem
 from surefoot.sets import Ball, Box, Intersection, Polytope
@@ -118,6 +119,24 @@ def test_a_theorem_is_the_origin_of_what_it_tuned_and_the_file_of_what_it_gave()
     assert parameters["beta"] == (0.75, "specification")
     assert parameters["eta"] == (tuned.algorithm.eta, tuned.guarantee.name)
     assert parameters["domain.radius"] == (1.0, "problem")
+
+
+def test_every_number_of_a_rule_can_be_given_as_a_parameter():
+    row = {"eta": 0.1, "theta": 0.25, "beta": 0.75, "decay": 0.5}
+    given = ", ".join(f"{name} = {value}" for name, value in row.items())
+    spec = f"""
+name = "x"
+horizons = [50]
+[[problems]]
+name = "binding_toy"
+[[algorithms]]
+name = "Jenatton"
+parameters = {{{given}}}
+"""
+    assert parse_spec(spec).algorithms[0].parameters == row
+    player, parameters, _ = build_player({"name": "Jenatton", "parameters": row}, TOY, 900)
+    assert (player.eta, player.theta, player.beta, player.decay) == tuple(row.values())
+    assert parameters["beta"] == (0.75, "specification")
 
 
 def test_options_may_be_amounts():
