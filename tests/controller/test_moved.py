@@ -285,6 +285,25 @@ def test_the_error_of_one_value_shortens_the_next_step():
     assert other.ask()[1] == pytest.approx(0.4)
 
 
+@pytest.mark.parametrize(("value_error", "most"), [(None, -0.325), (0.125, -0.225)])
+def test_the_true_g_is_bounded_with_both_errors_of_its_value(value_error, most):
+    known = LipschitzHull(G_g=1.0, reach=1.0, value_error=0.025, evaluation_error=0.05)
+    controller = filtered(RegionFilter(known=known))
+    controller.hold("a test")
+    controller.ask()
+    told = {"constraint_value": -0.4, "constraint_subgradient": np.array([0.0, 1.0])}
+    controller.tell(proposal=[0.0, 9.0], value_error=value_error, **told)
+    assert controller.explain().certificate.bound == pytest.approx(most, rel=1e-12)
+
+
+def test_the_error_of_one_value_is_in_the_journal(tmp_path):
+    player = RegionFilter(known=LipschitzHull(G_g=1.0, reach=1.0))
+    with Controller(player, [0.0, 0.0], journal=tmp_path / "j.db") as controller:
+        controller.tell(proposal=[0.0, 9.0], value_error=0.125, **line(controller.ask()))
+        assert controller.ask()[1] == pytest.approx(0.375)
+    assert replay(tmp_path / "j.db").is_same
+
+
 @pytest.mark.parametrize("wrong", [-0.1, np.inf, np.nan, "much"])
 def test_an_error_that_is_none_is_refused(wrong):
     player = RegionFilter(known=Curvature(beta=0.0, reach=1.0))

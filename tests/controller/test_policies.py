@@ -137,6 +137,18 @@ def test_curvature_that_is_too_small_is_widened_to_what_was_seen():
     assert controller.algorithm.known.beta == pytest.approx(4.0)
 
 
+def test_the_least_curvature_that_fits_is_among_the_causes():
+    controller = Controller(RegionFilter(known=Curvature(beta=0.5, reach=2.0)), [0.0])
+    for last in (False, True):  # g = 1.5 x^2 - 1 has the curvature 3
+        x = controller.ask()
+        told = {"constraint_value": 1.5 * float(x[0]) ** 2 - 1, "constraint_subgradient": 3 * x}
+        if not last:
+            controller.tell(proposal=[0.25], **told)
+    with pytest.raises(PremiseError) as error:
+        controller.tell(proposal=[0.25], **told)
+    assert "beta = 0.5 is too small: 3 fits" in error.value.causes
+
+
 LIKELY = {
     "a steep slope": ({"constraint_value": -0.5, "constraint_subgradient": [0.0, 2.0]}, "G_g = 1"),
     "a value off by little": (

@@ -54,6 +54,17 @@ def test_rounds_that_were_taken_in_spite_of_a_contradiction_are_replayed(path):
     assert replay(path).is_same
 
 
+@pytest.mark.parametrize("name", ["PFS", "PFS tuned"])
+def test_a_journal_is_replayed_with_the_guarantee_that_it_was_played_with(name, path):
+    player = PLAYERS[name]
+    with Controller(player, START, journal=path, on_contradiction="record") as controller:
+        right = seen_at(player, 1, controller.ask())
+        controller.tell(**right | {"cost_gradient": np.array([30.0, 40.0])})  # longer than G_f
+        drive(controller, player, 2, first=2)
+        assert bool(controller.explain().broken) == (name == "PFS tuned")
+    assert replay(path).is_same
+
+
 def test_an_action_that_was_changed_is_found_with_its_round(path):
     written(path, "PFS")
     change(path, "UPDATE rounds SET action = ? WHERE round = 4", to_bytes(np.array([0.25, 0.5])))

@@ -142,3 +142,11 @@ def test_a_move_of_the_comparator_raises_the_bound_of_descent():
     # D/eta = G_f sqrt(T) for each unit of the path.
     extra = theorem.dynamic_bound(512, 2.0) - theorem.regret_bound(512)
     assert extra == pytest.approx(2.0 * problem.constants.G_f * 512**0.5)
+
+
+def test_the_bound_on_an_interval_is_that_of_its_length():
+    problem = switching(120, 4)
+    player = AdaptiveGauge.known_horizon(problem.constants, 120, SQUARE)
+    regret = play(player, problem).interval_regret(41, 70)
+    assert regret.bound == player.guarantee.interval_bound(30)
+    assert player.guarantee.interval_bound(30) < player.guarantee.interval_bound(31)

@@ -51,3 +51,8 @@ def test_runs_with_costs_of_their_own_have_their_own():
 def test_sums_that_do_not_fit_the_comparator_are_refused(sums, value):
     with pytest.raises(ValueError, match=r"^cost_sums\.shape must be that of the comparator's val"):
         regret_of(sums, comparator(value, value))
+
+
+def test_a_regret_prints_its_last_round():
+    regret = regret_of([3.0, 2.5, 10.0], comparator(VALUE, LOWER))
+    assert repr(regret) == "<Regret after 9 rounds, 3 kept: 6.25, known to 0.25>"

@@ -11,7 +11,14 @@ from surefoot import PFS, Ball, play, play_all, problems
 from surefoot.algorithms import MahdaviLinear
 from surefoot.games import PremiseError, PremiseWarning
 from surefoot.problems import Problem
-from surefoot.problems.constraints import Affine, FunctionConstraint, L2Norm, LinfNorm, max_of
+from surefoot.problems.constraints import (
+    Affine,
+    FunctionConstraint,
+    L2Norm,
+    LinfNorm,
+    QuadraticForm,
+    max_of,
+)
 from surefoot.problems.costs import Linear
 from surefoot.theory import Theorem1, Tuned
 
@@ -193,3 +200,15 @@ def test_a_theorem_about_linear_constraints_is_blamed_on_others(constraint, brok
     trace = play(MahdaviLinear.balanced(problem.constants, 30), problem, watch="record")
     assert bool(trace.breaches) == broken
     assert ("not known to be linear" in trace.verdict()) == broken
+
+
+@ENGINES
+def test_the_longest_slopes_are_observed_over_all_blocks(engine):
+    # From x = (0.6, 0) to 0 and on to -0.3: |s| = |2 x| is longest in the first of 3,000 rounds.
+    horizon, disc = 3_000, QuadraticForm(2 * np.eye(2), [0.0, 0.0], 0.49)
+    costs = Linear(np.tile([[[3.0, 0.0], [1.5, 0.0]]], (horizon, 1, 1)))
+    toy = Problem.of(costs, disc, Ball(0.7), [0.6, 0.0])
+    trace = play(PFS(eta=1e-4, rho=0.0, domain=Ball(0.7)), toy, engine=engine, watch="record")
+    lengths = 2 * np.linalg.norm(trace.actions, axis=-1)
+    assert trace.observed.constraint_subgradient == pytest.approx(lengths.max(axis=0), rel=1e-12)
+    assert (lengths.max(axis=0) > lengths[-1] + 0.1).all()

@@ -207,3 +207,26 @@ def test_a_cell_that_was_not_played_has_no_facts():
     where = Place(address="x", problem="p", algorithm="a", horizon=5, block=0)
     (row,) = arrange([where], [(where, CellResult(address="x", spec={}, status="refused"))])
     assert row.facts == Facts()
+
+
+def test_a_row_has_the_bounds_of_its_guarantee_and_none_without_one():
+    promised = replace(cell("c0"), facts=FACTS)
+    where = place("c0")
+    (row,) = arrange([where], [(where, promised)])
+    assert (row.bound("round"), row.bound("hard")) == (0.0, None)
+    (bare,) = arrange([where], [(where, cell("c0"))])
+    assert bare.bound("round") is bare.regret_bound is bare.regret_exponent is None
+
+
+@pytest.mark.parametrize(
+    ("paths", "kept"), [("longest", [False, True]), ("all", [True, True]), ("none", [False, False])]
+)
+def test_paths_are_kept_of_the_longest_horizon_that_was_finished(tmp_path, paths, kept):
+    with Results.write(tmp_path / "results.sqlite") as results:
+        plan = [place(f"c{t}", horizon=t) for t in (50, 100, 200)]
+        results.set_plan(plan)
+        for where in plan[:2]:  # the last was not played
+            results.put(cell(where.address, rounds=(10, where.horizon)))
+        rows = gather(results, paths)
+    assert [row.horizon for row in rows] == [50, 100]
+    assert ["rounds" in row.arrays for row in rows] == kept

@@ -1,5 +1,7 @@
 """Slopes from values: the truth is within the error that comes with them, at the bounds too."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -117,3 +119,15 @@ def test_the_chain_rule_with_errors_at_their_bounds_holds():
     found = through_sensitivity([2.0], [[3.0]], sensitivity_error=0.5, gradient_error=0.25)
     assert found.slope.tolist() == [6.0]
     assert found.slope_error == (3.5 * 2.25 - 6.0)
+
+
+def test_the_rounding_of_the_values_is_part_of_the_error():
+    # Half of the difference of the slopes 8 and 1, and 4 u times the largest value over the step.
+    _, bound = finite_differences(lambda y: float(max(8 * y[0], y[0])), [0.0], 0.25)
+    least = Fraction(7, 2) + 4 * Fraction(1, 2**53) * 2 / Fraction(1, 4)
+    assert least <= Fraction(bound) <= least + Fraction(12, 2**53)
+
+
+def test_what_is_no_function_is_refused_before_it_is_called():
+    with pytest.raises(ValueError, match=r"^g must be a function, got 3\.0"):
+        finite_differences(3.0, [0.0], 0.25)
