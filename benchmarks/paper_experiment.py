@@ -13,7 +13,6 @@ BEGUN = time.perf_counter()  # before the imports, which are part of what a user
 
 import argparse  # noqa: E402
 import math  # noqa: E402
-from typing import Any  # noqa: E402
 
 import numpy as np  # noqa: E402
 
@@ -33,7 +32,7 @@ def polytope_toy() -> Problem:
     return Problem.of(toy.costs, rows, toy.domain, toy.start, name="polytope toy")
 
 
-def contenders(problem: Problem) -> dict[str, list[PFS] | list[ScalarDPP] | list[Tighten[Any]]]:
+def contenders(problem: Problem) -> dict[str, list[PFS] | list[ScalarDPP] | list[Tighten]]:
     ball = problem.domain
     steps = [SETTINGS[0].parameters(T) for T in HORIZONS]
     queues = [ScalarDPP(V=math.sqrt(T), alpha=float(T), domain=ball) for T in HORIZONS]

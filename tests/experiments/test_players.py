@@ -5,8 +5,9 @@ import pytest
 
 from surefoot import problems
 from surefoot.algorithms import PFS, ScalarDPP, Tighten
+from surefoot.core.algorithm import constructors_of
 from surefoot.experiments import parse_spec
-from surefoot.experiments.players import ALGORITHMS_BY_NAME, amount_at, build_player, tunings_of
+from surefoot.experiments.players import ALGORITHMS_BY_NAME, amount_at, build_player
 from surefoot.experiments.problems import PROBLEMS, build_problem
 from surefoot.sets import Ball, Box, Intersection, Polytope
 from surefoot.theory import Tuned
@@ -225,10 +226,12 @@ def test_a_theorem_or_constructor_that_says_no_is_a_value_error(row, sentence):
 
 
 def test_only_constructors_are_tunings():
-    assert tunings_of(PFS)[: len(PFS.tunings)] == PFS.tunings
-    assert all(set(kind.tunings) <= set(tunings_of(kind)) for kind in ALGORITHMS_BY_NAME.values())
+    assert constructors_of(PFS)[: len(PFS.tunings)] == PFS.tunings
+    assert all(
+        set(kind.tunings) <= set(constructors_of(kind)) for kind in ALGORITHMS_BY_NAME.values()
+    )
     assert all(
         not name.startswith("_")
         for kind in ALGORITHMS_BY_NAME.values()
-        for name in tunings_of(kind)
+        for name in constructors_of(kind)
     )

@@ -111,6 +111,7 @@ base.parameters.eta = 1
         "x.toml:32: algorithms[2].tuning: unknown tuning of PFS 'anytim'; did you mean 'anytime'?",
         "x.toml:33: algorithms[2].only[0]: unknown problem '[[problem]] = # {'; "
         "did you mean '[[problems]] = # {'?",
+        "x.toml:38: algorithms[3].parameters.eta: must be a finite number > 0, got -1",
         "x.toml:38: algorithms[3].parameters.rho: must be a number or an amount, got true",
         "x.toml:42: algorithms[4].parameters.eta: must be a finite number > 0, got -3.0",
         "x.toml:45: algorithms[5].label: the label 'b' is taken: "
@@ -123,7 +124,7 @@ base.parameters.eta = 1
         "did you mean 'beta'?",
         "x.toml:56: algorithms[7].parameters.rho.time: unknown key; did you mean 'times'?",
         "x.toml:57: algorithms[7].base: must ask for the value of the constraint, got OGD(eta=1.0, "
-        "domain=Ball(radius=1.0, centre=None)), which would not notice",
+        "domain=Box(lower=array([-0.5, -0.5]), upper=array([0.5, 0.5]))), which would not notice",
     ]
 
 

@@ -10,7 +10,7 @@ from surefoot.algorithms._gauged import Gauged
 from surefoot.core.algorithm import tuning
 from surefoot.core.arrays import combine, constant, maximum, namespace, number_like, rows_dot, sqrt
 from surefoot.core.constants import Constants
-from surefoot.core.parameters import count, positive, projectable
+from surefoot.core.parameters import anything, count, positive, projectable
 from surefoot.core.types import Array, Number, Real, Region, Source
 from surefoot.sets import Ball
 from surefoot.sets.gauge import Gauge, gauge_of
@@ -85,7 +85,7 @@ class AdaptiveGauge(Gauged[AdaptiveGaugeState]):
     needs = Gauged.needs._replace(work="d log T")
     source = Source("Lu, Brukhim, Gradu and Hazan, ALT 2023", "derived here")
 
-    gauge: Gauge
+    gauge: Gauge = anything("the gauge of the feasible set")
     domain: Ball = projectable()
     slope: Real = positive()
     horizon: int = count()

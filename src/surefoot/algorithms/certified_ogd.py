@@ -13,8 +13,10 @@ from surefoot.algorithms._curved import (
     finite_square,
 )
 from surefoot.core import checks
+from surefoot.core.algorithm import tuning
 from surefoot.core.arrays import maximum, number_like, owned, sqrt, where
 from surefoot.core.constants import Constants, as_constants
+from surefoot.core.parameters import flag
 from surefoot.core.types import Array, Feedback, Number, Region, Source
 from surefoot.regions import (
     Curvature,
@@ -162,6 +164,7 @@ class CertifiedOGD(Curved[CertifiedOGDState]):
         return ObservedCuts() if self.ratchet else None
 
     @classmethod
+    @tuning(exact=flag())
     def default(
         cls,
         constants: Constants,

@@ -10,6 +10,7 @@ from surefoot.algorithms._start import bounded_diameter
 from surefoot.core.algorithm import tuning
 from surefoot.core.arrays import sqrt
 from surefoot.core.constants import Constants
+from surefoot.core.parameters import flag
 from surefoot.core.types import Array, Number, Region, Source
 from surefoot.theory import DecayingStep, StronglyConvexDescent, Tuned
 
@@ -51,7 +52,7 @@ class DecayingOGD(Projecting[DecayingOGDState]):
         "strongly_convex": Source("Hazan, Agarwal and Kale, Machine Learning 2007")
     }
 
-    fast: bool = False
+    fast: bool = flag(default=False)
 
     def next_state(self, state: DecayingOGDState, grad: Array) -> DecayingOGDState:
         x, t = state.x, state.rounds + 1.0

@@ -74,7 +74,7 @@ class DPP(Multiplying[DPPState]):
         return DPPState(new, positive_part(queues + g + rows_dot(s, new - x)))
 
     @classmethod
-    @tuning
+    @tuning(rows=count())
     def tuned(
         cls,
         constants: Constants,

@@ -10,7 +10,7 @@ from surefoot.core import checks
 from surefoot.core.algorithm import tuning
 from surefoot.core.arrays import number_like
 from surefoot.core.constants import Constants
-from surefoot.core.parameters import nonnegative, positive, projectable
+from surefoot.core.parameters import anything, nonnegative, positive, projectable
 from surefoot.core.types import Array, Number, Real, Region, Source
 from surefoot.sets import Ball
 from surefoot.sets.gauge import Gauge, gauge_of
@@ -74,7 +74,7 @@ class GaugeDescent(Gauged[GaugeDescentState]):
         "strongly_convex": Source("Mhammedi, COLT 2022", "derived here")
     }
 
-    gauge: Gauge
+    gauge: Gauge = anything("the gauge of the feasible set")
     domain: Ball = projectable()
     eta: Real = positive()
     strong_convexity: Real = nonnegative(default=0.0)

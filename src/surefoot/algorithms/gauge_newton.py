@@ -12,7 +12,7 @@ from surefoot.core import checks
 from surefoot.core.algorithm import tuning
 from surefoot.core.constants import Constants
 from surefoot.core.flow import run_by_run
-from surefoot.core.parameters import positive, projectable
+from surefoot.core.parameters import anything, positive, projectable
 from surefoot.core.points import dimension_of
 from surefoot.core.types import Array, Number, Real, Region, Source
 from surefoot.sets import Ball
@@ -74,7 +74,7 @@ class GaugeNewton(Gauged[GaugeNewtonState]):
     needs = Gauged.needs._replace(work="d^3", numpy_only=True)
     source = Source("Mhammedi, 2024", "derived here")
 
-    gauge: Gauge
+    gauge: Gauge = anything("the gauge of the feasible set")
     domain: Ball = projectable()
     beta: Real = positive()
     reach: Real = positive()

@@ -79,7 +79,7 @@ class Jenatton(OneConstraint[JenattonState]):
         return JenattonState(self.domain.project(y), positive_part(multiplier + ascent), t + 1.0)
 
     @classmethod
-    @tuning
+    @tuning(beta=share())
     def trade_off(
         cls, constants: Constants, horizon: int, domain: Region | None = None, *, beta: float = 0.5
     ) -> Tuned[Self]:
@@ -96,7 +96,7 @@ class Jenatton(OneConstraint[JenattonState]):
         return Tuned.of(cls, theorem, domain, "eta", "theta", "beta", decay=beta)
 
     @classmethod
-    @tuning
+    @tuning(beta=share())
     def strongly_convex(
         cls, constants: Constants, horizon: int, domain: Region | None = None, *, beta: float = 0.5
     ) -> Tuned[Self]:

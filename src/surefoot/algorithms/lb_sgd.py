@@ -91,7 +91,7 @@ class LBSGD(EachConstraint[LBSGDState]):
         return LBSGDState(owned(x - where(size > 0, step, 0.0 * step) * d), rounds + 1.0)
 
     @classmethod
-    @tuning
+    @tuning(weight=positive(), cost_curvature=nonnegative())
     def barrier(
         cls,
         constants: Constants,

@@ -9,7 +9,7 @@ from surefoot.core import checks
 from surefoot.core.algorithm import COSTS_ONLY, CostsOnly, tuning
 from surefoot.core.arrays import dot, where
 from surefoot.core.constants import Constants
-from surefoot.core.parameters import flag, positive
+from surefoot.core.parameters import anything, flag, positive
 from surefoot.core.types import Array, Number, Real, Region, Source
 from surefoot.sets.smooth import SmoothSet, smooth_of
 from surefoot.theory import Tuned
@@ -61,7 +61,7 @@ class LevyKrause(CostsOnly[LevyKrauseState]):
     needs = COSTS_ONLY._replace(smooth_queries=1)
     source = Source("Levy and Krause, AISTATS 2019", "derived here")
 
-    smooth: SmoothSet
+    smooth: SmoothSet = anything("a smooth set")
     eta: Real = positive()
     decreasing: bool = flag(default=False)
 

@@ -88,7 +88,7 @@ class Mahdavi(Multiplying[MahdaviState]):
         return cls._with(MahdaviBalanced(constants, horizon), domain, 0.0)
 
     @classmethod
-    @tuning
+    @tuning(gamma=nonnegative())
     def no_violation(
         cls,
         constants: Constants,

@@ -89,7 +89,7 @@ class MahdaviLinear(Multiplying[MahdaviLinearState]):
         return MahdaviLinearState(self.domain.project(z - self.eta * combine(mu, A)), z, mu)
 
     @classmethod
-    @tuning
+    @tuning(operator_norm=positive())
     def balanced(
         cls,
         constants: Constants,

@@ -11,7 +11,7 @@ from surefoot.core.algorithm import NOTHING, Algorithm, tuning
 from surefoot.core.arrays import dot, maximum
 from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.parameters import check_parameters, nonnegative, positive, projectable
+from surefoot.core.parameters import anything, check_parameters, nonnegative, positive, projectable
 from surefoot.core.types import Array, Feedback, Info, Needs, Real, Source
 from surefoot.sets import Ball
 from surefoot.theory import Tuned
@@ -74,7 +74,7 @@ class NetworkPenalty(Algorithm):
 
     alpha: Real = positive()
     gamma: Real = positive()
-    mixing: Array
+    mixing: Array = anything("a mixing matrix")
     domain: Ball = projectable()
     decay: Real = nonnegative(default=0.5)
 

@@ -10,8 +10,7 @@ from surefoot.core import checks
 from surefoot.core.algorithm import Algorithm, tuning
 from surefoot.core.arrays import maximum
 from surefoot.core.constants import Constants
-from surefoot.core.errors import InvalidValueError
-from surefoot.core.parameters import check_parameters, positive
+from surefoot.core.parameters import instance_of, positive
 from surefoot.core.types import Array, Feedback, Info, Needs, Real, Region, Source
 from surefoot.theory import Tuned
 from surefoot.theory.penalised_blocks import PenalisedBlocksTheorem
@@ -48,13 +47,8 @@ class PenalisedBlocks(Algorithm):
     needs = Needs(linear_minimisations=2, numpy_only=True)
     source = Source("Garber and Kretzu, ICML 2024", "derived here")
 
-    base: GarberKretzu
+    base: GarberKretzu = instance_of(GarberKretzu)
     theta: Real = positive()
-
-    def __post_init__(self) -> None:
-        check_parameters(self)
-        if not isinstance(self.base, GarberKretzu):
-            raise InvalidValueError(f"base must be a GarberKretzu, got {self.base!r}")
 
     def init(self, x1: Array) -> GarberKretzuState:
         """Start at x1, a point of the simple set."""

@@ -109,7 +109,7 @@ class PFS(Algorithm):
         return cls._with(tune_polyak(constants, horizon), domain)
 
     @classmethod
-    @tuning(listed=False)
+    @tuning(listed=False, eta=positive(), rho=nonnegative())
     def chosen(
         cls,
         constants: Constants,
@@ -131,7 +131,7 @@ class PFS(Algorithm):
         return cls._with(Theorem1(constants, eta, rho, horizon), domain)
 
     @classmethod
-    @tuning(listed=False)
+    @tuning(listed=False, value_error=nonnegative(), subgradient_error=nonnegative())
     def noisy(
         cls,
         constants: Constants,
@@ -158,7 +158,7 @@ class PFS(Algorithm):
         return Tuned.of(cls, theorem, domain, "eta", rho=theorem.halfspace_rho)
 
     @classmethod
-    @tuning(listed=False)
+    @tuning(listed=False, drift=nonnegative(), common_slack=positive(), common_reach=positive())
     def drifting(
         cls,
         constants: Constants,

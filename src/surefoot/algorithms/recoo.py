@@ -11,7 +11,7 @@ from surefoot.core.arrays import maximum, to_numpy
 from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.flow import run_by_run
-from surefoot.core.parameters import nonnegative, positive, projectable
+from surefoot.core.parameters import anything, nonnegative, positive, projectable
 from surefoot.core.types import Array, Needs, Number, Real, Region, Source
 from surefoot.sets import Ball
 from surefoot.sets.prox import Linearised, LinearProx, Prox, prox_of
@@ -72,7 +72,7 @@ class RECOO(OneConstraint[RECOOState]):
         on_ball, Source("Guo, Liu, Wei and Ying, NeurIPS 2022", "derived here")
     )
 
-    prox: Prox
+    prox: Prox = anything("a proximal oracle")
     domain: Ball = projectable()
     alpha: Real = positive()
     power: Real = positive(default=0.5)

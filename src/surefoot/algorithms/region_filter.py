@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from surefoot.algorithms._allowing import AllowingForKnown, errors_in
 from surefoot.core import checks
@@ -91,6 +91,8 @@ class RegionFilter(AllowingForKnown):
         >>> state.x.round(6), info.cut
         (array([0. , 0.5]), True)
     """
+
+    constructors: ClassVar[tuple[str, ...]] = ("default",)
 
     known: Knowledge[Any]
 

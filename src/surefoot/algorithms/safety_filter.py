@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from surefoot.algorithms._allowing import errors_in
 from surefoot.algorithms._start import start_in
@@ -75,6 +75,8 @@ class SafetyFilter(Certifying):
         >>> state.x.round(6)  # 0.5 of slack would reach the limit; rho keeps 0.1 of it
         array([0. , 0.4])
     """
+
+    constructors: ClassVar[tuple[str, ...]] = ("default",)
 
     G_g: Real
     domain: Ball

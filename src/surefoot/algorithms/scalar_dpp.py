@@ -9,7 +9,7 @@ from surefoot.algorithms._multipliers import positive_part
 from surefoot.core.algorithm import OneConstraint, tuning
 from surefoot.core.arrays import dot, number_like
 from surefoot.core.constants import Constants
-from surefoot.core.parameters import nonnegative, positive, projectable
+from surefoot.core.parameters import count, nonnegative, positive, projectable
 from surefoot.core.types import Array, Number, Real, Region, Source
 from surefoot.theory import DriftPlusPenalty, Tuned
 
@@ -97,7 +97,7 @@ class ScalarDPP(OneConstraint[ScalarDPPState]):
         return Tuned.of(cls, theorem, domain, "V", "alpha")
 
     @classmethod
-    @tuning
+    @tuning(V=positive(), window=count())
     def windows(
         cls,
         constants: Constants,

@@ -11,7 +11,7 @@ from surefoot.core.algorithm import COSTS_ONLY, CostsOnly, tuning
 from surefoot.core.constants import Constants, as_constants
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.flow import run_by_run
-from surefoot.core.parameters import flag, positive, projectable
+from surefoot.core.parameters import anything, flag, positive, projectable
 from surefoot.core.types import Array, Number, Real, Region, Source
 from surefoot.sets import Ball
 from surefoot.sets.gauge import gauge_of
@@ -66,7 +66,7 @@ class SeparationDescent(CostsOnly[SeparationDescentState]):
     needs = COSTS_ONLY._replace(separations=2, numpy_only=True)
     source = Source("Garber and Kretzu, COLT 2022", "derived here")
 
-    separation: Separation
+    separation: Separation = anything("a separation oracle")
     domain: Ball = projectable()
     eta: Real = positive()
     depth: Real = positive()

@@ -139,7 +139,7 @@ class SeveralPFS(Algorithm):
         return (record(CertifiedState, after), record(CertifiedStep, (*known, excess, p, new)))
 
     @classmethod
-    @tuning
+    @tuning(exact=flag())
     def default(
         cls,
         constants: Constants,
@@ -152,7 +152,7 @@ class SeveralPFS(Algorithm):
         return cls._with(CertifiedPFS.default(constants, horizon, domain), exact)
 
     @classmethod
-    @tuning
+    @tuning(exact=flag())
     def known_horizon(
         cls, constants: Constants, horizon: int, domain: Ball | None = None, *, exact: bool = False
     ) -> Tuned[Self]:

@@ -3,34 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, Self
 
 from surefoot.algorithms.scalar_dpp import ScalarDPP
-from surefoot.core import checks
+from surefoot.core.algorithm import NOTHING, Algorithm, tuning
 from surefoot.core.constants import Constants, as_constants
 from surefoot.core.errors import InvalidValueError
+from surefoot.core.parameters import anything, nonnegative, share
 from surefoot.core.player import can_play
-from surefoot.core.types import (
-    Algorithm,
-    Array,
-    Feedback,
-    Needs,
-    Number,
-    Region,
-    Source,
-    State,
-    needs_of,
-)
+from surefoot.core.types import Array, Feedback, Info, Needs, Real, Region, Source, needs_of
 from surefoot.theory import Tightened, Tuned, tightened_constants
 
 __all__ = ["Tighten"]
 
-S = TypeVar("S", bound=State)
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tighten(Generic[S]):
+class Tighten(Algorithm):
     r"""A base algorithm that sees :math:`g(x_t) + \rho` instead of :math:`g(x_t)`.
 
     Nothing else changes: the gradients, the state and the work are the base's. A base whose sum
@@ -55,15 +42,13 @@ class Tighten(Generic[S]):
     Mahdavi, Jin and Yang, JMLR 2012.
     """
 
-    source: ClassVar[Source] = Source("Hutchinson and Alizadeh, ICML 2025", "derived here")
-    tunings: ClassVar[tuple[str, ...]] = ("tuned",)
+    source = Source("Hutchinson and Alizadeh, ICML 2025", "derived here")
 
-    base: Algorithm[S]
-    rho: Number
+    base: Any = anything("an algorithm")
+    rho: Real = nonnegative()
 
     def __post_init__(self) -> None:
-        checks.nonnegative(rho=self.rho)
-        checks.plain(self, "rho")
+        super().__post_init__()
         if not can_play(self.base):
             raise InvalidValueError(
                 f"base must be an algorithm with init and update, got {self.base!r}"
@@ -75,20 +60,21 @@ class Tighten(Generic[S]):
             )
 
     @property
-    def needs(self) -> Needs:
+    def needs(self) -> Needs:  # type: ignore[override]
         """The needs of the base algorithm."""
         return needs_of(self.base)
 
-    def init(self, x1: Array) -> S:
+    def init(self, x1: Array) -> Any:
         """Return the base's first state."""
         return self.base.init(x1)
 
-    def update(self, state: S, feedback: Feedback) -> S:
+    def step(self, state: Any, feedback: Feedback) -> tuple[Any, Info]:
         """Return the base's state after a round with rho added to g."""
         told = feedback._replace(constraint_value=feedback.constraint_value + self.rho)
-        return self.base.update(state, told)
+        return self.base.update(state, told), NOTHING
 
     @classmethod
+    @tuning(share=share())
     def tuned(
         cls,
         constants: Constants,
@@ -98,7 +84,7 @@ class Tighten(Generic[S]):
         base: Callable[..., Tuned[Any]] = ScalarDPP.tuned,
         share: float = 0.5,
         **options: Any,
-    ) -> Tuned[Tighten[Any]]:
+    ) -> Tuned[Self]:
         """Tune with the smallest rho, within a few percent, that brings the base's bound to 0.
 
         Args:

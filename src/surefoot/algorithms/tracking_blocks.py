@@ -9,7 +9,7 @@ from surefoot.algorithms._start import bounded_diameter
 from surefoot.algorithms.garber_kretzu import GarberKretzu
 from surefoot.core.algorithm import COSTS_ONLY, tuning
 from surefoot.core.constants import Constants
-from surefoot.core.parameters import positive
+from surefoot.core.parameters import anything, positive
 from surefoot.core.points import settled
 from surefoot.core.types import Array, Feedback, Real, Region, Source
 from surefoot.theory import Tuned
@@ -60,7 +60,7 @@ class TrackingBlocks(Mixing[TrackingBlocksState]):
     needs = COSTS_ONLY._replace(linear_minimisations=2, work="d log T", numpy_only=True)
     source = Source("Wang et al., AAAI 2024", "derived here")
 
-    experts: tuple[GarberKretzu, ...]
+    experts: tuple[GarberKretzu, ...] = anything("several GarberKretzu")
     rate: Real = positive()
 
     def __post_init__(self) -> None:

@@ -10,7 +10,7 @@ from surefoot.core.algorithm import COSTS_ONLY, tuning
 from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.flow import run_by_run
-from surefoot.core.parameters import positive
+from surefoot.core.parameters import anything, positive
 from surefoot.core.types import Array, Feedback, Real, Region, Source
 from surefoot.sets import Ball
 from surefoot.sets.prox import prox_of
@@ -59,7 +59,7 @@ class TrackingPenalty(Mixing[TrackingPenaltyState]):
     needs = COSTS_ONLY._replace(proxes=8, work="d log T", numpy_only=True)
     source = Source("Yi et al., ICML 2021", "derived here")
 
-    copies: tuple[Yi, ...]
+    copies: tuple[Yi, ...] = anything("several Yi")
     rate: Real = positive()
 
     def __post_init__(self) -> None:

@@ -8,7 +8,7 @@ from surefoot.core.algorithm import OneConstraint, tuning
 from surefoot.core.arrays import maximum
 from surefoot.core.constants import Constants
 from surefoot.core.flow import run_by_run
-from surefoot.core.parameters import positive, projectable
+from surefoot.core.parameters import anything, positive, projectable, share
 from surefoot.core.types import Array, Needs, Number, Real, Region, Source
 from surefoot.sets import Ball
 from surefoot.sets.prox import Linearised, Prox, prox_of
@@ -64,7 +64,7 @@ class Yi(OneConstraint[YiState]):
     needs = Needs(proxes=1, domain="feasible", numpy_only=True)
     source = Source("Yi et al., ICML 2021", "derived here")
 
-    prox: Prox
+    prox: Prox = anything("a proximal oracle")
     domain: Ball = projectable()
     gamma: Real = positive()
     alpha: Real = positive()
@@ -81,7 +81,7 @@ class Yi(OneConstraint[YiState]):
         return self.prox(y, weight, alpha, float(self.domain.radius), Linearised(x, g, s))
 
     @classmethod
-    @tuning
+    @tuning(c=share())
     def trade_off(
         cls, constants: Constants, horizon: int, domain: Region | Prox, *, c: float = 0.5
     ) -> Tuned[Self]:

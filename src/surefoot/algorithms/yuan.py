@@ -8,7 +8,7 @@ from surefoot.core import checks
 from surefoot.core.algorithm import EachConstraint, tuning
 from surefoot.core.arrays import combine, maximum
 from surefoot.core.constants import Constants
-from surefoot.core.parameters import nonnegative, positive, projectable
+from surefoot.core.parameters import nonnegative, positive, projectable, share
 from surefoot.core.types import Array, Number, Real, Region, Source
 from surefoot.theory import Tuned, YuanStronglyConvex, YuanTradeOff
 
@@ -77,7 +77,7 @@ class Yuan(EachConstraint[YuanState]):
         return YuanState(self.domain.project(y), t + 1.0)
 
     @classmethod
-    @tuning
+    @tuning(beta=share(), alpha=share())
     def trade_off(
         cls,
         constants: Constants,

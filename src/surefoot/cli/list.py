@@ -225,19 +225,21 @@ def _problem(name: str) -> dict[str, Any]:
 
 def _algorithm(kind: type[Any]) -> dict[str, Any]:
     from surefoot.algorithms import source_of
-    from surefoot.experiments.players import options_of, parameters_of, tunings_of
+    from surefoot.core.algorithm import constructors_of
+    from surefoot.core.parameters import parameters_of
+    from surefoot.experiments.players import plain_parameters_of
     from surefoot.experiments.plugins import mark_of
 
     about = {entry.name: entry for entry in (*_everywhere(), *_on_networks())}
     tunings = []
-    for tuning in tunings_of(kind):
+    for tuning in constructors_of(kind):
         entry = about.get(f"{kind.__name__}.{tuning}")
         tunings.append(
             {
                 "name": tuning,
                 "about": _first_line(getattr(kind, tuning)),
                 "promise": "" if entry is None else entry.promise,
-                "options": _wanted(options_of(kind, tuning)),
+                "options": _wanted(parameters_of(getattr(kind, tuning))),
             }
         )
     return {
@@ -246,7 +248,7 @@ def _algorithm(kind: type[Any]) -> dict[str, Any]:
         "from": source_of(kind).work,
         "rule": "your own" if mark_of("algorithms", kind.__name__) else source_of(kind).rule,
         "tunings": tunings,
-        "parameters": _wanted(parameters_of(kind)),
+        "parameters": _wanted(plain_parameters_of(kind)),
     }
 
 

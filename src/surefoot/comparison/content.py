@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import inspect
 import sys
 import types
 from collections.abc import Iterator
@@ -22,17 +23,6 @@ from surefoot.core.arrays import to_numpy
 from surefoot.core.errors import InvalidValueError
 
 __all__ = ["content_hash"]
-
-_GENERATED = frozenset(
-    (
-        *("__module__", "__doc__", "__dict__", "__weakref__", "__annotations__", "__qualname__"),
-        *("__dataclass_fields__", "__dataclass_params__", "__match_args__", "__slots__"),
-        *("__firstlineno__", "__static_attributes__", "__annotate__", "__annotate_func__"),
-        *("__annotations_cache__", "__abstractmethods__", "_abc_impl", "__parameters__"),
-        *("__orig_bases__", "_fields", "_field_defaults", "__getnewargs__", "__replace__"),
-    )
-)
-"""What Python adds to a class."""
 
 _HAS_DOCSTRING = 0x4000000
 """A flag of code since Python 3.13."""
@@ -170,14 +160,20 @@ def _class_parts(kind: type[Any]) -> Iterator[Any]:
     yield f"class {name}".encode()
     yield list(kind.__bases__)
     for name, value in vars(kind).items():
-        if name not in _GENERATED and not _is_made(name, value) and not _is_descriptor(value):
+        if not _is_made(name, value) and not _is_descriptor(value):
             yield from (name, value)
 
 
 def _is_made(name: str, value: Any) -> bool:
-    """Return whether it is a method that a dataclass or a named tuple got from its fields."""
-    made = isinstance(value, types.FunctionType) and value.__code__.co_filename[:1] == "<"
-    return (made and name[:2] == "__") or name in ("_make", "_replace", "_asdict")
+    """Return whether Python added it to a class, or a dataclass or a named tuple to its fields."""
+    if name in ("_make", "_replace", "_asdict", "_abc_impl", "_fields", "_field_defaults"):
+        return True
+    if name[:2] != "__":
+        return False
+    is_code = isinstance(value, (types.FunctionType, classmethod, staticmethod, property))
+    is_function = isinstance(value, types.FunctionType)
+    made = is_function and (value.__code__.co_filename[:1] == "<" or name[:10] == "__annotate")
+    return made or not is_code
 
 
 def _is_descriptor(value: Any) -> bool:
@@ -210,7 +206,7 @@ def _globals_used(code: types.CodeType) -> set[str]:
 
 def _code_parts(code: types.CodeType) -> Iterator[Any]:
     yield code.co_code
-    names = (code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)
+    names = (code.co_names, *inspect.getargs(code), code.co_freevars, code.co_cellvars)
     flags = code.co_flags & ~_HAS_DOCSTRING
     yield f"{code.co_argcount} {code.co_kwonlyargcount} {flags} {names}".encode()
     for i, constant in enumerate(code.co_consts):

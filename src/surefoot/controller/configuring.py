@@ -10,9 +10,9 @@ from typing import Any
 from surefoot import algorithms
 from surefoot.controller._plain import known_classes
 from surefoot.core import checks
+from surefoot.core.algorithm import constructors_of
 from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError, first_line
-from surefoot.core.player import constructors_of
 from surefoot.core.types import Filtering, needs_of
 from surefoot.sets import Ball
 
@@ -65,7 +65,7 @@ def player_from(
             raise InvalidValueError("player.parameters must stand alone, got a tuning beside them")
         arguments = object_from(_mapping(parameters, "player.parameters"))
         return _called(rule, arguments, "player.parameters")
-    offered = constructors_of(rule, "constants")
+    offered = constructors_of(rule)
     tuning = "default" if tuning is None else tuning
     if tuning not in offered:
         raise InvalidValueError(f"player.tuning must be {_one_of(offered, tuning)}, got {tuning!r}")

@@ -27,6 +27,7 @@ __all__ = [
     "CostsOnly",
     "EachConstraint",
     "OneConstraint",
+    "constructors_of",
     "start_in",
     "tuning",
 ]
@@ -44,8 +45,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 @overload
 def tuning(function: F) -> F: ...
 @overload
-def tuning(*, listed: bool) -> Callable[[F], F]: ...
-def tuning(function: Any = None, *, listed: bool = True) -> Any:
+def tuning(*, listed: bool = True, **options: Any) -> Callable[[F], F]: ...
+def tuning(function: Any = None, /, *, listed: bool = True, **options: Any) -> Any:
     """Mark a constructor that takes constants and a horizon and returns a ``Tuned``.
 
     It stands below ``@classmethod``.
@@ -54,13 +55,20 @@ def tuning(function: Any = None, *, listed: bool = True) -> Any:
         function: the constructor.
         listed: whether the catalogue tries it; not where it needs more than constants, a horizon
             and a set.
+        options: what each keyword option may be, that a file may give: ``beta=share()``.
     """
 
     def mark(function: Any) -> Any:
-        function.is_tuning, function.is_listed = True, listed
+        function.is_listed, function.options = listed, options
         return function
 
     return mark if function is None else mark(function)
+
+
+def constructors_of(rule: type[Any]) -> tuple[str, ...]:
+    """Return the names of the constructors that a theorem tunes; none of a rule without a mark."""
+    names: tuple[str, ...] = getattr(rule, "constructors", getattr(rule, "tunings", ()))
+    return names
 
 
 class Algorithm(Declared):
@@ -84,9 +92,9 @@ class Algorithm(Declared):
         """Find the constructors that are marked as tunings."""
         super().__init_subclass__(**options)
         marked = {
-            name: getattr(member.__func__, "is_listed", False)
+            name: member.__func__.is_listed
             for name, member in vars(cls).items()
-            if isinstance(member, classmethod) and hasattr(member.__func__, "is_tuning")
+            if isinstance(member, classmethod) and hasattr(member.__func__, "is_listed")
         }
         listed = (name for name, is_listed in marked.items() if is_listed)
         cls.tunings = tuple(dict.fromkeys([*cls.tunings, *listed]))

@@ -9,7 +9,8 @@ A class of parameters is a frozen dataclass whose fields are declared by what th
 
 The constructor checks them, in one sentence with the name, the rule and the value. Specifications,
 ``serve``, the export to C, ``surefoot list`` and the tables of the docs ask :func:`parameters_of`,
-and nothing else: no annotation is read.
+and nothing else: no annotation is read. The options of a constructor that a theorem tunes are
+declared by its mark, :func:`surefoot.core.algorithm.tuning`.
 
 A number may be a column ``(B, 1)``, a row for each run of a batch. A parameter whose default is
 None may be None.
@@ -17,6 +18,7 @@ None may be None.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from typing import Any, Literal, NamedTuple, TypeAlias, dataclass_transform
@@ -39,6 +41,7 @@ __all__ = [
     "count",
     "flag",
     "function",
+    "instance_of",
     "minimising",
     "nonnegative",
     "parameters_of",
@@ -47,8 +50,8 @@ __all__ = [
     "share",
 ]
 
-Form: TypeAlias = Literal["number", "whole", "switch", "word", "set", "object"]
-"""What plain data a parameter is given as: the last two are tables with a class."""
+Form: TypeAlias = Literal["number", "whole", "switch", "word", "any", "set", "object"]
+"""What plain data a parameter is given as; "any" is a field without a declaration."""
 
 
 class Parameter(NamedTuple):
@@ -59,29 +62,32 @@ class Parameter(NamedTuple):
         form: what plain data it is given as.
         rule: what it may be, in words that follow "must be".
         default: what it is unless given; ... where it must be given.
+        read: from the name and a value to the value that is kept; raises if it breaks the rule.
     """
 
     name: str
     form: Form
     rule: str
     default: Any
+    read: Callable[[str, Any], Any]
 
     @property
     def is_required(self) -> bool:
         """Whether it must be given."""
         return self.default is ...
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is a number, a switch or a word, and no object."""
+        return self.form not in ("set", "object")
 
-class _Kind(NamedTuple):
-    """What the metadata of a field hold: its form, its rule, and how a value is read."""
-
-    form: Form
-    rule: str
-    read: Callable[[str, Any], Any]
+    def check(self, value: Any) -> Any:
+        """Return a value as it is kept, or raise; None is right where it is the default."""
+        return None if value is None is self.default else self.read(self.name, value)
 
 
 def _declare(form: Form, rule: str, read: Callable[[str, Any], Any], default: Any) -> Any:
-    return field(default=default, metadata={"parameter": _Kind(form, rule, read)})
+    return field(default=default, metadata={"parameter": (form, rule, read)})
 
 
 def _number(check: Callable[..., None]) -> Callable[[str, Any], Any]:
@@ -187,6 +193,19 @@ def algorithm(*, default: Any = MISSING) -> Any:
     return _declare("object", rule, read, default)
 
 
+def instance_of(*kinds: type[Any], default: Any = MISSING) -> Any:
+    """Declare an object of one of a few classes."""
+    names = " or ".join(kind.__name__ for kind in kinds)
+    rule = f"{'an' if names[0] in 'AEIOU' else 'a'} {names}"
+
+    def read(name: str, value: Any) -> Any:
+        if not isinstance(value, kinds):
+            raise InvalidValueError(f"{name} must be {rule}, got {shown(value)}")
+        return value
+
+    return _declare("object", rule, read, default)
+
+
 def function(*, default: Any = MISSING) -> Any:
     """Declare something that can be called."""
 
@@ -229,30 +248,38 @@ def check_parameters(owner: Any) -> None:
     Traceback (most recent call last):
     surefoot.core.errors.InvalidValueError: eta must be a finite number > 0, got -1.0
     """
-    for declared in fields(owner):
-        kind = declared.metadata.get("parameter")
-        value = getattr(owner, declared.name)
-        if kind is None or (value is None and declared.default is None):
-            continue
-        object.__setattr__(owner, declared.name, kind.read(declared.name, value))
+    for name, parameter in parameters_of(type(owner)).items():
+        object.__setattr__(owner, name, parameter.check(getattr(owner, name)))
 
 
-def parameters_of(kind: type[Any]) -> dict[str, Parameter]:
-    """Return the declared parameters of a class by name, in their order.
+def parameters_of(kind: Any) -> dict[str, Parameter]:
+    """Return the parameters of a dataclass, or the options of a tuned constructor, by name.
 
-    >>> from surefoot import PFS
-    >>> parameters_of(PFS)["eta"]
-    Parameter(name='eta', form='number', rule='a finite number > 0', default=Ellipsis)
+    A field of a dataclass that declares nothing may be anything; its constructor decides.
+
+    Args:
+        kind: the class, or the constructor.
+
+    Example:
+        >>> from surefoot import PFS
+        >>> parameters_of(PFS)["eta"].rule, list(parameters_of(PFS.chosen))
+        ('a finite number > 0', ['eta', 'rho'])
     """
-    if not is_dataclass(kind):
-        return {}
-    found = {}
-    for f in fields(kind):
-        declared = f.metadata.get("parameter")
-        if declared is not None:
-            default = ... if f.default is MISSING else f.default
-            found[f.name] = Parameter(f.name, declared.form, declared.rule, default)
-    return found
+    if isinstance(kind, type):
+        declared = [f for f in fields(kind) if f.init] if is_dataclass(kind) else []
+        found = {f.name: (f.metadata, f.default) for f in declared}
+    else:
+        defaults = inspect.unwrap(kind).__kwdefaults__ or {}
+        found = {
+            n: (f.metadata, defaults.get(n, MISSING))
+            for n, f in getattr(kind, "options", {}).items()
+        }
+    anything_else: tuple[Form, str, Any] = ("any", "", lambda name, value: value)
+    return {
+        name: Parameter(name, form, rule, ... if default is MISSING else default, read)
+        for name, (metadata, default) in found.items()
+        for form, rule, read in [metadata.get("parameter", anything_else)]
+    }
 
 
 @dataclass_transform(
@@ -268,6 +295,7 @@ def parameters_of(kind: type[Any]) -> dict[str, Parameter]:
         projectable,
         minimising,
         algorithm,
+        instance_of,
         function,
         anything,
     ),

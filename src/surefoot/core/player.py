@@ -18,7 +18,6 @@ __all__ = [
     "can_filter",
     "can_move",
     "can_play",
-    "constructors_of",
     "known_in",
     "needs_in",
     "parts_of",
@@ -143,23 +142,6 @@ def needs_in(player: Any) -> Needs:
     if not can_filter(player) or isinstance(getattr(player, "needs", None), Needs):
         return needs_of(player)
     return Needs(cost_gradients=0, apart=(rows_in(player) or 1) > 1)
-
-
-def constructors_of(rule: type[Any], *first: str) -> tuple[str, ...]:
-    """Return the names of the constructors that tune a rule, those of the catalogue first.
-
-    Args:
-        rule: the class.
-        first: the first arguments of a constructor that is not in the catalogue.
-    """
-    others = (
-        name
-        for name, value in vars(rule).items()
-        if isinstance(value, classmethod)
-        and name[0] != "_"
-        and tuple(inspect.signature(getattr(rule, name)).parameters)[: len(first)] == first
-    )
-    return tuple(dict.fromkeys([*getattr(rule, "tunings", ()), *others]))
 
 
 def _does(player: Any, *methods: str) -> bool:

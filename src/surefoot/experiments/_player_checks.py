@@ -7,24 +7,23 @@ the tables report those.
 from __future__ import annotations
 
 import difflib
+import functools
 import math
-from dataclasses import fields
 from typing import Any
 
+from surefoot.core.algorithm import constructors_of
 from surefoot.core.constants import Constants
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.parameters import Parameter, parameters_of
 from surefoot.core.player import takes
-from surefoot.core.types import needs_of
 from surefoot.experiments._mistakes import YOUR_OWN, KeyPath, Mistake, shown, unknown
 from surefoot.experiments.players import (
     ALGORITHMS_BY_NAME,
-    Wanted,
-    constructor_of,
-    options_of,
-    parameters_of,
+    build_player,
+    plain_parameters_of,
     plain_values,
-    tunings_of,
 )
-from surefoot.sets import Ball, Simplex
+from surefoot.problems import Problem, paper_toy
 
 __all__ = ["mistakes_in_row"]
 
@@ -49,63 +48,62 @@ def _row(row: dict[str, Any], path: KeyPath, horizons: list[int]) -> list[Mistak
     if rule is None:
         return [Mistake((*path, "name"), unknown("algorithm", name, ALGORITHMS_BY_NAME, YOUR_OWN))]
     tuned, given = row.get("tuning") is not None, row.get("parameters") is not None
-    names = ", ".join(parameters_of(rule))
     if tuned and given:
         return [Mistake((*path, "parameters"), "stand beside a tuning: keep one of the two")]
     if not tuned and not given:
         if any(difflib.get_close_matches(str(k), ("tuning", "parameters")) for k in row):
             return []  # mistyped, which is told as an unknown key
-        words = f"needs a tuning ({', '.join(tunings_of(rule))}) or parameters ({names})"
-        return [Mistake(path, words)]
-    found: list[Mistake] = []
+        tunings, names = ", ".join(constructors_of(rule)), ", ".join(plain_parameters_of(rule))
+        return [Mistake(path, f"needs a tuning ({tunings}) or parameters ({names})")]
     base = row.get("base")
-    if isinstance(base, dict):
-        found += _row(base, (*path, "base"), horizons)
+    found = _row(base, (*path, "base"), horizons) if isinstance(base, dict) else []
     if tuned:
-        return found + _tuned(rule, row, path, horizons, sound=not found)
+        return found + _tuned(rule, row, path, horizons)
     if row.get("options"):
         found.append(Mistake((*path, "options"), "belong to a tuning, and there is none"))
-    has_base = "base" in {f.name for f in fields(rule)}
+    has_base = "base" in parameters_of(rule)
     if has_base and base is None:
         found.append(Mistake(path, f"{name} needs a base: an algorithm inside it"))
     if not has_base and base is not None:
         found.append(Mistake((*path, "base"), f"{name} has no algorithm inside it"))
-    parameters = row["parameters"]
+    parameters, wanted = row["parameters"], plain_parameters_of(rule)
     if not isinstance(parameters, dict):
         return found
     here = (*path, "parameters")
-    wrong = _values(parameters, parameters_of(rule), here, f"parameter of {name}")
-    found += wrong
-    return found + ([] if found else _constructed(row, path, horizons))
+    found += _values(parameters, wanted, here, f"parameter of {name}", horizons)
+    return found or _refused(row, path, horizons)
 
 
 def _tuned(
-    rule: type[Any], row: dict[str, Any], path: KeyPath, horizons: list[int], sound: bool
+    rule: type[Any], row: dict[str, Any], path: KeyPath, horizons: list[int]
 ) -> list[Mistake]:
     tuning, options, base = row["tuning"], row.get("options", {}), row.get("base")
     if not isinstance(tuning, str):
         return []
-    if tuning not in tunings_of(rule):
-        words = unknown(f"tuning of {rule.__name__}", tuning, tunings_of(rule))
+    if tuning not in constructors_of(rule):
+        words = unknown(f"tuning of {rule.__name__}", tuning, constructors_of(rule))
         return [Mistake((*path, "tuning"), words)]
+    make, owner = getattr(rule, tuning), f"{rule.__name__}.{tuning}"
     found: list[Mistake] = []
-    if base is not None and not takes(getattr(rule, tuning), "base"):
-        found.append(Mistake((*path, "base"), f"{rule.__name__}.{tuning} chooses its own"))
+    if base is not None and not takes(make, "base"):
+        found.append(Mistake((*path, "base"), f"{owner} chooses its own"))
     elif isinstance(base, dict) and base.get("tuning") is None and base.get("parameters"):
-        words = f"needs a tuning, not parameters: {rule.__name__}.{tuning} rests on its guarantee"
+        words = f"needs a tuning, not parameters: {owner} rests on its guarantee"
         found.append(Mistake((*path, "base", "parameters"), words))
     if isinstance(options, dict):
-        owner = f"option of {rule.__name__}.{tuning}"
-        found += _values(options, options_of(rule, tuning), (*path, "options"), owner)
-        if options and sound and not found:
-            found += _refused_options(row, path, horizons)
+        here = (*path, "options")
+        found += _values(options, parameters_of(make), here, f"option of {owner}", horizons)
     return found
 
 
 def _values(
-    given: dict[str, Any], wanted: dict[str, Wanted], path: KeyPath, owner: str
+    given: dict[str, Any],
+    wanted: dict[str, Parameter],
+    path: KeyPath,
+    owner: str,
+    horizons: list[int],
 ) -> list[Mistake]:
-    """Return unknown names, missing ones, and values of the wrong form."""
+    """Return unknown names, missing ones, and values that break their declarations."""
     found = []
     for name, value in given.items():
         if name == "domain":
@@ -116,7 +114,9 @@ def _values(
             found.append(Mistake((*path, name), unknown(owner, name, wanted)))
         elif words := _misfit(value, wanted[name].form):
             found.append(Mistake((*path, name), f"must be {words}, got {shown(value)}"))
-    missing = [n for n, w in wanted.items() if w.default is ... and n not in given]
+        elif words := _broken_rule(name, value, wanted, horizons):
+            found.append(Mistake((*path, name), words))
+    missing = [n for n, parameter in wanted.items() if parameter.is_required and n not in given]
     if missing:
         words = f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing"
         found.append(Mistake(path, words))
@@ -132,90 +132,35 @@ def _misfit(value: Any, form: str) -> str:
         return "" if isinstance(value, str) else "text in quotes"
     if form == "whole":
         return "" if number and value == value // 1 and value >= 1 else "a whole number >= 1"
-    return "" if number or isinstance(value, dict) else "a number or an amount"
+    return "" if number or form == "any" or isinstance(value, dict) else "a number or an amount"
 
 
-def _constructed(row: dict[str, Any], path: KeyPath, horizons: list[int]) -> list[Mistake]:
-    """Return what a constructor refuses on a set that stands for the problem's."""
+def _broken_rule(name: str, value: Any, wanted: dict[str, Parameter], horizons: list[int]) -> str:
+    """Return which rule of its declaration a value breaks at one of the horizons; empty if none."""
     for horizon in horizons:
         try:
-            _dummy(row, horizon)
-        except (ValueError, TypeError, ArithmeticError) as error:
-            return [_by(error, row["parameters"], path, "parameters")]
-    return []
+            wanted[name].check(plain_values({name: value}, wanted, horizon)[name])
+        except (InvalidValueError, TypeError, ArithmeticError) as error:
+            return str(error).removeprefix(f"{name} ")
+    return ""
 
 
-def _by(error: Exception, given: dict[str, Any], path: KeyPath, table: str) -> Mistake:
-    """Return a refusal as a mistake at the value that it speaks of."""
-    first, _, rest = str(error).partition(" ")
-    if first in given:
-        return Mistake((*path, table, first), rest)
-    if first == "base":
-        return Mistake((*path, "base"), rest)
-    return Mistake((*path, table), str(error))
+@functools.cache
+def _some_problem() -> Problem:
+    return paper_toy(horizon=1, trials=1)
 
 
-def _place(rule: type[Any]) -> Ball | Simplex:
-    return Simplex(2) if needs_of(rule).domain == "simplex" else Ball(1.0)
-
-
-def _dummy(row: dict[str, Any], horizon: int) -> Any:
-    """Return a row's algorithm on a set that stands for the problem's."""
-    rule = ALGORITHMS_BY_NAME[row["name"]]
-    place: Any = _place(rule)
-    if row.get("tuning") is not None:
-        # Whether a theorem applies is for the problem to say; any algorithm of the class will do.
-        return _some_tuned(row, horizon, place)
-    settled: dict[str, Any] = {}
-    for f in fields(rule):
-        if f.name == "domain":
-            settled["domain"] = place
-        elif f.name == "base":
-            settled["base"] = _dummy(row["base"], horizon)
-        elif f.name == "rows":
-            settled["rows"] = 2
-    return rule(**settled | plain_values(row["parameters"], parameters_of(rule), horizon))
-
-
-_GENEROUS = (1.0, 1e3)
-"""Scales of the made-up constants that options are tried with."""
-
-
-def _made_up(scale: float) -> Constants:
-    return Constants(
-        R=scale,
-        G_f=3.0,
-        G_g=1.0,
-        sigma=0.5,
-        epsilon=0.25 * scale,
-        start_slack=0.5 * scale,
-        start_reach=2 * scale,
-        F=6.0 * scale,
-        D_g=2.0 * scale,
-        rows=2,
-        strong_convexity=1.0,
-    )
-
-
-def _some_tuned(row: dict[str, Any], horizon: int, place: Any) -> Any:
-    long = max(horizon, 10**8)
-    return constructor_of(row, horizon)(_made_up(1.0), long, place).algorithm
-
-
-def _refused_options(row: dict[str, Any], path: KeyPath, horizons: list[int]) -> list[Mistake]:
-    """Return options that are refused in the same words whatever the constants are."""
-    place = _place(ALGORITHMS_BY_NAME[row["name"]])
+def _refused(row: dict[str, Any], path: KeyPath, horizons: list[int]) -> list[Mistake]:
+    """Return what a constructor says of its parameters together, or of its base."""
     for horizon in horizons:
-        said = []
-        for scale in _GENEROUS:
-            try:
-                constructor_of(row, horizon)(_made_up(scale), horizon, place)
-                said.append("")
-            except (ValueError, TypeError, ArithmeticError) as error:
-                said.append(str(error))
-        first = said[0].partition(" ")[0]
-        if len(set(said)) == 1 and first in row["options"]:
-            return [_by(ValueError(said[0]), row["options"], path, "options")]
+        try:
+            build_player(row, _some_problem(), horizon)
+        except (ValueError, TypeError, ArithmeticError) as error:
+            first, _, rest = str(error).partition(" ")
+            if first in row["parameters"]:
+                return [Mistake((*path, "parameters", first), rest)]
+            if first == "base":
+                return [Mistake((*path, "base"), rest)]
     return []
 
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from functools import partial
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from surefoot.algorithms import ALGORITHMS, domain_of
 from surefoot.core.constants import Constants
-from surefoot.core.player import constructors_of
+from surefoot.core.parameters import Parameter, parameters_of
 from surefoot.core.types import needs_of
 from surefoot.problems import Problem
 from surefoot.theory import Tuned
@@ -21,15 +20,12 @@ from surefoot.theory import Tuned
 __all__ = [
     "ALGORITHMS_BY_NAME",
     "Parameters",
-    "Wanted",
     "amount_at",
     "build_player",
     "constructor_of",
     "numbers_of",
-    "options_of",
-    "parameters_of",
+    "plain_parameters_of",
     "plain_values",
-    "tunings_of",
 ]
 
 ALGORITHMS_BY_NAME: dict[str, type[Any]] = {
@@ -41,68 +37,18 @@ Parameters: TypeAlias = dict[str, tuple[float | str, str]]
 """Every number of an algorithm, with its origin."""
 
 
-class Wanted(NamedTuple):
-    """The values that a parameter or an option accepts.
-
-    Attributes:
-        form: "number", "whole", "switch" or "word".
-        default: what it is unless given; ... where it has to be.
-    """
-
-    form: str
-    default: Any
-
-
-def _wanted(annotation: Any, default: Any) -> Wanted | None:
-    """Return what a file may give for an annotation; None for what is not plain data."""
-    first = annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
-    first = first.split("|")[0].strip()
-    kinds = {"float": "number", "int": "whole", "Count": "whole", "bool": "switch", "str": "word"}
-    kinds |= dict.fromkeys(("Number", "Real", "Positive", "Nonnegative"), "number")
-    return Wanted(kinds[first], default) if first in kinds else None
-
-
-def parameters_of(rule: type[Any]) -> dict[str, Wanted]:
+def plain_parameters_of(rule: type[Any]) -> dict[str, Parameter]:
     """Return the parameters of an algorithm that a file may give; ``rows`` may be left out.
 
     Example:
-        >>> parameters_of(ALGORITHMS_BY_NAME["PFS"])
-        {'eta': Wanted(form='number', default=Ellipsis), 'rho': Wanted(form='number', ...)}
+        >>> {n: p.rule for n, p in plain_parameters_of(ALGORITHMS_BY_NAME["PFS"]).items()}
+        {'eta': 'a finite number > 0', 'rho': 'a finite number >= 0'}
     """
-    found = {
-        f.name: _wanted(f.type, ... if f.default is MISSING else f.default) for f in fields(rule)
-    }
     return {
-        name: Wanted("whole", None) if name == "rows" else wanted
-        for name, wanted in found.items()
-        if wanted is not None
+        name: parameter._replace(default=None) if name == "rows" else parameter
+        for name, parameter in parameters_of(rule).items()
+        if parameter.is_plain and name not in ("domain", "base")
     }
-
-
-def tunings_of(rule: type[Any]) -> tuple[str, ...]:
-    """Return the theorem-tuned constructors of an algorithm, those of the catalogue first.
-
-    Example:
-        >>> tunings_of(ALGORITHMS_BY_NAME["PFS"])
-        ('anytime', 'eventually', 'nearly', 'tuned', 'chosen', 'noisy', 'drifting')
-    """
-    return constructors_of(rule, "constants", "horizon")
-
-
-def options_of(rule: type[Any], tuning: str) -> dict[str, Wanted]:
-    """Return the keyword options of a constructor that a file may give.
-
-    Example:
-        >>> options_of(ALGORITHMS_BY_NAME["Jenatton"], "trade_off")
-        {'beta': Wanted(form='number', default=0.5)}
-    """
-    signature = inspect.signature(getattr(rule, tuning))
-    found = {
-        p.name: _wanted(p.annotation, ... if p.default is p.empty else p.default)
-        for p in signature.parameters.values()
-        if p.kind is p.KEYWORD_ONLY
-    }
-    return {name: wanted for name, wanted in found.items() if wanted is not None}
 
 
 def amount_at(value: Any, horizon: int) -> Any:
@@ -171,18 +117,18 @@ def _build(
         parameters = numbers_of(tuned.algorithm, tuned.guarantee.name)
         # What the file gave is the file's; the theorem's name stands for the rest.
         return tuned, parameters | _given(algorithm, horizon)
-    given = plain_values(algorithm.get("parameters") or {}, parameters_of(rule), horizon)
+    given = plain_values(algorithm.get("parameters") or {}, plain_parameters_of(rule), horizon)
     origins = dict.fromkeys(given, "specification")
     settled: dict[str, Any] = {}
     parameters = {}
-    for f in fields(rule):
-        if f.name == "domain":
+    for name in parameters_of(rule):
+        if name == "domain":
             settled["domain"] = place
-        elif f.name == "base":
+        elif name == "base":
             inner, theirs = _build(algorithm["base"], problem, constants, horizon)
             settled["base"] = inner.algorithm if isinstance(inner, Tuned) else inner
             parameters = {f"base.{n}": v for n, v in theirs.items()}
-        elif f.name == "rows" and "rows" not in given:
+        elif name == "rows" and "rows" not in given:
             settled["rows"] = problem.constraint.rows
             origins["rows"] = "problem"
     player = rule(**settled, **given)
@@ -193,16 +139,15 @@ def _build(
 def constructor_of(algorithm: Mapping[str, Any], horizon: int) -> Callable[..., Tuned[Any]]:
     """Return a theorem-tuned constructor with its options at a horizon put in."""
     rule, tuning = ALGORITHMS_BY_NAME[algorithm["name"]], algorithm["tuning"]
-    base = algorithm.get("base")
-    wanted = options_of(rule, tuning)
-    options = plain_values(algorithm.get("options") or {}, wanted, horizon)
+    make, base = getattr(rule, tuning), algorithm.get("base")
+    options = plain_values(algorithm.get("options") or {}, parameters_of(make), horizon)
     if base is not None:
         options["base"] = constructor_of(base, horizon)
-    return partial(getattr(rule, tuning), **options)
+    return partial(make, **options)
 
 
 def plain_values(
-    given: Mapping[str, Any], wanted: Mapping[str, Wanted], horizon: int
+    given: Mapping[str, Any], wanted: Mapping[str, Parameter], horizon: int
 ) -> dict[str, Any]:
     """Return values as a constructor takes them, amounts at a horizon."""
     values = {name: amount_at(value, horizon) for name, value in given.items()}

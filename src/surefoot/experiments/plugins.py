@@ -8,7 +8,7 @@ module that the person who starts a run gives at the command line (``--plugin mi
   seed of the random numbers) and the return annotation ``Problem``; its other arguments are those
   that a ``[[problems]]`` table may give;
 - an algorithm is a public dataclass with ``init`` and ``update``; its fields are the parameters,
-  its classmethods that begin with ``constants, horizon`` the tunings.
+  and a rule of :mod:`surefoot.algorithms.toolkit` has the tunings that it marks.
 
 The address of a cell that uses one of them includes a hash of the module's code and of the modules
 beside it that it imports.

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from surefoot.experiments.players import ALGORITHMS_BY_NAME, parameters_of, tunings_of
+from surefoot.core.algorithm import constructors_of
+from surefoot.experiments.players import ALGORITHMS_BY_NAME, plain_parameters_of
 from surefoot.experiments.plugins import Plugin
 from surefoot.experiments.problems import PROBLEMS
 
@@ -83,7 +84,7 @@ only = ["paper_toy", "toy, binding"]
 """
 
 
-_FILL_IN = {"number": "0.1", "whole": "1", "switch": "false", "word": '""'}
+_FILL_IN = {"number": "0.1", "any": "0.1", "whole": "1", "switch": "false", "word": '""'}
 
 
 def with_plugins(name: str, plugins: Sequence[Plugin]) -> str:
@@ -109,10 +110,10 @@ def with_plugins(name: str, plugins: Sequence[Plugin]) -> str:
     for title in (a for plugin in plugins for a in plugin.algorithms):
         rule = ALGORITHMS_BY_NAME[title]
         lines += ["", "[[algorithms]]", f'name = "{title}"']
-        if tunings := tunings_of(rule):
+        if tunings := constructors_of(rule):
             lines.append(f'tuning = "{tunings[0]}"')
         else:
-            wanted = {n: w for n, w in parameters_of(rule).items() if w.default is ...}
+            wanted = {n: w for n, w in plain_parameters_of(rule).items() if w.is_required}
             values = ", ".join(f"{n} = {_FILL_IN[w.form]}" for n, w in wanted.items())
             lines.append(f"parameters = {{ {values} }}" + "  # your values" * bool(wanted))
     for title, tuning in (("LeaderFollower", "default"), ("PFS", "tuned")):

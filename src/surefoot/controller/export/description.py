@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
 from typing import Any
 
 from surefoot.algorithms import (
@@ -15,6 +14,7 @@ from surefoot.algorithms import (
 )
 from surefoot.core.convert import shown
 from surefoot.core.errors import InvalidTypeError, InvalidValueError
+from surefoot.core.parameters import parameters_of
 from surefoot.regions import Curvature, LipschitzHull
 from surefoot.sets import Ball
 
@@ -51,7 +51,7 @@ def described_player(table: Mapping[str, Any], name: str = "player") -> Any:
         raise InvalidValueError(
             f"{name}.class must be one of {', '.join(_KNOWN)}, got {shown(table.get('class'))}"
         )
-    wanted = [f.name for f in fields(kind) if f.init]
+    wanted = list(parameters_of(kind))
     given = {key: value for key, value in table.items() if key != "class"}
     if strangers := sorted(set(given) - set(wanted)):
         raise InvalidValueError(
