@@ -13,7 +13,7 @@ from surefoot.algorithms import (
     SafetyFilter,
 )
 from surefoot.core.convert import shown
-from surefoot.core.errors import InvalidTypeError, InvalidValueError
+from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import parameters_of
 from surefoot.regions import Curvature, LipschitzHull
 from surefoot.sets import Ball
@@ -64,6 +64,4 @@ def described_player(table: Mapping[str, Any], name: str = "player") -> Any:
     try:
         return kind(**given)
     except TypeError as error:
-        if isinstance(error, InvalidTypeError):
-            raise
         raise InvalidValueError(f"{name} must describe a {kind.__name__}: {error}") from error
