@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from surefoot import OGD, PFS, Ball, Controller, Feedback, problems
-from surefoot.algorithms import CertifiedPFS, LeaderFollower
+from surefoot.algorithms import CertifiedPFS, LeaderFollower, RegionFilter
 from surefoot.controller.serving import Service
+from surefoot.regions import EmptyRegionError, LipschitzHull
 from surefoot.sets import Box
 from surefoot.theory import PremiseError, PremiseWarning, observed_regret_bound
 
@@ -315,3 +316,36 @@ def test_a_journal_remembers_that_a_round_was_refused(tmp_path):
     controller.close()
     with Controller.open(tmp_path / "run.db") as again:
         assert again.explain().standing == "not proved"
+
+
+def test_where_drift_leaves_nothing_certified_the_action_is_not_called_proved():
+    known = LipschitzHull(G_g=1.0, reach=2.0, drift=0.02)
+    loop = Controller(RegionFilter(known=known), [0.0, 0.0])
+
+    def seen(wall):
+        g = float(loop.ask()[0]) - wall
+        return {
+            "proposal": [2.0, 0.0],
+            "constraint_value": g,
+            "constraint_subgradient": [1.0, 0.0],
+        }
+
+    def close_in():
+        for t in range(60):
+            loop.tell(**seen(0.5 - 0.02 * t))
+
+    with pytest.raises(EmptyRegionError):  # the wall comes in until it is at the start
+        close_in()
+    explained = loop.explain()
+    assert explained.standing == "not proved"
+    assert explained.bound is None
+    assert "no next action is certified" in str(explained)
+    with pytest.warns(PremiseWarning, match="is not proved any more"):
+        loop.ask()
+    # Nothing has changed: the same round may be told again, and then the next action is proved.
+    round_ = loop.round
+    with pytest.warns(PremiseWarning):
+        told = seen(1.0)
+    loop.tell(**told)
+    assert loop.round == round_ + 1
+    assert loop.explain().is_proven

@@ -150,3 +150,45 @@ def test_an_announced_set_and_bad_input_are_answered_in_one_sentence():
     boxed = Together(rows=known.rows, domain=Box([1.0, 1.0], [2.0, 2.0]))
     with pytest.raises(ValueError, match="x1 must be in the domain"):
         boxed.init(x)
+
+
+# --- under drift ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("seed", "rounds"), [(4, 22), (10, 18), (31, 15), (41, 10), (46, 16)])
+def test_under_drift_an_action_that_every_row_certifies_is_found(seed, rounds):
+    # Neither the action nor an anchor is certified for all rows in the last of these rounds, and
+    # the search gave up there. Everything moves by exactly the drift; the true g is looked at.
+    rng = np.random.default_rng(seed)
+    m, v = 3, 10 ** rng.uniform(-3.0, -1.3)
+    A = rng.normal(size=(m, 2))
+    A, bent = A / np.linalg.norm(A, axis=1)[:, None], rng.uniform(0.1, 1.0, m)
+    bent = np.where(rng.random(m) < 0.5, bent, 0.0)
+    told = {"reach": 4.0, "drift": v}
+    known = Together(
+        rows=tuple(
+            Curvature(beta=b, **told) if b else LipschitzHull(G_g=1 + 1e-9, **told) for b in bent
+        )
+    )
+    most = rng.uniform(0.3, 1.0, m)
+    x, limit, tide = np.zeros(2), most, np.ones(m)
+    memory = known.init(x)
+    for _ in range(rounds + 5):
+        g = A @ x + 0.5 * bent * (x @ x) - limit
+        assert g.max() <= 0
+        memory, region = known.see(memory, x, g, A + bent[:, None] * x)
+        tide = np.where(limit < 0.15 * most, -1.0, np.where(limit > most, 1.0, tide))
+        limit = limit - v * tide
+        wish = x + rng.normal(size=2) if rng.random() < 0.5 else 5 * A[rng.integers(m)]
+        x = region.nearest(wish)
+
+
+def test_under_drift_a_row_without_any_ball_left_is_named():
+    hull = LipschitzHull(G_g=1.0, reach=1.0, drift=0.3)
+    known, x = Together(rows=(hull, hull)), np.zeros(2)
+    s = np.array([[1.0, 0.0], [0.0, 1.0]])
+    memory, region = known.see(known.init(x), x, np.array([-0.5, -0.9]), s)
+    y = region.nearest(np.array([1.0, 0.0]))
+    _, region = known.see(memory, y, np.array([-0.05, -0.9]), s)
+    with pytest.raises(EmptyRegionError, match="no next action is certified"):
+        region.nearest(np.zeros(2))

@@ -26,6 +26,7 @@ from surefoot.controller.explanation import Explanation, explained
 from surefoot.core.arrays import rough_square
 from surefoot.core.errors import InvalidValueError, warn_caller
 from surefoot.core.types import Array, ArrayLike, Feedback, Region
+from surefoot.regions import EmptyRegionError
 from surefoot.theory import Breach, Guarantee, PremiseWarning, Reaction
 
 __all__ = ["Controller"]
@@ -247,7 +248,8 @@ class Controller(Ordered):
     def ask(self) -> Array:
         """Return the action to play in this round, as a read-only copy; the same until ``tell``.
 
-        Warns where a contradiction was raised in this round: the action is not proved then.
+        Warns where this round was told and refused, by a contradiction or because drift leaves no
+        action certified: it is not proved then.
         """
         if self._journal is not None:
             self._journal.settle()  # after a call that was interrupted twice
@@ -301,6 +303,8 @@ class Controller(Ordered):
         Raises:
             InvalidValueError: for invalid input; nothing has changed then.
             PremiseError: for a contradiction of the guarantee, if the policy is "raise".
+            EmptyRegionError: where no next action is certified. The round can be told again; under
+                drift the action is not proved for another one.
             StoreError: if the journal cannot be written; nothing has changed then.
         """
         if self._asked != self._round:
@@ -347,11 +351,16 @@ class Controller(Ordered):
         if special and self._tell_specially(t, before, seen, played):
             return
         # A step raises rather than return an action that is not finite.
-        if broken is None:
-            after, info = self._step(before, seen)
-        else:  # it may be of any size; what overflows is refused, so NumPy need not warn
-            with np.errstate(over="ignore", invalid="ignore"):
-                after, info = self._step(before, seen, **(announced or {}))
+        try:
+            if broken is None:
+                after, info = self._step(before, seen)
+            else:  # it may be of any size; what overflows is refused, so NumPy need not warn
+                with np.errstate(over="ignore", invalid="ignore"):
+                    after, info = self._step(before, seen, **(announced or {}))
+        except EmptyRegionError as error:
+            if self._budget.drift:  # which may have taken the action outside by the next round
+                self._refused = (Breach(t, "drift", str(error), "feasibility"),)
+            raise
         if info is not None and (sentences := info.contradictions):
             # It stands for what the watch has to say about the constraint.
             kept = [b for b in broken or () if b.constant not in ("G_g", "the bound on g")]
