@@ -231,7 +231,7 @@ def test_the_guarantee_says_with_which_probability():
 
 def test_a_controller_goes_on_from_the_averages_of_its_journal(tmp_path):
     path, rng = tmp_path / "noisy.journal", np.random.default_rng(8)
-    c = Constants(R=1.0, G_g=1.0, start_slack=0.5, start_reach=1.0)
+    c = Constants(R=9.0, G_g=1.0, start_slack=0.5, start_reach=9.0)
     player = Averaged.of(LeaderFollower.default(c), sigma=0.05, longest=64)
     wall = Affine([[0.0, 1.0]], [0.5])
 

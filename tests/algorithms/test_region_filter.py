@@ -10,7 +10,7 @@ from surefoot import Ball, Constants
 from surefoot.algorithms import RegionFilter, SafetyFilter
 from surefoot.core.errors import InvalidValueError
 from surefoot.problems.constraints import LinfNorm
-from surefoot.regions import LipschitzHull, Together
+from surefoot.regions import Curvature, LipschitzHull, Together
 
 from ._known import inside, proposed, sets
 
@@ -56,6 +56,19 @@ def test_a_slope_that_is_not_finite_is_refused_though_the_hull_does_not_use_it(w
         alone.admit(alone.init(np.zeros(2)), np.ones(2), -0.5, slopes)
     with pytest.raises(InvalidValueError, match="constraint_subgradient must be finite, got"):
         both.admit(both.init(np.zeros(2)), np.ones(2), np.full(2, -0.5), np.array([slopes] * 2))
+
+
+def test_a_hull_needs_no_slope_and_a_curvature_does():
+    hull = RegionFilter(known=LipschitzHull(G_g=1.0, reach=1.0))
+    state, info = hull.admit(hull.init(np.zeros(2)), np.array([0.3, 0.0]), -0.5, None)
+    # What a slope would contradict is not looked for; what the value alone does is.
+    state, info = hull.admit(state, np.zeros(2), -0.25, None)
+    assert info.contradictions == ()
+    _, info = hull.admit(state, np.zeros(2), -0.1, None)
+    assert "is above its certified bound" in info.contradictions[0]
+    ball = RegionFilter(known=Curvature(beta=1.0, reach=1.0))
+    with pytest.raises(InvalidValueError, match="constraint_subgradient must be an array of shape"):
+        ball.admit(ball.init(np.zeros(2)), np.zeros(2), -0.5, None)
 
 
 def test_it_goes_at_least_as_far_in_the_first_round_as_any_filter_with_a_margin():

@@ -3,10 +3,18 @@
 from fractions import Fraction
 
 import numpy as np
+import pytest
 
-from surefoot import Ball, Feedback
-from surefoot.algorithms import LeaderFollower, RegionFilter
-from surefoot.regions import LipschitzHull
+from surefoot import Ball, Constants, Controller, Feedback
+from surefoot.algorithms import (
+    CertifiedDualAveraging,
+    CertifiedOGD,
+    LeaderFollower,
+    RegionFilter,
+    ValuesFollower,
+)
+from surefoot.regions import Curvature, CurvatureRows, LipschitzHull, Together
+from surefoot.theory import PremiseError, PremiseWarning
 
 SLOPE = np.array([1.0])
 TINY = 2.0**-54 * 0.99  # below half of the last digit of numbers from 1/2 to 1
@@ -69,3 +77,91 @@ def test_a_follower_of_gradients_below_rounding_stays_inside():
         push = -TINY if t < rounds - 60 else -1e3
         state, _ = player.step(state, Feedback(np.array([push]), read, SLOPE))
         assert Fraction(float(state.x[0])) <= 1
+
+
+# --- a ball that is too small ---------------------------------------------------------------------
+
+SMALL = Constants(R=0.5, G_g=1.0, beta=0.0, start_slack=1.0)
+"""The limit is x[0] <= 1: the feasible set is larger than its ball."""
+PLAYERS = {
+    "LeaderFollower": LeaderFollower.default(SMALL, None, Ball(0.5)),
+    "ValuesFollower": ValuesFollower.default(SMALL, None, Ball(0.5)),
+    "CertifiedOGD": CertifiedOGD.default(SMALL),
+    "CertifiedDualAveraging": CertifiedDualAveraging.default(SMALL),
+}
+
+
+@pytest.mark.xfail(strict=True, reason="House I: every certified rule keeps its domain")
+@pytest.mark.parametrize("name", ["LeaderFollower", "ValuesFollower"])
+def test_the_ball_that_is_known_is_never_left(name):
+    player, s = PLAYERS[name].algorithm, np.array([1.0, 0.0])
+    state = player.init(np.zeros(2))
+    for _ in range(10):
+        seen = Feedback(-s, float(state.x[0]) - 1.0, s)
+        state, _ = player.step(state, seen)
+        assert float(state.x @ state.x) <= 0.25 * (1 + 1e-12)
+
+
+@pytest.mark.xfail(strict=True, reason="House I: every certified rule keeps its domain")
+def test_a_filter_keeps_the_ball_that_it_is_given():
+    safe, s = RegionFilter.default(SMALL, Ball(0.5)), np.array([1.0, 0.0])
+    state, _ = safe.admit(safe.init(np.zeros(2)), np.array([0.9, 0.0]), -1.0, s)
+    assert state.x[0] <= 0.5
+
+
+@pytest.mark.parametrize(
+    "known",
+    [
+        LipschitzHull(G_g=1.0, reach=0.5),
+        LipschitzHull(G_g=1.0, reach=0.5, value_error=0.01),
+        Curvature(beta=0.0, reach=0.5),
+        Curvature(beta=0.0, reach=0.5, value_error=0.01, drift=1e-3),
+        CurvatureRows(beta=0.0, rows=1, reach=0.5),
+        Together(rows=(LipschitzHull(G_g=1.0, reach=0.5), Curvature(beta=0.0, reach=0.5))),
+    ],
+)
+def test_a_feasible_action_outside_of_the_ball_contradicts_the_ball(known):
+    safe = RegionFilter(known=known)
+    rows = len(getattr(known, "rows", ())) if isinstance(known, Together) else 0
+    state, s = safe.init(np.zeros(2)), np.array([1.0, 0.0])
+    told = (np.full(rows, -1.0), np.tile(s, (rows, 1))) if rows else (-1.0, s)
+    state, info = safe.admit(state, np.array([0.4, 0.0]), *told)
+    assert info.contradictions == ()
+    at = safe.moved(state, np.array([0.9, 0.0]))
+    low = (np.full(rows, -0.1), np.tile(s, (rows, 1))) if rows else (-0.1, s)
+    _, info = safe.admit(at, np.zeros(2), *low)
+    (sentence,) = info.contradictions
+    assert sentence.startswith("round 2: |x| = 0.9 and g is at most -0.")
+    assert sentence.endswith(
+        "no feasible point is longer than 0.5: the ball around the feasible set is too small"
+    )
+    # One that may be infeasible says nothing of it.
+    high = (np.array([0.2, -0.1][:rows]), np.tile(s, (rows, 1))) if rows else (0.2, s)
+    _, info = safe.admit(at, np.zeros(2), *high)
+    assert not any("ball" in sentence for sentence in info.contradictions)
+
+
+@pytest.mark.parametrize("name", PLAYERS)
+def test_a_controller_says_that_the_ball_is_too_small(name):
+    s = None if name == "ValuesFollower" else [1.0, 0.0]
+
+    def tell(loop):
+        loop.ask()
+        loop.tell(
+            cost_gradient=[0.0, 0.0],
+            constraint_value=-0.1,
+            constraint_subgradient=s,
+            action=[0.9, 0.0],
+        )
+
+    loop = Controller(PLAYERS[name], [0.0, 0.0])
+    loop.ask()
+    loop.tell(cost_gradient=[0.0, 0.0], constraint_value=-1.0, constraint_subgradient=s)
+    with pytest.raises(PremiseError, match="the ball around the feasible set is too") as error:
+        tell(loop)
+    assert error.value.causes[0].startswith("the ball around the feasible set is too small")
+    # There is no wider constant that would help.
+    loop.on_contradiction = "widen"
+    with pytest.warns(PremiseWarning):
+        tell(loop)
+    assert "no constant to widen" in loop.halted

@@ -152,12 +152,13 @@ class Keeper:
         Args:
             proposal: the next action that the host wants.
             g: the constraint's value at :attr:`played`; one per row where rows are apart.
-            s: one subgradient there; one per row where rows are apart.
+            s: one subgradient there; one per row where rows are apart. None for none.
             told: what else the filter's ``admit`` takes.
         """
-        g, s = np.asarray(g), np.asarray(s)
+        g, s = np.asarray(g), None if s is None else np.asarray(s)
         check_precision(self.filter, constraint_value=g, constraint_subgradient=s)
-        wanted, g, s = flat(proposal), _numbers(g), np.array(s, dtype=np.float64)
+        wanted, g = flat(proposal), _numbers(g)
+        s = None if s is None else np.array(s, dtype=np.float64)
         if self.box is not None:
             wanted = np.clip(wanted, *self.box)
         margin = self.margin

@@ -193,15 +193,15 @@ class SafeAction(_gym.Wrapper, _gym.utils.RecordConstructorArgs):  # type: ignor
         }
         return observation, reward, terminated, truncated, info
 
-    def _slope(self, s: Any, played: Array) -> Array:
-        """Return the slope, one row per constraint; NaN where none is needed and none is there."""
+    def _slope(self, s: Any, played: Array) -> Array | None:
+        """Return the slope, one row per constraint; None where none is needed and none is there."""
         if s is not None:
             slope = np.array(s, dtype=np.float64)
             if not np.isfinite(slope).all():
                 raise InvalidValueError(f"constraint_subgradient must be finite, got {s!r}")
             return slope.reshape(-1) if slope.size == played.size else slope
         if isinstance(known_in(self._filter), LipschitzHull):
-            return np.full(played.size, np.nan)
+            return None
         raise InvalidValueError(
             "constraint_subgradient must be given: only RegionFilter(known=LipschitzHull(...)) "
             "certifies by values alone, got None"

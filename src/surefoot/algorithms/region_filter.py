@@ -126,7 +126,7 @@ class RegionFilter(AllowingForKnown):
         state: RegionFilterState,
         proposal: Array,
         g: Number,
-        s: Array,
+        s: Array | None,
         value_error: Number | None = None,
         within: Region | None = None,
     ) -> tuple[RegionFilterState, RegionStep]:
@@ -136,15 +136,19 @@ class RegionFilter(AllowingForKnown):
             state: the last one.
             proposal: the next action that somebody wants.
             g: the constraint's value at the last action; one per row where rows are apart.
-            s: one subgradient there; one per row where rows are apart.
+            s: one subgradient there; one per row where rows are apart. A ``LipschitzHull`` needs
+                none, and takes None.
             value_error: a bound on the error of g in this round, instead of that of ``known``.
             within: a set that was announced for the next round, which holds the next action.
         """
         x, rounds, seen = state
         checks.like_action(proposal, x, "proposal")
-        apart = getattr(s, "ndim", 0) > x.ndim
-        read = checks.feedback_apart if apart else checks.feedback
-        _, g, s = read(x, Feedback(proposal, g, s))
+        if s is None and isinstance(self.known, LipschitzHull):
+            g = checks.constraint_value(g, x)
+        else:
+            apart = getattr(s, "ndim", 0) > x.ndim
+            read = checks.feedback_apart if apart else checks.feedback
+            _, g, s = read(x, Feedback(proposal, g, s))
         memory, region = self.known.see(seen, x, g, s, value_error)
         if within is not None:
             if not hasattr(region, "within"):

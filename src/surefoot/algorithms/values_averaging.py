@@ -16,6 +16,7 @@ from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import Array, Feedback, Needs, Source
 from surefoot.regions import Curvature, CurvatureMemory, Errors
 from surefoot.regions._ball import curvature_margin
+from surefoot.regions._certificates import beyond_reach
 from surefoot.theory import Tuned
 from surefoot.theory.values import ValuesAndCurvature
 
@@ -203,9 +204,9 @@ class ValuesAveraging(Algorithm):
             raise InvalidValueError(
                 f"the start must be strictly feasible, by more than the error of g, got g = {g:g}"
             )
-        found: tuple[str, ...] = ()
+        found = beyond_reach(t, x, g + noise + margin, float(self.known.reach))
         if g - noise > state.bound + margin:
-            found = (
+            found += (
                 f"round {t}: g = {g:.6g} is above its certified bound {state.bound:.3g}: beta = "
                 f"{self.known.beta:g} is too small, a reading errs by more than {noise:g}, g is "
                 "not convex, or it changed",

@@ -31,7 +31,7 @@ from surefoot.core.arrays import (
 from surefoot.core.constants import Constants, as_constants
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import Array, Feedback, Needs, Number, Source
-from surefoot.regions import Errors, HullRegion
+from surefoot.regions import HullRegion
 from surefoot.sets import Ball
 from surefoot.theory import Tuned, under_errors
 from surefoot.theory.values import ValuesOnly
@@ -72,9 +72,7 @@ class ValuesInfo(FollowInfo):
     @property
     def contradictions(self) -> tuple[str, ...]:
         """What is impossible if the constants and the leader are right, one sentence each."""
-        region = self.region
-        seen = region._replace(s=0.0 * self.x, errors=_any_slope(region))
-        found = seen.contradictions
+        found = self.region._replace(s=None).contradictions
         return (*found, self.lost_leader) if self.lost_leader else found
 
 
@@ -259,8 +257,3 @@ def _axis(x: Array, index: Number) -> Array:
 def _passed(cuts: Cuts, X: Array) -> Cuts:
     """Move cuts that an action has passed to that action: it is feasible."""
     return cuts._replace(offsets=maximum(cuts.offsets, rows_dot(cuts.normals, X)))
-
-
-def _any_slope(region: HullRegion) -> Errors:
-    """Return the errors of a region for which no slope is impossible."""
-    return (region.errors or Errors())._replace(slope=math.inf)

@@ -12,10 +12,11 @@ from surefoot.core.arrays import norm
 from surefoot.core.player import parts_of, region_in, value_in
 from surefoot.core.types import Array, Feedback
 from surefoot.regions import CurvatureRegion, RowsRegion
+from surefoot.regions._certificates import BALL_TOO_SMALL
 
 __all__ = ["Cause", "Evidence", "causes_of", "evidence_of"]
 
-CauseKind: TypeAlias = Literal["noise", "constant", "drift", "slope", "convexity"]
+CauseKind: TypeAlias = Literal["ball", "noise", "constant", "drift", "slope", "convexity"]
 
 # A value above its bound by less than this share of the anchor's slack looks like noise.
 _LITTLE = 0.1
@@ -78,14 +79,20 @@ def _curvature(region: Any) -> float:
     return max(2 * float(np.max(rise)) / squared, 0.0)
 
 
-def causes_of(algorithm: Any, seen: Evidence, slack: float) -> tuple[Cause, ...]:
+def causes_of(
+    algorithm: Any, seen: Evidence, slack: float, sentence: str = ""
+) -> tuple[Cause, ...]:
     """Return the causes in the order of their likelihood.
 
     Args:
         algorithm: the rule, whose constants may be wrong.
         seen: the evidence.
         slack: of the anchor, with which a difference is compared.
+        sentence: the contradiction.
     """
+    if sentence.endswith(BALL_TOO_SMALL):
+        ball = Cause("ball", f"{BALL_TOO_SMALL}: R, the domain or reach")
+        return (ball, Cause("noise", "a sensor error (value_error) of more than the slack told"))
     constants = {
         name: float(np.max(value))
         for _, part in parts_of(algorithm)

@@ -267,8 +267,8 @@ class LiveLoop(Closing):
             # The first round is its own anchor.
             scene = scene._replace(anchor=anchor_after(scene, before.x, seen))
             slack = 0.0 if scene.anchor is None else scene.anchor.slack
-            causes = causes_of(self._run.algorithm, evidence, slack)
             policy, sentence = self._run.on_contradiction, serious[0].sentence
+            causes = causes_of(self._run.algorithm, evidence, slack, sentence)
             if policy == "raise":
                 self._refused = tuple(serious)
                 raise PremiseError(_with_causes(sentence, causes), tuple(map(str, causes)))

@@ -44,6 +44,8 @@ def widened(
         >>> widened(safe, None, cause, Evidence(steepness=1.5), 2.0)[2]
         {'G_g': 3.0}
     """
+    if cause.kind == "ball":
+        raise InvalidValueError(f"on_contradiction='widen' cannot widen a ball: {cause}")
     error = _ERRORS.get(cause.kind, "")
     if error and any(_has(part, error) for part in _parts(algorithm)):
         least = {error: max(seen.over, seen.shift)}

@@ -5,10 +5,21 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from surefoot.core.arrays import dot
+from surefoot.core.arrays import dot, norm
+from surefoot.core.types import Array
 from surefoot.regions._errors import Errors, allowed, causes
 
-__all__ = ["CurvatureCertificate", "HullCertificate", "HullOfBallsCertificate", "above_quadratic"]
+__all__ = [
+    "BALL_TOO_SMALL",
+    "CurvatureCertificate",
+    "HullCertificate",
+    "HullOfBallsCertificate",
+    "above_quadratic",
+    "beyond_reach",
+]
+
+BALL_TOO_SMALL = "the ball around the feasible set is too small"
+"""How a sentence on a feasible action ends that is outside of what was said to hold all of them."""
 
 
 class HullCertificate(NamedTuple):
@@ -102,6 +113,30 @@ class CurvatureCertificate(NamedTuple):
             f"slope + {bent:.3g} for the {self.length:.3g} moved; "
             f"the next {name} is at most {self.bound:.3g}"
         )
+
+
+def beyond_reach(t: int, x: Array, upper: float, reach: float) -> tuple[str, ...]:
+    """Return a sentence if an action is feasible, and longer than any feasible point can be.
+
+    Args:
+        t: the round.
+        x: the action that was played.
+        upper: what g is at most there.
+        reach: the largest norm of a feasible point, as it was told.
+
+    Example:
+        >>> import numpy as np
+        >>> print(*beyond_reach(2, np.array([0.6, 0.8]), -0.1, 0.5))
+        round 2: |x| = 1 and g is at most -0.1, but no feasible point is longer than 0.5: the ball
+        around the feasible set is too small
+    """
+    size = float(norm(x))
+    if not (upper <= 0 and size > reach * (1 + 1e-12)):
+        return ()
+    return (
+        f"round {t}: |x| = {size:.6g} and g is at most {upper:.3g}, but no feasible point is "
+        f"longer than {reach:.6g}: {BALL_TOO_SMALL}",
+    )
 
 
 def above_quadratic(

@@ -31,6 +31,7 @@ from surefoot.regions._certificates import (
     CurvatureCertificate,
     HullOfBallsCertificate,
     above_quadratic,
+    beyond_reach,
 )
 from surefoot.regions._errors import Errors
 
@@ -278,9 +279,12 @@ class CurvatureRegion(NamedTuple):
     @property
     def contradictions(self) -> tuple[str, ...]:
         """What one run has seen that is impossible if the curvature is right; one sentence each."""
-        before = self.before
+        before, t = self.before, int(self.before.rounds) + 1
+        # The reading's error is in the lower bound once, and this is the upper one.
+        upper = self.low + self.margin + (0.0 if self.errors is None else 2 * self.errors.value)
+        found = beyond_reach(t, self.x, float(upper), float(self.known.reach))
         if before.rounds == 0:
-            return ()
+            return found
         old = self.known.region(before, before, self.errors)
-        t, noise = int(before.rounds) + 1, float(self.margin + old.margin)
-        return above_quadratic(t, old, self, float(self.known.beta), noise)
+        noise = float(self.margin + old.margin)
+        return found + above_quadratic(t, old, self, float(self.known.beta), noise)

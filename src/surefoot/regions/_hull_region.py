@@ -18,7 +18,7 @@ from surefoot.core.arrays import (
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.points import marked
 from surefoot.core.types import Array, Number
-from surefoot.regions._certificates import HullCertificate
+from surefoot.regions._certificates import HullCertificate, beyond_reach
 from surefoot.regions._errors import Errors, causes
 from surefoot.regions._known import EmptyRegionError
 from surefoot.regions._two_balls import share_of_two_balls
@@ -64,7 +64,7 @@ class HullRegion(NamedTuple):
         radius: the radius of its ball; negative where its slack is below the margin.
         memory: with the round.
         before: without it.
-        s: the subgradient observed at x.
+        s: the subgradient observed at x; None for none.
         anchor_level: the bound on the next g at the anchor.
         level: the bound on the next g at x.
         g: the value observed at x.
@@ -78,7 +78,7 @@ class HullRegion(NamedTuple):
     radius: Number
     memory: HullMemory
     before: HullMemory
-    s: Array
+    s: Array | None
     anchor_level: Number
     level: Number
     g: Number
@@ -156,20 +156,24 @@ class HullRegion(NamedTuple):
             return ()
         found, known, before = [], self.known, self.before
         errors = Errors() if self.errors is None else self.errors
-        t, steep, g = int(self.memory.rounds), float(norm(self.s)), float(self.g)
+        t, s, g = int(self.memory.rounds), self.s, float(self.g)
+        steep = 0.0 if s is None else float(norm(s))
         G_g, noise = float(known.G_g), float(known.kept_rounding(self.x.shape[-1])[0])
         if steep > G_g * (1 + 1e-12) + errors.slope:
             found.append(f"round {t}: |s| = {steep:.6g} exceeds G_g = {G_g:.6g}")
+        x = self.memory.last
+        found += beyond_reach(t, x, g + errors.value + noise, float(known.reach))
         if before.rounds == 0:
             return tuple(found)
         # Whatever was allowed for is taken off before anything is called impossible.
-        least, x, hull = g - errors.value, self.memory.last, known.hull(before)
-        limit = hull.bound(x)
+        least, limit = g - errors.value, known.hull(before).bound(x)
         if least > limit + 4 * noise:
             why = causes(self.errors, f"G_g = {G_g:.6g} is too small")
             found.append(f"round {t}: g = {g:.6g} is above its certified bound {limit:.3g}: {why}")
+        if s is None:
+            return tuple(found)
         way = before.anchor - x
-        below = least + float(dot(self.s, way)) - errors.slope * float(norm(way))
+        below = least + float(dot(s, way)) - errors.slope * float(norm(way))
         below -= before.anchor_value + errors.drift * (t - float(before.anchor_round))
         if below > 4 * noise:
             why = causes(self.errors, f"a slope errs by more than {float(errors.slope):g}")
@@ -189,8 +193,10 @@ class HullRegion(NamedTuple):
         Half of the noise that is allowed for is left to the rounding of both computations.
         """
         _, _, _, x, _, _, before, s, _, _, g, _ = self
-        d, G_g = x.shape[-1], self.known.G_g
-        if not rough_square(s) <= G_g * G_g * (1.0 + 8 * (d + 4) * _UNIT):
+        d, G_g, reach = x.shape[-1], self.known.G_g, self.known.reach
+        if s is None or not rough_square(s) <= G_g * G_g * (1.0 + 8 * (d + 4) * _UNIT):
+            return False
+        if not rough_square(x) <= reach * reach:
             return False
         if before.rounds == 0.0:
             return True

@@ -28,6 +28,7 @@ from surefoot.regions._certificates import (
     CurvatureCertificate,
     HullOfBallsCertificate,
     above_quadratic,
+    beyond_reach,
 )
 from surefoot.regions._curvature_region import CurvatureMemory, CurvatureRegion
 from surefoot.regions._errors import Errors
@@ -342,18 +343,18 @@ class RowsRegion(NamedTuple):
     @property
     def contradictions(self) -> tuple[str, ...]:
         """What one run has seen that is impossible if the curvatures are right, as sentences."""
-        before = self.before
+        before, t = self.before, int(self.before.rounds) + 1
+        upper = self.low + self.margin + (0.0 if self.errors is None else 2 * self.errors.value)
+        found = beyond_reach(t, self.x, float(np.max(upper)), float(self.known.reach))
         if before.rounds == 0:
-            return ()
+            return found
         v = self.x - before.x
         rise = self.low - before.g - before.s @ v, before.low - self.g + self.s @ v
         # By more than this round's margin alone: what only rounds needs no sentence made for it.
         over = np.maximum(*rise) > 0.5 * self.known.rates(self.g) * dot(v, v) + self.margin
         if not over.any():
-            return ()
+            return found
         old = self.known.region(before, before, self.errors)
-        t = int(before.rounds) + 1
-        found: tuple[str, ...] = ()
         for i in np.flatnonzero(over).tolist():
             name = "g" if len(self.g) == 1 else f"g[{i}]"
             pair = old.row(i), self.row(i)

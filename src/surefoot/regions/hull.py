@@ -123,16 +123,25 @@ class LipschitzHull(KeepsRounding):
         return HullMemory(zero, x1, zero, zero, x1, zero)
 
     def see(
-        self, memory: HullMemory, x: Array, g: Number, s: Array, value_error: Number | None = None
+        self,
+        memory: HullMemory,
+        x: Array,
+        g: Number,
+        s: Array | None,
+        value_error: Number | None = None,
     ) -> tuple[HullMemory, HullRegion]:
-        """Return the memory with the round added, and the hull for the next action."""
+        """Return the memory with the round added, and the hull for the next action.
+
+        No slope is needed; None says that there was none.
+        """
         rounds, errors, upper = memory.rounds + 1.0, error_of(self, value_error), g
         if errors is not None:
             upper = g + errors.value
         if type(g) is float:
             if not -math.inf < g < math.inf:
                 raise InvalidValueError(f"constraint_value must be finite, got {g!r}")
-            checks.refuse_unfinite(s, "constraint_subgradient")
+            if s is not None:
+                checks.refuse_unfinite(s, "constraint_subgradient")
             if memory.rounds == 0.0:
                 _, lost = self.kept_rounding(x.shape[-1])
                 if not upper + lost * self.G_g < 0.0:
@@ -189,7 +198,7 @@ class LipschitzHull(KeepsRounding):
         self,
         memory: HullMemory,
         before: HullMemory,
-        s: Array,
+        s: Array | None,
         g: Number | None = None,
         errors: Errors | None = None,
     ) -> HullRegion:
@@ -211,7 +220,7 @@ class LipschitzHull(KeepsRounding):
         self,
         memory: HullMemory,
         before: HullMemory,
-        s: Array,
+        s: Array | None,
         g: Number | None = None,
         errors: Errors | None = None,
     ) -> HullRegion:

@@ -20,6 +20,7 @@ from surefoot.core import checks
 from surefoot.core.arrays import norm
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import Array, Region
+from surefoot.regions._certificates import BALL_TOO_SMALL
 from surefoot.regions._known import EmptyRegionError, known_set, meeting_point, settle
 from surefoot.regions.hull import HullRegion
 from surefoot.regions.region import CertifiedRegion, Knowledge
@@ -177,10 +178,17 @@ class TogetherRegion(NamedTuple):
     @property
     def contradictions(self) -> tuple[str, ...]:
         """What one run has seen that is impossible if the constants are right, as sentences."""
-        found: tuple[str, ...] = ()
+        found: list[str] = []
+        errors = [getattr(row.errors, "value", 0.0) for row in self._balls()]
+        feasible = bool((self.values + errors <= 0).all())
         for i, row in enumerate(self.rows):
-            found += tuple(f"{sentence} (constraint {i})" for sentence in row.contradictions)
-        return found
+            for sentence in row.contradictions:
+                # What is feasible for one constraint alone says nothing of the ball around all.
+                if not sentence.endswith(BALL_TOO_SMALL):
+                    found.append(f"{sentence} (constraint {i})")
+                elif feasible and not any(known.endswith(BALL_TOO_SMALL) for known in found):
+                    found.append(sentence)
+        return tuple(found)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
