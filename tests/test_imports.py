@@ -14,7 +14,17 @@ from surefoot.core.optional import MissingExtraError, need
 from surefoot.problems import adversarial_cube
 
 HEAVY = (
-    *("jax", "torch", "scipy", "matplotlib", "qpsolvers", "typer", "rich", "array_api_compat"),
+    *(
+        "jax",
+        "torch",
+        "scipy",
+        "matplotlib",
+        "qpsolvers",
+        "daqp",
+        "typer",
+        "rich",
+        "array_api_compat",
+    ),
     *("pandas", "pydantic", "xarray"),
 )
 

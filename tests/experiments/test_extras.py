@@ -12,7 +12,7 @@ from surefoot.experiments.starter import STARTER
 from surefoot.experiments.sweep import RunError
 from surefoot.paper import reproduction
 
-SOLVERS = ("scipy", "qpsolvers", "piqp", "clarabel")
+SOLVERS = ("scipy", "daqp", "qpsolvers", "piqp", "clarabel")
 POLYTOPE = """\
 name = "x"
 trials = 2

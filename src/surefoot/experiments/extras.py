@@ -24,7 +24,7 @@ from surefoot.problems import Problem
 
 __all__ = ["Missing", "missing_extras"]
 
-_SOLVERS = ("scipy", "qpsolvers", "piqp")
+_SOLVERS = ("scipy", "daqp", "qpsolvers", "piqp")
 _ROUNDS = 2
 
 

@@ -152,31 +152,15 @@ class Polytope:
         x = clean(x, self.dimension)
         if self.contains(x):
             return Nearest(x, 0.0, 0.0)
-        solver = need("qpsolvers", "solve", "projecting onto a polytope")
-        need("piqp", "solve", "projecting onto a polytope")
         rows, norms = self._unit_rows
         # Around x, in units of its distance to the row it violates most, which is at most that to
         # the polytope: wherever and however large the polytope is, the numbers are then moderate.
         violation = self._excess(x) / norms
         unit = float(violation.max())
-        sparse = hasattr(rows, "tocsc")
-        identity = need("scipy.sparse", "solve", "projecting onto a polytope").eye_array
-        program = solver.Problem(
-            identity(len(x), format="csc") if sparse else np.eye(len(x)),
-            np.zeros(len(x)),
-            rows.tocsc() if sparse else rows,
-            -violation / unit,
-        )
-        q, z = _solved(solver, program)
-        found = self._certified(x, x + unit * q, np.maximum(z, 0.0) * (unit / norms))
-        if sparse:
-            return found
-        # An interior point method leaves rows that barely matter half-way: with the rows that hold
-        # with equality read off its answer, linear algebra gives the point to rounding.
-        q, z = _polished(rows, -violation / unit, q, z)
-        polished = self._certified(x, x + unit * q, np.maximum(z, 0.0) * (unit / norms))
-        # Both bounds are at best about rounding's root, hence not compared too closely.
-        return polished if polished.error <= 2 * found.error else found
+        right = -violation / unit
+        solved = None if hasattr(rows, "tocsc") else _solve_dense(rows, right)
+        q, z = _solve_sparse(rows, right) if solved is None else solved
+        return self._certified(x, x + unit * q, np.maximum(z, 0.0) * (unit / norms))
 
     def minimize_linear(self, c: Array) -> Array:
         """Return a corner that minimises the inner product with c, a rounding error inside."""
@@ -360,8 +344,26 @@ def _numpy_only(x: Array) -> None:
         raise InvalidTypeError(f"a Polytope must be given NumPy arrays, got {type(x)!r}")
 
 
-def _solved(solver: Any, program: Any) -> tuple[Array, Array]:
-    """Return minimiser and multipliers of a quadratic program, as accurate as the solver is."""
+def _solve_dense(rows: Array, right: Array) -> tuple[Array, Array] | None:
+    """Return the shortest q with rows @ q <= right, and its multipliers, by active sets.
+
+    None where DAQP is not content with its answer.
+    """
+    daqp = need("daqp", "solve", "projecting onto a polytope")
+    d = rows.shape[1]
+    q, _, flag, info = daqp.solve(np.eye(d), np.zeros(d), rows, right, primal_tol=1e-12)
+    q, z = np.asarray(q), np.asarray(info["lam"])
+    return (q, z) if flag == 1 and np.isfinite(q).all() and np.isfinite(z).all() else None
+
+
+def _solve_sparse(rows: Any, right: Array) -> tuple[Array, Array]:
+    """Return the same by PIQP, an interior point method, as accurate as it is."""
+    solver = need("qpsolvers", "solve", "projecting onto a polytope")
+    need("piqp", "solve", "projecting onto a polytope")
+    sparse = need("scipy.sparse", "solve", "projecting onto a polytope")
+    d = rows.shape[1]
+    rows = sparse.csc_array(rows)
+    program = solver.Problem(sparse.eye_array(d, format="csc"), np.zeros(d), rows, right)
     # As tight as float64 allows, and where that is out of reach PIQP's own tolerances. An answer
     # it is not content with will do if it is a number: how good it is will be measured.
     names = ("eps_abs", "eps_rel", "eps_duality_gap_abs", "eps_duality_gap_rel")
@@ -374,15 +376,6 @@ def _solved(solver: Any, program: Any) -> tuple[Array, Array]:
             "the projection onto the polytope must be found, got no answer from PIQP"
         )
     return found.x, found.z
-
-
-def _polished(rows: Array, right: Array, q: Array, z: Array) -> tuple[Array, Array]:
-    """Return the shortest q with equality in the rows that seem active, and its multipliers."""
-    tight = z > right - rows @ q
-    q = np.linalg.lstsq(rows[tight], right[tight])[0]
-    z = np.zeros_like(right)
-    z[tight] = np.linalg.lstsq(rows[tight].T, -q)[0]
-    return q, z
 
 
 def _linprog(c: Array, rows: Any, right: Array, limits: Any) -> Any:
