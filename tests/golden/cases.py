@@ -147,6 +147,7 @@ def leader_follower():
     some = [*streams("polytope", *SOME[:5]), stream("bowl", 20, "exact")]
     large = [(100, "value"), (100, "slope"), (100, "drift")]
     strayed = streams("polytope", (2, "exact"), (20, "value"), (20, "drift"), strays=True)
+    shallow = streams("polytope", (2, "exact"), (20, "exact"), (20, "drift"), shallow=True)
     strong = partial(tuned, "LeaderFollower", "strongly_convex", strong_convexity=0.3)
     rounding = partial(tuned, "LeaderFollower", "default", evaluation_error=1e-6)
     return [
@@ -157,6 +158,9 @@ def leader_follower():
         *of("careful", partial(leader, gradient_bound=1e-3), streams("polytope", *SOME)),
         *of("own leader", own_leader, some),
         *of("few cuts", partial(leader, cuts=3), [*some, stream("polytope", 100, "exact")]),
+        *of("keep and sweeps", partial(leader, keep=0.2, sweeps=4), streams("polytope", *FEW[:2])),
+        *of("default", default, shallow),
+        *of("changing", changing, shallow),
         *of("off centre", off_centre, streams("polytope", *FEW[:2])),
         *of("evaluation error", rounding, streams("bowl", (2, "exact"), (20, "all"))),
         *of("default", default, strayed),
@@ -171,7 +175,7 @@ def certified_pfs():
     def given(s, **more):
         return plain | {"G_g": s.g.constants["G_g"], "domain": ball(s)} | errors(s) | more
 
-    few = streams("polytope", *FEW)
+    few = streams("polytope", *FEW[:2])
     noisy = streams("polytope", (2, "noise"), (20, "noise"), noise=2e-3)
     return [
         *of("default", default, hull()),
@@ -304,10 +308,14 @@ def delayed_rules():
         *of("copies, leader", partial(delayed, default), polytopes),
         *of("copies, averaging", partial(delayed, far), bowls),
         *of("copies, descent", partial(delayed, descends), bowls),
-        *of("ahead, leader", partial(delayed, default, copies=False), polytopes),
+        *of("ahead, leader", partial(delayed, default, copies=False), polytopes[:5]),
         *of("ahead, changing", partial(delayed, changing, copies=False), streams("polytope", *FEW)),
         *of("ahead, averaging", partial(delayed, far, copies=False), bowls),
-        *of("late, copies", partial(delayed, default, **late), streams("polytope", *some, late=3)),
+        *of(
+            "late, copies",
+            partial(delayed, default, **late),
+            streams("polytope", *some[:2], late=3),
+        ),
         *of(
             "late, ahead",
             partial(delayed, default, copies=False, **late),

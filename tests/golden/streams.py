@@ -130,6 +130,7 @@ class Stream:
         box: half the longest side of the known box around 0, where costs pull in all directions.
         announced: whether smaller boxes are announced, new ones every ten rounds.
         late: how many rounds later what is seen is told.
+        shallow: whether the start is 98 % of the way to the limit, a polytope.
         strays: whether every seventh action goes only half of its way.
         proposes: whether the player is a filter and gets proposals.
         values_only: whether no slopes are told.
@@ -147,6 +148,7 @@ class Stream:
     box: float = 0.0
     announced: bool = False
     late: int = 0
+    shallow: bool = False
     strays: bool = False
     proposes: bool = False
     values_only: bool = False
@@ -159,7 +161,11 @@ class Stream:
     @cached_property
     def start(self):
         """The first action, off the centre of everything."""
-        return 0.1 * _units(_source(self.seed, 7), len(self.g.span)) @ self.g.span
+        away = _units(_source(self.seed, 7), len(self.g.span)) @ self.g.span
+        if not self.shallow:
+            return 0.1 * away
+        slopes = self.g.A @ away
+        return 0.98 * (self.g.b[slopes > 0] / slopes[slopes > 0]).min() * away
 
     @property
     def constants(self):
@@ -170,7 +176,7 @@ class Stream:
         return self.g.constants | {
             "G_f": steepest,
             "start_slack": slack,
-            "start_reach": self.g.constants["R"] + 0.1,
+            "start_reach": self.g.constants["R"] + float(np.sqrt(self.start @ self.start)),
             **{name: bound for name, bound in errors.items() if bound},
         }
 
