@@ -1,6 +1,4 @@
 import math
-import pickle
-from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -25,7 +23,6 @@ from surefoot.core.arrays import (
     to_numpy,
     where,
 )
-from surefoot.core.holding import same_fields
 from surefoot.core.optional import MissingExtraError
 
 A = [0.3, -1.7, 2.0]
@@ -232,21 +229,6 @@ def test_torch_without_its_extra_is_one_sentence(monkeypatch):
         "playing with torch tensors needs array_api_compat, which is not installed: "
         "pip install 'surefoot[torch]'"
     )
-
-
-@dataclass
-class Pair:
-    first: object
-    second: object
-
-
-def test_dataclasses_with_arrays_are_compared_by_entry():
-    one = Pair(np.array([1.0, 2.0]), None)
-    assert same_fields(one, Pair(np.array([1.0, 2.0]), None))
-    assert not same_fields(one, Pair(np.array([1.0, 2.5]), None))
-    assert not same_fields(one, Pair(np.array([1.0, 2.0]), np.zeros(2)))
-    assert not same_fields(one, (np.array([1.0, 2.0]), None))
-    assert same_fields(one, pickle.loads(pickle.dumps(one)))
 
 
 def test_values_come_back_as_numpy(backend):

@@ -3,7 +3,7 @@
 import copy
 import pickle
 import re
-from dataclasses import FrozenInstanceError, replace
+from dataclasses import FrozenInstanceError, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ import pytest
 import surefoot.algorithms.toolkit as tk
 from surefoot import OGD, PFS, Ball
 from surefoot.algorithms import Jenatton
-from surefoot.core.parameters import Declared, algorithm, parameters_of
+from surefoot.core.parameters import ArrayFields, Declared, algorithm, parameters_of
 from surefoot.problems.constraints import L2Norm
 from surefoot.sets import Box
 
@@ -108,6 +108,37 @@ def test_two_are_equal_where_their_parameters_are():
     assert one != OGD(eta=0.1, domain=Ball(1.0))
     assert hash(Everything()) == hash(Everything())
     assert {Everything(): 1}[Everything()] == 1
+
+
+@dataclass(frozen=True, slots=True)
+class Pair(ArrayFields):
+    """A dataclass by the decorator, as a user writes one."""
+
+    left: Any
+    right: Any = tk.positive(default=None)  # noqa: RUF009  a declaration
+
+
+def test_a_users_own_dataclass_is_checked_and_compared_by_entry():
+    one = Pair(np.array([1.0, 2.0]))
+    assert one == Pair(np.array([1.0, 2.0])) == pickle.loads(pickle.dumps(one))
+    assert one != Pair(np.array([1.0, 2.5]))
+    assert one != Pair(np.array([1.0, 2.0]), 2.0)
+    assert one != (np.array([1.0, 2.0]), None)
+    with pytest.raises(ValueError, match=r"^right must be a finite number > 0, got 0\.0$"):
+        Pair(1.0, 0.0)
+
+
+class Segment(Declared, kw_only=False):
+    """One whose parameters are given by position."""
+
+    start: Any = tk.positive()
+    end: Any = tk.positive(default=2.0)
+
+
+def test_parameters_may_be_given_by_position():
+    assert Segment(1.0) == Segment(1.0, 2.0) == Segment(start=1.0, end=2.0)
+    with pytest.raises(TypeError):
+        Everything(1.0)
 
 
 def test_a_repr_can_be_typed_and_large_arrays_are_named_by_their_shape():

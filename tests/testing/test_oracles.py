@@ -240,7 +240,6 @@ def test_the_round_of_a_wrong_gradient_is_named():
 
 
 def test_the_run_of_a_wrong_gradient_is_named():
-    @dataclass(frozen=True)
     class Wrong(Linear):
         def gradient(self, t, x):
             return super().gradient(t, x) * np.where(self.slopes[t][..., :1] > 100, 2.0, 1.0)

@@ -8,7 +8,7 @@ from surefoot.core.algorithm import CostsOnly, tuning
 from surefoot.core.arrays import exp, namespace
 from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.parameters import check_parameters, positive, projectable
+from surefoot.core.parameters import anything, check_parameters, positive
 from surefoot.core.points import clean
 from surefoot.core.types import Array, Needs, Real, Source
 from surefoot.sets import Simplex
@@ -52,7 +52,7 @@ class EntropicDualAveraging(CostsOnly[EntropicDualAveragingState]):
     source = Source("Kivinen and Warmuth, Information and Computation 1997")
 
     eta: Real = positive()
-    domain: Simplex = projectable()
+    domain: Simplex = anything("a Simplex that is not filled")
 
     def __post_init__(self) -> None:
         check_parameters(self)

@@ -31,6 +31,7 @@ from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import Region
 
 __all__ = [
+    "ArrayFields",
     "Declared",
     "Form",
     "Parameter",
@@ -42,15 +43,22 @@ __all__ = [
     "flag",
     "function",
     "instance_of",
+    "matrix",
     "minimising",
     "nonnegative",
+    "normal",
+    "number",
     "parameters_of",
     "positive",
     "projectable",
+    "rounds",
     "share",
+    "size",
+    "symmetric",
+    "vector",
 ]
 
-Form: TypeAlias = Literal["number", "whole", "switch", "word", "any", "set", "object"]
+Form: TypeAlias = Literal["number", "whole", "switch", "word", "any", "array", "set", "object"]
 """What plain data a parameter is given as; "any" is a field without a declaration."""
 
 
@@ -79,7 +87,7 @@ class Parameter(NamedTuple):
     @property
     def is_plain(self) -> bool:
         """Whether it is a number, a switch or a word, and no object."""
-        return self.form not in ("set", "object")
+        return self.form not in ("array", "set", "object")
 
     def check(self, value: Any) -> Any:
         """Return a value as it is kept, or raise; None is right where it is the default."""
@@ -112,6 +120,16 @@ def nonnegative(*, default: Any = MISSING) -> Any:
     return _declare("number", "a finite number >= 0", _number(checks.nonnegative), default)
 
 
+def number(*, default: Any = MISSING) -> Any:
+    """Declare a finite number."""
+    return _declare("number", "a finite number", _number(checks.finite), default)
+
+
+def size(*, default: Any = MISSING) -> Any:
+    """Declare a finite number above 0 whose square is one, too."""
+    return _declare("number", "a finite number > 0", _number(checks.scale), default)
+
+
 def share(*, default: Any = MISSING) -> Any:
     """Declare a number strictly between 0 and 1."""
 
@@ -134,6 +152,12 @@ def count(least: int = 1, *, default: Any = MISSING) -> Any:
     return _declare("whole", rule, read, default)
 
 
+def rounds(*, default: Any = MISSING) -> Any:
+    """Declare a number of rounds."""
+    rule = "a whole number of rounds >= 1"
+    return _declare("whole", rule, lambda name, value: checks.whole(value, name, rule), default)
+
+
 def flag(*, default: Any = MISSING) -> Any:
     """Declare True or False."""
 
@@ -154,6 +178,37 @@ def choice(*words: str, default: Any = MISSING) -> Any:
         return value
 
     return _declare("word", rule, read, default)
+
+
+def vector(*, default: Any = MISSING) -> Any:
+    """Declare an array of one axis."""
+    return _array("a vector", checks.vector, default)
+
+
+def normal(*, default: Any = MISSING) -> Any:
+    """Declare a vector that is not zero."""
+
+    def check(value: Any, name: str) -> Any:
+        found = checks.vector(value, name)
+        if not found.any():
+            raise InvalidValueError(f"{name} must not be zero, got the zero vector")
+        return found
+
+    return _array("a vector that is not zero", check, default)
+
+
+def matrix(*, default: Any = MISSING) -> Any:
+    """Declare an array of two axes."""
+    return _array("a matrix", checks.matrix, default)
+
+
+def symmetric(*, default: Any = MISSING) -> Any:
+    """Declare a symmetric matrix."""
+    return _array("a symmetric matrix", checks.symmetric, default)
+
+
+def _array(rule: str, check: Callable[..., Any], default: Any) -> Any:
+    return _declare("array", rule, lambda name, value: checks.data(value, check, name), default)
 
 
 def projectable(*, default: Any = MISSING) -> Any:
@@ -282,16 +337,61 @@ def parameters_of(kind: Any) -> dict[str, Parameter]:
     }
 
 
+class ArrayFields:
+    """A frozen dataclass whose declared fields are checked, and that is compared by value.
+
+    Arrays are compared entry by entry, and a large one is printed by its shape.
+    """
+
+    __slots__ = ()
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Let a dataclass keep these methods: it makes those that its own class does not define."""
+        super().__init_subclass__(**options)
+        for name in ("__eq__", "__hash__", "__repr__"):
+            if name not in cls.__dict__:
+                setattr(cls, name, getattr(cls, name))
+
+    def __post_init__(self) -> None:
+        check_parameters(self)
+
+    def __eq__(self: Any, other: object) -> bool:
+        if type(self) is not type(other) or not is_dataclass(self):
+            return NotImplemented
+        names = [f.name for f in fields(self) if f.compare]
+        return all(_is_same(getattr(self, n), getattr(other, n)) for n in names)
+
+    def __hash__(self: Any) -> int:
+        if not is_dataclass(self):
+            return object.__hash__(self)
+        values = (getattr(self, f.name) for f in fields(self) if f.compare)
+        return hash((type(self), *(np.shape(v) if hasattr(v, "shape") else v for v in values)))
+
+    def __repr__(self: Any) -> str:
+        if not is_dataclass(self):
+            return object.__repr__(self)
+        parts = (f"{f.name}={_brief(getattr(self, f.name))}" for f in fields(self) if f.repr)
+        return f"{type(self).__name__}({', '.join(parts)})"
+
+
 @dataclass_transform(
     frozen_default=True,
     kw_only_default=True,
     field_specifiers=(
+        field,
         positive,
         nonnegative,
+        number,
+        size,
         share,
         count,
+        rounds,
         flag,
         choice,
+        vector,
+        matrix,
+        symmetric,
+        normal,
         projectable,
         minimising,
         algorithm,
@@ -300,34 +400,18 @@ def parameters_of(kind: Any) -> dict[str, Parameter]:
         anything,
     ),
 )
-class Declared:
-    """A base whose subclasses are frozen keyword-only dataclasses with declared parameters.
+class Declared(ArrayFields):
+    """A base whose subclasses are frozen dataclasses with declared parameters.
 
-    Two are equal where their parameters are, arrays by value.
+    They are given by keywords, unless a subclass says ``kw_only=False``.
     """
 
-    def __init_subclass__(cls, **options: Any) -> None:
+    __slots__ = ()
+
+    def __init_subclass__(cls, *, kw_only: bool = True, **options: Any) -> None:
         """Make a frozen dataclass of the class."""
         super().__init_subclass__(**options)
-        dataclass(frozen=True, kw_only=True, eq=False, repr=False)(cls)
-
-    def __post_init__(self) -> None:
-        check_parameters(self)
-
-    def __eq__(self, other: object) -> bool:
-        if type(self) is not type(other):
-            return NotImplemented
-        pairs = ((getattr(self, f.name), getattr(other, f.name)) for f in fields(self))  # type: ignore[arg-type]
-        return all(_is_same(a, b) for a, b in pairs)
-
-    def __hash__(self) -> int:
-        values = [getattr(self, f.name) for f in fields(self)]  # type: ignore[arg-type]
-        return hash((type(self), *(np.shape(v) if hasattr(v, "shape") else v for v in values)))
-
-    def __repr__(self) -> str:
-        shown_fields = [f for f in fields(self) if f.repr]  # type: ignore[arg-type]
-        parts = (f"{f.name}={_brief(getattr(self, f.name))}" for f in shown_fields)
-        return f"{type(self).__name__}({', '.join(parts)})"
+        dataclass(frozen=True, kw_only=kw_only)(cls)
 
 
 def _is_same(a: Any, b: Any) -> bool:

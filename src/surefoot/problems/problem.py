@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from surefoot.core import checks
 from surefoot.core.constants import Constants, constants_table
 from surefoot.core.display import facts_html
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.holding import HoldsArrays
+from surefoot.core.parameters import Declared
 from surefoot.core.points import dimension_of
 from surefoot.core.types import Array, ArrayLike, CostStream, Region, Solving
 from surefoot.problems.constraints import Constraint, ConstraintStream, PlayedOnly
@@ -22,8 +22,7 @@ from surefoot.sets import Ball
 __all__ = ["Problem"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Problem(HoldsArrays):
+class Problem(Declared):
     """What is played, and what a theorem may know about it.
 
     Args:

@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from surefoot.core import checks
-from surefoot.core.holding import HoldsArrays
+from surefoot.core.parameters import Declared, size, vector
 from surefoot.core.types import Array, Real
 
 __all__ = ["Centred"]
 
 
-@dataclass(frozen=True, slots=True)
-class Centred(HoldsArrays):
+class Centred(Declared, kw_only=False):
     """The radius and the centre of a ball in some norm."""
 
-    radius: Real
-    centre: Array | None = None
-
-    def __post_init__(self) -> None:
-        checks.scale(radius=self.radius)
-        checks.plain(self, "radius")
-        if self.centre is not None:
-            object.__setattr__(self, "centre", checks.data(self.centre, checks.vector, "centre"))
+    radius: Real = size()
+    centre: Array | None = vector(default=None)
 
     @property
     def dimension(self) -> int | None:

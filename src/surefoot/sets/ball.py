@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -29,8 +28,7 @@ __all__ = ["Ball"]
 FLOAT64 = checks.FLOAT64
 
 
-@dataclass(frozen=True, slots=True)
-class Ball(Centred):
+class Ball(Centred, kw_only=False):
     r"""The ball :math:`\{x : \|x - c\| \le R\}`; :math:`R\mathbb{B}` when the centre is 0.
 
     Args:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,7 +9,7 @@ import numpy as np
 from surefoot.core import checks
 from surefoot.core.arrays import constant, namespace
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.holding import HoldsArrays
+from surefoot.core.parameters import Declared, vector
 from surefoot.core.points import UNIT, clean, has_length, unless_nan
 from surefoot.core.types import Array, ArrayLike
 from surefoot.sets.ball import Ball
@@ -18,8 +17,7 @@ from surefoot.sets.ball import Ball
 __all__ = ["Box"]
 
 
-@dataclass(frozen=True, slots=True)
-class Box(HoldsArrays):
+class Box(Declared, kw_only=False):
     r"""The box :math:`\{x : l \le x \le u\}`, entry by entry.
 
     Args:
@@ -31,24 +29,23 @@ class Box(HoldsArrays):
         array([-0.5,  0.2])
     """
 
-    lower: Array
-    upper: Array
+    lower: Array = vector()
+    upper: Array = vector()
 
     if TYPE_CHECKING:  # what a caller may give, beside what is kept
 
         def __init__(self, lower: ArrayLike, upper: ArrayLike) -> None: ...
 
     def __post_init__(self) -> None:
-        lower = checks.data(self.lower, checks.vector, "lower")
-        if type(lower) is np.ndarray:
-            upper = checks.vector(self.upper, "upper", length=len(lower))
+        super().__post_init__()
+        lower, upper = self.lower, self.upper
+        if isinstance(lower, np.ndarray):
+            checks.vector(upper, "upper", length=len(lower))
             if not (lower <= upper).all():
                 i = int((lower > upper).argmax())
                 raise InvalidValueError(
                     f"lower must be at most upper, got {lower[i]:g} > {upper[i]:g} at index {i}"
                 )
-            object.__setattr__(self, "lower", lower)
-            object.__setattr__(self, "upper", upper)
 
     @classmethod
     def cube(cls, radius: float, dimension: int) -> Box:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 
 import numpy as np
@@ -10,9 +10,9 @@ import numpy as np
 from surefoot.core import checks
 from surefoot.core.arrays import constant, dot, maximum, namespace, norm, sqrt, where
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.holding import HoldsArrays
 from surefoot.core.kinds import told
-from surefoot.core.points import UNIT, clean, has_length, marked, repeat, summed, taken
+from surefoot.core.parameters import Declared, symmetric
+from surefoot.core.points import UNIT, clean, has_length, marked, repeat, summed
 from surefoot.core.types import Array, Number
 
 __all__ = ["Ellipsoid"]
@@ -22,8 +22,7 @@ __all__ = ["Ellipsoid"]
 _STEPS = 40
 
 
-@dataclass(frozen=True, slots=True)
-class Ellipsoid(HoldsArrays):
+class Ellipsoid(Declared, kw_only=False):
     r"""The ellipsoid :math:`\{x : (x - c)^\top P (x - c) \le 1\}`.
 
     Its semi-axes are the eigenvectors of P, of length :math:`\lambda_i^{-1/2}`.
@@ -44,13 +43,14 @@ class Ellipsoid(HoldsArrays):
         array([-1.6, -0.3])
     """
 
-    P: Array
+    P: Array = symmetric()
     centre: Array | None = None
     curvatures: Array = field(init=False, repr=False)
     axes: Array = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        P = taken(self, "P", checks.symmetric)
+        super().__post_init__()
+        P = self.P
         curvatures, axes = namespace(P).linalg.eigh(P)
         if type(P) is np.ndarray:
             _definite(curvatures)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -18,7 +18,7 @@ import numpy as np
 from surefoot.core import checks
 from surefoot.core.arrays import constant, largest, namespace, norm, row, rows_dot, where
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.holding import same_fields
+from surefoot.core.parameters import Declared, function, matrix, positive
 from surefoot.core.points import dense
 from surefoot.core.types import Array, Number
 from surefoot.sets.ball import Ball
@@ -47,8 +47,7 @@ class Gauge(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class BallGauge:
+class BallGauge(Declared, kw_only=False):
     r"""The gauge of a ball around 0, :math:`\|w\|/R`.
 
     Example:
@@ -56,11 +55,7 @@ class BallGauge:
         (2.5, array([ 0.3, -0.4]))
     """
 
-    radius: Number
-
-    def __post_init__(self) -> None:
-        checks.positive(radius=self.radius)
-        checks.plain(self, "radius")
+    radius: Number = positive()
 
     @property
     def inner_radius(self) -> float:
@@ -78,8 +73,7 @@ class BallGauge:
         return n / self.radius, w / (self.radius * where(n > 0, n, 1.0))
 
 
-@dataclass(frozen=True, slots=True)
-class RowsGauge:
+class RowsGauge(Declared, kw_only=False):
     r"""The gauge of :math:`\{x : a_i^\top x \le 1\}`, :math:`[\max_i a_i^\top w]_+`.
 
     Args:
@@ -95,19 +89,15 @@ class RowsGauge:
         (2.0, array([2., 0.]))
     """
 
-    rows: Array
+    rows: Array = matrix()
     inner_radius: float = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        if type(self.rows) in (list, tuple, np.ndarray):
-            object.__setattr__(self, "rows", checks.matrix(self.rows, "rows"))
+        super().__post_init__()
         xp = namespace(self.rows)
         longest = xp.max(xp.sum(self.rows * self.rows, axis=-1))
         inner = 1 / xp.sqrt(longest)
         object.__setattr__(self, "inner_radius", float(inner) if xp is np else inner)
-
-    def __eq__(self, other: object) -> bool:
-        return same_fields(self, other)
 
     @classmethod
     def of_limits(cls, A: Any, b: Any) -> RowsGauge:
@@ -134,8 +124,7 @@ class RowsGauge:
         return where(value > 0, value, 0.0 * value), where(value > 0, s, 0.0 * s)
 
 
-@dataclass(frozen=True, slots=True)
-class BisectionGauge:
+class BisectionGauge(Declared, kw_only=False):
     r"""The gauge of a set known by a membership or separation oracle; one NumPy run.
 
     Bisection between an outer end :math:`\lambda_-` with :math:`w/\lambda_- \notin K` and an inner
@@ -160,24 +149,16 @@ class BisectionGauge:
         (2.0, array([2., 0.]))
     """
 
-    contains: Callable[[Array], bool]
-    inner_radius: float
-    outer_radius: float
-    tolerance: float
-    separate: Callable[[Array], Array | None] | None = None
-    spacing: float = 1e-5
+    contains: Callable[[Array], bool] = function()
+    inner_radius: float = positive()
+    outer_radius: float = positive()
+    tolerance: float = positive()
+    separate: Callable[[Array], Array | None] | None = function(default=None)
+    spacing: float = positive(default=1e-5)
 
     def __post_init__(self) -> None:
-        checks.function(contains=self.contains)
-        checks.positive(
-            inner_radius=self.inner_radius,
-            outer_radius=self.outer_radius,
-            tolerance=self.tolerance,
-            spacing=self.spacing,
-        )
+        super().__post_init__()
         checks.at_most(self.outer_radius, "outer_radius", inner_radius=self.inner_radius)
-        if self.separate is not None:
-            checks.function(separate=self.separate)
 
     @property
     def error(self) -> float:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import NoReturn
 
 import numpy as np
 
-from surefoot.core import checks
+from surefoot.core import checks, parameters
 from surefoot.core.arrays import constant, dot, maximum, namespace, to_numpy, where
 from surefoot.core.convert import bad
 from surefoot.core.errors import InvalidValueError, SurefootError
-from surefoot.core.holding import HoldsArrays
+from surefoot.core.parameters import Declared
 from surefoot.core.points import has_length
 from surefoot.core.types import Array, Number
 
@@ -87,8 +86,7 @@ def _refuse(y: Array, excess: float, s: Array) -> NoReturn:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Halfspace(HoldsArrays):
+class Halfspace(Declared, kw_only=False):
     r"""The half-space :math:`\{x : a^\top x \le b\}`.
 
     Args:
@@ -101,16 +99,8 @@ class Halfspace(HoldsArrays):
         array([3. , 0.5])
     """
 
-    normal: Array
-    offset: Number
-
-    def __post_init__(self) -> None:
-        normal = checks.data(self.normal, checks.vector, "normal")
-        object.__setattr__(self, "normal", normal)
-        if type(normal) is np.ndarray and not normal.any():
-            raise InvalidValueError("normal must not be zero, got the zero vector")
-        checks.finite(offset=self.offset)
-        checks.plain(self, "offset")
+    normal: Array = parameters.normal()
+    offset: Number = parameters.number()
 
     @property
     def dimension(self) -> int:

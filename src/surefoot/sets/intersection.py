@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -12,7 +11,7 @@ import numpy as np
 from surefoot.core import checks
 from surefoot.core.arrays import norm
 from surefoot.core.errors import InvalidTypeError, InvalidValueError
-from surefoot.core.holding import HoldsArrays
+from surefoot.core.parameters import Declared
 from surefoot.core.points import UNIT, clean, dense, dimension_of, has_length
 from surefoot.core.types import Array, Region
 from surefoot.sets._dykstra import dykstra
@@ -27,8 +26,7 @@ _APART = 1e-14  # of the points of the sets when cycles end, as a share of their
 
 
 # No slots: the half-spaces of polytopes are kept in the instance.
-@dataclass(frozen=True)
-class Intersection(HoldsArrays):
+class Intersection(Declared, kw_only=False):
     r"""The points that are in every one of several sets, by Dykstra's method; NumPy only.
 
     An answer is in every set exactly, by the ``contains`` of each: where the method ends a rounding

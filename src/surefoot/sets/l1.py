@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from surefoot.core.arrays import constant, largest, maximum, namespace, where
 from surefoot.core.points import UNIT, clean, has_length, only_entry, summed, unless_nan
 from surefoot.core.types import Array, Number
@@ -13,8 +11,7 @@ from surefoot.sets.simplex import onto_simplex
 __all__ = ["L1Ball"]
 
 
-@dataclass(frozen=True, slots=True)
-class L1Ball(Centred):
+class L1Ball(Centred, kw_only=False):
     r"""The l1 ball :math:`\{x : \sum_i |x_i - c_i| \le r\}`.
 
     Args:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 
 import numpy as np
 
 from surefoot.core import checks
 from surefoot.core.arrays import minimum, namespace, where
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.holding import HoldsArrays
+from surefoot.core.parameters import Declared, size
 from surefoot.core.points import UNIT, clean, has_length, marked, unless_nan
 from surefoot.core.types import Array, Number
 from surefoot.sets.simplex import onto_simplex
@@ -19,22 +18,20 @@ from surefoot.sets.simplex import onto_simplex
 __all__ = ["NuclearBall", "SpectralBall"]
 
 
-@dataclass(frozen=True, slots=True)
-class Matrices:
+class Matrices(Declared, kw_only=False):
     """Matrices of a shape, row by row, whose norm is at most a radius."""
 
     shape: tuple[int, int]
-    radius: Number
+    radius: Number = size()
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         try:
             rows, columns = self.shape
         except (TypeError, ValueError) as error:
             raise InvalidValueError(f"shape must be (rows, columns), got {self.shape!r}") from error
         shape = checks.whole(rows, "shape[0]"), checks.whole(columns, "shape[1]")
         object.__setattr__(self, "shape", shape)
-        checks.scale(radius=self.radius)
-        checks.plain(self, "radius")
 
     @property
     def dimension(self) -> int:
@@ -42,8 +39,7 @@ class Matrices:
         return self.shape[0] * self.shape[1]
 
 
-@dataclass(frozen=True, slots=True)
-class _MatrixBall(Matrices, HoldsArrays, ABC):
+class _MatrixBall(Matrices, ABC, kw_only=False):
     """A ball around 0 in a norm of the singular values."""
 
     @abstractmethod
@@ -78,8 +74,7 @@ class _MatrixBall(Matrices, HoldsArrays, ABC):
         return self.project(x)
 
 
-@dataclass(frozen=True, slots=True)
-class SpectralBall(_MatrixBall):
+class SpectralBall(_MatrixBall, kw_only=False):
     r"""The matrices with no singular value above the radius, :math:`\{X : \sigma_1(X) \le r\}`.
 
     Args:
@@ -111,8 +106,7 @@ class SpectralBall(_MatrixBall):
         return unless_nan(c, _flat(U, 0.0 * sigma - inner, V))
 
 
-@dataclass(frozen=True, slots=True)
-class NuclearBall(_MatrixBall):
+class NuclearBall(_MatrixBall, kw_only=False):
     r"""The matrices whose singular values sum to at most the radius.
 
     .. math:: \{X : \sum_i \sigma_i(X) \le r\}

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from surefoot.core import checks
 from surefoot.core.arrays import namespace
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.holding import HoldsArrays
+from surefoot.core.parameters import Declared
 from surefoot.core.points import clean, dimension_of, has_length, marked, settled
 from surefoot.core.types import Array, Region
 
 __all__ = ["Product"]
 
 
-@dataclass(frozen=True, slots=True)
-class Product(HoldsArrays):
+class Product(Declared, kw_only=False):
     r"""The product :math:`X_1 \times \dots \times X_n`: each set owns the next few entries.
 
     Args:

@@ -11,13 +11,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.holding import same_fields
+from surefoot.core.parameters import Declared
 from surefoot.core.points import dense
 from surefoot.core.types import Array
 from surefoot.sets.ball import Ball
@@ -89,8 +88,7 @@ def in_ball(free: Callable[[Array, float], Array], y: Array, alpha: float, radiu
     return x
 
 
-@dataclass(frozen=True, slots=True)
-class LinearProx:
+class LinearProx(Declared, kw_only=False):
     r"""The prox of a constraint that is linear, known from its value and slope in the round.
 
     :math:`y - \min\big(\tfrac{w}{2\alpha}, [g + s^\top(y - x)]_+/\|s\|^2\big)s`.
@@ -117,8 +115,7 @@ class LinearProx:
         return in_ball(free, y, alpha, radius)
 
 
-@dataclass(frozen=True, slots=True)
-class BallProx:
+class BallProx(Declared, kw_only=False):
     r"""The prox of :math:`[\|x - c\| - r]_+`: towards the ball by at most :math:`w/(2\alpha)`.
 
     Example:
@@ -149,8 +146,7 @@ class BallProx:
         return in_ball(free, y, alpha, radius)
 
 
-@dataclass(frozen=True, slots=True)
-class BoxProx:
+class BoxProx(Declared, kw_only=False):
     r"""The prox of :math:`[\max_i |x_i - c_i| - b]_+`, for a cube of half-side b around c.
 
     Entries are cut at the level :math:`\tau \ge b` at which the cuts add up to
@@ -165,9 +161,6 @@ class BoxProx:
 
     centre: Array
     half_side: float
-
-    def __eq__(self, other: object) -> bool:
-        return same_fields(self, other)
 
     def violation(self, x: Array) -> float:
         """Return how far the largest entry is beyond its side."""
@@ -186,8 +179,7 @@ class BoxProx:
         return in_ball(free, y, alpha, radius)
 
 
-@dataclass(frozen=True, slots=True)
-class RowsProx:
+class RowsProx(Declared, kw_only=False):
     r"""The prox of :math:`[\max_i (a_i^\top x - b_i)]_+`, as a quadratic program (extra ``solve``).
 
     Args:
@@ -197,9 +189,6 @@ class RowsProx:
 
     A: Array
     b: Array
-
-    def __eq__(self, other: object) -> bool:
-        return same_fields(self, other)
 
     def violation(self, x: Array) -> float:
         """Return the largest excess of a row."""

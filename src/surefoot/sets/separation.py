@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from surefoot.core import checks
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.holding import same_fields
+from surefoot.core.parameters import Declared, function
 from surefoot.core.points import dense
 from surefoot.core.types import Array
 from surefoot.sets.box import Box
@@ -33,8 +31,7 @@ class Separation(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class ConstraintSeparation:
+class ConstraintSeparation(Declared, kw_only=False):
     r"""Separation from :math:`\{g \le 0\}` by a subgradient: :math:`a \in \partial g(y)`, c = g(y).
 
     Args:
@@ -48,10 +45,7 @@ class ConstraintSeparation:
         True
     """
 
-    query: Callable[[Array], tuple[Any, Array]]
-
-    def __post_init__(self) -> None:
-        checks.function(query=self.query)
+    query: Callable[[Array], tuple[Any, Array]] = function()
 
     def __call__(self, y: Array) -> tuple[float, Array] | None:
         """Return g and its subgradient where g > 0."""
@@ -67,8 +61,7 @@ class ConstraintSeparation:
         return float(g), s
 
 
-@dataclass(frozen=True, slots=True)
-class SetSeparation:
+class SetSeparation(Declared, kw_only=False):
     """Separation from a set that can project; costs one projection per answer.
 
     Example:
@@ -87,8 +80,7 @@ class SetSeparation:
         return float(a @ a), a
 
 
-@dataclass(frozen=True, slots=True)
-class RowSeparation:
+class RowSeparation(Declared, kw_only=False):
     """Separation from a polytope by its most violated row.
 
     Args:
@@ -102,9 +94,6 @@ class RowSeparation:
 
     A: Array
     b: Array
-
-    def __eq__(self, other: object) -> bool:
-        return same_fields(self, other)
 
     def __call__(self, y: Array) -> tuple[float, Array] | None:
         """Return the largest excess and its row, where it is positive."""

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
-from surefoot.core import checks
 from surefoot.core.arrays import constant, largest, namespace, where
-from surefoot.core.holding import HoldsArrays
+from surefoot.core.parameters import Declared, count, flag, size
 from surefoot.core.points import UNIT, clean, every, has_length, only_entry, summed, unless_nan
 from surefoot.core.types import Array, Number
 
@@ -46,8 +44,7 @@ def onto_simplex(v: Array, total: Number, rescaled: Number) -> Array:
     return p * (rescaled / xp.sum(p, axis=-1, keepdims=True))
 
 
-@dataclass(frozen=True, slots=True)
-class Simplex(HoldsArrays):
+class Simplex(Declared, kw_only=False):
     r"""The simplex :math:`\{x \ge 0, \sum_i x_i = s\}`, or with :math:`\le s` when filled.
 
     Args:
@@ -64,14 +61,9 @@ class Simplex(HoldsArrays):
         array([0., 2., 0.])
     """
 
-    dimension: int
-    total: Number = 1.0
-    filled: bool = False
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "dimension", checks.whole(self.dimension, "dimension"))
-        checks.scale(total=self.total)
-        checks.plain(self, "total")
+    dimension: int = count()
+    total: Number = size(default=1.0)
+    filled: bool = flag(default=False)
 
     @property
     def diameter(self) -> float:

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
-import numpy as np
-
-from surefoot.core import checks
+from surefoot.core import parameters
 from surefoot.core.arrays import constant, dot, maximum, minimum, sqrt, where
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.holding import HoldsArrays
-from surefoot.core.points import UNIT, clean, finite_fields, has_length, taken
+from surefoot.core.parameters import Declared
+from surefoot.core.points import UNIT, clean, has_length
 from surefoot.core.types import Array, Number
 
 __all__ = ["Slab"]
 
 
-@dataclass(frozen=True, slots=True)
-class Slab(HoldsArrays):
+class Slab(Declared, kw_only=False):
     r"""The slab :math:`\{x : l \le a^\top x \le u\}`.
 
     Args:
@@ -27,20 +23,18 @@ class Slab(HoldsArrays):
         upper: :math:`u > l`.
 
     Example:
+        >>> import numpy as np
         >>> between = Slab([0.0, 2.0], lower=-3.0, upper=1.0)
         >>> between.project(np.array([[3.0, 1.0], [4.0, -5.0], [0.5, 0.25]])).round(12)
         array([[ 3.  ,  0.5 ], [ 4.  , -1.5 ], [ 0.5 ,  0.25]])
     """
 
-    normal: Array
-    lower: Number
-    upper: Number
+    normal: Array = parameters.normal()
+    lower: Number = parameters.number()
+    upper: Number = parameters.number()
 
     def __post_init__(self) -> None:
-        normal = taken(self, "normal", checks.vector)
-        if type(normal) is np.ndarray and not normal.any():
-            raise InvalidValueError("normal must not be zero, got the zero vector")
-        finite_fields(self, "lower", "upper")
+        super().__post_init__()
         if type(self.lower) is float and type(self.upper) is float and self.lower >= self.upper:
             raise InvalidValueError(
                 f"upper must be above lower = {self.lower:g}, got {self.upper:g}: "

@@ -2,7 +2,7 @@ r"""Sets :math:`\{h \le 0\}` of a smooth convex h, given by its value and gradie
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from surefoot.core import checks
 from surefoot.core.arrays import constant, dot, namespace
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.holding import same_fields
+from surefoot.core.parameters import Declared
 from surefoot.core.types import Array, Number
 from surefoot.sets.ball import Ball
 from surefoot.sets.ellipsoid import Ellipsoid
@@ -55,8 +55,7 @@ class SmoothSet(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class SmoothBall:
+class SmoothBall(Declared, kw_only=False):
     r"""The ball as :math:`h(x) = \|x - c\|^2 - R^2`.
 
     Example:
@@ -101,8 +100,7 @@ class SmoothBall:
         return dot(z, z) - self.ball.radius * self.ball.radius, 2.0 * z
 
 
-@dataclass(frozen=True, slots=True)
-class QuadraticSet:
+class QuadraticSet(Declared, kw_only=False):
     r"""The ellipsoid as :math:`h(x) = (x - c)^\top P(x - c) - 1`.
 
     Args:
@@ -139,9 +137,6 @@ class QuadraticSet:
         }
         for name, value in numbers.items():
             object.__setattr__(self, name, float(value) if xp is np else value)
-
-    def __eq__(self, other: object) -> bool:
-        return same_fields(self, other)
 
     @property
     def dimension(self) -> int:

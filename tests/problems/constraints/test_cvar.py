@@ -98,9 +98,9 @@ def test_zero_is_inside_where_the_limit_is_positive():
 @pytest.mark.parametrize(
     ("losses", "level", "limit", "sentence"),
     [
-        (np.eye(2), 0.0, 1.0, "level must be a finite number > 0, got 0.0"),
+        (np.eye(2), 0.0, 1.0, "level must be strictly between 0 and 1, got 0.0"),
         (np.eye(2), 1.0, 1.0, "level must be strictly between 0 and 1, got 1.0"),
-        (np.eye(2), math.nan, 1.0, "level must be a finite number > 0, got nan"),
+        (np.eye(2), math.nan, 1.0, "level must be strictly between 0 and 1, got nan"),
         (np.eye(2), 0.9, math.inf, "limit must be a finite number, got inf"),
         (np.empty((0, 3)), 0.9, 1.0, "losses.shape must be that of a matrix that is not empty"),
         ([[1.0, math.nan]], 0.9, 1.0, "losses must be finite, got nan"),

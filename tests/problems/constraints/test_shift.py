@@ -130,5 +130,5 @@ def test_a_shift_that_is_no_number_is_named(rho):
 
 
 def test_what_is_no_constraint_is_named():
-    with pytest.raises(ValueError, match="constraint must be a constraint, got 3"):
+    with pytest.raises(ValueError, match="constraint must be a Constraint, got 3"):
         shift(3, 0.5)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from surefoot.core import checks
 from surefoot.core.arrays import constant, largest, namespace, row
 from surefoot.core.errors import InvalidValueError
+from surefoot.core.parameters import Declared, matrix, vector
 from surefoot.core.types import Array, ArrayLike, Number, Region
 from surefoot.problems.constraints._rounding import gamma
 from surefoot.problems.constraints.base import Constraint, level_below, point
@@ -19,8 +19,7 @@ from surefoot.sets import Ball, Box, Halfspace, Polytope
 __all__ = ["Affine"]
 
 
-@dataclass(frozen=True, slots=True)
-class Affine(Constraint):
+class Affine(Constraint, Declared, kw_only=False):
     r"""The largest of m affine functions, :math:`g(x) = \max_i (a_i^\top x - b_i)`.
 
     Value and subgradient come from the same row; of rows that tie, the first counts.
@@ -37,21 +36,20 @@ class Affine(Constraint):
         (-1.0, array([1., 0.]))
     """
 
-    A: Array
-    b: Array
+    A: Array = matrix()
+    b: Array = vector()
 
     if TYPE_CHECKING:  # what a caller may give, beside what is kept
 
         def __init__(self, A: ArrayLike, b: ArrayLike) -> None: ...
 
     def __post_init__(self) -> None:
-        A = checks.data(self.A, checks.matrix, "A")
-        if type(A) is np.ndarray:
-            zero = np.flatnonzero(~A.any(axis=1))
+        super().__post_init__()
+        if isinstance(self.A, np.ndarray):
+            zero = np.flatnonzero(~self.A.any(axis=1))
             if len(zero):
                 raise InvalidValueError(f"A must have no zero row, got zeros in row {zero[0]}")
-            object.__setattr__(self, "A", A)
-            object.__setattr__(self, "b", checks.vector(self.b, "b", length=len(A)))
+            checks.vector(self.b, "b", length=len(self.A))
 
     def query(self, x: Array) -> tuple[Number, Array]:
         """Return the largest row's value, and that row."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy as np
 from surefoot.core import checks
 from surefoot.core.arrays import namespace, where
 from surefoot.core.errors import InvalidValueError
+from surefoot.core.parameters import Declared
 from surefoot.core.points import dense, dimension_of
 from surefoot.core.types import Array, Number, Region
 from surefoot.problems.constraints.base import Constraint
@@ -18,8 +18,7 @@ from surefoot.sets import Ball, Intersection
 __all__ = ["MaxOf", "max_of"]
 
 
-@dataclass(frozen=True, slots=True)
-class MaxOf(Constraint):
+class MaxOf(Constraint, Declared, kw_only=False):
     """The largest of several constraints; made by :func:`max_of`.
 
     Sigma is the local one: where parts meet, a convex combination of gradients may be short.

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from surefoot.core import checks
 from surefoot.core.arrays import constant, dot, norm, where
-from surefoot.core.points import finite_fields, taken
+from surefoot.core.parameters import Declared, matrix, number, vector
 from surefoot.core.types import Array, Number
 from surefoot.problems.constraints._rounding import gamma, rounded_down, rounded_up
 from surefoot.problems.constraints.base import Constraint, level_below, point, some_entry
@@ -19,8 +18,7 @@ from surefoot.sets import Ball
 __all__ = ["SecondOrderCone"]
 
 
-@dataclass(frozen=True, slots=True)
-class SecondOrderCone(Constraint):
+class SecondOrderCone(Constraint, Declared, kw_only=False):
     r"""A second-order cone constraint, :math:`g(x) = \|Ax + b\| - c^\top x - d`.
 
     A risk limit that grows with the return, a robust linear constraint
@@ -41,20 +39,20 @@ class SecondOrderCone(Constraint):
         (2.5, array([0.1, 1.6]))
     """
 
-    A: Array
-    b: Array = None
-    c: Array = None
-    d: Number = 0.0
+    A: Array = matrix()
+    b: Array = vector(default=None)
+    c: Array = vector(default=None)
+    d: Number = number(default=0.0)
 
     def __post_init__(self) -> None:
-        A = taken(self, "A", checks.matrix)
+        super().__post_init__()
+        A = self.A
         if type(A) is np.ndarray:
             for name, length in (("b", A.shape[0]), ("c", A.shape[1])):
                 given = getattr(self, name)
                 value = np.zeros(length) if given is None else given
                 object.__setattr__(self, name, checks.vector(value, name, length=length))
             some_entry(A=A, c=self.c)
-        finite_fields(self, "d")
 
     def query(self, x: Array) -> tuple[Number, Array]:
         """Return the norm minus the affine part, and a subgradient."""

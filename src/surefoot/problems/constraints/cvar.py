@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from surefoot.core import checks
 from surefoot.core.arrays import constant, dot, namespace
-from surefoot.core.errors import InvalidValueError
-from surefoot.core.points import finite_fields, taken
+from surefoot.core.parameters import Declared, matrix, number, share
 from surefoot.core.types import Array, Number
 from surefoot.problems.constraints._rounding import gamma, rounded_up
 from surefoot.problems.constraints.base import Constraint, point, some_entry
@@ -18,8 +14,7 @@ from surefoot.sets import Ball
 __all__ = ["CVaR"]
 
 
-@dataclass(frozen=True, slots=True)
-class CVaR(Constraint):
+class CVaR(Constraint, Declared, kw_only=False):
     r"""The mean loss in the worst cases, :math:`g(x) = \mathrm{CVaR}_\beta(Lx) - \lambda`.
 
     Of S equally likely scenarios with losses :math:`\ell_j^\top x`, the mean over the worst
@@ -44,19 +39,14 @@ class CVaR(Constraint):
         (2.0, array([1.66666667, 1.33333333]))
     """
 
-    losses: Array
-    level: Number
-    limit: Number
+    losses: Array = matrix()
+    level: Number = share()
+    limit: Number = number()
 
     def __post_init__(self) -> None:
-        losses = taken(self, "losses", checks.matrix)
-        if type(losses) is np.ndarray:
-            some_entry(losses=losses)
-        checks.positive(level=self.level)
-        checks.plain(self, "level")
-        if type(self.level) is float and not self.level < 1:
-            raise InvalidValueError(f"level must be strictly between 0 and 1, got {self.level!r}")
-        finite_fields(self, "limit")
+        super().__post_init__()
+        if isinstance(self.losses, np.ndarray):
+            some_entry(losses=self.losses)
 
     def query(self, x: Array) -> tuple[Number, Array]:
         """Return the mean of the tail minus the limit, and the mean of the tail's rows."""

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from surefoot.core import checks
+from surefoot.core import checks, parameters
 from surefoot.core.arrays import namespace
 from surefoot.core.errors import InvalidTypeError, InvalidValueError
 from surefoot.core.optional import need
+from surefoot.core.parameters import Declared, function, nonnegative, positive
 from surefoot.core.types import Array, Number
 from surefoot.problems.constraints.base import Constraint, point
 from surefoot.sets import Ball
@@ -23,7 +23,6 @@ __all__ = ["FunctionConstraint", "JaxConstraint"]
 class _Told(Constraint):
     """A constraint that knows about itself what its user says, and nothing of its shape."""
 
-    __slots__ = ()
     bound: float | None
     beta: float | None
     error: float | None
@@ -41,8 +40,7 @@ class _Told(Constraint):
         return self.error
 
 
-@dataclass(frozen=True, slots=True)
-class FunctionConstraint(_Told):
+class FunctionConstraint(_Told, Declared, kw_only=False):
     r"""A constraint from your own two functions.
 
     Args:
@@ -62,15 +60,11 @@ class FunctionConstraint(_Told):
         (1.0, array([2., 2.]))
     """
 
-    value_of: Callable[[Array], Number]
-    subgradient_of: Callable[[Array], Array]
-    bound: float | None = None
-    beta: float | None = None
-    error: float | None = None
-
-    def __post_init__(self) -> None:
-        checks.function(value_of=self.value_of, subgradient_of=self.subgradient_of)
-        _check_bounds(self)
+    value_of: Callable[[Array], Number] = function()
+    subgradient_of: Callable[[Array], Array] = function()
+    bound: float | None = positive(default=None)
+    beta: float | None = nonnegative(default=None)
+    error: float | None = nonnegative(default=None)
 
     def query(self, x: Array) -> tuple[Number, Array]:
         """Return the value and subgradient of the given functions, as float64."""
@@ -85,8 +79,7 @@ class FunctionConstraint(_Told):
         return checks.number(value, x, "value_of(x)"), convert(s, "subgradient_of(x)")
 
 
-@dataclass(frozen=True, slots=True)
-class JaxConstraint(_Told):
+class JaxConstraint(_Told, Declared, kw_only=False):
     """A constraint from a convex function that JAX can differentiate.
 
     At a kink JAX gives one of the subgradients, or a mean of them: of entries that tie in a
@@ -108,15 +101,14 @@ class JaxConstraint(_Told):
         (1.0, array([0.5, 0.5]))
     """
 
-    function: Callable[[Array], Number]
-    bound: float | None = None
-    beta: float | None = None
-    error: float | None = None
+    function: Callable[[Array], Number] = parameters.function()
+    bound: float | None = positive(default=None)
+    beta: float | None = nonnegative(default=None)
+    error: float | None = nonnegative(default=None)
 
     def __post_init__(self) -> None:
         need("jax", "jax", "a constraint by automatic differentiation")
-        checks.function(function=self.function)
-        _check_bounds(self)
+        super().__post_init__()
 
     def query(self, x: Array) -> tuple[Number, Array]:
         """Return the value and the derivative, compiled, in float64; JAX actions stay in JAX."""
@@ -138,15 +130,6 @@ class JaxConstraint(_Told):
                 "none, as a root at 0, choose a subgradient with jax.numpy.where"
             )
         return float(value), s
-
-
-def _check_bounds(owner: _Told) -> None:
-    if owner.bound is not None:
-        checks.positive(bound=owner.bound)
-    for name in ("beta", "error"):
-        if getattr(owner, name) is not None:
-            checks.nonnegative(**{name: getattr(owner, name)})
-    checks.plain(owner, "bound", "beta", "error")
 
 
 # Compiled code hangs on the function object, so it is kept from one query to the next.

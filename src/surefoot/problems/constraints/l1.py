@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -18,8 +17,7 @@ from surefoot.sets import Ball
 __all__ = ["L1Norm"]
 
 
-@dataclass(frozen=True, slots=True)
-class L1Norm(PolyhedralNorm):
+class L1Norm(PolyhedralNorm, kw_only=False):
     r"""The cross-polytope as a constraint, :math:`g(x) = \sum_i |x_i - c_i| - r`.
 
     The subgradient has the sign of each entry, 0 for an entry at its kink.

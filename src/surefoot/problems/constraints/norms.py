@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -18,8 +17,7 @@ from surefoot.sets._centred import Centred
 __all__ = ["L2Norm", "LinfNorm"]
 
 
-@dataclass(frozen=True, slots=True)
-class L2Norm(Centred, Constraint):
+class L2Norm(Centred, Constraint, kw_only=False):
     r"""The Euclidean ball as a constraint, :math:`g(x) = \|x - c\| - r`.
 
     At the centre, the one kink, the subgradient is 0.
@@ -96,8 +94,7 @@ class L2Norm(Centred, Constraint):
         return 1.0 - 2.0**-50, level_below(float(self.radius), epsilon)
 
 
-@dataclass(frozen=True, slots=True)
-class LinfNorm(PolyhedralNorm):
+class LinfNorm(PolyhedralNorm, kw_only=False):
     r"""The cube as a constraint, :math:`g(x) = \max_i |x_i - c_i| - r`.
 
     The subgradient is a signed unit vector; of entries that tie, the first counts, and an entry

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from surefoot import sets
 from surefoot.core import checks
 from surefoot.core.arrays import constant, dot, maximum, sqrt, where
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.points import finite_fields, taken
+from surefoot.core.parameters import Declared, number, symmetric, vector
 from surefoot.core.types import Array, Number
 from surefoot.problems.constraints._rounding import gamma, rounded_down, rounded_up
 from surefoot.problems.constraints.base import Constraint, level_below, point, some_entry
@@ -21,8 +20,7 @@ from surefoot.sets import Ball
 __all__ = ["EllipsoidNorm", "QuadraticForm"]
 
 
-@dataclass(frozen=True, slots=True)
-class EllipsoidNorm(Constraint):
+class EllipsoidNorm(Constraint, Declared, kw_only=False):
     r"""The ellipsoid as a constraint, :math:`g(x) = \sqrt{(x - c)^\top P (x - c)} - 1`.
 
     As a norm, not squared: the level sets of g are then scaled copies of one ellipsoid, and its
@@ -122,8 +120,7 @@ class EllipsoidNorm(Constraint):
         return rounded_down(math.sqrt(lowest), _operations(self.P)), level_below(1.0, epsilon)
 
 
-@dataclass(frozen=True, slots=True)
-class QuadraticForm(Constraint):
+class QuadraticForm(Constraint, Declared, kw_only=False):
     r"""A convex quadratic, :math:`g(x) = \tfrac12 x^\top Q x + q^\top x - r`.
 
     Args:
@@ -136,12 +133,13 @@ class QuadraticForm(Constraint):
         (1.0, array([ 3., -6.]))
     """
 
-    Q: Array
-    q: Array
-    r: Number
+    Q: Array = symmetric()
+    q: Array = vector()
+    r: Number = number()
 
     def __post_init__(self) -> None:
-        Q = taken(self, "Q", checks.symmetric)
+        super().__post_init__()
+        Q = self.Q
         if type(Q) is np.ndarray:
             lowest, highest = _spectrum(Q)
             if lowest < -_rounding(Q) * max(highest, -lowest):
@@ -149,9 +147,8 @@ class QuadraticForm(Constraint):
                     "Q must be positive semi-definite for g to be convex, "
                     f"got a smallest eigenvalue of {lowest:g}"
                 )
-            object.__setattr__(self, "q", checks.vector(self.q, "q", length=len(Q)))
+            checks.vector(self.q, "q", length=len(Q))
             some_entry(Q=Q, q=self.q)
-        finite_fields(self, "r")
 
     def query(self, x: Array) -> tuple[Number, Array]:
         """Return the value, and the gradient Qx + q."""

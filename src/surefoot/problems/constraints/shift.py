@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from surefoot.core import checks
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.points import finite_fields
+from surefoot.core.parameters import Declared, instance_of, number
 from surefoot.core.types import Array, Number, Region
 from surefoot.problems.constraints._wrapping import Wrapping
 from surefoot.problems.constraints.affine import Affine
@@ -21,17 +21,11 @@ from surefoot.sets import Ball
 __all__ = ["Shifted", "shift"]
 
 
-@dataclass(frozen=True, slots=True)
-class Shifted(Wrapping, Constraint):
+class Shifted(Wrapping, Constraint, Declared, kw_only=False):
     r"""The constraint :math:`g(x) + \rho \le 0`; build it with :func:`shift`."""
 
-    constraint: Constraint
-    rho: Number
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.constraint, Constraint):
-            raise InvalidValueError(f"constraint must be a constraint, got {self.constraint!r}")
-        finite_fields(self, "rho")
+    constraint: Constraint = instance_of(Constraint)
+    rho: Number = number()
 
     def query(self, x: Array) -> tuple[Number, Array]:
         """Return the shifted value and the unchanged subgradient."""

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import final
 
 import numpy as np
 
-from surefoot.core import checks
 from surefoot.core.arrays import constant, largest, namespace, one_run, row
+from surefoot.core.parameters import Declared, count, positive
 from surefoot.core.types import Array, Number
 from surefoot.problems.constraints.base import Constraint, point
 from surefoot.sets import Ball, Simplex
@@ -17,8 +16,7 @@ __all__ = ["SimplexRows"]
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class SimplexRows(Constraint):
+class SimplexRows(Constraint, Declared, kw_only=False):
     r"""Shares of a total: :math:`g(x) = \max(\max_i -x_i,\ \sum_i x_i - s)`.
 
     The total is met up to the rounding of a sum, as :class:`surefoot.sets.Simplex` has it, so that
@@ -34,13 +32,8 @@ class SimplexRows(Constraint):
         array([1., 1.])
     """
 
-    dimension: int
-    total: float = 1.0
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "dimension", checks.whole(self.dimension, "dimension"))
-        checks.positive(total=self.total)
-        checks.plain(self, "total")
+    dimension: int = count()
+    total: float = positive(default=1.0)
 
     @property
     def limit(self) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +10,7 @@ from surefoot.core import checks
 from surefoot.core.arrays import largest
 from surefoot.core.errors import InvalidTypeError, InvalidValueError
 from surefoot.core.optional import need
+from surefoot.core.parameters import Declared
 from surefoot.core.types import Array, Number
 from surefoot.problems.constraints._rounding import rounded_up
 from surefoot.problems.constraints.affine import active_error, row_errors
@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["SparseAffine"]
 
 
-@dataclass(frozen=True, slots=True)
-class SparseAffine(Constraint):
+class SparseAffine(Constraint, Declared, kw_only=False):
     r"""The largest of m affine functions, :math:`g(x) = \max_i (a_i^\top x - b_i)`, A sparse.
 
     As :class:`~surefoot.problems.constraints.Affine`, at a cost per query that grows with the

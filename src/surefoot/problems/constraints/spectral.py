@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -24,8 +23,7 @@ __all__ = ["NuclearNorm", "SpectralNorm"]
 _LARGE = 40
 
 
-@dataclass(frozen=True, slots=True)
-class _MatrixNorm(Matrices, Constraint):
+class _MatrixNorm(Matrices, Constraint, kw_only=False):
     """A norm of the singular values of a matrix, less a radius."""
 
     @property
@@ -34,8 +32,7 @@ class _MatrixNorm(Matrices, Constraint):
         return np.zeros(self.dimension)
 
 
-@dataclass(frozen=True, slots=True)
-class SpectralNorm(_MatrixNorm):
+class SpectralNorm(_MatrixNorm, kw_only=False):
     r"""The largest singular value of a matrix action, :math:`g(X) = \|X\|_2 - r`.
 
     An action is the matrix row by row, a vector of length ``rows * columns``. The subgradient is
@@ -115,8 +112,7 @@ class SpectralNorm(_MatrixNorm):
         return rounded_down(sigma, 0), level_below(float(self.radius), epsilon)
 
 
-@dataclass(frozen=True, slots=True)
-class NuclearNorm(_MatrixNorm):
+class NuclearNorm(_MatrixNorm, kw_only=False):
     r"""The sum of the singular values of a matrix action, :math:`g(X) = \|X\|_* - r`.
 
     An action is the matrix row by row. With the thin decomposition :math:`X = U\Sigma V^\top`

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from typing import Any, Self, TypeVar, final
 
 import numpy as np
@@ -12,7 +11,7 @@ from surefoot.core import checks
 from surefoot.core.arrays import constant, largest, namespace, one_run, row
 from surefoot.core.convert import bad
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.holding import HoldsArrays
+from surefoot.core.parameters import Declared, instance_of, vector
 from surefoot.core.types import Array, Number
 from surefoot.problems.constraints._wrapping import Wrapping
 from surefoot.problems.constraints.affine import Affine, row_errors
@@ -25,7 +24,7 @@ __all__ = ["AffineStream", "ConstraintStream", "Drifting"]
 S = TypeVar("S", bound="ConstraintStream")
 
 
-class ConstraintStream(HoldsArrays, ABC):
+class ConstraintStream(Declared, ABC, kw_only=False):
     r"""Constraints :math:`g_t(x) \le 0`, one for each round, revealed after the action is played.
 
     The comparator is an action that is feasible in all rounds: that of :meth:`worst`.
@@ -82,8 +81,7 @@ class ConstraintStream(HoldsArrays, ABC):
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class Drifting(Wrapping, ConstraintStream):
+class Drifting(Wrapping, ConstraintStream, kw_only=False):
     """One constraint that tightens and loosens: :math:`g_t(x) = g(x) + o_t`.
 
     Args:
@@ -97,13 +95,8 @@ class Drifting(Wrapping, ConstraintStream):
         (0.25, array([1., 0.]))
     """
 
-    constraint: Constraint
-    offsets: Array
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.constraint, Constraint):
-            raise InvalidValueError(f"constraint must be a Constraint, got {self.constraint!r}")
-        object.__setattr__(self, "offsets", checks.vector(self.offsets, "offsets"))
+    constraint: Constraint = instance_of(Constraint)
+    offsets: Array = vector()
 
     @property
     def horizon(self) -> int:
@@ -148,8 +141,7 @@ class Drifting(Wrapping, ConstraintStream):
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class AffineStream(ConstraintStream):
+class AffineStream(ConstraintStream, kw_only=False):
     r"""Separate rows for each round: :math:`g_t(x) = \max_i (a_{t,i}^\top x - b_{t,i})`.
 
     Args:

@@ -12,23 +12,25 @@ import numpy as np
 from surefoot.core import checks
 from surefoot.core.arrays import namespace
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.holding import HoldsArrays
+from surefoot.core.parameters import Declared
 from surefoot.core.types import Array, Number
 from surefoot.sets import Ball
 
-__all__ = ["ArrayCosts", "freeze"]
+__all__ = ["ArrayCosts"]
 
 
-class ArrayCosts(HoldsArrays, ABC):
+class ArrayCosts(Declared, ABC, kw_only=False):
     """Costs of all rounds, given by arrays with one entry per round.
 
-    A new one is a frozen dataclass that names those arrays in ``series``, the one whose last
-    axis is that of an action first, and implements the abstract methods.
+    A new one names those arrays in ``series``, the one whose last axis is that of an action first,
+    and implements the abstract methods. Its other fields are declared.
     """
 
-    __slots__ = ()
-    __hash__ = None  # type: ignore[assignment]  # equal by value, and arrays have no hash
     series: ClassVar[tuple[str, ...]]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _freeze(self)
 
     @abstractmethod
     def value(self, t: Any, x: Array) -> Number:
@@ -112,13 +114,13 @@ class ArrayCosts(HoldsArrays, ABC):
     def _with(self, arrays: dict[str, Array]) -> Self:
         """Return the same costs with other arrays, parts of checked ones and not checked again."""
         made = object.__new__(type(self))
-        for f in fields(self):  # type: ignore[arg-type]
+        for f in fields(self):
             value = arrays.get(f.name)
             object.__setattr__(made, f.name, getattr(self, f.name) if value is None else value)
         return made
 
 
-def freeze(stream: ArrayCosts) -> None:
+def _freeze(stream: ArrayCosts) -> None:
     """Check the arrays of a new stream, and make them read-only float64.
 
     They are ``(T, d)``, or ``(T, B, d)`` for B runs with their own costs; arrays with one

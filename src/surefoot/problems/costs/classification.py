@@ -2,38 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
 
 from surefoot.core.arrays import exp, log1p, maximum, where
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.types import Array, Number
-from surefoot.problems.costs._stream import freeze
+from surefoot.core.types import Number
 from surefoot.problems.costs.scored import ScoredCosts
 from surefoot.sets import Ball
 
 __all__ = ["Hinge", "Logistic"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Classified(ScoredCosts):
+class _Classified(ScoredCosts, kw_only=False):
     """Costs of features with classes of -1 and 1."""
 
-    series = ("features", "targets")
-
-    features: Array
-    targets: Array
-
     def __post_init__(self) -> None:
-        freeze(self)
+        super().__post_init__()
         _check_classes(self.targets)
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False)
-class Logistic(_Classified):
+class Logistic(_Classified, kw_only=False):
     r"""Costs :math:`f_t(x) = \log(1 + e^{-y_t a_t^\top x})`.
 
     Args:
@@ -66,8 +57,7 @@ class Logistic(_Classified):
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False)
-class Hinge(_Classified):
+class Hinge(_Classified, kw_only=False):
     r"""Costs :math:`f_t(x) = [1 - y_t a_t^\top x]_+`; at the kink the subgradient is 0.
 
     Args:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, final
 
 import numpy as np
@@ -12,6 +12,7 @@ from surefoot.core import checks
 from surefoot.core.arrays import namespace, one_run
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.optional import need
+from surefoot.core.parameters import Declared, count, function, nonnegative, positive, rounds
 from surefoot.core.types import Array, Number
 from surefoot.sets import Ball
 
@@ -19,8 +20,7 @@ __all__ = ["FromFunctions", "from_jax"]
 
 
 @final
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FromFunctions:
+class FromFunctions(Declared):
     """Costs from your own two functions of a round and an action.
 
     Args:
@@ -44,21 +44,13 @@ class FromFunctions:
         array([-1.,  1.])
     """
 
-    value_of: Callable[[Any, Array], Number]
-    gradient_of: Callable[[Any, Array], Array]
-    horizon: int
-    dimension: int
-    bound: float | None = None
-    strong_convexity: float = 0.0
+    value_of: Callable[[Any, Array], Number] = function()
+    gradient_of: Callable[[Any, Array], Array] = function()
+    horizon: int = rounds()
+    dimension: int = count()
+    bound: float | None = positive(default=None)
+    strong_convexity: float = nonnegative(default=0.0)
     first: int | np.int64 = 0
-
-    def __post_init__(self) -> None:
-        checks.function(value_of=self.value_of, gradient_of=self.gradient_of)
-        checks.horizon(self.horizon)
-        checks.positive(dimension=self.dimension)
-        checks.nonnegative(strong_convexity=self.strong_convexity)
-        if self.bound is not None:
-            checks.positive(bound=self.bound)
 
     @property
     def runs(self) -> None:

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
 
-from surefoot.core import checks
 from surefoot.core.arrays import constant, dot
+from surefoot.core.parameters import Declared, count, function, positive, rounds
 from surefoot.core.types import Array, Number
-from surefoot.problems.costs._stream import ArrayCosts, freeze
+from surefoot.problems.costs._stream import ArrayCosts
 from surefoot.sets import Ball
 
 __all__ = ["Adversarial", "Linear"]
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False)
-class Linear(ArrayCosts):
+class Linear(ArrayCosts, kw_only=False):
     r"""Costs :math:`f_t(x) = c_t^\top x`.
 
     Args:
@@ -33,9 +31,6 @@ class Linear(ArrayCosts):
     series = ("slopes",)
 
     slopes: Array
-
-    def __post_init__(self) -> None:
-        freeze(self)
 
     def value(self, t: Any, x: Array) -> Number:
         r"""Return :math:`c_t^\top x`."""
@@ -66,8 +61,7 @@ class Linear(ArrayCosts):
         return 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Adversarial:
+class Adversarial(Declared, kw_only=False):
     r"""Linear costs whose slope is chosen after the action is seen: :math:`c_t = r(t, x_t)`.
 
     The strongest opponent the theorems allow. In hindsight the stream is the linear one it
@@ -81,18 +75,11 @@ class Adversarial:
         first: the round, in the rule's count, at which this stream starts.
     """
 
-    rule: Callable[[Any, Array], Array]
-    horizon: int
-    dimension: int
-    bound: float
+    rule: Callable[[Any, Array], Array] = function()
+    horizon: int = rounds()
+    dimension: int = count()
+    bound: float = positive()
     first: int | np.int64 = 0
-
-    def __post_init__(self) -> None:
-        checks.function(rule=self.rule)
-        checks.horizon(self.horizon)
-        checks.whole(self.dimension, "dimension")
-        checks.positive(bound=self.bound)
-        checks.plain(self, "bound")
 
     @property
     def runs(self) -> None:

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
 
-from surefoot.core import checks
 from surefoot.core.arrays import constant, dot, log
 from surefoot.core.errors import InvalidValueError
+from surefoot.core.parameters import nonnegative
 from surefoot.core.types import Array, Number
-from surefoot.problems.costs._stream import ArrayCosts, freeze
+from surefoot.problems.costs._stream import ArrayCosts
 from surefoot.sets import Ball
 
 __all__ = ["LogPortfolio"]
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False)
-class LogPortfolio(ArrayCosts):
+class LogPortfolio(ArrayCosts, kw_only=False):
     r"""Costs :math:`f_t(x) = -\log(c + r_t^\top x)`: minus the growth of wealth in a round.
 
     Args:
@@ -37,11 +35,7 @@ class LogPortfolio(ArrayCosts):
     series = ("returns",)
 
     returns: Array
-    cash: Number = 1.0
-
-    def __post_init__(self) -> None:
-        freeze(self)
-        checks.nonnegative(cash=self.cash)
+    cash: Number = nonnegative(default=1.0)
 
     def value(self, t: Any, x: Array) -> Number:
         """Return minus the logarithm of the round's growth."""

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
 
-from surefoot.core import checks
 from surefoot.core.arrays import constant, dot
 from surefoot.core.errors import InvalidValueError
+from surefoot.core.parameters import positive
 from surefoot.core.types import Array, Number
-from surefoot.problems.costs._stream import ArrayCosts, freeze
+from surefoot.problems.costs._stream import ArrayCosts
 from surefoot.sets import Ball
 
 __all__ = ["Quadratic"]
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False)
-class Quadratic(ArrayCosts):
+class Quadratic(ArrayCosts, kw_only=False):
     r"""Costs :math:`f_t(x) = \tfrac{h}{2}\|x - v_t\|^2`.
 
     Args:
@@ -35,13 +33,11 @@ class Quadratic(ArrayCosts):
     series = ("targets",)
 
     targets: Array
-    curvature: Number
+    curvature: Number = positive()
 
     def __post_init__(self) -> None:
-        freeze(self)
-        checks.positive(curvature=self.curvature)
-        checks.plain(self, "curvature")
-        if type(self.curvature) is np.ndarray:
+        super().__post_init__()
+        if isinstance(self.curvature, np.ndarray):
             # Slicing by runs would leave a column as it is.
             raise InvalidValueError(
                 f"curvature must be one number, got shape {self.curvature.shape}"

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import final
 
 from surefoot.core.arrays import maximum, where
-from surefoot.core.errors import InvalidValueError
-from surefoot.core.types import Array, Number
-from surefoot.problems.costs._stream import freeze
+from surefoot.core.parameters import share
+from surefoot.core.types import Number
 from surefoot.problems.costs.scored import ScoredCosts
 from surefoot.sets import Ball
 
@@ -16,8 +14,7 @@ __all__ = ["Absolute", "Quantile"]
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False)
-class Absolute(ScoredCosts):
+class Absolute(ScoredCosts, kw_only=False):
     r"""Costs :math:`f_t(x) = |a_t^\top x - y_t|`; at the kink the subgradient is 0.
 
     Args:
@@ -30,14 +27,6 @@ class Absolute(ScoredCosts):
         >>> costs.value(0, np.array([1.0, 1.0])), costs.gradient(0, np.array([1.0, 1.0]))
         (1.0, array([-1., -2.]))
     """
-
-    series = ("features", "targets")
-
-    features: Array
-    targets: Array
-
-    def __post_init__(self) -> None:
-        freeze(self)
 
     def loss(self, score: Number, target: Number) -> Number:
         """Return the distance between score and target."""
@@ -53,8 +42,7 @@ class Absolute(ScoredCosts):
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False)
-class Quantile(ScoredCosts):
+class Quantile(ScoredCosts, kw_only=False):
     r"""Costs :math:`f_t(x) = \max(\tau(y_t - a_t^\top x), (1-\tau)(a_t^\top x - y_t))`.
 
     Predicting too little costs :math:`\tau` a unit, too much :math:`1-\tau`: the best prediction
@@ -72,16 +60,7 @@ class Quantile(ScoredCosts):
         (1.5, 0.5)
     """
 
-    series = ("features", "targets")
-
-    features: Array
-    targets: Array
-    level: float
-
-    def __post_init__(self) -> None:
-        freeze(self)
-        if not 0 < self.level < 1:
-            raise InvalidValueError(f"level must be strictly between 0 and 1, got {self.level!r}")
+    level: float = share()
 
     def loss(self, score: Number, target: Number) -> Number:
         """Return the larger of the two lines."""

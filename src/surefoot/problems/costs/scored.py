@@ -14,14 +14,15 @@ from surefoot.problems.costs._stream import ArrayCosts
 __all__ = ["ScoredCosts"]
 
 
-class ScoredCosts(ArrayCosts):
+class ScoredCosts(ArrayCosts, kw_only=False):
     r"""Costs :math:`\phi(a_t^\top x, y_t)` from features :math:`a_t` and a target :math:`y_t`.
 
     A new one gives :math:`\phi` and its derivative in the score; both see Python floats in a
     live loop and arrays elsewhere.
     """
 
-    __slots__ = ()
+    series = ("features", "targets")
+
     features: Array
     targets: Array
 
