@@ -1,6 +1,7 @@
 """The picture of regions side by side in docs/certified.md."""
 
 import numpy as np
+
 from tests._scripts import ROOT, script
 
 regions = script("examples/certified_regions.py")

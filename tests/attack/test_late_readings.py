@@ -51,7 +51,9 @@ def play(order, *, delay, v, told, copies, rounds=60):
         except EmptyRegionError:  # said in time, which is no violation
             break
     assert len(proved) > told - delay - 2
-    wrong = [b.sentence for b in controller.explain().broken if b.loses != "regret"]
+    # That nothing is certified any more, under drift, is no contradiction.
+    broken = [b for b in controller.explain().broken if b.constant != "drift"]
+    wrong = [b.sentence for b in broken if b.loses != "regret"]
     return float(max(proved)), wrong
 
 
