@@ -141,7 +141,8 @@ def _algorithm_page(
     theorems = dict.fromkeys(type(row.tuned.guarantee) for row in rows if row.tuned is not None)
     if theorems:
         lines += ["The theorem" + "s" * (len(theorems) > 1), "-----------------\n"]
-        lines += [_autoclass(f"surefoot.theory.{t.__name__}", index=False) for t in theorems]
+        paths = [f"{_home(t, 'surefoot.algorithms')}.{t.__name__}" for t in theorems]
+        lines += [_autoclass(path, index=False) for path in paths]
     return "\n".join(lines)
 
 

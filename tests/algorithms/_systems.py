@@ -10,22 +10,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from surefoot.algorithms.adaptive_gauge import AdaptiveGauge
-from surefoot.algorithms.bandit_frank_wolfe import BanditFrankWolfe
-from surefoot.algorithms.block_bandit import BlockBandit
-from surefoot.algorithms.cvv_pro import CVVPro
-from surefoot.algorithms.garber_kretzu import GarberKretzu
-from surefoot.algorithms.gauge_descent import GaugeDescent
-from surefoot.algorithms.gauge_newton import GaugeNewton
-from surefoot.algorithms.levy_krause import LevyKrause
-from surefoot.algorithms.penalised_blocks import PenalisedBlocks
-from surefoot.algorithms.primal_dual import PrimalDual
-from surefoot.algorithms.recoo import RECOO
-from surefoot.algorithms.scalar_dpp import ScalarDPP
-from surefoot.algorithms.separation_descent import SeparationDescent
-from surefoot.algorithms.tracking_blocks import TrackingBlocks
-from surefoot.algorithms.yi import Yi
-from surefoot.algorithms.yu_neely import YuNeely
+from surefoot.algorithms.related.adaptive_gauge import AdaptiveGauge
+from surefoot.algorithms.related.bandit_frank_wolfe import BanditFrankWolfe
+from surefoot.algorithms.related.block_bandit import BlockBandit
+from surefoot.algorithms.related.cvv_pro import CVVPro
+from surefoot.algorithms.related.garber_kretzu import GarberKretzu
+from surefoot.algorithms.related.gauge_descent import GaugeDescent
+from surefoot.algorithms.related.gauge_newton import GaugeNewton
+from surefoot.algorithms.related.levy_krause import LevyKrause
+from surefoot.algorithms.related.penalised_blocks import PenalisedBlocks
+from surefoot.algorithms.related.primal_dual import PrimalDual
+from surefoot.algorithms.related.recoo import RECOO
+from surefoot.algorithms.related.scalar_dpp import ScalarDPP
+from surefoot.algorithms.related.separation_descent import SeparationDescent
+from surefoot.algorithms.related.tracking_blocks import TrackingBlocks
+from surefoot.algorithms.related.yi import Yi
+from surefoot.algorithms.related.yu_neely import YuNeely
 from surefoot.core.constants import Constants
 from surefoot.core.types import Feedback
 from surefoot.problems import binding_toy, paper_toy

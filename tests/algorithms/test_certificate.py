@@ -18,9 +18,9 @@ from surefoot.algorithms import (
     SeveralPFS,
     several_pfs,
 )
-from surefoot.algorithms._multipliers import positive_part
-from surefoot.algorithms._start import bounded_diameter
 from surefoot.algorithms.certified_pfs import CertifiedState
+from surefoot.algorithms.inside import bounded_diameter
+from surefoot.algorithms.related._lagrangian import positive_part
 from surefoot.problems.constraints import QuadraticForm
 from surefoot.problems.costs import Linear
 from surefoot.sets import Halfspace

@@ -7,11 +7,11 @@ import pytest
 
 from surefoot import Ball, Constants, Feedback, Problem, play
 from surefoot.algorithms import ScalarDPP
-from surefoot.algorithms.cvv_pro import CVVPro
-from surefoot.algorithms.garber_kretzu import GarberKretzu
-from surefoot.algorithms.penalised_blocks import PenalisedBlocks
-from surefoot.algorithms.primal_dual import PrimalDual
-from surefoot.algorithms.recoo import RECOO
+from surefoot.algorithms.related.cvv_pro import CVVPro
+from surefoot.algorithms.related.garber_kretzu import GarberKretzu
+from surefoot.algorithms.related.penalised_blocks import PenalisedBlocks
+from surefoot.algorithms.related.primal_dual import PrimalDual
+from surefoot.algorithms.related.recoo import RECOO
 from surefoot.core.errors import InvalidValueError
 from surefoot.problems import binding_toy
 from surefoot.problems.constraints import Drifting, L2Norm

@@ -7,9 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from surefoot import OGD, Ball, Constants
-from surefoot.algorithms import AdaGradOGD, DecayingOGD
+from surefoot.algorithms import (
+    AdaGradNorm,
+    AdaGradOGD,
+    DecayingOGD,
+    DecayingStep,
+    StronglyConvexDescent,
+)
 from surefoot.sets import Box, Halfspace, Simplex
-from surefoot.theory import AdaGradNorm, DecayingStep, StronglyConvexDescent
 
 from ._gradients import actions_of, told
 

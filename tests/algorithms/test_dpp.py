@@ -6,11 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from surefoot import OGD, Ball, Constants, Feedback
-from surefoot.algorithms import DPP, ScalarDPP
-from surefoot.algorithms.dpp import DPPState
-from surefoot.algorithms.scalar_dpp import ScalarDPPState
+from surefoot.algorithms import DPP, DriftPlusPenalty, ScalarDPP
+from surefoot.algorithms.related.dpp import DPPState
+from surefoot.algorithms.related.scalar_dpp import ScalarDPPState
 from surefoot.sets import Box
-from surefoot.theory import DriftPlusPenalty
 
 BALL = Ball(3.0)
 SCALAR = ScalarDPP(V=2.0, alpha=5.0, domain=BALL)

@@ -8,9 +8,13 @@ from hypothesis import strategies as st
 from tests._own import WholeSpace
 
 from surefoot import OGD, Ball, Constants
-from surefoot.algorithms import DualAveraging, EntropicDualAveraging
+from surefoot.algorithms import (
+    DualAveraging,
+    DualAveragingTheorem,
+    EntropicDualAveraging,
+    EntropicTheorem,
+)
 from surefoot.sets import Box, Halfspace, L1Ball, Simplex
-from surefoot.theory import DualAveragingTheorem, EntropicTheorem
 
 from ._gradients import actions_of, told
 

@@ -7,13 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from surefoot import Ball, Constants, Feedback, Problem, play, sets
-from surefoot.algorithms import FrankWolfe
-from surefoot.algorithms.frank_wolfe import FrankWolfeState
+from surefoot.algorithms import FrankWolfe, FrankWolfeTheorem
+from surefoot.algorithms.related.frank_wolfe import FrankWolfeState
 from surefoot.core.points import settled
 from surefoot.games.ledger import Counted
 from surefoot.problems import constraints
 from surefoot.problems.costs import Linear
-from surefoot.theory import FrankWolfeTheorem
 
 from ._gradients import actions_of, told
 

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from surefoot import Ball, Feedback
 from surefoot.algorithms import Jenatton
-from surefoot.algorithms.jenatton import JenattonState
+from surefoot.algorithms.related.jenatton import JenattonState
 
 X = np.array([1.0, -0.5])
 GRAD = np.array([-3.0, 0.8])

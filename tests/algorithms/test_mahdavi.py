@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from surefoot import Ball, Feedback, Problem, play
 from surefoot.algorithms import Mahdavi
-from surefoot.algorithms.mahdavi import MahdaviState
+from surefoot.algorithms.related.mahdavi import MahdaviState
 from surefoot.problems.constraints import Affine, PlayedOnly
 from surefoot.problems.costs import Linear
 

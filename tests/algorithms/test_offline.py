@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from surefoot import PFS, Ball, Feedback
-from surefoot.algorithms.cvv_pro import CVVPro
+from surefoot.algorithms.related.cvv_pro import CVVPro
 from surefoot.algorithms.related.offline import (
     correct,
     correct_all,

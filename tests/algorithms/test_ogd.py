@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from surefoot import OGD, Ball, Constants, Feedback
+from surefoot.algorithms import Zinkevich
 from surefoot.algorithms.ogd import OGDState
 from surefoot.sets import Box, Halfspace
-from surefoot.theory import Zinkevich
 
 BOX = Box([-1.0, -0.5], [1.25, 0.75])
 X = np.array([1.0, -0.5])

@@ -4,9 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from surefoot import PFS, Ball, Constants, Feedback
+from surefoot.algorithms import Corollary1, Corollary2, Corollary3, Theorem1
 from surefoot.algorithms.pfs import PFSState
 from surefoot.sets import EmptyTighteningError
-from surefoot.theory import Corollary1, Corollary2, Corollary3, Theorem1
 
 PLAYER = PFS(eta=0.1, rho=0.05, domain=Ball(3.0))
 X = np.array([1.0, -0.5])

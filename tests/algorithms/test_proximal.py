@@ -9,14 +9,13 @@ from hypothesis import strategies as st
 
 from surefoot import Ball, Constants, Feedback
 from surefoot.algorithms import tuned_for
-from surefoot.algorithms.recoo import RECOO
-from surefoot.algorithms.tracking_penalty import TrackingPenalty
-from surefoot.algorithms.yi import Yi
-from surefoot.algorithms.yu_neely import YuNeely
+from surefoot.algorithms.related.recoo import RECOO
+from surefoot.algorithms.related.tracking_penalty import TrackingPenalty
+from surefoot.algorithms.related.yi import Yi
+from surefoot.algorithms.related.yu_neely import YuNeely, YuNeelyTheorem
 from surefoot.core.errors import InvalidValueError
 from surefoot.sets import Box, Halfspace, Polytope
 from surefoot.sets.prox import BallProx, BoxProx, Linearised, LinearProx, RowsProx, prox_of
-from surefoot.theory.yu_neely import YuNeelyTheorem
 
 UNSEEN = Linearised(np.zeros(2), 0.0, np.zeros(2))
 

@@ -6,16 +6,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from surefoot import PFS, Ball, Constants, Feedback, Problem, play
-from surefoot.algorithms import DoublingPFS, ScheduledPFS
-from surefoot.algorithms.scheduled_pfs import ScheduledState
-from surefoot.problems import ADVERSARIES, adversarial_cube
-from surefoot.sets import EmptyTighteningError
-from surefoot.theory import (
+from surefoot.algorithms import (
     DoublingHorizon,
+    DoublingPFS,
+    ScheduledPFS,
     StronglyConvexSchedule,
     UnknownGradients,
     UnknownHorizon,
 )
+from surefoot.algorithms.scheduled_pfs import ScheduledState
+from surefoot.problems import ADVERSARIES, adversarial_cube
+from surefoot.sets import EmptyTighteningError
 
 from ._attack import greedy, turned_box
 

@@ -6,10 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from surefoot import Ball, Constants, Feedback
-from surefoot.algorithms import SinhaVaze, StrongSinhaVaze
-from surefoot.algorithms.sinha_vaze import SinhaVazeState
-from surefoot.algorithms.strong_sinha_vaze import StrongSinhaVazeState
-from surefoot.theory import SinhaVazeConvex, SinhaVazeStronglyConvex
+from surefoot.algorithms import SinhaVaze, SinhaVazeConvex, SinhaVazeStronglyConvex, StrongSinhaVaze
+from surefoot.algorithms.related.sinha_vaze import SinhaVazeState, StrongSinhaVazeState
 
 BALL = Ball(3.0)
 CONVEX = SinhaVaze(scale=0.5, rate=0.25, diameter=6.0, domain=BALL)

@@ -5,11 +5,18 @@ import numpy as np
 import pytest
 
 from surefoot import OGD, PFS, Ball, Constants, Feedback, play, play_all
-from surefoot.algorithms import DPP, ScalarDPP, SinhaVaze, StrongSinhaVaze, Tighten
+from surefoot.algorithms import (
+    DPP,
+    DriftPlusPenalty,
+    ScalarDPP,
+    SinhaVaze,
+    StrongSinhaVaze,
+    Tighten,
+    Tightened,
+)
 from surefoot.core.types import Needs
 from surefoot.problems import adversarial_cube
 from surefoot.problems.constraints import Affine, shift
-from surefoot.theory import DriftPlusPenalty, Tightened
 
 SCALAR = ScalarDPP(V=2.0, alpha=5.0, domain=Ball(1.0))
 X = np.array([0.1, -0.5])

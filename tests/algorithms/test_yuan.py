@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from surefoot import OGD, Ball, Feedback, Problem, play
 from surefoot.algorithms import Yuan
-from surefoot.algorithms.yuan import YuanState
+from surefoot.algorithms.related.yuan import YuanState
 from surefoot.problems.constraints import Affine
 from surefoot.problems.costs import Linear
 

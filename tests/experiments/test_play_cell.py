@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from surefoot import play
+from surefoot.algorithms import Theorem1
 from surefoot.experiments import play_cell as playing
 from surefoot.experiments import shared
 from surefoot.experiments.play_cell import play_cell, play_cells
@@ -13,7 +14,6 @@ from surefoot.experiments.problems import PROBLEMS, build_problem
 from surefoot.experiments.seeds import stream_seed
 from surefoot.games import violations
 from surefoot.results.record import ComparatorFacts, Facts
-from surefoot.theory import Theorem1
 
 # Its returns are in a package of the extra cases.
 NAMES = [

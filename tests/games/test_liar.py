@@ -8,12 +8,20 @@ import pytest
 from tests._own import Forgetful, State
 
 from surefoot import Ball, Problem, play, play_all
-from surefoot.algorithms import ALGORITHMS, DPP, Mahdavi, MahdaviLinear, Tighten, tuned_for
+from surefoot.algorithms import (
+    ALGORITHMS,
+    DPP,
+    Mahdavi,
+    MahdaviLinear,
+    MahdaviNoViolation,
+    Tighten,
+    tuned_for,
+)
 from surefoot.core.types import Needs
 from surefoot.games.verdict import judge
 from surefoot.problems.constraints import LinfNorm
 from surefoot.problems.costs import Linear
-from surefoot.theory import MahdaviNoViolation, NoClaim, Tuned
+from surefoot.theory import NoClaim, Tuned
 
 T = 20_000
 

@@ -5,7 +5,7 @@ import pytest
 
 from surefoot import Ball, Constants, Feedback
 from surefoot.algorithms import Yuan
-from surefoot.algorithms.network_penalty import NetworkPenalty, mixing_rate
+from surefoot.algorithms.related.network_penalty import NetworkPenalty, mixing_rate
 from surefoot.core.errors import InvalidValueError
 from surefoot.games.network import mixing_matrix, play_network
 from surefoot.problems import binding_toy

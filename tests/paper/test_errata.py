@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from surefoot import PFS, Ball, Constants, Feedback, Problem, play
+from surefoot.algorithms import Corollary2
 from surefoot.algorithms.pfs import PFSState
 from surefoot.problems import SETTINGS, paper_toy
 from surefoot.problems.constraints import LinfNorm
 from surefoot.problems.costs import Linear, Quadratic
 from surefoot.sets import Box
-from surefoot.theory import Corollary2
 
 AS_PLOTTED, AS_WRITTEN, AS_RELEASED = SETTINGS
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from surefoot import PFS, Ball, Problem, Tuned, play, play_all
+from surefoot.algorithms import Theorem1
 from surefoot.problems import ADVERSARIES, adversarial_cube, binding_toy, paper_toy
 from surefoot.problems.constraints import LinfNorm
 from surefoot.problems.costs import Linear
 from surefoot.sets import project_halfspace
-from surefoot.theory import Theorem1
 
 from ._cases import CASES, greedy, linear_regret, random_slopes
 

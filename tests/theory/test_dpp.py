@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from surefoot import Ball, Constants, Problem, play
-from surefoot.algorithms import DPP, ScalarDPP
+from surefoot.algorithms import DPP, DriftPlusPenalty, ScalarDPP
 from surefoot.problems.costs import Linear
-from surefoot.theory import DriftPlusPenalty
 
 from ._held import CHANGING, STREAMS, changing, each_row, noise, stream
 from ._slack import slack

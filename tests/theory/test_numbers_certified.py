@@ -8,18 +8,17 @@ import numpy as np
 import pytest
 
 from surefoot import Ball, Constants, Feedback
-from surefoot.algorithms import CertifiedDualAveraging, CertifiedOGD, CertifiedPFS, LeaderFollower
-from surefoot.regions import Curvature
-from surefoot.theory import (
+from surefoot.algorithms import (
+    CertifiedDualAveraging,
+    CertifiedOGD,
+    CertifiedPFS,
     DoublingHorizon,
     HalvedSlack,
-    TheoremC,
-    TheoremD,
-    TheoremG,
-    TheoremK,
+    LeaderFollower,
     UnknownHorizon,
-    crawl_lower_bound,
 )
+from surefoot.regions import Curvature
+from surefoot.theory import TheoremC, TheoremD, TheoremG, TheoremK, crawl_lower_bound
 
 from ._numbers import assert_nothing_outside, assert_number
 

@@ -5,7 +5,7 @@ from math import log, sqrt
 import pytest
 
 from surefoot import Constants
-from surefoot.theory import NetworkStronglyConvex, NetworkTheorem
+from surefoot.algorithms import NetworkStronglyConvex, NetworkTheorem
 
 from ._worked import assert_worked
 

@@ -5,7 +5,7 @@ from math import ceil, log, sqrt
 import pytest
 
 from surefoot import Constants
-from surefoot.theory import PenalisedBlocksTheorem
+from surefoot.algorithms import PenalisedBlocksTheorem
 
 from ._worked import assert_worked
 

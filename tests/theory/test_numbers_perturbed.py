@@ -5,7 +5,7 @@ from math import inf, sqrt
 import pytest
 
 from surefoot import Constants
-from surefoot.theory import BoundedNoise, SlowDrift
+from surefoot.algorithms import BoundedNoise, SlowDrift
 
 from ._worked import assert_worked
 

@@ -5,7 +5,7 @@ from math import ceil, exp, log, sqrt
 import pytest
 
 from surefoot import Constants
-from surefoot.theory import Corollary1, Corollary2, Corollary3, Theorem1
+from surefoot.algorithms import Corollary1, Corollary2, Corollary3, Theorem1
 
 from ._worked import assert_worked
 

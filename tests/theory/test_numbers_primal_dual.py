@@ -5,7 +5,7 @@ from math import sqrt
 import pytest
 
 from surefoot import Constants
-from surefoot.theory import PrimalDualTheorem
+from surefoot.algorithms import PrimalDualTheorem
 
 from ._worked import assert_worked
 

@@ -5,7 +5,7 @@ from math import log, sqrt
 import pytest
 
 from surefoot import Constants
-from surefoot.theory import (
+from surefoot.algorithms import (
     AdaGradNorm,
     DecayingStep,
     DualAveragingTheorem,

@@ -6,7 +6,7 @@ from math import ceil, log, sqrt
 import pytest
 
 from surefoot import Constants
-from surefoot.theory import (
+from surefoot.algorithms import (
     AdaptiveGaugeTheorem,
     BlockBanditTheorem,
     BlockedTheorem,

@@ -5,7 +5,7 @@ from math import log, sqrt
 import pytest
 
 from surefoot import Constants
-from surefoot.theory import RecooTheorem
+from surefoot.algorithms import RecooTheorem
 
 from ._worked import assert_worked
 

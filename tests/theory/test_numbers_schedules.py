@@ -5,7 +5,7 @@ from math import ceil, log, sqrt
 import pytest
 
 from surefoot import Constants
-from surefoot.theory import StronglyConvexSchedule, UnknownGradients, UnknownHorizon
+from surefoot.algorithms import StronglyConvexSchedule, UnknownGradients, UnknownHorizon
 
 from ._worked import assert_worked
 

@@ -5,7 +5,7 @@ from math import log, sqrt
 import pytest
 
 from surefoot import Constants
-from surefoot.theory import SinhaVazeConvex, SinhaVazeStronglyConvex
+from surefoot.algorithms import SinhaVazeConvex, SinhaVazeStronglyConvex
 
 from ._worked import assert_worked
 

@@ -3,7 +3,7 @@
 from math import log, sqrt
 
 from surefoot import Constants
-from surefoot.theory import LevyKrauseStronglyConvex, LevyKrauseTheorem
+from surefoot.algorithms import LevyKrauseStronglyConvex, LevyKrauseTheorem
 
 from ._worked import assert_worked
 

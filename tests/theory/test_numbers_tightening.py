@@ -5,7 +5,7 @@ from math import sqrt
 import pytest
 
 from surefoot import Constants
-from surefoot.theory import Tightened, YiTheorem, YuNeelyTheorem, tightened_constants
+from surefoot.algorithms import Tightened, YiTheorem, YuNeelyTheorem, tightened_constants
 
 from ._worked import assert_worked
 

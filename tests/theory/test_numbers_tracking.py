@@ -3,7 +3,7 @@
 from math import log, sqrt
 
 from surefoot import Constants
-from surefoot.theory import TrackingPenaltyTheorem, TrackingTheorem
+from surefoot.algorithms import TrackingPenaltyTheorem, TrackingTheorem
 
 from ._worked import assert_worked
 

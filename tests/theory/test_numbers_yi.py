@@ -5,7 +5,7 @@ from math import sqrt
 import pytest
 
 from surefoot import Constants
-from surefoot.theory import YiTheorem
+from surefoot.algorithms import YiTheorem
 
 from ._worked import assert_worked
 

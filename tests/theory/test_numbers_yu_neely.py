@@ -5,7 +5,7 @@ from math import sqrt
 import pytest
 
 from surefoot import Constants
-from surefoot.theory import YuNeelyTheorem
+from surefoot.algorithms import YuNeelyTheorem
 
 from ._worked import assert_worked
 

@@ -5,7 +5,7 @@ from math import log, pi, sqrt
 import pytest
 
 from surefoot import Constants
-from surefoot.theory import YuanStronglyConvex, YuanTradeOff
+from surefoot.algorithms import YuanStronglyConvex, YuanTradeOff
 
 from ._worked import assert_worked
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from surefoot import PFS, Ball, Constants, Feedback, Problem, play
+from surefoot.algorithms import BoundedNoise, SlowDrift
 from surefoot.algorithms.pfs import PFSState
 from surefoot.core.constants import polyak_rate
 from surefoot.problems import ADVERSARIES, adversarial_cube
 from surefoot.problems.constraints import Affine, AffineStream, Drifting, LinfNorm
-from surefoot.theory import BoundedNoise, SlowDrift
 
 KNOWN = Constants(R=1.5, G_f=7.0, G_g=2.5, sigma=1.5, epsilon=0.4, start_slack=0.3)
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from surefoot import Constants
-from surefoot.theory import Corollary1, Corollary2, Corollary3, Theorem1
+from surefoot.algorithms import Corollary1, Corollary2, Corollary3, Theorem1
 
 NAN, INF = float("nan"), float("inf")
 # Lopsided on purpose: no two constants are equal, and xi = 1 - sqrt(1 - 0.36) = 0.2 exactly.

@@ -7,17 +7,20 @@ import numpy as np
 import pytest
 
 from surefoot import Constants
-from surefoot.algorithms import Jenatton, Mahdavi, MahdaviLinear, Yuan
-from surefoot.theory import (
+from surefoot.algorithms import (
+    Jenatton,
     JenattonStronglyConvex,
     JenattonTradeOff,
+    Mahdavi,
     MahdaviBalanced,
+    MahdaviLinear,
     MahdaviLinearBalanced,
     MahdaviNoViolation,
+    Yuan,
     YuanStronglyConvex,
     YuanTradeOff,
 )
-from surefoot.theory._lagrangian import first_horizon, harmonic, power_sum
+from surefoot.algorithms.bounds import first_horizon, harmonic, power_sum
 
 KNOWN = Constants(
     R=2.0,

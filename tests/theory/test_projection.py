@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from surefoot import OGD, Ball, Constants, Feedback, Problem, play, theory
+from surefoot import OGD, Ball, Constants, Feedback, Problem, algorithms, play
 from surefoot.algorithms import (
     AdaGradOGD,
     DecayingOGD,
@@ -24,19 +24,19 @@ from ._slack import assert_bounds_hold, slack
 KNOWN = Constants(R=1.5, G_f=7.0, strong_convexity=3.5)
 D = 1.25
 ALL = {
-    "Zinkevich": lambda c, T: theory.Zinkevich(c, T, D),
-    "decaying": lambda c, T: theory.DecayingStep(c, D),
-    "strongly convex": lambda c, T: theory.StronglyConvexDescent(c),
-    "AdaGrad": lambda c, T: theory.AdaGradNorm(c, D),
-    "dual averaging": lambda c, T: theory.DualAveragingTheorem(c, T, D),
-    "entropic": lambda c, T: theory.EntropicTheorem(c, T, 3, 2.0),
-    "Frank-Wolfe, tuned": lambda c, T: theory.FrankWolfeTheorem(c, T, D, is_tuned=True),
-    "Frank-Wolfe, textbook": lambda c, T: theory.FrankWolfeTheorem(c, T, D, is_tuned=False),
+    "Zinkevich": lambda c, T: algorithms.Zinkevich(c, T, D),
+    "decaying": lambda c, T: algorithms.DecayingStep(c, D),
+    "strongly convex": lambda c, T: algorithms.StronglyConvexDescent(c),
+    "AdaGrad": lambda c, T: algorithms.AdaGradNorm(c, D),
+    "dual averaging": lambda c, T: algorithms.DualAveragingTheorem(c, T, D),
+    "entropic": lambda c, T: algorithms.EntropicTheorem(c, T, 3, 2.0),
+    "Frank-Wolfe, tuned": lambda c, T: algorithms.FrankWolfeTheorem(c, T, D, is_tuned=True),
+    "Frank-Wolfe, textbook": lambda c, T: algorithms.FrankWolfeTheorem(c, T, D, is_tuned=False),
 }
 
 
 @pytest.mark.parametrize("T", [1, 16, 20_000])
-@pytest.mark.parametrize("theorem", [theory.Zinkevich, theory.DualAveragingTheorem])
+@pytest.mark.parametrize("theorem", [algorithms.Zinkevich, algorithms.DualAveragingTheorem])
 def test_a_fixed_step_and_its_bound_are_the_printed_formulas(theorem, T):
     found = theorem(KNOWN, T, diameter=1.25)
     assert found.eta == pytest.approx(1.25 / (7.0 * math.sqrt(T)), rel=1e-15)
@@ -71,9 +71,9 @@ def test_steps_and_bounds_are_the_printed_formulas(name, eta, t, bound):
 
 
 def test_the_fixed_step_of_frank_wolfe_is_at_most_whole():
-    steps = [theory.FrankWolfeTheorem(KNOWN, T, D, is_tuned=True).step for T in (1, 3, 12, 300)]
+    steps = [algorithms.FrankWolfeTheorem(KNOWN, T, D, is_tuned=True).step for T in (1, 3, 12, 300)]
     assert steps == [1.0, 1.0, 0.5, 0.1]
-    assert theory.FrankWolfeTheorem(KNOWN, 300, D, is_tuned=False).step is None
+    assert algorithms.FrankWolfeTheorem(KNOWN, 300, D, is_tuned=False).step is None
 
 
 def test_the_bound_of_frank_wolfe_is_that_of_the_horizon():
@@ -119,53 +119,62 @@ def test_a_missing_gradient_bound_is_named(name):
 
 def test_missing_strong_convexity_is_named():
     with pytest.raises(ValueError, match="strongly convex needs strong_convexity, which is not kn"):
-        theory.StronglyConvexDescent(Constants(R=1.0, G_f=2.0))
+        algorithms.StronglyConvexDescent(Constants(R=1.0, G_f=2.0))
 
 
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
         (
-            lambda: theory.Zinkevich(KNOWN, 0, 1.0),
+            lambda: algorithms.Zinkevich(KNOWN, 0, 1.0),
             "horizon must be a whole number of rounds >= 1, got 0",
         ),
-        (lambda: theory.Zinkevich(KNOWN, 10, 0.0), "diameter must be a finite number > 0, got 0.0"),
         (
-            lambda: theory.Zinkevich(KNOWN, 10, math.inf),
+            lambda: algorithms.Zinkevich(KNOWN, 10, 0.0),
+            "diameter must be a finite number > 0, got 0.0",
+        ),
+        (
+            lambda: algorithms.Zinkevich(KNOWN, 10, math.inf),
             "diameter must be a finite number > 0, got inf",
         ),
         (
-            lambda: theory.DecayingStep(KNOWN, -1.0),
+            lambda: algorithms.DecayingStep(KNOWN, -1.0),
             "diameter must be a finite number > 0, got -1.0",
         ),
-        (lambda: theory.AdaGradNorm(KNOWN, 0.0), "diameter must be a finite number > 0, got 0.0"),
-        (lambda: theory.DualAveragingTheorem(KNOWN, 2.5, 1.0), "horizon must be a whole number of"),
         (
-            lambda: theory.DualAveragingTheorem(KNOWN, 2, 0.0),
+            lambda: algorithms.AdaGradNorm(KNOWN, 0.0),
+            "diameter must be a finite number > 0, got 0.0",
+        ),
+        (
+            lambda: algorithms.DualAveragingTheorem(KNOWN, 2.5, 1.0),
+            "horizon must be a whole number of",
+        ),
+        (
+            lambda: algorithms.DualAveragingTheorem(KNOWN, 2, 0.0),
             "diameter must be a finite number > 0",
         ),
         (
-            lambda: theory.EntropicTheorem(KNOWN, 0, 3, 1.0),
+            lambda: algorithms.EntropicTheorem(KNOWN, 0, 3, 1.0),
             "horizon must be a whole number of rounds",
         ),
         (
-            lambda: theory.EntropicTheorem(KNOWN, 9, 3, 0.0),
+            lambda: algorithms.EntropicTheorem(KNOWN, 9, 3, 0.0),
             "total must be a finite number > 0, got 0.0",
         ),
         (
-            lambda: theory.EntropicTheorem(KNOWN, 9, 1, 1.0),
+            lambda: algorithms.EntropicTheorem(KNOWN, 9, 1, 1.0),
             "dimension must be at least 2 on a simplex",
         ),
         (
-            lambda: theory.EntropicTheorem(KNOWN, 9, 2.5, 1.0),
+            lambda: algorithms.EntropicTheorem(KNOWN, 9, 2.5, 1.0),
             "dimension must be a whole number >= 1",
         ),
         (
-            lambda: theory.FrankWolfeTheorem(KNOWN, 0, 1.0, is_tuned=True),
+            lambda: algorithms.FrankWolfeTheorem(KNOWN, 0, 1.0, is_tuned=True),
             "horizon must be a whole number",
         ),
         (
-            lambda: theory.FrankWolfeTheorem(KNOWN, 9, 0.0, is_tuned=True),
+            lambda: algorithms.FrankWolfeTheorem(KNOWN, 9, 0.0, is_tuned=True),
             "diameter must be a finite numb",
         ),
     ],

@@ -8,18 +8,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from surefoot import PFS, Ball, Constants, play, play_all, problems
-from surefoot.algorithms import DoublingPFS, ScheduledPFS
-from surefoot.core.constants import polyak_rate
-from surefoot.problems.costs import Quadratic
-from surefoot.theory import (
+from surefoot.algorithms import (
     Corollary1,
     DoublingHorizon,
+    DoublingPFS,
+    ScheduledPFS,
     ScheduledSteps,
     StronglyConvexSchedule,
     UnknownGradients,
     UnknownHorizon,
-    observed_regret_bound,
 )
+from surefoot.core.constants import polyak_rate
+from surefoot.problems.costs import Quadratic
+from surefoot.theory import observed_regret_bound
 
 from ._held import STREAMS, stream
 from ._slack import assert_bounds_hold

@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 
 from surefoot import Ball, Constants, Feedback, Problem, play
-from surefoot.algorithms import SinhaVaze, StrongSinhaVaze
+from surefoot.algorithms import SinhaVaze, SinhaVazeConvex, SinhaVazeStronglyConvex, StrongSinhaVaze
 from surefoot.problems import binding_toy
 from surefoot.problems.constraints import LinfNorm
 from surefoot.problems.costs import Linear, Quadratic
-from surefoot.theory import SinhaVazeConvex, SinhaVazeStronglyConvex
 
 from ._held import CHANGING, STREAMS, changing, noise, stream
 from ._slack import assert_bounds_hold

@@ -9,16 +9,19 @@ import pytest
 from surefoot import Constants, play
 from surefoot.algorithms import (
     DPP,
+    DriftPlusPenalty,
     Jenatton,
     Mahdavi,
     MahdaviLinear,
     ScalarDPP,
     SinhaVaze,
     Tighten,
+    Tightened,
     Yuan,
+    tightened_constants,
 )
 from surefoot.problems import ADVERSARIES, adversarial_cube
-from surefoot.theory import DriftPlusPenalty, Guarantee, Premise, Tightened, tightened_constants
+from surefoot.theory import Guarantee, Premise
 
 from ._held import stream, with_rows
 from ._slack import slack

@@ -259,7 +259,7 @@ def packed(state: Any) -> Array:
     """Return the numbers of a state of one run, in order, as one float64 vector.
 
     Example:
-        >>> from surefoot.algorithms.yuan import YuanState
+        >>> from surefoot.algorithms.related.yuan import YuanState
         >>> packed(YuanState(np.array([1.0, 2.0]), 3.0))
         array([1., 2., 3.])
     """

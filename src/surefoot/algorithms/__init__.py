@@ -1,14 +1,15 @@
-"""Algorithms, one file each: ``init`` and ``update``, both pure; ``state.x`` is the next action.
+"""Algorithms, one file each with their theorems: pure ``init`` and ``step``, bounds and proofs.
 
-An algorithm joins by one import line below, ``from <its file> import <Class> as <Class>``. The
-catalogue, ``__all__``, the contract tests, the command line and the tables of the docs are built
-from these lines, in their order. States are imported from the files of their rules.
+An algorithm joins by one line below, ``from <its file> import *``: ``__all__`` of a file names the
+rule and its theorems. The catalogue, ``__all__`` of the package, the contract tests, the command
+line and the tables of the docs are built from these lines, in their order. States are imported from
+the files of their rules. ``related`` has the systems that the paper names.
 
 Every tuning is called with the constants of the problem, the number of rounds T, and the set that
 the rule works on or an oracle of it; a tuning describes them only where it asks for more.
 """
 
-# ruff: noqa: I001 (the order is that of the catalogue; "as" exports a name)
+# ruff: noqa: F403, I001 (the order is that of the catalogue; "*" and "as" export names)
 
 from surefoot.core import kinds
 from surefoot.algorithms.catalogue import Entry as Entry
@@ -20,7 +21,8 @@ from surefoot.algorithms.catalogue import tuned_for as tuned_for
 from surefoot.algorithms.catalogue import find_algorithms
 from surefoot.algorithms.certificate import StepCertificate as StepCertificate
 
-from surefoot.algorithms.pfs import PFS as PFS
+from surefoot.algorithms.pfs import *
+from surefoot.algorithms.perturbed_pfs import *
 from surefoot.algorithms.leader_follower import LeaderFollower as LeaderFollower
 from surefoot.algorithms.values_follower import ValuesFollower as ValuesFollower
 from surefoot.algorithms.certified_pfs import CertifiedPFS as CertifiedPFS
@@ -30,7 +32,7 @@ from surefoot.algorithms.certified_ogd import CertifiedOGD as CertifiedOGD
 from surefoot.algorithms.certified_dual_averaging import (
     CertifiedDualAveraging as CertifiedDualAveraging,
 )
-from surefoot.algorithms.lb_sgd import LBSGD as LBSGD
+from surefoot.algorithms.related.lb_sgd import *
 from surefoot.algorithms.safety_filter import SafetyFilter as SafetyFilter
 from surefoot.algorithms.region_filter import RegionFilter as RegionFilter
 from surefoot.algorithms.values_averaging import PullCertificate as PullCertificate
@@ -38,42 +40,39 @@ from surefoot.algorithms.values_averaging import ValuesAveraging as ValuesAverag
 from surefoot.algorithms.averaged import Averaged as Averaged
 from surefoot.algorithms.averaged import WaitCertificate as WaitCertificate
 from surefoot.algorithms.delayed import Delayed as Delayed
-from surefoot.algorithms.scheduled_pfs import ScheduledPFS as ScheduledPFS
-from surefoot.algorithms.doubling_pfs import DoublingPFS as DoublingPFS
-from surefoot.algorithms.mahdavi import Mahdavi as Mahdavi
-from surefoot.algorithms.mahdavi_linear import MahdaviLinear as MahdaviLinear
-from surefoot.algorithms.jenatton import Jenatton as Jenatton
-from surefoot.algorithms.yuan import Yuan as Yuan
-from surefoot.algorithms.dpp import DPP as DPP
-from surefoot.algorithms.scalar_dpp import ScalarDPP as ScalarDPP
-from surefoot.algorithms.tighten import Tighten as Tighten
-from surefoot.algorithms.sinha_vaze import SinhaVaze as SinhaVaze
-from surefoot.algorithms.strong_sinha_vaze import StrongSinhaVaze as StrongSinhaVaze
-from surefoot.algorithms.ogd import OGD as OGD
-from surefoot.algorithms.decaying_ogd import DecayingOGD as DecayingOGD
-from surefoot.algorithms.adagrad_ogd import AdaGradOGD as AdaGradOGD
-from surefoot.algorithms.dual_averaging import DualAveraging as DualAveraging
-from surefoot.algorithms.entropic_dual_averaging import (
-    EntropicDualAveraging as EntropicDualAveraging,
-)
-from surefoot.algorithms.frank_wolfe import FrankWolfe as FrankWolfe
-from surefoot.algorithms.garber_kretzu import GarberKretzu as GarberKretzu
-from surefoot.algorithms.separation_descent import SeparationDescent as SeparationDescent
-from surefoot.algorithms.levy_krause import LevyKrause as LevyKrause
-from surefoot.algorithms.gauge_descent import GaugeDescent as GaugeDescent
-from surefoot.algorithms.adaptive_gauge import AdaptiveGauge as AdaptiveGauge
-from surefoot.algorithms.gauge_newton import GaugeNewton as GaugeNewton
-from surefoot.algorithms.tracking_blocks import TrackingBlocks as TrackingBlocks
-from surefoot.algorithms.yu_neely import YuNeely as YuNeely
-from surefoot.algorithms.yi import Yi as Yi
-from surefoot.algorithms.tracking_penalty import TrackingPenalty as TrackingPenalty
-from surefoot.algorithms.recoo import RECOO as RECOO
-from surefoot.algorithms.primal_dual import PrimalDual as PrimalDual
-from surefoot.algorithms.cvv_pro import CVVPro as CVVPro
-from surefoot.algorithms.penalised_blocks import PenalisedBlocks as PenalisedBlocks
-from surefoot.algorithms.bandit_frank_wolfe import BanditFrankWolfe as BanditFrankWolfe
-from surefoot.algorithms.block_bandit import BlockBandit as BlockBandit
-from surefoot.algorithms.network_penalty import NetworkPenalty as NetworkPenalty
+from surefoot.algorithms.scheduled_pfs import *
+from surefoot.algorithms.doubling_pfs import *
+from surefoot.algorithms.related.mahdavi import *
+from surefoot.algorithms.related.mahdavi_linear import *
+from surefoot.algorithms.related.jenatton import *
+from surefoot.algorithms.related.yuan import *
+from surefoot.algorithms.related.dpp import *
+from surefoot.algorithms.related.scalar_dpp import *
+from surefoot.algorithms.tighten import *
+from surefoot.algorithms.related.sinha_vaze import *
+from surefoot.algorithms.ogd import *
+from surefoot.algorithms.decaying_ogd import *
+from surefoot.algorithms.adagrad_ogd import *
+from surefoot.algorithms.dual_averaging import *
+from surefoot.algorithms.related.entropic_dual_averaging import *
+from surefoot.algorithms.related.frank_wolfe import *
+from surefoot.algorithms.related.garber_kretzu import *
+from surefoot.algorithms.related.separation_descent import *
+from surefoot.algorithms.related.levy_krause import *
+from surefoot.algorithms.related.gauge_descent import *
+from surefoot.algorithms.related.adaptive_gauge import *
+from surefoot.algorithms.related.gauge_newton import *
+from surefoot.algorithms.related.tracking_blocks import *
+from surefoot.algorithms.related.yu_neely import *
+from surefoot.algorithms.related.yi import *
+from surefoot.algorithms.related.tracking_penalty import *
+from surefoot.algorithms.related.recoo import *
+from surefoot.algorithms.related.primal_dual import *
+from surefoot.algorithms.related.cvv_pro import *
+from surefoot.algorithms.related.penalised_blocks import *
+from surefoot.algorithms.related.bandit_frank_wolfe import *
+from surefoot.algorithms.related.block_bandit import *
+from surefoot.algorithms.related.network_penalty import *
 
 ALGORITHMS = find_algorithms(globals())
 """The algorithms that a theorem tunes."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from surefoot.core.errors import InvalidValueError
 from surefoot.core.points import dimension_of
 from surefoot.core.types import Array, Region
 
-__all__ = ["bounded_diameter", "check_domain", "not_a_ball", "start_in"]
+__all__ = ["check_domain", "not_a_ball", "start_in"]
 
 
 def check_domain(domain: Any) -> None:
@@ -34,16 +33,6 @@ def _instead(domain: Any) -> str:
 def not_a_ball(domain: Any) -> str:
     """Return what was given for a ball, and the ball that holds it where there is one."""
     return f"{domain!r}{': its bounding_ball() is one' * hasattr(domain, 'bounding_ball')}"
-
-
-def bounded_diameter(domain: Any) -> float:
-    """Return the diameter of a feasible set; raise if it is unknown or infinite."""
-    diameter = getattr(domain, "diameter", None)
-    if diameter is None or not diameter < math.inf:
-        raise InvalidValueError(
-            f"domain must be bounded, got {domain!r} with diameter {diameter!r}"
-        )
-    return float(diameter)
 
 
 def start_in(domain: Region, x1: Array) -> Array:

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Self
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple, Self, final
 
-from surefoot.algorithms._projecting import Projecting
-from surefoot.algorithms._start import bounded_diameter
+import numpy as np
+
+from surefoot.algorithms.bounds import rounds
+from surefoot.algorithms.inside import (
+    Anytime,
+    Projecting,
+    bounded_diameter,
+)
 from surefoot.core.algorithm import tuning
 from surefoot.core.arrays import dot, number_like, sqrt, where
 from surefoot.core.constants import Constants
 from surefoot.core.types import Array, Number, Region, Source
-from surefoot.theory import AdaGradNorm, Tuned
+from surefoot.theory import Tuned
 
-__all__ = ["AdaGradOGD", "AdaGradOGDState"]
+__all__ = ["AdaGradNorm", "AdaGradOGD"]
 
 
 class AdaGradOGDState(NamedTuple):
@@ -62,3 +70,28 @@ class AdaGradOGD(Projecting[AdaGradOGDState]):
         r"""Tune with :math:`\eta = D/\sqrt2`; G_f and the horizon enter only the bound."""
         theorem = AdaGradNorm(constants, bounded_diameter(domain))
         return Tuned.of(cls, theorem, domain, "eta")
+
+
+@final
+@dataclass(frozen=True)
+class AdaGradNorm(Anytime):
+    r"""Projected gradient descent with :math:`\eta_t = D/\sqrt{2\sum_{s \le t}\|\nabla_s\|^2}`.
+
+    .. math:: \mathrm{Reg}_t \le \sqrt2 D\sqrt{\textstyle\sum_{s \le t}\|\nabla_s\|^2}
+              \le \sqrt2 D G_f\sqrt t
+
+    No constant but D is used. Proof: Abel summation leaves :math:`D^2/(2\eta_t)`, and
+    :math:`\tfrac12\sum\eta_s\|\nabla_s\|^2 \le \tfrac{D}{\sqrt2}\sqrt{S_t}` since
+    :math:`\sum a_s/\sqrt{A_s} \le 2\sqrt{A_t}` for sums :math:`A_s` of :math:`a`.
+    """
+
+    name: ClassVar[str] = "AdaGrad-norm (Streeter and McMahan 2010)"
+
+    @property
+    def eta(self) -> float:
+        r"""The step size times the root of the squared gradients, :math:`D/\sqrt2`."""
+        return self.diameter / math.sqrt(2)
+
+    def regret_bound(self, t: Any) -> Array:
+        r"""Return :math:`\sqrt2 D G_f\sqrt t`; with observed gradients it is tighter."""
+        return math.sqrt(2) * self.diameter * self._G_f() * np.sqrt(rounds(t))

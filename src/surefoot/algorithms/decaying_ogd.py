@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar, NamedTuple, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple, Self, final
 
-from surefoot.algorithms._projecting import Projecting
-from surefoot.algorithms._start import bounded_diameter
+import numpy as np
+
+from surefoot.algorithms.bounds import StronglyConvex, harmonic, rounds
+from surefoot.algorithms.inside import (
+    Anytime,
+    Inside,
+    Projecting,
+    bounded_diameter,
+)
 from surefoot.core.algorithm import tuning
 from surefoot.core.arrays import sqrt
 from surefoot.core.constants import Constants
 from surefoot.core.parameters import flag
 from surefoot.core.types import Array, Number, Region, Source
-from surefoot.theory import DecayingStep, StronglyConvexDescent, Tuned
+from surefoot.theory import Tuned
 
-__all__ = ["DecayingOGD", "DecayingOGDState"]
+__all__ = ["DecayingOGD", "DecayingStep", "StronglyConvexDescent"]
 
 
 class DecayingOGDState(NamedTuple):
@@ -74,3 +82,50 @@ class DecayingOGD(Projecting[DecayingOGDState]):
         """Step 1/(Ht); the horizon is not used."""
         theorem = StronglyConvexDescent(constants)
         return Tuned(cls(eta=theorem.eta, domain=domain, fast=True), theorem)
+
+
+@final
+@dataclass(frozen=True)
+class DecayingStep(Anytime):
+    r"""Projected gradient descent with :math:`\eta_t = D/(G_f\sqrt t)`: any number of rounds.
+
+    .. math:: \mathrm{Reg}_t \le \tfrac32 D G_f \sqrt t
+
+    Proof: as :class:`Zinkevich`, each round divided by its own :math:`2\eta_t`; Abel summation
+    leaves :math:`D^2/(2\eta_t) = DG_f\sqrt t/2`, and
+    :math:`\tfrac12\sum\eta_s G_f^2 \le \tfrac12 DG_f \cdot 2\sqrt t`.
+    """
+
+    name: ClassVar[str] = "Zinkevich 2003, decaying step"
+
+    @property
+    def eta(self) -> float:
+        r"""The step size of round 1, :math:`D/G_f`."""
+        return self.diameter / self._G_f()
+
+    def regret_bound(self, t: Any) -> Array:
+        r"""Return :math:`\tfrac32 D G_f \sqrt t`."""
+        return 1.5 * self.diameter * self._G_f() * np.sqrt(rounds(t))
+
+
+@final
+@dataclass(frozen=True)
+class StronglyConvexDescent(StronglyConvex, Inside):
+    r"""Projected gradient descent with :math:`\eta_t = 1/(Ht)` on H-strongly convex costs.
+
+    .. math:: \mathrm{Reg}_t \le \frac{G_f^2}{2H}(1 + \ln t)
+
+    Proof: strong convexity takes :math:`\tfrac H2\|x_s-u\|^2` off every round, so that the
+    distances telescope to nothing: :math:`\frac1{\eta_s} - \frac1{\eta_{s-1}} - H = 0`. What is
+    left is :math:`\tfrac12\sum G_f^2/(Hs)`.
+    """
+
+    name: ClassVar[str] = "Hazan, Agarwal and Kale 2007, strongly convex"
+    regret_exponent: ClassVar[float] = 0.0
+
+    constants: Constants
+    horizon: None = None
+
+    def regret_bound(self, t: Any) -> Array:
+        r"""Return :math:`(G_f^2/2H)(1 + \ln t)`."""
+        return 0.5 * self._G_f() ** 2 * self.eta * harmonic(t)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Self
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple, Self, final
 
-from surefoot.algorithms._projecting import Projecting
-from surefoot.algorithms._start import bounded_diameter
+from surefoot.algorithms.inside import (
+    FixedStep,
+    Projecting,
+    bounded_diameter,
+)
 from surefoot.core.algorithm import tuning
 from surefoot.core.constants import Constants
 from surefoot.core.types import Array, Region, Source
-from surefoot.theory import DualAveragingTheorem, Tuned
+from surefoot.theory import Tuned
 
-__all__ = ["DualAveraging", "DualAveragingState"]
+__all__ = ["DualAveraging", "DualAveragingTheorem"]
 
 
 class DualAveragingState(NamedTuple):
@@ -62,3 +66,21 @@ class DualAveraging(Projecting[DualAveragingState]):
         r"""Tune with the fixed step :math:`D/(G_f\sqrt T)`."""
         theorem = DualAveragingTheorem(constants, horizon, bounded_diameter(domain))
         return Tuned.of(cls, theorem, domain, "eta")
+
+
+@final
+@dataclass(frozen=True)
+class DualAveragingTheorem(FixedStep):
+    r"""Dual averaging, :math:`x_{t+1} = \Pi_X(x_1 - \eta\sum_{s\le t}\nabla_s)`.
+
+    .. math:: \mathrm{Reg}_t \le \frac{D^2}{2\eta} + \frac\eta2 G_f^2 t,
+              \qquad \eta = \frac{D}{G_f\sqrt T}
+
+    Proof: :math:`x_{t+1}` minimises :math:`\eta\langle\sum\nabla, x\rangle + \tfrac12\|x-x_1\|^2`,
+    which is 1-strongly convex; being the leader costs at most :math:`\tfrac12\|u-x_1\|^2/\eta`,
+    and not yet knowing :math:`\nabla_t` at most
+    :math:`\langle\nabla_t, x_t-x_{t+1}\rangle - \tfrac1{2\eta}\|x_t-x_{t+1}\|^2
+    \le \tfrac\eta2\|\nabla_t\|^2`.
+    """
+
+    name: ClassVar[str] = "Dual averaging (Shalev-Shwartz and Singer 2007)"

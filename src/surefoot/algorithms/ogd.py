@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple, Self, final
 
-from surefoot.algorithms._projecting import Projecting
-from surefoot.algorithms._start import bounded_diameter
+from surefoot.algorithms.inside import (
+    FixedStep,
+    Projecting,
+    bounded_diameter,
+)
 from surefoot.core.algorithm import tuning
 from surefoot.core.constants import Constants
 from surefoot.core.types import Array, Region, Source
-from surefoot.theory import Tuned, Zinkevich
+from surefoot.theory import Tuned
 
-__all__ = ["OGD", "OGDState"]
+__all__ = ["OGD", "Zinkevich"]
 
 
 class OGDState(NamedTuple):
@@ -57,3 +61,34 @@ class OGD(Projecting[OGDState]):
         r"""Tune with the fixed step :math:`D/(G_f\sqrt T)`, D the diameter of the feasible set."""
         theorem = Zinkevich(constants, horizon, bounded_diameter(domain))
         return Tuned.of(cls, theorem, domain, "eta")
+
+
+@final
+@dataclass(frozen=True)
+class Zinkevich(FixedStep):
+    r"""Projected gradient descent with the fixed step :math:`\eta = D/(G_f\sqrt T)`.
+
+    .. math:: \mathrm{Reg}_t \le \frac{D^2}{2\eta} + \frac{\eta}{2} G_f^2 t,
+
+    which is :math:`D G_f \sqrt T` at t = T. Proof: projection does not increase distances to u, so
+    :math:`2\eta\langle\nabla_t, x_t - u\rangle \le \|x_t - u\|^2 - \|x_{t+1} - u\|^2
+    + \eta^2\|\nabla_t\|^2`; sum over the rounds.
+
+    Example:
+        >>> float(Zinkevich(Constants(R=1.0, G_f=3.0), 100, diameter=2.0).regret_bound(100))
+        60.0
+    """
+
+    name: ClassVar[str] = "Zinkevich 2003, fixed step"
+
+    def interval_bound(self, length: Any) -> Array:
+        """Bound the regret over any interval: the same line, begun at any action."""
+        return self.regret_bound(length)
+
+    def dynamic_bound(self, t: Any, path: Any) -> Array:
+        r"""Bound the regret against comparators whose path has a given length P.
+
+        :math:`(D^2 + 2DP)/(2\eta) + (\eta/2)G_f^2t`: a move of the comparator changes the squared
+        distance to it by at most 2D times the move.
+        """
+        return self.regret_bound(t) + self.diameter * path / self.eta

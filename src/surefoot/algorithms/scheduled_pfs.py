@@ -1,24 +1,89 @@
-"""Polyak feasibility steps whose tightening and step size follow one schedule."""
+r"""Polyak feasibility steps whose tightening and step size follow one schedule.
+
+Guarantees of Polyak feasibility steps whose tightening and step follow a schedule.
+
+Notation as in the paper: :math:`X_\rho = \{g \le -\rho\}`, :math:`\gamma = 1 - \sigma^2/G_g^2`,
+:math:`\xi = 1 - \sqrt\gamma`, :math:`\alpha` = ``start_slack``, :math:`D_0` = ``start_reach``;
+:math:`\ell_t = \eta_t\|\nabla_t\|` is the length of a step, :math:`L_t` the largest and :math:`S_t`
+the summed squared norm of the gradients up to round t. All of it is derived here; none of it is in
+the paper.
+
+**Theorem E1 (feasibility).** Let :math:`\rho_t` not rise, :math:`\rho_1 \le \epsilon`,
+:math:`g(x_1) \le -\rho_1` and :math:`\ell_t \le \xi\rho_t/G_g`. Then :math:`g(x_t) \le 0` in every
+round, without a horizon and whatever the steps are for. Proof: let P be the projection onto
+:math:`H_t = \{p : g_t + s_t^\top(p - x_t) + \rho_t \le 0\}` and then onto the ball. It does not
+expand and leaves :math:`X_{\rho_t}` where it is, so by Lemma 2 of the paper
+
+.. math::
+    \mathrm{dist}(x_{t+1}, X_{\rho_t}) \le \|P(y_t) - P(x_t)\| + \mathrm{dist}(P(x_t), X_{\rho_t})
+    \le \ell_t + \sqrt\gamma\,\mathrm{dist}(x_t, X_{\rho_t}).
+
+From the nearest point of :math:`X_{\rho_t}`, g rises by at most G_g a unit of length: all within
+:math:`(\rho_t - \rho_{t+1})/G_g` of it on the way to :math:`x_{t+1}` is in :math:`X_{\rho_{t+1}}`.
+So :math:`\mathrm{dist}(x_t, X_{\rho_t}) \le \rho_t/G_g` is handed on from round to round, and
+:math:`g(x_t) \le G_g\,\mathrm{dist}(x_t, X_{\rho_t}) - \rho_t \le 0`.
+
+**Theorem E2 (regret).** If besides :math:`\eta_t` does not rise, then for every T and
+:math:`x^\star \in X`
+
+.. math::
+    \mathrm{Reg}_T \le \frac{2R^2}{\eta_T} + \frac12\sum_{t \le T}\eta_t\|\nabla_t\|^2
+      + \kappa\sum_{t \le T}\rho_t\|\nabla_t\|
+      + 2R\kappa\sum_{t < T}\frac{\rho_t - \rho_{t+1}}{\eta_t}
+
+where :math:`\kappa` is how far the best action must move for a unit of tightening. Proof: let
+:math:`u_t = (1 - \rho_t/\epsilon)x^\star + (\rho_t/\epsilon)z` with z the point of
+:math:`X_\epsilon` nearest to :math:`x^\star`; by convexity :math:`g(u_t) \le -\rho_t`, so
+:math:`u_t` is in :math:`H_t` and in the ball, and by Lemma 1 :math:`\|z - x^\star\| \le
+\epsilon/\sigma`: :math:`\|u_t - x^\star\| \le \kappa\rho_t` and :math:`\|u_{t+1} - u_t\| \le
+\kappa(\rho_t - \rho_{t+1})` with :math:`\kappa = 1/\sigma`. The start is as good a z, with
+:math:`\alpha` for :math:`\epsilon`: then :math:`\kappa = D_0/\alpha`, and the smaller counts. Both
+projections bring the action closer to :math:`u_t`, hence
+
+.. math::
+    \langle\nabla_t, x_t - u_t\rangle
+    \le \frac{\|x_t - u_t\|^2 - \|x_{t+1} - u_t\|^2}{2\eta_t} + \frac{\eta_t}{2}\|\nabla_t\|^2.
+
+Going on with :math:`u_{t+1}` in the second square costs at most :math:`4R\|u_{t+1} - u_t\|`; summed
+by parts, with :math:`\|x_t - u_t\| \le 2R`, the squares leave :math:`2R^2/\eta_T`. Finally
+:math:`\langle\nabla_t, u_t - x^\star\rangle \le \|\nabla_t\|\kappa\rho_t`. Rounds before the first
+gradient that is not 0 have :math:`1/\eta_t = 0`.
+
+**Which sigma.** One that is known holds for every :math:`\rho \le \epsilon`. The start alone gives
+:math:`\sigma_\rho = (\alpha - \rho)/D_0` for every tightening up to :math:`\rho < \alpha`
+(:meth:`surefoot.core.constants.Constants.local_sigma`); so where nothing else is known schedules
+begin at :math:`\rho_1 \le \alpha/2`. The larger of the two counts.
+
+Rounding: steps are a billionth shorter than allowed, as in :mod:`surefoot.algorithms._from_start`.
+"""
 
 from __future__ import annotations
 
-from typing import NamedTuple, Self
+import math
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple, Self, final
 
+import numpy as np
+
+from surefoot.algorithms._from_start import SHRINK, FromStart
+from surefoot.core import checks
 from surefoot.core.algorithm import OneConstraint, tuning
 from surefoot.core.arrays import dot, maximum, minimum, owned, sqrt, squared_and_norm, where
 from surefoot.core.constants import Constants
 from surefoot.core.parameters import flag, nonnegative, positive, projectable
 from surefoot.core.types import Array, Number, Real, Source
 from surefoot.sets import Ball, project_halfspace
-from surefoot.theory import (
-    ScheduledSteps,
-    StronglyConvexSchedule,
-    Tuned,
-    UnknownGradients,
-    UnknownHorizon,
-)
+from surefoot.theory import Premise, Tuned
+from surefoot.theory._from_start import check_strict_start
 
-__all__ = ["ScheduledPFS", "ScheduledState"]
+__all__ = [
+    "ScheduledPFS",
+    "ScheduledSteps",
+    "StronglyConvexSchedule",
+    "UnknownGradients",
+    "UnknownHorizon",
+]
 
 
 class ScheduledState(NamedTuple):
@@ -50,7 +115,7 @@ class ScheduledPFS(OneConstraint[ScheduledState]):
     with :math:`L_t` the largest norm and :math:`S_t` the sum of the squared norms of the gradients
     up to round t, its own included. A step is then no longer than :math:`s\rho_t` times G_f, or
     than :math:`s\rho_t` itself: that is what keeps the actions feasible while the tightening falls
-    (:mod:`surefoot.theory.schedules`).
+    (:mod:`surefoot.algorithms.scheduled_pfs`).
 
     Args:
         rho: tightening before it falls, :math:`\rho > 0`.
@@ -137,3 +202,330 @@ class ScheduledPFS(OneConstraint[ScheduledState]):
     def _with(cls, theorem: ScheduledSteps, domain: Ball | None) -> Tuned[Self]:
         shared = ("rho", "power", "offset", "running", "adagrad")
         return Tuned.of(cls, theorem, domain, *shared, step_size=theorem.step)
+
+
+class ScheduledSteps(FromStart):
+    r"""Theorems E1 and E2 for :math:`\rho_t = \rho/(t + t_0)^p` and a step that follows it.
+
+    The step is :math:`\eta_t = s\rho_t`, or :math:`s\rho_t/L_t` where it goes by the largest
+    gradient so far (``running``); and no longer than :math:`c/\sqrt{S_t}` where that is asked for.
+    """
+
+    running: ClassVar[bool] = False
+
+    @property
+    @abstractmethod
+    def power(self) -> float:
+        """The power p at which the tightening falls."""
+
+    @property
+    @abstractmethod
+    def rho(self) -> float:
+        """The tightening before it falls."""
+
+    @property
+    def offset(self) -> float:
+        r"""The number :math:`t_0` of rounds by which the schedule is shifted."""
+        return 0.0
+
+    @property
+    @abstractmethod
+    def step(self) -> float:
+        """The step s per unit of tightening."""
+
+    @property
+    def adagrad(self) -> float | None:
+        r"""The constant of the limit :math:`c/\sqrt{S_t}` on the step; None without a limit."""
+        return None
+
+    @final
+    def _check_start(self) -> None:
+        """Return what every schedule needs; the parameters are then numbers."""
+        self.constants.require("R", "G_g", by=self.name)
+        (slack,) = self.constants.require("start_slack", by=self.name)
+        check_strict_start(slack, self.name)
+        _ = self.rho, self.step
+
+    @final
+    def tightening(self, t: Any) -> Array:
+        r"""Return :math:`\rho_t`; t may be an array."""
+        t = np.asarray(t, dtype=np.float64)
+        return self.rho / (t + self.offset) ** self.power
+
+    @final
+    def observed_bound(self, sizes: Array) -> Array:
+        r"""Return Theorem E2 on what was observed, after each round.
+
+        Args:
+            sizes: :math:`\|\nabla_t\|`, ``(T,)``; or ``(T, B)``, a column for each run.
+        """
+        sizes = np.asarray(sizes, dtype=np.float64)
+        t = np.arange(1.0, len(sizes) + 1).reshape(-1, *[1] * (sizes.ndim - 1))
+        rho, squares = self.tightening(t), np.cumsum(sizes**2, axis=0)
+        largest = np.maximum.accumulate(sizes, axis=0)
+        # 1/eta, which is 0 before the first gradient: a step of any size would do.
+        slow = (largest if self.running else np.ones_like(sizes)) / (self.step * rho)
+        if self.adagrad is not None:
+            slow = np.maximum(slow, np.sqrt(squares) / self.adagrad)
+        moved = np.divide(sizes**2, slow, out=np.zeros_like(sizes), where=slow > 0)
+        falls = (rho - self.tightening(t + 1)) * slow
+        before = np.cumsum(falls, axis=0) - falls
+        R, cost = self.constants.R, self.cost
+        return (
+            2 * R**2 * slow
+            + 0.5 * np.cumsum(moved, axis=0)
+            + cost * np.cumsum(rho * sizes, axis=0)
+            + 2 * R * cost * before
+        )
+
+    @property
+    @final
+    def premises(self) -> tuple[Premise, ...]:
+        """G_g, sigma and the start; G_f, only for the regret unless the steps depend on it."""
+        c = self.constants
+        G_g, slack = c.require("G_g", "start_slack", by=self.name)
+        return self._and_rest(
+            Premise("constraint subgradient", "G_g", G_g),
+            Premise("subgradient near the boundary", "sigma", self.sigma, level=self.level),
+            Premise("start", "the slack counted on", slack),
+            only_regret=self.running,
+        )
+
+
+@dataclass(frozen=True)
+class _GivenGradients(ScheduledSteps):
+    """A schedule for any number of rounds whose steps use a known G_f."""
+
+    constants: Constants
+    horizon: None = None
+
+    def __post_init__(self) -> None:
+        self._check_start()
+
+    @property
+    @final
+    def step(self) -> float:
+        r"""The step :math:`\xi/(G_fG_g)`, slightly shorter."""
+        G_f, G_g = self.constants.require("G_f", "G_g", by=self.name)
+        return SHRINK * self.xi / (G_f * G_g)
+
+
+@final
+@dataclass(frozen=True)
+class UnknownHorizon(_GivenGradients):
+    r"""No horizon: :math:`\rho_t = a/\sqrt t`, :math:`\eta_t = s\rho_t`, :math:`s = \xi/(G_fG_g)`.
+
+    With :math:`a = \min(\alpha, \epsilon)`, or :math:`\alpha/2` where the start alone is known:
+
+    .. math::
+        g(x_t) \le 0 \ \forall t, \qquad
+        \mathrm{Reg}_T \le \Big(\frac{2R^2}{sa} + saG_f^2 + 2\kappa aG_f\Big)\sqrt T
+                           + \frac{R\kappa}{s}\ln T \quad \forall T.
+
+    Proof: E1, and E2 with :math:`\sum 1/\sqrt t \le 2\sqrt T`. In its last term
+    :math:`(\rho_t - \rho_{t+1})/\eta_t = (1 - \sqrt{t/(t+1)})/s`; from
+    :math:`\sqrt{1 + 1/t} \le 1 + 1/(2t)` that is at most :math:`1/((2t+1)s)`, and since 1/x is
+    convex, :math:`1/(t + 1/2) \le \ln((t+1)/t)`: the sum is at most :math:`\ln T/(2s)`.
+
+    Here a comparator that does not move would not do: the first tightening is as large as the
+    start allows, and :math:`T\rho_1` is linear.
+
+    Args:
+        constants: needs R, G_f, G_g, start_slack; uses sigma with epsilon, start_reach.
+
+    Example:
+        >>> c = Constants(R=1.0, G_f=2.0, G_g=1.0, sigma=1.0, epsilon=0.5, start_slack=0.25)
+        >>> anytime = UnknownHorizon(c)
+        >>> anytime.rho, round(anytime.step, 6), float(anytime.regret_bound(100).round(3))
+        (0.25, 0.5, 184.21)
+    """
+
+    name: ClassVar[str] = "Theorem E2, unknown horizon"
+    regret_exponent: ClassVar[float] = 0.5
+    power: ClassVar[float] = 0.5
+
+    @property
+    def rho(self) -> float:
+        """The level that the start and sigma allow."""
+        return self.level
+
+    def regret_bound(self, t: Any) -> Array:
+        """Return the bound above."""
+        T = np.asarray(t, dtype=np.float64)
+        R, G_f = self.constants.require("R", "G_f", by=self.name)
+        a, s, cost = self.rho, self.step, self.cost
+        slope = 2 * R**2 / (s * a) + s * a * G_f**2 + 2 * cost * a * G_f
+        return slope * np.sqrt(T) + R * cost / s * np.log(T)
+
+
+@final
+@dataclass(frozen=True)
+class UnknownGradients(ScheduledSteps):
+    r"""No G_f: steps follow the largest gradient so far, :math:`\eta_t = s\rho_t/L_t`, s = xi/G_g.
+
+    The round's own gradient is counted, so :math:`\ell_t \le s\rho_t`, and :math:`\eta_t` does not
+    rise: E1 and E2 hold, and G_f is needed for neither. Where ``adaptive`` steps have the limit
+    :math:`c/\sqrt{S_t}` of AdaGrad-norm too, :math:`c = \sqrt2R`; else :math:`c = \infty`. With the
+    horizon a fixed :math:`\rho = \min\{a, R\sqrt{2/(s(s/2 + \kappa)T)}\}`, and
+
+    .. math::
+        \mathrm{Reg}_t \le 2R^2\max\Big\{\frac{L_t}{s\rho}, \frac{\sqrt{S_t}}{c}\Big\}
+          + \min\Big\{c\sqrt{S_t}, \frac{s\rho}{2}\sum\|\nabla_t\|\Big\}
+          + \kappa\rho\sum\|\nabla_t\|
+
+    where :math:`\sum\|\nabla_t\| \le \sqrt{tS_t}`: with :math:`\rho` of the order of
+    :math:`1/\sqrt T` only the limit on the length of a step, :math:`L_T/(s\rho)`, does not fall
+    with smaller gradients. This :math:`\rho` minimises the bound for gradients of one size and
+    :math:`c = \infty`, whatever the size. Without a horizon :math:`\rho_t = a/\sqrt t`, and
+
+    .. math::
+        \mathrm{Reg}_T \le{}& 2R^2\max\Big\{\frac{L_T\sqrt T}{sa}, \frac{\sqrt{S_T}}{c}\Big\}
+          + \min\{c\sqrt{S_T}, saL_T\sqrt T\} \\
+          &+ \kappa a\min\{2L_T\sqrt T, \sqrt{S_T(1+\ln T)}\}
+          + R\kappa L_T\max\Big\{\frac1s, \frac ac\Big\}\ln T.
+
+    Proof: E2 with :math:`1/\eta_t = \max\{L_t/(s\rho_t), \sqrt{S_t}/c\}`. The second term is at
+    most :math:`\frac12\sum s\rho_t\|\nabla_t\|^2/L_t \le \frac12\sum s\rho_t\|\nabla_t\|` and
+    :math:`\frac c2\sum\|\nabla_t\|^2/\sqrt{S_t} \le c\sqrt{S_T}`; the third by Cauchy and Schwarz
+    with :math:`\sum\rho_t^2 \le a^2(1 + \ln T)`; and with :math:`\sqrt{S_t} \le L_T\sqrt t` the
+    terms of the last are at most
+    :math:`(1 - \sqrt{t/(t+1)})L_T\max\{1/s, a/c\}`, whose sum is as in :class:`UnknownHorizon`.
+
+    The explicit bound puts G_f for :math:`L_T` and :math:`G_f^2T` for :math:`S_T`; where no G_f is
+    known it is infinite, and :meth:`observed_bound` tells after the fact.
+
+    Args:
+        constants: needs R, G_g, start_slack; uses sigma with epsilon, start_reach.
+        horizon: T, if it is known.
+        adaptive: whether steps are limited as in AdaGrad-norm too.
+
+    Example:
+        >>> c = Constants(R=1.0, G_g=1.0, sigma=1.0, epsilon=0.5, start_slack=0.25)
+        >>> bound = UnknownGradients(c, horizon=100)
+        >>> round(bound.rho, 6), float(bound.regret_bound(100))
+        (0.11547, inf)
+        >>> float(bound.observed_bound(np.full(100, 2.0))[-1].round(3))
+        69.282
+    """
+
+    regret_exponent: ClassVar[float] = 0.5
+    running: ClassVar[bool] = True
+
+    constants: Constants
+    horizon: int | None = None
+    adaptive: bool = False
+
+    def __post_init__(self) -> None:
+        if self.horizon is not None:
+            checks.horizon(self.horizon)
+        self._check_start()
+
+    @property
+    def name(self) -> str:
+        """Theorem E2 with the running maximum of the gradients."""
+        return "Theorem E2, " + ("AdaGrad-norm" if self.adaptive else "unknown gradients")
+
+    @property
+    def power(self) -> float:
+        """The power 0 with a horizon, else 1/2."""
+        return 0.5 if self.horizon is None else 0.0
+
+    @property
+    def rho(self) -> float:
+        """The level a; with a horizon, the minimiser of the bound if it is smaller."""
+        if self.horizon is None:
+            return self.level
+        s, R = self.step, self.constants.R
+        best = R * math.sqrt(2 / (s * (s / 2 + self.cost) * self.horizon))
+        return min(self.level, best)
+
+    @property
+    def step(self) -> float:
+        r"""The step :math:`\xi/G_g`, slightly shorter."""
+        (G_g,) = self.constants.require("G_g", by=self.name)
+        return SHRINK * self.xi / G_g
+
+    @property
+    def adagrad(self) -> float | None:
+        r"""The constant :math:`\sqrt2R` if adaptive, else None."""
+        return math.sqrt(2) * self.constants.R if self.adaptive else None
+
+    def regret_bound(self, t: Any) -> Array:
+        """Return the bounds above; infinite where G_f is not known."""
+        T = np.asarray(t, dtype=np.float64)
+        L = self.constants.G_f
+        if L is None:
+            return np.full_like(T, math.inf)
+        R, s, cost = self.constants.R, self.step, self.cost
+        c = math.inf if self.adagrad is None else self.adagrad
+        root, last = L * np.sqrt(T), self.tightening(T)
+        first = 2 * R**2 * np.maximum(L / (s * last), root / c)
+        if self.horizon is not None:
+            second = np.minimum(c * root, s * last / 2 * L * T)
+            return first + second + cost * last * L * T
+        a = self.rho
+        second = np.minimum(c * root, s * a * root)
+        third = cost * a * root * np.minimum(2.0, np.sqrt(1 + np.log(T)))
+        return first + second + third + R * cost * L * max(1 / s, a / c) * np.log(T)
+
+
+@final
+@dataclass(frozen=True)
+class StronglyConvexSchedule(_GivenGradients):
+    r"""Costs of strong convexity H: regret O(log T), feasible in every round, no horizon.
+
+    With :math:`C = G_fG_g/(\xi H)`, :math:`t_0 = \lceil C/a\rceil - 1`,
+    :math:`\rho_t = C/(t + t_0)` and :math:`\eta_t = 1/(H(t + t_0))`:
+
+    .. math::
+        g(x_t) \le 0 \ \forall t, \qquad
+        \mathrm{Reg}_T \le 2Ht_0R^2 + 2RH\kappa C\ln\frac{T+t_0}{1+t_0}
+          + \Big(\frac{G_f^2}{2H} + \kappa G_fC\Big)
+            \Big(\frac1{1+t_0} + \ln\frac{T+t_0}{1+t_0}\Big).
+
+    Here G_f must bound the gradients on the feasible set, not only where they are seen. Proof:
+    :math:`\rho_1 \le a` and :math:`\ell_t \le \xi\rho_t/G_g`, so E1 holds. With
+    :math:`\tau = t + t_0` and :math:`u_t` as in E2, strong convexity takes
+    :math:`\frac H2\|x_t - u_t\|^2` off the regret of the round against :math:`u_t`, which is then
+    at most :math:`\frac{H(\tau-1)}2\|x_t-u_t\|^2 - \frac{H\tau}2\|x_{t+1}-u_t\|^2
+    + \frac{G_f^2}{2H\tau}`. Going on with :math:`u_{t+1}` costs
+    :math:`2RH\tau\|u_{t+1}-u_t\| \le 2RH\kappa C/(\tau+1)`, the rest telescopes to
+    :math:`\frac{Ht_0}2(2R)^2`; and :math:`f_t(u_t) - f_t(x^\star) \le G_f\kappa\rho_t`. Sums of
+    1/tau are below integrals.
+
+    Args:
+        constants: needs R, G_f, G_g, strong_convexity, start_slack; uses sigma with epsilon,
+            start_reach.
+
+    Example:
+        >>> c = Constants(R=1.0, G_f=2.0, G_g=1.0, sigma=1.0, epsilon=0.5, start_slack=0.25,
+        ...               strong_convexity=0.5)
+        >>> bound = StronglyConvexSchedule(c)
+        >>> round(bound.rho, 6), bound.offset, float(bound.regret_bound(1000).round(1))
+        (4.0, 16.0, 82.2)
+    """
+
+    name: ClassVar[str] = "Theorem E2, strongly convex costs"
+    regret_exponent: ClassVar[float] = 0.0
+    power: ClassVar[float] = 1.0
+
+    @property
+    def rho(self) -> float:
+        """The constant C, slightly larger, since the steps 1/(H(t + t_0)) are fixed."""
+        (H,) = self.constants.require("strong_convexity", by=self.name)
+        return 1 / (H * self.step)
+
+    @property
+    def offset(self) -> float:
+        r"""The number :math:`t_0` of rounds by which the schedule is shifted."""
+        return float(max(math.ceil(self.rho / self.level) - 1, 0))
+
+    def regret_bound(self, t: Any) -> Array:
+        """Return the bound above."""
+        T = np.asarray(t, dtype=np.float64)
+        R, G_f, H = self.constants.require("R", "G_f", "strong_convexity", by=self.name)
+        t0, cost, C = self.offset, self.cost, self.rho
+        logarithm = np.log((T + t0) / (1 + t0))
+        drift = 2 * R * H * cost * C * logarithm
+        rounds = (G_f**2 / (2 * H) + cost * G_f * C) * (1 / (1 + t0) + logarithm)
+        return 2 * H * t0 * R**2 + drift + rounds

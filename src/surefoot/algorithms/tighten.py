@@ -1,20 +1,28 @@
-"""Tightening for any base algorithm (the paper's Appendix A); with DPP it is DPP-T."""
+"""Tightening for any base algorithm (the paper's Appendix A); with DPP it is DPP-T.
+
+Tightening: from a bound on the sum of g to a nonpositive sum (the paper's Appendix A).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Self
+from dataclasses import dataclass, is_dataclass, replace
+from typing import Any, ClassVar, Self, final
 
-from surefoot.algorithms.scalar_dpp import ScalarDPP
+import numpy as np
+
+from surefoot.algorithms.bounds import at_least, first_horizon, rounds
+from surefoot.algorithms.related.scalar_dpp import ScalarDPP
+from surefoot.core import checks
 from surefoot.core.algorithm import NOTHING, Algorithm, tuning
 from surefoot.core.constants import Constants, as_constants
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import anything, nonnegative, share
 from surefoot.core.player import can_play
 from surefoot.core.types import Array, Feedback, Info, Needs, Real, Region, Source, needs_of
-from surefoot.theory import Tightened, Tuned, tightened_constants
+from surefoot.theory import ConstraintForm, Guarantee, Kind, Measure, Premise, Summed, Tuned
 
-__all__ = ["Tighten"]
+__all__ = ["Tighten", "Tightened", "tightened_constants"]
 
 
 class Tighten(Algorithm):
@@ -116,3 +124,220 @@ class Tighten(Algorithm):
             if needed > 0.99 * room:
                 return Tuned(cls(base=inner.algorithm, rho=theorem.rho), theorem)
             room = needed
+
+
+def tightened_constants(constants: Constants, rho: float) -> Constants:
+    r"""Return the constants of a problem whose constraint is :math:`g + \rho`.
+
+    A point has rho less slack, any one constraint is larger by at most rho, and the subgradients
+    stay: the level :math:`-\epsilon` of g is the level :math:`-(\epsilon - \rho)` of
+    :math:`g + \rho`. Where nothing is left of epsilon, it and sigma are not known.
+
+    Example:
+        >>> c = Constants(R=1.0, G_f=3.0, sigma=0.5, epsilon=0.25, start_slack=0.5, D_g=1.5)
+        >>> print(tightened_constants(c, 0.125))
+        R = 1 (given), G_f = 3 (given), sigma = 0.5 (derived), epsilon = 0.125 (derived),
+        start_slack = 0.375 (derived), D_g = 1.625 (derived)
+    """
+    checks.nonnegative(rho=rho)
+    changed: dict[str, float | None] = {}
+    if constants.D_g is not None:
+        changed["D_g"] = constants.D_g + rho
+    if constants.start_slack is not None:
+        changed["start_slack"] = constants.start_slack - rho
+    if constants.epsilon is not None:
+        left = constants.epsilon > rho
+        changed["epsilon"] = constants.epsilon - rho if left else None
+        changed["sigma"] = constants.sigma if left else None
+    return constants.with_origin("derived", **changed)
+
+
+@final
+@dataclass(frozen=True)
+class Tightened(Summed):
+    r"""The sum of g is at most 0 when a base algorithm plays with :math:`g + \rho`.
+
+    Let the base guarantee, on the tightened problem, a regret of at most :math:`A_t` and
+    :math:`\sum_{s \le t}(g(x_s) + \rho) \le S_t`. With :math:`\rho = S_T/T`
+
+    .. math::
+        \sum_{t \le T} g(x_t) \le S_T - \rho T = 0, \qquad
+        \mathrm{Reg}_t \le A_t + G_f\rho\kappa t
+
+    where :math:`\rho\kappa` bounds the distance of a feasible action to one with
+    :math:`g \le -\rho`: :math:`\kappa = 1/\sigma` if :math:`\rho \le \epsilon` (the paper's Lemma
+    1), or :math:`\kappa = D_0/\alpha` if :math:`\rho \le \alpha`, the start's slack, because
+    :math:`(1 - \rho/\alpha)x + (\rho/\alpha)x_1` is such an action. The smaller is taken.
+
+    Two things differ from the printed appendix. It has G_g for G_f: the regret lost is a
+    difference of costs. And it takes the base's constants for granted, which depend on the slack
+    that rho leaves; here the base must be tuned for :func:`tightened_constants` constants with some
+    tightening, :attr:`room`, and rho must turn out no larger, which it does for T large enough.
+    The sum of :math:`[g]_+` cannot be cancelled this way; what the base promises of it stays.
+
+    Where the base bounds the sums of each of several constraints and not of their maximum
+    (measure "rows"), so does this guarantee: each sum is at most 0.
+
+    Args:
+        constants: the constants of the problem itself.
+        horizon: T.
+        base: what the base guarantees for constants of :func:`tightened_constants`.
+
+    Example:
+        >>> from surefoot.algorithms.related.dpp import DriftPlusPenalty
+        >>> c = Constants(R=0.5, G_f=1.0, G_g=1.0, D_g=1.0, sigma=1.0, epsilon=0.5)
+        >>> bound = Tightened(c, 10_000, DriftPlusPenalty(tightened_constants(c, 0.25), 10_000))
+        >>> round(bound.rho, 4), float(bound.bounds(10_000)["soft"])
+        (0.0703, 0.0)
+        >>> Tightened(c, 500, DriftPlusPenalty(tightened_constants(c, 0.25), 500))
+        Traceback (most recent call last):
+        surefoot.core.errors.InvalidValueError: horizon must be at least 879 rounds for ...
+    """
+
+    kind: ClassVar[Kind] = "cumulative"
+    violation_exponent: ClassVar[None] = None
+
+    constants: Constants
+    horizon: int
+    base: Guarantee
+
+    def __post_init__(self) -> None:
+        checks.horizon(self.horizon)
+        if not isinstance(self.base, Guarantee):
+            raise InvalidValueError(f"base must be a guarantee, got {self.base!r}")
+        if self.base.horizon not in (None, self.horizon):
+            raise InvalidValueError(
+                f"base must be tuned for the horizon {self.horizon}, got one for "
+                f"{self.base.horizon}"
+            )
+        self.constants.require("G_f", by=self.name)
+        if not self.room > 0:
+            raise InvalidValueError(
+                "base must be tuned for tightened constants: of a slack or D_g it must leave "
+                f"room for rho, got {self.room:g}"
+            )
+        if not self._enough(self.horizon):
+            raise InvalidValueError(
+                f"horizon must be {self._enough_words()} for {self.name}: it has to tighten by "
+                f"{self.rho:.3g}, more than the {self.room:.3g} that the base allows for, "
+                f"got {self.horizon}"
+            )
+        _ = self.tightening_cost
+
+    @property
+    def name(self) -> str:
+        """The base's name, tightened."""
+        return f"{self.base.name}, tightened"
+
+    @property
+    def changing(self) -> bool:
+        """Whether the base's constraint may change."""
+        return self.base.changing
+
+    @property
+    def constraint_form(self) -> ConstraintForm:
+        """The form that the base needs."""
+        return self.base.constraint_form
+
+    @property
+    def rho(self) -> float:
+        r"""The tightening :math:`S_T/T`, rounded up."""
+        return float(_summed(self.base, self.horizon)[1]) / self.horizon * (1 + 2.0**-50)
+
+    @property
+    def room(self) -> float:
+        """The largest tightening that the base's constants cover."""
+        plain, base = self.constants, self.base.constants
+        rooms = [np.inf]
+        if plain.D_g is not None and base.D_g is not None:
+            rooms.append(base.D_g - plain.D_g)
+        for level in ("start_slack", "epsilon"):
+            before, after = getattr(plain, level), getattr(base, level)
+            if before is not None and after is not None:
+                rooms.append(before - after)
+        return float(min(rooms))
+
+    def _enough(self, horizon: int) -> bool:
+        """Return whether the tightening that a horizon needs is within the limit."""
+        base: Any = self.base
+        if horizon != self.horizon and base.horizon is not None:
+            base = replace(base, horizon=horizon)  # theorems choose their parameters by it
+        return float(_summed(base, horizon)[1]) * (1 + 2.0**-50) <= self.room * horizon
+
+    def _enough_words(self) -> str:
+        """Return the smallest horizon that is large enough, in words: S_T/T falls as T grows."""
+        base: Any = self.base
+        if base.horizon is not None and not is_dataclass(base):
+            return "larger"  # it cannot be asked what it would do with another
+        # Further than anyone plays the bounds need not be finite numbers any more.
+        first = first_horizon(lambda T: T > 2**64 or self._enough(T), self.horizon)
+        return "more than 2^64 rounds" if first is None or first > 2**64 else at_least(first)
+
+    @property
+    def tightening_cost(self) -> float:
+        r"""How far the best action may move per unit of rho, :math:`\kappa`."""
+        c = self.constants
+        costs = []
+        if c.sigma is not None and c.epsilon is not None and self.rho <= c.epsilon:
+            costs.append(1 / c.sigma)
+        if c.start_slack is not None and self.rho <= c.start_slack:
+            costs.append(c.reach / c.start_slack)
+        if not costs:
+            raise InvalidValueError(
+                f"{self.name} needs sigma with epsilon >= {self.rho:.3g}, or a start_slack of at "
+                f"least {self.rho:.3g}, to say what tightening costs, got {c}"
+            )
+        return min(costs)
+
+    def regret_bound(self, t: Any) -> Array:
+        r"""Return :math:`A_t + G_f\rho\kappa t`."""
+        (G_f,) = self.constants.require("G_f", by=self.name)
+        return self.base.regret_bound(t) + G_f * self.rho * self.tightening_cost * rounds(t)
+
+    def bounds(self, t: Any) -> dict[Measure, Array]:
+        """Return the base's, less rho per round; the sum of g is then at most 0 at the horizon."""
+        found = self.base.bounds(t)
+        measure, total = _summed(self.base, t)
+        found[measure] = total
+        for part in {"rows", measure} & found.keys():
+            found[part] = np.maximum(found[part] - self.rho * rounds(t), 0.0)
+        if "round" in found:
+            found["round"] = found["round"] - self.rho
+        return found
+
+    @property
+    def regret_exponent(self) -> float | None:
+        """The larger of the base's two exponents: tightening costs as much as the sum of g."""
+        regret, violation = self.base.regret_exponent, self.base.violation_exponent or 0.0
+        if self.base.kind == "squared":
+            violation = (1 + violation) / 2  # Cauchy-Schwarz, see _summed
+        return None if regret is None else max(regret, violation)
+
+    @property
+    def premises(self) -> tuple[Premise, ...]:
+        r"""The base's premises, for g instead of :math:`g + \rho`."""
+        return tuple(
+            replace(p, limit=p.limit + self.rho)
+            if p.quantity == "start"
+            else replace(p, level=p.level + self.rho)
+            if p.quantity == "subgradient near the boundary"
+            else p
+            for p in self.base.premises
+        )
+
+
+def _summed(base: Guarantee, t: Any) -> tuple[Measure, Array]:
+    r"""Return the smallest bound on the sum of g that a guarantee gives, or on each row's sum.
+
+    A sum of g is at most that of :math:`[g]_+`, which is at most
+    :math:`\sqrt{t\sum[g]_+^2}`.
+    """
+    promised = base.bounds(t)
+    found = [promised[m] for m in ("soft", "hard") if m in promised]
+    if "squared" in promised:
+        found.append(np.sqrt(rounds(t) * promised["squared"]))
+    if found:
+        return "soft", np.min(found, axis=0)
+    if "rows" in promised:
+        return "rows", promised["rows"]
+    raise InvalidValueError(f"base must bound a sum of g over the rounds, got {base}")

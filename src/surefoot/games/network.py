@@ -69,7 +69,7 @@ def play_network(player: Any, costs: Any, constraints: Sequence[Any], start: Arr
 
     Example:
         >>> from surefoot import Ball, Constants
-        >>> from surefoot.algorithms.network_penalty import NetworkPenalty
+        >>> from surefoot.algorithms.related.network_penalty import NetworkPenalty
         >>> from surefoot.problems.constraints import Affine
         >>> from surefoot.problems.costs import Linear
         >>> costs = Linear(np.full((50, 3, 1), -1.0))

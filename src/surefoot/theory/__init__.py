@@ -1,17 +1,12 @@
-"""Theorems as objects: bounds, premises, and the parameters they choose.
+"""What a guarantee is, and the theorems of certified rules.
 
-A theorem in a new file of this package needs no line here: its classes are found below.
+Theorems of other rules stand in the files of these rules (:mod:`surefoot.algorithms`).
 """
-
-import importlib
-import pkgutil
 
 from surefoot.core import kinds
 from surefoot.theory.certified import ObservedRegret, TheoremD, observed_regret_bound
-from surefoot.theory.curvature import HalvedSlack, ObservedCuts, TheoremC
+from surefoot.theory.curvature import ObservedCuts, TheoremC
 from surefoot.theory.curvature_averaging import ObservedAveraging, TheoremK
-from surefoot.theory.doubling import DoublingHorizon
-from surefoot.theory.dpp import DriftPlusPenalty
 from surefoot.theory.guarantee import (
     ConstraintForm,
     EveryRound,
@@ -23,31 +18,9 @@ from surefoot.theory.guarantee import (
     Tuned,
     unpack,
 )
-from surefoot.theory.jenatton import JenattonStronglyConvex, JenattonTradeOff
 from surefoot.theory.leader_follower import LeaderRegret, TheoremG, crawl_lower_bound
-from surefoot.theory.mahdavi import MahdaviBalanced, MahdaviNoViolation
-from surefoot.theory.mahdavi_linear import MahdaviLinearBalanced
-from surefoot.theory.perturbed import BoundedNoise, SlowDrift
-from surefoot.theory.polyak import Corollary1, Corollary2, Corollary3, Theorem1
-from surefoot.theory.projection import (
-    AdaGradNorm,
-    DecayingStep,
-    DualAveragingTheorem,
-    EntropicTheorem,
-    FrankWolfeTheorem,
-    StronglyConvexDescent,
-    Zinkevich,
-)
-from surefoot.theory.schedules import (
-    ScheduledSteps,
-    StronglyConvexSchedule,
-    UnknownGradients,
-    UnknownHorizon,
-)
-from surefoot.theory.sinha_vaze import SinhaVazeConvex, SinhaVazeStronglyConvex
-from surefoot.theory.tightening import Tightened, tightened_constants
-from surefoot.theory.tuning import tune_polyak
 from surefoot.theory.under_errors import TheoremN, under_errors
+from surefoot.theory.values import ValuesAndCurvature, ValuesOnly
 from surefoot.theory.watching import (
     Breach,
     Loss,
@@ -58,33 +31,17 @@ from surefoot.theory.watching import (
     Quantity,
     Reaction,
 )
-from surefoot.theory.yuan import YuanStronglyConvex, YuanTradeOff
+from surefoot.theory.wrapped import InTurns, WithProbability
 
 __all__ = [
-    "AdaGradNorm",
-    "BoundedNoise",
     "Breach",
     "ConstraintForm",
-    "Corollary1",
-    "Corollary2",
-    "Corollary3",
-    "DecayingStep",
-    "DoublingHorizon",
-    "DriftPlusPenalty",
-    "DualAveragingTheorem",
-    "EntropicTheorem",
     "EveryRound",
-    "FrankWolfeTheorem",
     "Guarantee",
-    "HalvedSlack",
-    "JenattonStronglyConvex",
-    "JenattonTradeOff",
+    "InTurns",
     "Kind",
     "LeaderRegret",
     "Loss",
-    "MahdaviBalanced",
-    "MahdaviLinearBalanced",
-    "MahdaviNoViolation",
     "Measure",
     "NoClaim",
     "ObservedAveraging",
@@ -96,42 +53,20 @@ __all__ = [
     "PremiseWarning",
     "Quantity",
     "Reaction",
-    "ScheduledSteps",
-    "SinhaVazeConvex",
-    "SinhaVazeStronglyConvex",
-    "SlowDrift",
-    "StronglyConvexDescent",
-    "StronglyConvexSchedule",
     "Summed",
-    "Theorem1",
     "TheoremC",
     "TheoremD",
     "TheoremG",
     "TheoremK",
     "TheoremN",
-    "Tightened",
     "Tuned",
-    "UnknownGradients",
-    "UnknownHorizon",
-    "YuanStronglyConvex",
-    "YuanTradeOff",
-    "Zinkevich",
+    "ValuesAndCurvature",
+    "ValuesOnly",
+    "WithProbability",
     "crawl_lower_bound",
     "observed_regret_bound",
-    "tightened_constants",
-    "tune_polyak",
     "under_errors",
     "unpack",
 ]
-
-for _file in pkgutil.iter_modules(__path__):
-    if not _file.name.startswith("_"):
-        _module = importlib.import_module(f"{__name__}.{_file.name}")
-        for _name in set(getattr(_module, "__all__", ())).difference(__all__):
-            if isinstance(_value := getattr(_module, _name), type) and issubclass(
-                _value, Guarantee
-            ):
-                globals()[_name] = _value
-                __all__.append(_name)
 
 kinds.guard(globals())

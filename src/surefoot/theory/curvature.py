@@ -19,7 +19,7 @@ from surefoot.core.types import Array
 from surefoot.theory._from_start import StrictStart
 from surefoot.theory.watching import Premise
 
-__all__ = ["HalvedSlack", "ObservedCuts", "TheoremC", "least_slope"]
+__all__ = ["ObservedCuts", "TheoremC", "least_slope"]
 
 
 def least_slope(beta: float, slack: float, reach: float) -> float:
@@ -145,36 +145,3 @@ class TheoremC(StrictStart):
         if self.constants.G_f is not None:
             found.append(Premise("cost gradient", "G_f", self.constants.G_f, only_regret=True))
         return tuple(found)
-
-
-@final
-@dataclass(frozen=True)
-class HalvedSlack(StrictStart):
-    r"""LB-SGD: a step leaves at least half of every slack; no regret bound is claimed.
-
-    Proof. With :math:`r = \gamma\|d\| \le a/(2\sigma + \sqrt{a\beta})` and
-    :math:`z = \sqrt{a\beta}/(2\sigma + \sqrt{a\beta}) \in [0, 1]`, the next value is at most
-    :math:`-a + r\sigma + \frac\beta2r^2 \le -a + \frac a2(1 - z + z^2) \le -\frac a2`.
-
-    Args:
-        constants: needs beta and start_slack.
-    """
-
-    name: ClassVar[str] = "LB-SGD (Usmanova, As, Kamgarpour and Krause 2024)"
-    regret_exponent: ClassVar[None] = None
-
-    constants: Constants
-    horizon: None = None
-
-    def __post_init__(self) -> None:
-        self._check_start("beta")
-
-    def regret_bound(self, t: Any) -> Array:
-        """Return inf: none is claimed."""
-        return np.full_like(np.asarray(t, dtype=np.float64), math.inf)
-
-    @property
-    def premises(self) -> tuple[Premise, ...]:
-        """The start, which must be strictly feasible."""
-        (slack,) = self.constants.require("start_slack", by=self.name)
-        return (Premise("start", "the slack counted on", slack),)

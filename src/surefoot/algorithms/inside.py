@@ -1,0 +1,146 @@
+"""What rules share that project onto the feasible set in every round."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, final
+
+from surefoot.algorithms.bounds import rounds
+from surefoot.core import checks
+from surefoot.core.algorithm import COSTS_ONLY, CostsOnly, S
+from surefoot.core.constants import Constants
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.parameters import positive, projectable
+from surefoot.core.types import Array, Real, Region
+from surefoot.theory import EveryRound, Premise
+
+__all__ = [
+    "Anytime",
+    "AroundBall",
+    "FixedStep",
+    "ForHorizon",
+    "Inside",
+    "OnBounded",
+    "Projecting",
+    "bounded_diameter",
+]
+
+
+class Projecting(CostsOnly[S]):
+    """A rule with a step size that projects onto the feasible set and asks nothing else of it."""
+
+    needs = COSTS_ONLY._replace(projections=1)
+
+    eta: Real = positive()
+    domain: Region = projectable()
+
+
+def bounded_diameter(domain: Any) -> float:
+    """Return the diameter of a feasible set; raise if it is unknown or infinite."""
+    diameter = getattr(domain, "diameter", None)
+    if diameter is None or not diameter < math.inf:
+        raise InvalidValueError(
+            f"domain must be bounded, got {domain!r} with diameter {diameter!r}"
+        )
+    return float(diameter)
+
+
+class Inside(EveryRound):
+    """A guarantee without violations; subclasses differ in the regret bound.
+
+    Where the constraint changes, the set is that of the actions feasible in all rounds.
+    """
+
+    changing: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        self._G_f()
+
+    @property
+    @final
+    def premises(self) -> tuple[Premise, ...]:
+        """The gradient bound, for the regret alone; the horizon if one was used."""
+        found = [Premise("cost gradient", "G_f", self._G_f(), only_regret=True)]
+        if self.horizon is not None:
+            found.append(Premise("horizon", "the horizon", self.horizon, only_regret=True))
+        return tuple(found)
+
+    @final
+    def _G_f(self) -> float:
+        (G_f,) = self.constants.require("G_f", by=self.name)
+        return G_f
+
+
+class AroundBall(Inside):
+    """A guarantee for a feasible set that holds the ball of radius r and lies in that of R."""
+
+    inner_radius: float
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        R = self.constants.R
+        checks.positive(inner_radius=self.inner_radius)
+        checks.at_most(R * (1 + 1e-9), "the outer radius", inner_radius=self.inner_radius)
+
+    @property
+    @final
+    def kappa(self) -> float:
+        """The condition number R/r, at least 1."""
+        return max(self.constants.R / self.inner_radius, 1.0)
+
+
+@dataclass(frozen=True)
+class ForHorizon(Inside):
+    """A guarantee for a known number of rounds."""
+
+    constants: Constants
+    horizon: int
+
+    def __post_init__(self) -> None:
+        checks.horizon(self.horizon)
+        super().__post_init__()
+
+
+@dataclass(frozen=True)
+class OnBounded(ForHorizon):
+    """A guarantee for a known number of rounds on a feasible set of a known diameter."""
+
+    diameter: float
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        checks.positive(diameter=self.diameter)
+
+
+@dataclass(frozen=True)
+class FixedStep(OnBounded):
+    """A bound with a fixed step that is chosen for the horizon."""
+
+    regret_exponent: ClassVar[float] = 0.5
+
+    @property
+    @final
+    def eta(self) -> float:
+        r"""The step size :math:`D/(G_f\sqrt T)`."""
+        return self.diameter / (self._G_f() * math.sqrt(self.horizon))
+
+    @final
+    def regret_bound(self, t: Any) -> Array:
+        r"""Return :math:`D^2/(2\eta) + (\eta/2) G_f^2 t`."""
+        return self.diameter**2 / (2 * self.eta) + self.eta / 2 * self._G_f() ** 2 * rounds(t)
+
+
+@dataclass(frozen=True)
+class Anytime(Inside):
+    """A bound for any number of rounds on a feasible set of a known diameter."""
+
+    regret_exponent: ClassVar[float] = 0.5
+
+    constants: Constants
+    diameter: float
+    horizon: None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        checks.positive(diameter=self.diameter)

@@ -1,0 +1,309 @@
+r"""Guarantees of Polyak feasibility steps when the constraint is seen with errors, or drifts.
+
+Notation as in :mod:`surefoot.algorithms.scheduled_pfs`: :math:`a_t = \mathrm{dist}(x_t, X_\rho)`,
+:math:`\ell_t` the length of a step, P the projection onto the round's half-space and then the ball,
+:math:`\kappa` how far the best action moves for a unit of tightening. Derived here; not in the
+paper. Steps are a billionth shorter than allowed, for rounding.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, final
+
+import numpy as np
+
+from surefoot.algorithms._from_start import SHRINK, FromStart
+from surefoot.core import checks
+from surefoot.core.constants import Constants, polyak_rate
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.types import Array
+from surefoot.theory import EveryRound, Premise
+from surefoot.theory._from_start import check_strict_start
+
+__all__ = ["BoundedNoise", "SlowDrift"]
+
+
+@final
+@dataclass(frozen=True)
+class BoundedNoise(FromStart):
+    r"""Values of g off by at most :math:`\delta` and subgradients by at most :math:`\delta_s`.
+
+    With :math:`\Delta = \delta + 2R\delta_s`, :math:`c = \Delta + \delta`,
+    :math:`\hat G = G_g + \delta_s` and :math:`\xi' = 1 - \sqrt{1 - \sigma^2/(4\hat G^2)}`, for any
+    :math:`\rho` from :math:`2G_gc/\sigma` up to the level that sigma and the start allow, the
+    half-space with :math:`\rho - \Delta` for :math:`\rho` and steps of
+    :math:`\eta = \xi'\rho/(G_fG_g)` give
+
+    .. math::
+        g(x_t) \le 0 \ \forall t, \qquad
+        \mathrm{Reg}_t \le \frac{2R^2}\eta + \frac\eta2G_f^2t + \kappa G_f\rho t.
+
+    So noise costs regret, at least of the order of :math:`c` in a round, and never feasibility.
+    Proof. For :math:`u \in X_\rho`, :math:`\hat g_t + \hat s_t^\top(u - x_t) + \rho - \Delta \le
+    g_t + s_t^\top(u - x_t) + \rho \le g(u) + \rho \le 0`: the half-space holds :math:`X_\rho`,
+    which is all that the regret asks for (Theorem 1). And :math:`\hat g_t + \rho - \Delta \ge
+    g_t + \rho - c \ge \sigma a_t - c`, so its projection leaves
+    :math:`\mathrm{dist}(P(x_t), X_\rho)^2 \le a_t^2 - ([\sigma a_t - c]_+/\hat G)^2`, which rises
+    with :math:`a_t` because :math:`\sigma \le \hat G`. At :math:`a_t = \rho/G_g`, where
+    :math:`\sigma a_t \ge 2c`, its root is at most :math:`(1 - \xi')\rho/G_g`; a step of
+    :math:`\xi'\rho/G_g` on top keeps :math:`a_{t+1} \le \rho/G_g`, and then
+    :math:`g(x_{t+1}) \le G_ga_{t+1} - \rho \le 0`.
+
+    :math:`\rho` is the minimiser of the regret bound at the horizon, if it is large enough for the
+    noise and within the level.
+
+    Args:
+        constants: needs R, G_f, G_g, start_slack; uses start_reach and sigma with epsilon; of the
+            true g.
+        horizon: T.
+        value_error: :math:`\delta`.
+        subgradient_error: :math:`\delta_s`.
+
+    Example:
+        >>> c = Constants(R=1.0, G_f=2.0, G_g=1.0, sigma=1.0, epsilon=0.5, start_slack=0.25)
+        >>> bound = BoundedNoise(c, 10_000, value_error=0.02)
+        >>> bound.rho, round(bound.halfspace_rho, 6)  # twice the noise of 0.04
+        (0.08, 0.06)
+    """
+
+    name: ClassVar[str] = "Theorem 1, bounded noise"
+
+    constants: Constants
+    horizon: int
+    value_error: float = 0.0
+    subgradient_error: float = 0.0
+
+    def __post_init__(self) -> None:
+        checks.horizon(self.horizon)
+        checks.nonnegative(value_error=self.value_error, subgradient_error=self.subgradient_error)
+        checks.plain(self, "value_error", "subgradient_error")
+        slack, _, _ = self.constants.require("start_slack", "G_f", "G_g", by=self.name)
+        check_strict_start(slack, self.name)
+        if self._least > self.level:
+            raise InvalidValueError(
+                f"{self.name} needs a tightening of {self._least:.3g} for these errors, "
+                f"2 G_g (2 value_error + 2 R subgradient_error)/sigma, and at most "
+                f"{self.level:.3g}, which sigma and the start allow"
+            )
+
+    @property
+    def shift(self) -> float:
+        r"""How much too tight a half-space may be, :math:`\Delta = \delta + 2R\delta_s`."""
+        return self.value_error + 2 * self.constants.R * self.subgradient_error
+
+    @property
+    def _least(self) -> float:
+        (G_g,) = self.constants.require("G_g", by=self.name)
+        return 2 * G_g * (self.shift + self.value_error) / self.sigma
+
+    @property
+    def _step(self) -> float:
+        r"""The step per unit of tightening, :math:`\xi'/G_g`."""
+        (G_g,) = self.constants.require("G_g", by=self.name)
+        return SHRINK * polyak_rate(self.sigma / 2, G_g + self.subgradient_error) / G_g
+
+    @property
+    def rho(self) -> float:
+        r"""The tightening :math:`\rho` before the errors are subtracted."""
+        s = self._step
+        best = self.constants.R * math.sqrt(2 / (s * (s / 2 + self.cost) * self.horizon))
+        return min(self.level, max(best, self._least))
+
+    @property
+    def halfspace_rho(self) -> float:
+        r"""The tightening of the half-space, :math:`\rho - \Delta`."""
+        return self.rho - self.shift
+
+    @property
+    def eta(self) -> float:
+        r"""The step size :math:`\xi'\rho/(G_fG_g)`."""
+        (G_f,) = self.constants.require("G_f", by=self.name)
+        return self._step * self.rho / G_f
+
+    def regret_bound(self, t: Any) -> Array:
+        """Return the bound above."""
+        t = np.asarray(t, dtype=np.float64)
+        R, G_f = self.constants.require("R", "G_f", by=self.name)
+        slope = self.eta / 2 * G_f**2 + self.cost * G_f * self.rho
+        return 2 * R**2 / self.eta + slope * t
+
+    @property
+    def regret_exponent(self) -> float:
+        """The exponent 1 if there is noise."""
+        return 1.0 if self.shift > 0 else 0.5
+
+    @property
+    def premises(self) -> tuple[Premise, ...]:
+        """The premises about what is seen: the constants with the errors added."""
+        G_f, G_g, slack = self.constants.require("G_f", "G_g", "start_slack", by=self.name)
+        found = [
+            Premise("cost gradient", "G_f", G_f),
+            Premise("constraint subgradient", "G_g with its error", G_g + self.subgradient_error),
+            Premise("start", "the slack counted on, less its error", slack - self.value_error),
+            Premise("horizon", "the horizon", self.horizon),
+        ]
+        least, level = self.sigma - self.subgradient_error, self.level - self.value_error
+        if least > 0 and level > 0:
+            near = Premise("subgradient near the boundary", "sigma less its error", least, level)
+            found.insert(2, near)
+        return tuple(found)
+
+
+@final
+@dataclass(frozen=True)
+class SlowDrift(EveryRound):
+    r"""A constraint that moves by at most :math:`\nu` from round to round: feasible in each.
+
+    Let :math:`\sup_x|g_{t+1}(x) - g_t(x)| \le \nu`, all :math:`g_t` with the same G_g, sigma and
+    epsilon and their feasible sets in the ball, :math:`g_1(x_1) \le -\rho`. Then
+
+    .. math::
+        \eta G_f + \frac\nu\sigma \le \frac{\xi\rho}{G_g}
+        \quad\Longrightarrow\quad g_t(x_t) \le 0 \ \forall t,
+
+    for instance a half each: :math:`\eta = \xi\rho/(2G_fG_g)`, :math:`\nu = \xi\sigma\rho/(2G_g)`.
+    Proof: with :math:`a_t = \mathrm{dist}(x_t, X^t_\rho)`, Lemma 2 of the paper leaves
+    :math:`\mathrm{dist}(x_{t+1}, X^t_\rho) \le \sqrt\gamma a_t + \eta G_f`. The nearest point z of
+    :math:`X^t_\rho` has :math:`g_{t+1}(z) \le -\rho + \nu`, hence by Lemma 1 a point of
+    :math:`X^{t+1}_\rho` within :math:`\nu/\sigma`. So :math:`a_{t+1} \le \sqrt\gamma a_t + \eta G_f
+    + \nu/\sigma`, and :math:`a_t \le \rho/G_g` is handed on; it gives
+    :math:`g_t(x_t) \le G_ga_t - \rho \le 0`.
+
+    **Regret**, only where some point z has :math:`g_t(z) \le -\alpha_c` in all rounds, against any
+    :math:`x^\star` that is feasible in all rounds: the comparator
+    :math:`(1 - \rho/\alpha_c)x^\star + (\rho/\alpha_c)z` is in every :math:`X^t_\rho` and does not
+    move, so with :math:`\kappa = \|x^\star - z\|/\alpha_c`
+
+    .. math:: \mathrm{Reg}_t \le \frac{2R^2}\eta + \frac\eta2G_f^2t + \kappa G_f\rho t.
+
+    Without such a point nothing is claimed: comparators nearest to :math:`x^\star` may move by the
+    root of the drift. The parameters minimise this bound at the horizon, within what sigma and the
+    start allow.
+
+    Args:
+        constants: needs R, G_f, G_g, start_slack (of round 1), and sigma with epsilon, which must
+            hold in every round, unless the common point gives them.
+        horizon: T.
+        drift: :math:`\nu`.
+        common_slack: :math:`\alpha_c`, if there is such a point. Of a problem with a stream of
+            constraints, the start and its slack are of all rounds.
+        common_reach: the largest distance from it to a point of the ball; 2R unless given.
+
+    Example:
+        >>> c = Constants(R=1.0, G_f=2.0, G_g=1.0, sigma=1.0, epsilon=0.5, start_slack=0.4)
+        >>> bound = SlowDrift(c, 10_000, drift=0.1)
+        >>> round(bound.rho, 6), round(bound.eta, 6), float(bound.regret_bound(1))
+        (0.111547, 0.005774, inf)
+    """
+
+    name: ClassVar[str] = "Theorem 1, slow drift"
+    changing: ClassVar[bool] = True
+
+    constants: Constants
+    horizon: int
+    drift: float
+    common_slack: float | None = None
+    common_reach: float | None = None
+
+    def __post_init__(self) -> None:
+        checks.horizon(self.horizon)
+        checks.nonnegative(drift=self.drift)
+        checks.plain(self, "drift")
+        for name in ("common_slack", "common_reach"):
+            if getattr(self, name) is not None:
+                checks.positive(**{name: getattr(self, name)})
+                checks.plain(self, name)
+        slack, _, _ = self.constants.require("start_slack", "G_f", "G_g", by=self.name)
+        check_strict_start(slack, self.name)
+        most = self.level * self._step * self.sigma
+        if not self.drift < most:
+            raise InvalidValueError(
+                f"{self.name} needs a drift below {most:.3g}, xi sigma rho/G_g at the largest "
+                f"tightening that sigma and the start allow, got {self.drift!r}"
+            )
+
+    @property
+    def _common(self) -> tuple[float, float] | None:
+        """The slack and the reach of the common point."""
+        if self.common_slack is None:
+            return None
+        reach = 2 * self.constants.R if self.common_reach is None else self.common_reach
+        return self.common_slack, reach
+
+    @property
+    def level(self) -> float:
+        """The largest tightening allowed: by the start, by sigma, by the common point."""
+        c = self.constants
+        (slack,) = c.require("start_slack", by=self.name)
+        if self._common is None:
+            _, epsilon = c.require("sigma", "epsilon", by=self.name)
+            return min(slack, epsilon)
+        # Half of the common slack where it has to give sigma too, as for a start.
+        room = self._common[0] * (0.5 if c.sigma is None else 1.0)
+        return min(slack, room if c.epsilon is None else min(room, c.epsilon))
+
+    @property
+    def sigma(self) -> float:
+        """The larger of the known sigma and the common point's, at this level."""
+        c = self.constants
+        (G_g,) = c.require("G_g", by=self.name)
+        found = [] if c.sigma is None else [c.sigma]
+        if self._common is not None:
+            slack, reach = self._common
+            found.append((slack - self.level) / reach)
+        return min(G_g, max(found))
+
+    @property
+    def cost(self) -> float:
+        r"""The price :math:`\kappa` of tightening; infinite without a common point."""
+        return math.inf if self._common is None else self._common[1] / self._common[0]
+
+    @property
+    def _step(self) -> float:
+        r"""The step per unit of tightening, :math:`\xi/G_g`."""
+        (G_g,) = self.constants.require("G_g", by=self.name)
+        return SHRINK * polyak_rate(self.sigma, G_g) / G_g
+
+    @property
+    def rho(self) -> float:
+        r"""The tightening :math:`(G_g/\xi)(\eta G_f + \nu/\sigma)`."""
+        (R,) = self.constants.require("R", by=self.name)
+        # Where there is no bound to minimise, as if each set were to be tightened by itself.
+        cost = 1 / self.sigma if self._common is None else self.cost
+        length = R * math.sqrt(2 / ((0.5 + cost / self._step) * self.horizon))  # eta G_f
+        return min(self.level, (length + self.drift / self.sigma) / self._step)
+
+    @property
+    def eta(self) -> float:
+        r"""The step size :math:`(\xi\rho/G_g - \nu/\sigma)/G_f`."""
+        (G_f,) = self.constants.require("G_f", by=self.name)
+        return (self._step * self.rho - self.drift / self.sigma) / G_f
+
+    def regret_bound(self, t: Any) -> Array:
+        """Return the bound above; infinite without a common strictly feasible point."""
+        t = np.asarray(t, dtype=np.float64)
+        if self._common is None:
+            return np.full_like(t, math.inf)
+        R, G_f = self.constants.require("R", "G_f", by=self.name)
+        slope = self.eta / 2 * G_f**2 + self.cost * G_f * self.rho
+        return 2 * R**2 / self.eta + slope * t
+
+    @property
+    def regret_exponent(self) -> float | None:
+        """The exponent 1 if there is drift; None if nothing is claimed."""
+        if self._common is None:
+            return None
+        return 1.0 if self.drift > 0 else 0.5
+
+    @property
+    def premises(self) -> tuple[Premise, ...]:
+        """The premises of Theorem 1; whether the drift is slow enough cannot be observed."""
+        G_f, G_g = self.constants.require("G_f", "G_g", by=self.name)
+        return self._and_horizon(
+            Premise("cost gradient", "G_f", G_f),
+            Premise("constraint subgradient", "G_g", G_g),
+            Premise("subgradient near the boundary", "sigma", self.sigma, level=self.level),
+            Premise("start", "the slack counted on", self.rho),
+        )

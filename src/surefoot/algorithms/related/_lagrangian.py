@@ -1,0 +1,162 @@
+"""Multipliers of m separate constraints, as Lagrangian methods carry them."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar, final
+
+import numpy as np
+
+from surefoot.algorithms.bounds import (
+    rounds,
+)
+from surefoot.core import checks
+from surefoot.core.algorithm import NOTHING, EachConstraint, S
+from surefoot.core.arrays import constant, maximum
+from surefoot.core.constants import Constants
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.parameters import count
+from surefoot.core.types import Array, Feedback, Info, Number
+from surefoot.theory import Kind, Measure, Summed
+
+__all__ = ["EachRow", "KnownHorizon", "Lagrangian", "Multiplying", "RowsApart", "positive_part"]
+
+
+class Multiplying(EachConstraint[S]):
+    """A rule with a multiplier, or a queue, for each of ``rows`` constraints."""
+
+    rows: int = count()
+
+    def step(self, state: S, feedback: Feedback) -> tuple[S, Info]:
+        """Return the state after a round: the lines of the class's docstring.
+
+        The constraints must be as many as the rows: one multiplier would broadcast against any
+        number of values.
+        """
+        grad, g, s = checks.feedback_apart(state.x, feedback)
+        if g.shape[-1] != self.rows:
+            raise InvalidValueError(
+                f"constraint_value.shape must end in {self.rows}, the rows of the algorithm, "
+                f"got {tuple(g.shape)}"
+            )
+        return self.next_state(state, grad, g, s), NOTHING
+
+    def _zeros(self, x1: Array) -> Array:
+        """Return multipliers of 0, ``(m,)`` for one run and ``(B, m)`` for a batch."""
+        # From x1 rather than from a shape, as in number_like.
+        return x1[..., :1] * 0.0 + constant(np.zeros(self.rows), x1)
+
+
+def positive_part(multipliers: Number) -> Number:
+    """Return the larger of 0 and each entry.
+
+    A NaN of one run is refused here, in the round that brought it; a batch keeps it, and the game
+    tells of the run.
+    """
+    result = maximum(multipliers, 0.0)
+    if type(result) is float:
+        worst = result
+    elif type(result) is np.ndarray and result.ndim == 1:
+        worst = float(result.max())
+    else:
+        return result
+    if not worst < math.inf:
+        raise InvalidValueError(
+            "constraint_value and constraint_subgradient must be finite, "
+            f"got a multiplier of {worst!r}"
+        )
+    return result
+
+
+class Lagrangian(Summed):
+    """A theorem about a method that moves an action and a multiplier."""
+
+    @property
+    @final
+    def _D_0(self) -> float:
+        """Return how far the best action may be from the first; 2R where not known."""
+        return self.constants.reach
+
+    @property
+    @final
+    def _F(self) -> float:
+        """Return by how much a cost may be larger at the best action than at the one played.
+
+        Where not known it is 2R G_f: a convex cost falls by at most its slope at the higher point
+        times the distance, so G_f must then hold at every point of the ball.
+        """
+        (G_f,) = self.constants.require("G_f", by=self.name)
+        return 2 * self.constants.R * G_f if self.constants.F is None else self.constants.F
+
+    @property
+    @final
+    def _G(self) -> float:
+        """Return the one G of theorems that have one for costs and constraints."""
+        return max(self.constants.require("G_f", "G_g", by=self.name))
+
+    @property
+    @final
+    def _m(self) -> int:
+        """Return the number of constraints."""
+        return int(self.constants.require("rows", by=self.name)[0])
+
+
+@dataclass(frozen=True)
+class KnownHorizon(Lagrangian):
+    """A theorem whose parameters depend on the number of rounds."""
+
+    needed: ClassVar[tuple[str, ...]] = ("R", "G_f", "G_g")
+
+    constants: Constants
+    horizon: int
+
+    def __post_init__(self) -> None:
+        checks.horizon(self.horizon)
+        self.constants.require(*self.needed, by=self.name)
+
+
+@dataclass(frozen=True)
+class RowsApart(KnownHorizon):
+    """One about the sum of each constraint, with a bound that does not grow with the rounds."""
+
+    kind: ClassVar[Kind] = "cumulative"
+    regret_exponent: ClassVar[float] = 0.5
+    needed: ClassVar[tuple[str, ...]] = ("R", "G_f", "G_g", "D_g", "rows")
+
+    @property
+    @final
+    def rows(self) -> int:
+        """The number m of constraints."""
+        return self._m
+
+    @property
+    @abstractmethod
+    def _limit(self) -> float:
+        """Return the bound on the sum of each constraint."""
+
+    @final
+    def bounds(self, t: Any) -> dict[Measure, Array]:
+        """Return the bound on the sum of each constraint; of the maximum where there is one."""
+        limit = np.full_like(rounds(t), self._limit)
+        return {"rows": limit} if self.rows > 1 else {"rows": limit, "soft": limit}
+
+
+class EachRow(Lagrangian):
+    """A promise for the sum of each constraint by itself."""
+
+    kind: ClassVar[Kind] = "cumulative"
+
+    @abstractmethod
+    def _row_bound(self, t: Any) -> Array:
+        r"""Bound every :math:`[\sum_{s \le t} g_i(x_s)]_+`, and the Euclidean norm of all m."""
+
+    @final
+    def bounds(self, t: Any) -> dict[Measure, Array]:
+        """Return the bound on the sum of g for one constraint, of each constraint for several.
+
+        The sum of the largest constraint is not bounded by the constraints' own sums: two that
+        are violated in turn may each sum to 0.
+        """
+        return {"soft" if self._m == 1 else "rows": self._row_bound(t)}

@@ -1,0 +1,233 @@
+"""Velocities instead of projections: only violated constraints matter (Kolev et al.).
+
+The guarantee of constraint velocities (Kolev, Martius and Muehlebach 2023).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple, Self, final
+
+import numpy as np
+
+from surefoot.algorithms.bounds import rounds
+from surefoot.core import checks
+from surefoot.core.algorithm import EachConstraint, tuning
+from surefoot.core.constants import Constants
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.flow import run_by_run
+from surefoot.core.parameters import positive
+from surefoot.core.types import Array, Needs, Number, Real, Region, Source
+from surefoot.sets import Ball
+from surefoot.sets._active_set import project_halfspaces
+from surefoot.theory import Guarantee, Kind, Measure, Premise, Tuned
+
+__all__ = ["CVVPro", "CVVProTheorem"]
+
+
+class CVVProState(NamedTuple):
+    """The action to play, and the round."""
+
+    x: Array
+    t: Number = 1.0
+
+
+class CVVPro(EachConstraint[CVVProState]):
+    r"""A step along the velocity nearest to the descent that reduces every violation.
+
+    With the ball as row 0, :math:`g_0 = \tfrac12(\|x\|^2 - R^2)`, and I the rows with
+    :math:`g_i(x_t) \ge 0`,
+
+    .. math::
+        v_t     &= \arg\min_v \tfrac12\|v + \nabla_t\|^2 \quad\text{such that}\quad
+                   \nabla g_i(x_t)^\top v \le -\alpha g_i(x_t),\ i \in I \\
+        x_{t+1} &= x_t + \frac{v_t}{\alpha\sqrt{t + 15}}.
+
+    Actions may leave the ball by the factor 1.71 on the way. NumPy only.
+
+    Args:
+        alpha: how fast violations must fall, :math:`G_f/R` by the theorem.
+        radius: R, of a ball around 0 that holds a point feasible in all rounds.
+
+    Example:
+        >>> from surefoot import Feedback
+        >>> player = CVVPro(alpha=0.4, radius=5.0)
+        >>> state = player.init(np.array([0.6, 0.1]))
+        >>> seen = Feedback(np.array([-1.0, 0.3]), np.array([0.1]), np.array([[1.0, 0.0]]))
+        >>> player.update(state, seen).x.round(9)
+        array([ 0.575 , -0.0875])
+
+    Reference: Kolev, Martius and Muehlebach, "Online learning under adversarial nonlinear
+    constraints", NeurIPS 2023. Constants derived here; theirs are larger.
+    """
+
+    state = CVVProState
+    needs = Needs(apart=True, work="m d", numpy_only=True)
+    source = Source("Kolev, Martius and Muehlebach, NeurIPS 2023")
+
+    alpha: Real = positive()
+    radius: Real = positive()
+
+    @property
+    def domain(self) -> Ball:
+        """The ball whose own row keeps the actions near."""
+        return Ball(self.radius)
+
+    def init(self, x1: Array) -> CVVProState:
+        """Start at x1, a point of the ball."""
+        x1 = checks.action(x1)
+        if float(np.max(np.sum(x1 * x1, axis=-1) - np.asarray(self.radius) ** 2)) > 0:
+            raise InvalidValueError(f"x1 must be in the ball of radius {self.radius!r}, got {x1!r}")
+        return self.first_state(x1)
+
+    def next_state(self, state: CVVProState, gradient: Array, g: Array, s: Array) -> CVVProState:
+        x, t = state
+        v = run_by_run(_velocity, (x, gradient, g, s), self.alpha, self.radius)
+        return CVVProState(x + v / (self.alpha * (t + 15.0) ** 0.5), t + 1.0)
+
+    @classmethod
+    @tuning
+    def tuned(cls, constants: Constants, horizon: int, domain: Region | None = None) -> Tuned[Self]:
+        """Tune for regret O(T^(1/2)) under any convex constraints; violations are not bounded.
+
+        G_f must hold on the ball of radius 2.71 R, which is row 0. The bounds are for any number
+        of rounds.
+        """
+        return cls._by(CVVProTheorem(constants), horizon)
+
+    @classmethod
+    @tuning
+    def fixed(cls, constants: Constants, horizon: int, domain: Region | None = None) -> Tuned[Self]:
+        """Tune for fixed smooth rows: regret O(T^(1/2)), violations O(t^(-1/2)) per round.
+
+        As :meth:`tuned`, with the curvature beta among the constants, and G_g as G_f.
+        """
+        return cls._by(CVVProTheorem(constants, smooth=True), horizon)
+
+    @classmethod
+    def _by(cls, theorem: CVVProTheorem, horizon: int) -> Tuned[Self]:
+        checks.horizon(horizon)
+        return Tuned(cls(alpha=theorem.alpha, radius=theorem.constants.R), theorem)
+
+
+def _velocity(x: Array, gradient: Array, g: Array, s: Array, alpha: float, radius: float) -> Array:
+    """Return the nearest velocity to -gradient that the violated rows allow."""
+    ball = 0.5 * (float(x @ x) - radius * radius)
+    values, slopes = np.append(g, ball), np.vstack([s, x])
+    violated = values >= 0
+    if not violated.any():
+        return -gradient
+    rows = slopes[violated]
+    sizes = np.linalg.norm(rows, axis=1)
+    if not (sizes > 0).all():
+        raise InvalidValueError(
+            "a violated constraint must have a gradient that is not 0: there is no feasible point"
+        )
+    # In units of length, so that rows of any scale are solved to the same accuracy.
+    excess = (rows @ -gradient + alpha * values[violated]) / sizes
+    if excess.max() <= 0:
+        return -gradient
+    scale = float(np.abs(excess).max())
+    way = project_halfspaces(excess / scale, rows / sizes[:, None], 1e-12, 1e12)
+    if way is None:
+        raise InvalidValueError(
+            "the violated constraints must have a common feasible point, got none that a "
+            f"velocity leads to at {x!r}"
+        )
+    return -gradient + scale * way[0]
+
+
+@final
+@dataclass(frozen=True)
+class CVVProTheorem(Guarantee):
+    r"""Regret :math:`O(\sqrt T)`; violations :math:`O(1/\sqrt t)` where rows are smooth and fixed.
+
+    With :math:`\alpha = G_f/R`, a start in the ball and a point of the ball that is feasible in all
+    rounds,
+
+    .. math:: \|x_t\| \le 2.71R, \qquad \mathrm{Reg}_t \le 29.1\,G_fR\sqrt{t + 15},
+
+    and for rows that are :math:`\beta`-smooth and the same in every round
+
+    .. math:: g_i(x_t) \le \frac{C}{\sqrt{t + 15}}, \qquad
+        C = \max\{\tfrac87\cdot11.1\,\beta R^2,\ 4.86\,G_gR,\ 4[g_i(x_1)]_+\}.
+
+    G_f and G_g must hold on the ball of radius 2.71 R. Where the constraints change quickly their
+    violation may be linear: nothing is promised then.
+
+    Proof. For the common feasible u, :math:`\alpha(u - x)` satisfies the rows, so
+    :math:`\langle v + \nabla, \alpha(u - x) - v\rangle \ge 0`, and
+    :math:`\langle v, v + \nabla\rangle \ge 0` by complementarity: with :math:`\eta_t =
+    1/(\alpha\sqrt{t+15})`, :math:`\langle\nabla, x - u\rangle \le
+    (\|x - u\|^2 - \|x_+ - u\|^2)/(2\eta) + \tfrac\eta2\|v\|^2`, and
+    :math:`\|v\| \le G_f + \alpha\|x - u\| \le 4.71G_f`. A violated row has
+    :math:`g_+ \le (1 - \eta\alpha)g + \tfrac\beta2\eta^2\|v\|^2`, another
+    :math:`g_+ \le G_g\eta\|v\|`; induction with
+    :math:`1/\sqrt s - 1/\sqrt{s+1} \le 1/(2s^{3/2})` for s of at least 16. The ball's own row,
+    :math:`\tfrac12(\|x\|^2 - R^2)` with :math:`\beta = 1`, keeps :math:`\|x_t\| \le 2.71R`.
+
+    Args:
+        constants: needs R, G_f; the bound on violations needs G_g and the curvature beta of every
+            row. Uses start_slack; where it is not known :math:`g_i(x_1) \le 2RG_g`.
+        smooth: whether the rows are smooth and the same in every round, so that violations are
+            bounded.
+        horizon: none is used.
+    """
+
+    name: ClassVar[str] = "Kolev et al. 2023, CVV-Pro"
+    regret_exponent: ClassVar[float] = 0.5
+
+    constants: Constants
+    smooth: bool = False
+    horizon: None = None
+
+    def __post_init__(self) -> None:
+        self.constants.require("R", "G_f", by=self.name)
+        if self.smooth:
+            self.constants.require("G_g", "beta", by=self.name)
+
+    @property
+    def kind(self) -> Kind:
+        """Bounded if the rows are known to be smooth; else nothing is claimed about them."""
+        return "bounded" if self.smooth else "none"
+
+    @property
+    def changing(self) -> bool:
+        """Whether the constraint may change: only if nothing is claimed about it."""
+        return not self.smooth
+
+    @property
+    def violation_exponent(self) -> float | None:
+        """The exponent -1/2 for the violation of a round, or None if nothing is claimed."""
+        return -0.5 if self.smooth else None
+
+    @property
+    def alpha(self) -> float:
+        """The rate :math:`G_f/R` of the velocities."""
+        R, G_f = self.constants.require("R", "G_f", by=self.name)
+        return G_f / R
+
+    def regret_bound(self, t: Any) -> Array:
+        r"""Return :math:`29.1\,G_fR\sqrt{t + 15}`."""
+        R, G_f = self.constants.require("R", "G_f", by=self.name)
+        return 29.1 * G_f * R * np.sqrt(rounds(t) + 15)
+
+    def bounds(self, t: Any) -> dict[Measure, Array]:
+        r"""Return :math:`C/\sqrt{t + 15}` for every round where the rows are smooth."""
+        if not self.smooth:
+            return {}
+        c = self.constants
+        R, G_g, beta = c.require("R", "G_g", "beta", by=self.name)
+        first = G_g * 2 * R if c.start_slack is None else max(-c.start_slack, 0.0)
+        C = max(8 / 7 * 11.1 * beta * R**2, 4.86 * G_g * R, 4 * first)
+        return {"round": C / np.sqrt(rounds(t) + 15)}
+
+    @property
+    def premises(self) -> tuple[Premise, ...]:
+        """The bounds G_f, and G_g if violations are bounded."""
+        (G_f,) = self.constants.require("G_f", by=self.name)
+        found = (Premise("cost gradient", "G_f", G_f),)
+        if self.smooth:
+            (G_g,) = self.constants.require("G_g", by=self.name)
+            return (*found, Premise("constraint subgradient", "G_g", G_g))
+        return found

@@ -1,0 +1,288 @@
+"""Drift plus penalty (DPP) with a queue for each constraint.
+
+The guarantee of drift plus penalty (Yu, Neely and Wei 2017), for fixed constraints.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple, Self, final
+
+import numpy as np
+
+from surefoot.algorithms.bounds import rounds
+from surefoot.algorithms.related._lagrangian import Lagrangian, Multiplying, positive_part
+from surefoot.core import checks
+from surefoot.core.algorithm import tuning
+from surefoot.core.arrays import combine, number_like, rows_dot
+from surefoot.core.constants import Constants, as_constants
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.parameters import count, nonnegative, positive, projectable
+from surefoot.core.types import Array, Real, Region, Source
+from surefoot.theory import Kind, Measure, Tuned
+
+__all__ = ["DPP", "DriftPlusPenalty"]
+
+
+class DPPState(NamedTuple):
+    """The action to play, and the violation owed of each constraint, ``(m,)`` or ``(B, m)``."""
+
+    x: Array
+    queues: Array
+
+
+class DPP(Multiplying[DPPState]):
+    r"""Drift plus penalty with a queue for each of m constraints.
+
+    A step on the cost and on the constraints, each with what it owes as its weight; then the
+    queues take in the constraints linearised at the action played, seen from the next one:
+
+    .. math::
+        d_t         &= V\nabla f_t(x_t) + \sum_k Q_{t,k}s_{t,k} \\
+        x_{t+1}     &= \Pi_{R\mathbb{B}}(x_t - d_t/(2\alpha)) \\
+        Q_{t+1,k}   &= [Q_{t,k} + g_k(x_t) + s_{t,k}^\top(x_{t+1} - x_t)]_+
+
+    Args:
+        V: weight of the costs, :math:`V > 0`.
+        alpha: weight of a move, :math:`\alpha > 0`.
+        rows: m, the number of constraints.
+        domain: a ball that contains the feasible set.
+        queue: what each queue starts with, at least 0; the theorem has 0.
+
+    Example:
+        >>> import numpy as np
+        >>> from surefoot import Ball, Feedback
+        >>> player = DPP(V=2.0, alpha=5.0, rows=2, domain=Ball(1.0), queue=1.0)
+        >>> state = player.init(np.array([0.0, 0.4]))
+        >>> seen = Feedback(
+        ...     np.array([-1.0, -3.0]), np.array([-2.0, 0.1]), np.array([[1.0, 0.0], [0.0, 2.0]])
+        ... )
+        >>> player.update(state, seen)
+        DPPState(x=array([0.1, 0.8]), queues=array([0. , 1.9]))
+
+    Reference: Yu, Neely and Wei, NeurIPS 2017. The paper on Polyak feasibility steps compares with
+    :class:`~surefoot.algorithms.ScalarDPP`.
+    """
+
+    state = DPPState
+    source = Source("Yu, Neely and Wei, NeurIPS 2017")
+
+    V: Real = positive()
+    alpha: Real = positive()
+    rows: int = count()
+    domain: Region = projectable()
+    queue: Real = nonnegative(default=0.0)
+
+    def first_state(self, x1: Array) -> DPPState:
+        return DPPState(x1, self._zeros(x1) + number_like(x1, self.queue))
+
+    def next_state(self, state: DPPState, grad: Array, g: Array, s: Array) -> DPPState:
+        x, queues = state
+        d = self.V * grad + combine(queues, s)
+        new = self.domain.project(x - d / (2 * self.alpha))
+        return DPPState(new, positive_part(queues + g + rows_dot(s, new - x)))
+
+    @classmethod
+    @tuning(rows=count())
+    def tuned(
+        cls,
+        constants: Constants,
+        horizon: int,
+        domain: Region | None = None,
+        *,
+        rows: int | None = None,
+    ) -> Tuned[Self]:
+        r"""Tune with :math:`V = \sqrt T`, :math:`\alpha = T`.
+
+        Args:
+            constants: the constants of the problem.
+            horizon: T.
+            domain: a ball that contains the feasible set; that around 0 of radius R unless given.
+            rows: the number of constraints; default: ``constants.rows``.
+        """
+        if rows is None:
+            by = "DPP with a queue for each constraint"
+            rows = int(as_constants(constants).require("rows", by=by)[0])
+        theorem = DriftPlusPenalty(constants, horizon, rows)
+        return Tuned.of(cls, theorem, domain, "V", "alpha", "rows")
+
+
+@final
+@dataclass(frozen=True)
+class DriftPlusPenalty(Lagrangian):
+    r"""Drift plus penalty with :math:`V = \sqrt T` and :math:`\alpha = T`.
+
+    The parameters are those of the source, which has random constraints and bounds in
+    expectation. The bounds below are for constraints that are fixed, or that an adversary picks
+    as long as one point is strictly feasible for all of them; they and their constants are
+    derived here. Write m for the number of queues, D = 2R, :math:`D_0` for the reach of the start,
+    :math:`B = D_g + G_gD`, and :math:`\epsilon_S` for the slack of any point of the ball. After
+    t rounds
+
+    .. math::
+        \mathrm{Reg}_t &\le \frac{\alpha D_0^2}{V}
+                            + \Big(\frac{VG_f^2}{4\alpha} + \frac{mB^2}{2V}\Big)t \\
+        \|Q_{t+1}\| &\le q_t = \min\Big(\sqrt{2\alpha D_0^2 + 2c_0t},
+                               \sqrt{c_0^2/\epsilon_S^2 + 2\alpha D^2 + 2c_0}\Big), \qquad
+                    c_0 = VF + \frac{V^2G_f^2}{4\alpha} + \frac{mB^2}{2} \\
+        \sum_{s \le t} g_k(x_s) &\le \Big(1 + \frac{\sqrt m\,G_g^2t}{2\alpha}\Big) q_t
+                                     + \frac{G_gG_fVt}{2\alpha} \quad\text{for every } k,
+
+    at t = T a regret of :math:`(D_0^2 + mB^2/2 + G_f^2/4)\sqrt T` and a violation of
+    :math:`O(\sqrt T)`; where no slack is known, of :math:`O(T^{3/4})`. The regret bound needs no
+    slack. A scalar queue on the maximum g of all constraints is m = 1: then the last line is about
+    g. With m > 1 queues it is about each constraint by itself; the sum of their maximum has no
+    such bound, and on the paper's toy grows faster.
+
+    Proof. Let :math:`\Delta_t = x_{t+1} - x_t`. The action minimises
+    :math:`V\nabla_t^\top x + \sum_k Q_{t,k}s_{t,k}^\top x + \alpha\|x - x_t\|^2`, which is
+    :math:`2\alpha`-strongly convex, and :math:`\tfrac12([q + h]_+^2 - q^2) \le qh + \tfrac12h^2`
+    with :math:`h_k = g_k(x_t) + s_{t,k}^\top\Delta_t`, :math:`|h_k| \le B`. Convexity of the cost
+    and of the constraints then gives, for every z of the ball,
+
+    .. math::
+        \tfrac12\|Q_{t+1}\|^2 - \tfrac12\|Q_t\|^2 + Vf_t(x_t) + V\nabla_t^\top\Delta_t
+        + \alpha\|\Delta_t\|^2
+        \le Vf_t(z) + \sum_k Q_{t,k}g_k(z) + \alpha(\|z - x_t\|^2 - \|z - x_{t+1}\|^2)
+        + \tfrac12mB^2,
+
+    where :math:`V\nabla_t^\top\Delta_t + \alpha\|\Delta_t\|^2 \ge -V^2G_f^2/(4\alpha)`. Regret:
+    take z the best feasible action, sum, divide by V. Queues: let
+    :math:`U_t = \tfrac12\|Q_t\|^2 + \alpha\|z - x_t\|^2`, so that
+    :math:`U_1 \le \alpha D_0^2`. With z feasible, :math:`U_{t+1} \le U_t + c_0`. With z of slack
+    :math:`\epsilon_S`,
+    :math:`U_{t+1} \le U_t + c_0 - \epsilon_S\|Q_t\|`: it falls where
+    :math:`\|Q_t\| > c_0/\epsilon_S`, and is at most
+    :math:`\tfrac12c_0^2/\epsilon_S^2 + \alpha D^2 + c_0` one round after any other. Violation:
+    :math:`Q_{t+1,k} \ge Q_{t,k} + g_k(x_t) - G_g\|\Delta_t\|`, sum; and
+    :math:`\|\Delta_t\| \le \|V\nabla_t + \sum_k Q_{t,k}s_{t,k}\|/(2\alpha)
+    \le (VG_f + \sqrt m\,G_g\|Q_t\|)/(2\alpha)`, since projections do not increase distances.
+
+    Args:
+        constants: needs R, G_f, G_g, D_g; G_g must bound the subgradients of each constraint, not
+            only of those that are the largest somewhere. Uses ``start_reach`` and F (2R and 2R G_f
+            where not known), and as :math:`\epsilon_S` the larger of ``start_slack`` and
+            ``epsilon``.
+        horizon: T.
+        rows: m, the number of queues; 1 for a scalar queue.
+        weight: V, where another than :math:`\sqrt T` is wanted; then
+            :math:`\alpha = \max(T, V\sqrt T)`.
+        window: K, for comparators that meet the constraints on average over every K rounds in a
+            row rather than in each; then :math:`BD_g(K-1)t/(2V)` is added to the regret, and
+            :math:`BD_g(K-1)t` under the first root of :math:`q_t`. One queue only.
+        source: where the statement comes from.
+
+    Example:
+        >>> c = Constants(R=0.5, G_f=2.0, G_g=1.0, D_g=1.0, start_slack=0.5)
+        >>> float(DriftPlusPenalty(c, 100).regret_bound(100))  # (1 + 2 + 1) sqrt(100)
+        40.0
+    """
+
+    kind: ClassVar[Kind] = "cumulative"
+    changing: ClassVar[bool] = True
+
+    constants: Constants
+    horizon: int
+    rows: int = 1
+    weight: float | None = None
+    window: int = 1
+    source: str = "Yu-Neely-Wei 2017"
+
+    def __post_init__(self) -> None:
+        checks.horizon(self.horizon)
+        checks.whole(self.rows, "rows")
+        checks.whole(self.window, "window")
+        if self.weight is not None:
+            checks.positive(weight=self.weight)
+        if self.window > 1 and self.rows > 1:
+            raise InvalidValueError(f"rows must be 1 for a window of rounds, got {self.rows}")
+        self._known()
+
+    def _known(self) -> tuple[float, ...]:
+        return self.constants.require("R", "G_f", "G_g", "D_g", by=self.name)
+
+    @property
+    def name(self) -> str:
+        """The source and the number of queues."""
+        queues = "scalar queue" if self.rows == 1 else f"{self.rows} queues"
+        return f"{self.source}, {queues}"
+
+    @property
+    def V(self) -> float:
+        r"""The weight of the costs, :math:`\sqrt T` unless given."""
+        return math.sqrt(self.horizon) if self.weight is None else self.weight
+
+    @property
+    def alpha(self) -> float:
+        r"""The weight of a move, :math:`\max(T, V\sqrt T)`."""
+        T = float(self.horizon)
+        # T itself where V = sqrt(T): the square of a root is not always what it is the root of.
+        return T if self.weight is None else max(T, self.V * math.sqrt(T))
+
+    @property
+    def slack(self) -> float:
+        r"""The larger of the start's slack and the level epsilon, :math:`\epsilon_S`.
+
+        0 where neither is known to be positive.
+        """
+        known = (self.constants.start_slack, self.constants.epsilon)
+        return max([0.0, *(value for value in known if value is not None)])
+
+    @property
+    def _half_square(self) -> float:
+        r"""The constant :math:`mB^2/2`."""
+        R, _, G_g, D_g = self._known()
+        return self.rows * (D_g + 2 * R * G_g) ** 2 / 2
+
+    @property
+    def _window(self) -> float:
+        r"""The largest excess of a comparator within a window, :math:`BD_g(K-1)`."""
+        R, _, G_g, D_g = self._known()
+        return (D_g + 2 * R * G_g) * D_g * (self.window - 1)
+
+    @property
+    def _drift(self) -> float:
+        r"""The most that a round adds to U, :math:`c_0`."""
+        _, G_f, _, _ = self._known()
+        F = self._F
+        return self.V * F + (self.V * G_f) ** 2 / (4 * self.alpha) + self._half_square
+
+    @property
+    def regret_exponent(self) -> float:
+        r"""The exponent 1/2, or :math:`1 - v` if :math:`V = T^v` is smaller than the root."""
+        return max(0.5, 1 - self._power)
+
+    @property
+    def _power(self) -> float:
+        return 0.5 if self.horizon == 1 else math.log(self.V) / math.log(self.horizon)
+
+    def regret_bound(self, t: Any) -> Array:
+        r"""Return :math:`\alpha D_0^2/V + (VG_f^2/(4\alpha) + mB^2/(2V))t`."""
+        _, G_f, _, _ = self._known()
+        each = self.V * G_f**2 / (4 * self.alpha) + self._half_square / self.V
+        each += 0.5 * self._window / self.V
+        return self.alpha * self._D_0**2 / self.V + each * rounds(t)
+
+    def queue_bound(self, t: Any) -> Array:
+        r"""Return :math:`q_t`: no queue, and no norm of the queues, is longer up to round t."""
+        c, c_0 = self.constants, self._drift
+        growing = np.sqrt(2 * self.alpha * self._D_0**2 + (2 * c_0 + self._window) * rounds(t))
+        if not self.slack:
+            return growing
+        settled = (c_0 / self.slack) ** 2 + 2 * self.alpha * (2 * c.R) ** 2 + 2 * c_0
+        return np.minimum(growing, math.sqrt(settled))
+
+    def bounds(self, t: Any) -> dict[Measure, Array]:
+        """Return the bound on the sum of g for one queue, of each constraint for several."""
+        _, G_f, G_g, _ = self._known()
+        t = rounds(t)
+        pull = math.sqrt(self.rows) * G_g**2 / (2 * self.alpha)
+        push = G_g * G_f * self.V / (2 * self.alpha)
+        total = (1 + pull * t) * self.queue_bound(t) + push * t
+        return {"soft" if self.rows == 1 else "rows": total}
+
+    @property
+    def violation_exponent(self) -> float:
+        r"""The exponent 1/2; 3/4 if no slack is known; :math:`(1+v)/2` for :math:`V = T^v`."""
+        return 0.5 if self.slack else (1 + self._power) / 2

@@ -1,0 +1,156 @@
+"""LB-SGD: descent on the cost and a logarithmic barrier, the baseline for smooth constraints."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple, Self, final
+
+import numpy as np
+
+from surefoot.core import checks
+from surefoot.core.algorithm import EachConstraint, tuning
+from surefoot.core.arrays import combine, dot, minimum, namespace, norm, owned, rows_dot, where
+from surefoot.core.constants import Constants
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.parameters import nonnegative, positive
+from surefoot.core.types import Array, Number, Real, Region, Source
+from surefoot.theory import Premise, Tuned
+from surefoot.theory._from_start import StrictStart
+
+__all__ = ["LBSGD", "HalvedSlack"]
+
+
+class LBSGDState(NamedTuple):
+    """The action to play, and how many rounds have been played."""
+
+    x: Array
+    rounds: Number = 0.0
+
+
+class LBSGD(EachConstraint[LBSGDState]):
+    r"""Gradient steps on the cost and a logarithmic barrier, never longer than curvature allows.
+
+    With the slacks :math:`a_i = -g_i`, the barrier weight b and
+    :math:`\sigma_i = |s_i^\top d|/\|d\|`:
+
+    .. math::
+        d       &= \nabla f + b\sum_i s_i/a_i \\
+        \gamma  &= \min\Big\{\min_i\frac{a_i}{(2\sigma_i + \sqrt{a_i\beta_i})\|d\|},\
+                   \frac1{\beta_0 + 2b\sum_i\beta_i/a_i + 4b\sum_i\sigma_i^2/a_i^2}\Big\} \\
+        x_{t+1} &= x_t - \gamma d
+
+    A step leaves at least half of every slack. Made for one cost, not for costs that an adversary
+    changes: there is no regret bound, and how good it is hangs on b.
+
+    Args:
+        weight: b > 0.
+        beta: an upper bound on the curvature of every constraint.
+        cost_curvature: :math:`\beta_0`, the curvature of the costs.
+
+    Example:
+        >>> from surefoot import Feedback
+        >>> player = LBSGD(weight=0.1, beta=1.0)
+        >>> state = player.init(np.array([0.0, 0.0]))
+        >>> seen = Feedback(np.array([0.0, -1.0]), np.array([-0.5]), np.array([[0.0, 1.0]]))
+        >>> player.update(state, seen).x.round(6)  # 0.5/(2 + sqrt 0.5)
+        array([0.     , 0.184699])
+
+    Reference: Usmanova, As, Kamgarpour and Krause, JMLR 2024; the step rule of the authors' code.
+    """
+
+    state = LBSGDState
+    source = Source("Usmanova, As, Kamgarpour and Krause, JMLR 2024")
+
+    weight: Real = positive()
+    beta: Real = nonnegative()
+    cost_curvature: Real = nonnegative(default=0.0)
+
+    def init(self, x1: Array) -> LBSGDState:
+        """Start at x1, which must be strictly feasible."""
+        return self.first_state(checks.action(x1))
+
+    def next_state(self, state: LBSGDState, grad: Array, g: Array, s: Array) -> LBSGDState:
+        x, rounds = state
+        xp, slack = namespace(g), -g
+        inside = xp.all(slack > 0, axis=-1, keepdims=g.ndim > 1)
+        if type(g) is np.ndarray and g.ndim == 1 and not inside:
+            checks.refuse_unfinite(g, "constraint_value")
+            raise InvalidValueError(
+                "constraint_value must be below 0 for a logarithmic barrier, "
+                f"got {float(g.max())!r}"
+            )
+        slack = xp.where(slack > 0, slack, math.nan)  # such a run of a batch is lost, and reported
+        d = grad + self.weight * combine(1.0 / slack, s)
+        size = norm(d)
+        steep = abs(rows_dot(s, d)) / where(size > 0, size, 1.0)
+        reach = slack / (2.0 * steep + xp.sqrt(slack * self.beta))
+        smooth = self.beta * (1.0 / slack) + 2.0 * (steep / slack) ** 2
+        curved = self.cost_curvature + 2.0 * self.weight * _total(smooth)
+        room = xp.min(reach, axis=-1, keepdims=g.ndim > 1)
+        room = float(room) if type(size) is float else room
+        step = minimum(room / where(size > 0, size, 1.0), 1.0 / where(curved > 0, curved, 1e-300))
+        return LBSGDState(owned(x - where(size > 0, step, 0.0 * step) * d), rounds + 1.0)
+
+    @classmethod
+    @tuning(weight=positive(), cost_curvature=nonnegative())
+    def barrier(
+        cls,
+        constants: Constants,
+        horizon: int | None = None,
+        domain: Region | None = None,
+        *,
+        weight: float = 0.01,
+        cost_curvature: float = 0.0,
+    ) -> Tuned[Self]:
+        """Tune from the curvature and a strictly feasible start; the barrier weight is a choice.
+
+        Args:
+            constants: the constants of the problem.
+            horizon: not used.
+            domain: not used.
+            weight: b.
+            cost_curvature: the curvature of the costs.
+        """
+        theorem = HalvedSlack(constants)
+        (beta,) = constants.require("beta", by=theorem.name)
+        return Tuned(cls(weight=weight, beta=beta, cost_curvature=cost_curvature), theorem)
+
+
+def _total(numbers: Array) -> Number:
+    """Return the sum over the rows as its run wants it."""
+    ones = 0.0 * numbers + 1.0
+    return dot(numbers, ones)
+
+
+@final
+@dataclass(frozen=True)
+class HalvedSlack(StrictStart):
+    r"""LB-SGD: a step leaves at least half of every slack; no regret bound is claimed.
+
+    Proof. With :math:`r = \gamma\|d\| \le a/(2\sigma + \sqrt{a\beta})` and
+    :math:`z = \sqrt{a\beta}/(2\sigma + \sqrt{a\beta}) \in [0, 1]`, the next value is at most
+    :math:`-a + r\sigma + \frac\beta2r^2 \le -a + \frac a2(1 - z + z^2) \le -\frac a2`.
+
+    Args:
+        constants: needs beta and start_slack.
+    """
+
+    name: ClassVar[str] = "LB-SGD (Usmanova, As, Kamgarpour and Krause 2024)"
+    regret_exponent: ClassVar[None] = None
+
+    constants: Constants
+    horizon: None = None
+
+    def __post_init__(self) -> None:
+        self._check_start("beta")
+
+    def regret_bound(self, t: Any) -> Array:
+        """Return inf: none is claimed."""
+        return np.full_like(np.asarray(t, dtype=np.float64), math.inf)
+
+    @property
+    def premises(self) -> tuple[Premise, ...]:
+        """The start, which must be strictly feasible."""
+        (slack,) = self.constants.require("start_slack", by=self.name)
+        return (Premise("start", "the slack counted on", slack),)

@@ -1,0 +1,219 @@
+r"""Projection-free descent on a smooth set, with one query at a point not played (Levy, Krause).
+
+Guarantees of descent on smooth sets (Levy and Krause 2019): no violation.
+
+The set is :math:`\{h \le 0\}` with h convex and :math:`\beta`-smooth, :math:`x_0` a point with
+:math:`h(x_0) \le -h_0 < 0`, D the diameter, :math:`D_0` the largest distance from :math:`x_0` to a
+point of the set, and :math:`k = 1 + \beta D_0^2/(2h_0)`.
+
+Proof of both. Smoothness gives :math:`h(p) \le \tfrac\beta2\|p - y\|^2 = b`, and convexity
+:math:`h(x_{t+1}) \le (1-\lambda)b - \lambda h_0 = 0`. The action :math:`x_t` is in the half-space
+that p is the projection onto, so :math:`\|y - p\| \le \|y - x_t\| = \eta_t\|\nabla_t\|` and
+:math:`\lambda_t \le \beta\eta_t^2\|\nabla_t\|^2/(2h_0)`. For u in the set,
+:math:`\|x_{t+1} - u\|^2 \le (1-\lambda)\|p - u\|^2 + \lambda\|x_0 - u\|^2 \le \|y - u\|^2 +
+\lambda_tD_0^2`: gradient descent with every squared gradient multiplied by k.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple, Self, final
+
+from surefoot.algorithms._start import start_in
+from surefoot.algorithms.bounds import StronglyConvex, harmonic, rounds
+from surefoot.algorithms.inside import Inside, OnBounded, bounded_diameter
+from surefoot.core import checks
+from surefoot.core.algorithm import COSTS_ONLY, CostsOnly, tuning
+from surefoot.core.arrays import dot, where
+from surefoot.core.constants import Constants
+from surefoot.core.parameters import anything, flag, positive
+from surefoot.core.types import Array, Number, Real, Region, Source
+from surefoot.sets.smooth import SmoothSet, smooth_of
+from surefoot.theory import Tuned
+
+__all__ = ["LevyKrause", "LevyKrauseStronglyConvex", "LevyKrauseTheorem"]
+
+
+_UNIT = 2.0**-53
+
+
+class LevyKrauseState(NamedTuple):
+    """The action to play, and the round."""
+
+    x: Array
+    t: Number = 1.0
+
+
+class LevyKrause(CostsOnly[LevyKrauseState]):
+    r"""Gradient descent on a set :math:`\{h \le 0\}` with a smooth h, by one linearisation.
+
+    .. math::
+        y &= x_t - \eta_t\nabla_t; \qquad \text{where } h(y) \le 0:\ x_{t+1} = y, \text{ else} \\
+        p &= y - \frac{h(y)}{\|n\|^2}n, \quad n = \nabla h(y), \qquad
+        b = \frac{\beta}{2}\frac{h(y)^2}{\|n\|^2}, \qquad
+        \lambda = \frac{b}{h_0 + b} \\
+        x_{t+1} &= p + \lambda(x_0 - p)
+
+    Smoothness gives :math:`h(p) \le b`, and mixing with the interior point :math:`x_0`, where
+    :math:`h \le -h_0`, brings it back to 0.
+
+    Args:
+        smooth: h with its curvature :math:`\beta`, an interior point and the depth there.
+        eta: the step size; that of round 1 where it falls.
+        decreasing: whether :math:`\eta_t = \eta/t`, for strongly convex costs.
+
+    Example:
+        >>> import numpy as np
+        >>> from surefoot import Ball, Feedback
+        >>> player = LevyKrause(smooth=smooth_of(Ball(1.0, centre=[0.0, 0.0])), eta=1.0)
+        >>> state = player.init(np.array([0.0, 0.0]))
+        >>> player.update(state, Feedback(np.array([-2.0, 0.0]), None, None)).x.round(9)
+        array([0.8, 0. ])
+
+    Reference: Levy and Krause, "Projection free online learning over smooth sets", AISTATS 2019,
+    has the rates; this routine, which asks once per round, is derived here.
+    """
+
+    state = LevyKrauseState
+    needs = COSTS_ONLY._replace(smooth_queries=1)
+    source = Source("Levy and Krause, AISTATS 2019", "derived here")
+
+    smooth: SmoothSet = anything("a smooth set")
+    eta: Real = positive()
+    decreasing: bool = flag(default=False)
+
+    def init(self, x1: Array) -> LevyKrauseState:
+        """Start at x1, a point of the set."""
+        return self.first_state(start_in(self.smooth, x1))  # type: ignore[arg-type]
+
+    def next_state(self, state: LevyKrauseState, grad: Array) -> LevyKrauseState:
+        x, t = state
+        eta = self.eta / t if self.decreasing else self.eta
+        y = x - eta * grad
+        h, n = self.smooth(y)
+        squared = dot(n, n)
+        # h as computed is off by a multiple of the unit roundoff; a point that near to the
+        # boundary is drawn in as if it were outside.
+        noise = 32 * (x.shape[-1] + 8) * _UNIT * (abs(h) + self.smooth.depth)
+        outside = h > -noise
+        share = h / where(squared > 0, squared, 1.0)
+        p = y - where(h > 0, share, 0.0 * share) * n
+        excess = 0.5 * self.smooth.curvature * where(h > 0, h * share, 0.0 * share) + 4 * noise
+        pull = excess / (self.smooth.depth + excess)
+        back = p + pull * (self.smooth.interior_like(x) - p)
+        return LevyKrauseState(where(outside, back, y), t + 1.0)
+
+    @classmethod
+    @tuning
+    def fixed(cls, constants: Constants, horizon: int, domain: Region | SmoothSet) -> Tuned[Self]:
+        """Tune for convex costs: regret O(T^(1/2)), no violation.
+
+        The feasible set is a ball, an ellipsoid, or a smooth set of your own.
+        """
+        smooth = smooth_of(domain)
+        theorem = LevyKrauseTheorem(
+            constants,
+            horizon,
+            bounded_diameter(smooth),
+            smooth.reach,
+            smooth.curvature,
+            smooth.depth,
+        )
+        return Tuned(cls(smooth=smooth, eta=theorem.eta), theorem)
+
+    @classmethod
+    @tuning
+    def strongly_convex(
+        cls, constants: Constants, horizon: int, domain: Region | SmoothSet
+    ) -> Tuned[Self]:
+        """Tune for strongly convex costs: regret O(log T), no violation; no horizon used."""
+        checks.horizon(horizon)
+        smooth = smooth_of(domain)
+        theorem = LevyKrauseStronglyConvex(constants, smooth.reach, smooth.curvature, smooth.depth)
+        return Tuned(cls(smooth=smooth, eta=theorem.eta, decreasing=True), theorem)
+
+
+class _Smooth(Inside):
+    reach: float
+    curvature: float
+    depth: float
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        checks.positive(reach=self.reach, depth=self.depth)
+        checks.nonnegative(curvature=self.curvature)
+
+    @property
+    def growth(self) -> float:
+        r"""The growth factor :math:`k = 1 + \beta D_0^2/(2h_0)`."""
+        return 1 + self.curvature * self.reach**2 / (2 * self.depth)
+
+
+@final
+@dataclass(frozen=True)
+class LevyKrauseTheorem(_Smooth, OnBounded):
+    r"""Convex costs, with :math:`\eta = D/(G_f\sqrt{kT})`.
+
+    .. math:: \mathrm{Reg}_t \le \frac{D^2}{2\eta} + \frac\eta2kG_f^2t,
+
+    which is :math:`DG_f\sqrt{kT}` at t = T.
+
+    Args:
+        constants: needs G_f.
+        horizon: T.
+        diameter: D.
+        reach: :math:`D_0`.
+        curvature: :math:`\beta`.
+        depth: :math:`h_0`.
+
+    Example:
+        >>> c = Constants(R=1.0, G_f=3.0)  # the unit disc: h = |x|^2 - 1, k = 2
+        >>> float(LevyKrauseTheorem(c, 200, 2.0, 1.0, 2.0, 1.0).regret_bound(200))
+        120.0
+    """
+
+    name: ClassVar[str] = "Levy and Krause 2019, smooth sets"
+    regret_exponent: ClassVar[float] = 0.5
+
+    reach: float
+    curvature: float
+    depth: float
+
+    @property
+    def eta(self) -> float:
+        r"""The step size :math:`D/(G_f\sqrt{kT})`."""
+        return self.diameter / (self._G_f() * math.sqrt(self.growth * self.horizon))
+
+    def regret_bound(self, t: Any) -> Array:
+        r"""Return :math:`D^2/(2\eta) + (\eta/2)kG_f^2t`."""
+        rate = self.eta / 2 * self.growth * self._G_f() ** 2
+        return self.diameter**2 / (2 * self.eta) + rate * rounds(t)
+
+
+@final
+@dataclass(frozen=True)
+class LevyKrauseStronglyConvex(StronglyConvex, _Smooth):
+    r"""Costs that are :math:`\mu`-strongly convex, with :math:`\eta_t = 1/(\mu t)`.
+
+    .. math:: \mathrm{Reg}_t \le \frac{kG_f^2}{2\mu}(1 + \ln t)
+
+    Args:
+        constants: needs G_f, strong_convexity.
+        reach: :math:`D_0`.
+        curvature: :math:`\beta`.
+        depth: :math:`h_0`.
+    """
+
+    name: ClassVar[str] = "Levy and Krause 2019, smooth sets, strongly convex"
+    regret_exponent: ClassVar[float] = 0.0
+
+    constants: Constants
+    reach: float
+    curvature: float
+    depth: float
+    horizon: None = None
+
+    def regret_bound(self, t: Any) -> Array:
+        r"""Return :math:`kG_f^2/(2\mu)\,(1 + \ln t)`."""
+        return self.growth * self._G_f() ** 2 * self.eta / 2 * harmonic(t)

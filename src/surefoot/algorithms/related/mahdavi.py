@@ -1,0 +1,393 @@
+"""Descent and ascent on a regularised Lagrangian (Mahdavi, Jin and Yang).
+
+The guarantees of Mahdavi, Jin and Yang (JMLR 2012), with the parameters they choose.
+
+Throughout, :math:`D_0` is how far the best action may be from the first (``start_reach``; 2R where
+not known), G the larger of G_f and G_g, m the number of constraints, :math:`D_g` the largest
+absolute value of any one of them on the ball and F the largest difference of a cost there (2R G_f
+where not known). G_g must bound the subgradients of every constraint, not only of the largest.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple, Self, final
+
+import numpy as np
+
+from surefoot.algorithms.bounds import at_least, first_horizon, rounds
+from surefoot.algorithms.related._lagrangian import EachRow, Multiplying, positive_part
+from surefoot.core import checks
+from surefoot.core.algorithm import tuning
+from surefoot.core.arrays import combine
+from surefoot.core.constants import Constants
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.parameters import count, nonnegative, positive, projectable
+from surefoot.core.types import Array, Real, Region, Source
+from surefoot.theory import Premise, Tuned
+
+__all__ = ["Mahdavi", "MahdaviBalanced", "MahdaviNoViolation"]
+
+
+class MahdaviState(NamedTuple):
+    """The action to play, and a multiplier for each constraint."""
+
+    x: Array
+    multipliers: Array
+
+
+class Mahdavi(Multiplying[MahdaviState]):
+    r"""Gradient descent on the action and ascent on the multipliers, both at the same point.
+
+    The Lagrangian :math:`f_t(x) + \sum_i \lambda_i (g_i(x) + \gamma) -
+    \tfrac{\delta\eta}{2}\|\lambda\|^2` keeps all m constraints apart and its multipliers small:
+
+    .. math::
+        x_{t+1}       &= \Pi_{R\mathbb{B}}\big(x_t - \eta(\nabla f_t(x_t)
+                         + \textstyle\sum_i \lambda_{t,i}\, s_{t,i})\big) \\
+        \lambda_{t+1} &= \big[\lambda_t + \eta(g(x_t) + \gamma - \delta\eta\lambda_t)\big]_+
+
+    from :math:`\lambda_1 = 0`. With :math:`\delta = 0` it is plain descent and ascent. Note the two
+    etas before delta.
+
+    Args:
+        eta: step size :math:`\eta > 0` of both.
+        delta: regulariser :math:`\delta \ge 0`.
+        rows: m, the number of constraints.
+        domain: a ball :math:`R\mathbb{B}` that contains the feasible set.
+        gamma: tightening :math:`\gamma \ge 0` of every constraint.
+
+    Example:
+        >>> import numpy as np
+        >>> from surefoot import Ball, Feedback
+        >>> player = Mahdavi(eta=0.5, delta=0.25, rows=2, domain=Ball(4.0))
+        >>> x, s = np.array([1.0, -1.0]), np.array([[1.0, 0.0], [0.0, -3.0]])
+        >>> seen = Feedback(np.array([2.0, 0.5]), np.array([0.5, -2.0]), s)
+        >>> first = player.update(player.init(x), seen)  # the multipliers were 0
+        >>> first.x, first.multipliers
+        (array([ 0.  , -1.25]), array([0.25, 0.  ]))
+        >>> second = player.update(first, seen)
+        >>> second.x, second.multipliers
+        (array([-1.125, -1.5  ]), array([0.484375, 0. ]))
+
+    Reference: Mahdavi, Jin and Yang, JMLR 13, 2012, Algorithm 1. The rule and the form of its
+    parameters are as recalled, the rates as in the abstract; all constants are derived, see
+    :class:`surefoot.algorithms.MahdaviBalanced`.
+    """
+
+    state = MahdaviState
+    source = Source("Mahdavi, Jin and Yang, JMLR 2012", "as recalled")
+
+    eta: Real = positive()
+    delta: Real = nonnegative()
+    rows: int = count()
+    domain: Region = projectable()
+    gamma: Real = nonnegative(default=0.0)
+
+    def first_state(self, x1: Array) -> MahdaviState:
+        return MahdaviState(x1, self._zeros(x1))
+
+    def next_state(self, state: MahdaviState, grad: Array, g: Array, s: Array) -> MahdaviState:
+        x, multipliers = state
+        y = x - self.eta * (grad + combine(multipliers, s))
+        ascent = g + self.gamma - self.delta * self.eta * multipliers
+        return MahdaviState(self.domain.project(y), positive_part(multipliers + self.eta * ascent))
+
+    @classmethod
+    @tuning
+    def balanced(
+        cls, constants: Constants, horizon: int, domain: Region | None = None
+    ) -> Tuned[Self]:
+        """Tune by Theorem 4: regret O(T^(1/2)), the sum of each constraint O(T^(3/4))."""
+        return cls._with(MahdaviBalanced(constants, horizon), domain, 0.0)
+
+    @classmethod
+    @tuning(gamma=nonnegative())
+    def no_violation(
+        cls,
+        constants: Constants,
+        horizon: int,
+        domain: Region | None = None,
+        *,
+        gamma: float | None = None,
+    ) -> Tuned[Self]:
+        """Tune by Theorem 4 on tightened constraints: no sum is positive after T rounds.
+
+        Args:
+            constants: the constants of the problem, not tightened.
+            horizon: T; the theorem's own gamma needs a very long one.
+            domain: the ball around the feasible set; default: the ball of radius R.
+            gamma: a tightening of your own, at most epsilon, for any horizon; the guarantee then
+                says what it is enough for.
+        """
+        theorem = MahdaviNoViolation(constants, horizon, gamma)
+        return cls._with(theorem, domain, theorem.gamma)
+
+    @classmethod
+    def _with(
+        cls, theorem: MahdaviBalanced | MahdaviNoViolation, domain: Region | None, gamma: float
+    ) -> Tuned[Self]:
+        (rows,) = theorem.constants.require("rows", by=theorem.name)
+        return Tuned.of(cls, theorem, domain, "eta", "delta", rows=int(rows), gamma=gamma)
+
+
+class _Regularised(EachRow):
+    """Descent and ascent on the regularised Lagrangian of rows with a known largest value."""
+
+    horizon: int
+
+    @property
+    @abstractmethod
+    def largest_value(self) -> float:
+        """The largest absolute value of a constraint as the algorithm sees it."""
+
+    @final
+    def _known(self) -> tuple[float, float, float]:
+        """Return D_0, sqrt(m + 1) G, and the root of the bound on both squared gradients at 0."""
+        m = self._m
+        slopes = math.sqrt(m + 1) * self._G
+        return (self._D_0, slopes, math.hypot(slopes, math.sqrt(2 * m) * self.largest_value))
+
+    @final
+    def _refuse_short(self) -> None:
+        checks.horizon(self.horizon)
+        if self.horizon < self._shortest:
+            raise InvalidValueError(
+                f"{self.name} needs a horizon of {at_least(self._shortest)} "
+                f"for these constants, got {self.horizon}"
+            )
+
+    @property
+    @final
+    def _shortest(self) -> int:
+        """The first T for which a delta exists."""
+        return max(1, math.ceil(self._condition))
+
+    @property
+    @final
+    def _condition(self) -> float:
+        r"""The number :math:`8(m+1)G^2\eta^2 T`, which T must reach for a delta to exist."""
+        D_0, m = self._D_0, self._m
+        ratio = self.largest_value / self._G
+        return 8 * D_0 * D_0 / (1 + 2 * m / (m + 1) * ratio * ratio)
+
+    @property
+    @final
+    def a(self) -> float:
+        r"""The constant :math:`D_0\sqrt{(m+1)G^2 + 2mD_g^2}`."""
+        D_0, _, both = self._known()
+        return D_0 * both
+
+    @property
+    @final
+    def eta(self) -> float:
+        r"""The step size :math:`D_0^2/(a\sqrt T)`."""
+        D_0, _, both = self._known()
+        return D_0 / (both * math.sqrt(self.horizon))
+
+    @property
+    @final
+    def delta(self) -> float:
+        r"""The smallest :math:`\delta \ge (m+1)G^2 + 2\delta^2\eta^2`.
+
+        It is the smaller root of the quadratic, :math:`2q/(1 + \sqrt{1 - 8q\eta^2})` with
+        :math:`q = (m+1)G^2`: between q and 2q.
+        """
+        return self._delta(self.horizon)
+
+    @final
+    def _delta(self, horizon: int) -> float:
+        _, slopes, _ = self._known()
+        # Not below 0 by rounding where the horizon is just enough.
+        under = max(0.0, 1 - self._condition / horizon)
+        return 2 * slopes**2 / (1 + math.sqrt(under))
+
+    @final
+    def _regret(self, t: Any) -> Array:
+        D_0, _, both = self._known()
+        return D_0 / 2 * (D_0 / self.eta) + self.eta / 2 * both * (both * rounds(t))
+
+    @final
+    def _row(self, t: Any) -> Array:
+        F = self._F
+        # The product of the roots: the root of the product would overflow long before.
+        left = np.sqrt(2 * (F * rounds(t) + self._regret(t)))
+        return left * np.sqrt(self.delta * self.eta * rounds(t) + 1 / self.eta)
+
+
+@final
+@dataclass(frozen=True)
+class MahdaviBalanced(_Regularised):
+    r"""Theorem 4: regret :math:`O(\sqrt T)`, each constraint's sum :math:`O(T^{3/4})`.
+
+    With :math:`a = D_0\sqrt{(m+1)G^2 + 2mD_g^2}`, :math:`\eta = D_0^2/(a\sqrt T)` and
+    :math:`\delta \ge (m+1)G^2 + 2\delta^2\eta^2`, which exists if
+    :math:`8(m+1)G^2\eta^2 \le 1`, for every t
+
+    .. math::
+        \mathrm{Reg}_t &\le \frac{D_0^2}{2\eta} + \frac{\eta t}{2}\big((m+1)G^2 + 2mD_g^2\big)
+            \qquad (= a\sqrt T \text{ at } t = T) \\
+        \Big[\sum_{s \le t} g_i(x_s)\Big]_+
+            &\le \sqrt{2(Ft + \text{the bound above})(\delta\eta t + 1/\eta)}.
+
+    Parameters as recalled from the paper; constants derived here. Proof: with
+    :math:`L_t(x, \lambda) = f_t + \lambda^\top g - \tfrac{\delta\eta}{2}\|\lambda\|^2`, convex in
+    x and concave in lambda, the two gradient steps give for feasible x* and
+    :math:`\lambda \ge 0`, with :math:`\lambda_1 = 0`,
+
+    .. math::
+        \sum_s L_s(x_s, \lambda) - L_s(x^*, \lambda_s)
+        \le \frac{D_0^2 + \|\lambda\|^2}{2\eta}
+        + \frac{\eta}{2}\sum_s \|\nabla_x L_s\|^2 + \|\nabla_\lambda L_s\|^2.
+
+    The gradients are at most :math:`(m+1)G^2(1 + \|\lambda_s\|^2)` and
+    :math:`2mD_g^2 + 2\delta^2\eta^2\|\lambda_s\|^2` by the inequality of Cauchy and Schwarz. On the
+    left :math:`-\lambda_s^\top g(x^*) \ge 0`, and the regulariser gives
+    :math:`\tfrac{\delta\eta}{2}\|\lambda_s\|^2`, which cancels the same on the right by the choice
+    of delta. What is left is :math:`\mathrm{Reg} + \lambda^\top S - \tfrac12(\delta\eta t +
+    1/\eta)\|\lambda\|^2 \le` the regret bound, S the sums. lambda = 0 gives regret;
+    :math:`\lambda = [S]_+/(\delta\eta t + 1/\eta)` and :math:`\mathrm{Reg} \ge -Ft` give
+    :math:`\|[S]_+\|`. No step links the constraints of one round to those of another, so they may
+    change, against the best action that is feasible in all rounds.
+
+    Args:
+        constants: needs R, G_f, G_g, D_g, rows; uses start_reach and F.
+        horizon: T, large enough for a delta.
+
+    Example:
+        >>> c = Constants(R=1.0, start_reach=1.0, G_f=3.0, G_g=1.0, D_g=2.0, rows=2)
+        >>> bound = MahdaviBalanced(c, 100)
+        >>> round(float(bound.regret_bound(100)), 9), round(10 * bound.a, 9)
+        (65.574385243, 65.574385243)
+        >>> MahdaviBalanced(c, 4)
+        Traceback (most recent call last):
+        ...
+        surefoot.core.errors.InvalidValueError: Mahdavi et al. 2012, Theorem 4 needs a horizon of
+        at least 6 rounds for these constants, got 4
+    """
+
+    name: ClassVar[str] = "Mahdavi et al. 2012, Theorem 4"
+    regret_exponent: ClassVar[float] = 0.5
+    violation_exponent: ClassVar[float] = 0.75
+    changing: ClassVar[bool] = True
+
+    constants: Constants
+    horizon: int
+
+    def __post_init__(self) -> None:
+        self._refuse_short()
+
+    @property
+    def largest_value(self) -> float:
+        """The bound D_g: the algorithm sees the constraints themselves."""
+        return self.constants.require("D_g", by=self.name)[0]
+
+    def regret_bound(self, t: Any) -> Array:
+        r"""Return :math:`D_0^2/(2\eta) + (\eta t/2)((m+1)G^2 + 2mD_g^2)`."""
+        return self._regret(t)
+
+    def _row_bound(self, t: Any) -> Array:
+        r"""Return :math:`\sqrt{2(Ft + \mathrm{Reg})(\delta\eta t + 1/\eta)}`."""
+        return self._row(t)
+
+
+@final
+@dataclass(frozen=True)
+class MahdaviNoViolation(_Regularised):
+    r"""Theorem 4 on :math:`g_i + \gamma`: no constraint's sum is positive after T rounds.
+
+    With :math:`\gamma = bT^{-1/4} \le \epsilon` and
+    :math:`b = \sqrt{2(F + a)(\delta D_0^2/a + a/D_0^2)}`,
+
+    .. math::
+        \sum_{t \le T} g_i(x_t) \le 0, \qquad
+        \mathrm{Reg}_T \le a\sqrt T + \frac{G_f}{\sigma} b T^{3/4}.
+
+    Theorems 7 and 8 of the paper as recalled, constants derived here. The algorithm sees values up
+    to :math:`D_g + \gamma`, which is why :math:`D_g + \epsilon` takes the place of D_g in a: b then
+    does not depend on gamma. Proof: Theorem 4 bounds the sums of :math:`g_i + \gamma` by
+    :math:`\sqrt{2(FT + a\sqrt T)(\delta\eta T + 1/\eta)} \le bT^{3/4} = \gamma T`, against the
+    best action of :math:`X_\gamma`, and that is at most :math:`\gamma/\sigma` from the best of X
+    (Lemma 1 of the paper on Polyak feasibility steps). :math:`T \ge (b/\epsilon)^4` is often out
+    of reach, so gamma may also be given: after t rounds each sum is then at most the bound of
+    Theorem 4 less :math:`\gamma t`. (b also rounds :math:`F + a/\sqrt T` up to F + a, which
+    :class:`surefoot.algorithms.Tightened` on top of Theorem 4 does not.)
+
+    Args:
+        constants: needs R, G_f, G_g, D_g, rows, sigma, epsilon; uses start_reach and F.
+        horizon: T, large enough for gamma <= epsilon.
+        tightening: a gamma of your own, at most epsilon.
+
+    Example:
+        >>> c = Constants(R=1.0, start_reach=1.0, G_f=0.5, G_g=1.0, D_g=1.0, rows=1,
+        ...               sigma=1.0, epsilon=0.9)
+        >>> bound = MahdaviNoViolation(c, 3000)
+        >>> round(bound.gamma, 3), float(bound.bounds(3000)["soft"])
+        (0.738, 0.0)
+        >>> MahdaviNoViolation(c, 1000)
+        Traceback (most recent call last):
+        ...
+        surefoot.core.errors.InvalidValueError: Mahdavi et al. 2012, no violation needs a horizon
+        of at least 1357 rounds for these constants, or a gamma of your own, got 1000
+    """
+
+    name: ClassVar[str] = "Mahdavi et al. 2012, no violation"
+    violation_exponent: ClassVar[None] = None
+
+    constants: Constants
+    horizon: int
+    tightening: float | None = None
+
+    def __post_init__(self) -> None:
+        self._refuse_short()
+        (epsilon, _) = self.constants.require("epsilon", "sigma", by=self.name)
+        if self.tightening is not None:
+            checks.nonnegative(gamma=self.tightening)
+            checks.at_most(epsilon, "epsilon", gamma=self.tightening)
+        elif self._shift(self.horizon) > epsilon:
+            enough = first_horizon(lambda T: self._shift(T) <= epsilon, self._shortest)
+            raise InvalidValueError(
+                f"{self.name} needs a horizon of {at_least(enough)} for these constants, "
+                f"or a gamma of your own, got {self.horizon}"
+            )
+
+    @property
+    def largest_value(self) -> float:
+        """The bound D_g + epsilon: the constraints are tightened by at most epsilon."""
+        return sum(self.constants.require("D_g", "epsilon", by=self.name))
+
+    def _shift(self, horizon: int) -> float:
+        D_0, _, both = self._known()
+        F = self._F
+        b = math.sqrt(2 * (F + D_0 * both)) * math.sqrt(
+            self._delta(horizon) * D_0 / both + both / D_0
+        )
+        return b / math.sqrt(math.sqrt(horizon))
+
+    @property
+    def gamma(self) -> float:
+        r"""The tightening :math:`bT^{-1/4}`, unless given."""
+        return self._shift(self.horizon) if self.tightening is None else self.tightening
+
+    def regret_bound(self, t: Any) -> Array:
+        r"""Return Theorem 4's, and :math:`(G_f/\sigma)\gamma t`."""
+        G_f, sigma = self.constants.require("G_f", "sigma", by=self.name)
+        return self._regret(t) + G_f / sigma * self.gamma * rounds(t)
+
+    def _row_bound(self, t: Any) -> Array:
+        r"""Return Theorem 4's less :math:`\gamma t`, where that is positive."""
+        return np.maximum(self._row(t) - self.gamma * rounds(t), 0.0)
+
+    @property
+    def regret_exponent(self) -> float | None:
+        """The exponent 3/4; None if gamma is given."""
+        return 0.75 if self.tightening is None else None
+
+    @property
+    def premises(self) -> tuple[Premise, ...]:
+        """The bounds G_f and G_g, the horizon, and sigma near the boundary."""
+        epsilon, sigma = self.constants.require("epsilon", "sigma", by=self.name)
+        near = Premise("subgradient near the boundary", "sigma", sigma, level=epsilon)
+        return (*super().premises, near)

@@ -1,0 +1,180 @@
+"""Track a moving optimum under a penalty: copies with several step sizes (Yi et al. 2021).
+
+The guarantee of tracking under a penalty (Yi et al. 2021, dynamic regret).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple, Self, final
+
+import numpy as np
+
+from surefoot.algorithms.bounds import rounds
+from surefoot.algorithms.related._hedge import Mixing
+from surefoot.algorithms.related._lagrangian import KnownHorizon
+from surefoot.algorithms.related.yi import Yi
+from surefoot.core.algorithm import COSTS_ONLY, tuning
+from surefoot.core.constants import Constants
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.flow import run_by_run
+from surefoot.core.parameters import anything, positive
+from surefoot.core.types import Array, Feedback, Real, Region, Source
+from surefoot.sets import Ball
+from surefoot.sets.prox import prox_of
+from surefoot.theory import Kind, Measure, Tuned
+
+__all__ = ["TrackingPenalty", "TrackingPenaltyTheorem"]
+
+
+class TrackingPenaltyState(NamedTuple):
+    """The action to play, the states of the copies and the logarithms of their weights."""
+
+    x: Array
+    copies: tuple[Any, ...]
+    log_weights: Array
+
+
+class TrackingPenalty(Mixing[TrackingPenaltyState]):
+    r"""Exponential weights over :class:`~surefoot.algorithms.Yi` with several step sizes.
+
+    .. math:: x_t = \sum_i\pi_{t,i}x_t^i, \qquad
+        \pi_{t+1,i} \propto \pi_{t,i}e^{-\beta\langle\nabla_t, x_t^i\rangle}
+
+    Every copy is told the cost gradient at the mixture, and looks at the constraint at its own
+    point, which the proximal oracle of a fixed set knows. NumPy only.
+
+    Args:
+        copies: the rules that are mixed, all with one proximal oracle.
+        rate: :math:`\beta > 0`.
+
+    Example:
+        >>> import numpy as np
+        >>> from surefoot.sets import Box
+        >>> prox = prox_of(Box([-0.5], [0.5]))
+        >>> slow, fast = (Yi(prox=prox, domain=Ball(1.0), gamma=2.0, alpha=a) for a in (8.0, 2.0))
+        >>> player = TrackingPenalty(copies=(slow, fast), rate=0.1)
+        >>> state = player.init(np.array([0.0]))
+        >>> player.update(state, Feedback(np.array([-1.0]), -0.5, np.array([1.0]))).x
+        array([0.15625])
+
+    Reference: the second algorithm of Yi, Li, Yang, Xie, Chai and Johansson, ICML 2021. The rate is
+    theirs; this form and its constants are derived here.
+    """
+
+    state = TrackingPenaltyState
+    needs = COSTS_ONLY._replace(proxes=8, work="d log T", numpy_only=True)
+    source = Source("Yi et al., ICML 2021", "derived here")
+
+    copies: tuple[Yi, ...] = anything("several Yi")
+    rate: Real = positive()
+
+    def __post_init__(self) -> None:
+        self._own("copies", Yi)
+        for copy in self.copies:
+            if not hasattr(copy.prox, "violation"):
+                raise InvalidValueError(
+                    f"prox must know the violation of a fixed set, got {copy.prox!r}"
+                )
+
+    @property
+    def _experts(self) -> tuple[Yi, ...]:
+        return self.copies
+
+    def _told(self, copy: Yi, own: Any, gradient: Array) -> Any:
+        g = run_by_run(copy.prox.violation, (own.x,))  # type: ignore[attr-defined]
+        return copy.update(own, Feedback(gradient, g, 0.0 * own.x))
+
+    def _inside(self, x: Array) -> Array:
+        return self.domain.project(x)
+
+    @classmethod
+    @tuning
+    def known_horizon(cls, constants: Constants, horizon: int, domain: Region) -> Tuned[Self]:
+        """Tune for regret O((T (1 + P))^(1/2)), optima of path length P; violations O(T^(1/2))."""
+        theorem, prox = TrackingPenaltyTheorem(constants, horizon), prox_of(domain)
+        copies = tuple(
+            Yi(prox=prox, domain=Ball(constants.R), gamma=gamma, alpha=alpha)
+            for gamma, alpha in theorem.copies
+        )
+        return Tuned(cls(copies=copies, rate=theorem.rate), theorem)
+
+
+@final
+@dataclass(frozen=True)
+class TrackingPenaltyTheorem(KnownHorizon):
+    r"""Regret :math:`O(\sqrt{T(1 + P)})` against comparators of path length P.
+
+    With D = 2R and :math:`N = \lceil\log_2\sqrt{1 + 2T}\rceil + 1` copies,
+    :math:`a_i = 2^{-i}G_f\sqrt T/(D\sqrt{G_g^2 + 1})`, :math:`\gamma_i^2 = a_i`,
+    :math:`\alpha_i = \tfrac12a_i(G_g^2 + 1)` and the rate :math:`\sqrt{8\ln N/T}/(G_fD)`,
+
+    .. math::
+        \mathrm{Reg}_t(u) &\le \min_iB_i(P) + \frac{\ln N}{\text{rate}}
+            + \frac{\text{rate}}8(G_fD)^2t, \qquad
+        B_i(P) = \alpha_i(D^2 + 2DP) + \frac{G_f^2t}{2a_i}, \\
+        \sum_{s \le t}[g(x_s)]_+ &\le \sum_i\sqrt{\frac{2(G_fDt + B_i(0))}{a_i}}.
+
+    Proof. Copy i has :class:`~surefoot.algorithms.YiTheorem`'s inequality with :math:`a_i` for
+    :math:`T^c`, on linearised costs and for a moving u, whose squared distances telescope up to
+    :math:`2DP`; the mixture loses :math:`\ln N/\text{rate} + \text{rate}(G_fD)^2t/8` to any copy.
+    g is
+    convex, so the mixture's violation is at most the largest copy's, and that at most their sum;
+    a copy's linearised regret is at least :math:`-G_fDt`.
+
+    Args:
+        constants: needs R, G_f, G_g.
+        horizon: T.
+    """
+
+    name: ClassVar[str] = "Yi et al. 2021, dynamic regret"
+    kind: ClassVar[Kind] = "hard"
+    regret_exponent: ClassVar[float] = 0.5
+    violation_exponent: ClassVar[float] = 0.5
+
+    @property
+    def _known(self) -> tuple[float, float, float]:
+        R, G_f, G_g = self.constants.require("R", "G_f", "G_g", by=self.name)
+        return 2 * R, G_f, G_g
+
+    @property
+    def _weights(self) -> list[float]:
+        D, G_f, G_g = self._known
+        count = math.ceil(math.log2(math.sqrt(1 + 2 * self.horizon))) + 1
+        first = G_f * math.sqrt(self.horizon) / (D * math.sqrt(G_g**2 + 1))
+        return [first / 2**i for i in range(count)]
+
+    @property
+    def copies(self) -> tuple[tuple[float, float], ...]:
+        r"""The pairs :math:`(\gamma_i, \alpha_i)`, from the smallest steps to the largest."""
+        _, _, G_g = self._known
+        return tuple((math.sqrt(a), 0.5 * a * (G_g**2 + 1)) for a in self._weights)
+
+    @property
+    def rate(self) -> float:
+        r"""The learning rate :math:`\sqrt{8\ln N/T}/(G_fD)`."""
+        D, G_f, _ = self._known
+        return math.sqrt(8 * math.log(len(self._weights)) / self.horizon) / (G_f * D)
+
+    def _copy_bound(self, a: float, t: Array, path: Any) -> Array:
+        D, G_f, G_g = self._known
+        return 0.5 * a * (G_g**2 + 1) * (D**2 + 2 * D * path) + G_f**2 / (2 * a) * t
+
+    def regret_bound(self, t: Any) -> Array:
+        """Bound the regret against a fixed action, whose path has no length."""
+        return self.dynamic_bound(t, 0.0)
+
+    def dynamic_bound(self, t: Any, path: Any) -> Array:
+        """Bound the regret against comparators whose path has a given length."""
+        t, (D, G_f, _) = rounds(t), self._known
+        best = np.min([self._copy_bound(a, t, path) for a in self._weights], axis=0)
+        return best + math.log(len(self._weights)) / self.rate + self.rate / 8 * (G_f * D) ** 2 * t
+
+    def bounds(self, t: Any) -> dict[Measure, Array]:
+        """Bound the violations by the sum of the copies' bounds."""
+        t, (D, G_f, _) = rounds(t), self._known
+        hard = sum(
+            np.sqrt(2 * (G_f * D * t + self._copy_bound(a, t, 0.0)) / a) for a in self._weights
+        )
+        return {"soft": hard, "hard": hard}

@@ -1,0 +1,195 @@
+"""Clipped penalties with a proximal step (Yi et al. 2021).
+
+The guarantee of clipped penalties with a proximal step (Yi et al. 2021).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple, Self, final
+
+import numpy as np
+
+from surefoot.algorithms.bounds import rounds
+from surefoot.algorithms.related._lagrangian import KnownHorizon
+from surefoot.core import checks
+from surefoot.core.algorithm import OneConstraint, tuning
+from surefoot.core.arrays import maximum
+from surefoot.core.constants import Constants
+from surefoot.core.flow import run_by_run
+from surefoot.core.parameters import anything, positive, projectable, share
+from surefoot.core.types import Array, Needs, Number, Real, Region, Source
+from surefoot.sets import Ball
+from surefoot.sets.prox import Linearised, Prox, prox_of
+from surefoot.theory import Kind, Measure, Tuned
+
+__all__ = ["Yi", "YiTheorem"]
+
+
+class YiState(NamedTuple):
+    """The action to play, and the summed violations."""
+
+    x: Array
+    queue: Number = 0.0
+
+
+class Yi(OneConstraint[YiState]):
+    r"""A proximal step on a penalty that grows with all violations so far.
+
+    With :math:`p = [g]_+`,
+
+    .. math::
+        q_t     &= q_{t-1} + \gamma p(x_t), \qquad q_0 = 0 \\
+        x_{t+1} &= \arg\min_{x \in R\mathbb{B}}\ \langle\nabla_t, x\rangle
+                   + (q_t + \gamma p(x_t))\gamma p(x) + \alpha\|x - x_t\|^2.
+
+    NumPy only.
+
+    Args:
+        prox: the oracle for the minimisation.
+        domain: a ball around 0 that holds the feasible set.
+        gamma: :math:`\gamma`, the weight of the violations.
+        alpha: the weight of a move.
+
+    Example:
+        >>> import numpy as np
+        >>> from surefoot import Feedback
+        >>> from surefoot.sets.prox import LinearProx
+        >>> player = Yi(prox=LinearProx(), domain=Ball(9.0), gamma=2.0, alpha=4.0)
+        >>> state = player.init(np.array([0.0]))  # x <= 0.5
+        >>> state = player.update(state, Feedback(np.array([-8.0]), -0.5, np.array([1.0])))
+        >>> state
+        YiState(x=array([1.]), queue=0.0)
+        >>> player.update(state, Feedback(np.array([0.0]), 0.5, np.array([1.0])))
+        YiState(x=array([0.5]), queue=1.0)
+
+    Reference: Yi, Li, Yang, Xie, Chai and Johansson, "Regret and cumulative constraint violation
+    analysis for online convex optimization with long term constraints", ICML 2021. The rates are
+    theirs; this form and its constants are derived here.
+    """
+
+    state = YiState
+    needs = Needs(proxes=1, domain="feasible", numpy_only=True)
+    source = Source("Yi et al., ICML 2021", "derived here")
+
+    prox: Prox = anything("a proximal oracle")
+    domain: Ball = projectable()
+    gamma: Real = positive()
+    alpha: Real = positive()
+
+    def next_state(self, state: YiState, gradient: Array, g: Number, s: Array) -> YiState:
+        x, queue = state
+        seen = self.gamma * maximum(g, 0.0 * g)
+        queue = queue + seen
+        y = x - gradient / (2 * self.alpha)
+        weight = (queue + seen) * self.gamma
+        return YiState(run_by_run(self._prox, (y, x, s), g, weight, self.alpha), queue)
+
+    def _prox(self, y: Array, x: Array, s: Array, g: float, weight: float, alpha: float) -> Array:
+        return self.prox(y, weight, alpha, float(self.domain.radius), Linearised(x, g, s))
+
+    @classmethod
+    @tuning(c=share())
+    def trade_off(
+        cls, constants: Constants, horizon: int, domain: Region | Prox, *, c: float = 0.5
+    ) -> Tuned[Self]:
+        """Tune for regret O(T^max(c, 1 - c)), violations O(T^((1 - c)/2)).
+
+        Args:
+            constants: the constants of the problem.
+            horizon: T.
+            domain: the feasible set, or a proximal oracle.
+            c: strictly between 0 and 1.
+        """
+        theorem = YiTheorem(constants, horizon, c)
+        return Tuned.of(cls, theorem, None, "gamma", "alpha", prox=prox_of(domain))
+
+
+@final
+@dataclass(frozen=True)
+class YiTheorem(KnownHorizon):
+    r"""Regret :math:`O(T^{\max(c, 1-c)})`, violations :math:`O(T^{(1-c)/2})`; no Slater point.
+
+    With :math:`\gamma^2 = T^c`, :math:`\alpha = \tfrac12\gamma^2G_g^2 + \tfrac12T^c` and
+    :math:`D_0` the reach of the start, after t rounds
+
+    .. math::
+        \mathrm{Reg}_t &\le B_t = \alpha D_0^2 + \frac{G_f^2t}{2T^c} \\
+        \sum_{s \le t}[g(x_s)]_+ &\le \frac1\gamma\sqrt{2(Ft + B_t)}, \qquad
+        \sum_{s \le t}[g(x_s)]_+^2 \le \frac{2(Ft + B_t)}{\gamma^2} + [g(x_1)]_+^2.
+
+    Proof. Write :math:`\tilde p = \gamma p`. The step minimises a :math:`2\alpha`-strongly convex
+    function, and :math:`(q + \tilde p)\tilde p^+ = \tfrac12q_+^2 - \tfrac12q^2 + \tfrac12\tilde p^2
+    - \tfrac12(\tilde p - \tilde p^+)^2` with
+    :math:`|\tilde p - \tilde p^+| \le \gamma G_g\|x_{t+1} - x_t\|`. So for feasible u
+
+    .. math:: \langle\nabla_t, x_t - u\rangle + \tfrac12q_{t+1}^2 - \tfrac12q_t^2
+        + \tfrac12\tilde p_t^2 \le \frac{G_f^2}{2T^c} + \alpha(\|u - x_t\|^2 - \|u - x_{t+1}\|^2),
+
+    since half of :math:`T^c` is left of :math:`\alpha` for the gradient. Sum over the rounds, with
+    :math:`q_1 = \tilde p_1`.
+
+    Args:
+        constants: needs R, G_f, G_g; uses start_reach, start_slack and F.
+        horizon: T.
+        c: strictly between 0 and 1.
+
+    Example:
+        >>> from surefoot import Constants
+        >>> theorem = YiTheorem(Constants(R=1.0, G_f=1.0, G_g=1.0, start_reach=1.0), 16)
+        >>> theorem.gamma, theorem.alpha, float(theorem.regret_bound(16))
+        (2.0, 4.0, 6.0)
+    """
+
+    kind: ClassVar[Kind] = "hard"
+
+    c: float = 0.5
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        checks.between(0, 1, c=self.c)
+
+    @property
+    def name(self) -> str:
+        """The source and the trade-off."""
+        return f"Yi et al. 2021, c = {self.c:g}"
+
+    @property
+    def regret_exponent(self) -> float:
+        """The larger of c and 1 - c."""
+        return max(self.c, 1 - self.c)
+
+    @property
+    def violation_exponent(self) -> float:
+        """The exponent (1 - c)/2."""
+        return (1 - self.c) / 2
+
+    @property
+    def _weight(self) -> float:
+        return math.pow(self.horizon, self.c)
+
+    @property
+    def gamma(self) -> float:
+        r"""The weight of a violation, :math:`T^{c/2}`."""
+        return math.sqrt(self._weight)
+
+    @property
+    def alpha(self) -> float:
+        r"""The weight of a move, :math:`\tfrac12\gamma^2G_g^2 + \tfrac12T^c`."""
+        (G_g,) = self.constants.require("G_g", by=self.name)
+        return 0.5 * self._weight * (G_g**2 + 1)
+
+    def regret_bound(self, t: Any) -> Array:
+        r"""Return :math:`\alpha D_0^2 + G_f^2t/(2T^c)`."""
+        (G_f,) = self.constants.require("G_f", by=self.name)
+        return self.alpha * self._D_0**2 + G_f**2 / (2 * self._weight) * rounds(t)
+
+    def bounds(self, t: Any) -> dict[Measure, Array]:
+        """Return the bounds on the violations and on their squares."""
+        total = 2 * (self._F * rounds(t) + self.regret_bound(t)) / self._weight
+        slack = self.constants.start_slack
+        (G_g,) = self.constants.require("G_g", by=self.name)
+        first = G_g * self._D_0 if slack is None else max(-slack, 0.0)
+        hard = np.sqrt(total)
+        return {"soft": hard, "hard": hard, "squared": total + first**2}
