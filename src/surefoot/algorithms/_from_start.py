@@ -1,8 +1,4 @@
-r"""Theorem 1 of the paper and its corollaries, with the parameters they choose.
-
-Throughout, :math:`\gamma = 1 - \sigma^2/G_g^2`, :math:`\xi = 1 - \sqrt\gamma`,
-:math:`\alpha` = ``start_slack``, and :math:`X_\rho = \{g \le -\rho\}`.
-"""
+"""Shared by theorems on Polyak feasibility steps: which sigma counts, and room for rounding."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Online gradient descent with full projection and the AdaGrad-norm step."""
+"""Online gradient descent with full projection and the AdaGrad-norm step, and its regret."""
 
 from __future__ import annotations
 
@@ -9,11 +9,7 @@ from typing import Any, ClassVar, NamedTuple, Self, final
 import numpy as np
 
 from surefoot.algorithms.bounds import rounds
-from surefoot.algorithms.inside import (
-    Anytime,
-    Projecting,
-    bounded_diameter,
-)
+from surefoot.algorithms.inside import Anytime, Projecting, bounded_diameter
 from surefoot.core.algorithm import tuning
 from surefoot.core.arrays import dot, number_like, sqrt, where
 from surefoot.core.constants import Constants

@@ -1,4 +1,4 @@
-"""Shared by theorems about Lagrangian methods: their constants and their sums."""
+"""Shared by theorems: rounds as numbers, sums over them, the first horizon that is enough."""
 
 from __future__ import annotations
 

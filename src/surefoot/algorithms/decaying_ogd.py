@@ -1,4 +1,4 @@
-"""Online gradient descent with full projection and a decaying step."""
+"""Online gradient descent with full projection and a decaying step, and its regret."""
 
 from __future__ import annotations
 
@@ -9,12 +9,7 @@ from typing import Any, ClassVar, NamedTuple, Self, final
 import numpy as np
 
 from surefoot.algorithms.bounds import StronglyConvex, harmonic, rounds
-from surefoot.algorithms.inside import (
-    Anytime,
-    Inside,
-    Projecting,
-    bounded_diameter,
-)
+from surefoot.algorithms.inside import Anytime, Inside, Projecting, bounded_diameter
 from surefoot.core.algorithm import tuning
 from surefoot.core.arrays import sqrt
 from surefoot.core.constants import Constants
@@ -81,7 +76,7 @@ class DecayingOGD(Projecting[DecayingOGDState]):
     ) -> Tuned[Self]:
         """Step 1/(Ht); the horizon is not used."""
         theorem = StronglyConvexDescent(constants)
-        return Tuned(cls(eta=theorem.eta, domain=domain, fast=True), theorem)
+        return Tuned.of(cls, theorem, domain, "eta", fast=True)
 
 
 @final
@@ -91,8 +86,8 @@ class DecayingStep(Anytime):
 
     .. math:: \mathrm{Reg}_t \le \tfrac32 D G_f \sqrt t
 
-    Proof: as :class:`Zinkevich`, each round divided by its own :math:`2\eta_t`; Abel summation
-    leaves :math:`D^2/(2\eta_t) = DG_f\sqrt t/2`, and
+    Proof: as :class:`~surefoot.algorithms.Zinkevich`, each round divided by its own
+    :math:`2\eta_t`; Abel summation leaves :math:`D^2/(2\eta_t) = DG_f\sqrt t/2`, and
     :math:`\tfrac12\sum\eta_s G_f^2 \le \tfrac12 DG_f \cdot 2\sqrt t`.
     """
 

@@ -1,7 +1,4 @@
-"""Polyak feasibility steps with a doubling horizon, restarted at the first action.
-
-Corollary 1 without a horizon, by doubling it.
-"""
+"""Polyak feasibility steps with a doubling horizon: Corollary 1 without a horizon."""
 
 from __future__ import annotations
 
@@ -12,6 +9,7 @@ from typing import Any, ClassVar, NamedTuple, Self, final
 
 import numpy as np
 
+from surefoot.algorithms.bounds import rounds
 from surefoot.algorithms.pfs import Corollary1, Theorem1
 from surefoot.core.algorithm import OneConstraint, tuning
 from surefoot.core.arrays import dot, number_like, owned, sqrt, where
@@ -159,7 +157,7 @@ class DoublingHorizon(EveryRound):
 
     def regret_bound(self, t: Any) -> Array:
         """Sum Corollary 1 of the phases that have ended and Theorem 1 of the one going on."""
-        t = np.asarray(t, dtype=np.float64)
+        t = rounds(t)
         # t = mantissa 2^exponent with a mantissa in [1/2, 1): exact, as a logarithm is not.
         length = np.exp2(np.frexp(t)[1] - 1.0)
         root = np.sqrt(length)

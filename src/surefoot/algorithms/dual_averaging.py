@@ -1,15 +1,11 @@
-"""Dual averaging (RFTL): the projection of all gradients together."""
+"""Dual averaging (RFTL): the projection of all gradients together, and its regret."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple, Self, final
 
-from surefoot.algorithms.inside import (
-    FixedStep,
-    Projecting,
-    bounded_diameter,
-)
+from surefoot.algorithms.inside import FixedStep, Projecting, bounded_diameter
 from surefoot.core.algorithm import tuning
 from surefoot.core.constants import Constants
 from surefoot.core.types import Array, Region, Source

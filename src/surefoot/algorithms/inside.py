@@ -1,4 +1,9 @@
-"""What rules share that project onto the feasible set in every round."""
+r"""Shared by rules that know the feasible set and never leave it, and by their theorems.
+
+In these theorems D is the diameter of the feasible set, :math:`\nabla_t` the gradient at the action
+played, and u any feasible action. The results are standard. Their short proofs are given because
+the constants are used.
+"""
 
 from __future__ import annotations
 

@@ -1,15 +1,11 @@
-"""Online gradient descent with full projection (OGD)."""
+"""Online gradient descent with full projection (OGD), and its regret by Zinkevich."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self, final
 
-from surefoot.algorithms.inside import (
-    FixedStep,
-    Projecting,
-    bounded_diameter,
-)
+from surefoot.algorithms.inside import FixedStep, Projecting, bounded_diameter
 from surefoot.core.algorithm import tuning
 from surefoot.core.constants import Constants
 from surefoot.core.types import Array, Region, Source

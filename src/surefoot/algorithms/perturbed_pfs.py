@@ -1,9 +1,10 @@
-r"""Guarantees of Polyak feasibility steps when the constraint is seen with errors, or drifts.
+r"""Theorems on Polyak feasibility steps when the constraint is seen with errors, or drifts.
 
-Notation as in :mod:`surefoot.algorithms.scheduled_pfs`: :math:`a_t = \mathrm{dist}(x_t, X_\rho)`,
-:math:`\ell_t` the length of a step, P the projection onto the round's half-space and then the ball,
-:math:`\kappa` how far the best action moves for a unit of tightening. Derived here; not in the
-paper. Steps are a billionth shorter than allowed, for rounding.
+They tune :class:`surefoot.algorithms.PFS`. Notation as in :mod:`surefoot.algorithms.scheduled_pfs`:
+:math:`a_t = \mathrm{dist}(x_t, X_\rho)`, :math:`\ell_t` the length of a step, P the projection onto
+the round's half-space and then the ball, :math:`\kappa` how far the best action moves for a unit of
+tightening. Derived here; not in the paper. Steps are a billionth shorter than allowed, for
+rounding.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from surefoot.algorithms._from_start import SHRINK, FromStart
+from surefoot.algorithms.bounds import rounds
 from surefoot.core import checks
 from surefoot.core.constants import Constants, polyak_rate
 from surefoot.core.errors import InvalidValueError
@@ -124,7 +126,7 @@ class BoundedNoise(FromStart):
 
     def regret_bound(self, t: Any) -> Array:
         """Return the bound above."""
-        t = np.asarray(t, dtype=np.float64)
+        t = rounds(t)
         R, G_f = self.constants.require("R", "G_f", by=self.name)
         slope = self.eta / 2 * G_f**2 + self.cost * G_f * self.rho
         return 2 * R**2 / self.eta + slope * t
@@ -283,7 +285,7 @@ class SlowDrift(EveryRound):
 
     def regret_bound(self, t: Any) -> Array:
         """Return the bound above; infinite without a common strictly feasible point."""
-        t = np.asarray(t, dtype=np.float64)
+        t = rounds(t)
         if self._common is None:
             return np.full_like(t, math.inf)
         R, G_f = self.constants.require("R", "G_f", by=self.name)

@@ -1,6 +1,7 @@
-"""Online gradient descent with Polyak feasibility steps (PFS).
+r"""Online gradient descent with Polyak feasibility steps (PFS), Theorem 1 and its corollaries.
 
-Parameters that minimise Theorem 1's own regret bound and keep every round feasible.
+Throughout, :math:`\gamma = 1 - \sigma^2/G_g^2`, :math:`\xi = 1 - \sqrt\gamma`,
+:math:`\alpha` = ``start_slack``, and :math:`X_\rho = \{g \le -\rho\}`. The proofs are in the paper.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any, ClassVar, NamedTuple, final
 import numpy as np
 
 from surefoot.algorithms._from_start import SHRINK
+from surefoot.algorithms.bounds import rounds
 from surefoot.algorithms.perturbed_pfs import BoundedNoise, SlowDrift
 from surefoot.core import checks
 from surefoot.core.algorithm import Algorithm, start_in, tuning
@@ -84,7 +86,7 @@ class PFS(Algorithm):
     @tuning
     def anytime(cls, constants: Constants, horizon: int, domain: Ball | None = None) -> Tuned[PFS]:
         """Tune by Corollary 1: g(x_t) <= 0 in every round, from a strictly feasible start."""
-        return cls._with(Corollary1(constants, horizon), domain)
+        return Tuned.of(cls, Corollary1(constants, horizon), domain, "eta", "rho")
 
     @classmethod
     @tuning
@@ -92,13 +94,13 @@ class PFS(Algorithm):
         cls, constants: Constants, horizon: int, domain: Ball | None = None
     ) -> Tuned[PFS]:
         """Tune by Corollary 2 (corrected): any start, g(x_t) <= 0 after O(log T) rounds."""
-        return cls._with(Corollary2(constants, horizon), domain)
+        return Tuned.of(cls, Corollary2(constants, horizon), domain, "eta", "rho")
 
     @classmethod
     @tuning
     def nearly(cls, constants: Constants, horizon: int, domain: Ball | None = None) -> Tuned[PFS]:
         """Tune by Corollary 3: the regret of full projection, g(x_t) = O(1/sqrt(T)) per round."""
-        return cls._with(Corollary3(constants, horizon), domain)
+        return Tuned.of(cls, Corollary3(constants, horizon), domain, "eta", "rho")
 
     @classmethod
     @tuning
@@ -108,7 +110,7 @@ class PFS(Algorithm):
         The promise of :meth:`anytime` at a bound that is never worse and often far better; see
         :func:`surefoot.algorithms.tune_polyak`.
         """
-        return cls._with(tune_polyak(constants, horizon), domain)
+        return Tuned.of(cls, tune_polyak(constants, horizon), domain, "eta", "rho")
 
     @classmethod
     @tuning(listed=False, eta=positive(), rho=nonnegative())
@@ -130,7 +132,7 @@ class PFS(Algorithm):
             eta: the step size.
             rho: the tightening, at most epsilon.
         """
-        return cls._with(Theorem1(constants, eta, rho, horizon), domain)
+        return Tuned.of(cls, Theorem1(constants, eta, rho, horizon), domain, "eta", "rho")
 
     @classmethod
     @tuning(listed=False, value_error=nonnegative(), subgradient_error=nonnegative())
@@ -185,14 +187,6 @@ class PFS(Algorithm):
             common_reach: the largest distance from that point to a point of the ball.
         """
         theorem = SlowDrift(constants, horizon, drift, common_slack, common_reach)
-        return cls._with(theorem, domain)
-
-    @classmethod
-    def _with(
-        cls,
-        theorem: Corollary1 | Corollary2 | Corollary3 | Theorem1 | SlowDrift,
-        domain: Ball | None,
-    ) -> Tuned[PFS]:
         return Tuned.of(cls, theorem, domain, "eta", "rho")
 
 
@@ -273,13 +267,13 @@ class Theorem1(Guarantee):
     def regret_bound(self, t: Any) -> Array:
         r"""Return :math:`2R^2/\eta + (\eta/2) G_f^2 t + (G_f\rho/\sigma) t`."""
         R, G_f, _, sigma = self._known()
-        t = np.asarray(t, dtype=np.float64)
+        t = rounds(t)
         cost = 1 / sigma if self.tightening_cost is None else self.tightening_cost
         return 2 * R**2 / self.eta + self.eta / 2 * G_f**2 * t + G_f * self.rho * cost * t
 
     def bounds(self, t: Any) -> dict[Measure, Array]:
         r"""Return :math:`G_g\gamma^{(t-1)/2} dist(x_1, X_\rho) + \eta G_g G_f/\xi - \rho`."""
-        t = np.asarray(t, dtype=np.float64)
+        t = rounds(t)
         if self.kind == "every round":
             return {"round": np.zeros_like(t)}  # any slack below it is spent on rounding (SHRINK)
         _, _, G_g, sigma = self._known()
@@ -486,7 +480,7 @@ class Corollary3(_Corollary):
 
     def bounds(self, t: Any) -> dict[Measure, Array]:
         """Return Theorem 1's, and their sum: a geometric series and t times a constant."""
-        t = np.asarray(t, dtype=np.float64)
+        t = rounds(t)
         (G_g,) = self.constants.require("G_g", by=self.name)
         xi = self.constants.xi
         # sum of root^s for s < t with root = 1 - xi; 1 - root may be 0 in floats where xi is not.

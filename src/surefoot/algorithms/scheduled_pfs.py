@@ -1,7 +1,5 @@
 r"""Polyak feasibility steps whose tightening and step size follow one schedule.
 
-Guarantees of Polyak feasibility steps whose tightening and step follow a schedule.
-
 Notation as in the paper: :math:`X_\rho = \{g \le -\rho\}`, :math:`\gamma = 1 - \sigma^2/G_g^2`,
 :math:`\xi = 1 - \sqrt\gamma`, :math:`\alpha` = ``start_slack``, :math:`D_0` = ``start_reach``;
 :math:`\ell_t = \eta_t\|\nabla_t\|` is the length of a step, :math:`L_t` the largest and :math:`S_t`
@@ -54,7 +52,7 @@ gradient that is not 0 have :math:`1/\eta_t = 0`.
 (:meth:`surefoot.core.constants.Constants.local_sigma`); so where nothing else is known schedules
 begin at :math:`\rho_1 \le \alpha/2`. The larger of the two counts.
 
-Rounding: steps are a billionth shorter than allowed, as in :mod:`surefoot.algorithms._from_start`.
+Rounding: steps are a billionth shorter than allowed (``SHRINK``).
 """
 
 from __future__ import annotations
@@ -67,6 +65,7 @@ from typing import Any, ClassVar, NamedTuple, Self, final
 import numpy as np
 
 from surefoot.algorithms._from_start import SHRINK, FromStart
+from surefoot.algorithms.bounds import rounds
 from surefoot.core import checks
 from surefoot.core.algorithm import OneConstraint, tuning
 from surefoot.core.arrays import dot, maximum, minimum, owned, sqrt, squared_and_norm, where
@@ -115,7 +114,7 @@ class ScheduledPFS(OneConstraint[ScheduledState]):
     with :math:`L_t` the largest norm and :math:`S_t` the sum of the squared norms of the gradients
     up to round t, its own included. A step is then no longer than :math:`s\rho_t` times G_f, or
     than :math:`s\rho_t` itself: that is what keeps the actions feasible while the tightening falls
-    (:mod:`surefoot.algorithms.scheduled_pfs`).
+    (Theorem E1 in :mod:`surefoot.algorithms.scheduled_pfs`).
 
     Args:
         rho: tightening before it falls, :math:`\rho > 0`.
@@ -148,8 +147,8 @@ class ScheduledPFS(OneConstraint[ScheduledState]):
     adagrad: Real | None = positive(default=None)
 
     def next_state(self, state: ScheduledState, grad: Array, g: Number, s: Array) -> ScheduledState:
-        x, rounds, largest, squares = state
-        t = rounds + 1.0
+        x, played, largest, squares = state
+        t = played + 1.0
         rho = self.rho / (t + self.offset) ** self.power
         squared, size = squared_and_norm(grad)
         largest, squares = maximum(size, largest), squares + squared
@@ -249,8 +248,7 @@ class ScheduledSteps(FromStart):
     @final
     def tightening(self, t: Any) -> Array:
         r"""Return :math:`\rho_t`; t may be an array."""
-        t = np.asarray(t, dtype=np.float64)
-        return self.rho / (t + self.offset) ** self.power
+        return self.rho / (rounds(t) + self.offset) ** self.power
 
     @final
     def observed_bound(self, sizes: Array) -> Array:
@@ -351,7 +349,7 @@ class UnknownHorizon(_GivenGradients):
 
     def regret_bound(self, t: Any) -> Array:
         """Return the bound above."""
-        T = np.asarray(t, dtype=np.float64)
+        T = rounds(t)
         R, G_f = self.constants.require("R", "G_f", by=self.name)
         a, s, cost = self.rho, self.step, self.cost
         slope = 2 * R**2 / (s * a) + s * a * G_f**2 + 2 * cost * a * G_f
@@ -452,7 +450,7 @@ class UnknownGradients(ScheduledSteps):
 
     def regret_bound(self, t: Any) -> Array:
         """Return the bounds above; infinite where G_f is not known."""
-        T = np.asarray(t, dtype=np.float64)
+        T = rounds(t)
         L = self.constants.G_f
         if L is None:
             return np.full_like(T, math.inf)
@@ -522,10 +520,10 @@ class StronglyConvexSchedule(_GivenGradients):
 
     def regret_bound(self, t: Any) -> Array:
         """Return the bound above."""
-        T = np.asarray(t, dtype=np.float64)
+        T = rounds(t)
         R, G_f, H = self.constants.require("R", "G_f", "strong_convexity", by=self.name)
         t0, cost, C = self.offset, self.cost, self.rho
         logarithm = np.log((T + t0) / (1 + t0))
         drift = 2 * R * H * cost * C * logarithm
-        rounds = (G_f**2 / (2 * H) + cost * G_f * C) * (1 / (1 + t0) + logarithm)
-        return 2 * H * t0 * R**2 + drift + rounds
+        each = (G_f**2 / (2 * H) + cost * G_f * C) * (1 / (1 + t0) + logarithm)
+        return 2 * H * t0 * R**2 + drift + each

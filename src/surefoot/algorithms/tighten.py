@@ -1,6 +1,6 @@
-"""Tightening for any base algorithm (the paper's Appendix A); with DPP it is DPP-T.
+"""Tightening for any base algorithm: from a bounded sum of g to one of at most 0.
 
-Tightening: from a bound on the sum of g to a nonpositive sum (the paper's Appendix A).
+The paper's Appendix A, corrected. With DPP as its base it is DPP-T.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""The systems that the paper names, one file each."""
+"""The systems that the paper names, one file each, with their theorems."""

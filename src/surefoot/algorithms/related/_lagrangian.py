@@ -1,4 +1,4 @@
-"""Multipliers of m separate constraints, as Lagrangian methods carry them."""
+"""Shared by Lagrangian methods: multipliers of m constraints; the constants of their theorems."""
 
 from __future__ import annotations
 
@@ -9,9 +9,7 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from surefoot.algorithms.bounds import (
-    rounds,
-)
+from surefoot.algorithms.bounds import rounds
 from surefoot.core import checks
 from surefoot.core.algorithm import NOTHING, EachConstraint, S
 from surefoot.core.arrays import constant, maximum

@@ -1,4 +1,7 @@
-"""Adaptive regret with one gauge per round: experts on geometric intervals (after Lu et al.)."""
+"""Adaptive regret with one gauge per round: experts on geometric intervals (after Lu et al. 2023).
+
+:mod:`surefoot.algorithms.related.gauge` has the notation, and the inequality that the theorem uses.
+"""
 
 from __future__ import annotations
 
@@ -160,9 +163,9 @@ class AdaptiveGaugeTheorem(GaugedForHorizon):
     Proof. The mixture leaves :math:`\sum_j p_jr_j = 0`, so the total weight rises only by new
     starts, of which there are at most 2t by round t. :math:`\ln(1+y) \ge y - y^2` for
     :math:`y \ge -\tfrac12` bounds what the mixture loses to expert j on one of its intervals A by
-    :math:`2RG̃\cdot2\sqrt{\ln(2T)|A|}`; the expert itself, gradient descent from a warm start, has
-    at most :math:`2R\tilde G\sqrt{|A|}`. Every interval is made of two runs of such intervals whose
-    lengths change geometrically, and the roots of their lengths add up to at most
+    :math:`2R\tilde G\cdot2\sqrt{\ln(2T)|A|}`; the expert itself, gradient descent from a warm
+    start, has at most :math:`2R\tilde G\sqrt{|A|}`. Every interval is made of two runs of such
+    intervals whose lengths change geometrically, and the roots of their lengths add up to at most
     :math:`\tfrac{2\sqrt2}{\sqrt2 - 1}\sqrt{|I|}`.
 
     Args:

@@ -1,4 +1,7 @@
-"""Frank-Wolfe with the values of costs alone: one linear minimisation per round."""
+"""Frank-Wolfe with the values of costs alone (Chen, Zhang and Karbasi 2019).
+
+:mod:`surefoot.algorithms.related.exploring` has the notation of the theorem.
+"""
 
 from __future__ import annotations
 

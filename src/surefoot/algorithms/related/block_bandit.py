@@ -1,4 +1,7 @@
-"""Frank-Wolfe with the values of costs alone, in blocks of rounds."""
+"""Frank-Wolfe with the values of costs alone, in blocks of rounds (Garber and Kretzu 2020).
+
+:mod:`surefoot.algorithms.related.exploring` has the notation of the theorem.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Velocities instead of projections: only violated constraints matter (Kolev et al.).
-
-The guarantee of constraint velocities (Kolev, Martius and Muehlebach 2023).
-"""
+"""Velocities instead of projections (CVV-Pro), and their bounds (Kolev et al. 2023)."""
 
 from __future__ import annotations
 
@@ -157,8 +154,8 @@ class CVVProTheorem(Guarantee):
 
     Proof. For the common feasible u, :math:`\alpha(u - x)` satisfies the rows, so
     :math:`\langle v + \nabla, \alpha(u - x) - v\rangle \ge 0`, and
-    :math:`\langle v, v + \nabla\rangle \ge 0` by complementarity: with :math:`\eta_t =
-    1/(\alpha\sqrt{t+15})`, :math:`\langle\nabla, x - u\rangle \le
+    :math:`\langle v, v + \nabla\rangle \ge 0` by complementarity: with
+    :math:`\eta_t = 1/(\alpha\sqrt{t+15})`, :math:`\langle\nabla, x - u\rangle \le
     (\|x - u\|^2 - \|x_+ - u\|^2)/(2\eta) + \tfrac\eta2\|v\|^2`, and
     :math:`\|v\| \le G_f + \alpha\|x - u\| \le 4.71G_f`. A violated row has
     :math:`g_+ \le (1 - \eta\alpha)g + \tfrac\beta2\eta^2\|v\|^2`, another

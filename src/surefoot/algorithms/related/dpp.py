@@ -1,7 +1,4 @@
-"""Drift plus penalty (DPP) with a queue for each constraint.
-
-The guarantee of drift plus penalty (Yu, Neely and Wei 2017), for fixed constraints.
-"""
+"""Drift plus penalty with a queue for each constraint, and its bounds (Yu, Neely and Wei 2017)."""
 
 from __future__ import annotations
 

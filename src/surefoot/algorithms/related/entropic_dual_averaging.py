@@ -1,4 +1,4 @@
-"""Dual averaging with the entropy on a simplex: exponentiated gradients."""
+"""Dual averaging with the entropy on a simplex: exponentiated gradients, and their regret."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class EntropicDualAveraging(CostsOnly[EntropicDualAveragingState]):
         if not isinstance(domain, Simplex):
             raise InvalidValueError(f"domain must be a Simplex, got a {type(domain).__name__}")
         theorem = EntropicTheorem(constants, horizon, domain.dimension, float(domain.total))
-        return Tuned(cls(eta=theorem.eta, domain=domain), theorem)
+        return Tuned.of(cls, theorem, domain, "eta")
 
 
 @final

@@ -1,4 +1,14 @@
-"""Shared by rules with bandit feedback: exploration and one-point gradient estimates."""
+r"""Shared by rules with bandit feedback: exploration, one-point gradient estimates, their price.
+
+In the theorems, which are about expected regret, K holds the ball :math:`r\mathbb{B}`, has the
+diameter D and :math:`\kappa = R/r`; costs are chosen in advance, have gradients of at most
+:math:`G_f` and values of at most :math:`F_0`. A one-point estimate
+:math:`\tfrac d\delta f(z + \delta u)u` has the mean :math:`\nabla f_\delta(z)` of a smoothed cost
+with :math:`|f_\delta - f| \le \delta G_f`, and a norm of at most :math:`dF_0/\delta`. Actions
+:math:`z + \delta u` with z in :math:`(1 - \delta/r)K` are in K. Smoothing and shrinking cost at
+most :math:`(2 + \kappa)\delta G_f` per round. The first round explores nothing, and costs at most
+:math:`G_fD`.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +17,9 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
-from surefoot.algorithms._start import start_in
 from surefoot.algorithms.inside import AroundBall, ForHorizon, bounded_diameter
 from surefoot.core import checks
-from surefoot.core.algorithm import COSTS_ONLY, NOTHING, Algorithm
+from surefoot.core.algorithm import COSTS_ONLY, NOTHING, Algorithm, start_in
 from surefoot.core.arrays import number_like
 from surefoot.core.constants import Constants, as_constants
 from surefoot.core.errors import InvalidValueError

@@ -1,4 +1,4 @@
-"""Online Frank-Wolfe: one linear minimisation per round instead of a projection."""
+"""Online Frank-Wolfe: one linear minimisation per round, and its regret in two forms."""
 
 from __future__ import annotations
 
@@ -10,10 +10,7 @@ from typing import Any, ClassVar, NamedTuple, Self, final
 import numpy as np
 
 from surefoot.algorithms.bounds import rounds
-from surefoot.algorithms.inside import (
-    OnBounded,
-    bounded_diameter,
-)
+from surefoot.algorithms.inside import OnBounded, bounded_diameter
 from surefoot.core import checks
 from surefoot.core.algorithm import COSTS_ONLY, CostsOnly, tuning
 from surefoot.core.arrays import minimum, number_like, sqrt, where
@@ -86,8 +83,8 @@ class FrankWolfe(CostsOnly[FrankWolfeState]):
         return FrankWolfeState(x1, x1, 0.0 * x1, number_like(x1, 0.0))
 
     def next_state(self, state: FrankWolfeState, grad: Array) -> FrankWolfeState:
-        x, start, gradients, rounds = state
-        t = rounds + 1.0
+        x, start, gradients, played = state
+        t = played + 1.0
         gradients = gradients + grad
         pull = 2.0 if self.step_size is None else 1.0
         v = self.domain.minimize_linear(self.eta * gradients + pull * (x - start))

@@ -1,7 +1,4 @@
-"""Projection-free descent in blocks, by linear minimisation (Garber and Kretzu).
-
-The guarantee of descent in blocks with linear minimisation (Garber and Kretzu 2022).
-"""
+"""Projection-free descent in blocks, and its regret of O(T^(3/4)) (Garber and Kretzu 2022)."""
 
 from __future__ import annotations
 
@@ -194,7 +191,6 @@ class BlockedTheorem(Blocks, OnBounded):
         diameter: D.
 
     Example:
-        >>> from surefoot import Constants
         >>> theorem = BlockedTheorem(Constants(R=2.0, G_f=1.0), 16, 8**0.5)
         >>> theorem.block, round(theorem.eta, 6), round(theorem.closeness, 6)
         (4, 0.353553, 1.414214)

@@ -1,9 +1,22 @@
-r"""Shared by methods with a gauge oracle: the action played and the surrogate gradient.
+r"""Shared by methods with a gauge oracle: the action, the surrogate gradient, their theorems.
 
 A learner on the ball chooses w; the action is w itself, or w shrunk to the boundary of K. The
-surrogate gradient makes the learner's regret on the ball a bound on that of the actions:
-for every u in K, :math:`\langle\nabla, x - u\rangle \le \langle\tilde g, w - u\rangle`, and
-:math:`\|\tilde g\| \le (1 + \kappa)\|\nabla\|` with :math:`\kappa = R/r`.
+surrogate gradient makes the learner's regret on the ball a bound on that of the actions.
+
+In the theorems, the feasible set K holds the ball :math:`r\mathbb{B}` and lies in
+:math:`R\mathbb{B}`; :math:`\kappa = R/r`, and :math:`D_0` bounds the distance from the first point
+to any other (``start_reach``; 2R where not known, R for a start at 0). For u in K let
+:math:`\rho_t = \langle\nabla_t, x_t - u\rangle` and
+:math:`q_t = \langle\tilde g_t, w_t - u\rangle - \rho_t`. Then
+
+.. math:: 0 \le q_t \le (1 + \kappa)G_fR, \qquad \|\tilde g_t\| \le (1 + \kappa)G_f.
+
+Proof. In a corrected round :math:`\langle\tilde g, w\rangle = 0` and
+:math:`q = -\langle\nabla, x\rangle(1 - \langle s, u\rangle)`; there
+:math:`\langle\nabla, x\rangle < 0` and :math:`\langle s, u\rangle \le 1`. In another round with w
+outside, :math:`q = \langle\nabla, w - x\rangle \ge 0` because x is a part of w and the product is
+not negative. The norm: :math:`|\langle\nabla, x\rangle| \le G_fR` and :math:`\|s\| \le 1/r`. An
+oracle that is off by ``error`` adds at most :math:`G_fR` times that to each round.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Gradient descent on a ball, played through the gauge of the feasible set (Mhammedi)."""
+"""Gradient descent on a ball, played through the gauge of the feasible set (Mhammedi 2022).
+
+:mod:`surefoot.algorithms.related.gauge` has the notation, and the inequality that the theorems use.
+"""
 
 from __future__ import annotations
 
@@ -119,8 +122,8 @@ class GaugeTheorem(GaugedForHorizon):
 
     .. math:: \mathrm{Reg}_t \le \frac{D_0^2}{2\eta} + \frac{\eta}{2}(1+\kappa)^2G_f^2t,
 
-    which is :math:`(1+\kappa)D_0G_f\sqrt T` at t = T. Proof: by the inequality above the regret is
-    at most that of gradient descent on the ball with gradients of at most :math:`(1+\kappa)G_f`.
+    which is :math:`(1+\kappa)D_0G_f\sqrt T` at t = T. Proof: as :math:`q_t \ge 0` the regret
+    is at most that of gradient descent on the ball with gradients of at most :math:`(1+\kappa)G_f`.
 
     Args:
         constants: needs R, G_f; uses start_reach.

@@ -1,4 +1,7 @@
-"""An online Newton step on a ball, played through the gauge of the feasible set."""
+"""An online Newton step on a ball, played through the gauge (the rate of Mhammedi 2024).
+
+:mod:`surefoot.algorithms.related.gauge` has the notation, and the inequality that the theorem uses.
+"""
 
 from __future__ import annotations
 

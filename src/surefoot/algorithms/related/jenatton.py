@@ -1,10 +1,8 @@
-"""Adaptive descent and ascent on a regularised Lagrangian (Jenatton, Huang and Archambeau).
+"""Adaptive descent and ascent on a regularised Lagrangian (Jenatton, Huang and Archambeau 2016).
 
-The guarantees of Jenatton, Huang and Archambeau (ICML 2016), for any number of rounds.
-
-Throughout, G is the larger of G_f and G_g, :math:`D_g` the largest absolute value of g on the ball
-and F the largest difference of a cost there (2R G_f where not known); g is one constraint, the
-largest where there are several.
+The theorems hold for any number of rounds. In them, G is the larger of G_f and G_g, :math:`D_g` the
+largest absolute value of g on the ball and F the largest difference of a cost there (2R G_f where
+not known); g is one constraint, the largest where there are several.
 """
 
 from __future__ import annotations

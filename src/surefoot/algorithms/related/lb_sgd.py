@@ -1,4 +1,4 @@
-"""LB-SGD: descent on the cost and a logarithmic barrier, the baseline for smooth constraints."""
+"""LB-SGD: descent on the cost and a logarithmic barrier; a step leaves half of every slack."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any, ClassVar, NamedTuple, Self, final
 
 import numpy as np
 
+from surefoot.algorithms.bounds import rounds
 from surefoot.core import checks
 from surefoot.core.algorithm import EachConstraint, tuning
 from surefoot.core.arrays import combine, dot, minimum, namespace, norm, owned, rows_dot, where
@@ -71,7 +72,7 @@ class LBSGD(EachConstraint[LBSGDState]):
         return self.first_state(checks.action(x1))
 
     def next_state(self, state: LBSGDState, grad: Array, g: Array, s: Array) -> LBSGDState:
-        x, rounds = state
+        x, played = state
         xp, slack = namespace(g), -g
         inside = xp.all(slack > 0, axis=-1, keepdims=g.ndim > 1)
         if type(g) is np.ndarray and g.ndim == 1 and not inside:
@@ -90,7 +91,7 @@ class LBSGD(EachConstraint[LBSGDState]):
         room = xp.min(reach, axis=-1, keepdims=g.ndim > 1)
         room = float(room) if type(size) is float else room
         step = minimum(room / where(size > 0, size, 1.0), 1.0 / where(curved > 0, curved, 1e-300))
-        return LBSGDState(owned(x - where(size > 0, step, 0.0 * step) * d), rounds + 1.0)
+        return LBSGDState(owned(x - where(size > 0, step, 0.0 * step) * d), played + 1.0)
 
     @classmethod
     @tuning(weight=positive(), cost_curvature=nonnegative())
@@ -147,7 +148,7 @@ class HalvedSlack(StrictStart):
 
     def regret_bound(self, t: Any) -> Array:
         """Return inf: none is claimed."""
-        return np.full_like(np.asarray(t, dtype=np.float64), math.inf)
+        return np.full_like(rounds(t), math.inf)
 
     @property
     def premises(self) -> tuple[Premise, ...]:

@@ -1,12 +1,11 @@
-r"""Projection-free descent on a smooth set, with one query at a point not played (Levy, Krause).
+r"""Projection-free descent on a smooth set (Levy and Krause 2019): no violation.
 
-Guarantees of descent on smooth sets (Levy and Krause 2019): no violation.
+One query a round, at a point that is not played. The set is :math:`\{h \le 0\}` with h convex and
+:math:`\beta`-smooth, :math:`x_0` a point with :math:`h(x_0) \le -h_0 < 0`, D the diameter,
+:math:`D_0` the largest distance from :math:`x_0` to a point of the set, and
+:math:`k = 1 + \beta D_0^2/(2h_0)`.
 
-The set is :math:`\{h \le 0\}` with h convex and :math:`\beta`-smooth, :math:`x_0` a point with
-:math:`h(x_0) \le -h_0 < 0`, D the diameter, :math:`D_0` the largest distance from :math:`x_0` to a
-point of the set, and :math:`k = 1 + \beta D_0^2/(2h_0)`.
-
-Proof of both. Smoothness gives :math:`h(p) \le \tfrac\beta2\|p - y\|^2 = b`, and convexity
+Proof of both theorems. Smoothness gives :math:`h(p) \le \tfrac\beta2\|p - y\|^2 = b`, and convexity
 :math:`h(x_{t+1}) \le (1-\lambda)b - \lambda h_0 = 0`. The action :math:`x_t` is in the half-space
 that p is the projection onto, so :math:`\|y - p\| \le \|y - x_t\| = \eta_t\|\nabla_t\|` and
 :math:`\lambda_t \le \beta\eta_t^2\|\nabla_t\|^2/(2h_0)`. For u in the set,
@@ -20,11 +19,10 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self, final
 
-from surefoot.algorithms._start import start_in
 from surefoot.algorithms.bounds import StronglyConvex, harmonic, rounds
 from surefoot.algorithms.inside import Inside, OnBounded, bounded_diameter
 from surefoot.core import checks
-from surefoot.core.algorithm import COSTS_ONLY, CostsOnly, tuning
+from surefoot.core.algorithm import COSTS_ONLY, CostsOnly, start_in, tuning
 from surefoot.core.arrays import dot, where
 from surefoot.core.constants import Constants
 from surefoot.core.parameters import anything, flag, positive

@@ -1,9 +1,7 @@
-"""Descent and ascent on a regularised Lagrangian (Mahdavi, Jin and Yang).
+"""Descent and ascent on a regularised Lagrangian (Mahdavi, Jin and Yang, JMLR 2012).
 
-The guarantees of Mahdavi, Jin and Yang (JMLR 2012), with the parameters they choose.
-
-Throughout, :math:`D_0` is how far the best action may be from the first (``start_reach``; 2R where
-not known), G the larger of G_f and G_g, m the number of constraints, :math:`D_g` the largest
+In the theorems, :math:`D_0` is how far the best action may be from the first (``start_reach``; 2R
+where not known), G the larger of G_f and G_g, m the number of constraints, :math:`D_g` the largest
 absolute value of any one of them on the ball and F the largest difference of a cost there (2R G_f
 where not known). G_g must bound the subgradients of every constraint, not only of the largest.
 """

@@ -1,8 +1,6 @@
 """Optimistic descent and ascent for linear constraints, at the rates of Mahdavi, Jin and Yang.
 
-The guarantee of the optimistic rule for linear constraints, at the rates of Mahdavi et al.
-
-Notation as in :mod:`surefoot.algorithms.related.mahdavi`.
+Notation of the theorem as in :mod:`surefoot.algorithms.related.mahdavi`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 r"""Agents on a network that meet their own constraints together (Yi et al. 2022).
 
-Guarantees of agents on a network (Yi et al. 2022), adapt then combine.
-
-There are n agents, doubly stochastic matrices with
+They adapt, then combine. In the theorems there are n agents, doubly stochastic matrices with
 :math:`\|W_t - \tfrac1n11^\top\|_2 \le \lambda < 1`, and one action u that is feasible for all
 agents in all rounds. *Own* regret and violation are the means over agents of
 :math:`\sum_tf_{i,t}(x_{t,i}) - f_{i,t}(u)` and :math:`\sum_t[g_{i,t}(x_{t,i})]_+`; *network* ones
@@ -241,10 +239,9 @@ class NetworkTheorem(_Network):
 
     Proof. Double stochasticity gives :math:`\sum_i\|x_i - u\|^2 \le \sum_i\|z_i - u\|^2`. With
     :math:`d_i` the step of agent i and :math:`\gamma_t = \gamma/\alpha_t` the weight of its
-    violation :math:`p_i`, :math:`\tfrac{\alpha_t}2\|d_i\|^2 \le \alpha_tG_f^2 + \gamma
-    G_g^2\gamma_tp_i^2`:
-    the second is a quarter of the :math:`\gamma_tp_i^2` that convexity gives. The disagreement
-    falls,
+    violation :math:`p_i`, :math:`\tfrac{\alpha_t}2\|d_i\|^2 \le \alpha_tG_f^2
+    + \gamma G_g^2\gamma_tp_i^2`: the second is a quarter of the :math:`\gamma_tp_i^2` that
+    convexity gives. The disagreement falls,
     :math:`\delta_{t+1} \le \lambda(\delta_t + \alpha_t(\sum_i\|d_i\|^2)^{1/2})`, and what it costs
     is set against the rest of :math:`\gamma_tp^2` by Young's inequality.
 

@@ -1,7 +1,4 @@
-"""Descent in blocks with linear minimisation, and penalties for constraints that change.
-
-The guarantee of penalised descent in blocks (Garber and Kretzu 2024).
-"""
+"""Penalised descent in blocks for changing constraints, and its bounds (Garber, Kretzu 2024)."""
 
 from __future__ import annotations
 
@@ -108,7 +105,6 @@ class PenalisedBlocksTheorem(Blocks, KnownHorizon):
         diameter: D.
 
     Example:
-        >>> from surefoot import Constants
         >>> theorem = PenalisedBlocksTheorem(Constants(R=2.0, G_f=1.0, G_g=1.0), 16, 8**0.5)
         >>> theorem.block, round(theorem.eta, 6), round(theorem.theta, 6)
         (4, 0.25, 4.0)

@@ -1,7 +1,4 @@
-"""Primal and dual descent with a capped multiplier (Castiglioni et al. 2022).
-
-The guarantee of primal and dual descent with a known margin (Castiglioni et al. 2022).
-"""
+"""Primal and dual descent for a known margin, and its bounds (Castiglioni et al. 2022)."""
 
 from __future__ import annotations
 
@@ -125,9 +122,8 @@ class PrimalDualTheorem(RowsApart):
     :math:`\sum\langle\lambda_t, g_t(x_t)\rangle \le \sum(F_0 - \rho_S\|\lambda_t\|)
     + \tfrac{D^2}{2\eta_P} + \tfrac12\eta_PG_d^2|I|`, and :math:`F_0 - \rho_Sc/2 = -F_0` after
     :math:`t_1`. Together :math:`\tfrac34D^2/\eta_P \le \tfrac12D^2/\eta_P + 2F_0`, against the
-    second
-    condition. So :math:`\eta_D\sum g_k \le \lambda_k < c`. Regret: the sum of the two regrets of
-    descent, the dual one against 0.
+    second condition. So :math:`\eta_D\sum g_k \le \lambda_k < c`. Regret: the sum of the two
+    regrets of descent, the dual one against 0.
 
     Args:
         constants: needs R, G_f, G_g, D_g, rows, and slater_margin or start_slack; uses
@@ -135,7 +131,6 @@ class PrimalDualTheorem(RowsApart):
         horizon: T.
 
     Example:
-        >>> from surefoot import Constants
         >>> c = Constants(
         ...     R=1.0, G_f=1.0, G_g=1.0, D_g=1.0, rows=1, slater_margin=1.0, slater_cost=1.0
         ... )
@@ -153,8 +148,8 @@ class PrimalDualTheorem(RowsApart):
         if self.margin <= 0:
             raise InvalidValueError(
                 f"{self.name} needs slater_margin, the slack of one point in every round, or a "
-                "strictly feasible start; "
-                "without one use drift plus penalty (ScalarDPP.changing), which needs none"
+                "strictly feasible start; without one use drift plus penalty "
+                "(ScalarDPP.changing), which needs none"
             )
         least = self._first_horizon()
         if self.horizon < least:

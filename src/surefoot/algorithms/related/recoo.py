@@ -1,7 +1,4 @@
-"""Rectified penalties with a proximal step (RECOO, Guo et al.).
-
-The guarantees of RECOO (Guo et al. 2022): summed violations stay constant or grow slowly.
-"""
+"""Rectified penalties with a proximal step (RECOO): violations O(1) or slow (Guo et al. 2022)."""
 
 from __future__ import annotations
 

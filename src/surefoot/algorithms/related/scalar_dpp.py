@@ -1,4 +1,4 @@
-"""Drift plus penalty (DPP) with one queue, on the largest constraint."""
+"""Drift plus penalty with one queue, on the largest constraint; its theorem is that of DPP."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Gradient descent brought back by separating half-spaces (Garber and Kretzu).
-
-The guarantee of descent with a separation oracle (Garber and Kretzu 2022).
-"""
+"""Descent brought back by separating half-spaces, and its regret (Garber and Kretzu 2022)."""
 
 from __future__ import annotations
 
@@ -168,7 +165,6 @@ class SeparationTheorem(AroundBall, ForHorizon):
         inner_radius: r.
 
     Example:
-        >>> from surefoot import Constants
         >>> c = Constants(R=1.0, G_f=1.0, start_reach=1.0)
         >>> theorem = SeparationTheorem(c, 500, 0.5)
         >>> float(theorem.regret_bound(500)), theorem.cuts

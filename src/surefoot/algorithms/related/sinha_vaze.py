@@ -1,8 +1,7 @@
-"""Sinha and Vaze's method: an exponentially growing penalty against adversarial constraints.
+"""Penalties that grow with the violations, for adversarial constraints (Sinha and Vaze 2024).
 
-Sinha and Vaze's method for strongly convex costs.
-
-The guarantees of Sinha and Vaze (2024): constraints picked by an adversary, no Slater point.
+One rule for convex costs and one for strongly convex ones, each with its theorem. The adversary
+picks the constraints, and there need not be a Slater point.
 """
 
 from __future__ import annotations
@@ -154,11 +153,11 @@ class StrongSinhaVaze(OneConstraint[StrongSinhaVazeState]):
     def next_state(
         self, state: StrongSinhaVazeState, grad: Array, g: Number, s: Array
     ) -> StrongSinhaVazeState:
-        x, queue, rounds = state
-        queue, rounds = positive_part(queue + maximum(g, 0.0)), rounds + 1.0
+        x, queue, played = state
+        queue, t = positive_part(queue + maximum(g, 0.0)), played + 1.0
         h = grad + where(g > 0, 2 * queue / self.V, 0.0 * queue) * s
-        new = self.domain.project(x - h / (self.strong_convexity * rounds))
-        return StrongSinhaVazeState(new, queue, rounds)
+        new = self.domain.project(x - h / (self.strong_convexity * t))
+        return StrongSinhaVazeState(new, queue, t)
 
     @classmethod
     @tuning
@@ -218,7 +217,6 @@ class SinhaVazeConvex(_Penalised):
         horizon: T.
 
     Example:
-        >>> from surefoot import Constants
         >>> bound = SinhaVazeConvex(Constants(R=0.5, G_f=2.0, G_g=1.0), 100)
         >>> round(float(bound.regret_bound(100)), 2)  # 2 sqrt(2) 1.05 sqrt(100)
         29.7
@@ -286,7 +284,6 @@ class SinhaVazeStronglyConvex(_Penalised):
         horizon: T.
 
     Example:
-        >>> from surefoot import Constants
         >>> c = Constants(R=0.5, G_f=2.0, G_g=1.0, strong_convexity=4.0)
         >>> float(SinhaVazeStronglyConvex(c, 100).regret_bound(1)), SinhaVazeStronglyConvex(c, 1).V
         (1.0, 2.0)

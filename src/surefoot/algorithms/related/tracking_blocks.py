@@ -1,7 +1,4 @@
-"""Track a moving optimum by linear minimisation, with blocks of several lengths.
-
-The guarantee of tracking a moving optimum by linear minimisation (after Wang et al. 2024).
-"""
+"""Blocks of several lengths that track a moving optimum, and their regret (after Wang 2024)."""
 
 from __future__ import annotations
 
@@ -108,9 +105,9 @@ class BlockLength(NamedTuple):
 class TrackingTheorem(OnBounded):
     r"""Regret :math:`O(T^{3/4}(1 + P/D)^{1/4})` against comparators of path length P.
 
-    Expert i = 0, 1, ... while :math:`2^i \le 2T` has blocks of :math:`b_i =
-    \lceil\sqrt{T/2^i}\rceil`
-    rounds, :math:`\eta_i = D\sqrt{2^i/(b_iT)}/G_f` and :math:`c_i = D/\sqrt{b_i}`. With N experts
+    Expert i = 0, 1, ... while :math:`2^i \le 2T` has blocks of
+    :math:`b_i = \lceil\sqrt{T/2^i}\rceil` rounds,
+    :math:`\eta_i = D\sqrt{2^i/(b_iT)}/G_f` and :math:`c_i = D/\sqrt{b_i}`. With N experts
     and the rate :math:`\sqrt{8\ln N/T}/(G_fD)`,
 
     .. math:: \mathrm{Reg}_t(u) \le \min_i\Big[\frac{(D+c_i)^2 + 2(D+c_i)P}{2\eta_i}

@@ -1,7 +1,4 @@
-"""Track a moving optimum under a penalty: copies with several step sizes (Yi et al. 2021).
-
-The guarantee of tracking under a penalty (Yi et al. 2021, dynamic regret).
-"""
+"""Copies of a rule that track a moving optimum under a penalty, and their bounds (Yi 2021)."""
 
 from __future__ import annotations
 
@@ -119,9 +116,8 @@ class TrackingPenaltyTheorem(KnownHorizon):
     Proof. Copy i has :class:`~surefoot.algorithms.YiTheorem`'s inequality with :math:`a_i` for
     :math:`T^c`, on linearised costs and for a moving u, whose squared distances telescope up to
     :math:`2DP`; the mixture loses :math:`\ln N/\text{rate} + \text{rate}(G_fD)^2t/8` to any copy.
-    g is
-    convex, so the mixture's violation is at most the largest copy's, and that at most their sum;
-    a copy's linearised regret is at least :math:`-G_fDt`.
+    g is convex, so the mixture's violation is at most the largest copy's, and that at most their
+    sum; a copy's linearised regret is at least :math:`-G_fDt`.
 
     Args:
         constants: needs R, G_f, G_g.

@@ -1,7 +1,4 @@
-"""Clipped penalties with a proximal step (Yi et al. 2021).
-
-The guarantee of clipped penalties with a proximal step (Yi et al. 2021).
-"""
+"""Clipped penalties with a proximal step, and their bounds without a Slater point (Yi 2021)."""
 
 from __future__ import annotations
 
@@ -136,7 +133,6 @@ class YiTheorem(KnownHorizon):
         c: strictly between 0 and 1.
 
     Example:
-        >>> from surefoot import Constants
         >>> theorem = YiTheorem(Constants(R=1.0, G_f=1.0, G_g=1.0, start_reach=1.0), 16)
         >>> theorem.gamma, theorem.alpha, float(theorem.regret_bound(16))
         (2.0, 4.0, 6.0)

@@ -1,7 +1,4 @@
-"""Virtual queues with O(1) violation, for linear constraints (Yu and Neely 2020).
-
-The guarantee of queues that look one step ahead (Yu and Neely 2020).
-"""
+"""Queues that look one step ahead, and their O(1) bound for linear constraints (2020)."""
 
 from __future__ import annotations
 
@@ -108,8 +105,8 @@ class YuNeelyTheorem(RowsApart):
 
     .. math::
         \mathrm{Reg}_t &\le \alpha D_0^2 + \frac{G_f^2t}{2\sqrt T} \\
-        \sum_{s \le t}g_k(x_s) &\le g_k(x_1) + \sqrt{\Big(\hat g + \frac{c}{\epsilon_S\sqrt
-        T}\Big)^2
+        \sum_{s \le t}g_k(x_s) &\le g_k(x_1) + \sqrt{\Big(\hat g
+            + \frac{c}{\epsilon_S\sqrt T}\Big)^2
             + (\beta^2+1)D^2 + \frac{2c}{\sqrt T} + \hat g^2} \quad\text{for every } k.
 
     The second is about each constraint by itself: the sum of their maximum may grow.
@@ -140,7 +137,6 @@ class YuNeelyTheorem(RowsApart):
         horizon: T.
 
     Example:
-        >>> from surefoot import Constants
         >>> c = Constants(
         ...     R=1.0, G_f=1.0, G_g=1.0, D_g=1.5, rows=1, start_slack=0.5, start_reach=1.0
         ... )
