@@ -70,10 +70,10 @@ def write_all() -> None:
     for folder, package in PAGED.items():
         names = [n for n in package.__all__ if inspect.isclass(getattr(package, n))]
         for name in names:
-            _write(f"{folder}/{name}", _class_page(f"surefoot.{folder}", name))
-            pages[f"surefoot.{folder}.{name}"] = f"{folder}/{name}"
+            _write(f"{folder}/{name}", _class_page(package.__name__, name))
+            pages[f"{package.__name__}.{name}"] = f"{folder}/{name}"
         lines = {name: _first_line(getattr(package, name)) for name in names}
-        _index(folder, f"One page per class of surefoot.{folder}", lines)
+        _index(folder, f"One page per class of {package.__name__}", lines)
     for module in (modules := public_modules()):
         _write(f"reference/{module}", _module_page(module, pages))
     lines = {module: _first_line(importlib.import_module(module)) for module in modules}
@@ -90,7 +90,7 @@ def public_modules() -> list[str]:
             continue
         if getattr(importlib.import_module(info.name), "__all__", ()):
             found.append(info.name)
-    return found
+    return list(dict.fromkeys([*found, *(package.__name__ for package in PAGED.values())]))
 
 
 def public_names() -> list[str]:
