@@ -2,8 +2,8 @@
 
 Found by introspection: what the package and its namespaces export (private is what has a name with
 an underscore in front), the methods of the instances that such calls have made, and the fields of
-those. Every answer must be a value, or a
-SurefootError, ValueError or TypeError of one line, or the name of an extra that is missing;
+those. Every answer must be a value, or a SurefootError or ValueError of one line, or what Python
+says of an object that is of another type (``WRONG_TYPE``), or the name of an extra that is missing;
 arguments keep their bytes, and an instance that raised is what it was. Run as a script it prints
 how often each came true and every other answer once, and ends with status 1 where there was one.
 """
@@ -34,6 +34,9 @@ from surefoot import Ball, Constants, Feedback, SurefootError
 # What starts processes, servers or minutes of work has suites of its own.
 ELSEWHERE = ("cli", "experiments", "reports", "paper", "reproduction", "testing", "adapters")
 SECONDS = 3.0
+# What Python says of an argument of another type, and of an index that there is not. Behind the
+# constructors nothing asks for types; numbers of any size must still be answered by a sentence.
+WRONG_TYPE = (TypeError, AttributeError, LookupError)
 
 
 class Slow(BaseException):
@@ -225,9 +228,11 @@ def judge(target: Target, positional: list[Any], named: dict[str, Any]) -> tuple
         word = "a value"
     except Slow:
         return "too slow", None
-    except (SurefootError, ValueError, TypeError) as error:
+    except (SurefootError, ValueError, *WRONG_TYPE) as error:
         word = "a SurefootError" if isinstance(error, SurefootError) else "another sentence"
-        if len(str(error).splitlines()) != 1 and not isinstance(error, UnicodeError):
+        if isinstance(error, WRONG_TYPE) and not isinstance(error, SurefootError):
+            word = "Python's own"
+        elif len(str(error).splitlines()) != 1 and not isinstance(error, UnicodeError):
             return f"{target.name}: {type(error).__name__} of several lines or none", None
         if held(target.owner) != owned:
             return f"{target.name}: changed by a call that raised", None
@@ -238,11 +243,24 @@ def judge(target: Target, positional: list[Any], named: dict[str, Any]) -> tuple
     except MemoryError:
         word = "no memory"
     except Exception as error:
+        if isinstance(error, ArithmeticError) and not numeric(target, positional, named):
+            return "Python's own", None
+        if isinstance(error, OverflowError) and "convert" in str(error):  # no such integer
+            return "Python's own", None
         where = origin(error)
         return f"{target.name}: {type(error).__name__} at {where}", None
     if (bits(positional), bits(named)) != given:
         return f"{target.name}: an argument was changed", None
     return word, value
+
+
+def numeric(target: Target, positional: list[Any], named: dict[str, Any]) -> bool:
+    """Whether a call had numbers alone, and no record, which holds whatever it was given."""
+    given = [*positional, *named.values()]
+    return not isinstance(target.owner, tuple) and all(
+        isinstance(v, int | float | Constants) or getattr(v, "dtype", np.dtype("O")).kind in "iuf"
+        for v in given
+    )
 
 
 def origin(error: BaseException) -> str:
@@ -290,6 +308,7 @@ WORDS = {
     "a value",
     "a SurefootError",
     "another sentence",
+    "Python's own",
     "an extra is missing",
     "no memory",
     "too slow",

@@ -11,7 +11,6 @@ the rule works on or an oracle of it; a tuning describes them only where it asks
 
 # ruff: noqa: F403, I001 (the order is that of the catalogue; "*" and "as" export names)
 
-from surefoot.core import kinds
 from surefoot.algorithms.catalogue import Entry as Entry
 from surefoot.algorithms.catalogue import catalogue as catalogue
 from surefoot.algorithms.catalogue import domain_of as domain_of
@@ -82,5 +81,3 @@ __all__ = sorted(
     ["ALGORITHMS", *(n for n, v in globals().items() if callable(v) and not n.startswith("_"))]
 )
 __all__.remove("find_algorithms")
-
-kinds.guard(globals())

@@ -14,7 +14,6 @@ from surefoot.algorithms.certificate import CertifiedStep, Certifying
 from surefoot.core import checks
 from surefoot.core.arrays import dot, maximum, number_like, record, sqrt, squared_and_norm, where
 from surefoot.core.constants import Constants, as_constants
-from surefoot.core.kinds import passed_on
 from surefoot.core.types import Array, Feedback, Needs, Number, Real, Source
 from surefoot.regions import error_of
 from surefoot.sets import Ball, project_halfspace
@@ -121,7 +120,6 @@ class CertifiedPFS(Certifying):
         zero = number_like(x1, 0.0)
         return CertifiedState(x1, x1, zero, zero, zero, zero, zero, zero)
 
-    @passed_on
     def update(self, state: CertifiedState, feedback: Feedback) -> CertifiedState:
         """Return the state after a round: the lines of the docstring."""
         return self.step(state, feedback)[0]

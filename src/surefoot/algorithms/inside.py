@@ -115,7 +115,7 @@ class OnBounded(ForHorizon):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        checks.positive(diameter=self.diameter)
+        checks.scale(diameter=self.diameter)
 
 
 @dataclass(frozen=True)
@@ -148,4 +148,4 @@ class Anytime(Inside):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        checks.positive(diameter=self.diameter)
+        checks.scale(diameter=self.diameter)

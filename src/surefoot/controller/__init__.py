@@ -12,7 +12,6 @@ from surefoot.controller.reading import (
     read_journal,
 )
 from surefoot.controller.replaying import Difference, Replay, replay
-from surefoot.core import kinds
 from surefoot.theory import Breach, Policy, PremiseError, PremiseWarning
 
 __all__ = [
@@ -33,5 +32,3 @@ __all__ = [
     "read_journal",
     "replay",
 ]
-
-kinds.guard(globals())

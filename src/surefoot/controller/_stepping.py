@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from functools import partial
-from types import MethodType
 from typing import Any, TypeAlias
 
 from surefoot.core import checks
@@ -43,7 +41,7 @@ def step_of(algorithm: Any) -> Step:
     """
     if can_filter(algorithm):
         per_round = takes(algorithm.admit, "value_error")
-        return partial(_admit_with_error if per_round else _admit, unguarded(algorithm.admit))
+        return partial(_admit_with_error if per_round else _admit, algorithm.admit)
     if not can_explain(algorithm):
         return partial(_update_alone, algorithm)
     for kind in type(algorithm).__mro__:
@@ -54,17 +52,7 @@ def step_of(algorithm: Any) -> Step:
                 "a rule that overrides update must override step, whose first half update is, "
                 f"got {kind.__name__} with the step of another class"
             )
-    return partial(_step, unguarded(algorithm.step))
-
-
-def unguarded(method: Any) -> Any:
-    """Return a method without the layer that explains arguments of a wrong kind.
-
-    A controller has checked what it passes on, and calls one in every round.
-    """
-    if hasattr(method, "is_told") and isinstance(method, MethodType):
-        return MethodType(inspect.unwrap(method.__func__), method.__self__)
-    return method
+    return partial(_step, algorithm.step)
 
 
 def moved(algorithm: Any, state: Any, x: Array, missed: int = 0) -> Any:

@@ -40,7 +40,7 @@ from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias, get_args
 
-from surefoot.core import checks, kinds
+from surefoot.core import checks
 from surefoot.core.display import Table, facts_html
 from surefoot.core.errors import InvalidTypeError, InvalidValueError
 
@@ -319,6 +319,3 @@ def as_constants(value: Any) -> Constants:
         "constants must be a surefoot.Constants, such as problem.constants, "
         f"got a {type(value).__name__}"
     )
-
-
-kinds.guard(globals())

@@ -18,7 +18,6 @@ None may be None.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from typing import Any, Literal, NamedTuple, TypeAlias, dataclass_transform
@@ -324,7 +323,7 @@ def parameters_of(kind: Any) -> dict[str, Parameter]:
         declared = [f for f in fields(kind) if f.init] if is_dataclass(kind) else []
         found = {f.name: (f.metadata, f.default) for f in declared}
     else:
-        defaults = inspect.unwrap(kind).__kwdefaults__ or {}
+        defaults = kind.__kwdefaults__ or {}
         found = {
             n: (f.metadata, defaults.get(n, MISSING))
             for n, f in getattr(kind, "options", {}).items()

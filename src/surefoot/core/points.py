@@ -18,14 +18,12 @@ __all__ = [
     "dense",
     "dimension_of",
     "every",
-    "finite_fields",
     "has_length",
     "marked",
     "only_entry",
     "repeat",
     "settled",
     "summed",
-    "taken",
     "unless_nan",
 ]
 
@@ -98,19 +96,6 @@ def dimension_of(owner: Any) -> int | None:
     """Return the length of a point, if a set or a constraint knows it."""
     dimension = getattr(owner, "dimension", None)
     return None if dimension is None else int(dimension)
-
-
-def taken(owner: Any, name: str, check: Callable[..., Array]) -> Array:
-    """Check an array that a frozen dataclass is made of, keep its copy, and return it."""
-    value = checks.data(getattr(owner, name), check, name)
-    object.__setattr__(owner, name, value)
-    return value
-
-
-def finite_fields(owner: Any, *names: str) -> None:
-    """Check numbers of a frozen dataclass, and make them Python floats."""
-    checks.finite(**{name: getattr(owner, name) for name in names})
-    checks.plain(owner, *names)
 
 
 def dense(A: Any) -> Array:

@@ -1,6 +1,5 @@
 """Games: an algorithm against a problem, with one trace; regret, violations, fitted rates."""
 
-from surefoot.core import kinds
 from surefoot.games.agreement import EngineWarning
 from surefoot.games.ledger import Ledger
 from surefoot.games.moving import (
@@ -53,5 +52,3 @@ __all__ = [
     "table",
     "violations",
 ]
-
-kinds.guard(globals())

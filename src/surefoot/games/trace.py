@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from surefoot.core import kinds
 from surefoot.core.display import facts_html, mean_and_spread
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import Array, CostStream
@@ -89,7 +88,6 @@ class Trace:
     player: str = "player"
 
     def __post_init__(self) -> None:
-        kinds.check_fields(self)
         kept = len(np.atleast_1d(self.rounds))
         for name in ("rounds", "cost", "cost_sum", "constraint", "peak", "actions"):
             value = getattr(self, name)

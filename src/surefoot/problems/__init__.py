@@ -1,6 +1,5 @@
 """Problems: costs, a constraint, its constants, a strictly feasible start."""
 
-from surefoot.core import kinds
 from surefoot.problems.adversarial import ADVERSARIES, adversarial_cube
 from surefoot.problems.crawl import crawl
 from surefoot.problems.paper_toy import HORIZONS, SETTINGS, Setting, binding_toy, paper_toy
@@ -33,5 +32,3 @@ __all__ = [
     "spectral_ball",
     "thin_box",
 ]
-
-kinds.guard(globals())

@@ -18,7 +18,7 @@ def drawn(
     rng: Any,
     horizon: int,
     trials: int | None,
-    streams: int | None,
+    streams: Any,
     part: int = 0,
 ) -> Any:
     """Return the numbers of all rounds and runs, ``(T, ...)`` or ``(T, trials, ...)``.
@@ -39,7 +39,7 @@ def drawn(
     runs = 1 if trials is None else checks.whole(trials, "trials")
     if streams is None:
         return draw(rng, (horizon,) if trials is None else (horizon, runs))
-    if streams < 0:
+    if not isinstance(streams, (int, np.integer)) or streams < 0:
         raise InvalidValueError(f"streams must be a whole number >= 0, got {streams!r}")
     sources = (
         np.random.default_rng(np.random.SeedSequence(int(streams), spawn_key=(k, part)))

@@ -1,6 +1,5 @@
 """Certified regions: convex sets of next actions that are certainly feasible."""
 
-from surefoot.core import kinds
 from surefoot.regions._anchor import DriftAnchor
 from surefoot.regions._ball import Found
 from surefoot.regions._certificates import (
@@ -60,5 +59,3 @@ __all__ = [
     "error_of",
     "share_of_two_balls",
 ]
-
-kinds.guard(globals())

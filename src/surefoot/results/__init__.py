@@ -1,7 +1,6 @@
 """Results of experiments on disk: records, the file, rows, exports."""
 
 from surefoot._sqlite import StoreError
-from surefoot.core import kinds
 from surefoot.results.export import to_csv, to_netcdf, to_parquet, to_xarray
 from surefoot.results.record import CellResult, Facts, Place, Status
 from surefoot.results.rows import Row, gather, mean_std
@@ -23,5 +22,3 @@ __all__ = [
     "to_parquet",
     "to_xarray",
 ]
-
-kinds.guard(globals())

@@ -1,6 +1,5 @@
 """Closed convex sets: ``project``, ``contains``, ``minimize_linear``, and oracles about them."""
 
-from surefoot.core import kinds
 from surefoot.sets.ball import Ball
 from surefoot.sets.box import Box
 from surefoot.sets.ellipsoid import Ellipsoid
@@ -61,5 +60,3 @@ __all__ = [
     "separation_of",
     "smooth_of",
 ]
-
-kinds.guard(globals())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import field
 from functools import partial
 
@@ -10,7 +11,6 @@ import numpy as np
 from surefoot.core import checks
 from surefoot.core.arrays import constant, dot, maximum, namespace, norm, sqrt, where
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.kinds import told
 from surefoot.core.parameters import Declared, symmetric
 from surefoot.core.points import UNIT, clean, has_length, marked, repeat, summed
 from surefoot.core.types import Array, Number
@@ -72,7 +72,6 @@ class Ellipsoid(Declared, kw_only=False):
         r"""The longest axis, :math:`2\lambda_{\min}^{-1/2}`."""
         return 2.0 / float(sqrt(self.curvatures[0]))
 
-    @told
     def project(self, x: Array) -> Array:
         r"""Return the nearest point, :math:`c + (I + \mu P)^{-1}(x - c)` for one :math:`\mu \ge 0`.
 
@@ -82,7 +81,12 @@ class Ellipsoid(Declared, kw_only=False):
         """
         x = clean(x, self.dimension)
         z = self._offset(x)
-        inside = self._value(z) <= 1.0
+        value = self._value(z)
+        if isinstance(value, float) and not value < math.inf:
+            raise InvalidValueError(
+                f"the point to project must have a square that stays in float64, got {x!r}"
+            )
+        inside = value <= 1.0
         if inside is True:
             return x
         axes, ratios, unit = self._eigen(x)

@@ -3,7 +3,6 @@
 Theorems of other rules stand in the files of these rules (:mod:`surefoot.algorithms`).
 """
 
-from surefoot.core import kinds
 from surefoot.theory.certified import ObservedRegret, TheoremD, observed_regret_bound
 from surefoot.theory.curvature import ObservedCuts, TheoremC
 from surefoot.theory.curvature_averaging import ObservedAveraging, TheoremK
@@ -68,5 +67,3 @@ __all__ = [
     "under_errors",
     "unpack",
 ]
-
-kinds.guard(globals())

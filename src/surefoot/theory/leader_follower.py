@@ -159,5 +159,6 @@ def crawl_lower_bound(t: Any, *, G_f: float, D: float, kappa: float) -> Array:
         >>> float(crawl_lower_bound(2, G_f=1.0, D=1.0, kappa=2.0))
         1.5
     """
+    checks.positive(kappa=kappa)
     T = np.asarray(t, dtype=np.float64)
     return G_f * D * kappa * (1 - (1 - 1 / kappa) ** T)

@@ -132,7 +132,7 @@ class BanditTheorem(AroundBall, ForHorizon):
         super().__post_init__()
         self.constants.require("cost_bound", by=self.name)
         checks.whole(self.dimension, "dimension")
-        checks.positive(diameter=self.diameter)
+        checks.scale(diameter=self.diameter)
 
     @property
     def _noise(self) -> float:

@@ -139,7 +139,7 @@ class _Smooth(Inside):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        checks.positive(reach=self.reach, depth=self.depth)
+        checks.scale(reach=self.reach, depth=self.depth)
         checks.nonnegative(curvature=self.curvature)
 
     @property

@@ -29,7 +29,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from surefoot.core import checks, kinds
+from surefoot.core import checks
 from surefoot.core.arrays import dot, maximum, norm, where
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import Array, Number, Region
@@ -306,6 +306,3 @@ def gap_bound(k: Any, D: float, G: float, regularity: float, G_g: float, beta: f
         D * G * (weight + 2 / math.sqrt(q)) / root,
         2 * D / (math.sqrt(q) * root),
     )
-
-
-kinds.guard(globals())

@@ -120,7 +120,7 @@ class PenalisedBlocksTheorem(Blocks, KnownHorizon):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        checks.positive(diameter=self.diameter)
+        checks.scale(diameter=self.diameter)
 
     @property
     def _slopes(self) -> tuple[float, ...]:
@@ -138,6 +138,7 @@ class PenalisedBlocksTheorem(Blocks, KnownHorizon):
 
     def linear_minimisations(self, largest_violation: float) -> int:
         """Return the largest number of linear minimisations, for violations up to a size."""
+        checks.nonnegative(largest_violation=largest_violation)
         G_f, G_g = self._slopes
         first = self.closeness + self.eta * self.block * G_f + largest_violation / (4 * G_g)
         return self._minimisations(first)

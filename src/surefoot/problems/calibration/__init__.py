@@ -1,6 +1,5 @@
 """Which guarantees apply before a run: constants with their origins, and what they buy."""
 
-from surefoot.core import kinds
 from surefoot.problems.calibration.from_log import LogBounds, from_log
 from surefoot.problems.calibration.from_problem import calibrate, calibrate_constants
 from surefoot.problems.calibration.offers import Offer, Standing
@@ -21,5 +20,3 @@ __all__ = [
     "from_log",
     "through_sensitivity",
 ]
-
-kinds.guard(globals())

@@ -1,6 +1,5 @@
 """Cases: real data or a plant model, each with the baselines that practitioners use now."""
 
-from surefoot.core import kinds
 from surefoot.problems.cases.admission import (
     AdmissionRecord,
     AdmissionRule,
@@ -83,5 +82,3 @@ __all__ = [
     "uniform_share",
     "waiting_for_clean_power",
 ]
-
-kinds.guard(globals())

@@ -1,6 +1,5 @@
 """Convex constraints, ``g(x) <= 0`` feasible: a value, a subgradient, and their constants."""
 
-from surefoot.core import kinds
 from surefoot.problems.constraints.affine import Affine
 from surefoot.problems.constraints.base import Constraint
 from surefoot.problems.constraints.combine import MaxOf, max_of
@@ -47,5 +46,3 @@ __all__ = [
     "max_of",
     "shift",
 ]
-
-kinds.guard(globals())

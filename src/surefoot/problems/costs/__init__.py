@@ -1,6 +1,5 @@
 """Cost streams: the convex costs of all rounds, as arrays of parameters or as they arrive."""
 
-from surefoot.core import kinds
 from surefoot.problems.costs._stream import ArrayCosts
 from surefoot.problems.costs.classification import Hinge, Logistic
 from surefoot.problems.costs.functions import FromFunctions, from_jax
@@ -26,5 +25,3 @@ __all__ = [
     "ScoredCosts",
     "from_jax",
 ]
-
-kinds.guard(globals())
