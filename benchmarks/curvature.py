@@ -17,8 +17,8 @@ import numpy as np
 from benchmarks.findings import Findings, Table
 from benchmarks.timing import Effort
 from surefoot import Feedback
-from surefoot.algorithms import LBSGD, CertifiedDualAveraging, CertifiedOGD
-from surefoot.core.types import Array, Needs, Region, needs_of
+from surefoot.algorithms import LBSGD, CertifiedDualAveraging, CertifiedOGD, name_of
+from surefoot.core.types import Array, Info, Needs, Region, needs_of
 from surefoot.problems.constraints import MaxOf, QuadraticForm
 from surefoot.regions import Curvature, CurvatureRows
 from surefoot.sets import Intersection
@@ -69,7 +69,7 @@ class Known:
         """Start at x1."""
         return KnownState(x1, x1, 0.0 * x1, 0.0 * x1[:, :1])
 
-    def update(self, state: KnownState, feedback: Feedback) -> KnownState:
+    def step(self, state: KnownState, feedback: Feedback) -> tuple[KnownState, Info]:
         """One round."""
         grad = feedback.cost_gradient
         squares = state.squares + np.vecdot(grad, grad)[:, None]
@@ -78,7 +78,7 @@ class Known:
             y = state.start - self.radius / np.sqrt(2 * squares) * total
         else:
             y = state.x - math.sqrt(2) * self.radius / np.sqrt(squares) * grad
-        return KnownState(self.region.project(y), state.start, total, squares)
+        return KnownState(self.region.project(y), state.start, total, squares), Info()
 
 
 def run(effort: Effort) -> Findings:
@@ -158,9 +158,9 @@ def players(case: Case) -> dict[str, Any]:
         known = CurvatureRows(beta=beta, rows=case.rows, reach=R)
     trials = case.gradients.shape[1]
     found: dict[str, Any] = {
-        OGD_HERE: CertifiedOGD(known=known, radius=R),
-        DA_HERE: CertifiedDualAveraging(known=known, radius=R),
-        DA_PRUNED: CertifiedDualAveraging(known=known, radius=R, far=0.3, scale=math.sqrt(2)),
+        OGD_HERE: CertifiedOGD(knowledge=known, radius=R),
+        DA_HERE: CertifiedDualAveraging(knowledge=known, radius=R),
+        DA_PRUNED: CertifiedDualAveraging(knowledge=known, radius=R, far=0.3, scale=math.sqrt(2)),
         BEST: LBSGD(weight=np.repeat(WEIGHTS, trials)[:, None], beta=beta),
     }
     if (region := closed(case)) is not None:
@@ -186,16 +186,25 @@ def measured(case: Case) -> tuple[float, dict[str, float]]:
 
 
 def cost(case: Case, player: Any) -> float:
-    """Play all runs at once, of LB-SGD those of all weights; refuse a round outside."""
+    """Play all runs, of LB-SGD those of all weights; refuse a round outside."""
     _, trials, d = case.gradients.shape
+    if needs_of(player).one_run:
+        alone = [_paid(case, player, np.zeros(d), case.gradients[:, k]) for k in range(trials)]
+        return float(np.mean(alone))
     copies = len(WEIGHTS) if isinstance(player, LBSGD) else 1
-    state, needs = player.init(np.zeros((copies * trials, d))), needs_of(player)
-    total = np.zeros(copies * trials)
-    for once in case.gradients:
-        gradient, x = np.tile(once, (copies, 1)), state.x
-        g, s = case.constraint.query_all(x) if needs.apart else case.constraint.query(x)
-        if not (g <= 0).all():
-            raise AssertionError(f"{type(player).__name__} was outside on {case.name}: {g.max()}")
+    gradients = np.tile(case.gradients, (1, copies, 1))
+    paid = _paid(case, player, np.zeros((copies * trials, d)), gradients)
+    return float(paid.reshape(copies, trials).mean(axis=1).min())
+
+
+def _paid(case: Case, player: Any, start: Array, gradients: Array) -> Any:
+    """Return what one run or a batch pays; refuse a round outside."""
+    state, apart, total = player.init(start), needs_of(player).apart, 0.0
+    for gradient in gradients:
+        x = state.x
+        g, s = case.constraint.query_all(x) if apart else case.constraint.query(x)
+        if not np.all(g <= 0):
+            raise AssertionError(f"{name_of(player)} was outside on {case.name}: {np.max(g)}")
         total += np.vecdot(gradient, x)
-        state = player.update(state, Feedback(gradient, g, s))
-    return float(total.reshape(copies, trials).mean(axis=1).min())
+        state, _ = player.step(state, Feedback(gradient, g, s))
+    return total

@@ -74,20 +74,20 @@ def regret(case: Case, rule: Any, told: dict[str, float], way: str, horizon: int
     """Return the mean regret of a rule, its readings with errors of the size that is told."""
     player = rule(case.constants.with_origin("given", **told)).algorithm
     nu, tau = told.get("value_error", 0.0), told.get("slope_error", 0.0)
-    rng, runs = np.random.default_rng(5), len(case.best)
-    x = np.zeros((runs, 2))
-    state, paid = player.init(x), np.zeros(runs)
-    for t in range(horizon):
-        x = state.x
-        g, s = case.constraint.query(x)
-        if not (g <= 0).all():
-            raise ValueError(f"{case.name}: round {t + 1} is outside by {g.max():.3g}")
-        paid += case.costs.value(t, x)[:, 0]
-        off = {"low": -1.0, "high": 1.0}.get(way, rng.uniform(-1, 1, g.shape))
-        turned = rng.normal(size=x.shape)
-        turned /= np.linalg.norm(turned, axis=1, keepdims=True)
-        gradient = case.costs.gradient(t, x)
-        state = player.update(state, Feedback(gradient, g + nu * off, s + tau * turned))
+    paid = np.zeros(len(case.best))
+    for run in range(len(paid)):
+        rng, costs = np.random.default_rng([5, run]), case.costs.run(run)
+        state = player.init(np.zeros(2))
+        for t in range(horizon):
+            x = state.x
+            g, s = case.constraint.query(x)
+            if not g <= 0:
+                raise ValueError(f"{case.name}: round {t + 1} is outside by {g:.3g}")
+            paid[run] += costs.value(t, x)
+            off = {"low": -1.0, "high": 1.0}.get(way, rng.uniform(-1, 1))
+            turned = rng.normal(size=2)
+            s = s + tau * turned / np.linalg.norm(turned)
+            state = player.update(state, Feedback(costs.gradient(t, x), g + nu * off, s))
     return float((paid - case.best).mean())
 
 

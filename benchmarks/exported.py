@@ -43,11 +43,11 @@ size_t state_size(void) { return sizeof(port_state); }
 
 int start(port_state *state, const double *x1) { return port_init(state, x1); }
 
-int moved(port_state *state, const double *x) { return port_moved(state, x); }
+int move(port_state *state, const double *x) { return port_move(state, x); }
 
 int one(port_state *state, const double *told, double g, const double *s, port_info *info)
 {
-    return port_CALL(state, told, g, s, info);
+    return port_step(state, told, g, s, info);
 }
 
 /* Rounds one after another: a row is what was told, g and s; out has the action and the bound. */
@@ -55,7 +55,7 @@ long many(port_state *state, const double *rows, long count, double *out)
 {
     port_info info;
     for (long k = 0; k < count; k++, rows += 2 * PORT_D + 1, out += PORT_D + 1) {
-        if (port_CALL(state, rows, rows[PORT_D], rows + PORT_D + 1, &info) != PORT_OK) {
+        if (port_step(state, rows, rows[PORT_D], rows + PORT_D + 1, &info) != PORT_OK) {
             return k;
         }
         for (int i = 0; i < PORT_D; i++) {
@@ -70,13 +70,13 @@ long many(port_state *state, const double *rows, long count, double *out)
 BALL = Ball(1.5)
 PLAYERS = {
     "CertifiedPFS": CertifiedPFS(G_g=1.2, domain=BALL, rho=0.3),
-    "CertifiedOGD": CertifiedOGD(known=Curvature(beta=1.0, reach=1.5), radius=1.5),
+    "CertifiedOGD": CertifiedOGD(knowledge=Curvature(beta=1.0, reach=1.5), radius=1.5),
     "LeaderFollower": LeaderFollower(G_g=1.2, domain=BALL, cuts=2),
     "LeaderFollower, changing": LeaderFollower(G_g=1.2, domain=BALL, cuts=2, lazy=False),
     "LeaderFollower, careful": LeaderFollower(G_g=1.2, domain=BALL, cuts=2, gradient_bound=1e-3),
     "SafetyFilter": SafetyFilter(G_g=1.2, domain=BALL, rho=0.1),
-    "RegionFilter, hull": RegionFilter(known=LipschitzHull(G_g=1.2, reach=1.5)),
-    "RegionFilter, curvature": RegionFilter(known=Curvature(beta=1.0, reach=1.5)),
+    "RegionFilter, hull": RegionFilter(knowledge=LipschitzHull(G_g=1.2, reach=1.5)),
+    "RegionFilter, curvature": RegionFilter(knowledge=Curvature(beta=1.0, reach=1.5)),
 }
 
 
@@ -94,9 +94,8 @@ class Compiled:
     """A header compiled to a library, with one state."""
 
     def __init__(self, header: str, d: int, folder: Path) -> None:
-        call = "admit" if "int port_admit(" in header else "step"
         (folder / "port.h").write_text(header, encoding="utf-8")
-        (folder / "port.c").write_text(SOURCE.replace("CALL", call), encoding="utf-8")
+        (folder / "port.c").write_text(SOURCE, encoding="utf-8")
         command = (COMPILER, *FLAGS, "-shared", "-fPIC", "port.c", "-o", "port.so", "-lm")
         subprocess.run(command, cwd=folder, check=True)
         self.d, self.library = d, ctypes.CDLL(str(folder / "port.so"))
@@ -108,9 +107,9 @@ class Compiled:
         """Return the status of init."""
         return int(self.library.start(self.state, _pointer(np.asarray(x1, dtype=np.float64))))
 
-    def moved(self, x: Any) -> int:
+    def move(self, x: Any) -> int:
         """Return the status of starting from another action."""
-        return int(self.library.moved(self.state, _pointer(np.asarray(x, dtype=np.float64))))
+        return int(self.library.move(self.state, _pointer(np.asarray(x, dtype=np.float64))))
 
     def step(self, told: Any, g: float, s: Any) -> tuple[int, Info]:
         """Return the status of one round, and what it knew."""
@@ -174,24 +173,30 @@ def observed(player: Any, x: Any) -> tuple[float, Any]:
     return float(values[i]), rows[i].copy()
 
 
+def feedback(player: Any, told: Any, g: float, s: Any) -> Feedback:
+    """Return what is told: a proposal to a filter, else a gradient."""
+    if player.needs.proposals:
+        return Feedback(None, g, s, proposal=told)
+    return Feedback(told, g, s)
+
+
 def played(player: Any, d: int, rounds: int, seed: int = 0, *, keep: bool = False) -> Played:
     """Play in Python: costs with a direction that changes now and then, noise around it."""
     rng = np.random.default_rng(seed)
-    filters, state = hasattr(player, "admit"), player.init(np.full(d, 0.01))
+    state = player.init(np.full(d, 0.01))
     rows, actions, states, infos = np.empty((rounds, 2 * d + 1)), np.empty((rounds, d)), [], []
     for t in range(rounds):
         if t % 500 == 0:
             trend = rng.normal(size=d) * rng.choice([0.1, 1.0, 10.0])
         g, s = observed(player, state.x)
         noise = rng.normal(size=d)
-        told = state.x + 0.1 * trend + 0.3 * noise if filters else trend + noise
+        told = trend + noise
+        if player.needs.proposals:
+            told = state.x + 0.1 * trend + 0.3 * noise
         rows[t] = *told, g, *s
         if keep:
             states.append(state)
-        if filters:
-            state, info = player.admit(state, told, g, s)
-        else:
-            state, info = player.step(state, Feedback(told, g, s))
+        state, info = player.step(state, feedback(player, told, g, s))
         actions[t] = state.x
         if keep:
             infos.append(info)

@@ -24,9 +24,9 @@ import numpy as np
 from benchmarks import soak, soak_regions
 from benchmarks.soak import LONG, Outcome, Target
 from surefoot import Ball, CertifiedPFS, Feedback, SafetyFilter, SurefootError
-from surefoot.algorithms import CertifiedOGD, LeaderFollower, RegionFilter, SeveralPFS
+from surefoot.algorithms import CertifiedOGD, LeaderFollower, RegionFilter
 from surefoot.core.types import Array
-from surefoot.regions import CurvatureRows, LipschitzHull
+from surefoot.regions import CurvatureRows, Errors, LipschitzHull
 
 ROUNDS = 10**5  # one run at a time: a round costs a hundred times one of a batch
 PLAYED = 200
@@ -43,7 +43,7 @@ def _rows(target: Target) -> CurvatureRows:
         beta=float(np.max(g.row_curvatures(domain))),
         rows=g.rows,
         reach=_reach(target),
-        evaluation_error=float(np.max(g.row_errors(domain))),
+        errors=Errors(evaluation=float(np.max(g.row_errors(domain)))),
     )
 
 
@@ -57,12 +57,7 @@ PLAYERS: dict[str, Callable[[Target, float, float], Any]] = {
     ),
     "safety filter": lambda target, G_g, rho: SafetyFilter(G_g=G_g, domain=target.domain, rho=rho),
     "hull filter": lambda target, G_g, rho: RegionFilter(
-        known=LipschitzHull(G_g=G_g, reach=_reach(target))
-    ),
-    "several": lambda target, G_g, rho: SeveralPFS(
-        base=CertifiedPFS(
-            G_g=G_g, domain=target.domain, rho=rho, decreasing=False, eta=LONG, ratchet=False
-        )
+        knowledge=LipschitzHull(G_g=G_g, reach=_reach(target))
     ),
     "leader and follower": lambda target, G_g, rho: LeaderFollower(
         G_g=G_g,
@@ -70,12 +65,11 @@ PLAYERS: dict[str, Callable[[Target, float, float], Any]] = {
         evaluation_error=target.constraint.evaluation_error(target.domain),
     ),
     "descent with curvature": lambda target, G_g, rho: CertifiedOGD(
-        known=_rows(target), radius=float(target.domain.radius), eta=LONG, ratchet=False
+        knowledge=_rows(target), radius=float(target.domain.radius), eta=LONG, ratchet=False
     ),
-    "filter with curvature": lambda target, G_g, rho: RegionFilter(known=_rows(target)),
+    "filter with curvature": lambda target, G_g, rho: RegionFilter(knowledge=_rows(target)),
 }
-APART = ("several", "descent with curvature", "filter with curvature")  # which see every row
-CURVED = APART[1:]
+CURVED = ("descent with curvature", "filter with curvature")  # which see every row
 MANNERS = ("far", "any magnitude", "other types", "one buffer")
 TYPES = (np.float32, np.float16, np.int64, np.int8, np.longdouble, object, list, str)
 
@@ -98,12 +92,12 @@ def _push(rng: Any, manner: str, out: Array) -> Any:
 
 def _moved(player: Any, state: Any, way: Any, g: Any, s: Array) -> Any:
     """Return the next state of a player that is told, or of one that is proposed to."""
-    if not hasattr(player, "admit"):
+    if not player.needs.proposals:
         gradient = [-w for w in way] if type(way) is list else -way
         return _warned(lambda: player.update(state, Feedback(gradient, g, s)))
     with np.errstate(all="ignore"):  # the caller's own arithmetic
         proposal = way if isinstance(way, list) or way.dtype == object else state.x + way
-    return _warned(lambda: player.admit(state, proposal, g, s)[0])
+    return _warned(lambda: player.update(state, Feedback(None, g, s, proposal=proposal)))
 
 
 def _warned(call: Callable[[], Any]) -> Any:
@@ -139,7 +133,7 @@ def attack(number: int, played: int = PLAYED) -> Outcome:
     state = player.init(buffer)
     judged = violations = refused = 0
     worst = -math.inf
-    ask = constraint.query_all if who in APART else constraint.query
+    ask = constraint.query_all if who in CURVED else constraint.query
     for _ in range(played):
         if manner == "one buffer":
             buffer[:] = 1e6  # the caller's again, whatever was given of it
@@ -151,7 +145,7 @@ def attack(number: int, played: int = PLAYED) -> Outcome:
         worst = max(worst, float(g) / slack)
         outward = next(iter(soak.directions("uncut", constraint, state.x[None], s[None], rng)))[0]
         told, rows = ask(state.x)
-        told = told if who in APART else float(told)
+        told = told if who in CURVED else float(told)
         out = (s, outward, rng.normal(size=len(s)))[int(rng.integers(3))]
         try:
             if manner == "one buffer":

@@ -28,6 +28,7 @@ from surefoot.algorithms import (
     CertifiedPFS,
     Delayed,
     LeaderFollower,
+    Probing,
     ValuesAveraging,
     ValuesFollower,
 )
@@ -87,7 +88,7 @@ def attack(number: int, *, told: float = 1.0, failure: float = 0.05, played: int
     values = number % 5 == 4
     base: Any = LeaderFollower(G_g=1.0 + 1e-9, domain=ball, lazy=bool(rng.integers(2)))
     player = Averaged(
-        base=ValuesFollower(base=base) if values else base, sigma=told * sigma, failure=failure
+        base=Probing(base=base) if values else base, sigma=told * sigma, failure=failure
     )
     state, worst, uncovered, way = player.init(np.zeros(d)), -math.inf, False, 0.0
     aim = rng.normal(size=d)
@@ -100,10 +101,10 @@ def attack(number: int, *, told: float = 1.0, failure: float = 0.05, played: int
         push = -s if rng.random() < 0.5 else aim
         reading = float(g) + draw(kind, sigma, rng)
         try:
-            state, info = player.step(state, Feedback(push, reading, None if values else s))
+            state = player.update(state, Feedback(push, reading, None if values else s))
         except sf.core.errors.InvalidValueError:  # told too little, the start seems to be outside
             break
-        uncovered |= not info.low <= g <= info.high
+        uncovered |= not state.low <= g <= state.high.value
     return Attacked(worst > 0, uncovered, worst / slack, way / 0.5)
 
 
@@ -213,10 +214,10 @@ def heat(options: Any) -> int:
     best *= math.sqrt(0.4 / (0.8 * best[0] ** 2 + 0.5 * best[1] ** 2))
     line("heat", ["regret", "probes"])
     line("---", ["---"] * 2)
-    rules: dict[str, Any] = {"slopes": CertifiedDualAveraging(known=known, radius=0.9)}
+    rules: dict[str, Any] = {"slopes": CertifiedDualAveraging(knowledge=known, radius=0.9)}
     for share in (0.05, 0.1, 0.2):
         rules[f"values, share {share:g}"] = ValuesAveraging(
-            known=known, radius=0.9, start_slope=2.0, share=share
+            knowledge=known, radius=0.9, start_slope=2.0, share=share
         )
     for name, player in rules.items():
         state, income, probes = player.init(np.zeros(2)), 0.0, 0
@@ -246,7 +247,7 @@ def regret(options: Any) -> int:
     heads = ["exact", *(f"sigma = {sigma:g}" for sigma in sigmas)]
     for name, problem, tuned in led(options, heads):
         exact, best = played(tuned, problem)
-        base = LeaderFollower(G_g=tuned.algorithm.G_g, domain=problem.domain)
+        base = LeaderFollower(G_g=tuned.algorithm.knowledge.G_g, domain=problem.domain)
         noisy = [
             read_noisily(Averaged(base=base, sigma=sigma), problem, best, sigma) for sigma in sigmas
         ]

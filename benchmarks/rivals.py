@@ -37,12 +37,14 @@ def hand_step(
 
 
 class HandState(NamedTuple):
-    """What :func:`hand_certified` carries: :class:`surefoot.algorithms.CertifiedState`."""
+    """What :func:`hand_certified` carries of a state."""
 
     x: Array
     rounds: float
-    start_slack: float
-    distance: float
+    slack: float
+    rho: float
+    drawn: Array
+    left: float
     inverse_eta: float
     squares: float
 
@@ -58,40 +60,44 @@ def hand_certified(
     R: float,
 ) -> HandState:
     """Take the default certified step: a tightening that falls, a step size that never rises."""
-    x, t, slack, A, inverse, squares = state
+    x, t, slack, before, drawn, left, inverse, squares = state
     d, unit = len(x), 2.0**-53 * R
     noise = 16 * (d + 4) * unit * G_g
-    error = 24 * (d + 8) * unit + noise / G_g
+    error = 32 * (d + 8) * unit + noise / G_g
     if t == 0:
         slack = -(g + noise)
     tight = min(0.5 * slack, rho / math.sqrt(t + 1))
-    over = g + noise + tight
+    over, normal = g + noise + tight, s.dot(s)
     if over <= 0:
         left = over / G_g
     else:
-        away = x - start
-        A = min(A, over / (g + noise + slack) * math.sqrt(away.dot(away)))
-        cut = max(g + tight - 2 * noise, 0.0) / math.sqrt(s.dot(s))
+        gone, away = x - drawn, x - start
+        A = 0.0
+        if t:
+            nearer = (before - tight) / G_g
+            A = max(math.sqrt(gone.dot(gone)) + left + error - nearer, 0.0)
+            A = min(A, over / (g + noise + slack) * math.sqrt(away.dot(away)))
+        cut = max(g + tight - 2 * noise, 0.0) / math.sqrt(normal)
         left = math.sqrt(max(A - cut, 0.0) * (A + cut) + 4 * (d + 8) * 2.0**-53 * A * A)
     length = tight / G_g - left - error
+    v = g + tight - noise
+    drawn = _in_ball(x - (v / normal) * s if v > 0 else x, R)
     square = grad.dot(grad)
     squares += square
     size = math.sqrt(square)
-    usual = math.sqrt(squares) / (math.sqrt(2) * R)
-    if length <= 0:
-        return HandState(x, t + 1, slack, A, max(inverse, usual), squares)
-    inverse = max(inverse, usual, size / length)
-    eta = 1 / inverse if inverse > 0 else 0.0
-    y = x - eta * grad
-    v = g + s.dot(y - x) + tight - noise
-    if v > 0:
-        y = y - (v / s.dot(s)) * s
+    inverse = max(inverse, math.sqrt(squares) / (math.sqrt(2) * R))
+    y = x
+    if length > 0:
+        inverse = max(inverse, size / length)
+        y = x - (1 / inverse if inverse > 0 else 0.0) * grad
+        v = g + s.dot(y - x) + tight - noise
+        y = _in_ball(y - (v / normal) * s if v > 0 else y, R)
+    return HandState(y, t + 1, slack, tight, drawn, left, inverse, squares)
+
+
+def _in_ball(y: Array, R: float) -> Array:
     n = y.dot(y)
-    if n > R * R:
-        y = y * (R * (1 - (d + 8) * 2.0**-53) / math.sqrt(n))
-    nearer = (tight - min(0.5 * slack, rho / math.sqrt(t + 2))) / G_g
-    A = max(left + eta * size + error - nearer, 0.0)
-    return HandState(y, t + 1, slack, A, inverse, squares)
+    return y * (R * (1 - (len(y) + 8) * 2.0**-53) / math.sqrt(n)) if n > R * R else y
 
 
 def hand_query(A: Any, b: Array, x: Array) -> tuple[float, Array]:

@@ -18,18 +18,20 @@ import math
 import os
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
+from functools import partial
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from surefoot import Ball, Feedback
-from surefoot.algorithms import CertifiedPFS
-from surefoot.algorithms.certified_pfs import CertifiedState
+from surefoot.algorithms import Certified, CertifiedPFS
 from surefoot.core.types import Array
 from surefoot.problems.constraints import Affine, Constraint, EllipsoidNorm, LinfNorm, SpectralNorm
+from surefoot.regions import Reading
 
 ROUNDS = 10**8
 PLAYED = 250  # rounds of an attack: by then the state is as bad as it gets
@@ -201,17 +203,18 @@ def _starts(rng: Any, target: Target, runs: int) -> Array:
     return target.interior + share * low * out
 
 
-def _take(state: CertifiedState, rows: Array) -> CertifiedState:
-    return CertifiedState(*(part[rows] for part in state))
+def _each(change: Callable[..., Array], *states: Any) -> Any:
+    """Return a state whose arrays are made from those of others."""
+    first = states[0]
+    if isinstance(first, tuple):
+        parts = [_each(change, *parts) for parts in zip(*states, strict=True)]
+        return type(first)._make(parts)  # type: ignore[attr-defined]
+    return change(*states)
 
 
 def _worst_of(
-    player: CertifiedPFS,
-    constraint: Constraint,
-    state: CertifiedState,
-    seen: list[Feedback],
-    rng: Any,
-) -> CertifiedState:
+    player: Certified, constraint: Constraint, state: Any, seen: list[Feedback], rng: Any
+) -> Any:
     """Of several next states the one with the largest g, run by run; at times any other.
 
     Always the largest would come to rest: a push straight out is cut back to where it began.
@@ -222,8 +225,7 @@ def _worst_of(
         after = player.update(state, feedback)
         g = constraint.query(after.x)[0]
         worse = (g > largest) ^ (rng.random(g.shape) < 0.05)
-        parts = zip(after, best, strict=True)
-        best = CertifiedState(*(np.where(worse, new, old) for new, old in parts))
+        best = _each(partial(np.where, worse), after, best)
         largest = np.where(worse, g, largest)
     return best
 
@@ -260,28 +262,30 @@ def attack(number: int, played: int = PLAYED, numbers: int = NUMBERS) -> Outcome
     worst = -math.inf
     for t in range(played):
         g, s = constraint.query(state.x)
-        length = player.certified_length(*state[:5], g, s)
-        if t == 0 and not (fit := length.start_slack[:, 0] > 0).all():
+        knowledge = player.knowledge
+        memory = knowledge.observe(state.memory, Reading(state.x, g, s, knowledge.errors))
+        if t == 0 and not (fit := memory.slack[:, 0] > 0).all():
             # A start too close to the boundary for the rounding of g would be refused.
-            state, g, s, rho = _take(state, fit), g[fit], s[fit], rho[fit]
+            state, memory = (_each(itemgetter(fit), part) for part in (state, memory))
+            g, s, rho = g[fit], s[fit], rho[fit]
             if tightening != "default":
-                player = replace(player, rho=rho)
-            length = player.certified_length(*state[:5], g, s)
+                player = _with_rho(player, rho)
         judged += len(g)
         violations += int((g > 0).sum())
-        cramped += int((length.max_step <= 0).sum())
-        worst = max(worst, float((g / length.rho).max()))
+        cramped += int((player.knowledge.region(memory, knowledge.errors).longest <= 0).sum())
+        worst = max(worst, float((g / memory.rho).max()))
         ways = directions(adversary, constraint, state.x, s, rng)
         seen = [Feedback(-LONG * way, g, s) for way in ways]
         state = _worst_of(player, constraint, state, seen, rng)
         if tightening == "falling" and rng.random() < 0.3:
             rho = rho * rng.uniform(0.5, 1.0, rho.shape)
-            player = replace(player, rho=rho)
-            # Algorithm D's shift, for a tightening that falls in a way of its own.
-            nearer = (length.rho - player.tightening(state.rounds, state.start_slack)) / G_g
-            nearer = np.where(length.max_step > 0, nearer, 0.0)
-            state = state._replace(distance=np.maximum(state.distance - nearer, 0.0))
+            player = _with_rho(player, rho)
     return Outcome(number, name, judged, violations, worst, cramped)
+
+
+def _with_rho(player: Certified, rho: Array) -> Certified:
+    """Return the player with another tightening."""
+    return replace(player, knowledge=replace(player.knowledge, rho=rho))
 
 
 # --- all of them ---------------------------------------------------------------------------------

@@ -32,6 +32,7 @@ from surefoot.algorithms import (
     OGD,
     CertifiedPFS,
     Delayed,
+    Leader,
     LeaderFollower,
     RegionFilter,
     SafetyFilter,
@@ -39,8 +40,8 @@ from surefoot.algorithms import (
     ValuesFollower,
 )
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.types import Array
-from surefoot.regions import Curvature, EmptyRegionError, LipschitzHull, Together
+from surefoot.core.types import Array, Info
+from surefoot.regions import Curvature, EmptyRegionError, Errors, LipschitzHull, Together
 from surefoot.theory import PremiseError, PremiseWarning
 
 ROUNDS = 10**6
@@ -154,21 +155,21 @@ class Liar:
         """Begin as an honest learner does."""
         return self.honest.init(x1)
 
-    def update(self, state: Any, feedback: Feedback) -> Any:
+    def step(self, state: Any, feedback: Feedback) -> Any:
         """Return an honest state, or one with a point that is none."""
         after, said = self.honest.update(state, feedback), self.rng.random()
         if said < 0.4:
-            return after
+            return after, Info()
         lies = (math.nan, math.inf, -math.inf, 1e300, -1e308, 5e-324, 0.0)
         point = np.array(after.x)
         point[int(self.rng.integers(len(point)))] = self.rng.choice(lies)
         if said < 0.5 and self.wild:
             raise KeyError("no idea")
         if said < 0.55 and self.wild:
-            return after._replace(x=point.tolist())
+            return after._replace(x=point.tolist()), Info()
         if said < 0.6 and self.wild:
             return None
-        return after._replace(x=point)
+        return after._replace(x=point), Info()
 
 
 # --- what is attacked, and how it answers ---------------------------------------------------------
@@ -178,8 +179,10 @@ Answer = Callable[[Any, Array, Any, Any, Any], tuple[Any, tuple[str, ...]]]
 
 def _answer(player: Any) -> Answer:
     def answer(state: Any, wish: Array, g: Any, s: Any, error: Any) -> tuple[Any, tuple[str, ...]]:
-        if hasattr(player, "admit"):
-            after, info = player.admit(state, state.x + wish, g, s, error)
+        if player.needs.proposals:
+            after, info = player.step(
+                state, Feedback(None, g, s, proposal=state.x + wish, value_error=error)
+            )
         else:
             after, info = player.step(state, Feedback(-wish, g, s, None, error))
         return after, tuple(word for word in info.contradictions if "the leader" not in word)
@@ -191,15 +194,23 @@ def _players(world: World, rng: Any, told: dict[str, Any]) -> dict[str, Callable
     """Return all players that a world can be given to, by name."""
     ball, reach = Ball(world.reach), world.reach
     flat = {"G_g": world.G_g, **told}
+    errors = _errors(told)
     rho = world.depth * 10 ** rng.uniform(-3, -0.5)
     found: dict[str, Callable[[], Any]] = {
-        "hull": lambda: RegionFilter(known=LipschitzHull(reach=reach, **flat)),
+        "hull": lambda: RegionFilter(
+            knowledge=LipschitzHull(reach=reach, G_g=world.G_g, errors=errors)
+        ),
         "leader": lambda: LeaderFollower(domain=ball, lazy=bool(rng.random() < 0.5), **flat),
         "steps": lambda: CertifiedPFS(domain=ball, rho=rho, ratchet=False, **flat),
         "filter": lambda: SafetyFilter(domain=ball, rho=rho, **flat),
-        "values": lambda: ValuesFollower(base=LeaderFollower(domain=ball, **flat)),
+        "values": lambda: ValuesFollower(domain=ball, **flat),
     }
     return found
+
+
+def _errors(told: dict[str, Any]) -> Errors:
+    """Return what is told in advance as a region is told it."""
+    return Errors(value=told.get("value_error") or 0.0, drift=told.get("drift") or 0.0)
 
 
 def _told(rng: Any, world: World, *names: str) -> dict[str, Any]:
@@ -251,7 +262,7 @@ def _run(
     """Play one run; ``turn`` draws the wish, the error made and the error told of a round."""
     answer, alarms = _answer(player), 0
     state = player.init(np.zeros(world.A.shape[1]))
-    apart = isinstance(getattr(player, "known", None), Together)
+    apart = isinstance(getattr(player, "knowledge", None), Together)
     for t in range(rounds):
         x = state.x
         if not judge.see(x):
@@ -260,7 +271,7 @@ def _run(
         at = int(rows.argmax())
         wish, made, error = turn(t, state)
         g, s = (rows + made, slopes) if apart else (float(rows[at]) + made, slopes[at])
-        if isinstance(player, (ValuesFollower, ValuesAveraging)):
+        if not player.needs.constraint_subgradients:
             s = None
         world.move(drift)
         try:
@@ -284,8 +295,8 @@ def _below_rounding(rng: Any, judge: _Judge, world: World, played: int, factor: 
     players = _players(world, rng, {"value_error": nu, "drift": v})
     if world.c:
         world.keep_one()
-        known = Curvature(beta=world.c, reach=world.reach, value_error=nu, drift=v)
-        players = {"ball": lambda: RegionFilter(known=known)}
+        known = Curvature(beta=world.c, reach=world.reach, errors=Errors(value=nu, drift=v or 0.0))
+        players = {"ball": lambda: RegionFilter(knowledge=known)}
     name = str(rng.choice(sorted(players)))
     last, way = played - 5, world.A[0]
 
@@ -307,9 +318,9 @@ def _changing_errors(rng: Any, judge: _Judge, world: World, played: int, factor:
         world.keep_one()
         known, steep = Curvature(beta=world.c, reach=world.reach), world.steep
         players = {
-            "ball": lambda: RegionFilter(known=known),
+            "ball": lambda: RegionFilter(knowledge=known),
             "averaging": lambda: ValuesAveraging(
-                known=known, radius=world.reach, start_slope=steep, share=rng.uniform(0.05, 0.5)
+                knowledge=known, radius=world.reach, start_slope=steep, share=rng.uniform(0.05, 0.5)
             ),
         }
     name = str(rng.choice(sorted(players)))
@@ -343,7 +354,7 @@ def _late_readings(rng: Any, judge: _Judge, world: World, played: int, factor: f
     told = _told(rng, world, "value_error", "drift")
     nu, v = (factor * (told[name] or 0.0) for name in ("value_error", "drift"))
     base = _players(world, rng, told)[str(rng.choice(["leader", "steps"]))]()
-    ahead = isinstance(base, LeaderFollower) and rng.random() < 0.5
+    ahead = isinstance(base.proposer, Leader) and rng.random() < 0.5
     delay = int(rng.integers(1, 4))
     player = Delayed(base=base, delay=delay, copies=not ahead, late=True)
     state, seen, alarms = player.init(np.zeros(world.A.shape[1])), [], 0
@@ -357,13 +368,13 @@ def _late_readings(rng: Any, judge: _Judge, world: World, played: int, factor: f
         world.move(v)
         try:
             if len(seen) <= delay:
-                state = player.moved(state, state.x, 1)
+                state = player.rest(state, state.x)
                 continue
             state, info = player.step(state, seen.pop(0))
         except EmptyRegionError:
-            return type(base).__name__, alarms, 1
+            return type(base.proposer).__name__, alarms, 1
         alarms += len(info.contradictions)
-    return type(base).__name__, alarms, 0
+    return type(base.proposer).__name__, alarms, 0
 
 
 def _missed_rounds(rng: Any, judge: _Judge, world: World, played: int, factor: float) -> Played:
@@ -407,9 +418,9 @@ def _rows_apart(rng: Any, judge: _Judge, world: World, played: int, factor: floa
     nu, v = (factor * (told[name] or 0.0) for name in ("value_error", "drift"))
     reach = world.reach
     rows = tuple(
-        Curvature(beta=world.c, reach=reach, **told)
+        Curvature(beta=world.c, reach=reach, errors=_errors(told))
         if rng.random() < 0.5
-        else LipschitzHull(G_g=world.G_g, reach=reach, **told)
+        else LipschitzHull(G_g=world.G_g, reach=reach, errors=_errors(told))
         for _ in world.A
     )
 
@@ -417,7 +428,7 @@ def _rows_apart(rng: Any, judge: _Judge, world: World, played: int, factor: floa
         made = np.array([_read(rng, 0.0, nu) for _ in rows])
         return _wish(rng, world, state.x), made, None  # type: ignore[return-value]
 
-    player = RegionFilter(known=Together(rows=rows))
+    player = RegionFilter(knowledge=Together(rows=rows))
     alarms, emptied = _run(player, world, judge, max(played // 4, 1), v, turn)
     return "together", alarms, emptied
 

@@ -28,6 +28,7 @@ import numpy as np
 
 from surefoot import Ball
 from surefoot.algorithms import (
+    Certified,
     CertifiedDualAveraging,
     CertifiedOGD,
     CertifiedPFS,
@@ -38,29 +39,31 @@ from surefoot.algorithms import (
 from surefoot.core.types import Array, Feedback
 from surefoot.regions import (
     Curvature,
-    CurvatureHull,
     CurvatureRows,
     EmptyRegionError,
+    Errors,
     LipschitzHull,
     Together,
 )
 from surefoot.sets import Box
 
 ROUNDS = 10**7
-BATCHES = (
+BATCHES = ("ball", "CertifiedPFS", "SafetyFilter", "CertifiedOGD, one row")
+LIVE = (
     "Lipschitz hull",
-    "ball",
     "balls",
-    "CertifiedPFS",
-    "SafetyFilter",
     "LeaderFollower",
     "CertifiedOGD",
     "CertifiedDualAveraging",
+    "balls and box",
+    "mixed kinds",
+    "CertifiedPFS, one run",
+    "ball, one run",
 )
-LIVE = ("curvature hull", "balls and box", "mixed kinds", "CertifiedPFS, one run", "ball, one run")
 # Attacks on batches are a hundred times as many rounds; every kind has its turn.
 KINDS = (*BATCHES, *LIVE)
 FLAT = ("Lipschitz hull", "CertifiedPFS", "SafetyFilter", "LeaderFollower", "CertifiedPFS, one run")
+ONE = ("ball", "ball, one run", "CertifiedOGD, one row")
 TRIES = 4
 
 
@@ -111,7 +114,7 @@ def _target(kind: str, rng: Any) -> Target:
         A = np.vstack([np.eye(d), -np.eye(d), rng.normal(size=(int(rng.integers(1, 5)), d))])
         A = A / np.linalg.norm(A, axis=1)[:, None] * rng.uniform(0.4, 1.0, (len(A), 1))
         return Target(np.zeros((len(A), d, d)), A, depth, depth / 0.4 * math.sqrt(d), 1.0)
-    m = 1 if kind in ("ball", "ball, one run", "curvature hull") else 3
+    m = 1 if kind in ONE else 3
     P = np.empty((m, d, d))
     for i in range(m):
         Q = np.linalg.qr(rng.normal(size=(d, d)))[0]
@@ -121,39 +124,35 @@ def _target(kind: str, rng: Any) -> Target:
     return Target(P, np.zeros((m, d)), depth, radius * 1.01, radius * 1.02)
 
 
-def _told(rng: Any, depth: float, steepest: float) -> dict[str, float | None]:
+def _told(rng: Any, depth: float, steepest: float) -> Errors:
     """Draw which errors there are, and how large."""
     sizes = {
-        "value_error": depth * 10 ** rng.uniform(-3, -0.7),
-        "slope_error": steepest * 10 ** rng.uniform(-2.5, -0.6),
+        "value": depth * 10 ** rng.uniform(-3, -0.7),
+        "slope": steepest * 10 ** rng.uniform(-2.5, -0.6),
         "drift": depth * 10 ** rng.uniform(-5, -2),
     }
     there = rng.random(3) < 0.6
     if not there.any():
         there[rng.integers(3)] = True
-    return {name: size if t else None for (name, size), t in zip(sizes.items(), there, strict=True)}
+    return Errors(**{name: float(sizes[name]) for name, t in zip(sizes, there, strict=True) if t})
 
 
-Answer = tuple[Any, Array, tuple[str, ...]]
-
-
-def _player(kind: str, target: Target, told: dict[str, Any]) -> tuple[Any, Any, bool, bool]:
-    """Return a rule or knowledge, a function that answers a round, if rows are apart, if live."""
+def _player(kind: str, target: Target, told: Errors) -> Certified:
+    """Return a rule or a filter."""
     R, d, m = target.radius, target.A.shape[1], len(target.A)
-    ball, flat = Ball(R), {"G_g": target.steepest, **told}
-    curved = {"beta": 1.0 + 1e-9, "reach": R, **told}
-    live = kind in LIVE
-    players: dict[str, Callable[[], Any]] = {
-        "Lipschitz hull": lambda: RegionFilter(known=LipschitzHull(reach=R, **flat)),
-        "ball": lambda: RegionFilter(known=Curvature(**curved)),
-        "ball, one run": lambda: RegionFilter(known=Curvature(**curved)),
-        "balls": lambda: RegionFilter(known=CurvatureRows(rows=m, **curved)),
-        "curvature hull": lambda: RegionFilter(known=CurvatureHull(**curved)),
+    ball = Ball(R)
+    flat: dict[str, Any] = {"G_g": target.steepest, "errors": told}
+    curved: dict[str, Any] = {"beta": 1.0 + 1e-9, "reach": R, "errors": told}
+    players: dict[str, Callable[[], Certified]] = {
+        "Lipschitz hull": lambda: RegionFilter(knowledge=LipschitzHull(reach=R, **flat)),
+        "ball": lambda: RegionFilter(knowledge=Curvature(**curved)),
+        "ball, one run": lambda: RegionFilter(knowledge=Curvature(**curved)),
+        "balls": lambda: RegionFilter(knowledge=CurvatureRows(rows=m, **curved)),
         "balls and box": lambda: RegionFilter(
-            known=CurvatureRows(rows=m, domain=Box([-0.3 * R] * d, [0.9 * R] * d), **curved)
+            knowledge=CurvatureRows(rows=m, domain=Box([-0.3 * R] * d, [0.9 * R] * d), **curved)
         ),
         "mixed kinds": lambda: RegionFilter(
-            known=Together(
+            knowledge=Together(
                 rows=(
                     LipschitzHull(reach=R, **flat),
                     *(Curvature(**curved) for _ in range(m - 1)),
@@ -167,28 +166,23 @@ def _player(kind: str, target: Target, told: dict[str, Any]) -> tuple[Any, Any, 
         "SafetyFilter": lambda: SafetyFilter(domain=ball, rho=0.1 * target.depth, **flat),
         "LeaderFollower": lambda: LeaderFollower(domain=ball, cuts=4, **flat),
         "CertifiedOGD": lambda: CertifiedOGD(
-            known=CurvatureRows(rows=m, **curved), radius=R, ratchet=False
+            knowledge=CurvatureRows(rows=m, **curved), radius=R, ratchet=False
+        ),
+        "CertifiedOGD, one row": lambda: CertifiedOGD(
+            knowledge=Curvature(**curved), radius=R, ratchet=False
         ),
         "CertifiedDualAveraging": lambda: CertifiedDualAveraging(
-            known=CurvatureRows(rows=m, **curved), radius=R
+            knowledge=CurvatureRows(rows=m, **curved), radius=R
         ),
     }
-    player = players[kind]()
-    rows = kind in ("balls", "balls and box", "mixed kinds") or isinstance(
-        player, (CertifiedOGD, CertifiedDualAveraging)
-    )
-    return player, _answering(player, live), rows, live
+    return players[kind]()
 
 
-def _answering(player: Any, live: bool) -> Callable[[Any, Array, Any, Array], Answer]:
-    def answer(state: Any, wish: Array, g: Any, s: Array) -> Answer:
-        if hasattr(player, "admit"):
-            after, info = player.admit(state, state.x + wish, g, s)
-        else:
-            after, info = player.step(state, Feedback(-wish, g, s))
-        return after, after.x, info.contradictions if live else ()
-
-    return answer
+def _feedback(player: Certified, state: Any, wish: Array, g: Any, s: Array) -> Feedback:
+    """Return what a player is told that is to go a way."""
+    if player.needs.proposals:
+        return Feedback(None, g, s, proposal=state.x + wish)
+    return Feedback(-wish, g, s)
 
 
 def _chosen(best: Array, states: list[Any]) -> Any:
@@ -218,8 +212,9 @@ def attack(
     kind = KINDS[number % len(KINDS)] if kind is None else kind
     target = _target(kind, rng)
     told = _told(rng, target.depth, target.steepest)
-    nu, tau, v = (factor * (told[n] or 0.0) for n in ("value_error", "slope_error", "drift"))
-    player, answer, apart, live = _player(kind, target, told)
+    nu, tau, v = factor * told.value, factor * told.slope, factor * told.drift
+    player, live = _player(kind, target, told), kind in LIVE
+    apart = player.needs.apart
     if kind not in FLAT:
         runs, played = max(runs // 5, 1), max(played // 2, 1)
     runs, played = (1, min(played, 200)) if live else (runs, played)
@@ -250,12 +245,12 @@ def attack(
             if live:
                 g, s, wish = (float(g[0, 0]) if not apart else g[0]), s[0], wish[0]
             try:
-                after, end, sentences = answer(state, wish, g, s)
+                after, info = player.step(state, _feedback(player, state, wish, g, s))
             except EmptyRegionError:
                 continue
-            alarms += len(sentences)
+            alarms += len(info.contradictions) if live else 0
             tries.append(after)
-            now = target.values(np.atleast_2d(end), moved).max(axis=1)
+            now = target.values(np.atleast_2d(after.x), moved).max(axis=1)
             highest.append(np.where(np.isnan(now), -math.inf, now))
         if not tries:
             emptied += 1

@@ -33,9 +33,10 @@ from surefoot.core.types import Array
 from surefoot.problems.constraints import Affine, MaxOf, QuadraticForm
 from surefoot.regions import (
     Curvature,
-    CurvatureHull,
     CurvatureRows,
+    Errors,
     LipschitzHull,
+    Reading,
     Together,
 )
 from surefoot.sets import Box
@@ -49,18 +50,19 @@ KINDS = (
     "balls, cut",
     "Lipschitz hull",
     "balls and box",
-    "curvature hull",
     "mixed kinds and box",
     "ball, cut",
-    "balls, one run",
     "ball, cut, one run",
 )
 ADVERSARIES = ("out", "along", "random", "greedy")
 ONE_CUT = "ball, cut, one run"
-LIVE = ("balls and box", "curvature hull", "mixed kinds and box", "balls, one run", ONE_CUT)
-QUICK = ("ball", "ball, beta too large", "Lipschitz hull", "ball, cut")
+LIVE = (
+    *("half-spaces", "balls", "balls, cut", "Lipschitz hull", "balls and box"),
+    *("mixed kinds and box", ONE_CUT),
+)
+QUICK = ("ball", "ball, beta too large", "ball, cut")
 """A round of these costs one array program; so many more runs cost little."""
-ONE = ("ball", "ball, beta too large", "curvature hull", "ball, cut", ONE_CUT)
+ONE = ("ball", "ball, beta too large", "ball, cut", ONE_CUT)
 
 
 class Outcome(NamedTuple):
@@ -124,18 +126,16 @@ def _target(kind: str, rng: Any) -> Target:
 def _known(kind: str, target: Target, G_g: float, error: float) -> Any:
     """Return what the player knows, and whether all rows are seen."""
     reach = target.radius + float(np.linalg.norm(target.middle))
-    told: dict[str, Any] = {"reach": reach, "evaluation_error": error}
-    if kind in ONE and kind != "curvature hull":
+    told: dict[str, Any] = {"reach": reach, "errors": Errors(evaluation=error)}
+    if kind in ONE:
         return Curvature(beta=target.beta, **told)
-    if kind == "curvature hull":
-        return CurvatureHull(beta=target.beta, **told)
     if kind == "Lipschitz hull":
         return LipschitzHull(G_g=G_g, **told)
     box = Box(target.middle - 0.4 * target.radius, target.middle + 0.3 * target.radius)
     m = target.constraint.rows
     if kind == "mixed kinds and box":
         rows: list[Any] = [Curvature(beta=target.beta, **told) for _ in range(m)]
-        rows[0], rows[1] = LipschitzHull(G_g=G_g, **told), CurvatureHull(beta=target.beta, **told)
+        rows[0] = LipschitzHull(G_g=G_g, **told)
         return Together(rows=tuple(rows), domain=box)
     known = box if kind == "balls and box" else None
     return CurvatureRows(beta=target.beta, rows=m, domain=known, **told)
@@ -170,7 +170,7 @@ def attack(number: int, played: int | None = None, runs: int | None = None) -> O
     G_g, error = g_of.subgradient_bound(ball), _error(g_of, ball)
     known = _known(kind, target, G_g, error)
     live = kind in LIVE
-    runs = 1 if live else runs or (16_384 if kind in QUICK else 64)
+    runs = 1 if live else runs or 16_384
     played = played or (1_000 if live else 200)
     # Within a tenth of what the slope allows: strictly feasible whatever the set.
     start = target.middle + 0.1 * target.depth / G_g * _unit(rng.normal(size=(runs, d)))
@@ -184,7 +184,9 @@ def attack(number: int, played: int | None = None, runs: int | None = None) -> O
         lost, worst = lost + int((top > 0).sum()), max(worst, float(np.max(top)))
         if not np.all(top <= 0):
             break
-        memory, region = known.see(memory, x, float(g) if live and not apart else g, s)
+        read = float(g) if live and not apart else g
+        memory = known.observe(memory, Reading(x, read, s, known.errors))
+        region = known.region(memory, known.errors)
         steepest = (
             s
             if not apart
@@ -194,7 +196,7 @@ def attack(number: int, played: int | None = None, runs: int | None = None) -> O
         best, most = x, np.full(np.shape(x)[:-1], -np.inf)
         for wish in _wishes(adversary, steepest, rng):
             w = x + (float(length[0]) if live else length) * wish
-            p = region.cut(w).point if ", cut" in kind else region.nearest(w)
+            p = region.cut(w) if ", cut" in kind else region.nearest(w)
             now = np.max(ask(p)[0], axis=-1)
             higher = now > most
             best = np.where(np.reshape(higher, (*np.shape(higher), 1)), p, best)

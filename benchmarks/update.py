@@ -34,15 +34,15 @@ from benchmarks.streams import (
 )
 from benchmarks.timing import Effort, Work, take_turns
 from surefoot import Controller, Feedback, Problem
-from surefoot.algorithms import CertifiedPFS, LeaderFollower, RegionFilter
-from surefoot.core.types import Array
+from surefoot.algorithms import Certified, CertifiedPFS, LeaderFollower, RegionFilter
+from surefoot.core.types import Array, needs_of
 from surefoot.problems import random_polytope, rotated_box
 from surefoot.problems.constraints import Affine
 
 UPDATE, CERTIFIED = "PFS.update", "CertifiedPFS.update"
 TELL, CERTIFIED_TELL, ASK_TELL = "Controller.tell", "certified tell", "ask and tell"
 STEP, CERTIFIED_STEP, C = "step by hand", "certified by hand", "C"
-ADMIT, REGION_TELL = "RegionFilter.admit", "region filter tell"
+FILTER, REGION_TELL = "RegionFilter.step", "region filter tell"
 LEADER_ROUND, CERTIFIED_ROUND = "LeaderFollower round", "CertifiedPFS round"
 
 
@@ -91,7 +91,7 @@ def updates(problem: Problem, rounds: int, kept: int, effort: Effort) -> tuple[l
         TELL: told(plain),
         CERTIFIED_TELL: told(certified),
         ASK_TELL: told(plain, ask=True),
-        ADMIT: admitted(regions),
+        FILTER: by_library(regions),
         REGION_TELL: told(regions),
     }
     if limit.compiled():
@@ -106,7 +106,7 @@ def updates(problem: Problem, rounds: int, kept: int, effort: Effort) -> tuple[l
         (ASK_TELL, STEP, None),
         (CERTIFIED_TELL, STEP, None),
         (CERTIFIED_TELL, CERTIFIED, 1.6 if d <= 100 else None),
-        (REGION_TELL, ADMIT, 1.6 if d <= 100 else None),
+        (REGION_TELL, FILTER, 1.6 if d <= 100 else None),
     ]
     rows = [
         compared("update", f"d = {d:,}", times, a, b, units=len(plain.seen), limit=C, bar=bar)
@@ -138,7 +138,7 @@ def whole_rounds(d: int, m: int, effort: Effort) -> Row:
 class Proposed(NamedTuple):
     """A filter that is proposed gradient steps, as a rule."""
 
-    filter: RegionFilter
+    filter: Certified
 
     def init(self, x1: Array) -> Any:
         """Start the filter."""
@@ -146,11 +146,11 @@ class Proposed(NamedTuple):
 
     def update(self, state: Any, seen: Feedback) -> Any:
         """Return the state after a round."""
-        return self.filter.admit(state, *proposal(state, seen)[:3])[0]
+        return self.filter.update(state, proposal(state, seen))
 
 
 def proposal(state: Any, seen: Feedback) -> Feedback:
-    return seen._replace(cost_gradient=state.x - 0.05 * seen.cost_gradient)
+    return seen._replace(cost_gradient=None, proposal=state.x - 0.05 * seen.cost_gradient)
 
 
 def filtered(problem: Problem, rounds: int, kept: int) -> Rounds:
@@ -158,17 +158,6 @@ def filtered(problem: Problem, rounds: int, kept: int) -> Rounds:
     rule = Proposed(RegionFilter.default(problem.constants))
     found = rounds_of(rule, problem, rounds, kept)
     return Rounds(rule.filter, found.states, list(map(proposal, found.states, found.seen)))
-
-
-def admitted(rounds: Rounds) -> Work:
-    told = [(state, *seen[:3]) for state, seen in zip(rounds.states, rounds.seen, strict=True)]
-
-    def work() -> None:
-        admit = rounds.player.admit
-        for state, wanted, g, s in told:
-            admit(state, wanted, g, s)
-
-    return work
 
 
 def by_library(rounds: Rounds) -> Work:
@@ -197,11 +186,10 @@ def by_hand(rounds: Rounds, step: Callable[..., Array] = hand_step) -> Work:
 
 
 def certified_by_hand(rounds: Rounds) -> Work:
-    player, radius = rounds.player, float(rounds.player.domain.radius)
-    start, G_g, rho = rounds.states[0].start, player.G_g, player.rho
-    pairs = [
-        (HandState(s.x, *s[2:7]), f[:3]) for s, f in zip(rounds.states, rounds.seen, strict=True)
-    ]
+    player, knowledge = rounds.player, rounds.player.knowledge
+    start, G_g, rho = rounds.states[0].x, knowledge.G_g, knowledge.rho
+    radius = float(knowledge.domain.radius)
+    pairs = [(_hand_state(s), f[:3]) for s, f in zip(rounds.states, rounds.seen, strict=True)]
     wanted = [player.update(s, f).x for s, f in zip(rounds.states, rounds.seen, strict=True)]
     must_agree([hand_certified(s, *f, start, G_g, rho, radius).x for s, f in pairs], wanted)
 
@@ -212,14 +200,21 @@ def certified_by_hand(rounds: Rounds) -> Work:
     return work
 
 
+def _hand_state(state: Any) -> HandState:
+    read, learnt = state.memory, state.learner
+    kept = (read.rounds, read.slack, read.rho, read.drawn, read.left)
+    return HandState(state.x, *kept, learnt.inverse_eta, learnt.squares)
+
+
 def told(rounds: Rounds, *, ask: bool = False) -> Work:
     """Return a controller without guarantee (the watch is off) that is told the same rounds."""
     controller = Controller(rounds.player, rounds.states[0].x)
     pairs = list(zip(rounds.states, rounds.seen, strict=True))
-    filters = isinstance(rounds.player, RegionFilter)
+    filters = bool(needs_of(rounds.player).proposals)
 
     def work() -> None:
-        for state, (grad, g, s, *_) in pairs:
+        for state, seen in pairs:
+            grad, g, s, wanted = *seen[:3], seen.proposal
             # Rounds come from all over a game: each is told in its own state, as if just asked for.
             controller._state = state
             if ask:
@@ -227,7 +222,7 @@ def told(rounds: Rounds, *, ask: bool = False) -> Work:
             else:
                 controller._asked = controller._round
             if filters:
-                controller.tell(proposal=grad, constraint_value=g, constraint_subgradient=s)
+                controller.tell(proposal=wanted, constraint_value=g, constraint_subgradient=s)
             else:
                 controller.tell(cost_gradient=grad, constraint_value=g, constraint_subgradient=s)
 

@@ -10,7 +10,7 @@ import argparse
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -18,9 +18,10 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Circle
 
 from surefoot import Ball, Feedback
-from surefoot.algorithms import CertifiedPFS, StepCertificate
+from surefoot.algorithms import CertifiedPFS
 from surefoot.core.types import Array
 from surefoot.problems.constraints import Affine
+from surefoot.regions import StepCertificate
 
 POLYGON = Affine(
     [[1.0, 0.0], [0.6, 0.8], [-0.8, 0.6], [-0.28, -0.96], [0.8, -0.6]], [1.0, 0.9, 0.8, 0.7, 0.9]
@@ -33,12 +34,13 @@ INK, FILL = "#333333", "#EEF3F7"
 
 
 class Round(NamedTuple):
-    """One round: where it began, where it led, and why that was safe."""
+    """One round: where it began, where it led, why that was safe, and how far it wanted to go."""
 
     x: Array
     after: Array
     g: float
     certificate: StepCertificate
+    wanted: float
 
 
 def run(rounds: int = ROUNDS) -> list[Round]:
@@ -50,7 +52,9 @@ def run(rounds: int = ROUNDS) -> list[Round]:
         pull = np.array([-3.0, -2.0]) if t < TURN else np.array([1.5, 2.5])
         seen = Feedback(pull, g, s)
         after, info = player.step(state, seen)
-        played.append(Round(state.x, after.x, g, info.certificate))
+        wanted = float(np.linalg.norm(info.wish - state.x))
+        why = cast(StepCertificate, info.certificate)
+        played.append(Round(state.x, after.x, g, why, wanted))
         state = after
     return played
 
@@ -80,7 +84,7 @@ def _plane(ax: Axes, played: Sequence[Round]) -> None:
     for t in SHOWN:
         if t > len(played):
             continue
-        x, _, _, certificate = played[t - 1]
+        x, _, _, certificate, _ = played[t - 1]
         colour = COLOUR[certificate.rule]
         ball = Circle((float(x[0]), float(x[1])), max(certificate.length, 0.0))
         ball.set(facecolor=colour, edgecolor=colour, alpha=0.18, linewidth=0.0)
@@ -106,7 +110,7 @@ def _lengths(ax: Axes, played: Sequence[Round]) -> None:
     t = np.arange(1, len(played) + 1)
     certificates = [r.certificate for r in played]
     ax.semilogy(t, [c.rho / c.G_g for c in certificates], "--", color=INK, lw=0.9)
-    ax.semilogy(t, [c.wanted for c in certificates], color="#999999", lw=0.9)
+    ax.semilogy(t, [r.wanted for r in played], color="#999999", lw=0.9)
     ax.semilogy(t, [c.length for c in certificates], color="#009E73", lw=1.4)
     ax.semilogy(t, [c.taken for c in certificates], ".", color="black", ms=3)
     for words, colour, style in (

@@ -10,13 +10,13 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from matplotlib.figure import Figure
 
 from surefoot.core.types import Array
-from surefoot.regions import CertifiedRegion, Curvature, LipschitzHull
+from surefoot.regions import Curvature, Knowledge, LipschitzHull, Reading, Region
 
 ACTIONS = (np.array([-0.2, 0.05]), np.array([0.55, 0.25]))
 STEEPEST, BENT, REACH = 2.4, 2.0, 1.5
@@ -33,7 +33,7 @@ class Kind(NamedTuple):
     """A kind of knowledge, and the region that it makes of the two actions."""
 
     name: str
-    region: CertifiedRegion
+    region: Region
 
 
 def kinds() -> list[Kind]:
@@ -41,26 +41,26 @@ def kinds() -> list[Kind]:
     hull, bent = LipschitzHull(G_g=STEEPEST / 2, reach=REACH), Curvature(beta=BENT, reach=REACH)
     last = ACTIONS[-1]
     return [
-        Kind("values and $G_g$, last action", hull.see(hull.init(last), last, *limit(last))[1]),
-        Kind("values and $G_g$, both actions", _after_all(hull)),
-        Kind(r"curvature $\beta$", _after_all(bent)),
+        Kind("values and $G_g$, last action", _after(hull, last)),
+        Kind("values and $G_g$, both actions", _after(hull, *ACTIONS)),
+        Kind(r"curvature $\beta$", _after(bent, *ACTIONS)),
     ]
 
 
-def _after_all(known: Any) -> CertifiedRegion:
-    memory = known.init(ACTIONS[0])
-    for x in ACTIONS:
-        memory, region = known.see(memory, x, *limit(x))
-    made: CertifiedRegion = region
-    return made
+def _after(known: Knowledge, *actions: Array) -> Region:
+    """Return what is certified after these actions were played."""
+    memory = known.init(actions[0])
+    for x in actions:
+        memory = known.observe(memory, Reading(x, *limit(x), known.errors))
+    return known.region(memory, known.errors)
 
 
-def certified(region: CertifiedRegion, points: Array) -> Array:
+def certified(region: Region, points: Array) -> Array:
     """Return which points a region leaves where they are."""
     return np.array([bool((region.nearest(p) == p).all()) for p in points])
 
 
-def outline(region: CertifiedRegion, corners: int) -> Array:
+def outline(region: Region, corners: int) -> Array:
     """Return the boundary of a region: the points nearest to points far away, all around."""
     turn = np.linspace(0.0, 2 * np.pi, corners)
     far = 50.0 * np.stack([np.cos(turn), np.sin(turn)], axis=1)

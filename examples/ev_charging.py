@@ -11,7 +11,7 @@ import numpy as np
 from surefoot.core.types import Array
 from surefoot.problems.cases import charging_site
 from surefoot.problems.cases.charging import LARGEST, Minute
-from surefoot.regions import CurvatureRows, EmptyRegionError
+from surefoot.regions import CurvatureRows, EmptyRegionError, Reading
 from surefoot.sets import Box
 
 site = charging_site("caltech", month="2019-10", days=1)
@@ -22,13 +22,16 @@ known = CurvatureRows(
 )
 nothing = np.zeros(site.chargers)
 memory = known.init(nothing)
-_, when_empty = known.see(memory, nothing, *site.network.measure(nothing))
+empty = Reading(nothing, *site.network.measure(nothing), known.errors)
+when_empty = known.region(known.observe(memory, empty), known.errors)
 
 
 def rule(minute: Minute) -> Array:
     """Return the certified currents nearest to what the cars would like."""
     global memory
-    memory, region = known.see(memory, minute.action, minute.values, minute.slopes)
+    reading = Reading(minute.action, minute.values, minute.slopes, known.errors)
+    memory = known.observe(memory, reading)
+    region = known.region(memory, known.errors)
     announced, wish = Box(nothing, minute.upper), minute.upper
     try:
         found: Array = region.within(announced).nearest(wish)

@@ -13,7 +13,7 @@ import numpy as np
 
 import surefoot as sf
 from surefoot.comparison import Comparison
-from surefoot.core.types import Array, Feedback
+from surefoot.core.types import Array, Feedback, Info
 from surefoot.problems.constraints import FunctionConstraint
 from surefoot.problems.costs import Quadratic
 
@@ -41,11 +41,11 @@ class Cautious:
         """Return the state before the first round."""
         return At(x1)
 
-    def update(self, state: At, feedback: Feedback) -> At:
+    def step(self, state: At, feedback: Feedback) -> tuple[At, Info]:
         """Return the state after a round."""
         near = feedback.constraint_value > -self.near
         step = feedback.constraint_subgradient if near else feedback.cost_gradient
-        return At(state.x - self.eta * step)
+        return At(state.x - self.eta * step), Info()
 
 
 def run(folder: str | None = None) -> Comparison:

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from surefoot.core.types import Info
+
 
 class State(NamedTuple):
     x: Any
@@ -21,8 +23,8 @@ class Stepping(Forgetful):
 
     eta: float
 
-    def update(self, state, feedback):
-        return State(state.x - self.eta * feedback.cost_gradient)
+    def step(self, state, feedback):
+        return State(state.x - self.eta * feedback.cost_gradient), Info()
 
 
 class WholeSpace:

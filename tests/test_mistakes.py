@@ -55,10 +55,6 @@ MISTAKES = {
         lambda: PFS(eta=0.1, rho=0.1, domain=2.5),
         "got 2.5: Ball(2.5) is the ball of that radius",
     ),
-    "a box as a rule's ball": (
-        lambda: LeaderFollower(G_g=1.0, domain=BOX),
-        "its bounding_ball() is one",
-    ),
     "a constraint as a rule's domain": (
         lambda: OGD(eta=0.1, domain=TOY.constraint),
         "its region is the set",

@@ -15,7 +15,7 @@ import numpy as np
 
 from benchmarks.alternatives.rows import TRIALS, Row, named, tabulated
 from surefoot.algorithms import RegionFilter, SafetyFilter
-from surefoot.core.types import Array
+from surefoot.core.types import Array, Feedback
 from surefoot.regions import Curvature
 from surefoot.sets import Ball
 
@@ -94,7 +94,8 @@ def kept(safe: Any, dt: float) -> Callable[[Array, Array], Array]:
     memory = [safe.init(np.zeros(2))]
 
     def step(x: Array, wanted: Array) -> Array:
-        memory[0], _ = safe.admit(memory[0], x + dt * wanted, *limit(x))
+        seen = Feedback(None, *limit(x), proposal=x + dt * wanted)
+        memory[0] = safe.update(memory[0], seen)
         found: Array = memory[0].x
         return found
 
@@ -107,7 +108,7 @@ def rows(trials: int = TRIALS) -> Iterator[Row]:
         gain = tuned_gain(dt, trials)
         knows = f"f, g, h as functions; gain {gain:.2g} by optuna, {trials} tries"
         yield steered(barrier(gain, dt), dt, named("cbfpy", f"dt = {dt}"), knows)
-        ball = RegionFilter(known=Curvature(beta=4.0, reach=1.0))
+        ball = RegionFilter(knowledge=Curvature(beta=4.0, reach=1.0))
         yield steered(
             kept(ball, dt), dt, f"**Surefoot, `RegionFilter`**, dt = {dt}", "curvature of g"
         )

@@ -68,7 +68,7 @@ def trained(*, safe: bool, steps: int = STEPS) -> Row:
         beta = float(np.linalg.eigvalsh(HEAT)[-1])
         known = Curvature(beta=beta, reach=2.0)
         start = np.full(LOADS, 0.1, np.float32)
-        env = SafeAction(cable, RegionFilter(known=known), start=start, action_only=True)
+        env = SafeAction(cable, RegionFilter(knowledge=known), start=start, action_only=True)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         PPO("MlpPolicy", env, seed=0, n_steps=1_024, device="cpu", verbose=0).learn(steps)

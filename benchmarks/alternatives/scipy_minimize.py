@@ -134,7 +134,7 @@ def rows(trials: int = TRIALS, generations: int = 25) -> Iterator[Row]:
     yield min(tries, key=lambda r: float(r.result.split("=")[1]))
     known = Curvature(beta=beta, reach=1.0)
     for rounds in (20, 200):
-        player = CertifiedOGD(known=known, radius=1.0, eta=1.0, ratchet=False)
+        player = CertifiedOGD(knowledge=known, radius=1.0, eta=1.0, ratchet=False)
         yield p.row(
             f"**Surefoot, `CertifiedOGD`**, {rounds} rounds",
             "curvature of g; step 1/L",

@@ -21,7 +21,7 @@ from surefoot.algorithms import (
     CertifiedPFS,
     LeaderFollower,
 )
-from surefoot.core.types import Array, Feedback, needs_of
+from surefoot.core.types import Array, Feedback, Info, needs_of
 from surefoot.problems import Problem, random_polytope
 from surefoot.problems.constraints import QuadraticForm
 from surefoot.problems.costs import Quadratic
@@ -48,7 +48,7 @@ def played(problem: Problem, player: Any, tool: str, knows: str, limits: Any = N
         told = (g, s) if apart else (float(g[k]), s[k])
         seen = Feedback(problem.costs.gradient(t, x), *told)
         begin = time.perf_counter()
-        state = algorithm.update(state, seen)
+        state, _ = algorithm.step(state, seen)
         seconds.append(time.perf_counter() - begin)
     regret = total - float(problem.best(T).value[-1])
     return Row(
@@ -111,16 +111,16 @@ class ByQP:
         """Return action and sum of squares."""
         return _Known(x1, 0.0)
 
-    def update(self, state: Any, feedback: Feedback) -> Any:
+    def step(self, state: Any, feedback: Feedback) -> tuple[Any, Info]:
         """Step and project."""
         grad = feedback.cost_gradient
         squares = state.squares + float(grad @ grad)
         wanted = state.x - np.sqrt(2.0) * self._radius / np.sqrt(squares) * grad
         if (self._A @ wanted <= self._b).all():
-            return _Known(wanted, squares)
+            return _Known(wanted, squares), Info()
         self._solver.update(c=-wanted)
         self._solver.solve()
-        return _Known(np.array(self._solver.result.x), squares)
+        return _Known(np.array(self._solver.result.x), squares), Info()
 
 
 class _Known:

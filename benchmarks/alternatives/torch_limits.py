@@ -110,7 +110,7 @@ def fairness(steps: int, seed: int = 0) -> Task:
 
     def keep(base: Any) -> tuple[Any, Callable[[], Any]]:
         rows = CurvatureRows(beta=(0.0, 0.0), reach=30.0)  # linear: no curvature
-        kept = KeepFeasible(base, RegionFilter(known=rows), [weight])
+        kept = KeepFeasible(base, RegionFilter(knowledge=rows), [weight])
         return kept, lambda: kept.step(constraint=g)
 
     parts = _batches(x[1_000:4_000], y[1_000:4_000], steps, seed)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from surefoot.core.types import Array, Feedback, Needs
+from surefoot.core.types import Array, Feedback, Info, Needs
 
 __all__ = ["RATES", "Multipliers"]
 
@@ -48,13 +48,13 @@ class Multipliers:
             self._step = self._cooper() if self._kind == "cooper" else self._alm()
         return _Played(x1)
 
-    def update(self, state: _Played, feedback: Feedback) -> _Played:
+    def step(self, state: _Played, feedback: Feedback) -> tuple[_Played, Info]:
         """Take one step on the parameters and on the multipliers."""
         way = self._x - self._x.detach()
         grad, g, s = (torch.tensor(np.asarray(part), dtype=torch.float32) for part in feedback[:3])
         loss, limits = grad @ way, g + s @ way
         self._step(loss, limits)
-        return _Played(self._x.detach().numpy().astype(np.float64))
+        return _Played(self._x.detach().numpy().astype(np.float64)), Info()
 
     def _cooper(self) -> Any:
         import cooper

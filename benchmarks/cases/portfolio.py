@@ -11,7 +11,7 @@ import numpy as np
 from benchmarks.cases.scoring import Served, serve
 from benchmarks.pages import table
 from surefoot.algorithms import PFS, CertifiedPFS, LeaderFollower, ScalarDPP
-from surefoot.core.types import Array, Feedback
+from surefoot.core.types import Array, Feedback, Info
 from surefoot.problems.cases import risk_portfolio
 from surefoot.sets._active_set import project_halfspaces
 
@@ -25,9 +25,9 @@ class Hold:
         """Return the portfolio."""
         return _Kept(x1, 0.0, x1, 0.0 * x1)
 
-    def update(self, state: Any, feedback: Feedback) -> Any:
+    def step(self, state: Any, feedback: Feedback) -> tuple[Any, Info]:
         """Change nothing."""
-        return state
+        return state, Info()
 
 
 class _Kept(NamedTuple):
@@ -50,7 +50,7 @@ class Insider:
         """Return the portfolio."""
         return _Kept(x1, 0.0, x1, 0.0 * x1)
 
-    def update(self, state: Any, feedback: Feedback) -> Any:
+    def step(self, state: Any, feedback: Feedback) -> tuple[Any, Info]:
         """Step, and project onto half-spaces until the risk of the point is within its limit."""
         grad = feedback.cost_gradient
         squares = state.squares + float(grad @ grad)
@@ -63,7 +63,7 @@ class Insider:
             excess = self._rows @ wanted - self._limits
             found = project_halfspaces(excess, self._rows, 1e-10, 1e3)
             if found is None:
-                return _Kept(state.x, squares, state.start, total)
+                return _Kept(state.x, squares, state.start, total), Info()
             x = np.maximum(wanted + found[0], 0.0)
             g, slope = self._risk.query(x)
             if g <= 0:
@@ -73,7 +73,7 @@ class Insider:
         faces, most = len(state.x) + 1, len(self._rows)
         keep = np.r_[:faces, max(faces, most - 30) : most]
         self._rows, self._limits = self._rows[keep], self._limits[keep]
-        return _Kept(x, squares, state.start, total)
+        return _Kept(x, squares, state.start, total), Info()
 
 
 def players(problem: Any) -> dict[str, tuple[str, Any]]:

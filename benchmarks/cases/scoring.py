@@ -19,7 +19,7 @@ from surefoot.algorithms import (
     CertifiedPFS,
     LeaderFollower,
 )
-from surefoot.core.types import Array, Feedback, needs_of
+from surefoot.core.types import Array, Feedback, Info, needs_of
 from surefoot.problems import Problem
 from surefoot.problems.cases import census_people, fair_scoring
 from surefoot.theory import unpack
@@ -71,7 +71,7 @@ class Insider:
         """Return action, sum of gradients and sum of their squares."""
         return _Known(x1, 0.0 * x1, 0.0)
 
-    def update(self, state: Any, feedback: Feedback) -> Any:
+    def step(self, state: Any, feedback: Feedback) -> tuple[Any, Info]:
         """Step and project."""
         grad = feedback.cost_gradient
         total, squares = state.total + grad, state.squares + float(grad @ grad)
@@ -79,7 +79,7 @@ class Insider:
             wanted = -np.sqrt(0.5) * RADIUS / np.sqrt(squares) * total
         else:
             wanted = state.x - np.sqrt(2.0) * RADIUS / np.sqrt(squares) * grad
-        return _Known(self.project(wanted), total, squares)
+        return _Known(self.project(wanted), total, squares), Info()
 
 
 class _Known(NamedTuple):
@@ -104,7 +104,7 @@ def serve(problem: Problem, player: Any) -> Served:
         told = (g, s) if apart else (float(g[k]), s[k])
         seen = Feedback(problem.costs.gradient(t, x), *told)
         begin = time.perf_counter()
-        state = algorithm.update(state, seen)
+        state, _ = algorithm.step(state, seen)
         seconds[t] = time.perf_counter() - begin
     return Served(losses, excess, state.x, 1e6 * float(np.median(seconds)))
 

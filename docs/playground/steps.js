@@ -383,9 +383,12 @@ const Surefoot = (() => {
       if (!g.every(Number.isFinite)) throw new Refused("constraint_value must be finite");
       let upper = g.map((v) => v + this.valueError);
       if (this.valueError && memory.rounds > 0) {
-        // What was certified bounds g there as well as the readings do.
-        const certified = new RowsRegion(this, memory, memory).bounds(x);
-        if (certified.every((v) => v <= 0)) upper = upper.map((v, i) => Math.min(v, certified[i]));
+        // What was certified bounds g there as well as the readings do; where x stayed, exactly.
+        const stayed = norm(minus(x, memory.x)) === 0;
+        const certified = stayed ? memory.g : new RowsRegion(this, memory, memory).bounds(x);
+        if (stayed || certified.every((v) => v <= 0)) {
+          upper = upper.map((v, i) => Math.min(v, certified[i]));
+        }
       }
       const low = g.map((v) => v - this.valueError);
       const after = { rounds: memory.rounds + 1, x, g: upper, s, low };

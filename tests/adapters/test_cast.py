@@ -1,20 +1,19 @@
 """The margin for a host that plays rounded copies of certified points."""
 
-from types import SimpleNamespace
-from typing import NamedTuple
+from typing import ClassVar
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from surefoot import Ball, SafetyFilter
-from surefoot.adapters._cast import cast_length, cast_margin, caveat, drift_of, reach_of
+from surefoot import Ball, Feedback, SafetyFilter
+from surefoot.adapters._cast import cast_length, caveat
 from surefoot.adapters._keeper import Keeper, grown, packed, unpacked
-from surefoot.algorithms import RegionFilter
+from surefoot.algorithms import Certified, LeaderFollower, Proposals, RegionFilter
 from surefoot.core.errors import InvalidValueError
 from surefoot.problems.constraints import L2Norm, QuadraticForm
-from surefoot.regions import Curvature, CurvatureHull, CurvatureRows, LipschitzHull, Together
+from surefoot.regions import Curvature, CurvatureRows, Errors, LipschitzHull, Together
 from surefoot.sets import Box
 
 D = 5
@@ -25,12 +24,11 @@ HULL = LipschitzHull(G_g=STEEP, reach=1.0)
 FILTERS = {
     "safety": SafetyFilter(G_g=STEEP, domain=BALL, rho=0.2, decreasing=True),
     "tiny rho": SafetyFilter(G_g=STEEP, domain=BALL, rho=1e-9),
-    "hull": RegionFilter(known=HULL),
-    "curvature": RegionFilter(known=Curvature(beta=5.0, reach=1.0)),
-    "curvature hull": RegionFilter(known=CurvatureHull(beta=5.0, reach=1.0)),
-    "rows": RegionFilter(known=CurvatureRows(beta=(5.0, 0.0), reach=1.0)),
+    "hull": RegionFilter(knowledge=HULL),
+    "curvature": RegionFilter(knowledge=Curvature(beta=5.0, reach=1.0)),
+    "rows": RegionFilter(knowledge=CurvatureRows(beta=(5.0, 0.0), reach=1.0)),
     "together": RegionFilter(
-        known=Together(
+        knowledge=Together(
             rows=(HULL, Curvature(beta=0.0, reach=1.0)), domain=Box([-0.2] * D, [0.2] * D)
         )
     ),
@@ -40,7 +38,7 @@ ROW = np.array([1.0, -1.0, 0.0, 0.5, 0.0])
 
 def measured(safe, x):
     g, s = G.query(x)
-    if isinstance(getattr(safe, "known", None), (CurvatureRows, Together)):
+    if safe.needs.apart:
         return np.array([g, ROW @ x - 0.05]), np.stack([s, ROW])
     return g, s
 
@@ -73,7 +71,7 @@ def test_every_point_that_is_played_is_feasible_and_representable(name, dtype, b
 
 
 def test_without_the_margin_a_rounded_point_is_outside():
-    safe, random = RegionFilter(known=Curvature(beta=0.0, reach=1.0)), np.random.default_rng(0)
+    safe, random = RegionFilter(knowledge=Curvature(beta=0.0, reach=1.0)), np.random.default_rng(0)
     state, worst = safe.init(np.zeros(D)), -1.0
     for _ in range(100):
         q = state.x.astype(np.float32).astype(np.float64)
@@ -81,25 +79,34 @@ def test_without_the_margin_a_rounded_point_is_outside():
         worst = max(worst, g)
         if g > 0:
             break
-        state, _ = safe.admit(state._replace(x=q), 5 * random.normal(size=D), g, s)
+        state = safe.update(
+            state, Feedback(None, g, s, action=q, proposal=5 * random.normal(size=D))
+        )
     assert worst > 0
 
 
 def test_the_margin_of_a_curvature_covers_the_move_by_hand():
     # beta 2, M = 1, |s| = 5, c = 0.5: (5 + 2 (2 + 0.5)) 0.5.
-    assert cast_margin(Curvature(beta=2.0, reach=1.0), np.array([3.0, 4.0]), 0.5) == 5.0
-    ahead = cast_margin(Curvature(beta=2.0, reach=1.0), np.zeros(2), 0.5, ahead=True)
-    assert ahead == 4.5  # 2 (4 + 0.5) 0.5: no later slope is above 2 beta M = 4
-    rows = CurvatureRows(beta=(2.0, 0.0), reach=1.0)
+    known, slope = Curvature(beta=2.0, reach=1.0), np.array([3.0, 4.0])
+    assert known.rise(slope, 0.5) == 5.0
+    assert known.rise(np.zeros(2), 0.5, ahead=True) == 4.5  # no later slope is above 2 beta M = 4
+    # A true slope may be longer than the one that was read, by 0.25.
+    off = Curvature(beta=2.0, reach=1.0, errors=Errors(slope=0.25))
+    assert off.rise(slope, 0.5) == 5.125
     slopes = np.array([[3.0, 4.0], [0.0, 2.0]])
-    assert cast_margin(rows, slopes, 0.5).tolist() == [5.0, 1.0]
+    rows = CurvatureRows(beta=(2.0, 0.0), reach=1.0)
+    assert rows.rise(slopes, 0.5).tolist() == [5.0, 1.0]
+    rows = CurvatureRows(beta=(2.0, 0.0), reach=1.0, errors=Errors(slope=0.25))
+    assert rows.rise(slopes, 0.5).tolist() == [5.125, 1.125]
+    mixed = Together(rows=(LipschitzHull(G_g=3.0, reach=1.0), off))
+    assert mixed.rise(slopes[::-1], 0.5).tolist() == [1.5, 5.125]
 
 
 def test_rounding_is_not_taken_for_a_wrong_curvature():
     # The first slope is 0, later ones are not: the margin must not grow with them. The curvature
     # is exact, so that nothing hides a difference.
     g = QuadraticForm([[1.5]], [0.0], 0.7)
-    keeper = Keeper(RegionFilter(known=Curvature(beta=1.5, reach=1.0)), [0.0], np.float32)
+    keeper = Keeper(RegionFilter(knowledge=Curvature(beta=1.5, reach=1.0)), [0.0], np.float32)
     for _ in range(200):
         info = keeper.offer(keeper.played + 1e-3, *g.query(keeper.played))
         assert info.contradictions == ()
@@ -121,60 +128,46 @@ def test_words_say_where_rho_is_below_the_margin():
     assert "float32" not in Keeper(tight.filter, [0.0], np.float64).guarantee
 
 
-QUIET = SimpleNamespace(contradictions=())
+class Listening(Proposals):
+    """Proposals that are written down, with what was told."""
+
+    heard: ClassVar[list[Feedback]] = []
+
+    def propose(self, learner, x, feedback, region):
+        self.heard.append(feedback)
+        return super().propose(learner, x, feedback, region)
 
 
-class Seen(NamedTuple):
-    x: np.ndarray
-    distance: float
-
-
-class Echo:
-    """A filter that certifies everything and remembers what it was told."""
-
-    G_g, domain = 4.0, Ball(2.0)
-
-    def init(self, x1):
-        return Seen(x1, 0.25)
-
-    def admit(self, state, proposal, g, s):
-        self.told = state, proposal, g
-        return Seen(proposal, 0.125), QUIET
-
-
-def test_the_filter_is_told_of_the_rounded_action_its_distance_and_a_larger_g():
-    echo = Echo()
-    keeper = Keeper(echo, [0.0], np.float32)
+def test_the_filter_is_told_of_the_rounded_action_and_a_larger_g():
+    known = LipschitzHull(G_g=4.0, reach=2.0)
+    keeper = Keeper(Certified(proposer=Listening(), knowledge=known), [0.0], np.float32)
     c = keeper.length
     assert c == pytest.approx(2.0**-24 * 2.0, rel=2e-3)
-    keeper.offer([0.1], -1.0, [1.0])
-    keeper.offer([0.3], -0.5, [1.0])
-    state, proposal, g = echo.told
-    assert state.x.tolist() == [float(np.float32(0.1))]  # not the 0.1 that was certified
-    assert state.distance == 0.125 + c
-    assert g == -0.5 + 4.0 * c
-    assert proposal.tolist() == [0.3]
+    keeper.offer([0.1], -1.0, [3.0])
+    keeper.offer([0.3], -0.7, [3.0])
+    told = Listening.heard[-1]
+    assert told.action.tolist() == [float(np.float32(0.1))]  # not the 0.1 that was certified
+    assert told.constraint_value == -0.7 + 4.0 * c
+    assert told.proposal.tolist() == [0.3]
 
 
-def test_a_step_out_of_the_box_ends_on_its_way_there():
-    echo = Echo()
-    echo.admit = lambda state, proposal, g, s: (Seen(np.array([2.0, 0.8]), 0.125), QUIET)
-    box = np.array([-1.0, -1.0]), np.array([1.0, 1.0])
-    keeper = Keeper(echo, [0.0, 0.0], np.float64, box)
-    keeper.offer([9.0, 9.0], -1.0, [1.0, 0.0])
-    np.testing.assert_allclose(keeper.played, [1.0, 0.4], rtol=1e-15)
-    # The distance to a convex set is at most the larger of those of the ends.
-    assert keeper.state.distance == pytest.approx(0.25, abs=1e-14)
-
-
-def test_a_drifting_filter_is_not_drawn_back_to_an_action_that_may_be_infeasible_by_now():
-    echo = Echo()
-    echo.drift = 0.1
-    keeper = Keeper(echo, [0.0], np.float64, (np.array([-1.0]), np.array([0.5])))
-    echo.admit = lambda state, proposal, g, s: (Seen(np.array([0.9]), 0.0), QUIET)
-    with pytest.raises(InvalidValueError, match="must know the box of the actions"):
-        keeper.offer([0.4], -1.0, [1.0])
-    assert keeper.played.tolist() == [0.0]
+@pytest.mark.parametrize("drift", [0.0, 0.001])
+@pytest.mark.parametrize("name", ["hull", "safety"])
+def test_a_proposal_out_of_the_box_is_taken_to_the_box_also_under_drift(name, drift):
+    errors = Errors(drift=drift)
+    safe = SafetyFilter(G_g=1.0, domain=Ball(3.0), rho=0.1, errors=errors)
+    if name == "hull":
+        safe = RegionFilter(knowledge=LipschitzHull(G_g=1.0, reach=3.0, errors=errors))
+    box = np.array([-1.0, -1.0]), np.array([1.0, 0.5])
+    keeper = Keeper(safe, [0.0, 0.0], np.float64, box)
+    for _ in range(30):
+        g, s = float(keeper.played[0]) - 0.5, np.array([1.0, 0.0])
+        assert g <= 0
+        keeper.offer([9.0, 9.0], g, s)
+        assert (box[0] <= keeper.played).all()
+        assert (keeper.played <= box[1]).all()
+    assert keeper.played[0] > 0.3
+    assert keeper.played[1] > 0.49
 
 
 def test_what_cannot_be_cast_is_refused_in_one_sentence():
@@ -182,16 +175,10 @@ def test_what_cannot_be_cast_is_refused_in_one_sentence():
         cast_length(np.float16, 1, 1.0)
     with pytest.raises(InvalidValueError, match="filter must be a SafetyFilter"):
         Keeper(G, [0.0])
-    with pytest.raises(InvalidValueError, match="a bound on the slope"):
-        cast_margin(object(), np.zeros(1), 0.1)
-    with pytest.raises(InvalidValueError, match="how long a feasible action is"):
-        reach_of(object())
+    with pytest.raises(InvalidValueError, match="filter must be a SafetyFilter"):
+        Keeper(LeaderFollower(G_g=1.0, domain=BALL), [0.0])
     with pytest.raises(InvalidValueError, match="start must be an action that the host accepts"):
         Keeper(FILTERS["hull"], [2.0], np.float64, (np.zeros(1), np.ones(1)))
-
-
-def test_a_drift_that_the_filter_is_not_told_is_none():
-    assert all(drift_of(one) is None for one in FILTERS.values())
 
 
 @pytest.mark.parametrize("name", FILTERS)

@@ -10,7 +10,7 @@ from tests._scripts import script
 from surefoot import Ball, Constants
 from surefoot.algorithms import RegionFilter, SafetyFilter
 from surefoot.core.errors import InvalidValueError
-from surefoot.regions import Curvature, LipschitzHull
+from surefoot.regions import Curvature, Errors, LipschitzHull
 from surefoot.theory import PremiseError, PremiseWarning
 
 gymnasium = pytest.importorskip("gymnasium")
@@ -72,7 +72,7 @@ def test_hostile_agents_stay_inside_in_both_precisions(cable, dtype):
     random = np.random.default_rng(0)
     for safe in (
         SafetyFilter.default(KNOWN),
-        RegionFilter(known=LipschitzHull(G_g=1.45, reach=0.9)),
+        RegionFilter(knowledge=LipschitzHull(G_g=1.45, reach=0.9)),
     ):
         env = SafeAction(Cable(), safe, start=[0.0, 0.0], action_only=True)
         for day in range(3):
@@ -117,7 +117,7 @@ class SixValues(gymnasium.Env):
 
 
 def test_six_values_become_five_and_values_alone_certify():
-    safe = RegionFilter(known=LipschitzHull(G_g=1.0, reach=1.0))
+    safe = RegionFilter(knowledge=LipschitzHull(G_g=1.0, reach=1.0))
     env = SafeAction(SixValues(), safe, [0.0, 0.0], cost_below(0.5), action_only=True)
     env.reset(seed=0)
     for _ in range(30):
@@ -198,7 +198,7 @@ class Drifting(gymnasium.Env):
 @pytest.mark.parametrize(
     "safe",
     [
-        RegionFilter(known=LipschitzHull(G_g=1.0, reach=1.0, drift=0.001)),
+        RegionFilter(knowledge=LipschitzHull(G_g=1.0, reach=1.0, errors=Errors(drift=0.001))),
         SafetyFilter(G_g=1.0, domain=Ball(1.0), rho=0.05, drift=0.001),
     ],
     ids=["region", "safety"],
@@ -259,7 +259,7 @@ class Flaky(gymnasium.Env):
 )
 def test_an_action_that_was_not_measured_is_held_until_it_is(known, failure, at):
     slope = isinstance(known, Constants)
-    safe = SafetyFilter.default(known) if slope else RegionFilter(known=known)
+    safe = SafetyFilter.default(known) if slope else RegionFilter(knowledge=known)
     env = SafeAction(Flaky(at, failure), safe, [0.0], action_only=True)
     env.reset(seed=0)
     for t in range(1, 7):
@@ -276,7 +276,7 @@ def test_an_action_that_was_not_measured_is_held_until_it_is(known, failure, at)
 
 
 def test_a_hold_under_drift_is_refused_since_g_may_have_risen():
-    safe = RegionFilter(known=LipschitzHull(G_g=1.0, reach=1.0, drift=0.001))
+    safe = RegionFilter(knowledge=LipschitzHull(G_g=1.0, reach=1.0, errors=Errors(drift=0.001)))
     env = SafeAction(Flaky(2, {"constraint_value": np.nan}), safe, [0.0])
     for _ in range(2):
         env.reset(seed=0)
@@ -296,7 +296,7 @@ def test_constants_that_are_contradicted_are_heard_of(reaction, caplog):
             *rest, seen = super().step(action)
             return *rest, {key: 10 * value for key, value in seen.items()}
 
-    safe = RegionFilter(known=LipschitzHull(G_g=1.0, reach=2.0))  # G_g is 10
+    safe = RegionFilter(knowledge=LipschitzHull(G_g=1.0, reach=2.0))  # G_g is 10
     env = SafeAction(Steep(0, {}), safe, [0.0], on_contradiction=reaction, action_only=True)
     env.reset(seed=0)
     env.step(np.array([2.0]))  # the start

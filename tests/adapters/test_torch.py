@@ -60,7 +60,7 @@ class Setting:
 
 @pytest.mark.parametrize(
     "safe",
-    [SafetyFilter.default(BALL), RegionFilter(known=LipschitzHull(G_g=1.0, reach=1.0))],
+    [SafetyFilter.default(BALL), RegionFilter(knowledge=LipschitzHull(G_g=1.0, reach=1.0))],
     ids=["safety", "region"],
 )
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
@@ -163,7 +163,7 @@ def test_every_way_to_state_a_constraint_gives_the_same_steps():
 
 def test_rows_apart_and_a_constraint_that_leaves_out_a_parameter():
     rows = CurvatureRows(beta=(0.0, 0.0), reach=5.0)
-    one = Setting(safe=RegionFilter(known=rows))
+    one = Setting(safe=RegionFilter(knowledge=rows))
     for _ in range(100):
         one.opt.zero_grad()
         one.loss().backward()
@@ -189,7 +189,7 @@ def test_several_filters_each_with_parameters_of_its_own():
 def test_an_estimate_of_g_is_safe_with_its_error_told_and_not_without():
     def worst(told):
         random, found = torch.Generator().manual_seed(0), -1.0
-        one = Setting(safe=RegionFilter(known=LipschitzHull(G_g=1.0, reach=1.2)), lr=0.1)
+        one = Setting(safe=RegionFilter(knowledge=LipschitzHull(G_g=1.0, reach=1.2)), lr=0.1)
         for _ in range(150):
             one.opt.zero_grad()
             one.loss().backward()
@@ -276,7 +276,7 @@ def test_certificates_are_those_of_the_parameters_as_they_are():
     assert one.opt.certificates == (None,)
 
 
-WRONG = RegionFilter(known=LipschitzHull(G_g=1.0, reach=1.0))  # G_g is 10
+WRONG = RegionFilter(knowledge=LipschitzHull(G_g=1.0, reach=1.0))  # G_g is 10
 
 
 def steep(*params):

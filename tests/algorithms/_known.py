@@ -108,3 +108,24 @@ def play(player, constraint, gradient, x1, rounds):
         after = player.update(state, seen)
         yield state, seen, after
         state = after
+
+
+def admit(safe, state, proposal, g, s, **told):
+    """Ask a filter for the next action."""
+    return safe.step(state, Feedback(None, g, s, proposal=proposal, **told))
+
+
+def after_rounds(known, x, start, distance, rounds=3.0, slack=0.8):
+    """The memory of a certified length at x, with a bound on the distance to the tightened set."""
+    rho, nearer = (known.tightening(t, slack) for t in (rounds, rounds + 1.0))
+    left = distance - known.margins(len(x))[1] + (rho - nearer) / known.G_g
+    seen = {"rounds": rounds, "anchor": start, "slack": slack, "since": 1.0, "read": rounds}
+    return known.init(x)._replace(**seen, rho=rho, drawn=x, left=left)
+
+
+def distance_of(player, state):
+    """The bound on the distance of the next action to the tightened set of its round."""
+    known, memory = player.knowledge, state.memory
+    t = memory.rounds + 1.0
+    rho = known.tightening(t, memory.slack)
+    return known._distance(memory, state.x, t, rho, known.errors)

@@ -13,23 +13,33 @@ from surefoot.algorithms import (
     OGD,
     Averaged,
     CertifiedOGD,
-    CertifiedPFS,
+    Delayed,
     LeaderFollower,
-    RememberingPFS,
+    RegionFilter,
     ValuesAveraging,
     ValuesFollower,
-    WaitCertificate,
 )
 from surefoot.algorithms._windows import no_windows
 from surefoot.controller import Controller
 from surefoot.core.errors import InvalidValueError
 from surefoot.problems import paper_toy
 from surefoot.problems.constraints import Affine, L2Norm, LinfNorm
-from surefoot.regions import Curvature, CurvatureRows
+from surefoot.regions import (
+    Curvature,
+    CurvatureRows,
+    EmptyRegionError,
+    LipschitzHull,
+    PointCertificate,
+)
+from surefoot.sets import Box
 from surefoot.theory import NoClaim, Tuned, WithProbability
 
 SEEDS = st.integers(0, 2**32 - 1)
 BASE = LeaderFollower(G_g=1.0, domain=Ball(1.0))
+
+
+def bounds(windows, X, s, when, sigma=1e-300, failure=0.05, steep=0.0, drift=0.0):
+    return windows.bounds(X, s, float(when), sigma=sigma, failure=failure, steep=steep, drift=drift)
 
 
 def radius(sigma, failure, t, windows, k):
@@ -46,8 +56,8 @@ def test_windows_are_those_of_the_last_rounds(seed, rounds):
     X, g, s = rng.normal(size=(rounds, 3)), rng.normal(size=rounds), rng.normal(size=(rounds, 3))
     windows = no_windows(3, 16)
     for t in range(rounds):
-        windows = windows.add(X[t], float(g[t]), s[t])
-    low, high = windows.bounds(X[-1], s[-1], 0.1, 0.05, 0.2, 0.01)
+        windows = windows.add(X[t], float(g[t]), s[t], t + 1.0)
+    low, high = bounds(windows, X[-1], s[-1], rounds, sigma=0.1, steep=0.2, drift=0.01)
     # The same from the definition.
     t, lows, highs = rounds, [], []
     many = min(int(math.log2(t)) + 1, 5)
@@ -66,8 +76,8 @@ def test_windows_are_those_of_the_last_rounds(seed, rounds):
 
 
 def test_one_round_by_hand():
-    windows = no_windows(2, 4).add(np.zeros(2), -0.5, np.array([0.0, 1.0]))
-    low, high = windows.bounds(np.zeros(2), np.array([0.0, 1.0]), 0.1, 0.05, 0.0, 0.0)
+    windows = no_windows(2, 4).add(np.zeros(2), -0.5, np.array([0.0, 1.0]), 1.0)
+    low, high = bounds(windows, np.zeros(2), np.array([0.0, 1.0]), 1, sigma=0.1)
     c = 0.1 * math.sqrt(2 * math.log(80))  # 2 t (t + 1) m/failure = 4/0.05
     assert (low, high) == (pytest.approx(-0.5 - c), pytest.approx(-0.5 + c))
 
@@ -75,13 +85,13 @@ def test_one_round_by_hand():
 def test_convexity_carries_readings_to_the_last_action_whatever_the_path():
     # Exact readings of a convex g: every window bounds g by itself, however far actions jump.
     g_of, rng, windows = L2Norm(0.5), np.random.default_rng(4), no_windows(3, 64)
-    for _ in range(200):
+    for t in range(200):
         x = rng.normal(size=3)
         g, s = g_of.query(x)
-        windows = windows.add(x, g, s)
-        low, high = windows.bounds(x, s, 1e-300, 0.01, 0.0, 0.0)
+        windows = windows.add(x, g, s, t)
+        low, high = bounds(windows, x, s, t)
         assert low <= g <= high
-        slopeless = windows.bounds(x, None, 1e-300, 0.01, 1.0, 0.0)
+        slopeless = bounds(windows, x, None, t, steep=1.0)
         assert slopeless[0] <= g <= slopeless[1]
 
 
@@ -96,24 +106,28 @@ def test_the_start_is_measured_before_anything_moves_and_no_gradient_is_lost():
         before = state
         told.append(np.array([-1.0, 0.1 * t]))
         state, info = player.step(state, Feedback(told[-1], -0.5, slope))
-        error = 0.5 * (info.high - info.low)
-        if info.inner is not None:
+        error = 0.5 * (state.high.value - state.low)
+        if state.waited < 0:
             break
         assert error > 0.25 * 0.5
         assert (state.x == 0).all()
-        assert isinstance(info.certificate, WaitCertificate)
+        assert info.cut is False
+        assert isinstance(info.certificate, PointCertificate)
+        assert info.certificate.bound == min(state.high.value, 0.0)
         assert "the action stays" in str(info.certificate)
     assert 1 < t < 100
     assert error <= 0.25 * 0.5
     # The base is told the sum of the gradients, and what g is to within what.
-    after = BASE.update(before.base, Feedback(np.sum(told, axis=0), -0.5, slope, None, error))
+    total = Feedback(np.sum(told, axis=0), -0.5, slope, value_error=error)
+    after = BASE.update(before.base, total)
     np.testing.assert_allclose(state.x, after.x, atol=1e-12)
     assert state.waited == -1
     # Later rounds are told at once.
     g = float(state.x[1]) - 0.5
     state, info = player.step(state, Feedback(np.array([-1.0, 0.0]), g, slope))
-    assert info.inner is not None
-    assert info.inner.certificate.errors.value == pytest.approx(0.5 * (info.high - info.low))
+    told_error = 0.5 * (state.high.value - state.low)
+    assert info.certificate.errors.value == pytest.approx(told_error)
+    assert info.certificate.round == t + 1
 
 
 @settings(max_examples=10, deadline=None)
@@ -173,8 +187,8 @@ def test_a_limit_that_falls_is_kept_with_noisy_readings():
 
 def test_curvature_and_values_alone_take_averages_too():
     rng, sigma = np.random.default_rng(2), 0.02
-    smooth = CertifiedOGD(known=Curvature(beta=2.0, reach=1.0), radius=1.0)
-    for base in (smooth, ValuesFollower(base=BASE)):
+    smooth = CertifiedOGD(knowledge=Curvature(beta=2.0, reach=1.0), radius=1.0)
+    for base in (smooth, ValuesFollower(G_g=1.0, domain=Ball(1.0))):
         player = Averaged(base=base, sigma=sigma)
         state = player.init(np.zeros(2))
         for _ in range(150):
@@ -188,19 +202,98 @@ def test_curvature_and_values_alone_take_averages_too():
         assert np.linalg.norm(state.x) > 0.3
 
 
-def test_readings_age_with_rounds_that_were_missed():
-    windows, slope = no_windows(2, 8), np.array([0.0, 1.0])
-    for g in (-0.5, -0.4, -0.6):
-        windows = windows.add(np.zeros(2), g, slope)
-    fresh = windows.bounds(np.zeros(2), slope, 1e-9, 0.1, 0.0, 0.01)
-    older = windows.aged(4).bounds(np.zeros(2), slope, 1e-9, 0.1, 0.0, 0.01)
-    assert older[0] == pytest.approx(fresh[0] - 0.04)
-    assert older[1] == pytest.approx(fresh[1] + 0.04)
-    player = Averaged(base=BASE, sigma=0.1)
-    state = player.update(player.init(np.zeros(2)), Feedback(np.ones(2), -0.5, slope))
-    moved = player.moved(state, np.array([0.1, 0.0]), 1)
-    assert moved.x.tolist() == [0.1, 0.0]
-    assert moved.windows.full[0, 1] == 0.0  # round 1, one round older
+def test_readings_age_with_rounds_that_were_missed_and_with_later_ones():
+    fresh, older = no_windows(2, 8), no_windows(2, 8)
+    x, slope = np.zeros(2), np.array([0.0, 1.0])
+    for t, g in enumerate((-0.5, -0.4, -0.6)):
+        fresh = fresh.add(x, g, slope, t)
+        older = older.add(x, g, slope, t if t < 2 else t + 4)
+    one = bounds(fresh, x, slope, 2, sigma=1e-9, drift=0.01)
+    two = bounds(older, x, slope, 6, sigma=1e-9, drift=0.01)
+    # The mean of all three is -0.5; they are 1 and 11/3 rounds old on average.
+    assert one[0] == pytest.approx(-0.51)
+    assert two[0] == pytest.approx(-0.5 - 0.01 * 11 / 3)
+    # One that comes after a later one: 3 rounds on average from both to the latest, 6 from there.
+    late = no_windows(2, 8).add(x, -0.5, slope, 10.0).add(x, -0.5, slope, 4.0)
+    low, high = bounds(late, x, slope, 4, sigma=1e-9, drift=0.01)
+    assert (low, high) == (pytest.approx(-0.5 - 0.09), pytest.approx(-0.5 + 0.09))
+
+
+def test_a_round_without_a_reading_is_waited_out_or_a_step_of_the_base():
+    slope = np.array([0.0, 1.0])
+    player = Averaged(base=BASE, sigma=0.05)
+    state = player.init(np.zeros(2))
+    state, info = player.step(state, Feedback(-slope))
+    assert info.certificate is None  # nothing is known yet
+    assert state.waited == 1
+    state = player.update(state, Feedback(-slope, -0.5, slope))
+    state, info = player.step(state, Feedback(-slope))
+    assert isinstance(info.certificate, PointCertificate)
+    assert state.gradients.tolist() == [0.0, -3.0]
+    while state.waited >= 0:
+        state = player.update(state, Feedback(-slope, -0.5, slope))
+    before = state
+    state, info = player.step(state, Feedback(-slope))
+    assert info.certificate.bound <= 0
+    assert state.windows is before.windows
+    assert state.rounds == before.rounds + 1
+    rested = player.rest(state, np.array([0.1, 0.0]))
+    assert rested.x.tolist() == [0.1, 0.0]
+    assert rested.base.memory.rounds == state.base.memory.rounds + 1
+
+
+def test_under_drift_a_start_that_nobody_measures_is_not_held_for_ever():
+    base = LeaderFollower(G_g=1.0, domain=Ball(1.0), drift=0.02)
+    player, slope = Averaged(base=base, sigma=0.01, warm=0.01), np.array([0.0, 1.0])
+    state = player.update(player.init(np.zeros(2)), Feedback(-slope, -0.1, slope))
+    bound = state.high.value
+    assert -0.08 < bound < -0.06
+    for age in (2, 3):
+        state, info = player.step(state, Feedback(-slope))
+        assert info.certificate.bound == pytest.approx(bound + age * 0.02)
+    with pytest.raises(EmptyRegionError, match="no next action is certified"):
+        player.step(state, Feedback(-slope))
+
+
+def test_while_it_waits_an_announced_set_must_hold_the_start():
+    player, slope = Averaged(base=BASE, sigma=0.1), np.array([0.0, 1.0])
+    state, seen = player.init(np.zeros(2)), Feedback(-slope, -0.5, slope)
+    state, _ = player.step(state, seen._replace(within=Box([-1.0, -1.0], [1.0, 1.0])))
+    assert (state.x == 0).all()
+    with pytest.raises(EmptyRegionError):
+        player.step(state, seen._replace(within=Box([0.1, 0.1], [1.0, 1.0])))
+
+
+def test_a_filter_may_have_noisy_readings():
+    safe = RegionFilter(knowledge=LipschitzHull(G_g=1.0, domain=Ball(1.0)))
+    player, rng = Averaged(base=safe, sigma=0.01), np.random.default_rng(3)
+    state, slope = player.init(np.zeros(2)), np.array([0.0, 1.0])
+    for _ in range(60):
+        assert state.x[1] <= 0.5
+        reading = float(state.x[1]) - 0.5 + 0.01 * float(rng.normal())
+        state = player.update(state, Feedback(None, reading, slope, proposal=np.array([0.0, 9.0])))
+    assert state.x[1] > 0.4
+
+
+@pytest.mark.parametrize("copies", [True, False])
+@pytest.mark.parametrize("outside", [True, False])
+def test_noisy_readings_may_be_late(copies, outside):
+    k, sigma, drift, rng = 2, 0.01, 3e-4, np.random.default_rng(4)
+    base = LeaderFollower(G_g=1.0, domain=Ball(1.0), drift=drift)
+    if outside:
+        noisy = Averaged(base=base, sigma=sigma)
+        player = Delayed(base=noisy, delay=k, copies=copies, late=True)
+    else:
+        player = Averaged(base=Delayed(base=base, delay=k, copies=copies, late=True), sigma=sigma)
+    state, told = player.init(np.zeros(2)), []
+    for t in range(150):
+        g, s = LinfNorm(0.5 - drift * t, 2).query(state.x)
+        assert g <= 0
+        told.append(Feedback(np.array([-1.0, -0.5]), float(g) + sigma * float(rng.normal()), s))
+        lost = t < k or t % 11 == 5
+        state, info = player.step(state, Feedback() if lost else told[t - k])
+        assert info.contradictions == ()
+    assert state.x[0] > 0.1
 
 
 # --- guarantee, live loop, bad input -------------------------------------------------------------
@@ -266,30 +359,30 @@ def test_readings_that_contradict_each_other_are_named():
     ("options", "sentence"),
     [
         ({"sigma": 0.0}, "sigma must be a finite number > 0, got 0.0"),
-        ({"failure": 1.0}, "failure must be below 1, got 1.0"),
+        ({"failure": 1.0}, "failure must be strictly between 0 and 1, got 1.0"),
         ({"longest": 100}, "longest must be a power of 2, got 100"),
         ({"longest": 0}, "longest must be a whole number >= 1, got 0"),
         ({"warm": -1.0}, "warm must be a finite number >= 0, got -1.0"),
         ({"base": OGD(eta=0.1, domain=Ball(1.0))}, "base must be a certified rule that takes a"),
         (
-            {"base": CertifiedOGD(known=CurvatureRows(beta=1.0, rows=2, reach=1.0), radius=1.0)},
+            {
+                "base": CertifiedOGD(
+                    knowledge=CurvatureRows(beta=1.0, rows=2, reach=1.0), radius=1.0
+                )
+            },
             "base must be a rule for one constraint, got one that sees several",
-        ),
-        (
-            {"base": RememberingPFS(base=CertifiedPFS(G_g=1.0, domain=Ball(1.0), rho=0.1))},
-            "base must be a certified rule that takes a value_error, got RememberingPFS",
         ),
         (
             {
                 "base": ValuesAveraging(
-                    known=Curvature(beta=1.0, reach=1.0), radius=1.0, start_slope=1.0
+                    knowledge=Curvature(beta=1.0, reach=1.0), radius=1.0, start_slope=1.0
                 )
             },
-            "base must see slopes or have a G_g",
+            "base must be one that sees slopes, or has a G_g to carry readings by, got Measuring",
         ),
         (
             {"base": LeaderFollower(G_g=1.0, domain=Ball(1.0), value_error=0.1)},
-            "base must be told no value_error, which the averages tell it in each round, got 0.1",
+            "base must be told no value_error, which the averages tell it, got 0.1",
         ),
     ],
 )
@@ -305,8 +398,8 @@ def test_bad_rounds_are_refused_with_one_sentence():
     with pytest.raises(InvalidValueError, match="constraint_value must be a finite number"):
         player.update(state, Feedback(np.ones(2), math.nan, slope))
     with pytest.raises(InvalidValueError, match="value_error must be left to the averages"):
-        player.update(state, Feedback(np.ones(2), -0.5, slope, None, 0.1))
-    with pytest.raises(InvalidValueError, match="x1 must be the action of one run"):
+        player.update(state, Feedback(np.ones(2), -0.5, slope, value_error=0.1))
+    with pytest.raises(InvalidValueError, match="x1 must be one NumPy vector"):
         player.init(np.zeros((3, 2)))
     with pytest.raises(InvalidValueError, match="must be one for every round"):
         Averaged.of(Tuned(BASE, NoClaim(Constants(R=1.0))), sigma=0.1)

@@ -15,11 +15,11 @@ from ._curved import HEAT, bent, heat, play, quadratics
 
 
 def test_one_step_worked_by_hand():
-    player = CertifiedOGD(known=Curvature(beta=1.0, reach=1.0), radius=1.0)
+    player = CertifiedOGD(knowledge=Curvature(beta=1.0, reach=1.0), radius=1.0)
     seen = Feedback(np.array([-1.0, -3.0]), -0.5, np.array([0.0, 1.0]))
     state, info = player.step(player.init(np.zeros(2)), seen)
     # 1/eta = sqrt 5 from the costs, 2 sqrt 10/sqrt 2 from nu = sqrt 2, which is more.
-    assert state.inverse_eta == pytest.approx(2 * np.sqrt(5))
+    assert state.learner.inverse_eta == pytest.approx(2 * np.sqrt(5))
     assert state.x == pytest.approx([0.2236068, 0.396424], abs=1e-6)
     assert info.cut
     assert info.certificate.cut
@@ -27,7 +27,7 @@ def test_one_step_worked_by_hand():
 
 
 def test_the_heat_of_the_readme_has_the_regret_of_the_reference():
-    player = CertifiedOGD(known=Curvature(beta=1.6, reach=0.9), radius=0.9)
+    player = CertifiedOGD(knowledge=Curvature(beta=1.6, reach=0.9), radius=0.9)
     prices = np.random.default_rng(3).uniform([0.2, 0.6], [0.8, 1.3], size=(2_000, 2))
     actions, bound, worst, _ = play(player, heat, -prices, np.zeros(2))
     best = np.sqrt(0.4 * (prices.sum(0) ** 2 / HEAT).sum())
@@ -52,12 +52,12 @@ def test_theorem_c_holds_against_every_comparator_on_every_stream(rows):
 
     def narrow(info):
         if rows == 1 and info.cut:  # (iii): |s| >= nu/2 and P <= 1.0353 eta |grad|
-            assert np.sqrt(info.region.squared) >= 0.5 * info.region.radius * (1 - 1e-9)
-            step = np.linalg.norm(info.found.point - info.region.x)
-            assert step <= 1.0353 * info.size / info.inverse_eta * (1 + 1e-3)
+            assert info.region.steepness >= 0.5 * info.region.nu * (1 - 1e-9)
+            step = np.linalg.norm(info.x - info.region.x)
+            assert step <= 1.0353 * info.note.size / info.note.inverse_eta * (1 + 1e-3)
 
     for gradients in streams.values():
-        player = CertifiedOGD(known=bent(rows, R), radius=R)
+        player = CertifiedOGD(knowledge=bent(rows, R), radius=R)
         actions, bound, worst, infos = play(player, query, gradients, np.zeros(d))
         for info in infos:
             narrow(info)
@@ -77,7 +77,7 @@ def test_with_a_curvature_of_zero_all_rows_are_projection_from_the_second_round_
     A = np.vstack([np.eye(d), -np.eye(d), rng.normal(size=(6, d))])
     b = rng.uniform(0.2, 0.4, len(A))
     known = CurvatureRows(beta=0.0, rows=len(A), reach=1.0, exact=True)
-    player = CertifiedOGD(known=known, radius=1.0)
+    player = CertifiedOGD(knowledge=known, radius=1.0)
     state = player.init(np.zeros(d))
     gradients = rng.normal(size=(200, d)) + np.array([1.0, 0, 0, 0, 0])
     squares, x = 0.0, np.zeros(d)
@@ -94,7 +94,7 @@ def test_a_known_box_is_kept_and_used_from_the_first_round():
     rng = np.random.default_rng(11)
     box = Box([-0.1, 0.0], [0.25, 2.0])
     known = CurvatureRows(beta=1.6, rows=1, reach=2.0, domain=box)
-    player = CertifiedOGD(known=known, radius=0.9)
+    player = CertifiedOGD(knowledge=known, radius=0.9)
     prices = rng.uniform([0.2, 0.6], [0.8, 1.3], size=(150, 2))
     actions, bound, worst, _ = play(player, heat, -prices, np.array([0.0, 0.1]))
     assert worst <= 0
@@ -106,31 +106,32 @@ def test_a_known_box_is_kept_and_used_from_the_first_round():
 
 def test_an_announced_set_holds_the_next_action():
     known = CurvatureRows(beta=1.6, rows=1, reach=1.0)
-    player = CertifiedOGD(known=known, radius=0.9)
+    player = CertifiedOGD(knowledge=known, radius=0.9)
     state = player.init(np.zeros(2))
     seen = Feedback(np.array([-1.0, -1.0]), *heat(state.x))
     shut = Box([0.0, 0.0], [0.0, 1.0])
-    state, _info = player.step(state, seen, within=shut)
+    state, _info = player.step(state, seen._replace(within=shut))
     assert state.x[0] == 0.0
     assert state.x[1] > 0.1
     assert heat(state.x)[0] <= 0
-    one = CertifiedOGD(known=Curvature(beta=1.6, reach=1.0), radius=0.9)
-    with pytest.raises(ValueError, match="within must come with known = CurvatureRows"):
-        one.step(one.init(np.zeros(2)), seen, within=shut)
+    one = CertifiedOGD(knowledge=Curvature(beta=1.6, reach=1.0), radius=0.9)
+    alone, _ = one.step(one.init(np.zeros(2)), seen._replace(within=shut))
+    assert shut.contains(alone.x)
+    assert heat(alone.x)[0] <= 0
 
 
 def test_the_default_reads_the_constants_and_says_what_is_missing():
     known = Constants(R=0.9, beta=1.6, start_slack=0.4, start_reach=0.9, G_f=1.6)
     tuned = CertifiedOGD.default(known)
-    assert tuned.algorithm == CertifiedOGD(known=Curvature(beta=1.6, reach=0.9), radius=0.9)
+    assert tuned.algorithm == CertifiedOGD(knowledge=Curvature(beta=1.6, reach=0.9), radius=0.9)
     assert tuned.guarantee.regret_bound(10_000) < 1_000
     several = CertifiedOGD.default(Constants(**{**_plain(known), "rows": 3}))
     assert several.algorithm.needs.apart
     assert np.isinf(several.guarantee.regret_bound(10))
     with pytest.raises(ValueError, match="beta"):
         CertifiedOGD.default(Constants(R=1.0, start_slack=0.4, start_reach=0.9))
-    with pytest.raises(ValueError, match=r"known must be a Curvature or CurvatureRows, got 1\.0"):
-        CertifiedOGD(known=1.0, radius=1.0)
+    with pytest.raises(ValueError, match=r"knowledge must be .*, got 1\.0"):
+        CertifiedOGD(knowledge=1.0, radius=1.0)
 
 
 def _plain(constants):
@@ -159,7 +160,7 @@ def test_a_controller_explains_each_step_and_stops_at_a_curvature_that_is_too_sm
 @pytest.mark.parametrize("rows", [1, 2])
 def test_a_caller_who_writes_over_his_arrays_changes_nothing_and_bad_gradients_are_refused(rows):
     known = CurvatureRows(beta=1.6, rows=rows, reach=0.9)
-    player = CertifiedOGD(known=known, radius=0.9)
+    player = CertifiedOGD(knowledge=known, radius=0.9)
 
     def query(x):
         g, s = heat(x)

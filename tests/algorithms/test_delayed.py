@@ -9,17 +9,18 @@ import surefoot as sf
 from surefoot import PFS, Ball, Feedback
 from surefoot.algorithms import (
     CertifiedDualAveraging,
-    CertifiedOGD,
     CertifiedPFS,
     Delayed,
     LeaderFollower,
+    SafetyFilter,
     ValuesFollower,
 )
 from surefoot.controller import Controller
 from surefoot.core.errors import InvalidValueError
 from surefoot.problems import adversarial_cube, paper_toy
 from surefoot.problems.constraints import Affine, LinfNorm
-from surefoot.regions import Curvature
+from surefoot.regions import Curvature, EmptyRegionError, Errors
+from surefoot.sets import Box
 from surefoot.theory import InTurns
 
 WALL = Affine([[0.0, 1.0]], [0.5])
@@ -61,7 +62,7 @@ def test_the_one_that_plays_ahead_learns_from_the_action_observed():
     # Then what was seen in round 1, and in round 2 at the same action.
     direct = base.update(base.init(np.zeros(2)), seen(zero.x))
     np.testing.assert_array_equal(two.x, direct.x)
-    second = base.update(direct._replace(x=one.x), seen(one.x))
+    second = base.update(direct, seen(one.x)._replace(action=one.x, age=1))
     np.testing.assert_array_equal(three.x, second.x)
     assert [a.tolist() for a in three.actions] == [two.x.tolist(), three.x.tolist()]
 
@@ -75,8 +76,7 @@ def test_what_comes_late_by_itself_is_not_held_back():
         np.testing.assert_array_equal(here.x, there.x)
         told.append(seen(here.x))
         here = inside.update(here, told[-1])
-        if t >= 2:  # nothing can be told before
-            there = outside.update(there, told[t - 2])
+        there = outside.update(there, told[t - 2] if t >= 2 else Feedback())
 
 
 # --- feasibility and regret ----------------------------------------------------------------------
@@ -92,21 +92,22 @@ def test_late_feedback_never_leads_outside_and_the_bound_holds(adversary, delay)
         assert trace.violations.worst <= 0
         assert isinstance(trace.guarantee, InTurns)
         assert (trace.final_regret() <= trace.guarantee.regret_bound(120)).all()
-    ahead = Delayed(base=tuned.algorithm.base, delay=delay, copies=False)
-    assert sf.play(ahead, cube).violations.worst <= 0
+        ahead = Delayed(base=tuned.algorithm, delay=delay, copies=False)
+        assert sf.play(ahead, cube).violations.worst <= 0
 
 
 @settings(max_examples=10, deadline=None)
-@given(st.integers(0, 2**32 - 1), st.integers(1, 6), st.booleans())
-def test_a_smooth_set_is_not_left_either(seed, delay, copies):
+@given(st.integers(0, 2**32 - 1), st.integers(1, 6), st.booleans(), st.sampled_from([0.0, 2e-3]))
+def test_a_smooth_set_is_not_left_either(seed, delay, copies, drift):
     rng = np.random.default_rng(seed)
-    known = Curvature(beta=4.0, reach=1.0)
-    rule = CertifiedDualAveraging(known=known, radius=1.0)
+    known = Curvature(beta=4.0, reach=1.0, errors=Errors(drift=drift))
+    rule = CertifiedDualAveraging(knowledge=known, radius=1.0)
     player = Delayed(base=rule, delay=delay, copies=copies)
     state = player.init(0.1 * rng.normal(size=2))
-    for _ in range(40):
+    for t in range(40):
         x = state.x
-        g, s = float(2 * x[0] ** 2 + 0.5 * x[1] ** 2 - 0.5), np.array([4 * x[0], x[1]])
+        g = float(2 * x[0] ** 2 + 0.5 * x[1] ** 2 - 0.5) + drift * t
+        s = np.array([4 * x[0], x[1]])
         assert g <= 0
         push = -s if rng.random() < 0.5 else rng.normal(size=2)
         state = player.update(state, Feedback(push, g, s))
@@ -151,11 +152,28 @@ def test_told_a_drift_that_is_too_small_the_same_limit_is_passed():
     assert worst > 0
 
 
-def test_copies_of_a_curvature_rule_are_told_the_drift_of_all_rounds_between():
-    known = Curvature(beta=1.0, reach=1.0, drift=0.01)
-    player = Delayed(base=CertifiedOGD(known=known, radius=1.0), delay=4)
-    assert player._each().known.drift == pytest.approx(0.05)
-    assert player.base.known.drift == 0.01
+def test_copies_are_told_the_drift_of_all_rounds_between():
+    base = CertifiedPFS(G_g=1.0, domain=Ball(1.0), rho=0.1, drift=0.01)
+    player = Delayed(base=base, delay=4)
+    assert player._each.errors.drift == pytest.approx(0.05)
+    assert player.errors.drift == 0.01
+    # One that plays ahead is told how old a reading is.
+    assert Delayed(base=base, delay=4, copies=False)._each.errors.drift == 0.01
+
+
+def test_what_plays_ahead_ages_what_it_knows_by_the_rounds_that_have_passed():
+    drift, k = 0.01, 4
+    base = LeaderFollower(G_g=1.0, domain=Ball(1.0), drift=drift)
+    player = Delayed(base=base, delay=k, copies=False)
+    state = player.init(np.zeros(2))
+    for _ in range(k):
+        state, info = player.step(state, seen(state.x))
+        assert info.certificate is None
+    state, info = player.step(state, seen(state.x))
+    # Round 1 was seen to have a slack of 0.5, and the next round is 6.
+    assert info.region.base.level == pytest.approx(-0.5 + (k + 1) * drift)
+    state, info = player.step(state, seen(state.x))
+    assert info.region.base.anchor_level == pytest.approx(-0.5 + (k + 2) * drift)
 
 
 # --- a live loop, bad input ----------------------------------------------------------------------
@@ -199,17 +217,139 @@ def test_in_a_live_loop_the_first_rounds_and_lost_feedback_are_missing(copies):
     assert [a.tolist() for a in loop.state.actions[:-1]] == [a.tolist() for a in played[-k:]]
 
 
-def test_an_actuator_may_do_otherwise():
-    for copies in (True, False):
-        player = Delayed(base=BASE, delay=1, copies=copies)
-        state = player.moved(player.init(np.zeros(2)), np.array([0.1, 0.1]))
-        state = player.update(player.update(state, seen(state.x)), seen(state.x))
-        direct = BASE.moved(BASE.init(np.zeros(2)), np.array([0.1, 0.1]))
-        if copies:
-            np.testing.assert_array_equal(state.x, BASE.update(direct, seen(direct.x)).x)
-        assert WALL.value(state.x) <= 0
-    with pytest.raises(InvalidValueError, match="must come with late=True, got 1 of them"):
-        player.moved(state, state.x, 1)
+@pytest.mark.parametrize("copies", [True, False])
+@pytest.mark.parametrize("late", [True, False])
+def test_an_actuator_may_do_otherwise(copies, late):
+    player = Delayed(base=BASE, delay=1, copies=copies, late=late)
+    played = np.array([0.1, 0.1])
+    told = seen(played)
+    first = Feedback() if late else told
+    state = player.update(player.init(np.zeros(2)), first._replace(action=played))
+    if late:
+        state, info = player.step(state, told)
+    else:
+        state, info = player.step(state, seen(state.x))
+    # What was seen in round 1 was seen there.
+    assert info.region.base.x.tolist() == played.tolist()
+    direct = BASE.update(BASE.init(np.zeros(2)), told._replace(action=played))
+    np.testing.assert_array_equal(state.x, direct.x)
+
+
+def test_feedback_says_itself_where_it_was_seen_and_how_late_it_is():
+    player = Delayed(base=BASE, delay=2, copies=False, late=True)
+    state = player.init(np.zeros(2))
+    for x in ([0.1, 0.0], [0.2, 0.0]):
+        state = player.update(state, Feedback(action=np.array(x)))
+    found = player.locate(state, Feedback())
+    assert found.action.tolist() == [0.1, 0.0]
+    assert found.age == 2
+    own = Feedback(action=np.array([0.3, 0.0]), age=2)
+    assert player.locate(state, own).action.tolist() == [0.3, 0.0]
+    with pytest.raises(InvalidValueError, match="age must be 0 or 2, the delay, got 1"):
+        player.update(state, Feedback(age=1))
+    at_once = Delayed(base=BASE, delay=2)
+    with pytest.raises(InvalidValueError, match="age must be 0, got 2"):
+        at_once.update(at_once.init(np.zeros(2)), Feedback(age=2))
+
+
+@pytest.mark.parametrize("copies", [True, False])
+@pytest.mark.parametrize("late", [True, False])
+def test_what_rests_stays_where_it_is_put_and_keeps_the_order_of_what_is_late(copies, late):
+    k, drift = 2, 0.01
+    base = LeaderFollower(G_g=1.0, domain=Ball(1.0), drift=drift)
+    player = Delayed(base=base, delay=k, copies=copies, late=late)
+    state, told = player.init(np.zeros(2)), []
+    for t in range(8):
+        told.append(seen(state.x, wall=Affine([[0.0, 1.0]], [0.5 - drift * t])))
+        if t in (4, 5):
+            state = player.rest(state, np.array([0.05, 0.05]))
+            assert state.x.tolist() == [0.05, 0.05]
+            continue
+        feedback = told[-1] if not late else told[t - k] if t >= k else Feedback()
+        state, info = player.step(state, feedback)
+        assert state.x[1] <= 0.5 - drift * (t + 1)
+        assert info.contradictions == ()
+    assert state.rounds == 8
+    assert [len(part) for part in (state.actions, state.waiting)] == [k + 1, 0 if late else k]
+
+
+def test_proposals_and_announced_sets_are_never_late():
+    safe = SafetyFilter(G_g=1.0, domain=Ball(1.0), rho=0.1)
+    player = Delayed(base=safe, delay=1, copies=False)
+    state = player.init(np.zeros(2))
+    known = Box([-0.2, -0.2], [0.2, 0.2])
+    for wish in ([0.0, 9.0], [0.3, 0.0]):
+        told = seen(state.x)._replace(cost_gradient=None)
+        state = player.update(state, told._replace(proposal=np.array(wish), within=known))
+    np.testing.assert_allclose(state.x, [0.2, 0.0], atol=1e-9)
+    assert state.waiting[0].proposal is None
+
+
+# --- a reading of another action, drift, rounds that nobody measures -----------------------------
+
+
+def attack(player, delay, drift, rng, *, missing=0.3, rest=0.2, rounds=80):
+    """Play late against walls that come nearer; return the largest g, and rounds played."""
+    A = np.vstack([np.eye(2), -np.eye(2), _units(rng, 3)])
+    b, told, worst = rng.uniform(0.3, 0.7, len(A)), [], -1.0
+    state = player.init(np.zeros(2))
+    for t in range(rounds):
+        limit = b - min(drift * t, 0.5 * float(b.min()))
+        rows = A @ state.x - limit
+        i = int(rows.argmax())
+        worst = max(worst, float(rows[i]))
+        push = -A[i] if rng.random() < 0.5 else rng.normal(size=2)
+        told.append(Feedback(push, float(rows[i]), A[i]))
+        feedback = told[t - delay] if t >= delay else Feedback()
+        if t > 2 * delay and rng.random() < missing:
+            feedback = Feedback()
+        try:
+            if t > 2 * delay and not drift and rng.random() < rest:
+                state = player.rest(state, state.x)
+            else:
+                state, info = player.step(state, feedback)
+                assert info.contradictions == ()
+        except EmptyRegionError:
+            break
+    return worst, t + 1
+
+
+def _units(rng, many):
+    rows = rng.normal(size=(many, 2))
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+RULES = {
+    "leader": lambda **known: LeaderFollower(**known),
+    "margin": lambda **known: CertifiedPFS(rho=0.02, decreasing=False, **known),
+}
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("copies", [True, False])
+@pytest.mark.parametrize("drift", [0.0, 3e-3])
+def test_late_readings_rounds_without_one_and_drift_lead_nowhere_outside(rule, copies, drift):
+    played = 0
+    for seed in range(4):
+        base = RULES[rule](G_g=1.0, domain=Ball(1.1), drift=drift)
+        player = Delayed(base=base, delay=3, copies=copies, late=True)
+        worst, rounds = attack(player, 3, drift, np.random.default_rng(seed))
+        assert worst <= 0
+        played += rounds
+    assert played > 80
+
+
+def test_told_that_readings_are_younger_than_they_are_it_goes_outside():
+    outside = 0
+    for seed in range(6):
+        base = LeaderFollower(G_g=1.0, domain=Ball(1.1), drift=3e-3)
+        player = Delayed(base=base, delay=1, copies=False, late=True)
+        try:
+            worst, _ = attack(player, 4, 3e-3, np.random.default_rng(seed), missing=0.0)
+        except AssertionError:  # which it says
+            worst = 1.0
+        outside += worst > 0
+    assert outside > 3
 
 
 def test_rules_that_do_not_explain_may_be_late_too():
@@ -223,12 +363,12 @@ def test_rules_that_do_not_explain_may_be_late_too():
     [
         ({"delay": 0}, "delay must be a whole number >= 1, got 0"),
         ({"delay": 1.5}, "delay must be a whole number >= 1, got 1.5"),
-        ({"copies": False}, "copies must be True but for a LeaderFollower or a CertifiedDual"),
-        ({"base": Ball(1.0)}, "player must be an algorithm"),
+        ({"copies": False}, "copies must be True but for a certified rule, got a PFS"),
+        ({"base": Ball(1.0)}, "base must be an algorithm with init and step"),
     ],
 )
 def test_bad_parameters_are_refused_with_one_sentence(options, sentence):
-    base = CertifiedPFS(G_g=1.0, domain=Ball(1.0), rho=0.2)
+    base = PFS(eta=0.1, rho=0.1, domain=Ball(1.0))
     with pytest.raises(InvalidValueError) as error:
         Delayed(**{"base": base, "delay": 1, **options})
     assert str(error.value).startswith(sentence)

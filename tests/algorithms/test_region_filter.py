@@ -12,20 +12,20 @@ from surefoot.core.errors import InvalidValueError
 from surefoot.problems.constraints import LinfNorm
 from surefoot.regions import Curvature, LipschitzHull, Together
 
-from ._known import inside, proposed, sets
+from ._known import admit, inside, proposed, sets
 
 
 def test_one_step_by_hand():
-    safe = RegionFilter(known=LipschitzHull(G_g=2.0, reach=3.0))
+    safe = RegionFilter(knowledge=LipschitzHull(G_g=2.0, reach=3.0))
     x = np.array([0.5, -0.25])
     s = np.array([1.2, -1.6])
     # A slack of 0.9 is worth 0.45 of way: the proposal (3, -4) away is taken along (0.6, -0.8).
-    state, info = safe.admit(safe.init(x), x + np.array([3.0, -4.0]), -0.9, s)
+    state, info = admit(safe, safe.init(x), x + np.array([3.0, -4.0]), -0.9, s)
     np.testing.assert_allclose(state.x, [0.77, -0.61], atol=1e-12)
     assert info.certificate.cut
     assert info.certificate.bound <= 0
     # One within reach is taken as it is.
-    state, info = safe.admit(safe.init(x), x + np.array([0.06, -0.08]), -0.9, s)
+    state, info = admit(safe, safe.init(x), x + np.array([0.06, -0.08]), -0.9, s)
     assert state.x.tolist() == (x + np.array([0.06, -0.08])).tolist()
     assert not info.cut
     assert info.certificate.bound == pytest.approx(-0.7, abs=1e-12)
@@ -41,7 +41,7 @@ def test_whatever_is_proposed_is_made_feasible(drawn):
     safe = RegionFilter.default(constants, domain)
     state = safe.init(x1)
     for _ in range(25):
-        state, info = safe.admit(state, *proposed(known, state.x, rng))
+        state, info = admit(safe, state, *proposed(known, state.x, rng))
         assert constraint.value(state.x) <= 0
         assert constraint.value(state.x) <= info.certificate.bound + 1e-9 * domain.radius
         assert info.contradictions == ()
@@ -51,58 +51,50 @@ def test_whatever_is_proposed_is_made_feasible(drawn):
 def test_a_slope_that_is_not_finite_is_refused_though_the_hull_does_not_use_it(wrong):
     hull = LipschitzHull(G_g=1.0, reach=1.0)
     slopes = np.array([0.0, wrong])
-    alone, both = RegionFilter(known=hull), RegionFilter(known=Together(rows=(hull, hull)))
+    alone, both = RegionFilter(knowledge=hull), RegionFilter(knowledge=Together(rows=(hull, hull)))
     with pytest.raises(InvalidValueError, match="constraint_subgradient must be finite, got"):
-        alone.admit(alone.init(np.zeros(2)), np.ones(2), -0.5, slopes)
+        admit(alone, alone.init(np.zeros(2)), np.ones(2), -0.5, slopes)
     with pytest.raises(InvalidValueError, match="constraint_subgradient must be finite, got"):
-        both.admit(both.init(np.zeros(2)), np.ones(2), np.full(2, -0.5), np.array([slopes] * 2))
+        admit(both, both.init(np.zeros(2)), np.ones(2), np.full(2, -0.5), np.array([slopes] * 2))
 
 
 def test_a_hull_needs_no_slope_and_a_curvature_does():
-    hull = RegionFilter(known=LipschitzHull(G_g=1.0, reach=1.0))
-    state, info = hull.admit(hull.init(np.zeros(2)), np.array([0.3, 0.0]), -0.5, None)
+    hull = RegionFilter(knowledge=LipschitzHull(G_g=1.0, reach=1.0))
+    state, info = admit(hull, hull.init(np.zeros(2)), np.array([0.3, 0.0]), -0.5, None)
     # What a slope would contradict is not looked for; what the value alone does is.
-    state, info = hull.admit(state, np.zeros(2), -0.25, None)
+    state, info = admit(hull, state, np.zeros(2), -0.25, None)
     assert info.contradictions == ()
-    _, info = hull.admit(state, np.zeros(2), -0.1, None)
+    _, info = admit(hull, state, np.zeros(2), -0.1, None)
     assert "is above its certified bound" in info.contradictions[0]
-    ball = RegionFilter(known=Curvature(beta=1.0, reach=1.0))
+    ball = RegionFilter(knowledge=Curvature(beta=1.0, reach=1.0))
     with pytest.raises(InvalidValueError, match="constraint_subgradient must be an array of shape"):
-        ball.admit(ball.init(np.zeros(2)), np.zeros(2), -0.5, None)
+        admit(ball, ball.init(np.zeros(2)), np.zeros(2), -0.5, None)
 
 
 def test_it_goes_at_least_as_far_in_the_first_round_as_any_filter_with_a_margin():
     constraint, x = LinfNorm(0.5, 2), np.zeros(2)
     g, s = constraint.query(x)
     wish = np.array([2.0, 1.0])
-    ours, _ = RegionFilter(known=LipschitzHull(G_g=1.0, reach=1.0)).admit(
-        RegionFilter(known=LipschitzHull(G_g=1.0, reach=1.0)).init(x), wish, g, s
-    )
+    hull = RegionFilter(knowledge=LipschitzHull(G_g=1.0, reach=1.0))
+    ours, _ = admit(hull, hull.init(x), wish, g, s)
     safe = SafetyFilter(G_g=1.0, domain=Ball(1.0), rho=0.05)
-    theirs, _ = safe.admit(safe.init(x), wish, g, s)
+    theirs, _ = admit(safe, safe.init(x), wish, g, s)
     assert np.linalg.norm(wish - ours.x) <= np.linalg.norm(wish - theirs.x)
 
 
-def test_runs_of_a_batch_are_filtered_as_alone():
-    safe = RegionFilter(known=LipschitzHull(G_g=1.0, reach=1.0))
-    constraint, rng = LinfNorm(0.5, 2), np.random.default_rng(1)
-    starts = rng.uniform(-0.3, 0.3, size=(4, 2))
-    alone, together = [safe.init(x) for x in starts], safe.init(starts)
-    for _ in range(20):
-        wishes = 2 * rng.normal(size=(4, 2))
-        alone = [
-            safe.admit(a, w, *constraint.query(a.x))[0] for a, w in zip(alone, wishes, strict=True)
-        ]
-        together, _ = safe.admit(together, wishes, *constraint.query(together.x))
-        np.testing.assert_allclose(together.x, [a.x for a in alone], atol=1e-14)
+def test_it_is_a_filter_of_one_run():
+    safe = RegionFilter(knowledge=LipschitzHull(G_g=1.0, reach=1.0))
+    assert (safe.needs.one_run, safe.needs.cost_gradients) == (True, 0)
+    with pytest.raises(InvalidValueError, match="x1 must be one NumPy vector, got"):
+        safe.init(np.zeros((4, 2)))
 
 
 def test_bad_input_is_refused_and_nothing_moves():
-    with pytest.raises(InvalidValueError, match=r"known must be an object of surefoot\.regions"):
-        RegionFilter(known=1.0)
-    safe = RegionFilter(known=LipschitzHull(G_g=1.0, reach=1.0))
+    with pytest.raises(InvalidValueError, match="knowledge must be an object of surefoot"):
+        RegionFilter(knowledge=1.0)
+    safe = RegionFilter(knowledge=LipschitzHull(G_g=1.0, reach=1.0))
     state, s = safe.init(np.zeros(2)), np.array([0.0, 1.0])
-    with pytest.raises(InvalidValueError, match="the wanted action must be finite"):
-        safe.admit(state, np.array([math.nan, 0.0]), -0.5, s)
+    with pytest.raises(InvalidValueError, match="proposal must be finite, got nan at index 0"):
+        admit(safe, state, np.array([math.nan, 0.0]), -0.5, s)
     with pytest.raises(InvalidValueError, match="proposal"):
-        safe.admit(state, np.zeros(3), -0.5, s)
+        admit(safe, state, np.zeros(3), -0.5, s)

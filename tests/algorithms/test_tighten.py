@@ -14,7 +14,7 @@ from surefoot.algorithms import (
     Tighten,
     Tightened,
 )
-from surefoot.core.types import Needs
+from surefoot.core.types import Info, Needs
 from surefoot.problems import adversarial_cube
 from surefoot.problems.constraints import Affine, shift
 
@@ -37,8 +37,8 @@ class Listener:
     def init(self, x1):
         return ListenerState(x1, ())
 
-    def update(self, state, feedback):
-        return ListenerState(state.x, (*state.heard, feedback))
+    def step(self, state, feedback):
+        return ListenerState(state.x, (*state.heard, feedback)), Info()
 
 
 @pytest.mark.parametrize("rho", [0.0, 0.1, 2.5, 1e-300])
@@ -184,7 +184,7 @@ def test_a_bad_rho_is_named(rho):
 
 @pytest.mark.parametrize("base", [ScalarDPP, None, 3.0, Ball(1.0)])
 def test_a_base_that_is_no_algorithm_is_refused(base):
-    with pytest.raises(ValueError, match="base must be an algorithm with init and update, got"):
+    with pytest.raises(ValueError, match="base must be an algorithm with init and step, got"):
         Tighten(base=base, rho=0.1)
 
 

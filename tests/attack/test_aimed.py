@@ -13,8 +13,8 @@ from surefoot.algorithms import (
     RegionFilter,
     ValuesFollower,
 )
-from surefoot.regions import Curvature, CurvatureRows, LipschitzHull, Together
-from surefoot.theory import PremiseError, PremiseWarning
+from surefoot.regions import Curvature, CurvatureRows, Errors, LipschitzHull, Together
+from surefoot.theory import PremiseError
 
 SLOPE = np.array([1.0])
 TINY = 2.0**-54 * 0.99  # below half of the last digit of numbers from 1/2 to 1
@@ -27,13 +27,13 @@ def test_steps_below_rounding_do_not_add_up_to_an_action_outside():
     # The limit is x <= 1. The first reading is as low as its error allows, the others are high:
     # what was certified before counts, and each step is too short to change it.
     nu = 0.25
-    safe = RegionFilter(known=LipschitzHull(G_g=1.0, reach=1.0, value_error=nu))
+    safe = RegionFilter(knowledge=LipschitzHull(G_g=1.0, reach=1.0, errors=Errors(value=nu)))
     state, rounds = safe.init(np.zeros(1)), 2_000
     for t in range(rounds):
         x = float(state.x[0])
         read = -1.0 - nu if t == 0 else x - 1.0 + 0.9 * nu
         wish = x + (TINY if t < rounds - 1 else 10.0)
-        state, info = safe.admit(state, np.array([wish]), read, SLOPE)
+        state, info = safe.step(state, Feedback(None, read, SLOPE, proposal=np.array([wish])))
         assert Fraction(float(state.x[0])) <= 1
         assert info.contradictions == ()
     assert state.x[0] > 1 - 1e-6  # it went as far as it may
@@ -42,11 +42,11 @@ def test_steps_below_rounding_do_not_add_up_to_an_action_outside():
 def test_an_action_at_the_boundary_is_not_lost_to_readings_that_are_too_high():
     # What was certified is kept again in every round, and rounded outwards every time.
     nu, aim = 0.05, np.array([3.0, 1.0])
-    safe = RegionFilter(known=LipschitzHull(G_g=1.0, reach=2.0, value_error=nu))
+    safe = RegionFilter(knowledge=LipschitzHull(G_g=1.0, reach=2.0, errors=Errors(value=nu)))
     state, s = safe.init(np.zeros(2)), np.array([0.6, 0.8])
     for t in range(400):
         g = float(s @ state.x) - 0.7
-        state, _ = safe.admit(state, aim, g + (nu if t > 20 else -nu), s)
+        state, _ = safe.step(state, Feedback(None, g + (nu if t > 20 else -nu), s, proposal=aim))
         if t == 20:
             there = state.x
     assert float(s @ there) > 0.69
@@ -55,13 +55,15 @@ def test_an_action_at_the_boundary_is_not_lost_to_readings_that_are_too_high():
 
 def test_a_drift_below_rounding_does_not_add_up_to_an_action_outside():
     nu, wall, rounds = 0.25, Fraction(1), 2_000
-    safe = RegionFilter(known=LipschitzHull(G_g=1.0, reach=1.0, value_error=nu, drift=TINY))
+    safe = RegionFilter(
+        knowledge=LipschitzHull(G_g=1.0, reach=1.0, errors=Errors(value=nu, drift=TINY))
+    )
     state = safe.init(np.zeros(1))
     for t in range(rounds):
         x = float(state.x[0])
         read = -1.0 - nu if t == 0 else x - float(wall) + 0.9 * nu
         wish = x + (0.0 if t < rounds - 1 else 10.0)
-        state, _ = safe.admit(state, np.array([wish]), read, SLOPE)
+        state, _ = safe.step(state, Feedback(None, read, SLOPE, proposal=np.array([wish])))
         wall -= Fraction(TINY)
         assert Fraction(float(state.x[0])) <= wall
     assert state.x[0] > 1 - 1e-6
@@ -91,7 +93,6 @@ PLAYERS = {
 }
 
 
-@pytest.mark.xfail(strict=True, reason="House I: every certified rule keeps its domain")
 @pytest.mark.parametrize("name", ["LeaderFollower", "ValuesFollower"])
 def test_the_ball_that_is_known_is_never_left(name):
     player, s = PLAYERS[name].algorithm, np.array([1.0, 0.0])
@@ -102,10 +103,11 @@ def test_the_ball_that_is_known_is_never_left(name):
         assert float(state.x @ state.x) <= 0.25 * (1 + 1e-12)
 
 
-@pytest.mark.xfail(strict=True, reason="House I: every certified rule keeps its domain")
 def test_a_filter_keeps_the_ball_that_it_is_given():
     safe, s = RegionFilter.default(SMALL, Ball(0.5)), np.array([1.0, 0.0])
-    state, _ = safe.admit(safe.init(np.zeros(2)), np.array([0.9, 0.0]), -1.0, s)
+    state, _ = safe.step(
+        safe.init(np.zeros(2)), Feedback(None, -1.0, s, proposal=np.array([0.9, 0.0]))
+    )
     assert state.x[0] <= 0.5
 
 
@@ -113,23 +115,23 @@ def test_a_filter_keeps_the_ball_that_it_is_given():
     "known",
     [
         LipschitzHull(G_g=1.0, reach=0.5),
-        LipschitzHull(G_g=1.0, reach=0.5, value_error=0.01),
+        LipschitzHull(G_g=1.0, reach=0.5, errors=Errors(value=0.01)),
         Curvature(beta=0.0, reach=0.5),
-        Curvature(beta=0.0, reach=0.5, value_error=0.01, drift=1e-3),
+        Curvature(beta=0.0, reach=0.5, errors=Errors(value=0.01, drift=1e-3)),
         CurvatureRows(beta=0.0, rows=1, reach=0.5),
         Together(rows=(LipschitzHull(G_g=1.0, reach=0.5), Curvature(beta=0.0, reach=0.5))),
     ],
 )
 def test_a_feasible_action_outside_of_the_ball_contradicts_the_ball(known):
-    safe = RegionFilter(known=known)
-    rows = len(getattr(known, "rows", ())) if isinstance(known, Together) else 0
+    safe = RegionFilter(knowledge=known)
+    rows = len(known.rows) if isinstance(known, Together) else 0
     state, s = safe.init(np.zeros(2)), np.array([1.0, 0.0])
     told = (np.full(rows, -1.0), np.tile(s, (rows, 1))) if rows else (-1.0, s)
-    state, info = safe.admit(state, np.array([0.4, 0.0]), *told)
+    state, info = safe.step(state, Feedback(None, *told, proposal=np.array([0.4, 0.0])))
     assert info.contradictions == ()
-    at = safe.moved(state, np.array([0.9, 0.0]))
+    at = state._replace(x=np.array([0.9, 0.0]))
     low = (np.full(rows, -0.1), np.tile(s, (rows, 1))) if rows else (-0.1, s)
-    _, info = safe.admit(at, np.zeros(2), *low)
+    _, info = safe.step(at, Feedback(None, *low, proposal=np.zeros(2)))
     (sentence,) = info.contradictions
     assert sentence.startswith("round 2: |x| = 0.9 and g is at most -0.")
     assert sentence.endswith(
@@ -137,7 +139,7 @@ def test_a_feasible_action_outside_of_the_ball_contradicts_the_ball(known):
     )
     # One that may be infeasible says nothing of it.
     high = (np.array([0.2, -0.1][:rows]), np.tile(s, (rows, 1))) if rows else (0.2, s)
-    _, info = safe.admit(at, np.zeros(2), *high)
+    _, info = safe.step(at, Feedback(None, *high, proposal=np.zeros(2)))
     assert not any("ball" in sentence for sentence in info.contradictions)
 
 
@@ -160,8 +162,3 @@ def test_a_controller_says_that_the_ball_is_too_small(name):
     with pytest.raises(PremiseError, match="the ball around the feasible set is too") as error:
         tell(loop)
     assert error.value.causes[0].startswith("the ball around the feasible set is too small")
-    # There is no wider constant that would help.
-    loop.on_contradiction = "widen"
-    with pytest.warns(PremiseWarning):
-        tell(loop)
-    assert "no constant to widen" in loop.halted

@@ -13,20 +13,25 @@ import pytest
 
 from surefoot import Ball, Controller
 from surefoot.algorithms import CertifiedPFS, LeaderFollower, RegionFilter, SafetyFilter
-from surefoot.regions import Curvature, CurvatureHull, CurvatureRows, LipschitzHull, Together
+from surefoot.regions import (
+    Curvature,
+    CurvatureRows,
+    Errors,
+    LipschitzHull,
+    Together,
+)
 
 ROUNDS = 1_000
 UNIT = 2.0**-54  # in the last place of -1/2 to -1/4
 V = (round(0.2 / ROUNDS / UNIT) + 0.499) * UNIT
 BALL = Ball(1.0)
-CURVED = Curvature(beta=0.0, reach=1.0, drift=V)
-HULL = LipschitzHull(G_g=1.0, reach=1.0, drift=V)
+CURVED = Curvature(beta=0.0, reach=1.0, errors=Errors(drift=V))
+HULL = LipschitzHull(G_g=1.0, reach=1.0, errors=Errors(drift=V))
 PLAYERS = {
-    "hull": RegionFilter(known=HULL),
-    "curvature": RegionFilter(known=CURVED),
-    "curvature hull": RegionFilter(known=CurvatureHull(beta=1e-3, reach=1.0, drift=V)),
-    "rows": RegionFilter(known=CurvatureRows(beta=(0.0,), reach=1.0, drift=V)),
-    "together": RegionFilter(known=Together(rows=(HULL,))),
+    "hull": RegionFilter(knowledge=HULL),
+    "curvature": RegionFilter(knowledge=CURVED),
+    "rows": RegionFilter(knowledge=CurvatureRows(beta=(0.0,), reach=1.0, errors=Errors(drift=V))),
+    "together": RegionFilter(knowledge=Together(rows=(HULL,))),
     "safety filter": SafetyFilter(G_g=1.0, domain=BALL, rho=0.1, drift=V),
     "certified": CertifiedPFS(G_g=1.0, domain=BALL, rho=0.1, drift=V),
     "leader": LeaderFollower(G_g=1.0, domain=BALL, drift=V),
@@ -38,7 +43,7 @@ class Loop:
 
     def __init__(self, player, start=-0.5, v=V):
         self.controller, self.start, self.v = Controller(player, [0.0]), start, v
-        self.first = {"proposal" if hasattr(player, "admit") else "cost_gradient": [0.0]}
+        self.first = {"proposal" if player.needs.proposals else "cost_gradient": [0.0]}
         self.t = 0
         self.ask()
 
@@ -70,7 +75,7 @@ class Loop:
 
 def test_no_action_is_proved_that_drift_has_led_outside():
     v = (round(0.5 / ROUNDS / UNIT) + 0.499) * UNIT
-    player = RegionFilter(known=LipschitzHull(G_g=1.0, reach=1.0, drift=v))
+    player = RegionFilter(knowledge=LipschitzHull(G_g=1.0, reach=1.0, errors=Errors(drift=v)))
     probe = Loop(player, v=v)
     probe.tell()
     bound = probe.controller.explain().bound
@@ -117,7 +122,7 @@ def test_the_slack_of_an_anchor_that_is_visited_all_the_time_stays_below_the_tru
     loop.tell()
     for _ in range(ROUNDS):
         loop.tell(off=0.7)
-    state = loop.controller.state
-    left = Fraction(state.start_slack) - (loop.t - int(state.since)) * Fraction(V)
-    assert state.since > ROUNDS - 2  # measured anew by staying there, without a reading of use
+    seen = loop.controller.state.memory
+    left = Fraction(seen.slack) - (loop.t - int(seen.since)) * Fraction(V)
+    assert seen.since > ROUNDS - 2  # measured anew by staying there, without a reading of use
     assert left <= -loop.g(), float(left + loop.g())

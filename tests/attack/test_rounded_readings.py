@@ -25,7 +25,7 @@ from surefoot.algorithms import (
 )
 from surefoot.core.errors import InvalidValueError
 from surefoot.problems.constraints import FunctionConstraint
-from surefoot.regions import Curvature, CurvatureRows, LipschitzHull
+from surefoot.regions import Curvature, CurvatureRows, Errors, LipschitzHull
 
 KINDS = {"float32": (np.float32, 2.6e-8), "float16": (np.float16, 1.8e-4)}
 LIMIT = 0.8962978441581696  # both kinds round -LIMIT down
@@ -33,20 +33,20 @@ HULL = LipschitzHull(G_g=1.0, reach=1.0)
 BALL = Ball(1.0)
 LEADER = LeaderFollower(G_g=1.0, domain=BALL)
 FILTERS = {
-    "hull": RegionFilter(known=HULL),
-    "curvature": RegionFilter(known=Curvature(beta=0.0, reach=1.0)),
+    "hull": RegionFilter(knowledge=HULL),
+    "curvature": RegionFilter(knowledge=Curvature(beta=0.0, reach=1.0)),
     "safety": SafetyFilter(G_g=1.0, domain=BALL, rho=1e-9),
 }
 RULES = {
     "PFS": PFS(eta=0.1, rho=0.05, domain=BALL),
     "tightened": Tighten(base=PFS(eta=0.1, rho=0.05, domain=BALL), rho=0.1),
     "certified": CertifiedPFS(G_g=1.0, domain=BALL, rho=0.1),
-    "curvature": CertifiedOGD(known=Curvature(beta=0.0, reach=1.0), radius=1.0),
+    "curvature": CertifiedOGD(knowledge=Curvature(beta=0.0, reach=1.0), radius=1.0),
     "leader": LEADER,
     "averaged": Averaged(base=LEADER, sigma=0.01),
-    "values": ValuesFollower(base=LEADER, probe=1e-3),
+    "values": ValuesFollower(G_g=1.0, domain=BALL, probe=1e-3),
     "values averaged": ValuesAveraging(
-        known=Curvature(beta=2.0, reach=1.0), radius=1.0, start_slope=2.0
+        knowledge=Curvature(beta=2.0, reach=1.0), radius=1.0, start_slope=2.0
     ),
 }
 
@@ -99,11 +99,11 @@ def test_columns_rows_and_lists_of_such_values_are_refused(kind):
     dpp = DPP(V=1.0, alpha=2.0, rows=2, domain=BALL)
     with refused(kind.__name__):
         dpp.update(dpp.init(one), Feedback(one, np.full(2, -0.5, dtype=kind), rows))
-    safe = RegionFilter(known=CurvatureRows(beta=(0.0, 0.0), reach=1.0))
+    safe = RegionFilter(knowledge=CurvatureRows(beta=(0.0, 0.0), reach=1.0))
     with refused(kind.__name__):
-        safe.admit(safe.init(one), one, np.full(2, -0.5, dtype=kind), rows)
+        safe.step(safe.init(one), Feedback(None, np.full(2, -0.5, dtype=kind), rows, proposal=one))
     with refused(kind.__name__, "constraint_subgradient"):
-        safe.admit(safe.init(one), one, np.full(2, -0.5), rows.astype(kind))
+        safe.step(safe.init(one), Feedback(None, np.full(2, -0.5), rows.astype(kind), proposal=one))
     controller = Controller(safe, one)
     controller.ask()
     told = {"proposal": one, "constraint_subgradient": rows}
@@ -123,7 +123,9 @@ def test_hosts_are_refused_them_unless_the_filter_has_an_evaluation_error(kind):
         with refused(kind.__name__, "constraint_subgradient"):
             Keeper(safe, [0.0], "float32").offer([1.0], -LIMIT, s.astype(kind))
     error = float(np.spacing(kind(LIMIT)))
-    coarse = RegionFilter(known=LipschitzHull(G_g=1.0, reach=1.0, evaluation_error=error))
+    coarse = RegionFilter(
+        knowledge=LipschitzHull(G_g=1.0, reach=1.0, errors=Errors(evaluation=error))
+    )
     keeper = Keeper(coarse, [0.0])
     keeper.offer([1.0], kind(-LIMIT), s)
     assert Fraction(float(keeper.played[0])) < Fraction(LIMIT)

@@ -79,12 +79,12 @@ def test_all_portfolios_of_certified_rules_stay_inside(module):
 @pytest.mark.cases
 def test_a_guess_that_is_ten_times_too_small_is_noticed_after_one_round(module):
     lines = list(module("cases.wrong").measure(None, 30))
-    right, record, stop, retreat, widen = cells(lines)
+    right, record, stop, retreat = cells(lines)
     assert right[2] == "0 of 30"
     assert record[2].startswith("1 of")
     assert stop[5] == "stopped in round 2"
     assert "exceeds G_g" in stop[6]
-    assert retreat[2] == widen[2] == "1 of 30"
+    assert retreat[2] == "1 of 30"
     assert "10 times too small" in lines[0]
 
 

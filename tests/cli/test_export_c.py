@@ -51,7 +51,7 @@ def test_json_describes_the_player_too_and_is_printed_on_request(desk):
     (desk.folder / "filter.json").write_text(json.dumps(table))
     found = desk.do("export-c", "filter.json", "--json", "--name", "gate").data
     assert (found["name"], found["dimension"], found["path"]) == ("gate", 3, None)
-    assert "int gate_admit(gate_state *state, const double proposal[GATE_D]" in found["text"]
+    assert "int gate_step(gate_state *state, const double told[GATE_D]" in found["text"]
 
 
 def test_a_journal_has_player_and_start_also_while_it_is_written(desk):
@@ -60,7 +60,7 @@ def test_a_journal_has_player_and_start_also_while_it_is_written(desk):
         code, out, err = desk.do("export-c", "plant.journal")
     assert (code, err) == (0, "")
     assert "{0x0.0p+0, 0x1.0000000000000p-3}" in out
-    assert "Player: CertifiedPFS(G_g=1.0" in out
+    assert "Player: Certified(proposer=Descent(radius=1.0" in out
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_a_journal_has_player_and_start_also_while_it_is_written(desk):
     [
         ("start = [", "is neither a journal nor TOML"),
         ("start = [0.0]", "must have a table player"),
-        (PLAYER + "\nrho = 1.0", "player must have the fields of LeaderFollower"),
+        (PLAYER + "\nrho = 1.0", "player must fit LeaderFollower"),
         (PLAYER.replace("start = [0.0, 0.25]", "x1 = 3"), "got x1"),
         (PLAYER.replace("start = [0.0, 0.25]", ""), "says no dimension"),
         (PLAYER.replace("start = [0.0, 0.25]", 'dimension = "two"'), "dimension must be"),

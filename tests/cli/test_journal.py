@@ -31,7 +31,11 @@ def test_the_summary_says_who_played_and_what_the_data_leave_of_the_promise(desk
     played(desk.folder / "j.db", wrong=20)
     code, out, err = desk.do("journal j.db")
     assert (code, err) == (0, "")
-    for words in ("CertifiedPFS(G_g=1.2", "30, 29 with a certificate", "0 rounds outside"):
+    for words in (
+        "Certified(proposer=Descent(radius=1.5",
+        "30, 29 with a certificate",
+        "0 rounds outside",
+    ):
         assert words in out
     assert "contradicted: feasibility is not guaranteed" in out
     assert "round 20: |s| = 3.24" in out

@@ -8,14 +8,15 @@ import sys
 import pytest
 
 from surefoot import Controller, replay
-from surefoot.controller import PremiseWarning, read_journal
+from surefoot.controller import read_journal
+from surefoot.controller.configuring import player_from
 
 CONFIG = """\
 start = [0.2, 0.2]
 journal = "machines.db"
 
 [player]
-name = "LeaderFollower"
+class = "LeaderFollower"
 
 [constants]
 R = 1.5
@@ -94,23 +95,24 @@ def test_a_player_can_be_named_by_options_alone(desk, monkeypatch):
     words = "--constant R=1.5 --constant G_g=1.1 --constant start_slack=0.2 --start 0.2,0.2"
     code, _, err = desk.do(f"serve --player LeaderFollower {words} --journal j.db")
     assert (code, err) == (0, "")  # the input is at its end at once
-    assert read_journal(desk.folder / "j.db").player.startswith("LeaderFollower(G_g=1.1")
+    assert read_journal(desk.folder / "j.db").player.startswith(
+        "Certified(proposer=Leader(domain=Ball("
+    )
 
 
-def test_a_journal_of_another_player_is_refused_unless_constants_were_widened(desk):
+def test_a_journal_of_another_player_is_refused_unless_it_was_resumed_with(desk):
     (desk.folder / "c.toml").write_text(CONFIG)
+    wider = "serve c.toml --constant G_g=1.3"
     assert desk.do("serve c.toml").code == 0
     assert desk.do("serve c.toml").code == 0
-    code, _, err = desk.do("serve c.toml --constant G_g=1.3")
+    code, _, err = desk.do(wider)
     assert code == 2
-    assert "is that of LeaderFollower(G_g=1.1" in err
-    with Controller.open(desk.folder / "machines.db", on_contradiction="widen") as controller:
-        controller.ask()
-        with pytest.warns(PremiseWarning, match="exceeds G_g"):
-            controller.tell(
-                cost_gradient=[0.0, 1.0], constraint_value=-0.2, constraint_subgradient=[3.0, 4.0]
-            )
-    assert desk.do("serve c.toml").code == 0
+    assert "is that of Certified(" in err
+    assert "G_g=1.1" in err.partition("not of")[0]
+    with Controller.open(desk.folder / "machines.db") as controller:
+        numbers = {"R": 1.5, "G_g": 1.3, "start_slack": 0.2, "start_reach": 1.8}
+        controller.resume(player_from({"class": "LeaderFollower"}, constants=numbers))
+    assert desk.do("serve c.toml").code == desk.do(wider).code == 0
 
 
 @pytest.mark.parametrize(

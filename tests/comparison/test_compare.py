@@ -15,6 +15,7 @@ from tests._own import Stepping
 
 import surefoot as sf
 from surefoot import OGD, PFS, Ball, LeaderFollower, Problem, compare, problems
+from surefoot.core.types import Info
 from surefoot.games import EngineWarning
 from surefoot.problems.constraints import L2Norm
 from surefoot.problems.costs import Quadratic
@@ -95,12 +96,12 @@ def test_a_function_makes_the_problem_with_blocks_of_trials(tmp_path):
 def test_a_rule_with_an_if_is_told_once_by_its_name():
     @dataclass(frozen=True)
     class Careful(Stepping):
-        def update(self, state, feedback):
+        def step(self, state, feedback):
             if feedback.constraint_value > -0.1:
-                return state
-            return super().update(state, feedback)
+                return state, Info()
+            return super().step(state, feedback)
 
-    with pytest.warns(EngineWarning, match="Careful.update") as told:
+    with pytest.warns(EngineWarning, match="Careful.step") as told:
         compare([Careful(0.1)], TOY)
     assert len(told) == 1
 
@@ -131,7 +132,7 @@ def test_more_trials_than_the_problem_has_are_refused():
 def test_a_player_that_fails_is_told_and_the_others_are_there():
     @dataclass(frozen=True)
     class Broken(Stepping):
-        def update(self, state, feedback):
+        def step(self, state, feedback):
             raise RuntimeError("no more")
 
     with pytest.warns(UserWarning, match="1 of 2 cells failed: .*RuntimeError: no more"):

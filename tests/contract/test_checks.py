@@ -11,6 +11,7 @@ import pytest
 from surefoot import OGD, PFS, Ball
 from surefoot.core.arrays import namespace, to_numpy
 from surefoot.core.optional import MissingExtraError
+from surefoot.core.types import Info
 from surefoot.testing import BACKENDS, CHECKS, backends, check_algorithm, why_missing
 from surefoot.testing.case import Case, small_problem
 
@@ -30,24 +31,24 @@ class Descent:
     def init(self, x1):
         return State(x1)
 
-    def update(self, state, feedback):
-        return State(state.x - self.eta * feedback.cost_gradient)
+    def step(self, state, feedback):
+        return State(state.x - self.eta * feedback.cost_gradient), Info()
 
 
 class InPlace(Descent):
-    def update(self, state, feedback):
+    def step(self, state, feedback):
         x = state.x
         x -= self.eta * feedback.cost_gradient
-        return State(x)
+        return State(x), Info()
 
 
 @dataclass(frozen=True)
 class Remembering(Descent):
     seen: list = field(default_factory=list)
 
-    def update(self, state, feedback):
+    def step(self, state, feedback):
         self.seen.append(1)
-        return State(state.x - self.eta / len(self.seen) * feedback.cost_gradient)
+        return State(state.x - self.eta / len(self.seen) * feedback.cost_gradient), Info()
 
 
 class Cooling(Descent):
@@ -67,33 +68,33 @@ class Elsewhere(Descent):
 
 
 class Single(Descent):
-    def update(self, state, feedback):
+    def step(self, state, feedback):
         x = state.x - self.eta * feedback.cost_gradient
         xp = namespace(x)
-        return State(xp.astype(x, xp.float32))
+        return State(xp.astype(x, xp.float32)), Info()
 
 
 class ToNumpy(Descent):
-    def update(self, state, feedback):
-        return State(to_numpy(state.x) - self.eta * to_numpy(feedback.cost_gradient))
+    def step(self, state, feedback):
+        return State(to_numpy(state.x) - self.eta * to_numpy(feedback.cost_gradient)), Info()
 
 
 class NumpyScalar(Descent):
-    def update(self, state, feedback):
+    def step(self, state, feedback):
         x = state.x - self.eta * feedback.cost_gradient
-        return State(x, np.float64(0.5))
+        return State(x, np.float64(0.5)), Info()
 
 
 class FlatNumber(Descent):
-    def update(self, state, feedback):
+    def step(self, state, feedback):
         x = state.x - self.eta * feedback.cost_gradient
-        return State(x, x[..., 0] if x.ndim == 2 else float(x[0]))
+        return State(x, x[..., 0] if x.ndim == 2 else float(x[0])), Info()
 
 
 class MixesRuns(Descent):
-    def update(self, state, feedback):
+    def step(self, state, feedback):
         x = state.x - self.eta * feedback.cost_gradient
-        return State(x - 0.01 * np.sum(x))
+        return State(x - 0.01 * np.sum(x)), Info()
 
 
 class NoDataclass:
@@ -103,13 +104,13 @@ class NoDataclass:
     def init(self, x1):
         return self.inner.init(x1)
 
-    def update(self, state, feedback):
-        return self.inner.update(state, feedback)
+    def step(self, state, feedback):
+        return self.inner.step(state, feedback)
 
 
 class OneEtaForAll(Descent):
-    def update(self, state, feedback):
-        return State(state.x - float(np.max(self.eta)) * feedback.cost_gradient)
+    def step(self, state, feedback):
+        return State(state.x - float(np.max(self.eta)) * feedback.cost_gradient), Info()
 
 
 @dataclass(frozen=True)
@@ -124,9 +125,9 @@ class Curt(Descent):
 
 
 class EagerOnly(Descent):
-    def update(self, state, feedback):
+    def step(self, state, feedback):
         eta = self.eta if float(to_numpy(feedback.constraint_value).max()) < 9 else 0.0
-        return State(state.x - eta * feedback.cost_gradient)
+        return State(state.x - eta * feedback.cost_gradient), Info()
 
 
 @dataclass(frozen=True)
@@ -136,14 +137,14 @@ class Counting(Descent):
     def init(self, x1):
         return State(x1, ())
 
-    def update(self, state, feedback):
-        return State(state.x - self.eta * feedback.cost_gradient, (*state.memory, state.x))
+    def step(self, state, feedback):
+        return State(state.x - self.eta * feedback.cost_gradient, (*state.memory, state.x)), Info()
 
 
 BROKEN = [
-    (InPlace(), "numpy", "init and update are pure", "update changed its arguments in round 1"),
-    (Remembering(), "numpy", "init and update are pure", "update twice gave different states"),
-    (Cooling(), "numpy", "init and update are pure", "the algorithm itself was changed"),
+    (InPlace(), "numpy", "init and step are pure", "step changed its arguments in round 1"),
+    (Remembering(), "numpy", "init and step are pure", "step twice gave different states"),
+    (Cooling(), "numpy", "init and step are pure", "the algorithm itself was changed"),
     (PlainTuple(), "numpy", "the state is a NamedTuple and its x the action", "x"),
     (Elsewhere(), "numpy", "the state is a NamedTuple and its x the action", "which must be x1"),
     (Single(), "numpy", "float64 and the backend are kept", "float32"),

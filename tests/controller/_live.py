@@ -8,15 +8,16 @@ from surefoot.algorithms import (
     CertifiedDualAveraging,
     CertifiedOGD,
     CertifiedPFS,
+    Delayed,
     FrankWolfe,
     LeaderFollower,
+    Probing,
     RegionFilter,
     SafetyFilter,
     ScalarDPP,
-    SeveralPFS,
     Tighten,
 )
-from surefoot.core.player import needs_in
+from surefoot.core.types import needs_of
 from surefoot.regions import CurvatureRows, LipschitzHull, Together
 from surefoot.sets import Box
 
@@ -45,7 +46,6 @@ PLAYERS = {
     "certified, fixed": CertifiedPFS(
         G_g=G_G, domain=BALL, rho=0.05, decreasing=False, eta=0.2, sigma=0.2
     ),
-    "certified, several": SeveralPFS.default(CONSTANTS),
     "scalar DPP": ScalarDPP(V=2.0, alpha=5.0, domain=BALL, queue=0.25),
     "DPP": DPP(V=1.5, alpha=4.0, rows=2, domain=BALL),
     "tightened DPP": Tighten(base=DPP(V=1.5, alpha=4.0, rows=2, domain=BALL), rho=0.125),
@@ -57,22 +57,26 @@ FILTERS = {
     "safety filter": SafetyFilter.default(CONSTANTS),
     "hull filter": RegionFilter.default(CONSTANTS),
     "rows in a box": RegionFilter(
-        known=CurvatureRows(beta=0.1, rows=2, reach=1.5, domain=Box([-0.3, -0.9], [0.9, 0.4]))
+        knowledge=CurvatureRows(beta=0.1, rows=2, reach=1.5, domain=Box([-0.3, -0.9], [0.9, 0.4]))
     ),
     "hulls together": RegionFilter(
-        known=Together(rows=(LipschitzHull(G_g=G_G, reach=1.5), LipschitzHull(G_g=G_G, reach=1.5)))
+        knowledge=Together(
+            rows=(LipschitzHull(G_g=G_G, reach=1.5), LipschitzHull(G_g=G_G, reach=1.5))
+        )
     ),
 }
 
 # Those that can start from another action.
 MOVABLE = {
     "certified": CertifiedPFS.default(CONSTANTS),
-    "certified, several": SeveralPFS.default(CONSTANTS),
     "leader and follower": LeaderFollower.default(CONSTANTS),
-    "descent": CertifiedOGD(known=CurvatureRows(beta=0.1, rows=2, reach=1.5), radius=1.5),
+    "descent": CertifiedOGD(knowledge=CurvatureRows(beta=0.1, rows=2, reach=1.5), radius=1.5),
     "averaging": CertifiedDualAveraging(
-        known=CurvatureRows(beta=0.1, rows=2, reach=1.5), radius=1.5, scale=1.0
+        knowledge=CurvatureRows(beta=0.1, rows=2, reach=1.5), radius=1.5, scale=1.0
     ),
+    "two rounds late": Delayed(base=LeaderFollower.default(CONSTANTS).algorithm, delay=2),
+    "ahead": Delayed(base=LeaderFollower.default(CONSTANTS).algorithm, delay=2, copies=False),
+    "values alone": Probing(base=LeaderFollower.default(CONSTANTS).algorithm),
     **FILTERS,
 }
 
@@ -89,7 +93,7 @@ def gradient(t, x):
 
 def seen_at(player, t, x):
     """What a round reveals, as keyword arguments of ``tell``."""
-    needs = needs_in(algorithm_of(player))
+    needs = needs_of(algorithm_of(player))
     values = ROWS @ x - LIMITS
     if not needs.cost_gradients:
         wish = x - gradient(t, x)
@@ -116,22 +120,13 @@ def drive(controller, player, rounds, first=1):
 
 
 def raw_loop(player, rounds):
-    """The same by ``init`` and ``update`` alone; the actions and the last state."""
+    """The same by ``init`` and ``step`` alone; the actions and the last state."""
     algorithm = algorithm_of(player)
     state = algorithm.init(START.copy())
     actions = []
     for t in range(1, rounds + 1):
         actions.append(state.x)
-        told = seen_at(player, t, state.x)
-        if "proposal" in told:
-            state, _ = algorithm.admit(state, *told.values())
-            continue
-        seen = Feedback(
-            told["cost_gradient"],
-            told.get("constraint_value"),
-            told.get("constraint_subgradient"),
-        )
-        state = algorithm.update(state, seen)
+        state, _ = algorithm.step(state, Feedback(**seen_at(player, t, state.x)))
     return np.array([*actions, state.x]), state
 
 

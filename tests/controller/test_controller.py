@@ -20,8 +20,8 @@ from surefoot.controller import PremiseError, PremiseWarning
 from surefoot.core.checks import PrecisionWarning
 from surefoot.core.errors import SurefootError
 from surefoot.core.types import Info
+from surefoot.regions import CertifiedLength
 from surefoot.sets import Box, EmptyTighteningError
-from surefoot.theory import NoClaim, Tuned
 
 from ._live import (
     BALL,
@@ -226,9 +226,9 @@ def test_rows_that_an_algorithm_does_not_count_are_counted_by_what_is_told():
     class Rowless(Beginner):
         needs = DPP.needs
 
-        def update(self, state, feedback):
+        def step(self, state, feedback):
             assert feedback.constraint_value.shape == (3,)
-            return state
+            return state, Info()
 
     controller = asked(Rowless())
     controller.tell(
@@ -438,21 +438,14 @@ def test_a_subgradient_needs_a_value():
         controller.tell(cost_gradient=GRADIENT, constraint_subgradient=SLOPE)
 
 
-class UpdatesToNaN(Beginner):
-    needs = OGD.needs
+def test_an_action_that_would_not_be_finite_is_not_taken():
+    class StepsToNaN(Beginner):
+        needs = OGD.needs
 
-    def update(self, state, feedback):
-        return type(state)(state.x * np.nan)
+        def step(self, state, feedback):
+            return type(state)(state.x * np.nan), Info()
 
-
-class StepsToNaN(UpdatesToNaN):
-    def step(self, state, feedback):
-        return self.update(state, feedback), Info()
-
-
-@pytest.mark.parametrize("careless", [UpdatesToNaN(), StepsToNaN()])
-def test_an_action_that_would_not_be_finite_is_not_taken(careless):
-    controller = asked(careless)
+    controller = asked(StepsToNaN())
     with pytest.raises(ValueError, match=r"^the next action must be finite, got nan at index 0$"):
         controller.tell(cost_gradient=GRADIENT)
     assert same_bits(controller.ask(), np.array([0.25, -0.5]))
@@ -485,8 +478,8 @@ def test_numbers_whose_square_overflows_are_taken_or_refused_without_a_warning(n
 @pytest.mark.parametrize(
     ("player", "start", "options", "sentence"),
     [
-        (PFS, [0.0, 0.0], {}, "player must be an algorithm with init and update, a filter"),
-        (3, [0.0, 0.0], {}, "player must be an algorithm with init and update, a filter"),
+        (PFS, [0.0, 0.0], {}, "player must be an algorithm with init and step, or a Tuned"),
+        (3, [0.0, 0.0], {}, "player must be an algorithm with init and step, or a Tuned"),
         (PLAYER, [[0.0, 0.0]], {}, "start.shape must be that of a vector that is not empty"),
         (PLAYER, [0.0, np.nan], {}, "start must be finite, got nan at index 1"),
         (PLAYER, [3.0, 0.0], {}, "x1 must be in the domain"),
@@ -637,38 +630,26 @@ def test_norms_at_their_limits_contradict_nothing():
     assert controller.explain().broken == ()
 
 
-def test_a_tell_evaluates_the_certified_length_once(monkeypatch):
-    player = PLAYERS["certified"]
-    controller = Controller(player, START)
-    real, calls = CertifiedPFS.certified_length, []
+@pytest.mark.parametrize("journal", [None, "journal.db"])
+def test_a_tell_is_one_step_and_one_region_and_explaining_none(journal, tmp_path, monkeypatch):
+    player, calls = PLAYERS["certified"], []
+    real = CertifiedLength.region
 
-    def counted(self, *args, **kwargs):
+    def counted(self, *args):
         calls.append(1)
-        return real(self, *args, **kwargs)
+        return real(self, *args)
 
-    monkeypatch.setattr(CertifiedPFS, "certified_length", counted)
-    drive(controller, player, 7)
-    controller.explain()
-    assert len(calls) == 7
-
-
-def test_a_journalled_tell_evaluates_the_certified_length_once(tmp_path, monkeypatch):
-    player = PLAYERS["certified"]
-    real, calls = CertifiedPFS.certified_length, []
-
-    def counted(self, *args, **kwargs):
-        calls.append(1)
-        return real(self, *args, **kwargs)
-
-    with Controller(player, START, journal=tmp_path / "journal.db") as controller:
-        monkeypatch.setattr(CertifiedPFS, "certified_length", counted)
+    path = journal and tmp_path / journal
+    with Controller(player, START, journal=path) as controller:
+        monkeypatch.setattr(CertifiedLength, "region", counted)
         drive(controller, player, 7)
+        controller.explain()
     assert len(calls) == 7
 
 
 def test_a_filter_is_refused_as_a_player_of_a_game_in_one_sentence():
     safe = SafetyFilter(G_g=1.0, domain=BALL, rho=0.1)
-    with pytest.raises(ValueError, match=r"^player must be an algorithm with init and update"):
+    with pytest.raises(ValueError, match=r"^player must learn from costs, got the filter "):
         play(safe, problems.paper_toy(horizon=5, trials=1))
 
 
@@ -679,23 +660,13 @@ def test_a_number_named_step_is_no_step():
     assert controller.explain().feasibility_step is None
 
 
-def test_a_subclass_that_overrides_update_alone_is_refused(tmp_path):
-    class Slower(CertifiedPFS):
-        def update(self, state, feedback):
-            return super().update(state, feedback._replace(cost_gradient=feedback[0] / 2))
+def test_a_rule_that_has_its_formulas_in_update_alone_is_refused():
+    sentence = "^a rule must have its formulas in step, got Slower with an update alone$"
+    with pytest.raises(ValueError, match=sentence):
 
-    class Whole(Slower):
-        def step(self, state, feedback):
-            return super().step(state, feedback._replace(cost_gradient=feedback[0] / 2))
-
-    player = Slower(G_g=1.0, domain=Ball(1.0), rho=0.5)
-    with pytest.raises(ValueError, match=r"^a rule that overrides update must override step, "):
-        Controller(player, [0.0, 0.0])
-    with pytest.raises(ValueError, match=r"got Slower with the step of another class$"):
-        Controller(Tuned(player, NoClaim(CONSTANTS)), [0.0, 0.0], journal=tmp_path / "new.db")
-    assert not list(tmp_path.iterdir())
-    controller = Controller(Whole(G_g=1.0, domain=Ball(1.0), rho=0.5), [0.0, 0.0])
-    assert controller.round == 1
+        class Slower(PFS):
+            def update(self, state, feedback):
+                return super().update(state, feedback._replace(cost_gradient=feedback[0] / 2))
 
 
 def test_a_value_of_minus_infinity_is_refused():

@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 
-from surefoot import Controller
-from surefoot.algorithms import CertifiedOGD, RegionFilter, SafetyFilter
+from surefoot import PFS, Controller
+from surefoot.algorithms import CertifiedOGD, LeaderFollower, RegionFilter, SafetyFilter
 from surefoot.controller import read_journal, replay
 from surefoot.core.errors import InvalidValueError
-from surefoot.regions import CurvatureRows
+from surefoot.core.types import needs_of
+from surefoot.regions import Curvature, LipschitzHull
 from surefoot.sets import Ball, Box
 
 from ._live import (
@@ -98,13 +99,18 @@ def test_a_proposal_may_be_written_over():
 @pytest.mark.parametrize(
     "player",
     [
-        RegionFilter(known=CurvatureRows(beta=0.0, rows=1, reach=2.0)),
-        CertifiedOGD(known=CurvatureRows(beta=0.0, rows=1, reach=2.0), radius=2.0, eta=1.0),
+        RegionFilter(knowledge=LipschitzHull(G_g=2.0, reach=2.0)),
+        SafetyFilter(G_g=2.0, domain=Ball(2.0), rho=0.1),
+        LeaderFollower(G_g=2.0, domain=Ball(2.0)),
+        RegionFilter(knowledge=Curvature(beta=0.0, reach=2.0)),
+        CertifiedOGD(knowledge=Curvature(beta=0.0, reach=2.0), radius=2.0, eta=1.0),
     ],
-    ids=["filter", "rule"],
+    ids=["filter", "filter with a margin", "rule", "curvature", "descent"],
 )
 def test_an_announced_set_holds_the_next_action_and_is_replayed(player, tmp_path):
-    wish = {"proposal": [9.0, 9.0]} if hasattr(player, "admit") else {"cost_gradient": [-9.0, -9.0]}
+    wish = (
+        {"proposal": [9.0, 9.0]} if needs_of(player).proposals else {"cost_gradient": [-9.0, -9.0]}
+    )
     with Controller(player, [0.0, 0.0], journal=tmp_path / "run.db") as controller:
         controller.ask()
         controller.tell(
@@ -118,9 +124,12 @@ def test_an_announced_set_holds_the_next_action_and_is_replayed(player, tmp_path
 
 
 def test_a_rule_that_takes_no_announced_set_says_so():
-    controller = Controller(SafetyFilter(G_g=1.0, domain=Ball(1.0), rho=0.1), [0.0])
+    controller = Controller(PFS(eta=0.1, rho=0.1, domain=Ball(1.0)), [0.0])
     controller.ask()
     with pytest.raises(InvalidValueError, match=r"^within must come with a rule that takes"):
         controller.tell(
-            proposal=[1.0], constraint_value=-1.0, constraint_subgradient=[1.0], within=Ball(1.0)
+            cost_gradient=[1.0],
+            constraint_value=-1.0,
+            constraint_subgradient=[1.0],
+            within=Ball(1.0),
         )

@@ -11,9 +11,9 @@ from surefoot import PFS, Ball, Controller
 from surefoot.algorithms import CertifiedPFS, LeaderFollower, RegionFilter, SafetyFilter
 from surefoot.controller import PremiseError, PremiseWarning, replay
 from surefoot.core.errors import InvalidValueError
-from surefoot.regions import Curvature, LipschitzHull
+from surefoot.regions import Errors, LipschitzHull
 
-from ._live import G_G, LIMITS, MOVABLE, ROWS, START, same_bits, seen_at
+from ._live import BALL, G_G, LIMITS, MOVABLE, ROWS, START, same_bits, seen_at
 
 SAFE = SafetyFilter(G_g=1.0, domain=Ball(1.0), rho=0.1)  # g(x) = x[1] - 0.5 below
 
@@ -83,8 +83,8 @@ def test_the_first_action_may_be_another_start():
     x = np.array([0.0, 0.3])
     with pytest.warns(PremiseWarning):
         controller.tell(proposal=[0.0, 9.0], action=x, **line(x))
-    assert controller.state.start.tolist() == [0.0, 0.3]
-    assert controller.state.start_slack == pytest.approx(0.2)
+    assert controller.state.memory.anchor.tolist() == [0.0, 0.3]
+    assert controller.state.memory.slack == pytest.approx(0.2)
 
 
 def test_a_first_action_outside_is_refused():
@@ -131,7 +131,8 @@ def wander(player, rng, path=None, rounds=60):
             if chance < 0.1:
                 controller.tell(missing=True)
             elif chance < 0.5 and t > 1:
-                x = x + rng.normal(size=2) * rng.choice([1e-9, 0.02, 0.3])
+                # Nowhere outside of the ball that is told to hold the feasible set.
+                x = BALL.project(x + rng.normal(size=2) * rng.choice([1e-9, 0.02, 0.3]))
                 own += 1
                 controller.tell(action=x, **seen_at(player, t, x))
             else:
@@ -212,8 +213,8 @@ def test_a_missing_round_that_is_measured_is_refused(told, sentence):
 
 def test_under_drift_the_way_back_begins_when_the_bound_is_used_up():
     v = 0.1
-    known = LipschitzHull(G_g=1.0, reach=1.0, drift=v)
-    controller = Controller(RegionFilter(known=known), [0.0, 0.0])
+    known = LipschitzHull(G_g=1.0, reach=1.0, errors=Errors(drift=v))
+    controller = Controller(RegionFilter(knowledge=known), [0.0, 0.0])
     controller.tell(proposal=[0.0, 0.19], **line(controller.ask()))
     x = controller.ask()  # slack 0.5, less 0.1 of drift: the bound is -0.21 in round 2
     assert controller.explain().bound == pytest.approx(-0.21)
@@ -240,7 +241,7 @@ def blind(player, true_drift, rng, rounds=60):
         x = controller.ask()
         risen = true_drift * (t - 1)
         g = (ROWS @ x - LIMITS).max() + risen
-        if controller._anchor is not None and controller._anchor.slack_in(t, 1e-3) <= 0:
+        if controller._anchor is not None and controller._anchor.level(t, 1e-3) >= 0:
             break
         outside += g > 0
         if t > 2 and rng.uniform() < 0.7:
@@ -253,7 +254,9 @@ def blind(player, true_drift, rng, rounds=60):
 
 
 DRIFTING = {
-    "hull filter": RegionFilter(known=LipschitzHull(G_g=G_G, reach=1.5, drift=1e-3)),
+    "hull filter": RegionFilter(
+        knowledge=LipschitzHull(G_g=G_G, reach=1.5, errors=Errors(drift=1e-3))
+    ),
     "safety filter": SafetyFilter(G_g=G_G, domain=Ball(1.5), rho=0.02, drift=1e-3),
     "certified": CertifiedPFS(G_g=G_G, domain=Ball(1.5), rho=0.02, drift=1e-3),
     "leader and follower": LeaderFollower(G_g=G_G, domain=Ball(1.5), drift=1e-3),
@@ -275,7 +278,7 @@ def test_a_blind_loop_under_ten_times_the_drift_is_found_outside():
 
 
 def test_the_error_of_one_value_shortens_the_next_step():
-    usual = RegionFilter(known=LipschitzHull(G_g=1.0, reach=1.0, value_error=0.0))
+    usual = RegionFilter(knowledge=LipschitzHull(G_g=1.0, reach=1.0))
     controller, other = Controller(usual, [0.0, 0.0]), Controller(usual, [0.0, 0.0])
     for one in (controller, other):
         one.ask()
@@ -287,8 +290,8 @@ def test_the_error_of_one_value_shortens_the_next_step():
 
 @pytest.mark.parametrize(("value_error", "most"), [(None, -0.325), (0.125, -0.225)])
 def test_the_true_g_is_bounded_with_both_errors_of_its_value(value_error, most):
-    known = LipschitzHull(G_g=1.0, reach=1.0, value_error=0.025, evaluation_error=0.05)
-    controller = filtered(RegionFilter(known=known))
+    known = LipschitzHull(G_g=1.0, reach=1.0, errors=Errors(value=0.025, evaluation=0.05))
+    controller = filtered(RegionFilter(knowledge=known))
     controller.hold("a test")
     controller.ask()
     told = {"constraint_value": -0.4, "constraint_subgradient": np.array([0.0, 1.0])}
@@ -297,7 +300,7 @@ def test_the_true_g_is_bounded_with_both_errors_of_its_value(value_error, most):
 
 
 def test_the_error_of_one_value_is_in_the_journal(tmp_path):
-    player = RegionFilter(known=LipschitzHull(G_g=1.0, reach=1.0))
+    player = RegionFilter(knowledge=LipschitzHull(G_g=1.0, reach=1.0))
     with Controller(player, [0.0, 0.0], journal=tmp_path / "j.db") as controller:
         controller.tell(proposal=[0.0, 9.0], value_error=0.125, **line(controller.ask()))
         assert controller.ask()[1] == pytest.approx(0.375)
@@ -306,7 +309,7 @@ def test_the_error_of_one_value_is_in_the_journal(tmp_path):
 
 @pytest.mark.parametrize("wrong", [-0.1, np.inf, np.nan, "much"])
 def test_an_error_that_is_none_is_refused(wrong):
-    player = RegionFilter(known=Curvature(beta=0.0, reach=1.0))
+    player = RegionFilter(knowledge=LipschitzHull(G_g=1.0, reach=1.0))
     controller = Controller(player, [0.0, 0.0])
     controller.ask()
     with pytest.raises(InvalidValueError, match=r"^value_error must be"):
@@ -321,12 +324,12 @@ def test_a_rule_that_allows_for_no_error_says_so():
 
 
 def test_the_error_budget_is_in_the_sentence():
-    known = LipschitzHull(G_g=1.0, reach=1.0, value_error=0.05, drift=1e-4)
-    controller = Controller(RegionFilter(known=known), [0.0, 0.0])
+    known = LipschitzHull(G_g=1.0, reach=1.0, errors=Errors(value=0.05, drift=1e-4))
+    controller = Controller(RegionFilter(knowledge=known), [0.0, 0.0])
     controller.tell(proposal=[0.0, 0.1], **line(controller.ask()))
     words = "allows for value errors up to 0.05, drift up to 0.0001 per round, rounding"
     assert words in str(controller.explain())
-    assert controller.explain().budget.value_error == 0.05
+    assert controller.explain().errors.value == 0.05
 
 
 @given(
@@ -338,7 +341,7 @@ def test_the_error_budget_is_in_the_sentence():
 @settings(max_examples=60)
 def test_every_point_of_the_way_back_is_feasible_at_any_speed(slope, slack, away, share):
     # g = slope |x| - slack, convex with G_g = slope; the actuator is anywhere.
-    player = RegionFilter(known=LipschitzHull(G_g=slope, reach=4.0))
+    player = RegionFilter(knowledge=LipschitzHull(G_g=slope, reach=4.0))
     controller = Controller(player, [0.0], on_contradiction="record")
     controller.ask()
 

@@ -4,7 +4,8 @@ from tests._own import WholeSpace
 
 from surefoot import OGD, PFS, Ball, Constants
 from surefoot.algorithms import ALGORITHMS, EntropicDualAveraging, FrankWolfe, catalogue
-from surefoot.algorithms.certified_pfs import CertifiedState
+from surefoot.algorithms.certified import CertifiedState
+from surefoot.algorithms.descent import DescentState
 from surefoot.controller._plain import NotPlainError, Plain, classes_in, from_plain, to_plain
 from surefoot.sets import (
     Box,
@@ -114,7 +115,7 @@ def test_a_sparse_matrix_comes_back():
         np.array([[1, 2], [3, 4]], dtype=np.int32),
         np.zeros((0, 3)),
         np.array([True, False]),
-        CertifiedState(np.ones(2), np.zeros(2), 3.0, 0.5, 0.1, 0.0, 1e300),
+        CertifiedState(np.ones(2), (), DescentState(0.1, 1e300)),
     ],
     ids=repr,
 )
@@ -176,7 +177,7 @@ def test_nothing_is_to_be_given_where_nothing_was_left_out():
 @pytest.mark.parametrize("name", ["Popen", "os.system", "object"])
 def test_a_class_that_is_not_the_librarys_is_not_made(name):
     with pytest.raises(NotPlainError, match="is no class that is known here"):
-        from_plain(Plain(f'{{"class": "{name}", "fields": {{}}}}', b""))
+        from_plain(Plain(f'{{"class": "{name}"}}', b""))
 
 
 def test_a_class_of_the_same_name_is_not_taken_for_the_librarys():

@@ -5,22 +5,15 @@ import warnings
 import numpy as np
 import pytest
 
-from surefoot import OGD, PFS, Ball, Constants, Controller
-from surefoot.algorithms import (
-    CertifiedOGD,
-    CertifiedPFS,
-    LeaderFollower,
-    RegionFilter,
-    SafetyFilter,
-)
+from surefoot import PFS, Ball, Controller
+from surefoot.algorithms import RegionFilter, SafetyFilter
 from surefoot.controller import PremiseError, PremiseWarning, read_journal, replay
 from surefoot.core.errors import InvalidTypeError, InvalidValueError
 from surefoot.regions import Curvature, LipschitzHull
-from surefoot.sets import Box
 
 from ._live import CONSTANTS, MOVABLE, START, drive, same_bits, seen_at
 
-HULL = RegionFilter(known=LipschitzHull(G_g=1.0, reach=2.0))
+HULL = RegionFilter(knowledge=LipschitzHull(G_g=1.0, reach=2.0))
 
 
 def steep(x, slope=2.0):
@@ -46,7 +39,7 @@ def test_hold_keeps_the_action_until_it_is_resumed():
     reason = controller.explain()
     assert "halted until resumed" in str(reason)
     assert reason.is_proven  # by what was measured there, if g does not change
-    controller.resume(RegionFilter(known=LipschitzHull(G_g=2.0, reach=2.0)))
+    controller.resume(RegionFilter(knowledge=LipschitzHull(G_g=2.0, reach=2.0)))
     assert (controller.halted, controller.round) == (None, 5)
     controller.tell(proposal=[0.0, 0.2], **steep(controller.ask()))
     assert controller.ask().round(9).tolist() == [0.0, 0.2]
@@ -69,7 +62,7 @@ def test_retreat_goes_back_to_the_start():
 
 
 def test_hold_from_outside_takes_the_way_back():
-    player = RegionFilter(known=LipschitzHull(G_g=1.0, reach=2.0))
+    player = RegionFilter(knowledge=LipschitzHull(G_g=1.0, reach=2.0))
     controller = Controller(player, [0.0, 0.0], on_contradiction="hold")
     controller.ask()
     controller.tell(proposal=[0.0, 0.5], constraint_value=-0.5, constraint_subgradient=[0.0, 1.0])
@@ -83,62 +76,8 @@ def test_hold_from_outside_takes_the_way_back():
     assert controller.explain().bound == pytest.approx(-0.25)
 
 
-def test_widen_goes_on_with_an_estimate():
-    controller = contradicted("widen")
-    assert controller.algorithm.known.G_g == 4.0  # twice what was seen
-    assert controller.halted is None
-    controller.tell(proposal=[0.0, 0.2], **steep(controller.ask()))
-    reason = controller.explain()
-    assert (reason.standing, reason.is_proven) == ("estimated", False)
-    assert reason.bound <= 0
-    assert "estimated, not proved, since constants were widened after round 1" in str(reason)
-    assert "estimated" in repr(reason)
-    for _ in range(20):
-        x = controller.ask()
-        assert 2 * x[1] - 0.5 <= 0
-        controller.tell(proposal=[0.0, 0.2], **steep(x))
-    assert controller.explain().broken == ()
-
-
-def test_a_widened_guarantee_says_that_its_constants_are_estimated():
-    constants = Constants(R=1.0, G_g=1.0, start_slack=0.5, start_reach=1.0)
-    player = CertifiedPFS.default(constants)
-    controller = Controller(player, [0.0, 0.0], on_contradiction="widen", widen_by=3.0)
-    with pytest.warns(PremiseWarning):
-        controller.tell(cost_gradient=[0.0, -1.0], **steep(controller.ask()))
-    assert controller.algorithm.G_g == 6.0
-    assert controller.guarantee.constants.G_g == 6.0
-    assert controller.guarantee.constants.origins["G_g"] == "estimated"
-
-
-def test_noise_that_is_likely_widens_the_error_of_values():
-    player = RegionFilter(known=LipschitzHull(G_g=1.0, reach=2.0))
-    controller = Controller(player, [0.0, 0.0], on_contradiction="widen")
-    told = {"proposal": [0.0, 0.0], "constraint_subgradient": [0.0, 1.0]}
-    controller.ask()
-    controller.tell(constraint_value=-0.5, **told)
-    controller.ask()
-    with pytest.warns(PremiseWarning, match="above its certified bound"):
-        controller.tell(constraint_value=-0.49, **told)
-    assert controller.algorithm.known.G_g == 1.0
-    assert controller.algorithm.known.value_error == pytest.approx(0.02)
-
-
-def test_curvature_that_is_too_small_is_widened_to_what_was_seen():
-    player = RegionFilter(known=Curvature(beta=0.1, reach=2.0))
-    controller = Controller(player, [0.0], on_contradiction="widen")
-
-    def told(x):  # g = x^2 - 1
-        return {"constraint_value": float(x[0] ** 2) - 1, "constraint_subgradient": 2 * x}
-
-    controller.tell(proposal=[0.5], **told(controller.ask()))
-    with pytest.warns(PremiseWarning, match="curvature is at least 2, more than beta"):
-        controller.tell(proposal=[0.5], **told(controller.ask()))
-    assert controller.algorithm.known.beta == pytest.approx(4.0)
-
-
 def test_the_least_curvature_that_fits_is_among_the_causes():
-    controller = Controller(RegionFilter(known=Curvature(beta=0.5, reach=2.0)), [0.0])
+    controller = Controller(RegionFilter(knowledge=Curvature(beta=0.5, reach=2.0)), [0.0])
     for last in (False, True):  # g = 1.5 x^2 - 1 has the curvature 3
         x = controller.ask()
         told = {"constraint_value": 1.5 * float(x[0]) ** 2 - 1, "constraint_subgradient": 3 * x}
@@ -193,8 +132,7 @@ def test_a_slack_of_the_anchor_that_fell_is_drift_first():
     [
         (PFS(eta=0.1, rho=0.1, domain=Ball(1.0)), {"on_contradiction": "retreat"}, "got PFS"),
         (PFS(eta=0.1, rho=0.1, domain=Ball(1.0)), {"on_missing": "retreat"}, "got PFS"),
-        (OGD(eta=0.1, domain=Box([-1.0], [1.0])), {"on_contradiction": "widen"}, "got OGD"),
-        (HULL, {"widen_by": 1.0}, "widen_by must be finite and above 1, got 1.0"),
+        (HULL, {"on_contradiction": "widen"}, "on_contradiction must be one of"),
         (HULL, {"on_missing": "wait"}, "on_missing must be one of"),
         (HULL, {"rotate": 0}, "rotate must be"),
     ],
@@ -308,7 +246,7 @@ def eventful(path, player, policy):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::surefoot.controller.PremiseWarning")
-@pytest.mark.parametrize("policy", ["record", "hold", "retreat", "widen"])
+@pytest.mark.parametrize("policy", ["record", "hold", "retreat"])
 @pytest.mark.parametrize("name", ["certified", "safety filter", "leader and follower"])
 def test_every_event_is_in_one_journal_that_goes_on_and_is_replayed(name, policy, tmp_path):
     path, player = tmp_path / "run.db", MOVABLE[name]
@@ -337,17 +275,6 @@ def test_a_note_is_where_it_was_made(tmp_path):
         assert controller.round == 2
     notes = read_journal(tmp_path / "run.db").notes
     assert [(n.round, n.text) for n in notes] == [(1, "before the first round"), (2, "after it")]
-
-
-def test_a_widened_player_is_the_one_that_is_opened(tmp_path):
-    path = tmp_path / "run.db"
-    contradicted("widen", journal=path).close()
-    with Controller.open(path) as controller:
-        assert controller.algorithm.known.G_g == 4.0
-        assert controller.explain().answered[0].constant == "constants"
-        controller.tell(proposal=[0.0, 0.2], **steep(controller.ask()))
-        assert controller.explain().standing == "estimated"
-    assert replay(path).is_same
 
 
 def test_a_halted_journal_is_opened_halted(tmp_path):
@@ -524,10 +451,3 @@ def test_a_call_that_raises_leaves_the_action_and_the_journal_as_they_were(name,
         controller.tell(**told)
         assert controller.round == 5
     assert replay(path).is_same
-
-
-def test_rules_of_all_kinds_can_be_widened():
-    constants = Constants(R=1.5, G_g=1.0, beta=1.0, start_slack=0.2, start_reach=2.0, rows=1)
-    for rule in (CertifiedPFS, LeaderFollower, CertifiedOGD):
-        player = rule.default(constants)
-        Controller(player, START, on_contradiction="widen")

@@ -5,8 +5,8 @@ import pytest
 
 from surefoot import Controller
 from surefoot._sqlite import digest, to_bytes
-from surefoot.algorithms.certificate import CertifiedStep
 from surefoot.controller import StoreError, replay
+from surefoot.core.types import Info
 
 from ._live import PLAYERS, START, drive, same_bits, seen_at
 
@@ -156,7 +156,7 @@ def test_another_rule_is_found_at_the_first_action_that_it_changes(path, monkeyp
 
     def slower(self, state, feedback):
         new, info = real(self, state, feedback)
-        return (new._replace(x=state.x) if state.rounds == 5 else new), info
+        return (new._replace(x=state.x) if state.memory.rounds == 5 else new), info
 
     monkeypatch.setattr(kind, "step", slower)
     found = replay(path).difference
@@ -165,9 +165,9 @@ def test_another_rule_is_found_at_the_first_action_that_it_changes(path, monkeyp
 
 def test_another_certificate_is_found(path, monkeypatch):
     written(path, "certified")
-    real = CertifiedStep.certificate.fget
+    real = Info.certificate.fget
     altered = property(lambda info: real(info)._replace(bound=-0.125))
-    monkeypatch.setattr(CertifiedStep, "certificate", altered)
+    monkeypatch.setattr(Info, "certificate", altered)
     found = replay(path).difference
     assert (found.round, found.part) == (1, "certificate")
     assert found.derived.bound == -0.125

@@ -13,7 +13,7 @@ from surefoot.algorithms import OGD, CertifiedPFS, LeaderFollower, RegionFilter,
 from surefoot.controller import read_journal
 from surefoot.controller.configuring import player_from
 from surefoot.controller.serving import LONGEST, PROTOCOL, Service
-from surefoot.regions import CurvatureRows
+from surefoot.regions import LipschitzHull
 from surefoot.sets import Box
 
 from ._live import CONSTANTS, PLAYERS, START, drive, seen_at
@@ -66,7 +66,7 @@ def test_ask_and_tell_are_those_of_the_controller_bit_for_bit():
 
 
 def test_separate_constraints_are_told_as_rows():
-    player = PLAYERS["certified, several"]
+    player = PLAYERS["DPP"]
     service = Service(Controller(player, START))
     x = np.array(said(service, {"do": "ask"})["action"])
     told = {n: np.asarray(v).tolist() for n, v in seen_at(player, 1, x).items()}
@@ -82,16 +82,18 @@ def test_a_filter_is_told_a_proposal():
 
 
 def test_an_announced_set_holds_the_next_action():
-    known = CurvatureRows(beta=(0.0, 0.0), reach=2.0)
-    service = Service(Controller(RegionFilter(known=known), [0.0, 0.0]))
-    told = {"proposal": [1.0, 1.0], "constraint_value": [-1.0, -1.0]}
-    told |= {"constraint_subgradient": [[1.0, 0.0], [0.0, 1.0]], "do": "tell"}
+    known = LipschitzHull(G_g=1.0, reach=2.0)
+    service = Service(Controller(RegionFilter(knowledge=known), [0.0, 0.0]))
+    told = {"proposal": [1.0, 1.0], "constraint_value": -1.0}
+    told |= {"constraint_subgradient": [1.0, 0.0], "do": "tell"}
     said(service, {"do": "ask"})
-    for wrong in (3, {}, {"Box": {}, "Ball": {}}, {"Constants": {"R": 1.0}}, {"Box": 3}):
+    for wrong in (3, {}, {"class": "Constants", "R": 1.0}, {"class": ["Box"]}, {"class": "OGD"}):
         found = said(service, told | {"within": wrong})
         assert (found["ok"], found["round"]) == (False, 1)
         assert found["error"].startswith("within must be a set")
-    box = {"Box": {"lower": [-0.25, -0.5], "upper": [0.25, 0.5]}}
+    found = said(service, told | {"within": {"class": "Box", "radius": 1.0}})
+    assert found["error"] == "within must fit Box (lower, upper), got 'radius'"
+    box = {"class": "Box", "lower": [-0.25, -0.5], "upper": [0.25, 0.5]}
     assert said(service, told | {"within": box}) == {"ok": True, "round": 2}
     x = said(service, {"do": "ask"})["action"]
     assert 0.2 < x[0] <= 0.25
@@ -271,39 +273,65 @@ NUMBERS = {n: getattr(CONSTANTS, n) for n in CONSTANTS.origins}
 
 
 def test_a_player_is_made_as_its_constructor_makes_it():
-    named = player_from({"name": "LeaderFollower"}, constants=NUMBERS)
+    named = player_from({"class": "LeaderFollower"}, constants=NUMBERS)
     assert named.algorithm == LeaderFollower.default(CONSTANTS, None, Ball(CONSTANTS.R)).algorithm
     assert named.guarantee.kind == "every round"
-    tuned = player_from({"name": "PFS", "tuning": "tuned"}, constants=NUMBERS, horizon=5_000)
+    tuned = player_from({"class": "PFS", "tuning": "tuned"}, constants=NUMBERS, horizon=5_000)
     assert tuned.algorithm == PLAYERS["PFS tuned"].algorithm
-    parameters = {"eta": 0.1, "domain": {"Box": {"lower": [-0.4, -0.3], "upper": [0.6, 0.45]}}}
-    box = player_from({"name": "OGD", "parameters": parameters})
+    table = {"class": "Box", "lower": [-0.4, -0.3], "upper": [0.6, 0.45]}
+    box = player_from({"class": "OGD", "eta": 0.1, "domain": table})
     assert box == OGD(eta=0.1, domain=Box([-0.4, -0.3], [0.6, 0.45]))
     drive(Controller(box, START), box, 3)
-    changing = {"name": "RECOO", "tuning": "changing"}  # of a rule that needs the set otherwise
+    changing = {"class": "RECOO", "tuning": "changing"}  # of a rule that needs the set otherwise
     made = player_from(changing, constants=NUMBERS | {"G_f": 1.0}, horizon=50)
     assert made.algorithm.domain == Ball(CONSTANTS.R)
+
+
+def test_a_pair_is_made_by_its_name_and_by_its_parts():
+    ball = {"class": "Ball", "radius": 1.5}
+    named = {"class": "LeaderFollower", "G_g": 1.2, "domain": ball, "cuts": 4, "value_error": 0.1}
+    knowledge = {"class": "LipschitzHull", "G_g": 1.2, "domain": ball}
+    knowledge["errors"] = {"class": "Errors", "value": 0.1}
+    pair = {"class": "Certified", "proposer": {"class": "Leader", "domain": ball, "cuts": 4}}
+    wanted = LeaderFollower(G_g=1.2, domain=Ball(1.5), cuts=4, value_error=0.1)
+    assert player_from(named) == player_from(pair | {"knowledge": knowledge}) == wanted
+    hull = {"class": "RegionFilter", "knowledge": {"class": "LipschitzHull", "G_g": 1, "reach": 2}}
+    assert player_from(hull) == RegionFilter(knowledge=LipschitzHull(G_g=1.0, reach=2.0))
 
 
 @pytest.mark.parametrize(
     ("player", "more", "words"),
     [
-        ({}, {}, "player.name must be one of "),
-        ({"name": "LeaderFolower"}, {}, "player.name must be one of LeaderFollower"),
-        ({"name": "PFS", "tuning": "anytme"}, {}, "player.tuning must be one of anytime"),
-        ({"name": "PFS", "tunning": "anytime"}, {}, "player must have one of tuning"),
-        ({"name": "LeaderFollower"}, {}, "constants must fit Constants: missing"),
-        ({"name": "LeaderFollower"}, {"constants": {"R": 1.0}}, "needs"),
-        ({"name": "LeaderFollower"}, {"constants": {"R": 1.0, "Gg": 2.0}}, "'Gg'"),
-        ({"name": "OGD", "parameters": {"eta": 0.1}}, {}, "missing a required argument: 'domain'"),
-        ({"name": "OGD", "parameters": {"eta": "x", "domain": {"Ball": {"radius": 1}}}}, {}, "eta"),
+        ({}, {}, "player.class must be one of "),
+        ({"class": ["OGD"]}, {}, "player.class must be one of "),
+        ({"class": "Ball", "radius": 1.0}, {}, "player.class must be one of "),
+        ({"class": "LeaderFolower"}, {}, "player.class must be one of LeaderFollower"),
+        ({"class": "PFS", "tuning": "anytme"}, {}, "player.tuning must be one of anytime"),
+        ({"class": "PFS", "tunning": "anytime"}, {}, "player must fit PFS (eta, rho, domain), got"),
         (
-            {"name": "OGD", "parameters": {"eta": 0.1, "domain": {"Bal": {"radius": 1}}}},
-            {},
-            "an object must be of one of Ball",
+            {"class": "PFS", "tuning": "anytime", "eta": 0.1},
+            {"constants": NUMBERS, "horizon": 9},
+            "player must fit PFS.anytime (constants, horizon, domain), got 'eta'",
         ),
-        ({"name": "PFS", "tuning": "tuned"}, {"constants": NUMBERS}, "horizon must be given"),
-        ({"name": "OGD", "tuning": "best"}, {"constants": NUMBERS}, "player.tuning must be one of"),
+        ({"class": "SafetyFilter", "sigm": 1.0}, {}, "player must fit SafetyFilter (as_steps, G_g"),
+        ({"class": "LeaderFollower", "G_g": 1.0}, {}, "player must fit LeaderFollower: "),
+        ({"class": "LeaderFollower"}, {}, "constants must fit Constants: missing 1 required"),
+        ({"class": "LeaderFollower"}, {"constants": {"R": 1.0}}, "needs"),
+        ({"class": "LeaderFollower"}, {"constants": {"R": 1.0, "Gg": 2.0}}, "'Gg'"),
+        ({"class": "OGD", "eta": 0.1}, {}, "missing 1 required keyword-only argument: 'domain'"),
+        ({"class": "OGD", "eta": "x", "domain": {"class": "Ball", "radius": 1}}, {}, "eta must be"),
+        (
+            {"class": "OGD", "eta": 0.1, "domain": {"class": "Bal", "radius": 1}},
+            {},
+            "player.domain.class must be one of Ball",
+        ),
+        ({"class": "OGD", "eta": 0.1, "domain": {}}, {}, "player.domain.class must be one of"),
+        ({"class": "PFS", "tuning": "tuned"}, {"constants": NUMBERS}, "horizon must be given"),
+        (
+            {"class": "OGD", "tuning": "best"},
+            {"constants": NUMBERS},
+            "player.tuning must be one of",
+        ),
         ([], {}, "player must be a table"),
     ],
 )

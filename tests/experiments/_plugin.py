@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from surefoot import Ball, Problem
+from surefoot.core.types import Info
 from surefoot.problems.constraints import LinfNorm
 from surefoot.problems.costs import Quadratic
 
@@ -46,11 +47,11 @@ class Careful:
     def init(self, x1):
         return Place(x1)
 
-    def update(self, state, feedback):
+    def step(self, state, feedback):
         step = feedback.cost_gradient
         if feedback.constraint_value > -self.near:  # on purpose
             step = feedback.constraint_subgradient
-        return Place(state.x - self.eta * step)
+        return Place(state.x - self.eta * step), Info()
 '''
 
 SPEC = """\

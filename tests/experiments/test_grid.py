@@ -135,7 +135,6 @@ OUT = {"name": "adversarial_cube", "adversary": "out"}
         (BOX, "PFS", 20_000, 30, "scan", "batch"),
         (WIDE, "OGD", 20_000, 30, "batch", "batch"),
         (WIDE, "PFS", 20_000, 30, "batch", "batch"),
-        (BOX, "SeveralPFS", 20_000, 30, "batch", "batch"),
         (OUT, "PFS", 1_000_000, 1, "loop", "loop"),
     ],
 )

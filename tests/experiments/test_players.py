@@ -100,16 +100,21 @@ def test_parameters_of_a_file_are_used_and_told_with_their_origin():
         "parameters": {"G_g": 1.5, "rho": {"times": 6.0, "power": -0.5}, "decreasing": False},
     }
     player, parameters, constants = build_player(row, TOY, 900)
-    assert (player.G_g, player.rho, player.decreasing, player.ratchet) == (1.5, 0.2, False, True)
+    known = player.knowledge
+    assert (known.G_g, known.rho, known.decreasing) == (1.5, 0.2, False)
+    assert player.proposer.ratchet is True
     assert constants == TOY.constants
-    assert parameters == {
-        "G_g": (1.5, "specification"),
-        "rho": (0.2, "specification"),
-        "decreasing": ("false", "specification"),
-        "ratchet": ("true", "default"),
-        "domain": ("Ball", "problem"),
-        "domain.radius": (1.0, "problem"),
+    expected = {
+        "knowledge": ("CertifiedLength", "default"),
+        "knowledge.G_g": (1.5, "specification"),
+        "knowledge.rho": (0.2, "specification"),
+        "knowledge.decreasing": ("false", "specification"),
+        "knowledge.domain": ("Ball", "problem"),
+        "knowledge.domain.radius": (1.0, "problem"),
+        "proposer": ("Descent", "default"),
+        "proposer.ratchet": ("true", "default"),
     }
+    assert expected.items() <= parameters.items()
 
 
 def test_a_theorem_is_the_origin_of_what_it_tuned_and_the_file_of_what_it_gave():

@@ -117,7 +117,7 @@ def test_as_many_cells_as_are_allowed_are_a_specification():
 
 UNDECLARED = {
     *("CertifiedDualAveraging", "CertifiedOGD", "CertifiedPFS", "LeaderFollower"),
-    *("RememberingPFS", "SeveralPFS", "ValuesFollower"),
+    "ValuesFollower",
 }
 
 

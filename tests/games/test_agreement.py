@@ -9,6 +9,7 @@ import pytest
 from tests._own import State, Stepping
 
 from surefoot import OGD, Ball, Problem, play, play_all, problems
+from surefoot.core.types import Info
 from surefoot.games import EngineWarning
 from surefoot.problems.constraints import FunctionConstraint
 from surefoot.problems.costs import Quadratic
@@ -17,27 +18,27 @@ from surefoot.problems.costs import Quadratic
 class Branching(Stepping):
     """Steps along the cost, or away from the limit: decided by an `if`."""
 
-    def update(self, state, feedback):
+    def step(self, state, feedback):
         if feedback.constraint_value > -0.1:
-            return State(state.x - self.eta * feedback.constraint_subgradient)
-        return super().update(state, feedback)
+            return State(state.x - self.eta * feedback.constraint_subgradient), Info()
+        return super().step(state, feedback)
 
 
 class Mixing(Stepping):
     """Divides by a norm over all entries of all runs."""
 
-    def update(self, state, feedback):
+    def step(self, state, feedback):
         gradient = feedback.cost_gradient
-        return State(state.x - self.eta * gradient / np.linalg.norm(gradient))
+        return State(state.x - self.eta * gradient / np.linalg.norm(gradient)), Info()
 
 
 class Sound(Mixing):
     """The same with a norm for each run."""
 
-    def update(self, state, feedback):
+    def step(self, state, feedback):
         gradient = feedback.cost_gradient
         size = np.sqrt((gradient**2).sum(axis=-1, keepdims=True))
-        return State(state.x - self.eta * gradient / size)
+        return State(state.x - self.eta * gradient / size), Info()
 
 
 TOY = problems.paper_toy(60, trials=4)
@@ -47,10 +48,10 @@ def test_a_rule_with_an_if_plays_many_trials_in_the_loop_and_one_warning_names_i
     with pytest.warns(EngineWarning) as told:
         trace = play(Branching(0.05), TOY)
     (only,) = told
-    assert str(only.message).startswith("Branching.update takes the numbers of all runs")
+    assert str(only.message).startswith("Branching.step takes the numbers of all runs")
     assert only.filename == __file__
     assert trace.engine == "loop"
-    assert "Branching.update" in trace.engine_note
+    assert "Branching.step" in trace.engine_note
     wanted = play(Branching(0.05), TOY, engine="loop")
     np.testing.assert_array_equal(trace.actions, wanted.actions)
     np.testing.assert_array_equal(trace.total_cost, wanted.total_cost)
@@ -66,14 +67,14 @@ def test_an_if_that_is_met_late_begins_the_game_anew():
         def init(self, x1):
             return Counting(x1, 0)
 
-        def update(self, state, feedback):
+        def step(self, state, feedback):
             late = state.t >= 40
             step = feedback.cost_gradient
             if late and feedback.constraint_value > -0.1:
                 step = feedback.constraint_subgradient
-            return Counting(state.x - self.eta * step, state.t + 1)
+            return Counting(state.x - self.eta * step, state.t + 1), Info()
 
-    with pytest.warns(EngineWarning, match="Later.update"):
+    with pytest.warns(EngineWarning, match="Later.step"):
         trace = play(Later(0.05), TOY)
     wanted = play(Later(0.05), TOY, engine="loop")
     np.testing.assert_array_equal(trace.cost_sum, wanted.cost_sum)
@@ -111,7 +112,7 @@ def test_a_batch_that_was_asked_for_is_refused_in_a_sentence(rule):
 
 def test_other_errors_of_a_rule_are_its_own():
     class Wrong(Sound):
-        def update(self, state, feedback):
+        def step(self, state, feedback):
             raise ValueError("no step today")
 
     with pytest.raises(ValueError, match="round 1: no step today"):

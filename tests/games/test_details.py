@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from surefoot import PFS, Ball, Problem, Tuned, play, problems
+from surefoot.core.types import Info
 from surefoot.games import Regret, playing
 from surefoot.games._compile import _private, _processor, cache_folder
 from surefoot.games.batch import _state_of
@@ -30,8 +31,8 @@ class Still:
     def init(self, x1):
         return State(x1)
 
-    def update(self, state, feedback):
-        return state
+    def step(self, state, feedback):
+        return state, Info()
 
 
 def problem(horizon, constraint, start=(0.0, 0.0), slopes=(0.1, 0.0), **given):

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from surefoot import OGD, PFS, Ball, play, play_all, problems
+from surefoot.core.types import Info
 from surefoot.games import batch, scan
 from surefoot.problems import ADVERSARIES, Problem, adversarial_cube
 from surefoot.problems.constraints import Affine, FunctionConstraint, L2Norm, LinfNorm, max_of
@@ -238,11 +239,11 @@ class Averager:
     def init(self, x1):
         return Averaging(x1, 0.0, 0.0 * x1, Inner(x1[..., :1] if x1.ndim > 1 else float(x1[0])))
 
-    def update(self, state, feedback):
+    def step(self, state, feedback):
         t = state.t + 1.0
         mean = state.mean + (feedback.cost_gradient - state.mean) / t
         weight = 0.9 * state.inner.weight + 0.1 * feedback.constraint_value
-        return Averaging(state.x - self.eta * mean - 0.01 * weight, t, mean, Inner(weight))
+        return Averaging(state.x - self.eta * mean - 0.01 * weight, t, mean, Inner(weight)), Info()
 
 
 @pytest.mark.slow
@@ -267,8 +268,8 @@ class Undecorated:
     def init(self, x1):
         return self.inner.init(x1)
 
-    def update(self, state, feedback):
-        return self.inner.update(state, feedback)
+    def step(self, state, feedback):
+        return self.inner.step(state, feedback)
 
 
 @pytest.mark.parametrize("engine", ["loop", "batch", "scan"])

@@ -20,7 +20,7 @@ from surefoot.algorithms import (
     Yuan,
     domain_of,
 )
-from surefoot.core.types import Needs, needs_of
+from surefoot.core.types import Info, Needs, needs_of
 from surefoot.problems import Problem
 from surefoot.problems.constraints import Affine, FunctionConstraint, L2Norm, LinfNorm, max_of
 from surefoot.problems.costs import Linear, Quadratic
@@ -142,10 +142,10 @@ class Liar(Forgetful):
     needs: ClassVar[Needs] = Needs()
     domain: Any
 
-    def update(self, state, feedback):
+    def step(self, state, feedback):
         aside = self.domain.project(state.x + 0.125)
         corner = self.domain.minimize_linear(feedback.cost_gradient)
-        return State(self.domain.project(0.9 * aside + 0.1 * corner))
+        return State(self.domain.project(0.9 * aside + 0.1 * corner)), Info()
 
 
 def test_an_algorithm_that_projects_in_secret_is_found_out():
@@ -168,8 +168,8 @@ class Boaster(Liar):
 
     needs: ClassVar[Needs] = Needs(constraint_values=2, constraint_subgradients=0)
 
-    def update(self, state, feedback):
-        return state
+    def step(self, state, feedback):
+        return state, Info()
 
 
 def test_what_is_counted_is_what_was_told():

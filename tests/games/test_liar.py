@@ -17,7 +17,7 @@ from surefoot.algorithms import (
     Tighten,
     tuned_for,
 )
-from surefoot.core.types import Needs
+from surefoot.core.types import Info, Needs
 from surefoot.games.verdict import judge
 from surefoot.problems.constraints import LinfNorm
 from surefoot.problems.costs import Linear
@@ -33,8 +33,8 @@ class Liar(Forgetful):
     needs: ClassVar[Needs] = Needs()
     domain: Ball
 
-    def update(self, state, feedback):
-        return State(self.domain.project(state.x - 0.5 * feedback.cost_gradient))
+    def step(self, state, feedback):
+        return State(self.domain.project(state.x - 0.5 * feedback.cost_gradient)), Info()
 
 
 def pushed(horizon=T):

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from surefoot import OGD, PFS, Ball, play, play_all
+from surefoot.core.types import Info
 from surefoot.problems import Problem
 from surefoot.problems.constraints import FunctionConstraint, L2Norm
 from surefoot.problems.costs import Adversarial, Linear
@@ -177,11 +178,11 @@ class Careless:
     def init(self, x1):
         return Summing(x1, 0, 0.0 * _first(x1))
 
-    def update(self, state, feedback):
+    def step(self, state, feedback):
         total = state.total + feedback.constraint_value
         # Not a number as soon as more than 2 was summed up.
         slower = (1 - 0.25 * total**2) ** 0.5
-        return Summing(state.x - 0.01 * slower * feedback.cost_gradient, state.t + 1, total)
+        return Summing(state.x - 0.01 * slower * feedback.cost_gradient, state.t + 1, total), Info()
 
 
 @ENGINES
@@ -203,7 +204,7 @@ def test_an_error_of_the_loop_keeps_its_type_and_names_the_round():
         def init(self, x1):
             return OGD(eta=0.1, domain=BALL).init(x1)
 
-        def update(self, state, feedback):
+        def step(self, state, feedback):
             raise RefusalError(7, "not today")
 
     with pytest.raises(RefusalError, match=r"^round 1: not today \(7\)$"):

@@ -9,7 +9,7 @@ import pytest
 from surefoot import OGD, PFS, Ball, Feedback, play, play_all
 from surefoot.algorithms import DPP, Yuan
 from surefoot.algorithms.ogd import OGDState
-from surefoot.core.types import Needs, needs_of
+from surefoot.core.types import Info, Needs, needs_of
 from surefoot.games.oracle import Oracle
 from surefoot.problems import Problem
 from surefoot.problems.constraints import (
@@ -116,9 +116,9 @@ class Listener:
     def init(self, x1):
         return Kept(x1, ())
 
-    def update(self, state, feedback):
+    def step(self, state, feedback):
         HEARD.append(feedback)
-        return state
+        return state, Info()
 
 
 HEARD: list[Feedback] = []

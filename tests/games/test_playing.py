@@ -94,7 +94,7 @@ def test_a_start_outside_the_players_set_is_named_with_the_set(engine):
 
 @pytest.mark.parametrize("player", [3, "PFS", PFS, None, (PLAYER, None)])
 def test_a_player_that_is_no_algorithm_is_named(player):
-    sentence = "^player must be an algorithm with init and update, or a Tuned, got "
+    sentence = "^player must be an algorithm with init and step, or a Tuned, got "
     with pytest.raises(ValueError, match=sentence):
         play(player, TOY)
 

@@ -18,6 +18,9 @@ class Seen(NamedTuple):
     action: Any = None  # the action really played, where it is not the one asked for
 
 
+NAMES = {"value_error": "value", "slope_error": "slope", "evaluation_error": "evaluation"}
+
+
 def build(table):
     """Return what plain data names: ``{"class": "Ball", "radius": 1.0}``, with a tuning or not."""
     if isinstance(table, list):
@@ -27,6 +30,12 @@ def build(table):
     parts = {name: build(part) for name, part in table.items()}
     kind, tuning = parts.pop("class"), parts.pop("tuning", None)
     made = next(getattr(m, kind) for m in (algorithms, regions, sets, surefoot) if hasattr(m, kind))
+    if "known" in parts:
+        parts["knowledge"] = parts.pop("known")
+    if made.__module__.startswith("surefoot.regions"):
+        told = {NAMES.get(n, n): parts.pop(n) for n in (*NAMES, "drift") if n in parts}
+        if told:  # rows together have errors of their own
+            parts["errors"] = regions.Errors(**told)
     made = made(**parts) if tuning is None else getattr(made, tuning)(**parts)
     return getattr(made, "algorithm", made)  # of a Tuned
 
@@ -38,14 +47,15 @@ def play(table, start):
     while True:
         seen = yield state.x
         if seen is None:
-            state = player.moved(state, state.x, 1)
+            state = player.rest(state, state.x)
             continue
-        if seen.action is not None:
-            state = player.moved(state, seen.action)
-        announced = {} if seen.within is None else {"within": build(seen.within)}
-        if seen.proposal is not None:
-            reading = (seen.value, seen.slope, seen.value_error)
-            state, _ = player.admit(state, seen.proposal, *reading, **announced)
-        else:
-            told = Feedback(seen.gradient, seen.value, seen.slope, None, seen.value_error)
-            state, _ = player.step(state, told, **announced)
+        told = Feedback(
+            seen.gradient,
+            seen.value,
+            seen.slope,
+            value_error=seen.value_error,
+            action=seen.action,
+            proposal=seen.proposal,
+            within=None if seen.within is None else build(seen.within),
+        )
+        state, _ = player.step(state, told)

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from surefoot.regions import CurvatureRows, EmptyRegionError
-from surefoot.regions._boxed import ascend_boxed, box_of
-from surefoot.regions._quadratics import ascend_within
+from surefoot.regions import CurvatureRows, EmptyRegionError, Reading
+from surefoot.regions.known_set import AllSets
+from surefoot.regions.quadratics import ascend, ascend_boxed
 from surefoot.sets import Ball, Box
 
 
@@ -17,9 +17,10 @@ def test_newton_finds_the_point_of_cyclic_ascent_and_its_multipliers(seed, bent)
     s, up, beta = draw.normal(size=(m, d)), -draw.uniform(0.02, 0.1, m), np.full(m, bent)
     v, low, high = 2.0 * draw.normal(size=d), np.full(d, -1.0), np.full(d, 0.4)
     low[0] = high[0] = -0.2  # an entry that may not move
-    q, lam = ascend_boxed(v, up, s, beta, low, high, np.full(m, 1e-11))
-    slow, _ = ascend_within(
-        v, up, s, beta, lambda p: np.clip(p, low, high), np.full(m, 1e-11), 2_000
+    none, close = np.zeros(m), np.full(m, 1e-11)
+    q, lam = ascend_boxed(v, up, s, beta, low, high, close, none)
+    slow, _ = ascend(
+        v, up, s, beta, none, close, 0.5 * close, 2_000, lambda p: np.clip(p, low, high)
     )
     np.testing.assert_allclose(q, slow, atol=1e-6)
     over = up + s @ q + 0.5 * beta * (q @ q)
@@ -32,23 +33,24 @@ def test_newton_finds_the_point_of_cyclic_ascent_and_its_multipliers(seed, bent)
 
 def test_rows_that_no_point_of_the_box_meets_have_no_answer():
     up, s = np.array([1.0]), np.array([[1.0, 0.0]])
-    box = np.zeros(2), np.ones(2)
-    assert ascend_boxed(np.ones(2), up, s, np.zeros(1), *box, np.full(1, 1e-12)) is None
+    box, none = (np.zeros(2), np.ones(2)), np.zeros(1)
+    assert ascend_boxed(np.ones(2), up, s, none, *box, np.full(1, 1e-12), none) is None
 
 
 def test_boxes_have_a_box_in_common_unless_they_are_apart_or_one_is_no_box():
     one, two = Box([0.0, 0.0], [2.0, 2.0]), Box([1.0, -1.0], [3.0, 1.0])
-    low, high = box_of((one, two))
+    low, high = AllSets(one, two).corners
     assert low.tolist() == [1.0, 0.0]
     assert high.tolist() == [2.0, 1.0]
-    assert box_of((one, Box([5.0, 5.0], [6.0, 6.0]))) is None
-    assert box_of((one, Ball(1.0))) is None
+    assert AllSets(one, Box([5.0, 5.0], [6.0, 6.0])).corners is None
+    assert AllSets(one, Ball(1.0)).corners is None
 
 
 def test_an_announced_box_without_a_certified_point_is_said_with_the_nearest_one():
     known = CurvatureRows(beta=(1.0,), reach=3.0)
     x = np.array([0.0, 0.0])
-    _, region = known.see(known.init(x), x, np.array([-0.5]), np.array([[0.0, 1.0]]))
+    reading = Reading(x, np.array([-0.5]), np.array([[0.0, 1.0]]), known.errors)
+    region = known.region(known.observe(known.init(x), reading), known.errors)
     # The certified ball is around (0, -1) with radius sqrt 2.
     with pytest.raises(EmptyRegionError) as error:
         region.within(Box([2.0, -1.0], [3.0, -1.0])).nearest(np.array([2.5, -1.0]))

@@ -7,13 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from surefoot.regions import Curvature, CurvatureRows
-from surefoot.regions._ball import along_slope, onto_curvature_ball
+from surefoot import Ball
+from surefoot.regions import Curvature, CurvatureRows, EmptyRegionError, Errors
+from surefoot.regions.quadratic import draw_along_slope, project_onto_ball
+from surefoot.sets import Box
+
+from ._seen import see, suspects
 
 
-def seen(beta, g, s, x=(0.0, 0.0), reach=1.0):
-    known, x = Curvature(beta=beta, reach=reach), np.array(x)
-    return known.see(known.init(x), x, g, np.array(s))
+def seen(beta, g, s, x=(0.0, 0.0), reach=1.0, **told):
+    known, x = Curvature(beta=beta, reach=reach, **told), np.array(x)
+    return see(known, known.init(x), x, g, np.array(s))
 
 
 def test_the_nearest_point_is_that_of_the_ball_worked_by_hand():
@@ -26,7 +30,7 @@ def test_the_nearest_point_is_that_of_the_ball_worked_by_hand():
 
 def test_the_cut_goes_along_the_slope_worked_by_hand():
     _, region = seen(1.0, -0.5, [0.0, 1.0])
-    found = region.cut(np.array([0.2236067977, 0.6708203932]))
+    found = region.find_cut(np.array([0.2236067977, 0.6708203932]))
     assert found.point == pytest.approx([0.2236068, 0.396424], abs=1e-6)
     assert found.weights == pytest.approx(0.6708203932 - 0.396424, abs=1e-6)
 
@@ -54,8 +58,7 @@ def test_nearest_and_cut_are_certified_and_the_nearest_is_no_farther(power, h, t
     assert region.bound(p) <= 0
     if p is not w:
         # A projection: no certified point is nearer; those of the cut are certified.
-        nu = region.radius
-        c = region.cut(w * min(1.0, 0.49 * nu / (beta * np.linalg.norm(w)))).point
+        c = region.cut(w * min(1.0, 0.98 * region.longest / np.linalg.norm(w)))
         assert region.bound(c) <= 0
         assert np.linalg.norm(p - w) <= np.linalg.norm(c - w) * (1 + 1e-9)
 
@@ -79,12 +82,12 @@ def test_without_the_margin_the_same_steps_violate():
             if g > 0:
                 x = np.zeros(3)
                 continue
-            memory, region = known.see(memory, x, g, s)
+            memory, region = see(known, memory, x, g, s)
             w = x + rng.normal(size=3)
             if margin:
                 x = region.nearest(w)
             else:
-                q, _ = onto_curvature_ball(w - x, g, s, float(s @ s), 2.0)
+                q, _ = project_onto_ball(w - x, g, s, float(s @ s), 2.0)
                 x = x + q
     assert lost[0] > 0
     assert lost[1] == 0
@@ -99,21 +102,22 @@ def test_a_constraint_that_is_not_convex_stays_feasible():
         g = float(np.cos(3 * x[0]) + x @ x - 0.9)
         assert g <= 0
         s = np.array([-3 * np.sin(3 * x[0]), 0.0]) + 2 * x
-        memory, region = known.see(memory, x, g, s)
+        memory, region = see(known, memory, x, g, s)
         x = region.nearest(x + rng.normal(size=2))
 
 
 def test_a_curvature_below_what_is_observed_is_named_with_its_round():
     known, x = Curvature(beta=0.5, reach=1.0), np.array([0.1, 0.0])
-    memory, first = known.see(known.init(x), x, float(x @ x - 0.5), 2 * x)
-    assert first.contradictions == ()
+    first = float(x @ x - 0.5), 2 * x
+    assert suspects(known, known.init(x), x, *first) == ()
+    memory, _ = see(known, known.init(x), x, *first)
     y = np.array([0.4, 0.2])
-    _, second = known.see(memory, y, float(y @ y - 0.5), 2 * y)
-    (sentence,) = second.contradictions
+    second = float(y @ y - 0.5), 2 * y
+    (sentence,) = suspects(known, memory, y, *second)
     assert sentence.startswith("round 2: g = -0.3 is above its quadratic bound -0.3975")
     assert "the curvature is at least 2, more than beta = 0.5" in sentence
-    right = Curvature(beta=2.0, reach=1.0)
-    assert right.see(memory, y, float(y @ y - 0.5), 2 * y)[1].contradictions == ()
+    assert see(known, memory, y, *second)[1].curvature_seen == pytest.approx(2.0)
+    assert suspects(Curvature(beta=2.0, reach=1.0), memory, y, *second) == ()
 
 
 def test_bad_input_is_refused_in_one_sentence():
@@ -121,39 +125,148 @@ def test_bad_input_is_refused_in_one_sentence():
         Curvature(beta=-1.0, reach=1.0)
     known, x = Curvature(beta=1.0, reach=1.0), np.zeros(2)
     with pytest.raises(ValueError, match=r"strictly feasible.*got g\(x_1\) = 0"):
-        known.see(known.init(x), x, 0.0, np.ones(2))
+        see(known, known.init(x), x, 0.0, np.ones(2))
     with pytest.raises(ValueError, match="constraint_value must be finite, got nan"):
-        known.see(known.init(x), x, float("nan"), np.ones(2))
-    _, region = known.see(known.init(x), x, -0.5, np.ones(2))
+        see(known, known.init(x), x, float("nan"), np.ones(2))
+    with pytest.raises(ValueError, match="constraint_subgradient must be finite, got nan"):
+        see(known, known.init(x), x, -0.5, np.array([0.0, np.nan]))
+    with pytest.raises(ValueError, match="slope_error must be a finite number >= 0, got inf"):
+        Curvature(beta=1.0, reach=1.0, errors=Errors(slope=np.inf))
+    _, region = see(known, known.init(x), x, -0.5, np.ones(2))
     with pytest.raises(ValueError, match="the wanted action must be finite, got inf"):
         region.nearest(np.array([np.inf, 0.0]))
 
 
 def test_the_certificate_is_a_sentence_with_the_inequality():
     _, region = seen(2.0, -0.5, [0.0, 1.0])
-    text = str(region.certificate(region.nearest(np.array([0.0, 9.0])), 3))
-    assert text.startswith("round 3: g = -0.5 was seen, and its curvature is at most 2: -0.5 + (")
-    assert str(region.certificate(region.x, 3)) == "round 3: nothing moves, and g = -0.5 stays"
+    text = str(region.certificate(region.nearest(np.array([0.0, 9.0]))))
+    assert text.startswith("round 1: g = -0.5 was seen, and its curvature is at most 2: -0.5 + (")
+    assert str(region.certificate(region.x)) == "round 1: nothing moves, and g = -0.5 stays"
 
 
 def test_a_zero_slope_lets_a_step_of_the_ball_s_radius_through():
-    q, weight = along_slope(np.array([0.3, 0.0]), -0.5, np.zeros(2), 0.0, 1.0)
+    q, weight = draw_along_slope(np.array([0.3, 0.0]), -0.5, np.zeros(2), 0.0, 1.0)
     assert q.tolist() == [0.3, 0.0]
     assert weight == 0.0
     _, region = seen(1.0, -0.5, [0.0, 0.0])
     assert np.linalg.norm(region.nearest(np.array([5.0, 0.0]))) == pytest.approx(1.0)
 
 
-def test_a_batch_is_each_of_its_runs():
-    rng = np.random.default_rng(3)
-    X, S = 0.1 * rng.normal(size=(4, 3)), rng.normal(size=(4, 3))
-    g, W = -rng.uniform(0.1, 1, (4, 1)), 3 * rng.normal(size=(4, 3))
-    known = Curvature(beta=1.5, reach=2.0)
-    _, region = known.see(known.init(X), X, g, S)
+def drawn(seed, runs=4, d=3):
+    """Readings of several runs that stay near 0, and what they want."""
+    rng = np.random.default_rng(seed)
+    shapes = (0.1, d), (1.0, d), (3.0, d)
+    X, S, W = (size * rng.normal(size=(runs, k)) for size, k in shapes)
+    return X, -rng.uniform(0.1, 1, (runs, 1)), S, W
+
+
+@pytest.mark.parametrize("domain", [None, Ball(0.4)])
+@pytest.mark.parametrize(
+    "errors", [{}, {"value": 0.02}, {"slope": 0.1}, {"value": 0.02, "slope": 0.1, "drift": 0.01}]
+)
+def test_a_batch_is_each_of_its_runs(errors, domain):
+    X, g, S, W = drawn(3)
+    known = Curvature(beta=1.5, reach=2.0, domain=domain, errors=Errors(**errors))
+    assert not known.is_one_run
+    memory, region = see(known, known.init(X), X, g, S)
+    Y = region.nearest(W)
+    _, region = see(known, memory, Y, 0.3 * g, -S)
     for i in range(4):
-        _, one = known.see(known.init(X[i]), X[i], float(g[i, 0]), S[i])
-        assert region.nearest(W)[i] == pytest.approx(one.nearest(W[i]), abs=1e-15)
-        assert region.cut(0.1 * W).point[i] == pytest.approx(one.cut(0.1 * W[i]).point, abs=1e-15)
+        one, _ = see(known, known.init(X[i]), X[i], float(g[i, 0]), S[i])
+        _, alone = see(known, one, Y[i], 0.3 * float(g[i, 0]), -S[i])
+        assert region.nearest(W)[i] == pytest.approx(alone.nearest(W[i]), abs=1e-7)
+        assert region.cut(0.1 * W)[i] == pytest.approx(alone.cut(0.1 * W[i]), abs=1e-7)
+        assert bool(region.contains(W)[i, 0]) == alone.contains(W[i])
+
+
+def test_a_run_of_a_batch_that_cannot_be_refused_is_lost():
+    known, x, s = Curvature(beta=1.0, reach=1.0), np.zeros((3, 2)), np.ones((3, 2))
+    _, region = see(known, known.init(x), x, np.array([[0.0], [np.nan], [-0.5]]), s)
+    found = region.nearest(x + 0.1)
+    assert np.isnan(found).all(axis=1).tolist() == [True, True, False]
+
+
+@pytest.mark.parametrize("domain", [Ball(0.3, centre=[0.1, 0.0]), Box([-0.2, -1.0], [0.3, 0.1])])
+def test_a_known_set_holds_every_answer_and_the_start(domain):
+    rng = np.random.default_rng(4)
+    known = Curvature(beta=2.0, domain=domain)
+    assert known.is_one_run == isinstance(domain, Box)
+    x = np.zeros(2)
+    memory, far = known.init(x), 0
+    for _ in range(40):
+        memory, region = see(known, memory, x, float(x @ x - 0.2), 2 * x)
+        w = x + rng.normal(size=2)
+        x = region.nearest(w) if rng.random() < 0.5 else region.cut(w)
+        assert domain.contains(x)
+        assert region.contains(x)
+        assert region.nearest(x) is x
+        assert x @ x <= 0.2
+        far += not domain.contains(region.base.nearest(w))
+    assert far > 10
+    with pytest.raises(ValueError, match="x1 must be in the domain"):
+        known.init(np.array([0.0, 0.9]))
+
+
+def test_an_action_outside_of_a_known_ball_comes_back_or_is_refused():
+    known = Curvature(beta=1.0, reach=2.0, domain=Ball(0.3))
+    memory = known.init(np.zeros(2))
+    played = np.array([0.0, 0.5])  # by somebody else
+    _, region = see(known, memory, played, -0.5, np.array([0.0, 1.0]))
+    assert known.domain.contains(region.nearest(played))
+    # The certified ball is within 0.1 of the action, and 0.1 away from the known one.
+    _, region = see(known, memory, played, -0.005, np.array([0.0, 0.0]))
+    with pytest.raises(EmptyRegionError, match=r"no certified action is in Ball\(radius=0\.3"):
+        region.nearest(played)
+
+
+def test_answers_are_answers_again():
+    rng = np.random.default_rng(6)
+    for errors in ({}, {"value": 0.02}, {"slope": 0.1}, {"value": 0.01, "drift": 0.01}):
+        known = Curvature(beta=2.0, reach=2.0, errors=Errors(**errors))
+        x = np.zeros(2)
+        memory = known.init(x)
+        for _ in range(60):
+            off = rng.uniform(-1, 1) * errors.get("value", 0.0)
+            memory, region = see(known, memory, x, float(x @ x - 0.5 + off), 2 * x)
+            w = x + rng.normal(size=2)
+            for p in (region.nearest(w), region.cut(w), region.find_nearest(w).point):
+                assert region.contains(p)
+                assert region.nearest(p) is p
+            x = region.nearest(w)
+
+
+def test_for_a_fixed_g_an_action_counts_as_it_was_certified_while_it_stays():
+    known = Curvature(beta=1.0, reach=1.0, errors=Errors(value=0.1))
+    memory, region = see(known, known.init(np.zeros(2)), np.zeros(2), -0.6, np.array([0.0, 1.0]))
+    x = region.nearest(np.array([0.0, 9.0]))
+    memory, _ = see(known, memory, x, 0.0, np.array([0.0, 1.4]))
+    before = memory.last.value
+    for _ in range(200):  # every reading is too high to be of use
+        memory, region = see(known, memory, x, 0.09, np.array([0.0, 1.4]))
+        assert region.contains(x)
+    assert memory.last.value == before <= 0
+
+
+@pytest.mark.parametrize("errors", [{}, {"value": 0.01}])
+def test_an_action_of_somebody_else_that_is_outside_is_not_called_feasible(errors):
+    known, x, y = Curvature(beta=1.0, reach=1.0, errors=Errors(**errors)), np.zeros(2), np.ones(2)
+    memory, _ = see(known, known.init(x), x, -0.5, np.array([0.0, 1.0]))
+    _, region = see(known, memory, 0.5 * y, 0.3, np.zeros(2))  # nothing leads back from there
+    stays = region.nearest(y)
+    assert (stays == 0.5 * y).all()
+    assert not region.contains(stays)
+    assert region.certificate(stays).bound >= 0.3
+
+
+def test_the_error_of_a_slope_stays_with_it():
+    # The slope is read with an error, the next round tells nothing at all.
+    known, x, s = Curvature(beta=1.0, reach=1.0), np.zeros(2), np.array([0.0, 1.0])
+    memory, region = see(known, known.init(x), x, -0.5, s, slope_error=0.3)
+    near = region.nearest(np.array([0.0, 9.0]))
+    memory = known.age(memory)
+    later = known.region(memory, known.errors)
+    assert later.nearest(np.array([0.0, 9.0])) == pytest.approx(near, abs=1e-12)
+    assert later.certificate(near).errors.slope == 0.3
 
 
 @pytest.mark.parametrize("batch", [False, True])
@@ -163,9 +276,9 @@ def test_the_longest_step_has_the_margin_of_the_statement_and_a_curvature_ends_i
     known = Curvature(beta=beta, reach=M)
     x, g, s = rng.normal(size=(20, n)), -rng.uniform(0.01, 0.5, (20, 1)), rng.normal(size=(20, n))
     if batch:
-        longest = known.see(known.init(x), x, g, s)[1].longest[:, 0]
+        longest = see(known, known.init(x), x, g, s)[1].longest[:, 0]
     else:
-        longest = [known.see(known.init(a), a, float(b), c)[1].longest
+        longest = [see(known, known.init(a), a, float(b), c)[1].longest
                    for a, b, c in zip(x, g[:, 0], s, strict=True)]  # fmt: skip
     for found, value, slope in zip(longest, g[:, 0], s, strict=True):
         value, squared = Fraction(value), sum(Fraction(v) ** 2 for v in slope)
@@ -181,15 +294,15 @@ def test_the_normal_of_a_region_with_a_slope_error_bounds_what_a_feasible_point_
     # g(p) = -1 + (p - x)/1.9 with the slope read 0.1 too steep: the feasible end u = 1 is as far as
     # can be from x = -0.9, and the certified q is between them. All lengths in some unit.
     tau, beta, (x, u, w) = 0.1, 0.01 / unit, unit * np.array([[-0.9], [1.0], [2.0]])
-    told, s = {"reach": unit, "slope_error": tau}, np.array([1 / 1.9 + tau])
+    told, s = {"reach": unit, "errors": Errors(slope=tau)}, np.array([1 / 1.9 + tau])
     one, rows = Curvature(beta=beta, **told), CurvatureRows(beta=(beta,), **told)
-    for region, weights in (
-        (one.see(one.init(x), x, -unit, s)[1], 0.0),
-        (rows.see(rows.init(x), x, np.array([-unit]), s[None])[1], np.zeros(1)),
+    for region in (
+        see(one, one.init(x), x, -unit, s)[1],
+        see(rows, rows.init(x), x, np.array([-unit]), s[None])[1],
     ):
-        found = region.nearest_from(w, weights)
+        found = region.find_nearest(w)
         q = found.point
         assert x < q < u
-        bent, loose = region.normal_error(found.weights, q - x)
+        bent, loose = region.normal_error(found.weights, q)
         gained = 0.5 * float(bent) * float((x - u) @ (x - u) - (q - u) @ (q - u)) + float(loose)
         assert float((w - q) @ (q - u)) >= -gained

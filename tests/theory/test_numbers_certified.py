@@ -276,7 +276,7 @@ def bounds(player, states, sums):
 
 
 def inverse_etas(states):
-    return np.array([state.inverse_eta for state in states[1:]])
+    return np.array([state.learner.inverse_eta for state in states[1:]])
 
 
 def over(numerators, denominators):
@@ -302,7 +302,7 @@ def test_the_observed_bound_of_certified_steps():
     wanted += per_slack * (np.cumsum(rho * SIZE) + 2 * 1.5 * falls)
     assert bounds(player, states, sums) == pytest.approx(wanted, rel=1e-9)
     # A last round without a certified length costs the diameter times its gradient.
-    stuck = infos[-1]._replace(length=infos[-1].length._replace(max_step=0.0))
+    stuck = infos[-1]._replace(note=infos[-1].note._replace(moves=False))
     found = sums[-2].after(stuck).bound(player, states[-1])
     assert found == pytest.approx(wanted[-2] + 2 * 1.5 * SIZE[-1], rel=1e-9)
 
@@ -313,7 +313,7 @@ def test_the_observed_bounds_of_leader_and_follower(kind):
     player = LeaderFollower(G_g=0.8, domain=Ball(1.5), **options.get(kind, {}))
     states, _, sums = watch(player)
     found, D, slow = bounds(player, states, sums), 1.5 + np.linalg.norm(START), inverse_etas(states)
-    apart = np.array([np.linalg.norm(s.x - START - s.leader) for s in states[:-1]])
+    apart = np.array([np.linalg.norm(s.x - START - s.learner.Z) for s in states[:-1]])
     assert apart.max() > 0.1
     lag, steps = np.cumsum(SIZE * apart), np.cumsum(over(SIZE**2 / 2, slow))
     if kind == "strongly convex":
@@ -330,19 +330,20 @@ def test_the_observed_bounds_of_leader_and_follower(kind):
     paid = np.cumsum([pull @ (s.x - START) for pull, s in zip(PULLS, states, strict=False)])
     dual = []
     for t, (_, s) in enumerate(pairwise(states)):
-        mu = s.cuts.weights * slow[t]
-        far = PULLS[: t + 1].sum(axis=0) + mu @ s.cuts.normals
-        dual.append(paid[t] + mu @ s.cuts.offsets + D * np.linalg.norm(far))
+        cuts = s.learner.cuts
+        mu = cuts.weights * slow[t]
+        far = PULLS[: t + 1].sum(axis=0) + mu @ cuts.normals
+        dual.append(paid[t] + mu @ cuts.offsets + D * np.linalg.norm(far))
     assert found == pytest.approx(dual, rel=1e-9)
     # The second is never above the first by the lemma; without it the first is left, or nothing.
     without = [one._replace(paid=inf) for one in sums]
     assert bounds(player, states, without) == pytest.approx(known, rel=1e-9)
-    careful = [state._replace(careful=1.0) for state in states]
+    careful = [s._replace(learner=s.learner._replace(is_careful=True)) for s in states]
     assert bounds(player, careful, without) == [inf] * 7
 
 
 def test_the_observed_bound_of_certified_descent():
-    player = CertifiedOGD(known=Curvature(beta=0.8, reach=1.4), radius=1.3)
+    player = CertifiedOGD(knowledge=Curvature(beta=0.8, reach=1.4), radius=1.3)
     states, infos, sums = watch(player)
     slow, cuts = inverse_etas(states), []
     for t, (one, new) in enumerate(pairwise(states)):
@@ -357,17 +358,22 @@ def test_the_observed_bound_of_certified_descent():
     wanted = 2 * 1.3**2 * slow + np.cumsum(over(SIZE**2, slow)) / 2 + np.cumsum(cuts)
     assert bounds(player, states, sums) == pytest.approx(wanted, rel=1e-9)
     # A last point that was drawn nearer by 0.25, and a last round without a step.
-    drawn = infos[-1]._replace(found=infos[-1].found._replace(drawn=0.25))
+    note = infos[-1].note
+    drawn = infos[-1]._replace(note=note._replace(found=note.found._replace(drawn=0.25)))
     found = sums[-2].after(drawn).bound(player, states[-1])
     assert found == pytest.approx(wanted[-1] + 0.25 * (4 * 1.3 + 0.25) / 2 * slow[-1], rel=1e-9)
-    found = sums[-2].after(infos[-1]._replace(moves=False)).bound(player, states[-1])
+    found = (
+        sums[-2]
+        .after(infos[-1]._replace(note=note._replace(moves=False)))
+        .bound(player, states[-1])
+    )
     assert found == pytest.approx(wanted[-2] + 2 * 1.3 * SIZE[-1], rel=1e-9)
 
 
 @pytest.mark.parametrize("far", [None, 0.05])
 @pytest.mark.parametrize("reach", [1.4, 9.0])  # D = reach + |x_1|, or 2R
 def test_the_observed_bound_of_certified_dual_averaging(far, reach):
-    player = CertifiedDualAveraging(known=Curvature(beta=0.8, reach=reach), radius=1.3, far=far)
+    player = CertifiedDualAveraging(knowledge=Curvature(beta=0.8, reach=reach), radius=1.3, far=far)
     states, infos, sums = watch(player)
     slow, D = inverse_etas(states), min(2 * 1.3, reach + np.linalg.norm(START))
     theta, kept, moves, pruned, bent, wanted = np.zeros(2), np.zeros(2), 0.0, 0.0, [0.0], [0.0]
@@ -390,7 +396,8 @@ def test_the_observed_bound_of_certified_dual_averaging(far, reach):
     assert (pruned > 0.1) == (far is not None)
     assert bounds(player, states, sums) == pytest.approx(wanted, rel=1e-9)
     # A fourth point that was drawn nearer by 0.25.
-    drawn = infos[3]._replace(found=infos[3].found._replace(drawn=0.25))
+    note = infos[3].note
+    drawn = infos[3]._replace(note=note._replace(found=note.found._replace(drawn=0.25)))
     found = sums[3].after(drawn).bound(player, states[4])
     assert bent[3] > 0.1
     assert found == pytest.approx(wanted[3] + 2 * 1.3 * (1 + bent[3]) * 0.25 * slow[3], rel=1e-9)

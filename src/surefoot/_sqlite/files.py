@@ -63,8 +63,6 @@ class Kind(NamedTuple):
         durable: whether a write has reached the disk when it is done. Else a power cut may take
             the last few, whole, unless a mark has them; the end of the process takes none.
         sealed: whether the file itself says if its writer has closed it.
-        since: the version that each statement of the schema came with; 1 where nothing is said. A
-            writer adds to an older file what it lacks.
     """
 
     noun: str
@@ -75,12 +73,6 @@ class Kind(NamedTuple):
     watched: bool = False
     durable: bool = True
     sealed: bool = False
-    since: tuple[int, ...] = ()
-
-    def schema_in(self, version: int) -> tuple[str, ...]:
-        """Return the statements that a version of the format has."""
-        since = self.since or (1,) * len(self.schema)
-        return tuple(s for s, first in zip(self.schema, since, strict=True) if first <= version)
 
 
 class Head(NamedTuple):

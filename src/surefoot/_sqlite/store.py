@@ -139,14 +139,11 @@ class Store(Closing):
         number = self.kind.version
         with self._told("written"):
             connection = self._open()
-            added = self.kind.schema_in(number)[len(self.kind.schema_in(self.version)) :]
             if self.kind.sealed:
                 self._is_unsealed = True
                 number |= UNSEALED
             connection.execute("BEGIN IMMEDIATE")
             try:
-                for statement in added:  # those of later versions come last
-                    connection.execute(statement)
                 connection.execute(f"PRAGMA user_version = {number}")  # something to write
                 connection.execute("COMMIT")
             except BaseException:
@@ -181,12 +178,6 @@ class Store(Closing):
         ((number,),) = self.rows("PRAGMA user_version")
         return not (self.kind.sealed and number & UNSEALED)
 
-    @property
-    def version(self) -> int:
-        """The version of the format that the file has."""
-        ((number,),) = self.rows("PRAGMA user_version")
-        return int(number & ~UNSEALED if self.kind.sealed else number)
-
     def limit(self, pages: int) -> None:
         """Limit the number of pages from now on, to simulate a full disk."""
         self._open().execute(f"PRAGMA max_page_count = {pages}").fetchall()
@@ -216,7 +207,7 @@ class Store(Closing):
             DamagedError: a table is missing or another.
         """
         query = "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY rowid"
-        found, wanted = set(self.rows(query)), schema_of(self.kind.schema_in(self.version))
+        found, wanted = set(self.rows(query)), schema_of(self.kind.schema)
         names = {name for _, name, _, _ in wanted}
         for what, name, _, _ in sorted(found - wanted, key=repr):
             if name not in names:

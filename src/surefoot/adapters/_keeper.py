@@ -9,21 +9,13 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from surefoot.adapters._cast import (
-    cast_length,
-    cast_margin,
-    caveat,
-    check_precision,
-    drift_of,
-    larger,
-    reach_of,
-    replayed,
-)
+from surefoot.adapters._cast import cast_length, caveat, check_precision, larger
+from surefoot.algorithms import Certified
 from surefoot.core import checks
 from surefoot.core.arrays import owned
 from surefoot.core.errors import InvalidValueError, warn_caller
-from surefoot.core.player import can_filter, known_in, value_in
-from surefoot.core.types import Array, Info
+from surefoot.core.types import Array, Feedback, Info
+from surefoot.sets import Box
 from surefoot.theory import PremiseError, PremiseWarning
 
 __all__ = [
@@ -105,7 +97,7 @@ class Keeper:
     """One run of a filter, from points of the host to points of the host.
 
     Args:
-        filter: with ``init`` and ``admit``, as :class:`surefoot.algorithms.SafetyFilter`.
+        filter: that takes proposals, as :class:`surefoot.algorithms.SafetyFilter`.
         start: the first action, strictly feasible.
         dtype: of the host's numbers, float32 or float64.
         box: the least and the largest action that the host accepts, where it has such limits.
@@ -128,23 +120,20 @@ class Keeper:
         alarm: Alarm | None = None,
     ) -> None:
         check_filter(filter)
-        self.filter, self.dtype, self.box = filter, np.dtype(dtype), box
+        self.filter, self.dtype = filter, np.dtype(dtype)
         self.alarm = Alarm() if alarm is None else alarm
         first = flat(np.asarray(start).astype(self.dtype))
-        reach = reach_of(filter)
+        knowledge = filter.knowledge
+        reach = float(knowledge.reach)
         self.length = cast_length(self.dtype, len(first), reach, int(self.dtype != np.float64))
-        if box is not None:
-            # To be drawn back into the box costs a product, a sum and a clip, in float64: the
-            # product of a way of at most 2M rounds by 2 u M, the sum by u M, and the clip takes
-            # back at most what these and the quotient of the share put outside.
-            self.length += cast_length(np.float64, len(first), reach, 8)
-        if box is not None and not _within(box, first):
+        self.within = None if box is None else Box(*box)
+        if self.within is not None and not self.within.contains(first):
             raise InvalidValueError(f"start must be an action that the host accepts, got {start!r}")
         self.played = owned(first)
         self.state = filter.init(first)
         self.margin: Any = 0.0
-        if value_in(known_in(filter), "G_g") is not None:  # else it comes with the first slope
-            self.margin = cast_margin(filter, first, self.length)
+        if "G_g" in knowledge.constants and knowledge.row_count == 1:  # else with a slope
+            self.margin = knowledge.rise(first, self.length)
 
     def offer(self, proposal: Any, g: Any, s: Any, **told: Any) -> Info:
         """Take a proposal to what may be played; what fails changes nothing.
@@ -153,28 +142,27 @@ class Keeper:
             proposal: the next action that the host wants.
             g: the constraint's value at :attr:`played`; one per row where rows are apart.
             s: one subgradient there; one per row where rows are apart. None for none.
-            told: what else the filter's ``admit`` takes.
+            told: what else a :class:`~surefoot.core.types.Feedback` has.
         """
         g, s = np.asarray(g), None if s is None else np.asarray(s)
-        check_precision(self.filter, constraint_value=g, constraint_subgradient=s)
+        check_precision(self.filter.errors, constraint_value=g, constraint_subgradient=s)
         wanted, g = flat(proposal), _numbers(g)
         s = None if s is None else np.array(s, dtype=np.float64)
-        if self.box is not None:
-            wanted = np.clip(wanted, *self.box)
         margin = self.margin
         if self.length > 0:
             first = not np.any(margin)
-            margin = larger(margin, cast_margin(self.filter, s, self.length, ahead=first))
-        before = replayed(self.state, self.played, self.length)
-        state, info = self.filter.admit(before, wanted, g + margin, s, **told)
+            margin = larger(margin, self.filter.knowledge.rise(s, self.length, ahead=first))
+        seen = Feedback(
+            None,
+            g + margin,
+            s,
+            action=self.played,
+            proposal=wanted,
+            within=self.within,
+            **told,
+        )
+        state, info = self.filter.step(self.state, seen)
         self.alarm.hear(info)
-        if self.box is not None and not _within(self.box, state.x):
-            if drift_of(self.filter) is not None:
-                raise InvalidValueError(
-                    "a filter that allows for drift must know the box of the actions: "
-                    "RegionFilter(known=Together(rows=(...,), domain=Box(low, high)))"
-                )
-            state = _drawn_into(self.box, before, state)
         played = flat(state.x.astype(self.dtype))
         self.state, self.margin, self.played = state, margin, owned(played)
         found: Info = info
@@ -187,9 +175,9 @@ class Keeper:
     @property
     def guarantee(self) -> str:
         """What holds for the actions played, in words."""
-        drift = drift_of(self.filter)
+        drift = self.filter.errors.drift
         words = "g <= 0 in every round, if the constants of the filter are right"
-        if drift is not None:
+        if drift:
             words += f" and g changes by at most {drift:g} per round"
         said = caveat(self.filter, self.dtype, float(np.max(self.margin)))
         return words + (f"; {said}" if said else "")
@@ -217,7 +205,7 @@ class Keeper:
 
 def check_filter(filter: Any) -> None:  # noqa: A002
     """Raise unless it takes proposals."""
-    if not can_filter(filter):
+    if not isinstance(filter, Certified) or not filter.needs.proposals:
         raise InvalidValueError(
             f"filter must be a SafetyFilter, a RegionFilter or the like, got {filter!r}"
         )
@@ -231,28 +219,6 @@ def flat(values: Any) -> Array:
 def _numbers(g: Any) -> Any:
     values = np.array(g, dtype=np.float64)
     return values if values.ndim else float(values)
-
-
-def _within(box: tuple[Array, Array], point: Array) -> bool:
-    return bool(((box[0] <= point) & (point <= box[1])).all())
-
-
-def _drawn_into(box: tuple[Array, Array], before: Any, after: Any) -> Any:
-    """Return a state whose action is in the box, drawn back towards the last action.
-
-    Both ends are feasible, and so is what lies between them: the feasible set is convex, and so
-    is the quadratic bound of a curvature. The distance to a convex set is convex, so the larger
-    of those of the ends bounds it. A drift might have made the last action infeasible.
-    """
-    low, high = box
-    x, way = before.x, after.x - before.x
-    with np.errstate(divide="ignore", invalid="ignore"):
-        room = np.where(way > 0, (high - x) / way, np.where(way < 0, (low - x) / way, np.inf))
-    share = float(np.clip(room.min(), 0.0, 1.0))
-    inside = owned(np.clip(x + share * way, low, high))
-    if "distance" in after._fields:
-        return after._replace(x=inside, distance=max(before.distance, after.distance))
-    return after._replace(x=inside)
 
 
 def packed(state: Any) -> Array:
@@ -308,8 +274,8 @@ def grown(state: Any, like: Any) -> Any:
     if isinstance(state, tuple):
         parts = [grown(part, other) for part, other in zip(state, like, strict=True)]
         return type(state)._make(parts) if hasattr(state, "_make") else tuple(parts)
-    if not isinstance(state, np.ndarray) or state.shape == like.shape:
-        return state
+    if not isinstance(state, np.ndarray) or state.shape == np.shape(like) or not np.ndim(like):
+        return state  # also where the first one had a number, as for multipliers yet to come
     longer = np.array(like)
     longer[tuple(slice(0, n) for n in state.shape)] = state
     return owned(longer)

@@ -14,7 +14,7 @@ from surefoot.algorithms import CertifiedDualAveraging, LeaderFollower
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import Array, Feedback, Info, needs_of
 from surefoot.problems.constraints import Constraint, FunctionConstraint, max_of
-from surefoot.regions import CurvatureRows
+from surefoot.regions import CurvatureRows, Errors
 from surefoot.sets import Ball
 from surefoot.theory import Tuned
 
@@ -82,8 +82,9 @@ class Weights:
         bent, error = float(betas.max()), self.constraint.evaluation_error(domain)
         if player is None and bent < math.inf:
             # Each row with its own curvature; constants have the largest one only.
-            rows = CurvatureRows(beta=tuple(betas), reach=radius, evaluation_error=error)
-            self.rule: Any = CertifiedDualAveraging(known=rows, radius=radius)
+            errors = Errors(evaluation=error or 0.0)
+            rows = CurvatureRows(beta=tuple(betas), reach=radius, errors=errors)
+            self.rule: Any = CertifiedDualAveraging(knowledge=rows, radius=radius)
         else:
             constants = self.constraint.constants(domain, start).with_origin(
                 "derived",

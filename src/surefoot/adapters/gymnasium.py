@@ -17,11 +17,10 @@ from typing import Any, SupportsFloat, TypeAlias
 
 import numpy as np
 
-from surefoot.adapters._cast import check_precision, drift_of
+from surefoot.adapters._cast import check_precision
 from surefoot.adapters._keeper import Alarm, Keeper, OnContradiction, flat
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.optional import need
-from surefoot.core.player import known_in
 from surefoot.core.types import Array, Info
 from surefoot.regions import LipschitzHull
 
@@ -47,7 +46,7 @@ def cost_below(limit: float) -> Reading:
     """Return a reading of safety-gymnasium's cost: g is ``info["cost"]`` less a limit, no slope.
 
     Only filters that certify by values alone can use it:
-    ``RegionFilter(known=LipschitzHull(...))``.
+    ``RegionFilter(knowledge=LipschitzHull(...))``.
 
     Example:
         >>> cost_below(25.0)(np.zeros(2), {"cost": 20.0})
@@ -166,7 +165,7 @@ class SafeAction(_gym.Wrapper, _gym.utils.RecordConstructorArgs):  # type: ignor
             raise InvalidValueError(f"action.shape must be {space.shape}, got {proposed.shape}")
         if self._seen is not None:
             self._step = self._keeper.offer(proposed, *self._seen)
-        elif not self._is_new and drift_of(self._filter) is not None:
+        elif not self._is_new and self._filter.errors.drift:
             raise InvalidValueError(
                 "the last step must have been measured, because the filter allows for drift and g "
                 "may have risen since: call reset, got no reading"
@@ -179,7 +178,9 @@ class SafeAction(_gym.Wrapper, _gym.utils.RecordConstructorArgs):  # type: ignor
         if cost:
             info["cost"] = float(cost[0])
         g, s = self._read(played.copy(), info)
-        check_precision(self._filter, constraint_value=np.asarray(g), constraint_subgradient=s)
+        check_precision(
+            self._filter.errors, constraint_value=np.asarray(g), constraint_subgradient=s
+        )
         value = np.array(g, dtype=np.float64)
         if not np.isfinite(value).all():
             raise InvalidValueError(f"constraint_value must be finite, got {g!r}")
@@ -200,10 +201,10 @@ class SafeAction(_gym.Wrapper, _gym.utils.RecordConstructorArgs):  # type: ignor
             if not np.isfinite(slope).all():
                 raise InvalidValueError(f"constraint_subgradient must be finite, got {s!r}")
             return slope.reshape(-1) if slope.size == played.size else slope
-        if isinstance(known_in(self._filter), LipschitzHull):
+        if isinstance(self._filter.knowledge, LipschitzHull):
             return None
         raise InvalidValueError(
-            "constraint_subgradient must be given: only RegionFilter(known=LipschitzHull(...)) "
+            "constraint_subgradient must be given: only RegionFilter(knowledge=LipschitzHull(...)) "
             "certifies by values alone, got None"
         )
 
@@ -211,7 +212,7 @@ class SafeAction(_gym.Wrapper, _gym.utils.RecordConstructorArgs):  # type: ignor
     def guarantee(self) -> str:
         """What is promised of every action played, in words; says where nothing is."""
         words = self._keeper.guarantee
-        if drift_of(self._filter) is not None:
+        if self._filter.errors.drift:
             return words
         if self._action_only:
             head, _, tail = words.partition("; ")

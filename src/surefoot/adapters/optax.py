@@ -9,9 +9,10 @@ Three lines of a training loop::
 The value and the gradient are those at ``params``, of the same function in every step: an estimate
 from a mini-batch is not g, unless the filter is told how far it can be off (``value_error``).
 
-With 64-bit mode (``jax.enable_x64``) everything is compiled. Without it JAX has no float64, in
-which certificates are computed: a callback to NumPy does that, which works under ``jit`` and costs
-some tens of microseconds per step.
+With 64-bit mode (``jax.enable_x64``) filters without a memory are compiled: ``SafetyFilter``, and
+``RegionFilter`` with ``Curvature``. The others, and all of them where JAX has no float64, in which
+certificates are computed, are called in NumPy: a callback does that, which works under ``jit`` and
+costs some tens of microseconds per step.
 """
 
 from __future__ import annotations
@@ -20,23 +21,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from surefoot.adapters._cast import (
-    cast_length,
-    cast_margin,
-    check_precision,
-    larger,
-    reach_of,
-    replayed,
-    rows_of,
-)
+from surefoot.adapters._cast import cast_length, check_precision, larger
 from surefoot.adapters._keeper import check_filter, packed, unpacked
 from surefoot.core import checks
 from surefoot.core.arrays import is_concrete
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.optional import need
-from surefoot.core.player import rows_known, value_in
-from surefoot.core.types import Array, Number
-from surefoot.regions import Curvature
+from surefoot.core.types import Array, Feedback, Number
+from surefoot.regions import Curvature, Errors, Reading
 
 _optax = need("optax", "optax", "surefoot.adapters.optax")
 _jax = need("jax", "optax", "surefoot.adapters.optax")
@@ -53,7 +45,7 @@ class KeepFeasibleState(NamedTuple):
     """What the next step needs.
 
     Attributes:
-        filter: the filter's state; with 32-bit JAX the halves of its float64 numbers, as integers.
+        filter: the filter's state; for a callback the halves of its float64 numbers, as integers.
         margin: what g is kept below 0 by, for the host's rounding; one per row if rows are apart.
     """
 
@@ -70,12 +62,12 @@ def keep_feasible(filter: Any) -> Any:  # noqa: A002
     without 64-bit mode; where rows are apart the value has one entry per row, and each leaf of the
     gradient a first axis for the rows. Within ``optax.MultiSteps`` the chain is as it is without.
 
-    A value, a gradient or an update that is not finite is refused by the callback of 32-bit JAX.
-    Compiled code cannot refuse: the parameters stay where they are in that step. A filter that
+    A value, a gradient or an update that is not finite is refused by the callback. Compiled code
+    cannot refuse: the parameters stay where they are in that step. A filter that
     allows for drift begins anew from the next reading then, and certifies nothing until it comes.
 
     Args:
-        filter: with ``init`` and ``admit``, as :class:`surefoot.algorithms.SafetyFilter`.
+        filter: that takes proposals, as :class:`surefoot.algorithms.SafetyFilter`.
 
     Example:
         >>> import jax, jax.numpy as jnp, optax
@@ -95,13 +87,14 @@ def keep_feasible(filter: Any) -> Any:  # noqa: A002
         True
     """
     check_filter(filter)
-    reach, rows = reach_of(filter), rows_of(filter)
+    reach, rows = float(filter.knowledge.reach), filter.knowledge.row_count
+    compiled = not filter.needs.numpy_only
     forms: dict[int, Any] = {}  # of states, by the number of parameters; no state itself
 
     def init(params: Any) -> KeepFeasibleState:
         x, _ = _raveled(params)
         margin = _jnp.zeros((rows,) if rows > 1 else ())
-        if _is_wide():
+        if _is_wide() and compiled:
             return KeepFeasibleState(filter.init(x), margin)
         forms[x.size] = first = filter.init(_concrete(x))
         return KeepFeasibleState(_jnp.asarray(_halves(packed(first))), margin)
@@ -126,9 +119,9 @@ def keep_feasible(filter: Any) -> Any:  # noqa: A002
         way, _ = _raveled(updates)
         g = _jnp.asarray(constraint_value)
         s = _slopes(constraint_grad, g.ndim)
-        check_precision(filter, constraint_value=g, constraint_grad=s)
+        check_precision(filter.errors, constraint_value=g, constraint_grad=s)
         length = cast_length(_coarsest(params), x.size, reach, _ROUNDINGS)
-        if _is_wide():
+        if _is_wide() and compiled:
             after, margin, to = _step(filter, length, state, x, x + way, *_wide(g, s))
         else:
             form = forms[x.size] if x.size in forms else filter.init(_concrete(x))
@@ -142,14 +135,12 @@ def _step(
     safe: Any, length: float, state: KeepFeasibleState, x: Array, wanted: Array, g: Any, s: Array
 ) -> tuple[Any, Any, Array]:
     """Return the filter's state, the margin, and the way from x to what is certified."""
-    needed = cast_margin(safe, s, length) + 0.0 * g
+    needed = safe.knowledge.rise(s, length) + 0.0 * g
     margin = larger(state.margin, needed.reshape(state.margin.shape))
-    before = replayed(state.filter, x, length)
-    after, _ = safe.admit(before, wanted, g + margin, s)
+    after, _ = safe.step(state.filter, Feedback(None, g + margin, s, action=x, proposal=wanted))
     # Compiled code cannot refuse what is no number: nothing moves then. Under drift what was seen
     # before is older than the filter would think, so that it begins anew.
-    drifts = any(value_in(row, "drift") is not None for row in rows_known(safe))
-    held = safe.init(x) if drifts else state.filter
+    held = safe.init(x) if safe.errors.drifts else state.filter
     known = _are_numbers(g, s, wanted)
     way = _jnp.where(known, after.x - x, 0.0)
     after, margin = _jax.tree.map(
@@ -169,18 +160,20 @@ def _called(
         for name, part in zip(names, (x, way, g, s), strict=True):
             checks.refuse_unfinite(part, name)
         before = KeepFeasibleState(unpacked(form, _whole(halves)), np.asarray(margin, np.float64))
-        needed = np.asarray(cast_margin(safe, s, length)).reshape(before.margin.shape)
-        # Rounded up to what 32-bit JAX can carry: the next step must not find less.
-        single = np.nextafter(np.float32(np.maximum(before.margin, needed)), np.float32(np.inf))
-        told = g + single.astype(np.float64)
+        needed = np.asarray(safe.knowledge.rise(s, length)).reshape(before.margin.shape)
+        # Rounded up to what JAX can carry: the next step must not find less.
+        kept = np.nextafter(np.maximum(before.margin, needed).astype(kind), kind.type(np.inf))
+        told = g + kept.astype(np.float64)
         told = told if told.ndim else float(told)
-        after, _ = safe.admit(replayed(before.filter, x, length), x + way, told, s)
-        return _halves(packed(after)), single, (after.x - x).astype(np.float32)
+        seen = Feedback(None, told, s, action=x, proposal=x + way)
+        after, _ = safe.step(before.filter, seen)
+        return _halves(packed(after)), kept, (after.x - x).astype(kind)
 
+    kind = np.dtype(state.margin.dtype)
     shapes = (
         _jax.ShapeDtypeStruct(state.filter.shape, np.uint32),
-        _jax.ShapeDtypeStruct(state.margin.shape, np.float32),
-        _jax.ShapeDtypeStruct(seen[0].shape, np.float32),
+        _jax.ShapeDtypeStruct(state.margin.shape, kind),
+        _jax.ShapeDtypeStruct(seen[0].shape, kind),
     )
     found: tuple[Any, Any, Array] = _jax.pure_callback(
         call, shapes, state.filter, state.margin, *seen, vmap_method="sequential"
@@ -225,8 +218,9 @@ def projection_certified_ball(
     x, _ = _raveled(last)
     g, s = _jnp.asarray(value), _slopes(gradient, 0)
     length = cast_length(_coarsest(tree), x.size, reach)
-    known = Curvature(beta=beta, reach=reach, evaluation_error=evaluation_error)
-    check_precision(known, value=g, gradient=s)
+    errors = Errors(evaluation=evaluation_error or 0.0)
+    known = Curvature(beta=beta, reach=reach, errors=errors)
+    check_precision(errors, value=g, gradient=s)
     if _is_wide():
         nearest = _nearest(known, length, w, x, *_wide(g, s))
         return back(_jnp.where(_are_numbers(g, s, w), nearest, x))
@@ -244,8 +238,8 @@ def _nearest(known: Curvature, length: float, w: Array, x: Array, g: Any, s: Arr
     # Not the first round: x may have less slack than the margin, and then stays.
     memory = known.init(x)
     memory = memory._replace(rounds=memory.rounds + 1.0)
-    _, region = known.see(memory, x, g + cast_margin(known, s, length), s)
-    return region.nearest(w)
+    reading = Reading(x, g + known.rise(s, length), s, known.errors)
+    return known.region(known.observe(memory, reading), known.errors).nearest(w)
 
 
 # --- arrays ---------------------------------------------------------------------------------------
@@ -291,7 +285,7 @@ def _slopes(tree: Any, rows: int) -> Array:
 
 def _concrete(x: Array) -> Array:
     if not is_concrete(x):
-        raise InvalidValueError("init must be called outside of jit where JAX has 32 bits only")
+        raise InvalidValueError("init must be called outside of jit where a callback computes")
     return np.asarray(x, dtype=np.float64)
 
 

@@ -53,7 +53,7 @@ class _SafeLinear:
         known: Any = Curvature(beta=1.0, reach=radius)  # of the ball
         if constraint is not None:
             known = CurvatureRows(beta=(1.0, beta), reach=radius)
-        self._rule = CertifiedDualAveraging(known=known, radius=radius)
+        self._rule = CertifiedDualAveraging(knowledge=known, radius=radius)
         self._places: dict[Any, int] = {None: 0}  # of the features, and of the intercept
         self._state = self._rule.init(np.zeros(1))
         self._info: Any = None

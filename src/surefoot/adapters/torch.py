@@ -46,7 +46,7 @@ class KeepFeasible(_torch.optim.Optimizer):  # type: ignore[misc, name-defined]
 
     Args:
         base: the optimiser whose steps are wanted.
-        filter: with ``init`` and ``admit``, as :class:`surefoot.algorithms.SafetyFilter`; or one
+        filter: that takes proposals, as :class:`surefoot.algorithms.SafetyFilter`; or one
             per constraint, where each limits parameters of its own.
         params: the parameters that the constraint depends on; one sequence per filter if there
             are several filters. All parameters of the base unless given.
@@ -280,7 +280,7 @@ def _evaluated(limit: Limit, block: list[Any], safe: Any) -> tuple[Any, Array]:
         value, gradient = limit
         if isinstance(gradient, (list, tuple)):
             gradient = _torch.cat([_torch.as_tensor(part).reshape(-1) for part in gradient])
-        check_precision(safe, constraint_value=value, constraint_subgradient=gradient)
+        check_precision(safe.errors, constraint_value=value, constraint_subgradient=gradient)
         return _plain(value), _plain(gradient)
     if not isinstance(limit, _torch.Tensor) or limit.ndim > 1:
         raise InvalidValueError(
@@ -289,7 +289,7 @@ def _evaluated(limit: Limit, block: list[Any], safe: Any) -> tuple[Any, Array]:
         )
     if not limit.requires_grad:
         raise InvalidValueError("constraint must depend on the limited parameters, got a constant")
-    check_precision(safe, constraint=limit)
+    check_precision(safe.errors, constraint=limit)
     rows = [_gradient(one, at) for one in (limit if limit.ndim else [limit])]
     return _plain(limit), np.stack(rows) if limit.ndim else rows[0]
 

@@ -18,15 +18,25 @@ from surefoot.algorithms.catalogue import feedback_words as feedback_words
 from surefoot.algorithms.catalogue import source_of as source_of
 from surefoot.algorithms.catalogue import tuned_for as tuned_for
 from surefoot.algorithms.catalogue import find_algorithms
-from surefoot.algorithms.certificate import StepCertificate as StepCertificate
+
+from surefoot.algorithms.certified import Certified as Certified
+from surefoot.algorithms.certified import Proposals as Proposals
+from surefoot.algorithms.certified import Proposer as Proposer
+from surefoot.algorithms.certified import Wish as Wish
+from surefoot.algorithms.certified import name_of as name_of
+from surefoot.algorithms.leader import Leader as Leader
+from surefoot.algorithms.descent import Descent as Descent
+from surefoot.algorithms.delayed import Delayed as Delayed
+from surefoot.algorithms.averaged import Averaged as Averaged
+from surefoot.algorithms.probing import Probing as Probing
+from surefoot.algorithms.measuring import Measuring as Measuring
+from surefoot.algorithms.certified_dual_averaging import Averaging as Averaging
 
 from surefoot.algorithms.pfs import *
 from surefoot.algorithms.perturbed_pfs import *
 from surefoot.algorithms.leader_follower import LeaderFollower as LeaderFollower
 from surefoot.algorithms.values_follower import ValuesFollower as ValuesFollower
 from surefoot.algorithms.certified_pfs import CertifiedPFS as CertifiedPFS
-from surefoot.algorithms.several_pfs import SeveralPFS as SeveralPFS
-from surefoot.algorithms.remembering_pfs import RememberingPFS as RememberingPFS
 from surefoot.algorithms.certified_ogd import CertifiedOGD as CertifiedOGD
 from surefoot.algorithms.certified_dual_averaging import (
     CertifiedDualAveraging as CertifiedDualAveraging,
@@ -34,11 +44,7 @@ from surefoot.algorithms.certified_dual_averaging import (
 from surefoot.algorithms.related.lb_sgd import *
 from surefoot.algorithms.safety_filter import SafetyFilter as SafetyFilter
 from surefoot.algorithms.region_filter import RegionFilter as RegionFilter
-from surefoot.algorithms.values_averaging import PullCertificate as PullCertificate
 from surefoot.algorithms.values_averaging import ValuesAveraging as ValuesAveraging
-from surefoot.algorithms.averaged import Averaged as Averaged
-from surefoot.algorithms.averaged import WaitCertificate as WaitCertificate
-from surefoot.algorithms.delayed import Delayed as Delayed
 from surefoot.algorithms.scheduled_pfs import *
 from surefoot.algorithms.doubling_pfs import *
 from surefoot.algorithms.related.mahdavi import *

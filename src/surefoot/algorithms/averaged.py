@@ -3,28 +3,23 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import replace
+from functools import partial
+from typing import Any, NamedTuple, Self
+
+import numpy as np
 
 from surefoot.algorithms._windows import Windows, no_windows
+from surefoot.algorithms._wrapper import Wrapper, action_played, with_guarantee
 from surefoot.core import checks
-from surefoot.core.arrays import ndarray
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.player import known_in, value_in
-from surefoot.core.types import (
-    Array,
-    Certificate,
-    Explaining,
-    Feedback,
-    Info,
-    Needs,
-    Number,
-    needs_of,
-)
-from surefoot.theory import Tuned, unpack
+from surefoot.core.parameters import count, nonnegative, positive, share
+from surefoot.core.types import Array, Feedback, Info, Needs, Number
+from surefoot.regions import Anchor, EmptyRegionError, Errors, OnePoint, Region
+from surefoot.theory import Tuned
 from surefoot.theory.wrapped import WithProbability
 
-__all__ = ["Averaged", "AveragedState", "WaitCertificate"]
+__all__ = ["Averaged", "AveragedState"]
 
 
 class AveragedState(NamedTuple):
@@ -35,91 +30,31 @@ class AveragedState(NamedTuple):
         base: the state of the base.
         start: the first action.
         windows: the sums of the readings.
+        low: g was at least this where it was read last.
+        high: where it was read last, and what it was at most.
         gradients: the sum of the cost gradients that the base has not been told yet.
         waited: for how many rounds the start was measured; -1 once the base has been told.
+        rounds: how many rounds have been played.
     """
 
     x: Array
     base: Any
     start: Array
     windows: Windows
+    low: float
+    high: Anchor
     gradients: Array
     waited: float
+    rounds: float
 
 
-class WaitCertificate(NamedTuple):
-    """Why an action that stays is feasible.
-
-    Attributes:
-        round: the round that was played.
-        value: the average of the readings.
-        value_error: what it is known to.
-        bound: the next g is at most this.
-        cut: always False: nothing was wanted.
-    """
-
-    round: int
-    value: float
-    value_error: float
-    bound: float
-    cut: bool = False
-
-    def __str__(self) -> str:
-        return (
-            f"round {self.round}: the action stays, which was certified before it was played; g is "
-            f"{self.value:.3g} to within {self.value_error:.3g}, and is measured on"
-        )
-
-
-class AveragedInfo(NamedTuple):
-    """What a step knew.
-
-    Attributes:
-        round: the round that was played.
-        low: g was at least this.
-        high: g was at most this.
-        inner: what the step of the player knew; None where the action stays.
-    """
-
-    round: int
-    low: float
-    high: float
-    inner: Info | None
-
-    @property
-    def cut(self) -> bool:
-        """Whether a half-space or a region changed the proposed action."""
-        return self.inner is not None and bool(self.inner.cut)
-
-    @property
-    def certificate(self) -> Certificate | None:
-        """Why the next action is feasible."""
-        if self.inner is not None:
-            return self.inner.certificate
-        value, error = 0.5 * (self.low + self.high), 0.5 * (self.high - self.low)
-        return WaitCertificate(self.round, value, error, min(self.high, 0.0))
-
-    @property
-    def contradictions(self) -> tuple[str, ...]:
-        """What cannot be, or hardly, if the constants are right, one sentence each."""
-        found = () if self.inner is None else self.inner.contradictions
-        if self.low <= self.high:
-            return found
-        sentence = (
-            f"round {self.round}: by some readings g is at least {self.low:.6g} and by others at "
-            f"most {self.high:.6g}: sigma is too small, or g is not convex or not the same"
-        )
-        return (*found, sentence)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Averaged:
+class Averaged(Wrapper):
     r"""A certified rule whose readings of g are noisy: they are averaged, with honest bounds.
 
     What is read in a round is :math:`g(x_t) + \varepsilon_t`, with noise that is
     :math:`\sigma`-sub-Gaussian given the rounds before: normal with that standard deviation, or
     anything of mean 0 within :math:`\pm\sigma`. Convexity carries a reading from the action it was
-    made at to the last one, so readings are averaged over windows of the last 1, 2, 4, ... rounds
+    made at to the last one, so readings are averaged over windows of the last 1, 2, 4, ... of them
     although actions move, and the best window counts. The bounds hold in all rounds together
     with probability :math:`1 - \delta`; so then does the feasibility of the *true* g. The base is
     told the middle of the bounds and, as ``value_error``, half of their distance.
@@ -131,12 +66,11 @@ class Averaged:
         base: a rule for one constraint that takes a ``value_error`` with each round's feedback.
         sigma: :math:`\sigma`.
         failure: :math:`\delta`, the probability with which any bound may fail.
-        longest: the longest blocks of rounds that are averaged, a power of 2.
+        longest: the longest blocks of readings that are averaged, a power of 2.
         warm: the error of the start's slack that is accepted, relative to the slack; it is measured
             for at most `longest` rounds.
 
     Example:
-        >>> import numpy as np
         >>> from surefoot import Ball
         >>> from surefoot.algorithms import LeaderFollower
         >>> player = LeaderFollower(G_g=1.0, domain=Ball(1.0))
@@ -150,39 +84,27 @@ class Averaged:
         True
     """
 
-    base: Any
-    sigma: Number
-    failure: float = 0.01
-    longest: int = 1024
-    warm: Number = 0.25
+    sigma: Number = positive()
+    failure: float = share(default=0.01)
+    longest: int = count(default=1024)
+    warm: Number = nonnegative(default=0.25)
 
     def __post_init__(self) -> None:
-        checks.parameters(self, "sigma", "failure", nonnegative=("warm",))
-        if not self.failure < 1:
-            raise InvalidValueError(f"failure must be below 1, got {self.failure!r}")
-        longest = checks.whole(self.longest, "longest")
-        if longest & (longest - 1):
-            raise InvalidValueError(f"longest must be a power of 2, got {longest!r}")
-        known = known_in(self.base)
-        if not (isinstance(self.base, Explaining) and hasattr(known, "value_error")):
-            raise InvalidValueError(
-                "base must be a certified rule that takes a value_error, got "
-                f"{type(self.base).__name__}"
-            )
-        if needs_of(self.base).apart:
-            raise InvalidValueError(
-                "base must be a rule for one constraint, got one that sees several"
-            )
-        if not (needs_of(self.base).constraint_subgradients or hasattr(self.base, "G_g")):
-            raise InvalidValueError(
-                "base must see slopes or have a G_g, which carry a reading from action to action, "
-                f"got {type(self.base).__name__}"
-            )
-        if known.value_error:
-            raise InvalidValueError(
-                "base must be told no value_error, which the averages tell it in each round, "
-                f"got {known.value_error!r}"
-            )
+        super().__post_init__()
+        if self.longest & (self.longest - 1):
+            raise InvalidValueError(f"longest must be a power of 2, got {self.longest!r}")
+        errors, needs, name = self._base_errors, self.needs, type(self.base).__name__
+        if errors is None:
+            rule = f"a certified rule that takes a value_error, got {name}"
+        elif needs.apart:
+            rule = "a rule for one constraint, got one that sees several"
+        elif not (needs.constraint_subgradients or hasattr(self.knowledge, "G_g")):
+            rule = f"one that sees slopes, or has a G_g to carry readings by, got {name}"
+        elif errors.value:
+            rule = f"told no value_error, which the averages tell it, got {errors.value!r}"
+        else:
+            return
+        raise InvalidValueError(f"base must be {rule}")
 
     @classmethod
     def of(cls, player: Any, *, sigma: float, **options: Any) -> Tuned[Averaged]:
@@ -201,70 +123,141 @@ class Averaged:
             Theorem G (leader and follower), with probability 0.99 for any number of rounds
             (every round)
         """
-        algorithm, guarantee = unpack(player)
-        if guarantee is None:
-            raise InvalidValueError(f"player must have a guarantee (Tuned), got {player!r}")
+        algorithm, guarantee = with_guarantee(player)
         made = cls(base=algorithm, sigma=sigma, **options)
         return Tuned(made, WithProbability(guarantee.constants, guarantee, made.failure))
 
     @property
-    def needs(self) -> Needs:
+    def needs(self) -> Needs:  # type: ignore[override]
         """What the base asks for."""
-        return needs_of(self.base)._replace(numpy_only=True, one_run=True)
+        return super().needs._replace(one_run=True)
 
     @property
-    def domain(self) -> Any:
-        """The set that the base works on."""
-        return value_in(self.base, "domain")
+    def _base_errors(self) -> Any:
+        """What the base allows for beside the error of the averages."""
+        return super().errors
 
     @property
-    def value_error(self) -> float:
-        """What no reading of a million rounds errs by, with the same probability."""
-        return float(self.sigma) * math.sqrt(2 * math.log(2e6 / self.failure))
+    def errors(self) -> Errors:
+        """What the base allows for, with what no reading of a million rounds errs by.
+
+        That is so with the same probability.
+        """
+        noise = float(self.sigma) * math.sqrt(2 * math.log(2e6 / self.failure))
+        found: Errors = replace(self._base_errors, value=noise)
+        return found
+
+    def allowing(self, errors: Errors) -> Self:
+        """Return the same rule for other errors but those of values, which are noise."""
+        return super().allowing(replace(errors, value=0.0))
 
     def init(self, x1: Array) -> AveragedState:
         """Start at x1."""
         base = self.base.init(x1)
-        if type(base.x) is not ndarray or base.x.ndim != 1:
+        if not isinstance(base.x, np.ndarray) or base.x.ndim != 1:
             raise InvalidValueError("x1 must be the action of one run, got several")
-        windows = no_windows(len(base.x), self.longest)
-        return AveragedState(base.x, base, base.x, windows, 0.0 * base.x, 0.0)
+        windows, nothing = no_windows(len(base.x), self.longest), Anchor(base.x, math.inf, 0.0)
+        zeros = np.zeros_like(base.x)
+        return AveragedState(base.x, base, base.x, windows, -math.inf, nothing, zeros, 0.0, 0.0)
 
-    def moved(self, state: AveragedState, x: Array, missed: int = 0) -> AveragedState:
-        """Return the state that starts from another action; readings age with rounds missed."""
-        base = self.base.moved(state.base, x, missed)
-        return state._replace(x=base.x, base=base, windows=state.windows.aged(missed))
+    def locate(self, state: AveragedState, feedback: Feedback) -> Feedback:
+        """Return feedback that says at which action it was seen, and how many rounds ago."""
+        found: Feedback = self.base.locate(self._at(state, state.x), feedback)
+        return found
 
-    def update(self, state: AveragedState, feedback: Feedback) -> AveragedState:
-        """Return the state after a round."""
-        return self.step(state, feedback)[0]
-
-    def step(self, state: AveragedState, feedback: Feedback) -> tuple[AveragedState, AveragedInfo]:
-        """Return the state after a round and what the step knew."""
-        x, base, start, windows, gradients, waited = state
-        s, known = feedback[2], known_in(self.base)
-        grad, reading = checks.cost_gradient(x, feedback), checks.constraint_value(feedback[1], x)
-        checks.finite(constraint_value=reading)
-        if feedback[4] is not None:
+    def step(self, state: AveragedState, feedback: Feedback) -> tuple[AveragedState, Info]:
+        """Return the state after a round and what the step of the base knew."""
+        seen, t = self.locate(state, feedback), state.rounds + 1.0
+        if feedback.value_error is not None:
             raise InvalidValueError(
-                f"value_error must be left to the averages, got {feedback[4]!r}"
+                f"value_error must be left to the averages, got {feedback.value_error!r}"
             )
-        if needs_of(self.base).constraint_subgradients:
-            grad, _, s = checks.feedback(x, feedback)
-            steep = known.slope_error or 0.0
+        state = state._replace(rounds=t, base=self._at(state, action_played(state, feedback)))
+        if seen.cost_gradient is not None:
+            gradient = checks.cost_gradient(seen.action, seen)
+            state = state._replace(gradients=state.gradients + gradient)
+        suspects: tuple[Any, ...] = ()
+        if seen.constraint_value is not None:
+            state, seen = self._read(state, seen)
+            suspects = (partial(_contradict, t, state.low, state.high.value),)
+        elif not state.windows.readings:
+            return self._stay(state), Info(state.x, wish=state.x)
+        region = self._wait(state, seen)
+        if region is not None:
+            if seen.within is not None:
+                region = region.within(seen.within)
+            x = region.nearest(state.start)
+            return self._stay(state), Info(x, x, region, suspects)
+        if self.needs.cost_gradients:
+            seen = seen._replace(cost_gradient=state.gradients)
+        base, info = self.base.step(state.base, seen)
+        zeros, suspects = np.zeros_like(state.gradients), (*info.suspects, *suspects)
+        after = state._replace(x=base.x, base=base, gradients=zeros, waited=-1.0)
+        return after, info._replace(suspects=suspects, round=int(t))
+
+    def rest(self, state: AveragedState, x: Array) -> AveragedState:
+        """Return the state after a round in which nothing was read and x is kept for the next."""
+        base = self.base.rest(self._at(state, state.x), x)
+        return state._replace(x=base.x, base=base, rounds=state.rounds + 1.0)
+
+    def _at(self, state: AveragedState, x: Array) -> Any:
+        """Return the state of the base at the action that was really played."""
+        return state.base if state.base.x is x else state.base._replace(x=x)
+
+    def _read(self, state: AveragedState, seen: Feedback) -> tuple[AveragedState, Feedback]:
+        """Return the state with a reading, and what the base is told in its place."""
+        x, errors = seen.action, self._base_errors
+        if self.needs.constraint_subgradients:
+            g, s = checks.reading(x, seen)
+            steep = errors.slope
         else:
-            s, steep = None, self.base.G_g
-        X, drift = x - start, known.drift or 0.0
-        windows = windows.add(X, reading, s)
-        low, high = windows.bounds(X, s, self.sigma, self.failure, steep, drift)
-        t, middle, error = int(windows.rounds), 0.5 * (low + high), 0.5 * abs(high - low)
-        gradients = gradients + grad
-        waits = 0.0 <= waited < self.longest and error > self.warm * -middle
-        # Under drift an action that stays must be certified for the next round.
-        if waits and (drift == 0.0 or high + drift <= 0.0):
-            after = AveragedState(x, base, start, windows, gradients, waited + 1.0)
-            return after, AveragedInfo(t, low, high, None)
-        told = Feedback(gradients, middle, s, feedback[3], error)
-        base, inner = self.base.step(base._replace(x=x), told)
-        after = AveragedState(base.x, base, start, windows, 0.0 * gradients, -1.0)
-        return after, AveragedInfo(t, low, high, inner)
+            g, s = checks.constraint_value(seen.constraint_value, x), None
+            steep = self.knowledge.G_g
+        checks.finite(constraint_value=g)
+        X, when = x - state.start, state.rounds - seen.age
+        windows = state.windows.add(X, g, s, when)
+        low, high = windows.bounds(
+            X, s, when, sigma=self.sigma, failure=self.failure, steep=steep, drift=errors.drift
+        )
+        told = seen._replace(
+            constraint_value=0.5 * (low + high),
+            constraint_subgradient=s,
+            value_error=0.5 * abs(high - low),
+        )
+        return state._replace(windows=windows, low=low, high=Anchor(x, high, when)), told
+
+    def _wait(self, state: AveragedState, seen: Feedback) -> Region | None:
+        """Return the start, while it is to be measured on, and certified for the next round."""
+        g, error = seen.constraint_value, seen.value_error
+        is_enough = state.waited >= self.longest or (error or 0.0) <= self.warm * -(g or 0.0)
+        if state.waited < 0.0 or (g is not None and is_enough):
+            return None
+        t, drift = state.rounds, self._base_errors.drift
+        here = bool((state.high.x == state.start).all())
+        bound = state.high.level(t + 1.0, drift) if here else math.inf
+        if drift and bound > 0.0:
+            if g is None:
+                raise EmptyRegionError.of_drift(t, state.start, bound, drift)
+            return None
+        low, high = state.low, state.high.value
+        known = f"{0.5 * (low + high):.3g} to within {0.5 * abs(high - low):.3g}"
+        reason = (
+            "the action stays, which was certified before it was played; g is "
+            f"{known if here else 'not known there'}, and is measured on"
+        )
+        return OnePoint(t, state.start, min(bound, 0.0), self._base_errors, reason)
+
+    def _stay(self, state: AveragedState) -> AveragedState:
+        """Return the state in which the start is played once more."""
+        base = self.base.rest(state.base, state.start)
+        return state._replace(x=state.start, base=base, waited=state.waited + 1.0)
+
+
+def _contradict(t: float, low: float, high: float) -> tuple[str, ...]:
+    """Return a sentence if the bounds of the averages contradict each other."""
+    if low <= high:
+        return ()
+    return (
+        f"round {int(t)}: by some readings g is at least {low:.6g} and by others at most "
+        f"{high:.6g}: sigma is too small, or g is not convex or not the same",
+    )

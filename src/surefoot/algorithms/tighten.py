@@ -17,8 +17,7 @@ from surefoot.core import checks
 from surefoot.core.algorithm import NOTHING, Algorithm, tuning
 from surefoot.core.constants import Constants, as_constants
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.parameters import anything, nonnegative, share
-from surefoot.core.player import can_play
+from surefoot.core.parameters import algorithm, nonnegative, share
 from surefoot.core.types import Array, Feedback, Info, Needs, Real, Region, Source, needs_of
 from surefoot.theory import ConstraintForm, Guarantee, Kind, Measure, Premise, Summed, Tuned
 
@@ -52,15 +51,11 @@ class Tighten(Algorithm):
 
     source = Source("Hutchinson and Alizadeh, ICML 2025", "derived here")
 
-    base: Any = anything("an algorithm")
+    base: Any = algorithm()
     rho: Real = nonnegative()
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not can_play(self.base):
-            raise InvalidValueError(
-                f"base must be an algorithm with init and update, got {self.base!r}"
-            )
         if not self.needs.constraint_values:
             raise InvalidValueError(
                 f"base must ask for the value of the constraint, got {self.base!r}, "
@@ -79,7 +74,7 @@ class Tighten(Algorithm):
     def step(self, state: Any, feedback: Feedback) -> tuple[Any, Info]:
         """Return the base's state after a round with rho added to g."""
         told = feedback._replace(constraint_value=feedback.constraint_value + self.rho)
-        return self.base.update(state, told), NOTHING
+        return self.base.step(state, told)[0], NOTHING
 
     @classmethod
     @tuning(share=share())

@@ -74,7 +74,7 @@ def export_c(
 
 def _read(source: Path, dimension: int | None) -> tuple[Any, int, Any]:
     """Return the player, the length of its action, and the start if it is known."""
-    from surefoot.controller.export import described_player
+    from surefoot.controller.configuring import object_from
 
     with source.open("rb") as file:
         data = file.read(_LARGEST + 1)
@@ -94,7 +94,7 @@ def _read(source: Path, dimension: int | None) -> tuple[Any, int, Any]:
         d = len(start)
     if d is None:
         raise UsageError(f"'{source}' says no dimension: add a start to it, or give --dimension")
-    return described_player(table["player"]), d, start
+    return object_from(table["player"], "player"), d, start
 
 
 def _of_journal(source: Path) -> tuple[Any, Any]:

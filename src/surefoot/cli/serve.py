@@ -68,7 +68,7 @@ def serve(
     """
     given: dict[str, Any] = {} if config is None else _read(config)
     if player is not None:
-        given["player"] = {"name": player}
+        given["player"] = {"class": player}
     if tuning is not None:
         if not isinstance(given.get("player"), dict):
             raise UsageError("--tuning needs --player, or a file that names one")

@@ -12,12 +12,12 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from surefoot.algorithms import domain_of
+from surefoot.algorithms import domain_of, name_of
 from surefoot.comparison.content import content_hash
 from surefoot.comparison.result import Comparison
 from surefoot.core import checks
+from surefoot.core.algorithm import is_algorithm
 from surefoot.core.errors import InvalidTypeError, InvalidValueError, warn_caller
-from surefoot.core.player import can_filter, can_play
 from surefoot.experiments.driver import play_jobs
 from surefoot.experiments.executors import Here
 from surefoot.experiments.grid import Job, placed
@@ -172,14 +172,14 @@ def _is_pair(player: Any) -> bool:
 def _title(player: Any) -> str:
     """Return the name of a player, or raise what one must be."""
     if isinstance(player, Tuned):
-        return type(player.algorithm).__name__
+        return name_of(player.algorithm)
     if _is_pair(player) and callable(getattr(player[0], str(player[1]), None)):
         return f"{player[0].__name__}.{player[1]}"
     rule = getattr(player, "__self__", None)
     if isinstance(rule, type) and callable(player):
         return f"{rule.__name__}.{player.__name__}"
-    if can_play(player) or can_filter(player):
-        return type(player).__name__
+    if is_algorithm(player):
+        return name_of(player)
     if isinstance(player, type):
         raise InvalidTypeError(
             f"a player that is a class must come with a tuning, as ({player.__name__}, 'default'), "

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from surefoot.controller._ways import Anchor
 from surefoot.core.arrays import norm
-from surefoot.core.player import parts_of, region_in, value_in
-from surefoot.core.types import Array, Feedback
-from surefoot.regions import CurvatureRegion, RowsRegion
-from surefoot.regions._certificates import BALL_TOO_SMALL
+from surefoot.core.types import Array, Feedback, Info
+from surefoot.regions import Anchor, Knowledge
+from surefoot.regions.certificates import BALL_TOO_SMALL
 
 __all__ = ["Cause", "Evidence", "causes_of", "evidence_of"]
 
@@ -54,7 +52,7 @@ class Evidence(NamedTuple):
 
 
 def evidence_of(
-    x: Array, seen: Feedback, bound: float, anchor: Anchor | None, info: Any
+    x: Array, seen: Feedback, bound: float, anchor: Anchor | None, info: Info | None
 ) -> Evidence:
     """Return what a round shows beside the sentence of its contradiction."""
     g, s = seen.constraint_value, seen.constraint_subgradient
@@ -62,30 +60,19 @@ def evidence_of(
     steep = 0.0 if s is None else max(float(norm(row)) for row in np.atleast_2d(s))
     shift = 0.0
     if anchor is not None and (x == anchor.x).all():
-        shift = max(worst + anchor.slack, 0.0)
+        shift = max(worst - anchor.value, 0.0)
     over = max(worst - bound, 0.0) if bound < math.inf else 0.0
-    return Evidence(over, steep, _curvature(region_in(info)), shift)
-
-
-def _curvature(region: Any) -> float:
-    """Return the curvature between the last two rounds, where the region remembers both."""
-    if not isinstance(region, CurvatureRegion | RowsRegion) or not region.before.rounds:
-        return 0.0
-    before, v = region.before, region.x - region.before.x
-    squared = float(v @ v)
-    if not squared > 0:
-        return 0.0
-    rise = np.maximum(region.g - before.g - before.s @ v, before.g - region.g + region.s @ v)
-    return max(2 * float(np.max(rise)) / squared, 0.0)
+    region = None if info is None else info.region
+    return Evidence(over, steep, 0.0 if region is None else region.curvature_seen, shift)
 
 
 def causes_of(
-    algorithm: Any, seen: Evidence, slack: float, sentence: str = ""
+    knowledge: Knowledge | None, seen: Evidence, slack: float, sentence: str = ""
 ) -> tuple[Cause, ...]:
     """Return the causes in the order of their likelihood.
 
     Args:
-        algorithm: the rule, whose constants may be wrong.
+        knowledge: what is known of g, whose constants may be wrong; None where nothing is.
         seen: the evidence.
         slack: of the anchor, with which a difference is compared.
         sentence: the contradiction.
@@ -93,12 +80,7 @@ def causes_of(
     if sentence.endswith(BALL_TOO_SMALL):
         ball = Cause("ball", f"{BALL_TOO_SMALL}: R, the domain or reach")
         return (ball, Cause("noise", "a sensor error (value_error) of more than the slack told"))
-    constants = {
-        name: float(np.max(value))
-        for _, part in parts_of(algorithm)
-        for name in ("G_g", "beta")
-        if (value := value_in(part, name)) is not None
-    }
+    constants = {} if knowledge is None else knowledge.constants
     steep = seen.steepness > constants.get("G_g", math.inf)
     size = f" by {seen.over:.3g}" if seen.over else ""
     off = max(seen.over, seen.shift)

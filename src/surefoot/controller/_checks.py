@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from typing import Any, get_args
 
-import numpy as np
-
 from surefoot.controller._records import Memory, Run
-from surefoot.controller._stepping import player_of, step_of
-from surefoot.controller._widening import can_widen
 from surefoot.core import checks
+from surefoot.core.algorithm import errors_of, observer_of
 from surefoot.core.errors import InvalidTypeError, InvalidValueError
-from surefoot.core.player import can_move
-from surefoot.core.types import Array, Observing
-from surefoot.theory import Reaction
+from surefoot.core.types import Array
+from surefoot.theory import Reaction, unpack
 
 __all__ = [
     "POLICIES",
@@ -34,21 +30,17 @@ def checked_run(
     start: Array,
     on_contradiction: str,
     on_missing: str,
-    widen_by: float,
     rotate: int | str | None,
 ) -> Run:
     """Return what is to be played, and how, from what a user gave."""
-    algorithm, guarantee = player_of(player)
-    step_of(algorithm)  # which may refuse it, before there is a file
+    algorithm, guarantee = unpack(player)
     check_policies(on_contradiction=on_contradiction, on_missing=on_missing)
-    if not 1 < checks.number(widen_by, np.zeros(1), "widen_by") < np.inf:
-        raise InvalidValueError(f"widen_by must be finite and above 1, got {widen_by!r}")
     if isinstance(rotate, str):
         bytes_in(rotate)
     elif rotate is not None:
         rotate = checks.whole(rotate, "rotate")
     x1 = checks.vector(start, "start")
-    run = Run(algorithm, guarantee, on_contradiction, x1, on_missing, float(widen_by), rotate)
+    run = Run(algorithm, guarantee, on_contradiction, x1, on_missing, rotate)
     check_player(run)
     return run
 
@@ -78,21 +70,16 @@ def check_player(run: Run) -> None:
     name = type(run.algorithm).__name__
     policies = (("on_contradiction", run.on_contradiction), ("on_missing", run.on_missing))
     for which, policy in policies:
-        if policy == "retreat" and not can_move(run.algorithm):
+        if policy == "retreat" and errors_of(run.algorithm) is None:
             raise InvalidValueError(
                 f"{which}='retreat' needs a rule that can start from another action, got {name}"
             )
-    if run.on_contradiction == "widen" and not can_widen(run.algorithm):
-        raise InvalidValueError(
-            f"on_contradiction='widen' needs a rule with G_g or beta, got {name}"
-        )
 
 
 def first_memory(run: Run) -> Memory:
     """Return the memory before the first round of a player."""
     algorithm = run.algorithm
-    regret = algorithm.observer() if isinstance(algorithm, Observing) else None
-    return Memory(algorithm.init(run.start), (), regret)
+    return Memory(algorithm.init(run.start), (), observer_of(algorithm))
 
 
 def check_text(text: Any, name: str) -> None:

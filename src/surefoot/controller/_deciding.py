@@ -5,7 +5,7 @@ event                      g fixed                          g rises by at most v
 =========================  ===============================  ====================================
 no measurement             hold: proved for ever            hold while the bound + k v is at most
                                                             0, then the least way back
-contradiction, g <= 0      hold, retreat or widen           the same
+contradiction, g <= 0      hold or retreat                  the same
 contradiction, g > 0       the way back, then as above      the same, with the slack as it is now
 an action of one's own,    the way back                     the same
 measured with g > 0
@@ -22,17 +22,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from surefoot.controller._budget import Budget
-from surefoot.controller._causes import Cause, Evidence
 from surefoot.controller._records import Run
-from surefoot.controller._rows import boxed, plain_player
-from surefoot.controller._stepping import moved
 from surefoot.controller._watch import Watch
-from surefoot.controller._ways import Anchor, Halt, How, Spot, Stand, WayBack, risen
-from surefoot.controller._widening import widened
+from surefoot.controller._ways import Halt, How, Spot, Stand, WayBack, risen
+from surefoot.core.algorithm import rest
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.player import region_in, value_in
 from surefoot.core.types import Array, Feedback
+from surefoot.regions import Anchor, Errors
 from surefoot.theory import Breach
 
 __all__ = [
@@ -46,6 +42,7 @@ __all__ = [
     "outside",
     "shifted",
     "unmeasured",
+    "upper_bound",
     "way_to",
 ]
 
@@ -60,7 +57,7 @@ class Scene(NamedTuple):
         t: the round that is told.
         run: what is played, and how.
         state: of the rule.
-        budget: the errors that it allows for.
+        errors: what it allows for.
         anchor: the end of the way back, or None.
         halt: why nothing moves, or None.
         bound: on g at the action of the round; infinite where nothing is known.
@@ -69,7 +66,7 @@ class Scene(NamedTuple):
     t: int
     run: Run
     state: Any
-    budget: Budget
+    errors: Errors
     anchor: Anchor | None
     halt: Halt | None
     bound: float
@@ -77,7 +74,25 @@ class Scene(NamedTuple):
     def spot(self, bound: float, reason: str, played: int = 1) -> Spot:
         """Return where the next action is looked for, after the round or, with 0, before it."""
         t = self.t - 1 + played
-        return Spot(t, self.state.x, bound, self.anchor, self.budget.drift, reason)
+        return Spot(t, self.state.x, bound, self.anchor, self.errors.drift, reason)
+
+    def measured(self, seen: Feedback) -> Anchor | None:
+        """Return the action that was measured, with the bound on g there in its round."""
+        if seen.constraint_value is None:
+            return None
+        return Anchor(seen.action, upper_bound(self.errors, seen), self.t - seen.age)
+
+    def bound_by(self, seen: Feedback, otherwise: float) -> float:
+        """Return the bound on g that a measurement gives at the action of the round.
+
+        Args:
+            seen: what was measured, and at which action.
+            otherwise: the bound where that is another one.
+        """
+        found = self.measured(seen)
+        if found is None or not (found.x == self.state.x).all():
+            return otherwise
+        return float(found.level(self.t, self.errors.drift))
 
 
 class Decision(NamedTuple):
@@ -88,7 +103,6 @@ class Decision(NamedTuple):
         certificate: of that action, where no step of the rule has one.
         how: it came about.
         halt: why nothing moves from now on.
-        run: another player, or None.
         why: what the journal keeps of the reason.
     """
 
@@ -96,7 +110,6 @@ class Decision(NamedTuple):
     certificate: Any
     how: How
     halt: Halt | None = None
-    run: Run | None = None
     why: Mapping[str, Any] = {}
 
 
@@ -105,17 +118,15 @@ def on_the_way(scene: Scene, seen: Feedback | None, missing: str | None = None) 
 
     Args:
         scene: what it is decided from.
-        seen: what was measured; None for nothing.
+        seen: what was measured, and at which action; None for nothing.
         missing: the policy for a round without a measurement, where the rule is not halted.
     """
-    budget, bound = scene.budget, scene.bound
-    if seen is not None and seen.constraint_value is not None:
-        bound = budget.above(float(np.max(seen.constraint_value)), seen.value_error)
-    halt = scene.halt
+    errors, halt = scene.errors, scene.halt
+    bound = scene.bound if seen is None else scene.bound_by(seen, scene.bound)
     if halt is None:
         how: How = "retreated" if missing == "retreat" else "held"
         halt = Halt(how, "no measurement", scene.t)
-    spot = scene.spot(risen(bound, budget.drift), halt.reason)
+    spot = scene.spot(risen(bound, errors.drift), halt.reason)
     if halt.how == "retreated":
         stand = spot.back(halt.speed)
     else:
@@ -127,16 +138,16 @@ def unmeasured(scene: Scene, reason: str, how: How, speed: float | None) -> Deci
     """Return what follows an operator's order between two rounds."""
     spot = scene.spot(scene.bound, reason, played=0)
     stand = spot.held() if how == "held" else spot.back(speed)
-    return _standing(scene, stand, Halt(how, reason, scene.t, speed), missed=0)
+    return _standing(scene, stand, Halt(how, reason, scene.t, speed), played=False)
 
 
 def way_to(scene: Scene, x: Array, reason: str) -> WayBack:
     """Return why a new player may start at x: it is the anchor, or the user says so."""
-    t, _, _, budget, anchor, _, _ = scene
+    t, _, _, errors, anchor, _, _ = scene
     if anchor is None or not (x == anchor.x).all():
-        return WayBack(t - 1, "retreated", reason, 1.0, 0, 0.0, budget.drift, math.inf)
-    slack = anchor.slack_in(t, budget.drift)
-    return WayBack(t - 1, "retreated", reason, 1.0, anchor.round, slack, budget.drift, -slack)
+        return WayBack(t - 1, "retreated", reason, 1.0, 0, 0.0, errors.drift, math.inf)
+    slack = -anchor.level(t, errors.drift)
+    return WayBack(t - 1, "retreated", reason, 1.0, int(anchor.round), slack, errors.drift, -slack)
 
 
 def outside(scene: Scene, upper: float, reason: str) -> Decision:
@@ -146,91 +157,73 @@ def outside(scene: Scene, upper: float, reason: str) -> Decision:
             "the first action must be strictly feasible, or there is no way back, "
             f"got g = {upper:g}"
         )
-    stand = scene.spot(risen(upper, scene.budget.drift), reason).held(_HALF)
+    stand = scene.spot(risen(upper, scene.errors.drift), reason).held(_HALF)
     return _standing(scene, stand, scene.halt)
 
 
-def after_contradiction(
-    scene: Scene, sentence: str, seen: Feedback, evidence: Evidence, causes: tuple[Cause, ...]
-) -> Decision:
-    """Return what follows a contradiction by the policy "hold", "retreat" or "widen"."""
-    run, budget = scene.run, scene.budget
-    assert seen.constraint_value is not None
-    upper = budget.above(float(np.max(seen.constraint_value)), seen.value_error)
-    upper = risen(upper, budget.drift)
+def after_contradiction(scene: Scene, sentence: str, seen: Feedback) -> Decision:
+    """Return what follows a contradiction by the policy "hold" or "retreat".
+
+    Of an action that was not measured nothing is known then.
+    """
+    upper = risen(scene.bound_by(seen, math.inf), scene.errors.drift)
     reason = sentence.partition(": ")[2] or sentence
-    if run.on_contradiction == "widen":
-        try:
-            return _wider(scene, upper, reason, evidence, causes)
-        except InvalidValueError:
-            reason += ", and there is no constant to widen"
-    how: How = "retreated" if run.on_contradiction == "retreat" else "held"
+    how: How = "retreated" if scene.run.on_contradiction == "retreat" else "held"
     spot = scene.spot(upper, reason)
     stand = spot.back() if how == "retreated" else spot.held(_HALF)
     return _standing(scene, stand, Halt(how, reason, scene.t))
 
 
-def _wider(
-    scene: Scene, upper: float, reason: str, evidence: Evidence, causes: tuple[Cause, ...]
-) -> Decision:
-    """Return a rule with wider constants, at a point that has half of the anchor's slack."""
-    run = scene.run
-    if scene.anchor is None:
-        raise InvalidValueError("constants cannot be widened before the first measurement")
-    algorithm, guarantee, new = widened(
-        run.algorithm, run.guarantee, causes[0], evidence, run.widen_by
-    )
-    words = ", ".join(f"{name} = {value:.6g}" for name, value in new.items())
-    reason = f"{reason}; widened to {words}"
-    # The new rule starts with half of the anchor's slack, whatever is left here.
-    x, way = scene.spot(upper, reason).held(_HALF, _HALF)
-    wider = run._replace(algorithm=algorithm, guarantee=guarantee, start=x)
-    why = {"player": boxed(plain_player(wider)), "values": new}
-    return Decision(algorithm.init(x), way._replace(how="widened"), "widened", None, wider, why)
-
-
-def _standing(scene: Scene, stand: Stand, halt: Halt | None, missed: int = 1) -> Decision:
+def _standing(scene: Scene, stand: Stand, halt: Halt | None, *, played: bool = True) -> Decision:
     x, way = stand
-    state = moved(scene.run.algorithm, scene.state, x, missed)
+    state = scene.state
+    if played:
+        state = rest(scene.run.algorithm, state, x)
+    elif not (x == state.x).all():
+        state = state._replace(x=x)
     return Decision(state, way, way.how, halt)
 
 
-def anchor_after(scene: Scene, x: Array, seen: Feedback) -> Anchor | None:
+def upper_bound(errors: Errors, seen: Feedback) -> float:
+    """Return what the true g is at most, where it was read."""
+    error = errors.value if seen.value_error is None else seen.value_error
+    return float(np.max(seen.constraint_value) + error + errors.evaluation)
+
+
+def anchor_after(scene: Scene, seen: Feedback) -> Anchor | None:
     """Return the anchor with a round added: the first that was measured, or, under drift, better.
 
     Args:
         scene: what is known.
-        x: the action that was played.
-        seen: what was measured there.
+        seen: what was measured, and at which action.
     """
-    t, _, _, budget, anchor, _, _ = scene
-    if seen.constraint_value is None:
+    t, _, _, errors, anchor, _, _ = scene
+    found = scene.measured(seen)
+    if found is None:
         return anchor
-    slack = 0.0 - budget.above(float(np.max(seen.constraint_value)), seen.value_error)
+    value = found.level(t, errors.drift)
     if anchor is None:
-        return Anchor(x, slack, t) if slack > 0 else None
-    if (x == anchor.x).all():  # measured anew: what is true now counts, for better or worse
-        return Anchor(anchor.x, slack, t)
-    if budget.drift and slack > anchor.slack_in(t, budget.drift):
-        return Anchor(x, slack, t)
-    return anchor
+        return found if value < 0 else None
+    if (found.x == anchor.x).all():  # measured anew: what is true now counts, for better or worse
+        return found
+    return found if errors.drift and value < anchor.level(t, errors.drift) else anchor
 
 
-def shifted(scene: Scene, x: Array, seen: Feedback) -> list[Breach]:
+def shifted(scene: Scene, seen: Feedback) -> list[Breach]:
     """Return a breach if the slack of the anchor, measured anew, is not what it was.
 
     It may be smaller by the drift since then, and by the errors of both values.
     """
-    t, _, _, budget, anchor, _, _ = scene
-    if anchor is None or seen.constraint_value is None or not (x == anchor.x).all():
+    t, _, _, errors, anchor, _, _ = scene
+    if anchor is None or seen.constraint_value is None or not (seen.action == anchor.x).all():
         return []
     slack = 0.0 - float(np.max(seen.constraint_value))
-    error = budget.value_error if seen.value_error is None else seen.value_error
-    least = anchor.slack_in(t, budget.drift) - error - budget.evaluation_error
-    if slack >= least - 1e-12 * abs(anchor.slack):
+    error = errors.value if seen.value_error is None else seen.value_error
+    least = -anchor.level(t - seen.age, errors.drift) - error - errors.evaluation
+    if slack >= least - 1e-12 * abs(anchor.value):
         return []
     sentence = (
-        f"round {t}: the slack of the anchor is {slack:.6g}, and was {anchor.slack:.6g} in round "
+        f"round {t}: the slack of the anchor is {slack:.6g}, and was {-anchor.value:.6g} in round "
         f"{anchor.round}: g is not the same, or drifts faster than was told"
     )
     return [Breach(t, "anchor", sentence, "both", slack, least)]
@@ -262,11 +255,9 @@ def deviation(
 
 def is_certified(asked: Array, played: Array, away: float, info: Any, certificate: Any) -> bool:
     """Return whether an action is certified by what certified the one asked for."""
-    region = region_in(info)
-    if region is not None:
-        nearest = region.nearest(played)
-        return nearest is played or bool((nearest == played).all())
-    G_g = value_in(certificate, "G_g")
+    if info is not None and info.region is not None:
+        return bool(info.region.contains(played))
+    G_g = getattr(certificate, "G_g", None)
     return G_g is not None and bool(certificate.bound + G_g * away <= 0)
 
 

@@ -345,8 +345,6 @@ def place_of(store: Store) -> tuple[int, int]:
 
 def link_of(store: Store) -> tuple[int, JournalEntry] | None:
     """Return which file of a run this is, and the entry that says so; None for the first."""
-    if store.version < 4:
-        return None
     rows = list(store.rows("SELECT * FROM entries WHERE number = 1 AND kind = 'continued'"))
     if not rows:
         return None

@@ -7,7 +7,6 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from surefoot.controller._budget import budget_of
 from surefoot.controller._causes import Cause, causes_of, evidence_of
 from surefoot.controller._deciding import (
     Decision,
@@ -19,17 +18,27 @@ from surefoot.controller._deciding import (
     on_the_way,
     outside,
     shifted,
+    upper_bound,
 )
 from surefoot.controller._journal import Journal
 from surefoot.controller._records import Memory, More, Round, Run
-from surefoot.controller._stepping import moved, step_of
-from surefoot.controller._told import announcement, call, clean, one_of_both, played_instead
+from surefoot.controller._told import call, check_announced, clean, one_of_both, played_instead
 from surefoot.controller._watch import Watch
-from surefoot.controller._ways import Anchor, Halt, WayBack
+from surefoot.controller._ways import Halt, WayBack
+from surefoot.core import checks
+from surefoot.core.algorithm import errors_of, locate, rest
 from surefoot.core.errors import InvalidValueError, warn_caller
 from surefoot.core.files import Closing
-from surefoot.core.player import can_filter, needs_in, rows_in
-from surefoot.core.types import Array, Certificate, Feedback, Info, Region, RegretObserver
+from surefoot.core.types import (
+    Array,
+    Certificate,
+    Feedback,
+    Info,
+    Region,
+    RegretObserver,
+    needs_of,
+)
+from surefoot.regions import Anchor, Errors
 from surefoot.theory import Breach, PremiseError, PremiseWarning
 
 __all__ = ["LiveLoop"]
@@ -45,28 +54,23 @@ class LiveLoop(Closing):
     __slots__ = (
         "__weakref__",
         "_anchor",
-        "_answered",
         "_asked",
         "_broken",
-        "_budget",
         "_certificate",
         "_cut",
+        "_errors",
         "_filters",
         "_first_name",
         "_halt",
         "_info",
-        "_is_special",
         "_journal",
-        "_limits",
         "_needs",
         "_refused",
         "_regret",
         "_round",
         "_rows",
         "_run",
-        "_shape",
         "_state",
-        "_step",
         "_value",
         "_watch",
     )
@@ -88,15 +92,11 @@ class LiveLoop(Closing):
         """Have a player and what it needs for the next round."""
         algorithm = run.algorithm
         self._run = run
-        self._filters = can_filter(algorithm)
+        self._needs = needs_of(algorithm)
+        self._filters = bool(self._needs.proposals)
         self._first_name = "proposal" if self._filters else "cost_gradient"
-        self._needs = needs_in(algorithm)
-        # What most algorithms are told has this shape, and a short way; the others' has none.
-        whole = self._needs.constraint_values and self._needs.constraint_subgradients
-        self._shape = run.start.shape if whole and not self._needs.apart else None
-        self._step = step_of(algorithm)
-        self._rows: int | None = rows_in(algorithm)
-        self._budget = budget_of(algorithm)
+        self._rows: int | None = rows_of(algorithm)
+        self._errors = errors_of(algorithm) or Errors()
         self._info: Info | None = None
         self._remember(memory)
 
@@ -108,19 +108,15 @@ class LiveLoop(Closing):
         self._cut = memory.cut  # of the last round told, where it was read from a journal
         self._anchor: Anchor | None = memory.anchor
         self._halt: Halt | None = memory.halt
-        self._answered: tuple[Breach, ...] = memory.answered
         if memory.way is not None:
             self._certificate = memory.way
-        # Every round is looked at while it is so.
-        self._is_special = bool(self._halt or self._anchor is None or self._budget.drift)
         self._broken = memory.broken
         self._watch = Watch.of(self._run.guarantee, memory.broken)
-        self._limits = self._watch.limits
 
     def _memory(self) -> Memory:
         cut = self._cut if self._info is None else self._info.cut
         way = self._certificate if isinstance(self._certificate, WayBack) else None
-        rest = (cut, self._anchor, self._halt, self._answered, way)
+        rest = (cut, self._anchor, self._halt, way)
         return Memory(self._state, self._broken, self._regret, *rest)
 
     def _certificate_now(self) -> Certificate | None:
@@ -137,7 +133,7 @@ class LiveLoop(Closing):
     def _scene(self, state: Any = None) -> Scene:
         bound = bound_of(self._certificate_now(), self._watch, self._round, is_safe=self._is_safe)
         state = self._state if state is None else state
-        return Scene(self._round, self._run, state, self._budget, self._anchor, self._halt, bound)
+        return Scene(self._round, self._run, state, self._errors, self._anchor, self._halt, bound)
 
     def _scene_unmeasured(self) -> Scene:
         """Return the same without a measurement; nothing is known where one was refused."""
@@ -186,23 +182,25 @@ class LiveLoop(Closing):
         action: Any,
         value_error: Any,
         within: Region | None,
-    ) -> tuple[Any, Feedback, np.ndarray | None, dict[str, Any]]:
+    ) -> tuple[Any, Feedback, np.ndarray | None]:
         """Return what was told in any form.
 
         Returns:
-            The state at the action that was played, the feedback, that action unless it is the one
-            asked for, and what was announced.
+            The state at the action that was played, the feedback, and that action unless it is the
+            one asked for.
         """
         algorithm, before = self._run.algorithm, self._state
-        announced = announcement(algorithm, within, filters=self._filters)
-        if value_error is not None and not self._budget.takes_value_error:
+        check_announced(algorithm, within)
+        if value_error is not None and errors_of(algorithm) is None:
             raise InvalidValueError(
                 "value_error must come with a rule that allows for one, got "
                 f"{type(algorithm).__name__}"
             )
         played = played_instead(before.x, action)
         if played is not None:
-            before = moved(algorithm, before, played)
+            if errors_of(algorithm) is None:
+                rest(algorithm, before, played)  # which says that it cannot
+            before = before._replace(x=played)
         x = before.x
         if cost is not None:
             cost_value, gradient = call(cost, x, "cost", gradient, cost_value)
@@ -211,7 +209,18 @@ class LiveLoop(Closing):
         if self._filters or proposal is not None:
             gradient = one_of_both(gradient, proposal, filters=self._filters)
         seen = clean(x, self._needs, self._rows, gradient, g, s, cost_value, value_error)
-        return before, seen, played, announced
+        return before, seen, played
+
+    def _step(
+        self, seen: Feedback, played: np.ndarray | None = None, within: Region | None = None
+    ) -> tuple[Any, Info | None]:
+        """Take a step of the rule; an action that is not finite is refused."""
+        told = seen._replace(action=played, within=within)
+        if self._filters:
+            told = told._replace(cost_gradient=None, proposal=seen.cost_gradient)
+        after, info = self._run.algorithm.step(self._state, told)
+        checks.refuse_unfinite(after.x, "the next action")
+        return after, info
 
     def _tell_specially(
         self, t: int, before: Any, seen: Feedback, played: np.ndarray | None
@@ -219,25 +228,33 @@ class LiveLoop(Closing):
         """End a round that the rule takes no step after; return whether it was one."""
         asked = self._state.x
         if self._halt is not None:
-            scene = self._scene(before)
-            found = [self._silent("halted", "halted"), *shifted(scene, before.x, seen)]
-            scene = scene._replace(anchor=anchor_after(scene, before.x, seen))
-            decision = on_the_way(scene, seen)
+            scene, read = self._scene(before), self._locate(seen, played)
+            found = [self._silent("halted", "halted"), *shifted(scene, read)]
+            scene = scene._replace(anchor=anchor_after(scene, read))
+            decision = on_the_way(scene, read)
             self._finish(t, asked, seen, decision, found, played, {"policy": "halted"})
             return True
-        upper = self._upper(seen)
-        if played is None or upper is None or upper <= 0:
+        if played is None:
+            return False
+        upper = self._upper(seen, played)
+        if upper is None or upper <= 0:
             return False
         own = self._deviation(played, upper)
         decision = outside(self._scene(before), upper, own.sentence.partition(": ")[2])
         self._finish(t, asked, seen, decision, [own], played, {"policy": "outside"})
         return True
 
-    def _upper(self, seen: Feedback) -> float | None:
-        """Return the largest that g can have been at the action played."""
-        if seen.constraint_value is None:
+    def _locate(self, seen: Feedback, played: np.ndarray | None) -> Feedback:
+        """Return what was measured, with the action that it belongs to and its age."""
+        state = self._state if played is None else self._state._replace(x=played)
+        return locate(self._run.algorithm, state, seen)
+
+    def _upper(self, seen: Feedback, played: np.ndarray) -> float | None:
+        """Return the largest that g can have been at the action played; None if not measured."""
+        read = self._locate(seen, played)
+        if seen.constraint_value is None or not (read.action == played).all():
             return None
-        return self._budget.above(float(np.max(seen.constraint_value)), seen.value_error)
+        return upper_bound(self._errors, seen)
 
     def _deviation(self, played: np.ndarray, upper: float | None) -> Breach:
         scene, certificate = self._scene(), self._certificate_now()
@@ -259,22 +276,25 @@ class LiveLoop(Closing):
         why: dict[str, Any] = {} if within is None else {"within": within}
         decision = Decision(after, None, "told")
         if played is not None:
-            broken = [*broken, self._deviation(played, self._upper(seen))]
+            broken = [*broken, self._deviation(played, self._upper(seen, played))]
         serious = [b for b in broken if b.loses != "regret"]
         if serious:
-            scene = self._scene(before)
-            evidence = evidence_of(before.x, seen, scene.bound, self._anchor, info)
+            scene, read = self._scene(before), self._locate(seen, played)
+            here = bool((read.action == before.x).all())
+            bound = scene.bound if here else math.inf
+            evidence = evidence_of(read.action, seen, bound, self._anchor, info)
             # The first round is its own anchor.
-            scene = scene._replace(anchor=anchor_after(scene, before.x, seen))
-            slack = 0.0 if scene.anchor is None else scene.anchor.slack
+            scene = scene._replace(anchor=anchor_after(scene, read))
+            slack = 0.0 if scene.anchor is None else -scene.anchor.value
+            knowledge = getattr(self._run.algorithm, "knowledge", None)
             policy, sentence = self._run.on_contradiction, serious[0].sentence
-            causes = causes_of(self._run.algorithm, evidence, slack, sentence)
+            causes = causes_of(knowledge, evidence, slack, sentence)
             if policy == "raise":
                 self._refused = tuple(serious)
                 raise PremiseError(_with_causes(sentence, causes), tuple(map(str, causes)))
             why["causes"] = [str(cause) for cause in causes]
-            if policy in ("hold", "retreat", "widen") and seen.constraint_value is not None:
-                decision = after_contradiction(scene, sentence, seen, evidence, causes)
+            if policy in ("hold", "retreat") and seen.constraint_value is not None:
+                decision = after_contradiction(scene, sentence, read)
                 why["policy"] = policy
         self._finish(t, asked, seen, decision, broken, played, why, info)
 
@@ -304,24 +324,18 @@ class LiveLoop(Closing):
         if usual and played is None and self._regret is not None:
             regret = self._regret.after(info)
         if usual and info is not None:
-            certificate, cut = info.certificate, info.cut
+            cut = info.cut
+            if self._journal is not None:  # else it is made when it is asked for
+                certificate = info.certificate
         elif usual:
             cut = None
-        anchor, at = self._anchor, asked if played is None else played
-        if self._is_special:  # as without a journal, where usual rounds do not come here
-            anchor = anchor_after(self._scene(), at, seen)
+        anchor = anchor_after(self._scene(), self._locate(seen, played))
         way = certificate if isinstance(certificate, WayBack) else None
-        contradicted, answered = (*self._broken, *new), self._answered
-        if decision.how == "widened":
-            answered = (*answered, *(b for b in contradicted if b.loses != "regret"))
-            contradicted = tuple(b for b in contradicted if b.loses == "regret")
-        memory = Memory(
-            decision.state, contradicted, regret, cut, anchor, decision.halt, answered, way
-        )
-        run = decision.run
+        broken_now = (*self._broken, *new)
+        memory = Memory(decision.state, broken_now, regret, cut, anchor, decision.halt, way)
 
         def take() -> None:
-            self._take(t, info if usual else None, seen, memory, certificate, run)
+            self._take(t, info if usual else None, seen, memory, certificate)
 
         if self._journal is None:
             take()
@@ -338,15 +352,9 @@ class LiveLoop(Closing):
         seen: Feedback,
         memory: Memory,
         certificate: Any,
-        run: Run | None,
     ) -> None:
         """Load a round that has been written; repeating this changes nothing."""
-        if run is not None:
-            self._load(run, memory)
-            if self._journal is not None:
-                self._journal.run = run
-        else:
-            self._remember(memory)
+        self._remember(memory)
         self._info, self._value, self._certificate = info, seen.constraint_value, certificate
         self._round = t + 1
 
@@ -358,3 +366,10 @@ class LiveLoop(Closing):
 def _with_causes(sentence: str, causes: tuple[Cause, ...]) -> str:
     listed = ", ".join(f"({i}) {cause}" for i, cause in enumerate(causes, start=1))
     return f"{sentence}; the likely causes, the likeliest first: {listed}"
+
+
+def rows_of(algorithm: Any) -> int | None:
+    """Return the number of constraints that are seen apart, if the player fixes it."""
+    knowledge = getattr(algorithm, "knowledge", None)
+    rows: int | None = getattr(algorithm, "rows", None)
+    return rows if knowledge is None else int(knowledge.row_count)

@@ -79,7 +79,7 @@ class Ordered(LiveLoop):
             given: policies, as for a new controller.
         """
         check_text(reason, "reason")
-        allowed = ("on_contradiction", "on_missing", "widen_by")
+        allowed = ("on_contradiction", "on_missing")
         if strangers := sorted(set(given) - set(allowed)):
             raise InvalidValueError(f"resume takes {', '.join(allowed)}, got {strangers[0]}")
         run, what = self._run, {"reason": reason, **given}

@@ -21,6 +21,7 @@ from surefoot._sqlite import read_array, to_bytes
 from surefoot.core.constants import Constants
 from surefoot.core.errors import SurefootError
 from surefoot.core.optional import need
+from surefoot.core.types import Feedback
 
 __all__ = [
     "NotPlainError",
@@ -31,10 +32,6 @@ __all__ = [
     "from_plain",
     "to_plain",
 ]
-
-
-# Names that classes had in files of version 0.1.0.
-_FORMER = {"Certificate": "StepCertificate"}
 
 
 class NotPlainError(SurefootError, ValueError):
@@ -51,7 +48,7 @@ class Plain(NamedTuple):
 @cache
 def known_classes() -> dict[str, type[Any]]:
     """Return what a file may name: the dataclasses and named tuples of the library."""
-    found: dict[str, type[Any]] = {"Constants": Constants}
+    found: dict[str, type[Any]] = {"Constants": Constants, "Feedback": Feedback}
     for module in (algorithms, theory, sets, regions):
         for name in module.__all__:
             value = getattr(module, name)
@@ -169,7 +166,7 @@ class _Writer:
         if self.known.get(kind.__name__) is kind:
             names = kind._fields if _is_named_tuple(kind) else _made_of(kind)
             parts = {n: self.write(getattr(value, n), _join(path, n)) for n in names}
-            return {"class": kind.__name__, "fields": parts}
+            return {"class": kind.__name__, **parts}
         if kind in (list, tuple):
             parts_ = [self.write(v, _join(path, str(i))) for i, v in enumerate(value)]
             return {kind.__name__: parts_}
@@ -199,10 +196,10 @@ class _Reader:
             return node
         if "class" in node:
             name: Any = node["class"]
-            kind = self.known.get(_FORMER.get(name, name)) if type(name) is str else None
+            kind = self.known.get(name) if type(name) is str else None
             if kind is None:
                 raise NotPlainError(f"{node['class']} is no class that is known here")
-            return kind(**{name: self.read(part) for name, part in node["fields"].items()})
+            return kind(**{n: self.read(part) for n, part in node.items() if n != "class"})
         if "array" in node:
             return self.arrays[node["array"]]
         if "number" in node:
@@ -239,7 +236,7 @@ class _Reader:
 class _DataReader(_Reader):
     def read(self, node: Any) -> Any:
         if isinstance(node, dict) and "class" in node and node["class"] not in self.known:
-            return {"class": node["class"]} | {n: self.read(v) for n, v in node["fields"].items()}
+            return {name: self.read(part) for name, part in node.items()}
         return node if isinstance(node, dict) and "given" in node else super().read(node)
 
 

@@ -44,7 +44,7 @@ class JournalRound(NamedTuple):
         cost_value: as it was told.
         proposal: as it was told to a filter.
         played: the action that was really played, where it was not the one asked for.
-        how: the next action came about: "told" by the rule; "held", "retreated" or "widened".
+        how: the next action came about: "told" by the rule; "held" or "retreated".
     """
 
     round: int

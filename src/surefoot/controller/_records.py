@@ -9,10 +9,11 @@ import numpy as np
 
 from surefoot._sqlite import Kind
 from surefoot.controller._plain import Plain, from_plain
-from surefoot.controller._ways import Anchor, Halt, How, WayBack
+from surefoot.controller._ways import Halt, How, WayBack
 from surefoot.core.convert import shown
 from surefoot.core.errors import InvalidTypeError
 from surefoot.core.types import Feedback, RegretObserver
+from surefoot.regions import Anchor
 from surefoot.theory import Breach, Tuned
 
 __all__ = [
@@ -39,7 +40,7 @@ __all__ = [
 JOURNAL = Kind(
     noun="journal",
     application_id=0x53464A4C,  # "SFJL"
-    version=4,  # 1 had neither a mark nor a seal; the mark of 2 had no rounds; 3 no entries
+    version=4,
     schema=(
         """CREATE TABLE run (
             id INTEGER PRIMARY KEY CHECK (id = 1),
@@ -88,16 +89,14 @@ JOURNAL = Kind(
     reopen="continue it with Controller.open",
     durable=False,  # the mark is, by the one sync of a round
     sealed=True,
-    since=(1, 1, 1, 4, 4),
 )
 USUAL = 6  # columns of a round in rounds, without its number and its digest
 
 Row: TypeAlias = tuple[Any, ...]
 """A round: its number, the usual columns, those of more if there are any, its digest."""
 
-# Journals of 0.1.0 call a breach "Broken".
 REASONS = {"WayBack": WayBack}
-OWN = {"Breach": Breach, "Broken": Breach, "Anchor": Anchor, "Halt": Halt, **REASONS}
+OWN = {"Breach": Breach, "Anchor": Anchor, "Halt": Halt, **REASONS}
 
 
 class Run(NamedTuple):
@@ -109,7 +108,6 @@ class Run(NamedTuple):
         on_contradiction: what to do when the data contradict a premise.
         start: the first action.
         on_missing: what to do in a round without a measurement.
-        widen_by: the factor by which constants are widened.
         rotate: the number of rounds in a file, or its size; None for all.
     """
 
@@ -118,7 +116,6 @@ class Run(NamedTuple):
     on_contradiction: str
     start: np.ndarray
     on_missing: str = "hold"
-    widen_by: float = 2.0
     rotate: int | str | None = None
 
     @property
@@ -139,7 +136,6 @@ class Memory(NamedTuple):
         cut: whether a half-space or a region changed the current action; None if unknown.
         anchor: the end of the way back; None before the first measurement.
         halt: why nothing moves until the controller is resumed.
-        answered: the premises that the data had contradicted before constants were widened.
         way: the certificate of the current action, where no step of the rule gave it.
     """
 
@@ -149,7 +145,6 @@ class Memory(NamedTuple):
     cut: bool | None = None
     anchor: Anchor | None = None
     halt: Halt | None = None
-    answered: tuple[Breach, ...] = ()
     way: WayBack | None = None
 
 

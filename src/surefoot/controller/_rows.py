@@ -28,11 +28,12 @@ from surefoot.controller._records import (
     Run,
     Write,
 )
-from surefoot.controller._ways import Anchor, Halt, WayBack
+from surefoot.controller._ways import Halt, WayBack
 from surefoot.core import checks
 from surefoot.core.convert import shown
 from surefoot.core.errors import InvalidTypeError, first_line
 from surefoot.core.types import Feedback
+from surefoot.regions import Anchor
 from surefoot.theory import Breach
 
 __all__ = [
@@ -57,7 +58,7 @@ __all__ = [
 ]
 
 
-_SIZES = ("cuts", "rows", "delay")  # fields of a player by which its state grows
+_SIZES = ("rows", "delay")  # fields of a player by which its state grows
 
 
 def row_of(action: np.ndarray, seen: Feedback, certificate: Any, more: More | None = None) -> Row:
@@ -152,11 +153,8 @@ def _is_kept(memory: Memory, start: Any, regret: Any) -> bool:
         and isinstance(kept.halt, Halt | None)
         and isinstance(kept.anchor, Anchor | None)
         and isinstance(kept.way, WayBack | None)
-        and type(kept.broken) is type(kept.answered) is tuple
-        and all(
-            isinstance(b, Breach) and type(b.constant) is str
-            for b in (*kept.broken, *kept.answered)
-        )
+        and type(kept.broken) is tuple
+        and all(isinstance(b, Breach) and type(b.constant) is str for b in kept.broken)
     )
 
 
@@ -201,7 +199,7 @@ def player_in(store: Store, plain: Plain, given: Mapping[str, Any], writer: str)
 def _check_sizes(store: Store, part: Any) -> None:
     """Raise for a player whose state would be larger than the one in the file.
 
-    Each cut, row and round of delay has a byte of the state at least. Whoever writes a file can
+    Each row and round of delay has a byte of the state at least. Whoever writes a file can
     name any number of them, and to make the first state of such a player is what costs.
     """
     _, now, _ = read_now(store)
@@ -268,9 +266,6 @@ def digest_of(chain: bytes, columns: tuple[Any, ...], *, is_entry: bool = False)
 
 def each_write(store: Store) -> Iterator[Write]:
     """Yield the rows of the completed rounds, and the entries between them, in order."""
-    if store.version < 4:
-        yield from store.rows("SELECT * FROM rounds ORDER BY round")
-        return
     entries = deque(
         JournalEntry(*row) for row in store.rows("SELECT * FROM entries ORDER BY number")
     )

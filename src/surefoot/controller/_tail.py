@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple, cast
 
-import numpy as np
-
 from surefoot._sqlite import DamagedError, Statement, Store, unpack
 from surefoot._sqlite.files import beside
 from surefoot._sqlite.mark import Mark, Marked, Record
-from surefoot.controller._plain import Plain, from_plain
+from surefoot.controller._plain import Plain
 from surefoot.controller._records import USUAL, JournalEntry, Memory, Round, Row, Run, Write
 from surefoot.controller._rows import (
     checked,
@@ -23,7 +21,6 @@ from surefoot.controller._rows import (
     recalled,
     unboxed,
 )
-from surefoot.controller._ways import Anchor
 
 __all__ = [
     "LostRoundsError",
@@ -165,11 +162,11 @@ def verified(store: Store, given: Mapping[str, Any]) -> Verified:
     """
     run, of = read_run(store, given, _newest_player(store))
     number, now, found = read_now(store)
-    reader, first, last = Reader(store, of), None, None
+    reader, last = Reader(store, of), None
     for write in each_write(store):
         reader.take(write)
         if not isinstance(write, JournalEntry):
-            first, last = first or write, write
+            last = write
     if reader.rounds != number - 1:
         raise store.damaged(f"it ended in round {number} and the round before is missing")
     if digest_of(reader.record.digest, (number, *now)) != found:
@@ -179,46 +176,30 @@ def verified(store: Store, given: Mapping[str, Any]) -> Verified:
         told = [write for write in tail.writes if not isinstance(write, JournalEntry)]
         _, now, _ = tail.now
         if told:
-            first, last = first or told[0], told[-1]
+            last = told[-1]
         if any(_player_of(write) for write in tail.writes):
             newer = [p for write in tail.writes if (p := _player_of(write))][-1]
             run, _ = read_run(store, given, newer)
     memory = recalled(store, now, run)
-    if memory.anchor is None and first is not None:  # older versions did not keep it
-        memory = memory._replace(anchor=anchored(read_round(store, first)))
     told_last = None if last is None else read_round(store, last)
     return Verified(run, memory, told_last, tail)
-
-
-def anchored(first: Round) -> Anchor | None:
-    """Return the anchor that the first round of an older journal gives."""
-    g = first.seen.constraint_value
-    return None if g is None else Anchor(first.action, 0.0 - float(np.max(g)), first.number)
 
 
 def _player_of(write: Write) -> Plain | None:
     """Return the player that a write brings in, if it does."""
     if isinstance(write, JournalEntry):
         return unboxed(write.contents.get("player")) if write.kind == "resume" else None
-    if len(write) > 2 + USUAL and write[1 + USUAL] == "widened":
-        return unboxed(from_plain(Plain(*write[-3:-1])).get("player"))
     return None
 
 
 def _newest_player(store: Store) -> Plain | None:
     """Return the last player that took the place of another, if one did."""
-    if store.version < 4:
-        return None
     with readable(store, "player"):
         found: list[tuple[int, Plain]] = []
         for row in store.rows("SELECT * FROM entries WHERE kind = 'resume' ORDER BY number"):
             entry = JournalEntry(*row)
             if (plain := _player_of(entry)) is not None:
                 found.append((2 * entry.round - 1, plain))
-        for number, *columns in store.rows("SELECT * FROM more WHERE how = 'widened'"):
-            plain = _player_of((number, *[None] * USUAL, *columns, b""))
-            if plain is not None:
-                found.append((2 * number, plain))
         return max(found, key=lambda pair: pair[0])[1] if found else None
 
 

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from surefoot.core import checks
+from surefoot.core.algorithm import errors_of
 from surefoot.core.arrays import norm
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.player import can_explain, takes
 from surefoot.core.types import Array, Feedback, Needs
 
-__all__ = ["announcement", "call", "clean", "measure", "one_of_both", "played_instead"]
+__all__ = ["call", "check_announced", "clean", "measure", "one_of_both", "played_instead"]
 
 
 def clean(
@@ -107,17 +107,13 @@ def measure(
     return norm(gradient), worst, steepest
 
 
-def announcement(algorithm: Any, within: Any, *, filters: bool) -> dict[str, Any]:
-    """Return a set that was announced as an argument of the step; refused if that takes none."""
-    if within is None:
-        return {}
-    step = algorithm.admit if filters else algorithm.step if can_explain(algorithm) else None
-    if step is None or not takes(step, "within"):
+def check_announced(algorithm: Any, within: Any) -> None:
+    """Refuse a set that was announced to a rule that certifies nothing."""
+    if within is not None and errors_of(algorithm) is None:
         raise InvalidValueError(
             "within must come with a rule that takes an announced set, got "
             f"{type(algorithm).__name__}"
         )
-    return {"within": within}
 
 
 def played_instead(asked: Array, action: Any) -> Array | None:

@@ -3,40 +3,11 @@
 from __future__ import annotations
 
 import math
-import sys
 from typing import NamedTuple
 
 from surefoot.theory import Breach, Guarantee, Premise
-from surefoot.theory.watching import ROUNDING
 
-__all__ = ["Limits", "Watch"]
-
-# Squared norms up to this leave a step room to multiply; larger ones are looked at closely.
-HUGE = 1e200
-# The least float above 0: from there on a subgradient must not be 0.
-_ABOVE_0 = math.ulp(0.0)
-
-
-class Limits(NamedTuple):
-    """Cheap limits to compare a round with; a round within all of them breaks no premise.
-
-    Attributes:
-        gradient: on the squared norm of a cost gradient, from above.
-        slope: on the squared norm of a subgradient, from above.
-        highest: on g, from above.
-        near: from this g on ``steep`` counts.
-        steep: on the squared norm of a subgradient there, from below.
-        watched: the last round that is looked at in any case.
-        last: the last round.
-    """
-
-    gradient: float
-    slope: float
-    highest: float
-    near: float
-    steep: float
-    watched: int
-    last: float
+__all__ = ["Watch"]
 
 
 class Watch(NamedTuple):
@@ -45,13 +16,11 @@ class Watch(NamedTuple):
     Attributes:
         guarantee: what is watched.
         still: its premises that have not been broken.
-        limits: a round beyond one of them is looked at closely (:meth:`look`).
         bounded: whether the guarantee's bound on g itself is watched.
     """
 
     guarantee: Guarantee | None
     still: tuple[Premise, ...]
-    limits: Limits
     bounded: bool
 
     @classmethod
@@ -65,24 +34,8 @@ class Watch(NamedTuple):
         gone = {b.constant for b in broken}
         premises = () if guarantee is None else guarantee.premises
         still = tuple(p for p in premises if p.constant not in gone)
-        limits = {p.quantity: p.limit for p in still}
-        levels = [p.level for p in still if p.quantity == "subgradient near the boundary"]
         kept = guarantee is not None and all(b.loses == "regret" for b in broken)
-
-        # Within half of the rounding that the premise, whose comparison is the exact one, allows.
-        def squared(limit: float, share: float) -> float:
-            return (1 + share * ROUNDING) * limit * limit
-
-        cheap = Limits(
-            min(squared(limits.get("cost gradient", math.inf), +1), HUGE),
-            min(squared(limits.get("constraint subgradient", math.inf), +1), HUGE),
-            0.0 if still or kept else sys.float_info.max,
-            -levels[0] if levels else _ABOVE_0,
-            squared(limits.get("subgradient near the boundary", 0.0), -1),
-            1 if still else 0,
-            limits.get("horizon", math.inf),
-        )
-        return cls(guarantee, still, cheap, kept)
+        return cls(guarantee, still, kept)
 
     def look(self, t: int, gradient: float, g: float | None, slope: float | None) -> list[Breach]:
         """Return what a round breaks.

@@ -22,12 +22,12 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from surefoot.core.arrays import norm, raised
 from surefoot.core.types import Array
+from surefoot.regions import Anchor
 
-__all__ = ["Anchor", "Halt", "How", "Spot", "Stand", "WayBack", "risen"]
+__all__ = ["Halt", "How", "Spot", "Stand", "WayBack", "risen"]
 
-How: TypeAlias = Literal["told", "held", "retreated", "widened"]
-"""How the next action came about: by the rule, by staying, by the way back, or by a rule with wider
-constants that starts on the way back."""
+How: TypeAlias = Literal["told", "held", "retreated"]
+"""How the next action came about: by the rule, by staying, or by the way back."""
 
 # Of the anchor's slack, what the way back keeps when drift has used up the bound: above rounding.
 _KEPT = 2.0**-20
@@ -38,24 +38,6 @@ _ROUNDED = 2.0**-30
 def risen(bound: float, drift: float) -> float:
     """Return a bound on g a round later, rounded up, so that many rounds do not add up to less."""
     return raised(bound + drift) if drift else bound
-
-
-class Anchor(NamedTuple):
-    """A point that was measured to be strictly feasible: the end of the way back.
-
-    Attributes:
-        x: the point.
-        slack: at most -g there.
-        round: in which it was measured.
-    """
-
-    x: Array
-    slack: float
-    round: int
-
-    def slack_in(self, t: int, drift: float) -> float:
-        """Return what is left of the slack in a round, where g rises by at most so much a round."""
-        return -raised(raised(drift * (t - self.round)) - self.slack) if drift else self.slack
 
 
 class Halt(NamedTuple):
@@ -79,7 +61,7 @@ class WayBack(NamedTuple):
 
     Attributes:
         round: the round that was played.
-        how: "held" or "retreated"; "widened" where a rule starts there with wider constants.
+        how: "held" or "retreated".
         reason: in words.
         share: of the way from the last action back to the anchor.
         anchor_round: in which the anchor was measured; 0 where there is none.
@@ -175,7 +157,7 @@ class Spot(NamedTuple):
     @property
     def _slack(self) -> float:
         """The slack of the anchor in the round that comes; 0 without one."""
-        return 0.0 if self.anchor is None else self.anchor.slack_in(self.t + 1, self.drift)
+        return 0.0 if self.anchor is None else -self.anchor.level(self.t + 1, self.drift)
 
     def _at(self, anchor: Anchor, share: float) -> Stand:
         slack = self._slack
@@ -187,6 +169,6 @@ class Spot(NamedTuple):
         return Stand(point, self._way("retreated", share, below))
 
     def _way(self, how: How, share: float, bound: float) -> WayBack:
-        since = 0 if self.anchor is None else self.anchor.round
+        since = 0 if self.anchor is None else int(self.anchor.round)
         slack, drift = self._slack, self.drift
         return WayBack(self.t, how, self.reason, share, since, slack, drift, float(bound))

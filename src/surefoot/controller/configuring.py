@@ -5,15 +5,18 @@ from __future__ import annotations
 import difflib
 import inspect
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import is_dataclass
+from functools import cache
 from typing import Any
 
-from surefoot import algorithms
-from surefoot.controller._plain import known_classes
+from surefoot import algorithms, regions, sets
+from surefoot.algorithms.certified import Name
 from surefoot.core import checks
-from surefoot.core.algorithm import constructors_of
+from surefoot.core.algorithm import Algorithm, constructors_of
 from surefoot.core.constants import Constants
-from surefoot.core.errors import InvalidValueError, first_line
-from surefoot.core.types import Filtering, needs_of
+from surefoot.core.errors import InvalidTypeError, InvalidValueError, first_line
+from surefoot.core.parameters import parameters_of
+from surefoot.core.types import needs_of
 from surefoot.sets import Ball
 
 __all__ = ["object_from", "player_from"]
@@ -27,17 +30,14 @@ def player_from(
     horizon: int | None = None,
     start: Any = None,
 ) -> Any:
-    """Return the algorithm or filter that plain data name.
-
-    An object of the library (a set, a region) is written as a mapping from its class to its
-    arguments: ``{"Box": {"lower": [0, 0], "upper": [1, 2]}}``.
+    """Return the algorithm or filter that a table names.
 
     Args:
-        player: ``name`` of the class, with ``tuning``, the constructor to call, and its
-            ``options``; or with ``parameters``, the arguments of the class itself. Without both the
-            tuning is "default".
+        player: its ``class``, and the parameters of that by name, objects as :func:`object_from`
+            takes them; or ``tuning``, the constructor to call, and its options. With the class
+            alone the tuning is "default".
         constants: for the tuning, by name.
-        domain: the set for the tuning; a ball of radius R unless given.
+        domain: the set for the tuning, as a table; a ball of radius R unless given.
         horizon: number of rounds, for tunings that need it.
         start: the first action, for what follows from it.
 
@@ -45,32 +45,27 @@ def player_from(
         InvalidValueError: for a name that is not known, or what a constructor refuses.
 
     Example:
-        >>> player = player_from({"name": "SafetyFilter"},
+        >>> player = player_from({"class": "SafetyFilter"},
         ...                      constants={"R": 1.0, "G_g": 2.0, "start_slack": 0.5})
-        >>> player.G_g, player.domain
+        >>> player.knowledge.G_g, player.domain
         (2.0, Ball(radius=1.0, centre=None))
-        >>> ball = {"Ball": {"radius": 1.0}}
-        >>> player_from({"name": "OGD", "parameters": {"eta": 0.1, "domain": ball}})
+        >>> player_from({"class": "OGD", "eta": 0.1, "domain": {"class": "Ball", "radius": 1.0}})
         OGD(eta=0.1, domain=Ball(radius=1.0, centre=None))
     """
-    row = _mapping(player, "player", ("name", "tuning", "options", "parameters"))
-    rules = _rules()
-    name = row.get("name")
+    table = _table(player, "player")
+    rules = {n: k for n, k in _known_classes().items() if issubclass(k, Algorithm)}
+    name = table.pop("class", None)
     if not isinstance(name, str) or name not in rules:
-        raise InvalidValueError(f"player.name must be {_one_of(rules, name)}, got {name!r}")
-    rule = rules[name]
-    tuning, parameters = row.get("tuning"), row.get("parameters")
-    if parameters is not None:
-        if tuning is not None or row.get("options"):
-            raise InvalidValueError("player.parameters must stand alone, got a tuning beside them")
-        arguments = object_from(_mapping(parameters, "player.parameters"))
-        return _called(rule, arguments, "player.parameters")
-    offered = constructors_of(rule)
+        raise InvalidValueError(f"player.class must be {_one_of(rules, name)}, got {name!r}")
+    rule, tuning = rules[name], table.pop("tuning", None)
+    if tuning is None and table:
+        return object_from({"class": name, **table}, "player")
     tuning = "default" if tuning is None else tuning
-    if tuning not in offered:
-        raise InvalidValueError(f"player.tuning must be {_one_of(offered, tuning)}, got {tuning!r}")
-    numbers: Constants = _called(Constants, _mapping(constants or {}, "constants"), "constants")
-    ball, place = Ball(numbers.R), object_from(domain)
+    if tuning not in constructors_of(rule):
+        offered = _one_of(constructors_of(rule), tuning)
+        raise InvalidValueError(f"player.tuning must be {offered}, got {tuning!r}")
+    numbers: Constants = _call(Constants, _table(constants or {}, "constants"), "constants")
+    ball, place = Ball(numbers.R), None if domain is None else object_from(domain, "domain")
     reach = 2 * numbers.R
     if start is not None:  # rounded up, for it bounds a distance from above
         reach = ball.reach(checks.vector(start, "start")) * (1 + 2.0**-50)
@@ -86,61 +81,75 @@ def player_from(
         required = need in wanted and wanted[need].default is inspect.Parameter.empty
         if required and need not in arguments:
             raise InvalidValueError(f"{need} must be given for {name}.{tuning}, got none")
-    options = object_from(_mapping(row.get("options") or {}, "player.options"))
-    return _called(build, arguments | options, "player.options")
+    options = {key: object_from(value, f"player.{key}") for key, value in table.items()}
+    return _call(build, arguments | options, "player")
 
 
-def _rules() -> dict[str, type[Any]]:
-    """Return the algorithms for one player and the filters, by name."""
-    found = {rule.__name__: rule for rule in algorithms.ALGORITHMS if not needs_of(rule).agents}
-    return found | {
-        kind.__name__: kind
-        for kind in vars(algorithms).values()
-        if isinstance(kind, type) and issubclass(kind, Filtering)
+def object_from(value: Any, name: str = "it") -> Any:
+    """Return plain data with the objects that they name; lists and mappings are gone through.
+
+    Args:
+        value: a number, a list, or a table: an object of the library is its ``class`` and its
+            parameters by name.
+        name: what it is called in errors.
+
+    Example:
+        >>> object_from({"class": "Ball", "radius": 2.0})
+        Ball(radius=2.0, centre=None)
+    """
+    if isinstance(value, list):
+        return [object_from(part, f"{name}.{i}") for i, part in enumerate(value)]
+    if not isinstance(value, Mapping):
+        return value
+    table, known = dict(value), _known_classes()
+    kind = table.pop("class", None)
+    if not isinstance(kind, str) or kind not in known:
+        raise InvalidValueError(f"{name}.class must be {_one_of(known, kind)}, got {kind!r}")
+    given = {key: object_from(part, f"{name}.{key}") for key, part in table.items()}
+    return _call(known[kind], given, name)
+
+
+@cache
+def _known_classes() -> dict[str, type[Any]]:
+    """Return the classes that a table may name."""
+    found = {
+        name: getattr(module, name)
+        for module in (algorithms, regions, sets)
+        for name in module.__all__
+    }
+    return {
+        name: kind
+        for name, kind in found.items()
+        if isinstance(kind, type) and is_dataclass(kind) and not needs_of(kind).agents
     }
 
 
-def object_from(value: Any) -> Any:
-    """Return plain data with the objects that they name; lists stay lists.
-
-    Example:
-        >>> object_from({"Ball": {"radius": 2.0}})
-        Ball(radius=2.0, centre=None)
-    """
-    if not isinstance(value, Mapping):
-        return value
-    known = known_classes()
-    if len(value) == 1:
-        ((name, arguments),) = value.items()
-        if name in known and isinstance(arguments, Mapping):
-            return _called(known[name], {k: object_from(v) for k, v in arguments.items()}, name)
-        if isinstance(name, str) and name[:1].isupper() and isinstance(arguments, Mapping):
-            raise InvalidValueError(f"an object must be of {_one_of(known, name)}, got {name!r}")
-    return {k: object_from(v) for k, v in value.items()}
-
-
-def _called(make: Callable[..., Any], arguments: Mapping[str, Any], what: str) -> Any:
+def _call(make: Callable[..., Any], arguments: Mapping[str, Any], what: str) -> Any:
     """Call a constructor; arguments that it does not have are named."""
-    try:
-        inspect.signature(make).bind(**arguments)
-    except TypeError as error:
-        raise InvalidValueError(f"{what} must fit {_name(make)}: {error}") from error
+    wanted = _arguments_of(make)
+    if strangers := sorted(set(arguments) - set(wanted)):
+        raise InvalidValueError(
+            f"{what} must fit {make.__qualname__} ({', '.join(wanted)}), got {strangers[0]!r}"
+        )
     try:
         return make(**arguments)
+    except InvalidTypeError:
+        raise
     except (TypeError, AttributeError) as error:
-        raise InvalidValueError(f"{what} must fit {_name(make)}: {first_line(error)}") from error
+        why = first_line(error).rpartition("__init__() ")[2]
+        raise InvalidValueError(f"{what} must fit {make.__qualname__}: {why}") from error
 
 
-def _name(make: Any) -> str:
-    return str(getattr(make, "__qualname__", make))
+def _arguments_of(make: Any) -> list[str]:
+    """Return the names of the arguments of a class or a constructor."""
+    if not isinstance(make, type):
+        return list(inspect.signature(make).parameters)
+    return list(make.parameters() if issubclass(make, Name) else parameters_of(make))
 
 
-def _mapping(value: Any, name: str, keys: Iterable[str] | None = None) -> dict[str, Any]:
+def _table(value: Any, name: str) -> dict[str, Any]:
     if not isinstance(value, Mapping) or not all(isinstance(k, str) for k in value):
         raise InvalidValueError(f"{name} must be a table of names and values, got {value!r}")
-    if keys is not None and (strangers := sorted(set(value) - set(keys))):
-        first = strangers[0]
-        raise InvalidValueError(f"{name} must have {_one_of(keys, first)}, got {first!r}")
     return dict(value)
 
 

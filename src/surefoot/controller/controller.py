@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Callable
 from typing import Any, Self
@@ -20,21 +19,14 @@ from surefoot.controller._orders import Ordered
 from surefoot.controller._plain import to_plain
 from surefoot.controller._records import Run
 from surefoot.controller._rows import open_for_replay, read_run
-from surefoot.controller._stepping import player_of
 from surefoot.controller._told import measure
 from surefoot.controller.explanation import Explanation, explained
-from surefoot.core.arrays import rough_square
 from surefoot.core.errors import InvalidValueError, warn_caller
-from surefoot.core.types import Array, ArrayLike, Feedback, Region
+from surefoot.core.types import Array, ArrayLike, Region
 from surefoot.regions import EmptyRegionError
-from surefoot.theory import Breach, Guarantee, PremiseWarning, Reaction
+from surefoot.theory import Breach, Guarantee, PremiseWarning, Reaction, unpack
 
 __all__ = ["Controller"]
-
-_INF = math.inf
-_FLOAT64 = np.dtype(np.float64)
-# Bound once, as in _array: it is looked up in every round.
-ndarray = np.ndarray
 
 
 class Controller(Ordered):
@@ -52,11 +44,9 @@ class Controller(Ordered):
         on_contradiction: what to do when a round contradicts the guarantee or the constants of the
             algorithm. "raise" rejects the round if feasibility rests on it, and warns if only the
             regret bound does; "warn" accepts the round and warns; "record" accepts it. "hold" and
-            "retreat" accept it, and stay or go back to the first action until :meth:`resume`;
-            "widen" accepts it and goes on with wider constants, which are an estimate and no
-            proof. In every case :meth:`explain` reports the contradiction of an accepted round.
+            "retreat" accept it, and stay or go back to the first action until :meth:`resume`.
+            In every case :meth:`explain` reports the contradiction of an accepted round.
         on_missing: what to do in a round without a measurement: "hold", "retreat" or "raise".
-        widen_by: the factor by which "widen" widens; above 1.
         rotate: the number of rounds in a file of the journal, or its size ("64 MB"); after so many
             the run goes on in FILE.2, FILE.3 and so on.
 
@@ -75,8 +65,8 @@ class Controller(Ordered):
         >>> controller.ask().round(6)
         array([0.158114, 0.25    ])
         >>> print(controller.explain().certificate)
-        round 1: slack 0.5 and g rises by at most G_g = 1: certified length 0.5, step 0.5 of 1.41
-        wanted, then cut by the half-space; the next g is at most 0
+        round 1: slack 0.5 and g rises by at most G_g = 1: certified length 0.5, step 0.296, cut;
+        the next g is at most -0.204
     """
 
     __slots__ = ()
@@ -89,10 +79,9 @@ class Controller(Ordered):
         journal: str | os.PathLike[str] | None = None,
         on_contradiction: Reaction = "raise",
         on_missing: str = "hold",
-        widen_by: float = 2.0,
         rotate: int | str | None = None,
     ) -> None:
-        run = checked_run(player, start, on_contradiction, on_missing, widen_by, rotate)
+        run = checked_run(player, start, on_contradiction, on_missing, rotate)
         memory = first_memory(run)
         written = None if journal is None else Journal.create(journal, run, memory)
         self._set_up(run, memory, None, written)
@@ -160,7 +149,7 @@ class Controller(Ordered):
         Args:
             path: of the journal.
             player: as for a new controller; it must be the one that the journal began with, or the
-                one that was widened or resumed with since.
+                one that was resumed with since.
             start: the first action; not used where there is a journal.
             given: what could not be stored, as for :meth:`open`.
             options: policies, as for a new controller.
@@ -187,7 +176,7 @@ class Controller(Ordered):
         if not os.path.lexists(path):
             return cls(player, start, journal=path, **options)
         allowed = {n: p for n, p in options.items() if n in ("on_contradiction", "on_missing")}
-        mine, left_out = player_of(player), given or {}
+        mine, left_out = unpack(player), given or {}
 
         def accept(run: Run) -> None:
             other = _difference((run.algorithm, run.guarantee), mine)
@@ -309,71 +298,29 @@ class Controller(Ordered):
         """
         if self._asked != self._round:
             self._refuse_telling()
-        before, t = self._state, self._round
-        first, second, played, announced = cost_gradient, proposal, None, None
-        if self._filters:
-            first, second = proposal, cost_gradient
-        if (
-            type(first) is ndarray
-            and type(constraint_value) is float
-            and type(constraint_subgradient) is ndarray
-            and first.shape == self._shape == constraint_subgradient.shape
-            and first.dtype is _FLOAT64 is constraint_subgradient.dtype
-            and second is None is action
-            and cost is None is constraint
-            and cost_value is None is value_error
-            and within is None
-            and missing is False
-        ):
-            # What comes most often. Copies, because a caller may use its arrays again.
-            gradient, g, s = first.copy(), constraint_value, constraint_subgradient.copy()
-            seen = Feedback(gradient, g, s)
-            # Comparisons that a NaN fails. Where all hold there is nothing to look at closely.
-            most, steepest, highest, near, steep, watched, last = self._limits
-            slope = rough_square(s)
-            fine = (
-                rough_square(gradient) < most
-                and slope < steepest
-                and -_INF < g <= highest
-                and (g < near or slope > steep)
-                and watched < t <= last
-            )
-            broken = None if fine else self._watch.look(t, *measure(seen, self._first_name))
-        else:
-            told = (cost_gradient, constraint_value, constraint_subgradient, cost_value)
-            others: tuple[Any, ...] = (cost, constraint, proposal, action, value_error, within)
-            if missing is not False:
-                self._tell_nothing(missing, (*told, *others))
-                return
-            before, seen, played, announced = self._understood(*told, *others)
-            broken = self._watch.look(t, *measure(seen, self._first_name))
-        special = played is not None or self._is_special
-        if special and self._tell_specially(t, before, seen, played):
+        t = self._round
+        told = (cost_gradient, constraint_value, constraint_subgradient, cost_value)
+        others: tuple[Any, ...] = (cost, constraint, proposal, action, value_error, within)
+        if missing is not False:
+            self._tell_nothing(missing, (*told, *others))
             return
-        # A step raises rather than return an action that is not finite.
+        before, seen, played = self._understood(*told, *others)
+        broken = self._watch.look(t, *measure(seen, self._first_name))
+        if self._tell_specially(t, before, seen, played):
+            return
         try:
-            if broken is None:
-                after, info = self._step(before, seen)
-            else:  # it may be of any size; what overflows is refused, so NumPy need not warn
-                with np.errstate(over="ignore", invalid="ignore"):
-                    after, info = self._step(before, seen, **(announced or {}))
+            # Numbers may be of any size; what overflows is refused, so NumPy need not warn.
+            with np.errstate(over="ignore", invalid="ignore"):
+                after, info = self._step(seen, played, within)
         except EmptyRegionError as error:
-            if self._budget.drift:  # which may have taken the action outside by the next round
+            if self._errors.drift:  # which may have taken the action outside by the next round
                 self._refused = (Breach(t, "drift", str(error), "feasibility"),)
             raise
         if info is not None and (sentences := info.contradictions):
             # It stands for what the watch has to say about the constraint.
-            kept = [b for b in broken or () if b.constant not in ("G_g", "the bound on g")]
+            kept = [b for b in broken if b.constant not in ("G_g", "the bound on g")]
             broken = [*kept, Breach(t, "constants", sentences[0], "both")]
-        if broken or special or self._refused or self._journal is not None:
-            self._end(t, before, after, info, seen, broken or [], played, within)
-            return
-        # Nothing can fail from here on.
-        if self._regret is not None:
-            self._regret = self._regret.after(info)
-        self._info, self._value, self._state = info, seen[1], after
-        self._certificate = None
-        self._round = t + 1
+        self._end(t, before, after, info, seen, broken, played, within)
 
     def explain(self) -> Explanation:
         """Return why the current action may be played; its ``str`` is one line."""

@@ -8,17 +8,16 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from surefoot.controller._budget import Budget
 from surefoot.controller._ways import WayBack
 from surefoot.core.display import facts_html
 from surefoot.core.types import Certificate
+from surefoot.regions import Errors
 from surefoot.theory import Breach, Guarantee
 
 __all__ = ["Explanation", "Standing", "explained"]
 
-Standing: TypeAlias = Literal["proved", "estimated", "not proved"]
-"""Whether the current action is proved to be feasible; is so for constants that were widened, which
-are estimates; or is not."""
+Standing: TypeAlias = Literal["proved", "not proved"]
+"""Whether the current action is proved to be feasible."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +37,7 @@ class Explanation:
             are certified, else the guarantee's; None where there is none or it no longer applies.
         broken: the premises that the data contradict, each with its first round; also by a round
             that was refused for it, until another is told in its place.
-        answered: the premises that they had contradicted when constants were widened.
-        budget: the errors that the certificate allows for.
+        errors: what the certificate allows for.
         halted: why nothing moves until the controller is resumed.
 
     What an algorithm does not have is None.
@@ -53,17 +51,13 @@ class Explanation:
     guarantee: Guarantee | None
     regret_bound: float | None
     broken: tuple[Breach, ...]
-    answered: tuple[Breach, ...] = ()
-    budget: Budget | None = None
+    errors: Errors | None = None
     halted: str | None = None
 
     @property
     def standing(self) -> Standing:
-        """Whether the current action is proved to be feasible, or for estimated constants."""
-        if self.bound is None or self.bound > 0:
-            return "not proved"
-        rests_on_constants = not isinstance(self.certificate, WayBack)
-        return "estimated" if self.answered and rests_on_constants else "proved"
+        """Whether the current action is proved to be feasible."""
+        return "not proved" if self.bound is None or self.bound > 0 else "proved"
 
     @property
     def is_proven(self) -> bool:
@@ -83,21 +77,14 @@ class Explanation:
         parts = [self._step()]
         if self.certificate is None and self.bound is not None:
             parts.append(f"the next g is at most {self.bound:.3g}")
-        if self.budget is not None:
-            parts.append(f"this {self.budget}")
+        if self.errors is not None:
+            parts.append(f"this {self.errors}")
         if self.guarantee is not None:
             parts.append(str(self.guarantee))
         if self.regret_bound is not None:
             parts.append(f"regret so far at most {self.regret_bound:.4g}")
-        if self.answered:
-            parts.append(
-                "estimated, not proved, since constants were widened after "
-                + "; ".join(b.sentence for b in self.answered)
-            )
         if self.broken:
             parts += [b.sentence for b in self.broken]
-        elif self.answered:
-            pass
         elif self.guarantee is not None or self.certificate is not None:
             parts.append("the data contradict nothing")
         else:
@@ -154,7 +141,6 @@ def explained(live: Any) -> Explanation:
         guarantee=guarantee,
         regret_bound=regret,
         broken=broken,
-        answered=live._answered,
-        budget=None if certificate is None or way else live._budget,
+        errors=None if certificate is None or way else live._errors,
         halted=None if live._halt is None else live._halt.reason,
     )

@@ -28,8 +28,7 @@ from surefoot.controller._rows import (
 )
 from surefoot.controller._tail import Reader, tail_by
 from surefoot.core import checks
-from surefoot.core.player import can_filter, value_in
-from surefoot.core.types import Certificate
+from surefoot.core.types import Certificate, needs_of
 
 __all__ = [
     "JournalNote",
@@ -150,7 +149,7 @@ def _read(path: Path, rows: _Rows) -> JournalRecord:
         bounds=np.array(rows.bounds),
         lengths=np.array(rows.lengths),
         rounds=tuple(rows.kept),
-        breaches=(*memory.get("answered", ()), *memory["broken"]),
+        breaches=tuple(memory["broken"]),
         notes=tuple(rows.notes),
         loss=loss,
     )
@@ -192,8 +191,7 @@ class _Rows:
         bound = math.inf if certificate is None else float(certificate.bound)
         value = told.seen.constraint_value
         # The region of a hull says how far as its room.
-        lengths = (value_in(certificate, name) for name in ("length", "room"))
-        length = next((v for v in lengths if v is not None), None)
+        length = getattr(certificate, "length", getattr(certificate, "room", None))
         row = JournalRound(
             told.number,
             told.action,
@@ -228,12 +226,12 @@ def _run(store: Store) -> tuple[bytes, dict[str, Any]]:
         try:
             made: Mapping[str, Any] = from_plain(player)
             algorithm, guarantee = repr(made["algorithm"]), made["guarantee"]
-            filters = can_filter(made["algorithm"])
+            filters = bool(needs_of(made["algorithm"]).proposals)
             promise = None if guarantee is None else str(guarantee)
         except NotPlainError:  # functions of the user's, which are not needed to read
             made = as_data(player, {})
             algorithm = constructed(made["algorithm"])
-            filters = "Filter" in algorithm.partition("(")[0]
+            filters = "Proposals(" in algorithm
             promise = None if made["guarantee"] is None else str(made["guarantee"].get("name"))
         return found, {
             "surefoot": writer,

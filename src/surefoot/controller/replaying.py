@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import warnings
 from collections.abc import Mapping
@@ -12,7 +11,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from surefoot._sqlite import Store, StoreError, from_bytes
+from surefoot._sqlite import Store, from_bytes
 from surefoot._sqlite.files import absolute
 from surefoot.controller._journal import link_of, parts
 from surefoot.controller._plain import Plain
@@ -201,7 +200,6 @@ class _Replaying:
         except (ValueError, TypeError, ArithmeticError) as error:
             return Difference(t, "update", None, first_line(error))
         certificate = shadow.explain().certificate
-        # The text again from what was read: an older version may have called its class otherwise.
         if row_of(x, told.seen, certificate) != row_of(x, told.seen, told.certificate):
             return Difference(t, "certificate", told.certificate, certificate)
         return None
@@ -210,7 +208,7 @@ class _Replaying:
         """Tell a round again, by the policy that it was told by."""
         shadow, seen, (_, played, why) = self.shadow, told.seen, told.more
         policy = why.get("policy")
-        reaction = policy if policy in ("hold", "retreat", "widen") else "record"
+        reaction = policy if policy in ("hold", "retreat") else "record"
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", PremiseWarning)
             if seen.cost_gradient is None and seen.cost_value is None:
@@ -250,7 +248,7 @@ class _Replaying:
         return None
 
     def _resume(self, what: Mapping[str, Any]) -> None:
-        policies = {n: what[n] for n in ("on_contradiction", "on_missing", "widen_by") if n in what}
+        policies = {n: what[n] for n in ("on_contradiction", "on_missing") if n in what}
         player = start = None
         if what["fresh"]:
             plain = unboxed(what["player"])
@@ -261,18 +259,10 @@ class _Replaying:
 
     def _end(self, number: int, now: Plain, found: bytes) -> Difference | None:
         """Return where the end of the journal differs from what its rounds lead to."""
-        shadow, stored = self.shadow, None
-        memory = shadow._memory()
-        with contextlib.suppress(StoreError):
-            stored = recalled(self.store, now, shadow._run)
-        if stored is not None and stored.cut is None:  # version 0.1.0 did not keep it
-            memory = memory._replace(cut=None)
-        if stored is not None and stored.anchor is None:  # nor did format 3 keep that
-            memory = memory._replace(anchor=None)
-        derived = remembered(memory)
-        same = stored is not None and remembered(stored) == derived
-        chain = self.reader.record.digest
-        if number == shadow.round and same and found == digest_of(chain, (number, *now)):
+        shadow, chain = self.shadow, self.reader.record.digest
+        derived = remembered(shadow._memory())
+        is_same = number == shadow.round and now == derived
+        if is_same and found == digest_of(chain, (number, *now)):
             return None
         return Difference(shadow.round, "state", (number, now.text), (shadow.round, derived.text))
 

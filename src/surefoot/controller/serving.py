@@ -284,11 +284,9 @@ def _vector_or_rows(value: Any, name: str) -> np.ndarray:
 
 def _set(value: Any, name: str) -> Any:
     """Return the set that an object names in the way of the service's file."""
-    if isinstance(value, dict) and len(value) == 1:
-        ((kind, arguments),) = value.items()
-        if kind in sets.__all__ and isinstance(arguments, dict):
-            return object_from(value)
-    example = '{"Box": {"lower": [0], "upper": [1]}}'
+    if isinstance(value, dict) and value.get("class") in sets.__all__:
+        return object_from(value, name)
+    example = '{"class": "Box", "lower": [0], "upper": [1]}'
     _refuse(f"{name} must be a set such as {example}, got {_shown(value)}")
 
 

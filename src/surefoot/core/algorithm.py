@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, ClassVar, Generic, TypeVar, overload
 
 import numpy as np
@@ -28,6 +29,11 @@ __all__ = [
     "EachConstraint",
     "OneConstraint",
     "constructors_of",
+    "errors_of",
+    "is_algorithm",
+    "is_algorithm_class",
+    "observer_of",
+    "rest",
     "start_in",
     "tuning",
 ]
@@ -80,7 +86,11 @@ class Algorithm(Declared):
         sources: where tunings come from that have another source.
         tunings: the constructors that a theorem tunes and the catalogue tries.
         constructors: these, and those that need more than a catalogue can give.
+        errors: what readings may be wrong by without a wrong certificate; None from rules that
+            certify nothing.
     """
+
+    errors: ClassVar[Any] = None
 
     needs: ClassVar[Needs] = Needs()
     source: ClassVar[Source] = Source("your own")
@@ -91,6 +101,10 @@ class Algorithm(Declared):
     def __init_subclass__(cls, **options: Any) -> None:
         """Find the constructors that are marked as tunings."""
         super().__init_subclass__(**options)
+        if "update" in vars(cls) and "step" not in vars(cls):
+            raise InvalidValueError(
+                f"a rule must have its formulas in step, got {cls.__name__} with an update alone"
+            )
         marked = {
             name: member.__func__.is_listed
             for name, member in vars(cls).items()
@@ -115,6 +129,71 @@ class Algorithm(Declared):
     def observer(self) -> Any:
         """Return the sums of a bound on the regret so far; None where there is no such bound."""
         return None
+
+    def locate(self, state: Any, feedback: Feedback) -> Feedback:
+        """Return feedback that says at which action it was seen, and how many rounds ago.
+
+        Refuse what is no feedback, or no action.
+        """
+        if not isinstance(feedback, Feedback):
+            raise InvalidValueError(f"feedback must be a Feedback, got {feedback!r}")
+        age: Any = feedback.age  # a number to come, under JAX
+        if isinstance(age, (int, float)) and not age >= 0:
+            raise InvalidValueError(f"age must be a whole number >= 0, got {age!r}")
+        if feedback.action is None:
+            return feedback._replace(action=state.x)
+        action = checks.action(feedback.action, "action")
+        return feedback._replace(action=checks.like_action(action, state.x, "action"))
+
+    def rest(self, state: Any, x: Array) -> Any:
+        """Return the state after a round in which nothing was read and x is kept for the next.
+
+        For rules that certify; the others cannot start from another action than their own.
+        """
+        if (x == state.x).all():
+            return state
+        raise InvalidValueError(
+            f"action must be the one asked for, because {type(self).__name__} cannot start from "
+            f"another, got {x!r}"
+        )
+
+
+def is_algorithm(value: Any) -> bool:
+    """Return whether an object, which is no class, has the two methods of an algorithm.
+
+    >>> from surefoot import OGD, Ball
+    >>> is_algorithm(OGD(eta=0.1, domain=Ball(1.0))), is_algorithm(OGD)
+    (True, False)
+    """
+    return not isinstance(value, type) and is_algorithm_class(type(value))
+
+
+def is_algorithm_class(kind: type[Any]) -> bool:
+    """Return whether a class has the two methods of an algorithm."""
+    return all(callable(getattr(kind, name, None)) for name in ("init", "step"))
+
+
+def errors_of(algorithm: Any) -> Any:
+    """Return what an algorithm allows for; None from rules that certify nothing, and from yours."""
+    return getattr(algorithm, "errors", None)
+
+
+def observer_of(algorithm: Any) -> Any:
+    """Return the sums of an algorithm's bound on the regret; None where it has none."""
+    return algorithm.observer() if isinstance(algorithm, Algorithm) else None
+
+
+def locate(algorithm: Any, state: Any, feedback: Feedback) -> Feedback:
+    """Return feedback that says at which action it was seen, and how many rounds ago."""
+    is_own = isinstance(algorithm, Algorithm)
+    own = algorithm.locate if is_own else partial(Algorithm.locate, algorithm)
+    return own(state, feedback)
+
+
+def rest(algorithm: Any, state: Any, x: Array) -> Any:
+    """Return the state after a round without a reading, in which x is kept for the next."""
+    own = algorithm.rest if isinstance(algorithm, Algorithm) else partial(Algorithm.rest, algorithm)
+    return own(state, x)
 
 
 class OneConstraint(Algorithm, Generic[S]):

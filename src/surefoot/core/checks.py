@@ -228,11 +228,16 @@ def action(x: Any, name: str = "x1") -> Array:
             _say_precision(name)
     if is_concrete(x):
         refuse_unfinite(to_numpy(x), name)
-    return _copy(x)
+    return copy_of(x)
 
 
-def _copy(x: Array) -> Array:
-    """Return an array that shares no memory with x, read-only where the backend knows such."""
+def copy_of(x: Any) -> Any:
+    """Return an array that shares no memory with x, read-only where the backend knows such.
+
+    Numbers, None and sparse matrices are returned as they are.
+    """
+    if not hasattr(x, "shape") or hasattr(x, "tocsr"):
+        return x
     if isinstance(x, np.ndarray):
         return owned(np.array(x))
     if hasattr(x, "clone"):  # torch
@@ -281,6 +286,14 @@ def feedback(x: Array, seen: Feedback) -> tuple[Array, Number, Array]:
     return gradient, constraint_value(g, x), s
 
 
+def reading(x: Array, seen: Feedback) -> tuple[Number, Array]:
+    """Return value and subgradient of a round; raise if their shapes do not fit x."""
+    s = like_action(seen.constraint_subgradient, x, "constraint_subgradient")
+    if isinstance(x, np.ndarray):
+        s = exact(s, "constraint_subgradient")
+    return constraint_value(seen.constraint_value, x), s
+
+
 def cost_gradient(x: Array, seen: Feedback) -> Array:
     """Return the cost gradient of a round, for rules that do not ask for the constraint."""
     if not isinstance(seen, Feedback):
@@ -300,7 +313,12 @@ def feedback_apart(x: Array, seen: Feedback) -> tuple[Array, Array, Array]:
 
     Values are ``(m,)`` and subgradients ``(m, d)``; ``(B, m)`` and ``(B, m, d)`` in a batch.
     """
-    gradient, g, s = cost_gradient(x, seen), seen[1], seen[2]
+    return cost_gradient(x, seen), *reading_apart(x, seen)
+
+
+def reading_apart(x: Array, seen: Feedback) -> tuple[Array, Array]:
+    """Return values and subgradients of a round with m separate constraints."""
+    g, s = seen.constraint_value, seen.constraint_subgradient
     values: tuple[int, ...] = getattr(g, "shape", ())
     slopes: tuple[int, ...] = getattr(s, "shape", ())
     if len(values) != x.ndim or values[:-1] != x.shape[:-1] or not values[-1]:
@@ -312,7 +330,7 @@ def feedback_apart(x: Array, seen: Feedback) -> tuple[Array, Array, Array]:
     if type(x) is np.ndarray:
         g = exact(g, "constraint_value")
         s = s if hasattr(s, "tocsr") else exact(s, "constraint_subgradient")
-    return gradient, g, s
+    return g, s
 
 
 def _misfit(gradient: Any, s: Any, shape: tuple[int, ...]) -> InvalidValueError:

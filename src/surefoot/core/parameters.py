@@ -18,6 +18,7 @@ None may be None.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from typing import Any, Literal, NamedTuple, TypeAlias, dataclass_transform
@@ -114,9 +115,17 @@ def positive(*, default: Any = MISSING) -> Any:
     return _declare("number", "a finite number > 0", _number(checks.positive), default)
 
 
-def nonnegative(*, default: Any = MISSING) -> Any:
-    """Declare a finite number of at least 0."""
-    return _declare("number", "a finite number >= 0", _number(checks.nonnegative), default)
+def nonnegative(*, default: Any = MISSING, infinite: bool = False) -> Any:
+    """Declare a finite number of at least 0, or one that may be infinite."""
+    read = _number(checks.nonnegative)
+    if not infinite:
+        return _declare("number", "a finite number >= 0", read, default)
+
+    def read_infinite(name: str, value: Any) -> Any:
+        is_number = isinstance(value, (int, float))
+        return math.inf if is_number and value == math.inf else read(name, value)
+
+    return _declare("number", "a number >= 0", read_infinite, default)
 
 
 def number(*, default: Any = MISSING) -> Any:
@@ -320,6 +329,8 @@ def parameters_of(kind: Any) -> dict[str, Parameter]:
         ('a finite number > 0', ['eta', 'rho'])
     """
     if isinstance(kind, type):
+        if callable(own := getattr(kind, "parameters", None)):  # a name for pairs
+            return dict(own())
         declared = [f for f in fields(kind) if f.init] if is_dataclass(kind) else []
         found = {f.name: (f.metadata, f.default) for f in declared}
     else:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from surefoot.core import checks
-from surefoot.core.arrays import constant, is_concrete, namespace
+from surefoot.core.arrays import constant, is_concrete, namespace, norm
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import Array, Number, Region
 
 __all__ = [
     "UNIT",
+    "bounded_diameter",
     "clean",
     "dense",
     "dimension_of",
@@ -21,6 +23,8 @@ __all__ = [
     "has_length",
     "marked",
     "only_entry",
+    "reach_from",
+    "reach_of",
     "repeat",
     "settled",
     "summed",
@@ -111,6 +115,55 @@ def settled(region: Region, x: Array) -> Array:
     """
     own = getattr(region, "settled", None)
     return x if own is None else own(x)
+
+
+def reach_of(region: Any) -> Number:
+    """Return the largest norm of a point of a set, at most; refuse a set that has no end.
+
+    It is what the rounding of the set's points scales with.
+
+    >>> from surefoot.sets import Box
+    >>> round(reach_of(Box([0.0, 0.0], [3.0, 4.0])), 9)
+    5.0
+    """
+    if region is None:
+        raise InvalidValueError(
+            "reach must be a finite number > 0 unless domain is given, got None"
+        )
+    own = region if hasattr(region, "reach_from_origin") else _bounding_ball(region)
+    if own is not None:
+        return own.reach_from_origin
+    dimension = dimension_of(region)
+    near = 0.0 if dimension is None else norm(region.project(np.zeros(dimension)))
+    return near + bounded_diameter(region)
+
+
+def reach_from(region: Any, point: Array) -> float:
+    """Return the largest distance from a point of a set to another, at most.
+
+    >>> from surefoot.sets import Simplex
+    >>> round(reach_from(Simplex(3), np.array([1.0, 0.0, 0.0])), 6)
+    1.414214
+    """
+    own = region if hasattr(region, "reach") else _bounding_ball(region)
+    if own is None:
+        return bounded_diameter(region)
+    return min(float(own.reach(point)), bounded_diameter(region))
+
+
+def bounded_diameter(domain: Any) -> float:
+    """Return the diameter of a set; raise if it is unknown or infinite."""
+    diameter = getattr(domain, "diameter", None)
+    if diameter is None or not diameter < math.inf:
+        raise InvalidValueError(
+            f"domain must be bounded, got {domain!r} with diameter {diameter!r}"
+        )
+    return float(diameter)
+
+
+def _bounding_ball(region: Any) -> Any:
+    own = getattr(region, "bounding_ball", None)
+    return None if own is None else own()
 
 
 def repeat(step: Callable[[Array], Array], value: Array, times: int) -> Array:

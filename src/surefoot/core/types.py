@@ -17,26 +17,21 @@ apart; the numbers of one JAX or torch run are 0-d arrays.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, TypeVar, runtime_checkable
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
 __all__ = [
-    "Algorithm",
     "Array",
     "ArrayLike",
     "Certificate",
     "CostStream",
-    "Explaining",
     "Feedback",
-    "Filtering",
     "HasArray",
     "Info",
-    "Moving",
     "Needs",
     "Number",
     "Numeric",
-    "Observing",
     "Real",
     "Region",
     "RegretObserver",
@@ -152,6 +147,7 @@ class Needs(NamedTuple):
         one_run: whether the rule takes the action of one run only; several are played in a loop.
         agents: whether it plays for several agents at once, each with a cost and a constraint of
             its own, in :func:`surefoot.games.play_network`.
+        proposals: actions that somebody else wants to play next.
         row_loop: whether it goes through the rows of the constraint in turn, which takes long to
             compile where they are many.
     """
@@ -173,6 +169,7 @@ class Needs(NamedTuple):
     numpy_only: bool = False
     one_run: bool = False
     agents: bool = False
+    proposals: int = 0
     row_loop: bool = False
 
 
@@ -213,26 +210,6 @@ class State(Protocol):
         ...
 
 
-S = TypeVar("S", bound=State)
-
-
-@runtime_checkable
-class Algorithm(Protocol[S]):
-    """Hyperparameters and two pure functions: the first state, and the state after a round.
-
-    A class variable ``needs`` says what a round asks for; without one it is :class:`Needs`'s
-    defaults, the feedback of the paper.
-    """
-
-    def init(self, x1: Array) -> S:
-        """Return the state before the first round, with ``x1`` as its action."""
-        ...
-
-    def update(self, state: S, feedback: Feedback) -> S:
-        """Return the state after a round; its ``x`` is the next action."""
-        ...
-
-
 class Certificate(Protocol):
     """Why the next action is feasible; ``str`` of it is one line.
 
@@ -264,6 +241,7 @@ class Info(NamedTuple):
         region: the certified region that x was taken from; None from rules that certify nothing.
         suspects: functions without arguments that return sentences on what is contradicted.
         note: what the rule's own bound on the regret wants to know of the step.
+        round: the round that was played, where the region counts others.
     """
 
     x: Array | None = None
@@ -271,6 +249,7 @@ class Info(NamedTuple):
     region: Any = None
     suspects: tuple[Any, ...] = ()
     note: Any = None
+    round: int | None = None
 
     @property
     def cut(self) -> bool | None:
@@ -282,55 +261,16 @@ class Info(NamedTuple):
     @property
     def certificate(self) -> Certificate | None:
         """Why the next action is feasible; None from rules that certify nothing."""
-        return None if self.region is None else self.region.certificate(self.x, cut=bool(self.cut))
+        if self.region is None:
+            return None
+        found: Any = self.region.certificate(self.x, cut=bool(self.cut))
+        told: Certificate = found if self.round is None else found._replace(round=self.round)
+        return told
 
     @property
     def contradictions(self) -> tuple[str, ...]:
         """What is impossible if the constants are right, one sentence each."""
         return tuple(sentence for suspect in self.suspects for sentence in suspect())
-
-
-@runtime_checkable
-class Explaining(Protocol[S]):
-    """An algorithm whose steps say what they knew; ``update`` returns the first half of ``step``.
-
-    A step of one run raises rather than return an action that is not finite. A controller calls
-    ``step`` alone, so a subclass that changes the rule overrides ``step``.
-    """
-
-    def init(self, x1: Array) -> S:
-        """Return the state before the first round, with ``x1`` as its action."""
-        ...
-
-    def update(self, state: S, feedback: Feedback) -> S:
-        """Return the state after a round; its ``x`` is the next action."""
-        ...
-
-    def step(self, state: S, feedback: Feedback) -> tuple[S, Info]:
-        """Return the state after a round and what the step knew."""
-        ...
-
-
-@runtime_checkable
-class Filtering(Protocol):
-    """A filter: takes the proposals of somebody else to what may be played."""
-
-    def init(self, x1: Array) -> Any:
-        """Return the state before the first round, with ``x1`` as its action."""
-        ...
-
-    def admit(self, state: Any, proposal: Array, g: Number, s: Array) -> tuple[Any, Info]:
-        """Return the state whose ``x`` may be played, and what the step there knew."""
-        ...
-
-
-@runtime_checkable
-class Moving(Protocol):
-    """A player that can start from another action than its own."""
-
-    def moved(self, state: Any, x: Array, missed: int = 0) -> Any:
-        """Return the state that starts from x, after rounds that nobody measured."""
-        ...
 
 
 class RegretObserver(Protocol):
@@ -342,15 +282,6 @@ class RegretObserver(Protocol):
 
     def bound(self, algorithm: Any, state: Any) -> float:
         """Return an upper bound on the regret of the rounds so far."""
-        ...
-
-
-@runtime_checkable
-class Observing(Protocol):
-    """An algorithm that bounds its own regret from what its steps knew."""
-
-    def observer(self) -> RegretObserver | None:
-        """Return the sums before the first round; None where there is no regret proof."""
         ...
 
 

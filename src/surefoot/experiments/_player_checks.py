@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import functools
+import inspect
 import math
 from typing import Any
 
@@ -15,7 +16,6 @@ from surefoot.core.algorithm import constructors_of
 from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import Parameter, parameters_of
-from surefoot.core.player import takes
 from surefoot.experiments._mistakes import YOUR_OWN, KeyPath, Mistake, shown, unknown
 from surefoot.experiments.players import (
     ALGORITHMS_BY_NAME,
@@ -85,7 +85,7 @@ def _tuned(
         return [Mistake((*path, "tuning"), words)]
     make, owner = getattr(rule, tuning), f"{rule.__name__}.{tuning}"
     found: list[Mistake] = []
-    if base is not None and not takes(make, "base"):
+    if base is not None and "base" not in inspect.signature(make).parameters:
         found.append(Mistake((*path, "base"), f"{owner} chooses its own"))
     elif isinstance(base, dict) and base.get("tuning") is None and base.get("parameters"):
         words = f"needs a tuning, not parameters: {owner} rests on its guarantee"

@@ -133,7 +133,10 @@ def _build(
             origins["rows"] = "problem"
     player = rule(**settled, **given)
     own = numbers_of(player, "default", skip=("base",))
-    return player, parameters | {n: (v, origins.get(n, o)) for n, (v, o) in own.items()}
+    # A pair has its parameters in its parts.
+    return player, parameters | {
+        n: (v, origins.get(n.rpartition(".")[2], o)) for n, (v, o) in own.items()
+    }
 
 
 def constructor_of(algorithm: Mapping[str, Any], horizon: int) -> Callable[..., Tuned[Any]]:

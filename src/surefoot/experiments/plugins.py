@@ -7,7 +7,7 @@ module that the person who starts a run gives at the command line (``--plugin mi
 - a problem is a public function with the arguments ``horizon``, ``trials`` and ``streams`` (the
   seed of the random numbers) and the return annotation ``Problem``; its other arguments are those
   that a ``[[problems]]`` table may give;
-- an algorithm is a public dataclass with ``init`` and ``update``; its fields are the parameters,
+- an algorithm is a public dataclass with ``init`` and ``step``; its fields are the parameters,
   and a rule of :mod:`surefoot.algorithms.toolkit` has the tunings that it marks.
 
 The address of a cell that uses one of them includes a hash of the module's code and of the modules
@@ -29,8 +29,8 @@ from pathlib import Path
 from types import ModuleType, NoneType, UnionType
 from typing import Any, Literal, NamedTuple
 
+from surefoot.core.algorithm import is_algorithm_class
 from surefoot.core.errors import InvalidValueError, SurefootError
-from surefoot.core.types import Algorithm
 from surefoot.experiments.players import ALGORITHMS_BY_NAME
 from surefoot.experiments.problems import PROBLEMS, ProblemEntry, ProblemRow
 from surefoot.experiments.sources import code_hash
@@ -116,7 +116,7 @@ def load_plugin(module: str, folder: str | Path = ".") -> Plugin:
         raise PluginError(
             f"plugin '{module}' must have a problem (a function with horizon, trials and streams "
             "that is annotated to return a Problem) or an algorithm (a dataclass with init and "
-            f"update), got neither in '{file}'"
+            f"step), got neither in '{file}'"
         )
     for kind, names, known in (
         ("problem", made, PROBLEMS),
@@ -194,7 +194,7 @@ def _algorithms(module: ModuleType) -> dict[str, type[Any]]:
     return {
         name: value
         for name, value in _public(module)
-        if inspect.isclass(value) and is_dataclass(value) and issubclass(value, Algorithm)
+        if inspect.isclass(value) and is_dataclass(value) and is_algorithm_class(value)
     }
 
 

@@ -91,7 +91,7 @@ Value: TypeAlias = Annotated[
 
 
 class Base(TomlTable):
-    """The algorithm inside another one, as in Tighten and SeveralPFS."""
+    """The algorithm inside another one, as in Tighten."""
 
     name: str = Field(description="class of the algorithm")
     tuning: str | None = Field(default=None, description="one of its theorem-tuned constructors")

@@ -50,7 +50,7 @@ def play_rounds(
         if row_sums is not None:
             row_sums += to_numpy(seen.rows)
         try:
-            state = algorithm.update(state, seen.feedback)
+            state, _ = algorithm.step(state, seen.feedback)
         except ValueError as error:
             error.args = (f"round {start + k + 1}: {error}",)
             raise

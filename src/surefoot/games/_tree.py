@@ -108,6 +108,8 @@ def flatten(tree: Any) -> tuple[list[Any], Any]:
             return (type(node), *((f.name, visit(getattr(node, f.name))) for f in fields(node)))
         if type(node) is tuple:
             return (tuple, *(visit(part) for part in node))
+        if isinstance(node, float) and node == 0.0:
+            return (None, node)  # whether a number is 0 may decide what is computed
         if isinstance(node, (float, np.ndarray, np.generic)) or hasattr(
             node, "__array_namespace__"
         ):

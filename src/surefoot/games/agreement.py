@@ -91,7 +91,7 @@ def _play(algorithm: Any, game: Game, costs: Any, stop: int, runs: int | slice) 
     state, seen = algorithm.init(x1), []
     for k in range(stop):
         asked = oracle.ask(k, state.x)
-        state = algorithm.update(state, asked.feedback)
+        state, _ = algorithm.step(state, asked.feedback)
         seen += [to_numpy(asked.cost), to_numpy(asked.worst), to_numpy(state.x)]
     return seen
 

@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
+from surefoot.algorithms import name_of
 from surefoot.core.types import Array, Needs, needs_of
 from surefoot.problems import Problem
 
@@ -62,7 +63,7 @@ def choose(algorithms: Any, problem: Problem, horizons: Array, start: Array) -> 
     plain, size = ("loop", "one run") if runs == 1 else ("batch", f"{runs:,} runs")
     size += f" of {rounds:,} rounds" if rounds > 1 else " of one round"
     if runs > 1 and (alone := next((a for a in algorithms if needs_of(a).one_run), None)):
-        return Choice("loop", f"{size}, with {type(alone).__name__}, which plays one at a time")
+        return Choice("loop", f"{size}, with {name_of(alone)}, which plays one at a time")
     if rounds < (LONG_LOOP if runs == 1 else LONG_BATCH):
         return Choice(plain, size)
     if runs * problem.costs.dimension > _WIDE:
@@ -72,7 +73,7 @@ def choose(algorithms: Any, problem: Problem, horizons: Array, start: Array) -> 
     if type(start) is not np.ndarray and hasattr(start, "shape"):
         return Choice(plain, f"{size}, from a start that is not NumPy's")
     if (bound := next((a for a in algorithms if needs_of(a).numpy_only), None)) is not None:
-        return Choice(plain, f"{size}, with {type(bound).__name__}, which cannot be compiled")
+        return Choice(plain, f"{size}, with {name_of(bound)}, which cannot be compiled")
     for part in (*algorithms, problem.constraint, problem.costs):
         if (stranger := _stranger(part)) is not None:
             return Choice(plain, f"{size}, with {stranger}, which may not compile")

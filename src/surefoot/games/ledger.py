@@ -6,7 +6,7 @@ from copy import copy
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, NamedTuple
 
-from surefoot.core.player import can_play
+from surefoot.core.algorithm import is_algorithm
 from surefoot.core.types import Array, Feedback, Region, Solving, needs_of
 
 __all__ = ["Calls", "Counted", "Ledger", "counted", "tally"]
@@ -170,7 +170,7 @@ def counted(
         inner = [
             counted(v, feasible)
             for v in (value if type(value) is tuple else (value,))
-            if can_play(v)
+            if is_algorithm(v)
         ]
         if inner:
             made = tuple(algorithm for algorithm, _, _ in inner)

@@ -105,7 +105,7 @@ def play_network(player: Any, costs: Any, constraints: Sequence[Any], start: Arr
             np.mean([np.maximum(c.query(x)[0], 0) for c in constraints]),
             np.linalg.norm(x - x.mean(axis=0), axis=1).max(),
         )
-        state = algorithm.update(state, Feedback(gradient, g, s))
+        state, _ = algorithm.step(state, Feedback(gradient, g, s))
     own, network, violated, shared, apart = found
     return NetworkTrace(own, network, violated, shared, apart, state.x, guarantee)
 

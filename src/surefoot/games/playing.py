@@ -9,10 +9,10 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
+from surefoot.algorithms import name_of
 from surefoot.core import checks
 from surefoot.core.arrays import to_numpy
 from surefoot.core.errors import InvalidValueError, warn_caller
-from surefoot.core.player import value_in
 from surefoot.core.types import Array, ArrayLike, needs_of
 from surefoot.games._tree import columns
 from surefoot.games.agreement import EngineWarning, branches, mixes_runs, where
@@ -149,6 +149,10 @@ def _play_all(
     if not players:
         raise InvalidValueError("players must not be empty, got []")
     algorithms, guarantees = zip(*(unpack(p) for p in players), strict=True)
+    if (told := next((a for a in algorithms if needs_of(a).proposals), None)) is not None:
+        raise InvalidValueError(
+            f"player must learn from costs, got the filter {told!r}, which is told proposals"
+        )
     for algorithm, guarantee in zip(algorithms, guarantees, strict=True):
         if guarantee is not None:
             _refuse_changing(guarantee, problem)
@@ -251,7 +255,7 @@ def _run(
 def _batch(game: Game) -> tuple[str, Played]:
     """Return why the game cannot be a batch, empty if it can, and what it leaves."""
     nothing = Played(np.empty(0))
-    alone = (type(a).__name__ for a in game.algorithms if needs_of(a).one_run)
+    alone = (name_of(a) for a in game.algorithms if needs_of(a).one_run)
     mixed = next(alone, None) or mixes_runs(game)
     if mixed is not None:
         return f"{mixed} is written for one run, not for a batch", nothing
@@ -284,7 +288,7 @@ def _refuse_other_ball(algorithm: Any, guarantee: Guarantee, problem: Problem) -
     Constants have a radius and no centre, so that a constructor which is told no domain takes
     the ball around 0. One around the same point may well be smaller: that is the user's word.
     """
-    mine, ball = value_in(algorithm, "domain"), problem.domain
+    mine, ball = getattr(algorithm, "domain", None), problem.domain
     around = needs_of(algorithm).domain == "ball"
     if not isinstance(mine, Ball) or (not around and mine == problem.benchmark.region):
         return  # a method that projects onto the feasible set has that for its domain
@@ -372,5 +376,5 @@ def _trace(
             None if played.calls is None else played.calls[first],
             played.compile_seconds or 0.0,
         ),
-        player=type(algorithm).__name__,
+        player=name_of(algorithm),
     )

@@ -172,7 +172,7 @@ def _rounds(
         x = state.x
         t = jax.numpy.minimum(skipped + k, shape.length - 1)  # past the end nobody plays
         seen = oracle.ask(t, x)
-        new = algorithm.update(state, seen.feedback)
+        new, _ = algorithm.step(state, seen.feedback)
         new = new._replace(x=jax.numpy.where(k < remaining, new.x, x))
         kept = (
             seen.cost,

@@ -152,7 +152,7 @@ class Game:
                 seen = oracle.ask(t - first, state.x)
                 g = seen.worst
                 try:
-                    state = algorithm.update(state, seen.feedback)
+                    state, _ = algorithm.step(state, seen.feedback)
                 except ValueError as error:
                     return f"round {t + 1}: {error}"
                 if not np.isfinite(g):

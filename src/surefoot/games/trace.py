@@ -62,7 +62,7 @@ class Trace:
         breaches: premises that broke, the first round of each run, in order of the rounds.
         status: "ok", or why a run has no more actions; one for each run of several.
         ledger: oracle calls of one run, and the time it took.
-        player: the name of the algorithm's class.
+        player: the name of the algorithm.
     """
 
     problem: Problem

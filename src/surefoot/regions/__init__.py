@@ -1,61 +1,55 @@
 """Certified regions: convex sets of next actions that are certainly feasible."""
 
-from surefoot.regions._anchor import DriftAnchor
-from surefoot.regions._ball import Found
-from surefoot.regions._certificates import (
+from surefoot.regions.anchor import Anchor, pull_share
+from surefoot.regions.certificates import (
     CurvatureCertificate,
     HullCertificate,
-    HullOfBallsCertificate,
+    PullCertificate,
+    StepCertificate,
 )
-from surefoot.regions._curvature_region import CurvatureMemory, CurvatureRegion
-from surefoot.regions._errors import ERRORS, Errors, allowed, causes, check_errors, error_of
-from surefoot.regions._known import EmptyRegionError
-from surefoot.regions._rows_region import RowsMemory, RowsRegion
-from surefoot.regions._two_balls import share_of_two_balls
-from surefoot.regions.curvature import Curvature
-from surefoot.regions.curvature_hull import (
-    CurvatureHull,
-    CurvatureHullMemory,
-    CurvatureHullRegion,
-)
-from surefoot.regions.hull import (
-    HullMemory,
-    HullRegion,
-    LipschitzHull,
-)
-from surefoot.regions.region import CertifiedRegion, Knowledge
-from surefoot.regions.rows import CurvatureRows
+from surefoot.regions.certified_length import CertifiedLength, LengthMemory, LengthRegion
+from surefoot.regions.curvature import Curvature, CurvatureMemory, CurvatureRegion
+from surefoot.regions.errors import EmptyRegionError, Errors, allowed, causes, is_zero
+from surefoot.regions.hull import HullMemory, HullRegion, LipschitzHull, share_of_two_balls
+from surefoot.regions.known_set import Within
+from surefoot.regions.one_point import OnePoint, PointCertificate
+from surefoot.regions.region import Knowledge, Projection, Reading, Region
+from surefoot.regions.rows import CurvatureRows, RowsRegion, curvature_of
 from surefoot.regions.together import Together, TogetherMemory, TogetherRegion
 
 __all__ = [
-    "ERRORS",
-    "CertifiedRegion",
+    "Anchor",
+    "CertifiedLength",
     "Curvature",
     "CurvatureCertificate",
-    "CurvatureHull",
-    "CurvatureHullMemory",
-    "CurvatureHullRegion",
     "CurvatureMemory",
     "CurvatureRegion",
     "CurvatureRows",
-    "DriftAnchor",
     "EmptyRegionError",
     "Errors",
-    "Found",
     "HullCertificate",
     "HullMemory",
-    "HullOfBallsCertificate",
     "HullRegion",
     "Knowledge",
+    "LengthMemory",
+    "LengthRegion",
     "LipschitzHull",
-    "RowsMemory",
+    "OnePoint",
+    "PointCertificate",
+    "Projection",
+    "PullCertificate",
+    "Reading",
+    "Region",
     "RowsRegion",
+    "StepCertificate",
     "Together",
     "TogetherMemory",
     "TogetherRegion",
+    "Within",
     "allowed",
     "causes",
-    "check_errors",
-    "error_of",
+    "curvature_of",
+    "is_zero",
+    "pull_share",
     "share_of_two_balls",
 ]

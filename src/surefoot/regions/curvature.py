@@ -14,7 +14,7 @@ affine g; else the ball with centre :math:`x - s/\beta` and radius :math:`\nu/\b
 too small.
 
 **The maximum of smooth functions is not smooth.** A curvature means nothing if only the largest of
-several constraints is seen: see all of them (:class:`surefoot.regions.Rows`).
+several constraints is seen: see all of them (:class:`surefoot.regions.CurvatureRows`).
 
 Rounding. With u = 2^-53, n the dimension, M the largest norm of a feasible point, and
 
@@ -34,150 +34,444 @@ v per round, the bound on the next g is
 
 with the bound that was certified before x was played instead of :math:`\hat g + \nu` where that is
 smaller. For a fixed g the action that was played stays certified, whatever was read there. Under
-drift it may not, and the nearest point with U = 0 is taken; where there is none
+drift, v counted once for every round since the reading, it may not, and the nearest point with
+U = 0 is taken. Where there is none, the action is pulled towards the deepest one of the past
+(:mod:`surefoot.regions.anchor`), for which g must be convex; where that is of no help either,
 :class:`surefoot.regions.EmptyRegionError` is raised, and a run of a batch becomes NaN.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 from surefoot.core import checks
-from surefoot.core.arrays import dot, minimum, number_like, raised, record, sqrt, to_numpy, where
+from surefoot.core.algorithm import start_in
+from surefoot.core.arrays import (
+    dot,
+    is_number,
+    maximum,
+    minimum,
+    norm,
+    number_like,
+    sqrt,
+    squared_and_norm,
+    to_numpy,
+    where,
+)
 from surefoot.core.errors import InvalidValueError
+from surefoot.core.parameters import nonnegative, positive, projectable
+from surefoot.core.points import every, marked, reach_of
 from surefoot.core.types import Array, Number
-from surefoot.regions._anchor import DriftAnchor
-from surefoot.regions._ball import curvature_margin, kept
-from surefoot.regions._curvature_region import CurvatureMemory, CurvatureRegion
-from surefoot.regions._errors import Errors, check_errors, error_of
+from surefoot.core.types import Region as Set
+from surefoot.regions.anchor import Anchor, pull_share
+from surefoot.regions.certificates import (
+    CurvatureCertificate,
+    PullCertificate,
+    above_quadratic,
+    beyond_reach,
+)
+from surefoot.regions.errors import EmptyRegionError, Errors, is_zero
+from surefoot.regions.known_set import Within, WithinBall
+from surefoot.regions.quadratic import Quadratic, curvature_margin
+from surefoot.regions.region import Knowledge, Projection, Reading, Region, check_start
+from surefoot.regions.slope_error import nonempty_lengths, search_lengths
+from surefoot.sets import Ball
 
-__all__ = ["Curvature", "CurvatureConstants"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CurvatureConstants:
-    """The constants of a g with a bound on its curvature; :class:`Curvature` says what they are."""
-
-    beta: Number
-    reach: Number
-    evaluation_error: Number | None = None
-    value_error: Number | None = None
-    slope_error: Number | None = None
-    drift: Number | None = None
-
-    def __post_init__(self) -> None:
-        checks.nonnegative(beta=self.beta)
-        checks.positive(reach=self.reach)
-        checks.plain(self, "beta", "reach")
-        if self.evaluation_error is not None:
-            checks.nonnegative(evaluation_error=self.evaluation_error)
-            checks.plain(self, "evaluation_error")
-        check_errors(self)
+__all__ = ["Curvature", "CurvatureMemory", "CurvatureRegion"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Curvature(CurvatureConstants):
+class CurvatureMemory(NamedTuple):
+    """What the next region is made of; of several constraints, the numbers are one per row.
+
+    Attributes:
+        rounds: how many rounds have passed.
+        last: the last action that was read, and the bound on g there.
+        low: g there was at least this.
+        s: the slope there.
+        slope_error: the error that it came with; None where slopes are exact.
+        anchor: under drift the deepest action, its bound with the margin; else None.
+        depth: the radius of the largest certified ball around an action so far.
+        curvature_seen: the least that explains the last two readings.
+    """
+
+    rounds: Number
+    last: Anchor
+    low: Number
+    s: Array
+    slope_error: Number | None
+    anchor: Anchor | None
+    depth: Number
+    curvature_seen: Number
+
+
+class Curvature(Knowledge):
     r"""Knowledge that g curves upwards by at most :math:`\beta` on the feasible set.
 
     For a twice differentiable g this says that no eigenvalue of its Hessian is above
-    :math:`\beta`. Convexity is not needed for safety.
+    :math:`\beta`. Convexity is not needed for safety, but for the pull under drift.
 
     Args:
         beta: :math:`\beta \ge 0`; 0 for an affine g. Too large is safe, and costs little.
-        reach: M, the largest norm of a feasible point, which rounding scales with.
-        evaluation_error: bound on the error of the g that is observed; rounding unless given.
-        value_error: bound on the error of an observed g that is no rounding: a sensor's.
-        slope_error: bound on the distance of an observed slope to the true one.
-        drift: bound on the change of g, at any point, from one round to the next.
+        reach: M, the largest norm of a feasible point, which rounding scales with; that of the
+            domain unless given.
+        domain: a known set that holds every action. A ball may be one of a batch; others are for
+            one NumPy run.
+        errors: how wrong readings may be.
 
     Example:
         >>> import numpy as np
-        >>> known = Curvature(beta=1.0, reach=1.0)
-        >>> x = np.zeros(2)
-        >>> memory, region = known.see(known.init(x), x, -0.5, np.array([0.0, 1.0]))
+        >>> knowledge = Curvature(beta=1.0, reach=1.0)
+        >>> x, s = np.zeros(2), np.array([0.0, 1.0])
+        >>> reading = Reading(x, -0.5, s, knowledge.errors)
+        >>> memory = knowledge.observe(knowledge.init(x), reading)
+        >>> region = knowledge.region(memory, knowledge.errors)
         >>> p = region.nearest(np.array([0.0, 4.0]))
         >>> p.round(6)  # the ball around (0, -1) with radius sqrt 2
         array([0.      , 0.414214])
-        >>> print(region.certificate(p, 1))
+        >>> print(region.certificate(p))
         round 1: g = -0.5 was seen, and its curvature is at most 1: -0.5 + (0.414) along the slope
         + 0.0858 for the 0.414 moved; the next g is at most -...
     """
 
-    @classmethod
-    def trusted(cls, beta: Number, reach: Number) -> Curvature:
-        """Return knowledge for constants that were checked before, without errors or drift."""
-        made = object.__new__(cls)
-        for name in ("evaluation_error", "value_error", "slope_error", "drift"):
-            object.__setattr__(made, name, None)
-        object.__setattr__(made, "beta", beta)
-        object.__setattr__(made, "reach", reach)
-        return made
+    beta: Number = nonnegative()
+    reach: Number = positive(default=None)
+    domain: Set | None = projectable(default=None)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.reach is None:
+            object.__setattr__(self, "reach", reach_of(self.domain))
+
+    @property
+    def is_one_run(self) -> bool:  # type: ignore[override]
+        """Whether a memory is that of one NumPy run: with a known set that is no ball."""
+        return self.domain is not None and not isinstance(self.domain, Ball)
 
     def init(self, x1: Array) -> CurvatureMemory:
         """Return the memory before the first round."""
+        if self.domain is not None:
+            start_in(self.domain, x1)
         zero = number_like(x1, 0.0)
-        anchor = None if self.drift is None else DriftAnchor(x1, zero, zero)
-        return CurvatureMemory(zero, x1, zero, 0.0 * x1, zero, anchor)
+        here, errors = Anchor(x1, zero, zero), self.errors
+        slope_error = zero if not is_zero(errors.slope) else None
+        anchor = here if errors.drifts else None
+        return CurvatureMemory(zero, here, zero, 0.0 * x1, slope_error, anchor, zero, zero)
 
-    def see(
-        self,
-        memory: CurvatureMemory,
-        x: Array,
-        g: Number,
-        s: Array,
-        value_error: Number | None = None,
-    ) -> tuple[CurvatureMemory, CurvatureRegion]:
-        """Return the memory with the round added, and the region for the next action."""
-        g, errors = kept(g), error_of(self, value_error)
-        upper = low = g
-        if errors is not None:
-            upper, low = self._bounds(memory, x, g, errors)
-        rounds = memory.rounds + 1.0
-        after = record(CurvatureMemory, (rounds, x, upper, kept(s), low, None))
-        region = self.region(after, memory, errors)
-        if memory.anchor is not None:
-            anchor = memory.anchor.or_deeper(x, upper + region.margin, rounds, self.drift)
-            after = after._replace(anchor=anchor)
-            region = region._replace(anchor=anchor.aged(rounds + 1.0, self.drift))
-        if type(g) is float:
-            if not math.isfinite(g):
-                raise InvalidValueError(f"constraint_value must be finite, got {g!r}")
-            if not region.squared < math.inf:
-                checks.refuse_unfinite(to_numpy(s), "constraint_subgradient")
-                raise InvalidValueError("constraint_subgradient must have a finite square")
-            if memory.rounds == 0.0 and not upper + region.margin < 0.0:
-                raise InvalidValueError(
-                    "the start must be strictly feasible, by more than the error of g, "
-                    f"got g(x_1) = {g:g}"
-                )
-            return after, region
-        # A run of a batch cannot be refused: it becomes NaN, which the game reports.
-        lost = (memory.rounds == 0) & (upper + region.margin >= 0) | ~(abs(g) < math.inf)
-        return after, region._replace(x=where(lost, math.nan, x))
-
-    def _bounds(
-        self, memory: CurvatureMemory, x: Array, g: Number, errors: Errors
-    ) -> tuple[Number, Number]:
-        """Return the bounds on g at the action played: the reading's, and what was certified."""
-        before = self.region(memory, memory, errors).bound(x)
-        certified = (memory.rounds > 0) & (before <= 0)
-        upper = g + errors.value
-        return where(certified, minimum(upper, before), upper), g - errors.value
-
-    def region(
-        self,
-        memory: CurvatureMemory,
-        before: CurvatureMemory,
-        errors: Errors | None = None,
-        age: Number = 1.0,
-    ) -> CurvatureRegion:
-        """Return the region that a memory stands for, for a round so much later."""
-        _, x, g, s, low, _ = memory
-        squared = dot(s, s)
-        margin = curvature_margin(
-            g, sqrt(squared), self.beta, self.reach, x.shape[-1], self.evaluation_error
+    def observe(self, memory: CurvatureMemory, reading: Reading) -> CurvatureMemory:
+        """Return the memory with a round in which something was read."""
+        x, g, s, errors, age = reading
+        t, when = memory.rounds + 1.0, memory.rounds + 1.0 - age
+        upper, slope_error = g + errors.value, memory.slope_error
+        if not errors.is_exact:
+            # What was certified before the round bounds g there as well as the reading does; the
+            # half of the margin that is in it is more than its rounding. Where the action stayed
+            # nothing is rounded.
+            region = CurvatureRegion(self, memory, when, errors)
+            before, stayed = region.bound(x), every(x == region.x)
+            known = (memory.rounds > 0) & (stayed | (before <= 0))
+            before = where(stayed, region.level, before)
+            upper = where(known, minimum(upper, before), upper)
+        if slope_error is not None or not is_zero(errors.slope):
+            slope_error = errors.slope + 0.0 * g
+        last = Anchor(x, upper, when)
+        made = memory._replace(
+            rounds=t, last=last, low=g - errors.value, s=1.0 * s, slope_error=slope_error
         )
-        if self.drift is not None:
-            g = raised(g + raised(age * self.drift))
-        return record(CurvatureRegion, (self, x, g, s, squared, margin, before, low, errors, None))
+        region = CurvatureRegion(self, made, t + 1.0, errors)
+        worst = upper + region.noise
+        if is_number(g):
+            self._check_round(memory, reading, region, worst)
+        else:
+            # A run of a batch cannot be refused: it becomes NaN, which the game reports.
+            lost = (memory.rounds == 0) & (worst >= 0) | (abs(g) < math.inf) ^ True
+            made = made._replace(last=last._replace(x=where(lost, math.nan, x)))
+        anchor = memory.anchor
+        if anchor is not None:
+            deeper = (memory.rounds == 0) | (worst < anchor.level(when, self.errors.drift))
+            new = (x, worst, when)
+            anchor = Anchor(*(where(deeper, a, b) for a, b in zip(new, anchor, strict=True)))
+        return made._replace(
+            anchor=anchor,
+            depth=maximum(memory.depth, region.radius),
+            curvature_seen=least_curvature(memory, made, region.noise),
+        )
+
+    def _check_round(
+        self, memory: CurvatureMemory, reading: Reading, region: CurvatureRegion, worst: float
+    ) -> None:
+        """Refuse a reading of one run that is not finite, and a start that is not feasible."""
+        if not math.isfinite(reading.g):
+            raise InvalidValueError(f"constraint_value must be finite, got {reading.g!r}")
+        if not region.ball.squared < math.inf:
+            checks.refuse_unfinite(to_numpy(reading.s), "constraint_subgradient")
+            raise InvalidValueError("constraint_subgradient must have a finite square")
+        if memory.rounds == 0:
+            check_start(reading.g, worst, 0.0)
+
+    def region(self, memory: CurvatureMemory, errors: Errors) -> Region:
+        """Return the ball, in the known set where there is one."""
+        region = CurvatureRegion(self, memory, memory.rounds + 1.0, errors)
+        if self.domain is None:
+            return region
+        if isinstance(self.domain, Ball):
+            return WithinBall(region, self.domain)
+        return Within(region, self.domain)
+
+    def contradictions(self, memory: CurvatureMemory, reading: Reading) -> tuple[str, ...]:
+        """Return what a reading of one run has that is impossible if beta and errors are right."""
+        x, g, _, errors, age = reading
+        t = memory.rounds + 1.0
+        new = CurvatureRegion(self, self.observe(memory, reading), t - age, errors)
+        found = beyond_reach(int(t), x, g + errors.value + new.noise, float(self.reach))
+        if not memory.rounds:
+            return found
+        old = CurvatureRegion(self, memory, t - age, errors)
+        length, over = new.excess_over(old)
+        noise = old.noise + new.noise
+        return found + above_quadratic(int(t), g, length, over, self.beta, noise, errors)
+
+    def rise(self, s: Array, length: float, *, ahead: bool = False) -> Number:
+        """Return how much g can rise over a length, from a point within 2M of where s was read."""
+        steep = norm(s) + self.errors.slope
+        return (steep + self.beta * ((4 if ahead else 2) * self.reach + length)) * length
+
+
+class CurvatureRegion(Region):
+    """The points where the quadratic bound is at most 0, in a round.
+
+    Args:
+        knowledge: the constants.
+        memory: what was read.
+        t: the round that the region is for.
+        errors: what it allows for.
+
+    Attributes:
+        ball: the bound without the error of the slope.
+        slope_error: the error of the slope; None for none.
+        low: g at x was at least this.
+        level: the bound on g at x in the round.
+    """
+
+    def __init__(
+        self, knowledge: Curvature, memory: CurvatureMemory, t: Number, errors: Errors
+    ) -> None:
+        x, s, beta, reach = memory.last.x, memory.s, knowledge.beta, knowledge.reach
+        drift = knowledge.errors.drift
+        self.x, self.round, self.errors, self.reach = x, memory.rounds, errors, reach
+        self.upper, self.low = memory.last.value, memory.low
+        self.level = memory.last.level(t, drift)
+        self.slope_error, self.anchor = memory.slope_error, memory.anchor
+        self.anchor_level: Number = None if memory.anchor is None else memory.anchor.level(t, drift)
+        squared = dot(s, s)
+        self.steepness = sqrt(squared)
+        self.noise = curvature_margin(
+            self.upper, self.steepness, beta, reach, x.shape[-1], knowledge.errors.evaluation
+        )
+        self.ball = Quadratic(x, self.level, s, squared, beta, self.noise)
+        # The slope on the sphere of the ball, which is beta times its radius.
+        zero = 0.0 * squared
+        self.nu = sqrt(maximum(squared - 2 * beta * self.ball.up, zero))
+        curved = beta > 0
+        self.longest = where(curved, 0.5 * self.nu / where(curved, beta, 1.0), math.inf + zero)
+        steep = self.steepness if self.slope_error is None else self.steepness + self.slope_error
+        root = steep + sqrt(maximum(steep * steep - 2 * beta * self.ball.up, zero))
+        self.radius = -2 * self.ball.up / where(root > 0, root, math.inf)
+        self.depth = maximum(memory.depth, self.radius)
+        self.curvature_seen = memory.curvature_seen
+
+    def bound(self, point: Array) -> Number:
+        """Return the certified bound on g at a point: U(p) and half of the margin."""
+        found = self.ball.bound(point)
+        return (
+            found if self.slope_error is None else found + self.slope_error * norm(point - self.x)
+        )
+
+    def holds(self, point: Array) -> Any:
+        """Return whether the computed bound at a point is at most 0."""
+        return self.bound(point) <= 0
+
+    def contains(self, w: Array) -> Any:
+        """Return whether a point is certified; a column of answers for a batch."""
+        good = self.holds(w)
+        if good is True:
+            return True
+        if self.anchor is None:
+            # For a fixed g an action that was played, and feasible, stays so.
+            return good | (every(w == self.x) & (self.upper <= 0))
+        point, share = self._pull()
+        return good | (every(w == point) & (share <= 1))
+
+    def nearest(self, w: Array) -> Array:
+        """Return the point of the region nearest to w; w itself where it is in the region."""
+        w = self._reachable(w)
+        good = self.contains(w)
+        return w if good is True else where(good, w, self.find_nearest(w).point)
+
+    def cut(self, w: Array) -> Array:
+        """Return where a step to w ends; see :meth:`find_cut`."""
+        return self.find_cut(w).point
+
+    def find_nearest(self, w: Array, near: Number = 0.0) -> Projection:
+        """Return the nearest point with its multiplier; what is near is not needed here."""
+        return self._find(self._reachable(w), Quadratic.find_nearest)
+
+    def find_cut(self, w: Array) -> Projection:
+        r"""Return where a step to w ends that is drawn back along the slope, not to the nearest.
+
+        Descent by such cuts loses a constant to that by projections onto the known set
+        (Theorem C of docs/certified.md). The step must be at most :math:`\nu/(2\beta)` long, or
+        nothing may move.
+        """
+        return self._find(self._reachable(w), Quadratic.find_cut)
+
+    def _reachable(self, w: Array) -> Array:
+        """Return a wish; one run is refused where the way there has no finite square."""
+        if not is_number(self.level):
+            return marked(w)
+        if not squared_and_norm(w - self.x)[0] < math.inf:
+            checks.refuse_unfinite(to_numpy(w), "the wanted action")
+            raise InvalidValueError("the wanted action must have a finite distance from x")
+        return w
+
+    def _find(self, w: Array, search: Any) -> Projection:
+        """Return what a search finds; under drift, where that is nothing, the way to the anchor."""
+        found = self._search(w, search)
+        if self.anchor is None:
+            return found
+        good = self.holds(found.point)
+        if good is True:
+            return found
+        back = self.search_nearest(self.x)
+        near = self.holds(back)
+        pull, share = self._pull()
+        fine = near | (share <= 1)
+        if fine is False:
+            raise self._nothing()
+        back = where(near, back, where(fine, pull, number_like(pull, math.nan)))
+        return Projection(
+            where(good, found.point, back),
+            where(good, found.weights, 0.0 * found.weights),
+            where(good, found.drawn, norm(back - w)),
+        )
+
+    def search_nearest(self, w: Array) -> Array:
+        """Return the nearest point by its bound alone; another one where there is none."""
+        return self._search(w, Quadratic.find_nearest).point
+
+    def _search(self, w: Array, search: Any) -> Projection:
+        """Return what a search finds; x where that is nothing certified."""
+        if self.slope_error is None:
+            found: Projection = search(self.ball, w)
+            return found
+        good = self.holds(w)
+        best, sure = search_lengths(self, w, search)
+        point = where(good, w, where(sure, best.point, self.x))
+        drawn = best.drawn + norm(best.point - point)
+        weights = where(good, 0.0 * best.weights, best.weights)
+        return Projection(point, weights, where(good, 0.0 * drawn, drawn))
+
+    def ball_of(self, length: Number) -> Quadratic:
+        """Return a ball inside of the region, that touches it at a distance from x."""
+        tau: Number = self.slope_error
+        ball = self.ball
+        return ball._replace(beta=ball.beta + tau / length, level=ball.level + 0.5 * tau * length)
+
+    def lengths(self) -> tuple[Number, Number]:
+        """Return between which lengths :meth:`ball_of` has a point."""
+        ball = self.ball
+        return nonempty_lengths(ball.up, ball.squared, ball.beta, self.slope_error)
+
+    def _pull(self) -> tuple[Array, Number]:
+        """Return the point towards the anchor where convexity bounds g by 0, and its share."""
+        assert self.anchor is not None
+        share = pull_share(self.ball.up, self.anchor_level)
+        return self.x + share * (self.anchor.x - self.x), share
+
+    def _nothing(self) -> EmptyRegionError:
+        """Return the error for one run in which neither x nor the anchor is certified."""
+        assert self.anchor is not None
+        here, deepest = self.bound(self.x), self.anchor_level
+        point = self.x if here <= deepest else self.anchor.x
+        return EmptyRegionError.of_drift(self.round, point, min(here, deepest), self.errors.drift)
+
+    def excess_over(self, old: CurvatureRegion) -> tuple[Number, Number]:
+        """Return how far two readings are apart, and by how much one exceeds the other's slope.
+
+        Both regions are those of the round of this one's reading.
+        """
+        v = self.x - old.x
+        length, risen = norm(v), old.level - old.upper
+        rise = self.low - old.level - dot(old.ball.s, v) - (old.slope_error or 0.0) * length
+        fall = old.low - risen - self.level + dot(self.ball.s, v)
+        return length, maximum(rise, fall - (self.slope_error or 0.0) * length)
+
+    def price(self, w: Array, weight: Number) -> Number:
+        r"""Return what a cut costs: :math:`\frac12\mu^2\|s\|^2 - \mu(g + s^\top v)`; Theorem C.
+
+        Args:
+            w: the end of the step that was cut, v away from x.
+            weight: :math:`\mu`, how many times the slope was taken off.
+        """
+        least = self.low - self.noise
+        if self.slope_error is not None:
+            least = least - 2 * self.reach * self.slope_error
+        cost = 0.5 * weight * weight * self.ball.squared
+        return cost - weight * (least + dot(self.ball.s, w - self.x))
+
+    def normal_error(self, weight: Number, point: Array) -> tuple[Number, Number]:
+        r"""Return :math:`\Lambda` of Theorem K, and what rounding adds to its inequality.
+
+        The normal n of the ball at q has :math:`n^\top(q-u) \ge -\frac\Lambda2(\|x-u\|^2 -
+        \|q-u\|^2)` for all feasible u, with :math:`\Lambda = \lambda\beta`.
+
+        Args:
+            weight: the multiplier.
+            point: q.
+        """
+        ball, hidden = self.ball, self.level - self.low
+        if self.slope_error is not None:
+            # A comparator may have what the errors hide, and the ball was one for this length.
+            length, tau = norm(point - self.x), self.slope_error
+            hidden = hidden + (2 * self.reach + 0.5 * length) * tau
+            more = where(length > 0, tau / where(length > 0, length, 1.0), 0.0 * length)
+            ball = ball._replace(beta=ball.beta + more, level=ball.level + 0.5 * tau * length)
+        over = ball.bound(point) + 0.5 * self.noise
+        loose = maximum(2 * self.noise + hidden - over, 0.0 * over)
+        return weight * ball.beta, weight * loose
+
+    def certificate(self, x: Array, cut: bool = False) -> CurvatureCertificate | PullCertificate:
+        """Return why a point that the region gave is feasible: one run's numbers."""
+        v, errors = x - self.x, self.errors
+        length = float(norm(v))
+        if self.slope_error is not None:
+            errors = replace(errors, slope=float(self.slope_error))  # that of the last reading
+        if self.anchor is not None and not self.holds(x):
+            up, deep = float(self.ball.up), float(self.anchor_level)
+            way = float(norm(self.anchor.x - self.x))
+            share = length / way if way > 0 else 0.0
+            bound = min((1 - share) * up + share * deep, 0.0)
+            since = int(self.anchor.round)
+            return PullCertificate(int(self.round), since, deep, up, share, bound, cut, errors)
+        bound = float(self.bound(x)) if length else float(self.level)
+        return CurvatureCertificate(
+            round=int(self.round),
+            value=float(self.level),
+            slope=float(dot(self.ball.s, v)),
+            length=length,
+            bound=bound,
+            beta=float(self.ball.beta),
+            cut=cut,
+            errors=errors,
+        )
+
+
+def least_curvature(old: CurvatureMemory, new: CurvatureMemory, noise: Number) -> Number:
+    """Return the least curvature that explains two readings, each with its rounding."""
+    v, rise = new.last.x - old.last.x, new.last.value - old.last.value
+    squared = dot(v, v)
+    over = maximum(rise - dot(old.s, v), dot(new.s, v) - rise) - 2 * noise
+    some = (old.rounds > 0) & (squared > 0)
+    found = 2 * maximum(over, 0.0 * over) / where(some, squared, 1.0)
+    return where(some, found, 0.0 * found)

@@ -20,8 +20,7 @@ any computed share, so no loss of digits in it can matter. Radii keep their sign
 may have less slack than the margin.
 
 Errors and drift. A value that errs by at most :math:`\nu` counts as :math:`\hat g + \nu`, or as the
-bound that was certified before it was played, with :math:`\delta` for the rounding of that bound,
-where this is smaller; one that was seen k rounds
+bound that was certified before it was played where that is smaller; one that was seen k rounds
 before the next, under a drift of v per round, as kv more. Slopes are not used, so that their error
 costs nothing here. An anchor that ages loses its ball: once drift may have used half of its slack
 the hull is the anchor alone, which is visited and so measured again. Where no ball is left,
@@ -31,249 +30,373 @@ the hull is the anchor alone, which is visited and so measured again. Where no b
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any
+from copy import copy
+from typing import ClassVar, NamedTuple
+
+import numpy as np
 
 from surefoot.core import checks
-from surefoot.core.arrays import (
-    maximum,
-    minimum,
-    namespace,
-    ndarray,
-    number_like,
-    raised,
-    record,
-    where,
-)
+from surefoot.core.algorithm import start_in
+from surefoot.core.arrays import dot, norm
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.holding import KeepsRounding
-from surefoot.core.types import Array, Number
-from surefoot.regions._errors import Errors, check_errors, error_of
-from surefoot.regions._hull_region import POINT, HullMemory, HullRegion
+from surefoot.core.parameters import flag, positive, projectable
+from surefoot.core.points import reach_of
+from surefoot.core.types import Array, Feedback, Number
+from surefoot.core.types import Region as Set
+from surefoot.regions.anchor import Anchor
+from surefoot.regions.certificates import HullCertificate, beyond_reach
+from surefoot.regions.errors import EmptyRegionError, Errors, causes
+from surefoot.regions.known_set import Within
+from surefoot.regions.region import Knowledge, Reading, Region, check_start
 
-__all__ = ["HullMemory", "HullRegion", "LipschitzHull"]
+__all__ = ["HullMemory", "HullRegion", "LipschitzHull", "share_of_two_balls"]
 
 _UNIT = 2.0**-53
+POINT = 1e-300
+"""The radius of a ball that is its centre, and not empty."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LipschitzHull(KeepsRounding):
+class HullMemory(NamedTuple):
+    """What the next region is built from.
+
+    Attributes:
+        rounds: how many rounds have passed.
+        last: the last action that was read, and the bound on g there.
+        anchor: the deepest action before it.
+        start: the first action that was read.
+    """
+
+    rounds: float
+    last: Anchor
+    anchor: Anchor
+    start: Anchor
+
+
+class LipschitzHull(Knowledge):
     r"""Knowledge that g is convex with no subgradient longer than G_g on the feasible set.
 
     Args:
         G_g: upper bound on every subgradient that the constraint may return on the feasible set.
-        reach: the largest norm of a feasible point, which rounding scales with.
-        evaluation_error: bound on the error of the g that is observed, where it may be larger than
-            the rounding of a linear one (``constraint.evaluation_error(ball)``).
-        value_error: bound on the error of an observed g that is no rounding: a sensor's.
-        slope_error: bound on the error of an observed slope; only contradictions look at slopes.
-        drift: bound on the change of g, at any point, from one round to the next.
+        reach: the largest norm of a feasible point, which rounding scales with; that of the domain
+            unless given.
+        domain: a known set that holds every action.
+        keep_start: whether the hull of the last ball and the start's is certified as well; a
+            leader's careful mode walks in it.
+        errors: how wrong readings may be. Slopes are used for contradictions alone.
 
     Example:
-        >>> import numpy as np
-        >>> known = LipschitzHull(G_g=1.0, reach=1.0)
-        >>> x = np.zeros(2)  # g(x) = |x|_inf - 0.5
-        >>> memory, region = known.see(known.init(x), x, -0.5, np.array([0.0, 1.0]))
+        >>> knowledge = LipschitzHull(G_g=1.0, reach=1.0)
+        >>> x, s = np.zeros(2), np.array([0.0, 1.0])  # g(x) = |x|_inf - 0.5
+        >>> reading = Reading(x, -0.5, s, knowledge.errors)
+        >>> memory = knowledge.observe(knowledge.init(x), reading)
+        >>> region = knowledge.region(memory, knowledge.errors)
         >>> p = region.nearest(np.array([3.0, 4.0]))
         >>> p.round(6)
         array([0.3, 0.4])
-        >>> print(region.certificate(p, 1))
+        >>> print(region.certificate(p))
         round 1: g = -0.5 was seen in round 1, and g rises by at most G_g = 1 per unit of length:
         0.5 is certified, 0.5 was taken; the next g is at most -...
     """
 
-    G_g: Number
-    reach: Number
-    evaluation_error: Number | None = None
-    value_error: Number | None = None
-    slope_error: Number | None = None
-    drift: Number | None = None
+    uses_slopes: ClassVar[bool] = False
+
+    G_g: float = positive()
+    reach: Number = positive(default=None)
+    domain: Set | None = projectable(default=None)
+    keep_start: bool = flag(default=False)
 
     def __post_init__(self) -> None:
-        checks.positive(G_g=self.G_g, reach=self.reach)
-        checks.plain(self, "G_g", "reach")
-        if self.evaluation_error is not None:
-            checks.nonnegative(evaluation_error=self.evaluation_error)
-            checks.plain(self, "evaluation_error")
-        check_errors(self)
-
-    @classmethod
-    def trusted(
-        cls,
-        G_g: Number,
-        reach: Number,
-        evaluation_error: Number | None,
-        value_error: Number | None = None,
-        slope_error: Number | None = None,
-        drift: Number | None = None,
-    ) -> LipschitzHull:
-        """Return the same for constants that were checked before: a rule makes one per round."""
-        made, put = object.__new__(cls), object.__setattr__
-        put(made, "G_g", G_g)
-        put(made, "reach", reach)
-        put(made, "evaluation_error", evaluation_error)
-        put(made, "value_error", value_error)
-        put(made, "slope_error", slope_error)
-        put(made, "drift", drift)
-        return made
+        super().__post_init__()
+        if self.reach is None:
+            object.__setattr__(self, "reach", float(reach_of(self.domain)))
 
     def init(self, x1: Array) -> HullMemory:
         """Return the memory before the first round."""
-        zero = number_like(x1, 0.0)
-        return HullMemory(zero, x1, zero, zero, x1, zero)
+        if not isinstance(x1, np.ndarray) or x1.ndim != 1:
+            raise InvalidValueError(f"x1 must be one NumPy vector, got {x1!r}")
+        if self.domain is not None:
+            start_in(self.domain, x1)
+        here = Anchor(x1, math.inf, 0.0)
+        return HullMemory(0.0, here, here, here)
 
-    def see(
-        self,
-        memory: HullMemory,
-        x: Array,
-        g: Number,
-        s: Array | None,
-        value_error: Number | None = None,
-    ) -> tuple[HullMemory, HullRegion]:
-        """Return the memory with the round added, and the hull for the next action.
-
-        No slope is needed; None says that there was none.
-        """
-        rounds, errors, upper = memory.rounds + 1.0, error_of(self, value_error), g
-        if errors is not None:
-            upper = g + errors.value
-        if type(g) is float:
-            if not -math.inf < g < math.inf:
-                raise InvalidValueError(f"constraint_value must be finite, got {g!r}")
-            if s is not None:
-                checks.refuse_unfinite(s, "constraint_subgradient")
-            if memory.rounds == 0.0:
-                _, lost = self.kept_rounding(x.shape[-1])
-                if not upper + lost * self.G_g < 0.0:
-                    raise InvalidValueError(
-                        "the start must be strictly feasible, by more than the error of g, "
-                        f"got g(x_1) = {g:g}"
-                    )
-                after = record(HullMemory, (rounds, x, upper, rounds, x, upper))
-            elif errors is not None:
-                after = self._later(memory, x, upper)
-            elif memory.last_value < memory.anchor_value:
-                a, value, t = memory.last, memory.last_value, memory.rounds
-                after = record(HullMemory, (rounds, a, value, t, x, g))
-            else:
-                after = record(HullMemory, (rounds, *memory[1:4], x, g))
-        else:
-            upper = where(abs(upper) < math.inf, upper, math.nan)
-            first = memory.rounds == 0
-            later = self._later(memory, x, upper, errors is None)
-            starting = (rounds, x, upper, rounds, x, upper)
-            after = HullMemory(*(where(first, a, b) for a, b in zip(starting, later, strict=True)))
-        made = self.hull if self.drift is None else self.region
-        return after, made(after, memory, s, g, errors)
-
-    def _later(
-        self, memory: HullMemory, x: Array, upper: Number, exact: bool = False
-    ) -> HullMemory:
-        """Return the memory after a round that is not the first."""
-        aged, visited = memory.anchor_value, False
-        if self.drift is not None:
-            # Outwards: where the anchor is visited this is its bound from now on.
-            aged = raised(aged + raised(self.drift * (memory.rounds - memory.anchor_round)))
-            visited = _same(memory.last, memory.anchor)
-        deeper = memory.last_value < aged
-        fresh = deeper | visited
-        value = where(fresh, minimum(memory.last_value, aged), memory.anchor_value)
-        if not exact:
+    def observe(self, memory: HullMemory, reading: Reading) -> HullMemory:
+        """Return the memory with a round in which something was read."""
+        x, g, s, errors, age = reading
+        if not math.isfinite(g):
+            raise InvalidValueError(f"constraint_value must be finite, got {g!r}")
+        if s is not None:
+            checks.refuse_unfinite(s, "constraint_subgradient")
+        t = memory.rounds + 1.0
+        upper = g + errors.value
+        if memory.start.value == math.inf:
+            check_start(g, upper, self._lost(len(x)) * self.G_g)
+            here = Anchor(x, upper, t - age)
+            return HullMemory(t, here, here, here)
+        if not errors.is_exact:
             # What was certified before the round bounds g there as well as the reading does, but
             # for its rounding: steps that are too short to change it would add up.
-            hull, stayed = self.hull(memory), _same(x, memory.last)
-            before, (noise, _) = hull.bound(x), self.kept_rounding(x.shape[-1])
-            carried = minimum(upper, where(stayed, hull.level, before + noise))
-            upper = where(stayed | (before <= 0), carried, upper)
-        return HullMemory(
-            memory.rounds + 1.0,
-            where(deeper, memory.last, memory.anchor),
-            value,
-            where(fresh, memory.rounds, memory.anchor_round),
-            x,
-            upper,
-        )
+            before = self._hull(memory, t - age, errors)
+            if (x == memory.last.x).all():
+                upper = min(upper, before.level)
+            elif (bound := before.bound(x)) <= 0.0:
+                upper = min(upper, bound + self._noise(len(x)))
+        return HullMemory(t, Anchor(x, upper, t - age), self._deepest(memory), memory.start)
 
-    def region(
-        self,
-        memory: HullMemory,
-        before: HullMemory,
-        s: Array | None,
-        g: Number | None = None,
-        errors: Errors | None = None,
-    ) -> HullRegion:
-        """Return the hull that a memory stands for; under drift, the anchor alone at times."""
-        hull = self.whole(memory, before, s, g, errors)
-        if self.drift is None:
-            return hull
-        _, a, r_a, x, r, *_, high_a, high, _, _ = hull
-        # The anchor is visited once drift may have used half of the slack that was seen there.
-        visit = (high_a >= 0.5 * memory.anchor_value) & (r_a > r) & (r_a > 0)
-        return hull._replace(
-            anchor_radius=where(visit, POINT + 0.0 * r_a, r_a),
-            x=where(visit, a, x),
-            radius=where(visit, POINT + 0.0 * r, r),
-            level=where(visit, high_a, high),
-        )
+    def _deepest(self, memory: HullMemory) -> Anchor:
+        """Return the deeper of the anchor and the last action, as both are after its round."""
+        last, anchor = memory.last, memory.anchor
+        aged = anchor.level(last.round, self.errors.drift)
+        if last.value < aged:
+            return last
+        if self.errors.drift and bool((last.x == anchor.x).all()):  # measured anew
+            return Anchor(anchor.x, aged, last.round)
+        return anchor
 
-    def whole(
-        self,
-        memory: HullMemory,
-        before: HullMemory,
-        s: Array | None,
-        g: Number | None = None,
-        errors: Errors | None = None,
-    ) -> HullRegion:
-        """Return the hull that a memory stands for, also where the anchor is to be visited."""
-        hull = self.hull(memory, before, s, g, errors)
-        if self.drift is None:
-            return hull
-        _, a, r_a, x, r, *_, high_a, high, _, _ = hull
-        # Without a ball of its own the anchor is no help, and of two without the deeper is told.
-        swap = (r_a <= 0) & (r >= r_a)
-        return hull._replace(
-            anchor=where(swap, x, a),
-            anchor_radius=where(swap, r, r_a),
-            anchor_level=where(swap, high, high_a),
-        )
+    def region(self, memory: HullMemory, errors: Errors) -> Region:
+        """Return the hull of both balls; under drift, the anchor alone at times."""
+        hull = self._hull(memory, memory.rounds + 1.0, errors)
+        if errors.drift:
+            hull = hull.to_visit(memory.anchor)
+        return hull if self.domain is None else Within(hull, self.domain)
 
-    def hull(
-        self,
-        memory: HullMemory,
-        before: HullMemory | None = None,
-        s: Array = None,
-        g: Number | None = None,
-        errors: Errors | None = None,
-    ) -> HullRegion:
-        """Return the hull of both balls as they are in the round after the memory's last."""
-        _, lost = self.kept_rounding(memory.last.shape[-1])
-        high_a, high = memory.anchor_value, memory.last_value
-        if self.drift is not None:
-            # Outwards: the bound before a round may be all that is known after it.
-            aging = raised(self.drift * (memory.rounds + 1.0 - memory.anchor_round))
-            high_a, high = raised(high_a + aging), raised(high + self.drift)
-        r_a, r = -high_a / self.G_g - lost, -high / self.G_g - lost
-        parts = (self, memory.anchor, r_a, memory.last, r, memory, before, s, high_a, high)
-        return record(HullRegion, (*parts, memory.last_value if g is None else g, errors))
+    def _hull(self, memory: HullMemory, t: float, errors: Errors) -> HullRegion:
+        """Return the hull of both balls as they are in round t."""
+        hull = HullRegion(self, memory.rounds, memory.anchor, memory.last, t, errors)
+        if self.keep_start:
+            first = memory.start
+            hull.from_start = HullRegion(self, memory.rounds, first, memory.last, t, errors)
+        return hull
 
-    def noise(self, dimension: int) -> Number:
+    def contradictions(self, memory: HullMemory, reading: Reading) -> tuple[str, ...]:
+        """Return what a reading has that is impossible if G_g and the errors are right."""
+        x, g, s, errors, age = reading
+        t, steep = int(memory.rounds) + 1, 0.0 if s is None else norm(s)
+        G_g, noise = float(self.G_g), self._noise(len(x))
+        found = list(beyond_reach(t, x, g + errors.value + noise, float(self.reach)))
+        if steep > G_g * (1 + 1e-12) + errors.slope:
+            found.append(f"round {t}: |s| = {steep:.6g} exceeds G_g = {G_g:.6g}")
+        if memory.start.value == math.inf:
+            return tuple(found)
+        # Whatever was allowed for is taken off before anything is called impossible.
+        least, anchor = g - errors.value, memory.anchor
+        limit = self._hull(memory, t - age, errors).bound(x)
+        if least > limit + 4 * noise:
+            why = causes(errors, f"G_g = {G_g:.6g} is too small")
+            found.append(f"round {t}: g = {g:.6g} is above its certified bound {limit:.3g}: {why}")
+        if s is not None and errors.slope < math.inf:
+            way = anchor.x - x
+            below = least + dot(s, way) - errors.slope * norm(way)
+            below -= anchor.level(t - age, errors.drift)
+            if below > 4 * noise:
+                why = causes(errors, f"a slope errs by more than {float(errors.slope):g}")
+                found.append(
+                    f"round {t}: the subgradient says that g in round {int(anchor.round)} was "
+                    f"at least {below:.3g} above what was seen: {why}"
+                )
+        return tuple(found)
+
+    def rise(self, s: Array, length: float, *, ahead: bool = False) -> Number:
+        """Return how much g can rise over a length."""
+        return self.G_g * length
+
+    def read(self, x: Array, feedback: Feedback) -> tuple[float, Array | None]:
+        """Return value and subgradient of a round; a hull goes without the latter."""
+        if feedback.constraint_subgradient is None:
+            return checks.constraint_value(feedback.constraint_value, x), None
+        return checks.reading(x, feedback)
+
+    def holds(self, x: Array) -> bool:
+        """Return whether an action is in the domain; without one, whether it is within reach."""
+        if self.domain is None:
+            return bool(norm(x) <= self.reach * (1 + 1e-12))
+        return bool(self.domain.contains(x))
+
+    def _noise(self, d: int) -> float:
         r"""Return :math:`\delta`, a bound on the error of an observed g, with room for one sum."""
-        return self.kept_rounding(dimension)[0]
+        unit = _UNIT * float(self.reach) * self.G_g
+        return max(16 * (d + 4) * unit, float(self.errors.evaluation) + 8 * unit)
 
-    def lost(self, dimension: int) -> Number:
+    def _lost(self, d: int) -> float:
         r"""Return what the margin takes from a radius: :math:`2\delta/G_g + 16(n+8)uM`."""
-        return self.kept_rounding(dimension)[1]
+        return 2 * self._noise(d) / self.G_g + 4 * self._rounding(d)
 
-    def rounding(self, d: int) -> tuple[Number, Number]:
-        """Return :meth:`noise` and :meth:`lost` in a dimension."""
-        unit = _UNIT * self.reach * self.G_g
-        noise = 16 * (d + 4) * unit
-        if self.evaluation_error is not None:
-            noise = maximum(noise, self.evaluation_error + 8 * unit)
-        return noise, 2 * noise / self.G_g + 16 * (d + 8) * _UNIT * self.reach
+    def _rounding(self, d: int) -> float:
+        r"""Return what a point that was moved to the edge may be beyond it: :math:`4(n+8)uM`."""
+        return 4 * (d + 8) * _UNIT * float(self.reach)
 
 
-def _same(x: Array, y: Array) -> Any:
-    """Return whether two actions are the same; a column of answers for a batch."""
-    found = namespace(x).all(x == y, axis=-1, keepdims=x.ndim > 1)
-    return bool(found) if type(x) is ndarray and x.ndim == 1 else found
+class HullRegion(Region):
+    """The convex hull of the ball of the anchor and that of the last action, in a round.
+
+    Args:
+        knowledge: the constants.
+        rounds: how many rounds have passed.
+        anchor: the deepest action before the last one.
+        last: the last action.
+        t: the round that the hull is for.
+        errors: what the levels allow for.
+
+    Attributes:
+        from_start: the hull of the start's ball and that of the last action, where it is kept.
+        before_visit: the hull as it was, where the anchor alone is to be visited.
+    """
+
+    def __init__(
+        self,
+        knowledge: LipschitzHull,
+        rounds: float,
+        anchor: Anchor,
+        last: Anchor,
+        t: float,
+        errors: Errors,
+    ) -> None:
+        self.knowledge, self.errors, self.round = knowledge, errors, rounds
+        self.anchor, self.last, self.x = anchor, last, last.x
+        self.anchor_level = anchor.level(t, errors.drift)
+        self.level, self.upper = last.level(t, errors.drift), last.value
+        lost, self.rounding = knowledge._lost(len(self.x)), knowledge._rounding(len(self.x))
+        self.anchor_radius = -self.anchor_level / knowledge.G_g - lost
+        self.radius = -self.level / knowledge.G_g - lost
+        self.steepness, self.noise = knowledge.G_g, knowledge._noise(len(self.x))
+        self.depth = max(self.anchor_radius, self.radius)
+        self.longest, self.reach = max(self.radius, 0.0), knowledge.reach
+        self.from_start: HullRegion | None = None
+        self.before_visit: HullRegion | None = None
+
+    @property
+    def whole(self) -> HullRegion:
+        """The hull of both balls, also where the anchor is to be visited."""
+        return self if self.before_visit is None else self.before_visit
+
+    def to_visit(self, measured: Anchor) -> HullRegion:
+        """Return the hull under drift: of the anchor alone, once its slack is half used up.
+
+        Without a ball of its own the anchor is of no help: then the last action takes its place.
+
+        Args:
+            measured: the anchor as it was measured.
+        """
+        r_a, r = self.anchor_radius, self.radius
+        if r_a <= 0 and r >= r_a:
+            self.anchor, self.anchor_radius, self.anchor_level = self.last, r, self.level
+        elif self.anchor_level >= 0.5 * measured.value and r_a > max(r, 0.0):
+            self.before_visit = copy(self)
+            self.last, self.x, self.level = self.anchor, self.anchor.x, self.anchor_level
+            self.radius = self.anchor_radius = POINT
+            self.from_start = None
+        return self
+
+    def nearest(self, w: Array) -> Array:
+        """Return the point of the hull nearest to w; w itself where it is in the hull."""
+        if norm(w - self.x) <= self.radius:  # the usual case, and a certificate by itself
+            return w
+        _, centre, offset, far, room = self._ball(w)
+        if not self.anchor_radius > 0.0:
+            raise EmptyRegionError.of_drift(
+                self.round, self.anchor.x, self.anchor_level, self.errors.drift
+            )
+        if far <= room + self.rounding:
+            return w
+        if self.from_start is not None and self.from_start.contains(w):
+            return w
+        if not far < math.inf:
+            checks.refuse_unfinite(w, "the wanted action")
+            raise InvalidValueError(
+                f"the wanted action must have a finite distance from x, got {far!r}"
+            )
+        # far > room >= 0; a visit goes to the anchor itself, which must be known again.
+        return centre + (room / far) * offset if room > POINT else centre
+
+    def contains(self, w: Array) -> bool:
+        """Return whether a point is certified: all that :meth:`nearest` returns are."""
+        return self.is_inside(w, self.rounding)
+
+    def is_inside(self, w: Array, beyond: float = 0.0) -> bool:
+        """Return whether a point is in the hull, or no further beyond its edge than a length."""
+        if norm(w - self.x) <= self.radius:
+            return True
+        _, _, _, far, room = self._ball(w)
+        if self.anchor_radius > 0.0 and far <= room + beyond:
+            return True
+        return self.from_start is not None and self.from_start.is_inside(w, beyond)
+
+    @property
+    def inside(self) -> Array:
+        """The deepest action: in the region wherever there is one."""
+        return self.anchor.x
+
+    def certificate(self, x: Array, cut: bool = False) -> HullCertificate:
+        """Return why a point that :meth:`nearest` gave is feasible."""
+        share, _, _, distance, room = self._ball(x)
+        if distance > room + self.rounding and self.from_start is not None:
+            return self.from_start.certificate(x, cut)
+        level = (1.0 - share) * self.anchor_level + share * self.level
+        return HullCertificate(
+            round=int(self.round),
+            anchor_round=int(self.anchor.round),
+            anchor_value=self.anchor_level,
+            value=self.level,
+            share=share,
+            distance=distance,
+            room=room,
+            # At the full length this is below 0 by the margin, which the rounding has room in.
+            bound=min(level + self.steepness * distance + self.noise, 0.0),
+            G_g=float(self.steepness),
+            cut=cut,
+            errors=self.errors,
+        )
+
+    def bound(self, point: Array) -> float:
+        """Return the bound on g at any point: the hull's, and the rise from there."""
+        share, _, _, distance, _ = self._ball(point)
+        level = (1.0 - share) * self.anchor_level + share * self.level
+        return float(level + self.steepness * distance)
+
+    def _ball(self, w: Array) -> tuple[float, Array, Array, float, float]:
+        """Find the ball of the hull that is nearest to w: share, centre, w - centre, norm, room."""
+        a, r = self.anchor.x, self.anchor_radius
+        share = share_of_two_balls(w, a, r, self.x, self.radius)
+        centre = a + share * (self.x - a)
+        offset = w - centre
+        return share, centre, offset, norm(offset), max(r + share * (self.radius - r), 0.0)
+
+
+def share_of_two_balls(w: Array, a: Array, r_a: float, b: Array, r_b: float) -> float:
+    r"""Return which ball of the hull of B(a, r_a) and B(b, r_b) is nearest to w; r_a >= r_b.
+
+    The balls of the hull are :math:`B(a + \lambda(b-a), r_a + \lambda(r_b-r_a))`; nearest is that
+    with :math:`\lambda` the minimiser of
+    :math:`\|w - a - \lambda(b-a)\| - \lambda(r_b-r_a)` over the :math:`\lambda \in [0, 1]` that
+    leave a radius of at least 0. With q the product of w - a and b - a, p the distance of w to
+    the line through a and b, :math:`D = \|b-a\|` and :math:`\Delta = r_b-r_a`:
+
+    .. math:: \lambda = \big(q + \Delta\, p\, D/\sqrt{D^2-\Delta^2}\big)/D^2,
+
+    and that of the larger ball where :math:`D \le |\Delta|`, because it holds the other.
+
+    Args:
+        w: the point.
+        a: the centre of one ball.
+        r_a: its radius, above 0.
+        b: the centre of the other.
+        r_b: its radius, which may be negative.
+
+    Example:
+        >>> a, b = np.array([0.0, 0.0]), np.array([4.0, 0.0])
+        >>> share_of_two_balls(np.array([2.0, 3.0]), a, 1.0, b, 1.0)
+        0.5
+    """
+    way = b - a
+    squared, less = dot(way, way), r_b - r_a
+    apart = squared - less * less
+    if apart <= 0.0:
+        return 1.0 if less > 0.0 else 0.0
+    off = w - a
+    q = float(np.vdot(off, way))  # which, unlike dot, does not warn of an overflow
+    if not math.isfinite(q / squared):
+        return math.nan  # so far away that no share can be told
+    off = off - (q / squared) * way
+    share = (q + less * math.sqrt(float(np.vdot(off, off)) * squared / apart)) / squared
+    top = 1.0 if r_b >= 0.0 else r_a / -less
+    # A NaN fails both comparisons; the caller sees it in the distance.
+    return 0.0 if share < 0.0 else top if share > top else share

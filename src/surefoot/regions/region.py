@@ -1,85 +1,234 @@
-r"""The base of every certified rule: a convex set of next actions that are certainly feasible.
+r"""What is certain: knowledge of g turns what was read into a region of certified next actions.
 
 What is *known* of g (a bound on its subgradients, on its curvature, ...) is a frozen object, the
-:class:`Knowledge`. What was *seen* is its memory, a NamedTuple of arrays. Each round adds what was
-seen and gives a :class:`CertifiedRegion`::
+:class:`Knowledge`, together with the errors of readings. What was *read* is its memory, a named
+tuple. From both comes the :class:`Region` of a round: all of its points are feasible for every g
+that agrees with what is known and was read::
 
-    memory = known.init(x1)
-    memory, region = known.see(memory, x, g, s)   # g and s were observed at x, which was played
-    x = region.nearest(wanted)                    # safe, whatever was wanted
-    print(region.certificate(x, 1))               # why: round 1
+    memory = knowledge.init(x1)
+    memory = knowledge.observe(memory, Reading(x, g, s, knowledge.errors))  # x was played
+    region = knowledge.region(memory, knowledge.errors)
+    x = region.nearest(wish)                          # certified, whatever the wish
+    print(region.certificate(x))                      # why
 
-All of these are pure functions. Numbers are floats for one run and columns ``(B, 1)`` for a batch
-(:mod:`surefoot.core.types`), memories have a fixed size, so a rule made of them runs in every
-engine.
+All of these are pure. A memory holds bounds, never readings whose error only the present round
+knows. A new kind of knowledge is one file: a subclass of each of the two classes below.
 
-The first action must be strictly feasible, by more than rounding: one run is refused at its first
-``see``; a run of a batch becomes NaN, which the game reports.
+The first action must be strictly feasible, by more than the error of g: it is refused when it is
+first observed.
 """
 
 from __future__ import annotations
 
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from abc import abstractmethod
+from typing import Any, ClassVar, NamedTuple
 
-from surefoot.core.types import Array, Number
+import numpy as np
 
-__all__ = ["CertifiedRegion", "Knowledge"]
+from surefoot.core import checks
+from surefoot.core.arrays import norm
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.parameters import Declared, anything
+from surefoot.core.types import Array, Feedback, Number
+from surefoot.core.types import Region as Set
+from surefoot.regions.errors import Errors
 
-M = TypeVar("M")
+__all__ = ["Knowledge", "Projection", "Reading", "Region", "check_start"]
 
 
-@runtime_checkable
-class CertifiedRegion(Protocol):
-    """A convex set of next actions, all feasible for every g that agrees with what was seen.
+class Reading(NamedTuple):
+    """One measurement, as knowledge gets it.
 
-    A region belongs to one round. It is made by :meth:`Knowledge.see`, holds the numbers that it
-    was made of, and is thrown away after the next action was chosen.
+    Attributes:
+        x: the action that was played.
+        g: the value read there; one per constraint where they are seen apart.
+        s: one subgradient there; one per constraint.
+        errors: how wrong these may be.
+        age: how many rounds ago it was read.
     """
 
+    x: Array
+    g: Number
+    s: Array
+    errors: Errors
+    age: int = 0
+
+
+class Knowledge(Declared):
+    """What is true of g, and how wrong readings may be; every method is pure.
+
+    Attributes:
+        errors: the bounds on errors and drift.
+        row_count: how many constraints are seen, each by itself.
+        reach: the largest norm of a feasible point.
+        is_one_run: whether a memory is that of one NumPy run; batches are then played run by run.
+        uses_slopes: whether certificates rest on slopes; if not, their error may be infinite.
+    """
+
+    errors: Errors = anything("the errors of readings", default=Errors())
+
+    row_count: ClassVar[int] = 1
+    is_one_run: ClassVar[bool] = True
+    uses_slopes: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not isinstance(self.errors, Errors):
+            raise InvalidValueError(f"errors must be Errors(...), got {self.errors!r}")
+        if self.uses_slopes and isinstance(self.errors.slope, float):
+            checks.nonnegative(slope_error=self.errors.slope)
+
+    @abstractmethod
+    def init(self, x1: Array) -> Any:
+        """Return the memory before the first round, a named tuple with ``rounds``."""
+
+    @abstractmethod
+    def observe(self, memory: Any, reading: Reading) -> Any:
+        """Return the memory with a round in which something was read."""
+
+    def age(self, memory: Any) -> Any:
+        """Return the memory with a round in which nothing was read."""
+        return memory._replace(rounds=memory.rounds + 1.0)
+
+    @abstractmethod
+    def region(self, memory: Any, errors: Errors) -> Region:
+        """Return the certified next actions."""
+
+    @abstractmethod
+    def contradictions(self, memory: Any, reading: Reading) -> tuple[str, ...]:
+        """Return what a reading has that is impossible if the constants are right.
+
+        Args:
+            memory: before the reading.
+            reading: what was read.
+        """
+
+    @property
+    def constants(self) -> dict[str, float]:
+        """The constants that a contradiction may disprove, by name."""
+        names = ("G_g", "beta")
+        return {n: float(np.max(getattr(self, n))) for n in names if hasattr(self, n)}
+
+    @abstractmethod
+    def rise(self, s: Array, length: float, *, ahead: bool = False) -> Number:
+        """Return how much g can rise while a feasible point moves by a length; one per row.
+
+        A host that plays a rounded copy of a certified point needs it.
+
+        Args:
+            s: the slope of the round; one per row where rows are apart.
+            length: how far the point moves.
+            ahead: whether to allow for the slopes of all later rounds, of a convex g.
+        """
+
+    def holds(self, x: Array) -> bool:
+        """Return whether the constants hold at an action; what is read elsewhere is not used."""
+        return True
+
+    def read(self, x: Array, feedback: Feedback) -> tuple[Number, Array]:
+        """Return value and subgradient of a round, each in its form; refuse others."""
+        return checks.reading(x, feedback)
+
+
+class Projection(NamedTuple):
+    """A certified point and how it was found.
+
+    Attributes:
+        point: the point.
+        weights: the multiplier of the slope, or one per row; 0 where there is none.
+        drawn: how far the point is from the one that the multipliers lead to.
+    """
+
+    point: Array
+    weights: Number
+    drawn: Number
+
+
+class Region:
+    """A convex set of next actions, all of them certainly feasible. It belongs to one round.
+
+    Attributes:
+        round: the last round of the memory.
+        x: the action that was observed last.
+        upper: g there is at most this.
+        errors: what the region allows for.
+        radius: of the certified ball around x; negative where its slack is below the margin.
+        depth: of the largest certified ball.
+        longest: the longest step from x that :meth:`cut` can certify.
+        steepness: how fast g may rise there.
+        noise: the part of the margin that rounding takes.
+        curvature_seen: the least that explains the last two readings; 0 where none is known.
+        reach: the largest norm of a feasible point.
+    """
+
+    curvature_seen: float = 0.0
+
+    round: float
+    x: Array
+    upper: float
+    errors: Errors
+    radius: Number
+    depth: Number
+    longest: Number
+    steepness: Number
+    noise: Number
+    reach: Number
+
+    @abstractmethod
     def nearest(self, w: Array) -> Array:
         """Return the certified point nearest to w; w itself where it is certified.
 
-        The answer is certified as a float64 point, whatever rounding does to "nearest". One run
-        refuses a w that is not finite; a run of a batch becomes NaN.
+        The answer is certified as a float64 point, whatever rounding does to "nearest".
         """
-        ...
 
-    def certificate(self, point: Array, t: int) -> Any:
-        """Return why a point that :meth:`nearest` gave in this round of one run is feasible.
+    @abstractmethod
+    def contains(self, w: Array) -> Any:
+        """Return whether a point is certified."""
+
+    def cut(self, w: Array) -> Array:
+        """Return where a step to w, a descent's, is cut off; the nearest point unless defined."""
+        return self.nearest(w)
+
+    def find_nearest(self, w: Array, near: Number = 0.0) -> Projection:
+        """Return the nearest point with its multipliers, for proposers whose bounds need these.
 
         Args:
-            point: the next action.
-            t: the round that was played.
-
-        Returns:
-            A NamedTuple with ``round``, ``bound`` (the next g is at most this, never above 0), the
-            observations and the inequality; its ``str`` is one sentence.
+            w: the wanted action.
+            near: the multipliers of a similar search, which this one may start from.
         """
-        ...
+        point = self.nearest(w)
+        return Projection(point, 0.0 * near, norm(point - w))
+
+    def find_cut(self, w: Array) -> Projection:
+        """Return where a step to w is cut off with its multipliers."""
+        point = self.cut(w)
+        far = norm(point - w)
+        return Projection(point, 0.0 * far, far)
 
     @property
-    def contradictions(self) -> tuple[str, ...]:
-        """What one run has seen that is impossible if the constants are right, as sentences."""
-        ...
+    def inside(self) -> Array:
+        """A point that is in the region wherever there is one; the last action unless defined."""
+        return self.x
 
+    def within(self, known: Set) -> Region:
+        """Return the part of the region that is in a set."""
+        from surefoot.regions.known_set import Within
 
-class Knowledge(Protocol[M]):
-    """What is known about g before the first round; builds regions from what is seen."""
+        return Within(self, known)
 
-    def init(self, x1: Array) -> M:
-        """Return the memory before the first round; x1 is the action to be played first."""
-        ...
-
-    def see(
-        self, memory: M, x: Array, g: Number, s: Array, value_error: Number | None = None
-    ) -> tuple[M, CertifiedRegion]:
-        """Return the memory with the round added, and the region for the next action.
+    @abstractmethod
+    def certificate(self, x: Array, cut: bool = False) -> Any:
+        """Return why a point of the region is feasible: a named tuple whose ``str`` is a sentence.
 
         Args:
-            memory: of the rounds before.
-            x: the action that was played.
-            g: the value observed there; the values of all rows where they are seen apart.
-            s: one subgradient there; one per row where they are seen apart.
-            value_error: a bound on the error of g in this round, instead of the knowledge's own.
+            x: the next action.
+            cut: whether it differs from the wish.
         """
-        ...
+
+
+def check_start(g: float, upper: float, margin: float) -> None:
+    """Raise unless a start is strictly feasible, by more than the error of g."""
+    if not upper + margin < 0.0:
+        raise InvalidValueError(
+            f"the start must be strictly feasible, by more than the error of g, got g(x_1) = {g:g}"
+        )

@@ -14,70 +14,93 @@ own ``contains``; if that fails, the way there from a point that passes is short
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import replace
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
 from surefoot.core import checks
-from surefoot.core.arrays import constant, minimum, namespace, number_like, raised, where
+from surefoot.core.algorithm import start_in
+from surefoot.core.arrays import dot, norm, squared_and_norm
+from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.types import Array, Number, Region
-from surefoot.regions._anchor import DriftAnchor
-from surefoot.regions._ball import curvature_margin, kept
-from surefoot.regions._errors import Errors, check_errors, error_of
-from surefoot.regions._known import known_set
-from surefoot.regions._quadratics import row_norms
-from surefoot.regions._rows_region import RowsMemory, RowsRegion
+from surefoot.core.parameters import anything, count, flag, positive, projectable
+from surefoot.core.points import reach_of
+from surefoot.core.types import Array, Feedback, Number
+from surefoot.core.types import Region as Set
+from surefoot.regions.anchor import Anchor, pull_share
+from surefoot.regions.certificates import (
+    CurvatureCertificate,
+    PullCertificate,
+    above_quadratic,
+    beyond_reach,
+)
+from surefoot.regions.curvature import (
+    Curvature,
+    CurvatureMemory,
+    CurvatureRegion,
+    least_curvature,
+)
+from surefoot.regions.errors import EmptyRegionError, Errors
+from surefoot.regions.known_set import (
+    AllSets,
+    draw_back,
+    find_common_point,
+    reflect_in_turn,
+)
+from surefoot.regions.quadratics import Quadratics
+from surefoot.regions.region import Knowledge, Projection, Reading, Region
+from surefoot.regions.slope_error import search_lengths
+from surefoot.sets import Ball
 
-__all__ = ["CurvatureRows"]
+__all__ = ["CurvatureRows", "RowsRegion", "curvature_of", "read_rows"]
+
+# A wish at the end of float64 has squares beyond it; what comes of them is compared, and not taken.
+_QUIETLY = np.errstate(over="ignore", invalid="ignore")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CurvatureRows:
+class CurvatureRows(Knowledge):
     r"""Knowledge that each of several constraints curves upwards by at most :math:`\beta_i`.
 
     Args:
         beta: one number for all rows, or one per row; 0 for a row that is affine.
         rows: how many constraints there are; as many as there are curvatures unless given.
-        reach: M, the largest norm of a feasible point, which rounding scales with.
+        reach: M, the largest norm of a feasible point, which rounding scales with; that of the
+            domain unless given.
         domain: a known closed convex set that holds every action, projected onto jointly with what
-            is certified; NumPy only. None where nothing is known.
+            is certified. None where nothing is known.
         sweeps: how often each row has its turn in a search, at most.
-        exact: whether cuts by half-spaces are solved by active sets; one NumPy run without a
-            known set only.
-        evaluation_error: bound on the error of the g that is observed; rounding unless given.
-        value_error: bound on the error of an observed g that is no rounding: a sensor's.
-        slope_error: bound on the distance of an observed slope to the true one.
-        drift: bound on the change of any row, at any point, from one round to the next.
+        exact: whether cuts by half-spaces are solved by active sets, where there is no known set.
+        errors: how wrong readings of any row may be.
 
     Example:
         >>> from surefoot.sets import Box
-        >>> known = CurvatureRows(beta=(1.0, 0.0), reach=1.5, domain=Box([0.0, 0.0], [0.2, 1.0]))
+        >>> box = Box([0.0, 0.0], [0.2, 1.0])
+        >>> knowledge = CurvatureRows(beta=(1.0, 0.0), reach=1.5, domain=box)
         >>> x = np.array([0.1, 0.1])
         >>> g, s = np.array([-0.5, -0.3]), np.array([[0.0, 1.0], [1.0, 1.0]])
-        >>> memory, region = known.see(known.init(x), x, g, s)
+        >>> reading = Reading(x, g, s, knowledge.errors)
+        >>> memory = knowledge.observe(knowledge.init(x), reading)
+        >>> region = knowledge.region(memory, knowledge.errors)
         >>> region.nearest(np.array([2.0, 2.0])).round(6)  # the box, and x[0] + x[1] <= 0.5
         array([0.2, 0.3])
     """
 
-    beta: Number | tuple[float, ...]
-    reach: Number
-    rows: int = 0
-    domain: Region | None = None
-    sweeps: int = 16
-    exact: bool = False
-    evaluation_error: Number | None = None
-    value_error: Number | None = None
-    slope_error: Number | None = None
-    drift: Number | None = None
+    beta: Any = anything("a finite number >= 0, or one per constraint")
+    reach: Number = positive(default=None)
+    rows: int = count(0, default=0)
+    domain: Set | None = projectable(default=None)
+    sweeps: int = count(default=16)
+    exact: bool = flag(default=False)
 
     def __post_init__(self) -> None:
-        if isinstance(self.beta, (tuple, list, np.ndarray)) and np.ndim(self.beta) == 1:
+        super().__post_init__()
+        if np.ndim(self.beta) == 1:
             beta = checks.vector(self.beta, "beta")
             for i, value in enumerate(beta):
                 checks.nonnegative(**{f"beta[{i}]": value})
-            object.__setattr__(self, "beta", tuple(float(b) for b in beta))
+            object.__setattr__(self, "beta", tuple(beta.tolist()))
             if self.rows not in (0, len(beta)):
                 raise InvalidValueError(
                     f"rows must be {len(beta)}, one per curvature in beta, got {self.rows!r}"
@@ -85,116 +108,405 @@ class CurvatureRows:
             object.__setattr__(self, "rows", len(beta))
         else:
             checks.nonnegative(beta=self.beta)
-            checks.plain(self, "beta")
+            object.__setattr__(self, "beta", float(self.beta))
             checks.whole(self.rows, "rows", "the number of constraints where beta is one number")
-        checks.positive(reach=self.reach)
-        checks.plain(self, "reach")
-        checks.whole(self.sweeps, "sweeps")
-        if self.domain is not None:
-            known_set(self.domain, "domain")
-        if self.evaluation_error is not None:
-            checks.nonnegative(evaluation_error=self.evaluation_error)
-            checks.plain(self, "evaluation_error")
-        check_errors(self)
+        if self.reach is None:
+            object.__setattr__(self, "reach", reach_of(self.domain))
 
-    def rates(self, like: Array) -> Number:
-        """Return the curvatures in a form that broadcasts with the values."""
-        if type(self.beta) is not tuple:
-            return self.beta
-        if all(type(b) is float for b in self.beta):
-            return constant(np.array(self.beta), like)
-        return namespace(like).stack([0.0 * like[..., 0] + b for b in self.beta], axis=-1)
+    @cached_property
+    def each(self) -> Curvature:
+        """What is known of each row by itself, as of those of a batch."""
+        beta = np.broadcast_to(np.array(self.beta), (self.rows,))[:, None]
+        return Curvature(beta=beta, reach=self.reach, errors=self.errors)
 
     @property
-    def rate_of_one(self) -> Number:
-        """The curvature of the only row."""
-        return self.beta[0] if type(self.beta) is tuple else self.beta
+    def row_count(self) -> int:  # type: ignore[override]
+        """How many constraints there are."""
+        return self.rows
 
-    def of_run(self, i: int, rates: Array) -> CurvatureRows:
-        """Return the same for one run of a batch, with its curvatures."""
-        numbers = {f.name: getattr(self, f.name) for f in fields(self)}
-        own = {n: float(v[i, 0]) for n, v in numbers.items() if isinstance(v, np.ndarray)}
-        return self.changed(**{**own, "beta": tuple(rates.tolist())})
-
-    def without_domain(self) -> CurvatureRows:
-        """Return the same without the known set."""
-        return self.changed(domain=None, exact=False)
-
-    def changed(self, **values: Any) -> CurvatureRows:
-        """Return the same with some fields replaced by values that need no check."""
-        made = object.__new__(type(self))
-        for f in fields(self):
-            object.__setattr__(made, f.name, values.get(f.name, getattr(self, f.name)))
-        return made
-
-    def init(self, x1: Array) -> RowsMemory:
+    def init(self, x1: Array) -> CurvatureMemory:
         """Return the memory before the first round; a start outside the known set is refused."""
+        if not isinstance(x1, np.ndarray) or x1.ndim != 1:
+            raise InvalidValueError(f"x1 must be one NumPy vector, got {x1!r}")
         if self.domain is not None:
-            known_set(self.domain, "domain", holds=x1)
-        zero = number_like(x1, 0.0)
-        columns = namespace(x1).zeros_like(x1[..., :1]) + constant(np.zeros(self.rows), x1)
-        anchor = None if self.drift is None else DriftAnchor(x1, columns, zero)
-        return RowsMemory(zero, x1, columns, columns[..., None] * x1[..., None, :], columns, anchor)
+            start_in(self.domain, x1)
+        none = np.zeros((self.rows, 1))
+        here = Anchor(x1, none, 0.0)
+        anchor = here if self.errors.drift else None
+        slopes = np.zeros((self.rows, len(x1)))
+        return CurvatureMemory(0.0, here, none, slopes, None, anchor, 0.0, 0.0)
 
-    def see(
-        self, memory: RowsMemory, x: Array, g: Array, s: Array, value_error: Number | None = None
-    ) -> tuple[RowsMemory, RowsRegion]:
-        """Return the memory with the round added, and the region for the next action."""
-        if s.ndim == x.ndim:  # one constraint, told as one number
-            g = np.array([g]) if type(g) is float else namespace(s).reshape(g, (*s.shape[:-1], 1))
-            s = s[..., None, :]
-        if g.shape[-1] != self.rows:
-            raise InvalidValueError(
-                f"constraint_value must have {self.rows} entries, one per constraint, "
-                f"got shape {tuple(g.shape)}"
-            )
-        g, s, errors = kept(g), kept(s), error_of(self, value_error)
-        upper = low = g
-        if errors is not None:
-            upper, low = self._bounds(memory, x, g, errors)
-        rounds = memory.rounds + 1.0
-        after = RowsMemory(rounds, x, upper, s, low)
-        region = self.region(after, memory, errors)
-        worst = upper + region.margin
-        if memory.anchor is not None:
-            anchor = memory.anchor.or_deeper(x, worst, rounds, self.drift)
-            after = after._replace(anchor=anchor)
-            region = region._replace(anchor=anchor.aged(rounds + 1.0, self.drift))
-        if type(g) is np.ndarray and g.ndim == 1:
-            checks.refuse_unfinite(g, "constraint_value")
-            checks.refuse_unfinite(s, "constraint_subgradient")
-            if memory.rounds == 0.0 and not (worst < 0).all():
-                i = int(worst.argmax())
-                raise InvalidValueError(
-                    "the start must be strictly feasible, by more than the error of g, "
-                    f"got g(x_1) = {float(g[i]):g} in row {i}"
-                )
-            return after, region
-        xp = namespace(g)
-        first = (memory.rounds == 0) & xp.any(worst >= 0, axis=-1, keepdims=g.ndim > 1)
-        lost = first | ~xp.all(xp.isfinite(g), axis=-1, keepdims=g.ndim > 1)
-        return after, region._replace(x=where(lost, math.nan, x))
+    def read(self, x: Array, feedback: Feedback) -> tuple[Array, Array]:
+        """Return the values and slopes of a round; one row may be told as one number."""
+        return read_rows(x, feedback, self.rows)
 
-    def _bounds(
-        self, memory: RowsMemory, x: Array, g: Array, errors: Errors
-    ) -> tuple[Array, Array]:
-        """Return the bounds on each row at the action played: the reading's, and those certified.
-
-        A row's bound belongs to a point at which all rows had bounds of at most 0.
-        """
-        before, xp = self.region(memory, memory, errors).bounds(x), namespace(g)
-        certified = xp.all(before <= 0, axis=-1, keepdims=g.ndim > 1) & (memory.rounds > 0)
+    def observe(self, memory: CurvatureMemory, reading: Reading) -> CurvatureMemory:
+        """Return the memory with a round in which something was read."""
+        x, g, s, errors, age = reading
+        checks.refuse_unfinite(g, "constraint_value")
+        checks.refuse_unfinite(s, "constraint_subgradient")
+        t, when, g = memory.rounds + 1.0, memory.rounds + 1.0 - age, g[:, None]
         upper = g + errors.value
-        return xp.where(certified, minimum(upper, before), upper), g - errors.value
-
-    def region(
-        self, memory: RowsMemory, before: RowsMemory, errors: Errors | None = None
-    ) -> RowsRegion:
-        """Return the region that a memory stands for."""
-        _, x, g, s, low, _ = memory
-        margin = curvature_margin(
-            g, row_norms(s), self.rates(g), self.reach, x.shape[-1], self.evaluation_error
+        if memory.rounds and not errors.is_exact:
+            # What was certified before the round bounds g there as well as the reading does. A
+            # row's bound belongs to a point at which all rows had bounds of at most 0.
+            old = CurvatureRegion(self.each, memory, when, errors)
+            before = old.bound(x)
+            if (x == old.x).all():
+                upper = np.minimum(upper, old.level)  # nothing is rounded
+            elif before.max() <= 0:
+                upper = np.minimum(upper, before)
+        made = memory._replace(
+            rounds=t,
+            last=Anchor(x, upper, when),
+            low=g - errors.value,
+            s=s.copy(),
+            slope_error=float(errors.slope) or None,
         )
-        if self.drift is not None:
-            g = raised(g + self.drift)
-        return RowsRegion(self, x, g, s, margin, before, None, low, errors)
+        new = CurvatureRegion(self.each, made, t + 1.0, errors)
+        worst = upper + new.noise
+        if not memory.rounds and not (worst < 0).all():
+            i = int(worst.argmax())
+            raise InvalidValueError(
+                "the start must be strictly feasible, by more than the error of g, "
+                f"got g(x_1) = {float(g[i, 0]):g} in row {i}"
+            )
+        anchor = memory.anchor
+        if anchor is not None:
+            level = anchor.level(when, self.errors.drift)
+            if not memory.rounds or worst.max() < level.max():
+                anchor = Anchor(x, worst, when)
+        return made._replace(
+            anchor=anchor,
+            depth=max(memory.depth, float(new.radius.min())),
+            curvature_seen=float(np.max(least_curvature(memory, made, new.noise))),
+        )
+
+    def region(self, memory: CurvatureMemory, errors: Errors) -> RowsRegion:
+        """Return the intersection of the balls, and of the known set."""
+        known = None if self.domain is None else AllSets(self.domain)
+        return RowsRegion(self, memory, memory.rounds + 1.0, errors, known)
+
+    def contradictions(self, memory: CurvatureMemory, reading: Reading) -> tuple[str, ...]:
+        """Return what a reading has that is impossible if the curvatures and errors are right."""
+        x, g, _, errors, age = reading
+        t = memory.rounds + 1.0
+        new = CurvatureRegion(self.each, self.observe(memory, reading), t - age, errors)
+        upper = float((g[:, None] + errors.value + new.noise).max())
+        found = beyond_reach(int(t), x, upper, float(self.reach))
+        if not memory.rounds:
+            return found
+        old = CurvatureRegion(self.each, memory, t - age, errors)
+        length, over = new.excess_over(old)
+        noise = old.noise + new.noise
+        for i in np.flatnonzero(over > noise):
+            name = f"g[{i}]" if self.rows > 1 else "g"
+            excess, beta, rounding = (float(c[i, 0]) for c in (over, self.each.beta, noise))
+            value = float(g[i])
+            found += above_quadratic(int(t), value, length, excess, beta, rounding, errors, name)
+        return found
+
+    def rise(self, s: Array, length: float, *, ahead: bool = False) -> Number:
+        """Return how much each row can rise over a length."""
+        return self.each.rise(np.atleast_2d(s), length, ahead=ahead)[:, 0]
+
+
+class RowsRegion(Region):
+    """The points where every quadratic bound is at most 0, and that are in the known sets.
+
+    Args:
+        knowledge: the constants.
+        memory: what was read.
+        t: the round that the region is for.
+        errors: what it allows for.
+        known: the sets that are known and announced; None where there is none.
+
+    Attributes:
+        balls: the bounds without the error of the slopes, and the sets.
+        level: the bounds on the rows at x in the round.
+        each: the region of each row by itself, as those of a batch.
+        slope_error: the error of the slopes; None for none.
+        margin: e of each row, for rounding.
+    """
+
+    def __init__(
+        self,
+        knowledge: CurvatureRows,
+        memory: CurvatureMemory,
+        t: float,
+        errors: Errors,
+        known: AllSets | None = None,
+    ) -> None:
+        each = CurvatureRegion(knowledge.each, memory, t, errors)
+        self.knowledge, self.memory, self.t, self.errors = knowledge, memory, t, errors
+        self.each, self.known, self.x, self.round = each, known, each.x, memory.rounds
+        self.slope_error, self.anchor, self.reach = each.slope_error, each.anchor, each.reach
+        longest = 8.0 * self.reach if knowledge.exact else None
+        columns = (each.level, each.ball.beta, each.noise)
+        self.level, beta, self.margin = (column[:, 0] for column in columns)
+        parts = (each.x, self.level, each.ball.s, beta, self.margin, known)
+        self.balls = Quadratics(*parts, knowledge.sweeps, longest)
+        self.longest, self.radius = float(each.longest.min()), float(each.radius.min())
+        self.upper, self.noise, self.steepness = (
+            float(np.max(column)) for column in (each.upper, each.noise, each.steepness)
+        )
+        self.depth = max(memory.depth, self.radius)
+        self.curvature_seen = memory.curvature_seen
+
+    def within(self, known: Set) -> RowsRegion:
+        """Return the region cut down to a set that was announced for the next round."""
+        both = AllSets.within(self.known, known)
+        return RowsRegion(self.knowledge, self.memory, self.t, self.errors, both)
+
+    def bounds(self, point: Array) -> Array:
+        """Return the certified bound on each row at a point: U_i(p) and half of the margin."""
+        return self.each.bound(point)[:, 0]
+
+    def holds(self, point: Array) -> bool:
+        """Return whether a point passes the check of every row and set."""
+        if (self.bounds(point) > 0).any():
+            return False
+        return self.known is None or self.known.contains(point)
+
+    def contains(self, w: Array) -> bool:
+        """Return whether a point is certified."""
+        if self.holds(w):
+            return True
+        point = self.x if self._stays else self._pull()
+        return point is not None and bool((w == point).all())
+
+    @property
+    def _stays(self) -> bool:
+        """Whether the action is certified for having been played: of a fixed g, in the sets."""
+        return self.anchor is None and self.upper <= 0 and self._has_action
+
+    @_QUIETLY
+    def nearest(self, w: Array) -> Array:
+        """Return the point of the region nearest to w; w itself where it is in the region."""
+        self._check_wish(w)
+        return w if self.contains(w) else self.find_nearest(w).point
+
+    def cut(self, w: Array) -> Array:
+        """Return where a step to w ends; see :meth:`find_cut`."""
+        return self.find_cut(w).point
+
+    @_QUIETLY
+    def find_nearest(self, w: Array, near: Number = 0.0) -> Projection:
+        """Return the nearest point and its multipliers, from multipliers that are near."""
+        near = np.broadcast_to(np.asarray(near, dtype=np.float64), self.level.shape)
+        return self._find(w, partial(Quadratics.find_nearest, near=near))
+
+    @_QUIETLY
+    def find_cut(self, w: Array) -> Projection:
+        r"""Return where a step to w ends that is cut by half-spaces, not by balls.
+
+        The half-spaces are :math:`g_i + s_i^\top(q-x) + \frac{\beta_i}2\bar P^2 \le 0`, with
+        :math:`\bar P` the length of the step: descent by such cuts loses a constant to that by
+        projections onto the known set (docs/certified.md, Theorem C). One row is drawn back along
+        its slope.
+        """
+        return self._find(w, Quadratics.find_cut)
+
+    def _check_wish(self, w: Array) -> None:
+        if not squared_and_norm(w - self.x)[0] < math.inf:
+            checks.refuse_unfinite(w, "the wanted action")
+            raise InvalidValueError("the wanted action must have a finite distance from x")
+
+    def _find(self, w: Array, search: Any) -> Projection:
+        """Return what a search finds; else a certified point on the way to the wish."""
+        self._check_wish(w)
+        none = np.zeros(len(self.level))
+        if self.holds(w):
+            return Projection(w, none, 0.0)
+        found = self._search(w, search)
+        # For a fixed g a search that fails ends where the action is, and was.
+        if self.holds(found.point) or (self.anchor is None and self._has_action):
+            return found
+        point = self._find_certified()
+        if self.known is not None:
+            end = self.known.settled(self.known.project(w))
+            drawn = draw_back(self.holds, self.known, point, end)
+            point = point if drawn is None else drawn
+        return Projection(point, none, norm(point - w))
+
+    @property
+    def _has_action(self) -> bool:
+        """Whether the last action is in the sets."""
+        return self.known is None or self.known.contains(self.x)
+
+    def _search(self, w: Array, search: Any, near: Array | None = None) -> Projection:
+        """Return what a search finds; with an error of the slope, in balls inside the region."""
+        if self.slope_error is None:
+            found: Projection = search(self.balls, w)
+            return found
+        best, sure = search_lengths(self, w, search, near)
+        if sure:
+            return best
+        return Projection(self.x, best.weights, best.drawn + norm(best.point - self.x))
+
+    def ball_of(self, length: float) -> Quadratics:
+        """Return balls inside of the region, that touch it at a distance from x."""
+        tau = self.slope_error or 0.0
+        return self.balls._replace(
+            beta=self.balls.beta + tau / length, level=self.level + 0.5 * tau * length
+        )
+
+    def lengths(self) -> tuple[float, float]:
+        """Return between which lengths :meth:`ball_of` has a point in the ball of every row."""
+        low, high = self.each.lengths()
+        return float(low.max()), float(high.min())
+
+    def _find_certified(self) -> Array:
+        """Return a certified point of the sets near x; say so where there is none."""
+        if self._stays or (self.anchor is not None and self.holds(self.x)):
+            return self.x
+        try:
+            return self._find_common_point()
+        except EmptyRegionError:
+            if (pull := self._pull()) is None:
+                raise
+            return pull
+
+    def _find_common_point(self) -> Array:
+        """Return a certified point of the sets, by searches in turn."""
+        alone = RowsRegion(self.knowledge, self.memory, self.t, self.errors)
+        if self.anchor is not None and not alone.holds(self.x):
+            rows = [self.row(i) for i in range(len(self.level))]
+            onto = [row.search_nearest for row in rows]
+            if all(row.holds(near(self.x)) for row, near in zip(rows, onto, strict=True)):
+                found = reflect_in_turn(onto, self.known, self.holds, self.x)
+                if found is not None:
+                    return found
+            raise self._nothing()
+        assert self.known is not None  # else the search would have ended at the action
+        search = partial(Quadratics.find_nearest, near=np.zeros(len(self.level)))
+        last: list[Array] = []
+
+        def nearest(w: Array) -> Array:
+            last.append(alone._search(w, search, last[-1] if last else w).point)
+            return last[-1]
+
+        return find_common_point(nearest, self.holds, self.known, self.x, self.reach)
+
+    def _pull(self) -> Array | None:
+        """Return where convexity bounds all rows by 0 on the way to the anchor; None for nowhere.
+
+        All of the way on from there is certified, since the anchor is. In the sets, it is where
+        that way enters them: an anchor outside of the sets is of no help.
+        """
+        if self.anchor is None:
+            return None
+        share = float(pull_share(self.each.ball.up, self.each.anchor_level).max())
+        point = self.x + share * (self.anchor.x - self.x)
+        if share > 1:
+            return None
+        return point if self.known is None else self._enter_sets(point, share)
+
+    def _enter_sets(self, point: Array, share: float) -> Array | None:
+        """Return where the way from a point to the anchor enters the sets."""
+        known, anchor = self.known, self.anchor
+        assert known is not None
+        assert anchor is not None
+        way = anchor.x - point
+        rounding = 8 * (len(point) + 8) * 2.0**-53 * self.reach
+
+        def enters(theta: float) -> Array | None:
+            there = point + theta * way
+            near = known.settled(there)
+            # Only what rounding did to a mean of points of the sets is taken back.
+            return near if norm(near - there) <= rounding and known.contains(near) else None
+
+        first, best = enters(0.0), enters(1.0)
+        if first is not None or best is None or not share > 0:
+            return first if share > 0 else None
+        low, high = 0.0, 1.0
+        for _ in range(30):
+            middle = 0.5 * (low + high)
+            found = enters(middle)
+            best, low, high = (best, middle, high) if found is None else (found, low, middle)
+        return best
+
+    def _nothing(self) -> EmptyRegionError:
+        """Return the error for a round in which neither x nor the anchor is certified."""
+        drift, anchor = self.knowledge.errors.drift, self.anchor
+        assert anchor is not None
+        here, deepest = self.bounds(self.x).max(), self.each.anchor_level.max()
+        point = self.x if here <= deepest else anchor.x
+        return EmptyRegionError.of_drift(self.round, point, min(here, deepest), drift)
+
+    def price(self, w: Array, weights: Array) -> float:
+        r"""Return what a cut costs: :math:`\frac12\|S^\top\mu\|^2 - \mu^\top(g + Sv)`; Theorem C.
+
+        Args:
+            w: the end of the step that was cut, v away from x.
+            weights: :math:`\mu`, one multiplier per row.
+        """
+        s, off = self.balls.s, weights @ self.balls.s
+        least = self.memory.low[:, 0] - self.margin - 2 * self.reach * (self.slope_error or 0.0)
+        return float(0.5 * dot(off, off) - weights @ (least + s @ (w - self.x)))
+
+    def normal_error(self, weights: Array, point: Array) -> tuple[float, float]:
+        r"""Return :math:`\Lambda = \sum_i\lambda_i\beta_i` of Theorem K, and what rounding adds.
+
+        Args:
+            weights: the multipliers.
+            point: that was found.
+        """
+        bent, loose = self.each.normal_error(weights[:, None], point)
+        return float(bent.sum()), float(loose.sum())
+
+    def certificate(self, x: Array, cut: bool = False) -> CurvatureCertificate | PullCertificate:
+        """Return why a point that the region gave is feasible: the row with the largest bound."""
+        bounds = self.bounds(x)
+        pulled = self.anchor is not None and (bounds > 0).any()
+        row = int((self.level + self.margin if pulled else bounds).argmax())
+        found = self.row(row).certificate(x, cut)
+        if len(self.level) == 1 or isinstance(found, PullCertificate):
+            return found
+        return found._replace(row=row)
+
+    def row(self, i: int) -> CurvatureRegion:
+        """Return the region of one row."""
+        memory, each = self.memory, self.knowledge.each
+        one = replace(each, beta=float(each.beta[i, 0]))
+        last, anchor = memory.last, memory.anchor
+        part = memory._replace(
+            last=last._replace(value=float(last.value[i, 0])),
+            low=float(memory.low[i, 0]),
+            s=memory.s[i],
+            anchor=anchor and anchor._replace(value=float(anchor.value[i, 0])),
+        )
+        return CurvatureRegion(one, part, self.t, self.errors)
+
+
+def read_rows(x: Array, feedback: Feedback, rows: int) -> tuple[Array, Array]:
+    """Return the values and slopes of a round; one row may be told as one number."""
+    if rows == 1 and np.ndim(feedback.constraint_subgradient) == 1:
+        g, s = checks.reading(x, feedback)
+        return np.array([g]), s[None]
+    g, s = checks.reading_apart(x, feedback)
+    if len(g) != rows:
+        raise InvalidValueError(
+            f"constraint_value must have {rows} entries, one per constraint, got shape {g.shape}"
+        )
+    return g, s
+
+
+def curvature_of(
+    constants: Constants, domain: Set | None = None, *, exact: bool = False
+) -> Curvature | CurvatureRows:
+    """Return what constants say of the curvature, with the set that holds every action.
+
+    Args:
+        constants: need R and beta; use rows, the errors and the drift.
+        domain: a known set; None where there is none.
+        exact: whether several rows are cut by active sets.
+    """
+    R, beta = constants.require("R", "beta", by="a region certified by curvature")
+    rows = int(constants.rows or 1)
+    reach = R if domain is None else float(getattr(domain, "reach_from_origin", R))
+    shared: dict[str, Any] = {"beta": beta, "reach": reach, "domain": domain}
+    shared["errors"] = Errors.of(constants)
+    if rows == 1 and (domain is None or isinstance(domain, Ball)):
+        return Curvature(**shared)
+    return CurvatureRows(rows=rows, exact=exact, **shared)

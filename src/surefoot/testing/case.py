@@ -36,10 +36,11 @@ class Case(NamedTuple):
         return self.problem.costs.horizon
 
     def regimes(self) -> Iterator[tuple[str, Array, CostStream]]:
-        """Return one run and a batch, each with its name, first action and costs."""
+        """Return one run and, unless the rule is for one, a batch: name, first action, costs."""
         start, costs = self.problem.start, self.problem.costs
         yield "one run", asarray(start, self.backend), costs.run(0)
-        yield "a batch", asarray(np.tile(start, (RUNS, 1)), self.backend), costs
+        if not needs_of(self.algorithm).one_run:
+            yield "a batch", asarray(np.tile(start, (RUNS, 1)), self.backend), costs
 
     def feedback(self, costs: CostStream, t: int, x: Array) -> Any:
         """Return what round t reveals at x."""
@@ -51,7 +52,7 @@ class Case(NamedTuple):
         player = self.algorithm if algorithm is None else algorithm
         states = [player.init(x)]
         for t in range(self.rounds):
-            states.append(player.update(states[-1], self.feedback(costs, t, states[-1].x)))
+            states.append(player.step(states[-1], self.feedback(costs, t, states[-1].x))[0])
         return states
 
     def reference(self) -> Array:
@@ -61,7 +62,7 @@ class Case(NamedTuple):
 
     def compare(self, seen: Array, wanted: Array, what: str, tolerance: float = 0.0) -> None:
         """Raise unless the actions are the same; the tolerance counts roundings."""
-        seen, wanted = np.asarray(to_numpy(seen)), np.asarray(to_numpy(wanted))
+        seen, wanted = (np.asarray(to_numpy(a), dtype=np.float64) for a in (seen, wanted))
         must(seen.shape == wanted.shape, f"{what} has shape {seen.shape}, not {wanted.shape}")
         off = float(np.max(np.abs(seen - wanted), initial=0.0))
         must(off <= tolerance, f"{what} is off by {off:.3g}, more than {tolerance:.3g}")

@@ -11,13 +11,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from surefoot import algorithms, sets
+from surefoot import algorithms, regions, sets
+from surefoot.algorithms import Proposer, name_of
 from surefoot.core import checks
 from surefoot.core.arrays import to_numpy
-from surefoot.core.types import Array, Feedback
+from surefoot.core.types import Array, Feedback, needs_of
 from surefoot.games import play, play_all
 from surefoot.games._tree import flatten
 from surefoot.problems import constraints
+from surefoot.regions import Errors, Knowledge
 from surefoot.testing.backends import BACKENDS, double_precision, need_backend
 from surefoot.testing.case import RUNS, Case, leaves, must, same, small_problem, snapshot
 
@@ -44,7 +46,7 @@ class Check(NamedTuple):
         checks.one_of(self.backends, backend=backend)
         need_backend(backend)
         case = Case(algorithm, small_problem(start, checks.whole(rounds, "rounds")), backend)
-        about = f"{type(algorithm).__name__} on {backend}: {self.name}"
+        about = f"{name_of(algorithm)} on {backend}: {self.name}"
         try:
             with double_precision(backend):
                 self.run(case)
@@ -89,11 +91,11 @@ def _pure(case: Case) -> None:
         for t in range(case.rounds):
             seen = case.feedback(costs, t, state.x)
             given = snapshot(state, seen)
-            new = case.algorithm.update(state, seen)
+            new = case.algorithm.step(state, seen)[0]
             at = f"in round {t + 1} ({regime})"
-            must(same(given, snapshot(state, seen)), f"update changed its arguments {at}")
-            again = snapshot(case.algorithm.update(state, seen))
-            must(same(snapshot(new), again), f"update twice gave different states {at}")
+            must(same(given, snapshot(state, seen)), f"step changed its arguments {at}")
+            again = snapshot(case.algorithm.step(state, seen)[0])
+            must(same(snapshot(new), again), f"step twice gave different states {at}")
             state = new
     after = snapshot(tuple(flatten(case.algorithm)[0]))
     must(same(numbers, after), "the algorithm itself was changed")
@@ -143,17 +145,27 @@ def _columns(case: Case) -> None:
     a = case.algorithm
     if not is_dataclass(a) or isinstance(a, type):
         raise AssertionError("an algorithm must be a dataclass, so that its numbers can be columns")
-    names = [f.name for f in fields(a) if type(getattr(a, f.name)) is float]
-    # Another factor for each field and run: columns that are swapped or shared are noticed.
-    players = [
-        replace(a, **{n: getattr(a, n) * (1 - 0.1 * r / (k + 1)) for k, n in enumerate(names)})
-        for r in range(RUNS)
-    ]
+    if needs_of(a).one_run:
+        return  # runs are played in turn
+    players = [_scaled(a, 0.1 * r) for r in range(RUNS)]
     shared = replace(case.problem, costs=case.problem.costs.run(0))
     traces = play_all(players, shared, engine="batch", watch="off")
     for r, (player, trace) in enumerate(zip(players, traces, strict=True)):
         alone = play(player, shared, engine="loop", watch="off")
         case.compare(trace.actions, alone.actions, f"x of column {r}", case.rounding())
+
+
+def _scaled(part: Any, share: float) -> Any:
+    """Return an algorithm with smaller numbers, in its parts too, each by a factor of its own.
+
+    Columns that are swapped or shared are noticed.
+    """
+    values = {f.name: getattr(part, f.name) for f in fields(part)}
+    numbers = [name for name, value in values.items() if type(value) is float]
+    changed = {n: values[n] * (1 - share / (k + 1)) for k, n in enumerate(numbers)}
+    parts = (Proposer, Knowledge, Errors)
+    changed |= {n: _scaled(v, share) for n, v in values.items() if isinstance(v, parts)}
+    return replace(part, **changed)
 
 
 def _pickles(case: Case) -> None:
@@ -169,7 +181,7 @@ def _repr(case: Case) -> None:
     _, x, costs = next(case.regimes())
     own = vars(sys.modules[type(case.algorithm).__module__])
     # Sets go first where a constraint has the same name: they are what algorithms hold.
-    names = {**vars(constraints), **vars(sets), **vars(algorithms), **own}
+    names = {**vars(constraints), **vars(sets), **vars(regions), **vars(algorithms), **own}
     names |= {"np": np, "array": np.array, "inf": np.inf, "nan": np.nan}
     # All digits of arrays, which NumPy shortens for readers.
     with np.printoptions(precision=17, threshold=sys.maxsize):
@@ -183,18 +195,19 @@ def _jit(case: Case) -> None:
     traced: list[Any] = []
 
     def count(state: Any, seen: Feedback) -> Any:
-        traced.append(state)  # runs when JAX traces, not when the compiled update is called
-        return case.algorithm.update(state, seen)
+        traced.append(state)  # runs when JAX traces, not when the compiled step is called
+        return case.algorithm.step(state, seen)[0]
 
-    update = importlib.import_module("jax").jit(count)
+    compiled_step = importlib.import_module("jax").jit(count)
     for regime, x, costs in case.regimes():
         traced.clear()
         for t, state in enumerate(case.states(x, costs)[:-1]):
             seen = case.feedback(costs, t, state.x)
-            eager, compiled = case.algorithm.update(state, seen), update(state, seen)
+            eager, compiled = case.algorithm.step(state, seen)[0], compiled_step(state, seen)
             for a, b in zip(leaves(compiled), leaves(eager), strict=True):
-                case.compare(a, b, f"the compiled state ({regime})", case.rounding())
-        must(len(traced) == 1, f"update was traced {len(traced)} times, not once ({regime})")
+                size = max(1.0, float(np.max(np.abs(to_numpy(b)))))
+                case.compare(a, b, f"the compiled state ({regime})", size * case.rounding())
+        must(len(traced) == 1, f"step was traced {len(traced)} times, not once ({regime})")
 
 
 def _scan(case: Case) -> None:
@@ -204,7 +217,7 @@ def _scan(case: Case) -> None:
 
 
 CHECKS: tuple[Check, ...] = (
-    Check("init and update are pure", BACKENDS, _pure),
+    Check("init and step are pure", BACKENDS, _pure),
     Check("the state is a NamedTuple and its x the action", BACKENDS, _named),
     Check("float64 and the backend are kept", BACKENDS, _kept),
     Check("the numbers are those of single NumPy runs", BACKENDS, _numbers),

@@ -14,8 +14,9 @@ from typing import Any, ClassVar, NamedTuple, final
 import numpy as np
 
 from surefoot.core import checks
-from surefoot.core.arrays import dot, record
+from surefoot.core.arrays import dot
 from surefoot.core.constants import Constants, polyak_rate
+from surefoot.core.points import reach_from
 from surefoot.core.types import Array
 from surefoot.theory._from_start import StrictStart
 
@@ -100,31 +101,26 @@ class ObservedRegret(NamedTuple):
             info: what the step of a :class:`~surefoot.algorithms.CertifiedPFS` knew.
         """
         steps, tightened, falls, moved, stayed, last_rho, last_inverse = self
-        length, size, _, inverse, excess, p, x = info[5:]
-        rho, max_step = length[1], length[4]
-        if not max_step > 0:
+        note, region = info.note, info.region
+        size, inverse, rho = note.size, note.inverse_eta, region.memory.rho
+        if not note.moves:
             return self._replace(stayed=stayed + size)
         if not (size > 0 or last_inverse > 0):
             inverse = 0.0
         falls = falls + (last_rho - rho) * last_inverse
         if not inverse > 0:
             return self._replace(falls=falls, rho=rho)
-        if excess > 0:  # then |y - p| = excess/|s|
-            moved = moved + excess * excess / _squared(info) * inverse
-        if x is not p:
-            way = p - x
-            moved = moved + float(way.dot(way)) * inverse
-        return record(
-            ObservedRegret,
-            (
-                steps + size * size / inverse,
-                tightened + rho * size,
-                falls,
-                moved,
-                stayed,
-                rho,
-                inverse,
-            ),
+        p = region.cut_by_half_space(note.wanted)
+        for way in (note.wanted - p, p - info.x):
+            moved = moved + dot(way, way) * inverse
+        return ObservedRegret(
+            steps + size * size / inverse,
+            tightened + rho * size,
+            falls,
+            moved,
+            stayed,
+            rho,
+            inverse,
         )
 
     def bound(self, algorithm: Any, state: Any) -> float:
@@ -136,8 +132,8 @@ class ObservedRegret(NamedTuple):
         """
         if not (self.inverse_eta > 0 or self.stayed > 0):
             return 0.0
-        R = float(algorithm.domain.radius)
-        per_slack = algorithm.domain.reach(state.start) / state.start_slack
+        R, seen = float(algorithm.proposer.radius), state.memory
+        per_slack = reach_from(algorithm.knowledge.domain, seen.anchor) / seen.slack
         return float(
             2 * R**2 * self.inverse_eta
             + 0.5 * self.steps
@@ -146,11 +142,6 @@ class ObservedRegret(NamedTuple):
             - 0.5 * self.moved
             + 2 * R * self.stayed
         )
-
-
-def _squared(info: Any) -> float:
-    squared: float | None = info.length.squared
-    return dot(info.s, info.s) if squared is None else squared
 
 
 @final

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, NamedTuple, final
 
 import numpy as np
 
+from surefoot.core.arrays import norm
 from surefoot.core.constants import Constants
 from surefoot.core.types import Array
 from surefoot.theory._from_start import StrictStart
@@ -67,13 +68,14 @@ class ObservedCuts(NamedTuple):
 
     def after(self, info: Any) -> ObservedCuts:
         """Return the sums with one more round, from what its step knew."""
-        R, size, inverse = float(info.radius), float(info.size), float(info.inverse_eta)
-        if not inverse > 0:
+        note = info.note
+        if note is None or not note.inverse_eta > 0:
             return self
-        if not info.moves:
+        R, size, inverse = float(note.radius), float(note.size), float(note.inverse_eta)
+        if not note.moves:
             return self._replace(stayed=self.stayed + 2 * R * size)
-        price = float(info.region.price(info.wanted - info.region.x, info.found.weights))
-        d = float(info.found.drawn)
+        price = float(info.region.price(note.wanted, note.found.weights))
+        d = float(note.found.drawn) + float(norm(info.x - note.found.point))
         return ObservedCuts(
             self.steps + size * size / inverse,
             self.cuts + price * inverse,
@@ -84,7 +86,7 @@ class ObservedCuts(NamedTuple):
 
     def bound(self, algorithm: Any, state: Any) -> float:
         """Return an upper bound on the regret of the rounds so far."""
-        first = 2 * float(algorithm.radius) ** 2 * self.inverse_eta
+        first = 2 * float(algorithm.proposer.radius) ** 2 * self.inverse_eta
         return first + 0.5 * self.steps + self.cuts + self.drawn + self.stayed
 
 

@@ -51,28 +51,29 @@ class ObservedAveraging(NamedTuple):
 
     def after(self, info: Any) -> ObservedAveraging:
         """Return the sums with one more round, from what its step knew."""
-        inverse = float(info.inverse_eta)
+        note, region = info.note, info.region
+        inverse, found = float(note.inverse_eta), note.found
         if not inverse > 0:
             return self
-        region, found = info.region, info.found
-        way = found.point - region.x
-        P, R = float(norm(way)), float(info.radius)
+        # Where nothing was read in the round, the region is still that of an earlier action.
+        step, way = found.point - note.x, found.point - region.x
+        length, P, R = float(norm(step)), float(norm(way)), float(note.radius)
         before = self.inverse_eta if self.inverse_eta > 0 else inverse  # eta_0 is eta_1
-        moves = -float(dot(info.gradient, way)) - 0.5 * P * P * before
-        moves += float(dot(info.kept, way)) * before
+        moves = -float(dot(note.gradient, step)) - 0.5 * length * length * before
+        moves += float(dot(note.kept, step)) * before
         # By how much a projection's normal may fail to point away from a feasible point.
-        bent, loose = region.normal_error(found.weights, way)
+        bent, loose = region.normal_error(found.weights, found.point)
         off = 2 * R * (1 + float(bent)) * float(found.drawn)
         Q = 0.5 * float(bent) * P * (4 * R + P) + float(loose) + off
-        share, price = float(info.share), Q * inverse
+        share, price = float(note.share), Q * inverse
         return ObservedAveraging(
             self.moves + moves, self.pruned + share * price, (1 - share) * price, inverse
         )
 
     def bound(self, algorithm: Any, state: Any) -> float:
         """Return an upper bound on the regret of the rounds so far."""
-        reach = float(algorithm.known.reach) + float(norm(state.start))
-        D = min(2 * float(algorithm.radius), reach)
+        reach = float(algorithm.knowledge.reach) + float(norm(state.learner.start))
+        D = min(2 * float(algorithm.proposer.radius), reach)
         return 0.5 * D * D * self.inverse_eta + self.moves + self.pruned + self.last
 
 

@@ -16,9 +16,9 @@ from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeAlias, TypeV
 import numpy as np
 
 from surefoot.core import checks
+from surefoot.core.algorithm import constructors_of, is_algorithm
 from surefoot.core.constants import Constants, as_constants
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.player import can_play
 from surefoot.core.types import Array
 from surefoot.sets import Ball
 from surefoot.theory.watching import Premise
@@ -284,9 +284,9 @@ def unpack(player: Any) -> tuple[Any, Guarantee | None]:
         InvalidValueError: for anything else.
     """
     algorithm, guarantee = player if isinstance(player, Tuned) else (player, None)
-    if not can_play(algorithm):
+    if not is_algorithm(algorithm):
         raise InvalidValueError(
-            f"player must be an algorithm with init and update, or a Tuned, got {instead(player)}"
+            f"player must be an algorithm with init and step, or a Tuned, got {instead(player)}"
         )
     return algorithm, guarantee
 
@@ -294,7 +294,7 @@ def unpack(player: Any) -> tuple[Any, Guarantee | None]:
 def instead(player: Any) -> str:
     """Return what was given for a player, and how to make one of it where that can be said."""
     if isinstance(player, type) and callable(getattr(player, "init", None)):
-        how = getattr(player, "tunings", ("default",))[0]
+        how = (constructors_of(player) or ("default",))[0]
         return f"the class {player.__name__}: make one, as {player.__name__}.{how}(constants) does"
     if hasattr(player, "costs") and hasattr(player, "constraint"):
         return "a Problem: the player comes before it"

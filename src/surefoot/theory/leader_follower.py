@@ -54,16 +54,17 @@ class LeaderRegret(NamedTuple):
         """Return the sums with one more round.
 
         Args:
-            info: what the step of a :class:`~surefoot.algorithms.LeaderFollower` knew.
+            info: what the step of leader and follower knew.
         """
         paid, lag, apart, lazy_steps, steps = self
-        size, behind, before, scale = info.size, info.behind, info.before, info.scale
+        note = info.note
+        size, behind, before, scale = note.size, note.behind, note.before, note.scale
         if size > 0:
             first = 0.5 * size * size / (before if before > 0 else scale)
-            lazy_steps += min(first, 4 * info.reach * size)
+            lazy_steps += min(first, 4 * note.reach * size)
             steps += 0.5 * size * size / scale
         return LeaderRegret(
-            paid + info.paid, lag + size * behind, apart + behind * behind, lazy_steps, steps
+            paid + note.paid, lag + size * behind, apart + behind * behind, lazy_steps, steps
         )
 
     def bound(self, algorithm: Any, state: Any) -> float:
@@ -73,18 +74,19 @@ class LeaderRegret(NamedTuple):
             algorithm: the leader and follower.
             state: its state after the rounds of the sums.
         """
-        D, scale = float(state.reach), float(state.inverse_eta)
-        if algorithm.strong_convexity is not None:
-            return self.steps + self.lag + 0.5 * float(algorithm.strong_convexity) * self.apart
-        if not algorithm.lazy:
+        leader, learnt = algorithm.proposer, state.learner
+        D, scale = float(learnt.reach), float(learnt.inverse_eta)
+        if leader.strong_convexity is not None:
+            return self.steps + self.lag + 0.5 * float(leader.strong_convexity) * self.apart
+        if not leader.lazy:
             return 2 * D * D * scale + self.steps + self.lag
         # In the careful mode the newest cut comes before the gradient: the lag is another.
         known = 0.5 * D * D * scale + self.lazy_steps + self.lag
-        observed = known if state.careful == 0 else math.inf
+        observed = math.inf if learnt.is_careful else known
         # The multipliers of the state are eta times those of the dual.
-        mu = state.cuts.weights * scale
-        far = float(np.linalg.norm(state.gradients + mu @ state.cuts.normals))
-        return min(observed, self.paid + float(mu @ state.cuts.offsets) + D * far)
+        mu = learnt.cuts.weights * scale
+        far = float(np.linalg.norm(learnt.gradients + mu @ learnt.cuts.normals))
+        return min(observed, self.paid + float(mu @ learnt.cuts.offsets) + D * far)
 
 
 @final

@@ -42,9 +42,9 @@ Loss: TypeAlias = Literal["feasibility", "regret", "both"]
 Policy: TypeAlias = Literal["raise", "warn", "record"]
 """What to do at a breach: raise, or keep it and warn, or only keep it."""
 
-Reaction: TypeAlias = Literal["raise", "warn", "record", "hold", "retreat", "widen"]
-"""What a live loop does at a breach: as a :data:`Policy` says; or keep it and stay, go back to the
-last certain point, or go on with wider constants, which are an estimate from then on."""
+Reaction: TypeAlias = Literal["raise", "warn", "record", "hold", "retreat"]
+"""What a live loop does at a breach: as a :data:`Policy` says; or keep it and stay, or go back to
+the last certain point."""
 
 # A computed norm errs by a few (d u), u = 2^-53; 1e-12 covers d up to several thousand and is far
 # below any difference that matters to a bound.

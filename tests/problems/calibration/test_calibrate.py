@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from surefoot import Ball, play, problems
-from surefoot.algorithms import ALGORITHMS, CertifiedPFS
+from surefoot.algorithms import ALGORITHMS
 from surefoot.problems import Problem
 from surefoot.problems.calibration import Calibration, calibrate
 from surefoot.problems.constraints import (
@@ -17,6 +17,7 @@ from surefoot.problems.constraints import (
     shift,
 )
 from surefoot.problems.costs import Linear
+from surefoot.regions import CertifiedLength
 from surefoot.sets import Box
 
 START = np.array([0.25, -0.1])
@@ -229,7 +230,7 @@ def test_from_G_g_and_the_start_alone_certified_steps_are_proved():
     offer = by_name(found)["CertifiedPFS.default"]
     assert (offer.standing, offer.kind) == ("proved", "every round")
     assert (offer.regret, offer.regret_if, offer.rests_on) == (math.inf, math.inf, ())
-    assert isinstance(offer.tuned.algorithm, CertifiedPFS)
+    assert isinstance(offer.tuned.algorithm.knowledge, CertifiedLength)
     assert found.only_if == ()
     corollary = by_name(found)["PFS.anytime"]
     assert corollary.standing == "none"

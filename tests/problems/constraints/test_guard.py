@@ -10,6 +10,7 @@ from tests._own import Forgetful, State
 
 from surefoot import OGD, PFS, Ball, Problem, play, play_all, problems
 from surefoot.algorithms import ALGORITHMS, DPP, FrankWolfe, tuned_for
+from surefoot.core.types import Info
 from surefoot.problems.constraints import (
     Affine,
     Drifting,
@@ -127,12 +128,12 @@ class Peeker(Forgetful):
 
     g: Any
 
-    def update(self, state, feedback):
+    def step(self, state, feedback):
         new = state.x - 0.1 * feedback.cost_gradient
         again = self.g.value(state.x)  # at the action played: allowed
         assert np.array_equal(again, feedback.constraint_value)
         ahead = self.g.value(new)
-        return State(np.where(ahead <= 0, new, state.x))
+        return State(np.where(ahead <= 0, new, state.x)), Info()
 
 
 @HONEST_ENGINES
@@ -154,9 +155,9 @@ class Rereader(Forgetful):
 
     g: Any
 
-    def update(self, state, feedback):
+    def step(self, state, feedback):
         value, s = self.g.query(state.x)
-        return State(state.x - 0.05 * feedback.cost_gradient - np.maximum(value, 0.0) * s)
+        return State(state.x - 0.05 * feedback.cost_gradient - np.maximum(value, 0.0) * s), Info()
 
 
 @HONEST_ENGINES

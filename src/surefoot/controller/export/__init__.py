@@ -1,6 +1,5 @@
 """The certified step in another language: one C99 header per configured player."""
 
-from surefoot.controller.export.description import described_player
 from surefoot.controller.export.header import c_header
 
-__all__ = ["c_header", "described_player"]
+__all__ = ["c_header"]

@@ -12,19 +12,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from surefoot.algorithms import (
-    CertifiedOGD,
-    CertifiedPFS,
-    LeaderFollower,
-    RegionFilter,
-    SafetyFilter,
-)
+from surefoot.algorithms import Certified, Descent, Leader, Proposals
 from surefoot.controller.export._rounding import fusing_here
 from surefoot.core import checks
 from surefoot.core.convert import shown
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.player import known_in
-from surefoot.regions import ERRORS, Curvature, LipschitzHull
+from surefoot.regions import CertifiedLength, Curvature, LipschitzHull
 from surefoot.sets import Ball
 from surefoot.theory import Tuned
 
@@ -32,26 +25,23 @@ __all__ = ["c_header"]
 
 _UNIT = 2.0**-53
 _ROOT_2 = math.sqrt(2)
-_SENSOR = "bound on the error of a reading"
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 
 _Defines = list[tuple[str, Any, str]]  # name, number or text, why
 
 
-class _Port(NamedTuple):
-    """How one kind of player is written in C.
+class _Part(NamedTuple):
+    """How a proposer or knowledge is written in C.
 
     Attributes:
-        text: the file of its text, which includes others.
-        constants: from the player and the dimension, what they are compiled with.
-        promise: what the header says that it promises.
-        call: the name of the function of a round.
+        text: the file of its text.
+        constants: from the part and the dimension, what it is compiled with.
+        errors: those of readings that the text allows for.
     """
 
     text: str
     constants: Callable[[Any, int], _Defines]
-    promise: str
-    call: str
+    errors: tuple[str, ...] = ()
 
 
 def c_header(
@@ -85,60 +75,63 @@ def c_header(
     d = checks.whole(dimension, "dimension")
     if not _NAME.fullmatch(str(name)):
         raise InvalidValueError(f"name must be a C identifier, got {shown(name)}")
-    port = _port_of(algorithm)
-    _plain_fields(algorithm, type(algorithm).__name__)
+    proposer, knowledge = _parts_of(algorithm)
+    if isinstance(algorithm.proposer, Leader):
+        _check_leader(algorithm)
+    _plain_fields(algorithm.proposer, "proposer")
+    _plain_fields(algorithm.knowledge, "knowledge", knowledge.errors)
     defines: _Defines = [("D", d, "the length of an action"), *_fusing(d)]
-    defines += port.constants(algorithm, d)
+    defines += knowledge.constants(algorithm.knowledge, d)
+    defines += proposer.constants(algorithm.proposer, d)
     if start is not None:
         x1 = checks.vector(start, "start", length=d)
         algorithm.init(x1)
         defines.append(("START_ACTION", _list(x1), "for init"))
     text = "\n".join(
         [
-            _preface(algorithm, port, d, start is not None),
+            _preface(algorithm, d, start is not None),
             "#ifndef SF_H\n#define SF_H\n",
             *(_define(*define) for define in defines),
             "",
-            _included(port.text, set()),
+            *(_read(part) for part in ("common", knowledge.text, proposer.text, "certified")),
             "#endif /* SF_H */\n",
         ]
     )
     return re.sub(r"\bSF_", f"{name.upper()}_", re.sub(r"\bsf_", f"{name}_", text))
 
 
-def _port_of(algorithm: Any) -> _Port:
-    """Return how a player is written in C, or refuse it in one sentence."""
-    known = known_in(algorithm)
-    port = _PORTS.get((type(algorithm), None if known is algorithm else type(known)))
-    if port is None:
-        raise InvalidValueError(
-            "player must be a CertifiedPFS, LeaderFollower, SafetyFilter, CertifiedOGD with known "
-            "= Curvature(...), or RegionFilter with known = Curvature(...) or LipschitzHull(...) "
-            f"to be exported, got {shown(algorithm)}"
-        )
-    return port
+def _parts_of(algorithm: Any) -> tuple[_Part, _Part]:
+    """Return how the two parts of a player are written in C, or refuse it in one sentence."""
+    if isinstance(algorithm, Certified):
+        kinds = type(algorithm.proposer), type(algorithm.knowledge)
+        if kinds in _PAIRS:
+            return _PROPOSERS[kinds[0]], _KNOWLEDGE[kinds[1]]
+    raise InvalidValueError(
+        "player must be a CertifiedPFS, LeaderFollower, SafetyFilter, CertifiedOGD with knowledge "
+        "= Curvature(...), or RegionFilter with knowledge = Curvature(...) or LipschitzHull(...) "
+        f"to be exported, got {shown(algorithm)}"
+    )
 
 
-def _plain_fields(value: Any, where: str) -> None:
+def _plain_fields(value: Any, where: str, allowed: tuple[str, ...] = ()) -> None:
     """Refuse numbers that are no floats of one run, and errors that C does not know yet."""
     for field in fields(value):
         part = getattr(value, field.name)
         at = f"{where}.{field.name}"
-        if field.name in ERRORS and part is not None and field.name not in _allowed(value):
-            raise InvalidValueError(f"{at} must be None to be exported, got {part!r}")
-        if is_dataclass(part):
+        if field.name == "errors":
+            for kind in ("value", "slope", "drift"):
+                bound = getattr(part, kind)
+                least = "finite" if kind in allowed else "0"
+                if not (isinstance(bound, float) and bound <= (kind in allowed) * 1.7e308):
+                    raise InvalidValueError(
+                        f"{at}.{kind} must be {least} to be exported, got {bound!r}"
+                    )
+        elif is_dataclass(part):
             _plain_fields(part, at)
         elif not isinstance(part, (float, int, tuple, str, type(None), np.ndarray)) or (
             isinstance(part, np.ndarray) and part.ndim != 1
         ):
             raise InvalidValueError(f"{at} must be a number of one run, got {shown(part)}")
-
-
-def _allowed(value: Any) -> tuple[str, ...]:
-    """Return which errors the C text allows for."""
-    if isinstance(value, (LipschitzHull, LeaderFollower)):
-        return ERRORS
-    return ERRORS[:1] if isinstance(value, Curvature) else ()
 
 
 # --- what is compiled in --------------------------------------------------------------------------
@@ -157,100 +150,131 @@ def _fusing(d: int) -> _Defines:
 
 
 def _ball(ball: Any, d: int) -> _Defines:
+    """Return the ball that holds every action; nothing where there is none."""
+    if ball is None:
+        return []
     if type(ball) is not Ball:
         raise InvalidValueError(f"domain must be a Ball to be exported, got {shown(ball)}")
-    found: _Defines = [("RADIUS", ball.radius, "of the ball around the feasible set")]
+    found: _Defines = [("RADIUS", ball.radius, "of the ball that holds every action")]
     if ball.centre is not None:
         centre = checks.vector(ball.centre, "domain.centre", length=d)
         found.append(("CENTRE", _list(centre), "of that ball"))
-    return found
+    return [*found, ("INNER", float(ball._inner(np.zeros(d))), "its radius less rounding")]
 
 
-def _lengths(player: Any, d: int) -> _Defines:
-    """Return the constants of a certified length, as the player itself computes them."""
-    noise, error, kappa = player.rounding(d)
+def _errors(known: Any) -> _Defines:
+    errors = known.errors
+    return [
+        ("REACH", float(known.reach), "the largest norm of a feasible point"),
+        ("EXACT", int(errors.is_exact), "whether readings are, and g is fixed"),
+        ("VALUE_ERROR", errors.value, "bound on the error of a reading"),
+        ("SLOPE_ERROR", errors.slope, "bound on the error of a slope"),
+        ("DRIFT", errors.drift, "bound on the change of g from round to round"),
+    ]
+
+
+def _length(known: CertifiedLength, d: int) -> _Defines:
+    noise, error, kappa = known.margins(d)
     found: _Defines = [
-        ("G_G", player.G_g, "no subgradient of g is longer: what safety rests on"),
-        *_ball(player.domain, d),
-        ("INNER", player.domain._inner(np.zeros(d)), "its radius less rounding"),
-        ("RHO", player.rho, "the tightening"),
-        ("DECREASING", int(player.decreasing), "whether it is divided by the root of t"),
+        ("G_G", known.G_g, "no subgradient of g is longer: what safety rests on"),
+        *_ball(known.domain, d),
+        ("REACH", float(known.reach), "the largest norm of a feasible point"),
+        ("RHO", known.rho, "the tightening"),
+        ("DECREASING", int(known.decreasing), "whether it is divided by the root of t"),
         ("NOISE", noise, "bound on the error of an observed g"),
         ("ERROR", error, "bound on the rounding of a step"),
         ("KAPPA", kappa, "relative rounding of a squared distance"),
+        ("TOLERANCE", 4 * (d + 8) * _UNIT * known.reach, "what a certified point may be off by"),
     ]
-    if player.sigma is not None:
-        found.append(("SIGMA", player.sigma, "lower bound on the subgradients near the boundary"))
+    if known.sigma is not None:
+        found.append(("SIGMA", known.sigma, "lower bound on the subgradients near the boundary"))
     return found
 
 
-def _pfs(player: CertifiedPFS, d: int) -> _Defines:
-    return [*_lengths(player, d), *_step_size(player, player.domain.radius)]
-
-
-def _ogd(player: CertifiedOGD, d: int) -> _Defines:
-    return [*_curvature(player.known, d), *_step_size(player, player.radius)]
-
-
-def _step_size(player: Any, radius: Any) -> _Defines:
-    found: _Defines = [("RATCHET", int(player.ratchet), "whether the step size never rises")]
-    if player.eta is not None:
-        return [*found, ("INVERSE_ETA", 1 / player.eta, "1/eta, a limit on the step size")]
-    return [*found, ("ROOT_2_RADIUS", _ROOT_2 * radius, "the root of 2 times the radius")]
-
-
-def _curvature(known: Any, d: int) -> _Defines:
-    found: _Defines = [
+def _curvature(known: Curvature, d: int) -> _Defines:
+    return [
         ("BETA", known.beta, "bound on the curvature of g: what safety rests on"),
-        ("REACH", known.reach, "the largest norm of a feasible point"),
+        *_ball(known.domain, d),
+        *_errors(known),
         ("MARGIN_UNIT", 32 * (d + 8) * _UNIT, "rounding of a bound, relative to its terms"),
+        ("FOUR_ERRORS", 4 * known.errors.evaluation, "bound on the error of g, times 4"),
     ]
-    if known.evaluation_error is not None:
-        found.append(
-            ("FOUR_ERRORS", 4 * known.evaluation_error, "bound on the error of g, times 4")
-        )
-    if known.value_error is not None:
-        found.append(("VALUE_ERROR", known.value_error, _SENSOR))
-    return found
 
 
 def _hull(known: LipschitzHull, d: int) -> _Defines:
-    found: _Defines = [
+    return [
         ("G_G", known.G_g, "no subgradient of g is longer: what safety rests on"),
-        ("NOISE", known.noise(d), "bound on the rounding of an observed g"),
-        ("LOST", known.lost(d), "what rounding takes from a certified radius"),
+        *_ball(known.domain, d),
+        *_errors(known),
+        ("NOISE", known._noise(d), "bound on the rounding of an observed g"),
+        ("LOST", known._lost(d), "what rounding takes from a certified radius"),
+        ("ROUNDING", known._rounding(d), "what a certified point may be off by"),
     ]
-    if any(getattr(known, name) is not None for name in ERRORS):
-        found += [
-            ("VALUE_ERROR", known.value_error or 0.0, _SENSOR),
-            ("SLOPE_ERROR", known.slope_error or 0.0, "bound on the error of a slope"),
-        ]
-    if known.drift is not None:
-        found.append(("DRIFT", known.drift, "bound on the change of g from round to round"))
-    return found
 
 
-def _leader(player: LeaderFollower, d: int) -> _Defines:
-    if player.leader is not None or player.cuts != 2:
+def _descent(proposer: Descent, d: int) -> _Defines:
+    found: _Defines = [("RATCHET", int(proposer.ratchet), "whether the step size never rises")]
+    if proposer.eta is not None:
+        return [*found, ("INVERSE_ETA", 1 / proposer.eta, "1/eta, a limit on the step size")]
+    scale = _ROOT_2 * proposer.radius
+    return [*found, ("ROOT_2_RADIUS", scale, "the root of 2 times the radius")]
+
+
+def _proposals(proposer: Proposals, d: int) -> _Defines:
+    return [("AS_STEPS", int(proposer.as_steps), "whether a proposal is the end of a step")]
+
+
+def _check_leader(algorithm: Any) -> None:
+    """Refuse a leader whose knowledge is not what LeaderFollower(...) gives it."""
+    leader, known = algorithm.proposer, algorithm.knowledge
+    careful = leader.gradient_bound is not None
+    if leader.domain != known.domain or known.keep_start != careful:
+        raise InvalidValueError(
+            "knowledge must have the domain of its leader, and keep_start with a gradient_bound "
+            f"alone, to be exported, got {shown(known)}"
+        )
+
+
+def _leader(proposer: Leader, d: int) -> _Defines:
+    if proposer.leader is not None or proposer.cuts != 2:
         raise InvalidValueError(
             "a LeaderFollower must have cuts = 2 and no leader of its own to be exported, got "
-            f"cuts = {player.cuts!r}, leader = {shown(player.leader)}"
+            f"cuts = {proposer.cuts!r}, leader = {shown(proposer.leader)}"
         )
+    lazy = proposer.lazy and proposer.strong_convexity is None
     found: _Defines = [
-        *_hull(player._known(), d),
-        *_ball(player.domain, d),
         ("CUTS", 2, "how many half-spaces are remembered"),
         ("SAME_ROW", (d + 4) * _UNIT, "entries of one row's normal differ by at most this"),
-        ("KEEP", player.keep, "how far the follower keeps off known faces"),
-        ("LAZY", int(player.lazy and player.strong_convexity is None), "or it descends"),
-        ("SWEEPS", player.sweeps, "how often the leader is improved per round"),
-        ("EXPECTED", player.expected, "what the energy starts from"),
+        ("KEEP", proposer.keep, "how far the follower keeps off known faces"),
+        ("LAZY", int(lazy), "or it descends"),
+        ("SWEEPS", proposer.sweeps, "how often the leader is improved per round"),
+        ("EXPECTED", proposer.expected, "what the energy starts from"),
     ]
-    if player.strong_convexity is not None:
-        found.append(("STRONG_CONVEXITY", player.strong_convexity, "of every cost"))
-    if player.gradient_bound is not None:
-        found.append(("GRADIENT_BOUND", player.gradient_bound, "where the careful mode begins"))
+    if proposer.strong_convexity is not None:
+        found.append(("STRONG_CONVEXITY", proposer.strong_convexity, "of every cost"))
+    if proposer.gradient_bound is not None:
+        found.append(("GRADIENT_BOUND", proposer.gradient_bound, "where the careful mode begins"))
     return found
+
+
+_PROPOSERS = {
+    Descent: _Part("descent", _descent),
+    Leader: _Part("leader", _leader),
+    Proposals: _Part("proposals", _proposals),
+}
+_KNOWLEDGE = {
+    CertifiedLength: _Part("certified_length", _length),
+    Curvature: _Part("curvature", _curvature, ("value",)),
+    LipschitzHull: _Part("hull", _hull, ("value", "slope", "drift")),
+}
+_PAIRS: set[tuple[type[Any], type[Any]]] = {
+    (Descent, CertifiedLength),
+    (Proposals, CertifiedLength),
+    (Leader, LipschitzHull),
+    (Proposals, LipschitzHull),
+    (Descent, Curvature),
+    (Proposals, Curvature),
+}
 
 
 # --- text -----------------------------------------------------------------------------------------
@@ -272,15 +296,10 @@ def _define(name: str, value: float | int | str, why: str) -> str:
     return f"#define SF_{name} {_number(value)} /* {shown_too}{why} */"
 
 
-def _included(name: str, done: set[str]) -> str:
-    """Return the text of a file with what it includes, each file once."""
-    if name in done:
-        return ""
-    done.add(name)
-    text = (
-        files("surefoot.controller.export").joinpath("c", f"{name}.h").read_text(encoding="utf-8")
-    )
-    return re.sub(r'#include "(\w+)\.h"\n', lambda found: _included(found[1], done), text)
+def _read(name: str) -> str:
+    """Return the text of a file of C."""
+    found = files("surefoot.controller.export").joinpath("c", f"{name}.h")
+    return found.read_text(encoding="utf-8")
 
 
 _BY_SLOPE = (
@@ -294,24 +313,10 @@ _BY_CURVATURE = (
 )
 
 
-# By the class of the player and of what it knows, where that is an object of its own.
-_PORTS: dict[tuple[type[Any], type[Any] | None], _Port] = {
-    (CertifiedPFS, None): _Port("certified_pfs", _pfs, _BY_SLOPE, "step"),
-    (LeaderFollower, None): _Port("leader_follower", _leader, _BY_SLOPE, "step"),
-    (SafetyFilter, None): _Port("safety_filter", _lengths, _BY_SLOPE, "admit"),
-    (CertifiedOGD, Curvature): _Port("certified_ogd", _ogd, _BY_CURVATURE, "step"),
-    (RegionFilter, Curvature): _Port(
-        "curvature_filter", lambda player, d: _curvature(player.known, d), _BY_CURVATURE, "admit"
-    ),
-    (RegionFilter, LipschitzHull): _Port(
-        "hull_filter", lambda player, d: _hull(player.known, d), _BY_SLOPE, "admit"
-    ),
-}
-
-
-def _preface(algorithm: Any, port: _Port, d: int, has_start: bool) -> str:
+def _preface(algorithm: Any, d: int, has_start: bool) -> str:
     """Return the comment at the top: what it is, what it promises, how to compile and call it."""
-    told = "cost_gradient" if port.call == "step" else "proposal"
+    told = "cost_gradient" if algorithm.proposer.cost_gradients else "proposal"
+    promise = _BY_CURVATURE if isinstance(algorithm.knowledge, Curvature) else _BY_SLOPE
     exact = "Its numbers are bit for bit those of Python on the machine that wrote it."
     if d > 2:
         exact = "It adds up in another order than NumPy: a step differs from Python's by rounding."
@@ -320,7 +325,7 @@ def _preface(algorithm: Any, port: _Port, d: int, has_start: bool) -> str:
     paragraphs = [
         "Certified steps in C99, written by `surefoot export-c`. Do not edit: export again.",
         f"Player: {algorithm!r}",
-        f"Promise: {port.promise}. The {told.replace('_', ' ')} may be anything. A bound on the "
+        f"Promise: {promise}. The {told.replace('_', ' ')} may be anything. A bound on the "
         "next g is known before the action is played. A call that does not return SF_OK changed "
         "nothing.",
         "Compile with -std=c99 -ffp-contract=off, link with -lm; never with -ffast-math. " + exact,
@@ -331,7 +336,7 @@ def _preface(algorithm: Any, port: _Port, d: int, has_start: bool) -> str:
         f"const double x1[SF_D] = {'SF_START_ACTION' if has_start else '{...}'};",
         "sf_init(&state, x1);",
         "for (;;) { /* play state.x, observe there, and: */",
-        f"    if (sf_{port.call}(&state, {told}, g, s, &info) != SF_OK) ...; /* state.x stands */",
+        f"    if (sf_step(&state, {told}, g, s, &info) != SF_OK) ...; /* state.x stands */",
         "    /* g(state.x) <= info.bound <= 0 */",
         "}",
     ]

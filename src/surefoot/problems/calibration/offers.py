@@ -7,7 +7,6 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from surefoot.algorithms import ALGORITHMS, Entry, tuned_for
 from surefoot.core.constants import Constants
-from surefoot.core.player import known_in, value_in
 from surefoot.core.types import Region, needs_of
 from surefoot.sets import Ball
 from surefoot.theory import Guarantee, Tuned
@@ -106,7 +105,8 @@ def _allows(algorithm: Any, error: str) -> bool:
     """Return whether a rule, or what it knows about g, takes an error into account."""
     if error == "slope_error" and not needs_of(algorithm).constraint_subgradients:
         return True  # it sees none
-    return any(value_in(owner, error) for owner in (algorithm, known_in(algorithm)))
+    errors = algorithm.errors
+    return errors is not None and bool(getattr(errors, error.removesuffix("_error")))
 
 
 def _offer_of(theorem: _Theorem, constants: Constants) -> Offer:

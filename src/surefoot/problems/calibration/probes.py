@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from surefoot.algorithms import SafetyFilter
 from surefoot.core import checks
 from surefoot.core.arrays import to_numpy
 from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import Array, Region
+from surefoot.regions import LipschitzHull, Reading
 from surefoot.sets import Ball
 
 __all__ = [
@@ -90,21 +90,20 @@ def certified_radius(
 ) -> float:
     r"""Return the radius :math:`\alpha/G_g` of a ball around the start that is certainly feasible.
 
-    It is the first certified length, rounding margin and all, from the largest value that g may
-    have at the start. 0 where the start is not strictly feasible by more than rounding and errors,
-    or G_g is not known or only an estimate.
+    It is the radius of the first certified ball, rounding margin and all, from the largest value
+    that g may have at the start. 0 where the start is not strictly feasible by more than rounding
+    and errors, or G_g is not known or only an estimate.
     """
     G_g, highest = constants.G_g, start.value + errors.value
     if G_g is None or constants.origins["G_g"] == "estimated" or not highest < 0:
         return 0.0
-    safe = SafetyFilter(G_g=G_g, domain=domain, rho=-highest)
-    # An observed slope that errs may be longer than any true one.
-    s = start.subgradient * min(1.0, G_g / start.steepness if start.steepness > 0 else 1.0)
+    hull = LipschitzHull(G_g=G_g, domain=domain)
+    reading = Reading(start.point, highest, None, hull.errors)
     try:
-        length = safe.certified_length(*safe.init(start.point)[:5], highest, s)
+        memory = hull.observe(hull.init(start.point), reading)
     except ValueError:
         return 0.0
-    return max(float(length.max_step), 0.0)
+    return max(float(hull.region(memory, hull.errors).radius), 0.0)
 
 
 def look_around(

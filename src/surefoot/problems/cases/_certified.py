@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from surefoot.core.types import Array
-from surefoot.regions import CurvatureRows, EmptyRegionError
+from surefoot.regions import CurvatureRows, EmptyRegionError, Reading
 from surefoot.sets import Box
 
 __all__ = ["CertifiedRows"]
@@ -53,14 +53,17 @@ class CertifiedRows(ABC, Generic[M]):
         if self._known is None:
             self._known = self._knowledge(moment)
             self._memory, self._weights = self._known.init(x), 0.0 * g
-            self._first = self._known.see(self._memory, x, g, s)[1]
-        self._memory, region = self._known.see(self._memory, x, g, s)
+        errors = self._known.errors
+        self._memory = self._known.observe(self._memory, Reading(x, g, s, errors))
+        region = self._known.region(self._memory, errors)
+        if self._first is None:
+            self._first = region
         box = Box(np.zeros_like(x), now.upper)
         try:
-            found = region.within(box).nearest_from(wanted, self._weights)
+            found = region.within(box).find_nearest(wanted, self._weights)
         except EmptyRegionError:
             self.restarts += 1
-            found = self._first.within(box).nearest_from(wanted, 0.0 * g)
+            found = self._first.within(box).find_nearest(wanted, 0.0 * g)
         # Multipliers of the last moment that had some: the next search starts from them.
         self._weights = found.weights if found.weights.any() else self._weights
         point: Array = found.point

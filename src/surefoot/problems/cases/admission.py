@@ -36,7 +36,7 @@ import numpy as np
 from surefoot.core import checks
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import Array
-from surefoot.regions import CurvatureRows, EmptyRegionError
+from surefoot.regions import CurvatureRows, EmptyRegionError, Errors, Reading
 from surefoot.sets import Box
 
 __all__ = [
@@ -352,8 +352,7 @@ class CertifiedAdmission:
         self._known = CurvatureRows(
             beta=(server.beta + tau / STEP,),
             reach=float(np.linalg.norm(CAPS)),
-            value_error=server.value_error + 0.5 * tau * STEP,
-            drift=server.drift,
+            errors=Errors(value=server.value_error + 0.5 * tau * STEP, drift=server.drift),
         )
 
     def __call__(self, window: Window) -> Array:
@@ -361,7 +360,11 @@ class CertifiedAdmission:
         x, demand = window.action, window.demand
         if self._memory is None:
             self._memory = self._known.init(x)
-        self._memory, region = self._known.see(self._memory, x, window.value, window.slope)
+        known = self._known
+        g, s = np.atleast_1d(window.value), np.atleast_2d(window.slope)
+        reading = Reading(x, g, s, known.errors)
+        self._memory = known.observe(self._memory, reading)
+        region = known.region(self._memory, known.errors)
         zero = np.zeros_like(x)
         try:
             point: Array = region.within(Box(zero, demand)).nearest(

@@ -36,7 +36,7 @@ from surefoot.core.errors import InvalidValueError
 from surefoot.core.optional import need
 from surefoot.core.types import Array
 from surefoot.problems.cases._certified import CertifiedRows
-from surefoot.regions import CurvatureRows
+from surefoot.regions import CurvatureRows, Errors
 
 __all__ = [
     "CertifiedFeeder",
@@ -351,8 +351,7 @@ class CertifiedFeeder(CertifiedRows[Second]):
         return CurvatureRows(
             beta=tuple(self.curvatures),
             reach=2.0 * float(np.linalg.norm(second.upper)),
-            value_error=VALUE_ERROR,
-            slope_error=SLOPE_ERROR,
+            errors=Errors(value=VALUE_ERROR, slope=SLOPE_ERROR),
         )
 
     def _wanted(self, second: Second) -> Array:

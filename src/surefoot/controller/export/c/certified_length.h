@@ -1,155 +1,209 @@
-#include "ball.h"
+/* What was read, and the bound on the next distance. */
+typedef struct {
+    double rounds;
+    double anchor[SF_D]; /* the first action */
+    double slack;        /* at most -g there */
+    double x[SF_D];      /* the action that was read last */
+    double upper;        /* g there was at most this */
+    double level;        /* the value that the half-space is made of */
+    double s[SF_D];
+    double rho;         /* the tightening of that round */
+    double drawn[SF_D]; /* q, where it is drawn back to */
+    double left;        /* B, what q has left of the distance; a negative number is a depth */
+    double distance;    /* A, a bound on the distance of x to the tightened set */
+    double stay_level;  /* g at x is at most this; infinite where it may be above 0 */
+} sf_memory;
 
-/* The ball's nearest point, a rounding inside of it; in place. */
-static inline int sf_project_ball(double *p)
+/* The ball around q; where nothing is certified beyond it, one point. */
+typedef struct {
+    const sf_memory *seen;
+    double longest;      /* its radius, and the longest certified step; 0 or less if there is none */
+    const double *point; /* what is certified then: the action itself, or the first one */
+    double point_level;
+    int has_point;
+} sf_region;
+
+static inline void sf_first_memory(sf_memory *memory, const double *x1)
 {
-    double z[SF_D];
-    sf_from_centre(z, p);
-    const double squared = sf_dot(z, z);
-    if (squared <= SF_RADIUS * SF_RADIUS) {
-        return SF_OK;
-    }
-    if (!(squared < HUGE_VAL)) {
-        return SF_RANGE;
-    }
-    const double share = SF_INNER / sqrt(squared);
-    for (int i = 0; i < SF_D; i++) {
-        p[i] = share * z[i];
-    }
-#ifdef SF_CENTRE
-    static const double centre[SF_D] = SF_CENTRE;
-    for (int i = 0; i < SF_D; i++) {
-        p[i] = centre[i] + p[i];
-    }
-#endif
-    return SF_OK;
+    sf_copy(memory->anchor, x1);
+    sf_copy(memory->x, x1);
+    sf_copy(memory->drawn, x1);
+}
+
+/* Whether the constants hold at an action; what is read elsewhere is not used. */
+static inline int sf_holds(const double *x)
+{
+    return sf_in_ball(x);
 }
 
 /* The tightening of round t. */
-static inline double sf_tightening(double t, double start_slack)
+static inline double sf_tightening(double t, double slack)
 {
-    return sf_min(0.5 * start_slack, SF_DECREASING ? SF_RHO / sqrt(t) : SF_RHO);
+    return sf_min(0.5 * slack, SF_DECREASING ? SF_RHO / sqrt(t) : SF_RHO + 0.0 * t);
 }
 
-/* What is known before a move. */
-typedef struct {
-    double start_slack;
-    double rho;      /* the tightening of the round */
-    double distance; /* A, a bound on the distance to the tightened set */
-    double left;     /* B, what is left of it after the half-space; a negative number is a depth */
-    double max_step; /* r, the longest certified step; 0 or less if there is none */
-    double squared;  /* of the slope */
-} sf_length;
-
-/* How long the next step may be so that it certainly leads to a feasible action. */
-static inline int sf_certified_length(sf_length *out, const double *x, const double *start,
-                                      double rounds, double start_slack, double distance, double g,
-                                      const double *s)
+/* A of an action: its distance to q, B and rounding, less what a smaller rho saves. */
+static inline double sf_distance(const sf_memory *memory, const double *x, double rho)
 {
-    const double upper_g = g + SF_NOISE;
-    if (rounds == 0) {
-        start_slack = -upper_g;
-    }
-    if (!(start_slack > 0)) {
+    double way[SF_D];
+    sf_minus(way, x, memory->drawn);
+    const double reached = sf_norm(way) + memory->left + SF_ERROR;
+    const double nearer = (memory->rho - rho) / SF_G_G;
+    return nearer >= 0 ? sf_max(reached - nearer, 0.0) : HUGE_VAL;
+}
+
+/* The memory with a round added, or why the round is refused. */
+static inline int sf_observe(sf_memory *after, const sf_memory *before, const double *x, double g,
+                             const double *s)
+{
+    const double t = before->rounds + 1.0, upper = g + SF_NOISE;
+    const int first = before->rounds == 0;
+    const double slack = first ? -upper : before->slack;
+    if (!(slack > 0)) {
         return SF_START;
     }
-    const double rho = sf_tightening(rounds + 1.0, start_slack);
-    const double excess = upper_g + rho;
-    const double squared = sf_dot(s, s);
-    double left;
-    if (upper_g <= -rho) {
-        left = excess / SF_G_G;
-    } else {
-        double away[SF_D];
-        sf_minus(away, x, start);
-        const double rise = upper_g + start_slack;
-        double fresh = excess / (rise > 0 ? rise : 1.0) * sf_norm(away);
+    const double rho = sf_tightening(t, slack);
+    const double known = first ? 0.0 : sf_distance(before, x, rho);
+    const double limit = first ? HUGE_VAL : SF_G_G * known - rho + SF_NOISE;
+    const int may_stay = g <= 0 || limit <= 2 * SF_NOISE;
+    double away[SF_D];
+    sf_minus(away, x, first ? x : before->anchor);
+    const double excess = upper + rho, rise = upper + slack;
+    double near = sf_max(excess, 0.0) / (rise > 0 ? rise : 1.0) * sf_norm(away);
 #ifdef SF_SIGMA
-        fresh = sf_min(fresh, excess / SF_SIGMA);
+    near = sf_min(near, sf_max(excess, 0.0) / SF_SIGMA);
 #endif
-        if (fresh < distance) {
-            distance = fresh;
-        }
-        double cut = g + rho - 2 * SF_NOISE;
-        cut = cut > 0 && squared > 0 ? cut / sqrt(squared) : 0.0;
-        const double shorter = cut < distance ? (distance - cut) * (distance + cut) : 0.0;
-        left = sqrt(shorter + SF_KAPPA * distance * distance);
+    const double A = sf_min(near, known), squared = sf_dot(s, s);
+    double cut = sf_max(g + rho - 2 * SF_NOISE, 0.0);
+    cut = cut / (squared > 0 ? sqrt(squared) : HUGE_VAL);
+    const double root = sqrt(sf_max(A - cut, 0.0) * (A + cut) + SF_KAPPA * A * A);
+    double drawn[SF_D];
+    sf_copy(drawn, x);
+    int status = sf_project_halfspace(drawn, g + rho - SF_NOISE, s);
+    if (status == SF_OK) {
+        status = sf_project_ball(drawn);
     }
-    out->start_slack = start_slack;
-    out->rho = rho;
-    out->distance = distance;
-    out->left = left;
-    out->max_step = rho / SF_G_G - left - SF_ERROR;
-    out->squared = squared;
-    return SF_OK;
-}
-
-/* From the step y to the next action: the half-space of the round, then the ball; or stay at x. */
-static inline int sf_cut_and_project(double *next, const double *y, double excess, const double *s,
-                                     const sf_length *length, const double *x)
-{
-    double p[SF_D];
-    sf_copy(p, y);
-    if (!(excess > -HUGE_VAL && excess <= 0.0)) {
-        const double step = excess / length->squared;
-        if (!(excess > 0.0 && excess < HUGE_VAL && length->squared < HUGE_VAL)) {
-            return SF_RANGE;
-        }
-        if (!(length->squared > 0.0)) {
-            return SF_EMPTY;
-        }
-        if (!(step < HUGE_VAL)) {
-            return SF_RANGE;
-        }
-        sf_along(p, y, -step, s);
-    }
-    const int status = sf_project_ball(p);
     if (status != SF_OK) {
         return status;
     }
-    sf_copy(next, length->max_step <= 0 ? x : p);
+    after->rounds = t;
+    sf_copy(after->anchor, first ? x : before->anchor);
+    after->slack = slack;
+    sf_copy(after->x, x);
+    after->upper = upper;
+    after->level = g;
+    sf_copy(after->s, s);
+    after->rho = rho;
+    sf_copy(after->drawn, drawn);
+    after->left = upper <= -rho ? excess / SF_G_G : root;
+    after->distance = A;
+    after->stay_level = may_stay ? upper : HUGE_VAL;
     return SF_OK;
 }
 
-/* A of the next round, after a step of a length. */
-static inline double sf_next_distance(const sf_length *length, double rounds, double taken)
+static inline sf_region sf_region_of(const sf_memory *seen)
 {
-    double reached = length->left + taken + SF_ERROR;
-    if (SF_DECREASING) {
-        const double nearer = length->rho - sf_tightening(rounds + 2.0, length->start_slack);
-        reached = reached - nearer / SF_G_G;
-    }
-    return sf_max(length->max_step > 0 ? reached : length->distance, 0.0);
+    sf_region region;
+    region.seen = seen;
+    region.longest = seen->rho / SF_G_G - seen->left - SF_ERROR;
+    region.has_point = !isnan(region.longest);
+    const int lost = seen->stay_level == HUGE_VAL;
+    region.point = lost ? seen->anchor : seen->x;
+    region.point_level = lost ? -seen->slack : seen->stay_level;
+    return region;
 }
 
-/* The certificate: g of the next action is at most G_g (B + taken + e) - rho. */
-static inline double sf_bound(const sf_length *length, double g, double size, double inverse)
+/* Where a step to w ends: no longer than certified, then half-space and ball. */
+static inline int sf_cut(const sf_region *region, double *out, const double *w)
 {
-    if (!(length->max_step > 0)) {
-        return g;
+    const sf_memory *seen = region->seen;
+    double way[SF_D], y[SF_D];
+    sf_minus(way, w, seen->x);
+    const double size = sf_norm(way);
+    if (!(size < HUGE_VAL)) {
+        return SF_RANGE;
     }
-    const double taken = inverse > 0 ? sf_min(size / inverse, length->max_step) : 0.0;
-    const double reached = length->left + taken + SF_ERROR;
-    return sf_min(SF_G_G * reached - length->rho, 0.0);
+    const double room = sf_max(region->longest, 0.0);
+    sf_along(y, seen->x, sf_min(room / (size > 0 ? size : 1.0), 1.0), way);
+    if (size <= room) {
+        sf_copy(y, w);
+    }
+    sf_minus(way, y, seen->x);
+    const double excess = seen->level + sf_dot(seen->s, way) + seen->rho - SF_NOISE;
+    int status = sf_project_halfspace(y, excess, seen->s);
+    if (status == SF_OK) {
+        status = sf_project_ball(y);
+    }
+    if (status == SF_OK) {
+        sf_copy(out, region->longest > 0 ? y : region->point);
+    }
+    return status;
 }
 
-/* What contradicts G_g, the start or convexity. */
-static inline unsigned sf_alarms_of(const sf_length *length, double known_distance, double g,
+/* The certified point that w leads to: w itself where it is one. */
+static inline int sf_nearest(const sf_region *region, double *next, const double *w)
+{
+    const double *q = region->seen->drawn;
+    double way[SF_D], found[SF_D], there[SF_D];
+    sf_minus(way, w, q);
+    const int inside = region->longest > 0 && sf_norm(way) <= region->longest + SF_TOLERANCE;
+    if ((inside && sf_in_ball(w)) || (region->has_point && !sf_differ(w, region->point))) {
+        sf_copy(next, w);
+        return SF_OK;
+    }
+    if (!(region->longest > 0) && !region->has_point) {
+        return SF_RANGE;
+    }
+    int status = sf_cut(region, found, w);
+    if (status != SF_OK) {
+        return status;
+    }
+    sf_minus(way, found, q);
+    const double far = sf_norm(way), room = sf_max(region->longest, 0.0);
+    sf_along(there, q, sf_min(room / (far > 0 ? far : 1.0), 1.0), way);
+    status = sf_project_ball(there);
+    if (status != SF_OK) {
+        return status;
+    }
+    sf_copy(next, !(region->longest > 0) ? region->point : far <= room ? found : there);
+    return SF_OK;
+}
+
+/* The certificate: g of the next action is at most G_g (|x - q| + B + e) - rho. */
+static inline double sf_bound_at(const sf_region *region, const double *next)
+{
+    const sf_memory *seen = region->seen;
+    if (!(region->longest > 0)) {
+        return sf_min(region->point_level, 0.0);
+    }
+    double way[SF_D];
+    sf_minus(way, next, seen->drawn);
+    const double reached = seen->left + sf_norm(way) + SF_ERROR;
+    return sf_min(SF_G_G * reached - seen->rho, 0.0);
+}
+
+/* What contradicts G_g, the ball, the start or convexity. */
+static inline unsigned sf_alarms_of(const sf_memory *before, const double *x, double g,
                                     const double *s)
 {
-    const double steep = sf_norm_of(s, length->squared);
-    const double limit = SF_G_G * known_distance - length->rho + 2 * SF_NOISE;
-    const double cut = steep > 0 ? sf_max(g + length->rho - SF_NOISE, 0.0) / steep : 0.0;
-    const int near_the_limit = g + SF_NOISE > -length->rho;
-    unsigned alarms = 0;
+    const double steep = sf_norm(s);
+    unsigned alarms = sf_far(x, g + SF_NOISE);
     if (steep > SF_G_G * (1 + 1e-12)) {
         alarms |= SF_STEEP;
     }
-    if (near_the_limit && g > limit) {
+    if (before->rounds == 0) {
+        return alarms;
+    }
+    const double rho = sf_tightening(before->rounds + 1.0, before->slack);
+    if (g > SF_G_G * sf_distance(before, x, rho) - rho + 2 * SF_NOISE) {
         alarms |= SF_ABOVE;
     }
-    if (near_the_limit && cut > length->distance * (1 + 1e-7) + SF_ERROR) {
-        alarms |= SF_ANOTHER;
+    sf_memory after;
+    if (sf_observe(&after, before, x, g, s) == SF_OK) {
+        const double cut = steep > 0 ? sf_max(g + rho - SF_NOISE, 0.0) / steep : 0.0;
+        if (cut > after.distance * (1 + 1e-7) + SF_ERROR && after.upper > -rho) {
+            alarms |= SF_ANOTHER;
+        }
     }
     return alarms;
 }

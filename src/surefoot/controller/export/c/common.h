@@ -12,9 +12,10 @@ enum {
 
 /* Bits of sf_info.alarms: what was seen is impossible if the constants are right. */
 enum {
-    SF_STEEP = 1,  /* the slope is longer than the bound on it */
-    SF_ABOVE = 2,  /* g is above what was certified: a constant is too small, or g is another */
-    SF_ANOTHER = 4 /* what was seen does not fit what was seen before: not convex, or another g */
+    SF_STEEP = 1,   /* the slope is longer than the bound on it */
+    SF_ABOVE = 2,   /* g is above what was certified: a constant is too small, or g is another */
+    SF_ANOTHER = 4, /* what was seen does not fit what was seen before: not convex, or another g */
+    SF_FAR = 8      /* the action is feasible, and longer than any feasible point can be */
 };
 
 /* What a step knew. */
@@ -124,3 +125,77 @@ static inline int sf_differ(const double *a, const double *b)
     }
     return 0;
 }
+
+/* Project p onto the half-space that it exceeds by so much along s; in place. */
+static inline int sf_project_halfspace(double *p, double excess, const double *s)
+{
+    if (excess > -HUGE_VAL && excess <= 0.0) {
+        return SF_OK;
+    }
+    const double squared = sf_dot(s, s);
+    if (squared == 0.0 && excess > 0.0 && excess < HUGE_VAL) {
+        return SF_EMPTY;
+    }
+    const double step = excess / squared;
+    if (!(squared > 0.0 && squared < HUGE_VAL && excess > 0.0 && excess < HUGE_VAL
+          && step < HUGE_VAL)) {
+        return SF_RANGE;
+    }
+    for (int i = 0; i < SF_D; i++) {
+        const double off = step * s[i];
+        p[i] = p[i] - off;
+    }
+    return SF_OK;
+}
+
+/* Whether an action is feasible, and longer than any feasible point is said to be. */
+static inline unsigned sf_far(const double *x, double upper)
+{
+    return upper <= 0 && sf_norm(x) > SF_REACH * (1 + 1e-12) ? SF_FAR : 0;
+}
+
+#ifdef SF_RADIUS
+/* The way from the centre of the ball that holds every action. */
+static inline void sf_from_centre(double *z, const double *x)
+{
+#ifdef SF_CENTRE
+    static const double centre[SF_D] = SF_CENTRE;
+    sf_minus(z, x, centre);
+#else
+    sf_copy(z, x);
+#endif
+}
+
+/* Whether a point is in that ball. */
+static inline int sf_in_ball(const double *x)
+{
+    double z[SF_D];
+    sf_from_centre(z, x);
+    return sf_dot(z, z) <= SF_RADIUS * SF_RADIUS;
+}
+
+/* The ball's nearest point, a rounding inside of it; in place. */
+static inline int sf_project_ball(double *p)
+{
+    double z[SF_D];
+    sf_from_centre(z, p);
+    const double squared = sf_dot(z, z);
+    if (squared <= SF_RADIUS * SF_RADIUS) {
+        return SF_OK;
+    }
+    if (!(squared < HUGE_VAL)) {
+        return SF_RANGE;
+    }
+    const double share = SF_INNER / sqrt(squared);
+    for (int i = 0; i < SF_D; i++) {
+        p[i] = share * z[i];
+    }
+#ifdef SF_CENTRE
+    static const double centre[SF_D] = SF_CENTRE;
+    for (int i = 0; i < SF_D; i++) {
+        p[i] = centre[i] + p[i];
+    }
+#endif
+    return SF_OK;
+}
+#endif

@@ -1,0 +1,61 @@
+"""What rules share that are made of another rule, their base."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Self
+
+from surefoot.core import checks
+from surefoot.core.algorithm import Algorithm, errors_of
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.parameters import algorithm
+from surefoot.core.types import Array, Feedback, Needs, Source, needs_of
+from surefoot.theory import Guarantee, unpack
+
+__all__ = ["Wrapper", "action_played", "with_guarantee"]
+
+
+class Wrapper(Algorithm):
+    """A rule that tells its base other feedback than it is told itself, or at other times.
+
+    Args:
+        base: the rule.
+    """
+
+    source = Source("Surefoot", "derived here")
+
+    base: Any = algorithm()
+
+    @property
+    def needs(self) -> Needs:  # type: ignore[override]
+        """What the base asks for."""
+        return needs_of(self.base)._replace(numpy_only=True)
+
+    @property
+    def errors(self) -> Any:
+        """What the base allows for; None where it certifies nothing."""
+        return errors_of(self.base)
+
+    @property
+    def knowledge(self) -> Any:
+        """What the base knows of g; None where it certifies nothing."""
+        return getattr(self.base, "knowledge", None)
+
+    def allowing(self, errors: Any) -> Self:
+        """Return the same rule for other errors."""
+        return replace(self, base=self.base.allowing(errors))
+
+
+def action_played(state: Any, feedback: Feedback) -> Array:
+    """Return the action that was really played in a round; late feedback is of another one."""
+    if feedback.action is None or feedback.age:
+        return state.x
+    return checks.like_action(checks.action(feedback.action, "action"), state.x, "action")
+
+
+def with_guarantee(player: Any) -> tuple[Any, Guarantee]:
+    """Return the algorithm of a tuned player and its guarantee; refuse one that has none."""
+    found, guarantee = unpack(player)
+    if guarantee is None:
+        raise InvalidValueError(f"player must have a guarantee (Tuned), got {player!r}")
+    return found, guarantee

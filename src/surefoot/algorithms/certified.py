@@ -1,0 +1,384 @@
+r"""Learning and safety come apart: any learner proposes, a region decides.
+
+A *proposer* learns from everything that is seen and says where it would like to be. *Knowledge*,
+what is true of the limit g and how wrong readings may be, turns what was read into a *region* of
+next actions that are feasible for every limit that agrees with it. The action is the region's point
+nearest to the wish::
+
+    feedback --> knowledge.observe --> region --> region.nearest(wish) --> action, certificate
+         \-----> proposer.propose ---> wish -----------/
+
+Safety is the region and one projection, and nothing else: any learner, any optimiser, any person
+may propose. Every certified rule and every filter of the library is such a pair,
+``Certified(proposer, knowledge)``. The names that users write, as ``LeaderFollower`` or
+``RegionFilter``, are constructors: they make a pair, and its theorem where it has one.
+
+A proposer of your own has three methods (:class:`Proposer`); so does a kind of knowledge
+(:mod:`surefoot.regions.region`).
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from dataclasses import replace
+from functools import partial
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from surefoot.core import checks
+from surefoot.core.algorithm import Algorithm
+from surefoot.core.arrays import owned
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.parameters import Declared, anything, flag, parameters_of
+from surefoot.core.types import Array, Feedback, Info, Needs, Source
+from surefoot.regions import Errors, Knowledge, Reading, Region
+
+__all__ = [
+    "Certified",
+    "CertifiedState",
+    "Name",
+    "NameWithKnowledge",
+    "Proposals",
+    "Proposer",
+    "Wish",
+    "name_of",
+    "own_point",
+]
+
+
+class Wish(NamedTuple):
+    """Where a proposer would like to be next.
+
+    Attributes:
+        point: the wish; a proposer may have asked the region already.
+        note: what its bound on the regret wants to know of the round.
+        contradictions: what cannot be if the proposer is right, one sentence each.
+        wanted: what was wanted before the region was asked; the point unless given.
+    """
+
+    point: Array
+    note: Any = None
+    contradictions: tuple[str, ...] = ()
+    wanted: Array | None = None
+
+
+class Proposer(Declared):
+    """What learns; every method is pure.
+
+    Attributes:
+        cost_gradients: how many gradients of the cost it asks for in a round: 1, or 0 where the
+            wish comes from elsewhere.
+    """
+
+    cost_gradients: ClassVar[int] = 1
+    work: ClassVar[str] = "d"
+
+    @abstractmethod
+    def init(self, x1: Array) -> Any:
+        """Return the state of the learner before the first round."""
+
+    @abstractmethod
+    def propose(
+        self, learner: Any, x: Array, feedback: Feedback, region: Region
+    ) -> tuple[Any, Wish]:
+        """Return the learner after a round, and its wish for the next.
+
+        Args:
+            learner: its state.
+            x: the action that was played.
+            feedback: what was seen there; parts of it may be None.
+            region: the certified next actions, with numbers that a proposer may use.
+        """
+
+    def observer(self, knowledge: Knowledge) -> Any:
+        """Return the sums of a bound on the regret so far; None where there is no such bound."""
+        return None
+
+
+class Proposals(Proposer):
+    """Somebody else's wishes: the ``proposal`` of the feedback.
+
+    Args:
+        as_steps: whether a proposal is the end of a step, which the region cuts off where it keeps
+            its margin, rather than a point that the region's nearest is sought for.
+    """
+
+    as_steps: bool = flag(default=False)
+
+    cost_gradients: ClassVar[int] = 0
+
+    def init(self, x1: Array) -> tuple[()]:
+        """Return nothing: nothing is learnt."""
+        return ()
+
+    def propose(
+        self, learner: tuple[()], x: Array, feedback: Feedback, region: Region
+    ) -> tuple[tuple[()], Wish]:
+        """Return the proposal; the last action where there is none."""
+        if feedback.proposal is None:
+            return learner, Wish(x)
+        checks.like_action(feedback.proposal, x, "proposal")
+        if isinstance(x, np.ndarray) and x.ndim == 1:
+            checks.refuse_unfinite(feedback.proposal, "proposal")
+        # A proposal inside the region is the caller's own array.
+        wanted = np.array(feedback.proposal) if isinstance(x, np.ndarray) else feedback.proposal
+        return learner, Wish(region.cut(wanted) if self.as_steps else wanted, wanted=wanted)
+
+
+class CertifiedState(NamedTuple):
+    """What the next round needs.
+
+    Attributes:
+        x: the action to play.
+        memory: what was read.
+        learner: what was learnt.
+    """
+
+    x: Array
+    memory: Any
+    learner: Any
+
+
+class Certified(Algorithm):
+    """A proposer that learns and knowledge that certifies: the module's docstring explains it.
+
+    Args:
+        proposer: where it would like to be.
+        knowledge: what is known of g.
+
+    Example:
+        >>> from surefoot.regions import LipschitzHull
+        >>> player = Certified(proposer=Proposals(), knowledge=LipschitzHull(G_g=1.0, reach=1.0))
+        >>> state = player.init(np.zeros(2))  # g(x) = x[1] - 0.5
+        >>> wish, s = np.array([0.0, 9.0]), np.array([0.0, 1.0])
+        >>> told = Feedback(constraint_value=-0.5, constraint_subgradient=s, proposal=wish)
+        >>> state, info = player.step(state, told)
+        >>> state.x.round(6), info.cut
+        (array([0. , 0.5]), True)
+    """
+
+    source = Source("Surefoot", "derived here")
+
+    proposer: Any = anything("a proposer")
+    knowledge: Any = anything("what is known of g")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not isinstance(self.knowledge, Knowledge):
+            raise InvalidValueError(
+                f"knowledge must be an object of surefoot.regions, got {self.knowledge!r}"
+            )
+        if not callable(getattr(self.proposer, "propose", None)):
+            raise InvalidValueError(
+                f"proposer must be a proposer, as Proposals(), got {self.proposer!r}"
+            )
+
+    @property
+    def needs(self) -> Needs:  # type: ignore[override]
+        """What a round asks for."""
+        one_run, apart = self.knowledge.is_one_run, self.knowledge.row_count > 1
+        return Needs(
+            cost_gradients=self.proposer.cost_gradients,
+            proposals=1 - self.proposer.cost_gradients,
+            apart=apart,
+            work=f"m {self.proposer.work}" if apart else self.proposer.work,
+            numpy_only=one_run,
+            one_run=one_run,
+        )
+
+    @property
+    def errors(self) -> Errors:
+        """What feedback may be wrong by without a wrong certificate."""
+        errors: Errors = self.knowledge.errors
+        return errors
+
+    @property
+    def domain(self) -> Any:
+        """The set that holds every action; None where none is known."""
+        return getattr(self.knowledge, "domain", None)
+
+    def allowing(self, errors: Errors) -> Certified:
+        """Return the same rule for other errors."""
+        return replace(self, knowledge=replace(self.knowledge, errors=errors))
+
+    def init(self, x1: Array) -> CertifiedState:
+        """Start at x1; its slack comes with the first feedback."""
+        x1 = checks.action(x1)
+        return CertifiedState(x1, self.knowledge.init(x1), self.proposer.init(x1))
+
+    def step(self, state: CertifiedState, feedback: Feedback) -> tuple[CertifiedState, Info]:
+        """Return the state after a round, and what the step knew.
+
+        A round without a measurement is a step, too: what is known grows older. So is one that was
+        played outside of the domain, where nothing is known of the constants. Before the first
+        measurement nothing is certified but the start, which stays.
+        """
+        knowledge, before = self.knowledge, state.memory
+        x = self.locate(state, feedback).action
+        errors = knowledge.errors.of_round(feedback)
+        suspects: tuple[Any, ...] = ()
+        if feedback.constraint_value is None:
+            if not np.any(before.rounds):
+                return state, Info(state.x, wish=state.x)
+            memory = knowledge.age(before)
+        else:
+            g, s = (checks.copy_of(part) for part in knowledge.read(x, feedback))
+            reading = Reading(x, g, s, errors, feedback.age)
+            if knowledge.holds(x):
+                memory = knowledge.observe(before, reading)
+            elif not before.rounds:
+                raise InvalidValueError(f"the first action must be in the domain, got {x!r}")
+            else:
+                memory = knowledge.age(before)
+            suspects = (partial(knowledge.contradictions, before, reading),)
+        region = knowledge.region(memory, errors)
+        if feedback.within is not None:
+            region = region.within(feedback.within)
+        learner, wish = self.proposer.propose(state.learner, x, feedback, region)
+        new = owned(region.nearest(own_point(wish, x)))  # safety is this line
+        if wish.contradictions:
+            suspects = (*suspects, lambda: wish.contradictions)
+        wanted = wish.point if wish.wanted is None else wish.wanted
+        return CertifiedState(new, memory, learner), Info(new, wanted, region, suspects, wish.note)
+
+    def rest(self, state: CertifiedState, x: Array) -> CertifiedState:
+        """Return the state after a round in which nothing was read and x is kept for the next."""
+        if not state.memory.rounds:
+            return self.init(x)
+        return state._replace(x=owned(np.array(x)), memory=self.knowledge.age(state.memory))
+
+    def observer(self) -> Any:
+        """Return the proposer's sums of a bound on the regret so far, where it has one."""
+        return self.proposer.observer(self.knowledge)
+
+
+def own_point(wish: Wish, x: Array) -> Array:
+    """Return the wanted action, which its proposer cannot change any more."""
+    checks.like_action(wish.point, x, "the wanted action")
+    return np.array(wish.point, dtype=np.float64) if isinstance(x, np.ndarray) else wish.point
+
+
+# For a type checker, what a name makes may be anything: it is a Certified, not an instance.
+_Made: Any = Algorithm
+
+
+class Name(_Made):  # type: ignore[misc]
+    """A name under which pairs are written: calling it makes a :class:`Certified`.
+
+    The parameters are those of the two parts, and ``value_error``, ``slope_error``, ``drift`` and
+    ``evaluation_error``, which together are the ``errors`` of the knowledge. Nothing is an instance
+    of such a name.
+
+    Attributes:
+        parts: the class of the proposer and that of the knowledge.
+    """
+
+    parts: ClassVar[tuple[Any, Any]]
+    all_names: ClassVar[list[type[Name]]] = []
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Note the name, unless it is only a kind of names."""
+        super().__init_subclass__(**options)
+        if "parts" in vars(cls):
+            Name.all_names.append(cls)
+
+    @classmethod
+    def fits(cls, algorithm: Any) -> bool:
+        """Return whether an algorithm is a pair of this kind."""
+        proposer, knowledge = cls.parts
+        return (
+            isinstance(algorithm, Certified)
+            and isinstance(algorithm.proposer, proposer)
+            and isinstance(algorithm.knowledge, knowledge)
+        )
+
+    def __new__(cls, **parameters: Any) -> Certified:  # type: ignore[misc]
+        """Return the pair."""
+        return cls.pair(**parameters)
+
+    @classmethod
+    def pair(cls, **parameters: Any) -> Certified:
+        """Return the pair of these parameters."""
+        errors = {}
+        for name, word in ERRORS.items():
+            bound = parameters.pop(word, None)
+            if bound is None:
+                continue
+            if "errors" in parameters:
+                raise InvalidValueError(f"{word} must be left out where errors is given")
+            if not (name == "slope" and np.ndim(bound) == 0 and bound == math.inf):
+                checks.nonnegative(**{word: bound})
+            errors[name] = bound
+        made = []
+        for part in cls.parts:
+            known = parameters_of(part)
+            made.append({n: v for n, v in parameters.items() if n in known})
+        unknown = set(parameters).difference(*made)
+        if unknown:
+            raise InvalidValueError(
+                f"{cls.__name__} has no parameter {sorted(unknown)[0]!r}; its parameters are "
+                + ", ".join(cls.parameters())
+            )
+        if errors:
+            made[1]["errors"] = Errors(**errors)
+        proposer, knowledge = (part(**own) for part, own in zip(cls.parts, made, strict=True))
+        return Certified(proposer=proposer, knowledge=knowledge)
+
+    @classmethod
+    def parameters(cls) -> dict[str, Any]:
+        """Return the declared parameters of both parts, and the errors."""
+        both = parameters_of(cls.parts[0]) | parameters_of(cls.parts[1])
+        both.pop("errors", None)
+        kinds = parameters_of(Errors)
+        return both | {told: kinds[n]._replace(name=told) for n, told in ERRORS.items()}
+
+
+class NameWithKnowledge(Name):
+    """A name whose knowledge is given as one object, beside the parameters of the proposer.
+
+    Attributes:
+        parts: the class of the proposer, and the classes that the knowledge may be of.
+    """
+
+    @classmethod
+    def pair(cls, **parameters: Any) -> Certified:
+        """Return the pair of these parameters."""
+        unknown = sorted(set(parameters) - set(cls.parameters()))
+        if unknown:
+            raise InvalidValueError(
+                f"{cls.__name__} has no parameter {unknown[0]!r}; its parameters are "
+                + ", ".join(cls.parameters())
+            )
+        proposer, kinds = cls.parts
+        knowledge = parameters.pop("knowledge", None)
+        if not isinstance(knowledge, kinds):
+            names = " or ".join(kind.__name__ for kind in kinds)
+            raise InvalidValueError(f"knowledge must be a {names}, got {knowledge!r}")
+        return Certified(proposer=proposer(**parameters), knowledge=knowledge)
+
+    @classmethod
+    def parameters(cls) -> dict[str, Any]:
+        """Return the declared parameters of the proposer, and the knowledge."""
+        return {"knowledge": parameters_of(Certified)["knowledge"]} | parameters_of(cls.parts[0])
+
+
+def name_of(algorithm: Any) -> str:
+    """Return the name under which an algorithm is written: that of its pair, or of its class.
+
+    >>> from surefoot import Ball, LeaderFollower
+    >>> name_of(LeaderFollower(G_g=1.0, domain=Ball(1.0)))
+    'LeaderFollower'
+    """
+    found = (name.__name__ for name in Name.all_names if name.fits(algorithm))
+    return next(found, type(algorithm).__name__)
+
+
+ERRORS = {
+    "value": "value_error",
+    "slope": "slope_error",
+    "drift": "drift",
+    "evaluation": "evaluation_error",
+}
+"""The four bounds as fields of :class:`Errors`, and as parameters and constants."""

@@ -1,0 +1,129 @@
+r"""Gradient descent as a proposer: its steps are as long as its region certifies, and cut there.
+
+.. math::
+    1/\eta_t &= \max(1/\eta_{t-1}, \sqrt{S_t}/(\sqrt2 R), \|\nabla_t\|/r_t), \qquad
+                S_t = \sum_{s \le t}\|\nabla_s\|^2 \\
+    y_t      &= x_t - \eta_t\nabla_t
+
+with :math:`r_t` the longest step that the region certifies. The wish is where the region cuts the
+step to :math:`y_t` off.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+from surefoot.algorithms.certified import Proposer, Wish
+from surefoot.core import checks
+from surefoot.core.arrays import maximum, number_like, sqrt, squared_and_norm, to_numpy, where
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.parameters import flag, positive
+from surefoot.core.types import Array, Feedback, Number
+from surefoot.regions import (
+    CertifiedLength,
+    Curvature,
+    CurvatureRows,
+    Knowledge,
+    Projection,
+    Region,
+)
+from surefoot.theory import ObservedCuts, ObservedRegret
+
+__all__ = ["Descent", "DescentNote", "DescentState", "square"]
+
+_ROOT_2 = math.sqrt(2.0)
+
+
+class DescentState(NamedTuple):
+    """What the next step needs.
+
+    Attributes:
+        squares: S, the sum of the squared norms of the gradients.
+        inverse_eta: 1/eta of the last step.
+    """
+
+    squares: Number
+    inverse_eta: Number
+
+
+class DescentNote(NamedTuple):
+    """What the bound on the regret wants to know of a step.
+
+    Attributes:
+        size: the norm of the cost gradient.
+        inverse_eta: 1/eta of the step.
+        wanted: y, the end of the step before it is cut.
+        moves: whether there was a step to take.
+        radius: R.
+        found: where it was cut off, with the multipliers that the region has for it.
+    """
+
+    size: Number
+    inverse_eta: Number
+    wanted: Array
+    moves: Any
+    radius: Number
+    found: Projection
+
+
+class Descent(Proposer):
+    r"""Gradient descent with steps that the region certifies.
+
+    Args:
+        radius: R, the radius of a ball that contains the feasible set.
+        eta: a fixed limit on the step size instead of :math:`\sqrt2R/\sqrt{S_t}`.
+        ratchet: whether the step size never rises again, which the regret bound needs. Without it
+            each step is limited by itself: as safe, at times better, and without a regret proof.
+    """
+
+    radius: Number = positive()
+    eta: Number | None = positive(default=None)
+    ratchet: bool = flag(default=True)
+
+    def init(self, x1: Array) -> DescentState:
+        """Start with nothing learnt."""
+        zero = number_like(x1, 0.0)
+        return DescentState(zero, zero)
+
+    def propose(
+        self, learner: DescentState, x: Array, feedback: Feedback, region: Region
+    ) -> tuple[DescentState, Wish]:
+        """Return the step as the region cuts it; the action itself where no gradient was seen."""
+        if feedback.cost_gradient is None:
+            return learner, Wish(x)
+        grad = checks.cost_gradient(x, feedback)
+        squared, size = square(grad)
+        squares = learner.squares + squared
+        if self.eta is None:
+            inverse = sqrt(squares) / (_ROOT_2 * self.radius)
+        else:
+            inverse = where(squares > 0, 1 / self.eta, 0.0 * size)
+        longest = region.longest
+        moves = longest > 0
+        # Where rounding leaves no room nothing moves, and the step size is not frozen by it.
+        inverse = maximum(inverse, where(moves, size / where(moves, longest, 1.0), 0.0 * size))
+        if self.ratchet:
+            inverse = maximum(inverse, learner.inverse_eta)
+        going = moves & (inverse > 1e-300)
+        wanted = x - 1.0 / where(going, inverse, math.inf) * grad
+        found = region.find_cut(wanted)
+        note = DescentNote(size, inverse, wanted, moves, self.radius, found)
+        return DescentState(squares, inverse), Wish(found.point, note, wanted=wanted)
+
+    def observer(self, knowledge: Knowledge) -> ObservedCuts | ObservedRegret | None:
+        """Return the sums of Theorem C, or of Theorem D; None without a regret proof."""
+        if not self.ratchet:
+            return None
+        if isinstance(knowledge, CertifiedLength):
+            return ObservedRegret() if knowledge.errors.is_exact else None
+        return ObservedCuts() if isinstance(knowledge, (Curvature, CurvatureRows)) else None
+
+
+def square(grad: Array) -> tuple[Number, Number]:
+    """Return the squared norm and the norm of a cost gradient; one run refuses infinite ones."""
+    squared, size = squared_and_norm(grad)
+    if isinstance(squared, float) and not squared < math.inf:
+        checks.refuse_unfinite(to_numpy(grad), "cost_gradient")
+        raise InvalidValueError("cost_gradient must have a finite square, got inf")
+    return squared, size

@@ -1,0 +1,286 @@
+"""A certified rule that is told values of g and a bound on its curvature: slopes are measured."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from surefoot.algorithms._wrapper import Wrapper
+from surefoot.algorithms.certified import Certified, own_point
+from surefoot.core import checks
+from surefoot.core.arrays import norm, owned
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.parameters import positive
+from surefoot.core.types import Array, Feedback, Info, Needs
+from surefoot.regions import (
+    Anchor,
+    Curvature,
+    CurvatureMemory,
+    OnePoint,
+    Reading,
+    Region,
+    causes,
+    pull_share,
+)
+from surefoot.regions.certificates import beyond_reach
+from surefoot.regions.quadratic import curvature_margin
+from surefoot.regions.region import check_start
+
+__all__ = ["Measuring", "MeasuringState"]
+
+
+class MeasuringState(NamedTuple):
+    """What the next round needs.
+
+    Attributes:
+        x: the action to play.
+        learner: the state of the proposer.
+        rounds: how many rounds have been played; 0 before the first value.
+        start: the first action that was read, and the bound on g there.
+        origin: where the slope was measured.
+        slope: the slope that was measured; 0 before there is one.
+        error: what it errs by there.
+        probing: the entry that the action is moved by for a probe, from 0; -1 for none.
+        base: the action that the probes differ from, or that was read last.
+        value: g there.
+        noise: what that value errs by at most.
+        length: how far the probes go.
+        differences: the slope that is being measured.
+        doubts: the sum of the squares of what its entries err by.
+        bound: what was certified of the next g.
+    """
+
+    x: Array
+    learner: Any
+    rounds: float
+    start: Anchor
+    origin: Array
+    slope: Array
+    error: float
+    probing: int
+    base: Array
+    value: float
+    noise: float
+    length: float
+    differences: Array
+    doubts: float
+    bound: float
+
+
+class Measuring(Wrapper):
+    r"""A rule that knows a curvature and is told values: slopes are measured, with their error.
+
+    For a convex g with curvature at most :math:`\beta`, n values next to :math:`x_o` give its slope
+    there up to :math:`\tau_0`, and at x up to :math:`\tau = \tau_0 + \beta\|x - x_o\|`:
+
+    .. math::
+        \hat s_i &= \sigma_i\Big(\frac{g(x_o + \delta\sigma_ie_i) - g(x_o)}\delta
+                    - \frac{\beta\delta}4\Big), \qquad
+        \tau_0^2 = \sum_i\Big(\frac{\beta\delta}4 + \frac{\nu_o + \nu_i}\delta\Big)^2 \\
+        x_{t+1} &= \text{the point of } \big\{p : g_t + \nu + \hat s^\top(p - x_t) +
+                   \tau\|p - x_t\| + \tfrac\beta2\|p - x_t\|^2 \le 0\big\} \text{ nearest to the
+                   wish}
+
+    with :math:`\nu_o` and :math:`\nu_i` the errors of the values at :math:`x_o` and at the probes.
+    The slope is measured again, in n rounds that are played and counted, where the region cuts the
+    wish and :math:`\tau > q\|\hat s\|`. Every probe is certified by the same inequality; where one
+    is not, the action first goes back towards the start, which is safe because g is convex. A probe
+    that who plays it moves by r across adds :math:`(\|\hat s\| + \tau)r/\delta` to its error; moved
+    by more than half of its length it is none. A round without a value is played again.
+
+    Args:
+        base: the rule, ``Certified(..., Curvature(...))``, with the errors of values.
+        start_slope: a bound on the slope at the start, however rough.
+        share: q; a larger one probes less.
+        length: :math:`\delta`; :math:`\sqrt{8\nu/\beta}` for values that err by :math:`\nu`, and at
+            least :math:`10^{-4}` of the largest norm of a feasible point, unless given.
+    """
+
+    start_slope: float = positive()
+    share: float = positive(default=0.1)
+    length: float | None = positive(default=None)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        known: Any = self.knowledge
+        fits = isinstance(self.base, Certified) and isinstance(known, Curvature)
+        if not fits or known.errors.drift or known.errors.slope:
+            raise InvalidValueError(
+                "knowledge must be a Curvature without drift and slope error, which is measured, "
+                f"got {known!r}"
+            )
+        if self.length is not None and self.length < 2.0**-40 * known.reach:
+            raise InvalidValueError(
+                f"length must be above the rounding of an action, got {self.length!r}"
+            )
+
+    @property
+    def needs(self) -> Needs:  # type: ignore[override]
+        """What the base asks for, but no slopes; one run at a time."""
+        return super().needs._replace(constraint_subgradients=0, one_run=True)
+
+    def init(self, x1: Array) -> MeasuringState:
+        """Start at x1; its slack comes with the first feedback."""
+        x, _, learner = self.base.init(x1)
+        if not isinstance(x, np.ndarray) or x.ndim != 1:
+            raise InvalidValueError("x1 must be the action of one run, got several")
+        # Zeros with the signs of x: the first probes go towards the origin.
+        slope: tuple[Any, ...] = (x, 0.0 * x, float(self.start_slope))
+        probe: tuple[Any, ...] = (-1, x, 0.0, 0.0, 0.0, np.zeros_like(x), 0.0)
+        start = Anchor(x, math.inf, 0.0)
+        return MeasuringState._make((x, learner, 0.0, start, *slope, *probe, math.inf))
+
+    def step(self, state: MeasuringState, feedback: Feedback) -> tuple[MeasuringState, Info]:
+        """Return the state after a round and what the step knew: the lines of the docstring."""
+        seen, t = self.locate(state, feedback), state.rounds + 1.0
+        is_read, is_new = seen.constraint_value is not None, False
+        suspects: tuple[Any, ...] = ()
+        if not (is_read or state.rounds):
+            return state, Info(state.x, wish=state.x)
+        state = state._replace(rounds=t)
+        if is_read:
+            g = checks.constraint_value(seen.constraint_value, seen.action)
+            checks.finite(constraint_value=g)
+            read = Reading(seen.action, g, None, self.errors.of_round(seen))
+            bound = state.bound if (read.x == state.x).all() else math.inf
+            suspects = (partial(self._contradict, t, read, bound),)
+            if t == 1.0:
+                upper = g + read.errors.value
+                check_start(g, upper, self._margin(g, len(read.x)))
+                state = state._replace(start=Anchor(read.x, upper, t))
+            state, is_new = self._take(state, read)
+        # From the base that a probe differs from, with the value that was read there.
+        region = self._region(state, self._room(state), seen)
+        learner, wish = self.base.proposer.propose(state.learner, state.base, seen, region)
+        state, aim = state._replace(learner=learner), own_point(wish, state.x)
+        wanted = aim if wish.wanted is None else wish.wanted
+        if not is_read and state.bound < math.inf:
+            reason = "nothing was read, and the action stays, which was certified before"
+            region = self._point(state, state.x, min(state.bound, 0.0), reason, seen)
+        elif is_read and state.probing < 0 and not is_new:
+            is_cut = bool((region.nearest(aim) != wanted).any())
+            if is_cut and self._is_rough(state):
+                state, region = self._begin(state, seen)
+        elif is_read and state.probing >= 0:
+            region = self._region(state, 0.0, seen)
+        if state.probing >= 0:
+            aim = self._probe(state, state.probing)
+        if wish.contradictions:
+            suspects = (*suspects, lambda: wish.contradictions)
+        new = owned(region.nearest(aim))
+        state = state._replace(x=new, bound=float(region.certificate(new).bound))
+        return state, Info(new, wanted, region, suspects, round=int(t))
+
+    def rest(self, state: MeasuringState, x: Array) -> MeasuringState:
+        """Return the state after a round in which nothing was read and x is kept for the next."""
+        if not state.rounds:
+            return self.init(x)
+        x = owned(np.array(x))
+        return state._replace(x=x, rounds=state.rounds + 1.0, probing=-1, bound=math.inf)
+
+    def _take(self, state: MeasuringState, read: Reading) -> tuple[MeasuringState, bool]:
+        """Return the state with a value, and whether that has completed a slope."""
+        (x, g, _, errors, _), i, n = read, state.probing, len(state.x)
+        way = x - state.base
+        moved = float(way[i])
+        across = norm(np.where(np.arange(n) == i, 0.0, way)) if i >= 0 else math.inf
+        if not across < 0.5 * abs(moved):  # no probe, or one that was not played
+            return state._replace(probing=-1, base=x, value=g, noise=errors.value), False
+        bent = 0.25 * self.knowledge.beta * norm(way) ** 2 / abs(moved)
+        differences = state.differences.copy()
+        differences[i] = (g - state.value) / moved - math.copysign(bent, moved)
+        both = errors.value + self._margin(g, n) + state.noise + self._margin(state.value, n)
+        both += (norm(state.slope) + self._slope_error(state)) * across
+        doubts = state.doubts + (bent + both / abs(moved)) ** 2
+        state = state._replace(differences=differences, doubts=doubts)
+        if i + 1 < n:
+            return state._replace(probing=i + 1), False
+        error = math.sqrt(doubts)
+        made = state._replace(probing=-1, origin=state.base, slope=differences, error=error)
+        return made, True
+
+    def _is_rough(self, state: MeasuringState) -> bool:
+        """Return whether the slope is worth to be measured again."""
+        enough = max(self.share * norm(state.slope), 1.5 * self._least(state))
+        return bool(self._slope_error(state) > enough)
+
+    def _begin(self, state: MeasuringState, seen: Feedback) -> tuple[MeasuringState, Region]:
+        """Return the first probe; towards the start where one is not certified: g is convex."""
+        base, start, delta = state.base, state.start, self._length(state)
+        begun = state._replace(probing=0, length=delta, differences=np.zeros(len(base)), doubts=0.0)
+        near = self._region(state, 0.0, seen)
+        if all(near.contains(self._probe(begun, i)) for i in range(len(base))):
+            return begun, near
+        high, margin = state.value + state.noise, self._margin(state.value, len(base))
+        steep = self._slope_error(state) + self.knowledge.beta * norm(base - start.x)
+        keep = (steep + 0.5 * self.knowledge.beta * delta) * delta + 2 * state.noise + 4 * margin
+        share = min(pull_share(high, start.value, keep), 1.0)
+        reason = (
+            f"g is at most {high:.3g} here and {start.value:.3g} at the start, and it is convex: "
+            f"{share:.3g} of the way back its slope can be measured"
+        )
+        bound = min((1 - share) * high + share * start.value + margin, 0.0)
+        return state, self._point(state, base + share * (start.x - base), bound, reason, seen)
+
+    def _point(
+        self, state: MeasuringState, x: Array, bound: float, reason: str, seen: Feedback
+    ) -> Region:
+        region: Region = OnePoint(state.rounds, x, bound, self.errors, reason)
+        return region if seen.within is None else region.within(seen.within)
+
+    def _region(self, state: MeasuringState, room: float, seen: Feedback) -> Region:
+        """Return what is certified around the base, from its value and a slope with its error."""
+        known, t, tau = self.knowledge, state.rounds, self._slope_error(state)
+        last = Anchor(state.base, state.value + state.noise + room, t)
+        memory = CurvatureMemory(t, last, last.value, state.slope, tau, None, 0.0, 0.0)
+        region: Region = known.region(memory, replace(known.errors, slope=tau))
+        return region if seen.within is None else region.within(seen.within)
+
+    def _probe(self, state: MeasuringState, i: int) -> Array:
+        """Return the i-th probe: down the slope, as far as it is known."""
+        point = np.array(state.base)
+        point[i] += math.copysign(state.length, -state.slope[i])
+        return point
+
+    def _length(self, state: MeasuringState) -> float:
+        r"""Return :math:`\delta`."""
+        known: Any = self.knowledge
+        long = math.sqrt(8 * state.noise / known.beta) if known.beta > 0 else 0.0
+        return max(1e-4 * known.reach, long) if self.length is None else self.length
+
+    def _slope_error(self, state: MeasuringState) -> float:
+        r"""Return :math:`\tau` at the base."""
+        return state.error + float(self.knowledge.beta * norm(state.base - state.origin))
+
+    def _least(self, state: MeasuringState) -> float:
+        """Return the error of a slope that could be measured at the base."""
+        delta, n = self._length(state), len(state.base)
+        both = 2 * (state.noise + self._margin(state.value, n))
+        return math.sqrt(n) * float(0.25 * self.knowledge.beta * delta + both / delta)
+
+    def _room(self, state: MeasuringState) -> float:
+        """Return what a move keeps below 0, so that probes are certified where it ends."""
+        delta, both = self._length(state), state.noise + self._margin(state.value, len(state.base))
+        steep = self.share * norm(state.slope) + self._least(state)
+        return float(2 * both + steep * delta + 0.5 * self.knowledge.beta * delta**2)
+
+    def _margin(self, g: float, n: int) -> float:
+        """Return the rounding of a bound that starts from a value."""
+        known, steep = self.knowledge, self.start_slope
+        margin = curvature_margin(g, steep, known.beta, known.reach, n, known.errors.evaluation)
+        return float(margin)
+
+    def _contradict(self, t: float, read: Reading, bound: float) -> tuple[str, ...]:
+        """Return what a value has that is impossible if the constants are right."""
+        (x, g, _, errors, _), known = read, self.knowledge
+        margin = self._margin(g, len(x))
+        found = beyond_reach(int(t), x, g + errors.value + margin, float(known.reach))
+        if g - errors.value <= bound + margin:
+            return found
+        why = causes(errors, f"beta = {known.beta:g} is too small")
+        sentence = f"round {int(t)}: g = {g:.6g} is above its certified bound {bound:.3g}: {why}"
+        return (*found, sentence)

@@ -1,0 +1,170 @@
+"""A leader and its follower that are told values of g, and no slopes: differences show the way."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from surefoot.algorithms._wrapper import Wrapper
+from surefoot.algorithms.certified import Certified, CertifiedState
+from surefoot.algorithms.leader import Leader, LeaderState
+from surefoot.core import checks
+from surefoot.core.arrays import norm, owned
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.parameters import nonnegative, positive
+from surefoot.core.types import Array, Feedback, Info, Needs, Number
+from surefoot.regions import LipschitzHull, Region
+
+__all__ = ["Probing", "ProbingState"]
+
+NEGLIGIBLE = 1e-7
+"""Slack below this share of the start's is not worth a probe."""
+
+
+class ProbingState(NamedTuple):
+    """What the next round needs.
+
+    Attributes:
+        x: the action to play.
+        base: the state of leader and follower.
+        probing: the entry of the action that is moved by a probe, from 0; -1 outside of a probe.
+        origin: the action that the probes differ from.
+        value: g there.
+        length: how far a probe goes.
+        slopes: the differences so far.
+    """
+
+    x: Array
+    base: CertifiedState
+    probing: int
+    origin: Array
+    value: float
+    length: float
+    slopes: Array
+
+
+class Probing(Wrapper):
+    r"""Leader and follower from values of g alone: safe from G_g, no slopes needed.
+
+    Certificates of :class:`~surefoot.regions.LipschitzHull` are made of values, and slopes only
+    steer. Here slopes are differences of values at actions that are played: where the leader is
+    out of reach, the action is close to the boundary and the cuts known so far do not say why, the
+    next d rounds go to
+
+    .. math:: x_0 + \delta e_i, \quad i = 1, \dots, d, \qquad
+              \hat s_i = (g(x_0 + \delta e_i) - g(x_0))/\delta, \qquad \delta = p\,r,
+
+    with r the radius of the certified ball of :math:`x_0`. Then :math:`\hat s`, no longer than
+    :math:`G_g`, is a cut like any other; a probe that the region, or who plays it, moves by half of
+    :math:`\delta` or more says nothing, and the entry stays as it was. All of these rounds count,
+    all of their actions are taken from the certified region, and all of their cost gradients reach
+    the leader. A cut that an action has passed was wrong, and is moved to that action. Feasibility
+    rests on none of this: the base is told that slopes may err by anything.
+
+    A probe begins if the leader is beyond the certified ball, the slack is less than `near` times
+    the largest so far, and
+
+    .. math:: g_t - \max_i\big(g_i + \hat s_i^\top(x_t - x_i)\big) > q\,(-g_t) .
+
+    It ends where a round is not measured.
+
+    Args:
+        base: leader and follower, ``Certified(Leader(...), LipschitzHull(...))``.
+        probe: p, the length of a probe relative to the radius of the certified ball; below 1/2.
+        doubt: q, which part of the slack may be unexplained without a probe.
+        near: how close to the boundary probes begin, relative to the deepest action.
+    """
+
+    probe: Number = positive(default=0.01)
+    doubt: Number = nonnegative(default=0.5)
+    near: Number = nonnegative(default=0.5)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        base = self.base
+        if not (
+            isinstance(base, Certified)
+            and isinstance(base.proposer, Leader)
+            and isinstance(base.knowledge, LipschitzHull)
+        ):
+            raise InvalidValueError(f"base must be a LeaderFollower, got {base!r}")
+        if self.probe >= 0.5:
+            raise InvalidValueError(f"probe must be below 1/2, got {self.probe!r}")
+        allowed = base.allowing(replace(base.errors, slope=math.inf))
+        object.__setattr__(self, "base", allowed)
+
+    @property
+    def needs(self) -> Needs:  # type: ignore[override]
+        """What leader and follower ask for, but no slopes."""
+        return super().needs._replace(constraint_subgradients=0)
+
+    @property
+    def G_g(self) -> float:
+        """The constant that feasibility rests on."""
+        return float(self.base.knowledge.G_g)
+
+    def init(self, x1: Array) -> ProbingState:
+        """Start at x1; its slack comes with the first feedback."""
+        base = self.base.init(x1)
+        return ProbingState(base.x, base, -1, base.x, 0.0, 0.0, np.zeros_like(base.x))
+
+    def step(self, state: ProbingState, feedback: Feedback) -> tuple[ProbingState, Info]:
+        """Return the state after a round and what the step knew: the lines of the docstring."""
+        seen, i = self.locate(state, feedback), state.probing
+        if seen.constraint_value is None:
+            base, info = self.base.step(state.base, seen)
+            return state._replace(x=base.x, base=base, probing=-1), info
+        x, d = seen.action, len(state.x)
+        g = checks.constraint_value(seen.constraint_value, x)
+        # The probe that was just played, if there was one and nobody has moved it.
+        slopes, s = state.slopes, None
+        if i >= 0:
+            way = x - state.origin
+            if norm(way - state.length * _axis(i, d)) < 0.5 * state.length:
+                slopes = np.where(_axis(i, d) > 0, (g - state.value) / way[i], slopes)
+            if i == d - 1:
+                steep = norm(slopes)
+                s = min(self.G_g / steep, 1.0) * slopes if steep > 0 else slopes
+        base, info = self.base.step(state.base, seen._replace(constraint_subgradient=s))
+        # The next one.
+        region, new = info.region, base.x
+        state = state._replace(base=base, probing=-1, slopes=slopes)
+        if i < 0 and self._doubts(base.learner, region, x, g):
+            length = self._length(region)
+            state = state._replace(probing=0, origin=x, value=g, length=length)
+        elif 0 <= i < d - 1:
+            state = state._replace(probing=i + 1)
+        if state.probing >= 0:
+            wanted = state.origin + state.length * _axis(state.probing, d)
+            new = owned(region.nearest(wanted))
+        return state._replace(x=new), info._replace(x=new)
+
+    def rest(self, state: ProbingState, x: Array) -> ProbingState:
+        """Return the state after a round in which nothing was read and x is kept for the next."""
+        base = self.base.rest(state.base, x)
+        return state._replace(x=base.x, base=base, probing=-1)
+
+    def _doubts(self, leader: LeaderState, region: Region, x: Array, g: float) -> bool:
+        """Return whether the leader is out of reach for a reason that no cut tells."""
+        r, X, cuts = region.radius, x - leader.start, leader.cuts
+        if not (0.0 < r < self.near * region.depth and norm(leader.Z - X) > r):
+            return False
+        over = (cuts.normals @ X - cuts.offsets) / cuts.inverses
+        known = float(np.max(over, initial=-math.inf))
+        negligible = NEGLIGIBLE * -leader.start_value + 2 * region.errors.value
+        return bool(g - known > self.doubt * -g + negligible)
+
+    def _length(self, region: Region) -> float:
+        """Return how far a probe goes: further where values err, but never far."""
+        r = max(region.radius, 0.0)
+        return float(max(self.probe * r, min(8 * region.errors.value / self.G_g, 0.25 * r)))
+
+
+def _axis(index: int, dimension: int) -> Any:
+    """Return the unit vector of an entry."""
+    axis = np.zeros(dimension)
+    axis[index] = 1.0
+    return axis

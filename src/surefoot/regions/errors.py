@@ -1,0 +1,167 @@
+r"""How wrong readings may be, and how fast g changes: one record, owned by what is known of g.
+
+With :math:`|\hat g - g| \le \nu`, :math:`\|\hat s - s\| \le \tau` for some subgradient s, and
+:math:`|g_{t+1}(p) - g_t(p)| \le v` for every p, what was read in round i at x says
+
+.. math:: \hat g - \nu \le g_i(x) \le \hat g + \nu, \qquad g_{i+k}(x) \le \hat g + \nu + kv .
+
+A region keeps the upper bound where a larger g is the careful choice, and the lower one for what
+it calls impossible.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from surefoot.core.constants import Constants
+from surefoot.core.errors import InvalidValueError, SurefootError
+from surefoot.core.parameters import Declared, nonnegative
+from surefoot.core.types import Array, Feedback, Number, Region
+
+__all__ = ["EmptyRegionError", "Errors", "allowed", "causes", "is_zero"]
+
+
+class Errors(Declared):
+    """Bounds on the errors of readings and on the drift of g; 0 means exact, and fixed.
+
+    Args:
+        value: of a value of g that was read.
+        slope: of a subgradient that was read; infinite where slopes only show the way.
+        drift: of g itself, at any point, from one round to the next.
+        evaluation: of the computation of g, where that is larger than the rounding of a linear one
+            (``constraint.evaluation_error(ball)``).
+
+    Example:
+        >>> Errors(value=0.05).every(3)
+        Errors(value=0.05, slope=0.0, drift=0.0, evaluation=0.0)
+        >>> Errors(drift=0.01).every(3).drift
+        0.03
+    """
+
+    value: Number = nonnegative(default=0.0)
+    slope: Number = nonnegative(default=0.0, infinite=True)
+    drift: Number = nonnegative(default=0.0)
+    evaluation: Number = nonnegative(default=0.0)
+
+    @classmethod
+    def of(cls, constants: Constants) -> Errors:
+        """Return the errors and the drift that constants name."""
+        return cls(
+            value=constants.value_error or 0.0,
+            slope=constants.slope_error or 0.0,
+            drift=constants.drift or 0.0,
+            evaluation=constants.evaluation_error or 0.0,
+        )
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether readings that count are exact, up to rounding, and g is fixed."""
+        exact_slope = is_zero(self.slope) or (
+            isinstance(self.slope, float) and self.slope == math.inf  # it does not count
+        )
+        return is_zero(self.value) and exact_slope and not self.drifts
+
+    @property
+    def drifts(self) -> bool:
+        """Whether g may change from round to round."""
+        return not is_zero(self.drift)
+
+    def of_round(self, feedback: Feedback) -> Errors:
+        """Return the errors of a round that says how wrong its own readings are."""
+        changes = {"value": feedback.value_error, "slope": feedback.slope_error}
+        told = {name: bound for name, bound in changes.items() if bound is not None}
+        for name, bound in told.items():
+            if isinstance(bound, (float, int)) and not 0 <= bound < math.inf:
+                raise InvalidValueError(f"{name}_error must be a finite number >= 0, got {bound!r}")
+        return replace(self, **told) if told else self
+
+    def every(self, rounds: int) -> Errors:
+        """Return the errors where so many rounds pass between two readings."""
+        return replace(self, drift=rounds * self.drift)
+
+    def __str__(self) -> str:
+        parts = [
+            f"{name} up to {size:g}{unit}"
+            for name, size, unit in (
+                ("value errors", self.value, ""),
+                ("slope errors", self.slope, ""),
+                ("drift", self.drift, " per round"),
+            )
+            if size and size < math.inf
+        ]
+        return "allows for " + ", ".join([*parts, "rounding"] if parts else ["rounding alone"])
+
+
+def is_zero(bound: Number) -> bool:
+    """Return whether a bound is known to be 0; a column, or a number yet to come, is not."""
+    return isinstance(bound, (int, float)) and bound == 0
+
+
+def allowed(errors: Errors) -> str:
+    """Return the part of a sentence that says what a certificate allows for; empty for nothing.
+
+    Example:
+        >>> allowed(Errors(value=0.05, drift=1e-4))
+        ', for values off by up to 0.05 and a drift of 0.0001 per round'
+    """
+    words = {
+        "values off by up to {:g}": errors.value,
+        "slopes off by up to {:g}": errors.slope,
+        "a drift of {:g} per round": errors.drift,
+    }
+    parts = [word.format(float(bound)) for word, bound in words.items() if 0 < bound < math.inf]
+    return f", for {' and '.join(parts)}" if parts else ""
+
+
+def causes(errors: Errors, constant: str, *, convex: bool = True) -> str:
+    """Return why something impossible may have been seen, the most likely reason first.
+
+    Args:
+        errors: what was allowed for.
+        constant: what is said of the constant of the certificate.
+        convex: whether g must be convex.
+
+    Example:
+        >>> causes(Errors(), "G_g = 1 is too small")
+        'G_g = 1 is too small, a reading errs by more than 0, g is not convex, or it changed'
+    """
+    value, drift = float(errors.value), float(errors.drift)
+    moved = f"changes by more than {drift:g} per round" if drift > 0 else "changed"
+    shape = "g is not convex, or it " if convex else "or g "
+    return f"{constant}, a reading errs by more than {value:g}, {shape}{moved}"
+
+
+class EmptyRegionError(SurefootError, ValueError):
+    """No certified action was found: none in the announced sets, or none at all under drift.
+
+    Attributes:
+        point: the certified action nearest to the sets; under drift the one with the smallest
+            bound on g, which is above 0.
+    """
+
+    def __init__(self, sentence: str, point: Array) -> None:
+        super().__init__(sentence)
+        self.point = point
+
+    @classmethod
+    def of_set(cls, known: Region, point: Array, distance: float) -> EmptyRegionError:
+        """Return the error for a set in which nothing is certified."""
+        return cls(
+            f"no certified action is in {known!r}: the nearest certified one is "
+            f"{np.array2string(point, separator=', ')}, {distance:.3g} away",
+            point,
+        )
+
+    @classmethod
+    def of_drift(cls, t: Any, point: Array, bound: Any, drift: Any) -> EmptyRegionError:
+        """Return the error for a round after which nothing that was seen is certified any more."""
+        return cls(
+            f"round {int(t)}: no next action is certified: with a drift of {float(drift):g} per "
+            f"round the smallest bound on g is {float(bound):.3g}, at "
+            f"{np.array2string(point, separator=', ')}",
+            point,
+        )

@@ -1,0 +1,124 @@
+"""Objects as plain data and back: to the last bit, by the library's own classes alone."""
+
+import json
+import math
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from surefoot import Ball, Constants, Feedback
+from surefoot.algorithms import OGD, PFS, LeaderFollower, SafetyFilter
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.plain import NotPlainError, build, decode, digest, encode
+from surefoot.sets import Box
+
+BOX = Box([-0.1, -1 / 3], [0.1 + 0.2, 1e-310])
+PLAYERS = [
+    PFS(eta=0.1, rho=1 / 3, domain=Ball(1.5, [0.1, 0.2])),
+    OGD(eta=np.array([[0.1], [0.2]]), domain=BOX),
+    SafetyFilter(G_g=1.3, domain=BOX, rho=0.1, value_error=0.05),
+    LeaderFollower(G_g=1.3, domain=Ball(1.0), leader=OGD(eta=0.1, domain=Ball(1.0))),
+    LeaderFollower.default(Constants(R=1.0, G_g=2.0, start_slack=0.5)),
+]
+
+
+@pytest.mark.parametrize("player", PLAYERS, ids=lambda p: type(p).__name__)
+def test_what_is_written_is_read_again_through_json(player):
+    again = decode(json.loads(json.dumps(encode(player))))
+    assert again == player
+    assert repr(again) == repr(player)
+    assert digest(again) == digest(player)
+
+
+def test_a_state_comes_back_to_the_last_bit():
+    player = LeaderFollower(G_g=1.3, domain=Ball(1.0))
+    state = player.init(np.array([0.1, -0.2]))
+    for t in range(5):
+        seen = Feedback(np.array([1 / 3, t / 7]), -0.3, np.array([0.5, 1.1]))
+        state, _ = player.step(state, seen)
+    own = {}
+
+    def collect(part):
+        if isinstance(part, tuple):
+            own[type(part).__name__] = type(part)
+            for inner in part:
+                collect(inner)
+
+    collect(state)
+    again = decode(json.loads(json.dumps(encode(state))), own)
+    assert encode(again) == encode(state)
+    first, second = (player.step(s, seen)[0].x for s in (state, again))
+    assert first.tobytes() == second.tobytes()
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        math.inf,
+        -math.inf,
+        (1.0, (2, None), "x"),
+        {"a": (1, 2.5)},
+        np.array([[1.5], [2.5]]),
+        np.zeros((0, 3)),
+        np.array(2.0),
+        np.array([1, 2]),
+        np.array([math.inf, 1.0]),
+    ],
+    ids=repr,
+)
+def test_numbers_arrays_and_tuples_keep_their_kind(value):
+    again = decode(json.loads(json.dumps(encode(value))))
+    assert type(again) is type(value)
+    if isinstance(value, np.ndarray):
+        assert (again.dtype, again.shape) == (value.dtype, value.shape)
+    np.testing.assert_equal(again, value)
+
+
+def test_an_array_of_any_length_is_part_of_the_digest():
+    one, other = np.zeros(20), np.zeros(20)
+    other[17] = 1e-300
+    assert digest(Box(one - 1, one)) != digest(Box(one - 1, other))
+
+
+@pytest.mark.parametrize(
+    ("table", "sentence"),
+    [
+        ({"class": "Bal", "radius": 1.0}, r"^player\.class must be one of Ball.*, got 'Bal'$"),
+        ({"radius": 1.0}, r"^player\.class must be one of .*, got None$"),
+        ({"class": "Ball", "size": 1.0}, r"fields of Ball \(radius, centre\), got size$"),
+        (
+            {"class": "Ball", "radius": "x"},
+            r"^player\.radius must be a finite number > 0, got 'x'$",
+        ),
+        (
+            {"class": "OGD", "eta": 0.1, "domain": {"class": "Ball", "radius": 0.0}},
+            r"^player\.domain\.radius must be a finite number > 0, got 0\.0$",
+        ),
+        ({"class": "OGD", "eta": 0.1}, r"^player must describe a OGD: .*'domain'$"),
+        (
+            {"class": "LeaderFollower", "G_g": 1.0, "cost": 2.0},
+            r"fields of LeaderFollower \(domain, cuts, .*, got cost$",
+        ),
+    ],
+)
+def test_a_mistake_is_named_by_the_path_of_its_key(table, sentence):
+    with pytest.raises(InvalidValueError, match=sentence):
+        build(table)
+
+
+class Own(NamedTuple):
+    x: float
+
+
+@pytest.mark.parametrize("value", [print, object(), {1, 2}], ids=["function", "object", "set"])
+def test_what_is_no_plain_data_is_refused(value):
+    with pytest.raises(NotPlainError, match="cannot be stored as plain data"):
+        encode(value)
+
+
+def test_nothing_in_a_file_can_name_a_module_or_a_class_of_others():
+    for name in ("os.system", "Path", "surefoot.sets.Ball", "type", "Own"):
+        with pytest.raises(NotPlainError, match="no class"):
+            decode({"class": name})
+    assert decode(encode(Own(1.5)), {"Own": Own}) == Own(1.5)
