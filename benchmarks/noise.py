@@ -226,8 +226,8 @@ def heat(options: Any) -> int:
             g, s = float(0.8 * x[0] ** 2 + 0.5 * x[1] ** 2 - 0.4), np.array([1.6 * x[0], x[1]])
             assert g <= 0
             income += float(price @ x)
-            state, info = player.step(state, Feedback(-price, g, s if name == "slopes" else None))
-            probes += getattr(info, "probing", False)
+            state = player.update(state, Feedback(-price, g, s if name == "slopes" else None))
+            probes += getattr(state, "probing", -1) >= 0
         line(name, [f"{float(total @ best) - income:.1f}", str(probes)])
     return 0
 

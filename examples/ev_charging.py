@@ -8,35 +8,34 @@ from __future__ import annotations
 
 import numpy as np
 
+from surefoot import Feedback
+from surefoot.algorithms import RegionFilter
 from surefoot.core.types import Array
 from surefoot.problems.cases import charging_site
 from surefoot.problems.cases.charging import LARGEST, Minute
-from surefoot.regions import CurvatureRows, EmptyRegionError, Reading
+from surefoot.regions import CurvatureRows, EmptyRegionError
 from surefoot.sets import Box
 
 site = charging_site("caltech", month="2019-10", days=1)
 
 # All that is known beforehand: how much the slope of each line's g can change per ampere.
-known = CurvatureRows(
-    beta=tuple(site.network.curvatures), reach=LARGEST * float(np.sqrt(site.chargers))
-)
+reach = LARGEST * float(np.sqrt(site.chargers))
+safe = RegionFilter(knowledge=CurvatureRows(beta=tuple(site.network.curvatures), reach=reach))
 nothing = np.zeros(site.chargers)
-memory = known.init(nothing)
-empty = Reading(nothing, *site.network.measure(nothing), known.errors)
-when_empty = known.region(known.observe(memory, empty), known.errors)
+empty = Feedback(None, *site.network.measure(nothing))
+state, info = safe.step(safe.init(nothing), empty)
 
 
 def rule(minute: Minute) -> Array:
     """Return the certified currents nearest to what the cars would like."""
-    global memory
-    reading = Reading(minute.action, minute.values, minute.slopes, known.errors)
-    memory = known.observe(memory, reading)
-    region = known.region(memory, known.errors)
-    announced, wish = Box(nothing, minute.upper), minute.upper
+    global state
+    box, seen = Box(nothing, minute.upper), Feedback(None, minute.values, minute.slopes)
+    seen = seen._replace(action=minute.action, proposal=minute.upper, within=box)
     try:
-        found: Array = region.within(announced).nearest(wish)
+        state, _ = safe.step(state, seen)
+        found: Array = state.x
     except EmptyRegionError:  # too many cars leave at once: certified from the empty site
-        found = when_empty.within(announced).nearest(wish)
+        found = info.region.within(box).nearest(minute.upper)
     return found
 
 

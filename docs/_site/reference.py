@@ -20,6 +20,7 @@ from docutils import nodes
 import surefoot
 from surefoot import algorithms, problems, regions, sets
 from surefoot.algorithms import catalogue, find_algorithms, source_of
+from surefoot.algorithms.certified import Name
 from surefoot.core.types import Source
 from surefoot.problems import constraints, costs
 
@@ -157,8 +158,9 @@ def _autoclass(path: str, *, index: bool = True) -> str:
         key for key, value in vars(thing).items() if not key.startswith("_") and _documented(value)
     ]
     # What rules share they inherit, and a controller what an operator orders.
-    shared = ("init", "update", "moved", "hold", "retreat", "resume", "note")
-    own += [key for key in shared if key not in own and hasattr(thing, key)]
+    shared = ("init", "step", "update", "rest", "hold", "retreat", "resume", "note")
+    if not (isinstance(thing, type) and issubclass(thing, Name)):  # which makes a rule, and is none
+        own += [key for key in shared if key not in own and hasattr(thing, key)]
     members = f"   :members: {', '.join(own)}\n" if own else ""
     hidden = "" if index else "   :no-index:\n"
     return f".. autoclass:: {path}\n{hidden}{members}"

@@ -98,6 +98,17 @@ def test_a_subgradient_of_zero_is_no_cut():
     assert norm(state.x) <= 0.5
 
 
+def test_the_start_is_the_first_action_that_was_played():
+    player, asked = LeaderFollower(G_g=1.0, domain=Ball(1.0)), np.array([0.9, 0.0])
+    played, slope = np.array([-0.1, 0.2]), np.array([1.0, 0.0])
+    seen = Feedback(np.array([-1.0, 0.5]), -0.6, slope, action=played)
+    state = player.update(player.init(asked), seen)
+    same = player.update(player.init(played), seen._replace(action=None))
+    assert state.x.tolist() == same.x.tolist()
+    assert state.learner.start.tolist() == played.tolist()
+    assert state.learner.reach == same.learner.reach
+
+
 # --- feasibility ---------------------------------------------------------------------------------
 
 

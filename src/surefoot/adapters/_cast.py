@@ -14,7 +14,8 @@ for :math:`g(q) \le 0` if m is at least what g can rise over a length of c:
   :math:`B(p, m/G_g)` is feasible, because :math:`g(p) \le -m`, and q is in it.
 * curvature of at most :math:`\beta`: with :math:`U(y) = g + s^\top(y-x) + \frac\beta2\|y-x\|^2`
   and :math:`\|p - x\| \le 2M`,
-  :math:`U(q) - U(p) \le \|s\|c + \frac\beta2(2\|p-x\|c + c^2) \le (\|s\| + \beta(2M + c))c = m`.
+  :math:`U(q) - U(p) \le \|s\|c + \frac\beta2(2\|p-x\|c + c^2) \le (\|s\| + \beta(2M + c))c = m`,
+  where the error of a slope, which U has a term for, counts as a part of its norm.
   Then :math:`U(q) \le 0`, which certifies q itself (:mod:`surefoot.regions.curvature`). Only the
   s of the round is used. So that rounds can be compared with each other, m should not change: for a
   convex g no slope is longer than the first one and :math:`2\beta M`, and the m of that is kept.

@@ -64,10 +64,11 @@ class SafeAction(_gym.Wrapper, _gym.utils.RecordConstructorArgs):  # type: ignor
 
     The first action after a reset is ``start``, whatever the agent proposes: nothing has been
     measured yet. Each later one is judged by the g and the slope that were measured at the action
-    before. Where a step failed, or its g was not a number, nobody measured: the action is played
-    again, whatever the agent proposes, until g is read there; a filter that allows for drift needs
-    a reset instead. Certificates are computed in float64 and rounded to the action space last, with
-    a margin for that (:mod:`surefoot.adapters._cast`).
+    before, and is in the box of the action space, with every filter, also under drift. Where a step
+    failed, or its g was not a number, nobody measured: the action is played again, whatever the
+    agent proposes, until g is read there; a filter that allows for drift needs a reset instead.
+    Certificates are computed in float64 and rounded to the action space last, with a margin for
+    that (:mod:`surefoot.adapters._cast`).
 
     ``info`` of a step has ``action_played``, ``action_proposed``, ``certificate`` (a named tuple,
     whose ``str`` is one sentence; None for the start), ``constraint_value`` and ``cost``: that of
@@ -80,7 +81,7 @@ class SafeAction(_gym.Wrapper, _gym.utils.RecordConstructorArgs):  # type: ignor
 
     Args:
         env: an environment whose actions are a ``Box``.
-        filter: with ``init`` and ``admit``, as :class:`surefoot.algorithms.SafetyFilter`.
+        filter: that takes proposals, as :class:`surefoot.algorithms.SafetyFilter`.
         start: the first action after each reset, strictly feasible.
         constraint: how g is read, a :data:`Reading`; from ``info["constraint_value"]`` and
             ``info["constraint_subgradient"]`` unless given.

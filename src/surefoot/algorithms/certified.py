@@ -30,6 +30,7 @@ import numpy as np
 from surefoot.core import checks
 from surefoot.core.algorithm import Algorithm
 from surefoot.core.arrays import owned
+from surefoot.core.convert import shown
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import Declared, anything, flag, parameters_of
 from surefoot.core.types import Array, Feedback, Info, Needs, Source
@@ -168,11 +169,11 @@ class Certified(Algorithm):
         super().__post_init__()
         if not isinstance(self.knowledge, Knowledge):
             raise InvalidValueError(
-                f"knowledge must be an object of surefoot.regions, got {self.knowledge!r}"
+                f"knowledge must be an object of surefoot.regions, got {shown(self.knowledge)}"
             )
         if not callable(getattr(self.proposer, "propose", None)):
             raise InvalidValueError(
-                f"proposer must be a proposer, as Proposals(), got {self.proposer!r}"
+                f"proposer must be a proposer, as Proposals(), got {shown(self.proposer)}"
             )
 
     @property

@@ -178,6 +178,8 @@ class Leader(Proposer):
         self, learner: LeaderState, x: Array, feedback: Feedback, region: Region
     ) -> tuple[LeaderState, Wish]:
         """Return the leader after a round, and the wish of its follower."""
+        if region.round == 1 and x is not learner.start:  # the first action that was played
+            learner = learner._replace(start=x, reach=reach_from(self.domain, x))
         D, Z, before = learner.reach, learner.Z, learner.inverse_eta
         X = x - learner.start
         grad = np.zeros_like(x)

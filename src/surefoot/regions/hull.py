@@ -38,6 +38,7 @@ import numpy as np
 from surefoot.core import checks
 from surefoot.core.algorithm import start_in
 from surefoot.core.arrays import dot, norm
+from surefoot.core.convert import shown
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import flag, positive, projectable
 from surefoot.core.points import reach_of
@@ -113,7 +114,7 @@ class LipschitzHull(Knowledge):
     def init(self, x1: Array) -> HullMemory:
         """Return the memory before the first round."""
         if not isinstance(x1, np.ndarray) or x1.ndim != 1:
-            raise InvalidValueError(f"x1 must be one NumPy vector, got {x1!r}")
+            raise InvalidValueError(f"x1 must be one NumPy vector, got {shown(x1)}")
         if self.domain is not None:
             start_in(self.domain, x1)
         here = Anchor(x1, math.inf, 0.0)

@@ -27,6 +27,7 @@ import numpy as np
 
 from surefoot.core import checks
 from surefoot.core.arrays import norm
+from surefoot.core.convert import shown
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import Declared, anything
 from surefoot.core.types import Array, Feedback, Number
@@ -74,7 +75,7 @@ class Knowledge(Declared):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not isinstance(self.errors, Errors):
-            raise InvalidValueError(f"errors must be Errors(...), got {self.errors!r}")
+            raise InvalidValueError(f"errors must be Errors(...), got {shown(self.errors)}")
         if self.uses_slopes and isinstance(self.errors.slope, float):
             checks.nonnegative(slope_error=self.errors.slope)
 
