@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 from typing import Any, NoReturn
 
 import numpy as np
@@ -71,6 +72,7 @@ class LiveLoop(Closing):
         "_rows",
         "_run",
         "_state",
+        "_telling",
         "_value",
         "_watch",
     )
@@ -81,6 +83,7 @@ class LiveLoop(Closing):
         self, run: Run, memory: Memory, last: Round | None, journal: Journal | None
     ) -> None:
         self._asked = 0  # the last round that was asked for
+        self._telling = threading.RLock()
         self._journal = journal
         self._round = 1 if last is None else last.number + 1
         # Of the last round told. Its arrays are not kept: the next round has theirs sooner then.

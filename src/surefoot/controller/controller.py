@@ -296,31 +296,32 @@ class Controller(Ordered):
                 drift the action is not proved for another one.
             StoreError: if the journal cannot be written; nothing has changed then.
         """
-        if self._asked != self._round:
-            self._refuse_telling()
-        t = self._round
-        told = (cost_gradient, constraint_value, constraint_subgradient, cost_value)
-        others: tuple[Any, ...] = (cost, constraint, proposal, action, value_error, within)
-        if missing is not False:
-            self._tell_nothing(missing, (*told, *others))
-            return
-        before, seen, played = self._understood(*told, *others)
-        broken = self._watch.look(t, *measure(seen, self._first_name))
-        if self._tell_specially(t, before, seen, played):
-            return
-        try:
-            # Numbers may be of any size; what overflows is refused, so NumPy need not warn.
-            with np.errstate(over="ignore", invalid="ignore"):
-                after, info = self._step(seen, played, within)
-        except EmptyRegionError as error:
-            if self._errors.drift:  # which may have taken the action outside by the next round
-                self._refused = (Breach(t, "drift", str(error), "feasibility"),)
-            raise
-        if info is not None and (sentences := info.contradictions):
-            # It stands for what the watch has to say about the constraint.
-            kept = [b for b in broken if b.constant not in ("G_g", "the bound on g")]
-            broken = [*kept, Breach(t, "constants", sentences[0], "both")]
-        self._end(t, before, after, info, seen, broken, played, within)
+        with self._telling:  # of two threads that tell one round, one is refused
+            if self._asked != self._round:
+                self._refuse_telling()
+            t = self._round
+            told = (cost_gradient, constraint_value, constraint_subgradient, cost_value)
+            others: tuple[Any, ...] = (cost, constraint, proposal, action, value_error, within)
+            if missing is not False:
+                self._tell_nothing(missing, (*told, *others))
+                return
+            before, seen, played = self._understood(*told, *others)
+            broken = self._watch.look(t, *measure(seen, self._first_name))
+            if self._tell_specially(t, before, seen, played):
+                return
+            try:
+                # Numbers may be of any size; what overflows is refused, so NumPy need not warn.
+                with np.errstate(over="ignore", invalid="ignore"):
+                    after, info = self._step(seen, played, within)
+            except EmptyRegionError as error:
+                if self._errors.drift:  # which may have taken the action outside by the next round
+                    self._refused = (Breach(t, "drift", str(error), "feasibility"),)
+                raise
+            if info is not None and (sentences := info.contradictions):
+                # It stands for what the watch has to say about the constraint.
+                kept = [b for b in broken if b.constant not in ("G_g", "the bound on g")]
+                broken = [*kept, Breach(t, "constants", sentences[0], "both")]
+            self._end(t, before, after, info, seen, broken, played, within)
 
     def explain(self) -> Explanation:
         """Return why the current action may be played; its ``str`` is one line."""
