@@ -42,8 +42,23 @@ def test_boxes_have_a_box_in_common_unless_they_are_apart_or_one_is_no_box():
     low, high = AllSets(one, two).corners
     assert low.tolist() == [1.0, 0.0]
     assert high.tolist() == [2.0, 1.0]
-    assert AllSets(one, Box([5.0, 5.0], [6.0, 6.0])).corners is None
+    assert AllSets(one, two).project(np.array([9.0, -9.0])).tolist() == [2.0, 0.0]
+    apart = AllSets(one, Box([5.0, 5.0], [6.0, 6.0]))
+    assert apart.corners is None
+    assert apart.is_empty
     assert AllSets(one, Ball(1.0)).corners is None
+
+
+def test_an_announced_box_that_is_apart_from_the_known_one_is_empty_at_once():
+    known, x = (
+        CurvatureRows(beta=(1.0,), reach=3.0, domain=Box([-1.0, -1.0], [1.0, 1.0])),
+        np.zeros(2),
+    )
+    reading = Reading(x, np.array([-0.5]), np.array([[0.0, 1.0]]), known.errors)
+    region = known.region(known.observe(known.init(x), reading), known.errors)
+    with pytest.raises(EmptyRegionError, match=r"0\.5 away") as error:
+        region.within(Box([1.5, -1.0], [3.0, -1.0])).nearest(np.array([2.5, -1.0]))
+    np.testing.assert_allclose(error.value.point, [1.0, -1.0], atol=1e-6)
 
 
 def test_an_announced_box_without_a_certified_point_is_said_with_the_nearest_one():

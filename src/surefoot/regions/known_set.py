@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from surefoot.core import checks
 from surefoot.core.arrays import norm, where
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.flow import if_any, in_turn
@@ -161,10 +162,22 @@ class AllSets:
 
     Args:
         sets: of which the last is named where nothing is certified in all of them.
+
+    Attributes:
+        corners: of what boxes have in common; None unless all are boxes that meet.
+        is_empty: whether all are boxes, and they do not.
     """
 
+    corners: tuple[Array, Array] | None
+
     def __init__(self, *sets: Set) -> None:
-        self.sets = sets
+        self.sets, self.corners, self.is_empty = sets, None, False
+        boxes = [known for known in sets if isinstance(known, Box)]
+        if len(boxes) == len(sets):
+            lower = np.max([box.lower for box in boxes], axis=0)
+            upper = np.min([box.upper for box in boxes], axis=0)
+            self.is_empty = bool((lower > upper).any())
+            self.corners = None if self.is_empty else (lower, upper)
 
     @classmethod
     def within(cls, known: AllSets | None, announced: Any) -> AllSets:
@@ -182,23 +195,18 @@ class AllSets:
 
     def project(self, x: Array) -> Array:
         """Return the nearest point; of several sets by Dykstra's method, not to the last digit."""
-        return self.sets[0].project(x) if len(self.sets) == 1 else dykstra(self.sets, x).point
+        if self.corners is not None:
+            checks.refuse_unfinite(x, "the point to project")
+            return np.minimum(np.maximum(x, self.corners[0]), self.corners[1])
+        if len(self.sets) == 1 or self.is_empty:
+            return self.sets[-1].project(x)
+        return dykstra(self.sets, x).point
 
     def settled(self, x: Array) -> Array:
         """Return a point that rounding may have put outside of the sets, moved back."""
         for known in self.sets:
             x = settled(known, x)
         return x
-
-    @property
-    def corners(self) -> tuple[Array, Array] | None:
-        """The corners of what boxes have in common; None unless all are boxes that meet."""
-        boxes = [known for known in self.sets if isinstance(known, Box)]
-        if len(boxes) < len(self.sets):
-            return None
-        lower = np.max([box.lower for box in boxes], axis=0)
-        upper = np.min([box.upper for box in boxes], axis=0)
-        return None if (lower > upper).any() else (lower, upper)
 
 
 def project_onto_both(first: Onto, second: Onto, w: Array, x: Array, size: float) -> Array:

@@ -318,6 +318,8 @@ class RowsRegion(Region):
         none = np.zeros(len(self.level))
         if self.holds(w):
             return Projection(w, none, 0.0)
+        if self.known is not None and self.known.is_empty:
+            raise self._nothing_in_sets()
         found = self._search(w, search)
         # For a fixed g a search that fails ends where the action is, and was.
         if self.holds(found.point) or (self.anchor is None and self._has_action):
@@ -366,6 +368,15 @@ class RowsRegion(Region):
             if (pull := self._pull()) is None:
                 raise
             return pull
+
+    def _nothing_in_sets(self) -> EmptyRegionError:
+        """Return the error for an announced set that is apart from the others."""
+        assert self.known is not None
+        *others, last = self.known.sets
+        known = AllSets(*others)
+        region = RowsRegion(self.knowledge, self.memory, self.t, self.errors, known)
+        point = region.nearest(known.project(last.project(self.x)))
+        return EmptyRegionError.of_set(last, point, norm(last.project(point) - point))
 
     def _find_common_point(self) -> Array:
         """Return a certified point of the sets, by searches in turn."""
