@@ -40,6 +40,7 @@ __all__ = [
 
 SWEEPS = 60
 TURNS = 1_000
+CYCLES = 200
 REFLECTIONS = 200
 HALVINGS = 40
 SHARES = (*(1.0 - 0.5**k for k in range(44, 0, -1)), *(0.5**k for k in range(2, 30)), 0.0)
@@ -198,9 +199,11 @@ class AllSets:
         if self.corners is not None:
             checks.refuse_unfinite(x, "the point to project")
             return np.minimum(np.maximum(x, self.corners[0]), self.corners[1])
-        if len(self.sets) == 1 or self.is_empty:
-            return self.sets[-1].project(x)
-        return dykstra(self.sets, x).point
+        for known in reversed(self.sets):
+            point = known.project(x)
+            if self.is_empty or len(self.sets) == 1 or self.contains(point):
+                return point  # what is nearest in one set, and in all, is nearest in all
+        return dykstra(self.sets, x, most=CYCLES).point
 
     def settled(self, x: Array) -> Array:
         """Return a point that rounding may have put outside of the sets, moved back."""
