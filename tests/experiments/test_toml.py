@@ -119,7 +119,7 @@ base.parameters.eta = 1
         "x.toml:47: algorithms[5].parameters.rho: must be a finite number, got inf",
         "x.toml:47: algorithms[5].parameters: stand beside a tuning: keep one of the two",
         "x.toml:51: algorithms[6].constants.G_h: unknown constant 'G_h'; did you mean 'G_g'?",
-        "x.toml:51: algorithms[6].constants.G_f: must be more than 0, got -2",
+        "x.toml:51: algorithms[6].constants.G_f: must be a finite number > 0, got -2",
         "x.toml:53: algorithms[6].options.betta: unknown option of Jenatton.trade_off 'betta'; "
         "did you mean 'beta'?",
         "x.toml:56: algorithms[7].parameters.rho.time: unknown key; did you mean 'times'?",
@@ -211,6 +211,11 @@ def test_a_mistake_is_one_sentence_with_its_line(text, sentence):
     lines = told(text)
     assert len(lines) == 1, lines
     assert re.search(sentence, lines[0]), lines[0]
+
+
+def test_a_constant_may_be_all_that_its_class_takes():
+    text = TOP + TOY + PFS + "constants = { beta = 0, drift = 0.0, start_slack = -0.5 }"
+    assert parse_spec(text).algorithms[0].constants == {"beta": 0, "drift": 0, "start_slack": -0.5}
 
 
 def test_a_hundred_mistakes_are_enough():

@@ -36,13 +36,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias, get_args
 
 from surefoot.core import checks
 from surefoot.core.display import Table, facts_html
 from surefoot.core.errors import InvalidTypeError, InvalidValueError
+from surefoot.core.parameters import Declared, nonnegative, number, positive, size
 
 __all__ = ["Constants", "Origin", "as_constants", "polyak_rate"]
 
@@ -75,20 +76,7 @@ def _contraction(sigma: float, G_g: float) -> float:
     return ((G_g - sigma) / G_g) * ((G_g + sigma) / G_g)
 
 
-_RULES = {
-    "R": checks.scale,
-    "G_g": checks.scale,
-    "start_slack": checks.finite,  # negative: x_1 is outside
-    "beta": checks.nonnegative,  # 0: linear
-    "evaluation_error": checks.nonnegative,  # 0: exact
-    "value_error": checks.nonnegative,
-    "slope_error": checks.nonnegative,
-    "drift": checks.nonnegative,  # 0: the same g in every round
-}
-
-
-@dataclass(frozen=True, kw_only=True)
-class Constants:
+class Constants(Declared):
     r"""The constants of a problem. None means unknown; nothing is guessed.
 
     Example:
@@ -100,40 +88,38 @@ class Constants:
         epsilon = 0.25 (given), start_slack = 0.5 (derived), start_reach = 1 (derived)
     """
 
-    R: float
-    G_f: float | None = None
-    G_g: float | None = None
-    sigma: float | None = None
-    epsilon: float | None = None
-    start_slack: float | None = None
-    start_reach: float | None = None
-    F: float | None = None
-    D_g: float | None = None
-    rows: int | None = None
-    strong_convexity: float | None = None
-    beta: float | None = None
-    evaluation_error: float | None = None
-    value_error: float | None = None
-    slope_error: float | None = None
-    drift: float | None = None
-    inner_radius: float | None = None
-    diameter: float | None = None
-    slater_margin: float | None = None
-    slater_cost: float | None = None
-    rows_lipschitz: float | None = None
-    cost_bound: float | None = None
-    mixing: float | None = None
+    R: float = size()
+    G_f: float | None = positive(default=None)
+    G_g: float | None = size(default=None)
+    sigma: float | None = positive(default=None)
+    epsilon: float | None = positive(default=None)
+    start_slack: float | None = number(default=None)  # negative: x_1 is outside
+    start_reach: float | None = positive(default=None)
+    F: float | None = positive(default=None)
+    D_g: float | None = positive(default=None)
+    rows: int | None = positive(default=None)
+    strong_convexity: float | None = positive(default=None)
+    beta: float | None = nonnegative(default=None)  # 0: linear
+    evaluation_error: float | None = nonnegative(default=None)  # 0: exact
+    value_error: float | None = nonnegative(default=None)
+    slope_error: float | None = nonnegative(default=None)
+    drift: float | None = nonnegative(default=None)  # 0: the same g in every round
+    inner_radius: float | None = positive(default=None)
+    diameter: float | None = positive(default=None)
+    slater_margin: float | None = positive(default=None)
+    slater_cost: float | None = positive(default=None)
+    rows_lipschitz: float | None = positive(default=None)
+    cost_bound: float | None = positive(default=None)
+    mixing: float | None = positive(default=None)
     # Not hashed, because a mapping cannot be; constants that differ in origins are not equal.
     origins: Mapping[str, Origin] = field(default_factory=dict, repr=False, hash=False)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         known = {name: v for name in self.names() if (v := getattr(self, name)) is not None}
         for name, value in known.items():
-            _RULES.get(name, checks.positive)(**{name: value})
-        checks.plain(self, *known)
-        for name in known:
-            if type(getattr(self, name)) is not float:
-                raise InvalidValueError(f"{name} must be one number, got {known[name]!r}")
+            if not isinstance(value, float):
+                raise InvalidValueError(f"{name} must be one number, got {value!r}")
         if self.sigma is not None:
             if self.epsilon is None:
                 raise InvalidValueError(

@@ -374,7 +374,8 @@ class ArrayFields:
     def __hash__(self: Any) -> int:
         if not is_dataclass(self):
             return object.__hash__(self)
-        values = (getattr(self, f.name) for f in fields(self) if f.compare)
+        hashed = (f for f in fields(self) if (f.compare if f.hash is None else f.hash))
+        values = (getattr(self, f.name) for f in hashed)
         return hash((type(self), *(np.shape(v) if hasattr(v, "shape") else v for v in values)))
 
     def __repr__(self: Any) -> str:

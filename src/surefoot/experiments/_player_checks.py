@@ -170,21 +170,22 @@ def _constants(row: dict[str, Any], path: KeyPath) -> list[Mistake]:
         return []
     if row.get("parameters") is not None and not _has_tuning(row.get("base")):
         return [Mistake((*path, "constants"), "are for a theorem, and parameters need none")]
-    found = []
-    names = Constants.names()
-    for name, value in given.items():
-        here: KeyPath = (*path, "constants", name)
-        if name not in names:
-            found.append(Mistake(here, unknown("constant", name, names)))
-        elif isinstance(value, bool) or not isinstance(value, (int, float)):
-            continue
-        elif name != "start_slack" and not value > 0 and math.isfinite(value):
-            found.append(Mistake(here, f"must be more than 0, got {shown(value)}"))
+    known = parameters_of(Constants)
+    wanted = {name: known[name]._replace(default=None) for name in Constants.names()}
+    # The table tells of what is no finite number.
+    told = {n: v for n, v in given.items() if n in wanted and not _is_finite(v)}
+    numbers = {n: v for n, v in given.items() if n not in told}
+    found = _values(numbers, wanted, (*path, "constants"), "constant", [1])
     sigma, G_g = given.get("sigma"), given.get("G_g")
     if isinstance(sigma, float) and isinstance(G_g, float) and sigma > G_g:
         words = f"must be at most G_g = {G_g:g}, got {sigma!r}"
         found.append(Mistake((*path, "constants", "sigma"), words))
     return found
+
+
+def _is_finite(value: Any) -> bool:
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return number and math.isfinite(value)
 
 
 def _has_tuning(base: Any) -> bool:
