@@ -115,12 +115,6 @@ def test_as_many_cells_as_are_allowed_are_a_specification():
         made(**most | {"algorithms": [*rows, more]})
 
 
-UNDECLARED = {
-    *("CertifiedDualAveraging", "CertifiedOGD", "CertifiedPFS", "LeaderFollower"),
-    "ValuesFollower",
-}
-
-
 def test_everything_that_a_file_may_set_is_documented_and_plain():
     for entry in PROBLEMS.values():
         assert entry.text.endswith(".")
@@ -134,7 +128,7 @@ def test_everything_that_a_file_may_set_is_documented_and_plain():
         wanted = list(plain_parameters_of(kind).values())
         for tuning in constructors_of(kind):
             wanted += parameters_of(getattr(kind, tuning)).values()
-        assert {w.form for w in wanted} <= kinds or kind.__name__ in UNDECLARED
+        assert {w.form for w in wanted} <= kinds, kind
         assert not {"domain", "base"} & set(plain_parameters_of(kind))
 
 

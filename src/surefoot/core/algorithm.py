@@ -73,7 +73,7 @@ def tuning(function: Any = None, /, *, listed: bool = True, **options: Any) -> A
 
 def constructors_of(rule: type[Any]) -> tuple[str, ...]:
     """Return the names of the constructors that a theorem tunes; none of a rule without a mark."""
-    names: tuple[str, ...] = getattr(rule, "constructors", getattr(rule, "tunings", ()))
+    names: tuple[str, ...] = getattr(rule, "constructors", ())
     return names
 
 

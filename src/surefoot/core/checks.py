@@ -60,7 +60,6 @@ __all__ = [
     "numbers",
     "one_of",
     "opaque",
-    "parameters",
     "plain",
     "positive",
     "refuse_unfinite",
@@ -146,19 +145,6 @@ def plain(owner: Any, *names: str) -> None:
             type(value) is np.ndarray and not value.ndim
         ):
             object.__setattr__(owner, name, float(value))
-
-
-def parameters(owner: Any, *positive: str, nonnegative: tuple[str, ...] = ()) -> None:
-    """Check the number fields of a frozen dataclass by name, and make them Python floats.
-
-    Args:
-        owner: the dataclass.
-        positive: fields that must be above zero.
-        nonnegative: fields that must be at least zero.
-    """
-    _each("a finite number > 0", lambda v: v > 0, {n: getattr(owner, n) for n in positive})
-    _each("a finite number >= 0", lambda v: v >= 0, {n: getattr(owner, n) for n in nonnegative})
-    plain(owner, *positive, *nonnegative)
 
 
 def whole(value: Any, name: str, rule: str = "a whole number >= 1") -> int:
