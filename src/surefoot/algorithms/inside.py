@@ -85,7 +85,7 @@ class AroundBall(Inside):
     def __post_init__(self) -> None:
         super().__post_init__()
         R = self.constants.R
-        checks.positive(inner_radius=self.inner_radius)
+        checks.scale(inner_radius=self.inner_radius)
         checks.at_most(R * (1 + 1e-9), "the outer radius", inner_radius=self.inner_radius)
 
     @property

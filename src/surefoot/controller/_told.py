@@ -11,7 +11,7 @@ from surefoot.core import checks
 from surefoot.core.algorithm import errors_of
 from surefoot.core.arrays import norm
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.types import Array, Feedback, Needs
+from surefoot.core.types import Array, Feedback, Needs, Region
 
 __all__ = ["call", "check_announced", "clean", "measure", "one_of_both", "played_instead"]
 
@@ -108,8 +108,12 @@ def measure(
 
 
 def check_announced(algorithm: Any, within: Any) -> None:
-    """Refuse a set that was announced to a rule that certifies nothing."""
-    if within is not None and errors_of(algorithm) is None:
+    """Refuse what is no set, and a set that was announced to a rule that certifies nothing."""
+    if within is None:
+        return
+    if not isinstance(within, Region) or isinstance(within, type):
+        raise InvalidValueError(f"within must be a set with a projection, got {within!r}")
+    if errors_of(algorithm) is None:
         raise InvalidValueError(
             "within must come with a rule that takes an announced set, got "
             f"{type(algorithm).__name__}"

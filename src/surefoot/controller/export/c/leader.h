@@ -24,12 +24,17 @@ typedef struct {
     double careful;
 } sf_learner;
 
-static inline void sf_first_learner(sf_learner *learner, const double *x1)
+static inline void sf_start_from(sf_learner *learner, const double *x1)
 {
     double offset[SF_D];
     sf_from_centre(offset, x1);
     sf_copy(learner->start, x1);
     learner->reach = sf_min(SF_RADIUS + sf_norm(offset), 2.0 * SF_RADIUS);
+}
+
+static inline void sf_first_learner(sf_learner *learner, const double *x1)
+{
+    sf_start_from(learner, x1);
     learner->energy = SF_EXPECTED;
 }
 
@@ -353,6 +358,9 @@ static inline int sf_propose(sf_learner *learner, const sf_region *region, doubl
                              double *wanted, const double *x, const double *told, double g,
                              const double *s)
 {
+    if (region->round == 1) {
+        sf_start_from(learner, x); /* the first action that was played */
+    }
     const double D = learner->reach, t = region->round, before = learner->inverse_eta;
     double X[SF_D], lag[SF_D], free[SF_D];
     sf_minus(X, x, learner->start);
