@@ -10,7 +10,7 @@ import pytest
 from surefoot import Ball, Constants, Feedback
 from surefoot.algorithms import OGD, PFS, LeaderFollower, SafetyFilter
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.plain import NotPlainError, build, decode, digest, encode
+from surefoot.core.plain import NotPlainError, build, decode, describe, digest, encode, records_in
 from surefoot.sets import Box
 
 BOX = Box([-0.1, -1 / 3], [0.1 + 0.2, 1e-310])
@@ -37,16 +37,7 @@ def test_a_state_comes_back_to_the_last_bit():
     for t in range(5):
         seen = Feedback(np.array([1 / 3, t / 7]), -0.3, np.array([0.5, 1.1]))
         state, _ = player.step(state, seen)
-    own = {}
-
-    def collect(part):
-        if isinstance(part, tuple):
-            own[type(part).__name__] = type(part)
-            for inner in part:
-                collect(inner)
-
-    collect(state)
-    again = decode(json.loads(json.dumps(encode(state))), own)
+    again = decode(json.loads(json.dumps(encode(state))), records_in(state))
     assert encode(again) == encode(state)
     first, second = (player.step(s, seen)[0].x for s in (state, again))
     assert first.tobytes() == second.tobytes()
@@ -64,6 +55,11 @@ def test_a_state_comes_back_to_the_last_bit():
         np.array(2.0),
         np.array([1, 2]),
         np.array([math.inf, 1.0]),
+        [1.0, (2,), "x"],
+        np.float64(0.1),
+        np.float64(-math.inf),
+        np.int64(7),
+        np.bool_(True),
     ],
     ids=repr,
 )
@@ -122,3 +118,48 @@ def test_nothing_in_a_file_can_name_a_module_or_a_class_of_others():
         with pytest.raises(NotPlainError, match="no class"):
             decode({"class": name})
     assert decode(encode(Own(1.5)), {"Own": Own}) == Own(1.5)
+
+
+def test_what_is_no_plain_data_is_left_out_and_given_again():
+    data = encode({"leader": {"rule": sum}, "box": BOX}, leave_out=True)
+    assert describe(data) == f"{{'leader': {{'rule': <sum>}}, 'box': {describe(encode(BOX))}}}"
+    again = decode(json.loads(json.dumps(data)), given={"leader__rule": sum})
+    assert again == {"leader": {"rule": sum}, "box": BOX}
+    with pytest.raises(
+        NotPlainError, match=r"^leader__rule \(a sum\) could not be stored: give it"
+    ):
+        decode(data)
+    with pytest.raises(NotPlainError, match=r"^leader__rule must be the sum that it was, got <b"):
+        decode(data, given={"leader__rule": max})
+    assert encode(sum, leave_out=True, name="algorithm") == {"given": "algorithm", "kind": "sum"}
+    assert digest(data) != digest(encode({"leader": {"rule": max}, "box": BOX}, leave_out=True))
+
+
+def test_a_sparse_matrix_is_kept_as_its_rows():
+    sparse = pytest.importorskip("scipy.sparse")
+    rows = sparse.csr_array(np.array([[0.0, 0.1], [1 / 3, 0.0]]))
+    again = decode(json.loads(json.dumps(encode(rows))))
+    assert (again.toarray() == rows.toarray()).all()
+
+
+@pytest.mark.parametrize(
+    ("data", "sentence"),
+    [
+        ({"class": "Ball", "radius": 1.0, "size": 2.0}, "^Ball has no field size$"),
+        ({"class": ["Ball"]}, r"^no class \['Ball'\] is known$"),
+        ({}, r"^a table must have a class, got \{\}$"),
+        ({"array": [1.0], "type": "object", "shape": [1]}, "must have a class"),
+        ({"array": [1.0], "type": "int64", "shape": [7]}, "cannot be read: cannot reshape"),
+        ({"array": 3, "type": "int64"}, "cannot be read: "),
+        ({"map": [1.0]}, "cannot be read: "),
+        ([1.0, "x"], "cannot be read: could not convert"),
+    ],
+    ids=repr,
+)
+def test_data_that_are_no_value_are_refused_in_one_sentence(data, sentence):
+    with pytest.raises(NotPlainError, match=sentence):
+        decode(data)
+
+
+def test_tables_may_name_classes_of_a_plugin_that_the_caller_names():
+    assert build({"class": "Own", "x": 1.5}, own={"Own": Own}) == Own(1.5)

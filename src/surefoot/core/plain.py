@@ -1,4 +1,4 @@
-"""Objects as plain data and back: one dialect in TOML, JSON, journals and exports.
+"""Objects as plain data and back: one dialect in TOML, JSON, journals, results and exports.
 
 An object of the library is a table with its class and its fields::
 
@@ -10,8 +10,10 @@ with all of its checks.
 
 :func:`build` reads what people write, and answers mistakes with the path of the key. :func:`encode`
 and :func:`decode` keep everything, to the last bit, for files that programs write; what is neither
-a number nor an object has a table of its own: ``{"tuple": [...]}``, ``{"map": {...}}``,
-``{"array": [...], "type": "int64"}``, ``{"number": "inf"}``.
+a number nor an object has a table of its own: ``{"tuple": [...]}``, ``{"list": [...]}``,
+``{"map": {...}}``, ``{"number": "inf"}``, ``{"number": 3, "type": "int64"}``,
+``{"array": [...], "type": "int64", "shape": [2]}``, ``{"csr": [...], "shape": [2, 3]}``, and
+``{"given": "domain", "kind": "Mine"}`` for what is no plain data and must be given again.
 """
 
 from __future__ import annotations
@@ -24,105 +26,210 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
+from surefoot.core.constants import Constants
+from surefoot.core.convert import shown
 from surefoot.core.errors import InvalidValueError, SurefootError, first_line
+from surefoot.core.optional import need
 from surefoot.core.parameters import parameters_of
+from surefoot.core.types import Feedback
 
-__all__ = ["NotPlainError", "build", "decode", "digest", "encode", "known_classes", "one_of"]
+__all__ = [
+    "NotPlainError",
+    "build",
+    "decode",
+    "describe",
+    "digest",
+    "encode",
+    "known_classes",
+    "one_of",
+    "records_in",
+]
 
-ROOMS = ("core.constants", "sets", "regions", "algorithms", "theory")
+ROOMS = ("sets", "regions", "algorithms", "theory")
 """The rooms whose public classes a file may name."""
+
+Classes: TypeAlias = Mapping[str, type]
 
 
 class NotPlainError(SurefootError, ValueError):
-    """A value that is no plain data: a function, an object of a class that is not the library's."""
+    """A value that is no plain data, or data that are no value."""
 
 
 @cache
-def known_classes() -> dict[str, type[Any]]:
+def known_classes() -> dict[str, type]:
     """Return what a file may name: the public dataclasses and named tuples of the library."""
-    found: dict[str, type[Any]] = {}
+    known: dict[str, type] = {"Constants": Constants, "Feedback": Feedback}
     for room in ROOMS:
         module = importlib.import_module(f"surefoot.{room}")
-        for name in module.__all__:
-            value = getattr(module, name)
-            if isinstance(value, type) and (is_dataclass(value) or _is_record(value)):
-                found[name] = value
-    return found
+        public = ((name, getattr(module, name)) for name in module.__all__)
+        known |= {n: v for n, v in public if is_dataclass(v) or _is_record(v)}
+    return known
 
 
-def encode(value: Any) -> Any:
+def encode(value: object, *, leave_out: bool = False, name: str = "value") -> Any:
     """Return a value as plain data, which :func:`decode` gives back to the last bit.
+
+    Args:
+        value: numbers, arrays, tuples, lists, mappings, the library's classes, named tuples.
+        leave_out: whether what is no plain data is left out, to be given to :func:`decode` again.
+        name: what the value is called, where it is left out itself. Its fields have their own
+            names, and the fields of these ``base__domain``.
 
     Example:
         >>> from surefoot import Ball
         >>> encode(Ball(2.0))
         {'class': 'Ball', 'radius': 2.0, 'centre': None}
+        >>> encode({"sum": sum}, leave_out=True)
+        {'map': {'sum': {'given': 'sum', 'kind': 'sum'}}}
 
     Raises:
         NotPlainError: for a function, or an object whose class is not the library's.
     """
+    return _encode(value, "", name if leave_out else None)
+
+
+def _encode(value: object, path: str, name: str | None) -> Any:
+    if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in "biuf":
+        return _encode_numbers(value)
+    if isinstance(value, float):
+        return _encode_float(value)
     if value is None or isinstance(value, (bool, int, str)):
         return value
-    if isinstance(value, (float, np.floating)):
-        return float(value) if math.isfinite(value) else {"number": repr(float(value))}
-    if isinstance(value, np.ndarray):
-        return _encode_array(value)
+    if hasattr(value, "tocsr"):
+        rows = value.tocsr()
+        numbers = [_encode_numbers(part) for part in (rows.data, rows.indices, rows.indptr)]
+        return {"csr": numbers, "shape": list(rows.shape)}
+    form, parts = _take_apart(value)
+    above = f"{path}__" if path else ""
+    data = {str(key): _encode(part, f"{above}{key}", name) for key, part in parts.items()}
+    if form == "class":
+        return {"class": type(value).__name__, **data}
+    if form:
+        return {form: data if form == "map" else list(data.values())}
+    if name is None:
+        where = f"{path} = " if path else ""
+        raise NotPlainError(
+            f"{where}{shown(value)} of {type(value)!r} cannot be stored as plain data"
+        )
+    return {"given": path or name, "kind": _kind_of(value)}
+
+
+def _take_apart(value: object) -> tuple[str, Mapping[Any, object]]:
+    """Return the form that a value has as plain data, and its parts; no form if there is none."""
     kind = type(value)
-    if is_dataclass(value) or _is_record(kind):
-        if known_classes().get(kind.__name__) is not kind and not _is_record(kind):
-            raise NotPlainError(f"{value!r} of {kind!r} cannot be stored as plain data")
-        return {"class": kind.__name__} | {n: encode(getattr(value, n)) for n in _names(kind)}
-    if isinstance(value, tuple):
-        return {"tuple": [encode(part) for part in value]}
-    if isinstance(value, Mapping):
-        return {"map": {str(key): encode(part) for key, part in value.items()}}
-    raise NotPlainError(f"{value!r} of {kind!r} cannot be stored as plain data")
+    if _is_record(kind) or known_classes().get(kind.__name__) is kind:
+        return "class", {n: getattr(value, n) for n in _field_names(kind)}
+    if kind in (list, tuple) and isinstance(value, (list, tuple)):
+        return kind.__name__, dict(enumerate(value))
+    return ("map", value) if isinstance(value, Mapping) else ("", {})
 
 
-def decode(data: Any, own: Mapping[str, type[Any]] | None = None) -> Any:
+def _encode_float(value: float) -> Any:
+    return value if math.isfinite(value) else {"number": repr(value)}
+
+
+def _encode_numbers(value: Any) -> Any:
+    if value.dtype == np.float64 and value.ndim and value.size and np.isfinite(value).all():
+        return value.tolist()
+    parts = [_encode_float(p) if isinstance(p, float) else p for p in value.ravel().tolist()]
+    kind = {"type": str(value.dtype)}
+    # Whether a number is NumPy's or Python's decides which way a primitive goes.
+    if isinstance(value, np.generic):
+        return (parts[0] if isinstance(parts[0], dict) else {"number": parts[0]}) | kind
+    return {"array": parts, **kind, "shape": list(value.shape)}
+
+
+def decode(data: Any, own: Classes | None = None, given: Mapping[str, object] | None = None) -> Any:
     """Return the value that :func:`encode` made plain data of.
 
     Args:
         data: plain data.
         own: further classes that the data may name, as the records of a user's own rule.
+        given: what was left out, by its name in the data.
 
     Example:
         >>> from surefoot.sets import Box
         >>> decode(encode(Box([0.0], [0.1 + 0.2]))).upper.tolist()
         [0.30000000000000004]
+
+    Raises:
+        NotPlainError: for a class that is not known, or what was left out and is not given.
+        InvalidValueError: for a value that a constructor refuses.
     """
+    try:
+        return _decode(data, known_classes() | dict(own or {}), given or {})
+    except SurefootError:
+        raise
+    except (TypeError, ValueError, KeyError, AttributeError, OverflowError) as error:
+        raise NotPlainError(f"{shown(data)} cannot be read: {first_line(error)}") from error
+
+
+def _decode(data: Any, known: Classes, given: Mapping[str, object]) -> Any:
     if isinstance(data, list):
         return np.array(data, dtype=np.float64)
     if not isinstance(data, Mapping):
         return data
     if "class" in data:
-        name = data["class"]
-        kind = (own or {}).get(name) or known_classes().get(name)
-        if kind is None:
-            raise NotPlainError(f"no class {name!r} is known")
-        return kind(**{key: decode(part, own) for key, part in data.items() if key != "class"})
-    if set(data) == {"tuple"}:
-        return tuple(decode(part, own) for part in data["tuple"])
-    if set(data) == {"map"}:
-        return {key: decode(part, own) for key, part in data["map"].items()}
-    if set(data) == {"number"}:
-        return float(data["number"])
-    if set(data) == {"array", "type", "shape"}:
-        flat = np.array([decode(part) for part in data["array"]], dtype=data["type"])
-        return flat.reshape(data["shape"])
-    raise NotPlainError(f"a table must have a class, got {data!r}")
+        parts = {key: _decode(part, known, given) for key, part in data.items() if key != "class"}
+        return _find_class(data["class"], parts, known)(**parts)
+    form = next((form for form in _FORMS if form in data), None)
+    if form in ("tuple", "list"):
+        return {"tuple": tuple, "list": list}[form](_decode(p, known, given) for p in data[form])
+    if form == "map":
+        return {key: _decode(part, known, given) for key, part in data["map"].items()}
+    if form == "given":
+        return _find_given(data["given"], data["kind"], given)
+    if form == "csr":
+        sparse = need("scipy.sparse", "solve", "a sparse matrix")
+        rows = tuple(_decode(part, known, given) for part in data["csr"])
+        return sparse.csr_array(rows, shape=tuple(data["shape"]))
+    return _decode_numbers(data)
 
 
-def build(table: Any, name: str = "player") -> Any:
+_FORMS = ("tuple", "list", "map", "given", "csr")
+
+
+def _decode_numbers(data: Mapping[str, Any]) -> Any:
+    kind = np.dtype(data.get("type", "float64"))
+    if kind.kind not in "biuf" or not ("number" in data or "array" in data):
+        raise NotPlainError(f"a table must have a class, got {shown(data)}")
+    if "array" in data:
+        flat = [float(p["number"]) if isinstance(p, dict) else p for p in data["array"]]
+        return np.array(flat, dtype=kind).reshape(data["shape"])
+    number = data["number"]
+    value = float(number) if isinstance(number, str) else number
+    return kind.type(value) if "type" in data else value
+
+
+def _find_class(name: object, parts: Mapping[str, object], known: Classes) -> type:
+    kind = known.get(name) if isinstance(name, str) else None
+    if kind is None:
+        raise NotPlainError(f"no class {name!r} is known")
+    if strangers := sorted(set(parts) - set(_names_of(kind))):
+        raise NotPlainError(f"{name} has no field {', '.join(strangers)}")
+    return kind
+
+
+def _find_given(path: str, kind: str, given: Mapping[str, object]) -> object:
+    if path not in given:
+        raise NotPlainError(f"{path} (a {kind}) could not be stored: give it again, {path}=...")
+    value = given[path]
+    if _kind_of(value) != kind:
+        raise NotPlainError(f"{path} must be the {kind} that it was, got {shown(value)}")
+    return value
+
+
+def build(table: Any, name: str = "player", own: Classes | None = None) -> Any:
     """Return what somebody wrote down: a table with a class, its fields by name.
 
     Args:
         table: plain data; what is no table is returned as it is.
         name: what the table is called in sentences.
+        own: further classes that the table may name.
 
     Raises:
         InvalidValueError: for a class or a field that there is not, or what a constructor refuses,
@@ -137,66 +244,102 @@ def build(table: Any, name: str = "player") -> Any:
         surefoot.core.errors.InvalidValueError: player.radius must be a finite number > 0, got -1.0
     """
     if isinstance(table, list) and any(isinstance(part, Mapping) for part in table):
-        return tuple(build(part, f"{name}[{i}]") for i, part in enumerate(table))
+        return tuple(build(part, f"{name}[{i}]", own) for i, part in enumerate(table))
     if not isinstance(table, Mapping):
         return table
-    known, given = known_classes(), dict(table)
-    kind = known.get(str(given.pop("class", None)))
+    known, parts = known_classes() | dict(own or {}), dict(table)
+    kind = known.get(str(parts.pop("class", None)))
     if kind is None:
         wanted = one_of(known, table.get("class"))
         raise InvalidValueError(f"{name}.class must be {wanted}, got {table.get('class')!r}")
-    names = parameter_names(kind)
-    if strangers := sorted(set(given) - set(names)):
+    names = _names_of(kind)
+    if strangers := sorted(set(parts) - set(names)):
         raise InvalidValueError(
             f"{name} must have the fields of {kind.__name__} ({', '.join(names)}), "
             f"got {', '.join(strangers)}"
         )
-    made = {key: build(part, f"{name}.{key}") for key, part in given.items()}
+    made = {key: build(part, f"{name}.{key}", own) for key, part in parts.items()}
     try:
         return kind(**made)
     except InvalidValueError as error:
         raise InvalidValueError(f"{name}.{error}") from error
-    except TypeError as error:
+    except (TypeError, AttributeError) as error:
         raise InvalidValueError(
             f"{name} must describe a {kind.__name__}: {first_line(error)}"
         ) from error
 
 
-def digest(value: Any) -> str:
+def digest(value: object, *, leave_out: bool = False) -> str:
     """Return a digest of what a value is made of: equal for equal plain data.
+
+    Args:
+        value: as :func:`encode` takes it.
+        leave_out: whether what is no plain data counts by its kind alone.
 
     >>> from surefoot import Ball
     >>> digest(Ball(1.0)) == digest(Ball(1.0)) != digest(Ball(2.0))
     True
     """
-    text = json.dumps(encode(value), sort_keys=True, separators=(",", ":"))
+    data = encode(value, leave_out=leave_out)
+    text = json.dumps(data, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def parameter_names(kind: type[Any]) -> tuple[str, ...]:
-    """Return what a constructor takes; of a name for pairs, what its parts do."""
-    return tuple(parameters_of(kind)) or _names(kind)
+def describe(data: Any) -> str:
+    """Return plain data in the form of constructors; nothing is built.
+
+    >>> describe({"class": "OGD", "eta": 0.5, "domain": {"given": "domain", "kind": "Mine"}})
+    'OGD(eta=0.5, domain=<Mine>)'
+    """
+    if isinstance(data, list):
+        return np.array2string(np.array(data), separator=", ", threshold=8)
+    if not isinstance(data, Mapping):
+        return repr(data)
+    if "given" in data:
+        return f"<{data['kind']}>"
+    if "class" in data:
+        parts = (f"{n}={describe(v)}" for n, v in data.items() if n != "class")
+        return f"{data['class']}({', '.join(parts)})"
+    for form, brackets in {"tuple": "()", "list": "[]"}.items():
+        if form in data:
+            return brackets[0] + ", ".join(map(describe, data[form])) + brackets[1]
+    if "map" in data:
+        return "{" + ", ".join(f"{k!r}: {describe(v)}" for k, v in data["map"].items()) + "}"
+    return repr(decode(data))
 
 
-def one_of(names: Iterable[str], given: Any) -> str:
+def records_in(value: object) -> dict[str, type]:
+    """Return the named tuples of a state by name: what :func:`decode` needs for a rule of yours."""
+    if not isinstance(value, tuple):
+        return {}
+    kind = type(value)
+    known: dict[str, type] = {kind.__name__: kind} if _is_record(kind) else {}
+    for part in value:
+        known |= records_in(part)
+    return known
+
+
+def one_of(names: Iterable[str], given: object) -> str:
     """Return the names that are meant, in words: the near ones, or all."""
     names = list(names)
     near = difflib.get_close_matches(given, names, 3) if isinstance(given, str) else []
     return f"one of {', '.join(near or names)}"
 
 
-def _names(kind: type[Any]) -> tuple[str, ...]:
-    names: Any = kind
-    return tuple(f.name for f in fields(names)) if is_dataclass(kind) else names._fields
+def _names_of(kind: type) -> tuple[str, ...]:
+    """Return what a constructor takes; of a name for pairs, what its parts do."""
+    return tuple(parameters_of(kind)) or _field_names(kind)
 
 
-def _is_record(kind: Any) -> bool:
+def _field_names(kind: Any) -> tuple[str, ...]:
+    if is_dataclass(kind):
+        return tuple(f.name for f in fields(kind) if f.init)
+    return kind._fields if _is_record(kind) else ()
+
+
+def _is_record(kind: object) -> bool:
     return isinstance(kind, type) and issubclass(kind, tuple) and hasattr(kind, "_fields")
 
 
-def _encode_array(value: np.ndarray) -> Any:
-    plain = value.dtype == np.float64 and value.ndim and value.size and np.isfinite(value).all()
-    if plain:
-        return value.tolist()
-    parts = [encode(part) for part in value.ravel().tolist()]
-    return {"array": parts, "type": str(value.dtype), "shape": list(value.shape)}
+def _kind_of(value: object) -> str:
+    return getattr(value, "__qualname__", type(value).__qualname__)
