@@ -34,6 +34,8 @@ from surefoot.algorithms import (
     Delayed,
     Leader,
     LeaderFollower,
+    PremiseError,
+    PremiseWarning,
     RegionFilter,
     SafetyFilter,
     ValuesAveraging,
@@ -42,7 +44,6 @@ from surefoot.algorithms import (
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import Array, Info
 from surefoot.regions import Curvature, EmptyRegionError, Errors, LipschitzHull, Together
-from surefoot.theory import PremiseError, PremiseWarning
 
 ROUNDS = 10**6
 KINDS = (

@@ -20,13 +20,13 @@ from surefoot.algorithms import (
     CertifiedOGD,
     CertifiedPFS,
     LeaderFollower,
+    unpack,
 )
 from surefoot.core.types import Array, Feedback, Info, needs_of
 from surefoot.problems import Problem, random_polytope
 from surefoot.problems.constraints import QuadraticForm
 from surefoot.problems.costs import Quadratic
 from surefoot.sets import Ball
-from surefoot.theory import unpack
 
 ROUNDS = 2_000
 TITLE = "Costs that arrive one by one"

@@ -18,11 +18,11 @@ from surefoot.algorithms import (
     CertifiedOGD,
     CertifiedPFS,
     LeaderFollower,
+    unpack,
 )
 from surefoot.core.types import Array, Feedback, Info, needs_of
 from surefoot.problems import Problem
 from surefoot.problems.cases import census_people, fair_scoring
-from surefoot.theory import unpack
 
 HORIZON, RADIUS, TOLERANCE = 5_000, 20.0, 0.01
 

@@ -15,11 +15,10 @@ from typing import Any
 import numpy as np
 
 from benchmarks.pages import table
-from surefoot.algorithms import LeaderFollower
+from surefoot.algorithms import LeaderFollower, PremiseError
 from surefoot.controller import Controller
 from surefoot.problems import Problem
 from surefoot.problems.cases import ev_charging
-from surefoot.theory import PremiseError
 
 HORIZON = 900
 

@@ -1,10 +1,9 @@
 """Online decisions under a constraint that must hold in every round.
 
 The rooms, from the bottom up: :mod:`~surefoot.core`, :mod:`~surefoot.sets`,
-:mod:`~surefoot.regions`, :mod:`~surefoot.theory`, :mod:`~surefoot.algorithms`,
-:mod:`~surefoot.problems`, :mod:`~surefoot.games`, :mod:`~surefoot.controller`, and
-:mod:`~surefoot.testing` for your own algorithms. The names that most programs need are here at
-the top.
+:mod:`~surefoot.regions`, :mod:`~surefoot.algorithms`, :mod:`~surefoot.problems`,
+:mod:`~surefoot.games`, :mod:`~surefoot.controller`, and :mod:`~surefoot.testing` for your own
+algorithms. The names that most programs need are here at the top.
 """
 
 from __future__ import annotations
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
         problems,
         sets,
         testing,
-        theory,
     )
     from surefoot.algorithms import (
         OGD,
@@ -28,8 +26,10 @@ if TYPE_CHECKING:
         CertifiedDualAveraging,
         CertifiedOGD,
         CertifiedPFS,
+        Guarantee,
         LeaderFollower,
         SafetyFilter,
+        Tuned,
     )
     from surefoot.comparison import compare
     from surefoot.controller import Controller, replay
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from surefoot.problems import Problem
     from surefoot.problems.calibration import calibrate
     from surefoot.sets import Ball
-    from surefoot.theory import Guarantee, Tuned
 
 __version__ = "0.1.0"
 
@@ -74,7 +73,6 @@ __all__ = [
     "sets",
     "table",
     "testing",
-    "theory",
 ]
 
 _HOME = {
@@ -87,13 +85,13 @@ _HOME = {
     "Constants": "core.constants",
     "Controller": "controller",
     "Feedback": "core.types",
-    "Guarantee": "theory",
+    "Guarantee": "algorithms",
     "LeaderFollower": "algorithms",
     "Problem": "problems",
     "SafetyFilter": "algorithms",
     "SurefootError": "core.errors",
     "Trace": "games",
-    "Tuned": "theory",
+    "Tuned": "algorithms",
     "calibrate": "problems.calibration",
     "compare": "comparison",
     "play": "games",

@@ -8,10 +8,9 @@ import pytest
 from tests._scripts import script
 
 from surefoot import Ball, Constants
-from surefoot.algorithms import RegionFilter, SafetyFilter
+from surefoot.algorithms import PremiseError, PremiseWarning, RegionFilter, SafetyFilter
 from surefoot.core.errors import InvalidValueError
 from surefoot.regions import Curvature, Errors, LipschitzHull
-from surefoot.theory import PremiseError, PremiseWarning
 
 gymnasium = pytest.importorskip("gymnasium")
 pytestmark = pytest.mark.hosts

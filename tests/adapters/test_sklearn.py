@@ -8,9 +8,9 @@ import pytest
 
 from surefoot import LeaderFollower
 from surefoot.adapters._linear import Weights, logistic_slope, sigmoid
+from surefoot.algorithms import PremiseError, PremiseWarning
 from surefoot.core.errors import InvalidValueError
 from surefoot.problems.constraints import Affine, FunctionConstraint, L1Norm
-from surefoot.theory import PremiseError, PremiseWarning
 
 pytest.importorskip("sklearn")
 pytestmark = pytest.mark.hosts

@@ -8,10 +8,9 @@ import pytest
 from tests._scripts import script
 
 from surefoot import Constants
-from surefoot.algorithms import RegionFilter, SafetyFilter
+from surefoot.algorithms import PremiseError, PremiseWarning, RegionFilter, SafetyFilter
 from surefoot.core.errors import InvalidTypeError, InvalidValueError
 from surefoot.regions import CurvatureRows, LipschitzHull
-from surefoot.theory import PremiseError, PremiseWarning
 
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.hosts

@@ -15,9 +15,12 @@ from surefoot.algorithms import (
     CertifiedOGD,
     Delayed,
     LeaderFollower,
+    NoClaim,
     RegionFilter,
+    Tuned,
     ValuesAveraging,
     ValuesFollower,
+    WithProbability,
 )
 from surefoot.algorithms._windows import no_windows
 from surefoot.controller import Controller
@@ -32,7 +35,6 @@ from surefoot.regions import (
     PointCertificate,
 )
 from surefoot.sets import Box
-from surefoot.theory import NoClaim, Tuned, WithProbability
 
 SEEDS = st.integers(0, 2**32 - 1)
 BASE = LeaderFollower(G_g=1.0, domain=Ball(1.0))

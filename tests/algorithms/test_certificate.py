@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 
 from surefoot import Ball, Constants, Feedback, Problem
-from surefoot.algorithms import CertifiedOGD, CertifiedPFS, LeaderFollower, RegionFilter
+from surefoot.algorithms import (
+    CertifiedOGD,
+    CertifiedPFS,
+    LeaderFollower,
+    ObservedRegret,
+    RegionFilter,
+)
 from surefoot.algorithms.certified import CertifiedState
 from surefoot.algorithms.descent import DescentState
 from surefoot.algorithms.related._lagrangian import positive_part
@@ -15,7 +21,6 @@ from surefoot.problems.constraints import QuadraticForm
 from surefoot.problems.costs import Linear
 from surefoot.regions import Errors
 from surefoot.sets import Halfspace
-from surefoot.theory import ObservedRegret
 
 from ._known import after_rounds
 

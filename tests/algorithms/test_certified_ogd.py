@@ -4,12 +4,11 @@ import numpy as np
 import pytest
 
 from surefoot import Controller, Feedback
-from surefoot.algorithms import CertifiedOGD
+from surefoot.algorithms import CertifiedOGD, PremiseError, TheoremC
 from surefoot.core.constants import Constants
 from surefoot.regions import Curvature, CurvatureRows
 from surefoot.sets import Box
 from surefoot.sets._active_set import project_halfspaces
-from surefoot.theory import PremiseError, TheoremC
 
 from ._curved import HEAT, bent, heat, play, quadratics
 

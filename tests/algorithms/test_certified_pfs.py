@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from surefoot import Ball, Constants, Feedback, Problem, problems
 from surefoot import play as play_game
-from surefoot.algorithms import CertifiedPFS
+from surefoot.algorithms import CertifiedPFS, TheoremD
 from surefoot.algorithms.certified import CertifiedState
 from surefoot.algorithms.descent import DescentState
 from surefoot.core.errors import InvalidValueError
@@ -19,7 +19,6 @@ from surefoot.problems.constraints import Affine, FunctionConstraint, L2Norm, Li
 from surefoot.problems.costs import Linear
 from surefoot.regions import Reading
 from surefoot.sets import Box, EmptyTighteningError
-from surefoot.theory import TheoremD
 
 from ._known import after_rounds, distance_of, gradients, inside, play, sets
 

@@ -11,6 +11,7 @@ from surefoot.algorithms import (
     CertifiedDualAveraging,
     CertifiedPFS,
     Delayed,
+    InTurns,
     LeaderFollower,
     SafetyFilter,
     ValuesFollower,
@@ -21,7 +22,6 @@ from surefoot.problems import adversarial_cube, paper_toy
 from surefoot.problems.constraints import Affine, LinfNorm
 from surefoot.regions import Curvature, EmptyRegionError, Errors
 from surefoot.sets import Box
-from surefoot.theory import InTurns
 
 WALL = Affine([[0.0, 1.0]], [0.5])
 BASE = LeaderFollower(G_g=1.0, domain=Ball(1.0))

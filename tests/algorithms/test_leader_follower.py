@@ -10,14 +10,13 @@ from hypothesis import strategies as st
 
 import surefoot as sf
 from surefoot import Ball, Feedback
-from surefoot.algorithms import OGD, AdaGradOGD, CertifiedPFS, LeaderFollower
+from surefoot.algorithms import OGD, AdaGradOGD, CertifiedPFS, LeaderFollower, crawl_lower_bound
 from surefoot.algorithms.cuts import add_cut, empty_cuts, project, push_from_cuts
 from surefoot.core.errors import InvalidValueError
 from surefoot.problems import ADVERSARIES, adversarial_cube, crawl, random_polytope, rotated_box
 from surefoot.problems.constraints import Affine, LinfNorm
 from surefoot.problems.costs import Quadratic
 from surefoot.regions import EmptyRegionError
-from surefoot.theory import crawl_lower_bound
 
 SEEDS = st.integers(0, 2**32 - 1)
 

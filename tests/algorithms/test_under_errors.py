@@ -5,10 +5,10 @@ import pytest
 from benchmarks.soak_errors import FLAT, KINDS, LIVE, attack
 
 from surefoot import PFS, Ball, Constants, Controller, algorithms
+from surefoot.algorithms import TheoremC, TheoremD, TheoremN
 from surefoot.core.types import Feedback
 from surefoot.regions import EmptyRegionError, Errors
 from surefoot.sets import Box
-from surefoot.theory import TheoremC, TheoremD, TheoremN
 
 UP = np.array([0.0, 1.0])
 KNOWN = Constants(R=0.9, start_reach=0.9, start_slack=0.4, G_g=1.45, beta=1.6, G_f=1.6)

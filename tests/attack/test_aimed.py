@@ -10,11 +10,11 @@ from surefoot.algorithms import (
     CertifiedDualAveraging,
     CertifiedOGD,
     LeaderFollower,
+    PremiseError,
     RegionFilter,
     ValuesFollower,
 )
 from surefoot.regions import Curvature, CurvatureRows, Errors, LipschitzHull, Together
-from surefoot.theory import PremiseError
 
 SLOPE = np.array([1.0])
 TINY = 2.0**-54 * 0.99  # below half of the last digit of numbers from 1/2 to 1

@@ -6,11 +6,17 @@ import numpy as np
 import pytest
 
 from surefoot import OGD, PFS, Ball, Controller, Feedback, problems
-from surefoot.algorithms import CertifiedPFS, LeaderFollower, RegionFilter
+from surefoot.algorithms import (
+    CertifiedPFS,
+    LeaderFollower,
+    PremiseError,
+    PremiseWarning,
+    RegionFilter,
+    observed_regret_bound,
+)
 from surefoot.controller.serving import Service
 from surefoot.regions import EmptyRegionError, Errors, LipschitzHull
 from surefoot.sets import Box
-from surefoot.theory import PremiseError, PremiseWarning, observed_regret_bound
 
 from ._live import BALL, CONSTANTS, G_G, PLAYERS, START, drive, seen_at
 
@@ -278,7 +284,7 @@ def test_a_round_told_in_place_of_a_refused_one_ends_the_doubt():
     assert controller.ask().tolist() == usual.ask().tolist()
 
 
-@pytest.mark.filterwarnings("ignore::surefoot.theory.PremiseWarning")
+@pytest.mark.filterwarnings("ignore::surefoot.algorithms.PremiseWarning")
 def test_orders_after_a_refused_round_do_not_rest_on_what_it_contradicted():
     controller, x = refused()
     controller.resume()  # with the same player, from the same action

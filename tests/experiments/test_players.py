@@ -4,13 +4,12 @@ import numpy as np
 import pytest
 
 from surefoot import problems
-from surefoot.algorithms import PFS, ScalarDPP, Tighten
+from surefoot.algorithms import PFS, ScalarDPP, Tighten, Tuned
 from surefoot.core.algorithm import constructors_of
 from surefoot.experiments import parse_spec
 from surefoot.experiments.players import ALGORITHMS_BY_NAME, amount_at, build_player
 from surefoot.experiments.problems import PROBLEMS, build_problem
 from surefoot.sets import Ball, Box, Intersection, Polytope
-from surefoot.theory import Tuned
 
 # Its returns are in a package of the extra cases.
 NAMES = [

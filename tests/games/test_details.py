@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from surefoot import PFS, Ball, Problem, Tuned, play, problems
+from surefoot.algorithms import EveryRound, Guarantee, Premise
 from surefoot.core.types import Info
 from surefoot.games import Regret, playing
 from surefoot.games._compile import _private, _processor, cache_folder
@@ -16,7 +17,6 @@ from surefoot.games.verdict import judge
 from surefoot.games.watch import BlockWatch
 from surefoot.problems.constraints import Drifting, L2Norm, LinfNorm, PlayedOnly
 from surefoot.problems.costs import Linear
-from surefoot.theory import EveryRound, Guarantee, Premise
 
 BALL = Ball(1.0)
 

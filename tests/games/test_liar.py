@@ -14,14 +14,15 @@ from surefoot.algorithms import (
     Mahdavi,
     MahdaviLinear,
     MahdaviNoViolation,
+    NoClaim,
     Tighten,
+    Tuned,
     tuned_for,
 )
 from surefoot.core.types import Info, Needs
 from surefoot.games.verdict import judge
 from surefoot.problems.constraints import LinfNorm
 from surefoot.problems.costs import Linear
-from surefoot.theory import NoClaim, Tuned
 
 T = 20_000
 

@@ -7,13 +7,12 @@ import numpy as np
 import pytest
 
 from surefoot import OGD, PFS, Ball, play, problems
-from surefoot.algorithms import Corollary3, Theorem1
+from surefoot.algorithms import Corollary3, Theorem1, Tuned
 from surefoot.core.display import mean_and_spread
 from surefoot.core.optional import MissingExtraError
 from surefoot.problems import Problem, adversarial_cube
 from surefoot.problems.constraints import FunctionConstraint, LinfNorm
 from surefoot.problems.costs import Linear
-from surefoot.theory import Tuned
 
 PLAYER = PFS(eta=0.02, rho=0.01, domain=Ball(1.0))
 

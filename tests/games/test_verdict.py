@@ -5,12 +5,11 @@ import numpy as np
 import pytest
 
 from surefoot import OGD, PFS, Ball, play, play_all
-from surefoot.algorithms import Corollary3, CVVPro, Theorem1
+from surefoot.algorithms import Corollary3, CVVPro, Theorem1, Tuned
 from surefoot.games.verdict import judge
 from surefoot.problems import Problem, binding_toy
 from surefoot.problems.constraints import Affine, LinfNorm
 from surefoot.problems.costs import Linear
-from surefoot.theory import Tuned
 
 T = 40
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from surefoot import PFS, Ball, play, play_all, problems
-from surefoot.algorithms import MahdaviLinear, Theorem1
+from surefoot.algorithms import MahdaviLinear, Theorem1, Tuned
 from surefoot.games import PremiseError, PremiseWarning
 from surefoot.problems import Problem
 from surefoot.problems.constraints import (
@@ -20,7 +20,6 @@ from surefoot.problems.constraints import (
     max_of,
 )
 from surefoot.problems.costs import Linear
-from surefoot.theory import Tuned
 
 ENGINES = pytest.mark.parametrize("engine", ["loop", "batch", "scan"])
 T = 60

@@ -10,13 +10,12 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from surefoot.adapters._cast import cast_length, caveat, check_precision, larger
-from surefoot.algorithms import Certified
+from surefoot.algorithms import Certified, PremiseError, PremiseWarning
 from surefoot.core import checks
 from surefoot.core.arrays import owned
 from surefoot.core.errors import InvalidValueError, warn_caller
 from surefoot.core.types import Array, Feedback, Info
 from surefoot.sets import Box
-from surefoot.theory import PremiseError, PremiseWarning
 
 __all__ = [
     "Alarm",

@@ -10,13 +10,12 @@ from typing import Any
 import numpy as np
 
 from surefoot.adapters._keeper import Alarm, OnContradiction
-from surefoot.algorithms import CertifiedDualAveraging, LeaderFollower
+from surefoot.algorithms import CertifiedDualAveraging, LeaderFollower, Tuned
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import Array, Feedback, Info, needs_of
 from surefoot.problems.constraints import Constraint, FunctionConstraint, max_of
 from surefoot.regions import CurvatureRows, Errors
 from surefoot.sets import Ball
-from surefoot.theory import Tuned
 
 __all__ = ["Weights", "ball_of", "logistic_slope", "sigmoid"]
 

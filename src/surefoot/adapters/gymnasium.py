@@ -87,8 +87,8 @@ class SafeAction(_gym.Wrapper, _gym.utils.RecordConstructorArgs):  # type: ignor
             ``info["constraint_subgradient"]`` unless given.
         action_only: whether g depends on nothing but the action.
         on_contradiction: what to do when a step is impossible if the constants are right: "warn"
-            of the first one, or "raise" :class:`surefoot.theory.PremiseError` for each instead of
-            playing. Each is logged by the logger "surefoot".
+            of the first one, or "raise" :class:`surefoot.algorithms.PremiseError` for each instead
+            of playing. Each is logged by the logger "surefoot".
 
     Example:
         >>> import gymnasium

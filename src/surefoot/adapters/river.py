@@ -138,8 +138,8 @@ class SafeLinearClassifier(_SafeLinear, _river.Classifier):  # type: ignore[misc
             feature that has not been seen yet has the weight 0.
         beta: a bound on its curvature; 0 for one that is linear.
         on_contradiction: what to do when an example shows that beta is too small: "warn" of the
-            first one, or "raise" :class:`surefoot.theory.PremiseError` for each, which is refused
-            then. Each is logged by the logger "surefoot".
+            first one, or "raise" :class:`surefoot.algorithms.PremiseError` for each, which is
+            refused then. Each is logged by the logger "surefoot".
 
     Example:
         >>> def fair(w):  # the weight of one feature, between -0.1 and 0.1

@@ -113,7 +113,7 @@ class SafeClassifier(_base.ClassifierMixin, _SafeLinear):  # type: ignore[misc, 
         random_state: for the order of the rows in ``fit``.
         on_contradiction: what to do when a round is impossible if what the constraint says of
             itself is right: "warn" of the first one, or "raise"
-            :class:`surefoot.theory.PremiseError`. Each is logged by the logger "surefoot".
+            :class:`surefoot.algorithms.PremiseError`. Each is logged by the logger "surefoot".
 
     Attributes:
         coef_: the weights, one row.

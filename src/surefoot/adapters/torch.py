@@ -51,8 +51,8 @@ class KeepFeasible(_torch.optim.Optimizer):  # type: ignore[misc, name-defined]
         params: the parameters that the constraint depends on; one sequence per filter if there
             are several filters. All parameters of the base unless given.
         on_contradiction: what to do when a step is impossible if the constants are right: "warn"
-            of the first one, or "raise" :class:`surefoot.theory.PremiseError` for each, which is
-            refused then. Each is logged by the logger "surefoot".
+            of the first one, or "raise" :class:`surefoot.algorithms.PremiseError` for each, which
+            is refused then. Each is logged by the logger "surefoot".
 
     Example:
         >>> import torch

@@ -19,6 +19,11 @@ from surefoot.algorithms.catalogue import source_of as source_of
 from surefoot.algorithms.catalogue import tuned_for as tuned_for
 from surefoot.algorithms.catalogue import find_algorithms
 
+from surefoot.algorithms.guarantee import *
+from surefoot.algorithms.premises import *
+from surefoot.algorithms.under_errors import *
+from surefoot.algorithms.observers import *
+
 from surefoot.algorithms.certified import Certified as Certified
 from surefoot.algorithms.certified import Proposals as Proposals
 from surefoot.algorithms.certified import Proposer as Proposer
@@ -26,25 +31,22 @@ from surefoot.algorithms.certified import Wish as Wish
 from surefoot.algorithms.certified import name_of as name_of
 from surefoot.algorithms.leader import Leader as Leader
 from surefoot.algorithms.descent import Descent as Descent
-from surefoot.algorithms.delayed import Delayed as Delayed
-from surefoot.algorithms.averaged import Averaged as Averaged
-from surefoot.algorithms.probing import Probing as Probing
-from surefoot.algorithms.measuring import Measuring as Measuring
-from surefoot.algorithms.certified_dual_averaging import Averaging as Averaging
+from surefoot.algorithms.delayed import *
+from surefoot.algorithms.averaged import *
+from surefoot.algorithms.probing import *
+from surefoot.algorithms.measuring import *
 
 from surefoot.algorithms.pfs import *
 from surefoot.algorithms.perturbed_pfs import *
-from surefoot.algorithms.leader_follower import LeaderFollower as LeaderFollower
-from surefoot.algorithms.values_follower import ValuesFollower as ValuesFollower
-from surefoot.algorithms.certified_pfs import CertifiedPFS as CertifiedPFS
-from surefoot.algorithms.certified_ogd import CertifiedOGD as CertifiedOGD
-from surefoot.algorithms.certified_dual_averaging import (
-    CertifiedDualAveraging as CertifiedDualAveraging,
-)
+from surefoot.algorithms.leader_follower import *
+from surefoot.algorithms.values_follower import *
+from surefoot.algorithms.certified_pfs import *
+from surefoot.algorithms.certified_ogd import *
+from surefoot.algorithms.certified_dual_averaging import *
 from surefoot.algorithms.related.lb_sgd import *
-from surefoot.algorithms.safety_filter import SafetyFilter as SafetyFilter
-from surefoot.algorithms.region_filter import RegionFilter as RegionFilter
-from surefoot.algorithms.values_averaging import ValuesAveraging as ValuesAveraging
+from surefoot.algorithms.safety_filter import *
+from surefoot.algorithms.region_filter import *
+from surefoot.algorithms.values_averaging import *
 from surefoot.algorithms.scheduled_pfs import *
 from surefoot.algorithms.doubling_pfs import *
 from surefoot.algorithms.related.mahdavi import *

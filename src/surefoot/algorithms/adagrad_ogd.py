@@ -9,12 +9,12 @@ from typing import Any, ClassVar, NamedTuple, Self, final
 import numpy as np
 
 from surefoot.algorithms.bounds import rounds
+from surefoot.algorithms.guarantee import Tuned
 from surefoot.algorithms.inside import Anytime, Projecting, bounded_diameter
 from surefoot.core.algorithm import tuning
 from surefoot.core.arrays import dot, number_like, sqrt, where
 from surefoot.core.constants import Constants
 from surefoot.core.types import Array, Number, Region, Source
-from surefoot.theory import Tuned
 
 __all__ = ["AdaGradNorm", "AdaGradOGD"]
 

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self, final
 
 import numpy as np
 
 from surefoot.algorithms._windows import Windows, no_windows
-from surefoot.algorithms._wrapper import Wrapper, action_played, with_guarantee
+from surefoot.algorithms.guarantee import Guarantee, Kind, Measure, Tuned
+from surefoot.algorithms.premises import Premise
+from surefoot.algorithms.wrapper import Wrapper, action_played, check_every_round, with_guarantee
 from surefoot.core import checks
+from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import count, nonnegative, positive, share
 from surefoot.core.types import Array, Feedback, Info, Needs, Number
 from surefoot.regions import Anchor, EmptyRegionError, Errors, OnePoint, Region
-from surefoot.theory import Tuned
-from surefoot.theory.wrapped import WithProbability
 
-__all__ = ["Averaged", "AveragedState"]
+__all__ = ["Averaged", "WithProbability"]
 
 
 class AveragedState(NamedTuple):
@@ -261,3 +262,60 @@ def _contradict(t: float, low: float, high: float) -> tuple[str, ...]:
         f"round {int(t)}: by some readings g is at least {low:.6g} and by others at most "
         f"{high:.6g}: sigma is too small, or g is not convex or not the same",
     )
+
+
+@final
+@dataclass(frozen=True)
+class WithProbability(Guarantee):
+    r"""Feasible in every round with a probability, from noisy readings of g.
+
+    With probability :math:`1 - \delta`, over the noise of all rounds together, the true g has
+    :math:`g(x_t) \le 0` in every round. No bound is certain, so that none is watched; nor is a
+    regret bound claimed. The proof is in docs/noise.md.
+
+    Args:
+        constants: those of the guarantee for exact readings.
+        exact: that guarantee, which must be one for every round.
+        failure: :math:`\delta`.
+    """
+
+    kind: ClassVar[Kind] = "every round"
+    violation_exponent: ClassVar[None] = None
+    regret_exponent: ClassVar[float] = 1.0
+
+    constants: Constants
+    exact: Guarantee
+    failure: float = 0.01
+
+    def __post_init__(self) -> None:
+        check_every_round(self.exact)
+        checks.positive(failure=self.failure)
+
+    @property
+    def name(self) -> str:
+        """The theorem for exact readings, and the probability."""
+        return f"{self.exact.name}, with probability {1 - self.failure:g}"
+
+    @property
+    def horizon(self) -> int | None:  # type: ignore[override]
+        """That of the theorem for exact readings."""
+        return self.exact.horizon
+
+    @property
+    def changing(self) -> bool:
+        """Whether the constraint may differ from round to round."""
+        return self.exact.changing
+
+    def regret_bound(self, t: Any) -> Array:
+        """Return :math:`2RG_fT`, by which costs of feasible points differ; inf without G_f."""
+        return self._at_worst(t)
+
+    def bounds(self, t: Any) -> dict[Measure, Array]:
+        """Return no bound: none holds for certain."""
+        return {}
+
+    @property
+    def premises(self) -> tuple[Premise, ...]:
+        """Those on slopes, gradients and rounds: a reading of g is not g."""
+        seen = ("constraint subgradient", "cost gradient", "horizon")
+        return tuple(p for p in self.exact.premises if p.quantity in seen)

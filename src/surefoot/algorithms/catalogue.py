@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from surefoot.algorithms.guarantee import Tuned
 from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import Needs, Region, Source, needs_of
 from surefoot.sets import Ball, Intersection
-from surefoot.theory import Tuned
 
 __all__ = [
     "Entry",

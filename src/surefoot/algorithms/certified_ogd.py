@@ -1,18 +1,33 @@
-"""Projected gradient descent that knows the feasible set through curvature bounds."""
+r"""Projected gradient descent that knows the feasible set through curvature bounds; Theorem C.
+
+In the theorem, :math:`\alpha` is the start's slack, :math:`D_0` its largest distance to a feasible
+point, :math:`L_T` the largest and :math:`S_T` the summed squared norm of the cost gradients, P the
+length of a step, :math:`\nu^2 = \|s\|^2 - 2\beta g` the squared slope on the sphere of the
+certified ball. docs/certified.md has the proofs.
+"""
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, final
+
+import numpy as np
+
+from surefoot.algorithms.bounds import StrictStart
 from surefoot.algorithms.certified import Certified, NameWithKnowledge
 from surefoot.algorithms.descent import Descent
+from surefoot.algorithms.guarantee import Tuned
+from surefoot.algorithms.premises import Premise
+from surefoot.algorithms.under_errors import under_errors
 from surefoot.core.algorithm import tuning
 from surefoot.core.constants import Constants, as_constants
 from surefoot.core.parameters import flag
+from surefoot.core.types import Array, Source
 from surefoot.core.types import Region as Set
-from surefoot.core.types import Source
 from surefoot.regions import Curvature, CurvatureRows, curvature_of
-from surefoot.theory import TheoremC, Tuned, under_errors
 
-__all__ = ["CertifiedOGD"]
+__all__ = ["CertifiedOGD", "TheoremC"]
 
 
 class CertifiedOGD(NameWithKnowledge):
@@ -69,3 +84,78 @@ class CertifiedOGD(NameWithKnowledge):
         (R,) = constants.require("R", by=theorem.name)
         knowledge = curvature_of(constants, domain, exact=exact)
         return Tuned(cls.pair(knowledge=knowledge, radius=R), under_errors(theorem))
+
+
+@final
+@dataclass(frozen=True)
+class TheoremC(StrictStart):
+    r"""Descent with cuts along the slope: feasible in every round, and the price is a constant.
+
+    For :math:`1/\eta_t = \max(1/\eta_{t-1}, \sqrt{S_t}/(\sqrt2R), 2\beta\|\nabla_t\|/\nu_t)`, one
+    constraint with curvature at most :math:`\beta`, and
+    :math:`\nu_* = \min(\alpha/D_0, \sqrt{\beta\alpha})`:
+
+    .. math::
+        g(x_t) &\le 0 \ \forall t, \\
+        \mathrm{Reg}_T &\le \max\Big\{\sqrt2R\sqrt{S_T}, \frac{4\beta R^2L_T}{\nu_*}\Big\}
+          + \sqrt2R\sqrt{S_T} + 8.2\Big(\frac\beta{\nu_*}\Big)^2R^3L_T .
+
+    That is the bound of projected descent and a constant that does not grow with T. With several
+    rows the regret is bounded by what is observed (:class:`ObservedCuts`), not in advance.
+
+    Derived here; docs/certified.md has the proof.
+
+    Args:
+        constants: needs R, beta, start_slack; uses start_reach; G_f for an explicit regret bound.
+        rows: how many constraints there are.
+    """
+
+    name: ClassVar[str] = "Theorem C (certified by curvature)"
+
+    constants: Constants
+    rows: int = 1
+    horizon: None = None
+
+    def __post_init__(self) -> None:
+        self._check_start("R", "beta")
+
+    def regret_bound(self, t: Any) -> Array:
+        """Return the explicit bound; inf if G_f is unknown or there are several rows."""
+        T = np.asarray(t, dtype=np.float64)
+        c = self.constants
+        if c.G_f is None or self.rows > 1:
+            return np.full_like(T, math.inf)
+        R, beta, slack = c.require("R", "beta", "start_slack", by=self.name)
+        usual = math.sqrt(2) * R * c.G_f * np.sqrt(T)
+        steep = beta / least_slope(beta, slack, c.reach)
+        return np.maximum(usual, 4 * steep * R**2 * c.G_f) + usual + 8.2 * steep**2 * R**3 * c.G_f
+
+    @property
+    def regret_exponent(self) -> float | None:
+        """The exponent 1/2; None for several rows."""
+        return 0.5 if self.rows == 1 else None
+
+    @property
+    def premises(self) -> tuple[Premise, ...]:
+        """The start; G_f only for the regret bound."""
+        (slack,) = self.constants.require("start_slack", by=self.name)
+        found = [Premise("start", "the slack counted on", slack)]
+        if self.constants.G_f is not None:
+            found.append(Premise("cost gradient", "G_f", self.constants.G_f, only_regret=True))
+        return tuple(found)
+
+
+def least_slope(beta: float, slack: float, reach: float) -> float:
+    r"""Return :math:`\nu_* = \min(\alpha/D_0, \sqrt{\beta\alpha})`: no :math:`\nu_t` is below.
+
+    Proof. With h = -g, convexity says :math:`\|s\|D_0 \ge \alpha - h`, so
+    :math:`\nu^2 \ge ([\alpha-h]_+/D_0)^2 + 2\beta h`. Where :math:`\beta D_0^2 \le \alpha` that is
+    least at :math:`\alpha - h = \beta D_0^2`, with the value
+    :math:`2\beta\alpha - \beta^2D_0^2 \ge \beta\alpha`; else at h = 0, with
+    :math:`(\alpha/D_0)^2`.
+
+    Example:
+        >>> least_slope(1.0, 0.25, 1.0)
+        0.25
+    """
+    return min(slack / reach, math.sqrt(beta * slack)) if beta > 0 else slack / reach

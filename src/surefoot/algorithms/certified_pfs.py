@@ -1,24 +1,34 @@
-"""PFS with certified steps: feasible in every round from G_g alone."""
+r"""PFS with certified steps: feasible in every round from G_g alone, by Theorem D.
+
+In the theorem, :math:`\alpha` is the start's slack, :math:`D_1 = \|x_1 - x^\star\|`,
+:math:`D_0 = \max_t\|x_t - x_1\|`, :math:`L_t` the largest and :math:`S_t` the summed squared
+norm of the cost gradients up to round t. Both distances are at most ``start_reach``.
+"""
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar, final
+
+import numpy as np
 
 from surefoot.algorithms._start import check_domain
+from surefoot.algorithms.bounds import StrictStart
 from surefoot.algorithms.certified import Certified, Name
 from surefoot.algorithms.descent import Descent
+from surefoot.algorithms.guarantee import Tuned
+from surefoot.algorithms.under_errors import under_errors
 from surefoot.core import checks
 from surefoot.core.algorithm import tuning
-from surefoot.core.constants import Constants, as_constants
+from surefoot.core.constants import Constants, as_constants, polyak_rate
 from surefoot.core.points import bounded_diameter
-from surefoot.core.types import Needs, Source
+from surefoot.core.types import Array, Needs, Source
 from surefoot.core.types import Region as Set
 from surefoot.regions import CertifiedLength, Errors
 from surefoot.sets import Ball
-from surefoot.theory import TheoremD, Tuned, under_errors
 
-__all__ = ["CertifiedPFS", "margin"]
+__all__ = ["CertifiedPFS", "TheoremD", "observed_regret_bound"]
 
 
 class CertifiedPFS(Name):
@@ -101,3 +111,150 @@ def margin(constants: Constants) -> float:
     """
     R, G_g, slack = as_constants(constants).require("R", "G_g", "start_slack", by="Theorem D")
     return 0.5 * math.sqrt(max(slack, 0.0) * G_g * R) or 1.0  # Theorem D refuses such a slack
+
+
+@final
+@dataclass(frozen=True)
+class TheoremD(StrictStart):
+    r"""Certified steps: feasible in every round, from G_g and a strictly feasible start alone.
+
+    For :math:`\rho_t = \min(\alpha/2, c/\sqrt t)` and
+    :math:`\eta_t = \min(\eta_{t-1}, \sqrt2R/\sqrt{S_t}, r_t/\|\nabla_t\|)`:
+
+    .. math::
+        g(x_t) &\le 0 \ \forall t, \\
+        \mathrm{Reg}_T &\le \max\Big\{\sqrt2R\sqrt{S_T}, \frac{2R^2G_gL_T}{\xi_*\rho_T}\Big\}
+          + \sqrt2R\sqrt{S_T}
+          + \frac{D_1c}{\alpha}\min\big\{2L_T\sqrt T, \sqrt{S_T(1+\ln T)}\big\} \\
+          &\quad + \frac{2RD_1L_T}{\alpha}\Big[\frac{G_g}{\xi_*}\ln\frac{\rho_1}{\rho_T}
+          + \frac{c(1+\ln T)}{2\sqrt2R}\Big],
+        \qquad \xi_* = 1 - \sqrt{1 - \sigma_*^2/G_g^2},\ \sigma_* = \min(G_g, \alpha/(2D_0)).
+
+    With a fixed :math:`\rho` the last bracket vanishes and the third term is
+    :math:`(D_1\rho/\alpha)\min\{L_TT, \sqrt{S_TT}\}`. With a fixed limit :math:`\eta_0` on the step
+    the first two terms are :math:`2R^2\max\{1/\eta_0, G_gL_T/(\xi_*\rho_T)\}` and
+    :math:`(\eta_0/2)S_T`, and :math:`1/\eta_t` in the last bracket is at most
+    :math:`1/\eta_0 + G_gL_T/(\xi_*\rho_t)`.
+
+    Derived here; not in the paper. Proof. Feasibility is the certificate of every step
+    (:mod:`surefoot.algorithms.certified_pfs`). Near the boundary the local form (*) gives
+    :math:`A_t \le (g_t+\rho_t)/\sigma_t` with
+    :math:`\sigma_t = (\alpha-\rho_t)/D_0 \ge \sigma_*`, so the cut has
+    :math:`d_t \ge \sigma_tA_t/G_g` and :math:`r_t \ge \xi_*\rho_t/G_g`; deeper inside
+    :math:`r_t \ge \rho_t/G_g`. Hence
+    :math:`1/\eta_t \le \max(\sqrt{S_t}/(\sqrt2R), G_gL_t/(\xi_*\rho_t))`. Put that into the
+    bound in terms of what was observed (:func:`observed_regret_bound`), with
+    :math:`\sum\|\nabla_t\|^2/\sqrt{S_t} \le 2\sqrt{S_T}`, :math:`\sum\rho_t \le 2c\sqrt T`,
+    :math:`\sum\rho_t^2 \le c^2(1+\ln T)`,
+    :math:`\sum(\rho_t-\rho_{t+1})/\rho_t \le \ln(\rho_1/\rho_T)` and
+    :math:`\sum(\rho_t-\rho_{t+1})\sqrt t \le c\sum 1/(2t+1)`.
+
+    The statement is one of real arithmetic; the rounding margin shortens steps by a few millionths,
+    and rounds in which it leaves no room at all are not covered by the regret bound.
+
+    Args:
+        constants: needs R, G_g, start_slack; uses start_reach; G_f for an explicit regret bound.
+        rho: c, or the fixed tightening.
+        decreasing: whether the tightening falls as :math:`1/\sqrt t`.
+        eta: the fixed limit on the step size, if there is one.
+        horizon: the number of rounds, if rho was chosen for one.
+    """
+
+    name: ClassVar[str] = "Theorem D (certified steps)"
+    regret_exponent: ClassVar[float] = 0.5
+
+    constants: Constants
+    rho: float
+    decreasing: bool = True
+    eta: float | None = None
+    horizon: int | None = None
+
+    def __post_init__(self) -> None:
+        self._check_start("R", "G_g")
+        checks.positive(rho=self.rho)
+        if self.eta is not None:
+            checks.positive(eta=self.eta)
+        if self.horizon is not None:
+            checks.horizon(self.horizon)
+
+    def tightening(self, t: Any) -> Array:
+        r"""Return :math:`\rho_t`."""
+        t = np.asarray(t, dtype=np.float64)
+        (slack,) = self.constants.require("start_slack", by=self.name)
+        rho = self.rho / np.sqrt(t) if self.decreasing else np.full_like(t, self.rho)
+        return np.minimum(0.5 * slack, rho)
+
+    def regret_bound(self, t: Any) -> Array:
+        """Return the explicit bound; inf where G_f is not known."""
+        T = np.asarray(t, dtype=np.float64)
+        c = self.constants
+        if c.G_f is None:
+            return np.full_like(T, math.inf)
+        R, G_g, slack = c.require("R", "G_g", "start_slack", by=self.name)
+        reach, L, S = c.reach, c.G_f, c.G_f**2 * T
+        # Not c.sigma: only a sigma that the steps themselves use makes them longer.
+        slow = G_g * L / polyak_rate(min(0.5 * slack / reach, G_g), G_g)  # G_g L / xi_*
+        last = self.tightening(T)
+        if self.eta is None:
+            first = np.maximum(math.sqrt(2) * R * np.sqrt(S), 2 * R**2 * slow / last)
+            second = math.sqrt(2) * R * np.sqrt(S)
+        else:
+            first = 2 * R**2 * np.maximum(1 / self.eta, slow / last)
+            second = 0.5 * self.eta * S
+        if not self.decreasing:
+            tight = reach * self.rho / slack * np.minimum(L * T, np.sqrt(S * T))
+            return first + second + tight
+        log = 1 + np.log(T)
+        tight = reach * self.rho / slack * np.minimum(2 * L * np.sqrt(T), np.sqrt(S * log))
+        start = self.tightening(1.0)
+        if self.eta is None:
+            usual = self.rho * L * log / (2 * math.sqrt(2) * R)
+        else:
+            usual = (start - last) / self.eta
+        falling = slow * np.log(start / last) + usual
+        return first + second + tight + 2 * R * reach / slack * falling
+
+
+def observed_regret_bound(
+    sizes: Array, etas: Array, rhos: Array, moves: Array, *, R: float, slack: float, reach: float
+) -> float:
+    r"""Return Theorem D (iii): the regret bound in terms of what was observed, for one run.
+
+    .. math::
+        \mathrm{Reg}_T \le \frac{2R^2}{\eta_T} + \frac12\sum_t \eta_t\|\nabla_t\|^2
+          + \frac{D_1}{\alpha}\sum_t \rho_t\|\nabla_t\|
+          + \frac{2RD_1}{\alpha}\sum_{t<T}\frac{\rho_t - \rho_{t+1}}{\eta_t}
+          - \sum_t \frac{\|y_t-p_t\|^2 + \|p_t-x_{t+1}\|^2}{2\eta_t}
+
+    Proof. :math:`u_t = (1-\rho_t/\alpha)x^\star + (\rho_t/\alpha)x_1` has
+    :math:`g(u_t) \le -\rho_t` by convexity, so it is in the half-space and in the ball, and both
+    projections bring the action closer to it:
+    :math:`\|x_{t+1}-u_t\|^2 \le \|x_t-u_t\|^2 - 2\eta_t\langle\nabla_t, x_t-u_t\rangle
+    + \eta_t^2\|\nabla_t\|^2 - \|y_t-p_t\|^2 - \|p_t-x_{t+1}\|^2`. Going on with :math:`u_{t+1}`
+    costs at most :math:`4R\|u_{t+1}-u_t\| = 4R(\rho_t-\rho_{t+1})D_1/\alpha`; dividing by
+    :math:`2\eta_t`, which never rises, and summing leaves :math:`(2R)^2/(2\eta_T)`. Finally
+    :math:`\langle\nabla_t, u_t - x^\star\rangle \le \|\nabla_t\|\rho_t D_1/\alpha`. Rounds before
+    the first gradient have :math:`1/\eta_t = 0`.
+
+    Args:
+        sizes: :math:`\|\nabla_t\|`.
+        etas: :math:`\eta_t`; where no gradient has come yet, any number.
+        rhos: :math:`\rho_t`.
+        moves: :math:`\|y_t-p_t\|^2 + \|p_t-x_{t+1}\|^2`.
+        R: radius of the ball.
+        slack: :math:`\alpha`.
+        reach: an upper bound on :math:`D_1`.
+    """
+    sizes, etas, rhos, moves = (np.asarray(v, dtype=np.float64) for v in (sizes, etas, rhos, moves))
+    begun = np.cumsum(sizes) > 0
+    if not begun.any():
+        return 0.0
+    inverse = np.where(begun, 1 / np.where(begun, etas, 1.0), 0.0)
+    falls = -np.diff(rhos) @ inverse[:-1]
+    return float(
+        2 * R**2 * inverse[-1]
+        + 0.5 * (np.where(begun, etas, 0.0) @ sizes**2)
+        + reach / slack * (rhos @ sizes)
+        + 2 * R * reach / slack * falls
+        - 0.5 * (moves @ inverse)
+    )

@@ -9,13 +9,13 @@ from typing import Any, ClassVar, NamedTuple, Self, final
 import numpy as np
 
 from surefoot.algorithms.bounds import StronglyConvex, harmonic, rounds
+from surefoot.algorithms.guarantee import Tuned
 from surefoot.algorithms.inside import Anytime, Inside, Projecting, bounded_diameter
 from surefoot.core.algorithm import tuning
 from surefoot.core.arrays import sqrt
 from surefoot.core.constants import Constants
 from surefoot.core.parameters import flag
 from surefoot.core.types import Array, Number, Region, Source
-from surefoot.theory import Tuned
 
 __all__ = ["DecayingOGD", "DecayingStep", "StronglyConvexDescent"]
 

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, final
 
-from surefoot.algorithms._wrapper import Wrapper, action_played, with_guarantee
+import numpy as np
+
+from surefoot.algorithms.guarantee import EveryRound, Guarantee, Tuned
+from surefoot.algorithms.premises import Premise
+from surefoot.algorithms.wrapper import Wrapper, action_played, check_every_round, with_guarantee
 from surefoot.core import checks
 from surefoot.core.algorithm import rest
+from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import count, flag
 from surefoot.core.types import Array, Feedback, Info
-from surefoot.theory import Tuned
-from surefoot.theory.wrapped import InTurns
 
-__all__ = ["Delayed", "DelayedState"]
+__all__ = ["Delayed", "InTurns"]
 
 
 class DelayedState(NamedTuple):
@@ -166,3 +170,58 @@ class Delayed(Wrapper):
 _SEEN = ("cost_gradient", "constraint_value", "constraint_subgradient")
 _NOTHING_AHEAD: dict[str, Any] = {"proposal": None, "within": None, "direction": None}
 """The part of feedback that is about the next action, and is never late."""
+
+
+@final
+@dataclass(frozen=True)
+class InTurns(EveryRound):
+    r"""Feedback that is k rounds late: k + 1 copies that play in turn.
+
+    Each copy plays every (k+1)-th round, and knows the feedback of its last one by then. So each
+    has its theorem for its own rounds, and
+
+    .. math:: \mathrm{Reg}_T \le (k+1)\,\overline{\mathrm{Reg}}(\lceil T/(k+1)\rceil) .
+
+    Args:
+        constants: those of the guarantee of one copy.
+        each: that guarantee, which must be one for every round.
+        delay: k.
+    """
+
+    constants: Constants
+    each: Guarantee
+    delay: int
+
+    def __post_init__(self) -> None:
+        check_every_round(self.each)
+        checks.whole(self.delay, "delay")
+
+    @property
+    def name(self) -> str:
+        """The theorem of one copy, and how many there are."""
+        return f"{self.each.name}, {self.delay + 1} copies in turn"
+
+    @property
+    def horizon(self) -> int | None:  # type: ignore[override]
+        """The rounds of all copies together."""
+        return None if self.each.horizon is None else (self.delay + 1) * self.each.horizon
+
+    @property
+    def changing(self) -> bool:
+        """Whether the constraint may differ from round to round."""
+        return self.each.changing
+
+    @property
+    def regret_exponent(self) -> float | None:
+        """That of one copy."""
+        return self.each.regret_exponent
+
+    def regret_bound(self, t: Any) -> Array:
+        """Return the sum of the bounds of the copies."""
+        n = self.delay + 1
+        return n * self.each.regret_bound(np.ceil(np.asarray(t, dtype=np.float64) / n))
+
+    @property
+    def premises(self) -> tuple[Premise, ...]:
+        """Those of one copy; the horizon is that of all."""
+        return self._and_horizon(*(p for p in self.each.premises if p.quantity != "horizon"))

@@ -15,6 +15,7 @@ import math
 from typing import Any, NamedTuple
 
 from surefoot.algorithms.certified import Proposer, Wish
+from surefoot.algorithms.observers import ObservedCuts, ObservedRegret
 from surefoot.core import checks
 from surefoot.core.arrays import maximum, number_like, sqrt, squared_and_norm, to_numpy, where
 from surefoot.core.errors import InvalidValueError
@@ -28,7 +29,6 @@ from surefoot.regions import (
     Projection,
     Region,
 )
-from surefoot.theory import ObservedCuts, ObservedRegret
 
 __all__ = ["Descent", "DescentNote", "DescentState", "square"]
 

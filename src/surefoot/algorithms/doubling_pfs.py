@@ -10,14 +10,15 @@ from typing import Any, ClassVar, NamedTuple, Self, final
 import numpy as np
 
 from surefoot.algorithms.bounds import rounds
+from surefoot.algorithms.guarantee import EveryRound, Tuned
 from surefoot.algorithms.pfs import Corollary1, Theorem1
+from surefoot.algorithms.premises import Premise
 from surefoot.core.algorithm import OneConstraint, tuning
 from surefoot.core.arrays import dot, number_like, owned, sqrt, where
 from surefoot.core.constants import Constants
 from surefoot.core.parameters import nonnegative, positive, projectable
 from surefoot.core.types import Array, Number, Real, Source
 from surefoot.sets import Ball, project_halfspace
-from surefoot.theory import EveryRound, Premise, Tuned
 
 __all__ = ["DoublingHorizon", "DoublingPFS"]
 

@@ -12,13 +12,14 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
 from surefoot.algorithms.bounds import rounds
+from surefoot.algorithms.guarantee import EveryRound
+from surefoot.algorithms.premises import Premise
 from surefoot.core import checks
 from surefoot.core.algorithm import COSTS_ONLY, CostsOnly, S
 from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import positive, projectable
 from surefoot.core.types import Array, Real, Region
-from surefoot.theory import EveryRound, Premise
 
 __all__ = [
     "Anytime",

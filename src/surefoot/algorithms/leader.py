@@ -39,6 +39,7 @@ from surefoot.algorithms.cuts import (
     push_from_cuts,
     shorten,
 )
+from surefoot.algorithms.observers import LeaderRegret
 from surefoot.core import checks
 from surefoot.core.arrays import dot, norm
 from surefoot.core.convert import shown
@@ -49,7 +50,6 @@ from surefoot.core.types import Array, Feedback, Number
 from surefoot.core.types import Region as Set
 from surefoot.regions import Knowledge, Region
 from surefoot.sets import Ball, project_halfspace
-from surefoot.theory import LeaderRegret
 
 __all__ = ["Leader", "LeaderNote", "LeaderState"]
 

@@ -1,20 +1,31 @@
-"""A leader that learns and is never played; a certified follower that goes after it."""
+r"""A leader that learns and is never played; a certified follower that goes after it; Theorem G.
+
+In the theorems, D is the largest distance from the start to a point of the ball (``start_reach``),
+:math:`\alpha` the start's slack, :math:`\kappa = G_gD/\alpha \ge 1`, L the largest norm of a cost
+gradient.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, final
 
+import numpy as np
+
+from surefoot.algorithms.bounds import StrictStart
 from surefoot.algorithms.certified import Certified, Name
+from surefoot.algorithms.guarantee import Tuned
 from surefoot.algorithms.leader import Leader
+from surefoot.algorithms.under_errors import under_errors
 from surefoot.core import checks
 from surefoot.core.algorithm import tuning
 from surefoot.core.constants import Constants, as_constants
-from surefoot.core.types import Needs, Source
+from surefoot.core.types import Array, Needs, Source
 from surefoot.core.types import Region as Set
 from surefoot.regions import Errors, LipschitzHull
-from surefoot.theory import TheoremG, Tuned, under_errors
 
-__all__ = ["LeaderFollower"]
+__all__ = ["LeaderFollower", "TheoremG", "crawl_lower_bound"]
 
 
 class LeaderFollower(Name):
@@ -96,3 +107,80 @@ class LeaderFollower(Name):
             parameters["gradient_bound"] = theorem.constants.G_f
         errors = Errors.of(theorem.constants)
         return Tuned.of(cls.pair, promise, domain, G_g=G_g, errors=errors, **parameters)
+
+
+@final
+@dataclass(frozen=True)
+class TheoremG(StrictStart):
+    r"""Leader and follower: feasible in every round, from G_g and a strictly feasible start alone.
+
+    If G_f is known and given to the rule, there is a regret bound in advance:
+
+    .. math::
+        g(x_t) &\le 0 \ \forall t, \\
+        \mathrm{Reg}_T &\le 31\kappa^2DG_f\sqrt T + \kappa^2DG_f(\ln T + 22), \qquad
+        \kappa = G_gD/\alpha .
+
+    It is a bound for the worst case; what is observed (:class:`LeaderRegret`) is some hundred times
+    less. Derived here; the proof is in docs/certified.md. For strongly convex costs only the
+    observed bound is known.
+
+    Args:
+        constants: needs R, G_g, start_slack; uses start_reach; G_f for the regret bound.
+        horizon: the number of rounds, if the step was chosen for one.
+        in_advance: whether the rule keeps to the bound; without it nothing better is known in
+            advance than that the costs of feasible points differ by at most :math:`2RG_f`.
+    """
+
+    name: ClassVar[str] = "Theorem G (leader and follower)"
+
+    constants: Constants
+    horizon: int | None = None
+    in_advance: bool = True
+
+    def __post_init__(self) -> None:
+        self._check_start("R", "G_g")
+        if self.horizon is not None:
+            checks.horizon(self.horizon)
+
+    @property
+    def regret_exponent(self) -> float:
+        """One half; 1, as for every feasible rule, if nothing better is known in advance."""
+        return 0.5 if self.in_advance else 1.0
+
+    @property
+    def kappa(self) -> float:
+        r"""The condition number :math:`\kappa = \max(1, G_gD/\alpha)`."""
+        G_g, slack = self.constants.require("G_g", "start_slack", by=self.name)
+        return max(1.0, G_g * self.constants.reach / slack)
+
+    def regret_bound(self, t: Any) -> Array:
+        """Return the bound in advance, at most :math:`2RG_fT`; inf where G_f is not known."""
+        T = np.asarray(t, dtype=np.float64)
+        R, G_f, D = self.constants.R, self.constants.G_f, self.constants.reach
+        if G_f is None:
+            return np.full_like(T, math.inf)
+        plain = 2 * R * G_f * T  # the costs of two feasible points differ by no more
+        if not self.in_advance:
+            return plain
+        return np.minimum(plain, self.kappa**2 * D * G_f * (31 * np.sqrt(T) + np.log(T) + 22))
+
+
+def crawl_lower_bound(t: Any, *, G_f: float, D: float, kappa: float) -> Array:
+    r"""Return the regret that no safe rule stays below on the instance of Theorem H.
+
+    .. math:: G_fD\kappa\big(1 - (1 - 1/\kappa)^T\big)
+
+    Args:
+        t: T, a number of rounds or an array of them.
+        G_f: the norm of the cost gradients.
+        D: the largest distance from the start to a feasible point.
+        kappa: :math:`G_gD/\alpha`, at least 1.
+
+    Example:
+        >>> float(crawl_lower_bound(2, G_f=1.0, D=1.0, kappa=2.0))
+        1.5
+    """
+    checks.positive(kappa=kappa)
+    T = np.asarray(t, dtype=np.float64)
+    return G_f * D * kappa * (1 - (1 - 1 / kappa) ** T)

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from surefoot.algorithms._wrapper import Wrapper
 from surefoot.algorithms.certified import Certified, own_point
+from surefoot.algorithms.wrapper import Wrapper
 from surefoot.core import checks
 from surefoot.core.arrays import norm, owned
 from surefoot.core.errors import InvalidValueError
@@ -30,7 +30,7 @@ from surefoot.regions.certificates import beyond_reach
 from surefoot.regions.quadratic import curvature_margin
 from surefoot.regions.region import check_start
 
-__all__ = ["Measuring", "MeasuringState"]
+__all__ = ["Measuring"]
 
 
 class MeasuringState(NamedTuple):

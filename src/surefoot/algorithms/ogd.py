@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self, final
 
+from surefoot.algorithms.guarantee import Tuned
 from surefoot.algorithms.inside import FixedStep, Projecting, bounded_diameter
 from surefoot.core.algorithm import tuning
 from surefoot.core.constants import Constants
 from surefoot.core.types import Array, Region, Source
-from surefoot.theory import Tuned
 
 __all__ = ["OGD", "Zinkevich"]
 

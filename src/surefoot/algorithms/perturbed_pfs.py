@@ -15,14 +15,13 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from surefoot.algorithms._from_start import SHRINK, FromStart
-from surefoot.algorithms.bounds import rounds
+from surefoot.algorithms.bounds import SHRINK, FromStart, check_strict_start, rounds
+from surefoot.algorithms.guarantee import EveryRound
+from surefoot.algorithms.premises import Premise
 from surefoot.core import checks
 from surefoot.core.constants import Constants, polyak_rate
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import Array
-from surefoot.theory import EveryRound, Premise
-from surefoot.theory._from_start import check_strict_start
 
 __all__ = ["BoundedNoise", "SlowDrift"]
 

@@ -12,9 +12,10 @@ from typing import Any, ClassVar, NamedTuple, final
 
 import numpy as np
 
-from surefoot.algorithms._from_start import SHRINK
-from surefoot.algorithms.bounds import rounds
+from surefoot.algorithms.bounds import SHRINK, check_strict_start, rounds
+from surefoot.algorithms.guarantee import Guarantee, Kind, Measure, Tuned
 from surefoot.algorithms.perturbed_pfs import BoundedNoise, SlowDrift
+from surefoot.algorithms.premises import Premise
 from surefoot.core import checks
 from surefoot.core.algorithm import Algorithm, start_in, tuning
 from surefoot.core.arrays import dot, owned
@@ -23,8 +24,6 @@ from surefoot.core.numerics import minimise_bracketed
 from surefoot.core.parameters import nonnegative, positive, projectable
 from surefoot.core.types import Array, Feedback, Info, Needs, Real, Source
 from surefoot.sets import Ball, project_halfspace
-from surefoot.theory import Guarantee, Kind, Measure, Premise, Tuned
-from surefoot.theory._from_start import check_strict_start
 
 __all__ = ["PFS", "Corollary1", "Corollary2", "Corollary3", "Theorem1", "tune_polyak"]
 

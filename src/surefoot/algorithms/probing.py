@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from surefoot.algorithms._wrapper import Wrapper
 from surefoot.algorithms.certified import Certified, CertifiedState
 from surefoot.algorithms.leader import Leader, LeaderState
+from surefoot.algorithms.wrapper import Wrapper
 from surefoot.core import checks
 from surefoot.core.arrays import norm, owned
 from surefoot.core.errors import InvalidValueError
@@ -18,7 +18,7 @@ from surefoot.core.parameters import nonnegative, positive
 from surefoot.core.types import Array, Feedback, Info, Needs, Number
 from surefoot.regions import LipschitzHull, Region
 
-__all__ = ["Probing", "ProbingState"]
+__all__ = ["Probing"]
 
 NEGLIGIBLE = 1e-7
 """Slack below this share of the start's is not worth a probe."""

@@ -64,8 +64,9 @@ from typing import Any, ClassVar, NamedTuple, Self, final
 
 import numpy as np
 
-from surefoot.algorithms._from_start import SHRINK, FromStart
-from surefoot.algorithms.bounds import rounds
+from surefoot.algorithms.bounds import SHRINK, FromStart, check_strict_start, rounds
+from surefoot.algorithms.guarantee import Tuned
+from surefoot.algorithms.premises import Premise
 from surefoot.core import checks
 from surefoot.core.algorithm import OneConstraint, tuning
 from surefoot.core.arrays import dot, maximum, minimum, owned, sqrt, squared_and_norm, where
@@ -73,8 +74,6 @@ from surefoot.core.constants import Constants
 from surefoot.core.parameters import flag, nonnegative, positive, projectable
 from surefoot.core.types import Array, Number, Real, Source
 from surefoot.sets import Ball, project_halfspace
-from surefoot.theory import Premise, Tuned
-from surefoot.theory._from_start import check_strict_start
 
 __all__ = [
     "ScheduledPFS",

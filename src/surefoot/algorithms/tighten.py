@@ -12,6 +12,8 @@ from typing import Any, ClassVar, Self, final
 import numpy as np
 
 from surefoot.algorithms.bounds import at_least, first_horizon, rounds
+from surefoot.algorithms.guarantee import ConstraintForm, Guarantee, Kind, Measure, Summed, Tuned
+from surefoot.algorithms.premises import Premise
 from surefoot.algorithms.related.scalar_dpp import ScalarDPP
 from surefoot.core import checks
 from surefoot.core.algorithm import NOTHING, Algorithm, tuning
@@ -19,7 +21,6 @@ from surefoot.core.constants import Constants, as_constants
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import algorithm, nonnegative, share
 from surefoot.core.types import Array, Feedback, Info, Needs, Real, Region, Source, needs_of
-from surefoot.theory import ConstraintForm, Guarantee, Kind, Measure, Premise, Summed, Tuned
 
 __all__ = ["Tighten", "Tightened", "tightened_constants"]
 

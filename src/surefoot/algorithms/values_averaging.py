@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar, final
 
 from surefoot.algorithms.certified import NameWithKnowledge
 from surefoot.algorithms.certified_dual_averaging import Averaging
+from surefoot.algorithms.guarantee import Tuned
 from surefoot.algorithms.measuring import Measuring
+from surefoot.algorithms.values_follower import FromValues
 from surefoot.core.algorithm import tuning
 from surefoot.core.constants import Constants, as_constants
 from surefoot.core.parameters import parameters_of
 from surefoot.core.types import Needs, Source
 from surefoot.core.types import Region as Set
 from surefoot.regions import Curvature, Errors
-from surefoot.theory import Tuned
-from surefoot.theory.values import ValuesAndCurvature
 
-__all__ = ["ValuesAveraging"]
+__all__ = ["ValuesAndCurvature", "ValuesAveraging"]
 
 
 class ValuesAveraging(NameWithKnowledge):
@@ -82,3 +83,21 @@ class ValuesAveraging(NameWithKnowledge):
 
 OWN = ("start_slope", "share", "length")
 """The parameters of :class:`Measuring` beside its base."""
+
+
+@final
+@dataclass(frozen=True)
+class ValuesAndCurvature(FromValues):
+    r"""Values and a bound on curvature: feasible in every round for a convex g.
+
+    Slopes are measured by differences at actions that are played, with the error that curvature
+    leaves them; every action, of a probe or not, is certified with that error. docs/noise.md has
+    the proof. No regret bound is claimed beyond :math:`2RG_fT`.
+
+    Args:
+        constants: needs R, beta, G_g (for the slope at the start alone) and start_slack.
+        horizon: the number of rounds meant, if there is one.
+    """
+
+    name: ClassVar[str] = "Values and curvature"
+    needed: ClassVar[tuple[str, ...]] = ("R", "beta", "G_g")

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar, final
 
+from surefoot.algorithms.bounds import StrictStart
 from surefoot.algorithms.certified import Name
+from surefoot.algorithms.guarantee import Tuned
 from surefoot.algorithms.leader_follower import LeaderFollower
 from surefoot.algorithms.probing import Probing
+from surefoot.algorithms.under_errors import under_errors
 from surefoot.core.algorithm import tuning
 from surefoot.core.constants import Constants, as_constants
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import parameters_of
-from surefoot.core.types import Needs, Source
+from surefoot.core.types import Array, Needs, Source
 from surefoot.core.types import Region as Set
 from surefoot.regions import Errors
-from surefoot.theory import Tuned, under_errors
-from surefoot.theory.values import ValuesOnly
 
-__all__ = ["ValuesFollower"]
+__all__ = ["ValuesFollower", "ValuesOnly"]
 
 
 class ValuesFollower(Name):
@@ -90,3 +92,43 @@ class ValuesFollower(Name):
 
 OWN = ("probe", "doubt", "near")
 """The parameters of :class:`Probing` beside its base."""
+
+
+@dataclass(frozen=True)
+class FromValues(StrictStart):
+    """No regret bound, but that the costs of two feasible points differ by at most 2R G_f."""
+
+    regret_exponent: ClassVar[float] = 1.0
+    needed: ClassVar[tuple[str, ...]]
+
+    constants: Constants
+    horizon: int | None = None
+
+    def __post_init__(self) -> None:
+        self._check_start(*self.needed)
+
+    @final
+    def regret_bound(self, t: Any) -> Array:
+        """Return :math:`2RG_fT`; inf where G_f is not known."""
+        return self._at_worst(t)
+
+
+@final
+@dataclass(frozen=True)
+class ValuesOnly(FromValues):
+    r"""Values alone: feasible in every round, from G_g and a strictly feasible start.
+
+    .. math:: g(x_t) \le 0 \ \forall t .
+
+    The hull of balls that certifies an action is made of values and G_g, and no slope enlarges it
+    (Theorem E of docs/certified.md), so that estimates of slopes may steer and never certify. No
+    regret bound is claimed: in advance no more is known than that the costs of two feasible points
+    differ by at most :math:`2RG_f`. docs/noise.md has the statement and what was measured.
+
+    Args:
+        constants: needs R, G_g, start_slack; G_f for the number above.
+        horizon: the number of rounds meant, if there is one.
+    """
+
+    name: ClassVar[str] = "Values only"
+    needed: ClassVar[tuple[str, ...]] = ("R", "G_g")

@@ -12,7 +12,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from surefoot.algorithms import domain_of, name_of
+from surefoot.algorithms import Tuned, domain_of, name_of, unpack
 from surefoot.comparison.content import content_hash
 from surefoot.comparison.result import Comparison
 from surefoot.core import checks
@@ -30,7 +30,6 @@ from surefoot.experiments.sweep import Event
 from surefoot.games import Engine, Trace, play
 from surefoot.problems import Problem
 from surefoot.results import CellResult, Place
-from surefoot.theory import Tuned, unpack
 
 __all__ = ["compare_players"]
 

@@ -1,6 +1,7 @@
 """An algorithm in a live loop: ask and tell, a reason for each action, a journal, a replay."""
 
 from surefoot._sqlite import StoreError
+from surefoot.algorithms import Breach, Policy, PremiseError, PremiseWarning
 from surefoot.controller._journal import LostRoundsError
 from surefoot.controller.controller import Controller
 from surefoot.controller.explanation import Explanation
@@ -12,7 +13,6 @@ from surefoot.controller.reading import (
     read_journal,
 )
 from surefoot.controller.replaying import Difference, Replay, replay
-from surefoot.theory import Breach, Policy, PremiseError, PremiseWarning
 
 __all__ = [
     "Breach",

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any, get_args
 
+from surefoot.algorithms import Reaction, unpack
 from surefoot.controller._records import Memory, Run
 from surefoot.core import checks
 from surefoot.core.algorithm import errors_of, observer_of
 from surefoot.core.errors import InvalidTypeError, InvalidValueError
 from surefoot.core.types import Array
-from surefoot.theory import Reaction, unpack
 
 __all__ = [
     "POLICIES",

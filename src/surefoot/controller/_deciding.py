@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from surefoot.algorithms import Breach
 from surefoot.controller._records import Run
 from surefoot.controller._watch import Watch
 from surefoot.controller._ways import Halt, How, Spot, Stand, WayBack, risen
@@ -29,7 +30,6 @@ from surefoot.core.algorithm import rest
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import Array, Feedback
 from surefoot.regions import Anchor, Errors
-from surefoot.theory import Breach
 
 __all__ = [
     "Decision",

@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from surefoot.algorithms import Breach, PremiseError, PremiseWarning
 from surefoot.controller._causes import Cause, causes_of, evidence_of
 from surefoot.controller._deciding import (
     Decision,
@@ -40,7 +41,6 @@ from surefoot.core.types import (
     needs_of,
 )
 from surefoot.regions import Anchor, Errors
-from surefoot.theory import Breach, PremiseError, PremiseWarning
 
 __all__ = ["LiveLoop"]
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from surefoot import algorithms, regions, sets, theory
+from surefoot import algorithms, regions, sets
 from surefoot._sqlite import read_array, to_bytes
 from surefoot.core.constants import Constants
 from surefoot.core.errors import SurefootError
@@ -49,7 +49,7 @@ class Plain(NamedTuple):
 def known_classes() -> dict[str, type[Any]]:
     """Return what a file may name: the dataclasses and named tuples of the library."""
     found: dict[str, type[Any]] = {"Constants": Constants, "Feedback": Feedback}
-    for module in (algorithms, theory, sets, regions):
+    for module in (algorithms, sets, regions):
         for name in module.__all__:
             value = getattr(module, name)
             if isinstance(value, type) and (is_dataclass(value) or _is_named_tuple(value)):

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from surefoot.algorithms import Breach
 from surefoot.core.optional import need
 from surefoot.core.types import Certificate
-from surefoot.theory import Breach
 
 __all__ = ["JournalNote", "JournalRecord", "JournalRound"]
 

@@ -8,13 +8,13 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from surefoot._sqlite import Kind
+from surefoot.algorithms import Breach, Tuned
 from surefoot.controller._plain import Plain, from_plain
 from surefoot.controller._ways import Halt, How, WayBack
 from surefoot.core.convert import shown
 from surefoot.core.errors import InvalidTypeError
 from surefoot.core.types import Feedback, RegretObserver
 from surefoot.regions import Anchor
-from surefoot.theory import Breach, Tuned
 
 __all__ = [
     "JOURNAL",

@@ -13,6 +13,7 @@ import numpy as np
 
 from surefoot import __version__
 from surefoot._sqlite import Store, StoreError, digest, from_bytes, open_reader, to_bytes
+from surefoot.algorithms import Breach
 from surefoot.controller._checks import first_memory
 from surefoot.controller._plain import NotPlainError, Plain, classes_in, from_plain, to_plain
 from surefoot.controller._records import (
@@ -34,7 +35,6 @@ from surefoot.core.convert import shown
 from surefoot.core.errors import InvalidTypeError, first_line
 from surefoot.core.types import Feedback
 from surefoot.regions import Anchor
-from surefoot.theory import Breach
 
 __all__ = [
     "JOURNAL",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from surefoot.theory import Breach, Guarantee, Premise
+from surefoot.algorithms import Breach, Guarantee, Premise
 
 __all__ = ["Watch"]
 

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from surefoot.algorithms import Breach, Guarantee, PremiseWarning, Reaction, unpack
 from surefoot.controller._checks import (
     check_player,
     check_policies,
@@ -24,7 +25,6 @@ from surefoot.controller.explanation import Explanation, explained
 from surefoot.core.errors import InvalidValueError, warn_caller
 from surefoot.core.types import Array, ArrayLike, Region
 from surefoot.regions import EmptyRegionError
-from surefoot.theory import Breach, Guarantee, PremiseWarning, Reaction, unpack
 
 __all__ = ["Controller"]
 

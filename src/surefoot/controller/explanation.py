@@ -8,11 +8,11 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from surefoot.algorithms import Breach, Guarantee
 from surefoot.controller._ways import WayBack
 from surefoot.core.display import facts_html
 from surefoot.core.types import Certificate
 from surefoot.regions import Errors
-from surefoot.theory import Breach, Guarantee
 
 __all__ = ["Explanation", "Standing", "explained"]
 

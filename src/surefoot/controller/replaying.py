@@ -13,6 +13,7 @@ import numpy as np
 
 from surefoot._sqlite import Store, from_bytes
 from surefoot._sqlite.files import absolute
+from surefoot.algorithms import PremiseWarning
 from surefoot.controller._journal import link_of, parts
 from surefoot.controller._plain import Plain
 from surefoot.controller._records import JournalEntry, Round, Run, Write
@@ -34,7 +35,6 @@ from surefoot.controller._rows import (
 from surefoot.controller._tail import Reader, Tail, tail_of
 from surefoot.controller.controller import Controller
 from surefoot.core.errors import first_line
-from surefoot.theory import PremiseWarning
 
 __all__ = ["Difference", "Part", "Replay", "replay"]
 

@@ -16,12 +16,12 @@ import numpy as np
 
 from surefoot import sets
 from surefoot._sqlite import StoreError
+from surefoot.algorithms import PremiseError
 from surefoot.controller._rows import __version__
 from surefoot.controller.configuring import object_from
 from surefoot.controller.controller import Controller
 from surefoot.core.convert import json_plain
 from surefoot.core.errors import SurefootError
-from surefoot.theory import PremiseError
 
 __all__ = ["LONGEST", "PROTOCOL", "Service"]
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from surefoot.algorithms import Breach, Guarantee
 from surefoot.core.constants import Constants
 from surefoot.core.convert import finite
 from surefoot.core.types import Array
@@ -27,7 +28,6 @@ from surefoot.results.record import (
     Sourced,
     VerdictFacts,
 )
-from surefoot.theory import Breach, Guarantee
 
 __all__ = ["measure"]
 

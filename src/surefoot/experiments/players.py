@@ -10,12 +10,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from surefoot.algorithms import ALGORITHMS, domain_of
+from surefoot.algorithms import ALGORITHMS, Tuned, domain_of
 from surefoot.core.constants import Constants
 from surefoot.core.parameters import Parameter, parameters_of
 from surefoot.core.types import needs_of
 from surefoot.problems import Problem
-from surefoot.theory import Tuned
 
 __all__ = [
     "ALGORITHMS_BY_NAME",

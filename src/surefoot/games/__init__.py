@@ -1,5 +1,6 @@
 """Games: an algorithm against a problem, with one trace; regret, violations, fitted rates."""
 
+from surefoot.algorithms import Breach, PremiseError, PremiseWarning
 from surefoot.games.agreement import EngineWarning
 from surefoot.games.ledger import Ledger
 from surefoot.games.moving import (
@@ -19,7 +20,6 @@ from surefoot.games.several import plot, table
 from surefoot.games.trace import Trace
 from surefoot.games.violations import ViolationMeter, Violations, violations
 from surefoot.games.watch import Observed
-from surefoot.theory import Breach, PremiseError, PremiseWarning
 
 __all__ = [
     "Breach",

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from surefoot.algorithms import Guarantee, Tuned
 from surefoot.core import checks
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import Array, Feedback
-from surefoot.theory import Guarantee, Tuned
 
 __all__ = ["NetworkTrace", "mixing_matrix", "play_network"]
 

@@ -9,7 +9,8 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from surefoot.algorithms import name_of
+from surefoot.algorithms import Guarantee, Measure, name_of, unpack
+from surefoot.algorithms.premises import ROUNDING
 from surefoot.core import checks
 from surefoot.core.arrays import to_numpy
 from surefoot.core.errors import InvalidValueError, warn_caller
@@ -28,8 +29,6 @@ from surefoot.games.watch import BlockWatch, Mode, Observed
 from surefoot.problems import Problem
 from surefoot.problems.constraints import ConstraintStream
 from surefoot.sets import Ball
-from surefoot.theory import Guarantee, Measure, unpack
-from surefoot.theory.watching import ROUNDING
 
 __all__ = ["Engine", "play", "play_all"]
 

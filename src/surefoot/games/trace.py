@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from surefoot.algorithms import Breach, Guarantee
 from surefoot.core.display import facts_html, mean_and_spread
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import Array, CostStream
@@ -28,7 +29,6 @@ from surefoot.games.watch import Observed
 from surefoot.problems import Problem
 from surefoot.problems.costs import Adversarial
 from surefoot.problems.hindsight import Comparator, has_closed_form
-from surefoot.theory import Breach, Guarantee
 
 __all__ = ["Trace"]
 

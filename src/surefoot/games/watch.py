@@ -7,9 +7,9 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
+from surefoot.algorithms import Breach, Guarantee, Policy, Premise, PremiseError, PremiseWarning
 from surefoot.core.errors import warn_caller
 from surefoot.core.types import Array
-from surefoot.theory import Breach, Guarantee, Policy, Premise, PremiseError, PremiseWarning
 
 __all__ = ["BlockWatch", "Mode", "Observed"]
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from surefoot.algorithms import NetworkPenalty
+from surefoot.algorithms import NetworkPenalty, Tuned
 from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
 from surefoot.experiments import Spec, run
@@ -26,7 +26,6 @@ from surefoot.problems import binding_toy
 from surefoot.problems.constraints import Affine
 from surefoot.results import Results, Row, gather
 from surefoot.results.record import FILE_NAME
-from surefoot.theory import Tuned
 
 __all__ = ["HORIZON", "Related", "agents_on_a_ring", "measure", "specification", "write_page"]
 

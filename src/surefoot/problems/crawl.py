@@ -28,7 +28,7 @@ def crawl(
     and :math:`f_t(x) = -G_fe^\top x`: the set reaches D = 1 from the start, whose slack is
     :math:`\alpha = 1/\kappa`, with :math:`G_g = 1`. A rule that is safe for every g with these
     constants has a regret of at least :math:`G_f\kappa(1 - (1-1/\kappa)^T)`
-    (:func:`surefoot.theory.crawl_lower_bound`).
+    (:func:`surefoot.algorithms.crawl_lower_bound`).
 
     Args:
         kappa: :math:`G_gD/\alpha`, at least 1.

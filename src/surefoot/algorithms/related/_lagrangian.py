@@ -10,6 +10,7 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from surefoot.algorithms.bounds import rounds
+from surefoot.algorithms.guarantee import Kind, Measure, Summed
 from surefoot.core import checks
 from surefoot.core.algorithm import NOTHING, EachConstraint, S
 from surefoot.core.arrays import constant, maximum
@@ -17,7 +18,6 @@ from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import count
 from surefoot.core.types import Array, Feedback, Info, Number
-from surefoot.theory import Kind, Measure, Summed
 
 __all__ = ["EachRow", "KnownHorizon", "Lagrangian", "Multiplying", "RowsApart", "positive_part"]
 

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, NamedTuple, Self, final
 import numpy as np
 
 from surefoot.algorithms.bounds import rounds
+from surefoot.algorithms.guarantee import Tuned
 from surefoot.algorithms.related.gauge import Gauged, GaugedForHorizon
 from surefoot.core.algorithm import tuning
 from surefoot.core.arrays import combine, constant, maximum, namespace, number_like, rows_dot, sqrt
@@ -20,7 +21,6 @@ from surefoot.core.parameters import anything, count, positive, projectable
 from surefoot.core.types import Array, Number, Real, Region, Source
 from surefoot.sets import Ball
 from surefoot.sets.gauge import Gauge, gauge_of
-from surefoot.theory import Tuned
 
 __all__ = ["AdaptiveGauge", "AdaptiveGaugeTheorem"]
 

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self, final
 
 from surefoot.algorithms.bounds import rounds
+from surefoot.algorithms.guarantee import Tuned
 from surefoot.algorithms.related.exploring import BanditState, BanditTheorem, Exploring, shape_of
 from surefoot.core.algorithm import tuning
 from surefoot.core.constants import Constants
 from surefoot.core.parameters import minimising, positive
 from surefoot.core.types import Array, Real, Region, Source
-from surefoot.theory import Tuned
 
 __all__ = ["BanditFrankWolfe", "SmoothedBanditTheorem"]
 

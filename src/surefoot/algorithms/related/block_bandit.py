@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self, final
 
 from surefoot.algorithms.bounds import rounds
+from surefoot.algorithms.guarantee import Tuned
 from surefoot.algorithms.related.exploring import (
     VALUES_ONLY,
     BanditState,
@@ -22,7 +23,6 @@ from surefoot.core.constants import Constants
 from surefoot.core.flow import run_by_run
 from surefoot.core.parameters import minimising, positive
 from surefoot.core.types import Array, Real, Region, Source
-from surefoot.theory import Tuned
 
 __all__ = ["BlockBandit", "BlockBanditTheorem"]
 

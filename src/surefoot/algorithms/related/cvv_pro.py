@@ -8,6 +8,8 @@ from typing import Any, ClassVar, NamedTuple, Self, final
 import numpy as np
 
 from surefoot.algorithms.bounds import rounds
+from surefoot.algorithms.guarantee import Guarantee, Kind, Measure, Tuned
+from surefoot.algorithms.premises import Premise
 from surefoot.core import checks
 from surefoot.core.algorithm import EachConstraint, tuning
 from surefoot.core.constants import Constants
@@ -17,7 +19,6 @@ from surefoot.core.parameters import positive
 from surefoot.core.types import Array, Needs, Number, Real, Region, Source
 from surefoot.sets import Ball
 from surefoot.sets._active_set import project_halfspaces
-from surefoot.theory import Guarantee, Kind, Measure, Premise, Tuned
 
 __all__ = ["CVVPro", "CVVProTheorem"]
 

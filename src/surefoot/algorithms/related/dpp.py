@@ -9,6 +9,7 @@ from typing import Any, ClassVar, NamedTuple, Self, final
 import numpy as np
 
 from surefoot.algorithms.bounds import rounds
+from surefoot.algorithms.guarantee import Kind, Measure, Tuned
 from surefoot.algorithms.related._lagrangian import Lagrangian, Multiplying, positive_part
 from surefoot.core import checks
 from surefoot.core.algorithm import tuning
@@ -17,7 +18,6 @@ from surefoot.core.constants import Constants, as_constants
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import count, nonnegative, positive, projectable
 from surefoot.core.types import Array, Real, Region, Source
-from surefoot.theory import Kind, Measure, Tuned
 
 __all__ = ["DPP", "DriftPlusPenalty"]
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self, final
 
 from surefoot.algorithms.bounds import rounds
+from surefoot.algorithms.guarantee import Tuned
 from surefoot.algorithms.inside import ForHorizon
 from surefoot.core import checks
 from surefoot.core.algorithm import CostsOnly, tuning
@@ -17,7 +18,6 @@ from surefoot.core.parameters import anything, check_parameters, positive
 from surefoot.core.points import clean
 from surefoot.core.types import Array, Needs, Real, Source
 from surefoot.sets import Simplex
-from surefoot.theory import Tuned
 
 __all__ = ["EntropicDualAveraging", "EntropicTheorem"]
 

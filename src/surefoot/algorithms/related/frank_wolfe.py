@@ -10,6 +10,7 @@ from typing import Any, ClassVar, NamedTuple, Self, final
 import numpy as np
 
 from surefoot.algorithms.bounds import rounds
+from surefoot.algorithms.guarantee import Tuned
 from surefoot.algorithms.inside import OnBounded, bounded_diameter
 from surefoot.core import checks
 from surefoot.core.algorithm import COSTS_ONLY, CostsOnly, tuning
@@ -18,7 +19,6 @@ from surefoot.core.constants import Constants
 from surefoot.core.parameters import check_parameters, minimising, positive
 from surefoot.core.points import settled
 from surefoot.core.types import Array, Number, Real, Region, Source
-from surefoot.theory import Tuned
 
 __all__ = ["FrankWolfe", "FrankWolfeTheorem"]
 

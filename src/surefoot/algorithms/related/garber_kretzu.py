@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self, final
 
 from surefoot.algorithms.bounds import rounds
+from surefoot.algorithms.guarantee import Guarantee, Tuned
 from surefoot.algorithms.inside import OnBounded, bounded_diameter
 from surefoot.core.algorithm import COSTS_ONLY, CostsOnly, tuning
 from surefoot.core.arrays import number_like
@@ -15,7 +16,6 @@ from surefoot.core.flow import run_by_run
 from surefoot.core.parameters import minimising, positive
 from surefoot.core.points import settled
 from surefoot.core.types import Array, Number, Real, Region, Source
-from surefoot.theory import Guarantee, Tuned
 
 __all__ = ["BlockedTheorem", "GarberKretzu"]
 

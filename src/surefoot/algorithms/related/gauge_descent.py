@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self, final
 
 from surefoot.algorithms.bounds import StronglyConvex, harmonic, rounds
+from surefoot.algorithms.guarantee import Tuned
 from surefoot.algorithms.related.gauge import Gauged, GaugedForHorizon, GaugedTheorem
 from surefoot.core import checks
 from surefoot.core.algorithm import tuning
@@ -20,7 +21,6 @@ from surefoot.core.parameters import anything, nonnegative, positive, projectabl
 from surefoot.core.types import Array, Number, Real, Region, Source
 from surefoot.sets import Ball
 from surefoot.sets.gauge import Gauge, gauge_of
-from surefoot.theory import Tuned
 
 __all__ = ["GaugeDescent", "GaugeTheorem", "StronglyConvexGauge"]
 

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, NamedTuple, Self, final
 import numpy as np
 
 from surefoot.algorithms.bounds import rounds
+from surefoot.algorithms.guarantee import Tuned
 from surefoot.algorithms.inside import ForHorizon
 from surefoot.algorithms.related.gauge import Gauged, GaugedTheorem
 from surefoot.core import checks
@@ -23,7 +24,6 @@ from surefoot.core.points import dimension_of
 from surefoot.core.types import Array, Number, Real, Region, Source
 from surefoot.sets import Ball
 from surefoot.sets.gauge import Gauge, gauge_of
-from surefoot.theory import Tuned
 
 __all__ = ["GaugeNewton", "GaugeNewtonTheorem"]
 

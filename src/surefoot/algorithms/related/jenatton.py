@@ -14,13 +14,13 @@ from typing import Any, ClassVar, NamedTuple, Self, final
 import numpy as np
 
 from surefoot.algorithms.bounds import StronglyConvex, harmonic, power_sum, rounds
+from surefoot.algorithms.guarantee import Kind, Measure, Tuned
 from surefoot.algorithms.related._lagrangian import Lagrangian, positive_part
 from surefoot.core import checks
 from surefoot.core.algorithm import OneConstraint, tuning
 from surefoot.core.constants import Constants
 from surefoot.core.parameters import nonnegative, positive, projectable, share
 from surefoot.core.types import Array, Number, Real, Region, Source
-from surefoot.theory import Kind, Measure, Tuned
 
 __all__ = ["Jenatton", "JenattonStronglyConvex", "JenattonTradeOff"]
 

@@ -8,7 +8,9 @@ from typing import Any, ClassVar, NamedTuple, Self, final
 
 import numpy as np
 
-from surefoot.algorithms.bounds import rounds
+from surefoot.algorithms.bounds import StrictStart, rounds
+from surefoot.algorithms.guarantee import Tuned
+from surefoot.algorithms.premises import Premise
 from surefoot.core import checks
 from surefoot.core.algorithm import EachConstraint, tuning
 from surefoot.core.arrays import combine, dot, minimum, namespace, norm, owned, rows_dot, where
@@ -16,8 +18,6 @@ from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import nonnegative, positive
 from surefoot.core.types import Array, Number, Real, Region, Source
-from surefoot.theory import Premise, Tuned
-from surefoot.theory._from_start import StrictStart
 
 __all__ = ["LBSGD", "HalvedSlack"]
 

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self, final
 
 from surefoot.algorithms.bounds import StronglyConvex, harmonic, rounds
+from surefoot.algorithms.guarantee import Tuned
 from surefoot.algorithms.inside import Inside, OnBounded, bounded_diameter
 from surefoot.core import checks
 from surefoot.core.algorithm import COSTS_ONLY, CostsOnly, start_in, tuning
@@ -28,7 +29,6 @@ from surefoot.core.constants import Constants
 from surefoot.core.parameters import anything, flag, positive
 from surefoot.core.types import Array, Number, Real, Region, Source
 from surefoot.sets.smooth import SmoothSet, smooth_of
-from surefoot.theory import Tuned
 
 __all__ = ["LevyKrause", "LevyKrauseStronglyConvex", "LevyKrauseTheorem"]
 

@@ -16,6 +16,8 @@ from typing import Any, ClassVar, NamedTuple, Self, final
 import numpy as np
 
 from surefoot.algorithms.bounds import at_least, first_horizon, rounds
+from surefoot.algorithms.guarantee import Tuned
+from surefoot.algorithms.premises import Premise
 from surefoot.algorithms.related._lagrangian import EachRow, Multiplying, positive_part
 from surefoot.core import checks
 from surefoot.core.algorithm import tuning
@@ -24,7 +26,6 @@ from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import count, nonnegative, positive, projectable
 from surefoot.core.types import Array, Real, Region, Source
-from surefoot.theory import Premise, Tuned
 
 __all__ = ["Mahdavi", "MahdaviBalanced", "MahdaviNoViolation"]
 

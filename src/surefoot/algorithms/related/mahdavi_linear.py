@@ -12,6 +12,8 @@ from typing import Any, ClassVar, NamedTuple, Self, final
 import numpy as np
 
 from surefoot.algorithms.bounds import rounds
+from surefoot.algorithms.guarantee import ConstraintForm, Tuned
+from surefoot.algorithms.premises import Premise
 from surefoot.algorithms.related._lagrangian import EachRow, Multiplying, positive_part
 from surefoot.core import checks
 from surefoot.core.algorithm import tuning
@@ -19,7 +21,6 @@ from surefoot.core.arrays import combine, rows_dot
 from surefoot.core.constants import Constants
 from surefoot.core.parameters import count, positive, projectable
 from surefoot.core.types import Array, Real, Region, Source
-from surefoot.theory import ConstraintForm, Premise, Tuned
 
 __all__ = ["MahdaviLinear", "MahdaviLinearBalanced"]
 

@@ -16,6 +16,7 @@ from typing import Any, ClassVar, NamedTuple, Self, final
 import numpy as np
 
 from surefoot.algorithms.bounds import StronglyConvex, harmonic, rounds
+from surefoot.algorithms.guarantee import Kind, Measure, Tuned
 from surefoot.algorithms.related._lagrangian import Lagrangian
 from surefoot.core import checks
 from surefoot.core.algorithm import NOTHING, Algorithm, tuning
@@ -25,7 +26,6 @@ from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import anything, check_parameters, nonnegative, positive, projectable
 from surefoot.core.types import Array, Feedback, Info, Needs, Real, Source
 from surefoot.sets import Ball
-from surefoot.theory import Kind, Measure, Tuned
 
 __all__ = ["NetworkPenalty", "NetworkStronglyConvex", "NetworkTheorem"]
 

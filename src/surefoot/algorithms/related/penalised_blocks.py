@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self, final
 import numpy as np
 
 from surefoot.algorithms.bounds import rounds
+from surefoot.algorithms.guarantee import Kind, Measure, Tuned
 from surefoot.algorithms.inside import bounded_diameter
 from surefoot.algorithms.related._lagrangian import KnownHorizon
 from surefoot.algorithms.related.garber_kretzu import Blocks, GarberKretzu, GarberKretzuState
@@ -18,7 +19,6 @@ from surefoot.core.arrays import maximum
 from surefoot.core.constants import Constants
 from surefoot.core.parameters import instance_of, positive
 from surefoot.core.types import Array, Feedback, Info, Needs, Real, Region, Source
-from surefoot.theory import Kind, Measure, Tuned
 
 __all__ = ["PenalisedBlocks", "PenalisedBlocksTheorem"]
 

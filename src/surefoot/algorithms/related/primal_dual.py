@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self, final
 
 from surefoot.algorithms.bounds import rounds
+from surefoot.algorithms.guarantee import Tuned
 from surefoot.algorithms.related._lagrangian import Multiplying, RowsApart
 from surefoot.core.algorithm import tuning
 from surefoot.core.arrays import combine, maximum, norm
@@ -14,7 +15,6 @@ from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import count, positive, projectable
 from surefoot.core.types import Array, Real, Region, Source
-from surefoot.theory import Tuned
 
 __all__ = ["PrimalDual", "PrimalDualTheorem"]
 

@@ -10,6 +10,8 @@ from typing import Any, ClassVar, NamedTuple, Self, final
 import numpy as np
 
 from surefoot.algorithms.bounds import harmonic, power_sum, rounds
+from surefoot.algorithms.guarantee import Kind, Measure, Tuned
+from surefoot.algorithms.premises import ROUNDING
 from surefoot.algorithms.related._lagrangian import Lagrangian
 from surefoot.core import checks
 from surefoot.core.algorithm import OneConstraint, tuning
@@ -21,8 +23,6 @@ from surefoot.core.parameters import anything, nonnegative, positive, projectabl
 from surefoot.core.types import Array, Needs, Number, Real, Region, Source
 from surefoot.sets import Ball
 from surefoot.sets.prox import Linearised, LinearProx, Prox, prox_of
-from surefoot.theory import Kind, Measure, Tuned
-from surefoot.theory.watching import ROUNDING
 
 __all__ = ["RECOO", "RecooTheorem"]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar, NamedTuple, Self
 
+from surefoot.algorithms.guarantee import Tuned
 from surefoot.algorithms.related._lagrangian import positive_part
 from surefoot.algorithms.related.dpp import DriftPlusPenalty
 from surefoot.core.algorithm import OneConstraint, tuning
@@ -12,7 +13,6 @@ from surefoot.core.arrays import dot, number_like
 from surefoot.core.constants import Constants
 from surefoot.core.parameters import count, nonnegative, positive, projectable
 from surefoot.core.types import Array, Number, Real, Region, Source
-from surefoot.theory import Tuned
 
 __all__ = ["ScalarDPP"]
 

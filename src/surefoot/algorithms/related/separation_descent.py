@@ -9,6 +9,7 @@ from typing import Any, ClassVar, NamedTuple, Self, final
 import numpy as np
 
 from surefoot.algorithms.bounds import rounds
+from surefoot.algorithms.guarantee import Tuned
 from surefoot.algorithms.inside import AroundBall, ForHorizon
 from surefoot.core.algorithm import COSTS_ONLY, CostsOnly, tuning
 from surefoot.core.constants import Constants, as_constants
@@ -19,7 +20,6 @@ from surefoot.core.types import Array, Number, Real, Region, Source
 from surefoot.sets import Ball
 from surefoot.sets.gauge import gauge_of
 from surefoot.sets.separation import Separation, separation_of
-from surefoot.theory import Tuned
 
 __all__ = ["SeparationDescent", "SeparationTheorem"]
 

@@ -13,13 +13,13 @@ from typing import Any, ClassVar, NamedTuple, Self, final
 import numpy as np
 
 from surefoot.algorithms.bounds import harmonic, rounds
+from surefoot.algorithms.guarantee import Kind, Measure, Tuned
 from surefoot.algorithms.related._lagrangian import KnownHorizon, positive_part
 from surefoot.core.algorithm import OneConstraint, tuning
 from surefoot.core.arrays import dot, exp, maximum, minimum, sqrt, where
 from surefoot.core.constants import Constants
 from surefoot.core.parameters import positive, projectable
 from surefoot.core.types import Array, Number, Real, Region, Source
-from surefoot.theory import Kind, Measure, Tuned
 
 __all__ = ["SinhaVaze", "SinhaVazeConvex", "SinhaVazeStronglyConvex", "StrongSinhaVaze"]
 

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, NamedTuple, Self, final
 import numpy as np
 
 from surefoot.algorithms.bounds import rounds
+from surefoot.algorithms.guarantee import Tuned
 from surefoot.algorithms.inside import OnBounded, bounded_diameter
 from surefoot.algorithms.related._hedge import Mixing
 from surefoot.algorithms.related.garber_kretzu import GarberKretzu
@@ -17,7 +18,6 @@ from surefoot.core.constants import Constants
 from surefoot.core.parameters import anything, positive
 from surefoot.core.points import settled
 from surefoot.core.types import Array, Feedback, Real, Region, Source
-from surefoot.theory import Tuned
 
 __all__ = ["TrackingBlocks", "TrackingTheorem"]
 

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, NamedTuple, Self, final
 import numpy as np
 
 from surefoot.algorithms.bounds import rounds
+from surefoot.algorithms.guarantee import Kind, Measure, Tuned
 from surefoot.algorithms.related._hedge import Mixing
 from surefoot.algorithms.related._lagrangian import KnownHorizon
 from surefoot.algorithms.related.yi import Yi
@@ -20,7 +21,6 @@ from surefoot.core.parameters import anything, positive
 from surefoot.core.types import Array, Feedback, Real, Region, Source
 from surefoot.sets import Ball
 from surefoot.sets.prox import prox_of
-from surefoot.theory import Kind, Measure, Tuned
 
 __all__ = ["TrackingPenalty", "TrackingPenaltyTheorem"]
 

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, NamedTuple, Self, final
 import numpy as np
 
 from surefoot.algorithms.bounds import rounds
+from surefoot.algorithms.guarantee import Kind, Measure, Tuned
 from surefoot.algorithms.related._lagrangian import KnownHorizon
 from surefoot.core import checks
 from surefoot.core.algorithm import OneConstraint, tuning
@@ -19,7 +20,6 @@ from surefoot.core.parameters import anything, positive, projectable, share
 from surefoot.core.types import Array, Needs, Number, Real, Region, Source
 from surefoot.sets import Ball
 from surefoot.sets.prox import Linearised, Prox, prox_of
-from surefoot.theory import Kind, Measure, Tuned
 
 __all__ = ["Yi", "YiTheorem"]
 

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self, final
 
 from surefoot.algorithms.bounds import rounds
+from surefoot.algorithms.guarantee import ConstraintForm, Tuned
+from surefoot.algorithms.premises import Premise
 from surefoot.algorithms.related._lagrangian import Multiplying, RowsApart
 from surefoot.core.algorithm import tuning
 from surefoot.core.arrays import combine, maximum, number_like, where
 from surefoot.core.constants import Constants
 from surefoot.core.parameters import count, positive, projectable
 from surefoot.core.types import Array, Number, Real, Region, Source
-from surefoot.theory import ConstraintForm, Premise, Tuned
 
 __all__ = ["YuNeely", "YuNeelyTheorem"]
 

@@ -17,6 +17,7 @@ from typing import Any, ClassVar, NamedTuple, Self, final
 import numpy as np
 
 from surefoot.algorithms.bounds import StronglyConvex, harmonic, rounds
+from surefoot.algorithms.guarantee import Kind, Measure, Tuned
 from surefoot.algorithms.related._lagrangian import KnownHorizon, Lagrangian
 from surefoot.core import checks
 from surefoot.core.algorithm import EachConstraint, tuning
@@ -24,7 +25,6 @@ from surefoot.core.arrays import combine, maximum
 from surefoot.core.constants import Constants
 from surefoot.core.parameters import nonnegative, positive, projectable, share
 from surefoot.core.types import Array, Number, Real, Region, Source
-from surefoot.theory import Kind, Measure, Tuned
 
 __all__ = ["Yuan", "YuanStronglyConvex", "YuanTradeOff"]
 

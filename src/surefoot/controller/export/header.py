@@ -12,14 +12,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from surefoot.algorithms import Certified, Descent, Leader, Proposals
+from surefoot.algorithms import Certified, Descent, Leader, Proposals, Tuned
 from surefoot.controller.export._rounding import fusing_here
 from surefoot.core import checks
 from surefoot.core.convert import shown
 from surefoot.core.errors import InvalidValueError
 from surefoot.regions import CertifiedLength, Curvature, LipschitzHull
 from surefoot.sets import Ball
-from surefoot.theory import Tuned
 
 __all__ = ["c_header"]
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from surefoot.algorithms import ALGORITHMS, Entry, tuned_for
+from surefoot.algorithms import ALGORITHMS, Entry, Guarantee, Tuned, tuned_for
 from surefoot.core.constants import Constants
 from surefoot.core.types import Region, needs_of
 from surefoot.sets import Ball
-from surefoot.theory import Guarantee, Tuned
 
 __all__ = ["Conditions", "Offer", "Standing", "estimated", "offers_for"]
 

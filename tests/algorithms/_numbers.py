@@ -4,7 +4,7 @@ from typing import get_args
 
 import pytest
 
-from surefoot.theory import Measure
+from surefoot.algorithms import Measure
 
 MEASURES = get_args(Measure)
 

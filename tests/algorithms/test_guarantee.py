@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from surefoot import PFS, Ball, Constants, Tuned
-from surefoot.theory import EveryRound, NoClaim, Premise, Summed
+from surefoot.algorithms import EveryRound, NoClaim, Premise, Summed
 
 KNOWN = Constants(R=2.0, G_f=3.0, G_g=1.5)
 

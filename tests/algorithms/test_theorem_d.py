@@ -8,13 +8,11 @@ import numpy as np
 import pytest
 
 from surefoot import PFS, Ball, Constants, Feedback, Problem, play, play_all, problems
-from surefoot.algorithms import CertifiedPFS
+from surefoot.algorithms import CertifiedPFS, ObservedRegret, TheoremD, observed_regret_bound
 from surefoot.problems import ADVERSARIES
 from surefoot.problems.constraints import LinfNorm
 from surefoot.problems.costs import Linear
 from surefoot.sets import project_halfspace
-from surefoot.theory import TheoremD, observed_regret_bound
-from surefoot.theory.certified import ObservedRegret
 
 from ._held import STREAMS, stream
 from ._slack import assert_bounds_hold

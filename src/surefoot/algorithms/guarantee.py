@@ -15,13 +15,13 @@ from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeAlias, TypeV
 
 import numpy as np
 
+from surefoot.algorithms.premises import Premise
 from surefoot.core import checks
 from surefoot.core.algorithm import constructors_of, is_algorithm
 from surefoot.core.constants import Constants, as_constants
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import Array
 from surefoot.sets import Ball
-from surefoot.theory.watching import Premise
 
 __all__ = [
     "ConstraintForm",
@@ -30,10 +30,8 @@ __all__ = [
     "Kind",
     "Measure",
     "NoClaim",
-    "Premise",
     "Summed",
     "Tuned",
-    "instead",
     "unpack",
 ]
 
@@ -264,7 +262,7 @@ class Tuned(NamedTuple, Generic[A]):
 
         Example:
             >>> from surefoot import PFS, Constants
-            >>> from surefoot.theory import NoClaim
+
             >>> promise = NoClaim(Constants(R=2.0))
             >>> Tuned.of(PFS, promise, None, eta=0.1, rho=0.0).algorithm
             PFS(eta=0.1, rho=0.0, domain=Ball(radius=2.0, centre=None))
@@ -286,12 +284,12 @@ def unpack(player: Any) -> tuple[Any, Guarantee | None]:
     algorithm, guarantee = player if isinstance(player, Tuned) else (player, None)
     if not is_algorithm(algorithm):
         raise InvalidValueError(
-            f"player must be an algorithm with init and step, or a Tuned, got {instead(player)}"
+            f"player must be an algorithm with init and step, or a Tuned, got {hint_for(player)}"
         )
     return algorithm, guarantee
 
 
-def instead(player: Any) -> str:
+def hint_for(player: Any) -> str:
     """Return what was given for a player, and how to make one of it where that can be said."""
     if isinstance(player, type) and callable(getattr(player, "init", None)):
         how = (constructors_of(player) or ("default",))[0]

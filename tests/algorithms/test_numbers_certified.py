@@ -15,10 +15,14 @@ from surefoot.algorithms import (
     DoublingHorizon,
     HalvedSlack,
     LeaderFollower,
+    TheoremC,
+    TheoremD,
+    TheoremG,
+    TheoremK,
     UnknownHorizon,
+    crawl_lower_bound,
 )
 from surefoot.regions import Curvature
-from surefoot.theory import TheoremC, TheoremD, TheoremG, TheoremK, crawl_lower_bound
 
 from ._numbers import assert_nothing_outside, assert_number
 

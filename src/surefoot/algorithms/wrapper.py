@@ -5,14 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Self
 
+from surefoot.algorithms.guarantee import Guarantee, unpack
 from surefoot.core import checks
 from surefoot.core.algorithm import Algorithm, errors_of
+from surefoot.core.convert import shown
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import algorithm
 from surefoot.core.types import Array, Feedback, Needs, Source, needs_of
-from surefoot.theory import Guarantee, unpack
 
-__all__ = ["Wrapper", "action_played", "with_guarantee"]
+__all__ = ["Wrapper", "action_played", "check_every_round", "with_guarantee"]
 
 
 class Wrapper(Algorithm):
@@ -59,3 +60,10 @@ def with_guarantee(player: Any) -> tuple[Any, Guarantee]:
     if guarantee is None:
         raise InvalidValueError(f"player must have a guarantee (Tuned), got {player!r}")
     return found, guarantee
+
+
+def check_every_round(guarantee: Any) -> None:
+    """Raise unless a guarantee is one for every round."""
+    if not isinstance(guarantee, Guarantee) or guarantee.kind != "every round":
+        said = str(guarantee) if isinstance(guarantee, Guarantee) else shown(guarantee)
+        raise InvalidValueError(f"the guarantee must be one for every round, got {said}")

@@ -13,11 +13,11 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
+from surefoot.algorithms.bounds import StrictStart
+from surefoot.algorithms.guarantee import Guarantee
+from surefoot.algorithms.premises import Premise
 from surefoot.core.constants import Constants
 from surefoot.core.types import Array
-from surefoot.theory._from_start import StrictStart
-from surefoot.theory.guarantee import Guarantee
-from surefoot.theory.watching import Premise
 
 __all__ = ["TheoremN", "under_errors"]
 
@@ -81,7 +81,7 @@ def under_errors(theorem: Guarantee) -> Guarantee:
     """Return a theorem, or what is left of it where its constants name errors or drift.
 
     Example:
-        >>> from surefoot.theory import TheoremD
+        >>> from surefoot.algorithms.certified_pfs import TheoremD
         >>> known = Constants(R=1.0, G_g=1.0, start_slack=0.5, start_reach=1.0, value_error=0.05)
         >>> print(under_errors(TheoremD(known, 0.1)))
         Theorem N (certified under errors) for any number of rounds (every round)

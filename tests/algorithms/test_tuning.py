@@ -5,10 +5,9 @@ import math
 import pytest
 
 from surefoot import Constants
-from surefoot.algorithms import Corollary2, Tightened, tightened_constants, tune_polyak
+from surefoot.algorithms import Corollary2, TheoremD, Tightened, tightened_constants, tune_polyak
 from surefoot.algorithms.pfs import _step
 from surefoot.core.numerics import minimise_bracketed
-from surefoot.theory import TheoremD
 
 from .test_tightening import Promise
 

@@ -10,9 +10,11 @@ from surefoot import Constants, play
 from surefoot.algorithms import (
     DPP,
     DriftPlusPenalty,
+    Guarantee,
     Jenatton,
     Mahdavi,
     MahdaviLinear,
+    Premise,
     ScalarDPP,
     SinhaVaze,
     Tighten,
@@ -21,7 +23,6 @@ from surefoot.algorithms import (
     tightened_constants,
 )
 from surefoot.problems import ADVERSARIES, adversarial_cube
-from surefoot.theory import Guarantee, Premise
 
 from ._held import stream, with_rows
 from ._slack import slack

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from surefoot.theory import Premise
+from surefoot.algorithms import Premise
 
 GRADIENT = Premise("cost gradient", "G_f", 1.41)
 NEAR = Premise("subgradient near the boundary", "sigma", 0.5, level=0.25)

@@ -17,10 +17,10 @@ from surefoot.algorithms import (
     StronglyConvexSchedule,
     UnknownGradients,
     UnknownHorizon,
+    observed_regret_bound,
 )
 from surefoot.core.constants import polyak_rate
 from surefoot.problems.costs import Quadratic
-from surefoot.theory import observed_regret_bound
 
 from ._held import STREAMS, stream
 from ._slack import assert_bounds_hold

@@ -5,13 +5,14 @@ from math import inf, sqrt
 import pytest
 
 from surefoot import Constants
-from surefoot.algorithms import SinhaVazeConvex, Zinkevich
-from surefoot.theory import (
+from surefoot.algorithms import (
     InTurns,
+    SinhaVazeConvex,
     TheoremN,
     ValuesAndCurvature,
     ValuesOnly,
     WithProbability,
+    Zinkevich,
     under_errors,
 )
 

@@ -1,0 +1,208 @@
+r"""Sums over the rounds played, which bound the regret by what was observed."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from surefoot.core.arrays import dot, norm
+from surefoot.core.points import reach_from
+
+__all__ = ["LeaderRegret", "ObservedCuts", "ObservedRegret"]
+
+
+class ObservedRegret(NamedTuple):
+    r"""The sums of :func:`observed_regret_bound` over the rounds so far, updated in every round.
+
+    A round without a certified step, in which nothing moved, is not in the theorem. Leaving it out
+    leaves the proof for the others as it is, with :math:`\rho_t - \rho_{t+1}` taken between
+    neighbours that remain, and it costs at most :math:`\|\nabla_t\|` times the diameter
+    :math:`2R`.
+
+    Attributes:
+        steps: :math:`\sum_t \eta_t\|\nabla_t\|^2`.
+        tightened: :math:`\sum_t \rho_t\|\nabla_t\|`.
+        falls: :math:`\sum_t (\rho_t - \rho_{t+1})/\eta_t`.
+        moved: :math:`\sum_t (\|y_t-p_t\|^2 + \|p_t-x_{t+1}\|^2)/\eta_t`.
+        stayed: :math:`\sum \|\nabla_t\|` over the rounds in which nothing moved.
+        rho: :math:`\rho_t` of the last round in which something moved.
+        inverse_eta: the last :math:`1/\eta_t`; 0 before the first gradient.
+    """
+
+    steps: float = 0.0
+    tightened: float = 0.0
+    falls: float = 0.0
+    moved: float = 0.0
+    stayed: float = 0.0
+    rho: float = 0.0
+    inverse_eta: float = 0.0
+
+    def after(self, info: Any) -> ObservedRegret:
+        """Return the sums with one more round.
+
+        Args:
+            info: what the step of a :class:`~surefoot.algorithms.CertifiedPFS` knew.
+        """
+        steps, tightened, falls, moved, stayed, last_rho, last_inverse = self
+        note, region = info.note, info.region
+        size, inverse, rho = note.size, note.inverse_eta, region.memory.rho
+        if not note.moves:
+            return self._replace(stayed=stayed + size)
+        if not (size > 0 or last_inverse > 0):
+            inverse = 0.0
+        falls = falls + (last_rho - rho) * last_inverse
+        if not inverse > 0:
+            return self._replace(falls=falls, rho=rho)
+        p = region.cut_by_half_space(note.wanted)
+        for way in (note.wanted - p, p - info.x):
+            moved = moved + dot(way, way) * inverse
+        return ObservedRegret(
+            steps + size * size / inverse,
+            tightened + rho * size,
+            falls,
+            moved,
+            stayed,
+            rho,
+            inverse,
+        )
+
+    def bound(self, algorithm: Any, state: Any) -> float:
+        """Return an upper bound on the regret of the rounds so far.
+
+        Args:
+            algorithm: the rule that was played, whose ball the actions are in.
+            state: its state after these rounds.
+        """
+        if not (self.inverse_eta > 0 or self.stayed > 0):
+            return 0.0
+        R, seen = float(algorithm.proposer.radius), state.memory
+        per_slack = reach_from(algorithm.knowledge.domain, seen.anchor) / seen.slack
+        return float(
+            2 * R**2 * self.inverse_eta
+            + 0.5 * self.steps
+            + per_slack * self.tightened
+            + 2 * R * per_slack * self.falls
+            - 0.5 * self.moved
+            + 2 * R * self.stayed
+        )
+
+
+class ObservedCuts(NamedTuple):
+    r"""The sums of Theorem C (ii) over the rounds so far, updated in every round.
+
+    For every :math:`\mu_t \ge 0`, with :math:`w_t` the step before the cut and whatever way
+    :math:`\mu_t` was found,
+
+    .. math::
+        \mathrm{Reg}_T \le \frac{2R^2}{\eta_T} + \frac12\sum_t\eta_t\|\nabla_t\|^2
+        + \sum_t\frac1{\eta_t}\Big(\tfrac12\|S_t^\top\mu_t\|^2 - \mu_t^\top(g_t + S_tw_t)\Big),
+
+    because :math:`s_i^\top(x_t-u) \ge g_i(x_t)` for all feasible u. A point that was drawn nearer,
+    by d, adds :math:`d(4R+d)/(2\eta_t)`, and a round without a step :math:`2R\|\nabla_t\|`.
+
+    Attributes:
+        steps: :math:`\sum_t \eta_t\|\nabla_t\|^2`.
+        cuts: the last sum.
+        drawn: the sum of :math:`d(4R+d)/(2\eta_t)`.
+        stayed: the sum of :math:`2R\|\nabla_t\|` over rounds without a step.
+        inverse_eta: the last :math:`1/\eta_t`.
+    """
+
+    steps: float = 0.0
+    cuts: float = 0.0
+    drawn: float = 0.0
+    stayed: float = 0.0
+    inverse_eta: float = 0.0
+
+    def after(self, info: Any) -> ObservedCuts:
+        """Return the sums with one more round, from what its step knew."""
+        note = info.note
+        if note is None or not note.inverse_eta > 0:
+            return self
+        R, size, inverse = float(note.radius), float(note.size), float(note.inverse_eta)
+        if not note.moves:
+            return self._replace(stayed=self.stayed + 2 * R * size)
+        price = float(info.region.price(note.wanted, note.found.weights))
+        d = float(note.found.drawn) + float(norm(info.x - note.found.point))
+        return ObservedCuts(
+            self.steps + size * size / inverse,
+            self.cuts + price * inverse,
+            self.drawn + 0.5 * d * (4 * R + d) * inverse,
+            self.stayed,
+            max(inverse, self.inverse_eta),
+        )
+
+    def bound(self, algorithm: Any, state: Any) -> float:
+        """Return an upper bound on the regret of the rounds so far."""
+        first = 2 * float(algorithm.proposer.radius) ** 2 * self.inverse_eta
+        return first + 0.5 * self.steps + self.cuts + self.drawn + self.stayed
+
+
+class LeaderRegret(NamedTuple):
+    r"""The sums that bound the regret of a run of leader and follower by what was observed.
+
+    Three bounds hold, and :meth:`bound` returns the smallest that the leader has. With z the
+    leader, :math:`\eta_0 := \eta_1`, and a comparator within D of the start:
+
+    * lazy (Theorem F): :math:`\frac{D^2}{2\eta_T} +
+      \sum_t\min(\tfrac12\eta_{t-1}\|\nabla_t\|^2, 4D\|\nabla_t\|) +
+      \sum_t\|\nabla_t\|\|x_t-z_t\|`;
+    * lazy, for the multipliers :math:`\mu \ge 0` of the leader's cuts :math:`u_i^\top U \le o_i`:
+      :math:`\sum_t\nabla_t^\top(x_t-x_1) + \sum_i\mu_io_i + D\|\sum_t\nabla_t + \sum_i\mu_iu_i\|`;
+    * not lazy: :math:`\frac{2D^2}{\eta_T} + \sum_t\tfrac12\eta_t\|\nabla_t\|^2 +
+      \sum_t\|\nabla_t\|\|x_t-z_t\|`, and for H-strongly convex costs with
+      :math:`\eta_t = 2/(Ht)` the same with :math:`\tfrac H2\sum_t\|x_t-z_t\|^2` for the first term.
+
+    Attributes:
+        paid: :math:`\sum_t\nabla_t^\top(x_t-x_1)`.
+        lag: :math:`\sum_t\|\nabla_t\|\|x_t-z_t\|`.
+        apart: :math:`\sum_t\|x_t-z_t\|^2`.
+        lazy_steps: :math:`\sum_t\min(\tfrac12\eta_{t-1}\|\nabla_t\|^2, 4D\|\nabla_t\|)`.
+        steps: :math:`\sum_t\tfrac12\eta_t\|\nabla_t\|^2`.
+    """
+
+    paid: float = 0.0
+    lag: float = 0.0
+    apart: float = 0.0
+    lazy_steps: float = 0.0
+    steps: float = 0.0
+
+    def after(self, info: Any) -> LeaderRegret:
+        """Return the sums with one more round.
+
+        Args:
+            info: what the step of leader and follower knew.
+        """
+        paid, lag, apart, lazy_steps, steps = self
+        note = info.note
+        size, behind, before, scale = note.size, note.behind, note.before, note.scale
+        if size > 0:
+            first = 0.5 * size * size / (before if before > 0 else scale)
+            lazy_steps += min(first, 4 * note.reach * size)
+            steps += 0.5 * size * size / scale
+        return LeaderRegret(
+            paid + note.paid, lag + size * behind, apart + behind * behind, lazy_steps, steps
+        )
+
+    def bound(self, algorithm: Any, state: Any) -> float:
+        """Return the smallest of the bounds that the leader has.
+
+        Args:
+            algorithm: the leader and follower.
+            state: its state after the rounds of the sums.
+        """
+        leader, learnt = algorithm.proposer, state.learner
+        D, scale = float(learnt.reach), float(learnt.inverse_eta)
+        if leader.strong_convexity is not None:
+            return self.steps + self.lag + 0.5 * float(leader.strong_convexity) * self.apart
+        if not leader.lazy:
+            return 2 * D * D * scale + self.steps + self.lag
+        # In the careful mode the newest cut comes before the gradient: the lag is another.
+        known = 0.5 * D * D * scale + self.lazy_steps + self.lag
+        observed = math.inf if learnt.is_careful else known
+        # The multipliers of the state are eta times those of the dual.
+        mu = learnt.cuts.weights * scale
+        far = float(np.linalg.norm(learnt.gradients + mu @ learnt.cuts.normals))
+        return min(observed, self.paid + float(mu @ learnt.cuts.offsets) + D * far)
