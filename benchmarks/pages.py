@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from surefoot.paper.related import write_page
+from surefoot.experiments.paper.related import write_page
 
 __all__ = ["table", "write_section"]
 

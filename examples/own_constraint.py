@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 import surefoot as sf
-from surefoot.comparison import Comparison
 from surefoot.core.types import Array, Feedback, Info
+from surefoot.experiments.comparison import Comparison
 from surefoot.problems.constraints import FunctionConstraint
 from surefoot.problems.costs import Quadratic
 

@@ -31,11 +31,11 @@ if TYPE_CHECKING:
         SafetyFilter,
         Tuned,
     )
-    from surefoot.comparison import compare
     from surefoot.controller import Controller, replay
     from surefoot.core.constants import Constants
     from surefoot.core.errors import SurefootError
     from surefoot.core.types import Feedback
+    from surefoot.experiments.comparison import compare
     from surefoot.games import Trace, play, play_all, plot, table
     from surefoot.problems import Problem
     from surefoot.problems.calibration import calibrate
@@ -93,7 +93,7 @@ _HOME = {
     "Trace": "games",
     "Tuned": "algorithms",
     "calibrate": "problems.calibration",
-    "compare": "comparison",
+    "compare": "experiments.comparison",
     "play": "games",
     "play_all": "games",
     "plot": "games",

@@ -26,7 +26,7 @@ from surefoot._sqlite import digest
 from surefoot.algorithms import PFS
 from surefoot.controller import LostRoundsError, StoreError
 from surefoot.controller._rows import remembered
-from surefoot.results import CellResult, DamagedCellError, Facts, Place, Results
+from surefoot.experiments import CellResult, DamagedCellError, Facts, Place, Results
 
 START = np.array([0.2, 0.2])
 PLAYERS = {

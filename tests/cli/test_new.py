@@ -1,7 +1,7 @@
 import pytest
 
+from surefoot.experiments.paper import related, reproduction, table1
 from surefoot.experiments.toml import read_spec
-from surefoot.paper import related, reproduction, table1
 
 
 def test_the_starter_is_a_specification_with_the_name_of_its_file(desk):

@@ -3,7 +3,7 @@ import importlib
 
 import pytest
 
-from surefoot.results import Results
+from surefoot.experiments import Results
 
 report_module = importlib.import_module("surefoot.cli.report")
 

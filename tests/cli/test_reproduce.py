@@ -1,8 +1,8 @@
 import pytest
 
+from surefoot.experiments.notes import Claim
+from surefoot.experiments.paper import reproduction
 from surefoot.experiments.spec import Spec
-from surefoot.paper import reproduction
-from surefoot.results.notes import Claim
 
 OTHER = "reproduced only with other constants than stated"
 

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from surefoot.cli import _finish
-from surefoot.experiments import Estimate, driver, play_cell
-from surefoot.results import CellResult, Results
+from surefoot.experiments import CellResult, Estimate, Results, driver, play_cell
 
 run_module = importlib.import_module("surefoot.cli.run")
 

@@ -5,9 +5,8 @@ import pytest
 
 from surefoot.cli._finish import finish
 from surefoot.cli._summary import rows_as_data, rows_as_table
-from surefoot.experiments import Outcome
-from surefoot.results import CellResult, Facts, Place, Results, Row, StoreError
-from surefoot.results.record import GuaranteeFacts, VerdictFacts
+from surefoot.experiments import CellResult, Facts, Outcome, Place, Results, Row, StoreError
+from surefoot.experiments.record import GuaranteeFacts, VerdictFacts
 
 ARRAYS = {
     "regret": np.array([2.0, 4.0, 6.0]),

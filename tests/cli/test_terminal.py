@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from surefoot.results import Results
+from surefoot.experiments import Results
 
 pty = pytest.importorskip("pty")
 pytestmark = pytest.mark.slow

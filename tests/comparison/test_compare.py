@@ -16,10 +16,10 @@ from tests._own import Stepping
 import surefoot as sf
 from surefoot import OGD, PFS, Ball, LeaderFollower, Problem, compare, problems
 from surefoot.core.types import Info
+from surefoot.experiments import Results
 from surefoot.games import EngineWarning
 from surefoot.problems.constraints import L2Norm
 from surefoot.problems.costs import Quadratic
-from surefoot.results import Results
 
 TOY = problems.binding_toy(60, trials=3)
 

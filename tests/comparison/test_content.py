@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from surefoot import PFS, Ball, problems
-from surefoot.comparison.content import content_hash
+from surefoot.experiments.comparison.content import content_hash
 
 SIZE = 3.0
 

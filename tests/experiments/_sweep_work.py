@@ -11,9 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from surefoot.experiments import Spec, run
+from surefoot.experiments import Results, Spec, run
 from surefoot.experiments.play_cell import play_cells
-from surefoot.results import Results
 
 POISON, SLOW, BROKEN = 13, 17, 19
 

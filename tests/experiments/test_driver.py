@@ -14,12 +14,11 @@ import numpy as np
 import pytest
 
 from surefoot._sqlite import StoreError, files
-from surefoot.experiments import Event, driver, estimate, executors, run, sweep
+from surefoot.experiments import CellResult, Event, Results, driver, estimate, executors, run, sweep
 from surefoot.experiments.grid import cells_of
 from surefoot.experiments.plan import Plan, pending
 from surefoot.experiments.play_cell import play_cells
 from surefoot.experiments.sweep import RunError, Sweep
-from surefoot.results import CellResult, Results
 
 HERE = Path(__file__).parent
 

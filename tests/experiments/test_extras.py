@@ -7,10 +7,10 @@ import pytest
 
 from surefoot.experiments import estimate, extras, parse_spec, run
 from surefoot.experiments.extras import missing_extras
+from surefoot.experiments.paper import reproduction
 from surefoot.experiments.play_cell import play_cell
 from surefoot.experiments.starter import STARTER
 from surefoot.experiments.sweep import RunError
-from surefoot.paper import reproduction
 
 SOLVERS = ("scipy", "daqp", "qpsolvers", "piqp", "clarabel")
 POLYTOPE = """\

@@ -11,9 +11,9 @@ from surefoot.experiments import shared
 from surefoot.experiments.play_cell import play_cell, play_cells
 from surefoot.experiments.players import ALGORITHMS_BY_NAME, build_player
 from surefoot.experiments.problems import PROBLEMS, build_problem
+from surefoot.experiments.record import ComparatorFacts, Facts
 from surefoot.experiments.seeds import stream_seed
 from surefoot.games import violations
-from surefoot.results.record import ComparatorFacts, Facts
 
 # Its returns are in a package of the extra cases.
 NAMES = [

@@ -9,12 +9,11 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 from _plugin import CODE, SPEC, forgetful  # noqa: F401  a fixture
 
-from surefoot.experiments import parse_spec, run
+from surefoot.experiments import Results, gather, parse_spec, run
 from surefoot.experiments.grid import cells_of
 from surefoot.experiments.plugins import PluginError, load_plugin
 from surefoot.experiments.sources import code_hash
 from surefoot.experiments.starter import with_plugins
-from surefoot.results import Results, gather
 
 pytestmark = pytest.mark.usefixtures("forgetful")
 

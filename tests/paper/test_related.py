@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 
 from surefoot.experiments import dump_spec, parse_spec
-from surefoot.paper import related
-from surefoot.paper.bibliography import BIBLIOGRAPHY
-from surefoot.paper.related import agents_on_a_ring, measure, specification, write_page
-from surefoot.results.record import VerdictFacts
+from surefoot.experiments.paper import related
+from surefoot.experiments.paper.bibliography import BIBLIOGRAPHY
+from surefoot.experiments.paper.related import agents_on_a_ring, measure, specification, write_page
+from surefoot.experiments.record import VerdictFacts
 
 
 def test_every_cited_algorithm_plays_somewhere():

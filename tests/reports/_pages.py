@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from surefoot.experiments import CellResult, Facts, Place, Results
 from surefoot.reports.page import write_page
-from surefoot.results import CellResult, Facts, Place, Results
 
 HOSTILE = "<img src=x onerror=alert(1)></script><b>%{x}\u2028&amp;\"'`"
 

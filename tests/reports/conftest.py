@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from surefoot.results import CellResult, Facts, Place, Results, gather
+from surefoot.experiments import CellResult, Facts, Place, Results, gather
 
 HORIZONS = (2_000, 8_000, 20_000)
 EVERY = 100

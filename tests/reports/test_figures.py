@@ -13,6 +13,9 @@ pytest.importorskip("tueplots")
 from matplotlib.colors import to_hex, to_rgb  # noqa: E402
 from matplotlib.patches import Circle  # noqa: E402
 
+from surefoot.experiments import Results, gather  # noqa: E402
+from surefoot.experiments.record import Sourced, VerdictFacts  # noqa: E402
+from surefoot.experiments.rows import Row, algorithms, mean_std  # noqa: E402
 from surefoot.reports import figures  # noqa: E402
 from surefoot.reports.figures import (  # noqa: E402
     NothingToDraw,
@@ -30,9 +33,6 @@ from surefoot.reports.figures import (  # noqa: E402
 from surefoot.reports.figures._choice import last_of  # noqa: E402
 from surefoot.reports.rates import fit_rates  # noqa: E402
 from surefoot.reports.style import COLOURS, look_of, paper_style  # noqa: E402
-from surefoot.results import Results, gather  # noqa: E402
-from surefoot.results.record import Sourced, VerdictFacts  # noqa: E402
-from surefoot.results.rows import Row, algorithms, mean_std  # noqa: E402
 
 EVERY_FIGURE = {
     name: getattr(figures, f"{name.removesuffix('s')}_figure")

@@ -3,11 +3,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from surefoot.games import fit_rate
-from surefoot.reports.rates import fit_rates
-from surefoot.results import CellResult, Facts, Place, StoreError
-from surefoot.results.record import BreachFacts, ComparatorFacts
-from surefoot.results.rows import (
+from surefoot.experiments import CellResult, Facts, Place, StoreError
+from surefoot.experiments.record import BreachFacts, ComparatorFacts
+from surefoot.experiments.rows import (
     Row,
     algorithms,
     arrange,
@@ -15,6 +13,8 @@ from surefoot.results.rows import (
     mean_std,
     problems,
 )
+from surefoot.games import fit_rate
+from surefoot.reports.rates import fit_rates
 
 
 def row_of(rows, algorithm, horizon=20_000, problem="paper toy"):

@@ -16,16 +16,16 @@ from hatchling.builders.wheel import WheelBuilder
 
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.optional import MissingExtraError
+from surefoot.experiments import Facts, Place, Results, Row, gather
+from surefoot.experiments.notes import Story
+from surefoot.experiments.record import VerdictFacts
+from surefoot.experiments.rows import arrange
 from surefoot.reports.page import write_page
 from surefoot.reports.page._charts import SHOWN, chart_data
 from surefoot.reports.page._format import number
 from surefoot.reports.page._verdicts import pairs_of, summary, word_of
 from surefoot.reports.page.write import _in_script
 from surefoot.reports.style import look_of
-from surefoot.results import Facts, Place, Results, Row, gather
-from surefoot.results.notes import Story
-from surefoot.results.record import VerdictFacts
-from surefoot.results.rows import arrange
 
 from . import _pages as pages
 

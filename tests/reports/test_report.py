@@ -10,9 +10,9 @@ pytest.importorskip("matplotlib")
 pytest.importorskip("tueplots")
 pytest.importorskip("plotly")
 
+from surefoot.experiments import Results, StoreError
+from surefoot.experiments.notes import Panels, PanelSetting, Shown, claims_of, panels_of
 from surefoot.reports import figures, report, write_report
-from surefoot.results import Results, StoreError
-from surefoot.results.notes import Panels, PanelSetting, Shown, claims_of, panels_of
 
 from . import _pages as pages
 

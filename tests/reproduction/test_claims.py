@@ -1,14 +1,14 @@
 import numpy as np
 import pytest
 
-from surefoot.paper.claims import (
+from surefoot.experiments import CellResult, Place
+from surefoot.experiments.paper.claims import (
     CURVES,
     OTHER_CONSTANTS,
     REPRODUCED,
     claims,
     is_read_as,
 )
-from surefoot.results import CellResult, Place
 
 HORIZONS = (2_000, 10_000, 20_000)
 FIRST, SECOND = "paper toy", "paper toy, second streams"

@@ -4,13 +4,12 @@ import pytest
 
 from surefoot.algorithms import ALGORITHMS
 from surefoot.core.types import needs_of
-from surefoot.experiments import run
+from surefoot.experiments import Results, run
 from surefoot.experiments.grid import cells_of
+from surefoot.experiments.notes import claims_of
+from surefoot.experiments.paper.reproduction import REGRET, VIOLATION, panels, specification
 from surefoot.experiments.players import build_player
-from surefoot.paper.reproduction import REGRET, VIOLATION, panels, specification
 from surefoot.problems import HORIZONS, SETTINGS, paper_toy
-from surefoot.results import Results
-from surefoot.results.notes import claims_of
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +71,7 @@ def test_every_row_of_the_panels_is_played_where_it_is_drawn(spec):
 
 @pytest.mark.slow
 def test_the_papers_figures_are_judged_as_they_were_found_to_be(spec, tmp_path, monkeypatch):
-    from surefoot.paper import reproduction
+    from surefoot.experiments.paper import reproduction
 
     few = {"PFS as plotted", "PFS as written", "DPP", "DPP, queue for each constraint"}
     few |= {"DPP-T as written", "DPP-T as released", "DPP-T as released (violation script)"}

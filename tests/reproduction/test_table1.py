@@ -2,9 +2,8 @@ import pytest
 
 from surefoot.algorithms import ALGORITHMS
 from surefoot.core.types import Needs, needs_of
-from surefoot.experiments import dump_spec, parse_spec, run
-from surefoot.paper.table1 import _rows, specification
-from surefoot.results import Results
+from surefoot.experiments import Results, dump_spec, parse_spec, run
+from surefoot.experiments.paper.table1 import _rows, specification
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from surefoot.results import CellResult, Facts, Place
+from surefoot.experiments import CellResult, Facts, Place
 
 
 def cell(address, *, trials=3, rounds=(), seed=0, status="done", **facts):

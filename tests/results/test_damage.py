@@ -10,7 +10,7 @@ import time
 import pytest
 
 from surefoot._sqlite import digest
-from surefoot.results import Results, StoreError, gather, to_csv
+from surefoot.experiments import Results, StoreError, gather, to_csv
 
 from ._cells import cell, place
 

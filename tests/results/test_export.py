@@ -9,7 +9,15 @@ import numpy as np
 import pytest
 
 from surefoot.core.optional import MissingExtraError
-from surefoot.results import CellResult, Results, export, to_csv, to_netcdf, to_parquet, to_xarray
+from surefoot.experiments import (
+    CellResult,
+    Results,
+    export,
+    to_csv,
+    to_netcdf,
+    to_parquet,
+    to_xarray,
+)
 
 from ._cells import cell, place
 

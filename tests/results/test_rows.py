@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from surefoot._sqlite import digest
 from surefoot.core.errors import InvalidValueError
-from surefoot.results import CellResult, Facts, Results, gather
-from surefoot.results.record import (
+from surefoot.experiments import CellResult, Facts, Results, gather
+from surefoot.experiments.record import (
     ARRAYS,
     BreachFacts,
     ComparatorFacts,
@@ -22,7 +22,7 @@ from surefoot.results.record import (
     VerdictFacts,
     axes_of,
 )
-from surefoot.results.rows import arrange, join_arrays, join_facts
+from surefoot.experiments.rows import arrange, join_arrays, join_facts
 
 from ._cells import cell, place
 

@@ -17,7 +17,7 @@ from hypothesis.extra.numpy import array_shapes, arrays
 
 from surefoot._sqlite import create
 from surefoot.controller._journal import JOURNAL
-from surefoot.results import CellResult, DamagedCellError, Facts, Results, StoreError, record
+from surefoot.experiments import CellResult, DamagedCellError, Facts, Results, StoreError, record
 
 from ._cells import assert_same_cell, cell, place
 
@@ -430,7 +430,7 @@ def test_results_that_are_not_there_cannot_be_read(path, tmp_path):
 
 OTHER = """
 import sys
-from surefoot.results import Results, StoreError, store
+from surefoot.experiments import Results, StoreError, store
 Results.mend = store._mend
 try:
     with getattr(Results, sys.argv[2])(sys.argv[1]) as results:
@@ -527,7 +527,7 @@ def test_a_full_disk_keeps_the_cell_that_was_to_be_replaced(path):
 WRITER = """
 import sys
 from _cells import cell
-from surefoot.results import Results
+from surefoot.experiments import Results
 with Results.write(sys.argv[1]) as results:
     for n in range(10**6):
         results.put(cell(f"c{n % 50}", seed=n, trials=2_000))

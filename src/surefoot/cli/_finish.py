@@ -17,8 +17,9 @@ from surefoot.core.errors import SurefootError
 
 if TYPE_CHECKING:
     from surefoot.experiments import Outcome
+    from surefoot.experiments.rows import Row
+    from surefoot.experiments.store import Results
     from surefoot.experiments.workers import Workers
-    from surefoot.results import Results, Row
 
 __all__ = ["finish", "usable", "write_report"]
 
@@ -76,8 +77,9 @@ def finish(
     Returns:
         The exit code.
     """
-    from surefoot.results import Results, gather
-    from surefoot.results.record import FILE_NAME
+    from surefoot.experiments.record import FILE_NAME
+    from surefoot.experiments.rows import gather
+    from surefoot.experiments.store import Results
 
     folder = outcome.folder
     page: Path | None = None

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from surefoot.cli._output import table
 
 if TYPE_CHECKING:
-    from surefoot.results.rows import Row
+    from surefoot.experiments.rows import Row
 
 __all__ = ["SHORT", "colours", "rows_as_data", "rows_as_table"]
 
@@ -21,7 +21,7 @@ SHORT = "with other constants"
 @cache
 def colours() -> dict[str, str]:
     """Return the colours of verdicts, as ANSI numbers them."""
-    from surefoot.results.notes import NOT_REPRODUCED, OTHER_CONSTANTS, REPRODUCED
+    from surefoot.experiments.notes import NOT_REPRODUCED, OTHER_CONSTANTS, REPRODUCED
 
     green, yellow, red = "32", "33", "31"
     return {
@@ -45,7 +45,7 @@ def rows_as_table(rows: Sequence[Row]) -> Iterator[str]:
         yield "nothing has been played yet"
         return
     from surefoot.core.display import RESULT_HEAD, RESULT_RIGHT
-    from surefoot.results.rows import problems
+    from surefoot.experiments.rows import problems
 
     first = {problem: place for place, problem in enumerate(problems(rows))}
     shown = sorted(rows, key=lambda row: (first[row.problem], row.number, row.horizon))
@@ -87,7 +87,7 @@ def rows_as_data(rows: Sequence[Row]) -> list[dict[str, Any]]:
 
 
 def _data(row: Row) -> dict[str, Any]:
-    from surefoot.results.rows import mean_std
+    from surefoot.experiments.rows import mean_std
 
     known = row.facts.to_plain()
     data: dict[str, Any] = {

@@ -148,14 +148,14 @@ def _cells(row: JournalRound) -> tuple[str, ...]:
 
 
 def _to_csv(record: JournalRecord, path: Path) -> Path:
-    from surefoot.results.export import columns_to_csv
+    from surefoot.experiments.export import columns_to_csv
 
     columns_to_csv(record.columns(), path)
     return path
 
 
 def _to_parquet(record: JournalRecord, path: Path) -> Path:
-    from surefoot.results.export import columns_to_parquet
+    from surefoot.experiments.export import columns_to_parquet
 
     columns_to_parquet(record.columns(), path, {"journal": str(record.path)})
     return path

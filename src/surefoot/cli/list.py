@@ -195,7 +195,7 @@ def _entry(entry: Entry) -> dict[str, Any]:
 
 
 def _literature() -> list[dict[str, Any]]:
-    from surefoot.paper.bibliography import BIBLIOGRAPHY
+    from surefoot.experiments.paper.bibliography import BIBLIOGRAPHY
 
     return [
         {"work": cited.work, "here": list(cited.here), "as": cited.standing, "note": cited.note}

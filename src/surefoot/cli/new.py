@@ -76,7 +76,7 @@ def new(
 def _text(like: Like, name: str) -> str:
     """Return a specification with the name of its file."""
     from surefoot.experiments import dump_spec, plugins, starter
-    from surefoot.paper import related, reproduction, table1
+    from surefoot.experiments.paper import related, reproduction, table1
 
     if like is Like.starter and plugins.loaded():
         return starter.with_plugins(name, plugins.loaded())

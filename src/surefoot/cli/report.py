@@ -16,7 +16,7 @@ from surefoot.cli._summary import rows_as_data, rows_as_table
 from surefoot.cli.reproduce import verdicts
 
 if TYPE_CHECKING:
-    from surefoot.results import Results
+    from surefoot.experiments.store import Results
 
 __all__ = ["Format", "report"]
 
@@ -51,9 +51,10 @@ def report(
       surefoot report out/limits
       surefoot report out/limits --export csv --export netcdf
     """
-    from surefoot.results import Results, gather
-    from surefoot.results.notes import claims_of
-    from surefoot.results.record import FILE_NAME
+    from surefoot.experiments.notes import claims_of
+    from surefoot.experiments.record import FILE_NAME
+    from surefoot.experiments.rows import gather
+    from surefoot.experiments.store import Results
 
     file = folder if folder.is_file() else folder / FILE_NAME
     if not file.is_file():
@@ -114,7 +115,7 @@ def report(
 
 
 def _export(results: Results, file: Path, form: Format) -> Path:
-    from surefoot.results.export import to_csv, to_netcdf, to_parquet
+    from surefoot.experiments.export import to_csv, to_netcdf, to_parquet
 
     write, suffix = {
         Format.csv: (to_csv, ".csv"),

@@ -18,7 +18,7 @@ from surefoot.cli.run import Force, Workers
 from surefoot.core.display import painted
 
 if TYPE_CHECKING:
-    from surefoot.results.notes import Claim
+    from surefoot.experiments.notes import Claim
 
 __all__ = ["reproduce", "verdicts"]
 
@@ -44,7 +44,7 @@ def reproduce(
     Example:
       surefoot reproduce --out out/reproduction
     """
-    from surefoot.paper import reproduction
+    from surefoot.experiments.paper import reproduction
 
     folder = usable(out)
     with progress() as tell:
@@ -66,7 +66,7 @@ def reproduce(
 
 def verdicts(claims: Sequence[Claim]) -> Iterator[str]:
     """Return the verdict on each figure, and what it shows beside what was measured."""
-    from surefoot.results.notes import OTHER_CONSTANTS
+    from surefoot.experiments.notes import OTHER_CONSTANTS
 
     paint = verdict_colours() if colours() else {}
     if not claims:

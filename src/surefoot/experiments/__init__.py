@@ -10,31 +10,54 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from surefoot._sqlite import StoreError
     from surefoot.experiments.driver import Estimate, Outcome, estimate, run
+    from surefoot.experiments.export import to_csv, to_netcdf, to_parquet, to_xarray
     from surefoot.experiments.plugins import PluginError, load_plugin
+    from surefoot.experiments.record import CellResult, Facts, Place, Status
+    from surefoot.experiments.rows import Row, gather, mean_std
     from surefoot.experiments.spec import Spec
+    from surefoot.experiments.store import DamagedCellError, Results
     from surefoot.experiments.sweep import Event
     from surefoot.experiments.toml import SpecError, dump_spec, parse_spec, read_spec
 
 __all__ = [
+    "CellResult",
+    "DamagedCellError",
     "Estimate",
     "Event",
+    "Facts",
     "Outcome",
+    "Place",
     "PluginError",
+    "Results",
+    "Row",
     "Spec",
     "SpecError",
+    "Status",
+    "StoreError",
     "dump_spec",
     "estimate",
+    "gather",
     "load_plugin",
+    "mean_std",
     "parse_spec",
     "read_spec",
     "run",
+    "to_csv",
+    "to_netcdf",
+    "to_parquet",
+    "to_xarray",
 ]
 
 _HOME = {
     **dict.fromkeys(("Estimate", "Outcome", "estimate", "run"), "driver"),
     **dict.fromkeys(("SpecError", "dump_spec", "parse_spec", "read_spec"), "toml"),
     **dict.fromkeys(("PluginError", "load_plugin"), "plugins"),
+    **dict.fromkeys(("CellResult", "Facts", "Place", "Status"), "record"),
+    **dict.fromkeys(("DamagedCellError", "Results", "StoreError"), "store"),
+    **dict.fromkeys(("Row", "gather", "mean_std"), "rows"),
+    **dict.fromkeys(("to_csv", "to_netcdf", "to_parquet", "to_xarray"), "export"),
     "Event": "sweep",
     "Spec": "spec",
 }

@@ -28,13 +28,13 @@ from surefoot.experiments.plan import (
     pending,
 )
 from surefoot.experiments.play_cell import play_cells
+from surefoot.experiments.record import FILE_NAME, CellResult, Status
 from surefoot.experiments.spec import Spec
+from surefoot.experiments.store import Results
 from surefoot.experiments.sweep import Event, RunError, Stop, Sweep
 from surefoot.experiments.toml import dump_spec
 from surefoot.experiments.versions import fingerprint, versions
 from surefoot.experiments.workers import Workers
-from surefoot.results import CellResult, Results, Status
-from surefoot.results.record import FILE_NAME
 
 __all__ = ["Estimate", "Outcome", "estimate", "play_jobs", "run"]
 

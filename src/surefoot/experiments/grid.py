@@ -16,11 +16,11 @@ from surefoot.experiments._checks import trials_of
 from surefoot.experiments.players import ALGORITHMS_BY_NAME
 from surefoot.experiments.plugins import mark_of
 from surefoot.experiments.problems import BLOCK, PROBLEMS, ProblemRow
+from surefoot.experiments.record import Place
 from surefoot.experiments.seeds import canonical
 from surefoot.experiments.sources import sources_hash
 from surefoot.experiments.spec import Spec
 from surefoot.games.engine_choice import Declared, choose_declared
-from surefoot.results.record import Place
 
 __all__ = ["Job", "cells_of", "engine_of", "placed", "rounds_of"]
 

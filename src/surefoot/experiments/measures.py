@@ -13,21 +13,21 @@ from surefoot.core.constants import Constants
 from surefoot.core.convert import finite
 from surefoot.core.types import Array
 from surefoot.experiments.problems import BLOCK
-from surefoot.experiments.shared import best_of
-from surefoot.games import Regret, Trace, regret_of
-from surefoot.games.verdict import judge
-from surefoot.problems import Problem
-from surefoot.problems.hindsight import has_closed_form
-from surefoot.results import Facts
-from surefoot.results.record import (
+from surefoot.experiments.record import (
     BreachFacts,
     ComparatorFacts,
+    Facts,
     GuaranteeFacts,
     OracleFacts,
     ProblemFacts,
     Sourced,
     VerdictFacts,
 )
+from surefoot.experiments.shared import best_of
+from surefoot.games import Regret, Trace, regret_of
+from surefoot.games.verdict import judge
+from surefoot.problems import Problem
+from surefoot.problems.hindsight import has_closed_form
 
 __all__ = ["measure"]
 

@@ -9,7 +9,8 @@ from typing import Any, Self, TypeAlias
 
 from surefoot._sqlite import StoreError
 from surefoot.experiments.grid import Job
-from surefoot.results import CellResult, Place, Results, Status
+from surefoot.experiments.record import CellResult, Place, Status
+from surefoot.experiments.store import Results
 
 __all__ = ["COMPILE_SECONDS", "FINISHED", "START_SECONDS", "Jobs", "Pace", "Plan", "pending"]
 

@@ -15,13 +15,13 @@ from surefoot.core.constants import Constants
 from surefoot.core.optional import MissingExtraError, need
 from surefoot.experiments.measures import measure
 from surefoot.experiments.players import Parameters, build_player
+from surefoot.experiments.record import CellResult
 from surefoot.experiments.seeds import stream_seed
 from surefoot.experiments.shared import problem_of
 from surefoot.experiments.versions import versions
 from surefoot.games import EngineWarning, Trace, play
 from surefoot.problems import Problem
 from surefoot.problems.costs import Adversarial
-from surefoot.results import CellResult
 
 __all__ = ["Parts", "named_parts", "play_cell", "play_cells"]
 

@@ -17,9 +17,10 @@ from surefoot.experiments.cluster import ClusterError
 from surefoot.experiments.grid import Job
 from surefoot.experiments.plan import FINISHED, NOTES, Pace, Plan, first_few
 from surefoot.experiments.plugins import loaded
+from surefoot.experiments.record import CellResult, Status
+from surefoot.experiments.store import Results
 from surefoot.experiments.versions import OtherSourcesError, fingerprint, play_checked, versions
 from surefoot.experiments.workers import Workers
-from surefoot.results import CellResult, Results, Status
 
 __all__ = ["Event", "RunError", "Stop", "Sweep"]
 

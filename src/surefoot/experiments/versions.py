@@ -12,8 +12,8 @@ import numpy as np
 
 from surefoot.core.errors import SurefootError
 from surefoot.experiments.plugins import Plugin, PluginError, load_plugin, loaded
+from surefoot.experiments.record import CellResult
 from surefoot.experiments.sources import sources_hash
-from surefoot.results import CellResult
 
 __all__ = ["OtherSourcesError", "fingerprint", "play_checked", "versions"]
 

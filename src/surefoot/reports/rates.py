@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from surefoot.experiments.rows import Row, mean_std
 from surefoot.games.rates import Rate, fit_rate
-from surefoot.results.rows import Row, mean_std
 
 __all__ = ["Fit", "fit_rates"]
 

@@ -7,14 +7,14 @@ from concurrent.futures import Executor
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
+from surefoot.experiments.notes import panels_of
+from surefoot.experiments.rows import Row, gather, problems
 from surefoot.reports.figures.files import file_names, save_figures
 from surefoot.reports.figures.paper import save_panels
 from surefoot.reports.page import write_page
-from surefoot.results.notes import panels_of
-from surefoot.results.rows import Row, gather, problems
 
 if TYPE_CHECKING:
-    from surefoot.results import Results
+    from surefoot.experiments.store import Results
 
 __all__ = ["Pools", "write_report"]
 
@@ -38,7 +38,7 @@ def write_report(
     Args:
         results: the open file.
         folder: for ``report.html`` and the folder ``figures``.
-        rows: what :func:`surefoot.results.gather` returned, if the file has been read already.
+        rows: what :func:`surefoot.experiments.gather` returned, if the file has been read already.
         pools: makes the processes that draw where there are many problems; this process draws
             everything unless given.
 

@@ -4,7 +4,7 @@ Each function takes rows and a selection and returns a Matplotlib figure that no
 global list holds: when the last reference goes, it goes. :func:`save_figures` writes all that the
 rows have data for. Every figure takes these arguments:
 
-- ``rows``: from :func:`surefoot.results.gather`;
+- ``rows``: from :func:`surefoot.experiments.gather`;
 - ``problem``: a label; the first problem unless given;
 - ``algorithms``: labels; the first eight of the plan unless given;
 - ``horizon``, for figures of one horizon: the longest that all algorithms have unless given;

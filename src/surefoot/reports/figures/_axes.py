@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from surefoot.experiments.rows import Row, mean_std
 from surefoot.reports.figures._sheet import LegendEntry, key, text_of
 from surefoot.reports.style import INK, Look, look_of
-from surefoot.results.rows import Row, mean_std
 
 __all__ = [
     "Points",

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from surefoot.core.errors import InvalidValueError, SurefootError
+from surefoot.experiments.rows import Row
+from surefoot.experiments.rows import algorithms as labels_of
+from surefoot.experiments.rows import problems as problems_of
 from surefoot.reports.figures._sheet import text_of, trials_of
-from surefoot.results.rows import Row
-from surefoot.results.rows import algorithms as labels_of
-from surefoot.results.rows import problems as problems_of
 
 __all__ = ["MOST", "NothingToDraw", "Selection", "chosen", "last_of"]
 

@@ -11,8 +11,8 @@ from typing import Any, Literal, NamedTuple, ParamSpec, TypeAlias, TypeVar
 import numpy as np
 
 from surefoot.core.optional import need
+from surefoot.experiments.rows import Row
 from surefoot.reports.style import GRID, INK, paper_style
-from surefoot.results.rows import Row
 
 __all__ = [
     "HEIGHT",

@@ -11,14 +11,14 @@ from typing import Any
 
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.files import replacing
+from surefoot.experiments.rows import Row
+from surefoot.experiments.rows import problems as problems_of
 from surefoot.reports.figures._choice import NothingToDraw
 from surefoot.reports.figures._sheet import in_style
 from surefoot.reports.figures.oracle import oracle_figure
 from surefoot.reports.figures.plane import action_figure
 from surefoot.reports.figures.regret import rate_figure, regret_figure
 from surefoot.reports.figures.violation import instant_figure, violation_figure
-from surefoot.results.rows import Row
-from surefoot.results.rows import problems as problems_of
 
 __all__ = ["file_name", "file_names", "save_figure", "save_figures"]
 
@@ -50,7 +50,7 @@ def save_figures(
     """Write every figure for which the rows have data, and return the files.
 
     Args:
-        rows: from :func:`surefoot.results.gather`.
+        rows: from :func:`surefoot.experiments.gather`.
         folder: created if missing; a file of the same name is replaced, whole.
         algorithms: labels; the first eight of the plan unless given.
         formats: some of "pdf", "svg", "png".

@@ -6,11 +6,11 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from surefoot.experiments.rows import Row
 from surefoot.reports.figures._axes import look, number, spread
 from surefoot.reports.figures._choice import chosen, last_of
 from surefoot.reports.figures._sheet import Width, head, in_style, inches_of, sheet, text_of
 from surefoot.reports.style import INK
-from surefoot.results.rows import Row
 
 __all__ = ["oracle_figure"]
 

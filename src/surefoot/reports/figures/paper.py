@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from surefoot.experiments.notes import Panels
+from surefoot.experiments.rows import Row
 from surefoot.reports.figures._axes import Points, draw_curve, look, plain_axis, time_axis
 from surefoot.reports.figures._choice import chosen, last_of
 from surefoot.reports.figures._sheet import (
@@ -22,8 +24,6 @@ from surefoot.reports.figures.files import file_name, save_figure
 from surefoot.reports.figures.plane import paper_actions
 from surefoot.reports.figures.violation import MEASURES, draw_instants
 from surefoot.reports.style import INK, Look
-from surefoot.results.notes import Panels
-from surefoot.results.rows import Row
 
 __all__ = ["paper_figure", "save_panels"]
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from surefoot.core.errors import InvalidValueError
+from surefoot.experiments.rows import Row
 from surefoot.reports.figures._axes import in_thousands, look
 from surefoot.reports.figures._choice import chosen, last_of
 from surefoot.reports.figures._sheet import (
@@ -23,7 +24,6 @@ from surefoot.reports.figures._sheet import (
     text_of,
 )
 from surefoot.reports.style import FILL, INK
-from surefoot.results.rows import Row
 
 __all__ = ["action_figure", "paper_actions"]
 
@@ -114,7 +114,7 @@ def paper_actions(
     """Draw Figure 2 of the paper: every 300th action of one trial, two algorithms in one plane.
 
     Args:
-        rows: from :func:`surefoot.results.gather`.
+        rows: from :func:`surefoot.experiments.gather`.
         algorithms: labels, or labels with the names to show instead.
         problem: label; the first one unless given.
         horizon: the longest that all have unless given.

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from surefoot.experiments.rows import Row
 from surefoot.reports.figures._axes import (
     bound_keys,
     draw_bounds,
@@ -33,7 +34,6 @@ from surefoot.reports.figures._sheet import (
     text_of,
 )
 from surefoot.reports.rates import Fit, fit_rates
-from surefoot.results.rows import Row
 
 __all__ = ["rate_figure", "regret_figure"]
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from surefoot.experiments.rows import Row
 from surefoot.reports.figures._axes import (
     bound_keys,
     draw_bounds,
@@ -33,7 +34,6 @@ from surefoot.reports.figures._sheet import (
     text_of,
     trials_of,
 )
-from surefoot.results.rows import Row
 
 __all__ = ["MEASURES", "draw_instants", "instant_figure", "violation_figure"]
 

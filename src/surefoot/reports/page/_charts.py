@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from surefoot.experiments.rows import Row, algorithms, mean_std, problems
 from surefoot.reports.rates import Fit, fit_rates
 from surefoot.reports.style import look_of
-from surefoot.results.rows import Row, algorithms, mean_std, problems
 
 __all__ = ["MEASURES", "SHOWN", "chart_data", "on_dark"]
 

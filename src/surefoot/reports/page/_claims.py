@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from surefoot.experiments.notes import (
+    CLAIM_WORDS,
+    NOT_REPRODUCED,
+    OTHER_CONSTANTS,
+    REPRODUCED,
+    Claim,
+)
 from surefoot.reports.page._format import escape, number
 from surefoot.reports.page._html import badge, joined
 from surefoot.reports.page._verdicts import enumerated
-from surefoot.results.notes import CLAIM_WORDS, NOT_REPRODUCED, OTHER_CONSTANTS, REPRODUCED, Claim
 
 __all__ = ["claims_sentence", "claims_table"]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from surefoot.experiments.record import Facts, Sourced
+from surefoot.experiments.rows import Row
 from surefoot.reports.page._format import escape, number
 from surefoot.reports.page._html import joined
-from surefoot.results.record import Facts, Sourced
-from surefoot.results.rows import Row
 
 __all__ = ["constants_block"]
 

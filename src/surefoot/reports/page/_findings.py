@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
+from surefoot.experiments.notes import NOT_REPRODUCED, OTHER_CONSTANTS, Claim, Story
+from surefoot.experiments.rows import Row, mean_std, problems
 from surefoot.reports.page._claims import claims_sentence
 from surefoot.reports.page._format import escape, mean_and_spread, number
 from surefoot.reports.page._verdicts import enumerated
-from surefoot.results.notes import NOT_REPRODUCED, OTHER_CONSTANTS, Claim, Story
-from surefoot.results.rows import Row, mean_std, problems
 
 __all__ = ["findings_list", "settings_legend", "story_block"]
 

@@ -8,11 +8,11 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from surefoot.experiments.rows import Row, mean_std, problems
 from surefoot.reports.page._format import escape, horizons, mean_and_spread, number, seconds
 from surefoot.reports.page._html import Cell, Column, badge, html_table, number_cell, text_cell
 from surefoot.reports.page._verdicts import BADGES, Pair, word_of
 from surefoot.reports.rates import Fit
-from surefoot.results.rows import Row, mean_std, problems
 
 __all__ = ["effort_table", "rates_table", "results_table", "verdict_table"]
 

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from surefoot.experiments.record import Place
+from surefoot.experiments.rows import Row
 from surefoot.reports.page._format import horizons
-from surefoot.results import Place
-from surefoot.results.rows import Row
 
 __all__ = ["BADGES", "Pair", "enumerated", "pairs_of", "summary", "word_of"]
 

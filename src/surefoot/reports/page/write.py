@@ -16,6 +16,9 @@ from typing import Any
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.files import replacing
 from surefoot.core.optional import need
+from surefoot.experiments.notes import Claim, claims_of, story_of
+from surefoot.experiments.rows import Row, algorithms, gather, problems
+from surefoot.experiments.store import Results
 from surefoot.reports.page._charts import SHOWN, chart_data
 from surefoot.reports.page._claims import claims_table
 from surefoot.reports.page._constants import constants_block
@@ -24,9 +27,6 @@ from surefoot.reports.page._format import escape, number, plain, script_json
 from surefoot.reports.page._tables import effort_table, rates_table, results_table, verdict_table
 from surefoot.reports.page._verdicts import pairs_of, summary
 from surefoot.reports.rates import fit_rates
-from surefoot.results import Results
-from surefoot.results.notes import Claim, claims_of, story_of
-from surefoot.results.rows import Row, algorithms, gather, problems
 
 __all__ = ["piece", "replace_file", "write_page"]
 
@@ -41,7 +41,7 @@ def write_page(results: Results, path: str | Path, rows: Sequence[Row] | None = 
         results: the open file; nothing is played.
         path: of the page; its folder is created if missing. An existing page is replaced in one
             step, or kept as it is if anything goes wrong.
-        rows: what :func:`surefoot.results.gather` returned, if the file has been read already.
+        rows: what :func:`surefoot.experiments.gather` returned, if the file has been read already.
 
     Returns:
         The path.

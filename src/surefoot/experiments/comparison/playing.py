@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from surefoot.algorithms import Tuned, domain_of, name_of, unpack
-from surefoot.comparison.content import content_hash
-from surefoot.comparison.result import Comparison
 from surefoot.core import checks
 from surefoot.core.algorithm import is_algorithm
 from surefoot.core.errors import InvalidTypeError, InvalidValueError, warn_caller
+from surefoot.experiments.comparison.content import content_hash
+from surefoot.experiments.comparison.result import Comparison
 from surefoot.experiments.driver import play_jobs
 from surefoot.experiments.executors import Here
 from surefoot.experiments.grid import Job, placed
@@ -25,11 +25,11 @@ from surefoot.experiments.play_cell import Parts, play_cell
 from surefoot.experiments.players import numbers_of
 from surefoot.experiments.plugins import checked_problem
 from surefoot.experiments.problems import BLOCK
+from surefoot.experiments.record import CellResult, Place
 from surefoot.experiments.seeds import canonical, stream_seed
 from surefoot.experiments.sweep import Event
 from surefoot.games import Engine, Trace, play
 from surefoot.problems import Problem
-from surefoot.results import CellResult, Place
 
 __all__ = ["compare_players"]
 

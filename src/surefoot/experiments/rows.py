@@ -10,7 +10,7 @@ import numpy as np
 
 from surefoot._sqlite import StoreError
 from surefoot.core.display import PROMISES, result_cells
-from surefoot.results.record import (
+from surefoot.experiments.record import (
     VERDICTS,
     BreachFacts,
     CellResult,
@@ -20,10 +20,10 @@ from surefoot.results.record import (
     Place,
     axes_of,
 )
-from surefoot.results.store import DamagedCellError
+from surefoot.experiments.store import DamagedCellError
 
 if TYPE_CHECKING:
-    from surefoot.results.store import Results
+    from surefoot.experiments.store import Results
 
 __all__ = [
     "Row",

@@ -14,12 +14,13 @@ from surefoot.core.convert import finite
 from surefoot.core.display import RESULT_HEAD, RESULT_RIGHT, Style, Table, facts_html
 from surefoot.core.errors import InvalidValueError
 from surefoot.experiments.driver import Outcome
+from surefoot.experiments.export import to_csv, to_netcdf, to_parquet, to_xarray
+from surefoot.experiments.record import FILE_NAME
+from surefoot.experiments.rows import Row, gather
+from surefoot.experiments.store import Results
 from surefoot.games import Trace
 from surefoot.games.several import Curve, draw
 from surefoot.reports import write_report
-from surefoot.results import Results, Row, gather
-from surefoot.results.export import to_csv, to_netcdf, to_parquet, to_xarray
-from surefoot.results.record import FILE_NAME
 
 __all__ = ["Comparison"]
 

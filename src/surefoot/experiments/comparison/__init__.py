@@ -10,8 +10,8 @@ from surefoot.games import Engine
 from surefoot.problems import Problem
 
 if TYPE_CHECKING:
-    from surefoot.comparison.result import Comparison
     from surefoot.experiments import Event
+    from surefoot.experiments.comparison.result import Comparison
 
 __all__ = ["Comparison", "compare"]
 
@@ -60,7 +60,7 @@ def compare(
         [0.0, 0.0]
     """
     # Imported here: the extra `cli` is needed to compare, not to import the library.
-    from surefoot.comparison.playing import compare_players
+    from surefoot.experiments.comparison.playing import compare_players
 
     return compare_players(
         players, problem, horizon, trials, folder, seed, engine, every, force, progress
@@ -69,7 +69,7 @@ def compare(
 
 def __getattr__(name: str) -> Any:
     if name == "Comparison":
-        from surefoot.comparison.result import Comparison
+        from surefoot.experiments.comparison.result import Comparison
 
         return Comparison
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from surefoot._sqlite import DamagedError
 from surefoot.core.errors import InvalidValueError
-from surefoot.results._plain import from_plain, to_plain
+from surefoot.experiments._plain import from_plain, to_plain
 
 if TYPE_CHECKING:
-    from surefoot.results.store import Results
+    from surefoot.experiments.store import Results
 
 __all__ = [
     "CLAIM_WORDS",

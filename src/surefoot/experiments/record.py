@@ -14,7 +14,7 @@ import numpy as np
 
 from surefoot.core.display import Word
 from surefoot.core.errors import InvalidValueError
-from surefoot.results._plain import from_plain, to_plain
+from surefoot.experiments._plain import from_plain, to_plain
 
 __all__ = [
     "ARRAYS",

@@ -1,7 +1,7 @@
 """The results file of an experiment: cells by address, the plan, and notes.
 
-This module knows the tables; :mod:`~surefoot.results.record` says what a cell is. A cell is written
-in one transaction with its arrays, and its digest covers all of it, so damage is always noticed.
+This module knows the tables; :mod:`~surefoot.experiments.record` says what a cell is. A cell is
+written in one transaction with its arrays; its digest covers all of it, so damage is noticed.
 Cells do not depend on each other: damage to one leaves the others readable. Where the structure of
 the file is damaged, so that SQLite would not write to it, the next driver moves the whole cells to
 a new file.
@@ -35,7 +35,7 @@ from surefoot._sqlite import (
 )
 from surefoot.core.errors import InvalidTypeError, InvalidValueError
 from surefoot.core.files import Closing
-from surefoot.results._codec import (
+from surefoot.experiments._codec import (
     COLUMNS,
     PlanDocument,
     decode,
@@ -45,8 +45,8 @@ from surefoot.results._codec import (
     shown,
     status_of,
 )
-from surefoot.results._plain import from_plain
-from surefoot.results.record import CellResult, Place, Status
+from surefoot.experiments._plain import from_plain
+from surefoot.experiments.record import CellResult, Place, Status
 
 __all__ = ["DamagedCellError", "Results"]
 

@@ -8,15 +8,15 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from surefoot.core.convert import finite
-from surefoot.results import CellResult, Place
-from surefoot.results.notes import (
+from surefoot.experiments.notes import (
     CLAIM_WORDS,
     NOT_REPRODUCED,
     OTHER_CONSTANTS,
     REPRODUCED,
     Claim,
 )
-from surefoot.results.rows import arrange
+from surefoot.experiments.record import CellResult, Place
+from surefoot.experiments.rows import arrange
 
 __all__ = [
     "CURVES",

@@ -23,12 +23,12 @@ from typing import Any
 
 from surefoot.core.types import needs_of
 from surefoot.experiments import Event, Outcome, Spec, run
+from surefoot.experiments.notes import Claim, Panels, PanelSetting, Shown, Story
+from surefoot.experiments.paper.claims import CURVES, claims
 from surefoot.experiments.players import ALGORITHMS_BY_NAME
-from surefoot.paper.claims import CURVES, claims
+from surefoot.experiments.record import FILE_NAME
+from surefoot.experiments.store import Results
 from surefoot.problems import HORIZONS, SETTINGS
-from surefoot.results import Results
-from surefoot.results.notes import Claim, Panels, PanelSetting, Shown, Story
-from surefoot.results.record import FILE_NAME
 
 __all__ = ["Reproduction", "reproduce", "specification"]
 

@@ -12,8 +12,8 @@ import numpy as np
 
 from surefoot._sqlite import digest, from_bytes, to_bytes
 from surefoot.core.errors import InvalidValueError
-from surefoot.results._plain import from_plain
-from surefoot.results.record import CellResult, Facts, Place, Status, misshapen
+from surefoot.experiments._plain import from_plain
+from surefoot.experiments.record import CellResult, Facts, Place, Status, misshapen
 
 __all__ = [
     "COLUMNS",

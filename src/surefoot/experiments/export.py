@@ -19,8 +19,8 @@ import numpy as np
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.files import replacing
 from surefoot.core.optional import need
-from surefoot.results.record import CellResult, Place, axes_of
-from surefoot.results.store import Results
+from surefoot.experiments.record import CellResult, Place, axes_of
+from surefoot.experiments.store import Results
 
 __all__ = [
     "columns_to_csv",

@@ -1,8 +1,8 @@
 """Related work, measured: every system of the bibliography on the problems it is made for.
 
 :func:`specification` is the experiment, :func:`measure` plays it together with a ring of agents,
-and ``python -m surefoot.paper.related docs/related.md`` writes the tables into a page. A game is
-played round by round, so that every call of an oracle is counted.
+and ``python -m surefoot.experiments.paper.related docs/related.md`` writes the tables into a page.
+A game is played round by round, so that every call of an oracle is counted.
 """
 
 from __future__ import annotations
@@ -19,13 +19,14 @@ from surefoot.algorithms import NetworkPenalty, Tuned
 from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
 from surefoot.experiments import Spec, run
+from surefoot.experiments.paper.bibliography import BIBLIOGRAPHY
 from surefoot.experiments.players import ALGORITHMS_BY_NAME
+from surefoot.experiments.record import FILE_NAME
+from surefoot.experiments.rows import Row, gather
+from surefoot.experiments.store import Results
 from surefoot.games.network import NetworkTrace, mixing_matrix, play_network
-from surefoot.paper.bibliography import BIBLIOGRAPHY
 from surefoot.problems import binding_toy
 from surefoot.problems.constraints import Affine
-from surefoot.results import Results, Row, gather
-from surefoot.results.record import FILE_NAME
 
 __all__ = ["HORIZON", "Related", "agents_on_a_ring", "measure", "specification", "write_page"]
 
