@@ -431,7 +431,7 @@ def test_a_name_makes_a_pair_and_nothing_is_an_instance_of_it():
         (lambda: RegionFilter(knowledge=None), "knowledge must be an object of surefoot.regions"),
         (
             lambda: Certified(proposer=3, knowledge=HULL),
-            "proposer must be a proposer, as Proposals(), got 3",
+            "proposer must be a proposer, as Proposals(), or an algorithm, got 3",
         ),
     ],
 )

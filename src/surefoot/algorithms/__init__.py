@@ -25,6 +25,7 @@ from surefoot.algorithms.under_errors import *
 from surefoot.algorithms.observers import *
 
 from surefoot.algorithms.certified import Certified as Certified
+from surefoot.algorithms.certified import Learner as Learner
 from surefoot.algorithms.certified import Proposals as Proposals
 from surefoot.algorithms.certified import Proposer as Proposer
 from surefoot.algorithms.certified import Wish as Wish

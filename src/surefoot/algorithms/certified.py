@@ -13,8 +13,8 @@ may propose. Every certified rule and every filter of the library is such a pair
 ``Certified(proposer, knowledge)``. The names that users write, as ``LeaderFollower`` or
 ``RegionFilter``, are constructors: they make a pair, and its theorem where it has one.
 
-A proposer of your own has three methods (:class:`Proposer`); so does a kind of knowledge
-(:mod:`surefoot.regions.region`).
+Any algorithm may be the proposer (:class:`Learner`). One of your own has three methods
+(:class:`Proposer`); so does a kind of knowledge (:mod:`surefoot.regions.region`).
 """
 
 from __future__ import annotations
@@ -27,18 +27,20 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from surefoot.algorithms.asking import ask_learner, start_learner
 from surefoot.core import checks
-from surefoot.core.algorithm import Algorithm
+from surefoot.core.algorithm import Algorithm, is_algorithm
 from surefoot.core.arrays import owned
 from surefoot.core.convert import shown
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.parameters import Declared, anything, flag, parameters_of
-from surefoot.core.types import Array, Feedback, Info, Needs, Source
+from surefoot.core.parameters import Declared, algorithm, anything, flag, parameters_of
+from surefoot.core.types import Array, Feedback, Info, Needs, Source, needs_of
 from surefoot.regions import Errors, Knowledge, Reading, Region
 
 __all__ = [
     "Certified",
     "CertifiedState",
+    "Learner",
     "Name",
     "NameWithKnowledge",
     "Proposals",
@@ -71,10 +73,13 @@ class Proposer(Declared):
     Attributes:
         cost_gradients: how many gradients of the cost it asks for in a round: 1, or 0 where the
             wish comes from elsewhere.
+        work: its arithmetic in a round, as a product of sizes.
+        is_one_run: whether it takes one NumPy run only; batches are then played run by run.
     """
 
     cost_gradients: ClassVar[int] = 1
     work: ClassVar[str] = "d"
+    is_one_run: ClassVar[bool] = False
 
     @abstractmethod
     def init(self, x1: Array) -> Any:
@@ -128,6 +133,71 @@ class Proposals(Proposer):
         return learner, Wish(region.cut(wanted) if self.as_steps else wanted, wanted=wanted)
 
 
+class Learner(Proposer):
+    """Any algorithm: it learns at the action that was played, and its next action is the wish.
+
+    What is seen in a round was seen at the action that the region allowed, so that the algorithm
+    goes on from there. A round in which nobody saw what it learns from leaves it as it is; where
+    its answer is not finite, the action that was played is the wish.
+
+    Args:
+        algorithm: one that learns from gradients of the cost, or from what is read of g as well.
+
+    Example:
+        >>> from surefoot import OGD, Ball
+        >>> from surefoot.regions import LipschitzHull
+        >>> learner, hull = OGD(eta=1.0, domain=Ball(2.0)), LipschitzHull(G_g=1.0, reach=2.0)
+        >>> player = Certified(proposer=learner, knowledge=hull)
+        >>> state = player.init(np.zeros(2))  # g(x) = x[1] - 0.5
+        >>> up = np.array([0.0, 1.0])
+        >>> state, info = player.step(state, Feedback(-up, -0.5, up))
+        >>> info.wish, state.x.round(6)
+        (array([0., 1.]), array([0. , 0.5]))
+    """
+
+    algorithm: Any = algorithm()
+
+    is_one_run: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        needs = self.needs
+        if not needs.cost_gradients or needs.cost_values or needs.directions or needs.agents:
+            raise InvalidValueError(
+                "proposer must learn from gradients of the cost and what is read of g alone, "
+                f"got {shown(self.algorithm)}"
+            )
+
+    @property
+    def needs(self) -> Needs:
+        """What a round of the algorithm asks for."""
+        return needs_of(self.algorithm)
+
+    @property
+    def work(self) -> str:  # type: ignore[override]
+        """The arithmetic of the algorithm in a round."""
+        return self.needs.work
+
+    def init(self, x1: Array) -> Any:
+        """Return the first state of the algorithm."""
+        return start_learner(self.algorithm, x1, "proposer")
+
+    def propose(
+        self, learner: Any, x: Array, feedback: Feedback, region: Region
+    ) -> tuple[Any, Wish]:
+        """Return the algorithm after a round, and its next action."""
+        if feedback.cost_gradient is None or (
+            feedback.constraint_value is None and self.needs.constraint_values
+        ):
+            return learner, Wish(x)
+        checks.refuse_unfinite(checks.cost_gradient(x, feedback), "cost_gradient")
+        with np.errstate(over="ignore", invalid="ignore"):
+            learner, point, lost = ask_learner(
+                self.algorithm, learner, feedback, x, region.round, "proposer"
+            )
+        return learner, Wish(point, contradictions=lost)
+
+
 class CertifiedState(NamedTuple):
     """What the next round needs.
 
@@ -146,7 +216,7 @@ class Certified(Algorithm):
     """A proposer that learns and knowledge that certifies: the module's docstring explains it.
 
     Args:
-        proposer: where it would like to be.
+        proposer: where it would like to be; an algorithm is made a :class:`Learner`.
         knowledge: what is known of g.
 
     Example:
@@ -171,15 +241,19 @@ class Certified(Algorithm):
             raise InvalidValueError(
                 f"knowledge must be an object of surefoot.regions, got {shown(self.knowledge)}"
             )
-        if not callable(getattr(self.proposer, "propose", None)):
+        if is_algorithm(self.proposer):
+            object.__setattr__(self, "proposer", Learner(algorithm=self.proposer))
+        if not isinstance(self.proposer, Proposer):
             raise InvalidValueError(
-                f"proposer must be a proposer, as Proposals(), got {shown(self.proposer)}"
+                "proposer must be a proposer, as Proposals(), or an algorithm, "
+                f"got {shown(self.proposer)}"
             )
 
     @property
     def needs(self) -> Needs:  # type: ignore[override]
         """What a round asks for."""
-        one_run, apart = self.knowledge.is_one_run, self.knowledge.row_count > 1
+        one_run = self.knowledge.is_one_run or self.proposer.is_one_run
+        apart = self.knowledge.row_count > 1
         return Needs(
             cost_gradients=self.proposer.cost_gradients,
             proposals=1 - self.proposer.cost_gradients,

@@ -30,6 +30,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from surefoot.algorithms.asking import ask_learner, start_learner
 from surefoot.algorithms.certified import Proposer, Wish
 from surefoot.algorithms.cuts import (
     Cuts,
@@ -42,8 +43,7 @@ from surefoot.algorithms.cuts import (
 from surefoot.algorithms.observers import LeaderRegret
 from surefoot.core import checks
 from surefoot.core.arrays import dot, norm
-from surefoot.core.convert import shown
-from surefoot.core.errors import InvalidValueError, SurefootError
+from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import algorithm, count, flag, nonnegative, positive, projectable
 from surefoot.core.points import reach_from
 from surefoot.core.types import Array, Feedback, Number
@@ -142,6 +142,7 @@ class Leader(Proposer):
     gradient_bound: Number | None = positive(default=None)
 
     work = "K d"
+    is_one_run = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -165,7 +166,7 @@ class Leader(Proposer):
             start_value=0.0,
             cuts=empty_cuts(len(x1)),
             Z=zeros,
-            own=() if self.leader is None else _start(self.leader, x1),
+            own=() if self.leader is None else start_learner(self.leader, x1, "leader"),
             gradients=zeros,
             energy=float(self.expected),
             inverse_eta=0.0,
@@ -279,7 +280,8 @@ class Leader(Proposer):
         own = learner.own
         lost: tuple[str, ...] = ()
         if self.leader is not None:
-            own, free, lost = _ask(self.leader, own, feedback, Z + learner.start, t)
+            here = Z + learner.start
+            own, free, lost = ask_learner(self.leader, own, feedback, here, t, "leader")
             free = free - learner.start
         elif self.lazy and self.strong_convexity is None:
             mu = cuts.weights * (before / scale if scale > 0 else before)
@@ -352,47 +354,6 @@ class Leader(Proposer):
         """Return the sums of the observed regret bounds; None for your own leader, under drift."""
         has_bound = self.leader is None and not knowledge.errors.drift
         return LeaderRegret() if has_bound else None
-
-
-def _start(leader: Any, x1: Array) -> Any:
-    """Return the first state of a user's leader."""
-    return _answer_of(leader, x1, lambda: leader.init(x1))
-
-
-def _ask(
-    leader: Any, own: Any, feedback: Feedback, point: Array, t: float
-) -> tuple[Any, Array, tuple[str, ...]]:
-    """Step a user's leader: its state, its point, and a sentence if that is not finite."""
-    if feedback.cost_gradient is None:
-        return own, point, ()
-    here = own._replace(x=point)
-    after = _answer_of(leader, point, lambda: leader.step(here, feedback)[0])
-    if np.isfinite(after.x).all():
-        return after, after.x, ()
-    bad = after.x[~np.isfinite(after.x)][0]
-    sentence = (
-        f"round {int(t)}: the leader {type(leader).__name__} must return a finite point, "
-        f"got {bad!r}: its last one is followed"
-    )
-    return own, point, (sentence,)
-
-
-def _answer_of(leader: Any, point: Array, ask: Callable[[], Any]) -> Any:
-    """Return a leader's answer; refuse one that is no state with a point like its last."""
-    name = type(leader).__name__
-    try:
-        state = ask()
-    except SurefootError:
-        raise
-    except Exception as error:
-        text = f"{type(error).__name__}: {error}"
-        raise InvalidValueError(f"the leader {name} must return a state, got {text}") from error
-    found: Any = getattr(state, "x", None) if hasattr(state, "_replace") else None
-    if getattr(found, "shape", None) != point.shape or found.dtype != point.dtype:
-        wanted = f"a named tuple whose x is an array of shape {point.shape} of float64"
-        got = shown(state if found is None else found)
-        raise InvalidValueError(f"the leader {name} must return {wanted}, got {got}")
-    return state
 
 
 def _apply_reading(feedback: Feedback, region: Region, W: Array, X: Array, rho: float) -> Array:
