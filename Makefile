@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt
-FILES  := pyproject.toml constraints.txt
+FILES  := pyproject.toml constraints.txt cases/requirements.txt
 # One thread for each of the two workers: libraries that start more only get in each other's way.
 PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal
 # XLA's emitters of fused loops double the time of a compilation, for a few rounds of a few numbers.
@@ -15,7 +15,7 @@ HERE   := not torch and not cluster and not browser and not hosts and not cases 
 BESIDE := $(MAKE) --no-print-directory --jobs 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo lint types fast here test coverage test-all check docs table1 related alternatives bench soak fuzz wheel clean
+.PHONY: help demo lint types fast here test coverage test-all check docs table1 related alternatives cases bench soak fuzz wheel clean
 
 help: ## show this list
 	@grep -hE '^[a-z0-9-]+:.*## ' Makefile | sed 's/:.*## /\t/' | expand -t 12
@@ -42,11 +42,11 @@ $(VENV)/dev.stamp: $(FILES) | $(BIN)/python
 	@touch $@
 
 $(VENV)/all.stamp: $(VENV)/dev.stamp
-	$(PIP) --editable '.[all]' --group dev --group browser --group hosts --group docs
+	$(PIP) --editable '.[all]' --group dev --group browser --group hosts --group docs --requirement cases/requirements.txt
 	@touch $@
 
 $(VENV)/rivals.stamp: $(VENV)/bench.stamp
-	$(PIP) --group rivals --group hosts --editable '.[gymnasium,torch,cases]'
+	$(PIP) --group rivals --group hosts --editable '.[gymnasium,torch]' --requirement cases/requirements.txt
 	@touch $@
 
 demo: $(VENV)/demo.stamp ## reproduce the paper's experiment: verdicts, figures and a page in out/reproduction
@@ -91,6 +91,9 @@ related: $(VENV)/bench.stamp ## every related system on the problems it is made 
 
 alternatives: $(VENV)/rivals.stamp ## what people use instead, on the same tasks, into docs/alternatives.md (minutes)
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.alternatives
+
+cases: $(VENV)/rivals.stamp ## real data and what practitioners use on them, into docs/cases.md (minutes)
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m cases.measure
 
 bench: $(VENV)/bench.stamp ## measure speed against hand-written code, C, JAX and QP solvers, into out/bench
 	$(BIN)/python -m benchmarks

@@ -15,11 +15,7 @@ from surefoot.experiments.record import ComparatorFacts, Facts
 from surefoot.experiments.seeds import stream_seed
 from surefoot.games import violations
 
-# Its returns are in a package of the extra cases.
-NAMES = [
-    pytest.param(name, marks=pytest.mark.cases) if name == "risk_portfolio" else name
-    for name in sorted(PROBLEMS)
-]
+NAMES = sorted(PROBLEMS)
 
 TOY = {"name": "binding_toy", "arguments": {"published": None}}
 CUBE = {

@@ -11,11 +11,7 @@ from surefoot.experiments.players import ALGORITHMS_BY_NAME, amount_at, build_pl
 from surefoot.experiments.problems import PROBLEMS, build_problem
 from surefoot.sets import Ball, Box, Intersection, Polytope
 
-# Its returns are in a package of the extra cases.
-NAMES = [
-    pytest.param(name, marks=pytest.mark.cases) if name == "risk_portfolio" else name
-    for name in sorted(PROBLEMS)
-]
+NAMES = sorted(PROBLEMS)
 NOTHING_RANDOM = ("crawl",)
 NEEDED = {"adversarial_cube": {"adversary": "corners"}}
 

@@ -14,11 +14,10 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
 from surefoot import problems
 from surefoot.core.errors import InvalidValueError
-from surefoot.experiments._case_rows import EvCharging, FairScoring, RiskPortfolio
 from surefoot.experiments._mistakes import YOUR_OWN, Mistake, refuse, shown, unknown
 from surefoot.experiments.tables import COMMON, ProblemRow, Seed
 from surefoot.games.engine_choice import Shape
-from surefoot.problems import Problem, cases
+from surefoot.problems import Problem
 
 from pydantic import (  # isort: skip  once the tables have found it
     BeforeValidator,
@@ -321,9 +320,6 @@ PROBLEMS: dict[str, ProblemEntry] = {
     "thin_box": _entry(ThinBox, problems.thin_box, "box"),
     "portfolio": _entry(Portfolio, problems.portfolio),
     "changing_halfspaces": _entry(ChangingHalfspaces, problems.changing_halfspaces),
-    "ev_charging": _entry(EvCharging, cases.ev_charging),
-    "fair_scoring": _entry(FairScoring, cases.fair_scoring),
-    "risk_portfolio": _entry(RiskPortfolio, cases.risk_portfolio),
 }
 """By name; a new problem joins here."""
 

@@ -11,10 +11,10 @@ import numpy as np
 from surefoot.core import checks
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import Array
-from surefoot.problems._streams import drawn
 from surefoot.problems.constraints import LinfNorm
 from surefoot.problems.costs import Adversarial, Linear
 from surefoot.problems.problem import Problem
+from surefoot.problems.streams import draw_streams
 from surefoot.sets import Ball
 
 __all__ = ["ADVERSARIES", "adversarial_cube"]
@@ -146,7 +146,7 @@ def adversarial_cube(
             return _OBLIVIOUS[adversary](source, lead, dimension, size, phase)
 
         rng = np.random.default_rng(seed)
-        costs = Linear(drawn(draw, rng, horizon, trials, streams))
+        costs = Linear(draw_streams(draw, rng, horizon, trials, streams))
     else:
         if trials is not None and checks.whole(trials, "trials") > 1:
             raise InvalidValueError(

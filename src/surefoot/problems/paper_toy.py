@@ -16,10 +16,10 @@ import numpy as np
 from surefoot.core import checks
 from surefoot.core.constants import polyak_rate
 from surefoot.core.errors import InvalidValueError
-from surefoot.problems._streams import drawn
 from surefoot.problems.constraints import LinfNorm
 from surefoot.problems.costs import Quadratic
 from surefoot.problems.problem import Problem
+from surefoot.problems.streams import draw_streams
 from surefoot.sets import Ball
 
 __all__ = ["HORIZONS", "SETTINGS", "Setting", "binding_toy", "paper_toy"]
@@ -119,7 +119,7 @@ def _targets(horizon: int, trials: int, seed: int, streams: int | None) -> Any:
     def draw(source: Any, lead: tuple[int, ...]) -> Any:
         return source.uniform(-1, 0, (*lead, 2))
 
-    return drawn(draw, None, horizon, trials, streams)
+    return draw_streams(draw, None, horizon, trials, streams)
 
 
 def _published_targets(horizon: int, trials: int, seed: int) -> Any:

@@ -10,10 +10,10 @@ import numpy as np
 
 from surefoot.core import checks
 from surefoot.core.errors import InvalidValueError
-from surefoot.problems._streams import drawn
 from surefoot.problems.constraints import Affine, AffineStream, SimplexRows
 from surefoot.problems.costs import Linear, LogPortfolio, Quadratic
 from surefoot.problems.problem import Problem
+from surefoot.problems.streams import draw_streams
 from surefoot.sets import Ball
 
 __all__ = ["changing_halfspaces", "portfolio", "thin_box"]
@@ -51,7 +51,7 @@ def thin_box(
     def draw(source: Any, lead: tuple[int, ...]) -> Any:
         return source.normal(size=(*lead, dimension)) / math.sqrt(dimension)
 
-    slopes = pull + drawn(draw, np.random.default_rng(seed), horizon, trials, streams)
+    slopes = pull + draw_streams(draw, np.random.default_rng(seed), horizon, trials, streams)
     slopes /= np.maximum(np.linalg.norm(slopes, axis=-1, keepdims=True), 1.0)
     return Problem.of(
         Linear(slopes),
@@ -89,7 +89,7 @@ def portfolio(
 
     rng = np.random.default_rng(seed)
     drift = 0.1 * spread * rng.uniform(-1.0, 1.0, dimension)
-    relatives = 1 + drift + 0.9 * spread * drawn(draw, rng, horizon, trials, streams)
+    relatives = 1 + drift + 0.9 * spread * draw_streams(draw, rng, horizon, trials, streams)
     return Problem.of(
         LogPortfolio(relatives, cash=0.0),
         SimplexRows(dimension),
@@ -134,7 +134,7 @@ def changing_halfspaces(
     def draw(source: Any, lead: tuple[int, ...]) -> Any:
         return source.uniform(-0.5, 0.5, size=(*lead, dimension))
 
-    targets = pull + drawn(draw, rng, horizon, trials, streams)
+    targets = pull + draw_streams(draw, rng, horizon, trials, streams)
     made = Problem.of(
         Quadratic(targets, 6.0),
         AffineStream(A, limits[:, None]),

@@ -14,7 +14,6 @@ import numpy as np
 
 from surefoot.core import checks
 from surefoot.core.errors import InvalidValueError
-from surefoot.problems._streams import drawn
 from surefoot.problems.constraints import (
     Affine,
     Constraint,
@@ -25,6 +24,7 @@ from surefoot.problems.constraints import (
 )
 from surefoot.problems.costs import Linear, Logistic, Quadratic
 from surefoot.problems.problem import Problem
+from surefoot.problems.streams import draw_streams
 from surefoot.sets import Ball
 
 __all__ = ["ellipsoid", "fair_logistic", "random_polytope", "rotated_box", "spectral_ball"]
@@ -185,7 +185,7 @@ def fair_logistic(
     covariance = (group - group.mean()) @ audit
     row = covariance / np.linalg.norm(covariance)
     group, noise, uniform = (
-        drawn(draw, rng, horizon, trials, streams, part)
+        draw_streams(draw, rng, horizon, trials, streams, part)
         for part, draw in enumerate((groups, normals, chances))
     )
     features = people(group, noise)
@@ -220,7 +220,7 @@ def _pulled(
     def draw(source: Any, lead: tuple[int, ...]) -> Any:
         return source.normal(size=(*lead, dimension))
 
-    noise = drawn(draw, rng, horizon, trials, streams) * 2 * radius / math.sqrt(dimension)
+    noise = draw_streams(draw, rng, horizon, trials, streams) * 2 * radius / math.sqrt(dimension)
     stream = Linear(-(pull + noise) / radius) if costs == "linear" else Quadratic(pull + noise, 1.0)
     start = np.zeros(dimension)
     return Problem.of(stream, constraint, Ball(radius), start, name=f"{name}, {costs} costs")

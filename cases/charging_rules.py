@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from surefoot.core.optional import need
-from surefoot.core.types import Array
-from surefoot.problems.cases._certified import CertifiedRows
-from surefoot.problems.cases.charging import (
+from cases.charging import (
     LARGEST,
     PER_AMPERE,
     ChargingNetwork,
     ChargingRule,
     Minute,
 )
-from surefoot.regions import CurvatureRows
+from surefoot.core.optional import need
+from surefoot.core.types import Array
+from surefoot.regions import CurvatureRows, EmptyRegionError, Reading
+from surefoot.sets import Box
 
 __all__ = [
     "CertifiedCharging",
@@ -163,7 +163,7 @@ def projected_charging(
 
 
 @dataclass(slots=True)
-class CertifiedCharging(CertifiedRows[Minute]):
+class CertifiedCharging:
     r"""The currents nearest to the wish that are certainly feasible; the network is not known.
 
     What is known: a bound on the curvature of each line, the announced box, and that no line is
@@ -180,18 +180,40 @@ class CertifiedCharging(CertifiedRows[Minute]):
         restarts: how often the first measurement was needed.
 
     Example:
-        >>> from surefoot.problems.cases import charging_site
+        >>> from cases.charging import charging_site
         >>> site = charging_site("caltech", days=1)
         >>> done = site.run(CertifiedCharging(site.network.curvatures), minutes=540)
         >>> done.over, round(done.delivered)
         (0, 22)
     """
 
+    curvatures: Array
     wish: ChargingRule = as_fast_as_possible
+    restarts: int = field(default=0, init=False)
+    _knowledge: CurvatureRows = field(init=False, repr=False)
+    _memory: Any = field(default=None, init=False, repr=False)
+    _weights: Any = field(default=None, init=False, repr=False)
+    _first: Any = field(default=None, init=False, repr=False)
 
-    def _knowledge(self, minute: Minute) -> CurvatureRows:
-        reach = LARGEST * float(np.sqrt(len(minute.action)))
-        return CurvatureRows(beta=tuple(self.curvatures), reach=reach)
-
-    def _wanted(self, minute: Minute) -> Array:
-        return self.wish(minute)
+    def __call__(self, minute: Minute) -> Array:
+        """Return the currents of a minute."""
+        x, g, s = minute.action, minute.values, minute.slopes
+        if self._first is None:
+            reach = LARGEST * float(np.sqrt(len(x)))
+            self._knowledge = CurvatureRows(beta=tuple(self.curvatures), reach=reach)
+            self._memory, self._weights = self._knowledge.init(x), 0.0 * g
+        errors = self._knowledge.errors
+        self._memory = self._knowledge.observe(self._memory, Reading(x, g, s, errors))
+        region = self._knowledge.region(self._memory, errors)
+        if self._first is None:
+            self._first = region
+        box, wish = Box(np.zeros_like(x), minute.upper), self.wish(minute)
+        try:
+            found = region.within(box).find_nearest(wish, self._weights)
+        except EmptyRegionError:
+            self.restarts += 1
+            found = self._first.within(box).find_nearest(wish, 0.0 * g)
+        # Multipliers of the last minute that had some: the next search starts from them.
+        self._weights = found.weights if found.weights.any() else self._weights
+        currents: Array = found.point
+        return currents

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-
-from benchmarks.cases.scoring import Served, serve
 from benchmarks.pages import table
+
+from cases.measure.scoring import Served, serve
+from cases.portfolio import risk_portfolio
 from surefoot.algorithms import PFS, CertifiedPFS, LeaderFollower, ScalarDPP
 from surefoot.core.types import Array, Feedback, Info
-from surefoot.problems.cases import risk_portfolio
 from surefoot.sets._active_set import project_halfspaces
 
 LIMIT = 0.015

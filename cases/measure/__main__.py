@@ -1,6 +1,6 @@
 """Play the cases, and write their tables and figures into docs/cases.md.
 
-``python -m benchmarks.cases`` plays all (about ten minutes), ``python -m benchmarks.cases scoring``
+``python -m cases.measure`` plays all (about ten minutes), ``python -m cases.measure scoring``
 one of them.
 """
 
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from benchmarks.pages import write_section
 
-NAMES = ("charging", "feeder", "scoring", "portfolio", "admission", "wrong")
+NAMES = ("charging", "scoring", "portfolio", "admission", "wrong")
 PAGE = Path(__file__).parents[2] / "docs" / "cases.md"
 
 
@@ -26,7 +26,7 @@ def main() -> None:
     for name in options.names or NAMES:
         if name not in NAMES:
             parser.error(f"unknown case {name!r}: there are {', '.join(NAMES)}")
-        module = importlib.import_module(f"benchmarks.cases.{name}")
+        module = importlib.import_module(f"cases.measure.{name}")
         more = {"days": options.days} if name == "charging" and options.days else {}
         lines = list(module.measure(options.page.parent / "images", **more))
         write_section(options.page, name, lines)

@@ -9,24 +9,27 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-
 from benchmarks.pages import table
-from surefoot.algorithms import DPP
-from surefoot.core.types import Array, Feedback
-from surefoot.problems.cases import (
-    CertifiedCharging,
+
+from cases.charging import (
+    LARGEST,
     ChargingRecord,
     ChargingRule,
     ChargingSite,
     Minute,
-    as_fast_as_possible,
+    Site,
     charging_site,
+)
+from cases.charging_rules import (
+    CertifiedCharging,
+    as_fast_as_possible,
     equal_share,
     least_laxity_first,
     projected_charging,
     round_robin,
 )
-from surefoot.problems.cases.charging import LARGEST, Site
+from surefoot.algorithms import DPP
+from surefoot.core.types import Array, Feedback
 from surefoot.sets import Box
 
 MONTH, DAYS = "2019-10", 31

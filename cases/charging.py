@@ -24,14 +24,14 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
+from cases.files import load
 from surefoot.core import checks
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import Array
-from surefoot.problems._streams import drawn
-from surefoot.problems.cases._files import load
 from surefoot.problems.constraints import Affine, Constraint, QuadraticForm, max_of
 from surefoot.problems.costs import Quadratic
 from surefoot.problems.problem import Problem
+from surefoot.problems.streams import draw_streams
 from surefoot.sets import Ball
 
 __all__ = [
@@ -330,7 +330,7 @@ def ev_charging(
         rounds = np.arange(horizon).reshape(-1, *[1] * (len(lead) - 1))
         return wishes[(begin + rounds) % found.minutes]
 
-    targets = drawn(draw, np.random.default_rng(0), horizon, trials, streams)
+    targets = draw_streams(draw, np.random.default_rng(0), horizon, trials, streams)
     network, d = found.network, found.chargers
     # In shares of 32 A and of the rating: |z/c|^2/2 - 1/2.
     shares = ChargingNetwork(

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from cases.scoring import census_people, fair_scoring
 
 from surefoot.algorithms import CertifiedDualAveraging, CertifiedOGD
 from surefoot.games import play
-from surefoot.problems.cases import census_people, fair_scoring
 from surefoot.testing import check_constraint
 
 

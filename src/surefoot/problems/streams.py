@@ -10,10 +10,8 @@ import numpy as np
 from surefoot.core import checks
 from surefoot.core.errors import InvalidValueError
 
-__all__ = ["drawn"]
 
-
-def drawn(
+def draw_streams(
     draw: Callable[[Any, tuple[int, ...]], Any],
     rng: Any,
     horizon: int,

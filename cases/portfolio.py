@@ -15,12 +15,11 @@ import numpy as np
 
 from surefoot.core import checks
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.optional import need
 from surefoot.core.types import Array
-from surefoot.problems._streams import drawn
 from surefoot.problems.constraints import Affine, CVaR, max_of
 from surefoot.problems.costs import LogPortfolio
 from surefoot.problems.problem import Problem
+from surefoot.problems.streams import draw_streams
 from surefoot.sets import Ball
 
 __all__ = ["risk_portfolio", "share_returns"]
@@ -33,9 +32,10 @@ REFERENCE = 504
 def share_returns() -> Array:
     """Return the daily returns of 20 shares from 1990 to 2022, and of cash as the last column.
 
-    They are skfolio's (extra ``cases``): adjusted prices, for examples only.
+    They are skfolio's: adjusted prices, for examples only.
     """
-    datasets = need("skfolio.datasets", "cases", "the portfolio case")
+    from skfolio import datasets
+
     prices = datasets.load_sp500_dataset().to_numpy(dtype=np.float64)
     returns = prices[1:] / prices[:-1] - 1.0
     with_cash = np.column_stack([returns, np.zeros(len(returns))])
@@ -80,7 +80,7 @@ def risk_portfolio(
         raise InvalidValueError(f"limit must leave the start some slack, got {limit!r}")
     worst = -float(days.min())
     return Problem.of(
-        LogPortfolio(drawn(draw, np.random.default_rng(0), horizon, trials, streams)),
+        LogPortfolio(draw_streams(draw, np.random.default_rng(0), horizon, trials, streams)),
         max_of(risk, faces),
         Ball(1.0 + 1e-9),
         start,

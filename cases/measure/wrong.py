@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-
 from benchmarks.pages import table
+
+from cases.charging import ev_charging
 from surefoot.algorithms import LeaderFollower, PremiseError
 from surefoot.controller import Controller
 from surefoot.problems import Problem
-from surefoot.problems.cases import ev_charging
 
 HORIZON = 900
 

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from cases.charging import LARGEST, Minute, charging_site
 from surefoot import Feedback
 from surefoot.algorithms import RegionFilter
 from surefoot.core.types import Array
-from surefoot.problems.cases import charging_site
-from surefoot.problems.cases.charging import LARGEST, Minute
 from surefoot.regions import CurvatureRows, EmptyRegionError
 from surefoot.sets import Box
 

@@ -2,11 +2,10 @@
 
 import numpy as np
 import pytest
+from cases import admission
+from cases.admission import CAPS, WORK
 
-from surefoot.problems import cases
-from surefoot.problems.cases.admission import CAPS, WORK
-
-SERVER = cases.AdmissionServer(seconds=150)
+SERVER = admission.AdmissionServer(seconds=150)
 
 
 def reading(rule, shift, server=SERVER):
@@ -53,47 +52,47 @@ def test_slope_curvature_and_drift_are_as_told():
 
 
 def test_demand_is_within_the_caps_and_the_same_for_the_same_seed():
-    a = cases.tenant_demand(400, seed=3)
+    a = admission.tenant_demand(400, seed=3)
     assert ((a > 0) & (a <= CAPS)).all()
-    np.testing.assert_array_equal(a, cases.tenant_demand(400, seed=3))
-    np.testing.assert_array_equal(a[:50], cases.tenant_demand(50, seed=3))
-    assert (a != cases.tenant_demand(400, seed=4)).any()
+    np.testing.assert_array_equal(a, admission.tenant_demand(400, seed=3))
+    np.testing.assert_array_equal(a[:50], admission.tenant_demand(50, seed=3))
+    assert (a != admission.tenant_demand(400, seed=4)).any()
 
 
 def test_no_window_of_certified_regions_is_over_and_they_admit_more_than_what_is_safe_without():
-    rule = cases.CertifiedAdmission(SERVER)
-    done, best = SERVER.run(rule), SERVER.run(cases.by_value_per_work(SERVER))
+    rule = admission.CertifiedAdmission(SERVER)
+    done, best = SERVER.run(rule), SERVER.run(admission.by_value_per_work(SERVER))
     assert done.over == best.over == rule.idle == 0
     assert done.weighted <= best.weighted
     assert done.weighted > 0.9 * best.weighted
-    assert done.weighted > SERVER.run(cases.fixed_rates(SERVER)).weighted
-    assert SERVER.run(cases.admit_everything).over > 30
-    assert SERVER.run(cases.additive_increase()).over > 0
+    assert done.weighted > SERVER.run(admission.fixed_rates(SERVER)).weighted
+    assert SERVER.run(admission.admit_everything).over > 30
+    assert SERVER.run(admission.additive_increase()).over > 0
 
 
 @pytest.mark.parametrize("shift", [-0.02, 0.02])
 def test_no_window_is_over_where_every_reading_errs_to_the_same_side(shift):
-    assert SERVER.run(reading(cases.CertifiedAdmission(SERVER), shift)).over == 0
+    assert SERVER.run(reading(admission.CertifiedAdmission(SERVER), shift)).over == 0
 
 
 def test_an_error_that_was_not_told_puts_windows_over():
-    exact = cases.AdmissionServer(seconds=150, value_error=0.0, slope_error=0.0)
-    assert exact.run(reading(cases.CertifiedAdmission(exact), -0.05, exact)).over > 0
+    exact = admission.AdmissionServer(seconds=150, value_error=0.0, slope_error=0.0)
+    assert exact.run(reading(admission.CertifiedAdmission(exact), -0.05, exact)).over > 0
 
 
 def test_more_than_the_demand_and_a_server_without_room_are_refused():
     with pytest.raises(ValueError, match="the rates of second 0 must be from 0 to the demand"):
         SERVER.run(lambda window: window.demand + 1e-9)
     with pytest.raises(ValueError, match=r"knee \+ swing must be below 1"):
-        cases.AdmissionServer(knee=0.9, swing=0.2)
+        admission.AdmissionServer(knee=0.9, swing=0.2)
 
 
 def test_nothing_is_lost_where_demand_falls_at_once():
-    rule, x = cases.CertifiedAdmission(SERVER), np.zeros(6)
+    rule, x = admission.CertifiedAdmission(SERVER), np.zeros(6)
     for t in range(40):
         demand = np.full(6, 0.3 if t < 30 else 0.01)
         before = max(t - 1, 0)
-        seen = cases.Window(t, demand, x, SERVER.value(before, x), SERVER.slope(before, x))
+        seen = admission.Window(t, demand, x, SERVER.value(before, x), SERVER.slope(before, x))
         x = rule(seen)
         assert SERVER.value(t, x) <= 0
         assert (x <= demand).all()

@@ -2,25 +2,23 @@
 
 import sys
 import types
+from pathlib import Path
 
 import numpy as np
 import pytest
-from tests._scripts import ROOT, script
-
-from surefoot.core.errors import InvalidValueError
-from surefoot.problems.cases import (
+from cases import car_park_day
+from cases.charging import ChargingNetwork, ChargingSite, charging_site, ev_charging
+from cases.charging_rules import (
     CertifiedCharging,
-    ChargingNetwork,
-    ChargingSite,
     as_fast_as_possible,
-    charging_site,
     equal_share,
-    ev_charging,
     least_laxity_first,
     projected_charging,
     round_robin,
     waiting_for_clean_power,
 )
+
+from surefoot.core.errors import InvalidValueError
 from surefoot.problems.constraints import Affine
 from surefoot.testing import check_constraint
 
@@ -155,9 +153,8 @@ def test_certified_currents_exceed_nothing_and_nearly_match_the_known_network(na
 
 @pytest.mark.cases
 def test_the_example_says_what_it_did(capsys):
-    path = ROOT / "examples" / "ev_charging.py"
-    assert len(path.read_text().splitlines()) < 60
-    script(path).main()
+    assert len(Path(car_park_day.__file__).read_text().splitlines()) < 60
+    car_park_day.main()
     lines = capsys.readouterr().out.splitlines()
     assert [int(line[20:].split()[0]) for line in lines[2:]] == [0, 0]
     assert int(lines[1][20:].split()[0]) > 100

@@ -1,0 +1,1 @@
+"""Cases: real data, and a simulated server, each with the baselines that practitioners use."""

@@ -1,0 +1,1 @@
+"""The cases played: tables and figures of docs/cases.md."""
