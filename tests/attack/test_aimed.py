@@ -81,6 +81,58 @@ def test_a_follower_of_gradients_below_rounding_stays_inside():
         assert Fraction(float(state.x[0])) <= 1
 
 
+# --- an action of somebody else, outside ----------------------------------------------------------
+
+
+def bend(x):
+    """A limit of curvature 1 where it is feasible, within 1, and of 100 beyond; its slope."""
+    beyond = abs(x) - 1.0
+    if beyond <= 0:
+        return 0.5 * x * x - 0.5, x
+    return beyond + 50.0 * beyond**2, np.sign(x) * (1.0 + 100.0 * beyond)
+
+
+BENT_ERRORS = [
+    Errors(),
+    Errors(value=0.01),
+    Errors(slope=0.01),
+    Errors(value=0.01, drift=1e-3),
+    Errors(value=0.01, slope=0.01, drift=1e-3),
+]
+
+
+@pytest.mark.parametrize("errors", BENT_ERRORS)
+@pytest.mark.parametrize("rows", [False, True])
+def test_what_is_read_outside_does_not_certify_what_is_outside(errors, rows):
+    # There the slope is longer than a curvature of 1 allows: it seemed to lead back in a short way.
+    known = {"reach": 1.0, "errors": errors}
+    known = CurvatureRows(beta=(1.0,), **known) if rows else Curvature(beta=1.0, **known)
+    safe = RegionFilter(knowledge=known)
+    for played in (1.1, -1.3, 1.0 + 1e-9, 9.0):
+        state, x = safe.init(np.zeros(1)), np.zeros(1)
+        for t in range(8):
+            g, s = bend(float(x[0]))
+            aim = np.array([3.0 if t % 4 < 2 else -3.0])
+            seen = Feedback(None, g, np.array([s]), action=x, proposal=aim)
+            state, info = safe.step(state, seen)
+            assert Fraction(float(state.x[0])) ** 2 <= 1
+            assert info.certificate.bound <= 0
+            assert info.contradictions == ()
+            x = np.array([played]) if t % 3 == 0 else state.x
+
+
+def test_what_one_run_of_a_batch_reads_outside_does_not_certify_either():
+    known = Curvature(beta=1.0, reach=1.0, errors=Errors(slope=0.01, drift=1e-3))
+    safe = RegionFilter(knowledge=known)
+    starts = np.array([[0.0], [0.2], [-0.3]])
+    state, x = safe.init(starts), starts
+    for t in range(8):
+        g, s = (np.array([bend(float(v))[i] for v in x[:, 0]])[:, None] for i in (0, 1))
+        state, _ = safe.step(state, Feedback(None, g, s, action=x, proposal=np.full((3, 1), 3.0)))
+        assert (abs(state.x) <= 1).all()
+        x = np.where([[t % 2 == 0], [False], [t == 3]], 1.2, state.x)
+
+
 # --- a ball that is too small ---------------------------------------------------------------------
 
 SMALL = Constants(R=0.5, G_g=1.0, beta=0.0, start_slack=1.0)

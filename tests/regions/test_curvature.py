@@ -247,15 +247,35 @@ def test_for_a_fixed_g_an_action_counts_as_it_was_certified_while_it_stays():
     assert memory.last.value == before <= 0
 
 
-@pytest.mark.parametrize("errors", [{}, {"value": 0.01}])
-def test_an_action_of_somebody_else_that_is_outside_is_not_called_feasible(errors):
-    known, x, y = Curvature(beta=1.0, reach=1.0, errors=Errors(**errors)), np.zeros(2), np.ones(2)
-    memory, _ = see(known, known.init(x), x, -0.5, np.array([0.0, 1.0]))
-    _, region = see(known, memory, 0.5 * y, 0.3, np.zeros(2))  # nothing leads back from there
-    stays = region.nearest(y)
-    assert (stays == 0.5 * y).all()
-    assert not region.contains(stays)
-    assert region.certificate(stays).bound >= 0.3
+@pytest.mark.parametrize("errors", [{}, {"value": 0.01}, {"value": 0.01, "drift": 1e-3}])
+@pytest.mark.parametrize("rows", [False, True])
+def test_from_an_action_that_is_outside_the_way_back_is_to_what_was_certified(errors, rows):
+    told = {"reach": 1.0, "errors": Errors(**errors)}
+    known = CurvatureRows(beta=(1.0,), **told) if rows else Curvature(beta=1.0, **told)
+    x, w = np.zeros(2), np.array([0.0, 9.0])
+    memory, before = see(known, known.init(x), x, -0.5, np.array([0.0, 1.0]))
+    played = np.array([0.5, 0.5])  # by somebody else
+    memory, region = see(known, memory, played, 0.3, np.array([0.0, 1.4]))
+    p = region.nearest(w)
+    assert p == pytest.approx(before.nearest(w), abs=2e-3)
+    assert region.contains(p)
+    assert not region.contains(played)
+    assert region.certificate(p).bound <= 0
+    assert region.curvature_seen > 1
+
+
+def test_an_action_that_convexity_certified_is_not_outside_whatever_is_read():
+    known = Curvature(beta=1.0, reach=1.0, errors=Errors(value=0.05, drift=0.02))
+    memory, region = see(known, known.init(np.zeros(2)), np.zeros(2), -0.4, np.array([0.0, 0.3]))
+    x = region.nearest(np.array([0.0, 9.0]))
+    # A slope that is too short to come back along: the action is pulled towards the anchor.
+    memory, region = see(known, memory, x, 0.0, np.array([0.0, 0.1]))
+    pulled = region.nearest(np.array([0.0, 2.0]))
+    assert "it is convex" in str(region.certificate(pulled))
+    assert region.contains(pulled)
+    memory, _ = see(known, memory, pulled, 0.04, np.array([0.0, 0.1]))
+    assert (memory.last.x == pulled).all()
+    assert memory.last.value <= 0
 
 
 def test_the_error_of_a_slope_stays_with_it():

@@ -27,6 +27,10 @@ error of an observed g, and 2M times that of s, fit in the rest of e/2 if they a
 most :math:`12(n+8)u(\ldots)` together: so the true g(p) and the one that will be computed are at
 most 0, whatever way the point was found.
 
+What is read at an action that may be outside of X certifies nothing, because the curvature there
+may be any: after an action of somebody else with :math:`g > 0` the region of the last one that was
+feasible is kept.
+
 Errors and drift. With :math:`|\hat g - g| \le \nu`, :math:`\|\hat s - s\| \le \tau` and a drift of
 v per round, the bound on the next g is
 
@@ -160,7 +164,20 @@ class Curvature(Knowledge):
         return CurvatureMemory(zero, here, zero, 0.0 * x1, slope_error, anchor, zero, zero)
 
     def observe(self, memory: CurvatureMemory, reading: Reading) -> CurvatureMemory:
-        """Return the memory with a round in which something was read."""
+        """Return the memory with a round in which something was read.
+
+        From an action that may be outside nothing is certified: then what was known before is kept.
+        """
+        made = self._remember(memory, reading)
+        outside = (memory.rounds > 0) & (made.last.value > 0)
+        if outside is False:
+            return made
+        kept = memory._replace(rounds=made.rounds, curvature_seen=made.curvature_seen)
+        chosen: CurvatureMemory = _choose(outside, kept, made)
+        return chosen
+
+    def _remember(self, memory: CurvatureMemory, reading: Reading) -> CurvatureMemory:
+        """Return the memory of a reading, whatever it says."""
         x, g, s, errors, age = reading
         t, when = memory.rounds + 1.0, memory.rounds + 1.0 - age
         upper, slope_error = g + errors.value, memory.slope_error
@@ -169,9 +186,9 @@ class Curvature(Knowledge):
             # half of the margin that is in it is more than its rounding. Where the action stayed
             # nothing is rounded.
             region = CurvatureRegion(self, memory, when, errors)
-            before, stayed = region.bound(x), every(x == region.x)
-            known = (memory.rounds > 0) & (stayed | (before <= 0))
-            before = where(stayed, region.level, before)
+            bound, stayed = region.bound(x), every(x == region.x)
+            known = (memory.rounds > 0) & (stayed | region.contains(x))
+            before = where(stayed, region.level, minimum(bound, 0.0 * bound))
             upper = where(known, minimum(upper, before), upper)
         if slope_error is not None or not is_zero(errors.slope):
             slope_error = errors.slope + 0.0 * g
@@ -223,11 +240,13 @@ class Curvature(Knowledge):
         """Return what a reading of one run has that is impossible if beta and errors are right."""
         x, g, _, errors, age = reading
         t = memory.rounds + 1.0
-        new = CurvatureRegion(self, self.observe(memory, reading), t - age, errors)
+        new = CurvatureRegion(self, self._remember(memory, reading), t - age, errors)
         found = beyond_reach(int(t), x, g + errors.value + new.noise, float(self.reach))
         if not memory.rounds:
             return found
         old = CurvatureRegion(self, memory, t - age, errors)
+        if new.upper > 0 and not old.contains(x):
+            return found  # outside of the feasible set the curvature may be any
         length, over = new.excess_over(old)
         noise = old.noise + new.noise
         return found + above_quadratic(int(t), g, length, over, self.beta, noise, errors)
@@ -465,6 +484,15 @@ class CurvatureRegion(Region):
             cut=cut,
             errors=errors,
         )
+
+
+def _choose(condition: Any, a: Any, b: Any) -> Any:
+    """Return one of two memories, run by run; where one has no error of the slope it is 0."""
+    if isinstance(b, tuple):
+        return type(b)(*(_choose(condition, *pair) for pair in zip(a, b, strict=True)))
+    if a is None or b is None:
+        a, b = (0.0 if part is None else part for part in (a, b)) if a is not b else (None, None)
+    return None if b is None else where(condition, a, b)
 
 
 def least_curvature(old: CurvatureMemory, new: CurvatureMemory, noise: Number) -> Number:

@@ -141,7 +141,17 @@ class CurvatureRows(Knowledge):
         return read_rows(x, feedback, self.rows)
 
     def observe(self, memory: CurvatureMemory, reading: Reading) -> CurvatureMemory:
-        """Return the memory with a round in which something was read."""
+        """Return the memory with a round in which something was read.
+
+        From an action that may be outside nothing is certified: then what was known before is kept.
+        """
+        made = self._remember(memory, reading)
+        if not memory.rounds or made.last.value.max() <= 0:
+            return made
+        return memory._replace(rounds=made.rounds, curvature_seen=made.curvature_seen)
+
+    def _remember(self, memory: CurvatureMemory, reading: Reading) -> CurvatureMemory:
+        """Return the memory of a reading, whatever it says."""
         x, g, s, errors, age = reading
         checks.refuse_unfinite(g, "constraint_value")
         checks.refuse_unfinite(s, "constraint_subgradient")
@@ -150,12 +160,11 @@ class CurvatureRows(Knowledge):
         if memory.rounds and not errors.is_exact:
             # What was certified before the round bounds g there as well as the reading does. A
             # row's bound belongs to a point at which all rows had bounds of at most 0.
-            old = CurvatureRegion(self.each, memory, when, errors)
-            before = old.bound(x)
+            old = self._region_in(memory, when, errors)
             if (x == old.x).all():
-                upper = np.minimum(upper, old.level)  # nothing is rounded
-            elif before.max() <= 0:
-                upper = np.minimum(upper, before)
+                upper = np.minimum(upper, old.each.level)  # nothing is rounded
+            elif old.contains(x):
+                upper = np.minimum(upper, np.minimum(old.each.bound(x), 0.0))
         made = memory._replace(
             rounds=t,
             last=Anchor(x, upper, when),
@@ -184,19 +193,25 @@ class CurvatureRows(Knowledge):
 
     def region(self, memory: CurvatureMemory, errors: Errors) -> RowsRegion:
         """Return the intersection of the balls, and of the known set."""
+        return self._region_in(memory, memory.rounds + 1.0, errors)
+
+    def _region_in(self, memory: CurvatureMemory, t: float, errors: Errors) -> RowsRegion:
+        """Return the region of a round."""
         known = None if self.domain is None else AllSets(self.domain)
-        return RowsRegion(self, memory, memory.rounds + 1.0, errors, known)
+        return RowsRegion(self, memory, t, errors, known)
 
     def contradictions(self, memory: CurvatureMemory, reading: Reading) -> tuple[str, ...]:
         """Return what a reading has that is impossible if the curvatures and errors are right."""
         x, g, _, errors, age = reading
         t = memory.rounds + 1.0
-        new = CurvatureRegion(self.each, self.observe(memory, reading), t - age, errors)
+        new = CurvatureRegion(self.each, self._remember(memory, reading), t - age, errors)
         upper = float((g[:, None] + errors.value + new.noise).max())
         found = beyond_reach(int(t), x, upper, float(self.reach))
         if not memory.rounds:
             return found
         old = CurvatureRegion(self.each, memory, t - age, errors)
+        if np.max(new.upper) > 0 and not self._region_in(memory, t - age, errors).contains(x):
+            return found  # outside of the feasible set the curvature may be any
         length, over = new.excess_over(old)
         noise = old.noise + new.noise
         for i in np.flatnonzero(over > noise):
@@ -260,7 +275,10 @@ class RowsRegion(Region):
 
     def bounds(self, point: Array) -> Array:
         """Return the certified bound on each row at a point: U_i(p) and half of the margin."""
-        return self.each.bound(point)[:, 0]
+        found = self.balls.bounds(point)
+        if self.slope_error is not None:
+            found = found + self.slope_error * norm(point - self.x)
+        return found
 
     def holds(self, point: Array) -> bool:
         """Return whether a point passes the check of every row and set."""
@@ -472,9 +490,11 @@ class RowsRegion(Region):
         pulled = self.anchor is not None and (bounds > 0).any()
         row = int((self.level + self.margin if pulled else bounds).argmax())
         found = self.row(row).certificate(x, cut)
-        if len(self.level) == 1 or isinstance(found, PullCertificate):
+        if isinstance(found, PullCertificate):
             return found
-        return found._replace(row=row)
+        # The row by itself may round otherwise than all of them at once.
+        bound = min(found.bound, float(bounds[row])) if found.length else found.bound
+        return found._replace(row=None if len(self.level) == 1 else row, bound=bound)
 
     def row(self, i: int) -> CurvatureRegion:
         """Return the region of one row."""
