@@ -10,7 +10,6 @@ from surefoot import Ball, Constants, Feedback, Problem, play, sets
 from surefoot.algorithms import FrankWolfe, FrankWolfeTheorem
 from surefoot.algorithms.related.frank_wolfe import FrankWolfeState
 from surefoot.core.points import settled
-from surefoot.games.ledger import Counted
 from surefoot.problems import constraints
 from surefoot.problems.costs import Linear
 
@@ -164,12 +163,6 @@ def test_a_set_of_yours_needs_no_projection_and_is_trusted_with_rounding():
     assert x[1].tolist() == [0.0, 2.0]
     assert all(map(Segment().contains, x))
     assert settled(Segment(), X) is X
-
-
-def test_settling_is_no_projection_to_a_ledger():
-    counter = Counted(sets.Simplex(3))
-    settled(counter, np.array([0.5, 0.5, 2.0**-51]))
-    assert counter.projections == 0
 
 
 @pytest.mark.parametrize(("form", "is_tuned"), [("tuned", True), ("textbook", False)])

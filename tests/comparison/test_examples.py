@@ -5,7 +5,6 @@ from tests._scripts import ROOT, script
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::surefoot.games.EngineWarning")
 def test_an_own_constraint_and_rule_are_compared_and_resumed(tmp_path):
     pytest.importorskip("scipy")
     run = script("examples/own_constraint.py").run

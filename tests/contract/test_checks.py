@@ -152,7 +152,7 @@ BROKEN = [
     (NumpyScalar(), "numpy", "float64 and the backend are kept", "np.float64(0.5)"),
     (FlatNumber(), "numpy", "float64 and the backend are kept", "must be a column (3, 1)"),
     (MixesRuns(), "numpy", "the numbers are those of single NumPy runs", "x of a batch is off by"),
-    (OneEtaForAll(), "numpy", "columns of numbers are separate runs", "is written for one run"),
+    (OneEtaForAll(), "numpy", "columns of numbers are separate runs", "x of column 1 is off by"),
     (NoDataclass(), "numpy", "columns of numbers are separate runs", "must be a dataclass"),
     (HoldsAFunction(), "numpy", "it pickles", "pickle"),
     (HoldsAFunction(), "numpy", "its repr evaluates back", "SyntaxError"),

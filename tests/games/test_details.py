@@ -10,7 +10,6 @@ from surefoot import PFS, Ball, Problem, Tuned, play, problems
 from surefoot.algorithms import EveryRound, Guarantee, Premise
 from surefoot.core.types import Info
 from surefoot.games import Regret, playing
-from surefoot.games._compile import _private, _processor, cache_folder
 from surefoot.games.batch import _state_of
 from surefoot.games.record import Block, Recorder
 from surefoot.games.verdict import judge
@@ -149,21 +148,6 @@ def test_final_regret_is_the_upper_end_of_its_interval(monkeypatch):
     monkeypatch.setattr(type(trace), "regret", lambda self, rounds: ends)
     assert trace.final_regret() == ends.upper[0]
     assert ends.upper[0] != ends.lower[0]
-
-
-def test_what_is_compiled_is_kept_apart_by_processor(monkeypatch, tmp_path):
-    class Jax:
-        __version__ = "1.2.3"
-
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert cache_folder(Jax).name == f"jax-1.2.3-{_processor()}"
-    assert len(_processor()) > 12
-
-
-@pytest.mark.parametrize(("mode", "own"), [(0o700, True), (0o720, False), (0o702, False)])
-def test_a_cache_that_others_may_write_to_is_not_read(tmp_path, mode, own):
-    tmp_path.chmod(mode)
-    assert _private(tmp_path) == own
 
 
 @pytest.mark.slow

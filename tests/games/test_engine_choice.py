@@ -1,13 +1,15 @@
 """The engine that is taken where the user names none, and the reason that is given."""
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 import pytest
+from tests._own import State, Stepping
 
 from surefoot import OGD, PFS, Ball, play, play_all, problems
 from surefoot.algorithms import ScalarDPP, Tighten
-from surefoot.core.types import Needs
+from surefoot.core.types import Info, Needs
 from surefoot.games import engine_choice
 from surefoot.games.engine_choice import LONG_BATCH, LONG_LOOP, Declared, choose, choose_declared
 from surefoot.problems.constraints import FunctionConstraint, LinfNorm, PlayedOnly
@@ -28,8 +30,9 @@ def with_constraint(constraint):
 
 @dataclass(frozen=True)
 class Mine:
-    """A player that the library does not know."""
+    """A player that the library does not know, and that says it plays several runs at once."""
 
+    batches: ClassVar[bool] = True
     base: PFS
 
 
@@ -37,6 +40,63 @@ class Looping(Mine):
     """A player whose loops depend on data."""
 
     needs = Needs(numpy_only=True)
+
+
+class Many(FunctionConstraint):
+    """A constraint that the library does not know, and that takes the actions of several runs."""
+
+    batches: ClassVar[bool] = True
+
+
+class Branching(Stepping):
+    """Steps along the cost, or away from the limit: decided by an `if`."""
+
+    def step(self, state, feedback):
+        if feedback.constraint_value > -0.1:
+            return State(state.x - self.eta * feedback.constraint_subgradient), Info()
+        return super().step(state, feedback)
+
+
+class Normalised(Stepping):
+    """Steps of one length, in as many runs as there are."""
+
+    batches = True
+
+    def step(self, state, feedback):
+        gradient = feedback.cost_gradient
+        size = np.sqrt((gradient**2).sum(axis=-1, keepdims=True))
+        return State(state.x - self.eta * gradient / size), Info()
+
+
+def test_a_rule_of_yours_is_played_run_by_run():
+    trace = play(Branching(0.05), TOY)
+    note = "loop: 3 runs of 40 rounds, with Branching, which plays one at a time"
+    assert trace.engine_note == note
+    assert play_all([Branching(0.05), Branching(0.1)], TOY)[1].engine == "loop"
+
+
+def test_a_rule_that_says_so_is_played_as_a_batch():
+    trace = play(Normalised(0.05), TOY)
+    assert trace.engine == "batch"
+    alone = play(Normalised(0.05), TOY, engine="loop")
+    np.testing.assert_allclose(trace.actions, alone.actions, rtol=1e-12)
+
+
+def test_a_batch_that_is_asked_for_is_played_with_any_rule():
+    with pytest.raises(ValueError, match="round 1: The truth value of an array"):
+        play(Branching(0.05), TOY, engine="batch")
+
+
+def test_functions_of_one_action_are_played_run_by_run():
+    limit = FunctionConstraint(lambda x: float(x @ x) - 1.0, lambda x: 2 * x, bound=2.0)
+    trace = play(OGD(eta=0.1, domain=Ball(1.0)), with_constraint(limit))
+    assert trace.engine_note.endswith("with <lambda>, which plays one at a time")
+    many = Many(
+        lambda x: (x * x).sum(axis=-1, keepdims=x.ndim > 1) - 1.0, lambda x: 2 * x, bound=2.0
+    )
+    both = play(OGD(eta=0.1, domain=Ball(1.0)), with_constraint(many))
+    assert both.engine == "batch"
+    np.testing.assert_allclose(both.actions, trace.actions, rtol=1e-12, atol=1e-15)
 
 
 def test_short_games_are_played_by_numpy():
@@ -57,8 +117,8 @@ def test_long_games_of_known_parts_are_compiled():
     [
         ({"player": Mine(PLAYER)}, "with Mine, which may not compile"),
         (
-            {"problem": with_constraint(FunctionConstraint(lambda x: x[0], np.sign))},
-            "with <lambda>, which may not compile",
+            {"problem": with_constraint(Many(lambda x: x[0], np.sign))},
+            "with Many, which may not compile",
         ),
         (
             {"problem": with_constraint(PlayedOnly(LinfNorm(0.5, 2)))},

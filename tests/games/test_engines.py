@@ -68,34 +68,6 @@ def test_parameters_and_horizons_of_their_own_give_what_separate_games_give(engi
         assert_same_trace(trace, play(player, toy, horizon=horizon, engine="loop"))
 
 
-@pytest.mark.parametrize("engine", ["loop", "batch", "scan"])
-def test_columns_are_runs_with_parameters_of_their_own(engine):
-    cube = adversarial_cube("corners", horizon=90, dimension=3, seed=4)
-    etas, rhos, radii = [0.01, 0.05, 0.02], [0.02, 0.01, 0.06], [2.0, 0.5, 0.7]
-
-    def column(values):
-        return np.array(values)[:, None]
-
-    player = PFS(eta=column(etas), rho=column(rhos), domain=Ball(column(radii)))
-    together = play(player, cube, engine=engine)
-    assert together.runs == 3
-    for r, (eta, rho, radius) in enumerate(zip(etas, rhos, radii, strict=True)):
-        alone = play(PFS(eta=eta, rho=rho, domain=Ball(radius)), cube, engine="loop")
-        assert np.abs(together.actions[:, r] - alone.actions).max() <= 1e-12
-        assert together.total_cost[r] == pytest.approx(alone.total_cost, rel=1e-12)
-        assert together.regret().upper[-1, r] == pytest.approx(alone.regret().upper[-1], rel=1e-11)
-
-
-def test_columns_fit_the_runs_of_the_costs():
-    toy = problems.paper_toy(40, trials=2)
-    player = PFS(eta=np.array([[0.01], [0.02]]), rho=0.01, domain=Ball(1.0))
-    both = play(player, toy)
-    second = play(PFS(eta=0.02, rho=0.01, domain=Ball(1.0)), toy, engine="loop")
-    assert np.abs(both.actions[:, 1] - second.actions[:, 1]).max() <= 1e-12
-    one_row = play(replace(player, eta=np.array([[0.02]])), toy, engine="loop")
-    np.testing.assert_array_equal(one_row.actions, second.actions)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "backend", ["array-api-strict", "jax", pytest.param("torch", marks=pytest.mark.torch)]
@@ -198,14 +170,6 @@ def test_groups_of_runs_leave_what_one_batch_leaves(monkeypatch, size):
         np.testing.assert_array_equal(seen.violations, wanted.violations)
 
 
-def test_groups_of_an_algorithm_with_columns_have_their_own_rows(monkeypatch):
-    toy = problems.binding_toy(50, trials=5)
-    player = PFS(eta=np.linspace(0.01, 0.03, 5)[:, None], rho=0.05, domain=Ball(1.0))
-    whole = play(player, toy, engine="batch")
-    monkeypatch.setattr(batch, "_group_size", lambda game: 2)
-    np.testing.assert_array_equal(play(player, toy, engine="batch").actions, whole.actions)
-
-
 @pytest.mark.parametrize(
     ("d", "rows", "size"),
     [(2, 4, 65_536), (100, 4, 1_296), (10_000, 4, 13), (200_000, 4, 1), (10, 30_000, 10)],
@@ -282,7 +246,7 @@ def test_any_object_with_init_and_update_can_play(engine):
 def test_several_that_are_no_dataclasses_are_refused_in_one_batch():
     toy = problems.paper_toy(20, trials=2)
     with pytest.raises(ValueError, match="must be dataclasses, got Undecorated: play them one by"):
-        play_all([Undecorated(0.1), Undecorated(0.2)], toy)
+        play_all([Undecorated(0.1), Undecorated(0.2)], toy, engine="batch")
 
 
 @pytest.mark.parametrize("engine", ["loop", "batch", "scan"])
@@ -319,5 +283,5 @@ def test_a_users_functions_see_one_action_in_the_loop_and_all_in_the_batch():
     player = PFS(eta=0.02, rho=0.01, domain=Ball(1.0))
     loop = play(player, toy, engine="loop")
     assert shapes == {(2,)}
-    assert_same_trace(play(player, toy), loop)
+    assert_same_trace(play(player, toy, engine="batch"), loop)
     assert shapes == {(2,), (3, 2)}

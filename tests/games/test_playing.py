@@ -15,7 +15,6 @@ from surefoot.problems.costs import Adversarial, Linear
 from surefoot.testing.backends import asarray
 
 PLAYER = PFS(eta=0.01, rho=0.01, domain=Ball(1.0))
-COLUMNS = replace(PLAYER, eta=np.array([[0.01], [0.02], [0.03]]))
 TOY = problems.paper_toy(20, trials=2)
 CUBE = adversarial_cube("constant", horizon=20)
 
@@ -105,18 +104,6 @@ def test_a_player_that_is_no_algorithm_is_named(player):
         ([], {}, "players must not be empty, got []"),
         ([PLAYER], {"horizons": [3, 4]}, "horizons must be one for each of the 1 players, got 2"),
         ([PLAYER] * 2, {"horizons": [3, -1]}, "horizon must be a whole number of rounds >= 1, g"),
-        (
-            [COLUMNS],
-            {},
-            "an algorithm with columns must have one row for each of the 2 runs, "
-            "got 3 rows and 1 players",
-        ),
-        (
-            [COLUMNS, PLAYER],
-            {},
-            "an algorithm with columns must have one row for each of the 2 runs, "
-            "got 3 rows and 2 players",
-        ),
     ],
 )
 def test_bad_players_of_play_all_are_named(players, options, sentence):
@@ -184,7 +171,7 @@ def test_a_users_cost_of_the_wrong_shape_is_named():
     )
     assert play(PLAYER, problem).horizon == 5
     with pytest.raises(ValueError, match=r"^cost_value\.shape must be \(2, 1\), got \(2,\)$"):
-        play_all([PLAYER, PLAYER], problem)
+        play_all([PLAYER, PLAYER], problem, engine="batch")
 
 
 def test_the_scan_engine_names_its_extra(monkeypatch):

@@ -148,8 +148,8 @@ def test_plot_is_a_figure_of_regret_constraint_and_plane(trace, tmp_path):
     assert path.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
     assert [ax.get_xlabel() for ax in figure.axes] == ["round", "round", "$x_1$"]
     assert figure.axes[0].get_ylabel() == "regret"
-    labels = [t.get_text() for t in figure.axes[0].get_legend().get_texts()]
-    assert labels[0] == "regret, mean of 3 runs"
+    (label,) = [t.get_text() for t in figure.legends[0].get_texts()]
+    assert label.startswith("PFS, bound ")
     line = figure.axes[0].lines[0].get_ydata()
     np.testing.assert_array_equal(line, trace.regret().upper.mean(axis=1))
     assert trace.verdict() in figure.get_suptitle()
@@ -163,10 +163,10 @@ def test_plot_draws_a_bound_that_is_in_sight_and_names_one_that_is_not():
     line = near.plot().axes[0].lines[-1].get_ydata()
     np.testing.assert_array_equal(line, near.guarantee.regret_bound(near.rounds))
     far = play(player, cube)
-    axes = far.plot().axes[0]
-    assert len(axes.lines[-1].get_ydata()) == 0  # for the legend alone
-    labels = [text.get_text() for text in axes.get_legend().get_texts()]
-    assert labels[1] == f"bound {far.guarantee.regret_bound(100):.3g}"
+    figure = far.plot()
+    assert len(figure.axes[0].lines) == 1
+    (label,) = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert label == f"OGD, bound {far.guarantee.regret_bound(100):.3g}"
 
 
 def test_plot_of_one_run_in_three_dimensions_has_no_plane():

@@ -81,7 +81,7 @@ COLUMNS = [
     *("constants.G_f", "constants.G_f.origin", "constants.R", "constants.R.origin", "engine"),
     *("guarantee.bounds.soft", "guarantee.kind", "guarantee.name", "guarantee.regret_bound"),
     *("guarantee.text", "microseconds_a_round", "oracle.constraint_subgradients"),
-    *("oracle.constraint_values", "oracle.cost_gradients", "oracle.counted"),
+    *("oracle.constraint_values", "oracle.cost_gradients"),
     *("oracle.gauges", "oracle.inner_solves", "oracle.linear_minimisations"),
     *("oracle.projections", "oracle.proxes", "oracle.rounds", "oracle.separations"),
     *("oracle.smooth_queries", "parameters.base.V", "parameters.base.V.origin", "parameters.eta"),
@@ -137,7 +137,6 @@ def test_a_parquet_file_has_the_types_of_what_it_holds(results, tmp_path):
     assert types["horizon"] == types["count"] == types["oracle.rounds"] == "int64"
     assert types["regret"] == types["constants.G_f"] == "double"
     assert types["parameters.eta"] == types["problem"] == "string"  # 0.1 here, "auto" there
-    assert types["oracle.counted"] == "bool"
     rows = table.to_pylist()
     for row, (problem, algorithm, horizon, trial, address, at) in zip(rows, WANTED, strict=True):
         assert (row["problem"], row["algorithm"]) == (problem, algorithm)

@@ -184,7 +184,7 @@ FACTS = st.builds(
     comparator=perhaps(record.ComparatorFacts, gap=st.none() | FINITE, exact=st.booleans()),
     regret_share=st.none() | FINITE,
     engine=TEXT,
-    oracle=perhaps(record.OracleFacts, rounds=st.integers(), counted=st.booleans()),
+    oracle=perhaps(record.OracleFacts, rounds=st.integers()),
 )
 CELLS = st.builds(
     CellResult,

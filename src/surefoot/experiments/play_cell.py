@@ -6,7 +6,6 @@ import platform
 import threading
 import time
 import traceback
-import warnings
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
@@ -19,7 +18,7 @@ from surefoot.experiments.record import CellResult
 from surefoot.experiments.seeds import stream_seed
 from surefoot.experiments.shared import problem_of
 from surefoot.experiments.versions import versions
-from surefoot.games import EngineWarning, Trace, play
+from surefoot.games import Trace, play
 from surefoot.problems import Problem
 from surefoot.problems.costs import Adversarial
 
@@ -79,7 +78,7 @@ def play_cell(
             problem, player, parameters, constants = parts(spec)
         except ValueError as error:
             return result("refused", str(error))
-        trace = _play(player, problem, spec, quiet=parts is named_parts)
+        trace = _play(player, problem, spec)
         facts, arrays = measure(trace, spec, parameters, constants)
     except MissingExtraError:
         raise  # not the cell's: nothing is stored, and it is played when the extra is there
@@ -103,7 +102,7 @@ def play_cells(cells: Iterable[tuple[str, Mapping[str, Any]]]) -> list[CellResul
 _ONE_AT_A_TIME = threading.Lock()
 
 
-def _play(player: Any, problem: Problem, spec: Mapping[str, Any], quiet: bool) -> Trace:
+def _play(player: Any, problem: Problem, spec: Mapping[str, Any]) -> Trace:
     recording = spec["recording"]
     every, actions = recording["every"], recording["actions"]
     compiled = spec["engine"] == "scan"
@@ -113,21 +112,17 @@ def _play(player: Any, problem: Problem, spec: Mapping[str, Any], quiet: bool) -
     whole = isinstance(problem.costs, Adversarial)
     # Handed over in any case, so that games with and without actions run one program.
     short = compiled and problem.costs.dimension <= _SHORT
-    with warnings.catch_warnings():
-        # The engine is among the facts of the cell; a line on a worker's screen helps nobody.
-        if quiet:
-            warnings.simplefilter("ignore", EngineWarning)
-        return play(
-            player,
-            problem,
-            horizon=int(spec["horizon"]),
-            engine=spec["engine"],
-            every=1 if whole else every,
-            keep_actions=whole or short or bool(actions),
-            watch="record",
-            # Of the directions of bandits, which are others in every block of trials.
-            seed=stream_seed(spec["seed"], spec["problem"], spec["block"]),
-        )
+    return play(
+        player,
+        problem,
+        horizon=int(spec["horizon"]),
+        engine=spec["engine"],
+        every=1 if whole else every,
+        keep_actions=whole or short or bool(actions),
+        watch="record",
+        # Of the directions of bandits, which are others in every block of trials.
+        seed=stream_seed(spec["seed"], spec["problem"], spec["block"]),
+    )
 
 
 def _sentence(error: BaseException) -> str:

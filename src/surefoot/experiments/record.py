@@ -193,7 +193,7 @@ class ComparatorFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OracleFacts:
-    """Oracle calls of one trial; counted while playing, or computed from what is declared."""
+    """Oracle calls of one trial: what the algorithm declares of a round, times the rounds."""
 
     rounds: int
     cost_gradients: int = 0
@@ -206,7 +206,6 @@ class OracleFacts:
     proxes: int = 0
     smooth_queries: int = 0
     inner_solves: int = 0
-    counted: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

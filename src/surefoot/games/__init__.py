@@ -1,7 +1,6 @@
 """Games: an algorithm against a problem, with one trace; regret, violations, fitted rates."""
 
 from surefoot.algorithms import Breach, PremiseError, PremiseWarning
-from surefoot.games.agreement import EngineWarning
 from surefoot.games.ledger import Ledger
 from surefoot.games.moving import (
     DynamicRegret,
@@ -13,10 +12,10 @@ from surefoot.games.moving import (
 )
 from surefoot.games.network import NetworkTrace, mixing_matrix, play_network
 from surefoot.games.playing import Engine, play, play_all
+from surefoot.games.plots import plot, table
 from surefoot.games.rates import Rate, fit_rate
 from surefoot.games.record import Progress
 from surefoot.games.regret import Regret, regret_of
-from surefoot.games.several import plot, table
 from surefoot.games.trace import Trace
 from surefoot.games.violations import ViolationMeter, Violations, violations
 from surefoot.games.watch import Observed
@@ -25,7 +24,6 @@ __all__ = [
     "Breach",
     "DynamicRegret",
     "Engine",
-    "EngineWarning",
     "IntervalRegret",
     "Ledger",
     "MovingComparator",

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from surefoot.core.types import Array, Number, needs_of
-from surefoot.games._rounds import play_rounds
-from surefoot.games._tree import flatten, part, rows, stack
+from surefoot.games.game import Game, Played
 from surefoot.games.record import block_length, segments
-from surefoot.games.setup import Game, Played
+from surefoot.games.rounds import play_rounds
+from surefoot.games.tree import flatten, slice_state, stack
 
 __all__ = ["play_batch"]
 
@@ -82,9 +82,7 @@ def _groups(runs: int, size: int) -> Iterator[tuple[int, int]]:
 
 def _algorithm(game: Game, low: int, high: int) -> Any:
     """Return one algorithm for the runs from low to high."""
-    if len(game.algorithms) > 1:
-        return stack(game.algorithms[low:high])
-    return rows(game.algorithms[0], slice(low, high))
+    return stack(game.algorithms[low:high]) if len(game.algorithms) > 1 else game.algorithms[0]
 
 
 def _still_playing(states: dict[int, Any], low: int, high: int, final: Array) -> Any:
@@ -94,10 +92,10 @@ def _still_playing(states: dict[int, Any], low: int, high: int, final: Array) ->
     if high - low == playing:
         return state
     final[high : low + playing] = state.x[high - low :]
-    return part(state, slice(high - low), playing)
+    return slice_state(state, slice(high - low), playing)
 
 
 def _state_of(states: dict[int, Any], size: int, run: int) -> Any:
     """Return one run's state from the states of the groups."""
     state = states[run - run % size]
-    return part(state, run % size, len(state.x))
+    return slice_state(state, run % size, len(state.x))

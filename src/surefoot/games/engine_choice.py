@@ -7,6 +7,7 @@ share a compiled program, so compiling pays off earlier.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import fields, is_dataclass
 from functools import cache
 from importlib.util import find_spec
@@ -50,8 +51,11 @@ class Choice(NamedTuple):
     reason: str
 
 
-def choose(algorithms: Any, problem: Problem, horizons: Array, start: Array) -> Choice:
+def choose(algorithms: Sequence[Any], problem: Problem, horizons: Array, start: Any) -> Choice:
     """Choose the loop for one run, the batch for several, the scan where it saves seconds.
+
+    Several runs of rules, constraints and costs from outside the library are played in a loop,
+    unless these have an attribute ``batches`` that is true.
 
     Args:
         algorithms: those that play.
@@ -62,21 +66,23 @@ def choose(algorithms: Any, problem: Problem, horizons: Array, start: Array) -> 
     runs, rounds = len(horizons), int(horizons.max())
     plain, size = ("loop", "one run") if runs == 1 else ("batch", f"{runs:,} runs")
     size += f" of {rounds:,} rounds" if rounds > 1 else " of one round"
-    if runs > 1 and (alone := next((a for a in algorithms if needs_of(a).one_run), None)):
-        return Choice("loop", f"{size}, with {name_of(alone)}, which plays one at a time")
+    parts = (*algorithms, problem.constraint, problem.costs)
+    if runs > 1:
+        alone = next((name_of(a) for a in algorithms if needs_of(a).one_run), None)
+        if alone := alone or _outsider(parts, compiled=False):
+            return Choice("loop", f"{size}, with {alone}, which plays one at a time")
     if rounds < (LONG_LOOP if runs == 1 else LONG_BATCH):
         return Choice(plain, size)
     if runs * problem.costs.dimension > _WIDE:
         return Choice(plain, f"{size}, too wide for a compiled scan to be faster")
     if find_spec("jax") is None:
         return Choice(plain, f"{size}; a scan would be faster, but JAX is not installed")
-    if type(start) is not np.ndarray and hasattr(start, "shape"):
+    if not isinstance(start, (np.ndarray, list, tuple)):
         return Choice(plain, f"{size}, from a start that is not NumPy's")
     if (bound := next((a for a in algorithms if needs_of(a).numpy_only), None)) is not None:
         return Choice(plain, f"{size}, with {name_of(bound)}, which cannot be compiled")
-    for part in (*algorithms, problem.constraint, problem.costs):
-        if (stranger := _stranger(part)) is not None:
-            return Choice(plain, f"{size}, with {stranger}, which may not compile")
+    if outsider := _outsider(parts, compiled=True):
+        return Choice(plain, f"{size}, with {outsider}, which may not compile")
     return Choice("scan", size)
 
 
@@ -144,14 +150,15 @@ def _has_jax() -> bool:
     return find_spec("jax") is not None
 
 
-def _stranger(part: Any) -> str | None:
-    """Return the name of an object that is not built from the library's dataclasses, if any."""
+def _outsider(part: Any, *, compiled: bool) -> str | None:
+    """Return the name of what may not compile, or may not take several runs at once, if any."""
     if part is None or isinstance(part, (bool, int, float, str, np.ndarray, np.generic)):
         return None
     if isinstance(part, tuple):
-        return next((found for p in part if (found := _stranger(p)) is not None), None)
-    kind = type(part)
-    ours = is_dataclass(part) and kind.__module__.split(".")[0] == __name__.split(".")[0]
-    if not ours:
-        return getattr(part, "__qualname__", kind.__qualname__)
-    return _stranger(tuple(getattr(part, f.name) for f in fields(part)))
+        return next(filter(None, (_outsider(p, compiled=compiled) for p in part)), None)
+    if not compiled and getattr(part, "batches", False):
+        return None
+    ours = getattr(part, "__module__", "").split(".")[0] == __name__.split(".")[0]
+    if ours and is_dataclass(part):
+        return _outsider(tuple(getattr(part, f.name) for f in fields(part)), compiled=compiled)
+    return None if ours and not compiled else getattr(part, "__name__", type(part).__name__)

@@ -10,22 +10,21 @@ import numpy as np
 from surefoot.core.arrays import to_numpy
 from surefoot.core.optional import need
 from surefoot.core.types import Array
-from surefoot.games._rounds import play_rounds
+from surefoot.games.game import Game, Played
 from surefoot.games.record import block_length, segments
-from surefoot.games.setup import Game, Played
+from surefoot.games.rounds import play_rounds
 
 __all__ = ["play_loop"]
 
 
 def play_loop(game: Game) -> Played:
-    """Play run by run, a block of rounds at a time; calls are counted.
+    """Play run by run, a block of rounds at a time.
 
     The start may be of any backend, and the runs stay on it.
     """
     runs, problem, recorder = len(game.horizons), game.problem, game.recorder
-    players, calls = game.counted_algorithms()
     with _double_precision(game.start):
-        states = [player.init(game.start) for player in players]
+        states = [game.algorithm(run).init(game.start) for run in range(runs)]
         length = block_length(runs, problem.costs.dimension)
         for first, stop, active in segments(game.horizons, length):
             costs = problem.costs.rounds(first, stop)
@@ -36,14 +35,12 @@ def play_loop(game: Game) -> Played:
             kept = recorder.kept(first, stop).tolist()
             before = states.copy()
             for run in range(active):
-                mine, count = block.columns(slice(run, run + 1)), calls[run].count
-                states[run] = play_rounds(
-                    players[run], oracles[run], states[run], mine, kept, float, count
-                )
+                mine, player = block.columns(slice(run, run + 1)), game.algorithm(run)
+                states[run] = play_rounds(player, oracles[run], states[run], mine, kept, float)
             recorder.add(block)
             x = np.array([to_numpy(state.x) for state in states[:active]])
             game.after_block(first, stop, costs, before.__getitem__, x)
-    return Played(np.array([to_numpy(state.x) for state in states]), calls)
+    return Played(np.array([to_numpy(state.x) for state in states]))
 
 
 def _double_precision(start: Array) -> AbstractContextManager[Any]:

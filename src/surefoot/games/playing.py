@@ -13,17 +13,15 @@ from surefoot.algorithms import Guarantee, Measure, name_of, unpack
 from surefoot.algorithms.premises import ROUNDING
 from surefoot.core import checks
 from surefoot.core.arrays import to_numpy
-from surefoot.core.errors import InvalidValueError, warn_caller
+from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import Array, ArrayLike, needs_of
-from surefoot.games._tree import columns
-from surefoot.games.agreement import EngineWarning, branches, mixes_runs, where
 from surefoot.games.batch import play_batch
 from surefoot.games.engine_choice import Choice, choose
-from surefoot.games.ledger import tally
+from surefoot.games.game import Directions, Game, Played
+from surefoot.games.ledger import ledger_of
 from surefoot.games.loop import play_loop
 from surefoot.games.record import Progress, Recorder
 from surefoot.games.scan import compile_scan
-from surefoot.games.setup import Directions, Game, Played
 from surefoot.games.trace import Trace
 from surefoot.games.watch import BlockWatch, Mode, Observed
 from surefoot.problems import Problem
@@ -77,15 +75,9 @@ def play(
         Theorem 1 for T = 2000 (every round) held: outside in 0 of 6,000 rounds,
         largest g = -0.0437; regret not compared
     """
-    how = _How(engine, start, every, keep_actions, watch, callback, seed)
-    (trace,) = _play_all([player], problem, None if horizon is None else [horizon], how)
+    options = _Options(engine, start, every, keep_actions, watch, callback, seed)
+    (trace,) = _play_all([player], problem, None if horizon is None else [horizon], options)
     return trace
-
-
-def _instead(problem: Any, players: Any) -> str:
-    """Return what was given for a problem, and whether it was given for a player."""
-    swapped = any(isinstance(player, Problem) for player in players)
-    return f"{checks.shown(problem)}{': the player comes first' * swapped}"
 
 
 def play_all(
@@ -109,11 +101,11 @@ def play_all(
     Returns:
         One trace per player, in order.
     """
-    how = _How(engine, start, every, keep_actions, watch, callback, seed)
-    return _play_all(players, problem, horizons, how)
+    options = _Options(engine, start, every, keep_actions, watch, callback, seed)
+    return _play_all(players, problem, horizons, options)
 
 
-class _How(NamedTuple):
+class _Options(NamedTuple):
     """The arguments of :func:`play` that do not depend on the player."""
 
     engine: Engine
@@ -137,95 +129,79 @@ class _How(NamedTuple):
 
 
 def _play_all(
-    players: Sequence[Any], problem: Problem, horizons: Sequence[int] | None, how: _How
+    players: Sequence[Any], problem: Problem, horizons: Sequence[int] | None, options: _Options
 ) -> list[Trace]:
-    if not isinstance(problem, Problem):
-        raise InvalidValueError(
-            "problem must be a Problem, as Problem.of(costs, constraint, domain, start) makes one, "
-            f"got {_instead(problem, players)}"
-        )
-    how.check()
+    _check_problem(problem, players)
+    options.check()
     if not players:
         raise InvalidValueError("players must not be empty, got []")
     algorithms, guarantees = zip(*(unpack(p) for p in players), strict=True)
-    if (told := next((a for a in algorithms if needs_of(a).proposals), None)) is not None:
-        raise InvalidValueError(
-            f"player must learn from costs, got the filter {told!r}, which is told proposals"
-        )
     for algorithm, guarantee in zip(algorithms, guarantees, strict=True):
-        if guarantee is not None:
-            _refuse_changing(guarantee, problem)
-            _refuse_other_ball(algorithm, guarantee, problem)
+        _check_player(algorithm, guarantee, problem)
     lengths = _horizons(guarantees, problem, horizons)
-    trials = problem.costs.runs
-    rows = max(columns(a) for a in algorithms)
-    per_player = trials or rows
-    if rows > 1 and (len(players) > 1 or rows != per_player):
-        raise InvalidValueError(
-            f"an algorithm with columns must have one row for each of the {per_player} runs, "
-            f"got {rows} rows and {len(players)} players"
-        )
     # A run is a player and a stream; runs are ordered by falling horizon.
-    player_of = np.repeat(np.arange(len(players)), per_player)
+    streams = problem.costs.runs or 1
+    player_of = np.repeat(np.arange(len(players)), streams)
     order = np.argsort(-lengths[player_of], kind="stable")
-    run_horizons = lengths[player_of][order]
-    start = problem.start if how.start is None else how.start
-    choice = Choice(how.engine, "as asked")
-    if how.engine == "auto":
-        choice = choose(algorithms, problem, run_horizons, start)
+    player_of, stream_of = player_of[order], np.tile(np.arange(streams), len(players))[order]
+    start = problem.start if options.start is None else options.start
+    choice = Choice(options.engine, "as asked")
+    if options.engine == "auto":
+        choice = choose(algorithms, problem, lengths[player_of], start)
+    game = Game(
+        algorithms=[algorithms[p] for p in player_of] if len(players) > 1 else algorithms,
+        problem=problem,
+        streams=stream_of,
+        start=_start(start, problem.costs.dimension, choice.engine),
+        horizons=lengths[player_of],
+        recorder=_recorder(
+            [guarantees[p] for p in player_of], lengths[player_of], problem, options
+        ),
+        directions=Directions(options.seed, stream_of, problem.costs.dimension),
+        callback=options.callback,
+    )
+    began = time.perf_counter()
+    choice, played = _run(game, choice, may_change=options.engine == "auto")
+    seconds = time.perf_counter() - began - (played.compile_seconds or 0.0)
+    seconds_a_round = seconds / float(game.horizons.sum())
+    place = np.argsort(order).reshape(len(players), streams)
+    # One run of a problem that has no run axis has none in its trace either.
+    rows = place[:, 0].tolist() if problem.costs.runs is None else place
+    return [
+        _trace(game, guarantee, choice, runs, played, seconds_a_round)
+        for guarantee, runs in zip(guarantees, rows, strict=True)
+    ]
+
+
+def _recorder(
+    guarantees: Sequence[Guarantee | None], horizons: Array, problem: Problem, options: _Options
+) -> Recorder:
+    """Return what records the runs, each with its guarantee."""
     curvature = None
     if any(g is not None and g.constraint_form == "linear" for g in guarantees):
         curvature = float(np.max(problem.constraint.row_curvatures(problem.domain)))
-    several = len(players) > 1
-    streams = np.tile(np.arange(per_player), len(players))[order]
+    return Recorder(
+        horizons,
+        problem.costs.dimension,
+        options.every,
+        options.keep_actions,
+        BlockWatch(guarantees, options.watch, curvature),
+        problem.constraint.rows if any(_bounds("rows", g) for g in guarantees) else 0,
+    )
 
-    def fresh(engine: str) -> Game:
-        return Game(
-            algorithms=[algorithms[player_of[r]] for r in order] if several else algorithms,
-            problem=problem,
-            streams=streams,
-            start=_start(start, problem.costs.dimension, engine),
-            horizons=run_horizons,
-            recorder=Recorder(
-                run_horizons,
-                problem.costs.dimension,
-                how.every,
-                how.keep_actions,
-                BlockWatch([guarantees[player_of[r]] for r in order], how.watch, curvature),
-                problem.constraint.rows if any(_bounds("rows", g) for g in guarantees) else 0,
-            ),
-            directions=Directions(how.seed, streams, problem.costs.dimension),
-            callback=how.callback,
+
+def _run(game: Game, choice: Choice, *, may_change: bool) -> tuple[Choice, Played]:
+    """Play the game; a scan that "auto" chose and that does not compile becomes another engine."""
+    alone = next((name_of(a) for a in game.algorithms if needs_of(a).one_run), None)
+    if choice.engine == "batch" and alone is not None:
+        raise InvalidValueError(
+            f"{alone} is written for one run, not for a batch: play it with engine='loop' or 'auto'"
         )
-
-    began = time.perf_counter()
-    game, choice, played = _run(fresh, choice, may_change=how.engine == "auto")
-    seconds = time.perf_counter() - began - (played.compile_seconds or 0.0)
-    seconds_a_round = seconds / float(run_horizons.sum())
-    place = np.argsort(order)
-    traces = []
-    for i, guarantee in enumerate(guarantees):
-        mine = place[player_of == i]
-        # One run of a problem that has no run axis has none in its trace either.
-        runs = int(mine[0]) if trials is None and rows == 1 else mine
-        traces.append(_trace(game, guarantee, choice, runs, played, seconds_a_round))
-    return traces
-
-
-def _run(
-    fresh: Callable[[str], Game], choice: Choice, *, may_change: bool
-) -> tuple[Game, Choice, Played]:
-    """Play the game; fall back if the engine chosen by "auto" cannot play what it was given.
-
-    A scan that does not compile becomes a batch or a loop. A batch of a rule that is written for
-    one run becomes a loop, with a warning; where the batch was asked for, that is an error.
-    """
-    game = fresh(choice.engine)
     # A lost run is reported by its status; NumPy need not warn of the NaN it has become.
     with np.errstate(invalid="ignore", over="ignore"):
         if choice.engine == "scan":
             try:
-                play_scan = compile_scan(game)
+                play_compiled = compile_scan(game)
             except Exception:
                 if not may_change:
                     raise
@@ -233,38 +209,32 @@ def _run(
                 engine = "loop" if len(game.horizons) == 1 else "batch"
                 choice = Choice(engine, f"{choice.reason}; a scan of it does not compile")
             else:
-                played = play_scan()
-        if choice.engine == "batch":
-            why, played = _batch(game)
-            if why and not may_change:
-                raise InvalidValueError(f"{why}: play it with engine='loop' or 'auto'")
-            if why:
-                told = f"{why}: its {len(game.horizons):,} runs are played one by one"
-                warn_caller(told, EngineWarning)
-                choice, game = Choice("loop", f"{choice.reason}; {why}"), fresh("loop")
-        if choice.engine == "loop":
-            played = play_loop(game)
-    took = played.compile_seconds
-    if took is not None:
-        made = f"compiled in {took:.2g} s" if took else "compiled"
-        choice = choice._replace(reason=f"{choice.reason}, {made}")
-    return game, choice, played
+                played = play_compiled()
+                took = f" in {played.compile_seconds:.2g} s" if played.compile_seconds else ""
+                return choice._replace(reason=f"{choice.reason}, compiled{took}"), played
+        return choice, play_loop(game) if choice.engine == "loop" else play_batch(game)
 
 
-def _batch(game: Game) -> tuple[str, Played]:
-    """Return why the game cannot be a batch, empty if it can, and what it leaves."""
-    nothing = Played(np.empty(0))
-    alone = (name_of(a) for a in game.algorithms if needs_of(a).one_run)
-    mixed = next(alone, None) or mixes_runs(game)
-    if mixed is not None:
-        return f"{mixed} is written for one run, not for a batch", nothing
-    try:
-        return "", play_batch(game)
-    except (ValueError, TypeError) as error:
-        rule = where(error)
-        if not rule or not branches(error):
-            raise
-        return f"{rule} takes the numbers of all runs of a batch for one, as in an `if`", nothing
+def _check_problem(problem: Any, players: Sequence[Any]) -> None:
+    """Raise for what is no problem, and say whether a player was given for it."""
+    if isinstance(problem, Problem):
+        return
+    swapped = any(isinstance(player, Problem) for player in players)
+    raise InvalidValueError(
+        "problem must be a Problem, as Problem.of(costs, constraint, domain, start) makes one, "
+        f"got {checks.shown(problem)}{': the player comes first' * swapped}"
+    )
+
+
+def _check_player(algorithm: Any, guarantee: Guarantee | None, problem: Problem) -> None:
+    """Raise for a player that cannot learn from costs, and for a claim that was not proved."""
+    if needs_of(algorithm).proposals:
+        raise InvalidValueError(
+            f"player must learn from costs, got the filter {algorithm!r}, which is told proposals"
+        )
+    if guarantee is not None:
+        _refuse_changing(guarantee, problem)
+        _refuse_other_ball(algorithm, guarantee, problem)
 
 
 def _bounds(measure: Measure, guarantee: Guarantee | None) -> bool:
@@ -367,12 +337,11 @@ def _trace(
         observed=Observed(*(o[runs] for o in watch.observed())) if watch.is_on else None,
         breaches=tuple(sorted(breaches, key=lambda b: (b.round, b.run))),
         status=status[0] if isinstance(runs, int) else tuple(status),
-        ledger=tally(
+        ledger=ledger_of(
             algorithm,
             horizon,
-            seconds_a_round * horizon,
             game.problem.benchmark.region,
-            None if played.calls is None else played.calls[first],
+            seconds_a_round * horizon,
             played.compile_seconds or 0.0,
         ),
         player=name_of(algorithm),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -12,11 +13,10 @@ import numpy as np
 from surefoot.core.arrays import norm
 from surefoot.core.optional import need
 from surefoot.core.types import Array, CostStream
-from surefoot.games._compile import Compiled, compile_kept
-from surefoot.games._tree import flatten, part, stack, unflatten
+from surefoot.games.game import Game, Played
 from surefoot.games.oracle import Oracle
 from surefoot.games.record import Block, Recorder
-from surefoot.games.setup import Game, Played
+from surefoot.games.tree import flatten, slice_state, stack, unflatten
 from surefoot.problems.costs import ArrayCosts
 
 __all__ = ["compile_scan"]
@@ -32,7 +32,7 @@ def compile_scan(game: Game) -> Callable[[], Played]:
     jax = need("jax", "jax", "the scan engine")
     runs, costs = len(game.horizons), game.problem.costs
     length = _block_length(runs, costs.dimension, costs.horizon)
-    algorithm = stack(game.algorithms) if len(game.algorithms) > 1 else game.algorithms[0]
+    algorithm = stack(game.algorithms)
     with jax.enable_x64(True):
         # Made by NumPy: each operation of JAX outside the program would be compiled by itself.
         state = jax.tree.map(_double, algorithm.init(np.tile(game.start, (runs, 1))))
@@ -140,7 +140,16 @@ class _Shape(NamedTuple):
 # which costs three times as much as what is done with them.
 _PIECE = 2**15
 
-# Compiled functions by what they were compiled for; shared by all games of a process.
+
+class Compiled(NamedTuple):
+    """A compiled program, and the seconds that tracing and compiling took."""
+
+    call: Callable[..., Any]
+    seconds: float
+
+
+# Compiled programs by what they were compiled for; shared by all games of a process. From one
+# process to the next JAX keeps them if it is told where (JAX_COMPILATION_CACHE_DIR).
 _COMPILED: dict[Any, Compiled] = {}
 
 
@@ -151,7 +160,9 @@ def _compiled(jax: Any, game: Game, shape: _Shape, arguments: Any) -> Compiled:
     if key in _COMPILED:
         return _COMPILED[key]._replace(seconds=0.0)
     _check_shapes(jax, game, shape, arguments)
-    _COMPILED[key] = compile_kept(jax, jax.jit(partial(_rounds, jax, shape)), *arguments)
+    began = time.perf_counter()
+    call = jax.jit(partial(_rounds, jax, shape)).lower(*arguments).compile()
+    _COMPILED[key] = Compiled(call, time.perf_counter() - began)
     return _COMPILED[key]
 
 
@@ -215,7 +226,7 @@ def _take_in(
     """Record a block, and look for runs that were lost."""
     _hand_over(game.recorder, first, stop, game.horizons, out)
     x = np.asarray(after.x)[: int((game.horizons > first).sum())]
-    game.after_block(first, stop, played, partial(part, before, runs=len(game.horizons)), x)
+    game.after_block(first, stop, played, partial(slice_state, before, runs=len(game.horizons)), x)
 
 
 def _hand_over(recorder: Recorder, first: int, stop: int, horizons: Array, out: Any) -> None:

@@ -12,6 +12,7 @@ from surefoot.algorithms import Breach, Guarantee
 from surefoot.core.display import facts_html, mean_and_spread
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import Array, CostStream
+from surefoot.games.curves import draw_one
 from surefoot.games.frames import frame_of, set_of
 from surefoot.games.ledger import Ledger
 from surefoot.games.moving import (
@@ -21,7 +22,6 @@ from surefoot.games.moving import (
     moving_comparator,
     must_be_feasible,
 )
-from surefoot.games.quicklook import quick_look
 from surefoot.games.regret import Regret, regret_of
 from surefoot.games.verdict import judge
 from surefoot.games.violations import Violations
@@ -275,7 +275,4 @@ class Trace:
         Returns:
             The matplotlib figure.
         """
-        figure = quick_look(self)
-        if path is not None:
-            figure.savefig(path, dpi=150)
-        return figure
+        return draw_one(self, path)

@@ -17,7 +17,7 @@ from surefoot.core import checks
 from surefoot.core.arrays import to_numpy
 from surefoot.core.types import Array, Feedback, needs_of
 from surefoot.games import play, play_all
-from surefoot.games._tree import flatten
+from surefoot.games.tree import flatten
 from surefoot.problems import constraints
 from surefoot.regions import Errors, Knowledge
 from surefoot.testing.backends import BACKENDS, double_precision, need_backend

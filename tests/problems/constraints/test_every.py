@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 
 from surefoot import play
 from surefoot.algorithms import PFS
-from surefoot.games._tree import flatten, unflatten
+from surefoot.games.tree import flatten, unflatten
 from surefoot.problems import Problem
 from surefoot.problems.constraints import (
     Affine,

@@ -19,7 +19,7 @@ from surefoot.experiments.record import FILE_NAME
 from surefoot.experiments.rows import Row, gather
 from surefoot.experiments.store import Results
 from surefoot.games import Trace
-from surefoot.games.several import Curve, draw
+from surefoot.games.curves import Curve, draw
 from surefoot.reports import write_report
 
 __all__ = ["Comparison"]

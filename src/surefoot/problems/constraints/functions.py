@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -100,6 +100,8 @@ class JaxConstraint(_Told, Declared, kw_only=False):
         >>> g.query(np.array([2.0, 2.0]))  # a tie: the mean of both gradients
         (1.0, array([0.5, 0.5]))
     """
+
+    batches: ClassVar[bool] = True  # JAX maps the function over the runs of a batch
 
     function: Callable[[Array], Number] = parameters.function()
     bound: float | None = positive(default=None)

@@ -74,8 +74,8 @@ def _call_table(ax: Any, rows: Sequence[Row]) -> None:
         assert oracle is not None  # rows without are not chosen
         for x, name in enumerate(_CALLS):
             calls = getattr(oracle, name) / oracle.rounds
-            # Where calls are multiplied out from what an algorithm needs, solves are a limit.
-            limit = name == "inner_solves" and calls > 0 and not oracle.counted
+            # Projections of a point that is inside call no solver: solves are a limit.
+            limit = name == "inner_solves" and calls > 0
             text, colour = f"{'≤ ' * limit}{calls:.3g}", "black" if calls else "#AAAAAA"
             ax.text(x, y, text, ha="center", va="center", fontsize=7, color=colour)
     ax.set_xlim(-0.6, len(_CALLS) - 0.4)

@@ -166,13 +166,8 @@ def effort_table(rows: Sequence[Row]) -> str:
         *_PLACE,
         Column("Time", "of all trials together, on the machine named below", numeric=True),
         Column("µs per round", "of one trial", numeric=True),
-        *(Column(title, "in one run", True) for title in _ORACLE.values()),
+        *(Column(title, "in one run, as declared", True) for title in _ORACLE.values()),
         Column("Engine"),
-        Column(
-            "Calls are",
-            "counted while playing, or multiplied out from what the algorithm declares, inner "
-            "solves then being the most there can be",
-        ),
     ]
     body = []
     for row in longest_first(rows):
@@ -186,7 +181,6 @@ def effort_table(rows: Sequence[Row]) -> str:
                 number_cell(row.provenance.get("microseconds_a_round")),
                 *(number_cell(oracle and getattr(oracle, name)) for name in _ORACLE),
                 text_cell(row.facts.engine or "–"),
-                text_cell("counted" if oracle is not None and oracle.counted else "declared"),
             ]
         )
     return html_table("effort", "Time and oracle calls", columns, body)

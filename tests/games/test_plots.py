@@ -17,7 +17,7 @@ from surefoot import (
     table,
 )
 from surefoot.algorithms import ScalarDPP
-from surefoot.games.several import labelled
+from surefoot.games.plots import labelled
 from surefoot.problems.constraints import LinfNorm
 from surefoot.problems.costs import Quadratic
 

@@ -20,7 +20,6 @@ def play_rounds(
     block: Block,
     kept: list[int],
     column: Callable[[Number], Any],
-    count: Callable[[Any], None] | None = None,
 ) -> Any:
     """Play a block's rounds, fill in its columns, and return the state after them.
 
@@ -31,15 +30,12 @@ def play_rounds(
         block: the columns of these runs.
         kept: the rounds whose actions are kept, in order.
         column: from a number of a round, as the backend has it, to one entry per run.
-        count: told of the feedback of each round.
     """
     start, cost, values, actions, gradients, subgradients, row_sums = block
     wanted = 0
     for k in range(len(cost)):
         x = state.x
         seen = oracle.ask(k, x)
-        if count is not None:
-            count(seen.feedback)
         cost[k], values[k] = column(seen.cost), column(seen.worst)
         if actions is not None and wanted < len(kept) and kept[wanted] == k:
             actions[wanted] = to_numpy(x)

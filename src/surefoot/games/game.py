@@ -12,10 +12,9 @@ from surefoot.core import checks
 from surefoot.core.arrays import to_numpy
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import Array, CostStream, Feedback, needs_of
-from surefoot.games._tree import live, pick
-from surefoot.games.ledger import Calls, counted
 from surefoot.games.oracle import Oracle, constraint_rounds
 from surefoot.games.record import Progress, Recorder
+from surefoot.games.tree import to_numpy_state
 from surefoot.problems import Problem
 
 __all__ = ["Directions", "Game", "Played"]
@@ -26,13 +25,11 @@ class Played(NamedTuple):
 
     Attributes:
         final: the actions that would come next.
-        calls: of each run, what it asked for; None where nothing was counted.
-        compile_seconds: what the engine took to compile, or to read what another process had
-            compiled; 0 where this one had; None where nothing was compiled.
+        compile_seconds: what the engine took to compile; 0 where this process had compiled it
+            before; None where nothing is compiled.
     """
 
     final: Array
-    calls: Sequence[Calls] | None = None
     compile_seconds: float | None = None
 
 
@@ -61,22 +58,15 @@ class Game:
     callback: Callable[[Progress], None] | None
 
     def algorithm(self, run: int) -> Any:
-        """Return the algorithm of one run, its numbers floats."""
-        return self.algorithms[run] if len(self.algorithms) > 1 else pick(self.algorithms[0], run)
-
-    def counted_algorithms(self) -> tuple[list[Any], list[Calls]]:
-        """Return the algorithm of each run, made to count what it asks for, and its counts."""
-        feasible = self.problem.benchmark.region
-        made = [counted(self.algorithm(run), feasible) for run in range(len(self.horizons))]
-        return [rule for rule, _, _ in made], [Calls(sets, asked) for _, sets, asked in made]
+        """Return the algorithm of one run."""
+        return self.algorithms[run if len(self.algorithms) > 1 else 0]
 
     def oracle(self, costs: CostStream, first: int, stop: int, runs: int | slice | None) -> Oracle:
         """Return what answers one run, or some runs of a batch, in the rounds from first to stop.
 
         With None for the runs it has the streams of the problem, for the engine to choose from.
         """
-        one = runs if isinstance(runs, int) and len(self.algorithms) > 1 else 0
-        needs = needs_of(self.algorithms[one])
+        needs = needs_of(self.algorithm(runs if isinstance(runs, int) else 0))
         return Oracle(
             costs if runs is None else costs.run(self._streams_of(runs)),
             constraint_rounds(self.problem.constraint, first, stop),
@@ -146,7 +136,7 @@ class Game:
         """Return the sentence of the live loop, from playing the run's block once more in NumPy."""
         try:
             algorithm = self.algorithm(run)
-            state = live(before(run), algorithm.init(to_numpy(self.start)))
+            state = to_numpy_state(before(run), algorithm.init(to_numpy(self.start)))
             oracle = self.oracle(costs, first, stop, run)
             for t in range(first, stop):
                 seen = oracle.ask(t - first, state.x)
