@@ -1,0 +1,36 @@
+"""The compiled step, and the text on PyPI; everything else is in pyproject.toml."""
+
+import re
+import sys
+from pathlib import Path
+
+from setuptools import Extension, setup
+
+ROOT = Path(__file__).parent
+
+
+def readme() -> str:
+    """Return the README for a place where relative links and pictures lead nowhere."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    text = re.sub(r"!\[[^\]]*\]\((?!https?:)[^)]*\)\n*", "", text)
+    text = re.sub(r"\[([^\]]+)\]\((?!https?:)[^)]*\)", r"\1", text)
+    return re.sub(r"\$([^$\n]+)\$", r"`\1`", text)
+
+
+# Never fused and never reordered: the bits are those of the text, whatever the compiler.
+GCC = ["-std=c99", "-O3", "-ffp-contract=off"]
+STEP = Extension(
+    "surefoot.kernel._step",
+    ["src/surefoot/kernel/_step.c"],
+    depends=sorted(str(p.relative_to(ROOT)) for p in ROOT.glob("src/surefoot/kernel/c/*.h")),
+    extra_compile_args=["/fp:precise"] if sys.platform == "win32" else GCC,
+    py_limited_api=True,
+    optional=True,  # without a compiler Python plays
+)
+
+setup(
+    ext_modules=[STEP],
+    long_description=readme(),
+    long_description_content_type="text/markdown",
+    options={"bdist_wheel": {"py_limited_api": "cp311"}},
+)

@@ -1,0 +1,69 @@
+"""The certified step in C: one text for the live loop, whole games and the export.
+
+The text is C99 in ``c/``; ``surefoot.h`` says its interface. Where a compiler was at hand when the
+library was installed it is the extension ``_step``; else the Python text plays, which says what a
+step is and is what the C is tested against. What the kernel does not have, Python plays, too::
+
+    >>> import surefoot.kernel
+    >>> surefoot.kernel.name() in ("kernel", "python")
+    True
+    >>> with surefoot.kernel.engine("python"):
+    ...     surefoot.kernel.name()
+    'python'
+
+Actions of the two differ in the last digits. ``player.engine`` says which one plays a player.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import ModuleType
+from typing import Literal
+
+from surefoot.core import checks
+
+__all__ = ["Engine", "compiled", "engine", "name", "sentence"]
+
+Engine = Literal["kernel", "python"]
+
+_step: ModuleType | None
+try:
+    from surefoot.kernel import _step
+except ImportError:
+    _step = None
+
+_chosen: Engine = "python" if _step is None else "kernel"
+
+
+def compiled() -> ModuleType | None:
+    """Return the compiled step; None where it was not built, or Python is to play."""
+    return _step if _chosen == "kernel" else None
+
+
+def name() -> Engine:
+    """Return which engine plays what both have."""
+    return _chosen
+
+
+def sentence() -> str:
+    """Return what a user is told of the engine."""
+    if _step is None:
+        return "steps are played by Python: the kernel was not built, for want of a C compiler"
+    return f"steps are played by {'the compiled kernel' if _chosen == 'kernel' else 'Python'}"
+
+
+@contextmanager
+def engine(wanted: Engine) -> Iterator[None]:
+    """Let one engine play while the context lasts, in all threads.
+
+    Args:
+        wanted: "kernel" or "python"; the kernel must have been built.
+    """
+    global _chosen
+    checks.one_of(("kernel", "python") if _step is not None else ("python",), engine=wanted)
+    before, _chosen = _chosen, wanted
+    try:
+        yield
+    finally:
+        _chosen = before

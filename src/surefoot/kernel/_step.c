@@ -1,0 +1,244 @@
+/* The step for Python: the limited API, the buffer protocol, and no headers of NumPy.
+ *
+ * A rule is a capsule named SF_CAPSULE whose pointer is an sf_rule. Arrays that are not rows of
+ * aligned native doubles, and numbers that are no floats, are answered with SF_ELSEWHERE: Python
+ * converts or refuses them. */
+#define PY_SSIZE_T_CLEAN
+#define Py_LIMITED_API 0x030B0000
+#include <Python.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "c/surefoot.h"
+
+#define SF_CAPSULE "surefoot.kernel.rule"
+#define SF_OUT 20 /* numbers of an info, before its vectors */
+
+typedef struct {
+    sf_rule rule; /* first: the capsule's pointer is one to it */
+    size_t state, scratch;
+    double *work;
+    double *vectors[5];
+} sf_handle;
+
+static const struct {
+    const char *name;
+    char kind; /* i: int, d: double, v: vector of d entries, r: one of an entry per row */
+    size_t offset;
+} FIELDS[] = {
+#define FIELD(kind, name) {#name, kind, offsetof(sf_rule, name)}
+    FIELD('i', d),          FIELD('i', cuts),        FIELD('i', rows),
+    FIELD('i', proposer),   FIELD('i', knowledge),   FIELD('i', domain),
+    FIELD('i', keep_start), FIELD('i', decreasing),  FIELD('i', sweeps_of_rows),
+    FIELD('i', lazy),       FIELD('i', sweeps),      FIELD('i', ratchet),
+    FIELD('i', as_steps),   FIELD('d', G_g),         FIELD('d', reach),
+    FIELD('d', value_error), FIELD('d', slope_error), FIELD('d', drift),
+    FIELD('d', evaluation_error), FIELD('d', rho),   FIELD('d', sigma),
+    FIELD('d', radius),     FIELD('d', inner),       FIELD('d', around),
+    FIELD('d', diameter),   FIELD('d', keep),        FIELD('d', expected),
+    FIELD('d', strong_convexity), FIELD('d', gradient_bound), FIELD('d', scale),
+    FIELD('d', eta),        FIELD('d', far),         FIELD('r', beta),
+    FIELD('v', centre),     FIELD('v', lower),       FIELD('v', upper),
+    FIELD('v', middle),
+};
+
+/* Look at n doubles; 0 where there are none of that kind. */
+static int look(PyObject *object, Py_buffer *view, size_t n, int flags)
+{
+    if (PyObject_GetBuffer(object, view, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT | flags) < 0) {
+        PyErr_Clear();
+        return 0;
+    }
+    if (view->itemsize == 8 && view->format && view->format[0] == 'd' && !view->format[1]
+        && (size_t)view->len == 8 * n && (uintptr_t)view->buf % sizeof(double) == 0) {
+        return 1;
+    }
+    PyBuffer_Release(view);
+    return 0;
+}
+
+static void free_handle(sf_handle *handle)
+{
+    for (int i = 0; i < 5; i++) {
+        free(handle->vectors[i]);
+    }
+    free(handle->work);
+    free(handle);
+}
+
+static void free_capsule(PyObject *capsule)
+{
+    free_handle(PyCapsule_GetPointer(capsule, SF_CAPSULE));
+}
+
+/* Read one field of a rule from a dictionary; 0 with an exception where it is wrong. */
+static int read_field(sf_handle *handle, size_t i, PyObject *value, int *taken)
+{
+    char *to = (char *)&handle->rule + FIELDS[i].offset;
+    if (FIELDS[i].kind == 'i') {
+        const long number = PyLong_AsLong(value);
+        if (number < 0 || number > 1 << 24) {
+            if (!PyErr_Occurred()) {
+                PyErr_Format(PyExc_ValueError, "%s must be from 0 to 2^24", FIELDS[i].name);
+            }
+            return 0;
+        }
+        *(int *)to = (int)number;
+    } else if (FIELDS[i].kind == 'd') {
+        *(double *)to = PyFloat_AsDouble(value);
+    } else {
+        Py_buffer view;
+        const size_t n = (size_t)(FIELDS[i].kind == 'v' ? handle->rule.d : handle->rule.rows);
+        if (!look(value, &view, n, 0)) {
+            PyErr_Format(PyExc_ValueError, "%s must be %zu doubles", FIELDS[i].name, n);
+            return 0;
+        }
+        double *copy = malloc(8 * n + 8);
+        if (copy) {
+            memcpy(copy, view.buf, 8 * n);
+        }
+        PyBuffer_Release(&view);
+        handle->vectors[(*taken)++] = copy;
+        *(const double **)to = copy;
+        if (!copy) {
+            PyErr_NoMemory();
+        }
+    }
+    return !PyErr_Occurred();
+}
+
+/* make(fields) -> capsule, doubles of a state, doubles of its head; None where it is not here. */
+static PyObject *make(PyObject *self, PyObject *fields)
+{
+    (void)self;
+    sf_handle *handle = calloc(1, sizeof *handle);
+    int taken = 0;
+    if (!handle || !PyDict_Check(fields)) {
+        free(handle);
+        return handle ? PyErr_Format(PyExc_TypeError, "fields must be a dict") : PyErr_NoMemory();
+    }
+    for (size_t i = 0; i < sizeof FIELDS / sizeof *FIELDS; i++) { /* sizes come first */
+        PyObject *value = PyDict_GetItemString(fields, FIELDS[i].name);
+        if (value && value != Py_None && !read_field(handle, i, value, &taken)) {
+            free_handle(handle);
+            return NULL;
+        }
+    }
+    const sf_rule *rule = &handle->rule;
+    const int lacks = (rule->domain == SF_BOX && !(rule->lower && rule->upper));
+    handle->state = lacks ? 0 : sf_state_size(rule);
+    handle->scratch = sf_scratch_size(rule);
+    if (!handle->state) {
+        free_handle(handle);
+        Py_RETURN_NONE;
+    }
+    handle->work = malloc(8 * handle->scratch);
+    if (!handle->work) {
+        free_handle(handle);
+        return PyErr_NoMemory();
+    }
+    PyObject *capsule = PyCapsule_New(handle, SF_CAPSULE, free_capsule);
+    if (!capsule) {
+        free_handle(handle);
+        return NULL;
+    }
+    return Py_BuildValue("Nnn", capsule, (Py_ssize_t)handle->state,
+                         (Py_ssize_t)sf_head_size(rule));
+}
+
+/* Write what a step knew: SF_OUT numbers, then wanted, found and weights. */
+static void write_info(const sf_rule *rule, const sf_info *info, double *out)
+{
+    const int d = rule->d;
+    const double numbers[SF_OUT] = {
+        info->bound, info->cut, info->alarms, info->kind, info->row, info->round, info->value,
+        info->anchor_value, info->anchor_round, info->share, info->distance, info->room,
+        info->rho, info->slope, info->note[0], info->note[1], info->note[2], info->note[3],
+        info->note[4], info->note[5],
+    };
+    sf_copy(out, numbers, SF_OUT);
+    out += SF_OUT;
+    sf_copy(out, info->wanted, d);
+}
+
+/* step(rule, block, gradient, g, s, proposal, action, value_error, slope_error, age, out) */
+static PyObject *step(PyObject *self, PyObject *const *args, Py_ssize_t count)
+{
+    (void)self;
+    sf_handle *handle = count == 11 ? PyCapsule_GetPointer(args[0], SF_CAPSULE) : NULL;
+    if (!handle) {
+        return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_TypeError, "step takes 11 arguments");
+    }
+    const sf_rule *rule = &handle->rule;
+    const size_t d = (size_t)rule->d, m = (size_t)rule->rows;
+    sf_feedback seen;
+    sf_info info;
+    memset(&seen, 0, sizeof seen);
+    const double *vector[11] = {0};
+    double number[11];
+    Py_buffer views[11];
+    int held = 0, status = SF_OK;
+    const size_t sizes[11] = {0, handle->state, d, m, m * d, d, d, 0, 0, 0, SF_OUT + d};
+    for (int i = 1; i < 11 && status == SF_OK; i++) {
+        PyObject *value = args[i];
+        if (value == Py_None) {
+            status = i == 1 || i == 10 ? SF_ELSEWHERE : SF_OK;
+        } else if (PyFloat_Check(value)) {
+            number[i] = PyFloat_AsDouble(value);
+            vector[i] = &number[i];
+            status = i >= 7 && i <= 9 ? SF_OK : i == 3 && m == 1 ? SF_OK : SF_ELSEWHERE;
+        } else if (sizes[i] && look(value, &views[held], sizes[i],
+                                    i == 1 || i == 10 ? PyBUF_WRITABLE : 0)) {
+            vector[i] = views[held++].buf;
+        } else {
+            status = SF_ELSEWHERE;
+        }
+    }
+    if (status == SF_OK) {
+        seen.gradient = vector[2];
+        seen.g = vector[3];
+        seen.s = vector[4];
+        seen.proposal = vector[5];
+        seen.action = vector[6];
+        seen.value_error = vector[7];
+        seen.slope_error = vector[8];
+        seen.age = vector[9] ? *vector[9] : 0.0;
+        status = sf_step(rule, (double *)vector[1], &seen, handle->work, &info);
+    }
+    if (status == SF_OK) {
+        write_info(rule, &info, (double *)vector[10]);
+    }
+    while (held > 0) {
+        PyBuffer_Release(&views[--held]);
+    }
+    return PyLong_FromLong(status);
+}
+
+/* saved(rule, block): the head of the state before the last step of a rule, into a block. */
+static PyObject *saved(PyObject *self, PyObject *const *args, Py_ssize_t count)
+{
+    (void)self;
+    sf_handle *handle = count == 2 ? PyCapsule_GetPointer(args[0], SF_CAPSULE) : NULL;
+    Py_buffer view;
+    if (!handle || !look(args[1], &view, handle->state, PyBUF_WRITABLE)) {
+        return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_TypeError, "saved takes a block");
+    }
+    sf_copy(view.buf, handle->work, (int)sf_head_size(&handle->rule));
+    PyBuffer_Release(&view);
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef METHODS[] = {
+    {"make", make, METH_O, "Return the capsule of a rule, and the doubles of a state."},
+    {"step", (PyCFunction)(void (*)(void))step, METH_FASTCALL, "Step a state in place."},
+    {"saved", (PyCFunction)(void (*)(void))saved, METH_FASTCALL, "Return the head before a step."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyModuleDef MODULE = {PyModuleDef_HEAD_INIT, "_step", "The compiled step.", -1, METHODS,
+                             NULL, NULL, NULL, NULL};
+
+PyMODINIT_FUNC PyInit__step(void)
+{
+    return PyModule_Create(&MODULE);
+}

@@ -1,0 +1,20 @@
+"""The compiled step; ``_step.c`` says what each argument is."""
+
+from typing import Any
+
+def make(fields: dict[str, Any], /) -> tuple[Any, int, int] | None: ...
+def step(
+    rule: Any,
+    block: Any,
+    gradient: Any,
+    g: Any,
+    s: Any,
+    proposal: Any,
+    action: Any,
+    value_error: float | None,
+    slope_error: float | None,
+    age: float | None,
+    out: Any,
+    /,
+) -> int: ...
+def saved(rule: Any, block: Any, /) -> None: ...

@@ -1,0 +1,397 @@
+/* What values and a bound on the subgradients certify: surefoot.regions.hull.
+ *
+ * Memory: rounds; the last action that was read, the deepest one before it, and the first. */
+
+#define SF_POINT 1e-300 /* the radius of a ball that is its centre, and not empty */
+
+static inline size_t sf_hull_memory(int d)
+{
+    return 1 + 3 * ((size_t)d + 2);
+}
+
+static inline double *sf_last(const double *memory)
+{
+    return (double *)memory + 1;
+}
+
+static inline double *sf_anchor(const double *memory, int d)
+{
+    return (double *)memory + 1 + (d + 2);
+}
+
+static inline double *sf_first(const double *memory, int d)
+{
+    return (double *)memory + 1 + 2 * (d + 2);
+}
+
+static inline void sf_init_hull(const sf_rule *rule, double *memory, const double *x1)
+{
+    const int d = SF_DIM(rule);
+    memory[0] = 0.0;
+    sf_put_spot(sf_last(memory), x1, HUGE_VAL, 0.0, d);
+    sf_put_spot(sf_anchor(memory, d), x1, HUGE_VAL, 0.0, d);
+    sf_put_spot(sf_first(memory, d), x1, HUGE_VAL, 0.0, d);
+}
+
+/* delta, a bound on the error of an observed g, with room for one sum. */
+static inline double sf_hull_noise(const sf_rule *rule)
+{
+    const double unit = SF_UNIT * rule->reach * rule->G_g;
+    return sf_max(16.0 * (SF_DIM(rule) + 4) * unit, rule->evaluation_error + 8.0 * unit);
+}
+
+/* What a point that was moved to the edge may be beyond it. */
+static inline double sf_rounding(const sf_rule *rule)
+{
+    return 4.0 * (SF_DIM(rule) + 8) * SF_UNIT * rule->reach;
+}
+
+/* What the margin takes from a radius. */
+static inline double sf_lost(const sf_rule *rule)
+{
+    return 2.0 * sf_hull_noise(rule) / rule->G_g + 4.0 * sf_rounding(rule);
+}
+
+/* The hull of the balls of two points, as they are in round t. */
+static inline sf_hull sf_hull_of(const sf_rule *rule, const double *anchor, const double *last,
+                                 double t)
+{
+    const int d = SF_DIM(rule);
+    const sf_spot a = sf_spot_at(anchor, d), b = sf_spot_at(last, d);
+    const double lost = sf_lost(rule);
+    sf_hull hull;
+    hull.anchor = a.x;
+    hull.anchor_round = a.round;
+    hull.anchor_level = sf_aged(a.value, t - a.round, rule->drift);
+    hull.x = b.x;
+    hull.level = sf_aged(b.value, t - b.round, rule->drift);
+    hull.anchor_radius = -hull.anchor_level / rule->G_g - lost;
+    hull.radius = -hull.level / rule->G_g - lost;
+    return hull;
+}
+
+/* The ball of the hull that is nearest to a point; its centre and the way from it to the point. */
+typedef struct {
+    double share; /* of the last action in the centre */
+    double far;   /* how long the way is */
+    double room;  /* how long it may be */
+    double *centre, *offset;
+} sf_near;
+
+static inline double sf_share_of_two_balls(const sf_hull *hull, const double *w, double *off,
+                                           int d)
+{
+    const double *a = hull->anchor, *b = hull->x;
+    const double squared = sf_squared_distance(b, a, d), less = hull->radius - hull->anchor_radius;
+    const double apart = squared - less * less;
+    if (apart <= 0.0) {
+        return less > 0.0 ? 1.0 : 0.0; /* one ball holds the other */
+    }
+    for (int i = 0; i < d; i++) {
+        off[i] = b[i] - a[i];
+        off[d + i] = w[i] - a[i];
+    }
+    const double q = sf_dot(off + d, off, d), part = q / squared;
+    if (!(part > -HUGE_VAL && part < HUGE_VAL)) {
+        return (double)NAN; /* so far away that no share can be told */
+    }
+    sf_along(off, off + d, -part, off, d);
+    const double root = sqrt(sf_dot(off, off, d) * squared / apart);
+    const double share = (q + less * root) / squared;
+    const double top = hull->radius >= 0.0 ? 1.0 : hull->anchor_radius / -less;
+    return share < 0.0 ? 0.0 : share > top ? top : share;
+}
+
+static inline sf_near sf_nearest_ball(const sf_hull *hull, const double *w, int d, sf_work *work)
+{
+    const double *a = hull->anchor, *b = hull->x;
+    sf_near near;
+    near.centre = sf_take(work, d);
+    near.offset = sf_take(work, d);
+    near.share = sf_share_of_two_balls(hull, w, near.centre, d); /* both are free until now */
+    for (int i = 0; i < d; i++) {
+        const double way = near.share * (b[i] - a[i]);
+        near.centre[i] = a[i] + way;
+        near.offset[i] = w[i] - near.centre[i];
+    }
+    near.far = sf_norm(near.offset, d);
+    near.room = sf_max(hull->anchor_radius + near.share * (hull->radius - hull->anchor_radius), 0.0);
+    return near;
+}
+
+/* The certificate: g at a point is at most (1 - share) g(a) + share g(x) + G_g far. */
+static inline double sf_hull_bound(const sf_rule *rule, const sf_hull *hull, const sf_near *near)
+{
+    const double level = (1.0 - near->share) * hull->anchor_level + near->share * hull->level;
+    return level + rule->G_g * near->far;
+}
+
+/* The memory with a round in which something was read. */
+static inline int sf_observe_hull(const sf_rule *rule, double *memory, const double *x, double g,
+                                  sf_errors errors, double age, sf_work work)
+{
+    const int d = SF_DIM(rule);
+    const double t = memory[0] + 1.0;
+    double upper = g + errors.value, *last = sf_last(memory), *anchor = sf_anchor(memory, d);
+    memory[0] = t;
+    if (sf_first(memory, d)[d] == HUGE_VAL) {
+        sf_put_spot(last, x, upper, t - age, d);
+        sf_put_spot(anchor, x, upper, t - age, d);
+        sf_put_spot(sf_first(memory, d), x, upper, t - age, d);
+        return upper + sf_lost(rule) * rule->G_g < 0.0 ? SF_OK : SF_START;
+    }
+    if (!errors.exact) { /* what was certified bounds g as well as the reading does */
+        const sf_hull hull = sf_hull_of(rule, anchor, last, t - age);
+        if (!sf_differ(x, last, d)) {
+            upper = sf_min(upper, hull.level);
+        } else {
+            const sf_near near = sf_nearest_ball(&hull, x, d, &work);
+            const double bound = sf_hull_bound(rule, &hull, &near);
+            upper = bound <= 0.0 ? sf_min(upper, bound + sf_hull_noise(rule)) : upper;
+        }
+    }
+    const double aged = sf_aged(anchor[d], last[d + 1] - anchor[d + 1], rule->drift);
+    if (last[d] < aged) {
+        sf_copy(anchor, last, d + 2);
+    } else if (rule->drift != 0.0 && !sf_differ(last, anchor, d)) { /* measured anew */
+        anchor[d] = aged;
+        anchor[d + 1] = last[d + 1];
+    }
+    sf_put_spot(last, x, upper, t - age, d);
+    return SF_OK;
+}
+
+/* The region of the next round: the hull; under drift, at times the anchor alone, to visit it. */
+static inline void sf_find_hull(sf_region *region)
+{
+    const sf_rule *rule = region->rule;
+    const int d = SF_DIM(rule);
+    const double *memory = region->memory, *anchor = sf_anchor(memory, d);
+    const double t = memory[0] + 1.0;
+    sf_hull *hull = &region->hull;
+    *hull = sf_hull_of(rule, anchor, sf_last(memory), t);
+    region->upper = sf_last(memory)[d];
+    region->depth = sf_max(hull->anchor_radius, hull->radius);
+    region->longest = sf_max(hull->radius, 0.0);
+    region->steepness = rule->G_g;
+    region->noise = sf_hull_noise(rule);
+    region->rounding = sf_rounding(rule);
+    region->has_start = rule->keep_start;
+    if (region->has_start) {
+        region->from_start = sf_hull_of(rule, sf_first(memory, d), sf_last(memory), t);
+    }
+    if (rule->drift != 0.0) {
+        const double r_a = hull->anchor_radius, r = hull->radius;
+        if (r_a <= 0 && r >= r_a) { /* without a ball of its own the anchor is no help */
+            hull->anchor = hull->x;
+            hull->anchor_radius = r;
+            hull->anchor_level = hull->level;
+            hull->anchor_round = sf_last(memory)[d + 1];
+        } else if (hull->anchor_level >= 0.5 * anchor[d] && r_a > sf_max(r, 0.0)) {
+            hull->x = hull->anchor;
+            hull->level = hull->anchor_level;
+            hull->radius = hull->anchor_radius = SF_POINT;
+            region->has_start = 0;
+        }
+    }
+    region->radius = hull->radius;
+}
+
+/* Whether a point is in a hull, or no further beyond its edge than a length. */
+static inline int sf_in_hull(const sf_hull *hull, const double *w, double beyond, int d,
+                             sf_work work)
+{
+    if (sf_distance(w, hull->x, d) <= hull->radius) {
+        return 1;
+    }
+    const sf_near near = sf_nearest_ball(hull, w, d, &work);
+    return hull->anchor_radius > 0.0 && near.far <= near.room + beyond;
+}
+
+static inline int sf_hull_contains(const sf_region *region, const double *w, sf_work work)
+{
+    const int d = SF_DIM(region->rule);
+    return sf_in_hull(&region->hull, w, region->rounding, d, work)
+           || (region->has_start && sf_in_hull(&region->from_start, w, region->rounding, d, work));
+}
+
+/* The point of a hull nearest to w; w itself where it is in the hull, or in another. */
+static inline int sf_nearest_in(const sf_hull *hull, const sf_hull *other, double rounding,
+                                double *next, const double *w, int d, sf_work work)
+{
+    if (sf_distance(w, hull->x, d) <= hull->radius) { /* a certificate by itself */
+        sf_copy(next, w, d);
+        return SF_OK;
+    }
+    const sf_near near = sf_nearest_ball(hull, w, d, &work);
+    if (!(hull->anchor_radius > 0.0)) {
+        return SF_EMPTY; /* drift may have used all the slack that was ever seen */
+    }
+    if (near.far <= near.room + rounding || (other && sf_in_hull(other, w, rounding, d, work))) {
+        sf_copy(next, w, d);
+        return SF_OK;
+    }
+    if (!(near.far < HUGE_VAL)) {
+        return SF_RANGE;
+    }
+    if (near.room > SF_POINT) {
+        sf_along(next, near.centre, near.room / near.far, near.offset, d);
+    } else { /* a visit goes to the anchor itself */
+        sf_copy(next, near.centre, d);
+    }
+    return SF_OK;
+}
+
+static inline int sf_nearest_in_hull(const sf_region *region, double *next, const double *w,
+                                     sf_work work)
+{
+    const sf_hull *other = region->has_start ? &region->from_start : NULL;
+    const int d = SF_DIM(region->rule);
+    return sf_nearest_in(&region->hull, other, region->rounding, next, w, d, work);
+}
+
+static inline int sf_in_both(const sf_region *region, const double *w, sf_work work)
+{
+    return sf_in_domain(region->rule, w) && sf_hull_contains(region, w, work);
+}
+
+/* Nearly the nearest point of both, by the method of Douglas and Rachford; one of the domain. */
+static inline int sf_project_onto_both(const sf_region *region, double *point, const double *w,
+                                       double size, sf_work work)
+{
+    const int d = SF_DIM(region->rule);
+    double *z = sf_take(&work, d), *mixed = sf_take(&work, d), *near = sf_take(&work, d);
+    const double *x = region->hull.x;
+    const double share = sf_min(size / sf_max(sf_distance(w, x, d), 1e-300), 1.0);
+    sf_copy(z, x, d);
+    for (int sweep = 0; sweep < 60; sweep++) {
+        for (int i = 0; i < d; i++) {
+            const double part = share * w[i];
+            point[i] = (z[i] + part) / (1.0 + share);
+        }
+        int status = sf_project_domain(region->rule, point);
+        for (int i = 0; i < d; i++) {
+            mixed[i] = 2.0 * point[i] - z[i];
+        }
+        status = status == SF_OK ? sf_nearest_in_hull(region, near, mixed, work) : status;
+        if (status != SF_OK) {
+            return status;
+        }
+        sf_minus(near, near, point, d);
+        sf_along(z, z, 1.0, near, d);
+        if (sf_norm(near, d) <= 1e-15 * (1.0 + sf_norm(point, d))) {
+            break;
+        }
+    }
+    return sf_project_domain(region->rule, point);
+}
+
+/* The last point of both on the way from one that is in both, as a rule, to one that is not. */
+static inline void sf_draw_back(const sf_region *region, double *best, const double *inside,
+                                const double *way, sf_work work)
+{
+    const int d = SF_DIM(region->rule);
+    double *point = sf_take(&work, d), low = 0.0, high = 1.0, part = 0x1p-44;
+    int found = 0;
+    sf_copy(best, inside, d);
+    /* Most often only a rounding is missing: from the far end, closest together at both. */
+    for (int k = 0, more = 40; k < 73 || (found && more > 0 && high - low > 1e-15); k++) {
+        const double share = found ? 0.5 * (low + high) : k < 44 ? 1.0 - part : k < 72 ? part : 0.0;
+        part = k < 43 ? 2.0 * part : k == 43 ? 0.25 : 0.5 * part;
+        if (found && (more-- == 0 || high - low <= 1e-15)) {
+            return;
+        }
+        sf_along(point, inside, share, way, d);
+        if (sf_project_domain(region->rule, point) == SF_OK && sf_in_both(region, point, work)) {
+            sf_copy(best, point, d);
+            low = share;
+            found = 1;
+        } else {
+            high = share;
+        }
+    }
+}
+
+/* The certified point nearest to w; of the domain, where that cuts. */
+static inline int sf_nearest_hull(const sf_region *region, double *next, const double *w,
+                                  sf_work work)
+{
+    const sf_rule *rule = region->rule;
+    const int d = SF_DIM(rule);
+    int status = sf_nearest_in_hull(region, next, w, work);
+    if (status != SF_OK || sf_in_domain(rule, next)) {
+        return status;
+    }
+    double *inside = sf_take(&work, d), *point = sf_take(&work, d);
+    const double *x = region->hull.x;
+    const double size = sf_distance(next, x, d) + sf_max(region->depth, 0.0);
+    status = sf_nearest_in_hull(region, inside, x, work);
+    if (status == SF_OK && !sf_in_domain(rule, inside)) {
+        sf_copy(inside, region->hull.anchor, d);
+        status = sf_in_both(region, inside, work) ? SF_OK : SF_EMPTY;
+    }
+    status = status == SF_OK ? sf_project_onto_both(region, point, w, size, work) : status;
+    if (status != SF_OK) {
+        return status;
+    }
+    if (sf_in_both(region, point, work)) {
+        sf_copy(next, point, d);
+        return SF_OK;
+    }
+    sf_minus(point, point, inside, d);
+    sf_draw_back(region, next, inside, point, work);
+    return SF_OK;
+}
+
+/* The bound on the next g at a point that was certified, and where it comes from. */
+static inline void sf_certify_hull(const sf_region *region, const double *next, sf_info *info,
+                                   sf_work work)
+{
+    const int d = SF_DIM(region->rule);
+    const sf_hull *hull = &region->hull;
+    sf_near near = sf_nearest_ball(hull, next, d, &work);
+    info->kind = SF_BALLS;
+    if (near.far > near.room + region->rounding && region->has_start) {
+        hull = &region->from_start;
+        near = sf_nearest_ball(hull, next, d, &work);
+        info->kind = SF_FROM_START;
+    }
+    info->bound = sf_min(sf_hull_bound(region->rule, hull, &near) + region->noise, 0.0);
+    info->anchor_value = hull->anchor_level;
+    info->anchor_round = hull->anchor_round;
+    info->value = hull->level;
+    info->share = near.share;
+    info->distance = near.far;
+    info->room = near.room;
+}
+
+/* What contradicts the constants or convexity: the round against what was known before it. */
+static inline unsigned sf_hull_alarms(const sf_rule *rule, const double *before, const double *x,
+                                      double g, const double *s, sf_errors errors, double age,
+                                      sf_work work)
+{
+    const int d = SF_DIM(rule);
+    const double noise = sf_hull_noise(rule), least = g - errors.value;
+    const double t = before[0] + 1.0 - age, *anchor = sf_anchor(before, d);
+    unsigned alarms = sf_far_alarm(rule, x, g + errors.value + noise);
+    if (s && sf_norm(s, d) > rule->G_g * (1 + 1e-12) + errors.slope) {
+        alarms |= SF_STEEP;
+    }
+    if (sf_first(before, d)[d] == HUGE_VAL) {
+        return alarms;
+    }
+    const sf_hull hull = sf_hull_of(rule, anchor, sf_last(before), t);
+    const sf_near near = sf_nearest_ball(&hull, x, d, &work);
+    if (least > sf_hull_bound(rule, &hull, &near) + 4 * noise) {
+        alarms |= SF_ABOVE;
+    }
+    if (s && errors.slope < HUGE_VAL) {
+        double *back = sf_take(&work, d);
+        sf_minus(back, anchor, x, d);
+        const double below = least + sf_dot(s, back, d) - errors.slope * sf_norm(back, d);
+        if (below - sf_aged(anchor[d], t - anchor[d + 1], rule->drift) > 4 * noise) {
+            alarms |= SF_ANOTHER;
+        }
+    }
+    return alarms;
+}

@@ -1,0 +1,79 @@
+/* What a round may be wrong by, and the certified next actions. */
+
+typedef struct {
+    double value, slope, drift;
+    int exact; /* whether readings that count are, up to rounding, and g is fixed */
+} sf_errors;
+
+static inline sf_errors sf_errors_of(const sf_rule *rule, const sf_feedback *seen)
+{
+    sf_errors errors;
+    errors.value = seen->value_error ? *seen->value_error : rule->value_error;
+    errors.slope = seen->slope_error ? *seen->slope_error : rule->slope_error;
+    errors.drift = rule->drift;
+    errors.exact = errors.value == 0.0 && errors.drift == 0.0
+                   && (errors.slope == 0.0 || errors.slope == HUGE_VAL);
+    return errors;
+}
+
+/* A point where g was measured, in a block of d + 2 numbers. */
+typedef struct {
+    const double *x;
+    double value; /* g there was at most this */
+    double round; /* when */
+} sf_spot;
+
+static inline sf_spot sf_spot_at(const double *block, int d)
+{
+    const sf_spot spot = {block, block[d], block[d + 1]};
+    return spot;
+}
+
+static inline void sf_put_spot(double *block, const double *x, double value, double round, int d)
+{
+    sf_copy(block, x, d);
+    block[d] = value;
+    block[d + 1] = round;
+}
+
+/* The bound on g in round t where it was at most a value in another, rounded up. */
+static inline double sf_aged(double value, double age, double drift)
+{
+    const double rise = drift == 0.0 ? 0.0 : sf_raised(drift * fabs(age));
+    return rise > 0.0 ? sf_raised(value + rise) : value;
+}
+
+/* The convex hull of the certified balls of the anchor and of the last action. */
+typedef struct {
+    const double *anchor, *x;
+    double anchor_level, anchor_radius, anchor_round;
+    double level, radius; /* the radius is negative where the slack is below the margin */
+} sf_hull;
+
+/* The certified next actions; which fields count is a matter of what is known. */
+typedef struct {
+    const sf_rule *rule;
+    const double *memory; /* of the state */
+    sf_errors errors;
+    double round;
+    double upper; /* g at the last action was at most this */
+    double radius, depth, longest, steepness, noise;
+    /* hull */
+    sf_hull hull, from_start;
+    int has_start;
+    double rounding;
+    /* length */
+    double error, rise, point_level;
+    int has_point;
+    const double *point;
+    /* curvature, one per row */
+    const double *level, *margin, *anchor_level, *squared;
+    double slope_error;
+} sf_region;
+
+/* How far an action may be longer than all feasible points before that is impossible. */
+static inline unsigned sf_far_alarm(const sf_rule *rule, const double *x, double upper)
+{
+    const int far = upper <= 0 && sf_norm(x, SF_DIM(rule)) > rule->reach * (1 + 1e-12);
+    return far ? SF_FAR : 0;
+}

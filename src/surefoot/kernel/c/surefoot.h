@@ -1,0 +1,173 @@
+/*
+ * The certified step in C99: one text for the live loop, whole games and the export.
+ *
+ * A rule says what decides and what is known; all of its numbers may change from round to round.
+ * A state is a flat block of doubles that begins with the action to play. A step needs scratch
+ * memory, allocates nothing, and calls no function of a library but sqrt:
+ *
+ *     double *state = calloc(sf_state_size(&rule), sizeof(double));
+ *     double *work = malloc(sf_scratch_size(&rule) * sizeof(double));
+ *     sf_init(&rule, state, x1);
+ *     for (;;) {                         // play state[0..d), observe there, and:
+ *         sf_feedback seen = {0};
+ *         seen.gradient = gradient, seen.g = &g, seen.s = s;
+ *         status = sf_step(&rule, state, &seen, work, &info);
+ *     }                                  // g(state[0..d)) <= info.bound <= 0
+ *
+ * A call that does not return SF_OK changed nothing.
+ *
+ * Numbers. Sums of products are added in one order, in eight lanes (sf_dot), and no product is
+ * fused with a sum: every compiler gives the same bits. Compile with -ffp-contract=off. With
+ * n = 8q + r numbers no product goes through more than q + 3 + r <= n additions for q > 0, and r
+ * for q = 0: the bounds on rounding in the Python text, which are those of n additions in any
+ * order, hold here. The rules, their proofs and the margins for rounding are explained there, in
+ * surefoot.regions and surefoot.algorithms, under the same names.
+ */
+#ifndef SF_SUREFOOT_H
+#define SF_SUREFOOT_H
+
+#if defined(__FAST_MATH__) || defined(_M_FP_FAST)
+#error "certificates need IEEE arithmetic: compile without -ffast-math"
+#endif
+
+#include <float.h>
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+#if FLT_EVAL_METHOD != 0
+#error "certificates need doubles that are rounded at once: compile with -msse2 -mfpmath=sse"
+#endif
+
+/* What a call returns. */
+enum {
+    SF_OK = 0,
+    SF_NOT_FINITE = 1, /* an entry is NaN or infinite */
+    SF_START = 2,      /* the start is outside of the domain, or not strictly feasible */
+    SF_EMPTY = 3,      /* nothing is certified: s = 0 above the tightened limit, or too much drift */
+    SF_RANGE = 4,      /* a number, or its square, leaves the range of a double */
+    SF_ELSEWHERE = 5   /* the rule, or what was told, is not in this text */
+};
+
+/* Bits of sf_info.alarms: what was seen is impossible if the constants are right. */
+enum {
+    SF_STEEP = 1,   /* the slope is longer than the bound on it */
+    SF_ABOVE = 2,   /* g is above what was certified: a constant is too small, or g is another */
+    SF_ANOTHER = 4, /* what was seen does not fit what was seen before: not convex, or another g */
+    SF_FAR = 8      /* the action is feasible, and longer than any feasible point can be */
+};
+
+/* What proposes, what is known of g, and the known set that holds every action. */
+enum { SF_PROPOSALS, SF_LEADER, SF_DESCENT, SF_AVERAGING };
+enum { SF_HULL, SF_LENGTH, SF_CURVATURE };
+enum { SF_ANYWHERE, SF_BALL, SF_BOX };
+
+/* A rule. What a part of it does not use may be anything. */
+typedef struct {
+    int d;    /* the length of an action */
+    int cuts; /* how many half-spaces a leader remembers */
+    int rows; /* how many constraints are seen, each by itself */
+    int proposer;
+    int knowledge;
+    int domain;
+    /* what is known of g */
+    int keep_start;  /* hull: whether the start's ball is kept for the careful mode */
+    int decreasing;  /* length: whether rho is divided by the root of t */
+    double G_g;      /* no subgradient of g is longer */
+    double reach;    /* the largest norm of a feasible point */
+    double value_error, slope_error, drift, evaluation_error;
+    double rho;          /* length: the tightening */
+    double sigma;        /* length: a lower bound on the subgradients near the boundary; or 0 */
+    const double *beta;  /* curvature: a bound on the curvature of each row */
+    int sweeps_of_rows;  /* rows: how often each has its turn in a search, at most */
+    /* the domain */
+    const double *centre; /* of the ball; NULL for 0 */
+    double radius;        /* of the ball */
+    double inner;         /* that, less what a projection is rounded by */
+    const double *lower, *upper; /* of the box */
+    const double *middle;        /* of a ball around the domain; NULL for 0 */
+    double around;               /* its radius */
+    double diameter;             /* of the domain */
+    /* leader */
+    int lazy, sweeps;
+    double keep, expected;
+    double strong_convexity; /* of every cost; 0 where none is known */
+    double gradient_bound;   /* where the careful mode begins; 0 for never */
+    /* descent and averaging */
+    int ratchet;
+    double scale; /* 1/eta is the root of the squares over this */
+    double eta;   /* a fixed limit on the step size; 0 for none */
+    double far;   /* averaging: how far a far point may be; 0 for any distance */
+    /* proposals */
+    int as_steps;
+} sf_rule;
+
+/* What is told of a round; NULL for what nobody said. */
+typedef struct {
+    const double *gradient;    /* of the cost */
+    const double *g;           /* the value of the constraint, one per row */
+    const double *s;           /* one subgradient per row */
+    const double *proposal;    /* an action that somebody wants to play next */
+    const double *action;      /* where this was seen, if not at the action of the state */
+    const double *value_error; /* of this round's g, instead of the rule's */
+    const double *slope_error;
+    double age; /* how many rounds ago it was seen */
+} sf_feedback;
+
+/* Which inequality certifies the next action. */
+enum {
+    SF_NOTHING,     /* no reading yet: the start stays */
+    SF_BALLS,       /* hull: share, anchor, distance, room */
+    SF_FROM_START,  /* the same from the start's ball */
+    SF_SLACK,       /* length: the action was inside the tightened set */
+    SF_CONTRACTION, /* length: the half-space brought it back */
+    SF_PULLED,      /* length: to the anchor */
+    SF_STAYED,      /* length: no step above the rounding level was certified */
+    SF_QUADRATIC,   /* curvature: value, slope, distance */
+    SF_PULL         /* curvature under drift: on the way to the anchor */
+};
+
+/* What a step knew. */
+typedef struct {
+    double bound;    /* g of the next action is at most this, and this is at most 0 */
+    int cut;         /* 1 if the certificate changed the action that was wanted */
+    unsigned alarms; /* 0, or bits from above: the promise no longer holds */
+    int kind;        /* which inequality */
+    int row;         /* whose bound is largest */
+    double round;    /* how many rounds have passed */
+    double value;    /* the bound on g at the last action in the next round; length: as read */
+    double anchor_value, anchor_round; /* the bound at the anchor, and when it was read */
+    double share;    /* of the last action in the centre; of the way to the anchor */
+    double distance; /* from the centre */
+    double room;     /* how far from the centre is certified */
+    double rho;      /* length: the tightening of the round */
+    double slope;    /* curvature: the product of the slope with the step */
+    double note[6];  /* what the regret bound of the proposer wants to know */
+    double drawn;    /* descents: how far the point is from where the multipliers lead */
+    const double *wanted;  /* in the scratch: what was wanted before the region was asked */
+    const double *found;   /* in the scratch: where a descent was cut off */
+    const double *weights; /* in the scratch: the multipliers of that, one per row */
+} sf_info;
+
+/* How many doubles a state and the scratch memory have; 0 for a rule that is not in this text. */
+static inline size_t sf_state_size(const sf_rule *rule);
+static inline size_t sf_scratch_size(const sf_rule *rule);
+
+/* Start at x1, strictly feasible: its slack comes with the first step. */
+static inline int sf_init(const sf_rule *rule, double *state, const double *x1);
+
+/* A round: what was seen at state[0..d) is told, and state[0..d) is the next action. */
+static inline int sf_step(const sf_rule *rule, double *state, const sf_feedback *seen,
+                          double *scratch, sf_info *info);
+
+#include "vectors.h"
+#include "domain.h"
+#include "region.h"
+#include "hull.h"
+#include "length.h"
+#include "curvature.h"
+#include "leader.h"
+#include "descent.h"
+#include "step.h"
+
+#endif
