@@ -27,6 +27,7 @@ from surefoot.algorithms import PFS
 from surefoot.controller import LostRoundsError, StoreError
 from surefoot.controller._rows import remembered
 from surefoot.experiments import CellResult, DamagedCellError, Facts, Place, Results
+from surefoot.experiments import StoreError as ResultsError
 
 START = np.array([0.2, 0.2])
 PLAYERS = {
@@ -293,7 +294,7 @@ def outcome(what: str, call: Any) -> Any:
     """What a call gives, or the error that it refuses a file with."""
     try:
         return call()
-    except StoreError as error:
+    except (StoreError, ResultsError) as error:
         if len(str(error).splitlines()) != 1:
             raise WrongError(f"{what}: several lines, {error}") from error
         return error

@@ -78,14 +78,9 @@ class Desk(NamedTuple):
     def damage(self):
         """Change a bit in the arrays of one cell; its address."""
         with contextlib.closing(sqlite3.connect(self.results)) as file:
-            number, address = file.execute("SELECT id, address FROM cells LIMIT 1").fetchone()
-            where = (number, "regret")
-            query = "SELECT data FROM arrays WHERE cell = ? AND name = ?"
-            ((data,),) = file.execute(query, where)
+            address, data = file.execute("SELECT address, arrays FROM cells LIMIT 1").fetchone()
             changed = data[:-1] + bytes([data[-1] ^ 1])
-            file.execute(
-                "UPDATE arrays SET data = ? WHERE cell = ? AND name = ?", (changed, *where)
-            )
+            file.execute("UPDATE cells SET arrays = ? WHERE address = ?", (changed, address))
             file.commit()
         return address
 

@@ -56,7 +56,7 @@ def test_a_damaged_cell_is_named_and_the_rest_is_shown(desk, no_figures):
     assert code == 3
     assert out.count("  held") == 3
     assert err == (
-        f"surefoot: cell {address[:12]} is damaged: its array 'regret' is not what was written\n"
+        f"surefoot: cell {address[:12]} is damaged: it is not what was written\n"
         "surefoot: 1 damaged of 4 cells: run the specification again, which runs only "
         "these\n"
     )
@@ -86,9 +86,9 @@ def test_missing_cells_are_counted(desk, no_figures):
     [
         ("nowhere", None, 2, "'nowhere' does not exist: give the folder of a run"),
         (".", None, 2, "'.' has no results.sqlite: give the folder of a run"),
-        ("limits.toml", None, 1, "is not a Surefoot results"),
-        ("out/a/results.sqlite", b"", 1, "it is empty"),
-        ("out/a", b"SQLite format 3\0" + bytes(90), 1, "is not a Surefoot results"),
+        ("limits.toml", None, 1, "it is no file of results"),
+        ("out/a/results.sqlite", b"", 1, "it is no file of results"),
+        ("out/a", b"SQLite format 3\0" + bytes(90), 1, "it is no file of results"),
     ],
 )
 def test_what_has_no_results_is_one_sentence(desk, path, contents, code, sentence):
@@ -106,7 +106,7 @@ def test_results_that_were_cut_short_are_said_to_be(desk):
     desk.results.write_bytes(desk.results.read_bytes()[:9000])
     code, _, err = desk.do("report out/limits")
     assert code == 1
-    assert "is damaged: it was cut short" in err
+    assert "is damaged: database disk image is malformed" in err
     assert len(err.splitlines()) == 1
 
 

@@ -207,7 +207,7 @@ def test_a_file_of_something_else_is_left_alone(desk):
     desk.results.write_text("mine")
     code, _, err = desk.run()
     assert code == 1
-    assert "is not a Surefoot results" in err
+    assert "it is no file of results" in err
     assert desk.results.read_text() == "mine"
 
 
@@ -215,7 +215,13 @@ def test_a_full_disk_is_said_and_what_was_done_is_kept(desk, monkeypatch):
     desk.run("--out", "whole")
     room = (desk.folder / "whole/results.sqlite").stat().st_size // 4096 - 3
     write = Results.write
-    monkeypatch.setattr(driver.Results, "write", lambda path, **_: write(path, max_pages=room))
+
+    def write_little(path):
+        results = write(path)
+        results._rows(f"PRAGMA max_page_count = {room}")
+        return results
+
+    monkeypatch.setattr(driver.Results, "write", write_little)
     code, out, err = desk.run()
     assert (code, out) == (1, "")
     assert "the disk is full" in err

@@ -57,6 +57,17 @@ def contents(folder):
     }
 
 
+def small_file(write, pages):
+    """Return what opens results in a file that cannot become larger than so many pages."""
+
+    def write_little(path):
+        results = write(path)
+        results._rows(f"PRAGMA max_page_count = {pages}")
+        return results
+
+    return write_little
+
+
 def bits(array):
     return array.dtype.str, array.shape, np.ascontiguousarray(array).tobytes()
 

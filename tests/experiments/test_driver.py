@@ -13,8 +13,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from surefoot._sqlite import StoreError, files
-from surefoot.experiments import CellResult, Event, Results, driver, estimate, executors, run, sweep
+from surefoot.experiments import (
+    CellResult,
+    Event,
+    Results,
+    StoreError,
+    driver,
+    estimate,
+    executors,
+    record,
+    run,
+    sweep,
+)
 from surefoot.experiments.grid import cells_of
 from surefoot.experiments.plan import Plan, pending
 from surefoot.experiments.play_cell import play_cells
@@ -146,13 +156,12 @@ def test_a_damaged_cell_is_played_again_alone(work, folder):
     run(made, folder, workers=0)
     before = work.contents(folder)
     with sqlite3.connect(folder / "results.sqlite") as connection:
-        connection.execute("UPDATE arrays SET data = x'00' WHERE name = 'regret' AND cell = 3")
+        connection.execute("UPDATE cells SET arrays = x'00' WHERE rowid = 3")
     connection.close()
     outcome = run(made, folder, workers=0, _work=work.logged)
     assert (outcome.done, outcome.skipped) == (1, 3)
     assert outcome.notes == [
-        "binding_toy: PFS 0.1, T = 33: was damaged, and played again: "
-        "its array 'regret' is not what was written"
+        "binding_toy: PFS 0.1, T = 33: was damaged, and played again: it is not what was written"
     ]
     assert len(work.played()) == 1
     assert work.contents(folder) == before
@@ -201,7 +210,7 @@ def test_the_file_says_what_it_is_the_results_of(work, folder, monkeypatch):
     assert (first["name"], first["seed"], first["specification"]) == ("sweep", 0, "# mine\n")
     assert first["versions"]["numpy"] == np.__version__
     assert first["data"]["horizons"] == [20, 33]
-    monkeypatch.setattr(files, "datetime", Later)
+    monkeypatch.setattr(record, "datetime", Later)
     run(work.spec(), folder, workers=0)
     with Results.open(folder / "results.sqlite") as results:
         second = results.header()
@@ -226,10 +235,12 @@ def test_a_second_driver_is_told_and_leaves_the_first_alone(work, folder):
 
 
 @pytest.mark.slow
-def test_a_full_disk_ends_the_run_with_one_sentence_and_loses_nothing(work, folder):
+def test_a_full_disk_ends_the_run_with_one_sentence_and_loses_nothing(work, folder, monkeypatch):
     made = work.spec(horizons=range(400, 404), recording={"every": 1})
+    monkeypatch.setattr(driver.Results, "write", work.small_file(Results.write, 60))
     with pytest.raises(StoreError, match="the disk is full"):
-        run(made, folder, workers=0, _max_pages=60)
+        run(made, folder, workers=0)
+    monkeypatch.undo()
     kept = work.contents(folder)
     assert 0 < len(kept) < 8
     outcome = run(made, folder, workers=0)

@@ -10,7 +10,6 @@ from typer.core import TyperGroup
 
 from surefoot.cli._output import warn
 from surefoot.core.errors import SurefootError
-from surefoot.core.optional import MissingExtraError
 
 __all__ = [
     "INTERRUPTED",
@@ -65,15 +64,10 @@ def _some(lines: list[str], most: int = 20) -> list[str]:
 
 
 def _sentence(error: Exception) -> str:
-    from surefoot._sqlite import StoreError
-    from surefoot.experiments.cluster import ClusterError
-    from surefoot.experiments.sweep import RunError
-
-    told = (UsageError, StoreError, ClusterError, RunError, MissingExtraError, ValueError)
     if isinstance(error, OSError) and error.strerror:
         where = f"'{error.filename}': " if error.filename is not None else ""
         return f"{where}{error.strerror[0].lower()}{error.strerror[1:]}"
-    if isinstance(error, told):
+    if isinstance(error, SurefootError | ValueError):
         return str(error)
     return (
         f"unexpected {type(error).__name__}: {error} (this is a bug; run the same command "

@@ -10,14 +10,13 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from surefoot._sqlite import StoreError
     from surefoot.experiments.driver import Estimate, Outcome, estimate, run
     from surefoot.experiments.export import to_csv, to_netcdf, to_parquet, to_xarray
     from surefoot.experiments.plugins import PluginError, load_plugin
     from surefoot.experiments.record import CellResult, Facts, Place, Status
     from surefoot.experiments.rows import Row, gather, mean_std
     from surefoot.experiments.spec import Spec
-    from surefoot.experiments.store import DamagedCellError, Results
+    from surefoot.experiments.store import DamagedCellError, Results, StoreError
     from surefoot.experiments.sweep import Event
     from surefoot.experiments.toml import SpecError, dump_spec, parse_spec, read_spec
 

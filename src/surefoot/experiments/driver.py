@@ -13,7 +13,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from surefoot._sqlite.files import time_now
 from surefoot.experiments.cluster import Tls, checked_address
 from surefoot.experiments.executors import cores, make_executor
 from surefoot.experiments.extras import Missing, missing_extras
@@ -28,7 +27,7 @@ from surefoot.experiments.plan import (
     pending,
 )
 from surefoot.experiments.play_cell import play_cells
-from surefoot.experiments.record import FILE_NAME, CellResult, Status
+from surefoot.experiments.record import FILE_NAME, CellResult, Status, time_now
 from surefoot.experiments.spec import Spec
 from surefoot.experiments.store import Results
 from surefoot.experiments.sweep import Event, RunError, Stop, Sweep
@@ -146,7 +145,6 @@ def run(
     force: bool = False,
     progress: Callable[[Event], None] | None = None,
     _work: Callable[..., list[CellResult]] = play_cells,
-    _max_pages: int | None = None,
 ) -> Outcome:
     """Play what a specification describes and is not in the folder yet.
 
@@ -187,7 +185,6 @@ def run(
         work=_work,
         force=force,
         progress=progress,
-        max_pages=_max_pages,
     )
 
 
@@ -203,7 +200,6 @@ def play_jobs(
     work: Callable[..., list[CellResult]],
     force: bool = False,
     progress: Callable[[Event], None] | None = None,
-    max_pages: int | None = None,
 ) -> Outcome:
     """Play the jobs of an experiment that are not in the folder yet, and say how it went.
 
@@ -218,14 +214,13 @@ def play_jobs(
         work: plays some cells.
         force: play again what is there.
         progress: called after each cell.
-        max_pages: of the file, for tests.
     """
     began = time.perf_counter()
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise RunError(f"folder '{folder}' cannot be made: {error.strerror}") from error
-    with Results.write(folder / FILE_NAME, max_pages=max_pages) as results, Stop() as stop:
+    with Results.write(folder / FILE_NAME) as results, Stop() as stop:
         plan = Plan.of(jobs, results, force=force)
         now = time_now()
         results.set_plan(plan.places)

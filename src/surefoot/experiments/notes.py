@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from surefoot._sqlite import DamagedError
 from surefoot.core.errors import InvalidValueError
-from surefoot.experiments._plain import from_plain, to_plain
+from surefoot.experiments.store import DamagedError
+from surefoot.experiments.typed import from_plain, to_plain
 
 if TYPE_CHECKING:
     from surefoot.experiments.store import Results

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Self, TypeAlias
 
-from surefoot._sqlite import StoreError
 from surefoot.experiments.grid import Job
 from surefoot.experiments.record import CellResult, Place, Status
-from surefoot.experiments.store import Results
+from surefoot.experiments.store import Results, StoreError
 
 __all__ = ["COMPILE_SECONDS", "FINISHED", "START_SECONDS", "Jobs", "Pace", "Plan", "pending"]
 
@@ -52,7 +51,7 @@ class Plan:
         """Return what is to be played, given what is there."""
         have = {} if force else results.have()
         damaged = {} if force else results.damaged()
-        notes = [results.mended] if results.mended else []
+        notes = []
         places, skip, seen = [], set(), set()
         rounds = there = 0
         for place, job in jobs():

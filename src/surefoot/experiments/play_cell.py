@@ -9,12 +9,11 @@ import traceback
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
-from surefoot._sqlite.files import time_now
 from surefoot.core.constants import Constants
 from surefoot.core.optional import MissingExtraError, need
 from surefoot.experiments.measures import measure
 from surefoot.experiments.players import Parameters, build_player
-from surefoot.experiments.record import CellResult
+from surefoot.experiments.record import CellResult, time_now
 from surefoot.experiments.seeds import stream_seed
 from surefoot.experiments.shared import problem_of
 from surefoot.experiments.versions import versions

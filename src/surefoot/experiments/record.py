@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
 from surefoot.core.display import Word
-from surefoot.core.errors import InvalidValueError
-from surefoot.experiments._plain import from_plain, to_plain
+from surefoot.experiments.typed import from_plain, to_plain
 
 __all__ = [
     "ARRAYS",
@@ -34,6 +34,7 @@ __all__ = [
     "VerdictFacts",
     "axes_of",
     "misshapen",
+    "time_now",
 ]
 
 FILE_NAME = "results.sqlite"
@@ -45,6 +46,12 @@ because it killed its worker twice."""
 
 VERDICTS: tuple[str, ...] = get_args(Word)
 """The words of a verdict, the gravest first."""
+
+
+def time_now() -> str:
+    """Return the time as files have it: UTC, in seconds."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
 
 # --- arrays --------------------------------------------------------------------------------------
 
@@ -247,25 +254,12 @@ class Facts:
 
     @classmethod
     def from_plain(cls, data: Any) -> Facts:
-        """Return the facts that a file of this or of the first format has.
+        """Return the facts that a file has.
 
         Raises:
             InvalidValueError: they are not facts; the sentence names the one that is not.
         """
-        if isinstance(data, dict) and isinstance(data.get("guarantee"), dict):
-            data = {**data, "guarantee": _of_first_format(data["guarantee"])}
         return from_plain(cls, data, "facts")
-
-
-def _of_first_format(guarantee: dict[str, Any]) -> dict[str, Any]:
-    """Return a guarantee whose bounds are under one key; the first format had two."""
-    if "bounds" in guarantee:
-        return guarantee
-    sums = guarantee.get("sum_bounds", {})
-    if not isinstance(sums, dict):
-        raise InvalidValueError(f"facts.guarantee.sum_bounds must be a table, got {sums!r}")
-    bounds = {"round": guarantee.get("violation_bound"), **sums}
-    return {**guarantee, "bounds": {k: v for k, v in bounds.items() if v is not None}}
 
 
 # --- cells ---------------------------------------------------------------------------------------

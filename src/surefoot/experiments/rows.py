@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from surefoot._sqlite import StoreError
 from surefoot.core.display import PROMISES, result_cells
 from surefoot.experiments.record import (
     VERDICTS,
@@ -20,7 +19,7 @@ from surefoot.experiments.record import (
     Place,
     axes_of,
 )
-from surefoot.experiments.store import DamagedCellError
+from surefoot.experiments.store import DamagedCellError, StoreError
 
 if TYPE_CHECKING:
     from surefoot.experiments.store import Results

@@ -1,97 +1,53 @@
-"""The results file of an experiment: cells by address, the plan, and notes.
+"""The results file of an experiment: plain SQLite, one row per cell, each with its digest.
 
-This module knows the tables; :mod:`~surefoot.experiments.record` says what a cell is. A cell is
-written in one transaction with its arrays; its digest covers all of it, so damage is noticed.
-Cells do not depend on each other: damage to one leaves the others readable. Where the structure of
-the file is damaged, so that SQLite would not write to it, the next driver moves the whole cells to
-a new file.
-
-Tables: ``cells`` has one row per cell, with the digests of its arrays; ``arrays`` one npy file per
-row; ``documents`` JSON texts: the header, the plan, the notes. JSON has sorted keys, and null for a
-float that is not finite; arrays keep every bit.
+A cell is written in one transaction, on the disk before the next one begins
+(``synchronous=FULL``), and its digest covers all of it: after a power cut or ``kill -9`` the cells
+in the file are whole, and a damaged one is named, hides no other, and is played again by the next
+run. Where the structure of the file is damaged it is refused in one sentence, and left as it is.
 """
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
+import math
 import os
+import re
+import sqlite3
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
+from urllib.parse import quote
 
-from surefoot._sqlite import (
-    DamagedError,
-    Kind,
-    Statement,
-    Store,
-    StoreError,
-    create,
-    digest,
-    mending,
-    open_reader,
-    open_writer,
-)
-from surefoot.core.errors import InvalidTypeError, InvalidValueError
+import numpy as np
+
+from surefoot.core.errors import InvalidValueError, SurefootError
 from surefoot.core.files import Closing
-from surefoot.experiments._codec import (
-    COLUMNS,
-    PlanDocument,
-    decode,
-    encode,
-    is_whole,
-    json_of,
-    shown,
-    status_of,
+from surefoot.experiments.record import CellResult, Facts, Place, Status, misshapen
+from surefoot.experiments.typed import from_plain, to_plain
+
+__all__ = ["DamagedCellError", "DamagedError", "Results", "StoreError"]
+
+_ID, _FORMAT = 0x53465253, 3  # "SFRS"
+_SCHEMA = (
+    "CREATE TABLE cells (address TEXT NOT NULL UNIQUE, status TEXT NOT NULL, "
+    "content TEXT NOT NULL, arrays BLOB NOT NULL, digest BLOB NOT NULL) STRICT",
+    "CREATE TABLE documents (kind TEXT NOT NULL, key TEXT NOT NULL, content TEXT NOT NULL, "
+    "digest BLOB NOT NULL, PRIMARY KEY (kind, key)) STRICT",
 )
-from surefoot.experiments._plain import from_plain
-from surefoot.experiments.record import CellResult, Place, Status
+_STATUSES = get_args(Status)
+_NUMBERS = re.compile("[<|][biuf][1248]")
+"""The types of arrays that a cell may have."""
 
-__all__ = ["DamagedCellError", "Results"]
 
-# The ids of cells are never used again: arrays whose cell was lost stay nobody's. A power cut may
-# take the last cells, which are then played again: not worth a sync each.
-_KIND = Kind(
-    noun="results",
-    application_id=0x53465253,  # "SFRS"
-    version=2,  # 1: bounds of a guarantee under two keys, read to this day
-    schema=(
-        """CREATE TABLE cells (
-            id INTEGER PRIMARY KEY AUTOINCREMENT,
-            address TEXT NOT NULL UNIQUE,
-            status TEXT NOT NULL,
-            note TEXT NOT NULL,
-            spec TEXT NOT NULL,
-            facts TEXT NOT NULL,
-            provenance TEXT NOT NULL,
-            arrays TEXT NOT NULL,
-            digest BLOB NOT NULL
-        ) STRICT""",
-        """CREATE TABLE arrays (
-            cell INTEGER NOT NULL,
-            name TEXT NOT NULL,
-            data BLOB NOT NULL,
-            PRIMARY KEY (cell, name)
-        ) STRICT""",
-        """CREATE TABLE documents (
-            kind TEXT NOT NULL,
-            key TEXT NOT NULL,
-            data TEXT NOT NULL,
-            digest BLOB NOT NULL,
-            PRIMARY KEY (kind, key)
-        ) STRICT""",
-    ),
-    reopen="go on with it by Results.write",
-    watched=True,
-    durable=False,
-)
+class StoreError(SurefootError):
+    """A file of results that cannot be used, read or written; the message says which and why."""
 
-# As bytes: a text that is damaged may be none.
-_SELECT = f"SELECT id, {', '.join(f'CAST({c} AS BLOB)' for c in COLUMNS)}, digest FROM cells"
 
-_MOST = 200_000
-"""Ids of cells that are tried one by one where a damaged file does not list them."""
+class DamagedError(StoreError):
+    """A file that does not hold what was written."""
 
 
 class DamagedCellError(DamagedError):
@@ -108,17 +64,29 @@ class DamagedCellError(DamagedError):
         self.why = why
 
 
+@dataclass(frozen=True)
+class _Provenance:
+    """What readers look up in the provenance of a cell; the rest may be any plain data."""
+
+    seconds: float | None = None
+    microseconds_a_round: float | None = None
+    versions: dict[str, str | None] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """The places of an experiment."""
+
+    places: tuple[Place, ...] = ()
+
+
 class Results(Closing):
     """The results of an experiment, in one file.
 
-    Many may read it while one driver writes: a reader sees the file as it was when opened.
-
-    Attributes:
-        mended: what was wrong with the file when a driver opened it, and what was done; else empty.
+    Many may read it while one driver writes.
 
     Example:
         >>> import tempfile
-        >>> import numpy as np
         >>> folder = tempfile.TemporaryDirectory()
         >>> path = Path(folder.name) / "results.sqlite"
         >>> with Results.write(path) as results:
@@ -130,72 +98,70 @@ class Results(Closing):
         >>> folder.cleanup()
     """
 
-    def __init__(self, store: Store) -> None:
-        if not isinstance(store, Store):
-            raise InvalidTypeError(f"store must be an open Store, got {shown(store)}")
-        self._store = store
-        self.mended = ""
+    def __init__(self, path: str | os.PathLike[str], mode: str) -> None:
+        self.path = Path(os.fspath(path))
+        self._lock: sqlite3.Connection | None = None
+        self._numbers: dict[str, int] = {}
+        if self.path.exists() and not self.path.is_file():
+            raise StoreError(f"{self._name} cannot be opened: it is no file")
+        # Where nothing can be written there is no log beside the file, and none can be made.
+        still = "" if os.access(self.path.parent, os.W_OK) else "&immutable=1"
+        with self._explain_errors("opened"):
+            where = f"file:{quote(str(self.path.absolute()))}?mode={mode}{still}"
+            self._connection = sqlite3.connect(
+                where, uri=True, isolation_level=None, timeout=60, check_same_thread=False
+            )
+        # A text that is damaged may be none.
+        self._connection.text_factory = lambda data: data.decode(errors="replace")
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Results:
         """Open results for reading."""
-        return cls(open_reader(path, _KIND))
-
-    @classmethod
-    def write(cls, path: str | os.PathLike[str], *, max_pages: int | None = None) -> Results:
-        """Open results for writing, by one driver at a time; created if missing.
-
-        A file whose structure is damaged, or that was cut short, is mended: whole cells are moved
-        to a new file, and the damaged one stays beside it.
-
-        Args:
-            path: of the file; its folder must exist.
-            max_pages: how large the file may become, in pages of 4096 bytes: simulates a full disk.
-
-        Raises:
-            StoreError: in use by another driver, not a file of results, written by a newer
-                Surefoot, or on a disk that cannot be written.
-        """
-        mended = ""
-        try:
-            results = cls._open_writer(path)
-        except DamagedError as error:
-            mended = f"{error}: {_mend(path)}"
-            results = cls._open_writer(path)
-        results.mended = mended
-        if max_pages is not None:
-            results._store.limit(max_pages)
+        if not os.path.lexists(path):
+            raise StoreError(f"results '{os.fspath(path)}' cannot be opened: it does not exist")
+        results = cls(path, "ro")
+        with results._closing_on_error():
+            results._check_kind()
         return results
 
     @classmethod
-    def _open_writer(cls, path: str | os.PathLike[str]) -> Results:
-        """Open results that are in order for writing."""
-        store = None
-        if not os.path.lexists(path):
-            try:
-                store = create(path, _KIND, ())
-            except StoreError:
-                if not os.path.lexists(path):
-                    raise  # else another driver was quicker, and will be found to use it
-        results = cls(store or open_writer(path, _KIND))
-        try:
-            results._store.check(indexes=True)
-            for kind in ("header", "plan", "note"):
-                results._documents(kind)
-            results._store.begin()
-        except BaseException:
-            results.close()
-            raise
+    def write(cls, path: str | os.PathLike[str]) -> Results:
+        """Open results for writing, by one driver at a time; created if missing.
+
+        Raises:
+            StoreError: in use by another driver, not a file of results, damaged in its structure,
+                or on a disk that cannot be written.
+        """
+        if not Path(path).parent.is_dir():
+            raise StoreError(
+                f"results '{os.fspath(path)}' cannot be created: its folder does not exist"
+            )
+        results = cls(path, "rwc")
+        with results._closing_on_error():
+            results._take_lock()
+            if not results._rows("SELECT 1 FROM sqlite_master"):
+                with results._transaction():
+                    for statement in _SCHEMA:
+                        results._connection.execute(statement)
+                    results._connection.execute(f"PRAGMA application_id = {_ID}")
+                    results._connection.execute(f"PRAGMA user_version = {_FORMAT}")
+            results._check_kind()
+            # The log keeps readers and the driver out of each other's way, and costs one sync.
+            results._rows("PRAGMA journal_mode = WAL")
+            results._rows("PRAGMA synchronous = FULL")
+            ((told,),) = results._rows("PRAGMA quick_check(1)")
+            if told != "ok":
+                raise results._damaged(told)
         return results
 
     def close(self) -> None:
         """Close the file, so that others may write; closing again does nothing."""
-        self._store.close()
-
-    @property
-    def path(self) -> Path:
-        """The path of the file."""
-        return self._store.path
+        with contextlib.suppress(sqlite3.Error):
+            if self._lock is not None:
+                self._connection.execute("PRAGMA journal_mode = DELETE")  # one file, for copies
+        self._connection.close()
+        if self._lock is not None:
+            self._lock.close()
 
     # --- what was asked for -----------------------------------------------------------------------
 
@@ -205,21 +171,21 @@ class Results(Closing):
 
     def set_header(self, **values: Any) -> None:
         """Set some keys of the header; the others stay."""
-        self._store.write([_document("header", key, value) for key, value in values.items()])
+        self._set_documents("header", values)
 
     def set_plan(self, places: Sequence[Place]) -> None:
         """Set the cells of the experiment, in order.
 
         Other cells stay in the file: a specification may come back to them.
         """
-        self._store.write([_document("plan", "places", [asdict(place) for place in places])])
+        self._set_documents("plan", {"places": places})
 
     def places(self) -> list[Place]:
         """Return the cells of the experiment, in order, whether they are there or not."""
         try:
-            return list(from_plain(PlanDocument, self._documents("plan"), "its plan").places)
+            return list(from_plain(_Plan, self._documents("plan"), "its plan").places)
         except InvalidValueError as error:
-            raise self._store.damaged(error) from error
+            raise self._damaged(error) from error
 
     def notes(self) -> dict[str, Any]:
         """Return the documents beside the cells."""
@@ -227,7 +193,7 @@ class Results(Closing):
 
     def set_note(self, key: str, data: Any) -> None:
         """Store a document of plain data under a name."""
-        self._store.write([_document("note", key, data)])
+        self._set_documents("note", {key: data})
 
     # --- cells ------------------------------------------------------------------------------------
 
@@ -237,25 +203,14 @@ class Results(Closing):
         Raises:
             StoreError: the disk is full, or cannot be written; nothing has changed then.
         """
-        row, arrays = encode(cell)
-        mine = "(SELECT id FROM cells WHERE address = ?)"
-        statements: list[Statement] = [
-            (f"DELETE FROM arrays WHERE cell = {mine}", (cell.address,)),
-            ("DELETE FROM cells WHERE address = ?", (cell.address,)),
-            ("INSERT INTO cells VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?)", row),
-        ]
-        insert = f"INSERT INTO arrays VALUES ({mine}, ?, ?)"
-        statements += [(insert, (cell.address, name, data)) for name, data in arrays.items()]
-        self._store.write(statements, one_row_each=False)
+        row = _encode(cell)
+        with self._transaction():
+            self._connection.execute("INSERT OR REPLACE INTO cells VALUES (?, ?, ?, ?, ?)", row)
+        self._numbers.pop(cell.address, None)
 
     def have(self) -> dict[str, Status]:
-        """Return the status of every cell by address, without those whose row is damaged.
-
-        Arrays are not read: see :meth:`damaged`.
-        """
-        rows = self._store.rows(f"{_SELECT} ORDER BY id")
-        cells = ((shown(row[1]), status_of(row[2])) for row in rows if is_whole(row[1:]))
-        return {address: status for address, status in cells if status is not None}
+        """Return the status of every cell by address; whether it is whole is not looked at."""
+        return {address: status for _, address, status in self._listed() if status in _STATUSES}
 
     def get(self, address: str) -> CellResult:
         """Return a cell as it was written.
@@ -266,7 +221,7 @@ class Results(Closing):
         """
         cell = self.find(address)
         if cell is None:
-            raise StoreError(f"{self._store.name} has no cell {address}")
+            raise StoreError(f"{self._name} has no cell {address}")
         return cell
 
     def find(self, address: str) -> CellResult | None:
@@ -275,8 +230,12 @@ class Results(Closing):
         Raises:
             DamagedCellError: it is there and not what was written.
         """
-        rows = list(self._store.rows(f"{_SELECT} WHERE address = ?", (address,)))
-        return self._cell(address, rows[0]) if rows else None
+        # From the table itself, whatever became of its index; what came later from the index.
+        self._numbers = self._numbers or {where: number for number, where, _ in self._listed()}
+        if address in self._numbers:
+            return self._cell(self._numbers[address], address)
+        rows = self._rows("SELECT rowid FROM cells WHERE address = ?", (address,))
+        return self._cell(rows[0][0], address) if rows else None
 
     def damaged(self) -> dict[str, str]:
         """Return what is wrong with damaged cells, by address; every cell is read.
@@ -284,113 +243,231 @@ class Results(Closing):
         Playing these cells again mends the file.
         """
         found = {}
-        for (number,) in list(self._store.rows("SELECT id FROM cells ORDER BY id")):
+        for number, address, _ in self._listed():
             try:
-                for row in self._store.rows(f"{_SELECT} WHERE id = ?", (number,)):
-                    self._cell(shown(row[1]), row)
+                self._cell(number, address)
             except DamagedCellError as error:
-                found[error.address] = error.why
-            except DamagedError as error:  # not even its address can be read
-                found[f"number {number}"] = str(error)
+                found[address] = error.why
         return found
 
     def cells(self) -> Iterator[tuple[Place, CellResult]]:
         """Yield the whole cells of the experiment, in order."""
         for place in self.places():
-            try:
+            with contextlib.suppress(DamagedError):  # one that cannot be read hides no other
                 cell = self.find(place.address)
-            except DamagedError:
-                continue  # one that cannot be read does not hide the others
-            if cell is not None:
-                yield place, cell
+                if cell is not None:
+                    yield place, cell
 
-    def _cell(self, address: str, row: tuple[Any, ...]) -> CellResult:
-        """Return a cell from its row; the address is for the error."""
-        if not is_whole(row[1:]):
-            raise self._damaged(address, "its row is not what was written")
-        number, *texts, _ = row
+    def _listed(self) -> list[tuple[int, str, Status]]:
+        return self._rows("SELECT rowid, address, status FROM cells NOT INDEXED ORDER BY rowid")
+
+    def _cell(self, number: int, address: str) -> CellResult:
         try:
-            arrays = dict(
-                self._store.rows("SELECT name, data FROM arrays WHERE cell = ?", (number,))
+            query = "SELECT address, status, content, arrays, digest FROM cells WHERE rowid = ?"
+            rows = self._rows(query, (number,))
+            if not rows:
+                raise self._damaged("its row cannot be found")
+            return _decode(rows[0])
+        except (InvalidValueError, DamagedError) as error:
+            why = str(error)
+            message = f"cell {address} of {self._name} is damaged: {why}"
+            raise DamagedCellError(message, address, why) from error
+
+    # --- the file ---------------------------------------------------------------------------------
+
+    @property
+    def _name(self) -> str:
+        return f"results '{self.path}'"
+
+    def _damaged(self, why: object) -> DamagedError:
+        return DamagedError(f"{self._name} is damaged: {why}")
+
+    def _check_kind(self) -> None:
+        """Refuse a file that is not of this format, or has anything of its own."""
+        ((kind,),), ((version,),) = map(
+            self._rows, ("PRAGMA application_id", "PRAGMA user_version")
+        )
+        tables = {sql for (sql,) in self._rows("SELECT sql FROM sqlite_master") if sql}
+        if kind != _ID:
+            raise StoreError(f"{self._name} cannot be opened: it is no file of results")
+        if version != _FORMAT:
+            newer = "a newer" if version > _FORMAT else "an older"
+            raise StoreError(
+                f"{self._name} was written by {newer} Surefoot: its format is {version}, "
+                f"and this one has {_FORMAT}"
             )
-        except StoreError as error:
-            raise self._damaged(address, "its arrays cannot be read") from error
+        if tables != set(_SCHEMA):
+            raise self._damaged("its tables are not those of results")
+
+    def _take_lock(self) -> None:
+        """Keep other drivers out for as long as this one has the file, or its process lives."""
+        path = self.path.with_name(f".{self.path.name}.lock")
+        with self._explain_errors("written"):
+            self._lock = sqlite3.connect(path, isolation_level=None, timeout=0)
+            try:
+                self._lock.execute("PRAGMA journal_mode = MEMORY")
+                self._lock.execute("BEGIN EXCLUSIVE")
+            except sqlite3.OperationalError as error:
+                raise StoreError(f"{self._name} is in use by another run") from error
+
+    @contextlib.contextmanager
+    def _closing_on_error(self) -> Iterator[None]:
         try:
-            return decode(tuple(texts), arrays)
-        except InvalidValueError as error:
-            raise self._damaged(address, str(error)) from error
+            yield
+        except BaseException:
+            self.close()
+            raise
 
-    def _damaged(self, address: str, why: str) -> DamagedCellError:
-        message = f"cell {address} of {self._store.name} is damaged: {why}"
-        return DamagedCellError(message, address, why)
+    @contextlib.contextmanager
+    def _explain_errors(self, what: str) -> Iterator[None]:
+        try:
+            yield
+        except UnicodeDecodeError as error:  # of a table's own text
+            raise self._damaged("its tables are not those of results") from error
+        except sqlite3.Error as error:
+            code = getattr(error, "sqlite_errorname", "")
+            if code.startswith("SQLITE_CORRUPT"):
+                raise self._damaged(error) from error
+            if code == "SQLITE_NOTADB":
+                what, told = "opened", "it is no file of results"
+            else:
+                told = "the disk is full" if code == "SQLITE_FULL" else str(error)
+            raise StoreError(f"{self._name} cannot be {what}: {told}") from error
 
-    def _ids(self) -> list[int]:
-        """Return the ids that cells may have, from whatever part of the file can be read."""
-        last, up, down = 0, [0], list[int]()
-        for query in ("SELECT max(id) FROM cells", "SELECT max(seq) FROM sqlite_sequence"):
-            with contextlib.suppress(StoreError):
-                ((largest,),) = self._store.rows(query)
-                last = max(last, largest if isinstance(largest, int) else 0)
-        for order, ids in (("ASC", up), ("DESC", down)):  # each as far as the damage
-            with contextlib.suppress(StoreError):
-                for (number,) in self._store.rows(f"SELECT id FROM cells ORDER BY id {order}"):
-                    ids.append(number)
-        begin, end = up[-1] + 1, min([last + 1, *down])
-        # A damaged number may be anything: nobody waits for all below it to be tried.
-        return sorted({*up, *down, *range(begin, min(end, begin + _MOST))})
+    @contextlib.contextmanager
+    def _transaction(self) -> Iterator[None]:
+        with self._explain_errors("written"):
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                self._connection.execute("COMMIT")
+            except BaseException:
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+                raise
 
-    def _readable(self, kind: str) -> dict[str, Any]:
-        """Return the documents of a kind that can be read."""
-        keys: list[str] = []
-        with contextlib.suppress(StoreError):
-            query = "SELECT key FROM documents WHERE kind = ?"
-            keys.extend(key for (key,) in self._store.rows(query, (kind,)))
-        found: dict[str, Any] = {}
-        for key in keys:
-            with contextlib.suppress(StoreError):
-                found |= self._documents(kind, key)
-        return found
+    def _rows(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
+        with self._explain_errors("read"):
+            return self._connection.execute(query, values).fetchall()
 
-    def _documents(self, kind: str, one: str | None = None) -> dict[str, Any]:
-        """Return the documents of a kind by key: all, or one."""
-        query = "SELECT key, CAST(data AS BLOB), digest FROM documents WHERE kind = ?1"
-        query += " AND key = coalesce(?2, key) ORDER BY key"
+    def _documents(self, kind: str) -> dict[str, Any]:
         found = {}
-        for key, text, written in self._store.rows(query, (kind, one)):
-            if digest(kind, key, text) != written:
-                raise self._store.damaged(
+        query = "SELECT key, content, digest FROM documents WHERE kind = ? ORDER BY key"
+        for key, text, written in self._rows(query, (kind,)):
+            if _digest(kind, key, text) != written:
+                raise self._damaged(
                     f"its {kind} '{key}' is not what was written; its cells are not concerned"
                 )
             try:
                 found[key] = json.loads(text)
             except (ValueError, RecursionError) as error:
-                raise self._store.damaged(f"its {kind} '{key}' is not JSON") from error
+                raise self._damaged(f"its {kind} '{key}' is not JSON") from error
         return found
 
-
-def _mend(path: str | os.PathLike[str]) -> str:
-    """Move the whole cells of a damaged file to a new one in its place; return what was done."""
-    kept = 0
-    with mending(path, _KIND) as (damaged, new):
-        old, results = Results(damaged), Results(new)
-        results.set_header(**old._readable("header"))
-        results._store.write([_document("plan", *item) for item in old._readable("plan").items()])
-        for key, data in old._readable("note").items():
-            results.set_note(key, data)
-        # One by one, because SQLite ends a longer query where it meets the damage.
-        for number in old._ids():
-            cells: list[CellResult] = []
-            with contextlib.suppress(StoreError):
-                rows = damaged.rows(f"{_SELECT} WHERE id = ?", (number,))
-                cells.extend(old._cell("", row) for row in rows)
-            for cell in cells:
-                results.put(cell)
-            kept += len(cells)
-    return f"{kept} whole cells are kept, the file as it was is '{Path(path).name}-damaged'"
+    def _set_documents(self, kind: str, values: dict[str, Any]) -> None:
+        texts = {key: _json(value) for key, value in values.items()}
+        with self._transaction():
+            for key, text in texts.items():
+                row = (kind, key, text, _digest(kind, key, text))
+                self._connection.execute(
+                    "INSERT OR REPLACE INTO documents VALUES (?, ?, ?, ?)", row
+                )
 
 
-def _document(kind: str, key: str, data: Any) -> Statement:
-    """Return the statement that writes a document."""
-    text = json_of(data)
-    statement = "INSERT OR REPLACE INTO documents VALUES (?, ?, ?, ?)"
-    return statement, (kind, key, text, digest(kind, key, text.encode()))
+# --- a cell as a row ------------------------------------------------------------------------------
+
+
+def _encode(cell: CellResult) -> tuple[str, str, str, bytes, bytes]:
+    """Return the row of a cell.
+
+    Raises:
+        InvalidValueError: the cell holds something that cannot be stored.
+    """
+    if cell.status not in _STATUSES:
+        raise InvalidValueError(
+            f"status must be one of {', '.join(_STATUSES)}, got {cell.status!r}"
+        )
+    arrays = {name: np.asarray(cell.arrays[name]) for name in sorted(cell.arrays)}
+    for name, array in arrays.items():
+        if not _NUMBERS.fullmatch(array.dtype.str):
+            raise InvalidValueError(f"array '{name}' must hold numbers, got {array.dtype}")
+    content = _json(
+        {
+            "spec": cell.spec,
+            # A note may quote what is not text: it is stored as it would be shown.
+            "note": cell.note.encode(errors="backslashreplace").decode(),
+            "facts": cell.facts.to_plain(),
+            "provenance": cell.provenance,
+            "arrays": [(name, a.dtype.str, a.shape) for name, a in arrays.items()],
+        }
+    )
+    data = b"".join(np.ascontiguousarray(array).tobytes() for array in arrays.values())
+    row = (cell.address, str(cell.status), content, data)
+    return *row, _digest(*row)
+
+
+@dataclass(frozen=True)
+class _Content:
+    """The text of a cell."""
+
+    spec: dict[str, object]
+    note: str
+    provenance: dict[str, object]
+    arrays: tuple[tuple[str, str, tuple[int, ...]], ...]
+
+
+def _decode(row: tuple[Any, ...]) -> CellResult:
+    """Return the cell of a row.
+
+    A forged file has digests that fit, so nothing of it is taken for granted.
+
+    Raises:
+        InvalidValueError: it is not the row of a cell; the sentence says why.
+    """
+    address, status, text, data, digest = row
+    if _digest(*row[:-1]) != digest:
+        raise InvalidValueError("it is not what was written")
+    try:
+        plain = json.loads(text)
+    except (ValueError, RecursionError):
+        raise InvalidValueError("its text is not JSON") from None
+    content = from_plain(_Content, plain, "its content")
+    from_plain(_Provenance, content.provenance, "provenance")
+    if status not in _STATUSES:
+        raise InvalidValueError(f"status must be one of {', '.join(_STATUSES)}, got {status!r}")
+    arrays, start = {}, 0
+    for name, kind, shape in content.arrays:
+        sound = _NUMBERS.fullmatch(kind) and min(shape, default=0) >= 0
+        stop = start + int(kind[2]) * math.prod(shape) if sound else len(data) + 1
+        if stop > len(data):
+            raise InvalidValueError(f"its array '{name}' is not there")
+        arrays[name] = np.frombuffer(data[start:stop], kind).reshape(shape)
+        start = stop
+    if start != len(data):
+        raise InvalidValueError("it has more numbers than its arrays")
+    if why := misshapen(arrays):
+        raise InvalidValueError(why)
+    return CellResult(
+        address=address,
+        spec=content.spec,
+        status=status,
+        note=content.note,
+        facts=Facts.from_plain(plain.get("facts")),
+        arrays=arrays,
+        provenance=content.provenance,
+    )
+
+
+def _json(data: Any) -> str:
+    """Return plain data as JSON, the same text for the same data."""
+    return json.dumps(to_plain(data), sort_keys=True, allow_nan=False, separators=(",", ":"))
+
+
+def _digest(*parts: Any) -> bytes:
+    """Return a digest of texts and bytes, each with its length."""
+    digest = hashlib.sha256()
+    for part in parts:
+        data = part if isinstance(part, bytes) else str(part).encode(errors="backslashreplace")
+        digest.update(len(data).to_bytes(8, "little"))
+        digest.update(data)
+    return digest.digest()

@@ -10,14 +10,13 @@ from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
 from types import FrameType
 from typing import Any, NamedTuple, Self
 
-from surefoot._sqlite.files import time_now
 from surefoot.core.errors import SurefootError
 from surefoot.core.optional import MissingExtraError
 from surefoot.experiments.cluster import ClusterError
 from surefoot.experiments.grid import Job
 from surefoot.experiments.plan import FINISHED, NOTES, Pace, Plan, first_few
 from surefoot.experiments.plugins import loaded
-from surefoot.experiments.record import CellResult, Status
+from surefoot.experiments.record import CellResult, Status, time_now
 from surefoot.experiments.store import Results
 from surefoot.experiments.versions import OtherSourcesError, fingerprint, play_checked, versions
 from surefoot.experiments.workers import Workers
