@@ -126,7 +126,7 @@ def tenant_demand(seconds: int, seed: int = 0) -> Array:
         >>> a.shape, bool((a >= 0).all() and (a <= CAPS).all()), a.sum(axis=1).mean().round(2)
         ((3600, 6), True, np.float64(0.91))
     """
-    T, n, rng = checks.whole(seconds, "seconds"), len(CAPS), np.random.default_rng(seed)
+    T, n, rng = checks.positive_int(seconds, "seconds"), len(CAPS), np.random.default_rng(seed)
     wave = 1.0 + 0.5 * np.sin(2 * np.pi * (np.arange(T)[:, None] / 3600 + rng.uniform(0, 1, n)))
     # Drawn second by second, so that a shorter run is the beginning of a longer one.
     noise, coin = rng.uniform(0, 1, (T, 2, n)).transpose(1, 0, 2)
@@ -159,7 +159,7 @@ class AdmissionServer:
     slope_error: float = 0.1
 
     def __post_init__(self) -> None:
-        checks.whole(self.seconds, "seconds")
+        checks.positive_int(self.seconds, "seconds")
         checks.positive(knee=self.knee)
         checks.nonnegative(
             swing=self.swing, value_error=self.value_error, slope_error=self.slope_error

@@ -215,7 +215,11 @@ class ChargingSite:
             (0, 374, 856)
         """
         network, d = self.network, self.chargers
-        T = self.minutes if minutes is None else min(self.minutes, checks.whole(minutes, "minutes"))
+        T = (
+            self.minutes
+            if minutes is None
+            else min(self.minutes, checks.positive_int(minutes, "minutes"))
+        )
         arrival, departure, request, charger = self.sessions.values()
         remaining, leaves, x = np.zeros(d), np.zeros(d, dtype=np.int64), np.zeros(d)
         asked = possible = delivered = carbon = 0.0
@@ -371,5 +375,5 @@ def _span(month: str, days: int | None) -> tuple[int, int]:
     end = begin.replace(year=begin.year + year, month=number + 1)
     first, last = (int((day - _EPOCH).total_seconds()) // 60 + _MIDNIGHT for day in (begin, end))
     if days is not None:
-        last = min(last, first + 1440 * checks.whole(days, "days"))
+        last = min(last, first + 1440 * checks.positive_int(days, "days"))
     return first, last

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from surefoot import Ball, Constants, Feedback, Problem, play, sets
 from surefoot.algorithms import FrankWolfe, FrankWolfeTheorem
 from surefoot.algorithms.related.frank_wolfe import FrankWolfeState
-from surefoot.core.points import settled
+from surefoot.core.points import snap_inside
 from surefoot.problems import constraints
 from surefoot.problems.costs import Linear
 
@@ -162,7 +162,7 @@ def test_a_set_of_yours_needs_no_projection_and_is_trusted_with_rounding():
     x = actions_of(tuned.algorithm, np.array([1.0, 0.0]), [[0.0, -1.0]] * 20)
     assert x[1].tolist() == [0.0, 2.0]
     assert all(map(Segment().contains, x))
-    assert settled(Segment(), X) is X
+    assert snap_inside(Segment(), X) is X
 
 
 @pytest.mark.parametrize(("form", "is_tuned"), [("tuned", True), ("textbook", False)])

@@ -7,7 +7,7 @@ import pytest
 
 from surefoot.cli import _output
 from surefoot.cli._output import say_json, table
-from surefoot.core.convert import json_plain as plain
+from surefoot.core.plain import json_plain as plain
 
 ROWS = [("PFS.anytime", "2000", "held"), ("ScalarDPP.tuned", "20000", "failed")]
 HEAD = ("algorithm", "T", "verdict")

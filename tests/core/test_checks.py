@@ -106,7 +106,7 @@ class Numbers:
 @pytest.mark.parametrize("value", [2, 2.0, np.float64(2), np.float32(2), np.int8(2), np.array(2)])
 def test_number_fields_become_python_floats(value):
     made = Numbers(value, b=value)
-    checks.plain(made, "a")
+    checks.to_python_floats(made, "a")
     assert type(made.a) is float
     assert made.a == 2.0
     assert made.b is value
@@ -115,26 +115,26 @@ def test_number_fields_become_python_floats(value):
 def test_columns_and_other_backends_stay_as_they_are(backend):
     column, scalar = np.ones((2, 1)), backend.array(0.5)
     made = Numbers(column, b=scalar)
-    checks.plain(made, "a", "b")
+    checks.to_python_floats(made, "a", "b")
     assert made.a is column
     assert (type(made.b) is float) if backend.name == "numpy" else made.b is scalar
 
 
 @pytest.mark.parametrize("value", [1, 20_000, np.int64(3)])
 def test_whole_numbers_pass_as_ints(value):
-    assert type(checks.horizon(value)) is int
-    assert checks.horizon(value) == value
-    assert checks.whole(value, "dimension") == value
+    assert type(checks.check_horizon(value)) is int
+    assert checks.check_horizon(value) == value
+    assert checks.positive_int(value, "dimension") == value
 
 
 @pytest.mark.parametrize("value", [0, -3, 1.0, 2.5, NAN, True, "10", None, np.array([3])])
 def test_a_horizon_below_one_or_not_whole_is_refused(value):
     refused(
-        lambda: checks.horizon(value),
+        lambda: checks.check_horizon(value),
         f"horizon must be a whole number of rounds >= 1, got {value!r}",
     )
     refused(
-        lambda: checks.whole(value, "dimension"),
+        lambda: checks.positive_int(value, "dimension"),
         f"dimension must be a whole number >= 1, got {value!r}",
     )
 
@@ -154,13 +154,13 @@ def test_what_cannot_be_called_is_refused():
 
 def test_vectors_are_copied_frozen_and_float64(backend):
     given = backend.array([1.0, -2.0])
-    made = checks.vector(given, "centre")
+    made = checks.to_vector(given, "centre")
     assert type(made) is np.ndarray
     assert made.dtype == np.float64
     assert made.tolist() == [1.0, -2.0]
     assert not made.flags.writeable
     given_as_ints = np.array([1, 2])
-    made = checks.vector(given_as_ints, "centre")
+    made = checks.to_vector(given_as_ints, "centre")
     given_as_ints[0] = 9
     assert made.tolist() == [1.0, 2.0]
 
@@ -180,24 +180,24 @@ def test_vectors_are_copied_frozen_and_float64(backend):
     ],
 )
 def test_bad_vectors_are_named_with_rule_and_value(value, sentence):
-    refused(lambda: checks.vector(value, "v", length=3), sentence)
+    refused(lambda: checks.to_vector(value, "v", length=3), sentence)
 
 
 def test_bad_matrices_are_named_with_rule_and_value():
-    assert checks.matrix([[1, 2], [3, 4]], "A").tolist() == [[1.0, 2.0], [3.0, 4.0]]
+    assert checks.to_matrix([[1, 2], [3, 4]], "A").tolist() == [[1.0, 2.0], [3.0, 4.0]]
     refused(
-        lambda: checks.matrix([1.0], "A"),
+        lambda: checks.to_matrix([1.0], "A"),
         "A.shape must be that of a matrix that is not empty, got (1,)",
     )
     refused(
-        lambda: checks.matrix([[1.0, 2.0], [INF, 1.0]], "A"),
+        lambda: checks.to_matrix([[1.0, 2.0], [INF, 1.0]], "A"),
         "A must be finite, got inf at index (1, 0)",
     )
 
 
 @pytest.mark.parametrize("value", [[1, 2], (1.0, 2.0), np.array([1, 2]), np.array([1.0, 2.0])])
 def test_lists_and_whole_numbers_become_float64_actions(value):
-    x = checks.action(value)
+    x = checks.to_action(value)
     assert type(x) is np.ndarray
     assert x.dtype == np.float64
     assert x.tolist() == [1.0, 2.0]
@@ -206,7 +206,7 @@ def test_lists_and_whole_numbers_become_float64_actions(value):
 @pytest.mark.parametrize("shape", [(2,), (3, 2)])
 def test_actions_keep_their_backend_and_shape(backend, shape):
     x = backend.array(np.full(shape, 0.25))
-    made = checks.action(x)
+    made = checks.to_action(x)
     assert backend.holds(made)
     assert backend.numpy(made).tolist() == np.full(shape, 0.25).tolist()
 
@@ -231,12 +231,12 @@ def test_actions_keep_their_backend_and_shape(backend, shape):
     ],
 )
 def test_bad_actions_are_named_with_rule_and_value(value, sentence):
-    refused(lambda: checks.action(value), sentence)
+    refused(lambda: checks.to_action(value), sentence)
 
 
 def test_infinities_are_found_on_every_backend(backend):
     refused(
-        lambda: checks.action(backend.array([0.0, INF])), "x1 must be finite, got inf at index 1"
+        lambda: checks.to_action(backend.array([0.0, INF])), "x1 must be finite, got inf at index 1"
     )
 
 
@@ -263,7 +263,7 @@ def test_jax_outside_64_bit_mode_is_refused(monkeypatch):
         warnings.simplefilter("error")
         for x in (jax.numpy.zeros(2), jax.numpy.zeros(2, dtype=int)):
             with pytest.raises(ValueError, match=r"x1.dtype must be float64, got float32: enable"):
-                checks.action(x)
+                checks.to_action(x)
     assert not checks._said_precision
 
 
@@ -272,7 +272,7 @@ ONE, BATCH = np.array([0.5, -0.25]), np.array([[0.5, -0.25], [0.0, 1.0], [2.0, 0
 
 @pytest.mark.parametrize("g", [-0.5, -1, np.float64(-0.5), np.array(-0.5), np.longdouble(-0.5)])
 def test_the_value_of_one_numpy_run_is_a_float(g):
-    gradient, value, s = checks.feedback(ONE, Feedback(ONE, g, -ONE))
+    gradient, value, s = checks.read_feedback(ONE, Feedback(ONE, g, -ONE))
     assert type(value) is float
     assert value == float(g)
     assert gradient is ONE
@@ -281,7 +281,7 @@ def test_the_value_of_one_numpy_run_is_a_float(g):
 
 def test_the_value_of_one_run_elsewhere_is_an_array(backend):
     x = backend.array(ONE)
-    _, value, _ = checks.feedback(x, Feedback(x, backend.array(-0.5), x))
+    _, value, _ = checks.read_feedback(x, Feedback(x, backend.array(-0.5), x))
     assert float(value) == -0.5
     assert (type(value) is float) if backend.name == "numpy" else value.shape == ()
 
@@ -289,8 +289,8 @@ def test_the_value_of_one_run_elsewhere_is_an_array(backend):
 def test_the_values_of_a_batch_are_a_column(backend):
     x = backend.array(BATCH)
     column = backend.array([[1.0], [2.0], [3.0]])
-    assert checks.feedback(x, Feedback(x, column, x))[1] is column
-    filled = checks.number(-2, x, "g")
+    assert checks.read_feedback(x, Feedback(x, column, x))[1] is column
+    filled = checks.to_number(-2, x, "g")
     assert tuple(filled.shape) == (3, 1)
     assert backend.numpy(filled).tolist() == [[-2.0]] * 3
 
@@ -321,7 +321,7 @@ SHAPE = ", that of the action, got"
     ],
 )
 def test_feedback_that_does_not_fit_one_run_is_named(feedback, sentence):
-    refused(lambda: checks.feedback(ONE, Feedback(*feedback)), sentence)
+    refused(lambda: checks.read_feedback(ONE, Feedback(*feedback)), sentence)
 
 
 @pytest.mark.parametrize(
@@ -335,9 +335,9 @@ def test_feedback_that_does_not_fit_one_run_is_named(feedback, sentence):
     ],
 )
 def test_values_that_do_not_fit_a_batch_are_named(g, sentence):
-    refused(lambda: checks.feedback(BATCH, Feedback(BATCH, g, BATCH)), sentence)
+    refused(lambda: checks.read_feedback(BATCH, Feedback(BATCH, g, BATCH)), sentence)
 
 
 @pytest.mark.parametrize("seen", [None, (ONE, 0.0, ONE), 3])
 def test_what_is_no_feedback_is_refused(seen):
-    refused(lambda: checks.feedback(ONE, seen), f"feedback must be a Feedback, got {seen!r}")
+    refused(lambda: checks.read_feedback(ONE, seen), f"feedback must be a Feedback, got {seen!r}")

@@ -201,7 +201,7 @@ def test_a_value_told_must_be_a_number(given):
 def test_integer_slopes_do_not_overflow(kind):
     # 100 squared leaves int8, and 100 + 100 does too.
     s = np.array([100, 100]).astype(kind)
-    gradient, g, taken = checks.feedback(np.zeros(2), Feedback(s, np.int8(-3), s))
+    gradient, g, taken = checks.read_feedback(np.zeros(2), Feedback(s, np.int8(-3), s))
     assert taken.dtype == gradient.dtype == np.float64
     assert taken.tolist() == gradient.tolist() == s.astype(float).tolist()
     assert (type(g), g) == (float, -3.0)
@@ -228,7 +228,7 @@ def test_integer_actions_do_not_overflow():
 def test_slopes_rounded_to_less_than_float64_must_be_owned_up_to(kind):
     s = np.array([1 / 3, 0.0], dtype=kind)
     with pytest.raises(SurefootError, match=r"constraint_subgradient.dtype must be float64, got "):
-        checks.feedback(np.zeros(2), Feedback(np.zeros(2), -1.0, s))
+        checks.read_feedback(np.zeros(2), Feedback(np.zeros(2), -1.0, s))
     with pytest.raises(SurefootError, match=r"subgradient_of\(x\).dtype must be float64, got "):
         constraints.FunctionConstraint(lambda x: -1.0, lambda x: s).query(np.zeros(2))
     with pytest.raises(SurefootError, match=r"value_of\(x\).dtype must be float64, got "):
@@ -238,7 +238,7 @@ def test_slopes_rounded_to_less_than_float64_must_be_owned_up_to(kind):
     ).query(np.zeros(2))
     assert (value, taken.dtype) == (-1.0, np.float64)
     # A rounded cost gradient costs regret at most.
-    gradient, _, _ = checks.feedback(np.zeros(2), Feedback(s, -1.0, np.zeros(2)))
+    gradient, _, _ = checks.read_feedback(np.zeros(2), Feedback(s, -1.0, np.zeros(2)))
     assert gradient.dtype == np.float64
 
 

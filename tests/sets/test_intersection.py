@@ -51,7 +51,7 @@ def test_answers_are_inside_exactly_and_within_their_error(d):
         assert all(one.contains(found.point) for one in region.sets)
         # The variational inequality of a projection, at points of the set: no point beats it.
         for _ in range(20):
-            y = region.settled(region.inner + 0.3 * rng.normal(size=d))
+            y = region.snap_inside(region.inner + 0.3 * rng.normal(size=d))
             far = np.linalg.norm(x - y)
             assert np.linalg.norm(x - found.point) <= far + found.error
         assert found.error <= 1e-5 * (1 + np.linalg.norm(x))

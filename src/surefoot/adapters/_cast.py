@@ -34,7 +34,7 @@ import numpy as np
 
 from surefoot.algorithms import Certified
 from surefoot.core.arrays import maximum, namespace
-from surefoot.core.convert import refuse_rounded
+from surefoot.core.checks import refuse_rounded
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import Number
 from surefoot.regions import Errors, is_zero

@@ -12,7 +12,7 @@ import numpy as np
 from surefoot.adapters._cast import cast_length, caveat, check_precision, larger
 from surefoot.algorithms import Certified, PremiseError, PremiseWarning
 from surefoot.core import checks
-from surefoot.core.arrays import owned
+from surefoot.core.arrays import freeze
 from surefoot.core.errors import InvalidValueError, warn_caller
 from surefoot.core.types import Array, Feedback, Info
 from surefoot.sets import Box
@@ -128,7 +128,7 @@ class Keeper:
         self.within = None if box is None else Box(*box)
         if self.within is not None and not self.within.contains(first):
             raise InvalidValueError(f"start must be an action that the host accepts, got {start!r}")
-        self.played = owned(first)
+        self.played = freeze(first)
         self.state = filter.init(first)
         self.margin: Any = 0.0
         if "G_g" in knowledge.constants and knowledge.row_count == 1:  # else with a slope
@@ -163,7 +163,7 @@ class Keeper:
         state, info = self.filter.step(self.state, seen)
         self.alarm.hear(info)
         played = flat(state.x.astype(self.dtype))
-        self.state, self.margin, self.played = state, margin, owned(played)
+        self.state, self.margin, self.played = state, margin, freeze(played)
         found: Info = info
         return found
 
@@ -197,7 +197,7 @@ class Keeper:
                 f"got {len(vector)}"
             )
         self.state = unpacked(self.state, vector[:size])
-        self.played = owned(vector[size : size + n].copy())
+        self.played = freeze(vector[size : size + n].copy())
         margin = vector[size + n :]
         self.margin = float(margin[0]) if rest == 1 else margin.copy()
 
@@ -256,7 +256,7 @@ def _unpacked(like: Any, vector: Array) -> tuple[Any, Array]:
     if not isinstance(like, np.ndarray):
         return type(like)(vector[0]), vector[1:]
     size = like.size
-    return owned(vector[:size].reshape(like.shape).copy()), vector[size:]
+    return freeze(vector[:size].reshape(like.shape).copy()), vector[size:]
 
 
 def grown(state: Any, like: Any) -> Any:
@@ -277,4 +277,4 @@ def grown(state: Any, like: Any) -> Any:
         return state  # also where the first one had a number, as for multipliers yet to come
     longer = np.array(like)
     longer[tuple(slice(0, n) for n in state.shape)] = state
-    return owned(longer)
+    return freeze(longer)

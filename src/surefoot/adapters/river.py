@@ -21,7 +21,7 @@ import numpy as np
 from surefoot.adapters._keeper import Alarm, OnContradiction, all_or_nothing, grown
 from surefoot.adapters._linear import ball_of, logistic_slope, sigmoid
 from surefoot.algorithms import CertifiedDualAveraging
-from surefoot.core.convert import refuse_rounded
+from surefoot.core.checks import refuse_rounded
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.optional import need
 from surefoot.core.types import Array, Feedback

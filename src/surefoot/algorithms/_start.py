@@ -26,7 +26,7 @@ def _instead(domain: Any) -> str:
     if isinstance(domain, (int, float)):
         return f"{domain!r}: Ball({domain!r}) is the ball of that radius"
     if hasattr(domain, "query") and hasattr(domain, "region"):
-        return f"the constraint {checks.shown(domain)}: its region is the set"
+        return f"the constraint {checks.repr_line(domain)}: its region is the set"
     return repr(domain)
 
 
@@ -37,7 +37,7 @@ def not_a_ball(domain: Any) -> str:
 
 def start_in(domain: Region, x1: Array) -> Array:
     """Return a read-only float64 copy of x1; raise if it is outside the domain."""
-    x1 = checks.action(x1)
+    x1 = checks.to_action(x1)
     # A set of yours need not know its dimension; then its own operations are left to object.
     d = dimension_of(domain)
     if d is not None and x1.shape[-1] != d:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from surefoot.core.convert import shown
+from surefoot.core.checks import repr_line
 from surefoot.core.errors import InvalidValueError, SurefootError
 from surefoot.core.types import Array, Feedback
 
@@ -67,6 +67,6 @@ def _check_answer(learner: Any, point: Array, role: str, ask: Callable[[], Any])
     found: Any = getattr(state, "x", None) if hasattr(state, "_replace") else None
     if getattr(found, "shape", None) != point.shape or found.dtype != point.dtype:
         wanted = f"a named tuple whose x is an array of shape {point.shape} of float64"
-        got = shown(state if found is None else found)
+        got = repr_line(state if found is None else found)
         raise InvalidValueError(f"{name} must return {wanted}, got {got}")
     return state

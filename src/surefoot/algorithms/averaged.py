@@ -175,7 +175,7 @@ class Averaged(Wrapper):
             )
         state = state._replace(rounds=t, base=self._at(state, action_played(state, feedback)))
         if seen.cost_gradient is not None:
-            gradient = checks.cost_gradient(seen.action, seen)
+            gradient = checks.read_gradient(seen.action, seen)
             state = state._replace(gradients=state.gradients + gradient)
         suspects: tuple[Any, ...] = ()
         if seen.constraint_value is not None:
@@ -209,10 +209,10 @@ class Averaged(Wrapper):
         """Return the state with a reading, and what the base is told in its place."""
         x, errors = seen.action, self._base_errors
         if self.needs.constraint_subgradients:
-            g, s = checks.reading(x, seen)
+            g, s = checks.read_constraint(x, seen)
             steep = errors.slope
         else:
-            g, s = checks.constraint_value(seen.constraint_value, x), None
+            g, s = checks.read_constraint_value(seen.constraint_value, x), None
             steep = self.knowledge.G_g
         checks.finite(constraint_value=g)
         X, when = x - state.start, state.rounds - seen.age

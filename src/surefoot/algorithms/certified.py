@@ -30,8 +30,8 @@ import numpy as np
 from surefoot.algorithms.asking import ask_learner, start_learner
 from surefoot.core import checks
 from surefoot.core.algorithm import Algorithm, is_algorithm
-from surefoot.core.arrays import owned
-from surefoot.core.convert import shown
+from surefoot.core.arrays import freeze
+from surefoot.core.checks import repr_line
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import Declared, algorithm, anything, flag, parameters_of
 from surefoot.core.types import Array, Feedback, Info, Needs, Source, needs_of
@@ -125,7 +125,7 @@ class Proposals(Proposer):
         """Return the proposal; the last action where there is none."""
         if feedback.proposal is None:
             return learner, Wish(x)
-        checks.like_action(feedback.proposal, x, "proposal")
+        checks.check_like_action(feedback.proposal, x, "proposal")
         if isinstance(x, np.ndarray) and x.ndim == 1:
             checks.refuse_unfinite(feedback.proposal, "proposal")
         # A proposal inside the region is the caller's own array.
@@ -165,7 +165,7 @@ class Learner(Proposer):
         if not needs.cost_gradients or needs.cost_values or needs.directions or needs.agents:
             raise InvalidValueError(
                 "proposer must learn from gradients of the cost and what is read of g alone, "
-                f"got {shown(self.algorithm)}"
+                f"got {repr_line(self.algorithm)}"
             )
 
     @property
@@ -190,7 +190,7 @@ class Learner(Proposer):
             feedback.constraint_value is None and self.needs.constraint_values
         ):
             return learner, Wish(x)
-        checks.refuse_unfinite(checks.cost_gradient(x, feedback), "cost_gradient")
+        checks.refuse_unfinite(checks.read_gradient(x, feedback), "cost_gradient")
         with np.errstate(over="ignore", invalid="ignore"):
             learner, point, lost = ask_learner(
                 self.algorithm, learner, feedback, x, region.round, "proposer"
@@ -239,14 +239,14 @@ class Certified(Algorithm):
         super().__post_init__()
         if not isinstance(self.knowledge, Knowledge):
             raise InvalidValueError(
-                f"knowledge must be an object of surefoot.regions, got {shown(self.knowledge)}"
+                f"knowledge must be an object of surefoot.regions, got {repr_line(self.knowledge)}"
             )
         if is_algorithm(self.proposer):
             object.__setattr__(self, "proposer", Learner(algorithm=self.proposer))
         if not isinstance(self.proposer, Proposer):
             raise InvalidValueError(
                 "proposer must be a proposer, as Proposals(), or an algorithm, "
-                f"got {shown(self.proposer)}"
+                f"got {repr_line(self.proposer)}"
             )
 
     @property
@@ -280,7 +280,7 @@ class Certified(Algorithm):
 
     def init(self, x1: Array) -> CertifiedState:
         """Start at x1; its slack comes with the first feedback."""
-        x1 = checks.action(x1)
+        x1 = checks.to_action(x1)
         return CertifiedState(x1, self.knowledge.init(x1), self.proposer.init(x1))
 
     def step(self, state: CertifiedState, feedback: Feedback) -> tuple[CertifiedState, Info]:
@@ -312,7 +312,7 @@ class Certified(Algorithm):
         if feedback.within is not None:
             region = region.within(feedback.within)
         learner, wish = self.proposer.propose(state.learner, x, feedback, region)
-        new = owned(region.nearest(own_point(wish, x)))  # safety is this line
+        new = freeze(region.nearest(own_point(wish, x)))  # safety is this line
         if wish.contradictions:
             suspects = (*suspects, lambda: wish.contradictions)
         wanted = wish.point if wish.wanted is None else wish.wanted
@@ -322,7 +322,7 @@ class Certified(Algorithm):
         """Return the state after a round in which nothing was read and x is kept for the next."""
         if not state.memory.rounds:
             return self.init(x)
-        return state._replace(x=owned(np.array(x)), memory=self.knowledge.age(state.memory))
+        return state._replace(x=freeze(np.array(x)), memory=self.knowledge.age(state.memory))
 
     def observer(self) -> Any:
         """Return the proposer's sums of a bound on the regret so far, where it has one."""
@@ -331,7 +331,7 @@ class Certified(Algorithm):
 
 def own_point(wish: Wish, x: Array) -> Array:
     """Return the wanted action, which its proposer cannot change any more."""
-    checks.like_action(wish.point, x, "the wanted action")
+    checks.check_like_action(wish.point, x, "the wanted action")
     return np.array(wish.point, dtype=np.float64) if isinstance(x, np.ndarray) else wish.point
 
 

@@ -110,7 +110,7 @@ class Averaging(Proposer):
         start, gradients, last, squares, weights = learner
         grad = 0.0 * x
         if feedback.cost_gradient is not None:
-            grad = checks.cost_gradient(x, feedback)
+            grad = checks.read_gradient(x, feedback)
         kept = start - gradients / where(last > 0, last, math.inf) - x
         gradients, squares = gradients + grad, squares + square(grad)[0]
         if self.eta is None:
@@ -297,7 +297,7 @@ class TheoremK(StrictStart):
         if self.far is not None:
             checks.positive(far=self.far)
         if self.horizon is not None:
-            checks.horizon(self.horizon)
+            checks.check_horizon(self.horizon)
             self.constants.require("G_f", by=self.name)
 
     def _ratios(self) -> tuple[float, float, float]:

@@ -90,7 +90,7 @@ class CertifiedPFS(Name):
         cls, constants: Constants, horizon: int, domain: Set | None = None
     ) -> Tuned[Certified]:
         r"""Tune by Theorem D, the fixed :math:`\rho = \min(\alpha/2, \sqrt{\alpha G_gR/(4T)})`."""
-        rho = margin(constants) / math.sqrt(checks.horizon(horizon))
+        rho = margin(constants) / math.sqrt(checks.check_horizon(horizon))
         return cls._with(TheoremD(constants, rho, decreasing=False, horizon=horizon), domain)
 
     @classmethod
@@ -175,7 +175,7 @@ class TheoremD(StrictStart):
         if self.eta is not None:
             checks.positive(eta=self.eta)
         if self.horizon is not None:
-            checks.horizon(self.horizon)
+            checks.check_horizon(self.horizon)
 
     def tightening(self, t: Any) -> Array:
         r"""Return :math:`\rho_t`."""

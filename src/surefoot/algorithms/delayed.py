@@ -194,7 +194,7 @@ class InTurns(EveryRound):
 
     def __post_init__(self) -> None:
         check_every_round(self.each)
-        checks.whole(self.delay, "delay")
+        checks.positive_int(self.delay, "delay")
 
     @property
     def name(self) -> str:

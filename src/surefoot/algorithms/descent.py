@@ -92,7 +92,7 @@ class Descent(Proposer):
         """Return the step as the region cuts it; the action itself where no gradient was seen."""
         if feedback.cost_gradient is None:
             return learner, Wish(x)
-        grad = checks.cost_gradient(x, feedback)
+        grad = checks.read_gradient(x, feedback)
         squared, size = square(grad)
         squares = learner.squares + squared
         if self.eta is None:

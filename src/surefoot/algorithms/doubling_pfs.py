@@ -14,7 +14,7 @@ from surefoot.algorithms.guarantee import EveryRound, Tuned
 from surefoot.algorithms.pfs import Corollary1, Theorem1
 from surefoot.algorithms.premises import Premise
 from surefoot.core.algorithm import OneConstraint, tuning
-from surefoot.core.arrays import dot, number_like, owned, sqrt, where
+from surefoot.core.arrays import dot, freeze, number_like, sqrt, where
 from surefoot.core.constants import Constants
 from surefoot.core.parameters import nonnegative, positive, projectable
 from surefoot.core.types import Array, Number, Real, Source
@@ -88,7 +88,7 @@ class DoublingPFS(OneConstraint[DoublingState]):
         over = played >= length
         return DoublingState(
             # A run that is lost, NaN, stays so: 0 times it is NaN, and else 0.
-            owned(where(over, start + 0.0 * new, new)),
+            freeze(where(over, start + 0.0 * new, new)),
             start,
             where(over, 2.0 * length, length),
             where(over, 0.0 * played, played),

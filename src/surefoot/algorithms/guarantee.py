@@ -296,4 +296,4 @@ def hint_for(player: Any) -> str:
         return f"the class {player.__name__}: make one, as {player.__name__}.{how}(constants) does"
     if hasattr(player, "costs") and hasattr(player, "constraint"):
         return "a Problem: the player comes before it"
-    return checks.brief(player)
+    return checks.describe(player)

@@ -86,7 +86,7 @@ class AroundBall(Inside):
     def __post_init__(self) -> None:
         super().__post_init__()
         R = self.constants.R
-        checks.scale(inner_radius=self.inner_radius)
+        checks.squarable(inner_radius=self.inner_radius)
         checks.at_most(R * (1 + 1e-9), "the outer radius", inner_radius=self.inner_radius)
 
     @property
@@ -104,7 +104,7 @@ class ForHorizon(Inside):
     horizon: int
 
     def __post_init__(self) -> None:
-        checks.horizon(self.horizon)
+        checks.check_horizon(self.horizon)
         super().__post_init__()
 
 
@@ -116,7 +116,7 @@ class OnBounded(ForHorizon):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        checks.scale(diameter=self.diameter)
+        checks.squarable(diameter=self.diameter)
 
 
 @dataclass(frozen=True)
@@ -149,4 +149,4 @@ class Anytime(Inside):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        checks.scale(diameter=self.diameter)
+        checks.squarable(diameter=self.diameter)

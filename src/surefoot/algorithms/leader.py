@@ -185,7 +185,7 @@ class Leader(Proposer):
         X = x - learner.start
         grad = np.zeros_like(x)
         if feedback.cost_gradient is not None:
-            grad = checks.cost_gradient(x, feedback)
+            grad = checks.read_gradient(x, feedback)
         squared = dot(grad, grad)
         if not squared < math.inf:
             checks.refuse_unfinite(grad, "cost_gradient")
@@ -231,7 +231,7 @@ class Leader(Proposer):
             # Where g may rise, a point that was outside may come in: cuts go outwards with it.
             cuts = cuts.loosen(errors.drift)
         if feedback.constraint_value is not None and feedback.constraint_subgradient is not None:
-            g, s = checks.reading(X, feedback)
+            g, s = checks.read_constraint(X, feedback)
             noise = region.noise + errors.value + slope * (learner.reach + norm(X))
             noise += errors.drift * feedback.age
             most = self.slots(len(X))

@@ -86,7 +86,7 @@ class LeaderFollower(Name):
     ) -> Tuned[Certified]:
         r"""Return the rule whose A starts at :math:`G_f^2T/2`, the step of a known horizon."""
         (G_f,) = as_constants(constants).require("G_f", by=TheoremG.name)
-        theorem = TheoremG(as_constants(constants), checks.horizon(horizon), in_advance=False)
+        theorem = TheoremG(as_constants(constants), checks.check_horizon(horizon), in_advance=False)
         return cls._with(theorem, domain, expected=0.5 * G_f * G_f * horizon)
 
     @classmethod
@@ -141,7 +141,7 @@ class TheoremG(StrictStart):
     def __post_init__(self) -> None:
         self._check_start("R", "G_g")
         if self.horizon is not None:
-            checks.horizon(self.horizon)
+            checks.check_horizon(self.horizon)
 
     @property
     def regret_exponent(self) -> float:

@@ -12,7 +12,7 @@ import numpy as np
 from surefoot.algorithms.certified import Certified, own_point
 from surefoot.algorithms.wrapper import Wrapper
 from surefoot.core import checks
-from surefoot.core.arrays import norm, owned
+from surefoot.core.arrays import freeze, norm
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import positive
 from surefoot.core.types import Array, Feedback, Info, Needs
@@ -143,7 +143,7 @@ class Measuring(Wrapper):
             return state, Info(state.x, wish=state.x)
         state = state._replace(rounds=t)
         if is_read:
-            g = checks.constraint_value(seen.constraint_value, seen.action)
+            g = checks.read_constraint_value(seen.constraint_value, seen.action)
             checks.finite(constraint_value=g)
             read = Reading(seen.action, g, None, self.errors.of_round(seen))
             bound = state.bound if (read.x == state.x).all() else math.inf
@@ -171,7 +171,7 @@ class Measuring(Wrapper):
             aim = self._probe(state, state.probing)
         if wish.contradictions:
             suspects = (*suspects, lambda: wish.contradictions)
-        new = owned(region.nearest(aim))
+        new = freeze(region.nearest(aim))
         state = state._replace(x=new, bound=float(region.certificate(new).bound))
         return state, Info(new, wanted, region, suspects, round=int(t))
 
@@ -179,7 +179,7 @@ class Measuring(Wrapper):
         """Return the state after a round in which nothing was read and x is kept for the next."""
         if not state.rounds:
             return self.init(x)
-        x = owned(np.array(x))
+        x = freeze(np.array(x))
         return state._replace(x=x, rounds=state.rounds + 1.0, probing=-1, bound=math.inf)
 
     def _take(self, state: MeasuringState, read: Reading) -> tuple[MeasuringState, bool]:

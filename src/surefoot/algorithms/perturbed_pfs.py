@@ -77,9 +77,9 @@ class BoundedNoise(FromStart):
     subgradient_error: float = 0.0
 
     def __post_init__(self) -> None:
-        checks.horizon(self.horizon)
+        checks.check_horizon(self.horizon)
         checks.nonnegative(value_error=self.value_error, subgradient_error=self.subgradient_error)
-        checks.plain(self, "value_error", "subgradient_error")
+        checks.to_python_floats(self, "value_error", "subgradient_error")
         slack, _, _ = self.constants.require("start_slack", "G_f", "G_g", by=self.name)
         check_strict_start(slack, self.name)
         if self._least > self.level:
@@ -209,13 +209,13 @@ class SlowDrift(EveryRound):
     common_reach: float | None = None
 
     def __post_init__(self) -> None:
-        checks.horizon(self.horizon)
+        checks.check_horizon(self.horizon)
         checks.nonnegative(drift=self.drift)
-        checks.plain(self, "drift")
+        checks.to_python_floats(self, "drift")
         for name in ("common_slack", "common_reach"):
             if getattr(self, name) is not None:
                 checks.positive(**{name: getattr(self, name)})
-                checks.plain(self, name)
+                checks.to_python_floats(self, name)
         slack, _, _ = self.constants.require("start_slack", "G_f", "G_g", by=self.name)
         check_strict_start(slack, self.name)
         most = self.level * self._step * self.sigma

@@ -18,7 +18,7 @@ from surefoot.algorithms.perturbed_pfs import BoundedNoise, SlowDrift
 from surefoot.algorithms.premises import Premise
 from surefoot.core import checks
 from surefoot.core.algorithm import Algorithm, start_in, tuning
-from surefoot.core.arrays import dot, owned
+from surefoot.core.arrays import dot, freeze
 from surefoot.core.constants import Constants, as_constants, polyak_rate
 from surefoot.core.numerics import minimise_bracketed
 from surefoot.core.parameters import nonnegative, positive, projectable
@@ -75,10 +75,10 @@ class PFS(Algorithm):
     def step(self, state: PFSState, feedback: Feedback) -> tuple[PFSState, Info]:
         """Return the state after a round: the three lines of the docstring."""
         x = state.x
-        grad, g, s = checks.feedback(x, feedback)
+        grad, g, s = checks.read_feedback(x, feedback)
         y = x - self.eta * grad
         p = project_halfspace(y, g + dot(s, y - x) + self.rho, s)
-        x = owned(self.domain.project(p))
+        x = freeze(self.domain.project(p))
         return PFSState(x), Info(x, wish=y)
 
     @classmethod
@@ -229,12 +229,12 @@ class Theorem1(Guarantee):
         checks.nonnegative(rho=self.rho)
         (epsilon,) = self.constants.require("epsilon", by=self.name)
         checks.at_most(epsilon, "epsilon", rho=self.rho)
-        checks.plain(self, "eta", "rho")
+        checks.to_python_floats(self, "eta", "rho")
         if self.tightening_cost is not None:
             checks.nonnegative(tightening_cost=self.tightening_cost)
-            checks.plain(self, "tightening_cost")
+            checks.to_python_floats(self, "tightening_cost")
         if self.horizon is not None:
-            checks.horizon(self.horizon)
+            checks.check_horizon(self.horizon)
 
     def _known(self) -> tuple[float, ...]:
         return self.constants.require("R", "G_f", "G_g", "sigma", by=self.name)
@@ -330,7 +330,7 @@ class _Corollary(Guarantee):
     horizon: int
 
     def __post_init__(self) -> None:
-        checks.horizon(self.horizon)
+        checks.check_horizon(self.horizon)
         _ = self.theorem
 
     @property
@@ -378,7 +378,7 @@ class Corollary1(_Corollary):
     violation_exponent: ClassVar[None] = None
 
     def __post_init__(self) -> None:
-        checks.horizon(self.horizon)
+        checks.check_horizon(self.horizon)
         (slack,) = self.constants.require("start_slack", by=self.name)
         check_strict_start(slack, self.name)
         _ = self.theorem
@@ -535,7 +535,7 @@ def tune_polyak(constants: Constants, horizon: int) -> Theorem1:
         >>> round(best.rho * 20_000**0.5, 2)  # Corollary 1 has 0.25 here
         2.09
     """
-    checks.horizon(horizon)
+    checks.check_horizon(horizon)
     by = "the tuned Theorem 1"
     wanted = ("R", "G_f", "G_g", "start_slack")
     R, G_f, G_g, slack = as_constants(constants).require(*wanted, by=by)

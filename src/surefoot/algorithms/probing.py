@@ -12,7 +12,7 @@ from surefoot.algorithms.certified import Certified, CertifiedState
 from surefoot.algorithms.leader import Leader, LeaderState
 from surefoot.algorithms.wrapper import Wrapper
 from surefoot.core import checks
-from surefoot.core.arrays import norm, owned
+from surefoot.core.arrays import freeze, norm
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import nonnegative, positive
 from surefoot.core.types import Array, Feedback, Info, Needs, Number
@@ -118,7 +118,7 @@ class Probing(Wrapper):
             base, info = self.base.step(state.base, seen)
             return state._replace(x=base.x, base=base, probing=-1), info
         x, d = seen.action, len(state.x)
-        g = checks.constraint_value(seen.constraint_value, x)
+        g = checks.read_constraint_value(seen.constraint_value, x)
         # The probe that was just played, if there was one and nobody has moved it.
         slopes, s = state.slopes, None
         if i >= 0:
@@ -139,7 +139,7 @@ class Probing(Wrapper):
             state = state._replace(probing=i + 1)
         if state.probing >= 0:
             wanted = state.origin + state.length * _axis(state.probing, d)
-            new = owned(region.nearest(wanted))
+            new = freeze(region.nearest(wanted))
         return state._replace(x=new), info._replace(x=new)
 
     def rest(self, state: ProbingState, x: Array) -> ProbingState:

@@ -69,7 +69,7 @@ from surefoot.algorithms.guarantee import Tuned
 from surefoot.algorithms.premises import Premise
 from surefoot.core import checks
 from surefoot.core.algorithm import OneConstraint, tuning
-from surefoot.core.arrays import dot, maximum, minimum, owned, sqrt, squared_and_norm, where
+from surefoot.core.arrays import dot, freeze, maximum, minimum, sqrt, squared_and_norm, where
 from surefoot.core.constants import Constants
 from surefoot.core.parameters import flag, nonnegative, positive, projectable
 from surefoot.core.types import Array, Number, Real, Source
@@ -159,7 +159,7 @@ class ScheduledPFS(OneConstraint[ScheduledState]):
             eta = minimum(eta, self.adagrad / sqrt(where(squares > 0, squares, 1.0)))
         y = x - eta * grad
         p = project_halfspace(y, g + dot(s, y - x) + rho, s)
-        return ScheduledState(owned(self.domain.project(p)), t, largest, squares)
+        return ScheduledState(freeze(self.domain.project(p)), t, largest, squares)
 
     @classmethod
     @tuning
@@ -414,7 +414,7 @@ class UnknownGradients(ScheduledSteps):
 
     def __post_init__(self) -> None:
         if self.horizon is not None:
-            checks.horizon(self.horizon)
+            checks.check_horizon(self.horizon)
         self._check_start()
 
     @property

@@ -198,7 +198,7 @@ class Tightened(Summed):
     base: Guarantee
 
     def __post_init__(self) -> None:
-        checks.horizon(self.horizon)
+        checks.check_horizon(self.horizon)
         if not isinstance(self.base, Guarantee):
             raise InvalidValueError(f"base must be a guarantee, got {self.base!r}")
         if self.base.horizon not in (None, self.horizon):

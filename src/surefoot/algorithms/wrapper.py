@@ -8,7 +8,7 @@ from typing import Any, Self
 from surefoot.algorithms.guarantee import Guarantee, unpack
 from surefoot.core import checks
 from surefoot.core.algorithm import Algorithm, errors_of
-from surefoot.core.convert import shown
+from surefoot.core.checks import repr_line
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import algorithm
 from surefoot.core.types import Array, Feedback, Needs, Source, needs_of
@@ -51,7 +51,7 @@ def action_played(state: Any, feedback: Feedback) -> Array:
     """Return the action that was really played in a round; late feedback is of another one."""
     if feedback.action is None or feedback.age:
         return state.x
-    return checks.like_action(checks.action(feedback.action, "action"), state.x, "action")
+    return checks.check_like_action(checks.to_action(feedback.action, "action"), state.x, "action")
 
 
 def with_guarantee(player: Any) -> tuple[Any, Guarantee]:
@@ -65,5 +65,5 @@ def with_guarantee(player: Any) -> tuple[Any, Guarantee]:
 def check_every_round(guarantee: Any) -> None:
     """Raise unless a guarantee is one for every round."""
     if not isinstance(guarantee, Guarantee) or guarantee.kind != "every round":
-        said = str(guarantee) if isinstance(guarantee, Guarantee) else shown(guarantee)
+        said = str(guarantee) if isinstance(guarantee, Guarantee) else repr_line(guarantee)
         raise InvalidValueError(f"the guarantee must be one for every round, got {said}")

@@ -64,7 +64,7 @@ def _write(stream: TextIO, lines: Sequence[str]) -> None:
 
 def say_json(data: Any) -> None:
     """Print plain data as JSON."""
-    from surefoot.core.convert import json_plain
+    from surefoot.core.plain import json_plain
 
     say(json.dumps(json_plain(data), indent=2, ensure_ascii=False, allow_nan=False))
 

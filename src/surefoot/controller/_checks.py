@@ -38,8 +38,8 @@ def checked_run(
     if isinstance(rotate, str):
         bytes_in(rotate)
     elif rotate is not None:
-        rotate = checks.whole(rotate, "rotate")
-    x1 = checks.vector(start, "start")
+        rotate = checks.positive_int(rotate, "rotate")
+    x1 = checks.to_vector(start, "start")
     run = Run(algorithm, guarantee, on_contradiction, x1, on_missing, rotate)
     check_player(run)
     return run

@@ -11,7 +11,7 @@ from surefoot._sqlite import Kind
 from surefoot.algorithms import Breach, Tuned
 from surefoot.controller._plain import Plain, from_plain
 from surefoot.controller._ways import Halt, How, WayBack
-from surefoot.core.convert import shown
+from surefoot.core.checks import repr_line
 from surefoot.core.errors import InvalidTypeError
 from surefoot.core.types import Feedback, RegretObserver
 from surefoot.regions import Anchor
@@ -211,7 +211,7 @@ class JournalEntry(NamedTuple):
         """What it says."""
         found = from_plain(Plain(self.what, self.arrays))
         if not isinstance(found, dict):
-            raise InvalidTypeError(f"an entry is a mapping, got {shown(found)}")
+            raise InvalidTypeError(f"an entry is a mapping, got {repr_line(found)}")
         return found
 
 

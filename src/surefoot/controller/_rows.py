@@ -31,7 +31,7 @@ from surefoot.controller._records import (
 )
 from surefoot.controller._ways import Halt, WayBack
 from surefoot.core import checks
-from surefoot.core.convert import shown
+from surefoot.core.checks import repr_line
 from surefoot.core.errors import InvalidTypeError, first_line
 from surefoot.core.types import Feedback
 from surefoot.regions import Anchor
@@ -102,7 +102,7 @@ def read_round(store: Store, row: Row) -> Round:
         )
         reason = None if certificate is None else from_plain(Plain(certificate, b""), own=REASONS)
         if reason is not None and not (isinstance(reason, tuple) and hasattr(reason, "bound")):
-            raise InvalidTypeError(f"a certificate has a bound, got {shown(reason)}")
+            raise InvalidTypeError(f"a certificate has a bound, got {repr_line(reason)}")
         return Round(number, from_bytes(action), seen, reason, more)
 
 
@@ -237,7 +237,7 @@ def read_run(
     (writer, _, text, arrays, start), found = run_columns(store)
     player = player_in(store, newer or Plain(text, arrays), given, writer)
     with readable(store, "player"):
-        return Run(**{"start": checks.vector(from_bytes(start), "start"), **player}), found
+        return Run(**{"start": checks.to_vector(from_bytes(start), "start"), **player}), found
 
 
 def read_now(store: Store) -> tuple[int, Plain, bytes]:

@@ -41,10 +41,10 @@ def clean(
     name = "cost_gradient" if needs.cost_gradients else "proposal"
     gradient = _array(gradient, name, x.shape, "that of the action")
     if error is not None:
-        error = checks.number(error, x, "value_error")
+        error = checks.to_number(error, x, "value_error")
         if not 0 <= error < math.inf:
             raise InvalidValueError(f"value_error must be finite and at least 0, got {error!r}")
-    cost = None if cost is None else checks.number(cost, x, "cost_value")
+    cost = None if cost is None else checks.to_number(cost, x, "cost_value")
     if g is None and not needs.constraint_values:
         if s is not None:
             raise InvalidValueError(
@@ -58,7 +58,7 @@ def clean(
         return Feedback(gradient, g, s, cost, error)
     if g is None:
         raise InvalidValueError("constraint_value must be one number, got None")
-    g = checks.constraint_value(g, x)
+    g = checks.read_constraint_value(g, x)
     if s is not None or needs.constraint_subgradients:
         s = _array(s, "constraint_subgradient", x.shape, "that of the action")
     return Feedback(gradient, g, s, cost, error)
@@ -66,13 +66,13 @@ def clean(
 
 def _array(value: Any, name: str, shape: tuple[int, ...], rule: str) -> Array:
     """Return a float64 copy; refuse what is no array of numbers of the shape."""
-    array = np.array(checks.numbers(value, name, f"an array of shape {shape}, {rule}"))
+    array = np.array(checks.to_numbers(value, name, f"an array of shape {shape}, {rule}"))
     if array.shape != shape:
         raise InvalidValueError(f"{name}.shape must be {shape}, {rule}, got {array.shape}")
     if name.startswith("constraint"):
-        return np.array(checks.exact(array, name))
+        return np.array(checks.to_exact(array, name))
     # Other precisions are upcast or refused, as those of a start are.
-    return array if array.dtype == np.float64 else checks.action(array, name)
+    return array if array.dtype == np.float64 else checks.to_action(array, name)
 
 
 def measure(
@@ -124,7 +124,7 @@ def played_instead(asked: Array, action: Any) -> Array | None:
     """Return the action that was played, or None where it is the one asked for."""
     if action is None:
         return None
-    played = checks.vector(checks.numbers(action, "action", "a vector of numbers"), "action")
+    played = checks.to_vector(checks.to_numbers(action, "action", "a vector of numbers"), "action")
     if played.shape != asked.shape:
         raise InvalidValueError(
             f"action.shape must be {asked.shape}, that of the action asked for, got {played.shape}"

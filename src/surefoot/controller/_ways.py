@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 from typing import Literal, NamedTuple, TypeAlias
 
-from surefoot.core.arrays import norm, raised
+from surefoot.core.arrays import norm, round_up
 from surefoot.core.types import Array
 from surefoot.regions import Anchor
 
@@ -37,7 +37,7 @@ _ROUNDED = 2.0**-30
 
 def risen(bound: float, drift: float) -> float:
     """Return a bound on g a round later, rounded up, so that many rounds do not add up to less."""
-    return raised(bound + drift) if drift else bound
+    return round_up(bound + drift) if drift else bound
 
 
 class Halt(NamedTuple):

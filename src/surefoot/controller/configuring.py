@@ -68,7 +68,7 @@ def player_from(
     ball, place = Ball(numbers.R), None if domain is None else object_from(domain, "domain")
     reach = 2 * numbers.R
     if start is not None:  # rounded up, for it bounds a distance from above
-        reach = ball.reach(checks.vector(start, "start")) * (1 + 2.0**-50)
+        reach = ball.reach(checks.to_vector(start, "start")) * (1 + 2.0**-50)
     given = {"constants": numbers.completed(reach), "horizon": horizon, "domain": place}
     build: Callable[..., Any] = getattr(rule, tuning)
     wanted = inspect.signature(build).parameters

@@ -81,7 +81,7 @@ def read_journal(
     """
     for name, value in (("first", first), ("last", last), ("latest", latest)):
         if value is not None:
-            checks.whole(value, name)
+            checks.positive_int(value, name)
     path = absolute(path)
     was_open = beside(path, "-wal").exists()
     try:

@@ -20,8 +20,8 @@ from surefoot.algorithms import PremiseError
 from surefoot.controller._rows import __version__
 from surefoot.controller.configuring import object_from
 from surefoot.controller.controller import Controller
-from surefoot.core.convert import json_plain
 from surefoot.core.errors import SurefootError
+from surefoot.core.plain import json_plain
 
 __all__ = ["LONGEST", "PROTOCOL", "Service"]
 

@@ -21,23 +21,6 @@ from surefoot.core.parameters import Declared
 from surefoot.core.points import dimension_of
 from surefoot.core.types import Array, Feedback, Info, Needs, Region, Source, State
 
-__all__ = [
-    "COSTS_ONLY",
-    "NOTHING",
-    "Algorithm",
-    "CostsOnly",
-    "EachConstraint",
-    "OneConstraint",
-    "constructors_of",
-    "errors_of",
-    "is_algorithm",
-    "is_algorithm_class",
-    "observer_of",
-    "rest",
-    "start_in",
-    "tuning",
-]
-
 COSTS_ONLY = Needs(constraint_values=0, constraint_subgradients=0, domain="feasible")
 """The needs of rules that know the feasible set and are told about the costs alone."""
 
@@ -142,8 +125,8 @@ class Algorithm(Declared):
             raise InvalidValueError(f"age must be a whole number >= 0, got {age!r}")
         if feedback.action is None:
             return feedback._replace(action=state.x)
-        action = checks.action(feedback.action, "action")
-        return feedback._replace(action=checks.like_action(action, state.x, "action"))
+        action = checks.to_action(feedback.action, "action")
+        return feedback._replace(action=checks.check_like_action(action, state.x, "action"))
 
     def rest(self, state: Any, x: Array) -> Any:
         """Return the state after a round in which nothing was read and x is kept for the next.
@@ -224,7 +207,7 @@ class OneConstraint(Algorithm, Generic[S]):
 
     def step(self, state: S, feedback: Feedback) -> tuple[S, Info]:
         """Return the state after a round: the lines of the class's docstring."""
-        return self.next_state(state, *checks.feedback(state.x, feedback)), NOTHING
+        return self.next_state(state, *checks.read_feedback(state.x, feedback)), NOTHING
 
 
 class EachConstraint(OneConstraint[S]):
@@ -234,7 +217,7 @@ class EachConstraint(OneConstraint[S]):
 
     def step(self, state: S, feedback: Feedback) -> tuple[S, Info]:
         """Return the state after a round: the lines of the class's docstring."""
-        return self.next_state(state, *checks.feedback_apart(state.x, feedback)), NOTHING
+        return self.next_state(state, *checks.read_feedback_apart(state.x, feedback)), NOTHING
 
 
 class CostsOnly(OneConstraint[S]):
@@ -244,12 +227,12 @@ class CostsOnly(OneConstraint[S]):
 
     def step(self, state: S, feedback: Feedback) -> tuple[S, Info]:
         """Return the state after a round: the lines of the class's docstring."""
-        return self.next_state(state, checks.cost_gradient(state.x, feedback)), NOTHING
+        return self.next_state(state, checks.read_gradient(state.x, feedback)), NOTHING
 
 
 def start_in(domain: Region, x1: Array) -> Array:
     """Return a read-only float64 copy of x1; raise if it is outside the domain."""
-    x1 = checks.action(x1)
+    x1 = checks.to_action(x1)
     # A set of yours need not know its dimension; then its own operations are left to object.
     d = dimension_of(domain)
     if d is not None and x1.shape[-1] != d:

@@ -9,51 +9,16 @@ standard.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
 from surefoot.core.errors import InvalidTypeError
+from surefoot.core.optional import need
 from surefoot.core.types import Array, Number
 
-__all__ = [
-    "at_each",
-    "certainly",
-    "combine",
-    "constant",
-    "dot",
-    "exp",
-    "flat_index",
-    "is_concrete",
-    "is_number",
-    "largest",
-    "log",
-    "log1p",
-    "maximum",
-    "minimum",
-    "namespace",
-    "norm",
-    "number_like",
-    "one_run",
-    "owned",
-    "raised",
-    "record",
-    "rough_square",
-    "row",
-    "rows_dot",
-    "sqrt",
-    "squared_and_norm",
-    "to_numpy",
-    "where",
-]
-
-# Bound once: the primitives run every round, where looking up np.ndarray is a measurable cost.
-ndarray, vdot = np.ndarray, np.vdot
-_set_flags: Any = np.ndarray.setflags
 _NUMBERS = (float, int, np.floating, np.integer)
-_torch_namespace: Any = None
-# Makes a named tuple from its values; the class's own constructor costs as much as three roots.
-record = tuple.__new__
 
 
 def namespace(x: Array) -> Any:
@@ -62,28 +27,35 @@ def namespace(x: Array) -> Any:
     >>> namespace(np.ones(2)).__name__
     'numpy'
     """
-    if type(x) is np.ndarray or isinstance(x, _NUMBERS):
+    if isinstance(x, (np.ndarray, *_NUMBERS)):
         return np
     if hasattr(x, "__array_namespace__"):
         return x.__array_namespace__()
-    if type(x).__module__.split(".")[0] == "torch":
-        return _torch()
+    if is_torch(x):
+        # torch tensors carry no __array_namespace__ (checked on 2.13): the compat layer does.
+        return need("array_api_compat.torch", "torch", "playing with torch tensors")
     raise InvalidTypeError(
         f"expected an array of NumPy, JAX, torch or another array-API library, got {type(x)!r}"
     )
 
 
-def _torch() -> Any:
-    global _torch_namespace
-    if _torch_namespace is None:
-        from surefoot.core.optional import need  # not needed, hence not loaded, by NumPy users
-
-        # torch tensors carry no __array_namespace__ (checked on 2.13): the compat layer does.
-        _torch_namespace = need("array_api_compat.torch", "torch", "playing with torch tensors")
-    return _torch_namespace
+def is_torch(x: Array) -> bool:
+    """Return whether x is a tensor of torch."""
+    return _package_of(x) == "torch"
 
 
-def one_run(x: Array) -> bool:
+def is_foreign_array(x: Array) -> bool:
+    """Return whether a value is an array of JAX, torch or another array-API library."""
+    if isinstance(x, (np.ndarray, np.generic)):
+        return False
+    return hasattr(x, "__array_namespace__") or is_torch(x)
+
+
+def _package_of(x: object) -> str:
+    return type(x).__module__.partition(".")[0]
+
+
+def is_one_run(x: Array) -> bool:
     """Return whether x is the action of one run (``(d,)``) rather than of a batch (``(B, d)``)."""
     return bool(x.ndim == 1)
 
@@ -94,7 +66,7 @@ def number_like(x: Array, value: Number) -> Number:
     >>> number_like(np.zeros((2, 3)), 0.5)
     array([[0.5], [0.5]])
     """
-    if type(x) is ndarray and x.ndim == 1:
+    if isinstance(x, np.ndarray) and x.ndim == 1:
         return value
     xp = namespace(x)
     shape = () if x.ndim == 1 else (x.shape[0], 1)
@@ -102,35 +74,26 @@ def number_like(x: Array, value: Number) -> Number:
     return xp.reshape(x[..., :1] * 0.0 + value, shape)
 
 
-def is_number(value: Any) -> bool:
+def is_number(value: Number) -> bool:
     """Return whether a value is a number of one NumPy run, on which a primitive may branch."""
-    return type(value) is float
-
-
-def certainly(condition: Any) -> bool:
-    """Return whether a condition is known to be true now.
-
-    Only a Python bool can be: the same test on a batch or a tracer is False, and the rule goes
-    on to its vector form. This is how one run leaves early.
-    """
-    return condition is True
+    return isinstance(value, float)
 
 
 def is_concrete(x: Array) -> bool:
     """Return whether x has values that can be read; a JAX tracer has none."""
-    if type(x) is np.ndarray or type(x).__module__.split(".")[0] != "jax":
+    if _package_of(x) != "jax":
         return True
     from jax.core import Tracer
 
     return not isinstance(x, Tracer)
 
 
-def constant(data: Array, like: Array) -> Array:
+def convert_like(data: np.ndarray, like: Array) -> Array:
     """Return data stored as NumPy as an array of the same backend as ``like``."""
-    if type(like) is np.ndarray or type(data) is not np.ndarray:
+    if isinstance(like, np.ndarray) or not isinstance(data, np.ndarray):
         return data
     xp = namespace(like)
-    if type(like).__module__.split(".")[0] != "torch":
+    if not is_torch(like):
         return xp.asarray(data)
     # torch shares memory with NumPy, which it must not with data that is read-only, and has
     # actions on devices; JAX moves constants by itself, and its tracers have none.
@@ -145,13 +108,8 @@ def dot(a: Array, b: Array) -> Number:
     >>> dot(np.array([[1.0, 2.0]]), np.array([[3.0, 4.0]]))
     array([[11.]])
     """
-    if type(a) is ndarray:
-        if a.ndim == 1:
-            return float(a.dot(b))
-        # vecdot rather than a matrix product or einsum: no temporary, one pass.
-        return np.vecdot(a, b)[..., None]
-    if isinstance(a, _NUMBERS):
-        raise InvalidTypeError(f"expected an array of shape (d,) or (B, d), got {a!r}")
+    if isinstance(a, np.ndarray):
+        return float(a.dot(b)) if a.ndim == 1 else np.vecdot(a, b)[..., None]
     xp = namespace(a)
     product = a * b
     return xp.sum(product, axis=-1, keepdims=product.ndim > 1)
@@ -201,9 +159,9 @@ def squared_and_norm(a: Array) -> tuple[Number, Number]:
     >>> squared, round(length / 1e200, 9)
     (inf, 5.0)
     """
-    if type(a) is ndarray:
+    if isinstance(a, np.ndarray):
         if a.ndim == 1:
-            squared = float(vdot(a, a))  # which, unlike dot, does not warn of an overflow
+            squared = float(np.vdot(a, a))  # which, unlike dot, does not warn of an overflow
             if _LEAST_SQUARE < squared < _MOST_SQUARE:
                 return squared, math.sqrt(squared)
             largest_entry = float(abs(a).max())
@@ -228,56 +186,40 @@ def squared_and_norm(a: Array) -> tuple[Number, Number]:
     return squared, xp.where(plain, ordinary, rescaled)
 
 
-def rough_square(a: Array) -> float:
-    """Return the squared norm of a vector to a few roundings, for comparisons with a limit.
-
-    Python squares a few numbers sooner than BLAS does, and neither warns of an overflow.
-
-    >>> rough_square(np.array([3.0, 4.0])), rough_square(np.array([1e200, 0.0]))
-    (25.0, inf)
-    """
-    if len(a) > 4:
-        return float(vdot(a, a))
-    size = math.hypot(*a.tolist())
-    return size * size
-
-
-def owned(x: Array) -> Array:
+def freeze(x: Array) -> Array:
     """Return a read-only action of a state; arrays of other backends are unchanged.
 
-    >>> owned(np.zeros(2)).flags.writeable
+    >>> freeze(np.zeros(2)).flags.writeable
     False
     """
-    if type(x) is ndarray:
-        _set_flags(x, False)  # write=False, which takes twice as long by its name
+    if isinstance(x, np.ndarray):
+        x.setflags(write=False)
     return x
 
 
 def sqrt(a: Number) -> Number:
     """Return the square root."""
-    if type(a) is float:
-        return math.sqrt(a)
-    return namespace(a).sqrt(a)
+    return math.sqrt(a) if isinstance(a, float) else namespace(a).sqrt(a)
 
 
 def exp(a: Number) -> Number:
     """Return the exponential."""
-    return math.exp(a) if type(a) is float else namespace(a).exp(a)
+    return math.exp(a) if isinstance(a, float) else namespace(a).exp(a)
 
 
 def log(a: Number) -> Number:
     """Return the natural logarithm."""
-    return math.log(a) if type(a) is float else namespace(a).log(a)
+    return math.log(a) if isinstance(a, float) else namespace(a).log(a)
 
 
 def log1p(a: Number) -> Number:
     """Return the logarithm of 1 + a."""
-    return math.log1p(a) if type(a) is float else namespace(a).log1p(a)
+    return math.log1p(a) if isinstance(a, float) else namespace(a).log1p(a)
 
 
 def maximum(a: Number, b: Number) -> Number:
     """Return the larger of two numbers; NaN if the first is (a rule must not lose one)."""
-    if type(a) is float and type(b) is float:
+    if isinstance(a, float) and isinstance(b, float):
         return b if b > a else a
     a, b = (b, a) if isinstance(a, _NUMBERS) else (a, b)
     return namespace(a).maximum(a, b)
@@ -285,26 +227,26 @@ def maximum(a: Number, b: Number) -> Number:
 
 def minimum(a: Number, b: Number) -> Number:
     """Return the smaller of two numbers; NaN if the first is."""
-    if type(a) is float and type(b) is float:
+    if isinstance(a, float) and isinstance(b, float):
         return b if b < a else a
     a, b = (b, a) if isinstance(a, _NUMBERS) else (a, b)
     return namespace(a).minimum(a, b)
 
 
-def raised(a: Number) -> Number:
+def round_up(a: Number) -> Number:
     """Return at least what a sum, difference or product was before it was rounded to ``a``.
 
     That is at most half a unit in the last place of ``a`` above it, and this is one or two. A bound
     that is carried from round to round needs it: sums that are rounded to the nearest number may go
     down every time.
 
-    >>> -0.5 + 1e-17, raised(-0.5 + 1e-17) > -0.5
+    >>> -0.5 + 1e-17, round_up(-0.5 + 1e-17) > -0.5
     (-0.5, True)
     """
     return a + 2.0**-52 * abs(a)
 
 
-def where(condition: Any, a: Number, b: Number) -> Number:
+def where(condition: Array, a: Number, b: Number) -> Number:
     """Return ``a`` where the condition holds, else ``b``."""
     if condition is True:
         return a
@@ -313,46 +255,25 @@ def where(condition: Any, a: Number, b: Number) -> Number:
     return namespace(condition).where(condition, a, b)
 
 
-def largest(values: Array) -> tuple[Number, Array]:
+def find_largest(values: Array) -> tuple[Number, Array]:
     """Return the largest entry along the last axis, and its index; the first of equals.
 
-    >>> largest(np.array([1.0, 3.0, 3.0]))
+    >>> find_largest(np.array([1.0, 3.0, 3.0]))
     (3.0, 1)
     """
-    if type(values) is ndarray:
-        if values.ndim == 1:
-            i = int(values.argmax())
-            return float(values[i]), i
-        index = values.argmax(axis=-1)
-        # Looking the value up costs a sixth of a second pass for the maximum.
-        return at_each(values, index)[:, None], index
+    if isinstance(values, np.ndarray) and values.ndim == 1:
+        i = int(values.argmax())
+        return float(values[i]), i
     xp = namespace(values)
     index = xp.argmax(values, axis=-1)
     value = xp.max(values, axis=-1, keepdims=values.ndim > 1)
     return value, index
 
 
-def at_each(table: np.ndarray, index: np.ndarray) -> np.ndarray:
-    """Return the entry of each row of a NumPy table at that row's index.
-
-    >>> at_each(np.array([[1.0, 3.0], [5.0, 2.0]]), np.array([1, 0]))
-    array([3., 5.])
-    """
-    entries: np.ndarray = table.take(flat_index(table, index))
-    return entries
-
-
-def flat_index(table: np.ndarray, index: np.ndarray) -> np.ndarray:
-    """Return the positions of those entries in the flattened table."""
-    return index + np.arange(0, table.size, table.shape[1])
-
-
-def row(table: Array, index: Any) -> Array:
-    """Return the rows of a table at the indices that :func:`largest` gave."""
-    if type(index) is int:
+def take_rows(table: Array, index: Array) -> Array:
+    """Return the rows of a table at the indices that :func:`find_largest` gave."""
+    if isinstance(table, np.ndarray):
         return table[index]
-    if type(table) is ndarray:
-        return table.take(index, axis=0)
     if hasattr(table, "at"):  # JAX, whose `take` would compare every index with the bounds
         return table.at[index].get(mode="promise_in_bounds")
     xp = namespace(table)
@@ -361,10 +282,66 @@ def row(table: Array, index: Any) -> Array:
     return xp.take(table, index, axis=0)
 
 
-def to_numpy(x: Any) -> Any:
+def to_numpy(x: Array) -> Array:
     """Return the values as a NumPy array, whatever the backend."""
-    if type(x) is np.ndarray:
-        return x
-    if type(x).__module__.split(".")[0] == "torch":
-        return x.detach().cpu().numpy()
-    return np.asarray(x)
+    return x.detach().cpu().numpy() if is_torch(x) else np.asarray(x)
+
+
+def map_runs(step: Callable[..., Any], arrays: tuple[Array, ...], *numbers: Number) -> Any:
+    """Apply a function of one run to each run of a NumPy batch, for loops that depend on data.
+
+    Args:
+        step: takes the arrays and numbers of one run; returns an array, a float or a tuple of them.
+        arrays: with a leading axis of runs in a batch; the first decides whether it is one.
+        numbers: floats, or columns in a batch.
+
+    Example:
+        >>> half = lambda x, share: (share * x, float(x[0]))
+        >>> map_runs(half, (np.array([2.0, 4.0]),), 0.5)
+        (array([1., 2.]), 2.0)
+        >>> map_runs(half, (np.array([[2.0, 4.0]]),), 0.5)
+        (array([[1., 2.]]), array([[2.]]))
+    """
+    if arrays[0].ndim == 1:
+        return step(*arrays, *numbers)
+    columns = [np.broadcast_to(n, (len(arrays[0]), 1))[:, 0].tolist() for n in numbers]
+    results = [step(*run) for run in zip(*arrays, *columns, strict=True)]
+    if not isinstance(results[0], tuple):
+        return _stack(results)
+    return tuple(_stack(parts) for parts in zip(*results, strict=True))
+
+
+def _stack(parts: Iterable[Array]) -> Array:
+    stacked = np.stack([np.asarray(part) for part in parts])
+    return stacked[:, None] if stacked.ndim == 1 else stacked
+
+
+def loop_in_turn(count: int, step: Callable[[Any, Array], Array], z: Array) -> Array:
+    """Apply ``z = step(i, z)`` for each i below count; under JAX, too, as a compiled loop.
+
+    >>> loop_in_turn(3, lambda i, z: 2 * z + i, np.array([1.0, 0.0]))
+    array([12.,  4.])
+    """
+    if not is_concrete(z):
+        from jax.lax import fori_loop
+
+        return fori_loop(0, count, step, z)
+    for i in range(count):
+        z = step(i, z)
+    return z
+
+
+def if_any(condition: Array, then: Callable[[], Any], otherwise: Callable[[], Any]) -> Any:
+    """Return ``then()`` if the condition holds in any run, else ``otherwise()``.
+
+    >>> if_any(np.array([[False], [True]]), lambda: "some", lambda: "none")
+    'some'
+    """
+    if isinstance(condition, bool):
+        return then() if condition else otherwise()
+    some = namespace(condition).any(condition)
+    if not is_concrete(some):
+        from jax.lax import cond
+
+        return cond(some, then, otherwise)
+    return then() if bool(some) else otherwise()

@@ -1,176 +1,324 @@
-"""Argument checks: each raises one sentence with the name, the rule and the value.
+"""Check and convert arguments: each raises one sentence with the name, the rule and the value.
 
-Numbers are converted to float64 by :mod:`surefoot.core.convert`, once, when they arrive.
+This is the one place where numbers become float64. Lists, integers, tables, masked arrays and other
+libraries' arrays are converted if nothing is lost. Values that do not exist yet (a tracer) or carry
+gradients (torch) are left as they are.
 """
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
-from surefoot.core.arrays import constant, is_concrete, namespace, owned, to_numpy
-from surefoot.core.convert import (
-    FLOAT64,
-    LARGEST,
-    SMALLEST,
-    array,
-    bad,
-    brief,
-    data,
-    elsewhere,
-    exact,
-    floats,
-    matrix,
-    numbers,
-    opaque,
-    refuse_rounded,
-    refuse_unfinite,
-    shown,
-    symmetric,
-    vector,
+from surefoot.core.arrays import (
+    convert_like,
+    freeze,
+    is_concrete,
+    is_foreign_array,
+    is_one_run,
+    is_torch,
+    namespace,
+    to_numpy,
 )
 from surefoot.core.errors import InvalidValueError, warn_caller
 from surefoot.core.types import Array, Feedback, Number
 
-__all__ = [
-    "FLOAT64",
-    "above",
-    "action",
-    "array",
-    "at_most",
-    "between",
-    "brief",
-    "constraint_value",
-    "cost_gradient",
-    "data",
-    "exact",
-    "feedback",
-    "feedback_apart",
-    "finite",
-    "floats",
-    "function",
-    "horizon",
-    "like_action",
-    "matrix",
-    "nonnegative",
-    "number",
-    "numbers",
-    "one_of",
-    "opaque",
-    "plain",
-    "positive",
-    "refuse_unfinite",
-    "scale",
-    "shown",
-    "symmetric",
-    "vector",
-    "whole",
-]
-
-# Bound once, as in _array: feedback is checked in every round.
-ndarray = np.ndarray
+# Squares of scales between these are normal numbers of float64: outside, an update would lose them
+# to 0 or to infinity, and compiled code does so with all that are not normal.
+SMALLEST, LARGEST = 1e-151, 1e151
 
 
-def _each(rule: str, holds: Callable[[Any], Any], numbers: dict[str, Any]) -> None:
+def invalid(name: str, rule: str, value: object) -> InvalidValueError:
+    """Return the error whose sentence has the name, the rule and the value."""
+    return InvalidValueError(f"{name} must be {rule}, got {repr_line(value)}")
+
+
+def repr_line(value: object) -> str:
+    """Return a value as one line of text that fits into a sentence."""
+    try:
+        text = " ".join(repr(value).split())
+    except Exception:  # an object of the caller's
+        text = f"<{type(value).__name__}, which cannot be printed>"
+    return text if len(text) <= 200 else f"{text[:160]} ... of type {type(value).__name__}"
+
+
+def describe(value: object) -> str:
+    """Return what a value is in a few words: its contents only where they are few.
+
+    >>> describe(np.ones((50, 2))), describe(len), describe(dict), describe(7)
+    ('an array of shape (50, 2)', 'the function len', 'the class dict', '7')
+    """
+    if isinstance(value, type):
+        return f"the class {value.__name__}"
+    if shape := shape_of(value):
+        kind = "an array" if isinstance(value, np.ndarray) else f"a {type(value).__name__}"
+        return f"{kind} of shape {shape}"
+    if callable(value) and hasattr(value, "__name__"):
+        return "a function" if value.__name__ == "<lambda>" else f"the function {value.__name__}"
+    return repr_line(value)
+
+
+def shape_of(value: Array) -> tuple[int, ...] | None:
+    """Return the shape of an array; None of what is none."""
+    return tuple(value.shape) if isinstance(getattr(value, "shape", None), tuple) else None
+
+
+def finite_or_none(value: Number) -> float | None:
+    """Return a number as a Python float, and None for one that is not finite.
+
+    >>> finite_or_none(2), finite_or_none(np.inf)
+    (2.0, None)
+    """
+    number = float(value)
+    return number if math.isfinite(number) else None
+
+
+# ---- numbers
+
+
+def _check_each(rule: str, holds: Callable[[Array], Array], numbers: dict[str, Number]) -> None:
     for name, value in numbers.items():
-        if opaque(value):
+        if is_traced(value):
             continue
-        known = isinstance(value, (int, float, np.number)) or type(value) is np.ndarray
-        if not (known or elsewhere(value)):
-            raise bad(name, rule, value)
+        is_known = isinstance(value, (int, float, np.number, np.ndarray)) or is_foreign_array(value)
+        if not is_known or isinstance(value, np.ma.MaskedArray):
+            raise invalid(name, rule, value)
         array = np.asarray(to_numpy(value))
         if array.dtype.kind not in "iuf":
-            raise bad(name, rule, value)
+            raise invalid(name, rule, value)
         if array.ndim and array.shape[1:] != (1,):
             # A flat array would broadcast against the entries of an action instead of the runs.
-            raise bad(f"{name}.shape", "() or (B, 1), a column with a row a run", array.shape)
+            raise invalid(f"{name}.shape", "() or (B, 1), a column with a row a run", array.shape)
         wide = array.astype(np.float64)
         good = holds(wide) & np.isfinite(wide)
         if not good.all():
-            raise bad(name, rule, array[~good].flat[0].item())
+            raise invalid(name, rule, array[~good].flat[0].item())
 
 
-def positive(**numbers: Any) -> None:
+def positive(**numbers: Number) -> None:
     """Raise unless the numbers are finite and above zero."""
-    _each("a finite number > 0", lambda v: v > 0, numbers)
+    _check_each("a finite number > 0", lambda v: v > 0, numbers)
 
 
-def nonnegative(**numbers: Any) -> None:
+def nonnegative(**numbers: Number) -> None:
     """Raise unless the numbers are finite and at least zero."""
-    _each("a finite number >= 0", lambda v: v >= 0, numbers)
+    _check_each("a finite number >= 0", lambda v: v >= 0, numbers)
 
 
-def scale(**numbers: Any) -> None:
+def squarable(**numbers: Number) -> None:
     """Raise unless the sizes are positive and their squares fit float64."""
     positive(**numbers)
-    _each(
+    _check_each(
         f"between {SMALLEST:g} and {LARGEST:g}, where squares stay in float64",
         lambda v: (v >= SMALLEST) & (v <= LARGEST),
         numbers,
     )
 
 
-def above(limit: float, **numbers: Any) -> None:
+def above(limit: float, **numbers: Number) -> None:
     """Raise unless the numbers are finite and above the limit."""
-    _each(f"a finite number > {limit:g}", lambda v: v > limit, numbers)
+    _check_each(f"a finite number > {limit:g}", lambda v: v > limit, numbers)
 
 
-def at_most(limit: float, limit_name: str, **numbers: Any) -> None:
+def at_most(limit: float, limit_name: str, **numbers: Number) -> None:
     """Raise for numbers above a named limit."""
-    _each(f"at most {limit_name} = {limit:g}", lambda v: v <= limit, numbers)
+    _check_each(f"at most {limit_name} = {limit:g}", lambda v: v <= limit, numbers)
 
 
-def between(low: float, high: float, **numbers: Any) -> None:
+def between(low: float, high: float, **numbers: Number) -> None:
     """Raise unless the numbers are strictly between two limits."""
-    _each(f"strictly between {low:g} and {high:g}", lambda v: (v > low) & (v < high), numbers)
+    rule = f"strictly between {low:g} and {high:g}"
+    _check_each(rule, lambda v: (v > low) & (v < high), numbers)
 
 
-def finite(**numbers: Any) -> None:
+def finite(**numbers: Number) -> None:
     """Raise for NaN, infinities and what is not a number."""
-    _each("a finite number", lambda v: v == v, numbers)
+    _check_each("a finite number", np.isfinite, numbers)
 
 
-def plain(owner: Any, *names: str) -> None:
-    """Turn number fields of a frozen dataclass into Python floats.
+def to_python_number(value: Number) -> Number:
+    """Return a number of Python or NumPy as a Python float; columns and other backends' stay.
 
     NumPy's scalars and 0-d arrays would send a primitive its vector way, where one run cannot
-    raise, and an int would be compiled into a scan. Columns and other backends' numbers stay.
+    raise, and an int would be compiled into a scan.
     """
+    is_scalar = isinstance(value, (int, float, np.number, np.ndarray)) and not np.ndim(value)
+    return float(value) if is_scalar else value
+
+
+def to_python_floats(owner: object, *names: str) -> None:
+    """Turn number fields of a frozen dataclass into Python floats where that is possible."""
     for name in names:
-        value = getattr(owner, name)
-        if isinstance(value, (int, float, np.number)) or (
-            type(value) is np.ndarray and not value.ndim
-        ):
-            object.__setattr__(owner, name, float(value))
+        object.__setattr__(owner, name, to_python_number(getattr(owner, name)))
 
 
-def whole(value: Any, name: str, rule: str = "a whole number >= 1") -> int:
-    """Raise unless the value is a whole number of at least one."""
+def positive_int(value: object, name: str, rule: str = "a whole number >= 1") -> int:
+    """Return a whole number; raise unless it is at least 1."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-        raise bad(name, rule, value)
+        raise invalid(name, rule, value)
     return int(value)
 
 
-def horizon(value: Any) -> int:
-    """Raise unless the number of rounds is a whole number of at least one."""
-    return whole(value, "horizon", "a whole number of rounds >= 1")
+def check_horizon(value: object) -> int:
+    """Return a number of rounds; raise unless it is a whole number of at least one."""
+    return positive_int(value, "horizon", "a whole number of rounds >= 1")
 
 
-def one_of(choices: tuple[str, ...], **values: str) -> None:
+def one_of(choices: tuple[str, ...], **values: object) -> None:
     """Raise unless a word is among the choices."""
     for name, value in values.items():
         if value not in choices:
-            raise bad(name, "one of " + ", ".join(map(repr, choices)), value)
+            raise invalid(name, "one of " + ", ".join(map(repr, choices)), value)
 
 
-def function(**values: Any) -> None:
+def function(**values: object) -> None:
     """Raise unless the value can be called."""
     for name, value in values.items():
         if not callable(value):
-            raise bad(name, "a function", value)
+            raise invalid(name, "a function", value)
+
+
+# ---- arrays
+
+
+def is_traced(value: Array) -> bool:
+    """Return whether a value must stay as it is, like a tracer or a tensor with gradients."""
+    if is_torch(value):
+        return bool(value.requires_grad)
+    return not is_concrete(value)
+
+
+def to_vector(value: Array, name: str, *, length: int | None = None) -> np.ndarray:
+    """Return a finite, read-only float64 NumPy vector."""
+    vector = _to_frozen(value, name, 1)
+    if length is not None and len(vector) != length:
+        raise invalid(f"{name}.shape", f"({length},)", vector.shape)
+    return vector
+
+
+def to_matrix(value: Array, name: str) -> np.ndarray:
+    """Return a finite, read-only float64 NumPy matrix with at least one row and one column."""
+    return _to_frozen(value, name, 2)
+
+
+def to_symmetric(value: Array, name: str) -> np.ndarray:
+    """Return a finite, read-only, square and symmetric matrix."""
+    M = _to_frozen(value, name, 2, largest=LARGEST**2)  # of a square form
+    if M.shape[0] != M.shape[1]:
+        raise invalid(f"{name}.shape", "that of a square matrix", M.shape)
+    apart = abs(M - M.T)
+    if apart.max() > 1e-10 * abs(M).max():
+        i, j = (int(k) for k in np.unravel_index(int(apart.argmax()), M.shape))
+        raise InvalidValueError(
+            f"{name} must be symmetric, got {M[i, j]:g} at ({i}, {j}) and {M[j, i]:g} at ({j}, {i})"
+        )
+    # The last digits of a computed covariance: x'Mx sees the symmetric part alone, and the
+    # gradient must agree with it.
+    mean: np.ndarray = freeze(0.5 * (M + M.T))
+    return mean
+
+
+def _to_frozen(value: Array, name: str, ndim: int, largest: float = LARGEST) -> np.ndarray:
+    kind = "vector" if ndim == 1 else "matrix"
+    array = to_array(value, name, f"a {kind} of numbers").copy()
+    if array.ndim != ndim or array.size == 0:
+        raise invalid(f"{name}.shape", f"that of a {kind} that is not empty", array.shape)
+    refuse_unfinite(array, name)
+    if abs(array).max() > largest:
+        raise invalid(name, f"at most {largest:g}, where squares stay in float64", value)
+    array.setflags(write=False)
+    return array
+
+
+def to_array(value: Array, name: str, rule: str = "an array of numbers") -> np.ndarray:
+    """Return the same numbers as a float64 NumPy array: the one conversion of the library.
+
+    Text, complex numbers, objects, None, ragged lists and masked entries are refused; integers,
+    bools, float32 and tables of numbers lose nothing.
+
+    >>> to_array([1, 2], "x")
+    array([1., 2.])
+    >>> to_array(["-0.3"], "x")
+    Traceback (most recent call last):
+    surefoot.core.errors.InvalidValueError: x must be an array of numbers, got ['-0.3']
+    """
+    return _to_any_numbers(value, name, rule).astype(np.float64, copy=False)
+
+
+def to_numbers(value: Array, name: str, rule: str) -> np.ndarray:
+    """Return the same numbers as a NumPy array of their type; refuse bools as well.
+
+    >>> to_numbers([True, False], "action", "a vector of numbers")
+    Traceback (most recent call last):
+    surefoot.core.errors.InvalidValueError: action must be a vector of numbers, got [True, False]
+    """
+    array = _to_any_numbers(value, name, rule)
+    parts = value if isinstance(value, (list, tuple)) else ()
+    if array.dtype.kind == "b" or any(isinstance(part, (bool, np.bool_)) for part in parts):
+        raise invalid(name, rule, value)
+    return array
+
+
+def _to_any_numbers(value: Array, name: str, rule: str) -> np.ndarray:
+    parts = value if isinstance(value, (list, tuple)) else (value,)
+    if any(np.ma.is_masked(part) for part in parts if isinstance(part, np.ma.MaskedArray)):
+        raise invalid(name, f"{rule}, none of them masked", value)
+    try:
+        array = np.asarray(to_numpy(value))
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise invalid(name, rule, value) from error
+    if array.dtype.kind not in "biuf":
+        raise invalid(name, rule, value)
+    return array
+
+
+def to_floats(x: Array, name: str = "x") -> Array:
+    """Return a point as float64, whatever its integers or rounding were; other backends' as is."""
+    if is_foreign_array(x):
+        return x
+    rule = "an array of shape (d,) or (B, d)"
+    array = to_array(x, name, rule)
+    if not array.ndim:
+        raise invalid(name, rule, x)
+    return array
+
+
+def refuse_unfinite(array: np.ndarray, name: str) -> None:
+    """Raise for NaN and infinities in an array; name the first of them."""
+    good = np.isfinite(array)
+    if not good.all():
+        where = tuple(int(i) for i in np.argwhere(~good)[0])
+        index = where[0] if len(where) == 1 else where
+        raise InvalidValueError(
+            f"{name} must be finite, got {array[where].item()!r} at index {index}"
+        )
+
+
+def to_exact(value: Array, name: str) -> np.ndarray:
+    """Return the constraint's numbers as float64; refuse those that are rounded to less.
+
+    A rounding of 6e-8 is far above a certified slack, so it must not pass unsaid.
+    """
+    refuse_rounded(value, name)
+    array = _to_any_numbers(value, name, "an array of numbers")
+    refuse_rounded(array, name)  # a list of float32 has no type of its own
+    return array.astype(np.float64, copy=False)
+
+
+def refuse_rounded(value: Array, name: str) -> None:
+    """Raise for a number or an array of less than 64 bits."""
+    kind = str(getattr(value, "dtype", "")).lower()  # pandas writes Float32
+    if "float" in kind and not kind.endswith(("float64", "float96", "float128")):
+        raise InvalidValueError(
+            f"{name}.dtype must be float64, got {kind}: compute it in float64, or convert it and "
+            "count its rounding as evaluation error"
+        )
+
+
+# ---- actions and feedback
 
 
 class PrecisionWarning(UserWarning):
@@ -180,195 +328,145 @@ class PrecisionWarning(UserWarning):
 _said_precision = False
 
 
-def action(x: Any, name: str = "x1") -> Array:
+def to_action(x: Array, name: str = "x1") -> Array:
     """Return an action of one run or of a batch as float64: finite, ``(d,)`` or ``(B, d)``.
 
     Lists are taken as NumPy; float32 is upcast, and the first time said: certified slacks are
     far below its rounding.
     """
+    rule = "an array of shape (d,) or (B, d)"
     if isinstance(x, (list, tuple)):
         try:
             x = np.asarray(x)
         except ValueError as error:
-            raise bad(name, "an array of shape (d,) or (B, d)", x) from error
-    if not hasattr(x, "shape"):
-        raise bad(name, "an array of shape (d,) or (B, d)", x)
-    if type(x) is not np.ndarray and not elsewhere(x):
-        x = array(x, name)
+            raise invalid(name, rule, x) from error
+    if shape_of(x) is None:
+        raise invalid(name, rule, x)
+    if not (isinstance(x, np.ndarray) or is_foreign_array(x)):
+        x = to_array(x, name)
     if len(x.shape) not in (1, 2) or 0 in x.shape:
-        raise bad(f"{name}.shape", "(d,) or (B, d) with no empty axis", tuple(x.shape))
-    xp = namespace(x)
-    if x.dtype != xp.float64:
-        given = str(x.dtype)
-        if "int" not in given and not given.endswith("float32"):
-            raise bad(f"{name}.dtype", "float64", given)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # JAX's own words for what is refused below
-            x = x.astype(xp.float64) if hasattr(x, "astype") else xp.astype(x, xp.float64)
-        if x.dtype != xp.float64:  # JAX outside 64-bit mode: silently float32 again
-            raise InvalidValueError(
-                f"{name}.dtype must be float64, got {x.dtype}: enable 64-bit mode in JAX "
-                "(jax.config.update('jax_enable_x64', True))"
-            )
-        if given.endswith("float32"):
-            _say_precision(name)
+        raise invalid(f"{name}.shape", "(d,) or (B, d) with no empty axis", tuple(x.shape))
+    x = _to_float64(x, name)
     if is_concrete(x):
         refuse_unfinite(to_numpy(x), name)
     return copy_of(x)
 
 
-def copy_of(x: Any) -> Any:
-    """Return an array that shares no memory with x, read-only where the backend knows such.
-
-    Numbers, None and sparse matrices are returned as they are.
-    """
-    if not hasattr(x, "shape") or hasattr(x, "tocsr"):
-        return x
-    if isinstance(x, np.ndarray):
-        return owned(np.array(x))
-    if hasattr(x, "clone"):  # torch
-        return x.clone()
-    # JAX's arrays cannot be written to.
-    return x if hasattr(x, "at") else namespace(x).asarray(x, copy=True)
-
-
-def _say_precision(name: str) -> None:
+def _to_float64(x: Array, name: str) -> Array:
     global _said_precision
-    if not _said_precision:
+    xp, given = namespace(x), str(x.dtype)
+    if x.dtype == xp.float64:
+        return x
+    if "int" not in given and not given.endswith("float32"):
+        raise invalid(f"{name}.dtype", "float64", given)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # JAX's own words for what is refused below
+        x = xp.asarray(x, dtype=xp.float64)
+    if x.dtype != xp.float64:  # JAX outside 64-bit mode: silently float32 again
+        raise InvalidValueError(
+            f"{name}.dtype must be float64, got {x.dtype}: enable 64-bit mode in JAX "
+            "(jax.config.update('jax_enable_x64', True))"
+        )
+    if given.endswith("float32") and not _said_precision:
         _said_precision = True
         warn_caller(
             f"{name} is float32 and is taken as float64; all numbers of a game are float64",
             PrecisionWarning,
         )
+    return x
 
 
-def feedback(x: Array, seen: Feedback) -> tuple[Array, Number, Array]:
+def copy_of(x: Array) -> Array:
+    """Return an array that shares no memory with x, read-only where the backend knows such.
+
+    Numbers, None and sparse matrices are returned as they are.
+    """
+    if isinstance(x, np.ndarray):
+        return freeze(np.array(x))
+    if is_torch(x):
+        return x.clone()
+    return namespace(x).asarray(x, copy=True) if is_foreign_array(x) else x
+
+
+def read_feedback(x: Array, seen: Feedback) -> tuple[Array, Number, Array]:
     """Return gradient, value and subgradient of a round; raise if their shapes do not fit x.
 
     Runs in every update, so it compares shapes and types and leaves the values to the primitives,
     which catch NaN and inf on the way (:func:`surefoot.sets.project_halfspace`).
     """
+    return read_gradient(x, seen), *read_constraint(x, seen)
+
+
+def read_gradient(x: Array, seen: Feedback) -> Array:
+    """Return the cost gradient of a round; raise if its shape does not fit x."""
     if not isinstance(seen, Feedback):
-        raise bad("feedback", "a Feedback", seen)
-    gradient, g, s = seen.cost_gradient, seen.constraint_value, seen.constraint_subgradient
-    try:
-        fits = gradient.shape == x.shape == s.shape
-    except AttributeError:
-        fits = False
-    if not fits:
-        raise _misfit(gradient, s, tuple(x.shape))
-    if type(x) is ndarray and (
-        type(s) is not ndarray
-        or s.dtype is not FLOAT64
-        or type(gradient) is not ndarray
-        or gradient.dtype is not FLOAT64
-    ):
-        gradient, s = array(gradient, "cost_gradient"), exact(s, "constraint_subgradient")
-    # Spelt out for what comes most often: one run, and a batch.
-    if type(g) is float or (
-        type(g) is ndarray and g.dtype is FLOAT64 and g.ndim == 2 and g.shape == (*x.shape[:-1], 1)
-    ):
-        return gradient, g, s
-    return gradient, constraint_value(g, x), s
+        raise invalid("feedback", "a Feedback", seen)
+    gradient = check_like_action(seen.cost_gradient, x, "cost_gradient")
+    return to_array(gradient, "cost_gradient") if isinstance(x, np.ndarray) else gradient
 
 
-def reading(x: Array, seen: Feedback) -> tuple[Number, Array]:
+def read_constraint(x: Array, seen: Feedback) -> tuple[Number, Array]:
     """Return value and subgradient of a round; raise if their shapes do not fit x."""
-    s = like_action(seen.constraint_subgradient, x, "constraint_subgradient")
+    s = check_like_action(seen.constraint_subgradient, x, "constraint_subgradient")
     if isinstance(x, np.ndarray):
-        s = exact(s, "constraint_subgradient")
-    return constraint_value(seen.constraint_value, x), s
+        s = to_exact(s, "constraint_subgradient")
+    return read_constraint_value(seen.constraint_value, x), s
 
 
-def cost_gradient(x: Array, seen: Feedback) -> Array:
-    """Return the cost gradient of a round, for rules that do not ask for the constraint."""
-    if not isinstance(seen, Feedback):
-        raise bad("feedback", "a Feedback", seen)
-    gradient = seen.cost_gradient
-    if getattr(gradient, "shape", None) != x.shape:
-        raise _misfit(gradient, None, tuple(x.shape))
-    if type(x) is np.ndarray and (
-        type(gradient) is not np.ndarray or gradient.dtype is not FLOAT64
-    ):
-        return array(gradient, "cost_gradient")
-    return gradient
-
-
-def feedback_apart(x: Array, seen: Feedback) -> tuple[Array, Array, Array]:
+def read_feedback_apart(x: Array, seen: Feedback) -> tuple[Array, Array, Array]:
     """Return gradient, values and subgradients of a round with m separate constraints.
 
     Values are ``(m,)`` and subgradients ``(m, d)``; ``(B, m)`` and ``(B, m, d)`` in a batch.
     """
-    return cost_gradient(x, seen), *reading_apart(x, seen)
+    return read_gradient(x, seen), *read_constraints(x, seen)
 
 
-def reading_apart(x: Array, seen: Feedback) -> tuple[Array, Array]:
+def read_constraints(x: Array, seen: Feedback) -> tuple[Array, Array]:
     """Return values and subgradients of a round with m separate constraints."""
     g, s = seen.constraint_value, seen.constraint_subgradient
-    values: tuple[int, ...] = getattr(g, "shape", ())
-    slopes: tuple[int, ...] = getattr(s, "shape", ())
-    if len(values) != x.ndim or values[:-1] != x.shape[:-1] or not values[-1]:
+    values, slopes = shape_of(g) or (), shape_of(s)
+    if len(values) != x.ndim or values[:-1] != tuple(x.shape[:-1]) or not values[-1]:
         wanted = "(m,)" if x.ndim == 1 else f"({x.shape[0]}, m)"
-        raise bad("constraint_value.shape", f"{wanted}, one for each constraint", tuple(values))
+        raise invalid("constraint_value.shape", f"{wanted}, one for each constraint", values)
     if slopes != (*values, x.shape[-1]):
         wanted = str((*values, x.shape[-1]))
-        raise bad("constraint_subgradient.shape", f"{wanted}, one row a value", tuple(slopes))
-    if type(x) is np.ndarray:
-        g = exact(g, "constraint_value")
-        s = s if hasattr(s, "tocsr") else exact(s, "constraint_subgradient")
+        raise invalid("constraint_subgradient.shape", f"{wanted}, one row a value", slopes)
+    if isinstance(x, np.ndarray):
+        g = to_exact(g, "constraint_value")
+        s = s if hasattr(s, "tocsr") else to_exact(s, "constraint_subgradient")
     return g, s
 
 
-def _misfit(gradient: Any, s: Any, shape: tuple[int, ...]) -> InvalidValueError:
-    if getattr(gradient, "shape", None) != shape:
-        return _unlike(gradient, shape, "cost_gradient")
-    return _unlike(s, shape, "constraint_subgradient")
-
-
-def _unlike(value: Any, shape: tuple[int, ...], name: str) -> InvalidValueError:
-    got = getattr(value, "shape", None)
-    if got is None:
-        return bad(name, f"an array of shape {shape}, that of the action", value)
-    return bad(f"{name}.shape", f"{shape}, that of the action", tuple(got))
-
-
-def like_action(value: Any, x: Array, name: str) -> Array:
+def check_like_action(value: Array, x: Array, name: str) -> Array:
     """Raise unless the value has the action's shape: a number or a row would broadcast."""
-    if getattr(value, "shape", None) != x.shape:
-        raise _unlike(value, tuple(x.shape), name)
+    shape, wanted = shape_of(value), tuple(x.shape)
+    if shape is None:
+        raise invalid(name, f"an array of shape {wanted}, that of the action", value)
+    if shape != wanted:
+        raise invalid(f"{name}.shape", f"{wanted}, that of the action", shape)
     return value
 
 
-def constraint_value(g: Any, x: Array) -> Number:
-    """Return the g of a round as :func:`number` does; refuse one of less than 64 bits."""
+def read_constraint_value(g: Number, x: Array) -> Number:
+    """Return the g of a round as :func:`to_number` does; refuse one of less than 64 bits."""
     refuse_rounded(g, "constraint_value")
-    return number(g, x, "constraint_value")
+    return to_number(g, x, "constraint_value")
 
 
-def number(value: Any, x: Array, name: str) -> Number:
+def to_number(value: Number, x: Array, name: str) -> Number:
     """Return a number of the round in the form its run wants: float, 0-d array or column."""
-    one = len(x.shape) == 1
-    if type(x) is np.ndarray and one:
-        if type(value) is float:
-            return value
-        if getattr(value, "ndim", 0):  # float() would take one entry for a number
-            raise bad(f"{name}.shape", "(), that of one number", tuple(value.shape))
-        if isinstance(value, (str, bytes, bytearray, bool, np.bool_, np.ma.MaskedArray)):
-            raise bad(name, "one number", value)
-        if getattr(getattr(value, "dtype", None), "kind", "f") not in "iufV":
-            raise bad(name, "one number", value)
-        try:
+    if isinstance(x, np.ndarray) and is_one_run(x):
+        if isinstance(value, float):
             return float(value)
-        except (TypeError, ValueError, OverflowError) as error:
-            raise bad(name, "one number", value) from error
-    shape = () if one else (x.shape[0], 1)
-    if isinstance(value, (int, float, np.number)) and not isinstance(
-        value, (bool, np.complexfloating)
-    ):
-        return constant(np.full(shape, value, dtype=np.float64), x)
-    got = getattr(value, "shape", None)
-    if got is None:
-        raise bad(name, f"a number or an array of shape {shape}", value)
-    if tuple(got) != shape:
-        raise bad(f"{name}.shape", str(shape), tuple(got))
-    return value if elsewhere(value) else array(value, name)
+        number = to_numbers(value, name, "one number")
+        if number.ndim:
+            raise invalid(f"{name}.shape", "(), that of one number", number.shape)
+        return float(number)
+    shape = () if is_one_run(x) else (x.shape[0], 1)
+    if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool):
+        return convert_like(np.full(shape, value, dtype=np.float64), x)
+    if shape_of(value) is None:
+        raise invalid(name, f"a number or an array of shape {shape}", value)
+    if shape_of(value) != shape:
+        raise invalid(f"{name}.shape", str(shape), shape_of(value))
+    return value if is_foreign_array(value) else to_array(value, name)

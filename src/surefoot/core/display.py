@@ -10,31 +10,6 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from surefoot.core.optional import need
 
-__all__ = [
-    "BLACK",
-    "BLUE",
-    "GREEN",
-    "GREY",
-    "ORANGE",
-    "PINK",
-    "PROMISES",
-    "RESULT_HEAD",
-    "RESULT_RIGHT",
-    "SKY",
-    "VERMILLION",
-    "Style",
-    "Table",
-    "Word",
-    "after_rounds",
-    "bracketed",
-    "facts_html",
-    "mean_and_spread",
-    "new_figure",
-    "of_runs",
-    "painted",
-    "result_cells",
-]
-
 # Okabe and Ito's palette keeps its hues apart for colour-blind readers.
 BLUE, VERMILLION, GREEN, PINK = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
 SKY, ORANGE, BLACK, GREY = "#56B4E9", "#E69F00", "#000000", "#999999"
@@ -115,10 +90,10 @@ def mean_and_spread(values: Any) -> str:
     return f"{mean} ± {many.std():.2g}" if many.size > 1 else mean
 
 
-def bracketed(upper: Any, lower: Any) -> str:
+def format_bracket(upper: Any, lower: Any) -> str:
     """Return numbers that are known from both sides: the upper, and how far it may be off.
 
-    >>> bracketed([1.0, 3.0], [1.0, 3.0]), bracketed(2.0, 1.5)
+    >>> format_bracket([1.0, 3.0], [1.0, 3.0]), format_bracket(2.0, 1.5)
     ('2 ± 1, exact', '2, known to 0.5')
     """
     import numpy as np

@@ -9,8 +9,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Self
 
-__all__ = ["Closing", "replacing"]
-
 
 class Closing:
     """Gives a class with ``close`` the ``with`` statement: leaving the block closes the object.

@@ -7,8 +7,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-__all__ = ["minimise_bracketed", "student_quantile"]
-
 
 def minimise_bracketed(
     objective: Callable[[float], float], lower: float, upper: float, points: int = 400

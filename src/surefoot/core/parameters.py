@@ -26,37 +26,9 @@ from typing import Any, Literal, NamedTuple, TypeAlias, dataclass_transform
 import numpy as np
 
 from surefoot.core import checks
-from surefoot.core.convert import bad, shown
+from surefoot.core.checks import invalid, repr_line
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import Region
-
-__all__ = [
-    "ArrayFields",
-    "Declared",
-    "Form",
-    "Parameter",
-    "algorithm",
-    "anything",
-    "check_parameters",
-    "choice",
-    "count",
-    "flag",
-    "function",
-    "instance_of",
-    "matrix",
-    "minimising",
-    "nonnegative",
-    "normal",
-    "number",
-    "parameters_of",
-    "positive",
-    "projectable",
-    "rounds",
-    "share",
-    "size",
-    "symmetric",
-    "vector",
-]
 
 Form: TypeAlias = Literal["number", "whole", "switch", "word", "any", "array", "set", "object"]
 """What plain data a parameter is given as; "any" is a field without a declaration."""
@@ -101,11 +73,7 @@ def _declare(form: Form, rule: str, read: Callable[[str, Any], Any], default: An
 def _number(check: Callable[..., None]) -> Callable[[str, Any], Any]:
     def read(name: str, value: Any) -> Any:
         check(**{name: value})
-        # NumPy's scalars would send a primitive its vector way, where one run cannot raise.
-        is_scalar = isinstance(value, (int, float, np.number)) or (
-            isinstance(value, np.ndarray) and not value.ndim
-        )
-        return float(value) if is_scalar else value
+        return checks.to_python_number(value)
 
     return read
 
@@ -135,7 +103,7 @@ def number(*, default: Any = MISSING) -> Any:
 
 def size(*, default: Any = MISSING) -> Any:
     """Declare a finite number above 0 whose square is one, too."""
-    return _declare("number", "a finite number > 0", _number(checks.scale), default)
+    return _declare("number", "a finite number > 0", _number(checks.squarable), default)
 
 
 def share(*, default: Any = MISSING) -> Any:
@@ -154,7 +122,7 @@ def count(least: int = 1, *, default: Any = MISSING) -> Any:
     def read(name: str, value: Any) -> int:
         whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
         if not whole or value < least:
-            raise bad(name, rule, value)
+            raise invalid(name, rule, value)
         return int(value)
 
     return _declare("whole", rule, read, default)
@@ -163,7 +131,9 @@ def count(least: int = 1, *, default: Any = MISSING) -> Any:
 def rounds(*, default: Any = MISSING) -> Any:
     """Declare a number of rounds."""
     rule = "a whole number of rounds >= 1"
-    return _declare("whole", rule, lambda name, value: checks.whole(value, name, rule), default)
+    return _declare(
+        "whole", rule, lambda name, value: checks.positive_int(value, name, rule), default
+    )
 
 
 def flag(*, default: Any = MISSING) -> Any:
@@ -171,7 +141,7 @@ def flag(*, default: Any = MISSING) -> Any:
 
     def read(name: str, value: Any) -> bool:
         if not isinstance(value, (bool, np.bool_)):
-            raise bad(name, "True or False", value)
+            raise invalid(name, "True or False", value)
         return bool(value)
 
     return _declare("switch", "True or False", read, default)
@@ -190,14 +160,14 @@ def choice(*words: str, default: Any = MISSING) -> Any:
 
 def vector(*, default: Any = MISSING) -> Any:
     """Declare an array of one axis."""
-    return _array("a vector", checks.vector, default)
+    return _array("a vector", checks.to_vector, default)
 
 
 def normal(*, default: Any = MISSING) -> Any:
     """Declare a vector that is not zero."""
 
     def check(value: Any, name: str) -> Any:
-        found = checks.vector(value, name)
+        found = checks.to_vector(value, name)
         if not found.any():
             raise InvalidValueError(f"{name} must not be zero, got the zero vector")
         return found
@@ -207,16 +177,19 @@ def normal(*, default: Any = MISSING) -> Any:
 
 def matrix(*, default: Any = MISSING) -> Any:
     """Declare an array of two axes."""
-    return _array("a matrix", checks.matrix, default)
+    return _array("a matrix", checks.to_matrix, default)
 
 
 def symmetric(*, default: Any = MISSING) -> Any:
     """Declare a symmetric matrix."""
-    return _array("a symmetric matrix", checks.symmetric, default)
+    return _array("a symmetric matrix", checks.to_symmetric, default)
 
 
 def _array(rule: str, check: Callable[..., Any], default: Any) -> Any:
-    return _declare("array", rule, lambda name, value: checks.data(value, check, name), default)
+    def read(name: str, value: Any) -> Any:
+        return value if checks.is_traced(value) else check(value, name)
+
+    return _declare("array", rule, read, default)
 
 
 def projectable(*, default: Any = MISSING) -> Any:
@@ -250,7 +223,7 @@ def algorithm(*, default: Any = MISSING) -> Any:
 
     def read(name: str, value: Any) -> Any:
         if not _has_methods(value, "init", "step"):
-            raise InvalidValueError(f"{name} must be {rule}, got {shown(value)}")
+            raise InvalidValueError(f"{name} must be {rule}, got {repr_line(value)}")
         return value
 
     return _declare("object", rule, read, default)
@@ -263,7 +236,7 @@ def instance_of(*kinds: type[Any], default: Any = MISSING) -> Any:
 
     def read(name: str, value: Any) -> Any:
         if not isinstance(value, kinds):
-            raise InvalidValueError(f"{name} must be {rule}, got {shown(value)}")
+            raise InvalidValueError(f"{name} must be {rule}, got {repr_line(value)}")
         return value
 
     return _declare("object", rule, read, default)
@@ -293,7 +266,7 @@ def _set_instead(value: Any) -> str:
     if isinstance(value, (int, float)):
         return f"{value!r}: Ball({value!r}) is the ball of that radius"
     if hasattr(value, "query") and hasattr(value, "region"):
-        return f"the constraint {shown(value)}: its region is the set"
+        return f"the constraint {repr_line(value)}: its region is the set"
     return repr(value)
 
 

@@ -30,8 +30,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from surefoot.core.checks import repr_line
 from surefoot.core.constants import Constants
-from surefoot.core.convert import shown
 from surefoot.core.errors import InvalidValueError, SurefootError, first_line
 from surefoot.core.optional import need
 from surefoot.core.parameters import parameters_of
@@ -44,12 +44,13 @@ __all__ = [
     "describe",
     "digest",
     "encode",
+    "json_plain",
     "known_classes",
     "one_of",
     "records_in",
 ]
 
-ROOMS = ("sets", "regions", "algorithms", "theory")
+ROOMS = ("sets", "regions", "algorithms")
 """The rooms whose public classes a file may name."""
 
 Classes: TypeAlias = Mapping[str, type]
@@ -113,7 +114,7 @@ def _encode(value: object, path: str, name: str | None) -> Any:
     if name is None:
         where = f"{path} = " if path else ""
         raise NotPlainError(
-            f"{where}{shown(value)} of {type(value)!r} cannot be stored as plain data"
+            f"{where}{repr_line(value)} of {type(value)!r} cannot be stored as plain data"
         )
     return {"given": path or name, "kind": _kind_of(value)}
 
@@ -165,7 +166,7 @@ def decode(data: Any, own: Classes | None = None, given: Mapping[str, object] | 
     except SurefootError:
         raise
     except (TypeError, ValueError, KeyError, AttributeError, OverflowError) as error:
-        raise NotPlainError(f"{shown(data)} cannot be read: {first_line(error)}") from error
+        raise NotPlainError(f"{repr_line(data)} cannot be read: {first_line(error)}") from error
 
 
 def _decode(data: Any, known: Classes, given: Mapping[str, object]) -> Any:
@@ -196,7 +197,7 @@ _FORMS = ("tuple", "list", "map", "given", "csr")
 def _decode_numbers(data: Mapping[str, Any]) -> Any:
     kind = np.dtype(data.get("type", "float64"))
     if kind.kind not in "biuf" or not ("number" in data or "array" in data):
-        raise NotPlainError(f"a table must have a class, got {shown(data)}")
+        raise NotPlainError(f"a table must have a class, got {repr_line(data)}")
     if "array" in data:
         flat = [float(p["number"]) if isinstance(p, dict) else p for p in data["array"]]
         return np.array(flat, dtype=kind).reshape(data["shape"])
@@ -219,7 +220,7 @@ def _find_given(path: str, kind: str, given: Mapping[str, object]) -> object:
         raise NotPlainError(f"{path} (a {kind}) could not be stored: give it again, {path}=...")
     value = given[path]
     if _kind_of(value) != kind:
-        raise NotPlainError(f"{path} must be the {kind} that it was, got {shown(value)}")
+        raise NotPlainError(f"{path} must be the {kind} that it was, got {repr_line(value)}")
     return value
 
 
@@ -317,6 +318,23 @@ def records_in(value: object) -> dict[str, type]:
     for part in value:
         known |= records_in(part)
     return known
+
+
+def json_plain(value: object) -> Any:
+    """Return data as JSON can hold it: numbers that are not finite are null.
+
+    >>> json_plain({"a": (1, float("inf")), "b": None})
+    {'a': [1, None], 'b': None}
+    """
+    if isinstance(value, Mapping):
+        return {str(key): json_plain(part) for key, part in value.items()}
+    if isinstance(value, (np.ndarray, np.generic)):
+        return json_plain(value.tolist())
+    if isinstance(value, list | tuple):
+        return [json_plain(part) for part in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if isinstance(value, int | str | None) else str(value)
 
 
 def one_of(names: Iterable[str], given: object) -> str:

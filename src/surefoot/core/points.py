@@ -9,36 +9,17 @@ from typing import Any
 import numpy as np
 
 from surefoot.core import checks
-from surefoot.core.arrays import constant, is_concrete, namespace, norm
+from surefoot.core.arrays import convert_like, is_concrete, namespace, norm
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import Array, Number, Region
-
-__all__ = [
-    "UNIT",
-    "bounded_diameter",
-    "clean",
-    "dense",
-    "dimension_of",
-    "every",
-    "has_length",
-    "marked",
-    "only_entry",
-    "reach_from",
-    "reach_of",
-    "repeat",
-    "settled",
-    "summed",
-    "unless_nan",
-]
 
 # The unit roundoff u of float64: one operation errs by at most u of its result.
 UNIT = 2.0**-53
 
 
-def has_length(x: Array, dimension: int | None, name: str = "the point") -> Array:
+def check_length(x: Array, dimension: int | None, name: str = "the point") -> Array:
     """Return the point as float64; refuse one of another dimension than the set's."""
-    if type(x) is not np.ndarray or x.dtype is not checks.FLOAT64:
-        x = checks.floats(x, name)
+    x = checks.to_floats(x, name)
     if dimension is None:
         if not x.ndim:
             raise InvalidValueError(f"{name} must be an array of shape (d,) or (B, d), got {x!r}")
@@ -53,45 +34,45 @@ def clean(x: Array, dimension: int | None, name: str = "the point to project") -
     One NumPy run is refused. A run of a batch, or of another backend, cannot be: all its entries
     become NaN, which every later step keeps and the game reports.
     """
-    x = has_length(x, dimension, name)
-    if type(x) is np.ndarray and x.ndim == 1:
+    x = check_length(x, dimension, name)
+    if isinstance(x, np.ndarray) and x.ndim == 1:
         checks.refuse_unfinite(x, name)
         return x
-    return marked(x)
+    return nan_where_invalid(x)
 
 
-def marked(x: Array) -> Array:
+def nan_where_invalid(x: Array) -> Array:
     """Return the point, all NaN if an entry is not finite, since NaN is never inside a set."""
     xp = namespace(x)
     return xp.where(xp.all(xp.isfinite(x), axis=-1, keepdims=True), x, xp.nan)
 
 
-def unless_nan(x: Array, result: Array) -> Array:
+def keep_nan(x: Array, result: Array) -> Array:
     """Return the result, NaN where :func:`clean` made x NaN, for results that would lose it."""
-    if type(x) is np.ndarray and x.ndim == 1:
+    if isinstance(x, np.ndarray) and x.ndim == 1:
         return result
     xp = namespace(x)
     return xp.where(xp.isnan(x), xp.nan, result)
 
 
-def summed(x: Array) -> Number:
+def sum_entries(x: Array) -> Number:
     """Return the sum of the entries: a float for one NumPy run, a column for a batch."""
-    if type(x) is np.ndarray and x.ndim == 1:
+    if isinstance(x, np.ndarray) and x.ndim == 1:
         return float(x.sum())
     return namespace(x).sum(x, axis=-1, keepdims=x.ndim > 1)
 
 
-def every(condition: Array) -> Array:
+def all_entries(condition: Array) -> Array:
     """Return whether a condition holds at every entry: a bool for one run, a column for a batch."""
-    if type(condition) is np.ndarray and condition.ndim == 1:
+    if isinstance(condition, np.ndarray) and condition.ndim == 1:
         return bool(condition.all())
     return namespace(condition).all(condition, axis=-1, keepdims=condition.ndim > 1)
 
 
-def only_entry(index: Array, value: Number, like: Array) -> Array:
-    """Return a point with one nonzero entry, at an index from :func:`.largest`."""
+def only_entry(index: Array, value: Array, like: Array) -> Array:
+    """Return a point with a value at one entry, whose index :func:`.find_largest` gave, else 0."""
     xp = namespace(like)
-    places = constant(np.arange(like.shape[-1]), like)
+    places = convert_like(np.arange(like.shape[-1]), like)
     here = places == (index if like.ndim == 1 else index[:, None])
     return xp.where(here, value + xp.zeros_like(like), xp.zeros_like(like))
 
@@ -102,18 +83,18 @@ def dimension_of(owner: Any) -> int | None:
     return None if dimension is None else int(dimension)
 
 
-def dense(A: Any) -> Array:
+def to_dense(A: Any) -> Array:
     """Return a matrix of NumPy for one that may be SciPy's sparse."""
     return A.toarray() if hasattr(A, "toarray") else A
 
 
-def settled(region: Region, x: Array) -> Array:
+def snap_inside(region: Region, x: Array) -> Array:
     """Return a mean of points of a set, moved back into the set if rounding put it outside.
 
     That is no projection of a point that may be anywhere: a set that has no cheap one can have a
     ``settled`` all the same. One of yours without is trusted.
     """
-    own = getattr(region, "settled", None)
+    own = getattr(region, "snap_inside", None)
     return x if own is None else own(x)
 
 

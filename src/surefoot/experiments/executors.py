@@ -208,4 +208,4 @@ def make_executor(
         return Cluster(cluster, insecure=insecure, tls=tls)
     if workers == 0 and type(workers) is int:
         return Here()
-    return Pool(cores() if workers is None else checks.whole(workers, "workers"))
+    return Pool(cores() if workers is None else checks.positive_int(workers, "workers"))

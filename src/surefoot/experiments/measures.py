@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from surefoot.algorithms import Breach, Guarantee
+from surefoot.core.checks import finite_or_none
 from surefoot.core.constants import Constants
-from surefoot.core.convert import finite
 from surefoot.core.types import Array
 from surefoot.experiments.problems import BLOCK
 from surefoot.experiments.record import (
@@ -79,9 +79,9 @@ def measure(
         verdict=VerdictFacts(word=verdict.word, sentence=verdict.sentence),
         breaches=_breaches(trace, BLOCK * spec["block"]),
         comparator=ComparatorFacts(
-            gap=finite(np.max(best.value[-1] - best.lower[-1])), exact=closed
+            gap=finite_or_none(np.max(best.value[-1] - best.lower[-1])), exact=closed
         ),
-        regret_share=None if not bound else finite(np.max(upper) / bound),
+        regret_share=None if not bound else finite_or_none(np.max(upper) / bound),
         engine=trace.engine,
         oracle=OracleFacts(**{f.name: getattr(trace.ledger, f.name) for f in fields(OracleFacts)}),
     )
@@ -175,12 +175,12 @@ def _boundary(problem: Problem) -> Array | None:
 
 
 def _guarantee(guarantee: Guarantee, T: int) -> GuaranteeFacts:
-    bounds = {str(measure): finite(b) for measure, b in guarantee.bounds(T).items()}
+    bounds = {str(measure): finite_or_none(b) for measure, b in guarantee.bounds(T).items()}
     return GuaranteeFacts(
         name=guarantee.name,
         kind=guarantee.kind,
         text=str(guarantee),
-        regret_bound=finite(guarantee.regret_bound(T)),
+        regret_bound=finite_or_none(guarantee.regret_bound(T)),
         bounds={measure: limit for measure, limit in bounds.items() if limit is not None},
         regret_exponent=guarantee.regret_exponent,
         violation_exponent=guarantee.violation_exponent,
@@ -196,8 +196,8 @@ def _breaches(trace: Trace, before: int) -> tuple[BreachFacts, ...]:
     return tuple(
         BreachFacts(
             constant=breach.constant,
-            limit=finite(breach.limit),
-            observed=finite(breach.observed),
+            limit=finite_or_none(breach.limit),
+            observed=finite_or_none(breach.observed),
             round=int(breach.round),
             trial=before + int(breach.run),
             sentence=str(breach),
@@ -210,4 +210,4 @@ def _plain(value: Any) -> Any:
     """Return a number as Python has it, None if it is not finite; a word as it is."""
     if isinstance(value, (str, bool, int)) or value is None:
         return value
-    return finite(value)
+    return finite_or_none(value)

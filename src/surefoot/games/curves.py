@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from surefoot.core.convert import finite
+from surefoot.core.checks import finite_or_none
 from surefoot.core.display import (
     BLACK,
     BLUE,
@@ -125,7 +125,7 @@ def curve_of(trace: Trace) -> Curve:
     if guarantee is not None:
         line = np.broadcast_to(guarantee.regret_bound(trace.rounds), trace.rounds.shape)
         bound = line if word == "regret" and np.isfinite(line).all() else None
-        limit = finite(guarantee.regret_bound(trace.horizon))
+        limit = finite_or_none(guarantee.regret_bound(trace.horizon))
     return Curve(
         word,
         trace.rounds,

@@ -91,11 +91,11 @@ class Game:
             x: the first action or actions.
         """
         gradient = oracle.costs.gradient(0, x)
-        checks.cost_gradient(x, Feedback(gradient, None, None))
+        checks.read_gradient(x, Feedback(gradient, None, None))
         # Not watched: norms come after the shapes are known to be right.
         seen = replace(oracle, watched=False).ask(0, x)
         if oracle.needs.constraint_values and oracle.needs.constraint_subgradients:
-            check = checks.feedback_apart if oracle.needs.apart else checks.feedback
+            check = checks.read_feedback_apart if oracle.needs.apart else checks.read_feedback
             check(x, seen.feedback)
         want = () if len(x.shape) == 1 else (x.shape[0], 1)
         for name, value in (("cost_value", seen.cost), ("constraint_value", seen.worst)):

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from surefoot.core import checks
-from surefoot.core.display import bracketed, mean_and_spread, of_runs
+from surefoot.core.display import format_bracket, mean_and_spread, of_runs
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import Array, CostStream
 from surefoot.problems.constraints import Constraint
@@ -46,7 +46,7 @@ class MovingComparator(NamedTuple):
     length: Array
 
     def __repr__(self) -> str:
-        cost = bracketed(self.value, self.lower)
+        cost = format_bracket(self.value, self.lower)
         path = mean_and_spread(self.length)
         return f"<MovingComparator{of_runs(self.value)}: cost {cost}; path of length {path}>"
 
@@ -68,7 +68,7 @@ class DynamicRegret(NamedTuple):
 
     def __repr__(self) -> str:
         path = mean_and_spread(self.comparator.length)
-        ends = bracketed(self.upper, self.lower)
+        ends = format_bracket(self.upper, self.lower)
         return f"<DynamicRegret{of_runs(self.upper)} against a path of length {path}: {ends}>"
 
 
@@ -93,7 +93,7 @@ class IntervalRegret(NamedTuple):
 
     def __repr__(self) -> str:
         when = f"from round {self.first:,} to {self.last:,}"
-        ends = bracketed(self.upper, self.lower)
+        ends = format_bracket(self.upper, self.lower)
         return f"<IntervalRegret{of_runs(self.upper)} {when}: {ends}>"
 
 
@@ -179,7 +179,7 @@ def best_moving(
 def _edges(changes: int | Sequence[int], horizon: int) -> list[int]:
     """Return where pieces begin, counted from 0, and the horizon."""
     if isinstance(changes, int):
-        pieces = checks.whole(changes, "changes")
+        pieces = checks.positive_int(changes, "changes")
         if pieces > horizon:
             raise InvalidValueError(f"changes must be at most {horizon} pieces, got {changes}")
         return [round(k * horizon / pieces) for k in range(pieces + 1)]

@@ -90,7 +90,7 @@ def play_network(player: Any, costs: Any, constraints: Sequence[Any], start: Arr
         raise InvalidValueError(
             f"mixing must be for the {agents} agents of the game, got {algorithm.agents}"
         )
-    state = algorithm.init(checks.vector(start, "start", length=costs.dimension))
+    state = algorithm.init(checks.to_vector(start, "start", length=costs.dimension))
     found = np.empty((5, horizon))
     for t in range(horizon):
         x = state.x
@@ -131,7 +131,7 @@ def mixing_matrix(graph: str, agents: int) -> Array:
                [0.33333333, 0.        , 0.66666667]])
     """
     checks.one_of(("ring", "complete", "star"), graph=graph)
-    n = checks.whole(agents, "agents")
+    n = checks.positive_int(agents, "agents")
     if graph == "complete" or n == 1:
         return np.full((n, n), 1 / n)
     W = np.zeros((n, n))

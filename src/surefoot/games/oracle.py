@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from surefoot.core.arrays import largest, namespace, norm, one_run
+from surefoot.core.arrays import find_largest, is_one_run, namespace, norm
 from surefoot.core.types import Array, Feedback, Needs, Number
 from surefoot.problems.constraints import Constraint, ConstraintStream, PlayedOnly
 from surefoot.problems.costs import ArrayCosts
@@ -67,7 +67,7 @@ class Oracle:
         if needs.apart or self.rows:
             rows, slopes = g.query_all(x) if isinstance(g, Constraint) else g.query_all(k, x)
         if needs.apart:
-            value, slope, worst = rows, slopes, largest(rows)[0]
+            value, slope, worst = rows, slopes, find_largest(rows)[0]
         else:
             value, slope = g.query(x) if isinstance(g, Constraint) else g.query(k, x)
             worst = value
@@ -95,7 +95,7 @@ def _steepest(slope: Array, x: Array) -> Number:
         return math.sqrt(float(slope.multiply(slope).sum(axis=1).max()))
     xp = namespace(slope)
     squares = xp.sum(slope * slope, axis=-1)
-    return xp.sqrt(xp.max(squares, axis=-1, keepdims=not one_run(x)))
+    return xp.sqrt(xp.max(squares, axis=-1, keepdims=not is_one_run(x)))
 
 
 def constraint_rounds(constraint: Any, start: int, stop: int) -> Any:

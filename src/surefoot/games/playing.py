@@ -125,7 +125,7 @@ class _Options(NamedTuple):
             raise InvalidValueError(f"every must be a whole number >= 1 or None, got {every!r}")
         if self.callback is not None:
             checks.function(callback=self.callback)
-        checks.whole(seed + 1 if type(seed) is int else seed, "seed", "a whole number >= 0")
+        checks.positive_int(seed + 1 if type(seed) is int else seed, "seed", "a whole number >= 0")
 
 
 def _play_all(
@@ -222,7 +222,7 @@ def _check_problem(problem: Any, players: Sequence[Any]) -> None:
     swapped = any(isinstance(player, Problem) for player in players)
     raise InvalidValueError(
         "problem must be a Problem, as Problem.of(costs, constraint, domain, start) makes one, "
-        f"got {checks.shown(problem)}{': the player comes first' * swapped}"
+        f"got {checks.repr_line(problem)}{': the player comes first' * swapped}"
     )
 
 
@@ -284,7 +284,7 @@ def _horizons(
             f"horizons must be one for each of the {len(guarantees)} players, got {len(horizons)}"
         )
     for horizon in horizons:
-        if checks.horizon(horizon) > available:
+        if checks.check_horizon(horizon) > available:
             raise InvalidValueError(
                 f"horizon must be at most {available}, the rounds of the costs, got {horizon}"
             )
@@ -294,7 +294,7 @@ def _horizons(
 def _start(x1: Any, dimension: int, engine: str) -> Array:
     """Return the first action; for the loop of any backend, else NumPy."""
     if engine != "loop" or type(x1) is np.ndarray or not hasattr(x1, "shape"):
-        return checks.vector(x1, "start", length=dimension)
+        return checks.to_vector(x1, "start", length=dimension)
     if tuple(x1.shape) != (dimension,):
         raise InvalidValueError(f"start.shape must be ({dimension},), got {tuple(x1.shape)}")
     return x1

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from surefoot.core.display import after_rounds, bracketed, of_runs
+from surefoot.core.display import after_rounds, format_bracket, of_runs
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import Array
 from surefoot.problems.hindsight import Comparator
@@ -33,7 +33,7 @@ class Regret(NamedTuple):
     def __repr__(self) -> str:
         if not len(self.rounds):
             return "<Regret of no round>"
-        upper, ends = self.upper[-1], bracketed(self.upper[-1], self.lower[-1])
+        upper, ends = self.upper[-1], format_bracket(self.upper[-1], self.lower[-1])
         return f"<Regret{of_runs(upper)}{after_rounds(self.rounds)}: {ends}>"
 
     @property

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from surefoot.core.convert import bad
+from surefoot.core.checks import invalid
 from surefoot.core.display import mean_and_spread, of_runs
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import Array
@@ -51,7 +51,7 @@ class Violations(NamedTuple):
         try:
             return Violations(*(measure[runs] for measure in self))
         except (IndexError, TypeError) as error:
-            raise bad("runs", "an index of the runs, or several", runs) from error
+            raise invalid("runs", "an index of the runs, or several", runs) from error
 
 
 class ViolationMeter:

@@ -134,8 +134,8 @@ def adversarial_cube(
         array([-0., -0., -1., -0., -0.])
     """
     checks.one_of(ADVERSARIES, adversary=adversary)
-    checks.horizon(horizon)
-    checks.whole(dimension, "dimension")
+    checks.check_horizon(horizon)
+    checks.positive_int(dimension, "dimension")
     checks.positive(size=size, radius=radius)
     constraint = LinfNorm(radius, dimension)
     costs: Linear | Adversarial
@@ -148,7 +148,7 @@ def adversarial_cube(
         rng = np.random.default_rng(seed)
         costs = Linear(draw_streams(draw, rng, horizon, trials, streams))
     else:
-        if trials is not None and checks.whole(trials, "trials") > 1:
+        if trials is not None and checks.positive_int(trials, "trials") > 1:
             raise InvalidValueError(
                 f"trials must be 1 for the adversary {adversary!r}, which answers the actions and "
                 f"has no streams, got {trials!r}"

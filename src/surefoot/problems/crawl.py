@@ -45,10 +45,14 @@ def crawl(
     """
     checks.above(1.0 - 1e-15, kappa=kappa)
     checks.positive(size=size)
-    checks.whole(dimension, "dimension")
+    checks.positive_int(dimension, "dimension")
     axis = np.zeros(dimension)
     axis[0] = 1.0
-    lead = (checks.horizon(horizon),) if trials is None else (checks.horizon(horizon), trials)
+    lead = (
+        (checks.check_horizon(horizon),)
+        if trials is None
+        else (checks.check_horizon(horizon), trials)
+    )
     return Problem.of(
         Linear(np.broadcast_to(-size * axis, (*lead, dimension))),
         max_of(Affine([axis / kappa], [1.0 / kappa]), L2Norm(1.0)),

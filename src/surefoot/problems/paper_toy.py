@@ -124,7 +124,7 @@ def _targets(horizon: int, trials: int, seed: int, streams: int | None) -> Any:
 
 def _published_targets(horizon: int, trials: int, seed: int) -> Any:
     """Return targets ``(T, trials, 2)`` in the order in which the published scripts draw them."""
-    checks.horizon(horizon)
+    checks.check_horizon(horizon)
     if type(trials) is not int or trials < 1:
         raise InvalidValueError(f"trials must be a whole number >= 1, got {trials!r}")
     rng = np.random.default_rng(seed)

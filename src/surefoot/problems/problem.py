@@ -54,7 +54,7 @@ class Problem(Declared):
                 f"constraint must have a round for each of the {self.costs.horizon} of the costs, "
                 f"got {self.constraint.horizon}"
             )
-        start = checks.vector(self.start, "start", length=self.costs.dimension)
+        start = checks.to_vector(self.start, "start", length=self.costs.dimension)
         object.__setattr__(self, "start", start)
 
     def __repr__(self) -> str:
@@ -158,7 +158,7 @@ class Problem(Declared):
             evaluation_error = 6.66134e-16 (derived), cost_bound = 2.23607 (derived)
         """
         _check_parts(costs, constraint, domain)
-        x1 = checks.vector(start, "start", length=costs.dimension)
+        x1 = checks.to_vector(start, "start", length=costs.dimension)
         benchmark = _benchmark(constraint)
         _check_start(constraint, domain, x1, outside)
         _check_domain(benchmark.region, domain, x1)
@@ -256,7 +256,7 @@ def _check_domain(region: Region | None, domain: Ball, x1: Array) -> None:
         if far > domain.radius * (1 + 1e-9):
             raise InvalidValueError(
                 f"domain must hold the feasible set, got {domain!r}, and the feasible "
-                f"{checks.shown(point)} is {far:.6g} from its centre"
+                f"{checks.repr_line(point)} is {far:.6g} from its centre"
             )
         if not far > before * (1 + 1e-12):
             return
@@ -269,7 +269,7 @@ def _is_stream(costs: Any) -> bool:
 def _costs_instead(value: Any) -> str:
     """Return what was given for the costs, and the class that takes it where there is one."""
     if isinstance(value, (Constraint, ConstraintStream)):
-        return f"the constraint {checks.shown(value)}"
+        return f"the constraint {checks.repr_line(value)}"
     takes_functions = "FromFunctions(...) takes functions of round and action"
     return _named(value, takes_functions, "Linear(...) takes gradients, Quadratic(...) targets")
 
@@ -277,14 +277,16 @@ def _costs_instead(value: Any) -> str:
 def _constraint_instead(value: Any) -> str:
     """Return what was given for the constraint, and the class that takes it where there is one."""
     if hasattr(value, "project"):
-        return f"the set {checks.shown(value)}: a constraint has values, as L2Norm and Affine do"
+        return (
+            f"the set {checks.repr_line(value)}: a constraint has values, as L2Norm and Affine do"
+        )
     takes_function = "FunctionConstraint(g, subgradient) takes it"
     return _named(value, takes_function, "Affine(A, b) takes rows and limits")
 
 
 def _named(value: Any, of_a_function: str, of_an_array: str) -> str:
     """Return what was given, and what takes it if it is a function or an array."""
-    brief = checks.brief(value)
+    brief = checks.describe(value)
     if callable(value):
         return f"{brief}: {of_a_function}"
     return f"{brief}: {of_an_array}" if hasattr(value, "shape") else brief
@@ -293,7 +295,7 @@ def _named(value: Any, of_a_function: str, of_an_array: str) -> str:
 def _domain_instead(value: Any) -> str:
     """Return what was given for the domain, and a ball that holds it where there is one."""
     holds = ": its bounding_ball() is one" * hasattr(value, "bounding_ball")
-    return f"{checks.brief(value)}{holds}"
+    return f"{checks.describe(value)}{holds}"
 
 
 def _curvature(constraint: Constraint | ConstraintStream, domain: Ball) -> float | None:

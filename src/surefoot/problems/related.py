@@ -38,7 +38,7 @@ def thin_box(
         >>> p.constraint.region.upper
         array([1. , 0.1, 1. ])
     """
-    if checks.whole(dimension, "dimension") < 2:
+    if checks.positive_int(dimension, "dimension") < 2:
         raise InvalidValueError(f"dimension must be at least 2, got {dimension}")
     if not kappa >= 1:
         raise InvalidValueError(f"kappa must be at least 1, got {kappa!r}")
@@ -81,7 +81,7 @@ def portfolio(
         >>> portfolio(4, horizon=5).start
         array([0.25, 0.25, 0.25, 0.25])
     """
-    checks.whole(dimension, "dimension")
+    checks.positive_int(dimension, "dimension")
     checks.between(0, 1, spread=spread)
 
     def draw(source: Any, lead: tuple[int, ...]) -> Any:
@@ -120,13 +120,13 @@ def changing_halfspaces(
         >>> p.constants.slater_margin
         0.2
     """
-    checks.whole(dimension, "dimension")
+    checks.positive_int(dimension, "dimension")
     checks.between(0, 0.3, margin=margin)
     rng = np.random.default_rng(seed)
     directions = rng.normal(size=(dimension + 1, dimension))
     directions /= np.linalg.norm(directions, axis=1, keepdims=True)
     # Both numbers of a round in one draw, so that fewer rounds are the first of more.
-    drawn_limits, drawn_rows = rng.uniform(size=(checks.horizon(horizon), 2)).T
+    drawn_limits, drawn_rows = rng.uniform(size=(checks.check_horizon(horizon), 2)).T
     limits = margin * (1 + 2 * drawn_limits)
     A = directions[(drawn_rows * (dimension + 1)).astype(int)][:, None]
     pull = 1.5 * directions.mean(axis=0) / np.linalg.norm(directions.mean(axis=0))

@@ -33,8 +33,8 @@ def draw_streams(
         streams: seed of the streams alone.
         part: tells apart several numbers that are drawn for one stream.
     """
-    checks.horizon(horizon)
-    runs = 1 if trials is None else checks.whole(trials, "trials")
+    checks.check_horizon(horizon)
+    runs = 1 if trials is None else checks.positive_int(trials, "trials")
     if streams is None:
         return draw(rng, (horizon,) if trials is None else (horizon, runs))
     if not isinstance(streams, (int, np.integer)) or streams < 0:

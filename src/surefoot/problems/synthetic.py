@@ -50,8 +50,8 @@ def random_polytope(
         >>> p.constraint.A.shape, p.constants.origins["sigma"]
         ((9, 3), 'local')
     """
-    checks.whole(dimension, "dimension")
-    if checks.whole(rows, "rows") < 2 * dimension:
+    checks.positive_int(dimension, "dimension")
+    if checks.positive_int(rows, "rows") < 2 * dimension:
         raise InvalidValueError(f"rows must be at least 2 dimension = {2 * dimension}, got {rows}")
     rng = np.random.default_rng(seed)
     cuts = rng.normal(size=(rows - 2 * dimension, dimension))
@@ -78,7 +78,7 @@ def rotated_box(
         >>> rotated_box(3, horizon=10).constants.origins["sigma"]
         'derived'
     """
-    checks.whole(dimension, "dimension")
+    checks.positive_int(dimension, "dimension")
     rng = np.random.default_rng(seed)
     Q = np.linalg.qr(rng.normal(size=(dimension, dimension)))[0]
     half = rng.uniform(0.5, 1.0, dimension)
@@ -105,7 +105,7 @@ def ellipsoid(
         >>> round((p.constants.G_g / p.constants.sigma) ** 2, 6)  # the condition number
         10.0
     """
-    checks.whole(dimension, "dimension")
+    checks.positive_int(dimension, "dimension")
     if not condition >= 1:
         raise InvalidValueError(f"condition must be at least 1, got {condition!r}")
     rng = np.random.default_rng(seed)
@@ -162,7 +162,7 @@ def fair_logistic(
         >>> float(p.constraint.value(p.start))
         -0.05
     """
-    checks.whole(dimension, "dimension")
+    checks.positive_int(dimension, "dimension")
     checks.positive(radius=radius, tolerance=tolerance)
     rng = np.random.default_rng(seed)
     leak, truth = rng.normal(size=(2, dimension))

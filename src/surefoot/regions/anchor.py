@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from surefoot.core.arrays import raised, where
+from surefoot.core.arrays import round_up, where
 from surefoot.core.types import Array, Number
 from surefoot.regions.errors import is_zero
 
@@ -45,8 +45,8 @@ class Anchor(NamedTuple):
         """
         if is_zero(drift):
             return self.value
-        rise = raised(drift * abs(t - self.round))
-        return where(rise > 0, raised(self.value + rise), self.value)
+        rise = round_up(drift * abs(t - self.round))
+        return where(rise > 0, round_up(self.value + rise), self.value)
 
 
 def pull_share(here: Number, there: Number, keep: Number = 0.0) -> Number:

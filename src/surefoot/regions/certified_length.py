@@ -73,13 +73,13 @@ from surefoot.core.arrays import (
     namespace,
     norm,
     number_like,
-    raised,
+    round_up,
     sqrt,
     where,
 )
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import flag, positive, projectable
-from surefoot.core.points import reach_of, settled
+from surefoot.core.points import reach_of, snap_inside
 from surefoot.core.types import Array, Number, Solving
 from surefoot.core.types import Region as Set
 from surefoot.regions.certificates import StepCertificate, beyond_reach
@@ -306,7 +306,7 @@ class CertifiedLength(Knowledge):
         """Return the slack of the anchor in a round, rounded down."""
         if not errors.drifts:
             return memory.slack
-        return -raised(raised(errors.drift * abs(t - memory.since)) - memory.slack)
+        return -round_up(round_up(errors.drift * abs(t - memory.since)) - memory.slack)
 
     def _distance(
         self, memory: LengthMemory, x: Array, t: Number, rho: Number, errors: Errors
@@ -351,7 +351,7 @@ class CertifiedLength(Knowledge):
             old = errors.drift * age >= 0.5 * memory.slack
             stale = old & (slack > v + self.G_g * error) & (-upper < slack)
         pulled = (cramped & (share >= 0) & (level + self.G_g * error <= slack)) | stale
-        target = settled(self.domain, x + where(pulled, share, zero) * (anchor - x))
+        target = snap_inside(self.domain, x + where(pulled, share, zero) * (anchor - x))
         target = where(stale, anchor, target)
         # A pulled action is in the tightened set: there is nothing left of the distance.
         drawn, left = where(pulled, target, memory.drawn), where(pulled, zero, memory.left)
@@ -431,7 +431,7 @@ class LengthRegion(Region):
         deep = slack >= self.rise + margin
         over, whole = self.point_level + self.rise + margin, self.point_level + slack
         share = over / where(moves & deep, whole, math.inf)
-        onwards = settled(knowledge.domain, self.point + share * (seen.anchor - self.point))
+        onwards = snap_inside(knowledge.domain, self.point + share * (seen.anchor - self.point))
         self.point = where(moves, onwards, self.point)
         self.point_level = where(moves, -self.rise, self.point_level)
         self.has_point = self.has_point & where(moves, deep, self.has_point)
@@ -459,7 +459,7 @@ class LengthRegion(Region):
         found, q = self.cut(w), self.memory.drawn
         far, room = norm(found - q), maximum(self.longest, 0.0)
         share = minimum(room / where(far > 0, far, 1.0), 1.0)
-        drawn = settled(self.knowledge.domain, q + share * (found - q))
+        drawn = snap_inside(self.knowledge.domain, q + share * (found - q))
         found = where(far <= room, found, drawn)
         found = where(good, w, where(self.longest > 0, found, self.point))
         # A start that is not strictly feasible certifies nothing, nor does a g that is NaN.

@@ -66,7 +66,7 @@ from surefoot.core.arrays import (
 )
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import nonnegative, positive, projectable
-from surefoot.core.points import every, marked, reach_of
+from surefoot.core.points import all_entries, nan_where_invalid, reach_of
 from surefoot.core.types import Array, Number
 from surefoot.core.types import Region as Set
 from surefoot.regions.anchor import Anchor, pull_share
@@ -186,7 +186,7 @@ class Curvature(Knowledge):
             # half of the margin that is in it is more than its rounding. Where the action stayed
             # nothing is rounded.
             region = CurvatureRegion(self, memory, when, errors)
-            bound, stayed = region.bound(x), every(x == region.x)
+            bound, stayed = region.bound(x), all_entries(x == region.x)
             known = (memory.rounds > 0) & (stayed | region.contains(x))
             before = where(stayed, region.level, minimum(bound, 0.0 * bound))
             upper = where(known, minimum(upper, before), upper)
@@ -318,9 +318,9 @@ class CurvatureRegion(Region):
             return True
         if self.anchor is None:
             # For a fixed g an action that was played, and feasible, stays so.
-            return good | (every(w == self.x) & (self.upper <= 0))
+            return good | (all_entries(w == self.x) & (self.upper <= 0))
         point, share = self._pull()
-        return good | (every(w == point) & (share <= 1))
+        return good | (all_entries(w == point) & (share <= 1))
 
     def nearest(self, w: Array) -> Array:
         """Return the point of the region nearest to w; w itself where it is in the region."""
@@ -348,7 +348,7 @@ class CurvatureRegion(Region):
     def _reachable(self, w: Array) -> Array:
         """Return a wish; one run is refused where the way there has no finite square."""
         if not is_number(self.level):
-            return marked(w)
+            return nan_where_invalid(w)
         if not squared_and_norm(w - self.x)[0] < math.inf:
             checks.refuse_unfinite(to_numpy(w), "the wanted action")
             raise InvalidValueError("the wanted action must have a finite distance from x")

@@ -38,7 +38,7 @@ import numpy as np
 from surefoot.core import checks
 from surefoot.core.algorithm import start_in
 from surefoot.core.arrays import dot, norm
-from surefoot.core.convert import shown
+from surefoot.core.checks import repr_line
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import flag, positive, projectable
 from surefoot.core.points import reach_of
@@ -114,7 +114,7 @@ class LipschitzHull(Knowledge):
     def init(self, x1: Array) -> HullMemory:
         """Return the memory before the first round."""
         if not isinstance(x1, np.ndarray) or x1.ndim != 1:
-            raise InvalidValueError(f"x1 must be one NumPy vector, got {shown(x1)}")
+            raise InvalidValueError(f"x1 must be one NumPy vector, got {repr_line(x1)}")
         if self.domain is not None:
             start_in(self.domain, x1)
         here = Anchor(x1, math.inf, 0.0)
@@ -203,8 +203,8 @@ class LipschitzHull(Knowledge):
     def read(self, x: Array, feedback: Feedback) -> tuple[float, Array | None]:
         """Return value and subgradient of a round; a hull goes without the latter."""
         if feedback.constraint_subgradient is None:
-            return checks.constraint_value(feedback.constraint_value, x), None
-        return checks.reading(x, feedback)
+            return checks.read_constraint_value(feedback.constraint_value, x), None
+        return checks.read_constraint(x, feedback)
 
     def holds(self, x: Array) -> bool:
         """Return whether an action is in the domain; without one, whether it is within reach."""

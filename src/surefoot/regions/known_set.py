@@ -16,10 +16,9 @@ from typing import Any
 import numpy as np
 
 from surefoot.core import checks
-from surefoot.core.arrays import norm, where
+from surefoot.core.arrays import if_any, loop_in_turn, norm, where
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.flow import if_any, in_turn
-from surefoot.core.points import settled
+from surefoot.core.points import snap_inside
 from surefoot.core.types import Array
 from surefoot.core.types import Region as Set
 from surefoot.regions.errors import EmptyRegionError
@@ -94,7 +93,7 @@ class Within(Region):
         if not known.contains(inside):
             inside = find_common_point(base.nearest, self.contains, known, inside, base.reach)
         size = norm(point - base.x) + max(float(base.depth), 0.0)
-        found = settled(known, project_onto_both(base.nearest, known.project, w, base.x, size))
+        found = snap_inside(known, project_onto_both(base.nearest, known.project, w, base.x, size))
         if self.contains(found):
             return found
         drawn = draw_back(self.contains, known, inside, found)
@@ -150,7 +149,7 @@ class WithinBall(Within):
             more = share + 0.5 ** (k + 1.0)
             return where(self.contains(x + more * way), more, share)
 
-        between = x + in_turn(HALVINGS, halve, 0.0 * norm(way)) * way
+        between = x + loop_in_turn(HALVINGS, halve, 0.0 * norm(way)) * way
         best = where(self.contains(there), there, between)
         fine = good | self.contains(best)
         if fine is False:
@@ -205,10 +204,10 @@ class AllSets:
                 return point  # what is nearest in one set, and in all, is nearest in all
         return dykstra(self.sets, x, most=CYCLES).point
 
-    def settled(self, x: Array) -> Array:
+    def snap_inside(self, x: Array) -> Array:
         """Return a point that rounding may have put outside of the sets, moved back."""
         for known in self.sets:
-            x = settled(known, x)
+            x = snap_inside(known, x)
         return x
 
 
@@ -269,7 +268,7 @@ def draw_back(holds: Test, known: Any, inside: Array, outside: Array) -> Array |
 
     def at(share: float) -> Array | None:
         point = inside + share * way
-        point = point if known is None else settled(known, point)
+        point = point if known is None else snap_inside(known, point)
         return point if holds(point) else None
 
     high = 1.0
@@ -308,18 +307,18 @@ def find_common_point(nearest: Onto, holds: Test, known: Any, start: Array, reac
         start: where to begin.
         reach: M, the largest norm of a certified point.
     """
-    b = settled(known, known.project(start))
+    b = snap_inside(known, known.project(start))
     for _ in range(TURNS):
         if holds(b):
             return b
         a = nearest(b)
-        before, b = b, settled(known, known.project(a))
+        before, b = b, snap_inside(known, known.project(a))
         gap, moved = norm(b - a), norm(b - before)
         # Twice the bound, for what "nearest" is off by.
         if gap * gap > 4 * reach * moved or (gap == 0 and moved == 0):
             break
         # Beyond the boundary there may be a point of both that the turns only draw near.
-        beyond = settled(known, known.project(2.0 * a - before))
+        beyond = snap_inside(known, known.project(2.0 * a - before))
         if holds(beyond):
             return beyond
     # A set that is touched in one point: that point, if the set itself says that it holds it.
@@ -347,7 +346,7 @@ def reflect_in_turn(
         for onto in projections:
             point = point + 1.95 * (onto(point) - point)
         if known is not None:
-            point = settled(known, known.project(point))
+            point = snap_inside(known, known.project(point))
         if holds(point):
             return point
     return None

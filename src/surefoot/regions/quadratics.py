@@ -187,7 +187,7 @@ class Quadratics(NamedTuple):
         return Projection(point, weights, norm(point - self.x - q))
 
     def _settle(self, point: Array) -> Array:
-        return point if self.known is None else self.known.settled(point)
+        return point if self.known is None else self.known.snap_inside(point)
 
 
 def values(q: Array, up: Array, s: Array, beta: Array) -> Array:

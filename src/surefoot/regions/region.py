@@ -27,7 +27,7 @@ import numpy as np
 
 from surefoot.core import checks
 from surefoot.core.arrays import norm
-from surefoot.core.convert import shown
+from surefoot.core.checks import repr_line
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import Declared, anything
 from surefoot.core.types import Array, Feedback, Number
@@ -75,7 +75,7 @@ class Knowledge(Declared):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not isinstance(self.errors, Errors):
-            raise InvalidValueError(f"errors must be Errors(...), got {shown(self.errors)}")
+            raise InvalidValueError(f"errors must be Errors(...), got {repr_line(self.errors)}")
         if self.uses_slopes and isinstance(self.errors.slope, float):
             checks.nonnegative(slope_error=self.errors.slope)
 
@@ -128,7 +128,7 @@ class Knowledge(Declared):
 
     def read(self, x: Array, feedback: Feedback) -> tuple[Number, Array]:
         """Return value and subgradient of a round, each in its form; refuse others."""
-        return checks.reading(x, feedback)
+        return checks.read_constraint(x, feedback)
 
 
 class Projection(NamedTuple):

@@ -97,7 +97,7 @@ class CurvatureRows(Knowledge):
     def __post_init__(self) -> None:
         super().__post_init__()
         if np.ndim(self.beta) == 1:
-            beta = checks.vector(self.beta, "beta")
+            beta = checks.to_vector(self.beta, "beta")
             for i, value in enumerate(beta):
                 checks.nonnegative(**{f"beta[{i}]": value})
             object.__setattr__(self, "beta", tuple(beta.tolist()))
@@ -109,7 +109,9 @@ class CurvatureRows(Knowledge):
         else:
             checks.nonnegative(beta=self.beta)
             object.__setattr__(self, "beta", float(self.beta))
-            checks.whole(self.rows, "rows", "the number of constraints where beta is one number")
+            checks.positive_int(
+                self.rows, "rows", "the number of constraints where beta is one number"
+            )
         if self.reach is None:
             object.__setattr__(self, "reach", reach_of(self.domain))
 
@@ -344,7 +346,7 @@ class RowsRegion(Region):
             return found
         point = self._find_certified()
         if self.known is not None:
-            end = self.known.settled(self.known.project(w))
+            end = self.known.snap_inside(self.known.project(w))
             drawn = draw_back(self.holds, self.known, point, end)
             point = point if drawn is None else drawn
         return Projection(point, none, norm(point - w))
@@ -441,7 +443,7 @@ class RowsRegion(Region):
 
         def enters(theta: float) -> Array | None:
             there = point + theta * way
-            near = known.settled(there)
+            near = known.snap_inside(there)
             # Only what rounding did to a mean of points of the sets is taken back.
             return near if norm(near - there) <= rounding and known.contains(near) else None
 
@@ -513,9 +515,9 @@ class RowsRegion(Region):
 def read_rows(x: Array, feedback: Feedback, rows: int) -> tuple[Array, Array]:
     """Return the values and slopes of a round; one row may be told as one number."""
     if rows == 1 and np.ndim(feedback.constraint_subgradient) == 1:
-        g, s = checks.reading(x, feedback)
+        g, s = checks.read_constraint(x, feedback)
         return np.array([g]), s[None]
-    g, s = checks.reading_apart(x, feedback)
+    g, s = checks.read_constraints(x, feedback)
     if len(g) != rows:
         raise InvalidValueError(
             f"constraint_value must have {rows} entries, one per constraint, got shape {g.shape}"

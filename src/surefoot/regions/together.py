@@ -246,7 +246,7 @@ class TogetherRegion(Region):
         if self.known is None:
             return project_onto_all(onto, w, SWEEPS)
         onto += [known.project for known in self.known.sets]
-        return self.known.settled(project_onto_all(onto, w, SWEEPS))
+        return self.known.snap_inside(project_onto_all(onto, w, SWEEPS))
 
     def _meet(self, end: Array) -> Array:
         """Return a point in all that no action played leads to; raise where there is none."""

@@ -8,11 +8,10 @@ import numpy as np
 
 from surefoot.core import checks
 from surefoot.core.arrays import (
-    constant,
+    convert_like,
     dot,
     maximum,
     namespace,
-    ndarray,
     norm,
     sqrt,
     to_numpy,
@@ -23,9 +22,6 @@ from surefoot.core.types import Array, Number
 from surefoot.sets._centred import Centred
 
 __all__ = ["Ball"]
-
-# Bound once, as in _array: a ball is projected onto in every round.
-FLOAT64 = checks.FLOAT64
 
 
 class Ball(Centred, kw_only=False):
@@ -63,11 +59,10 @@ class Ball(Centred, kw_only=False):
         A point outside lands a rounding error inside the sphere, so that the result is in the
         ball as computed, and projecting again changes nothing.
         """
-        if type(x) is not ndarray or x.dtype is not FLOAT64:
-            x = checks.floats(x, "the point to project")
-        z = x if self.centre is None else x - constant(self.centre, x)
+        x = checks.to_floats(x, "the point to project")
+        z = x if self.centre is None else x - convert_like(self.centre, x)
         squared = dot(z, z)
-        if type(squared) is float:
+        if isinstance(squared, float):
             if squared <= self.radius * self.radius:
                 return x
             if not squared < math.inf:
@@ -77,15 +72,12 @@ class Ball(Centred, kw_only=False):
                 )
             p = (self._inner(x) / math.sqrt(squared)) * z
             return p if self.centre is None else self.centre + p
-        limit = self.radius * self.radius
-        if type(squared) is np.ndarray and (squared - limit).max() <= 0:
-            return x  # the common case, at a third of the price
-        outside = squared > limit
+        outside = squared > self.radius * self.radius
         # The maximum is taken before the root: the derivative of the root at 0 is infinite.
         p = self._inner(x) / sqrt(maximum(squared, self.radius * self.radius)) * z
         # One run is refused above; a run of a batch must not be sent to the centre instead.
         p = where(squared < math.inf, p, math.nan)
-        p = p if self.centre is None else constant(self.centre, x) + p
+        p = p if self.centre is None else convert_like(self.centre, x) + p
         # x itself where it is inside: centre + (x - centre) would be a rounding error off.
         return where(outside, p, x)
 
@@ -102,24 +94,24 @@ class Ball(Centred, kw_only=False):
             return inner
         return maximum(inner - 2 * d * 2.0**-53 * norm(self.centre), 0.0)
 
-    def settled(self, x: Array) -> Array:
+    def snap_inside(self, x: Array) -> Array:
         """Return the point itself, or the nearest point of the set if rounding put it outside."""
         return self.project(x)
 
     def contains(self, x: Array) -> Array:
         """Return whether the computed distance to the centre is at most the radius."""
-        x = checks.floats(x, "the point")
-        z = x if self.centre is None else x - constant(self.centre, x)
+        x = checks.to_floats(x, "the point")
+        z = x if self.centre is None else x - convert_like(self.centre, x)
         return dot(z, z) <= self.radius * self.radius
 
     def minimize_linear(self, c: Array) -> Array:
         r"""Return the point :math:`-R c/\|c\|` from the centre; the centre itself when c is 0."""
         n = norm(c)
-        if type(n) is float and not n < math.inf:
+        if isinstance(n, float) and not n < math.inf:
             checks.refuse_unfinite(to_numpy(c), "c")
             raise InvalidValueError(f"c must have a finite square, got {c!r}")
         v = -self._inner(c) * c / where(n > 0, n, 1.0)
         if self.centre is None:
             return v
-        centre = constant(self.centre, c)
+        centre = convert_like(self.centre, c)
         return (centre if c.ndim == 1 else namespace(c).broadcast_to(centre, c.shape)) + v

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from surefoot.core import checks
-from surefoot.core.arrays import constant, namespace
+from surefoot.core.arrays import convert_like, namespace
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import Declared, vector
-from surefoot.core.points import UNIT, clean, has_length, unless_nan
+from surefoot.core.points import UNIT, check_length, clean, keep_nan
 from surefoot.core.types import Array, ArrayLike
 from surefoot.sets.ball import Ball
 
@@ -40,7 +40,7 @@ class Box(Declared, kw_only=False):
         super().__post_init__()
         lower, upper = self.lower, self.upper
         if isinstance(lower, np.ndarray):
-            checks.vector(upper, "upper", length=len(lower))
+            checks.to_vector(upper, "upper", length=len(lower))
             if not (lower <= upper).all():
                 i = int((lower > upper).argmax())
                 raise InvalidValueError(
@@ -51,7 +51,7 @@ class Box(Declared, kw_only=False):
     def cube(cls, radius: float, dimension: int) -> Box:
         """Return the box of all points whose entries are at most the radius in absolute value."""
         checks.positive(radius=radius)
-        checks.whole(dimension, "dimension")
+        checks.positive_int(dimension, "dimension")
         return cls(np.full(dimension, -radius), np.full(dimension, radius))
 
     @property
@@ -81,22 +81,24 @@ class Box(Declared, kw_only=False):
     def project(self, x: Array) -> Array:
         """Clip each entry; exact."""
         xp = namespace(x)
-        clipped = xp.minimum(xp.maximum(x, constant(self.lower, x)), constant(self.upper, x))
+        clipped = xp.minimum(
+            xp.maximum(x, convert_like(self.lower, x)), convert_like(self.upper, x)
+        )
         # Clipping would hide an infinity: one run is refused, a run of a batch becomes NaN.
         if type(x) is np.ndarray and x.ndim == 1:
             checks.refuse_unfinite(x, "the point to project")
             return clipped
         return xp.where(xp.isfinite(x), clipped, xp.nan)
 
-    def settled(self, x: Array) -> Array:
+    def snap_inside(self, x: Array) -> Array:
         """Return the point itself, or the nearest point of the set if rounding put it outside."""
         return self.project(x)
 
     def contains(self, x: Array) -> Array:
         """Return whether every entry is within its limits."""
-        x = has_length(x, self.dimension)
+        x = check_length(x, self.dimension)
         xp = namespace(x)
-        inside = (x >= constant(self.lower, x)) & (x <= constant(self.upper, x))
+        inside = (x >= convert_like(self.lower, x)) & (x <= convert_like(self.upper, x))
         if type(x) is np.ndarray and x.ndim == 1:
             return bool(inside.all())
         return xp.all(inside, axis=-1, keepdims=x.ndim > 1)
@@ -104,5 +106,5 @@ class Box(Declared, kw_only=False):
     def minimize_linear(self, c: Array) -> Array:
         """Return the corner opposite to c; the lower face where c is 0."""
         c = clean(c, self.dimension, "c")
-        corner = namespace(c).where(c < 0, constant(self.upper, c), constant(self.lower, c))
-        return unless_nan(c, corner)
+        corner = namespace(c).where(c < 0, convert_like(self.upper, c), convert_like(self.lower, c))
+        return keep_nan(c, corner)

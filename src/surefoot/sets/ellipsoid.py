@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import field
-from functools import partial
 
 import numpy as np
 
-from surefoot.core import checks
-from surefoot.core.arrays import constant, dot, maximum, namespace, norm, sqrt, where
+from surefoot.core.arrays import convert_like, dot, maximum, namespace, norm, sqrt, where
+from surefoot.core.checks import invalid
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.parameters import Declared, symmetric
-from surefoot.core.points import UNIT, clean, has_length, marked, repeat, summed
+from surefoot.core.parameters import Declared, symmetric, vector
+from surefoot.core.points import UNIT, check_length, clean, nan_where_invalid, repeat, sum_entries
 from surefoot.core.types import Array, Number
 
 __all__ = ["Ellipsoid"]
@@ -44,7 +43,7 @@ class Ellipsoid(Declared, kw_only=False):
     """
 
     P: Array = symmetric()
-    centre: Array | None = None
+    centre: Array | None = vector(default=None)
     curvatures: Array = field(init=False, repr=False)
     axes: Array = field(init=False, repr=False)
 
@@ -58,9 +57,8 @@ class Ellipsoid(Declared, kw_only=False):
             axes.setflags(write=False)
         object.__setattr__(self, "curvatures", curvatures)
         object.__setattr__(self, "axes", axes)
-        if self.centre is not None:
-            checked = partial(checks.vector, length=P.shape[-1])
-            object.__setattr__(self, "centre", checks.data(self.centre, checked, "centre"))
+        if self.centre is not None and self.centre.shape != P.shape[:1]:
+            raise invalid("centre.shape", f"({P.shape[0]},)", self.centre.shape)
 
     @property
     def dimension(self) -> int:
@@ -95,14 +93,14 @@ class Ellipsoid(Declared, kw_only=False):
         mu = _multiplier(unit * sqrt(ratios) * y, ratios, inside)
         return where(inside, x, self._placed((y * (ratios / (ratios + mu))) @ axes.T))
 
-    def settled(self, x: Array) -> Array:
+    def snap_inside(self, x: Array) -> Array:
         """Return the point itself, or the nearest point of the set if rounding put it outside."""
         return self.project(x)
 
     def contains(self, x: Array) -> Array:
         r"""Return whether the computed :math:`(x - c)^\top P(x - c)` is at most 1."""
-        x = has_length(x, self.dimension)
-        return self._value(self._offset(marked(x))) <= 1.0
+        x = check_length(x, self.dimension)
+        return self._value(self._offset(nan_where_invalid(x))) <= 1.0
 
     def minimize_linear(self, c: Array) -> Array:
         r"""Return the point :math:`-P^{-1}c/\sqrt{c^\top P^{-1}c}` from the centre."""
@@ -114,15 +112,15 @@ class Ellipsoid(Declared, kw_only=False):
         return self._placed(-(y * ratios) @ axes.T)
 
     def _offset(self, x: Array) -> Array:
-        return x if self.centre is None else x - constant(self.centre, x)
+        return x if self.centre is None else x - convert_like(self.centre, x)
 
     def _value(self, z: Array) -> Number:
-        return dot(z, z @ constant(self.P, z))
+        return dot(z, z @ convert_like(self.P, z))
 
     def _eigen(self, x: Array) -> tuple[Array, Array, Number]:
         """Return the axes, the largest eigenvalue over each, and the root of the largest."""
-        curvatures = constant(self.curvatures, x)
-        return constant(self.axes, x), curvatures[-1] / curvatures, sqrt(curvatures[-1])
+        curvatures = convert_like(self.curvatures, x)
+        return convert_like(self.axes, x), curvatures[-1] / curvatures, sqrt(curvatures[-1])
 
     def _placed(self, q: Array) -> Array:
         """Return the offset q from the centre, scaled onto the ellipsoid, a rounding error inside.
@@ -133,14 +131,14 @@ class Ellipsoid(Declared, kw_only=False):
         eigenvalue; |q| is at most the longest semi-axis. Where the centre is so far away that all
         this eats 1, only the centre itself is certain to be inside.
         """
-        P = constant(self.P, q)
+        P = convert_like(self.P, q)
         value = self._value(q)
         value = where(value > 0, value, 1.0)
         size = abs(q)
         room = 1.0 - (4 * self.dimension + 16) * UNIT * dot(size, size @ abs(P)) / value
         if self.centre is None:
             return q * (room / sqrt(value))
-        centre = constant(self.centre, q)
+        centre = convert_like(self.centre, q)
         _, ratios, unit = self._eigen(q)
         room = room - 8 * UNIT * (unit * norm(centre) + sqrt(ratios[0]))
         return centre + q * (maximum(room, 0.0) / sqrt(value))
@@ -158,7 +156,7 @@ def _multiplier(g: Array, a: Array, done: Array) -> Array:
         s = g / (a + mu)
         squared = dot(s, s)
         # A run that is `done`, inside, needs no root, and would divide 0 by 0 at the centre.
-        slope = where(done, 1.0, summed(s * s / (a + mu)))
+        slope = where(done, 1.0, sum_entries(s * s / (a + mu)))
         return mu + where(done, 0.0, (sqrt(maximum(squared, 1.0)) - 1.0) * squared / slope)
 
     # To the left of the root the norm is above 1: the maxima change nothing there, but their

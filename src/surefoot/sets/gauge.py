@@ -16,10 +16,18 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from surefoot.core import checks
-from surefoot.core.arrays import constant, largest, namespace, norm, row, rows_dot, where
+from surefoot.core.arrays import (
+    convert_like,
+    find_largest,
+    namespace,
+    norm,
+    rows_dot,
+    take_rows,
+    where,
+)
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import Declared, function, matrix, positive
-from surefoot.core.points import dense
+from surefoot.core.points import to_dense
 from surefoot.core.types import Array, Number
 from surefoot.sets.ball import Ball
 from surefoot.sets.box import Box
@@ -102,8 +110,8 @@ class RowsGauge(Declared, kw_only=False):
     @classmethod
     def of_limits(cls, A: Any, b: Any) -> RowsGauge:
         """Return the gauge of the polytope Ax <= b, whose b must be positive."""
-        A = checks.matrix(dense(A), "A")
-        b = checks.vector(b, "b", length=len(A))
+        A = checks.to_matrix(to_dense(A), "A")
+        b = checks.to_vector(b, "b", length=len(A))
         if not (b > 0).all():
             raise InvalidValueError(
                 f"0 must be inside the set for a gauge, got a limit of {b.min():g}"
@@ -117,10 +125,10 @@ class RowsGauge(Declared, kw_only=False):
 
     def __call__(self, w: Array) -> tuple[Number, Array]:
         """Return the largest row product, and that row; (0, 0) where none is positive."""
-        rows = constant(self.rows, w)
+        rows = convert_like(self.rows, w)
         products = rows_dot(rows, w) if w.ndim == 1 else w @ rows.T
-        value, index = largest(products)
-        s = row(rows, index)
+        value, index = find_largest(products)
+        s = take_rows(rows, index)
         return where(value > 0, value, 0.0 * value), where(value > 0, s, 0.0 * s)
 
 

@@ -8,11 +8,11 @@ from typing import NoReturn
 import numpy as np
 
 from surefoot.core import checks, parameters
-from surefoot.core.arrays import constant, dot, maximum, namespace, to_numpy, where
-from surefoot.core.convert import bad
+from surefoot.core.arrays import convert_like, dot, maximum, namespace, to_numpy, where
+from surefoot.core.checks import invalid
 from surefoot.core.errors import InvalidValueError, SurefootError
 from surefoot.core.parameters import Declared
-from surefoot.core.points import has_length
+from surefoot.core.points import check_length
 from surefoot.core.types import Array, Number
 
 __all__ = ["EmptyTighteningError", "Halfspace", "project_halfspace"]
@@ -58,7 +58,7 @@ def project_halfspace(y: Array, excess: Number, s: Array, squared: Number | None
     if isinstance(excess, (int, np.number)):
         return project_halfspace(y, float(excess), s)
     if not hasattr(excess, "shape"):
-        raise bad("excess", "a number or a column of numbers", excess)
+        raise invalid("excess", "a number or a column of numbers", excess)
     squared = dot(s, s) if squared is None else squared
     if type(squared) is np.ndarray and squared.min() > 0 and excess.min() > -_INF:
         return y - maximum(excess, 0.0) / squared * s  # the common case, at half of the price
@@ -114,12 +114,12 @@ class Halfspace(Declared, kw_only=False):
 
     def excess(self, x: Array) -> Number:
         r"""Return by how much x exceeds the half-space, :math:`a^\top x - b`."""
-        return dot(x, constant(self.normal, x)) - self.offset
+        return dot(x, convert_like(self.normal, x)) - self.offset
 
     def project(self, x: Array) -> Array:
         """Return the nearest point, a rounding error inside so that :meth:`contains` is true."""
-        x = has_length(x, self.dimension, "the point to project")
-        a = constant(self.normal, x)
+        x = check_length(x, self.dimension, "the point to project")
+        a = convert_like(self.normal, x)
         # With M = sum |a_i x_i| + |b| and u = 2^-53, to first order and for sums in any order: the
         # excess v errs by (d + 1) u M; v/|a|^2 by (d + 1) u of itself, which is (d + 1) u M in a'p;
         # the entries of p by u |p_i| + u |x_i - p_i|, which is 3 u M in a'p; and a'p - b, computed

@@ -12,7 +12,7 @@ from surefoot.core import checks
 from surefoot.core.arrays import norm
 from surefoot.core.errors import InvalidTypeError, InvalidValueError
 from surefoot.core.parameters import Declared
-from surefoot.core.points import UNIT, clean, dense, dimension_of, has_length
+from surefoot.core.points import UNIT, check_length, clean, dimension_of, to_dense
 from surefoot.core.types import Array, Region
 from surefoot.sets._dykstra import dykstra
 from surefoot.sets.halfspace import Halfspace
@@ -60,7 +60,7 @@ class Intersection(Declared, kw_only=False):
             raise InvalidValueError(
                 f"sets must have one dimension, got {' and '.join(map(str, sorted(known)))}"
             )
-        inner = checks.vector(self.inner, "inner", length=next(iter(known), None))
+        inner = checks.to_vector(self.inner, "inner", length=next(iter(known), None))
         object.__setattr__(self, "sets", sets)
         object.__setattr__(self, "inner", inner)
         for one in sets:
@@ -102,7 +102,7 @@ class Intersection(Declared, kw_only=False):
             return Nearest(x, 0.0, 0.0)
         end = dykstra(self._pieces, x, most=_CYCLES, apart=_APART)
         z, away = end.point, x - end.point
-        y = self.settled(z)
+        y = self.snap_inside(z)
         moved = y - z
         gap = 0.5 * float(moved @ moved) - float(moved @ away) + end.gap
         # The products are rounded by (d + 2) u of their sizes, differences by u of the points'.
@@ -116,16 +116,16 @@ class Intersection(Declared, kw_only=False):
         found: list[Region] = []
         for one in self.sets:
             if isinstance(one, Polytope) and one.A.shape[0] <= _ROWS:
-                faces = zip(dense(one.A), one.b, strict=True)
+                faces = zip(to_dense(one.A), one.b, strict=True)
                 found += [Halfspace(a, float(b)) for a, b in faces]
             else:
                 found.append(one)
         return tuple(found)
 
-    def settled(self, x: Array) -> Array:
+    def snap_inside(self, x: Array) -> Array:
         """Return the point itself, or one towards the inner point that is in every set."""
         if x.ndim > 1:
-            return np.array([self.settled(row) for row in x])
+            return np.array([self.snap_inside(row) for row in x])
         for power in range(50, -1, -1):
             if self.contains(x):
                 return x
@@ -135,7 +135,7 @@ class Intersection(Declared, kw_only=False):
 
     def contains(self, x: Array) -> Array:
         """Return whether the point is in every set."""
-        x = has_length(x, self.dimension)
+        x = check_length(x, self.dimension)
         inside: Any = self.sets[0].contains(x)
         for one in self.sets[1:]:
             inside = inside & one.contains(x)

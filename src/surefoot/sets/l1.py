@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from surefoot.core.arrays import constant, largest, maximum, namespace, where
-from surefoot.core.points import UNIT, clean, has_length, only_entry, summed, unless_nan
+from surefoot.core.arrays import convert_like, find_largest, maximum, namespace, where
+from surefoot.core.points import UNIT, check_length, clean, keep_nan, only_entry, sum_entries
 from surefoot.core.types import Array, Number
 from surefoot.sets._centred import Centred
 from surefoot.sets.simplex import onto_simplex
@@ -40,34 +40,34 @@ class L1Ball(Centred, kw_only=False):
         x = clean(x, self.dimension)
         z = self._offset(x)
         size = abs(z)
-        inside = summed(size) <= self.radius
+        inside = sum_entries(size) <= self.radius
         if inside is True:
             return x
         p = namespace(x).sign(z) * onto_simplex(size, self.radius, self._inner(x))
-        return where(inside, x, p if self.centre is None else constant(self.centre, x) + p)
+        return where(inside, x, p if self.centre is None else convert_like(self.centre, x) + p)
 
-    def settled(self, x: Array) -> Array:
+    def snap_inside(self, x: Array) -> Array:
         """Return the point itself, or the nearest point of the set if rounding put it outside."""
         return self.project(x)
 
     def contains(self, x: Array) -> Array:
         """Return whether the computed l1 distance to the centre is at most the radius."""
-        x = has_length(x, self.dimension)
-        return summed(abs(self._offset(x))) <= self.radius
+        x = check_length(x, self.dimension)
+        return sum_entries(abs(self._offset(x))) <= self.radius
 
     def minimize_linear(self, c: Array) -> Array:
         """Return the corner opposite to the (first) largest entry of c; the centre if c is 0."""
         c = clean(c, self.dimension, "c")
         xp = namespace(c)
-        size, index = largest(abs(c))
+        size, index = find_largest(abs(c))
         # Around 0 the corner is exact: nothing is added to its one entry.
         radius = self.radius if self.centre is None else self._inner(c)
         corner = only_entry(index, where(size > 0, radius + 0.0 * size, 0.0), c)
-        v = unless_nan(c, xp.where(c > 0, 0.0 - corner, corner))
-        return v if self.centre is None else constant(self.centre, c) + v
+        v = keep_nan(c, xp.where(c > 0, 0.0 - corner, corner))
+        return v if self.centre is None else convert_like(self.centre, c) + v
 
     def _offset(self, x: Array) -> Array:
-        return x if self.centre is None else x - constant(self.centre, x)
+        return x if self.centre is None else x - convert_like(self.centre, x)
 
     def _inner(self, x: Array) -> Number:
         """Return the radius less a bound on the rounding of a computed l1 norm.
@@ -79,4 +79,4 @@ class L1Ball(Centred, kw_only=False):
         inner = self.radius * (1.0 - (2 * x.shape[-1] + 16) * UNIT)
         if self.centre is None:
             return inner
-        return maximum(inner - 4 * UNIT * summed(abs(constant(self.centre, x))), 0.0)
+        return maximum(inner - 4 * UNIT * sum_entries(abs(convert_like(self.centre, x))), 0.0)

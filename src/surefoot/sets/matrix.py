@@ -11,7 +11,7 @@ from surefoot.core import checks
 from surefoot.core.arrays import minimum, namespace, where
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import Declared, size
-from surefoot.core.points import UNIT, clean, has_length, marked, unless_nan
+from surefoot.core.points import UNIT, check_length, clean, keep_nan, nan_where_invalid
 from surefoot.core.types import Array, Number
 from surefoot.sets.simplex import onto_simplex
 
@@ -30,7 +30,7 @@ class Matrices(Declared, kw_only=False):
             rows, columns = self.shape
         except (TypeError, ValueError) as error:
             raise InvalidValueError(f"shape must be (rows, columns), got {self.shape!r}") from error
-        shape = checks.whole(rows, "shape[0]"), checks.whole(columns, "shape[1]")
+        shape = checks.positive_int(rows, "shape[0]"), checks.positive_int(columns, "shape[1]")
         object.__setattr__(self, "shape", shape)
 
     @property
@@ -62,14 +62,14 @@ class _MatrixBall(Matrices, ABC, kw_only=False):
             return x
         U, sigma, V = _svd(x, self.shape)
         sigma = self._cut(sigma, self.radius * _inner(self.shape))
-        return where(inside, x, unless_nan(x, _flat(U, sigma, V)))
+        return where(inside, x, keep_nan(x, _flat(U, sigma, V)))
 
     def contains(self, x: Array) -> Array:
         """Return whether the norm of the computed singular values is at most the radius."""
-        x = has_length(x, self.dimension)
+        x = check_length(x, self.dimension)
         return _number(self._norm(_singular_values(x, self.shape))) <= self.radius
 
-    def settled(self, x: Array) -> Array:
+    def snap_inside(self, x: Array) -> Array:
         """Return the point itself, or the nearest point of the set if rounding put it outside."""
         return self.project(x)
 
@@ -103,7 +103,7 @@ class SpectralBall(_MatrixBall, kw_only=False):
         c = clean(c, self.dimension, "c")
         U, sigma, V = _svd(c, self.shape)
         inner = self.radius * _inner(self.shape)
-        return unless_nan(c, _flat(U, 0.0 * sigma - inner, V))
+        return keep_nan(c, _flat(U, 0.0 * sigma - inner, V))
 
 
 class NuclearBall(_MatrixBall, kw_only=False):
@@ -138,7 +138,7 @@ class NuclearBall(_MatrixBall, kw_only=False):
         U, sigma, V = _svd(c, self.shape)
         inner = self.radius * _inner(self.shape)
         first = 0.0 * sigma[..., :1] - inner
-        return unless_nan(c, _flat(U[..., :, :1], first, V[..., :1, :]))
+        return keep_nan(c, _flat(U[..., :, :1], first, V[..., :1, :]))
 
 
 def _inner(shape: tuple[int, int]) -> float:
@@ -163,7 +163,7 @@ def _svd(x: Array, shape: tuple[int, int]) -> tuple[Array, Array, Array]:
 
 def _singular_values(x: Array, shape: tuple[int, int]) -> Array:
     xp = namespace(x)
-    x = marked(x)
+    x = nan_where_invalid(x)
     values = xp.linalg.svdvals(_matrices(x, shape))
     return xp.where(xp.isnan(x[..., :1]), xp.nan, values)
 

@@ -17,7 +17,7 @@ import numpy as np
 from surefoot.core import checks
 from surefoot.core.errors import InvalidTypeError, InvalidValueError
 from surefoot.core.optional import need
-from surefoot.core.points import UNIT, clean, has_length, marked
+from surefoot.core.points import UNIT, check_length, clean, nan_where_invalid
 from surefoot.core.types import Array
 from surefoot.sets.ball import Ball
 
@@ -78,12 +78,12 @@ class Polytope:
             A.data.setflags(write=False)
             zero = np.flatnonzero(np.diff(A.indptr) == 0)
         else:
-            A = checks.matrix(A, "A")
+            A = checks.to_matrix(A, "A")
             zero = np.flatnonzero(~A.any(axis=1))
         if len(zero):
             raise InvalidValueError(f"A must have no zero row, got zeros in row {zero[0]}")
         object.__setattr__(self, "A", A)
-        object.__setattr__(self, "b", checks.vector(self.b, "b", length=A.shape[0]))
+        object.__setattr__(self, "b", checks.to_vector(self.b, "b", length=A.shape[0]))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Polytope) or self.A.shape != other.A.shape:
@@ -117,9 +117,9 @@ class Polytope:
             points[i] = point if (point != x[i]).any() else self._drawn_in(point)
         return points
 
-    def settled(self, x: Array) -> Array:
+    def snap_inside(self, x: Array) -> Array:
         """Return the point, or one moved inside if rounding may have put it outside; no solver."""
-        x = has_length(x, self.dimension)
+        x = check_length(x, self.dimension)
         if x.ndim > 2:
             raise InvalidValueError(f"x.shape must be (d,) or (B, d), got {x.shape}")
         return self._drawn_in(x) if x.ndim == 1 else np.array([self._drawn_in(p) for p in x])
@@ -127,8 +127,8 @@ class Polytope:
     def contains(self, x: Array) -> Any:
         """Return whether every computed row of Ax - b is at most 0."""
         _numpy_only(x)
-        x = has_length(x, self.dimension)
-        x = marked(x)
+        x = check_length(x, self.dimension)
+        x = nan_where_invalid(x)
         if x.ndim == 1:
             return bool((self._excess(x) <= 0).all())
         return (self._excess(x.T).T <= 0).all(axis=-1, keepdims=True)

@@ -10,7 +10,7 @@ from surefoot.core import checks
 from surefoot.core.arrays import namespace
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import Declared
-from surefoot.core.points import clean, dimension_of, has_length, marked, settled
+from surefoot.core.points import check_length, clean, dimension_of, nan_where_invalid, snap_inside
 from surefoot.core.types import Array, Region
 
 __all__ = ["Product"]
@@ -59,7 +59,7 @@ class Product(Declared, kw_only=False):
                 raise InvalidValueError(
                     f"sizes must be {own} for this {type(one).__name__}, got {size!r}"
                 )
-        whole = tuple(checks.whole(size, "each of sizes") for size in sizes)
+        whole = tuple(checks.positive_int(size, "each of sizes") for size in sizes)
         object.__setattr__(self, "sizes", whole)
 
     @property
@@ -79,15 +79,15 @@ class Product(Declared, kw_only=False):
         parts = [one.project(part) for one, part in self._split(x)]
         return namespace(x).concat(parts, axis=-1)
 
-    def settled(self, x: Array) -> Array:
+    def snap_inside(self, x: Array) -> Array:
         """Move each part back into its own set if rounding put it outside."""
-        parts = [settled(one, part) for one, part in self._split(x)]
+        parts = [snap_inside(one, part) for one, part in self._split(x)]
         return namespace(x).concat(parts, axis=-1)
 
     def contains(self, x: Array) -> Array:
         """Return whether each part is in its own set."""
-        x = has_length(x, self.dimension)
-        (one, part), *others = self._split(marked(x))
+        x = check_length(x, self.dimension)
+        (one, part), *others = self._split(nan_where_invalid(x))
         inside = one.contains(part)
         for one, part in others:
             inside = inside & one.contains(part)

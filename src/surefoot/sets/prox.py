@@ -17,7 +17,7 @@ import numpy as np
 
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import Declared
-from surefoot.core.points import dense
+from surefoot.core.points import to_dense
 from surefoot.core.types import Array
 from surefoot.sets.ball import Ball
 from surefoot.sets.box import Box
@@ -251,7 +251,7 @@ def prox_of(region: Any) -> Prox:
     if isinstance(region, Halfspace):
         return RowsProx(np.atleast_2d(region.normal), np.atleast_1d(region.offset))
     if isinstance(region, Polytope):
-        return RowsProx(dense(region.A), region.b)
+        return RowsProx(to_dense(region.A), region.b)
     if isinstance(region, Prox) and not isinstance(region, type):
         return region
     raise InvalidValueError(

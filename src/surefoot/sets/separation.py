@@ -9,7 +9,7 @@ import numpy as np
 
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import Declared, function
-from surefoot.core.points import dense
+from surefoot.core.points import to_dense
 from surefoot.core.types import Array
 from surefoot.sets.box import Box
 from surefoot.sets.polytope import Polytope
@@ -116,7 +116,7 @@ def separation_of(region: Any) -> Separation:
             np.vstack([faces, -faces]), np.concatenate([region.upper, -region.lower])
         )
     if isinstance(region, Polytope):
-        return RowSeparation(dense(region.A), region.b)
+        return RowSeparation(to_dense(region.A), region.b)
     if callable(getattr(region, "project", None)):
         return SetSeparation(region)
     if isinstance(region, Separation) and not isinstance(region, type):

@@ -6,9 +6,17 @@ import math
 
 import numpy as np
 
-from surefoot.core.arrays import constant, largest, namespace, where
+from surefoot.core.arrays import convert_like, find_largest, namespace, where
 from surefoot.core.parameters import Declared, count, flag, size
-from surefoot.core.points import UNIT, clean, every, has_length, only_entry, summed, unless_nan
+from surefoot.core.points import (
+    UNIT,
+    all_entries,
+    check_length,
+    clean,
+    keep_nan,
+    only_entry,
+    sum_entries,
+)
 from surefoot.core.types import Array, Number
 
 __all__ = ["Simplex", "onto_simplex"]
@@ -38,7 +46,7 @@ def onto_simplex(v: Array, total: Number, rescaled: Number) -> Array:
     v = xp.maximum(v, -total + xp.zeros_like(v))
     falling = -xp.sort(-v, axis=-1)
     sums = np.cumsum(falling, axis=-1) if xp is np else xp.cumulative_sum(falling, axis=-1)
-    counts = constant(np.arange(1.0, v.shape[-1] + 1), v)
+    counts = convert_like(np.arange(1.0, v.shape[-1] + 1), v)
     tau = xp.max((sums - total) / counts, axis=-1, keepdims=True)
     p = xp.maximum(v - tau, xp.zeros_like(v))
     return p * (rescaled / xp.sum(p, axis=-1, keepdims=True))
@@ -79,18 +87,18 @@ class Simplex(Declared, kw_only=False):
         if inside is True:
             return x
         if not self.filled:
-            return where(inside, x, unless_nan(x, onto_simplex(x, self.total, self.total)))
+            return where(inside, x, keep_nan(x, onto_simplex(x, self.total, self.total)))
         xp = namespace(x)
         clipped = xp.maximum(x, xp.zeros_like(x))
         # The sum is computed twice, here after a scaling and in `contains`: (2d + 8) u together.
         inner = self.total * (1.0 - (2 * self.dimension + 8) * UNIT)
         return where(
-            summed(clipped) <= self.total,
+            sum_entries(clipped) <= self.total,
             clipped,
-            unless_nan(x, onto_simplex(x, self.total, inner)),
+            keep_nan(x, onto_simplex(x, self.total, inner)),
         )
 
-    def settled(self, x: Array) -> Array:
+    def snap_inside(self, x: Array) -> Array:
         """Return the point itself, or the nearest point of the set if rounding put it outside."""
         return self.project(x)
 
@@ -101,15 +109,15 @@ class Simplex(Declared, kw_only=False):
         up to (2d + 8) u of itself, u the unit roundoff: a sum of d entries, not negative and
         scaled to add up, comes out so, and no floating-point rule could ask for more.
         """
-        x = has_length(x, self.dimension)
-        excess = summed(x) - self.total
+        x = check_length(x, self.dimension)
+        excess = sum_entries(x) - self.total
         if self.filled:
-            return every(x >= 0) & (excess <= 0)
-        return every(x >= 0) & (abs(excess) <= (2 * self.dimension + 8) * UNIT * self.total)
+            return all_entries(x >= 0) & (excess <= 0)
+        return all_entries(x >= 0) & (abs(excess) <= (2 * self.dimension + 8) * UNIT * self.total)
 
     def minimize_linear(self, c: Array) -> Array:
         """Return the corner at the (first) smallest entry of c; 0 if filled and c >= 0."""
         c = clean(c, self.dimension, "c")
-        value, index = largest(-c)
+        value, index = find_largest(-c)
         corner = where(value > 0, self.total + 0.0 * value, 0.0) if self.filled else self.total
-        return unless_nan(c, only_entry(index, corner, c))
+        return keep_nan(c, only_entry(index, corner, c))

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 
 from surefoot.core import parameters
-from surefoot.core.arrays import constant, dot, maximum, minimum, sqrt, where
+from surefoot.core.arrays import convert_like, dot, maximum, minimum, sqrt, where
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import Declared
-from surefoot.core.points import UNIT, clean, has_length
+from surefoot.core.points import UNIT, check_length, clean
 from surefoot.core.types import Array, Number
 
 __all__ = ["Slab"]
@@ -61,7 +61,7 @@ class Slab(Declared, kw_only=False):
         be inside: one run is refused and a run of a batch becomes NaN.
         """
         x = clean(x, self.dimension)
-        a = constant(self.normal, x)
+        a = convert_like(self.normal, x)
         value = dot(x, a)
         inside = (value >= self.lower) & (value <= self.upper)
         if inside is True:
@@ -91,8 +91,8 @@ class Slab(Declared, kw_only=False):
 
     def contains(self, x: Array) -> Array:
         r"""Return whether :math:`l \le a^\top x \le u`, exactly."""
-        x = has_length(x, self.dimension)
-        value = dot(x, constant(self.normal, x))
+        x = check_length(x, self.dimension)
+        value = dot(x, convert_like(self.normal, x))
         return (value >= self.lower) & (value <= self.upper)
 
     def minimize_linear(self, c: Array) -> Array:

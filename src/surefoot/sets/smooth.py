@@ -8,7 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from surefoot.core import checks
-from surefoot.core.arrays import constant, dot, namespace
+from surefoot.core.arrays import convert_like, dot, namespace
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import Declared
 from surefoot.core.types import Array, Number
@@ -88,7 +88,7 @@ class SmoothBall(Declared, kw_only=False):
     def interior_like(self, x: Array) -> Array:
         """Return the centre."""
         centre = self.ball.centre
-        return 0.0 * x if centre is None else constant(centre, x)
+        return 0.0 * x if centre is None else convert_like(centre, x)
 
     def contains(self, x: Array) -> Any:
         """Return whether the point is in the ball."""
@@ -124,9 +124,9 @@ class QuadraticSet(Declared, kw_only=False):
     def __post_init__(self) -> None:
         P = self.shape
         if type(P) in (list, tuple, np.ndarray):
-            P = checks.matrix(P, "shape")
+            P = checks.to_matrix(P, "shape")
             object.__setattr__(self, "shape", P)
-            centre = checks.vector(self.centre, "centre", length=len(P))
+            centre = checks.to_vector(self.centre, "centre", length=len(P))
             object.__setattr__(self, "centre", centre)
         xp = namespace(P)
         eigenvalues = xp.linalg.eigvalsh(P)
@@ -155,7 +155,7 @@ class QuadraticSet(Declared, kw_only=False):
 
     def interior_like(self, x: Array) -> Array:
         """Return the centre."""
-        return constant(self.centre, x)
+        return convert_like(self.centre, x)
 
     def contains(self, x: Array) -> Any:
         """Return whether h is at most 0."""
@@ -163,8 +163,8 @@ class QuadraticSet(Declared, kw_only=False):
 
     def __call__(self, x: Array) -> tuple[Number, Array]:
         """Return h and its gradient at x."""
-        z = x - constant(self.centre, x)
-        product = z @ constant(self.shape, x)
+        z = x - convert_like(self.centre, x)
+        product = z @ convert_like(self.shape, x)
         return dot(product, z) - 1.0, 2.0 * product
 
 

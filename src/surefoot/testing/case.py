@@ -80,7 +80,7 @@ class Case(NamedTuple):
 
 def small_problem(start: Any, rounds: int) -> Problem:
     """Return a problem whose targets pull all runs into a corner of the set."""
-    x1 = checks.vector(start, "start")
+    x1 = checks.to_vector(start, "start")
     d, rng = len(x1), np.random.default_rng(1)
     out = 1.0 + rng.random(d)
     targets = x1 + out + rng.normal(size=(rounds, RUNS, d))

@@ -45,7 +45,7 @@ class Check(NamedTuple):
         """Raise an AssertionError that says what is wrong; the arguments are check_algorithm's."""
         checks.one_of(self.backends, backend=backend)
         need_backend(backend)
-        case = Case(algorithm, small_problem(start, checks.whole(rounds, "rounds")), backend)
+        case = Case(algorithm, small_problem(start, checks.positive_int(rounds, "rounds")), backend)
         about = f"{name_of(algorithm)} on {backend}: {self.name}"
         try:
             with double_precision(backend):

@@ -13,7 +13,7 @@ from surefoot.algorithms.bounds import rounds
 from surefoot.algorithms.guarantee import Kind, Measure, Summed
 from surefoot.core import checks
 from surefoot.core.algorithm import NOTHING, EachConstraint, S
-from surefoot.core.arrays import constant, maximum
+from surefoot.core.arrays import convert_like, maximum
 from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import count
@@ -33,7 +33,7 @@ class Multiplying(EachConstraint[S]):
         The constraints must be as many as the rows: one multiplier would broadcast against any
         number of values.
         """
-        grad, g, s = checks.feedback_apart(state.x, feedback)
+        grad, g, s = checks.read_feedback_apart(state.x, feedback)
         if g.shape[-1] != self.rows:
             raise InvalidValueError(
                 f"constraint_value.shape must end in {self.rows}, the rows of the algorithm, "
@@ -44,7 +44,7 @@ class Multiplying(EachConstraint[S]):
     def _zeros(self, x1: Array) -> Array:
         """Return multipliers of 0, ``(m,)`` for one run and ``(B, m)`` for a batch."""
         # From x1 rather than from a shape, as in number_like.
-        return x1[..., :1] * 0.0 + constant(np.zeros(self.rows), x1)
+        return x1[..., :1] * 0.0 + convert_like(np.zeros(self.rows), x1)
 
 
 def positive_part(multipliers: Number) -> Number:
@@ -111,7 +111,7 @@ class KnownHorizon(Lagrangian):
     horizon: int
 
     def __post_init__(self) -> None:
-        checks.horizon(self.horizon)
+        checks.check_horizon(self.horizon)
         self.constants.require(*self.needed, by=self.name)
 
 

@@ -15,7 +15,15 @@ from surefoot.algorithms.bounds import rounds
 from surefoot.algorithms.guarantee import Tuned
 from surefoot.algorithms.related.gauge import Gauged, GaugedForHorizon
 from surefoot.core.algorithm import tuning
-from surefoot.core.arrays import combine, constant, maximum, namespace, number_like, rows_dot, sqrt
+from surefoot.core.arrays import (
+    combine,
+    convert_like,
+    maximum,
+    namespace,
+    number_like,
+    rows_dot,
+    sqrt,
+)
 from surefoot.core.constants import Constants
 from surefoot.core.parameters import anything, count, positive, projectable
 from surefoot.core.types import Array, Number, Real, Region, Source
@@ -102,7 +110,7 @@ class AdaptiveGauge(Gauged[AdaptiveGaugeState]):
 
     def first_state(self, x1: Array) -> AdaptiveGaugeState:
         xp = namespace(x1)
-        zeros = constant(0.0 * self._lengths, x1)
+        zeros = convert_like(0.0 * self._lengths, x1)
         weights = zeros if x1.ndim == 1 else zeros + 0.0 * x1[:, :1]
         points = xp.expand_dims(0.0 * weights, axis=-1) + xp.expand_dims(x1, axis=-2)
         state = self._start_round(points, weights, x1, number_like(x1, 1.0))
@@ -112,7 +120,7 @@ class AdaptiveGauge(Gauged[AdaptiveGaugeState]):
     def next_state(self, state: AdaptiveGaugeState, gradient: Array) -> AdaptiveGaugeState:
         x, w, _, _, points, weights, t = state
         xp = namespace(x)
-        R, lengths = self.domain.radius, constant(self._lengths, x)
+        R, lengths = self.domain.radius, convert_like(self._lengths, x)
         behind = rows_dot(xp.expand_dims(w, axis=-2) - points, gradient)
         weights = weights * (1 + self._rates(x) * behind / (2 * R * self.slope))
         steps = 2 * R / (self.slope * sqrt(lengths))
@@ -126,7 +134,7 @@ class AdaptiveGauge(Gauged[AdaptiveGaugeState]):
     ) -> AdaptiveGaugeState:
         """Restart the experts whose interval begins, and choose the point of the round."""
         xp = namespace(now)
-        begins = xp.remainder(t, constant(self._lengths, now)) == 0
+        begins = xp.remainder(t, convert_like(self._lengths, now)) == 0
         points = xp.where(xp.expand_dims(begins, axis=-1), xp.expand_dims(now, axis=-2), points)
         weights = xp.where(begins, xp.ones_like(weights), weights)
         w = self._mean(points, weights, now)
@@ -139,7 +147,7 @@ class AdaptiveGauge(Gauged[AdaptiveGaugeState]):
 
     def _rates(self, like: Array) -> Array:
         rates = np.minimum(0.5, np.sqrt(np.log(2 * self.horizon) / self._lengths))
-        return constant(rates, like)
+        return convert_like(rates, like)
 
     @classmethod
     @tuning

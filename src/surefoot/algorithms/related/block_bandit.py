@@ -19,8 +19,8 @@ from surefoot.algorithms.related.exploring import (
     shape_of,
 )
 from surefoot.core.algorithm import tuning
+from surefoot.core.arrays import map_runs
 from surefoot.core.constants import Constants
-from surefoot.core.flow import run_by_run
 from surefoot.core.parameters import minimising, positive
 from surefoot.core.types import Array, Real, Region, Source
 
@@ -74,7 +74,7 @@ class BlockBandit(Exploring):
         count = state.count + 1.0
         ends = (count >= self.block) * 1.0
         target = state.start - self.eta * gradients
-        centre = run_by_run(self._move, (state.centre, target), ends, self.shrink, self.gap)
+        centre = map_runs(self._move, (state.centre, target), ends, self.shrink, self.gap)
         return state._replace(centre=centre, gradients=gradients, count=(1.0 - ends) * count)
 
     def _move(self, z: Array, target: Array, ends: float, shrink: float, gap: float) -> Array:

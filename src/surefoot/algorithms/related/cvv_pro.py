@@ -12,9 +12,9 @@ from surefoot.algorithms.guarantee import Guarantee, Kind, Measure, Tuned
 from surefoot.algorithms.premises import Premise
 from surefoot.core import checks
 from surefoot.core.algorithm import EachConstraint, tuning
+from surefoot.core.arrays import map_runs
 from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.flow import run_by_run
 from surefoot.core.parameters import positive
 from surefoot.core.types import Array, Needs, Number, Real, Region, Source
 from surefoot.sets import Ball
@@ -73,14 +73,14 @@ class CVVPro(EachConstraint[CVVProState]):
 
     def init(self, x1: Array) -> CVVProState:
         """Start at x1, a point of the ball."""
-        x1 = checks.action(x1)
+        x1 = checks.to_action(x1)
         if float(np.max(np.sum(x1 * x1, axis=-1) - np.asarray(self.radius) ** 2)) > 0:
             raise InvalidValueError(f"x1 must be in the ball of radius {self.radius!r}, got {x1!r}")
         return self.first_state(x1)
 
     def next_state(self, state: CVVProState, gradient: Array, g: Array, s: Array) -> CVVProState:
         x, t = state
-        v = run_by_run(_velocity, (x, gradient, g, s), self.alpha, self.radius)
+        v = map_runs(_velocity, (x, gradient, g, s), self.alpha, self.radius)
         return CVVProState(x + v / (self.alpha * (t + 15.0) ** 0.5), t + 1.0)
 
     @classmethod
@@ -104,7 +104,7 @@ class CVVPro(EachConstraint[CVVProState]):
 
     @classmethod
     def _by(cls, theorem: CVVProTheorem, horizon: int) -> Tuned[Self]:
-        checks.horizon(horizon)
+        checks.check_horizon(horizon)
         return Tuned(cls(alpha=theorem.alpha, radius=theorem.constants.R), theorem)
 
 

@@ -187,9 +187,9 @@ class DriftPlusPenalty(Lagrangian):
     source: str = "Yu-Neely-Wei 2017"
 
     def __post_init__(self) -> None:
-        checks.horizon(self.horizon)
-        checks.whole(self.rows, "rows")
-        checks.whole(self.window, "window")
+        checks.check_horizon(self.horizon)
+        checks.positive_int(self.rows, "rows")
+        checks.positive_int(self.window, "window")
         if self.weight is not None:
             checks.positive(weight=self.weight)
         if self.window > 1 and self.rows > 1:

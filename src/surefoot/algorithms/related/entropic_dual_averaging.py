@@ -115,7 +115,7 @@ class EntropicTheorem(ForHorizon):
     def __post_init__(self) -> None:
         super().__post_init__()
         checks.positive(total=self.total)
-        if checks.whole(self.dimension, "dimension") < 2:
+        if checks.positive_int(self.dimension, "dimension") < 2:
             raise InvalidValueError(
                 f"dimension must be at least 2 on a simplex, got {self.dimension}"
             )

@@ -24,7 +24,7 @@ from surefoot.core.arrays import number_like
 from surefoot.core.constants import Constants, as_constants
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import minimising, positive
-from surefoot.core.points import dimension_of, settled
+from surefoot.core.points import dimension_of, snap_inside
 from surefoot.core.types import Array, Feedback, Info, Number, Real, Region
 from surefoot.sets.gauge import gauge_of
 
@@ -78,8 +78,8 @@ class Exploring(Algorithm):
 
     def explore(self, state: BanditState, direction: Array) -> BanditState:
         """Return the state whose action is the centre moved along a unit vector."""
-        checks.like_action(direction, state.x, "direction")
-        moved = settled(self.domain, state.centre + self.radius * direction)
+        checks.check_like_action(direction, state.x, "direction")
+        moved = snap_inside(self.domain, state.centre + self.radius * direction)
         return state._replace(x=moved, direction=direction)
 
     def step(self, state: BanditState, feedback: Feedback) -> tuple[BanditState, Info]:
@@ -131,8 +131,8 @@ class BanditTheorem(AroundBall, ForHorizon):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.constants.require("cost_bound", by=self.name)
-        checks.whole(self.dimension, "dimension")
-        checks.scale(diameter=self.diameter)
+        checks.positive_int(self.dimension, "dimension")
+        checks.squarable(diameter=self.diameter)
 
     @property
     def _noise(self) -> float:

@@ -17,7 +17,7 @@ from surefoot.core.algorithm import COSTS_ONLY, CostsOnly, tuning
 from surefoot.core.arrays import minimum, number_like, sqrt, where
 from surefoot.core.constants import Constants
 from surefoot.core.parameters import check_parameters, minimising, positive
-from surefoot.core.points import settled
+from surefoot.core.points import snap_inside
 from surefoot.core.types import Array, Number, Real, Region, Source
 
 __all__ = ["FrankWolfe", "FrankWolfeTheorem"]
@@ -94,7 +94,7 @@ class FrankWolfe(CostsOnly[FrankWolfeState]):
             else self.step_size
         )
         mixed = where(step < 1.0, x + step * (v - x), v)
-        return FrankWolfeState(settled(self.domain, mixed), start, gradients, t)
+        return FrankWolfeState(snap_inside(self.domain, mixed), start, gradients, t)
 
     @classmethod
     @tuning

@@ -10,11 +10,10 @@ from surefoot.algorithms.bounds import rounds
 from surefoot.algorithms.guarantee import Guarantee, Tuned
 from surefoot.algorithms.inside import OnBounded, bounded_diameter
 from surefoot.core.algorithm import COSTS_ONLY, CostsOnly, tuning
-from surefoot.core.arrays import number_like
+from surefoot.core.arrays import map_runs, number_like
 from surefoot.core.constants import Constants
-from surefoot.core.flow import run_by_run
 from surefoot.core.parameters import minimising, positive
-from surefoot.core.points import settled
+from surefoot.core.points import snap_inside
 from surefoot.core.types import Array, Number, Real, Region, Source
 
 __all__ = ["BlockedTheorem", "GarberKretzu"]
@@ -84,7 +83,7 @@ class GarberKretzu(CostsOnly[GarberKretzuState]):
         x, y, gradients, count = state
         gradients = gradients + grad
         ends = (count + 1.0 >= self.block) * 1.0
-        x, y = run_by_run(self._end_block, (x, y, gradients), ends, self.eta, self.closeness)
+        x, y = map_runs(self._end_block, (x, y, gradients), ends, self.eta, self.closeness)
         return GarberKretzuState(x, y, (1.0 - ends) * gradients, (1.0 - ends) * (count + 1.0))
 
     def _end_block(
@@ -134,7 +133,7 @@ def close_projection(domain: Region, x: Array, y: Array, closeness: float) -> tu
         gap = float(e @ way)
         if gap <= closeness * size:
             return x, x + (max(gap, 0.0) / (size * size)) * e
-        x = settled(domain, x + min(1.0, gap / float(way @ way)) * way)
+        x = snap_inside(domain, x + min(1.0, gap / float(way @ way)) * way)
 
 
 class Blocks(Guarantee):

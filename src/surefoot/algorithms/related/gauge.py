@@ -28,7 +28,7 @@ from surefoot.algorithms.bounds import rounds
 from surefoot.algorithms.inside import AroundBall, ForHorizon
 from surefoot.core import checks
 from surefoot.core.algorithm import COSTS_ONLY, NOTHING, CostsOnly, S
-from surefoot.core.arrays import dot, minimum, owned, where
+from surefoot.core.arrays import dot, freeze, minimum, where
 from surefoot.core.parameters import projectable
 from surefoot.core.types import Array, Feedback, Info, Number
 from surefoot.sets import Ball
@@ -70,7 +70,7 @@ class Gauged(CostsOnly[S]):
     def step(self, state: S, feedback: Feedback) -> tuple[S, Info]:
         """Return the state after a round: the lines of the class's docstring."""
         point: Any = state
-        grad = checks.cost_gradient(state.x, feedback)
+        grad = checks.read_gradient(state.x, feedback)
         return self.next_state(state, surrogate(grad, Shrunk(*point[:4]))), NOTHING
 
     def _shrunk(self, w: Array) -> Shrunk:
@@ -90,7 +90,7 @@ def shrink(gauge: Gauge, w: Array, reach: Number) -> Shrunk:
     inner = 1.0 - 16 * (w.shape[-1] + 8) * _UNIT * kappa
     share = minimum(inner / where(gamma > 0, gamma, 1.0), 0.0 * gamma + 1.0)
     # w itself where it is inside: a state owns its arrays, and no copy is made.
-    return Shrunk(owned(where(share >= 1.0, w, share * w)), w, gamma, s)
+    return Shrunk(freeze(where(share >= 1.0, w, share * w)), w, gamma, s)
 
 
 def surrogate(gradient: Array, point: Shrunk) -> Array:

@@ -109,7 +109,7 @@ class GaugeDescent(Gauged[GaugeDescentState]):
         cls, constants: Constants, horizon: int, domain: Region | Gauge
     ) -> Tuned[Self]:
         """Tune for strongly convex costs: regret O(log T), no violation; no horizon used."""
-        checks.horizon(horizon)
+        checks.check_horizon(horizon)
         gauge = gauge_of(domain)
         theorem = StronglyConvexGauge(constants, gauge.inner_radius, gauge.error)
         return Tuned.of(cls, theorem, None, "eta", gauge=gauge, strong_convexity=1 / theorem.eta)

@@ -17,8 +17,8 @@ from surefoot.algorithms.inside import ForHorizon
 from surefoot.algorithms.related.gauge import Gauged, GaugedTheorem
 from surefoot.core import checks
 from surefoot.core.algorithm import tuning
+from surefoot.core.arrays import map_runs
 from surefoot.core.constants import Constants
-from surefoot.core.flow import run_by_run
 from surefoot.core.parameters import anything, positive, projectable
 from surefoot.core.points import dimension_of
 from surefoot.core.types import Array, Number, Real, Region, Source
@@ -92,7 +92,7 @@ class GaugeNewton(Gauged[GaugeNewtonState]):
     def next_state(self, state: GaugeNewtonState, g: Array) -> GaugeNewtonState:
         _, w, _, _, metric = state
         metric = metric + g[..., :, None] * g[..., None, :]
-        w = run_by_run(_newton_step, (w, g, metric), self.beta, self.domain.radius)
+        w = map_runs(_newton_step, (w, g, metric), self.beta, self.domain.radius)
         return GaugeNewtonState(*self._shrunk(w), metric)
 
     @classmethod
@@ -105,7 +105,7 @@ class GaugeNewton(Gauged[GaugeNewtonState]):
         Uses ``diameter``, of the feasible set, among the constants.
         """
         gauge = gauge_of(domain)
-        dimension = checks.whole(dimension_of(domain), "the dimension of the domain")
+        dimension = checks.positive_int(dimension_of(domain), "the dimension of the domain")
         theorem = GaugeNewtonTheorem(constants, horizon, gauge.inner_radius, dimension, gauge.error)
         return Tuned.of(cls, theorem, None, "beta", "reach", gauge=gauge)
 
@@ -186,7 +186,7 @@ class GaugeNewtonTheorem(GaugedTheorem, ForHorizon):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        checks.whole(self.dimension, "dimension")
+        checks.positive_int(self.dimension, "dimension")
 
     @property
     def reach(self) -> float:

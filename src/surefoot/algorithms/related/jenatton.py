@@ -101,7 +101,7 @@ class Jenatton(OneConstraint[JenattonState]):
             domain: the ball around the feasible set; default: the ball of radius R.
             beta: strictly between 0 and 1.
         """
-        checks.horizon(horizon)
+        checks.check_horizon(horizon)
         theorem = JenattonTradeOff(constants, beta)
         return Tuned.of(cls, theorem, domain, "eta", "theta", "beta", decay=beta)
 
@@ -114,7 +114,7 @@ class Jenatton(OneConstraint[JenattonState]):
 
         The arguments are the same as for :meth:`trade_off`.
         """
-        checks.horizon(horizon)
+        checks.check_horizon(horizon)
         theorem = JenattonStronglyConvex(constants, beta)
         return Tuned.of(cls, theorem, domain, "eta", "theta", "beta", decay=1.0)
 
@@ -144,7 +144,7 @@ class _Adaptive(Lagrangian):
         self.constants.require("R", "G_f", "G_g", "D_g", *wanted, by=self.name)
         checks.between(0, 1, beta=self.beta)
         if self.horizon is not None:
-            checks.horizon(self.horizon)
+            checks.check_horizon(self.horizon)
 
     @final
     def _dual_steps(self, t: Any) -> Array:

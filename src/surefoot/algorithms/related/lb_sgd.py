@@ -13,7 +13,7 @@ from surefoot.algorithms.guarantee import Tuned
 from surefoot.algorithms.premises import Premise
 from surefoot.core import checks
 from surefoot.core.algorithm import EachConstraint, tuning
-from surefoot.core.arrays import combine, dot, minimum, namespace, norm, owned, rows_dot, where
+from surefoot.core.arrays import combine, dot, freeze, minimum, namespace, norm, rows_dot, where
 from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import nonnegative, positive
@@ -69,7 +69,7 @@ class LBSGD(EachConstraint[LBSGDState]):
 
     def init(self, x1: Array) -> LBSGDState:
         """Start at x1, which must be strictly feasible."""
-        return self.first_state(checks.action(x1))
+        return self.first_state(checks.to_action(x1))
 
     def next_state(self, state: LBSGDState, grad: Array, g: Array, s: Array) -> LBSGDState:
         x, played = state
@@ -91,7 +91,7 @@ class LBSGD(EachConstraint[LBSGDState]):
         room = xp.min(reach, axis=-1, keepdims=g.ndim > 1)
         room = float(room) if type(size) is float else room
         step = minimum(room / where(size > 0, size, 1.0), 1.0 / where(curved > 0, curved, 1e-300))
-        return LBSGDState(owned(x - where(size > 0, step, 0.0 * step) * d), played + 1.0)
+        return LBSGDState(freeze(x - where(size > 0, step, 0.0 * step) * d), played + 1.0)
 
     @classmethod
     @tuning(weight=positive(), cost_curvature=nonnegative())

@@ -126,7 +126,7 @@ class LevyKrause(CostsOnly[LevyKrauseState]):
         cls, constants: Constants, horizon: int, domain: Region | SmoothSet
     ) -> Tuned[Self]:
         """Tune for strongly convex costs: regret O(log T), no violation; no horizon used."""
-        checks.horizon(horizon)
+        checks.check_horizon(horizon)
         smooth = smooth_of(domain)
         theorem = LevyKrauseStronglyConvex(constants, smooth.reach, smooth.curvature, smooth.depth)
         return Tuned(cls(smooth=smooth, eta=theorem.eta, decreasing=True), theorem)
@@ -139,7 +139,7 @@ class _Smooth(Inside):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        checks.scale(reach=self.reach, depth=self.depth)
+        checks.squarable(reach=self.reach, depth=self.depth)
         checks.nonnegative(curvature=self.curvature)
 
     @property

@@ -151,7 +151,7 @@ class _Regularised(EachRow):
 
     @final
     def _refuse_short(self) -> None:
-        checks.horizon(self.horizon)
+        checks.check_horizon(self.horizon)
         if self.horizon < self._shortest:
             raise InvalidValueError(
                 f"{self.name} needs a horizon of {at_least(self._shortest)} "

@@ -176,7 +176,7 @@ class MahdaviLinearBalanced(EachRow):
     operator_norm: float | None = None
 
     def __post_init__(self) -> None:
-        checks.horizon(self.horizon)
+        checks.check_horizon(self.horizon)
         self.constants.require("G_f", "G_g", "rows", by=self.name)
         if self.operator_norm is not None:
             checks.positive(operator_norm=self.operator_norm)

@@ -100,7 +100,7 @@ class NetworkPenalty(Algorithm):
 
     def init(self, x1: Array) -> NetworkState:
         """Start all agents at x1, a point of the ball."""
-        x1 = checks.vector(x1, "x1")
+        x1 = checks.to_vector(x1, "x1")
         if not self.domain.contains(x1):
             raise InvalidValueError(f"x1 must be in the domain {self.domain!r}, got {x1!r}")
         return NetworkState(np.tile(x1, (self.agents, 1)), 1.0)
@@ -108,7 +108,7 @@ class NetworkPenalty(Algorithm):
     def step(self, state: NetworkState, feedback: Feedback) -> tuple[NetworkState, Info]:
         """Play one round: the lines of the docstring."""
         x, t = state
-        gradient, g, s = checks.feedback(x, feedback)
+        gradient, g, s = checks.read_feedback(x, feedback)
         alpha = self.alpha / t**self.decay
         penalty = self.gamma / alpha * maximum(g, 0.0 * g)
         z = self.domain.project(x - alpha * (gradient + penalty * s))
@@ -149,7 +149,7 @@ class NetworkPenalty(Algorithm):
         cls, constants: Constants, horizon: int, domain: Ball | None = None, *, mixing: Array
     ) -> Tuned[Self]:
         """Tune for strongly convex costs: own regret O(log T), violations O((T log T)^(1/2))."""
-        checks.horizon(horizon)
+        checks.check_horizon(horizon)
         theorem = NetworkStronglyConvex(constants, mixing_rate(_mixing(mixing)))
         return Tuned.of(cls, theorem, domain, "alpha", "gamma", mixing=mixing, decay=1.0)
 
@@ -263,7 +263,7 @@ class NetworkTheorem(_Network):
     c: float = 0.5
 
     def __post_init__(self) -> None:
-        checks.horizon(self.horizon)
+        checks.check_horizon(self.horizon)
         checks.between(0, 1, c=self.c)
         super().__post_init__()
 

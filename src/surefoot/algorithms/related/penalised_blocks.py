@@ -61,7 +61,7 @@ class PenalisedBlocks(Algorithm):
 
     def step(self, state: GarberKretzuState, feedback: Feedback) -> tuple[GarberKretzuState, Info]:
         """Add the penalty to the gradient, and let the base play."""
-        gradient, g, s = checks.feedback(state.x, feedback)
+        gradient, g, s = checks.read_feedback(state.x, feedback)
         penalised = gradient + maximum(g, 0.0 * g) / self.theta * s
         return self.base.step(state, Feedback(penalised))
 
@@ -120,7 +120,7 @@ class PenalisedBlocksTheorem(Blocks, KnownHorizon):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        checks.scale(diameter=self.diameter)
+        checks.squarable(diameter=self.diameter)
 
     @property
     def _slopes(self) -> tuple[float, ...]:

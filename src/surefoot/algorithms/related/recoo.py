@@ -15,10 +15,9 @@ from surefoot.algorithms.premises import ROUNDING
 from surefoot.algorithms.related._lagrangian import Lagrangian
 from surefoot.core import checks
 from surefoot.core.algorithm import OneConstraint, tuning
-from surefoot.core.arrays import maximum, to_numpy
+from surefoot.core.arrays import map_runs, maximum, to_numpy
 from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.flow import run_by_run
 from surefoot.core.parameters import anything, nonnegative, positive, projectable
 from surefoot.core.types import Array, Needs, Number, Real, Region, Source
 from surefoot.sets import Ball
@@ -89,7 +88,7 @@ class RECOO(OneConstraint[RECOOState]):
         gamma, alpha = t**self.growth, self.alpha * t**self.power
         queue = maximum(queue + gamma * maximum(g, 0.0 * g), self.floor * t**self.power)
         y = x - gradient / (2 * alpha)
-        new = run_by_run(self._prox, (y, x, s), g, gamma * queue, alpha)
+        new = map_runs(self._prox, (y, x, s), g, gamma * queue, alpha)
         return RECOOState(new, queue, t + 1.0)
 
     def _prox(self, y: Array, x: Array, s: Array, g: float, weight: float, alpha: float) -> Array:
@@ -157,12 +156,12 @@ class RECOO(OneConstraint[RECOOState]):
             distance: of any action played to any feasible one; 2R unless a smaller one is known.
             domain: a ball around 0 that actions stay in, of radius at most R; R unless given.
         """
-        checks.horizon(horizon)
+        checks.check_horizon(horizon)
         theorem = RecooTheorem(constants, strong, varies, distance)
         if domain is not None and not _is_around_zero(domain, constants.R):
             raise InvalidValueError(
                 f"domain must be a ball around 0 of radius at most R = {constants.R:g}: the step "
-                f"uses no other set than that and its prox, got {checks.brief(domain)}"
+                f"uses no other set than that and its prox, got {checks.describe(domain)}"
             )
         shared = ("alpha", "power", "growth", "floor")
         return Tuned.of(cls, theorem, domain, *shared, prox=prox)

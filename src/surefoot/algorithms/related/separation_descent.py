@@ -12,9 +12,9 @@ from surefoot.algorithms.bounds import rounds
 from surefoot.algorithms.guarantee import Tuned
 from surefoot.algorithms.inside import AroundBall, ForHorizon
 from surefoot.core.algorithm import COSTS_ONLY, CostsOnly, tuning
+from surefoot.core.arrays import map_runs
 from surefoot.core.constants import Constants, as_constants
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.flow import run_by_run
 from surefoot.core.parameters import anything, flag, positive, projectable
 from surefoot.core.types import Array, Number, Real, Region, Source
 from surefoot.sets import Ball
@@ -75,13 +75,13 @@ class SeparationDescent(CostsOnly[SeparationDescentState]):
     deep: bool = flag(default=False)
 
     def first_state(self, x1: Array) -> SeparationDescentState:
-        run_by_run(self._must_be_inside, (x1,))
+        map_runs(self._must_be_inside, (x1,))
         return super().first_state(x1)
 
     def next_state(self, state: SeparationDescentState, grad: Array) -> SeparationDescentState:
         x, cuts = state
         y = self.domain.project(x - self.eta * grad)
-        x, more = run_by_run(self._cut_back, (y,), self.depth)
+        x, more = map_runs(self._cut_back, (y,), self.depth)
         return SeparationDescentState(x, cuts + more)
 
     def _cut_back(self, y: Array, depth: float) -> tuple[Array, float]:

@@ -16,7 +16,7 @@ from surefoot.algorithms.related.garber_kretzu import GarberKretzu
 from surefoot.core.algorithm import COSTS_ONLY, tuning
 from surefoot.core.constants import Constants
 from surefoot.core.parameters import anything, positive
-from surefoot.core.points import settled
+from surefoot.core.points import snap_inside
 from surefoot.core.types import Array, Feedback, Real, Region, Source
 
 __all__ = ["TrackingBlocks", "TrackingTheorem"]
@@ -78,7 +78,7 @@ class TrackingBlocks(Mixing[TrackingBlocksState]):
         return expert.update(own, Feedback(gradient, None, None))
 
     def _inside(self, x: Array) -> Array:
-        return settled(self.domain, x)
+        return snap_inside(self.domain, x)
 
     @classmethod
     @tuning

@@ -14,9 +14,9 @@ from surefoot.algorithms.related._hedge import Mixing
 from surefoot.algorithms.related._lagrangian import KnownHorizon
 from surefoot.algorithms.related.yi import Yi
 from surefoot.core.algorithm import COSTS_ONLY, tuning
+from surefoot.core.arrays import map_runs
 from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.flow import run_by_run
 from surefoot.core.parameters import anything, positive
 from surefoot.core.types import Array, Feedback, Real, Region, Source
 from surefoot.sets import Ball
@@ -80,7 +80,7 @@ class TrackingPenalty(Mixing[TrackingPenaltyState]):
         return self.copies
 
     def _told(self, copy: Yi, own: Any, gradient: Array) -> Any:
-        g = run_by_run(copy.prox.violation, (own.x,))  # type: ignore[attr-defined]
+        g = map_runs(copy.prox.violation, (own.x,))  # type: ignore[attr-defined]
         return copy.update(own, Feedback(gradient, g, 0.0 * own.x))
 
     def _inside(self, x: Array) -> Array:

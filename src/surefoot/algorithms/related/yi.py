@@ -13,9 +13,8 @@ from surefoot.algorithms.guarantee import Kind, Measure, Tuned
 from surefoot.algorithms.related._lagrangian import KnownHorizon
 from surefoot.core import checks
 from surefoot.core.algorithm import OneConstraint, tuning
-from surefoot.core.arrays import maximum
+from surefoot.core.arrays import map_runs, maximum
 from surefoot.core.constants import Constants
-from surefoot.core.flow import run_by_run
 from surefoot.core.parameters import anything, positive, projectable, share
 from surefoot.core.types import Array, Needs, Number, Real, Region, Source
 from surefoot.sets import Ball
@@ -81,7 +80,7 @@ class Yi(OneConstraint[YiState]):
         queue = queue + seen
         y = x - gradient / (2 * self.alpha)
         weight = (queue + seen) * self.gamma
-        return YiState(run_by_run(self._prox, (y, x, s), g, weight, self.alpha), queue)
+        return YiState(map_runs(self._prox, (y, x, s), g, weight, self.alpha), queue)
 
     def _prox(self, y: Array, x: Array, s: Array, g: float, weight: float, alpha: float) -> Array:
         return self.prox(y, weight, alpha, float(self.domain.radius), Linearised(x, g, s))

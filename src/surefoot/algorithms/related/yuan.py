@@ -122,7 +122,7 @@ class Yuan(EachConstraint[YuanState]):
 
         The parameters and bounds are for any number of rounds.
         """
-        checks.horizon(horizon)
+        checks.check_horizon(horizon)
         theorem = YuanStronglyConvex(constants)
         return Tuned.of(cls, theorem, domain, "eta", "theta", decay=1.0)
 
@@ -263,7 +263,7 @@ class YuanStronglyConvex(StronglyConvex, Lagrangian):
     def __post_init__(self) -> None:
         self.constants.require("R", "G_f", "G_g", "rows", "strong_convexity", by=self.name)
         if self.horizon is not None:
-            checks.horizon(self.horizon)
+            checks.check_horizon(self.horizon)
 
     @property
     def theta(self) -> float:

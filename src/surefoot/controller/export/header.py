@@ -15,7 +15,7 @@ import numpy as np
 from surefoot.algorithms import Certified, Descent, Leader, Proposals, Tuned
 from surefoot.controller.export._rounding import fusing_here
 from surefoot.core import checks
-from surefoot.core.convert import shown
+from surefoot.core.checks import repr_line
 from surefoot.core.errors import InvalidValueError
 from surefoot.regions import CertifiedLength, Curvature, LipschitzHull
 from surefoot.sets import Ball
@@ -71,9 +71,9 @@ def c_header(
         True
     """
     algorithm = player.algorithm if isinstance(player, Tuned) else player
-    d = checks.whole(dimension, "dimension")
+    d = checks.positive_int(dimension, "dimension")
     if not _NAME.fullmatch(str(name)):
-        raise InvalidValueError(f"name must be a C identifier, got {shown(name)}")
+        raise InvalidValueError(f"name must be a C identifier, got {repr_line(name)}")
     proposer, knowledge = _parts_of(algorithm)
     if isinstance(algorithm.proposer, Leader):
         _check_leader(algorithm)
@@ -83,7 +83,7 @@ def c_header(
     defines += knowledge.constants(algorithm.knowledge, d)
     defines += proposer.constants(algorithm.proposer, d)
     if start is not None:
-        x1 = checks.vector(start, "start", length=d)
+        x1 = checks.to_vector(start, "start", length=d)
         algorithm.init(x1)
         defines.append(("START_ACTION", _list(x1), "for init"))
     text = "\n".join(
@@ -108,7 +108,7 @@ def _parts_of(algorithm: Any) -> tuple[_Part, _Part]:
     raise InvalidValueError(
         "player must be a CertifiedPFS, LeaderFollower, SafetyFilter, CertifiedOGD with knowledge "
         "= Curvature(...), or RegionFilter with knowledge = Curvature(...) or LipschitzHull(...) "
-        f"to be exported, got {shown(algorithm)}"
+        f"to be exported, got {repr_line(algorithm)}"
     )
 
 
@@ -130,7 +130,7 @@ def _plain_fields(value: Any, where: str, allowed: tuple[str, ...] = ()) -> None
         elif not isinstance(part, (float, int, tuple, str, type(None), np.ndarray)) or (
             isinstance(part, np.ndarray) and part.ndim != 1
         ):
-            raise InvalidValueError(f"{at} must be a number of one run, got {shown(part)}")
+            raise InvalidValueError(f"{at} must be a number of one run, got {repr_line(part)}")
 
 
 # --- what is compiled in --------------------------------------------------------------------------
@@ -153,10 +153,10 @@ def _ball(ball: Any, d: int) -> _Defines:
     if ball is None:
         return []
     if type(ball) is not Ball:
-        raise InvalidValueError(f"domain must be a Ball to be exported, got {shown(ball)}")
+        raise InvalidValueError(f"domain must be a Ball to be exported, got {repr_line(ball)}")
     found: _Defines = [("RADIUS", ball.radius, "of the ball that holds every action")]
     if ball.centre is not None:
-        centre = checks.vector(ball.centre, "domain.centre", length=d)
+        centre = checks.to_vector(ball.centre, "domain.centre", length=d)
         found.append(("CENTRE", _list(centre), "of that ball"))
     return [*found, ("INNER", float(ball._inner(np.zeros(d))), "its radius less rounding")]
 
@@ -230,7 +230,7 @@ def _check_leader(algorithm: Any) -> None:
     if leader.domain != known.domain or known.keep_start != careful:
         raise InvalidValueError(
             "knowledge must have the domain of its leader, and keep_start with a gradient_bound "
-            f"alone, to be exported, got {shown(known)}"
+            f"alone, to be exported, got {repr_line(known)}"
         )
 
 
@@ -238,7 +238,7 @@ def _leader(proposer: Leader, d: int) -> _Defines:
     if proposer.leader is not None or proposer.cuts != 2:
         raise InvalidValueError(
             "a LeaderFollower must have cuts = 2 and no leader of its own to be exported, got "
-            f"cuts = {proposer.cuts!r}, leader = {shown(proposer.leader)}"
+            f"cuts = {proposer.cuts!r}, leader = {repr_line(proposer.leader)}"
         )
     lazy = proposer.lazy and proposer.strong_convexity is None
     found: _Defines = [

@@ -59,8 +59,11 @@ def compare_players(
     horizons = _horizons(horizon, problem)
     checks.one_of(("auto", "loop", "batch", "scan"), engine=engine)
     if every is not None:
-        checks.whole(every, "every")
-    root = checks.whole(seed + 1 if type(seed) is int else seed, "seed", "a whole number >= 0") - 1
+        checks.positive_int(every, "every")
+    root = (
+        checks.positive_int(seed + 1 if type(seed) is int else seed, "seed", "a whole number >= 0")
+        - 1
+    )
     parts = _Parts(named, played, root)
     home = Path(tempfile.mkdtemp(prefix="surefoot-") if folder is None else folder)
     jobs = partial(_jobs, parts, horizons, engine, every, resumable=folder is not None)
@@ -108,7 +111,7 @@ class _Source:
 
 def _source(problem: Any, trials: int | None) -> _Source:
     if trials is not None:
-        checks.whole(trials, "trials")
+        checks.positive_int(trials, "trials")
     if isinstance(problem, Problem):
         runs = problem.costs.runs
         if (trials or 1) > (runs or 1):
@@ -127,7 +130,7 @@ def _source(problem: Any, trials: int | None) -> _Source:
     if not callable(problem):
         raise InvalidTypeError(
             "problem must be a Problem, or a function of horizon, trials and streams that returns "
-            f"one, got {checks.shown(problem)}"
+            f"one, got {checks.repr_line(problem)}"
         )
     title = getattr(problem, "__name__", type(problem).__name__)
     return _Source(title, trials or BLOCK, problem, problem)
@@ -141,7 +144,7 @@ def _horizons(horizon: Any, problem: Any) -> list[int]:
     wanted = [horizon] if isinstance(horizon, int) else list(horizon)
     if not wanted:
         raise InvalidValueError("horizon must not be empty, got []")
-    return sorted({checks.horizon(h) for h in wanted})
+    return sorted({checks.check_horizon(h) for h in wanted})
 
 
 def _labelled(players: Any) -> dict[str, Player]:
@@ -186,7 +189,7 @@ def _title(player: Any) -> str:
         )
     raise InvalidTypeError(
         "a player must be an algorithm, one with its guarantee, a constructor such as PFS.anytime, "
-        f"or a class with the name of its constructor, got {checks.shown(player)}"
+        f"or a class with the name of its constructor, got {checks.repr_line(player)}"
     )
 
 

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from surefoot.core import checks
-from surefoot.core.convert import finite
+from surefoot.core.checks import finite_or_none
 from surefoot.core.display import RESULT_HEAD, RESULT_RIGHT, Style, Table, facts_html
 from surefoot.core.errors import InvalidValueError
 from surefoot.experiments.driver import Outcome
@@ -139,6 +139,6 @@ def _curve(row: Row) -> Curve:
         arrays["peak"],
         bound if bound is not None and np.isfinite(bound).all() else None,
         arrays["regret"],
-        None if row.regret_bound is None else finite(row.regret_bound),
+        None if row.regret_bound is None else finite_or_none(row.regret_bound),
         int(arrays["count"].sum()),
     )

@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from surefoot.core.convert import finite
+from surefoot.core.checks import finite_or_none
 from surefoot.experiments.notes import (
     CLAIM_WORDS,
     NOT_REPRODUCED,
@@ -159,7 +159,7 @@ def _claim(
         statement=statement,
         settings=settings,
         published={str(T): v for T, v in (published or {}).items()},
-        measured={str(T): finite(round(v, 2)) for T, v in (measured or {}).items()},
+        measured={str(T): finite_or_none(round(v, 2)) for T, v in (measured or {}).items()},
         verdict=verdict,
         reason=reason,
     )

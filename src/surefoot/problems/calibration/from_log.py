@@ -149,7 +149,7 @@ def from_log(
         3
     """
     checks.nonnegative(value_error=value_error, slope_error=slope_error)
-    checks.whole(most, "most")
+    checks.positive_int(most, "most")
     points, values, slopes = _columns(x, g, s)
     n = len(points)
     deepest = int(values.argmin())
@@ -243,9 +243,9 @@ def _columns(x: Any, g: Any, s: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray
         g = [row.g for row in told]
         rows = [row.constraint_subgradient for row in told]
         s = rows if all(v is not None and np.ndim(v) == 1 for v in rows) else None
-    points = checks.matrix(x, "x")
-    values = checks.vector(g, "g", length=len(points))
-    slopes = None if s is None else checks.matrix(s, "s")
+    points = checks.to_matrix(x, "x")
+    values = checks.to_vector(g, "g", length=len(points))
+    slopes = None if s is None else checks.to_matrix(s, "s")
     if slopes is not None and slopes.shape != points.shape:
         raise InvalidValueError(f"s must have the shape of x, {points.shape}, got {slopes.shape}")
     return points, values, slopes

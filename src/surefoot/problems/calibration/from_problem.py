@@ -111,7 +111,7 @@ def calibrate(
         >>> {offer.name: offer.rests_on for offer in mine.only_if}["PFS.anytime"]
         ('G_f',)
     """
-    checks.whole(probes, "probes")
+    checks.positive_int(probes, "probes")
     checks.above(1.0, factor=factor)
     case = _given(problem, start, domain, given)
     if within is not None:
@@ -124,7 +124,7 @@ def calibrate(
     rounds = case.horizon if horizon is None else horizon
     if rounds is None:
         raise InvalidValueError("horizon must be given where there is no cost stream, got None")
-    checks.horizon(rounds)
+    checks.check_horizon(rounds)
 
     def query(x: Array) -> Probe:
         return ask(case.query, x, repeats)
@@ -181,7 +181,7 @@ def calibrate_constants(known: Constants, horizon: int) -> Calibration:
         >>> found.best.name, found.constants.start_reach
         ('LeaderFollower.default', 2.0)
     """
-    checks.horizon(horizon)
+    checks.check_horizon(horizon)
     known = known.completed(2 * known.R)
     conditions = Conditions(horizon, Ball(known.R), None, linear=False, changing=False)
     return Calibration(
@@ -203,7 +203,7 @@ def _given(problem: Any, start: Any, domain: Any, given: dict[str, float]) -> _G
         )
     if isinstance(problem, Problem):
         whole = problem.benchmark
-        x1 = problem.start if start is None else checks.vector(start, "start")
+        x1 = problem.start if start is None else checks.to_vector(start, "start")
         ball = problem.domain if domain is None else domain
         known = problem.constants
         if x1 is not problem.start or ball is not problem.domain:
@@ -224,7 +224,7 @@ def _given(problem: Any, start: Any, domain: Any, given: dict[str, float]) -> _G
             "start and domain must be given where there is no Problem: a strictly feasible point "
             f"and a Ball that holds the feasible set, got {start!r} and {domain!r}"
         )
-    x1 = checks.vector(start, "start")
+    x1 = checks.to_vector(start, "start")
     if isinstance(problem, (Constraint, ConstraintStream)):
         whole = problem.worst() if isinstance(problem, ConstraintStream) else problem
         whole = whole.constraint if isinstance(whole, PlayedOnly) else whole
@@ -246,7 +246,7 @@ def _stream_gradients(costs: Any) -> Callable[[Array], list[Array]]:
 
 def _allowed_for(noise: float | None, repeats: int, delta: float, points: int) -> float:
     """Return by how much the means at so many points may err; 0 without noise."""
-    checks.whole(repeats, "repeats")
+    checks.positive_int(repeats, "repeats")
     if not 0 < delta < 1:
         raise InvalidValueError(f"delta must be strictly between 0 and 1, got {delta!r}")
     if noise is None:
@@ -284,7 +284,7 @@ def _with_estimates(
             D_g = abs(probes[0].value) + G_g * known.start_reach
             known = known.with_origin("estimated", D_g=D_g)
     if known.G_f is None and gradients is not None:
-        seen = [checks.vector(v, "cost_gradient") for p in probes for v in gradients(p.point)]
+        seen = [checks.to_vector(v, "cost_gradient") for p in probes for v in gradients(p.point)]
         longest = max(float(np.linalg.norm(v)) for v in seen)
         if longest > 0:
             G_f = factor * longest

@@ -78,10 +78,10 @@ def _answer(query: Callable[[Array], Any], point: Array) -> Probe:
         raise InvalidValueError(
             f"the constraint must answer with g and one subgradient, got {answer!r}"
         ) from error
-    g = checks.number(to_numpy(value), point, "g")
+    g = checks.to_number(to_numpy(value), point, "g")
     if not math.isfinite(g):
         raise InvalidValueError(f"g must be finite, got {g!r} at {point!r}")
-    s = checks.vector(subgradient, "subgradient", length=len(point))
+    s = checks.to_vector(subgradient, "subgradient", length=len(point))
     return Probe(point, g, s)
 
 

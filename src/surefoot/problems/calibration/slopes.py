@@ -69,7 +69,7 @@ def finite_differences(
         (array([0.5625, 1.0625]), 0.088388)
     """
     checks.function(g=g)
-    point = checks.vector(x, "x")
+    point = checks.to_vector(x, "x")
     checks.nonnegative(value_error=value_error)
     if beta is not None:
         checks.nonnegative(beta=beta)
@@ -140,7 +140,7 @@ def _sides(
 def _value(g: Callable[[Array], float], point: np.ndarray) -> float:
     y = point.copy()
     y.setflags(write=False)
-    value = float(checks.number(g(y), y, "g"))
+    value = float(checks.to_number(g(y), y, "g"))
     if not math.isfinite(value):
         raise InvalidValueError(f"g must be finite, got {value!r} at {point!r}")
     return value
@@ -171,8 +171,8 @@ def through_sensitivity(
         >>> through_sensitivity([3.0, 4.0], [[1.0, 0.0], [0.0, 2.0]], sensitivity_error=0.1)
         Slope(slope=array([3., 8.]), slope_error=0.5)
     """
-    J = checks.matrix(sensitivity, "sensitivity")
-    v = checks.vector(gradient, "gradient", length=len(J))
+    J = checks.to_matrix(sensitivity, "sensitivity")
+    v = checks.to_vector(gradient, "gradient", length=len(J))
     checks.nonnegative(sensitivity_error=sensitivity_error, gradient_error=gradient_error)
     size = float(np.linalg.norm(J, 2)) if gradient_error else 0.0
     error = float(np.linalg.norm(v)) * sensitivity_error

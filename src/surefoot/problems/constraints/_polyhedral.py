@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from surefoot.core.arrays import constant, to_numpy
+from surefoot.core.arrays import convert_like, to_numpy
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import Declared, count, size, vector
 from surefoot.core.types import Array, Number
@@ -29,7 +29,7 @@ class PolyhedralNorm(Constraint, Declared, kw_only=False):
 
     def _offset(self, x: Array) -> Array:
         x = point(x, self.dimension)
-        return x if self.centre is None else x - constant(self.centre, x)
+        return x if self.centre is None else x - convert_like(self.centre, x)
 
     @property
     def interior(self) -> Array:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from surefoot.core import checks
-from surefoot.core.arrays import constant, largest, namespace, row
+from surefoot.core.arrays import convert_like, find_largest, namespace, take_rows
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import Declared, matrix, vector
 from surefoot.core.types import Array, ArrayLike, Number, Region
@@ -49,14 +49,14 @@ class Affine(Constraint, Declared, kw_only=False):
             zero = np.flatnonzero(~self.A.any(axis=1))
             if len(zero):
                 raise InvalidValueError(f"A must have no zero row, got zeros in row {zero[0]}")
-            checks.vector(self.b, "b", length=len(self.A))
+            checks.to_vector(self.b, "b", length=len(self.A))
 
     def query(self, x: Array) -> tuple[Number, Array]:
         """Return the largest row's value, and that row."""
         x = point(x, self.A.shape[-1])
-        A, b = constant(self.A, x), constant(self.b, x)
-        value, index = largest((A @ x if x.ndim == 1 else x @ A.T) - b)
-        return value, row(A, index)
+        A, b = convert_like(self.A, x), convert_like(self.b, x)
+        value, index = find_largest((A @ x if x.ndim == 1 else x @ A.T) - b)
+        return value, take_rows(A, index)
 
     def query_all(self, x: Array) -> tuple[Array, Array]:
         """Return every row's value, and all rows.
@@ -67,7 +67,7 @@ class Affine(Constraint, Declared, kw_only=False):
             array([-0.5,  0.5])
         """
         x = point(x, self.A.shape[-1])
-        A, b = constant(self.A, x), constant(self.b, x)
+        A, b = convert_like(self.A, x), convert_like(self.b, x)
         if x.ndim == 1:
             return A @ x - b, A
         return x @ A.T - b, namespace(x).broadcast_to(A, (x.shape[0], *A.shape))

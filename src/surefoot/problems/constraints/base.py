@@ -154,7 +154,7 @@ class Constraint(ArrayFields, ABC):
         if G_g is not None:
             known = known.with_origin("derived", G_g=G_g)
         if start is not None:
-            x1 = checks.vector(start, "start", length=dimension_of(self))
+            x1 = checks.to_vector(start, "start", length=dimension_of(self))
             slack = -float(self.value(x1))
             # The reach is rounded up: it bounds a distance from above.
             reach = domain.reach(x1) * (1 + 2.0**-50)
@@ -201,8 +201,7 @@ def some_entry(**arrays: Array) -> None:
 
 def point(x: Array, dimension: int | None) -> Array:
     """Return an action as float64; refuse one of another length, which might broadcast."""
-    if type(x) is not np.ndarray or x.dtype is not checks.FLOAT64:
-        x = checks.floats(x)
+    x = checks.to_floats(x)
     if dimension is not None and x.shape[-1:] != (dimension,):
         raise InvalidValueError(
             f"x.shape must end in {dimension}, the constraint's dimension, got {tuple(x.shape)}"

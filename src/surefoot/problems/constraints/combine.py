@@ -10,7 +10,7 @@ from surefoot.core import checks
 from surefoot.core.arrays import namespace, where
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import Declared
-from surefoot.core.points import dense, dimension_of
+from surefoot.core.points import dimension_of, to_dense
 from surefoot.core.types import Array, Number, Region
 from surefoot.problems.constraints.base import Constraint
 from surefoot.sets import Ball, Intersection
@@ -57,7 +57,7 @@ class MaxOf(Constraint, Declared, kw_only=False):
         """Return the constraints of all parts, in order, with the rows of each part separate."""
         values, subgradients = zip(*(part.query_all(x) for part in self.parts), strict=True)
         xp = namespace(x)
-        slopes = [dense(s) for s in subgradients]
+        slopes = [to_dense(s) for s in subgradients]
         return xp.concat(values, axis=-1), xp.concat(slopes, axis=-2)
 
     @property
@@ -128,7 +128,7 @@ class MaxOf(Constraint, Declared, kw_only=False):
 
 def _instead(part: Any) -> str:
     how = ": FunctionConstraint(g, subgradient) takes it" * callable(part)
-    return f"{checks.brief(part)}{how}"
+    return f"{checks.describe(part)}{how}"
 
 
 def max_of(*constraints: Constraint) -> MaxOf:

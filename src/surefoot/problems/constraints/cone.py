@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from surefoot.core import checks
-from surefoot.core.arrays import constant, dot, norm, where
+from surefoot.core.arrays import convert_like, dot, norm, where
 from surefoot.core.parameters import Declared, matrix, number, vector
 from surefoot.core.types import Array, Number
 from surefoot.problems.constraints._rounding import gamma, rounded_down, rounded_up
@@ -51,13 +51,13 @@ class SecondOrderCone(Constraint, Declared, kw_only=False):
             for name, length in (("b", A.shape[0]), ("c", A.shape[1])):
                 given = getattr(self, name)
                 value = np.zeros(length) if given is None else given
-                object.__setattr__(self, name, checks.vector(value, name, length=length))
+                object.__setattr__(self, name, checks.to_vector(value, name, length=length))
             some_entry(A=A, c=self.c)
 
     def query(self, x: Array) -> tuple[Number, Array]:
         """Return the norm minus the affine part, and a subgradient."""
         x = point(x, self.A.shape[-1])
-        A, b, c = constant(self.A, x), constant(self.b, x), constant(self.c, x)
+        A, b, c = convert_like(self.A, x), convert_like(self.b, x), convert_like(self.c, x)
         y = (A @ x if x.ndim == 1 else x @ A.T) + b
         length = norm(y)
         unit = y / where(length > 0, length, 1.0)

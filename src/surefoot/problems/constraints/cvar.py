@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from surefoot.core.arrays import constant, dot, namespace
+from surefoot.core.arrays import convert_like, dot, namespace
 from surefoot.core.parameters import Declared, matrix, number, share
 from surefoot.core.types import Array, Number
 from surefoot.problems.constraints._rounding import gamma, rounded_up
@@ -51,7 +51,7 @@ class CVaR(Constraint, Declared, kw_only=False):
     def query(self, x: Array) -> tuple[Number, Array]:
         """Return the mean of the tail minus the limit, and the mean of the tail's rows."""
         x = point(x, self.losses.shape[-1])
-        L = constant(self.losses, x)
+        L = convert_like(self.losses, x)
         weights = self._weights(x)
         if type(x) is np.ndarray and x.ndim == 1:
             loss = L @ x
@@ -69,7 +69,7 @@ class CVaR(Constraint, Declared, kw_only=False):
         """Return the weights of the losses in descending order; they sum to 1."""
         scenarios = self.losses.shape[0]
         tail = (1.0 - self.level) * scenarios
-        places = constant(np.arange(scenarios, dtype=np.float64), x)
+        places = convert_like(np.arange(scenarios, dtype=np.float64), x)
         return namespace(x).clip(tail - places, 0.0, 1.0) / tail
 
     @property

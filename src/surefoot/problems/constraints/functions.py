@@ -71,12 +71,12 @@ class FunctionConstraint(_Told, Declared, kw_only=False):
         x = point(x, None)
         value, s = self.value_of(x), self.subgradient_of(x)
         if type(x) is not np.ndarray:
-            return checks.number(value, x, "value_of(x)"), s
+            return checks.to_number(value, x, "value_of(x)"), s
         # Rounded to less than float64 only where you say by how much.
-        convert = checks.exact if self.error is None else checks.array
+        convert = checks.to_exact if self.error is None else checks.to_array
         if hasattr(value, "dtype"):
             convert(value, "value_of(x)")
-        return checks.number(value, x, "value_of(x)"), convert(s, "subgradient_of(x)")
+        return checks.to_number(value, x, "value_of(x)"), convert(s, "subgradient_of(x)")
 
 
 class JaxConstraint(_Told, Declared, kw_only=False):

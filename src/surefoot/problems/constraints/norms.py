@@ -6,7 +6,16 @@ import math
 
 import numpy as np
 
-from surefoot.core.arrays import constant, dot, flat_index, largest, namespace, one_run, sqrt, where
+from surefoot.core.arrays import (
+    convert_like,
+    dot,
+    find_largest,
+    is_one_run,
+    namespace,
+    sqrt,
+    where,
+)
+from surefoot.core.points import only_entry
 from surefoot.core.types import Array, Number
 from surefoot.problems.constraints._polyhedral import PolyhedralNorm
 from surefoot.problems.constraints._rounding import gamma
@@ -34,7 +43,7 @@ class L2Norm(Centred, Constraint, kw_only=False):
     def query(self, x: Array) -> tuple[Number, Array]:
         """Return the distance to the sphere, negative inside, and the unit vector outwards."""
         x = point(x, self.dimension)
-        z = x if self.centre is None else x - constant(self.centre, x)
+        z = x if self.centre is None else x - convert_like(self.centre, x)
         squared = dot(z, z)
         length = sqrt(squared)
         return length - self.radius, z / where(length > 0, length, 1.0)
@@ -113,27 +122,17 @@ class LinfNorm(PolyhedralNorm, kw_only=False):
     def query(self, x: Array) -> tuple[Number, Array]:
         """Return the largest size of an entry of x - c minus the radius, and its sign there."""
         z = self._offset(x)
-        value, index = largest(abs(z))
-        if type(index) is int:
-            s = np.zeros(len(z))
-            s[index] = -1.0 if z[index] < 0 else 1.0
-            return value - self.radius, s
-        if type(z) is np.ndarray:
-            s, at = np.zeros_like(z), flat_index(z, index)
-            s.put(at, np.where(z.take(at) < 0, -1.0, 1.0))
-            return value - self.radius, s
-        xp = namespace(z)
-        here = xp.arange(z.shape[-1]) == (index if z.ndim == 1 else index[:, None])
-        s = xp.where(here, xp.where(z < 0, -xp.ones_like(z), xp.ones_like(z)), 0.0)
-        return value - self.radius, s
+        value, index = find_largest(abs(z))
+        sign = namespace(z).where(z < 0, -1.0, 1.0)
+        return value - self.radius, only_entry(index, sign, z)
 
     def query_all(self, x: Array) -> tuple[Array, Array]:
         """Return the 2d faces, the positive directions first."""
         z = self._offset(x)
         xp = namespace(z)
-        faces = constant(np.vstack([np.eye(self.dimension), -np.eye(self.dimension)]), x)
+        faces = convert_like(np.vstack([np.eye(self.dimension), -np.eye(self.dimension)]), x)
         values = xp.concat([z, -z], axis=-1) - self.radius
-        return values, faces if one_run(x) else faces + 0.0 * x[:, None, :]
+        return values, faces if is_one_run(x) else faces + 0.0 * x[:, None, :]
 
     @property
     def rows(self) -> int:

@@ -9,7 +9,7 @@ import numpy as np
 
 from surefoot import sets
 from surefoot.core import checks
-from surefoot.core.arrays import constant, dot, maximum, sqrt, where
+from surefoot.core.arrays import convert_like, dot, maximum, sqrt, where
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import Declared, number, symmetric, vector
 from surefoot.core.types import Array, Number
@@ -48,8 +48,8 @@ class EllipsoidNorm(Constraint, Declared, kw_only=False):
     def query(self, x: Array) -> tuple[Number, Array]:
         """Return the P-norm of x - c minus 1, and its gradient."""
         x = point(x, self.P.shape[-1])
-        z = x if self.centre is None else x - constant(self.centre, x)
-        Pz = _times(constant(self.P, x), z)
+        z = x if self.centre is None else x - convert_like(self.centre, x)
+        Pz = _times(convert_like(self.P, x), z)
         # Rounding can take the square of a tiny P-norm below 0.
         length = sqrt(maximum(dot(z, Pz), 0.0))
         return length - 1.0, Pz / where(length > 0, length, math.inf)
@@ -147,13 +147,13 @@ class QuadraticForm(Constraint, Declared, kw_only=False):
                     "Q must be positive semi-definite for g to be convex, "
                     f"got a smallest eigenvalue of {lowest:g}"
                 )
-            checks.vector(self.q, "q", length=len(Q))
+            checks.to_vector(self.q, "q", length=len(Q))
             some_entry(Q=Q, q=self.q)
 
     def query(self, x: Array) -> tuple[Number, Array]:
         """Return the value, and the gradient Qx + q."""
         x = point(x, self.Q.shape[-1])
-        q, Qx = constant(self.q, x), _times(constant(self.Q, x), x)
+        q, Qx = convert_like(self.q, x), _times(convert_like(self.Q, x), x)
         return 0.5 * dot(x, Qx) + dot(x, q) - self.r, Qx + q
 
     @property

@@ -6,7 +6,7 @@ from typing import final
 
 import numpy as np
 
-from surefoot.core.arrays import constant, largest, namespace, one_run, row
+from surefoot.core.arrays import convert_like, find_largest, is_one_run, namespace, take_rows
 from surefoot.core.parameters import Declared, count, positive
 from surefoot.core.types import Array, Number
 from surefoot.problems.constraints.base import Constraint, point
@@ -43,14 +43,14 @@ class SimplexRows(Constraint, Declared, kw_only=False):
     def query_all(self, x: Array) -> tuple[Array, Array]:
         """Return minus each share, then the excess of the sum."""
         x = point(x, self.dimension)
-        values, rows = self._values(x), constant(self._rows(), x)
-        return values, rows if one_run(x) else rows + 0.0 * x[:, None, :]
+        values, rows = self._values(x), convert_like(self._rows(), x)
+        return values, rows if is_one_run(x) else rows + 0.0 * x[:, None, :]
 
     def query(self, x: Array) -> tuple[Number, Array]:
         """Return the largest row, and its slope."""
         x = point(x, self.dimension)
-        value, index = largest(self._values(x))
-        return value, row(constant(self._rows(), x), index)
+        value, index = find_largest(self._values(x))
+        return value, take_rows(convert_like(self._rows(), x), index)
 
     def _values(self, x: Array) -> Array:
         xp = namespace(x)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from surefoot.core import checks
-from surefoot.core.arrays import largest
+from surefoot.core.arrays import find_largest
 from surefoot.core.errors import InvalidTypeError, InvalidValueError
 from surefoot.core.optional import need
 from surefoot.core.parameters import Declared
@@ -72,7 +72,7 @@ class SparseAffine(Constraint, Declared, kw_only=False):
         for part in (A.data, A.indices, A.indptr):
             part.setflags(write=False)
         object.__setattr__(self, "A", A)
-        object.__setattr__(self, "b", checks.vector(self.b, "b", length=A.shape[0]))
+        object.__setattr__(self, "b", checks.to_vector(self.b, "b", length=A.shape[0]))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, SparseAffine):
@@ -83,7 +83,7 @@ class SparseAffine(Constraint, Declared, kw_only=False):
     def query(self, x: Array) -> tuple[Number, Array]:
         """Return the largest row's value, and that row as a dense vector."""
         x = point(x, self.dimension)
-        value, index = largest(self._values(x))
+        value, index = find_largest(self._values(x))
         if type(index) is int:
             return value, self._row(index)
         return value, self.A[index].toarray()

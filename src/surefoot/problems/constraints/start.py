@@ -82,7 +82,7 @@ def find_start(
         >>> g.value(start.point) == -start.slack, 0.99 <= start.slack <= 1 <= -start.lower
         (True, True)
     """
-    checks.whole(iterations, "iterations")
+    checks.positive_int(iterations, "iterations")
     checks.positive(tolerance=tolerance)
     _refuse_equality(constraint)
     x = _first(constraint, domain, guess)
@@ -137,10 +137,10 @@ def find_start(
 def _first(constraint: Constraint, domain: Any, guess: Array | None) -> Array:
     """Return where to begin, which also fixes the length of an action."""
     if guess is not None:
-        return checks.vector(guess, "guess", length=dimension_of(constraint))
+        return checks.to_vector(guess, "guess", length=dimension_of(constraint))
     for point in (constraint.interior, getattr(domain, "centre", None)):
         if point is not None:
-            return checks.vector(point, "point")
+            return checks.to_vector(point, "point")
     dimension = dimension_of(constraint) or dimension_of(domain)
     if dimension is None:
         raise InvalidValueError(

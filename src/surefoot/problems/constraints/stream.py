@@ -8,8 +8,8 @@ from typing import Any, Self, TypeVar, final
 import numpy as np
 
 from surefoot.core import checks
-from surefoot.core.arrays import constant, largest, namespace, one_run, row
-from surefoot.core.convert import bad
+from surefoot.core.arrays import convert_like, find_largest, is_one_run, namespace, take_rows
+from surefoot.core.checks import invalid
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import Declared, instance_of, vector
 from surefoot.core.types import Array, Number
@@ -128,7 +128,7 @@ class Drifting(Wrapping, ConstraintStream, kw_only=False):
                 return float(self.offsets[t])
             except (IndexError, TypeError) as error:
                 rule = f"a round from 0 to {len(self.offsets) - 1}"
-                raise bad("t", rule, t) from error
+                raise invalid("t", rule, t) from error
         return self.offsets[t]  # within a compiled game
 
     def rounds(self, start: int, stop: int) -> Drifting:
@@ -158,7 +158,7 @@ class AffineStream(ConstraintStream, kw_only=False):
     b: Array
 
     def __post_init__(self) -> None:
-        A, b = (checks.array(v, name).copy() for v, name in ((self.A, "A"), (self.b, "b")))
+        A, b = (checks.to_array(v, name).copy() for v, name in ((self.A, "A"), (self.b, "b")))
         if A.ndim != 3 or 0 in A.shape or b.shape != A.shape[:2]:
             raise InvalidValueError(
                 f"A.shape must be (T, m, d) and b.shape (T, m), got {A.shape} and {b.shape}"
@@ -211,18 +211,18 @@ class AffineStream(ConstraintStream, kw_only=False):
         """Return value and subgradient of the largest row of round t."""
         x = point(x, self.dimension)
         A, values = self._values(t, x)
-        value, index = largest(values)
-        return value, row(A, index)
+        value, index = find_largest(values)
+        return value, take_rows(A, index)
 
     def query_all(self, t: Any, x: Array) -> tuple[Array, Array]:
         """Return all rows of round t."""
         x = point(x, self.dimension)
         A, values = self._values(t, x)
-        return values, A if one_run(x) else namespace(x).broadcast_to(A, (x.shape[0], *A.shape))
+        return values, A if is_one_run(x) else namespace(x).broadcast_to(A, (x.shape[0], *A.shape))
 
     def _values(self, t: Any, x: Array) -> tuple[Array, Array]:
-        A, b = constant(self.A[t], x), constant(self.b[t], x)
-        return A, (A @ x if one_run(x) else x @ A.T) - b
+        A, b = convert_like(self.A[t], x), convert_like(self.b[t], x)
+        return A, (A @ x if is_one_run(x) else x @ A.T) - b
 
     def rounds(self, start: int, stop: int) -> AffineStream:
         """Return the stream of the rounds from start to stop - 1."""

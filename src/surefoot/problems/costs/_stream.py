@@ -129,9 +129,9 @@ def _freeze(stream: ArrayCosts) -> None:
     shape: tuple[int, ...] | None = None
     for name in stream.series:
         values = getattr(stream, name)
-        if checks.opaque(values):
+        if checks.is_traced(values):
             return
-        values = checks.array(values, name)
+        values = checks.to_array(values, name)
         if shape is None:
             if values.ndim not in (2, 3) or 0 in values.shape:
                 raise InvalidValueError(

@@ -9,7 +9,7 @@ from typing import Any, final
 import numpy as np
 
 from surefoot.core import checks
-from surefoot.core.arrays import namespace, one_run
+from surefoot.core.arrays import is_one_run, namespace
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.optional import need
 from surefoot.core.parameters import Declared, count, function, nonnegative, positive, rounds
@@ -59,13 +59,13 @@ class FromFunctions(Declared):
 
     def value(self, t: Any, x: Array) -> Number:
         """Return the value of the given function."""
-        return checks.number(self.value_of(self.first + t, x), x, "value_of(t, x)")
+        return checks.to_number(self.value_of(self.first + t, x), x, "value_of(t, x)")
 
     def gradient(self, t: Any, x: Array) -> Array:
         """Return the gradient of the given function, as float64."""
         gradient = self.gradient_of(self.first + t, x)
         if type(x) is np.ndarray:
-            return checks.array(gradient, "gradient_of(t, x)")
+            return checks.to_array(gradient, "gradient_of(t, x)")
         return gradient
 
     def summed(self, x: Array) -> tuple[float, Array]:
@@ -112,7 +112,7 @@ def from_jax(
     """
     checks.function(loss=loss)
     jax = need("jax", "jax", "costs by autodiff")
-    arrays = [checks.array(d, "data") for d in data]
+    arrays = [checks.to_array(d, "data") for d in data]
     if not arrays or any(len(a) != len(arrays[0]) for a in arrays):
         lengths = [len(a) for a in arrays]
         raise InvalidValueError(f"data must be arrays of one length, got lengths {lengths}")
@@ -126,12 +126,12 @@ def from_jax(
     def call(functions: dict[bool, Any], t: Any, x: Array) -> Any:
         with jax.enable_x64(True):
             if namespace(x) is np:
-                return np.array(functions[one_run(x)](x, *(a[t] for a in arrays)))
-            return functions[one_run(x)](x, *(jax.numpy.asarray(a)[t] for a in arrays))
+                return np.array(functions[is_one_run(x)](x, *(a[t] for a in arrays)))
+            return functions[is_one_run(x)](x, *(jax.numpy.asarray(a)[t] for a in arrays))
 
     def value_of(t: Any, x: Array) -> Number:
         value = call(one, t, x)
-        return value if one_run(x) else value[:, None]
+        return value if is_one_run(x) else value[:, None]
 
     return FromFunctions(
         value_of=value_of,

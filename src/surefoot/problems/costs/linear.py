@@ -7,7 +7,7 @@ from typing import Any, final
 
 import numpy as np
 
-from surefoot.core.arrays import constant, dot
+from surefoot.core.arrays import convert_like, dot
 from surefoot.core.parameters import Declared, count, function, positive, rounds
 from surefoot.core.types import Array, Number
 from surefoot.problems.costs._stream import ArrayCosts
@@ -34,11 +34,11 @@ class Linear(ArrayCosts, kw_only=False):
 
     def value(self, t: Any, x: Array) -> Number:
         r"""Return :math:`c_t^\top x`."""
-        return dot(x, constant(self.slopes[t], x))
+        return dot(x, convert_like(self.slopes[t], x))
 
     def gradient(self, t: Any, x: Array) -> Array:
         r"""Return :math:`c_t`, repeated for each run."""
-        c = constant(self.slopes[t], x)
+        c = convert_like(self.slopes[t], x)
         # A shared slope still has to be an array per run, so that feedback has one shape.
         return c if c.ndim == x.ndim else c + 0.0 * x
 

@@ -8,7 +8,7 @@ from typing import Any, final
 import numpy as np
 
 from surefoot.core import checks
-from surefoot.core.convert import bad
+from surefoot.core.checks import invalid
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import Array, Number
 from surefoot.problems.costs._stream import ArrayCosts
@@ -54,7 +54,7 @@ class Live:
             raise InvalidValueError(f"source must be an iterable or a function, got {source!r}")
         if bound is not None:
             checks.positive(bound=bound)
-        self.horizon = checks.horizon(horizon)
+        self.horizon = checks.check_horizon(horizon)
         self.dimension = dimension
         self.runs = runs
         self._bound = bound
@@ -76,7 +76,7 @@ class Live:
                     f"source must have {self.horizon} rounds, the horizon, got {held} in all"
                 )
             if not isinstance(chunk, ArrayCosts):
-                raise bad("source", "an iterator of costs", chunk)
+                raise invalid("source", "an iterator of costs", chunk)
             if chunk.dimension != self.dimension or chunk.runs != self.runs:
                 raise InvalidValueError(
                     f"source must give chunks with dimension {self.dimension} and runs "

@@ -6,7 +6,7 @@ from typing import Any, final
 
 import numpy as np
 
-from surefoot.core.arrays import constant, dot, log
+from surefoot.core.arrays import convert_like, dot, log
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import nonnegative
 from surefoot.core.types import Array, Number
@@ -39,7 +39,7 @@ class LogPortfolio(ArrayCosts, kw_only=False):
 
     def value(self, t: Any, x: Array) -> Number:
         """Return minus the logarithm of the round's growth."""
-        growth = self.cash + dot(x, constant(self.returns[t], x))
+        growth = self.cash + dot(x, convert_like(self.returns[t], x))
         if type(growth) is float and not growth > 0:
             raise InvalidValueError(
                 f"wealth must stay above 0 for its logarithm, got a growth of {growth:g} "
@@ -49,7 +49,7 @@ class LogPortfolio(ArrayCosts, kw_only=False):
 
     def gradient(self, t: Any, x: Array) -> Array:
         """Return minus the returns divided by the growth."""
-        r = constant(self.returns[t], x)
+        r = convert_like(self.returns[t], x)
         return -r / (self.cash + dot(x, r if r.ndim == x.ndim else r + 0.0 * x))
 
     def summed(self, x: Array) -> tuple[float, Array]:

@@ -6,7 +6,7 @@ from typing import Any, final
 
 import numpy as np
 
-from surefoot.core.arrays import constant, dot
+from surefoot.core.arrays import convert_like, dot
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import positive
 from surefoot.core.types import Array, Number
@@ -45,16 +45,16 @@ class Quadratic(ArrayCosts, kw_only=False):
 
     def value(self, t: Any, x: Array) -> Number:
         r"""Return :math:`\tfrac{h}{2}\|x - v_t\|^2`."""
-        away = x - constant(self.targets[t], x)
+        away = x - convert_like(self.targets[t], x)
         return 0.5 * self.curvature * dot(away, away)
 
     def gradient(self, t: Any, x: Array) -> Array:
         r"""Return :math:`h(x - v_t)`."""
-        return self.curvature * (x - constant(self.targets[t], x))
+        return self.curvature * (x - convert_like(self.targets[t], x))
 
     def query(self, t: Any, x: Array) -> tuple[Number, Array]:
         """Return value and gradient from one difference."""
-        away = x - constant(self.targets[t], x)
+        away = x - convert_like(self.targets[t], x)
         return 0.5 * self.curvature * dot(away, away), self.curvature * away
 
     def summed(self, x: Array) -> tuple[float, Array]:

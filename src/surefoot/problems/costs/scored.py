@@ -7,7 +7,7 @@ from typing import Any, final
 
 import numpy as np
 
-from surefoot.core.arrays import constant, dot, namespace
+from surefoot.core.arrays import convert_like, dot, namespace
 from surefoot.core.types import Array, Number
 from surefoot.problems.costs._stream import ArrayCosts
 
@@ -65,7 +65,7 @@ class ScoredCosts(ArrayCosts, kw_only=False):
 
     def _round(self, t: Any, x: Array) -> tuple[Array, Number]:
         """Return features and target of a round in the shapes that match x."""
-        features, target = constant(self.features[t], x), constant(self.targets[t], x)
+        features, target = convert_like(self.features[t], x), convert_like(self.targets[t], x)
         if type(x) is np.ndarray and x.ndim == 1:
             return features, float(target)
         if x.ndim == 1:

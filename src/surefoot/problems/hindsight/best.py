@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from surefoot.core.convert import bad
+from surefoot.core.checks import invalid
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import Array, CostStream
 from surefoot.problems.constraints import Constraint, max_of
@@ -55,7 +55,7 @@ def best_action(
     try:
         rounds = np.atleast_1d(np.asarray(rounds, dtype=np.int64))
     except (OverflowError, TypeError, ValueError) as error:
-        raise bad("rounds", "whole numbers", rounds) from error
+        raise invalid("rounds", "whole numbers", rounds) from error
     if rounds.size == 0 or rounds.min() < 1 or rounds.max() > costs.horizon:
         raise InvalidValueError(
             f"rounds must be from 1 to the horizon {costs.horizon}, got {rounds!r}"

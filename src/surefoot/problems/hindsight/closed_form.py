@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from surefoot.core.arrays import dot
-from surefoot.core.display import after_rounds, bracketed, of_runs
+from surefoot.core.display import after_rounds, format_bracket, of_runs
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import Array, CostStream, Region, Solving
 from surefoot.problems.costs import Linear, Quadratic
@@ -39,7 +39,7 @@ class Comparator(NamedTuple):
     def __repr__(self) -> str:
         if not len(self.rounds):
             return "<Comparator of no round>"
-        value, cost = self.value[-1], bracketed(self.value[-1], self.lower[-1])
+        value, cost = self.value[-1], format_bracket(self.value[-1], self.lower[-1])
         return f"<Comparator{of_runs(value)}{after_rounds(self.rounds)}: cost {cost}>"
 
 

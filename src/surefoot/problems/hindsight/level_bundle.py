@@ -97,7 +97,7 @@ def level_bundle(
     checks.function(total=total)
     checks.positive(tolerance=tolerance, max_queries=max_queries, max_cuts=max_cuts)
     model = _Model(domain, max_cuts)
-    z0 = checks.vector(interior, "interior")
+    z0 = checks.to_vector(interior, "interior")
     slack = -float(constraint.value(z0))
     if not slack > 0:
         raise InvalidValueError(f"interior must have g < 0, got g = {-slack:g}")
