@@ -127,12 +127,12 @@ def test_a_mean_of_points_of_a_set_is_settled_next_to_where_it_is(name, share, s
     domain, rng = SETS[name], np.random.default_rng(seed)
     x, v = (domain.minimize_linear(rng.normal(size=(4, 3)).round(1)) for _ in range(2))
     mean = x + share * (v - x)
-    p = domain.settled(mean)
+    p = domain.snap_inside(mean)
     assert domain.contains(p).all()
     size = np.abs(x).max() + np.abs(v).max()
     assert np.abs(p - mean).max() <= 1e-13 * size
     for point in mean:
-        assert domain.contains(domain.settled(point)) is True
+        assert domain.contains(domain.snap_inside(point)) is True
 
 
 def test_a_polytope_settles_without_a_solver(monkeypatch):
@@ -141,7 +141,7 @@ def test_a_polytope_settles_without_a_solver(monkeypatch):
     monkeypatch.setattr(sets.Polytope, "nearest", None)
     outside = corner + 1e-13
     assert not domain.contains(outside)
-    assert domain.contains(domain.settled(outside)) is True
+    assert domain.contains(domain.snap_inside(outside)) is True
 
 
 class Segment:

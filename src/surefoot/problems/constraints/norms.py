@@ -123,7 +123,8 @@ class LinfNorm(PolyhedralNorm, kw_only=False):
         """Return the largest size of an entry of x - c minus the radius, and its sign there."""
         z = self._offset(x)
         value, index = find_largest(abs(z))
-        sign = namespace(z).where(z < 0, -1.0, 1.0)
+        ones = namespace(z).ones_like(z)
+        sign = where(z < 0, -ones, ones)
         return value - self.radius, only_entry(index, sign, z)
 
     def query_all(self, x: Array) -> tuple[Array, Array]:
