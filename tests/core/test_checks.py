@@ -97,7 +97,7 @@ def test_numbers_of_other_backends_and_tracers_pass(backend):
         assert float(jax.jit(rule)(0.5)) == 0.5
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Numbers:
     a: Any
     b: Any = None

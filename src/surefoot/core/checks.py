@@ -152,7 +152,7 @@ def to_python_number(value: Number) -> Number:
 def to_python_floats(owner: object, *names: str) -> None:
     """Turn number fields of a frozen dataclass into Python floats where that is possible."""
     for name in names:
-        object.__setattr__(owner, name, to_python_number(getattr(owner, name)))
+        object.__setattr__(owner, name, to_python_number(vars(owner)[name]))
 
 
 def positive_int(value: object, name: str, rule: str = "a whole number >= 1") -> int:

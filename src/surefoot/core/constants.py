@@ -38,7 +38,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import field, fields, replace
 from types import MappingProxyType
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias, get_args
 
 from surefoot.core import checks
 from surefoot.core.display import Table, facts_html
@@ -116,7 +116,7 @@ class Constants(Declared):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        known = {name: v for name in self.names() if (v := getattr(self, name)) is not None}
+        known = {name: v for name in self.names() if (v := vars(self)[name]) is not None}
         for name, value in known.items():
             if not isinstance(value, float):
                 raise InvalidValueError(f"{name} must be one number, got {value!r}")
@@ -180,11 +180,11 @@ class Constants(Declared):
 
     def require(self, *names: str, by: str) -> tuple[float, ...]:
         """Return the named constants; if one is missing, raise and name who needs it."""
-        missing = [name for name in names if getattr(self, name) is None]
+        missing = [name for name in names if vars(self)[name] is None]
         if missing:
             rest = "which is not known: give it" if len(missing) == 1 else "which are not known"
             raise InvalidValueError(f"{by} needs {' and '.join(missing)}, {rest}")
-        return tuple(getattr(self, name) for name in names)
+        return tuple(vars(self)[name] for name in names)
 
     def completed(self, reach: float, value: float | None = None) -> Constants:
         """Return these constants with those that follow from them, where they are missing.
@@ -262,11 +262,11 @@ class Constants(Declared):
 
     def __str__(self) -> str:
         return ", ".join(
-            f"{name} = {getattr(self, name):g} ({origin})" for name, origin in self.origins.items()
+            f"{name} = {vars(self)[name]:g} ({origin})" for name, origin in self.origins.items()
         )
 
     def __repr__(self) -> str:
-        known = ((name, getattr(self, name)) for name in self.origins)
+        known = ((name, vars(self)[name]) for name in self.origins)
         return f"Constants({', '.join(f'{name}={value!r}' for name, value in known)})"
 
     def _repr_html_(self) -> str:
@@ -274,9 +274,7 @@ class Constants(Declared):
 
     def __getstate__(self) -> dict[str, object]:
         # A mapping proxy keeps `origins` read-only but cannot be pickled.
-        return {f.name: getattr(self, f.name) for f in fields(self)} | {
-            "origins": dict(self.origins)
-        }
+        return vars(self) | {"origins": dict(self.origins)}
 
     def __setstate__(self, state: dict[str, object]) -> None:
         for name, value in state.items():
@@ -287,11 +285,11 @@ class Constants(Declared):
 def constants_table(constants: Constants) -> Table:
     """Return every constant that is known, its value and its origin, as a table."""
     known = constants.origins.items()
-    rows = [(name, f"{getattr(constants, name):.6g}", origin) for name, origin in known]
+    rows = [(name, f"{vars(constants)[name]:.6g}", origin) for name, origin in known]
     return Table(("constant", "value", "origin"), rows, right=("value",))
 
 
-def as_constants(value: Any) -> Constants:
+def as_constants(value: object) -> Constants:
     """Return constants as they are; refuse what are none.
 
     >>> as_constants({"R": 1.0})

@@ -6,9 +6,12 @@ import html
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from io import BytesIO
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from surefoot.core.optional import need
+
+if TYPE_CHECKING:  # NumPy, which the help of the command line does not load
+    from surefoot.core.types import Array
 
 # Okabe and Ito's palette keeps its hues apart for colour-blind readers.
 BLUE, VERMILLION, GREEN, PINK = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
@@ -42,7 +45,7 @@ def result_cells(
     algorithm: str,
     horizon: int,
     *,
-    regret: Any,
+    regret: Array,
     share: float | None,
     promised: str,
     outside: float,
@@ -77,7 +80,7 @@ def result_cells(
     )
 
 
-def mean_and_spread(values: Any) -> str:
+def mean_and_spread(values: Array) -> str:
     """Return the mean and, of several, the standard deviation.
 
     >>> mean_and_spread([1.0, 3.0]), mean_and_spread(2.0)
@@ -90,7 +93,7 @@ def mean_and_spread(values: Any) -> str:
     return f"{mean} ± {many.std():.2g}" if many.size > 1 else mean
 
 
-def format_bracket(upper: Any, lower: Any) -> str:
+def format_bracket(upper: Array, lower: Array) -> str:
     """Return numbers that are known from both sides: the upper, and how far it may be off.
 
     >>> format_bracket([1.0, 3.0], [1.0, 3.0]), format_bracket(2.0, 1.5)
@@ -102,7 +105,7 @@ def format_bracket(upper: Any, lower: Any) -> str:
     return f"{mean_and_spread(upper)}, {'exact' if gap == 0 else f'known to {gap:.2g}'}"
 
 
-def of_runs(values: Any) -> str:
+def of_runs(values: Array) -> str:
     """Return how many runs a row of values is of; nothing for a single one.
 
     >>> of_runs([1.0, 3.0]), of_runs(2.0)
@@ -113,7 +116,7 @@ def of_runs(values: Any) -> str:
     return f" of {np.size(values):,} runs" if np.ndim(values) else ""
 
 
-def after_rounds(rounds: Any) -> str:
+def after_rounds(rounds: Array) -> str:
     """Return when numbers that are kept for some rounds end, and for how many they are kept.
 
     >>> after_rounds([500, 1000]), after_rounds([7])
@@ -241,7 +244,7 @@ def _latex(cell: str) -> str:
 
 
 def facts_html(
-    title: str, facts: Mapping[str, Any] | Iterable[tuple[str, Any]], *more: Table
+    title: str, facts: Mapping[str, object] | Iterable[tuple[str, object]], *more: Table
 ) -> str:
     """Return a heading and a table of names and values as HTML, all of it escaped, then tables.
 
@@ -259,7 +262,7 @@ def facts_html(
     return f"<div><b>{html.escape(title)}</b>{body}{tables}</div>"
 
 
-def new_figure(purpose: str, **options: Any) -> Any:
+def new_figure(purpose: str, **options: object) -> Any:
     """Return an empty matplotlib figure that a notebook shows without a magic line.
 
     Args:
@@ -271,7 +274,7 @@ def new_figure(purpose: str, **options: Any) -> Any:
 
 
 @cache
-def _figure_class() -> type[Any]:
+def _figure_class() -> type:
     from matplotlib.figure import Figure
 
     class ShownFigure(Figure):

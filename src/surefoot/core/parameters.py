@@ -20,18 +20,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import MISSING, dataclass, field, fields, is_dataclass
+from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
+from functools import partial
 from typing import Any, Literal, NamedTuple, TypeAlias, dataclass_transform
 
 import numpy as np
 
 from surefoot.core import checks
-from surefoot.core.checks import invalid, repr_line
+from surefoot.core.checks import shape_of
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.types import Region
+from surefoot.core.types import Array, Number, Region
 
 Form: TypeAlias = Literal["number", "whole", "switch", "word", "any", "array", "set", "object"]
 """What plain data a parameter is given as; "any" is a field without a declaration."""
+
+
+Read: TypeAlias = Callable[[str, Any], object]
+"""From the name and a value to the value that is kept; raises if it breaks the rule."""
+
+Declaration: TypeAlias = Any
+"""What a declaration returns: for a type checker, the value of the field, whatever its type is."""
 
 
 class Parameter(NamedTuple):
@@ -48,8 +56,8 @@ class Parameter(NamedTuple):
     name: str
     form: Form
     rule: str
-    default: Any
-    read: Callable[[str, Any], Any]
+    default: object
+    read: Read
 
     @property
     def is_required(self) -> bool:
@@ -61,74 +69,77 @@ class Parameter(NamedTuple):
         """Whether it is a number, a switch or a word, and no object."""
         return self.form not in ("array", "set", "object")
 
-    def check(self, value: Any) -> Any:
+    def check(self, value: object) -> object:
         """Return a value as it is kept, or raise; None is right where it is the default."""
         return None if value is None is self.default else self.read(self.name, value)
 
 
-def _declare(form: Form, rule: str, read: Callable[[str, Any], Any], default: Any) -> Any:
+def _declare(form: Form, rule: str, read: Read, default: object) -> Declaration:
     return field(default=default, metadata={"parameter": (form, rule, read)})
 
 
-def _number(check: Callable[..., None]) -> Callable[[str, Any], Any]:
-    def read(name: str, value: Any) -> Any:
+def _number(rule: str, check: Callable[..., None], default: object) -> Declaration:
+    def read(name: str, value: Number) -> Number:
         check(**{name: value})
         return checks.to_python_number(value)
 
-    return read
+    return _declare("number", rule, read, default)
 
 
-def positive(*, default: Any = MISSING) -> Any:
+def _object(form: Form, rule: str, holds: Callable[[Any], bool], default: object) -> Declaration:
+    def read(name: str, value: object) -> object:
+        if not holds(value):
+            raise checks.invalid(name, rule, value)
+        return value
+
+    return _declare(form, rule, read, default)
+
+
+def positive(*, default: object = MISSING) -> Declaration:
     """Declare a finite number above 0."""
-    return _declare("number", "a finite number > 0", _number(checks.positive), default)
+    return _number("a finite number > 0", checks.positive, default)
 
 
-def nonnegative(*, default: Any = MISSING, infinite: bool = False) -> Any:
+def nonnegative(*, default: object = MISSING, infinite: bool = False) -> Declaration:
     """Declare a finite number of at least 0, or one that may be infinite."""
-    read = _number(checks.nonnegative)
     if not infinite:
-        return _declare("number", "a finite number >= 0", read, default)
+        return _number("a finite number >= 0", checks.nonnegative, default)
 
-    def read_infinite(name: str, value: Any) -> Any:
-        is_number = isinstance(value, (int, float))
-        return math.inf if is_number and value == math.inf else read(name, value)
+    def check(**number: Number) -> None:
+        if not any(isinstance(value, float) and value == math.inf for value in number.values()):
+            checks.nonnegative(**number)
 
-    return _declare("number", "a number >= 0", read_infinite, default)
+    return _number("a number >= 0", check, default)
 
 
-def number(*, default: Any = MISSING) -> Any:
+def number(*, default: object = MISSING) -> Declaration:
     """Declare a finite number."""
-    return _declare("number", "a finite number", _number(checks.finite), default)
+    return _number("a finite number", checks.finite, default)
 
 
-def size(*, default: Any = MISSING) -> Any:
+def size(*, default: object = MISSING) -> Declaration:
     """Declare a finite number above 0 whose square is one, too."""
-    return _declare("number", "a finite number > 0", _number(checks.squarable), default)
+    return _number("a finite number > 0", checks.squarable, default)
 
 
-def share(*, default: Any = MISSING) -> Any:
+def share(*, default: object = MISSING) -> Declaration:
     """Declare a number strictly between 0 and 1."""
-
-    def check(**number: Any) -> None:
-        checks.between(0, 1, **number)
-
-    return _declare("number", "strictly between 0 and 1", _number(check), default)
+    return _number("strictly between 0 and 1", partial(checks.between, 0, 1), default)
 
 
-def count(least: int = 1, *, default: Any = MISSING) -> Any:
+def count(least: int = 1, *, default: object = MISSING) -> Declaration:
     """Declare a whole number of at least 1, or of another least."""
     rule = f"a whole number >= {least}"
 
-    def read(name: str, value: Any) -> int:
-        whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-        if not whole or value < least:
-            raise invalid(name, rule, value)
+    def read(name: str, value: object) -> int:
+        if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
+            raise checks.invalid(name, rule, value)
         return int(value)
 
     return _declare("whole", rule, read, default)
 
 
-def rounds(*, default: Any = MISSING) -> Any:
+def rounds(*, default: object = MISSING) -> Declaration:
     """Declare a number of rounds."""
     rule = "a whole number of rounds >= 1"
     return _declare(
@@ -136,66 +147,60 @@ def rounds(*, default: Any = MISSING) -> Any:
     )
 
 
-def flag(*, default: Any = MISSING) -> Any:
+def flag(*, default: object = MISSING) -> Declaration:
     """Declare True or False."""
 
-    def read(name: str, value: Any) -> bool:
+    def read(name: str, value: object) -> bool:
         if not isinstance(value, (bool, np.bool_)):
-            raise invalid(name, "True or False", value)
+            raise checks.invalid(name, "True or False", value)
         return bool(value)
 
     return _declare("switch", "True or False", read, default)
 
 
-def choice(*words: str, default: Any = MISSING) -> Any:
+def choice(*words: str, default: object = MISSING) -> Declaration:
     """Declare one of a few words."""
-    rule = "one of " + ", ".join(map(repr, words))
-
-    def read(name: str, value: Any) -> Any:
-        checks.one_of(words, **{name: value})
-        return value
-
-    return _declare("word", rule, read, default)
+    return _object("word", "one of " + ", ".join(map(repr, words)), words.__contains__, default)
 
 
-def vector(*, default: Any = MISSING) -> Any:
+def vector(*, default: object = MISSING) -> Declaration:
     """Declare an array of one axis."""
     return _array("a vector", checks.to_vector, default)
 
 
-def normal(*, default: Any = MISSING) -> Any:
+def normal(*, default: object = MISSING) -> Declaration:
     """Declare a vector that is not zero."""
 
-    def check(value: Any, name: str) -> Any:
-        found = checks.to_vector(value, name)
-        if not found.any():
+    def check(value: Array, name: str) -> Array:
+        vector = checks.to_vector(value, name)
+        if not vector.any():
             raise InvalidValueError(f"{name} must not be zero, got the zero vector")
-        return found
+        return vector
 
     return _array("a vector that is not zero", check, default)
 
 
-def matrix(*, default: Any = MISSING) -> Any:
+def matrix(*, default: object = MISSING) -> Declaration:
     """Declare an array of two axes."""
     return _array("a matrix", checks.to_matrix, default)
 
 
-def symmetric(*, default: Any = MISSING) -> Any:
+def symmetric(*, default: object = MISSING) -> Declaration:
     """Declare a symmetric matrix."""
     return _array("a symmetric matrix", checks.to_symmetric, default)
 
 
-def _array(rule: str, check: Callable[..., Any], default: Any) -> Any:
-    def read(name: str, value: Any) -> Any:
+def _array(rule: str, check: Callable[[Array, str], Array], default: object) -> Declaration:
+    def read(name: str, value: Array) -> Array:
         return value if checks.is_traced(value) else check(value, name)
 
     return _declare("array", rule, read, default)
 
 
-def projectable(*, default: Any = MISSING) -> Any:
+def projectable(*, default: object = MISSING) -> Declaration:
     """Declare a set that can be projected onto."""
 
-    def read(name: str, value: Any) -> Any:
+    def read(name: str, value: object) -> object:
         if not isinstance(value, Region) or isinstance(value, type):
             raise InvalidValueError(
                 f"{name} must be a set with a projection, got {_set_instead(value)}"
@@ -205,72 +210,49 @@ def projectable(*, default: Any = MISSING) -> Any:
     return _declare("set", "a set with a projection", read, default)
 
 
-def minimising(*, default: Any = MISSING) -> Any:
+def minimising(*, default: object = MISSING) -> Declaration:
     """Declare a set that minimises linear functions; it need not project."""
     rule = "a set that minimises linear functions"
-
-    def read(name: str, value: Any) -> Any:
-        if not _has_methods(value, "minimize_linear", "contains"):
-            raise InvalidValueError(f"{name} must be {rule}, got {value!r}")
-        return value
-
-    return _declare("set", rule, read, default)
+    return _object("set", rule, lambda v: _has_methods(v, "minimize_linear", "contains"), default)
 
 
-def algorithm(*, default: Any = MISSING) -> Any:
+def algorithm(*, default: object = MISSING) -> Declaration:
     """Declare an algorithm."""
     rule = "an algorithm with init and step"
-
-    def read(name: str, value: Any) -> Any:
-        if not _has_methods(value, "init", "step"):
-            raise InvalidValueError(f"{name} must be {rule}, got {repr_line(value)}")
-        return value
-
-    return _declare("object", rule, read, default)
+    return _object("object", rule, lambda v: _has_methods(v, "init", "step"), default)
 
 
-def instance_of(*kinds: type[Any], default: Any = MISSING) -> Any:
+def instance_of(*kinds: type, default: object = MISSING) -> Declaration:
     """Declare an object of one of a few classes."""
     names = " or ".join(kind.__name__ for kind in kinds)
     rule = f"{'an' if names[0] in 'AEIOU' else 'a'} {names}"
-
-    def read(name: str, value: Any) -> Any:
-        if not isinstance(value, kinds):
-            raise InvalidValueError(f"{name} must be {rule}, got {repr_line(value)}")
-        return value
-
-    return _declare("object", rule, read, default)
+    return _object("object", rule, lambda v: isinstance(v, kinds), default)
 
 
-def function(*, default: Any = MISSING) -> Any:
+def function(*, default: object = MISSING) -> Declaration:
     """Declare something that can be called."""
-
-    def read(name: str, value: Any) -> Any:
-        checks.function(**{name: value})
-        return value
-
-    return _declare("object", "a function", read, default)
+    return _object("object", "a function", callable, default)
 
 
-def anything(rule: str = "an object", *, default: Any = MISSING) -> Any:
+def anything(rule: str = "an object", *, default: object = MISSING) -> Declaration:
     """Declare an object that the class itself checks."""
-    return _declare("object", rule, lambda name, value: value, default)
+    return _object("object", rule, lambda _: True, default)
 
 
-def _has_methods(value: Any, *names: str) -> bool:
+def _has_methods(value: object, *names: str) -> bool:
     return not isinstance(value, type) and all(callable(getattr(value, n, None)) for n in names)
 
 
-def _set_instead(value: Any) -> str:
+def _set_instead(value: object) -> str:
     """Return what was given for a set, and the set that is meant where that can be said."""
     if isinstance(value, (int, float)):
         return f"{value!r}: Ball({value!r}) is the ball of that radius"
-    if hasattr(value, "query") and hasattr(value, "region"):
-        return f"the constraint {repr_line(value)}: its region is the set"
+    if _has_methods(value, "query", "constants"):
+        return f"the constraint {checks.repr_line(value)}: its region is the set"
     return repr(value)
 
 
-def check_parameters(owner: Any) -> None:
+def check_parameters(owner: object) -> None:
     """Check the declared fields of a frozen dataclass, and keep them as they were read.
 
     >>> @dataclass(frozen=True)
@@ -305,18 +287,15 @@ def parameters_of(kind: Any) -> dict[str, Parameter]:
         if callable(own := getattr(kind, "parameters", None)):  # a name for pairs
             return dict(own())
         declared = [f for f in fields(kind) if f.init] if is_dataclass(kind) else []
-        found = {f.name: (f.metadata, f.default) for f in declared}
+        given = {f.name: (f.metadata, f.default) for f in declared}
     else:
-        defaults = kind.__kwdefaults__ or {}
-        found = {
-            n: (f.metadata, defaults.get(n, MISSING))
-            for n, f in getattr(kind, "options", {}).items()
-        }
-    anything_else: tuple[Form, str, Any] = ("any", "", lambda name, value: value)
+        options, defaults = getattr(kind, "options", {}), kind.__kwdefaults__ or {}
+        given = {n: (f.metadata, defaults.get(n, MISSING)) for n, f in options.items()}
+    undeclared = ("any", "", lambda name, value: value)
     return {
         name: Parameter(name, form, rule, ... if default is MISSING else default, read)
-        for name, (metadata, default) in found.items()
-        for form, rule, read in [metadata.get("parameter", anything_else)]
+        for name, (metadata, default) in given.items()
+        for form, rule, read in [metadata.get("parameter", undeclared)]
     }
 
 
@@ -328,7 +307,7 @@ class ArrayFields:
 
     __slots__ = ()
 
-    def __init_subclass__(cls, **options: Any) -> None:
+    def __init_subclass__(cls, **options: object) -> None:
         """Let a dataclass keep these methods: it makes those that its own class does not define."""
         super().__init_subclass__(**options)
         for name in ("__eq__", "__hash__", "__repr__"):
@@ -338,23 +317,22 @@ class ArrayFields:
     def __post_init__(self) -> None:
         check_parameters(self)
 
-    def __eq__(self: Any, other: object) -> bool:
-        if type(self) is not type(other) or not is_dataclass(self):
+    def __eq__(self, other: object) -> bool:
+        if type(self) is not type(other) or not is_dataclass(type(self)):
             return NotImplemented
-        names = [f.name for f in fields(self) if f.compare]
-        return all(_is_same(getattr(self, n), getattr(other, n)) for n in names)
+        pairs = zip(_field_values(self), _field_values(other), strict=True)
+        return all(_is_same(a, b) for (f, a), (_, b) in pairs if f.compare)
 
-    def __hash__(self: Any) -> int:
-        if not is_dataclass(self):
+    def __hash__(self) -> int:
+        if not is_dataclass(type(self)):
             return object.__hash__(self)
-        hashed = (f for f in fields(self) if (f.compare if f.hash is None else f.hash))
-        values = (getattr(self, f.name) for f in hashed)
-        return hash((type(self), *(np.shape(v) if hasattr(v, "shape") else v for v in values)))
+        hashed = (v for f, v in _field_values(self) if (f.compare if f.hash is None else f.hash))
+        return hash((type(self), *(v if shape_of(v) is None else shape_of(v) for v in hashed)))
 
-    def __repr__(self: Any) -> str:
-        if not is_dataclass(self):
+    def __repr__(self) -> str:
+        if not is_dataclass(type(self)):
             return object.__repr__(self)
-        parts = (f"{f.name}={_brief(getattr(self, f.name))}" for f in fields(self) if f.repr)
+        parts = (f"{f.name}={_brief(value)}" for f, value in _field_values(self) if f.repr)
         return f"{type(self).__name__}({', '.join(parts)})"
 
 
@@ -392,20 +370,24 @@ class Declared(ArrayFields):
 
     __slots__ = ()
 
-    def __init_subclass__(cls, *, kw_only: bool = True, **options: Any) -> None:
+    def __init_subclass__(cls, *, kw_only: bool = True, **options: object) -> None:
         """Make a frozen dataclass of the class."""
         super().__init_subclass__(**options)
         dataclass(frozen=True, kw_only=kw_only)(cls)
 
 
-def _is_same(a: Any, b: Any) -> bool:
+def _field_values(owner: Any) -> list[tuple[Field[object], object]]:
+    return [(f, getattr(owner, f.name)) for f in fields(owner)]
+
+
+def _is_same(a: Array, b: Array) -> bool:
     """Return whether two values of a field are equal: arrays by value, tuples part by part."""
     if isinstance(a, tuple) and isinstance(b, tuple):
         return len(a) == len(b) and all(map(_is_same, a, b))
     return a is b or bool(np.array_equal(a, b))
 
 
-def _brief(value: Any) -> str:
+def _brief(value: object) -> str:
     """Return a value as one can type it; a large array by its shape."""
     if isinstance(value, np.ndarray) and value.size > 16:
         return f"<array of shape {value.shape}>"

@@ -94,21 +94,15 @@ def encode(value: object, *, leave_out: bool = False, name: str = "value") -> An
 
 
 def _encode(value: object, path: str, name: str | None) -> Any:
-    if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in "biuf":
+    if value is None or isinstance(value, (bool, int, float, str, np.ndarray, np.generic)):
         return _encode_numbers(value)
-    if isinstance(value, float):
-        return _encode_float(value)
-    if value is None or isinstance(value, (bool, int, str)):
-        return value
-    if hasattr(value, "tocsr"):
-        rows = value.tocsr()
-        numbers = [_encode_numbers(part) for part in (rows.data, rows.indices, rows.indptr)]
-        return {"csr": numbers, "shape": list(rows.shape)}
     form, parts = _take_apart(value)
     above = f"{path}__" if path else ""
     data = {str(key): _encode(part, f"{above}{key}", name) for key, part in parts.items()}
     if form == "class":
         return {"class": type(value).__name__, **data}
+    if form == "csr":
+        return {"csr": list(data.values()), "shape": list(value.shape)}  # type: ignore[attr-defined]
     if form:
         return {form: data if form == "map" else list(data.values())}
     if name is None:
@@ -126,22 +120,27 @@ def _take_apart(value: object) -> tuple[str, Mapping[Any, object]]:
         return "class", {n: getattr(value, n) for n in _field_names(kind)}
     if kind in (list, tuple) and isinstance(value, (list, tuple)):
         return kind.__name__, dict(enumerate(value))
+    if hasattr(value, "tocsr"):
+        rows = value.tocsr()
+        return "csr", {"data": rows.data, "indices": rows.indices, "indptr": rows.indptr}
     return ("map", value) if isinstance(value, Mapping) else ("", {})
 
 
-def _encode_float(value: float) -> Any:
-    return value if math.isfinite(value) else {"number": repr(value)}
-
-
 def _encode_numbers(value: Any) -> Any:
-    if value.dtype == np.float64 and value.ndim and value.size and np.isfinite(value).all():
-        return value.tolist()
-    parts = [_encode_float(p) if isinstance(p, float) else p for p in value.ravel().tolist()]
-    kind = {"type": str(value.dtype)}
-    # Whether a number is NumPy's or Python's decides which way a primitive goes.
     if isinstance(value, np.generic):
-        return (parts[0] if isinstance(parts[0], dict) else {"number": parts[0]}) | kind
-    return {"array": parts, **kind, "shape": list(value.shape)}
+        # Whether a number is NumPy's or Python's decides which way a primitive goes.
+        number = _encode_numbers(value.item())
+        whole = number if isinstance(number, dict) else {"number": number}
+        return whole | {"type": str(value.dtype)}
+    if isinstance(value, np.ndarray):
+        if value.dtype == np.float64 and value.ndim and value.size and np.isfinite(value).all():
+            return value.tolist()
+        if value.dtype.kind not in "biuf":
+            raise NotPlainError(f"an array of {value.dtype} cannot be stored as plain data")
+        parts = [_encode_numbers(part) for part in value.ravel().tolist()]
+        return {"array": parts, "type": str(value.dtype), "shape": list(value.shape)}
+    is_finite = not isinstance(value, float) or math.isfinite(value)
+    return value if is_finite else {"number": repr(value)}
 
 
 def decode(data: Any, own: Classes | None = None, given: Mapping[str, object] | None = None) -> Any:

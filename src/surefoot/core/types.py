@@ -16,7 +16,7 @@ apart; the numbers of one JAX or torch run are 0-d arrays.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
@@ -28,6 +28,7 @@ __all__ = [
     "CostStream",
     "Feedback",
     "HasArray",
+    "Index",
     "Info",
     "Needs",
     "Number",
@@ -46,12 +47,14 @@ __all__ = [
 Array: TypeAlias = Any
 # A Python float for one run, a column for a batch, a tracer under JAX.
 Number: TypeAlias = Any
+# A round or a run: a whole number, a tracer under JAX; several runs by a slice or an array.
+Index: TypeAlias = Any
 
 
 class HasArray(Protocol):
     """An array, or what NumPy makes one of: of JAX, torch, pandas, polars."""
 
-    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+    def __array__(self, *args: Array, **kwargs: Array) -> Array:
         """Return the numbers as an array of NumPy."""
         ...
 
@@ -59,24 +62,24 @@ class HasArray(Protocol):
 class Numeric(Protocol):
     """A number of NumPy, JAX or torch, or a column of numbers: arithmetic gives any of them."""
 
-    def __add__(self, other: Any, /) -> Any: ...
-    def __radd__(self, other: Any, /) -> Any: ...
-    def __sub__(self, other: Any, /) -> Any: ...
-    def __rsub__(self, other: Any, /) -> Any: ...
-    def __mul__(self, other: Any, /) -> Any: ...
-    def __rmul__(self, other: Any, /) -> Any: ...
-    def __truediv__(self, other: Any, /) -> Any: ...
-    def __rtruediv__(self, other: Any, /) -> Any: ...
-    def __pow__(self, other: Any, /) -> Any: ...
-    def __rpow__(self, other: Any, /) -> Any: ...
-    def __lt__(self, other: Any, /) -> Any: ...
-    def __le__(self, other: Any, /) -> Any: ...
-    def __gt__(self, other: Any, /) -> Any: ...
-    def __ge__(self, other: Any, /) -> Any: ...
-    def __neg__(self) -> Any: ...
-    def __abs__(self) -> Any: ...
+    def __add__(self, other: Array, /) -> Array: ...
+    def __radd__(self, other: Array, /) -> Array: ...
+    def __sub__(self, other: Array, /) -> Array: ...
+    def __rsub__(self, other: Array, /) -> Array: ...
+    def __mul__(self, other: Array, /) -> Array: ...
+    def __rmul__(self, other: Array, /) -> Array: ...
+    def __truediv__(self, other: Array, /) -> Array: ...
+    def __rtruediv__(self, other: Array, /) -> Array: ...
+    def __pow__(self, other: Array, /) -> Array: ...
+    def __rpow__(self, other: Array, /) -> Array: ...
+    def __lt__(self, other: Array, /) -> Array: ...
+    def __le__(self, other: Array, /) -> Array: ...
+    def __gt__(self, other: Array, /) -> Array: ...
+    def __ge__(self, other: Array, /) -> Array: ...
+    def __neg__(self) -> Array: ...
+    def __abs__(self) -> Array: ...
     def __float__(self) -> float: ...
-    def __array__(self, *args: Any, **kwargs: Any) -> Any: ...
+    def __array__(self, *args: Array, **kwargs: Array) -> Array: ...
 
 
 # What a caller may give where an array is wanted, and where a number is: for a type checker and
@@ -118,7 +121,7 @@ class Feedback(NamedTuple):
     action: Array = None
     age: int = 0
     proposal: Array = None
-    within: Any = None
+    within: Region | None = None
     direction: Array = None
 
 
@@ -186,7 +189,7 @@ class Source(NamedTuple):
     rule: Literal["the source's", "as recalled", "derived here"] = "the source's"
 
 
-def needs_of(algorithm: Any) -> Needs:
+def needs_of(algorithm: object) -> Needs:
     """Return what a round of an algorithm asks for: the paper's feedback unless it says otherwise.
 
     Args:
@@ -247,7 +250,7 @@ class Info(NamedTuple):
     x: Array | None = None
     wish: Array | None = None
     region: Any = None
-    suspects: tuple[Any, ...] = ()
+    suspects: tuple[Callable[[], Iterable[str]], ...] = ()
     note: Any = None
     round: int | None = None
 
@@ -263,9 +266,9 @@ class Info(NamedTuple):
         """Why the next action is feasible; None from rules that certify nothing."""
         if self.region is None:
             return None
-        found: Any = self.region.certificate(self.x, cut=bool(self.cut))
-        told: Certificate = found if self.round is None else found._replace(round=self.round)
-        return told
+        made: Any = self.region.certificate(self.x, cut=bool(self.cut))
+        certificate: Certificate = made if self.round is None else made._replace(round=self.round)
+        return certificate
 
     @property
     def contradictions(self) -> tuple[str, ...]:
@@ -293,7 +296,7 @@ class Region(Protocol):
         """Return the nearest point of the set."""
         ...
 
-    def contains(self, x: Array) -> Any:
+    def contains(self, x: Array) -> Array:
         """Return whether x is in the set: a bool, or a column of bools."""
         ...
 
@@ -306,7 +309,7 @@ class Region(Protocol):
 class Solving(Protocol):
     """A set that takes a solver to project onto; the others have a closed form."""
 
-    def nearest(self, x: Array) -> Any:
+    def nearest(self, x: Array) -> Array:
         """Return the nearest point with a bound on its error."""
         ...
 
@@ -329,11 +332,11 @@ class CostStream(Protocol):
         """The length d of an action."""
         ...
 
-    def value(self, t: Any, x: Array) -> Number:
+    def value(self, t: Index, x: Array) -> Number:
         """Return the cost of round t at x."""
         ...
 
-    def gradient(self, t: Any, x: Array) -> Array:
+    def gradient(self, t: Index, x: Array) -> Array:
         """Return a (sub)gradient of the cost of round t at x."""
         ...
 
@@ -341,6 +344,6 @@ class CostStream(Protocol):
         """Return the stream of the rounds from start to stop - 1."""
         ...
 
-    def run(self, index: Any) -> CostStream:
+    def run(self, index: Index) -> CostStream:
         """Return the stream of one run, or of the runs of a slice or an array of indices."""
         ...
