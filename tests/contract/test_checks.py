@@ -12,8 +12,15 @@ from surefoot import OGD, PFS, Ball
 from surefoot.core.arrays import namespace, to_numpy
 from surefoot.core.optional import MissingExtraError
 from surefoot.core.types import Info
-from surefoot.testing import BACKENDS, CHECKS, backends, check_algorithm, why_missing
-from surefoot.testing.case import Case, small_problem
+from surefoot.testing import (
+    BACKENDS,
+    CHECKS,
+    Case,
+    backends,
+    check_algorithm,
+    small_problem,
+    why_missing,
+)
 
 BY_NAME = {check.name: check for check in CHECKS}
 START = [0.3, -0.2]

@@ -13,8 +13,7 @@ from surefoot.games import batch, scan
 from surefoot.problems import ADVERSARIES, Problem, adversarial_cube
 from surefoot.problems.constraints import Affine, FunctionConstraint, L2Norm, LinfNorm, max_of
 from surefoot.problems.costs import Linear, Live, Quadratic
-from surefoot.testing import why_missing
-from surefoot.testing.backends import asarray, double_precision
+from surefoot.testing import asarray, double_precision, why_missing
 
 from ._compare import assert_same_trace
 

@@ -12,8 +12,7 @@ from surefoot.problems import Problem
 from surefoot.problems.constraints import FunctionConstraint, L2Norm
 from surefoot.problems.costs import Adversarial, Linear
 from surefoot.sets import EmptyTighteningError
-from surefoot.testing import why_missing
-from surefoot.testing.backends import asarray, double_precision
+from surefoot.testing import asarray, double_precision, why_missing
 
 from ._compare import assert_same_trace
 

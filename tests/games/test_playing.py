@@ -12,7 +12,7 @@ from surefoot.core.optional import MissingExtraError
 from surefoot.problems import Problem, adversarial_cube
 from surefoot.problems.constraints import Affine, FunctionConstraint, L2Norm, LinfNorm
 from surefoot.problems.costs import Adversarial, Linear
-from surefoot.testing.backends import asarray
+from surefoot.testing import asarray
 
 PLAYER = PFS(eta=0.01, rho=0.01, domain=Ball(1.0))
 TOY = problems.paper_toy(20, trials=2)

@@ -20,8 +20,7 @@ from surefoot.problems.constraints import (
     PlayedOnly,
 )
 from surefoot.problems.costs import Linear
-from surefoot.testing import why_missing
-from surefoot.testing.backends import asarray, double_precision
+from surefoot.testing import asarray, double_precision, why_missing
 
 HONEST_ENGINES = pytest.mark.parametrize("engine", ["loop", "batch"])
 X = np.array([0.25, -0.125])

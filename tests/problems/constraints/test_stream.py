@@ -29,8 +29,7 @@ from surefoot.problems.constraints import (
 from surefoot.problems.costs import Linear, Quadratic
 from surefoot.problems.hindsight import best_action
 from surefoot.sets import Box, Polytope
-from surefoot.testing import why_missing
-from surefoot.testing.backends import asarray, double_precision
+from surefoot.testing import asarray, double_precision, why_missing
 
 X = np.array([0.375, -0.25])
 A = np.array([[[1.0, 2.0], [-3.0, 0.5]], [[0.0, -1.0], [1.0, 2.0]], [[2.0, 1.0], [0.25, -4.0]]])

@@ -187,7 +187,7 @@ def test_points_that_are_none_are_refused(points):
 
 
 def test_pairs_are_compared_block_by_block(monkeypatch):
-    monkeypatch.setattr("surefoot.testing.oracles._BLOCK", 120)  # two rows of sixty at a time
+    monkeypatch.setattr("surefoot.testing.PAIRS", 120)  # two rows of sixty at a time
     check_constraint(FunctionConstraint(square, lambda x: 2 * x), POINTS)
 
     def wrong_at_the_last(x):

@@ -1,0 +1,736 @@
+"""Checks that every algorithm must pass, yours too: ``check_algorithm(mine, start)``.
+
+With pytest, one test for each check and backend::
+
+    @pytest.mark.parametrize("check", CHECKS, ids=str)
+    @pytest.mark.parametrize("backend", BACKENDS)
+    def test_mine(check, backend):
+        if backend not in check.backends or why_missing(backend):
+            pytest.skip(why_missing(backend) or f"{check} is not for {backend}")
+        check(Mine(eta=0.1), [0.0, 0.2], backend=backend)
+
+And checks of what an algorithm is given: ``check_constraint`` and ``check_costs``.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pickle
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import fields, is_dataclass, replace
+from importlib.util import find_spec
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from surefoot import algorithms, regions, sets
+from surefoot.algorithms import Proposer, name_of, tuned_for
+from surefoot.core import checks
+from surefoot.core.arrays import to_numpy
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.optional import MissingExtraError
+from surefoot.core.types import Array, CostStream, Feedback, Number, needs_of
+from surefoot.games import play, play_all
+from surefoot.games.oracle import Oracle
+from surefoot.games.tree import flatten
+from surefoot.problems import Problem, constraints
+from surefoot.problems.constraints import Affine, Constraint
+from surefoot.problems.costs import Quadratic
+from surefoot.regions import Errors, Knowledge
+from surefoot.sets import Ball, Box, Simplex
+
+__all__ = [
+    "BACKENDS",
+    "CHECKS",
+    "Check",
+    "backends",
+    "check_algorithm",
+    "check_constraint",
+    "check_costs",
+    "tuned_cases",
+    "why_missing",
+]
+
+# ---- backends
+
+# What has asarray, what must be installed for it, and what installs that.
+_KNOWN = {
+    "numpy": ("numpy", ("numpy",), "numpy"),
+    "array-api-strict": ("array_api_strict", ("array_api_strict",), "array-api-strict"),
+    "jax": ("jax.numpy", ("jax",), "surefoot[jax]"),
+    "torch": ("torch", ("torch", "array_api_compat"), "surefoot[torch]"),
+}
+
+BACKENDS: tuple[str, ...] = tuple(_KNOWN)
+"""The names of all backends, installed or not."""
+
+
+def backends() -> list[str]:
+    """Return the names of the backends that are installed.
+
+    >>> backends()
+    ['numpy', ...]
+    """
+    return [name for name in BACKENDS if why_missing(name) is None]
+
+
+def why_missing(backend: str) -> str | None:
+    """Return why a backend cannot be used here, as a reason to skip its checks; None if it can.
+
+    >>> print(why_missing("numpy"))
+    None
+    """
+    checks.one_of(BACKENDS, backend=backend)
+    _, packages, install = _KNOWN[backend]
+    missing = next((package for package in packages if find_spec(package) is None), None)
+    if missing is None:
+        return None
+    return (
+        f"the backend {backend!r} needs {missing}, which is not installed: pip install '{install}'"
+    )
+
+
+def asarray(values: Array, backend: str) -> Array:
+    """Return numbers as a float64 array of a backend, in fresh memory."""
+    namespace = importlib.import_module(_KNOWN[backend][0])
+    return namespace.asarray(np.array(values, dtype=np.float64))
+
+
+def double_precision(backend: str) -> AbstractContextManager[object]:
+    """Return a context in which a backend computes in float64; JAX needs a switch."""
+    if backend != "jax":
+        return nullcontext()
+    mode: AbstractContextManager[object] = importlib.import_module("jax").enable_x64(True)
+    return mode
+
+
+# ---- algorithms
+
+RUNS = 3
+
+
+class Case(NamedTuple):
+    """An algorithm, a small problem to play it against, and the arrays to play it with."""
+
+    algorithm: Any
+    problem: Problem
+    backend: str
+
+    @property
+    def rounds(self) -> int:
+        """The number of rounds played."""
+        return self.problem.costs.horizon
+
+    def regimes(self) -> Iterator[tuple[str, Array, CostStream]]:
+        """Return one run and, unless the rule is for one, a batch: name, first action, costs."""
+        start, costs = self.problem.start, self.problem.costs
+        yield "one run", asarray(start, self.backend), costs.run(0)
+        if not needs_of(self.algorithm).one_run:
+            yield "a batch", asarray(np.tile(start, (RUNS, 1)), self.backend), costs
+
+    def feedback(self, costs: CostStream, t: int, x: Array) -> Any:
+        """Return what round t reveals at x."""
+        oracle = Oracle(costs, self.problem.constraint, needs_of(self.algorithm), watched=False)
+        return oracle.ask(t, x).feedback
+
+    def states(self, x: Array, costs: CostStream, algorithm: Any = None) -> list[Any]:
+        """Return the state before the first round and after each round."""
+        player = self.algorithm if algorithm is None else algorithm
+        states = [player.init(x)]
+        for t in range(self.rounds):
+            states.append(player.step(states[-1], self.feedback(costs, t, states[-1].x))[0])
+        return states
+
+    def reference(self) -> Array:
+        """Return the actions of each run, played alone in NumPy: ``(rounds + 1, runs, d)``."""
+        runs = [self.states(self.problem.start, self.problem.costs.run(r)) for r in range(RUNS)]
+        return np.stack([[state.x for state in states] for states in runs], axis=1)
+
+    def compare(self, seen: Array, wanted: Array, what: str, tolerance: float = 0.0) -> None:
+        """Raise unless the actions are the same; the tolerance counts roundings."""
+        seen, wanted = (np.asarray(to_numpy(a), dtype=np.float64) for a in (seen, wanted))
+        must(seen.shape == wanted.shape, f"{what} has shape {seen.shape}, not {wanted.shape}")
+        off = float(np.max(np.abs(seen - wanted), initial=0.0))
+        must(off <= tolerance, f"{what} is off by {off:.3g}, more than {tolerance:.3g}")
+
+    def rounding(self) -> float:
+        """Return how far apart two computations of the same actions may be.
+
+        A round has a few inner products of length d, each off by at most d u of its size,
+        u = 2^-53, and a few dozen single operations; projections do not enlarge what came before.
+        """
+        start, targets = self.problem.start, self.problem.costs.targets  # type: ignore[attr-defined]
+        size = 1.0 + float(np.abs(start).max()) + float(np.abs(targets).max())
+        return 32 * (len(start) + 16) * 2.0**-53 * size * self.rounds
+
+
+def small_problem(start: Array, rounds: int) -> Problem:
+    """Return a problem whose targets pull all runs into a corner of the set."""
+    x1 = checks.to_vector(start, "start")
+    d, rng = len(x1), np.random.default_rng(1)
+    out = 1.0 + rng.random(d)
+    targets = x1 + out + rng.normal(size=(rounds, RUNS, d))
+    A = np.vstack([np.eye(d), np.ones((1, d))]) * (0.5 + rng.random((d + 1, 1)))
+    constraint = Affine(A, A @ x1 + 0.05 + 0.1 * rng.random(d + 1))
+    domain = Ball(1.0 + float(np.linalg.norm(x1)))
+    return Problem.of(Quadratic(targets, 1.5), constraint, domain, x1, name="checks")
+
+
+def tuned_cases(kind: type[Any]) -> list[tuple[Any, list[float]]]:
+    """Return an algorithm and a start for each theorem of a class that applies to a small problem.
+
+    Theorems are asked for 1,000 rounds, and for 10^15 where fewer are not enough.
+
+    Args:
+        kind: the class, with its ``tunings``.
+
+    Example:
+        >>> from surefoot import PFS
+        >>> [round(float(algorithm.rho), 5) for algorithm, start in tuned_cases(PFS)]
+        [0.00092, 0.00092, 0.0, 0.01938]
+    """
+    simplex = needs_of(kind).domain == "simplex"
+    start = [0.25, 0.25, 0.5] if simplex else [0.2, 0.4]
+    problem = small_problem(start, rounds=8)
+    feasible = Simplex(len(start)) if simplex else Box([-0.5, -0.25], [0.25, 0.5])
+    cases = []
+    for tuning in kind.tunings:
+        for horizon in (1_000, 10**15):
+            entry = tuned_for(kind, tuning, problem.constants, horizon, problem.domain, feasible)
+            if entry.tuned is not None:
+                cases.append((entry.tuned.algorithm, start))
+                break
+    return cases
+
+
+def must(good: bool, sentence: str) -> None:
+    """Raise with the sentence unless all is good; `assert` would be stripped by -O."""
+    if not good:
+        raise AssertionError(sentence)
+
+
+def leaves(tree: Any) -> list[Any]:
+    """Return the entries of a state or a feedback."""
+    if isinstance(tree, tuple):
+        return [leaf for part in tree for leaf in leaves(part)]
+    return [] if tree is None else [tree]
+
+
+def snapshot(*trees: Any) -> list[Array]:
+    """Return copies of the entries, as NumPy arrays."""
+    return [np.array(to_numpy(leaf)) for tree in trees for leaf in leaves(tree)]
+
+
+def same(a: list[Array], b: list[Array]) -> bool:
+    """Return whether two snapshots are equal to the last bit."""
+    return len(a) == len(b) and all(map(np.array_equal, a, b))
+
+
+class Check(NamedTuple):
+    """One requirement of every algorithm; call it, or run all by check_algorithm.
+
+    Attributes:
+        name: what it asks for.
+        backends: those it is meant for.
+        run: the check itself.
+    """
+
+    name: str
+    backends: tuple[str, ...]
+    run: Callable[[Case], None]
+
+    def __call__(
+        self, algorithm: Any, start: Any, *, rounds: int = 12, backend: str = "numpy"
+    ) -> None:
+        """Raise an AssertionError that says what is wrong; the arguments are check_algorithm's."""
+        checks.one_of(self.backends, backend=backend)
+        if reason := why_missing(backend):  # what is asked for must not be skipped silently
+            raise MissingExtraError(reason)
+        case = Case(algorithm, small_problem(start, checks.positive_int(rounds, "rounds")), backend)
+        about = f"{name_of(algorithm)} on {backend}: {self.name}"
+        try:
+            with double_precision(backend):
+                self.run(case)
+        except AssertionError as error:
+            raise AssertionError(f"{about}: {error}") from None
+        except Exception as error:
+            raise AssertionError(f"{about}: {type(error).__name__}: {error}") from error
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def check_algorithm(
+    algorithm: Any, start: Any, *, rounds: int = 12, backend: str = "numpy"
+) -> None:
+    """Run all checks of a backend: raise an AssertionError that says what is wrong with which.
+
+    Args:
+        algorithm: what is checked.
+        start: a first action inside its domain, a vector.
+        rounds: how many rounds are played.
+        backend: one of :func:`surefoot.testing.backends`; a missing one is an error.
+
+    Example:
+        >>> from surefoot import PFS, Ball
+        >>> check_algorithm(PFS(eta=0.1, rho=0.05, domain=Ball(2.0)), [0.3, -0.2])
+    """
+    checks.one_of(BACKENDS, backend=backend)
+    for check in CHECKS:
+        if backend in check.backends:
+            check(algorithm, start, rounds=rounds, backend=backend)
+
+
+def _pure(case: Case) -> None:
+    numbers = snapshot(tuple(flatten(case.algorithm)[0]))
+    for regime, x, costs in case.regimes():
+        given = snapshot(x)
+        state = case.algorithm.init(x)
+        must(same(given, snapshot(x)), f"init changed x1 ({regime})")
+        again = snapshot(case.algorithm.init(x))
+        must(same(snapshot(state), again), f"init twice gave different states ({regime})")
+        for t in range(case.rounds):
+            seen = case.feedback(costs, t, state.x)
+            given = snapshot(state, seen)
+            new = case.algorithm.step(state, seen)[0]
+            at = f"in round {t + 1} ({regime})"
+            must(same(given, snapshot(state, seen)), f"step changed its arguments {at}")
+            again = snapshot(case.algorithm.step(state, seen)[0])
+            must(same(snapshot(new), again), f"step twice gave different states {at}")
+            state = new
+    after = snapshot(tuple(flatten(case.algorithm)[0]))
+    must(same(numbers, after), "the algorithm itself was changed")
+
+
+def _named(case: Case) -> None:
+    for regime, x, costs in case.regimes():
+        for state in case.states(x, costs):
+            names = getattr(state, "_fields", ())
+            must("x" in names, f"a state must be a NamedTuple with x, got {state!r} ({regime})")
+            must(state.x.shape == x.shape, f"x must keep its shape {tuple(x.shape)} ({regime})")
+        first = case.algorithm.init(x).x
+        case.compare(first, x, f"the first action, which must be x1 ({regime}),")
+
+
+def _kept(case: Case) -> None:
+    for regime, x, costs in case.regimes():
+        for state in case.states(x, costs):
+            must(type(state.x) is type(x), f"x became a {type(state.x).__name__} ({regime})")
+            for leaf in leaves(state):
+                _right_kind(leaf, x, regime)
+
+
+def _right_kind(leaf: Any, x: Array, regime: str) -> None:
+    """Raise unless a number or array of a state has the form its run needs."""
+    if type(leaf) in (bool, int, float):
+        return
+    what = f"a state must hold float64 of its backend, got {leaf!r} ({regime})"
+    must(type(leaf) is type(x), what)  # so NumPy's scalars, which are slow, are refused too
+    kind = str(leaf.dtype).split(".")[-1]
+    must(kind == "float64" or not kind.startswith(("float", "bfloat", "complex")), what)
+    if x.ndim == 2 and leaf.ndim > 0:
+        rows = leaf.ndim > 1 and leaf.shape[0] == x.shape[0]
+        shape = tuple(leaf.shape)
+        must(rows, f"in a batch a number must be a column ({x.shape[0]}, 1), got shape {shape}")
+
+
+def _numbers(case: Case) -> None:
+    wanted = case.reference()
+    for regime, x, costs in case.regimes():
+        seen = np.stack([to_numpy(state.x) for state in case.states(x, costs)])
+        mine = wanted[:, 0] if x.ndim == 1 else wanted
+        case.compare(seen, mine, f"x of {regime}", case.rounding())
+
+
+def _columns(case: Case) -> None:
+    a = case.algorithm
+    if not is_dataclass(a) or isinstance(a, type):
+        raise AssertionError("an algorithm must be a dataclass, so that its numbers can be columns")
+    if needs_of(a).one_run:
+        return  # runs are played in turn
+    players = [_scaled(a, 0.1 * r) for r in range(RUNS)]
+    shared = replace(case.problem, costs=case.problem.costs.run(0))
+    traces = play_all(players, shared, engine="batch", watch="off")
+    for r, (player, trace) in enumerate(zip(players, traces, strict=True)):
+        alone = play(player, shared, engine="loop", watch="off")
+        case.compare(trace.actions, alone.actions, f"x of column {r}", case.rounding())
+
+
+def _scaled(part: Any, share: float) -> Any:
+    """Return an algorithm with smaller numbers, in its parts too, each by a factor of its own.
+
+    Columns that are swapped or shared are noticed.
+    """
+    values = {f.name: getattr(part, f.name) for f in fields(part)}
+    numbers = [name for name, value in values.items() if type(value) is float]
+    changed = {n: values[n] * (1 - share / (k + 1)) for k, n in enumerate(numbers)}
+    parts = (Proposer, Knowledge, Errors)
+    changed |= {n: _scaled(v, share) for n, v in values.items() if isinstance(v, parts)}
+    return replace(part, **changed)
+
+
+def _pickles(case: Case) -> None:
+    _, x, costs = next(case.regimes())
+    states = case.states(x, costs)
+    copies = pickle.loads(pickle.dumps((case.algorithm, states[1])))
+    must(same(snapshot(states[1]), snapshot(copies[1])), "a state did not survive pickling")
+    must(repr(copies[0]) == repr(case.algorithm), f"the copy is {copies[0]!r}")
+    case.compare(case.states(x, costs, copies[0])[-1].x, states[-1].x, "x of the copy")
+
+
+def _repr(case: Case) -> None:
+    _, x, costs = next(case.regimes())
+    own = vars(sys.modules[type(case.algorithm).__module__])
+    # Sets go first where a constraint has the same name: they are what algorithms hold.
+    names = {**vars(constraints), **vars(sets), **vars(regions), **vars(algorithms), **own}
+    names |= {"np": np, "array": np.array, "inf": np.inf, "nan": np.nan}
+    # All digits of arrays, which NumPy shortens for readers.
+    with np.printoptions(precision=17, threshold=sys.maxsize):
+        text = repr(case.algorithm)
+        copy = eval(text, names)
+        must(repr(copy) == text, f"{text} evaluated to {copy!r}")
+    case.compare(case.states(x, costs, copy)[-1].x, case.states(x, costs)[-1].x, "x of the copy")
+
+
+def _jit(case: Case) -> None:
+    traced: list[Any] = []
+
+    def count(state: Any, seen: Feedback) -> Any:
+        traced.append(state)  # runs when JAX traces, not when the compiled step is called
+        return case.algorithm.step(state, seen)[0]
+
+    compiled_step = importlib.import_module("jax").jit(count)
+    for regime, x, costs in case.regimes():
+        traced.clear()
+        for t, state in enumerate(case.states(x, costs)[:-1]):
+            seen = case.feedback(costs, t, state.x)
+            eager, compiled = case.algorithm.step(state, seen)[0], compiled_step(state, seen)
+            for a, b in zip(leaves(compiled), leaves(eager), strict=True):
+                size = max(1.0, float(np.max(np.abs(to_numpy(b)))))
+                case.compare(a, b, f"the compiled state ({regime})", size * case.rounding())
+        must(len(traced) == 1, f"step was traced {len(traced)} times, not once ({regime})")
+
+
+def _scan(case: Case) -> None:
+    seen = play(case.algorithm, case.problem, engine="scan", watch="off")
+    actions = np.concatenate([seen.actions, seen.next_action[None]])
+    case.compare(actions, case.reference(), "x", case.rounding())
+
+
+CHECKS: tuple[Check, ...] = (
+    Check("init and step are pure", BACKENDS, _pure),
+    Check("the state is a NamedTuple and its x the action", BACKENDS, _named),
+    Check("float64 and the backend are kept", BACKENDS, _kept),
+    Check("the numbers are those of single NumPy runs", BACKENDS, _numbers),
+    Check("columns of numbers are separate runs", ("numpy",), _columns),
+    Check("it pickles", ("numpy",), _pickles),
+    Check("its repr evaluates back", ("numpy",), _repr),
+    Check("jit gives what eager gives, traced once", ("jax",), _jit),
+    Check("scan gives what the loop gives", ("jax",), _scan),
+)
+"""All checks, in the order in which they are run."""
+
+
+# ---- constraints and costs
+
+# Pairs are compared in blocks of this many, so that memory does not grow with their number.
+PAIRS = 4_000_000
+# How far on the way to another point a close one is: far above rounding, far below curvature.
+_NEAR = 1e-4
+
+
+Query: TypeAlias = Callable[[Array], tuple[Number, Array]]
+
+
+def check_constraint(
+    constraint: Constraint,
+    points: Array,
+    *,
+    domain: Ball | None = None,
+    batch: bool = True,
+    tolerance: float = 1e-9,
+) -> None:
+    r"""Check a constraint at points and all pairs of them.
+
+    - Values are finite numbers and subgradients finite vectors of the action's length.
+    - The subgradient inequality :math:`g(y) \ge g(x) + s_x^\top(y - x)` holds for all pairs, and
+      close to each point.
+    - No subgradient in the domain is longer than ``subgradient_bound`` declares.
+    - No subgradient where :math:`g \ge -\epsilon` is shorter than the sigma of ``exact_sigma``.
+    - ``interior`` is strictly feasible; ``region`` holds the feasible points and no others.
+    - A batch gives the values of its actions one by one, and subgradients that pass too.
+
+    Points on kinks and ties find more than random ones.
+
+    Args:
+        constraint: the constraint.
+        points: actions ``(n, d)``, of which all n^2 pairs are compared.
+        domain: the ball in which ``subgradient_bound`` is to hold; else around 0 and all points.
+        batch: whether to query batches; False for functions that take one action only.
+        tolerance: what rounding may do, as a share of the numbers compared.
+
+    Raises:
+        AssertionError: at the first breach, in a sentence with the points and the amount.
+
+    Example:
+        >>> from surefoot.problems.constraints import FunctionConstraint
+        >>> wrong = FunctionConstraint(lambda x: float(abs(x).sum()) - 1, lambda x: np.ones(2))
+        >>> check_constraint(wrong, [[1.0, 0.0], [-1.0, 0.0]], batch=False)
+        Traceback (most recent call last):
+        ...
+        AssertionError: the subgradient inequality must hold, got g(y) = 0 below
+        g(x) + s'(y - x) = 2 by 2 at x = [-1.0, 0.0], y = [1.0, 0.0]
+    """
+    X = _points(points)
+    domain = _around(X) if domain is None else domain
+    values, subgradients = _one_by_one(constraint.query, X, "g(x)", "s")
+    convexity = _Convexity("subgradient", "g", "s", tolerance)
+    convexity.all_pairs(X, values, subgradients)
+    convexity.near_pairs(constraint.query, X, values, subgradients)
+    _not_longer(X, subgradients, constraint.subgradient_bound(domain), domain, "subgradient", "G_g")
+    exact = constraint.exact_sigma(None)
+    if exact is not None:
+        _not_shorter(X, values, subgradients, *exact, tolerance)
+    _geometry(constraint, X, values, tolerance)
+    if batch:
+        together, s = _together(constraint.query, X, "g", "s")
+        _same_values(X, values, together, "g", tolerance)
+        # At a tie a batch may take another of the subgradients.
+        convexity.all_pairs(X, values, s)
+
+
+def check_costs(
+    costs: CostStream,
+    points: Array,
+    *,
+    rounds: Sequence[int] | None = None,
+    domain: Ball | None = None,
+    batch: bool = True,
+    tolerance: float = 1e-9,
+) -> None:
+    r"""Check convex costs at points and all pairs of them, in some rounds and runs.
+
+    - Values are finite numbers and gradients finite vectors of the action's length.
+    - The gradient inequality
+      :math:`f_t(y) \ge f_t(x) + \nabla_x^\top(y - x) + \tfrac\mu2\|y - x\|^2` holds for all
+      pairs and close to each point, with the modulus :math:`\mu` that ``strong_convexity``
+      declares, else 0.
+    - No gradient in the domain is longer than ``gradient_bound`` declares.
+    - A batch gives the values of its actions one by one, and gradients that pass too.
+
+    Args:
+        costs: the stream.
+        points: actions ``(n, d)``, of which all n^2 pairs are compared.
+        rounds: rounds to check, from 0; else at most 20, evenly spread.
+        domain: the ball in which ``gradient_bound`` is to hold; else around 0 and all points.
+        batch: whether to query batches; False for functions that take one action only.
+        tolerance: what rounding may do, as a share of the numbers compared.
+
+    Raises:
+        AssertionError: at the first breach, in a sentence with the round, the points and the
+            amount.
+
+    Example:
+        >>> from surefoot.problems.costs import Quadratic
+        >>> check_costs(Quadratic([[1.0, -2.0]], curvature=3.0), [[0.0, 1.0], [4.0, -1.0]])
+    """
+    X = _points(points)
+    domain = _around(X) if domain is None else domain
+    if rounds is None:
+        rounds = np.unique(np.linspace(0, costs.horizon - 1, 20).astype(int)).tolist()
+    for stream, run in _runs(costs):
+        bound = stream.gradient_bound(domain) if hasattr(stream, "gradient_bound") else None
+        modulus = float(getattr(stream, "strong_convexity", 0.0))
+        for t in rounds:
+            where = f" in round {t + 1}" + ("" if run is None else f" of run {run}")
+
+            def query(x: Array, stream: Any = stream, t: int = t) -> tuple[Array, Array]:
+                return stream.value(t, x), stream.gradient(t, x)
+
+            values, gradients = _one_by_one(query, X, "f(x)", "the gradient", where)
+            convexity = _Convexity("gradient", "f", "grad", tolerance, modulus, where)
+            convexity.all_pairs(X, values, gradients)
+            convexity.near_pairs(query, X, values, gradients)
+            _not_longer(X, gradients, bound, domain, "gradient", "G_f", where)
+            if batch:
+                together, gradients = _together(query, X, "f", "the gradient", where)
+                _same_values(X, values, together, "f", tolerance, where)
+                convexity.all_pairs(X, values, gradients)
+
+
+def _runs(costs: CostStream) -> Iterator[tuple[Any, int | None]]:
+    """Return the stream of one run, or of the first and the last of several."""
+    if costs.runs is None:
+        yield costs, None
+    else:
+        for run in sorted({0, costs.runs - 1}):
+            yield costs.run(run), run
+
+
+def _points(points: Array) -> Array:
+    X = np.asarray(points, dtype=np.float64)
+    if X.ndim != 2 or 0 in X.shape or not np.isfinite(X).all():
+        raise InvalidValueError(f"points must be finite, of shape (n, d), got shape {X.shape}")
+    return X
+
+
+def _around(X: Array) -> Ball:
+    farthest = float(np.linalg.norm(X, axis=1).max())
+    return Ball(farthest * (1 + 2.0**-40) if farthest > 0 else 1.0)
+
+
+def _one_by_one(
+    query: Query, X: Array, value: str, slope: str, where: str = ""
+) -> tuple[Array, Array]:
+    """Return values ``(n,)`` and slopes ``(n, d)``, from one query per point."""
+    values, slopes = np.empty(len(X)), np.empty_like(X)
+    for i, x in enumerate(X):
+        g, s = query(x)
+        at = f"at x = {x.tolist()}{where}"
+        must(
+            np.shape(g) == () and np.isfinite(g), f"{value} must be a finite number, got {g!r} {at}"
+        )
+        right = np.shape(s) == x.shape and np.isfinite(s).all()
+        must(right, f"{slope} must be a finite vector of shape {x.shape}, got {s!r} {at}")
+        values[i], slopes[i] = g, s
+    return values, slopes
+
+
+def _together(
+    query: Query, X: Array, value: str, slope: str, where: str = ""
+) -> tuple[Array, Array]:
+    """Return values and slopes from one query of all points as a batch."""
+    g, s = query(X)
+    for name, got, shape in ((value, g, (len(X), 1)), (slope, s, X.shape)):
+        got_shape = np.shape(got)
+        must(
+            got_shape == shape, f"{name} of a batch must have shape {shape}, got {got_shape}{where}"
+        )
+    return np.asarray(g)[:, 0], np.asarray(s)
+
+
+class _Convexity(NamedTuple):
+    """The inequality that slopes of a convex function satisfy, and the words for a breach."""
+
+    kind: str
+    value: str
+    slope: str
+    tolerance: float
+    modulus: float = 0.0
+    where: str = ""
+
+    def all_pairs(self, X: Array, values: Array, slopes: Array) -> None:
+        """Check that no value is below the cut of another point."""
+        for part in _parts(len(X)):
+            self._compare(X[part], values[part], slopes[part], X, values)
+
+    def near_pairs(self, query: Query, X: Array, values: Array, slopes: Array) -> None:
+        """Check the same close by, where curvature cannot hide a wrong slope.
+
+        Close by on the way to the points where the cut is highest and lowest, so that nothing
+        outside the hull of the points is asked for.
+        """
+        for part in _parts(len(X)):
+            rise = slopes[part] @ X.T
+            for j in (rise.argmax(axis=1), rise.argmin(axis=1)):
+                Y = X[part] + _NEAR * (X[j] - X[part])
+                near = np.array([float(query(y)[0]) for y in Y])
+                for i, (y, f) in enumerate(zip(Y, near, strict=True)):
+                    k = slice(part.start + i, part.start + i + 1)
+                    self._compare(X[k], values[k], slopes[k], y[None], np.array([f]))
+
+    def _compare(self, X: Array, values: Array, slopes: Array, Y: Array, others: Array) -> None:
+        """Compare the values at all Y with the cuts of all X."""
+        lengths, squares = np.linalg.norm(slopes, axis=1), np.vecdot(Y, Y)
+        farthest = float(np.sqrt(squares.max()))
+        cuts = (values - np.vecdot(slopes, X))[:, None] + slopes @ Y.T
+        # The terms that cancel in a cut are what its rounding is a share of.
+        sizes = abs(values) + lengths * (np.linalg.norm(X, axis=1) + farthest)
+        if self.modulus:
+            apart = np.vecdot(X, X)[:, None] + squares - 2 * X @ Y.T
+            cuts += 0.5 * self.modulus * np.maximum(apart, 0.0)
+            sizes += 2 * self.modulus * farthest**2
+        below = cuts - others - self.tolerance * (1.0 + sizes[:, None] + abs(others))
+        i, j = np.unravel_index(int(below.argmax()), below.shape)
+        f, curved = self.value, f" + {self.modulus / 2:g} |y - x|^2" if self.modulus else ""
+        must(
+            below[i, j] <= 0,
+            f"the {self.kind} inequality must hold, got {f}(y) = {others[j]:g} below "
+            f"{f}(x) + {self.slope}'(y - x){curved} = {cuts[i, j]:g} by "
+            f"{cuts[i, j] - others[j]:g} at x = {X[i].tolist()}, y = {Y[j].tolist()}{self.where}",
+        )
+
+
+def _parts(n: int) -> Iterator[slice]:
+    block = max(1, PAIRS // n)
+    return (slice(low, min(low + block, n)) for low in range(0, n, block))
+
+
+def _not_longer(
+    X: Array,
+    slopes: Array,
+    bound: float | None,
+    domain: Ball,
+    kind: str,
+    name: str,
+    where: str = "",
+) -> None:
+    """Check that no slope in the domain is longer than declared."""
+    if bound is None:
+        return
+    inside = np.asarray(domain.contains(X))[:, 0]
+    lengths = np.where(inside, np.linalg.norm(slopes, axis=1), 0.0)
+    i = int(lengths.argmax())
+    must(
+        lengths[i] <= bound * (1 + 2.0**-40),
+        f"no {kind} in the domain may be longer than {name} = {bound:g}, got one of "
+        f"{lengths[i]:g} at x = {X[i].tolist()}{where}",
+    )
+
+
+def _not_shorter(
+    X: Array, values: Array, slopes: Array, sigma: float, epsilon: float, tolerance: float
+) -> None:
+    """Check that no subgradient above the level is shorter than declared."""
+    lengths = np.where(values >= -epsilon, np.linalg.norm(slopes, axis=1), np.inf)
+    i = int(lengths.argmin())
+    must(
+        lengths[i] >= sigma * (1 - tolerance),
+        f"no subgradient where g >= -{epsilon:g} may be shorter than sigma = {sigma:g}, got "
+        f"one of {lengths[i]:g} where g = {values[i]:g} at x = {X[i].tolist()}",
+    )
+
+
+def _geometry(constraint: Constraint, X: Array, values: Array, tolerance: float) -> None:
+    """Check that the interior point and the region agree with g."""
+    if constraint.interior is not None:
+        point = np.asarray(constraint.interior)
+        g = constraint.value(point)
+        must(g < 0, f"interior must be strictly feasible, got g = {g:g} at {point.tolist()}")
+    region = constraint.region
+    if region is None:
+        return
+    inside = np.asarray(region.contains(X))[:, 0]
+    margin = tolerance * (1.0 + abs(values))
+    wrong = (inside & (values > margin)) | (~inside & (values < -margin))
+    i = int(wrong.argmax())
+    must(
+        not wrong[i],
+        f"region must hold the points with g <= 0 alone, got g = {values[i]:g} at a point "
+        f"{'inside' if inside[i] else 'outside'}, x = {X[i].tolist()}",
+    )
+
+
+def _same_values(
+    X: Array, values: Array, together: Array, value: str, tolerance: float, where: str = ""
+) -> None:
+    """Check that a batch gives the values of its actions."""
+    apart = abs(values - together) - tolerance * (1.0 + abs(values))
+    i = int(apart.argmax())
+    must(
+        apart[i] <= 0,
+        f"{value} of a batch must be that of its actions one by one, got {together[i]:g} "
+        f"instead of {values[i]:g} at x = {X[i].tolist()}{where}",
+    )
