@@ -15,7 +15,7 @@ class Small(Summed):
     """A promise about the sum of g, in as few lines as there can be."""
 
     name, kind, regret_exponent, violation_exponent = "small", "cumulative", 0.5, 0.5
-    constants, horizon = KNOWN, 25
+    horizon = 25
 
     def regret_bound(self, t):
         return np.sqrt(t)
@@ -28,21 +28,25 @@ class Safe(EveryRound):
     """A promise about every round, likewise."""
 
     name, regret_exponent, premises = "safe", None, ()
-    constants, horizon = KNOWN, None
+    horizon = None
 
     def regret_bound(self, t):
         return np.sqrt(t)
 
 
 def test_a_promise_about_every_round_needs_a_name_and_a_regret_bound_alone():
-    assert str(Safe()) == "safe for any number of rounds (every round)"
-    assert Safe().bounds([1, 2])["round"].tolist() == [0.0, 0.0]
-    assert (Safe().first_feasible, Safe().changing, Safe().constraint_form) == (1, False, "convex")
+    assert str(Safe(KNOWN)) == "safe for any number of rounds (every round)"
+    assert Safe(KNOWN).bounds([1, 2])["round"].tolist() == [0.0, 0.0]
+    assert (Safe(KNOWN).first_feasible, Safe(KNOWN).changing, Safe(KNOWN).constraint_form) == (
+        1,
+        False,
+        "convex",
+    )
 
 
 def test_a_promise_about_sums_rests_on_both_slopes_and_the_horizon():
-    assert Small().first_feasible == math.inf
-    assert Small().premises == (
+    assert Small(KNOWN).first_feasible == math.inf
+    assert Small(KNOWN).premises == (
         Premise("cost gradient", "G_f", 3.0),
         Premise("constraint subgradient", "G_g", 1.5),
         Premise("horizon", "the horizon", 25),

@@ -30,8 +30,8 @@ GAUGE = GaugeTheorem(KNOWN, 25, 0.75, 0.125)  # eta = 2/(35 * 5)
 CONVEX = StronglyConvexGauge(KNOWN, 0.75, 0.125)
 ADAPTIVE = AdaptiveGaugeTheorem(KNOWN, 32, 0.75, 0.125)
 COVERING = 2 * sqrt(2) / (sqrt(2) - 1)
-NEWTON = GaugeNewtonTheorem(KNOWN, 20, 0.75, 5, 0.125)
-LONG = GaugeNewtonTheorem(KNOWN, 2_000, 0.75, 5, 0.125)
+NEWTON = GaugeNewtonTheorem(KNOWN, 20, 0.75, 0.125, 5)
+LONG = GaugeNewtonTheorem(KNOWN, 2_000, 0.75, 0.125, 5)
 L, LONG_L = 1 + 5 * log(5), 1 + 5 * log(401)
 LONG_BETA = sqrt(LONG_L / 4_000) / (7 * 4.875)
 
@@ -41,16 +41,16 @@ ETA, CLOSE = 4.5 / (7 * sqrt(85)), 4.5 * sqrt(5 / 17)
 RATE = ETA / 2 * 5 * 49 + CLOSE * 7
 
 # d F_0 = 55 and (2 + kappa) G_f = 42; delta is r/2 = 0.375 in short games.
-SMOOTHED = SmoothedBanditTheorem(KNOWN, 32, 5, 4.5, 0.75)  # sigma = 1/4
+SMOOTHED = SmoothedBanditTheorem(KNOWN, 32, 0.75, 5, 4.5)  # sigma = 1/4
 ETA_S = 3 / 4 * 1 / 8 * 4.5 * 0.375 / 55
-LATER = SmoothedBanditTheorem(KNOWN, 10**5, 5, 4.5, 0.75)  # sigma = 1/100
+LATER = SmoothedBanditTheorem(KNOWN, 10**5, 0.75, 5, 4.5)  # sigma = 1/100
 DELTA_L = sqrt(2 / 3 * 4.5 * 55 / 42) / 10
 ETA_L = 3 / 4 / 1_000 * 4.5 * DELTA_L / 55
-BLOCK = BlockBanditTheorem(KNOWN, 17, 5, 4.5, 0.75)
+BLOCK = BlockBanditTheorem(KNOWN, 17, 0.75, 5, 4.5)
 V = (55 / 0.375) ** 2 + 5 * 49
 ETA_B = 4.5 / sqrt(17 * V)
 GAP = 4.5**2 / (2 * sqrt(17))
-LATE = BlockBanditTheorem(KNOWN, 10**4, 5, 4.5, 0.75)
+LATE = BlockBanditTheorem(KNOWN, 10**4, 0.75, 5, 4.5)
 DELTA_B = sqrt(4.5 * 55 / 42) / 10
 V_LATE = (55 / DELTA_B) ** 2 + 100 * 49
 ETA_LATE = 4.5 / sqrt(10**4 * V_LATE)
@@ -66,8 +66,8 @@ ETA_LATE = 4.5 / sqrt(10**4 * V_LATE)
         (GAUGE, "regret_bound", 4, 175 + 28 + 4 * ERROR),
         (GAUGE, "interval_bound", 4, 2 * 9 * 175 / 2 + 28 + 4 * ERROR),
         (GAUGE, "interval_bound", 9, 2 * 9 * 175 / 2 + 63 + 9 * ERROR),
-        (GaugeTheorem(VAGUE, 25, 0.75), "eta", None, 6 / 175),
-        (GaugeTheorem(VAGUE, 25, 0.75), "regret_bound", 4, 525 + 84),
+        (GaugeTheorem(VAGUE, 25, 0.75, 0.0), "eta", None, 6 / 175),
+        (GaugeTheorem(VAGUE, 25, 0.75, 0.0), "regret_bound", 4, 525 + 84),
         (CONVEX, "eta", None, 2.5),
         (CONVEX, "regret_bound", 3, 36.2**2 / 0.8 * (1 + log(3)) + 3 * ERROR),
         (CONVEX, "regret_bound", 50, 36.2**2 / 0.8 * (1 + log(50)) + 50 * ERROR),
@@ -82,10 +82,10 @@ ETA_LATE = 4.5 / sqrt(10**4 * V_LATE)
         (NEWTON, "beta", None, 1 / (35 * 3)),  # D_0 = 2 < R
         (NEWTON, "regret_bound", 20, L * 105 / 2 + 34.125**2 / 105 * 20 + 20 * ERROR),
         (NEWTON, "regret_bound", 6, L * 105 / 2 + 34.125**2 / 105 * 6 + 6 * ERROR),
-        (GaugeNewtonTheorem(FAR, 20, 0.75, 5), "beta", None, 1 / (35 * 5)),
+        (GaugeNewtonTheorem(FAR, 20, 0.75, 0.0, 5), "beta", None, 1 / (35 * 5)),
         (LONG, "beta", None, LONG_BETA),
         (LONG, "regret_bound", 7, LONG_L / (2 * LONG_BETA) + (LONG_BETA * 34.125**2 + ERROR) * 7),
-        (GaugeNewtonTheorem(VAGUE, 20, 0.75, 5, 0.125), "diameter", None, 6.375),
+        (GaugeNewtonTheorem(VAGUE, 20, 0.75, 0.125, 5), "diameter", None, 6.375),
         (BLOCKED, "block", None, 5),
         (BLOCKED, "eta", None, ETA),
         (BLOCKED, "closeness", None, CLOSE),

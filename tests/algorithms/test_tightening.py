@@ -1,7 +1,7 @@
 """Tightening: the corrected Appendix A, for bases that bound sums of any measure."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -32,11 +32,9 @@ KNOWN = Constants(
 )
 
 
-@dataclass(frozen=True)
 class Promise(Guarantee):
     """A base that promises given multiples of sqrt t."""
 
-    constants: Constants
     horizon: int | None
     sums: tuple[tuple[str, float], ...]
     rows: float | None = None
@@ -209,7 +207,6 @@ def test_a_base_for_any_horizon_is_told_too():
 
 
 def test_a_bound_that_grows_with_t_is_never_enough():
-    @dataclass(frozen=True)
     class Linear(Promise):
         def bounds(self, t):
             return {"soft": 0.5 * np.asarray(t, dtype=float)}
@@ -222,7 +219,7 @@ def test_a_bound_that_grows_with_t_is_never_enough():
 def test_a_guarantee_that_cannot_be_retuned_is_still_refused_in_a_sentence():
     class Rigid(Guarantee):
         name, kind, premises = "mine", "cumulative", ()
-        constants, horizon = tightened_constants(KNOWN, 0.2), 40
+        horizon = 40
         regret_exponent = violation_exponent = 0.5
 
         def regret_bound(self, t):
@@ -232,13 +229,13 @@ def test_a_guarantee_that_cannot_be_retuned_is_still_refused_in_a_sentence():
             return {"soft": np.asarray(20.0)}
 
     with pytest.raises(ValueError, match="horizon must be larger for mine, tightened"):
-        Tightened(KNOWN, 40, Rigid())
+        Tightened(KNOWN, 40, Rigid(tightened_constants(KNOWN, 0.2)))
 
 
 def test_bad_input_is_named():
     with pytest.raises(ValueError, match="base must be tuned for the horizon 99, got one for 100"):
         Tightened(KNOWN, 99, promise(100))
-    with pytest.raises(ValueError, match="base must be a guarantee, got <class"):
+    with pytest.raises(ValueError, match="base must be a Guarantee, got <class"):
         Tightened(KNOWN, 100, DriftPlusPenalty)
     with pytest.raises(ValueError, match="horizon must be a whole number of rounds >= 1, got 0"):
         Tightened(KNOWN, 0, promise(100))

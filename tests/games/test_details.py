@@ -8,7 +8,7 @@ import pytest
 
 from surefoot import PFS, Ball, Problem, Tuned, play, problems
 from surefoot.algorithms import EveryRound, Guarantee, Premise
-from surefoot.core.types import Info
+from surefoot.core.types import Array, Info
 from surefoot.games import Regret, playing
 from surefoot.games.batch import _state_of
 from surefoot.games.record import Block, Recorder
@@ -45,23 +45,19 @@ class Promise(Guarantee):
     name, kind, regret_exponent, violation_exponent, premises = "mine", "bounded", None, None, ()
     horizon = None
 
-    def __init__(self, constants, each):
-        self.constants, self.each = constants, np.asarray(each)
+    each: Array
 
     def regret_bound(self, t):
         return np.full(np.shape(t), np.inf)
 
     def bounds(self, t):
-        return {"round": self.each[np.asarray(t) - 1]}
+        return {"round": np.asarray(self.each)[np.asarray(t) - 1]}
 
 
 class Safe(EveryRound):
     """Feasible in every round, for no reason."""
 
     name, regret_exponent, premises, horizon = "safe", None, (), None
-
-    def __init__(self, constants):
-        self.constants = constants
 
     def regret_bound(self, t):
         return np.full(np.shape(t), np.inf)

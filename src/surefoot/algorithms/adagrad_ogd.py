@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self, final
 
 import numpy as np
 
-from surefoot.algorithms.bounds import rounds
+from surefoot.algorithms.bounds import as_floats
 from surefoot.algorithms.guarantee import Tuned
 from surefoot.algorithms.inside import Anytime, Projecting, bounded_diameter
 from surefoot.core.algorithm import tuning
@@ -65,11 +64,10 @@ class AdaGradOGD(Projecting[AdaGradOGDState]):
     def adaptive(cls, constants: Constants, horizon: int | None, domain: Region) -> Tuned[Self]:
         r"""Tune with :math:`\eta = D/\sqrt2`; G_f and the horizon enter only the bound."""
         theorem = AdaGradNorm(constants, bounded_diameter(domain))
-        return Tuned.of(cls, theorem, domain, "eta")
+        return Tuned.of(cls, theorem, domain)
 
 
 @final
-@dataclass(frozen=True)
 class AdaGradNorm(Anytime):
     r"""Projected gradient descent with :math:`\eta_t = D/\sqrt{2\sum_{s \le t}\|\nabla_s\|^2}`.
 
@@ -90,4 +88,4 @@ class AdaGradNorm(Anytime):
 
     def regret_bound(self, t: Any) -> Array:
         r"""Return :math:`\sqrt2 D G_f\sqrt t`; with observed gradients it is tighter."""
-        return math.sqrt(2) * self.diameter * self._G_f() * np.sqrt(rounds(t))
+        return math.sqrt(2) * self.diameter * self._G_f * np.sqrt(as_floats(t))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, NamedTuple, Self, final
 
@@ -14,7 +14,6 @@ from surefoot.algorithms.guarantee import Guarantee, Kind, Measure, Tuned
 from surefoot.algorithms.premises import Premise
 from surefoot.algorithms.wrapper import Wrapper, action_played, check_every_round, with_guarantee
 from surefoot.core import checks
-from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import count, nonnegative, positive, share
 from surefoot.core.types import Array, Feedback, Info, Needs, Number
@@ -265,7 +264,6 @@ def _contradict(t: float, low: float, high: float) -> tuple[str, ...]:
 
 
 @final
-@dataclass(frozen=True)
 class WithProbability(Guarantee):
     r"""Feasible in every round with a probability, from noisy readings of g.
 
@@ -283,13 +281,12 @@ class WithProbability(Guarantee):
     violation_exponent: ClassVar[None] = None
     regret_exponent: ClassVar[float] = 1.0
 
-    constants: Constants
     exact: Guarantee
-    failure: float = 0.01
+    failure: float = positive(default=0.01)
 
     def __post_init__(self) -> None:
         check_every_round(self.exact)
-        checks.positive(failure=self.failure)
+        super().__post_init__()
 
     @property
     def name(self) -> str:

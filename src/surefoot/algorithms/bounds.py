@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 
@@ -19,28 +19,28 @@ __all__ = [
     "FromStart",
     "StrictStart",
     "StronglyConvex",
+    "as_floats",
     "at_least",
     "check_strict_start",
     "first_horizon",
     "harmonic",
     "power_sum",
-    "rounds",
 ]
 
 
-def rounds(t: Any) -> Array:
+def as_floats(t: Any) -> Array:
     """Return a number of rounds, or an array of them, as floats."""
     return np.asarray(t, dtype=np.float64)
 
 
 def harmonic(t: Any) -> Array:
     r"""Bound :math:`\sum_{s \le t} 1/s` by its first term and an integral."""
-    return 1 + np.log(rounds(t))
+    return 1 + np.log(as_floats(t))
 
 
 def power_sum(t: Any, power: float) -> Array:
     r"""Bound :math:`\sum_{s \le t} s^{-p}`, p < 1, by its first term and an integral."""
-    return 1 + (rounds(t) ** (1 - power) - 1) / (1 - power)
+    return 1 + (as_floats(t) ** (1 - power) - 1) / (1 - power)
 
 
 def at_least(horizon: int | None) -> str:
@@ -66,9 +66,8 @@ def first_horizon(enough: Callable[[int], bool], low: int) -> int | None:
 class StronglyConvex(Guarantee):
     """A theorem on H-strongly convex costs with steps of 1/(Ht), for any number of rounds."""
 
-    def __post_init__(self) -> None:
-        self.constants.require("strong_convexity", by=self.name)
-        super().__post_init__()  # type: ignore[misc]  # of the other base
+    needed: ClassVar[tuple[str, ...]] = ("strong_convexity",)
+    horizon = None
 
     @property
     @final
@@ -80,21 +79,23 @@ class StronglyConvex(Guarantee):
 class StrictStart(EveryRound):
     """One that rests on a strictly feasible start."""
 
+    needed: ClassVar[tuple[str, ...]] = ("start_slack",)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_strict_start(self._slack, self.name)
+
+    @property
     @final
-    def _check_start(self, *needed: str) -> None:
-        """Raise if constants are missing, or the start has no slack."""
-        self.constants.require(*needed, "start_slack", by=self.name)
-        (slack,) = self.constants.require("start_slack", by=self.name)
-        check_strict_start(slack, self.name)
+    def _slack(self) -> float:
+        return self.constants.require("start_slack", by=self.name)[0]
 
     @property
     def premises(self) -> tuple[Premise, ...]:
         """G_g and the start; G_f only for the regret bound; the horizon if one was used."""
-        c = self.constants
-        G_g, slack = c.require("G_g", "start_slack", by=self.name)
         return self._and_rest(
-            Premise("constraint subgradient", "G_g", G_g),
-            Premise("start", "the slack counted on", slack),
+            Premise("constraint subgradient", "G_g", self._G_g),
+            Premise("start", "the slack counted on", self._slack),
         )
 
 
@@ -114,7 +115,7 @@ def check_strict_start(slack: float, name: str) -> None:
 SHRINK = 1.0 - 1e-9
 
 
-class FromStart(EveryRound):
+class FromStart(StrictStart):
     r"""A theorem that rests on sigma, or on the start if sigma is unknown or smaller.
 
     A sigma that is known holds for every tightening up to :math:`\epsilon`. The start alone gives
@@ -130,29 +131,25 @@ class FromStart(EveryRound):
         :math:`\alpha/2` where no sigma is known but that of the start.
         """
         c = self.constants
-        (slack,) = c.require("start_slack", by=self.name)
         if c.sigma is None:
-            return 0.5 * slack
-        (epsilon,) = c.require("epsilon", by=self.name)
-        return min(slack, epsilon)
+            return 0.5 * self._slack
+        return min(self._slack, *c.require("epsilon", by=self.name))
 
     @property
     @final
     def sigma(self) -> float:
         """The larger of the known sigma and the start's, at this level."""
         c = self.constants
-        slack, G_g = c.require("start_slack", "G_g", by=self.name)
         found = [] if c.sigma is None else [c.sigma]
-        if self.level < slack:
+        if self.level < self._slack:
             found.append(c.local_sigma(self.level))
-        return min(G_g, max(found))
+        return min(self._G_g, max(found))
 
     @property
     @final
     def xi(self) -> float:
         r"""The share of a distance that a feasibility step removes, :math:`\xi`."""
-        (G_g,) = self.constants.require("G_g", by=self.name)
-        return polyak_rate(self.sigma, G_g)
+        return polyak_rate(self.sigma, self._G_g)
 
     @property
     @final
@@ -162,6 +159,5 @@ class FromStart(EveryRound):
         :math:`1/\sigma` by Lemma 1, or :math:`D_0/\alpha` towards the start; the smaller.
         """
         c = self.constants
-        (slack,) = c.require("start_slack", by=self.name)
         known = math.inf if c.sigma is None else 1 / c.sigma
-        return min(known, c.reach / slack)
+        return min(known, c.reach / self._slack)

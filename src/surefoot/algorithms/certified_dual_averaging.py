@@ -10,7 +10,6 @@ proofs.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, final
 
 import numpy as np
@@ -26,7 +25,7 @@ from surefoot.core import checks
 from surefoot.core.algorithm import tuning
 from surefoot.core.arrays import dot, maximum, norm, number_like, sqrt, where
 from surefoot.core.constants import Constants, as_constants
-from surefoot.core.parameters import positive
+from surefoot.core.parameters import count, positive, rounds
 from surefoot.core.types import Array, Feedback, Number, Source
 from surefoot.core.types import Region as Set
 from surefoot.regions import (
@@ -176,7 +175,7 @@ class CertifiedDualAveraging(NameWithKnowledge):
     ) -> Tuned[Certified]:
         """Tune for costs that change little: adaptive steps, no pruning, no horizon."""
         theorem = TheoremK(constants, int(as_constants(constants).rows or 1))
-        return cls._with(theorem, domain, scale=_ROOT_HALF)
+        return cls._with(theorem, domain, _ROOT_HALF)
 
     @classmethod
     @tuning
@@ -185,7 +184,7 @@ class CertifiedDualAveraging(NameWithKnowledge):
     ) -> Tuned[Certified]:
         """Tune for changing costs: adaptive steps, the far point within R/3 of the action."""
         theorem = TheoremK(constants, int(as_constants(constants).rows or 1), far=0.3)
-        return cls._with(theorem, domain, scale=math.sqrt(2.0))
+        return cls._with(theorem, domain, math.sqrt(2.0))
 
     @classmethod
     @tuning
@@ -195,14 +194,13 @@ class CertifiedDualAveraging(NameWithKnowledge):
         """Tune with the fixed step of Theorem K, the far point within R/3 of the action."""
         rows = int(as_constants(constants).rows or 1)
         theorem = TheoremK(constants, rows, far=0.3, horizon=horizon)
-        return cls._with(theorem, domain, scale=_ROOT_HALF)
+        return cls._with(theorem, domain, _ROOT_HALF)
 
     @classmethod
-    def _with(cls, theorem: TheoremK, domain: Set | None, **parameters: Any) -> Tuned[Certified]:
-        (R,) = theorem.constants.require("R", by=theorem.name)
-        knowledge = curvature_of(theorem.constants, domain)
-        parameters |= {"radius": R, "far": theorem.far, "eta": theorem.eta}
-        return Tuned(cls.pair(knowledge=knowledge, **parameters), under_errors(theorem))
+    def _with(cls, theorem: TheoremK, domain: Set | None, scale: float) -> Tuned[Certified]:
+        c = theorem.constants
+        made = Tuned.of(cls, theorem, knowledge=curvature_of(c, domain), radius=c.R, scale=scale)
+        return Tuned(made.algorithm, under_errors(theorem))
 
 
 class ObservedAveraging(NamedTuple):
@@ -258,7 +256,6 @@ class ObservedAveraging(NamedTuple):
 
 
 @final
-@dataclass(frozen=True)
 class TheoremK(StrictStart):
     r"""Dual averaging projected onto certified balls, its far point kept within F of the action.
 
@@ -286,25 +283,22 @@ class TheoremK(StrictStart):
     """
 
     name: ClassVar[str] = "Theorem K (dual averaging certified by curvature)"
+    needed: ClassVar[tuple[str, ...]] = ("R", "beta")
 
-    constants: Constants
-    rows: int = 1
-    far: float | None = None
-    horizon: int | None = None
+    rows: int = count(default=1)
+    far: float | None = positive(default=None)
+    horizon: int | None = rounds(default=None)
 
     def __post_init__(self) -> None:
-        self._check_start("R", "beta")
-        if self.far is not None:
-            checks.positive(far=self.far)
+        super().__post_init__()
         if self.horizon is not None:
-            checks.check_horizon(self.horizon)
             self.constants.require("G_f", by=self.name)
 
     def _ratios(self) -> tuple[float, float, float]:
         """Return beta/nu_*, k and b."""
         c = self.constants
-        R, beta, slack = c.require("R", "beta", "start_slack", by=self.name)
-        steep = beta / least_slope(beta, slack, c.reach)
+        R, beta = c.require("R", "beta", by=self.name)
+        steep = beta / least_slope(beta, self._slack, c.reach)
         return steep, steep * (self.far or 0.0) * R, steep * R
 
     @property
@@ -312,7 +306,7 @@ class TheoremK(StrictStart):
         """The fixed step; None if steps adapt."""
         if self.horizon is None:
             return None
-        R, L = self.constants.require("R", "G_f", by=self.name)
+        R, L = self.constants.R, self._G_f
         steep, k, b = self._ratios()
         short = math.inf if steep == 0 else 1 / (10 * steep * L * (1 + k))
         usual = self.constants.reach / (L * math.sqrt((1 + 12 * k + 10 * b) * self.horizon))
@@ -324,9 +318,8 @@ class TheoremK(StrictStart):
         eta = self.eta
         if eta is None or self.far is None or self.rows > 1:
             return np.full_like(T, math.inf)
-        R, L = self.constants.require("R", "G_f", by=self.name)
+        R, L, D = self.constants.R, self._G_f, self.constants.reach
         _, k, b = self._ratios()
-        D = self.constants.reach
         return D**2 / (2 * eta) + eta * L**2 * T * (0.5 + 6 * k + 5 * b) + 5 * (k + 0.1) * R * L
 
     @property
@@ -337,10 +330,5 @@ class TheoremK(StrictStart):
     @property
     def premises(self) -> tuple[Premise, ...]:
         """The start; G_f and the horizon only for the regret bound."""
-        (slack,) = self.constants.require("start_slack", by=self.name)
-        found = [Premise("start", "the slack counted on", slack)]
-        if self.horizon is not None:
-            (G_f,) = self.constants.require("G_f", by=self.name)
-            found.append(Premise("cost gradient", "G_f", G_f, only_regret=True))
-            found.append(Premise("horizon", "the horizon", self.horizon))
-        return tuple(found)
+        start = Premise("start", "the slack counted on", self._slack)
+        return (start,) if self.horizon is None else self._and_rest(start)

@@ -9,7 +9,6 @@ certified ball. docs/certified.md has the proofs.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -22,7 +21,7 @@ from surefoot.algorithms.premises import Premise
 from surefoot.algorithms.under_errors import under_errors
 from surefoot.core.algorithm import tuning
 from surefoot.core.constants import Constants, as_constants
-from surefoot.core.parameters import flag
+from surefoot.core.parameters import count, flag
 from surefoot.core.types import Array, Source
 from surefoot.core.types import Region as Set
 from surefoot.regions import Curvature, CurvatureRows, curvature_of
@@ -81,13 +80,11 @@ class CertifiedOGD(NameWithKnowledge):
             exact: whether several rows are projected onto by active sets.
         """
         theorem = TheoremC(constants, int(as_constants(constants).rows or 1))
-        (R,) = constants.require("R", by=theorem.name)
         knowledge = curvature_of(constants, domain, exact=exact)
-        return Tuned(cls.pair(knowledge=knowledge, radius=R), under_errors(theorem))
+        return Tuned(cls.pair(knowledge=knowledge, radius=constants.R), under_errors(theorem))
 
 
 @final
-@dataclass(frozen=True)
 class TheoremC(StrictStart):
     r"""Descent with cuts along the slope: feasible in every round, and the price is a constant.
 
@@ -111,13 +108,10 @@ class TheoremC(StrictStart):
     """
 
     name: ClassVar[str] = "Theorem C (certified by curvature)"
+    needed: ClassVar[tuple[str, ...]] = ("R", "beta")
+    horizon = None
 
-    constants: Constants
-    rows: int = 1
-    horizon: None = None
-
-    def __post_init__(self) -> None:
-        self._check_start("R", "beta")
+    rows: int = count(default=1)
 
     def regret_bound(self, t: Any) -> Array:
         """Return the explicit bound; inf if G_f is unknown or there are several rows."""
@@ -125,9 +119,9 @@ class TheoremC(StrictStart):
         c = self.constants
         if c.G_f is None or self.rows > 1:
             return np.full_like(T, math.inf)
-        R, beta, slack = c.require("R", "beta", "start_slack", by=self.name)
+        R, beta = c.require("R", "beta", by=self.name)
         usual = math.sqrt(2) * R * c.G_f * np.sqrt(T)
-        steep = beta / least_slope(beta, slack, c.reach)
+        steep = beta / least_slope(beta, self._slack, c.reach)
         return np.maximum(usual, 4 * steep * R**2 * c.G_f) + usual + 8.2 * steep**2 * R**3 * c.G_f
 
     @property
@@ -138,11 +132,7 @@ class TheoremC(StrictStart):
     @property
     def premises(self) -> tuple[Premise, ...]:
         """The start; G_f only for the regret bound."""
-        (slack,) = self.constants.require("start_slack", by=self.name)
-        found = [Premise("start", "the slack counted on", slack)]
-        if self.constants.G_f is not None:
-            found.append(Premise("cost gradient", "G_f", self.constants.G_f, only_regret=True))
-        return tuple(found)
+        return self._and_rest(Premise("start", "the slack counted on", self._slack))
 
 
 def least_slope(beta: float, slack: float, reach: float) -> float:

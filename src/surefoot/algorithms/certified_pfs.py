@@ -8,7 +8,6 @@ norm of the cost gradients up to round t. Both distances are at most ``start_rea
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -18,14 +17,15 @@ from surefoot.algorithms.bounds import StrictStart
 from surefoot.algorithms.certified import Certified, Name
 from surefoot.algorithms.descent import Descent
 from surefoot.algorithms.guarantee import Tuned
-from surefoot.algorithms.under_errors import under_errors
+from surefoot.algorithms.under_errors import tune_by_slope_bound
 from surefoot.core import checks
 from surefoot.core.algorithm import tuning
 from surefoot.core.constants import Constants, as_constants, polyak_rate
+from surefoot.core.parameters import flag, positive, rounds
 from surefoot.core.points import bounded_diameter
 from surefoot.core.types import Array, Needs, Source
 from surefoot.core.types import Region as Set
-from surefoot.regions import CertifiedLength, Errors
+from surefoot.regions import CertifiedLength
 from surefoot.sets import Ball
 
 __all__ = ["CertifiedPFS", "TheoremD", "observed_regret_bound"]
@@ -82,7 +82,7 @@ class CertifiedPFS(Name):
         Uses R, G_g and the start; G_f only for the number in the regret bound, and the horizon
         not at all: all tunings take one. The margin is chosen for costs whose mean stays.
         """
-        return cls._with(TheoremD(constants, margin(constants)), domain)
+        return tune_by_slope_bound(cls, TheoremD(constants, margin(constants)), domain)
 
     @classmethod
     @tuning
@@ -91,16 +91,8 @@ class CertifiedPFS(Name):
     ) -> Tuned[Certified]:
         r"""Tune by Theorem D, the fixed :math:`\rho = \min(\alpha/2, \sqrt{\alpha G_gR/(4T)})`."""
         rho = margin(constants) / math.sqrt(checks.check_horizon(horizon))
-        return cls._with(TheoremD(constants, rho, decreasing=False, horizon=horizon), domain)
-
-    @classmethod
-    def _with(cls, theorem: TheoremD, domain: Set | None) -> Tuned[Certified]:
-        _, G_g = theorem.constants.require("R", "G_g", by=theorem.name)
-        shared = ("rho", "decreasing", "eta")
-        errors = Errors.of(theorem.constants)
-        promise = under_errors(theorem)
-        parameters = {name: getattr(theorem, name) for name in shared}
-        return Tuned.of(cls.pair, promise, domain, G_g=G_g, errors=errors, **parameters)
+        theorem = TheoremD(constants, rho, decreasing=False, horizon=horizon)
+        return tune_by_slope_bound(cls, theorem, domain)
 
 
 def margin(constants: Constants) -> float:
@@ -114,7 +106,6 @@ def margin(constants: Constants) -> float:
 
 
 @final
-@dataclass(frozen=True)
 class TheoremD(StrictStart):
     r"""Certified steps: feasible in every round, from G_g and a strictly feasible start alone.
 
@@ -162,27 +153,18 @@ class TheoremD(StrictStart):
 
     name: ClassVar[str] = "Theorem D (certified steps)"
     regret_exponent: ClassVar[float] = 0.5
+    needed: ClassVar[tuple[str, ...]] = ("R", "G_g")
 
-    constants: Constants
-    rho: float
-    decreasing: bool = True
-    eta: float | None = None
-    horizon: int | None = None
-
-    def __post_init__(self) -> None:
-        self._check_start("R", "G_g")
-        checks.positive(rho=self.rho)
-        if self.eta is not None:
-            checks.positive(eta=self.eta)
-        if self.horizon is not None:
-            checks.check_horizon(self.horizon)
+    rho: float = positive()
+    decreasing: bool = flag(default=True)
+    eta: float | None = positive(default=None)
+    horizon: int | None = rounds(default=None)
 
     def tightening(self, t: Any) -> Array:
         r"""Return :math:`\rho_t`."""
         t = np.asarray(t, dtype=np.float64)
-        (slack,) = self.constants.require("start_slack", by=self.name)
         rho = self.rho / np.sqrt(t) if self.decreasing else np.full_like(t, self.rho)
-        return np.minimum(0.5 * slack, rho)
+        return np.minimum(0.5 * self._slack, rho)
 
     def regret_bound(self, t: Any) -> Array:
         """Return the explicit bound; inf where G_f is not known."""
@@ -190,7 +172,7 @@ class TheoremD(StrictStart):
         c = self.constants
         if c.G_f is None:
             return np.full_like(T, math.inf)
-        R, G_g, slack = c.require("R", "G_g", "start_slack", by=self.name)
+        R, G_g, slack = c.R, self._G_g, self._slack
         reach, L, S = c.reach, c.G_f, c.G_f**2 * T
         # Not c.sigma: only a sigma that the steps themselves use makes them longer.
         slow = G_g * L / polyak_rate(min(0.5 * slack / reach, G_g), G_g)  # G_g L / xi_*

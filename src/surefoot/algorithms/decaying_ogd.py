@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self, final
 
 import numpy as np
 
-from surefoot.algorithms.bounds import StronglyConvex, harmonic, rounds
+from surefoot.algorithms.bounds import StronglyConvex, as_floats, harmonic
 from surefoot.algorithms.guarantee import Tuned
 from surefoot.algorithms.inside import Anytime, Inside, Projecting, bounded_diameter
 from surefoot.core.algorithm import tuning
@@ -67,7 +66,7 @@ class DecayingOGD(Projecting[DecayingOGDState]):
     def anytime(cls, constants: Constants, horizon: int | None, domain: Region) -> Tuned[Self]:
         r"""Step :math:`D/(G_f\sqrt t)`; the horizon is not used."""
         theorem = DecayingStep(constants, bounded_diameter(domain))
-        return Tuned.of(cls, theorem, domain, "eta")
+        return Tuned.of(cls, theorem, domain)
 
     @classmethod
     @tuning
@@ -76,11 +75,10 @@ class DecayingOGD(Projecting[DecayingOGDState]):
     ) -> Tuned[Self]:
         """Step 1/(Ht); the horizon is not used."""
         theorem = StronglyConvexDescent(constants)
-        return Tuned.of(cls, theorem, domain, "eta", fast=True)
+        return Tuned.of(cls, theorem, domain, fast=True)
 
 
 @final
-@dataclass(frozen=True)
 class DecayingStep(Anytime):
     r"""Projected gradient descent with :math:`\eta_t = D/(G_f\sqrt t)`: any number of rounds.
 
@@ -96,15 +94,14 @@ class DecayingStep(Anytime):
     @property
     def eta(self) -> float:
         r"""The step size of round 1, :math:`D/G_f`."""
-        return self.diameter / self._G_f()
+        return self.diameter / self._G_f
 
     def regret_bound(self, t: Any) -> Array:
         r"""Return :math:`\tfrac32 D G_f \sqrt t`."""
-        return 1.5 * self.diameter * self._G_f() * np.sqrt(rounds(t))
+        return 1.5 * self.diameter * self._G_f * np.sqrt(as_floats(t))
 
 
 @final
-@dataclass(frozen=True)
 class StronglyConvexDescent(StronglyConvex, Inside):
     r"""Projected gradient descent with :math:`\eta_t = 1/(Ht)` on H-strongly convex costs.
 
@@ -118,9 +115,6 @@ class StronglyConvexDescent(StronglyConvex, Inside):
     name: ClassVar[str] = "Hazan, Agarwal and Kale 2007, strongly convex"
     regret_exponent: ClassVar[float] = 0.0
 
-    constants: Constants
-    horizon: None = None
-
     def regret_bound(self, t: Any) -> Array:
         r"""Return :math:`(G_f^2/2H)(1 + \ln t)`."""
-        return 0.5 * self._G_f() ** 2 * self.eta * harmonic(t)
+        return 0.5 * self._G_f**2 * self.eta * harmonic(t)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, final
 
@@ -13,7 +12,6 @@ from surefoot.algorithms.premises import Premise
 from surefoot.algorithms.wrapper import Wrapper, action_played, check_every_round, with_guarantee
 from surefoot.core import checks
 from surefoot.core.algorithm import rest
-from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import count, flag
 from surefoot.core.types import Array, Feedback, Info
@@ -173,7 +171,6 @@ _NOTHING_AHEAD: dict[str, Any] = {"proposal": None, "within": None, "direction":
 
 
 @final
-@dataclass(frozen=True)
 class InTurns(EveryRound):
     r"""Feedback that is k rounds late: k + 1 copies that play in turn.
 
@@ -188,13 +185,12 @@ class InTurns(EveryRound):
         delay: k.
     """
 
-    constants: Constants
     each: Guarantee
-    delay: int
+    delay: int = count()
 
     def __post_init__(self) -> None:
         check_every_round(self.each)
-        checks.positive_int(self.delay, "delay")
+        super().__post_init__()
 
     @property
     def name(self) -> str:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Self, final
 
 import numpy as np
 
-from surefoot.algorithms.bounds import rounds
+from surefoot.algorithms.bounds import as_floats
 from surefoot.algorithms.guarantee import EveryRound, Tuned
 from surefoot.algorithms.pfs import Corollary1, Theorem1
 from surefoot.algorithms.premises import Premise
@@ -101,11 +100,10 @@ class DoublingPFS(OneConstraint[DoublingState]):
     ) -> Tuned[Self]:
         """Tune by Corollary 1 in every phase; the horizon is not used."""
         theorem = DoublingHorizon(constants)
-        return Tuned.of(cls, theorem, domain, "eta", "rho")
+        return Tuned.of(cls, theorem, domain)
 
 
 @final
-@dataclass(frozen=True)
 class DoublingHorizon(EveryRound):
     r"""Corollary 1 repeated for 1, 2, 4, ... rounds, each time from the start.
 
@@ -134,11 +132,10 @@ class DoublingHorizon(EveryRound):
 
     name: ClassVar[str] = "Corollary 1, doubling"
     regret_exponent: ClassVar[float] = 0.5
-
-    constants: Constants
-    horizon: None = None
+    horizon = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         _ = self._first
 
     @cached_property
@@ -158,7 +155,7 @@ class DoublingHorizon(EveryRound):
 
     def regret_bound(self, t: Any) -> Array:
         """Sum Corollary 1 of the phases that have ended and Theorem 1 of the one going on."""
-        t = rounds(t)
+        t = as_floats(t)
         # t = mantissa 2^exponent with a mantissa in [1/2, 1): exact, as a logarithm is not.
         length = np.exp2(np.frexp(t)[1] - 1.0)
         root = np.sqrt(length)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar, NamedTuple, Self, final
 
 from surefoot.algorithms.guarantee import Tuned
@@ -61,11 +60,10 @@ class DualAveraging(Projecting[DualAveragingState]):
     def fixed(cls, constants: Constants, horizon: int, domain: Region) -> Tuned[Self]:
         r"""Tune with the fixed step :math:`D/(G_f\sqrt T)`."""
         theorem = DualAveragingTheorem(constants, horizon, bounded_diameter(domain))
-        return Tuned.of(cls, theorem, domain, "eta")
+        return Tuned.of(cls, theorem, domain)
 
 
 @final
-@dataclass(frozen=True)
 class DualAveragingTheorem(FixedStep):
     r"""Dual averaging, :math:`x_{t+1} = \Pi_X(x_1 - \eta\sum_{s\le t}\nabla_s)`.
 

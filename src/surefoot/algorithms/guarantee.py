@@ -9,9 +9,17 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import wraps
-from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeAlias, TypeVar, final
+from typing import (
+    Any,
+    ClassVar,
+    Generic,
+    Literal,
+    NamedTuple,
+    TypeAlias,
+    TypeVar,
+    dataclass_transform,
+    final,
+)
 
 import numpy as np
 
@@ -20,6 +28,18 @@ from surefoot.core import checks
 from surefoot.core.algorithm import constructors_of, is_algorithm
 from surefoot.core.constants import Constants, as_constants
 from surefoot.core.errors import InvalidValueError
+from surefoot.core.parameters import (
+    Declared,
+    count,
+    flag,
+    instance_of,
+    nonnegative,
+    parameters_of,
+    positive,
+    rounds,
+    share,
+    size,
+)
 from surefoot.core.types import Array
 from surefoot.sets import Ball
 
@@ -28,8 +48,10 @@ __all__ = [
     "EveryRound",
     "Guarantee",
     "Kind",
+    "KnownHorizon",
     "Measure",
     "NoClaim",
+    "PossibleHorizon",
     "Summed",
     "Tuned",
     "unpack",
@@ -50,30 +72,37 @@ ConstraintForm: TypeAlias = Literal["convex", "linear"]
 """The constraints that a theorem is about."""
 
 
-class Guarantee(ABC):
-    """A theorem with its constants filled in.
+class _WithHorizon:
+    horizon: int | None
+
+
+@dataclass_transform(
+    frozen_default=True,
+    field_specifiers=(count, flag, instance_of, nonnegative, positive, rounds, share, size),
+)
+class Guarantee(_WithHorizon, Declared, ABC, kw_only=False):
+    """A theorem with its constants filled in: a frozen dataclass with declared parameters.
 
     Attributes:
+        needed: the constants that it needs beside those that its bases need.
         constants: the constants it was derived from.
         horizon: the number of rounds it was tuned for; None where it holds for any.
     """
 
+    needed: ClassVar[tuple[str, ...]] = ()
+
     constants: Constants
-    horizon: int | None
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Make every theorem check its constants before it uses them."""
-        super().__init_subclass__(**options)
-        derive = cls.__dict__.get("__post_init__")
-        if derive is None:
-            return
+        """Make a dataclass of the theorem; its parameters may be given in their order."""
+        super().__init_subclass__(kw_only=False, **options)
 
-        @wraps(derive)
-        def checked(self: Guarantee) -> None:
-            as_constants(self.constants)
-            derive(self)
-
-        cls.__post_init__ = checked  # type: ignore[attr-defined]
+    def __post_init__(self) -> None:
+        """Check the constants, the parameters, and that all is known that the theorem needs."""
+        as_constants(self.constants)
+        super().__post_init__()
+        each = (vars(kind).get("needed", ()) for kind in reversed(type(self).__mro__))
+        self.constants.require(*dict.fromkeys(name for own in each for name in own), by=self.name)
 
     # Literals are class variables of the theorems, and properties only where they are computed.
 
@@ -145,6 +174,16 @@ class Guarantee(ABC):
     def premises(self) -> tuple[Premise, ...]:
         """What must be true of the rounds played for the bounds to apply."""
 
+    @property
+    @final
+    def _G_f(self) -> float:
+        return self.constants.require("G_f", by=self.name)[0]
+
+    @property
+    @final
+    def _G_g(self) -> float:
+        return self.constants.require("G_g", by=self.name)[0]
+
     @final
     def _and_horizon(self, *found: Premise) -> tuple[Premise, ...]:
         """Return premises with that of the horizon, where there is one."""
@@ -163,6 +202,18 @@ class Guarantee(ABC):
     def __str__(self) -> str:
         rounds = "any number of rounds" if self.horizon is None else f"T = {self.horizon}"
         return f"{self.name} for {rounds} ({self.kind})"
+
+
+class KnownHorizon(Guarantee):
+    """A theorem for a number of rounds that is known before the first."""
+
+    horizon: int = rounds()
+
+
+class PossibleHorizon(Guarantee):
+    """A theorem for any number of rounds; parameters may have been chosen for one."""
+
+    horizon: int | None = rounds(default=None)
 
 
 class EveryRound(Guarantee):
@@ -191,15 +242,14 @@ class Summed(Guarantee):
     @property
     def premises(self) -> tuple[Premise, ...]:
         """Upper bounds G_f and G_g, and the horizon if there is one."""
-        G_f, G_g = self.constants.require("G_f", "G_g", by=self.name)
         return self._and_horizon(
-            Premise("cost gradient", "G_f", G_f), Premise("constraint subgradient", "G_g", G_g)
+            Premise("cost gradient", "G_f", self._G_f),
+            Premise("constraint subgradient", "G_g", self._G_g),
         )
 
 
 @final
-@dataclass(frozen=True)
-class NoClaim(Guarantee):
+class NoClaim(PossibleHorizon):
     """No promise: for a player that is only compared with others.
 
     Args:
@@ -219,8 +269,6 @@ class NoClaim(Guarantee):
     changing: ClassVar[bool] = True
     premises: ClassVar[tuple[Premise, ...]] = ()
 
-    constants: Constants
-    horizon: int | None = None
     name: str = "no claim"
 
     def regret_bound(self, t: Any) -> Array:
@@ -246,19 +294,17 @@ class Tuned(NamedTuple, Generic[A]):
         cls,
         algorithm: Callable[..., A],
         theorem: Guarantee,
-        domain: Any,
-        *shared: str,
+        domain: Any = None,
         **parameters: Any,
     ) -> Tuned[A]:
-        """Build an algorithm from a theorem's parameters.
+        """Build an algorithm with the parameters that a theorem chose, found by their names.
 
         Args:
             algorithm: its class.
             theorem: what the parameters were chosen for.
             domain: the set that the algorithm works on; the ball around 0 of the constants' radius
                 where it is None.
-            shared: parameters that the theorem has under the same name.
-            parameters: the others, by name.
+            parameters: those that the theorem has under another name, or does not have.
 
         Example:
             >>> from surefoot import PFS, Constants
@@ -267,9 +313,13 @@ class Tuned(NamedTuple, Generic[A]):
             >>> Tuned.of(PFS, promise, None, eta=0.1, rho=0.0).algorithm
             PFS(eta=0.1, rho=0.0, domain=Ball(radius=2.0, centre=None))
         """
-        ball = Ball(theorem.constants.R) if domain is None else domain
-        taken = {name: getattr(theorem, name) for name in shared}
-        return Tuned(algorithm(domain=ball, **taken, **parameters), theorem)
+        names = parameters_of(algorithm)
+        if "domain" in names:
+            parameters["domain"] = Ball(theorem.constants.R) if domain is None else domain
+        for name in names:
+            if name not in parameters and hasattr(theorem, name):
+                parameters[name] = getattr(theorem, name)
+        return Tuned(algorithm(**parameters), theorem)
 
 
 def unpack(player: Any) -> tuple[Any, Guarantee | None]:

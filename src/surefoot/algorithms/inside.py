@@ -8,17 +8,15 @@ the constants are used.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
-from surefoot.algorithms.bounds import rounds
-from surefoot.algorithms.guarantee import EveryRound
+from surefoot.algorithms.bounds import as_floats
+from surefoot.algorithms.guarantee import EveryRound, KnownHorizon
 from surefoot.algorithms.premises import Premise
 from surefoot.core import checks
 from surefoot.core.algorithm import COSTS_ONLY, CostsOnly, S
-from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.parameters import positive, projectable
+from surefoot.core.parameters import positive, projectable, size
 from surefoot.core.types import Array, Real, Region
 
 __all__ = [
@@ -59,34 +57,26 @@ class Inside(EveryRound):
     """
 
     changing: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        self._G_f()
+    needed: ClassVar[tuple[str, ...]] = ("G_f",)
 
     @property
     @final
     def premises(self) -> tuple[Premise, ...]:
         """The gradient bound, for the regret alone; the horizon if one was used."""
-        found = [Premise("cost gradient", "G_f", self._G_f(), only_regret=True)]
+        found = [Premise("cost gradient", "G_f", self._G_f, only_regret=True)]
         if self.horizon is not None:
             found.append(Premise("horizon", "the horizon", self.horizon, only_regret=True))
         return tuple(found)
-
-    @final
-    def _G_f(self) -> float:
-        (G_f,) = self.constants.require("G_f", by=self.name)
-        return G_f
 
 
 class AroundBall(Inside):
     """A guarantee for a feasible set that holds the ball of radius r and lies in that of R."""
 
-    inner_radius: float
+    inner_radius: float = size()
 
     def __post_init__(self) -> None:
         super().__post_init__()
         R = self.constants.R
-        checks.squarable(inner_radius=self.inner_radius)
         checks.at_most(R * (1 + 1e-9), "the outer radius", inner_radius=self.inner_radius)
 
     @property
@@ -96,30 +86,16 @@ class AroundBall(Inside):
         return max(self.constants.R / self.inner_radius, 1.0)
 
 
-@dataclass(frozen=True)
-class ForHorizon(Inside):
+class ForHorizon(KnownHorizon, Inside):
     """A guarantee for a known number of rounds."""
 
-    constants: Constants
-    horizon: int
 
-    def __post_init__(self) -> None:
-        checks.check_horizon(self.horizon)
-        super().__post_init__()
-
-
-@dataclass(frozen=True)
 class OnBounded(ForHorizon):
     """A guarantee for a known number of rounds on a feasible set of a known diameter."""
 
-    diameter: float
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        checks.squarable(diameter=self.diameter)
+    diameter: float = size()
 
 
-@dataclass(frozen=True)
 class FixedStep(OnBounded):
     """A bound with a fixed step that is chosen for the horizon."""
 
@@ -129,24 +105,18 @@ class FixedStep(OnBounded):
     @final
     def eta(self) -> float:
         r"""The step size :math:`D/(G_f\sqrt T)`."""
-        return self.diameter / (self._G_f() * math.sqrt(self.horizon))
+        return self.diameter / (self._G_f * math.sqrt(self.horizon))
 
     @final
     def regret_bound(self, t: Any) -> Array:
         r"""Return :math:`D^2/(2\eta) + (\eta/2) G_f^2 t`."""
-        return self.diameter**2 / (2 * self.eta) + self.eta / 2 * self._G_f() ** 2 * rounds(t)
+        return self.diameter**2 / (2 * self.eta) + self.eta / 2 * self._G_f**2 * as_floats(t)
 
 
-@dataclass(frozen=True)
 class Anytime(Inside):
     """A bound for any number of rounds on a feasible set of a known diameter."""
 
     regret_exponent: ClassVar[float] = 0.5
+    horizon = None
 
-    constants: Constants
-    diameter: float
-    horizon: None = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        checks.squarable(diameter=self.diameter)
+    diameter: float = size()

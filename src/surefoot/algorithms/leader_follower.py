@@ -8,22 +8,22 @@ gradient.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
 import numpy as np
 
 from surefoot.algorithms.bounds import StrictStart
 from surefoot.algorithms.certified import Certified, Name
-from surefoot.algorithms.guarantee import Tuned
+from surefoot.algorithms.guarantee import PossibleHorizon, Tuned
 from surefoot.algorithms.leader import Leader
-from surefoot.algorithms.under_errors import under_errors
+from surefoot.algorithms.under_errors import tune_by_slope_bound, under_errors
 from surefoot.core import checks
 from surefoot.core.algorithm import tuning
 from surefoot.core.constants import Constants, as_constants
+from surefoot.core.parameters import flag
 from surefoot.core.types import Array, Needs, Source
 from surefoot.core.types import Region as Set
-from surefoot.regions import Errors, LipschitzHull
+from surefoot.regions import LipschitzHull
 
 __all__ = ["LeaderFollower", "TheoremG", "crawl_lower_bound"]
 
@@ -69,7 +69,10 @@ class LeaderFollower(Name):
 
         Uses R, G_g and the start; G_f only for the regret bound, and the horizon not at all.
         """
-        return cls._with(TheoremG(as_constants(constants)), domain)
+        theorem = TheoremG(constants)
+        # Theorem G is about the careful mode, which is for exact readings.
+        careful = theorem.constants.G_f if under_errors(theorem) is theorem else None
+        return tune_by_slope_bound(cls, theorem, domain, gradient_bound=careful)
 
     @classmethod
     @tuning
@@ -77,7 +80,8 @@ class LeaderFollower(Name):
         cls, constants: Constants, horizon: int | None = None, domain: Set | None = None
     ) -> Tuned[Certified]:
         """Return the rule for costs that change: a leader that descends from where it is."""
-        return cls._with(TheoremG(as_constants(constants), in_advance=False), domain, lazy=False)
+        theorem = TheoremG(constants, in_advance=False)
+        return tune_by_slope_bound(cls, theorem, domain, lazy=False)
 
     @classmethod
     @tuning
@@ -86,8 +90,8 @@ class LeaderFollower(Name):
     ) -> Tuned[Certified]:
         r"""Return the rule whose A starts at :math:`G_f^2T/2`, the step of a known horizon."""
         (G_f,) = as_constants(constants).require("G_f", by=TheoremG.name)
-        theorem = TheoremG(as_constants(constants), checks.check_horizon(horizon), in_advance=False)
-        return cls._with(theorem, domain, expected=0.5 * G_f * G_f * horizon)
+        theorem = TheoremG(constants, checks.check_horizon(horizon), in_advance=False)
+        return tune_by_slope_bound(cls, theorem, domain, expected=0.5 * G_f * G_f * horizon)
 
     @classmethod
     @tuning
@@ -96,22 +100,12 @@ class LeaderFollower(Name):
     ) -> Tuned[Certified]:
         r"""Return the rule for H-strongly convex costs, with :math:`\eta_t = 2/(Ht)`."""
         (H,) = as_constants(constants).require("strong_convexity", by=TheoremG.name)
-        theorem = TheoremG(as_constants(constants), in_advance=False)
-        return cls._with(theorem, domain, lazy=False, strong_convexity=H)
-
-    @classmethod
-    def _with(cls, theorem: TheoremG, domain: Set | None, **parameters: Any) -> Tuned[Certified]:
-        (G_g,) = theorem.constants.require("G_g", by=theorem.name)
-        promise = under_errors(theorem)
-        if promise is theorem and theorem.in_advance and theorem.constants.G_f is not None:
-            parameters["gradient_bound"] = theorem.constants.G_f
-        errors = Errors.of(theorem.constants)
-        return Tuned.of(cls.pair, promise, domain, G_g=G_g, errors=errors, **parameters)
+        theorem = TheoremG(constants, in_advance=False)
+        return tune_by_slope_bound(cls, theorem, domain, lazy=False, strong_convexity=H)
 
 
 @final
-@dataclass(frozen=True)
-class TheoremG(StrictStart):
+class TheoremG(PossibleHorizon, StrictStart):
     r"""Leader and follower: feasible in every round, from G_g and a strictly feasible start alone.
 
     If G_f is known and given to the rule, there is a regret bound in advance:
@@ -133,15 +127,9 @@ class TheoremG(StrictStart):
     """
 
     name: ClassVar[str] = "Theorem G (leader and follower)"
+    needed: ClassVar[tuple[str, ...]] = ("R", "G_g")
 
-    constants: Constants
-    horizon: int | None = None
-    in_advance: bool = True
-
-    def __post_init__(self) -> None:
-        self._check_start("R", "G_g")
-        if self.horizon is not None:
-            checks.check_horizon(self.horizon)
+    in_advance: bool = flag(default=True)
 
     @property
     def regret_exponent(self) -> float:
@@ -151,8 +139,7 @@ class TheoremG(StrictStart):
     @property
     def kappa(self) -> float:
         r"""The condition number :math:`\kappa = \max(1, G_gD/\alpha)`."""
-        G_g, slack = self.constants.require("G_g", "start_slack", by=self.name)
-        return max(1.0, G_g * self.constants.reach / slack)
+        return max(1.0, self._G_g * self.constants.reach / self._slack)
 
     def regret_bound(self, t: Any) -> Array:
         """Return the bound in advance, at most :math:`2RG_fT`; inf where G_f is not known."""

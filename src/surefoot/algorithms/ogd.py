@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self, final
 
 from surefoot.algorithms.guarantee import Tuned
@@ -56,11 +55,10 @@ class OGD(Projecting[OGDState]):
     def fixed(cls, constants: Constants, horizon: int, domain: Region) -> Tuned[Self]:
         r"""Tune with the fixed step :math:`D/(G_f\sqrt T)`, D the diameter of the feasible set."""
         theorem = Zinkevich(constants, horizon, bounded_diameter(domain))
-        return Tuned.of(cls, theorem, domain, "eta")
+        return Tuned.of(cls, theorem, domain)
 
 
 @final
-@dataclass(frozen=True)
 class Zinkevich(FixedStep):
     r"""Projected gradient descent with the fixed step :math:`\eta = D/(G_f\sqrt T)`.
 

@@ -10,25 +10,23 @@ rounding.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
 import numpy as np
 
-from surefoot.algorithms.bounds import SHRINK, FromStart, check_strict_start, rounds
-from surefoot.algorithms.guarantee import EveryRound
+from surefoot.algorithms.bounds import SHRINK, FromStart, StrictStart, as_floats
+from surefoot.algorithms.guarantee import KnownHorizon
 from surefoot.algorithms.premises import Premise
-from surefoot.core import checks
-from surefoot.core.constants import Constants, polyak_rate
+from surefoot.core.constants import polyak_rate
 from surefoot.core.errors import InvalidValueError
+from surefoot.core.parameters import nonnegative, positive
 from surefoot.core.types import Array
 
 __all__ = ["BoundedNoise", "SlowDrift"]
 
 
 @final
-@dataclass(frozen=True)
-class BoundedNoise(FromStart):
+class BoundedNoise(KnownHorizon, FromStart):
     r"""Values of g off by at most :math:`\delta` and subgradients by at most :math:`\delta_s`.
 
     With :math:`\Delta = \delta + 2R\delta_s`, :math:`c = \Delta + \delta`,
@@ -63,6 +61,7 @@ class BoundedNoise(FromStart):
         subgradient_error: :math:`\delta_s`.
 
     Example:
+        >>> from surefoot import Constants
         >>> c = Constants(R=1.0, G_f=2.0, G_g=1.0, sigma=1.0, epsilon=0.5, start_slack=0.25)
         >>> bound = BoundedNoise(c, 10_000, value_error=0.02)
         >>> bound.rho, round(bound.halfspace_rho, 6)  # twice the noise of 0.04
@@ -70,18 +69,13 @@ class BoundedNoise(FromStart):
     """
 
     name: ClassVar[str] = "Theorem 1, bounded noise"
+    needed: ClassVar[tuple[str, ...]] = ("G_f", "G_g")
 
-    constants: Constants
-    horizon: int
-    value_error: float = 0.0
-    subgradient_error: float = 0.0
+    value_error: float = nonnegative(default=0.0)
+    subgradient_error: float = nonnegative(default=0.0)
 
     def __post_init__(self) -> None:
-        checks.check_horizon(self.horizon)
-        checks.nonnegative(value_error=self.value_error, subgradient_error=self.subgradient_error)
-        checks.to_python_floats(self, "value_error", "subgradient_error")
-        slack, _, _ = self.constants.require("start_slack", "G_f", "G_g", by=self.name)
-        check_strict_start(slack, self.name)
+        super().__post_init__()
         if self._least > self.level:
             raise InvalidValueError(
                 f"{self.name} needs a tightening of {self._least:.3g} for these errors, "
@@ -96,13 +90,12 @@ class BoundedNoise(FromStart):
 
     @property
     def _least(self) -> float:
-        (G_g,) = self.constants.require("G_g", by=self.name)
-        return 2 * G_g * (self.shift + self.value_error) / self.sigma
+        return 2 * self._G_g * (self.shift + self.value_error) / self.sigma
 
     @property
     def _step(self) -> float:
         r"""The step per unit of tightening, :math:`\xi'/G_g`."""
-        (G_g,) = self.constants.require("G_g", by=self.name)
+        G_g = self._G_g
         return SHRINK * polyak_rate(self.sigma / 2, G_g + self.subgradient_error) / G_g
 
     @property
@@ -120,13 +113,12 @@ class BoundedNoise(FromStart):
     @property
     def eta(self) -> float:
         r"""The step size :math:`\xi'\rho/(G_fG_g)`."""
-        (G_f,) = self.constants.require("G_f", by=self.name)
-        return self._step * self.rho / G_f
+        return self._step * self.rho / self._G_f
 
     def regret_bound(self, t: Any) -> Array:
         """Return the bound above."""
-        t = rounds(t)
-        R, G_f = self.constants.require("R", "G_f", by=self.name)
+        t = as_floats(t)
+        R, G_f = self.constants.R, self._G_f
         slope = self.eta / 2 * G_f**2 + self.cost * G_f * self.rho
         return 2 * R**2 / self.eta + slope * t
 
@@ -138,11 +130,11 @@ class BoundedNoise(FromStart):
     @property
     def premises(self) -> tuple[Premise, ...]:
         """The premises about what is seen: the constants with the errors added."""
-        G_f, G_g, slack = self.constants.require("G_f", "G_g", "start_slack", by=self.name)
+        steep, slack = self._G_g + self.subgradient_error, self._slack - self.value_error
         found = [
-            Premise("cost gradient", "G_f", G_f),
-            Premise("constraint subgradient", "G_g with its error", G_g + self.subgradient_error),
-            Premise("start", "the slack counted on, less its error", slack - self.value_error),
+            Premise("cost gradient", "G_f", self._G_f),
+            Premise("constraint subgradient", "G_g with its error", steep),
+            Premise("start", "the slack counted on, less its error", slack),
             Premise("horizon", "the horizon", self.horizon),
         ]
         least, level = self.sigma - self.subgradient_error, self.level - self.value_error
@@ -153,8 +145,7 @@ class BoundedNoise(FromStart):
 
 
 @final
-@dataclass(frozen=True)
-class SlowDrift(EveryRound):
+class SlowDrift(KnownHorizon, StrictStart):
     r"""A constraint that moves by at most :math:`\nu` from round to round: feasible in each.
 
     Let :math:`\sup_x|g_{t+1}(x) - g_t(x)| \le \nu`, all :math:`g_t` with the same G_g, sigma and
@@ -193,6 +184,7 @@ class SlowDrift(EveryRound):
         common_reach: the largest distance from it to a point of the ball; 2R unless given.
 
     Example:
+        >>> from surefoot import Constants
         >>> c = Constants(R=1.0, G_f=2.0, G_g=1.0, sigma=1.0, epsilon=0.5, start_slack=0.4)
         >>> bound = SlowDrift(c, 10_000, drift=0.1)
         >>> round(bound.rho, 6), round(bound.eta, 6), float(bound.regret_bound(1))
@@ -201,23 +193,14 @@ class SlowDrift(EveryRound):
 
     name: ClassVar[str] = "Theorem 1, slow drift"
     changing: ClassVar[bool] = True
+    needed: ClassVar[tuple[str, ...]] = ("G_f", "G_g")
 
-    constants: Constants
-    horizon: int
-    drift: float
-    common_slack: float | None = None
-    common_reach: float | None = None
+    drift: float = nonnegative()
+    common_slack: float | None = positive(default=None)
+    common_reach: float | None = positive(default=None)
 
     def __post_init__(self) -> None:
-        checks.check_horizon(self.horizon)
-        checks.nonnegative(drift=self.drift)
-        checks.to_python_floats(self, "drift")
-        for name in ("common_slack", "common_reach"):
-            if getattr(self, name) is not None:
-                checks.positive(**{name: getattr(self, name)})
-                checks.to_python_floats(self, name)
-        slack, _, _ = self.constants.require("start_slack", "G_f", "G_g", by=self.name)
-        check_strict_start(slack, self.name)
+        super().__post_init__()
         most = self.level * self._step * self.sigma
         if not self.drift < most:
             raise InvalidValueError(
@@ -237,24 +220,22 @@ class SlowDrift(EveryRound):
     def level(self) -> float:
         """The largest tightening allowed: by the start, by sigma, by the common point."""
         c = self.constants
-        (slack,) = c.require("start_slack", by=self.name)
         if self._common is None:
             _, epsilon = c.require("sigma", "epsilon", by=self.name)
-            return min(slack, epsilon)
+            return min(self._slack, epsilon)
         # Half of the common slack where it has to give sigma too, as for a start.
         room = self._common[0] * (0.5 if c.sigma is None else 1.0)
-        return min(slack, room if c.epsilon is None else min(room, c.epsilon))
+        return min(self._slack, room if c.epsilon is None else min(room, c.epsilon))
 
     @property
     def sigma(self) -> float:
         """The larger of the known sigma and the common point's, at this level."""
         c = self.constants
-        (G_g,) = c.require("G_g", by=self.name)
         found = [] if c.sigma is None else [c.sigma]
         if self._common is not None:
             slack, reach = self._common
             found.append((slack - self.level) / reach)
-        return min(G_g, max(found))
+        return min(self._G_g, max(found))
 
     @property
     def cost(self) -> float:
@@ -264,30 +245,29 @@ class SlowDrift(EveryRound):
     @property
     def _step(self) -> float:
         r"""The step per unit of tightening, :math:`\xi/G_g`."""
-        (G_g,) = self.constants.require("G_g", by=self.name)
-        return SHRINK * polyak_rate(self.sigma, G_g) / G_g
+        return SHRINK * polyak_rate(self.sigma, self._G_g) / self._G_g
 
     @property
     def rho(self) -> float:
         r"""The tightening :math:`(G_g/\xi)(\eta G_f + \nu/\sigma)`."""
-        (R,) = self.constants.require("R", by=self.name)
         # Where there is no bound to minimise, as if each set were to be tightened by itself.
         cost = 1 / self.sigma if self._common is None else self.cost
-        length = R * math.sqrt(2 / ((0.5 + cost / self._step) * self.horizon))  # eta G_f
+        length = self.constants.R * math.sqrt(
+            2 / ((0.5 + cost / self._step) * self.horizon)
+        )  # eta G_f
         return min(self.level, (length + self.drift / self.sigma) / self._step)
 
     @property
     def eta(self) -> float:
         r"""The step size :math:`(\xi\rho/G_g - \nu/\sigma)/G_f`."""
-        (G_f,) = self.constants.require("G_f", by=self.name)
-        return (self._step * self.rho - self.drift / self.sigma) / G_f
+        return (self._step * self.rho - self.drift / self.sigma) / self._G_f
 
     def regret_bound(self, t: Any) -> Array:
         """Return the bound above; infinite without a common strictly feasible point."""
-        t = rounds(t)
+        t = as_floats(t)
         if self._common is None:
             return np.full_like(t, math.inf)
-        R, G_f = self.constants.require("R", "G_f", by=self.name)
+        R, G_f = self.constants.R, self._G_f
         slope = self.eta / 2 * G_f**2 + self.cost * G_f * self.rho
         return 2 * R**2 / self.eta + slope * t
 
@@ -301,10 +281,9 @@ class SlowDrift(EveryRound):
     @property
     def premises(self) -> tuple[Premise, ...]:
         """The premises of Theorem 1; whether the drift is slow enough cannot be observed."""
-        G_f, G_g = self.constants.require("G_f", "G_g", by=self.name)
         return self._and_horizon(
-            Premise("cost gradient", "G_f", G_f),
-            Premise("constraint subgradient", "G_g", G_g),
+            Premise("cost gradient", "G_f", self._G_f),
+            Premise("constraint subgradient", "G_g", self._G_g),
             Premise("subgradient near the boundary", "sigma", self.sigma, level=self.level),
             Premise("start", "the slack counted on", self.rho),
         )

@@ -7,13 +7,12 @@ Throughout, :math:`\gamma = 1 - \sigma^2/G_g^2`, :math:`\xi = 1 - \sqrt\gamma`,
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, final
 
 import numpy as np
 
-from surefoot.algorithms.bounds import SHRINK, check_strict_start, rounds
-from surefoot.algorithms.guarantee import Guarantee, Kind, Measure, Tuned
+from surefoot.algorithms.bounds import SHRINK, as_floats, check_strict_start
+from surefoot.algorithms.guarantee import Guarantee, Kind, KnownHorizon, Measure, Tuned
 from surefoot.algorithms.perturbed_pfs import BoundedNoise, SlowDrift
 from surefoot.algorithms.premises import Premise
 from surefoot.core import checks
@@ -21,7 +20,7 @@ from surefoot.core.algorithm import Algorithm, start_in, tuning
 from surefoot.core.arrays import dot, freeze
 from surefoot.core.constants import Constants, as_constants, polyak_rate
 from surefoot.core.numerics import minimise_bracketed
-from surefoot.core.parameters import nonnegative, positive, projectable
+from surefoot.core.parameters import nonnegative, positive, projectable, rounds
 from surefoot.core.types import Array, Feedback, Info, Needs, Real, Source
 from surefoot.sets import Ball, project_halfspace
 
@@ -85,7 +84,7 @@ class PFS(Algorithm):
     @tuning
     def anytime(cls, constants: Constants, horizon: int, domain: Ball | None = None) -> Tuned[PFS]:
         """Tune by Corollary 1: g(x_t) <= 0 in every round, from a strictly feasible start."""
-        return Tuned.of(cls, Corollary1(constants, horizon), domain, "eta", "rho")
+        return Tuned.of(cls, Corollary1(constants, horizon), domain)
 
     @classmethod
     @tuning
@@ -93,13 +92,13 @@ class PFS(Algorithm):
         cls, constants: Constants, horizon: int, domain: Ball | None = None
     ) -> Tuned[PFS]:
         """Tune by Corollary 2 (corrected): any start, g(x_t) <= 0 after O(log T) rounds."""
-        return Tuned.of(cls, Corollary2(constants, horizon), domain, "eta", "rho")
+        return Tuned.of(cls, Corollary2(constants, horizon), domain)
 
     @classmethod
     @tuning
     def nearly(cls, constants: Constants, horizon: int, domain: Ball | None = None) -> Tuned[PFS]:
         """Tune by Corollary 3: the regret of full projection, g(x_t) = O(1/sqrt(T)) per round."""
-        return Tuned.of(cls, Corollary3(constants, horizon), domain, "eta", "rho")
+        return Tuned.of(cls, Corollary3(constants, horizon), domain)
 
     @classmethod
     @tuning
@@ -109,7 +108,7 @@ class PFS(Algorithm):
         The promise of :meth:`anytime` at a bound that is never worse and often far better; see
         :func:`surefoot.algorithms.tune_polyak`.
         """
-        return Tuned.of(cls, tune_polyak(constants, horizon), domain, "eta", "rho")
+        return Tuned.of(cls, tune_polyak(constants, horizon), domain)
 
     @classmethod
     @tuning(listed=False, eta=positive(), rho=nonnegative())
@@ -131,7 +130,7 @@ class PFS(Algorithm):
             eta: the step size.
             rho: the tightening, at most epsilon.
         """
-        return Tuned.of(cls, Theorem1(constants, eta, rho, horizon), domain, "eta", "rho")
+        return Tuned.of(cls, Theorem1(constants, eta, rho, horizon), domain)
 
     @classmethod
     @tuning(listed=False, value_error=nonnegative(), subgradient_error=nonnegative())
@@ -158,7 +157,7 @@ class PFS(Algorithm):
             subgradient_error: no subgradient is off by a longer vector.
         """
         theorem = BoundedNoise(constants, horizon, value_error, subgradient_error)
-        return Tuned.of(cls, theorem, domain, "eta", rho=theorem.halfspace_rho)
+        return Tuned.of(cls, theorem, domain, rho=theorem.halfspace_rho)
 
     @classmethod
     @tuning(listed=False, drift=nonnegative(), common_slack=positive(), common_reach=positive())
@@ -186,11 +185,10 @@ class PFS(Algorithm):
             common_reach: the largest distance from that point to a point of the ball.
         """
         theorem = SlowDrift(constants, horizon, drift, common_slack, common_reach)
-        return Tuned.of(cls, theorem, domain, "eta", "rho")
+        return Tuned.of(cls, theorem, domain)
 
 
 @final
-@dataclass(frozen=True)
 class Theorem1(Guarantee):
     r"""Theorem 1: any :math:`\eta > 0` and :math:`\rho \in [0, \epsilon]`, any number of rounds.
 
@@ -216,25 +214,17 @@ class Theorem1(Guarantee):
 
     name: ClassVar[str] = "Theorem 1"
     violation_exponent: ClassVar[None] = None
+    needed: ClassVar[tuple[str, ...]] = ("G_f", "G_g", "sigma")
 
-    constants: Constants
-    eta: float
-    rho: float
-    horizon: int | None = None
-    tightening_cost: float | None = None
+    eta: float = positive()
+    rho: float = nonnegative()
+    horizon: int | None = rounds(default=None)
+    tightening_cost: float | None = nonnegative(default=None)
 
     def __post_init__(self) -> None:
-        self._known()
-        checks.positive(eta=self.eta)
-        checks.nonnegative(rho=self.rho)
+        super().__post_init__()
         (epsilon,) = self.constants.require("epsilon", by=self.name)
         checks.at_most(epsilon, "epsilon", rho=self.rho)
-        checks.to_python_floats(self, "eta", "rho")
-        if self.tightening_cost is not None:
-            checks.nonnegative(tightening_cost=self.tightening_cost)
-            checks.to_python_floats(self, "tightening_cost")
-        if self.horizon is not None:
-            checks.check_horizon(self.horizon)
 
     def _known(self) -> tuple[float, ...]:
         return self.constants.require("R", "G_f", "G_g", "sigma", by=self.name)
@@ -266,13 +256,13 @@ class Theorem1(Guarantee):
     def regret_bound(self, t: Any) -> Array:
         r"""Return :math:`2R^2/\eta + (\eta/2) G_f^2 t + (G_f\rho/\sigma) t`."""
         R, G_f, _, sigma = self._known()
-        t = rounds(t)
+        t = as_floats(t)
         cost = 1 / sigma if self.tightening_cost is None else self.tightening_cost
         return 2 * R**2 / self.eta + self.eta / 2 * G_f**2 * t + G_f * self.rho * cost * t
 
     def bounds(self, t: Any) -> dict[Measure, Array]:
         r"""Return :math:`G_g\gamma^{(t-1)/2} dist(x_1, X_\rho) + \eta G_g G_f/\xi - \rho`."""
-        t = rounds(t)
+        t = as_floats(t)
         if self.kind == "every round":
             return {"round": np.zeros_like(t)}  # any slack below it is spent on rounding (SHRINK)
         _, _, G_g, sigma = self._known()
@@ -320,17 +310,14 @@ class Theorem1(Guarantee):
         return self._and_horizon(*found)
 
 
-@dataclass(frozen=True)
-class _Corollary(Guarantee):
+class _Corollary(KnownHorizon):
     """Theorem 1 with the ``eta`` and ``rho`` that a corollary gives for a horizon."""
 
     regret_exponent: ClassVar[float] = 0.5
-
-    constants: Constants
-    horizon: int
+    needed: ClassVar[tuple[str, ...]] = ("G_f", "G_g")
 
     def __post_init__(self) -> None:
-        checks.check_horizon(self.horizon)
+        super().__post_init__()
         _ = self.theorem
 
     @property
@@ -357,7 +344,6 @@ class _Corollary(Guarantee):
 
 
 @final
-@dataclass(frozen=True)
 class Corollary1(_Corollary):
     r"""Corollary 1: feasible in every round from a strictly feasible start.
 
@@ -378,10 +364,9 @@ class Corollary1(_Corollary):
     violation_exponent: ClassVar[None] = None
 
     def __post_init__(self) -> None:
-        checks.check_horizon(self.horizon)
-        (slack,) = self.constants.require("start_slack", by=self.name)
+        (slack,) = as_constants(self.constants).require("start_slack", by=self.name)
         check_strict_start(slack, self.name)
-        _ = self.theorem
+        super().__post_init__()
 
     @property
     def rho(self) -> float:
@@ -393,12 +378,10 @@ class Corollary1(_Corollary):
     @property
     def eta(self) -> float:
         r"""The step size :math:`\xi\rho/(G_f G_g)`, slightly shorter (SHRINK)."""
-        G_f, G_g = self.constants.require("G_f", "G_g", by=self.name)
-        return SHRINK * self.constants.xi * self.rho / (G_f * G_g)
+        return SHRINK * self.constants.xi * self.rho / (self._G_f * self._G_g)
 
 
 @final
-@dataclass(frozen=True)
 class Corollary2(_Corollary):
     r"""Corollary 2: any start, feasible after O(log T) rounds.
 
@@ -442,8 +425,7 @@ class Corollary2(_Corollary):
     @property
     def eta(self) -> float:
         r"""The step size :math:`\xi\rho/(2G_f G_g)`."""
-        G_f, G_g = self.constants.require("G_f", "G_g", by=self.name)
-        return self.constants.xi * self.rho / (2 * G_f * G_g)
+        return self.constants.xi * self.rho / (2 * self._G_f * self._G_g)
 
     @property
     def first_feasible(self) -> int:
@@ -462,7 +444,6 @@ class Corollary2(_Corollary):
 
 
 @final
-@dataclass(frozen=True)
 class Corollary3(_Corollary):
     r"""Corollary 3: the regret of OGD with full projection, violation O(1/sqrt T) in each round.
 
@@ -479,12 +460,11 @@ class Corollary3(_Corollary):
 
     def bounds(self, t: Any) -> dict[Measure, Array]:
         """Return Theorem 1's, and their sum: a geometric series and t times a constant."""
-        t = rounds(t)
-        (G_g,) = self.constants.require("G_g", by=self.name)
+        t = as_floats(t)
         xi = self.constants.xi
         # sum of root^s for s < t with root = 1 - xi; 1 - root may be 0 in floats where xi is not.
         series = -np.expm1(t * math.log1p(-xi)) / xi if xi < 1 else np.minimum(t, 1.0)
-        fading = G_g * self.theorem.start_distance * series
+        fading = self._G_g * self.theorem.start_distance * series
         hard = fading + self.theorem.drift * t
         return super().bounds(t) | {"soft": hard, "hard": hard}
 
@@ -496,8 +476,7 @@ class Corollary3(_Corollary):
     @property
     def eta(self) -> float:
         r"""The step size :math:`2R/(G_f\sqrt T)`."""
-        R, G_f = self.constants.require("R", "G_f", by=self.name)
-        return 2 * R / (G_f * math.sqrt(self.horizon))
+        return 2 * self.constants.R / (self._G_f * math.sqrt(self.horizon))
 
 
 def tune_polyak(constants: Constants, horizon: int) -> Theorem1:

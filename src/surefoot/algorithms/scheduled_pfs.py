@@ -59,15 +59,13 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self, final
 
 import numpy as np
 
-from surefoot.algorithms.bounds import SHRINK, FromStart, check_strict_start, rounds
-from surefoot.algorithms.guarantee import Tuned
+from surefoot.algorithms.bounds import SHRINK, FromStart, as_floats
+from surefoot.algorithms.guarantee import PossibleHorizon, Tuned
 from surefoot.algorithms.premises import Premise
-from surefoot.core import checks
 from surefoot.core.algorithm import OneConstraint, tuning
 from surefoot.core.arrays import dot, freeze, maximum, minimum, sqrt, squared_and_norm, where
 from surefoot.core.constants import Constants
@@ -198,8 +196,7 @@ class ScheduledPFS(OneConstraint[ScheduledState]):
 
     @classmethod
     def _with(cls, theorem: ScheduledSteps, domain: Ball | None) -> Tuned[Self]:
-        shared = ("rho", "power", "offset", "running", "adagrad")
-        return Tuned.of(cls, theorem, domain, *shared, step_size=theorem.step)
+        return Tuned.of(cls, theorem, domain, step_size=theorem.step)
 
 
 class ScheduledSteps(FromStart):
@@ -210,6 +207,11 @@ class ScheduledSteps(FromStart):
     """
 
     running: ClassVar[bool] = False
+    needed: ClassVar[tuple[str, ...]] = ("R", "G_g")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _ = self.rho, self.step  # what they need, too
 
     @property
     @abstractmethod
@@ -237,17 +239,9 @@ class ScheduledSteps(FromStart):
         return None
 
     @final
-    def _check_start(self) -> None:
-        """Return what every schedule needs; the parameters are then numbers."""
-        self.constants.require("R", "G_g", by=self.name)
-        (slack,) = self.constants.require("start_slack", by=self.name)
-        check_strict_start(slack, self.name)
-        _ = self.rho, self.step
-
-    @final
     def tightening(self, t: Any) -> Array:
         r"""Return :math:`\rho_t`; t may be an array."""
-        return self.rho / (rounds(t) + self.offset) ** self.power
+        return self.rho / (as_floats(t) + self.offset) ** self.power
 
     @final
     def observed_bound(self, sizes: Array) -> Array:
@@ -279,36 +273,27 @@ class ScheduledSteps(FromStart):
     @final
     def premises(self) -> tuple[Premise, ...]:
         """G_g, sigma and the start; G_f, only for the regret unless the steps depend on it."""
-        c = self.constants
-        G_g, slack = c.require("G_g", "start_slack", by=self.name)
         return self._and_rest(
-            Premise("constraint subgradient", "G_g", G_g),
+            Premise("constraint subgradient", "G_g", self._G_g),
             Premise("subgradient near the boundary", "sigma", self.sigma, level=self.level),
-            Premise("start", "the slack counted on", slack),
+            Premise("start", "the slack counted on", self._slack),
             only_regret=self.running,
         )
 
 
-@dataclass(frozen=True)
 class _GivenGradients(ScheduledSteps):
     """A schedule for any number of rounds whose steps use a known G_f."""
 
-    constants: Constants
-    horizon: None = None
-
-    def __post_init__(self) -> None:
-        self._check_start()
+    horizon = None
 
     @property
     @final
     def step(self) -> float:
         r"""The step :math:`\xi/(G_fG_g)`, slightly shorter."""
-        G_f, G_g = self.constants.require("G_f", "G_g", by=self.name)
-        return SHRINK * self.xi / (G_f * G_g)
+        return SHRINK * self.xi / (self._G_f * self._G_g)
 
 
 @final
-@dataclass(frozen=True)
 class UnknownHorizon(_GivenGradients):
     r"""No horizon: :math:`\rho_t = a/\sqrt t`, :math:`\eta_t = s\rho_t`, :math:`s = \xi/(G_fG_g)`.
 
@@ -348,7 +333,7 @@ class UnknownHorizon(_GivenGradients):
 
     def regret_bound(self, t: Any) -> Array:
         """Return the bound above."""
-        T = rounds(t)
+        T = as_floats(t)
         R, G_f = self.constants.require("R", "G_f", by=self.name)
         a, s, cost = self.rho, self.step, self.cost
         slope = 2 * R**2 / (s * a) + s * a * G_f**2 + 2 * cost * a * G_f
@@ -356,8 +341,7 @@ class UnknownHorizon(_GivenGradients):
 
 
 @final
-@dataclass(frozen=True)
-class UnknownGradients(ScheduledSteps):
+class UnknownGradients(PossibleHorizon, ScheduledSteps):
     r"""No G_f: steps follow the largest gradient so far, :math:`\eta_t = s\rho_t/L_t`, s = xi/G_g.
 
     The round's own gradient is counted, so :math:`\ell_t \le s\rho_t`, and :math:`\eta_t` does not
@@ -408,14 +392,7 @@ class UnknownGradients(ScheduledSteps):
     regret_exponent: ClassVar[float] = 0.5
     running: ClassVar[bool] = True
 
-    constants: Constants
-    horizon: int | None = None
-    adaptive: bool = False
-
-    def __post_init__(self) -> None:
-        if self.horizon is not None:
-            checks.check_horizon(self.horizon)
-        self._check_start()
+    adaptive: bool = flag(default=False)
 
     @property
     def name(self) -> str:
@@ -439,8 +416,7 @@ class UnknownGradients(ScheduledSteps):
     @property
     def step(self) -> float:
         r"""The step :math:`\xi/G_g`, slightly shorter."""
-        (G_g,) = self.constants.require("G_g", by=self.name)
-        return SHRINK * self.xi / G_g
+        return SHRINK * self.xi / self._G_g
 
     @property
     def adagrad(self) -> float | None:
@@ -449,7 +425,7 @@ class UnknownGradients(ScheduledSteps):
 
     def regret_bound(self, t: Any) -> Array:
         """Return the bounds above; infinite where G_f is not known."""
-        T = rounds(t)
+        T = as_floats(t)
         L = self.constants.G_f
         if L is None:
             return np.full_like(T, math.inf)
@@ -467,7 +443,6 @@ class UnknownGradients(ScheduledSteps):
 
 
 @final
-@dataclass(frozen=True)
 class StronglyConvexSchedule(_GivenGradients):
     r"""Costs of strong convexity H: regret O(log T), feasible in every round, no horizon.
 
@@ -519,7 +494,7 @@ class StronglyConvexSchedule(_GivenGradients):
 
     def regret_bound(self, t: Any) -> Array:
         """Return the bound above."""
-        T = rounds(t)
+        T = as_floats(t)
         R, G_f, H = self.constants.require("R", "G_f", "strong_convexity", by=self.name)
         t0, cost, C = self.offset, self.cost, self.rho
         logarithm = np.log((T + t0) / (1 + t0))

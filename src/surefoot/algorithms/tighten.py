@@ -6,20 +6,28 @@ The paper's Appendix A, corrected. With DPP as its base it is DPP-T.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, is_dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar, Self, final
 
 import numpy as np
 
-from surefoot.algorithms.bounds import at_least, first_horizon, rounds
-from surefoot.algorithms.guarantee import ConstraintForm, Guarantee, Kind, Measure, Summed, Tuned
+from surefoot.algorithms.bounds import as_floats, at_least, first_horizon
+from surefoot.algorithms.guarantee import (
+    ConstraintForm,
+    Guarantee,
+    Kind,
+    KnownHorizon,
+    Measure,
+    Summed,
+    Tuned,
+)
 from surefoot.algorithms.premises import Premise
 from surefoot.algorithms.related.scalar_dpp import ScalarDPP
 from surefoot.core import checks
 from surefoot.core.algorithm import NOTHING, Algorithm, tuning
 from surefoot.core.constants import Constants, as_constants
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.parameters import algorithm, nonnegative, share
+from surefoot.core.parameters import algorithm, instance_of, nonnegative, parameters_of, share
 from surefoot.core.types import Array, Feedback, Info, Needs, Real, Region, Source, needs_of
 
 __all__ = ["Tighten", "Tightened", "tightened_constants"]
@@ -149,8 +157,7 @@ def tightened_constants(constants: Constants, rho: float) -> Constants:
 
 
 @final
-@dataclass(frozen=True)
-class Tightened(Summed):
+class Tightened(KnownHorizon, Summed):
     r"""The sum of g is at most 0 when a base algorithm plays with :math:`g + \rho`.
 
     Let the base guarantee, on the tightened problem, a regret of at most :math:`A_t` and
@@ -192,21 +199,17 @@ class Tightened(Summed):
 
     kind: ClassVar[Kind] = "cumulative"
     violation_exponent: ClassVar[None] = None
+    needed: ClassVar[tuple[str, ...]] = ("G_f",)
 
-    constants: Constants
-    horizon: int
-    base: Guarantee
+    base: Guarantee = instance_of(Guarantee)
 
     def __post_init__(self) -> None:
-        checks.check_horizon(self.horizon)
-        if not isinstance(self.base, Guarantee):
-            raise InvalidValueError(f"base must be a guarantee, got {self.base!r}")
+        super().__post_init__()
         if self.base.horizon not in (None, self.horizon):
             raise InvalidValueError(
                 f"base must be tuned for the horizon {self.horizon}, got one for "
                 f"{self.base.horizon}"
             )
-        self.constants.require("G_f", by=self.name)
         if not self.room > 0:
             raise InvalidValueError(
                 "base must be tuned for tightened constants: of a slack or D_g it must leave "
@@ -263,7 +266,7 @@ class Tightened(Summed):
     def _enough_words(self) -> str:
         """Return the smallest horizon that is large enough, in words: S_T/T falls as T grows."""
         base: Any = self.base
-        if base.horizon is not None and not is_dataclass(base):
+        if base.horizon is not None and "horizon" not in parameters_of(type(base)):
             return "larger"  # it cannot be asked what it would do with another
         # Further than anyone plays the bounds need not be finite numbers any more.
         first = first_horizon(lambda T: T > 2**64 or self._enough(T), self.horizon)
@@ -287,8 +290,8 @@ class Tightened(Summed):
 
     def regret_bound(self, t: Any) -> Array:
         r"""Return :math:`A_t + G_f\rho\kappa t`."""
-        (G_f,) = self.constants.require("G_f", by=self.name)
-        return self.base.regret_bound(t) + G_f * self.rho * self.tightening_cost * rounds(t)
+        each = self._G_f * self.rho * self.tightening_cost
+        return self.base.regret_bound(t) + each * as_floats(t)
 
     def bounds(self, t: Any) -> dict[Measure, Array]:
         """Return the base's, less rho per round; the sum of g is then at most 0 at the horizon."""
@@ -296,7 +299,7 @@ class Tightened(Summed):
         measure, total = _summed(self.base, t)
         found[measure] = total
         for part in {"rows", measure} & found.keys():
-            found[part] = np.maximum(found[part] - self.rho * rounds(t), 0.0)
+            found[part] = np.maximum(found[part] - self.rho * as_floats(t), 0.0)
         if "round" in found:
             found["round"] = found["round"] - self.rho
         return found
@@ -331,7 +334,7 @@ def _summed(base: Guarantee, t: Any) -> tuple[Measure, Array]:
     promised = base.bounds(t)
     found = [promised[m] for m in ("soft", "hard") if m in promised]
     if "squared" in promised:
-        found.append(np.sqrt(rounds(t) * promised["squared"]))
+        found.append(np.sqrt(as_floats(t) * promised["squared"]))
     if found:
         return "soft", np.min(found, axis=0)
     if "rows" in promised:

@@ -8,24 +8,21 @@ that allows for them; docs/noise.md has the proofs.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
 import numpy as np
 
 from surefoot.algorithms.bounds import StrictStart
-from surefoot.algorithms.guarantee import Guarantee
+from surefoot.algorithms.guarantee import Guarantee, Tuned
 from surefoot.algorithms.premises import Premise
-from surefoot.core.constants import Constants
+from surefoot.core.parameters import flag, rounds
 from surefoot.core.types import Array
+from surefoot.regions import Errors
 
-__all__ = ["TheoremN", "under_errors"]
-
-_ERRORS = ("value_error", "slope_error", "drift")
+__all__ = ["TheoremN", "tune_by_slope_bound", "under_errors"]
 
 
 @final
-@dataclass(frozen=True)
 class TheoremN(StrictStart):
     r"""Certified under errors: the *true* g is at most 0 in every round; no regret is promised.
 
@@ -49,12 +46,12 @@ class TheoremN(StrictStart):
     name: ClassVar[str] = "Theorem N (certified under errors)"
     regret_exponent: ClassVar[None] = None
 
-    constants: Constants
-    slopes: bool = True
-    horizon: int | None = None
+    slopes: bool = flag(default=True)
+    horizon: int | None = rounds(default=None)
 
     def __post_init__(self) -> None:
-        self._check_start(*(("G_g",) if self.slopes else ()))
+        super().__post_init__()
+        self.constants.require(*["G_g"] * self.slopes, by=self.name)
 
     @property
     def changing(self) -> bool:
@@ -69,12 +66,27 @@ class TheoremN(StrictStart):
     def premises(self) -> tuple[Premise, ...]:
         """The start, as a reading may show it; G_g with the error of a slope, where it counts."""
         c = self.constants
-        (slack,) = c.require("start_slack", by=self.name)
-        found = [Premise("start", "the slack counted on", slack - (c.value_error or 0.0))]
+        found = [Premise("start", "the slack counted on", self._slack - (c.value_error or 0.0))]
         if self.slopes:
-            (G_g,) = c.require("G_g", by=self.name)
-            found.append(Premise("constraint subgradient", "G_g", G_g + (c.slope_error or 0.0)))
+            limit = self._G_g + (c.slope_error or 0.0)
+            found.append(Premise("constraint subgradient", "G_g", limit))
         return self._and_horizon(*found)
+
+
+def tune_by_slope_bound(
+    name: type[Any], theorem: Guarantee, domain: Any, **parameters: Any
+) -> Tuned[Any]:
+    """Return a rule that rests on G_g, with the errors of its constants, and what it promises.
+
+    Args:
+        name: of the rule.
+        theorem: what it promises where nothing errs.
+        domain: as for :meth:`Tuned.of`, as the rest.
+        parameters: those that the theorem does not choose.
+    """
+    c = theorem.constants
+    made = Tuned.of(name, theorem, domain, G_g=c.G_g, errors=Errors.of(c), **parameters)
+    return Tuned(made.algorithm, under_errors(theorem))
 
 
 def under_errors(theorem: Guarantee) -> Guarantee:
@@ -82,12 +94,13 @@ def under_errors(theorem: Guarantee) -> Guarantee:
 
     Example:
         >>> from surefoot.algorithms.certified_pfs import TheoremD
+        >>> from surefoot import Constants
         >>> known = Constants(R=1.0, G_g=1.0, start_slack=0.5, start_reach=1.0, value_error=0.05)
         >>> print(under_errors(TheoremD(known, 0.1)))
         Theorem N (certified under errors) for any number of rounds (every round)
     """
     c = theorem.constants
-    if not any(getattr(c, name) for name in _ERRORS):
+    if not (c.value_error or c.slope_error or c.drift):
         return theorem
     slopes = any(premise.constant == "G_g" for premise in theorem.premises)
     return TheoremN(c, slopes, theorem.horizon)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any, ClassVar, final
 
 from surefoot.algorithms.certified import NameWithKnowledge
@@ -11,7 +11,7 @@ from surefoot.algorithms.guarantee import Tuned
 from surefoot.algorithms.measuring import Measuring
 from surefoot.algorithms.values_follower import FromValues
 from surefoot.core.algorithm import tuning
-from surefoot.core.constants import Constants, as_constants
+from surefoot.core.constants import Constants
 from surefoot.core.parameters import parameters_of
 from surefoot.core.types import Needs, Source
 from surefoot.core.types import Region as Set
@@ -73,10 +73,9 @@ class ValuesAveraging(NameWithKnowledge):
             horizon: not used.
             domain: a known set that holds every action.
         """
-        theorem = ValuesAndCurvature(as_constants(constants))
-        R, beta, G_g = theorem.constants.require("R", "beta", "G_g", by=theorem.name)
-        told = Errors.of(theorem.constants)
-        errors = Errors(value=told.value, evaluation=told.evaluation)
+        theorem = ValuesAndCurvature(constants)
+        R, beta, G_g = constants.require("R", "beta", "G_g", by=theorem.name)
+        errors = replace(Errors.of(constants), slope=0.0, drift=0.0)
         known = Curvature(beta=beta, reach=R, domain=domain, errors=errors)
         return Tuned(cls.pair(knowledge=known, radius=R, start_slope=G_g), theorem)
 
@@ -86,7 +85,6 @@ OWN = ("start_slope", "share", "length")
 
 
 @final
-@dataclass(frozen=True)
 class ValuesAndCurvature(FromValues):
     r"""Values and a bound on curvature: feasible in every round for a convex g.
 

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
 from surefoot.algorithms.bounds import StrictStart
 from surefoot.algorithms.certified import Name
-from surefoot.algorithms.guarantee import Tuned
+from surefoot.algorithms.guarantee import PossibleHorizon, Tuned
 from surefoot.algorithms.leader_follower import LeaderFollower
 from surefoot.algorithms.probing import Probing
-from surefoot.algorithms.under_errors import under_errors
+from surefoot.algorithms.under_errors import tune_by_slope_bound
 from surefoot.core.algorithm import tuning
-from surefoot.core.constants import Constants, as_constants
+from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import parameters_of
 from surefoot.core.types import Array, Needs, Source
 from surefoot.core.types import Region as Set
-from surefoot.regions import Errors
 
 __all__ = ["ValuesFollower", "ValuesOnly"]
 
@@ -72,7 +70,7 @@ class ValuesFollower(Name):
 
         Uses R, G_g and the start; the horizon is taken so that all tunings are called alike.
         """
-        return cls._with(constants, domain, lazy=True)
+        return tune_by_slope_bound(cls, ValuesOnly(constants), domain, lazy=True)
 
     @classmethod
     @tuning
@@ -80,32 +78,17 @@ class ValuesFollower(Name):
         cls, constants: Constants, horizon: int | None = None, domain: Set | None = None
     ) -> Tuned[Probing]:
         """Return the rule for costs that change: a leader that descends from where it is."""
-        return cls._with(constants, domain, lazy=False)
-
-    @classmethod
-    def _with(cls, constants: Constants, domain: Set | None, lazy: bool) -> Tuned[Probing]:
-        theorem = ValuesOnly(as_constants(constants))
-        _, G_g = theorem.constants.require("R", "G_g", by=theorem.name)
-        errors = Errors.of(theorem.constants)
-        return Tuned.of(cls.pair, under_errors(theorem), domain, G_g=G_g, lazy=lazy, errors=errors)
+        return tune_by_slope_bound(cls, ValuesOnly(constants), domain, lazy=False)
 
 
 OWN = ("probe", "doubt", "near")
 """The parameters of :class:`Probing` beside its base."""
 
 
-@dataclass(frozen=True)
-class FromValues(StrictStart):
+class FromValues(PossibleHorizon, StrictStart):
     """No regret bound, but that the costs of two feasible points differ by at most 2R G_f."""
 
     regret_exponent: ClassVar[float] = 1.0
-    needed: ClassVar[tuple[str, ...]]
-
-    constants: Constants
-    horizon: int | None = None
-
-    def __post_init__(self) -> None:
-        self._check_start(*self.needed)
 
     @final
     def regret_bound(self, t: Any) -> Array:
@@ -114,7 +97,6 @@ class FromValues(StrictStart):
 
 
 @final
-@dataclass(frozen=True)
 class ValuesOnly(FromValues):
     r"""Values alone: feasible in every round, from G_g and a strictly feasible start.
 

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
 import numpy as np
 
-from surefoot.algorithms.bounds import rounds
-from surefoot.algorithms.guarantee import Kind, Measure, Summed
+from surefoot.algorithms.bounds import as_floats
+from surefoot.algorithms.guarantee import Kind, KnownHorizon, Measure, Summed
 from surefoot.core import checks
 from surefoot.core.algorithm import NOTHING, EachConstraint, S
 from surefoot.core.arrays import convert_like, maximum
-from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import count
 from surefoot.core.types import Array, Feedback, Info, Number
 
-__all__ = ["EachRow", "KnownHorizon", "Lagrangian", "Multiplying", "RowsApart", "positive_part"]
+__all__ = ["EachRow", "Lagrangian", "Multiplying", "RowsApart", "positive_part"]
 
 
 class Multiplying(EachConstraint[S]):
@@ -71,6 +69,8 @@ def positive_part(multipliers: Number) -> Number:
 class Lagrangian(Summed):
     """A theorem about a method that moves an action and a multiplier."""
 
+    needed: ClassVar[tuple[str, ...]] = ("R", "G_f", "G_g")
+
     @property
     @final
     def _D_0(self) -> float:
@@ -85,49 +85,45 @@ class Lagrangian(Summed):
         Where not known it is 2R G_f: a convex cost falls by at most its slope at the higher point
         times the distance, so G_f must then hold at every point of the ball.
         """
-        (G_f,) = self.constants.require("G_f", by=self.name)
-        return 2 * self.constants.R * G_f if self.constants.F is None else self.constants.F
+        c = self.constants
+        return 2 * c.R * self._G_f if c.F is None else c.F
 
     @property
     @final
     def _G(self) -> float:
         """Return the one G of theorems that have one for costs and constraints."""
-        return max(self.constants.require("G_f", "G_g", by=self.name))
+        return max(self._G_f, self._G_g)
 
     @property
-    @final
-    def _m(self) -> int:
-        """Return the number of constraints."""
+    def rows(self) -> int:
+        """The number m of constraints."""
         return int(self.constants.require("rows", by=self.name)[0])
 
 
-@dataclass(frozen=True)
-class KnownHorizon(Lagrangian):
-    """A theorem whose parameters depend on the number of rounds."""
-
-    needed: ClassVar[tuple[str, ...]] = ("R", "G_f", "G_g")
-
-    constants: Constants
-    horizon: int
-
-    def __post_init__(self) -> None:
-        checks.check_horizon(self.horizon)
-        self.constants.require(*self.needed, by=self.name)
-
-
-@dataclass(frozen=True)
-class RowsApart(KnownHorizon):
-    """One about the sum of each constraint, with a bound that does not grow with the rounds."""
+class EachRow(Lagrangian):
+    """A promise for the sum of each constraint by itself."""
 
     kind: ClassVar[Kind] = "cumulative"
-    regret_exponent: ClassVar[float] = 0.5
-    needed: ClassVar[tuple[str, ...]] = ("R", "G_f", "G_g", "D_g", "rows")
+    needed: ClassVar[tuple[str, ...]] = ("rows",)
 
-    @property
-    @final
-    def rows(self) -> int:
-        """The number m of constraints."""
-        return self._m
+    @abstractmethod
+    def _row_bound(self, t: Any) -> Array:
+        r"""Bound every :math:`[\sum_{s \le t} g_i(x_s)]_+`, and the Euclidean norm of all m."""
+
+    def bounds(self, t: Any) -> dict[Measure, Array]:
+        """Return the bound on the sum of g for one constraint, of each constraint for several.
+
+        The sum of the largest constraint is not bounded by the constraints' own sums: two that
+        are violated in turn may each sum to 0.
+        """
+        return {"soft" if self.rows == 1 else "rows": self._row_bound(t)}
+
+
+class RowsApart(KnownHorizon, EachRow):
+    """One about the sum of each constraint, with a bound that does not grow with the rounds."""
+
+    regret_exponent: ClassVar[float] = 0.5
+    needed: ClassVar[tuple[str, ...]] = ("D_g",)
 
     @property
     @abstractmethod
@@ -135,26 +131,11 @@ class RowsApart(KnownHorizon):
         """Return the bound on the sum of each constraint."""
 
     @final
-    def bounds(self, t: Any) -> dict[Measure, Array]:
-        """Return the bound on the sum of each constraint; of the maximum where there is one."""
-        limit = np.full_like(rounds(t), self._limit)
-        return {"rows": limit} if self.rows > 1 else {"rows": limit, "soft": limit}
-
-
-class EachRow(Lagrangian):
-    """A promise for the sum of each constraint by itself."""
-
-    kind: ClassVar[Kind] = "cumulative"
-
-    @abstractmethod
     def _row_bound(self, t: Any) -> Array:
-        r"""Bound every :math:`[\sum_{s \le t} g_i(x_s)]_+`, and the Euclidean norm of all m."""
+        return np.full_like(as_floats(t), self._limit)
 
     @final
     def bounds(self, t: Any) -> dict[Measure, Array]:
-        """Return the bound on the sum of g for one constraint, of each constraint for several.
-
-        The sum of the largest constraint is not bounded by the constraints' own sums: two that
-        are violated in turn may each sum to 0.
-        """
-        return {"soft" if self._m == 1 else "rows": self._row_bound(t)}
+        """Return the bound on the sum of each constraint; of the maximum where there is one."""
+        each: dict[Measure, Array] = {"rows": self._row_bound(t)}
+        return each | super().bounds(t)

@@ -6,12 +6,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self, final
 
 import numpy as np
 
-from surefoot.algorithms.bounds import rounds
+from surefoot.algorithms.bounds import as_floats
 from surefoot.algorithms.guarantee import Tuned
 from surefoot.algorithms.related.gauge import Gauged, GaugedForHorizon
 from surefoot.core.algorithm import tuning
@@ -157,11 +156,10 @@ class AdaptiveGauge(Gauged[AdaptiveGaugeState]):
         """Tune for regret O((n log T)^(1/2)) on every interval of n rounds, no violation."""
         gauge = gauge_of(domain)
         theorem = AdaptiveGaugeTheorem(constants, horizon, gauge.inner_radius, gauge.error)
-        return Tuned.of(cls, theorem, None, "slope", "horizon", gauge=gauge)
+        return Tuned.of(cls, theorem, None, gauge=gauge)
 
 
 @final
-@dataclass(frozen=True)
 class AdaptiveGaugeTheorem(GaugedForHorizon):
     r"""Regret on every interval I of the rounds.
 
@@ -193,4 +191,4 @@ class AdaptiveGaugeTheorem(GaugedForHorizon):
         """Bound the regret over any interval of that length."""
         covering = 2 * math.sqrt(2) / (math.sqrt(2) - 1)
         each = (2 + 4 * math.sqrt(math.log(2 * self.horizon))) * self.constants.R * self.slope
-        return covering * each * np.sqrt(rounds(length)) + self._inexact(length)
+        return covering * each * np.sqrt(as_floats(length)) + self._inexact(length)

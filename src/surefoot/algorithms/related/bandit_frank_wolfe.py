@@ -6,10 +6,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any, ClassVar, Self, final
 
-from surefoot.algorithms.bounds import rounds
+from surefoot.algorithms.bounds import as_floats
 from surefoot.algorithms.guarantee import Tuned
 from surefoot.algorithms.related.exploring import BanditState, BanditTheorem, Exploring, shape_of
 from surefoot.core.algorithm import tuning
@@ -77,11 +76,10 @@ class BanditFrankWolfe(Exploring):
         Needs ``cost_bound`` among the constants.
         """
         theorem = SmoothedBanditTheorem(constants, horizon, *shape_of(constants, domain))
-        return Tuned.of(cls, theorem, domain, "radius", "shrink", "eta", step_size=theorem.step)
+        return Tuned.of(cls, theorem, domain, step_size=theorem.step)
 
 
 @final
-@dataclass(frozen=True)
 class SmoothedBanditTheorem(BanditTheorem):
     r"""One linear minimisation per round: expected regret :math:`O(T^{4/5})`.
 
@@ -125,5 +123,5 @@ class SmoothedBanditTheorem(BanditTheorem):
     def regret_bound(self, t: Any) -> Array:
         """Bound the expected regret."""
         rate = self.eta / 2 * (self._noise / self.radius) ** 2 + self._price * self.radius
-        rate += 2 * self._G_f() * self.diameter * math.sqrt(self.step)
-        return self._first_round + self.diameter**2 / (2 * self.eta) + rate * rounds(t)
+        rate += 2 * self._G_f * self.diameter * math.sqrt(self.step)
+        return self._first_round + self.diameter**2 / (2 * self.eta) + rate * as_floats(t)

@@ -6,10 +6,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any, ClassVar, Self, final
 
-from surefoot.algorithms.bounds import rounds
+from surefoot.algorithms.bounds import as_floats
 from surefoot.algorithms.guarantee import Tuned
 from surefoot.algorithms.related.exploring import (
     VALUES_ONLY,
@@ -96,11 +95,10 @@ class BlockBandit(Exploring):
         Needs ``cost_bound`` among the constants.
         """
         theorem = BlockBanditTheorem(constants, horizon, *shape_of(constants, domain))
-        return Tuned.of(cls, theorem, domain, "radius", "shrink", "eta", "block", "gap")
+        return Tuned.of(cls, theorem, domain)
 
 
 @final
-@dataclass(frozen=True)
 class BlockBanditTheorem(BanditTheorem):
     r"""Blocks of :math:`b = \lceil\sqrt T\rceil` rounds: expected regret :math:`O(T^{3/4})`.
 
@@ -131,7 +129,7 @@ class BlockBanditTheorem(BanditTheorem):
 
     @property
     def _variance(self) -> float:
-        return (self._noise / self.radius) ** 2 + self.block * self._G_f() ** 2
+        return (self._noise / self.radius) ** 2 + self.block * self._G_f**2
 
     @property
     def eta(self) -> float:
@@ -151,5 +149,5 @@ class BlockBanditTheorem(BanditTheorem):
     def regret_bound(self, t: Any) -> Array:
         """Bound the expected regret."""
         rate = self.eta / 2 * self._variance + self._price * self.radius
-        rate += self._G_f() * math.sqrt(2 * self.gap)
-        return self._first_round + self.diameter**2 / (2 * self.eta) + rate * rounds(t)
+        rate += self._G_f * math.sqrt(2 * self.gap)
+        return self._first_round + self.diameter**2 / (2 * self.eta) + rate * as_floats(t)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self, final
 
 import numpy as np
 
-from surefoot.algorithms.bounds import rounds
+from surefoot.algorithms.bounds import as_floats
 from surefoot.algorithms.guarantee import Guarantee, Kind, Measure, Tuned
 from surefoot.algorithms.premises import Premise
 from surefoot.core import checks
@@ -15,7 +14,7 @@ from surefoot.core.algorithm import EachConstraint, tuning
 from surefoot.core.arrays import map_runs
 from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.parameters import positive
+from surefoot.core.parameters import flag, positive
 from surefoot.core.types import Array, Needs, Number, Real, Region, Source
 from surefoot.sets import Ball
 from surefoot.sets._active_set import project_halfspaces
@@ -105,7 +104,7 @@ class CVVPro(EachConstraint[CVVProState]):
     @classmethod
     def _by(cls, theorem: CVVProTheorem, horizon: int) -> Tuned[Self]:
         checks.check_horizon(horizon)
-        return Tuned(cls(alpha=theorem.alpha, radius=theorem.constants.R), theorem)
+        return Tuned.of(cls, theorem, radius=theorem.constants.R)
 
 
 def _velocity(x: Array, gradient: Array, g: Array, s: Array, alpha: float, radius: float) -> Array:
@@ -136,7 +135,6 @@ def _velocity(x: Array, gradient: Array, g: Array, s: Array, alpha: float, radiu
 
 
 @final
-@dataclass(frozen=True)
 class CVVProTheorem(Guarantee):
     r"""Regret :math:`O(\sqrt T)`; violations :math:`O(1/\sqrt t)` where rows are smooth and fixed.
 
@@ -174,13 +172,13 @@ class CVVProTheorem(Guarantee):
 
     name: ClassVar[str] = "Kolev et al. 2023, CVV-Pro"
     regret_exponent: ClassVar[float] = 0.5
+    needed: ClassVar[tuple[str, ...]] = ("G_f",)
+    horizon = None
 
-    constants: Constants
-    smooth: bool = False
-    horizon: None = None
+    smooth: bool = flag(default=False)
 
     def __post_init__(self) -> None:
-        self.constants.require("R", "G_f", by=self.name)
+        super().__post_init__()
         if self.smooth:
             self.constants.require("G_g", "beta", by=self.name)
 
@@ -202,13 +200,11 @@ class CVVProTheorem(Guarantee):
     @property
     def alpha(self) -> float:
         """The rate :math:`G_f/R` of the velocities."""
-        R, G_f = self.constants.require("R", "G_f", by=self.name)
-        return G_f / R
+        return self._G_f / self.constants.R
 
     def regret_bound(self, t: Any) -> Array:
         r"""Return :math:`29.1\,G_fR\sqrt{t + 15}`."""
-        R, G_f = self.constants.require("R", "G_f", by=self.name)
-        return 29.1 * G_f * R * np.sqrt(rounds(t) + 15)
+        return 29.1 * self._G_f * self.constants.R * np.sqrt(as_floats(t) + 15)
 
     def bounds(self, t: Any) -> dict[Measure, Array]:
         r"""Return :math:`C/\sqrt{t + 15}` for every round where the rows are smooth."""
@@ -218,14 +214,12 @@ class CVVProTheorem(Guarantee):
         R, G_g, beta = c.require("R", "G_g", "beta", by=self.name)
         first = G_g * 2 * R if c.start_slack is None else max(-c.start_slack, 0.0)
         C = max(8 / 7 * 11.1 * beta * R**2, 4.86 * G_g * R, 4 * first)
-        return {"round": C / np.sqrt(rounds(t) + 15)}
+        return {"round": C / np.sqrt(as_floats(t) + 15)}
 
     @property
     def premises(self) -> tuple[Premise, ...]:
         """The bounds G_f, and G_g if violations are bounded."""
-        (G_f,) = self.constants.require("G_f", by=self.name)
-        found = (Premise("cost gradient", "G_f", G_f),)
-        if self.smooth:
-            (G_g,) = self.constants.require("G_g", by=self.name)
-            return (*found, Premise("constraint subgradient", "G_g", G_g))
-        return found
+        cost = Premise("cost gradient", "G_f", self._G_f)
+        if not self.smooth:
+            return (cost,)
+        return cost, Premise("constraint subgradient", "G_g", self._G_g)

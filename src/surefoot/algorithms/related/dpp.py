@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self, final
 
 import numpy as np
 
-from surefoot.algorithms.bounds import rounds
-from surefoot.algorithms.guarantee import Kind, Measure, Tuned
+from surefoot.algorithms.bounds import as_floats
+from surefoot.algorithms.guarantee import Kind, KnownHorizon, Measure, Tuned
 from surefoot.algorithms.related._lagrangian import Lagrangian, Multiplying, positive_part
-from surefoot.core import checks
 from surefoot.core.algorithm import tuning
 from surefoot.core.arrays import combine, number_like, rows_dot
 from surefoot.core.constants import Constants, as_constants
@@ -102,12 +100,11 @@ class DPP(Multiplying[DPPState]):
             by = "DPP with a queue for each constraint"
             rows = int(as_constants(constants).require("rows", by=by)[0])
         theorem = DriftPlusPenalty(constants, horizon, rows)
-        return Tuned.of(cls, theorem, domain, "V", "alpha", "rows")
+        return Tuned.of(cls, theorem, domain)
 
 
 @final
-@dataclass(frozen=True)
-class DriftPlusPenalty(Lagrangian):
+class DriftPlusPenalty(KnownHorizon, Lagrangian):
     r"""Drift plus penalty with :math:`V = \sqrt T` and :math:`\alpha = T`.
 
     The parameters are those of the source, which has random constraints and bounds in
@@ -178,23 +175,17 @@ class DriftPlusPenalty(Lagrangian):
 
     kind: ClassVar[Kind] = "cumulative"
     changing: ClassVar[bool] = True
+    needed: ClassVar[tuple[str, ...]] = ("D_g",)
 
-    constants: Constants
-    horizon: int
-    rows: int = 1
-    weight: float | None = None
-    window: int = 1
+    rows: int = count(default=1)
+    weight: float | None = positive(default=None)
+    window: int = count(default=1)
     source: str = "Yu-Neely-Wei 2017"
 
     def __post_init__(self) -> None:
-        checks.check_horizon(self.horizon)
-        checks.positive_int(self.rows, "rows")
-        checks.positive_int(self.window, "window")
-        if self.weight is not None:
-            checks.positive(weight=self.weight)
+        super().__post_init__()
         if self.window > 1 and self.rows > 1:
             raise InvalidValueError(f"rows must be 1 for a window of rounds, got {self.rows}")
-        self._known()
 
     def _known(self) -> tuple[float, ...]:
         return self.constants.require("R", "G_f", "G_g", "D_g", by=self.name)
@@ -259,12 +250,12 @@ class DriftPlusPenalty(Lagrangian):
         _, G_f, _, _ = self._known()
         each = self.V * G_f**2 / (4 * self.alpha) + self._half_square / self.V
         each += 0.5 * self._window / self.V
-        return self.alpha * self._D_0**2 / self.V + each * rounds(t)
+        return self.alpha * self._D_0**2 / self.V + each * as_floats(t)
 
     def queue_bound(self, t: Any) -> Array:
         r"""Return :math:`q_t`: no queue, and no norm of the queues, is longer up to round t."""
         c, c_0 = self.constants, self._drift
-        growing = np.sqrt(2 * self.alpha * self._D_0**2 + (2 * c_0 + self._window) * rounds(t))
+        growing = np.sqrt(2 * self.alpha * self._D_0**2 + (2 * c_0 + self._window) * as_floats(t))
         if not self.slack:
             return growing
         settled = (c_0 / self.slack) ** 2 + 2 * self.alpha * (2 * c.R) ** 2 + 2 * c_0
@@ -273,7 +264,7 @@ class DriftPlusPenalty(Lagrangian):
     def bounds(self, t: Any) -> dict[Measure, Array]:
         """Return the bound on the sum of g for one queue, of each constraint for several."""
         _, G_f, G_g, _ = self._known()
-        t = rounds(t)
+        t = as_floats(t)
         pull = math.sqrt(self.rows) * G_g**2 / (2 * self.alpha)
         push = G_g * G_f * self.V / (2 * self.alpha)
         total = (1 + pull * t) * self.queue_bound(t) + push * t

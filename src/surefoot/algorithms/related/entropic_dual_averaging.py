@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self, final
 
-from surefoot.algorithms.bounds import rounds
+from surefoot.algorithms.bounds import as_floats
 from surefoot.algorithms.guarantee import Tuned
 from surefoot.algorithms.inside import ForHorizon
-from surefoot.core import checks
 from surefoot.core.algorithm import CostsOnly, tuning
 from surefoot.core.arrays import exp, namespace
 from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.parameters import anything, check_parameters, positive
+from surefoot.core.parameters import anything, check_parameters, count, positive
 from surefoot.core.points import clean
 from surefoot.core.types import Array, Needs, Real, Source
 from surefoot.sets import Simplex
@@ -87,11 +85,10 @@ class EntropicDualAveraging(CostsOnly[EntropicDualAveragingState]):
         if not isinstance(domain, Simplex):
             raise InvalidValueError(f"domain must be a Simplex, got a {type(domain).__name__}")
         theorem = EntropicTheorem(constants, horizon, domain.dimension, float(domain.total))
-        return Tuned.of(cls, theorem, domain, "eta")
+        return Tuned.of(cls, theorem, domain)
 
 
 @final
-@dataclass(frozen=True)
 class EntropicTheorem(ForHorizon):
     r"""Exponentiated gradients on a simplex of total s.
 
@@ -109,13 +106,12 @@ class EntropicTheorem(ForHorizon):
     name: ClassVar[str] = "Entropic dual averaging"
     regret_exponent: ClassVar[float] = 0.5
 
-    dimension: int
-    total: float
+    dimension: int = count()
+    total: float = positive()
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        checks.positive(total=self.total)
-        if checks.positive_int(self.dimension, "dimension") < 2:
+        if self.dimension < 2:
             raise InvalidValueError(
                 f"dimension must be at least 2 on a simplex, got {self.dimension}"
             )
@@ -123,10 +119,10 @@ class EntropicTheorem(ForHorizon):
     @property
     def eta(self) -> float:
         r"""The step size :math:`\sqrt{2\ln d/T}/G_\infty`."""
-        return math.sqrt(2 * math.log(self.dimension) / self.horizon) / self._G_f()
+        return math.sqrt(2 * math.log(self.dimension) / self.horizon) / self._G_f
 
     def regret_bound(self, t: Any) -> Array:
         r"""Return :math:`s\ln d/\eta + (\eta s/2)G_\infty^2 t + 2s(1 - 1/d)G_\infty`."""
-        t, s, G = rounds(t), self.total, self._G_f()
+        t, s, G = as_floats(t), self.total, self._G_f
         first = s * math.log(self.dimension) / self.eta + 2 * s * (1 - 1 / self.dimension) * G
         return first + self.eta * s / 2 * G**2 * t

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from surefoot.algorithms.inside import AroundBall, ForHorizon, bounded_diameter
@@ -23,7 +22,7 @@ from surefoot.core.algorithm import COSTS_ONLY, NOTHING, Algorithm, start_in
 from surefoot.core.arrays import number_like
 from surefoot.core.constants import Constants, as_constants
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.parameters import minimising, positive
+from surefoot.core.parameters import count, minimising, positive, size
 from surefoot.core.points import dimension_of, snap_inside
 from surefoot.core.types import Array, Feedback, Info, Number, Real, Region
 from surefoot.sets.gauge import gauge_of
@@ -105,34 +104,27 @@ class Exploring(Algorithm):
         return share * state.direction
 
 
-def shape_of(constants: Constants, domain: Region) -> tuple[int, float, float]:
-    """Return the dimension, the diameter and the inner radius of a feasible set."""
+def shape_of(constants: Constants, domain: Region) -> tuple[float, int, float]:
+    """Return the inner radius, the dimension and the diameter of a feasible set."""
     dimension = dimension_of(domain)
     if dimension is None:
         raise InvalidValueError(f"domain must know its dimension, got {domain!r}")
     inner = as_constants(constants).inner_radius
     if inner is None:
         inner = gauge_of(domain).inner_radius
-    return dimension, bounded_diameter(domain), float(inner) * (1 - math.ulp(1.0))
+    return float(inner) * (1 - math.ulp(1.0)), dimension, bounded_diameter(domain)
 
 
-@dataclass(frozen=True)
 class BanditTheorem(AroundBall, ForHorizon):
     """Shared by both theorems: the exploration radius and its price."""
 
     expected: ClassVar[bool] = True
+    needed: ClassVar[tuple[str, ...]] = ("cost_bound",)
     _power: ClassVar[float]
     _share: ClassVar[float]
 
-    dimension: int
-    diameter: float
-    inner_radius: float
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.constants.require("cost_bound", by=self.name)
-        checks.positive_int(self.dimension, "dimension")
-        checks.squarable(diameter=self.diameter)
+    dimension: int = count()
+    diameter: float = size()
 
     @property
     def _noise(self) -> float:
@@ -142,11 +134,11 @@ class BanditTheorem(AroundBall, ForHorizon):
     @property
     def _price(self) -> float:
         r"""The price per round and unit of the exploration radius, :math:`(2 + \kappa)G_f`."""
-        return (2 + self.constants.R / self.inner_radius) * self._G_f()
+        return (2 + self.constants.R / self.inner_radius) * self._G_f
 
     @property
     def _first_round(self) -> float:
-        return self._G_f() * self.diameter
+        return self._G_f * self.diameter
 
     @property
     def radius(self) -> float:

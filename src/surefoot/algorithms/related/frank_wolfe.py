@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self, final
 
 import numpy as np
 
-from surefoot.algorithms.bounds import rounds
+from surefoot.algorithms.bounds import as_floats
 from surefoot.algorithms.guarantee import Tuned
 from surefoot.algorithms.inside import OnBounded, bounded_diameter
 from surefoot.core import checks
 from surefoot.core.algorithm import COSTS_ONLY, CostsOnly, tuning
 from surefoot.core.arrays import minimum, number_like, sqrt, where
 from surefoot.core.constants import Constants
-from surefoot.core.parameters import check_parameters, minimising, positive
+from surefoot.core.parameters import check_parameters, flag, minimising, positive
 from surefoot.core.points import snap_inside
 from surefoot.core.types import Array, Number, Real, Region, Source
 
@@ -101,18 +100,17 @@ class FrankWolfe(CostsOnly[FrankWolfeState]):
     def tuned(cls, constants: Constants, horizon: int, domain: Region) -> Tuned[Self]:
         """Tune with a fixed step (Weibel et al. 2025): at most half the textbook's constant."""
         theorem = FrankWolfeTheorem(constants, horizon, bounded_diameter(domain), is_tuned=True)
-        return Tuned.of(cls, theorem, domain, "eta", step_size=theorem.step)
+        return Tuned.of(cls, theorem, domain, step_size=theorem.step)
 
     @classmethod
     @tuning
     def textbook(cls, constants: Constants, horizon: int, domain: Region) -> Tuned[Self]:
         """Tune as in Hazan's textbook, as recalled."""
         theorem = FrankWolfeTheorem(constants, horizon, bounded_diameter(domain), is_tuned=False)
-        return Tuned.of(cls, theorem, domain, "eta", step_size=theorem.step)
+        return Tuned.of(cls, theorem, domain, step_size=theorem.step)
 
 
 @final
-@dataclass(frozen=True)
 class FrankWolfeTheorem(OnBounded):
     r"""Online Frank-Wolfe, in the form of the textbook or tuned.
 
@@ -129,7 +127,7 @@ class FrankWolfeTheorem(OnBounded):
 
     regret_exponent: ClassVar[float] = 0.75
 
-    is_tuned: bool
+    is_tuned: bool = flag()
 
     @property
     def name(self) -> str:
@@ -140,7 +138,7 @@ class FrankWolfeTheorem(OnBounded):
     @property
     def eta(self) -> float:
         """The weight of the gradients against the distance from the start."""
-        scale = self.diameter / (2 * self._G_f())
+        scale = self.diameter / (2 * self._G_f)
         power = (3.0 if self.is_tuned else 1.0) / self.horizon
         return scale * float(power**0.75)
 
@@ -152,5 +150,5 @@ class FrankWolfeTheorem(OnBounded):
     def regret_bound(self, t: Any) -> Array:
         """Return the bound at the horizon."""
         factor = 4 / 3**0.75 if self.is_tuned else 8.0
-        bound = factor * self.diameter * self._G_f() * self.horizon**0.75
-        return np.full_like(rounds(t), bound)
+        bound = factor * self.diameter * self._G_f * self.horizon**0.75
+        return np.full_like(as_floats(t), bound)

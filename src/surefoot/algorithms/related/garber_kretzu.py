@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self, final
 
-from surefoot.algorithms.bounds import rounds
-from surefoot.algorithms.guarantee import Guarantee, Tuned
-from surefoot.algorithms.inside import OnBounded, bounded_diameter
+from surefoot.algorithms.bounds import as_floats
+from surefoot.algorithms.guarantee import KnownHorizon, Tuned
+from surefoot.algorithms.inside import Inside, bounded_diameter
 from surefoot.core.algorithm import COSTS_ONLY, CostsOnly, tuning
 from surefoot.core.arrays import map_runs, number_like
 from surefoot.core.constants import Constants
-from surefoot.core.parameters import minimising, positive
+from surefoot.core.parameters import minimising, positive, size
 from surefoot.core.points import snap_inside
 from surefoot.core.types import Array, Number, Real, Region, Source
 
@@ -98,7 +97,7 @@ class GarberKretzu(CostsOnly[GarberKretzuState]):
     def known_horizon(cls, constants: Constants, horizon: int, domain: Region) -> Tuned[Self]:
         """Tune for regret O(T^(3/4)), no violation, at most about 1.4 minimisations per round."""
         theorem = BlockedTheorem(constants, horizon, bounded_diameter(domain))
-        return Tuned.of(cls, theorem, domain, "eta", "block", "closeness")
+        return Tuned.of(cls, theorem, domain)
 
 
 def close_projection(domain: Region, x: Array, y: Array, closeness: float) -> tuple[Array, Array]:
@@ -136,11 +135,10 @@ def close_projection(domain: Region, x: Array, y: Array, closeness: float) -> tu
         x = snap_inside(domain, x + min(1.0, gap / float(way @ way)) * way)
 
 
-class Blocks(Guarantee):
+class Blocks(KnownHorizon):
     """What theorems share about descent in blocks with close infeasible projections."""
 
-    horizon: int
-    diameter: float
+    diameter: float = size()
 
     @property
     @final
@@ -163,8 +161,7 @@ class Blocks(Guarantee):
 
 
 @final
-@dataclass(frozen=True)
-class BlockedTheorem(Blocks, OnBounded):
+class BlockedTheorem(Blocks, Inside):
     r"""Blocks of :math:`b = \lceil\sqrt T\rceil` rounds: regret :math:`O(T^{3/4})`, no violation.
 
     With D the diameter of K, :math:`\eta = D/(G_f\sqrt{bT})` and :math:`c = D\sqrt{b/T}`,
@@ -203,34 +200,34 @@ class BlockedTheorem(Blocks, OnBounded):
     @property
     def eta(self) -> float:
         r"""The step size :math:`D/(G_f\sqrt{bT})`."""
-        return self.diameter / (self._G_f() * math.sqrt(self.block * self.horizon))
+        return self.diameter / (self._G_f * math.sqrt(self.block * self.horizon))
 
     @property
     def linear_minimisations(self) -> int:
         """The largest number of linear minimisations over all rounds."""
-        return self._minimisations(self.closeness + self.eta * self.block * self._G_f())
+        return self._minimisations(self.closeness + self.eta * self.block * self._G_f)
 
     def regret_bound(self, t: Any) -> Array:
         r"""Return :math:`D^2/(2\eta) + (\eta/2)bG_f^2t + cG_ft`."""
-        G_f, D = self._G_f(), self.diameter
+        G_f, D = self._G_f, self.diameter
         rate = self.eta / 2 * self.block * G_f**2 + self.closeness * G_f
-        return D**2 / (2 * self.eta) + rate * rounds(t)
+        return D**2 / (2 * self.eta) + rate * as_floats(t)
 
     def interval_bound(self, length: Any) -> Array:
         r"""Bound the regret over any interval.
 
         :math:`(D+c)^2/(2\eta) + (\eta/2)bG_f^2|I| + cG_f|I| + 2bG_fD`.
         """
-        G_f, D, c = self._G_f(), self.diameter, self.closeness
+        G_f, D, c = self._G_f, self.diameter, self.closeness
         rate = self.eta / 2 * self.block * G_f**2 + c * G_f
-        return (D + c) ** 2 / (2 * self.eta) + rate * rounds(length) + 2 * self.block * G_f * D
+        return (D + c) ** 2 / (2 * self.eta) + rate * as_floats(length) + 2 * self.block * G_f * D
 
     def dynamic_bound(self, t: Any, path: Any) -> Array:
         r"""Bound the regret against comparators whose path has a given length P.
 
         :math:`((D+c)^2 + 2(D+c)P)/(2\eta) + (\eta/2)bG_f^2t + cG_ft + bG_fP`.
         """
-        G_f, D, c = self._G_f(), self.diameter, self.closeness
+        G_f, D, c = self._G_f, self.diameter, self.closeness
         rate = self.eta / 2 * self.block * G_f**2 + c * G_f
         start = ((D + c) ** 2 + 2 * (D + c) * path) / (2 * self.eta)
-        return start + rate * rounds(t) + self.block * G_f * path
+        return start + rate * as_floats(t) + self.block * G_f * path

@@ -21,15 +21,14 @@ oracle that is off by ``error`` adds at most :math:`G_fR` times that to each rou
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
-from surefoot.algorithms.bounds import rounds
+from surefoot.algorithms.bounds import as_floats
 from surefoot.algorithms.inside import AroundBall, ForHorizon
 from surefoot.core import checks
 from surefoot.core.algorithm import COSTS_ONLY, NOTHING, CostsOnly, S
 from surefoot.core.arrays import dot, freeze, minimum, where
-from surefoot.core.parameters import projectable
+from surefoot.core.parameters import nonnegative, projectable
 from surefoot.core.types import Array, Feedback, Info, Number
 from surefoot.sets import Ball
 from surefoot.sets.gauge import Gauge
@@ -107,26 +106,18 @@ def surrogate(gradient: Array, point: Shrunk) -> Array:
 class GaugedTheorem(AroundBall):
     """Shared by the theorems: the surrogate's slope, the cost of an inexact oracle."""
 
-    error: float
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        checks.nonnegative(error=self.error)
+    error: float = nonnegative()
 
     @property
     def slope(self) -> float:
         r"""The largest norm of a surrogate gradient, :math:`(1 + \kappa)G_f`."""
-        return (1 + self.kappa) * self._G_f()
+        return (1 + self.kappa) * self._G_f
 
     def _inexact(self, t: Any) -> Array:
-        return self.error * self._G_f() * self.constants.R * rounds(t)
+        return self.error * self._G_f * self.constants.R * as_floats(t)
 
 
-@dataclass(frozen=True)
 class GaugedForHorizon(GaugedTheorem, ForHorizon):
     """One that is tuned for a number of rounds."""
 
     regret_exponent: ClassVar[float] = 0.5
-
-    inner_radius: float
-    error: float = 0.0

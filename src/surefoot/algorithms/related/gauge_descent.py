@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self, final
 
-from surefoot.algorithms.bounds import StronglyConvex, harmonic, rounds
+from surefoot.algorithms.bounds import StronglyConvex, as_floats, harmonic
 from surefoot.algorithms.guarantee import Tuned
 from surefoot.algorithms.related.gauge import Gauged, GaugedForHorizon, GaugedTheorem
 from surefoot.core import checks
@@ -101,7 +100,7 @@ class GaugeDescent(Gauged[GaugeDescentState]):
         """Tune for convex costs: regret O(T^(1/2)), no violation."""
         gauge = gauge_of(domain)
         theorem = GaugeTheorem(constants, horizon, gauge.inner_radius, gauge.error)
-        return Tuned.of(cls, theorem, None, "eta", gauge=gauge)
+        return Tuned.of(cls, theorem, None, gauge=gauge)
 
     @classmethod
     @tuning
@@ -112,11 +111,10 @@ class GaugeDescent(Gauged[GaugeDescentState]):
         checks.check_horizon(horizon)
         gauge = gauge_of(domain)
         theorem = StronglyConvexGauge(constants, gauge.inner_radius, gauge.error)
-        return Tuned.of(cls, theorem, None, "eta", gauge=gauge, strong_convexity=1 / theorem.eta)
+        return Tuned.of(cls, theorem, None, gauge=gauge, strong_convexity=1 / theorem.eta)
 
 
 @final
-@dataclass(frozen=True)
 class GaugeTheorem(GaugedForHorizon):
     r"""Convex costs, with :math:`\eta = D_0/((1+\kappa)G_f\sqrt T)`.
 
@@ -133,7 +131,7 @@ class GaugeTheorem(GaugedForHorizon):
 
     Example:
         >>> c = Constants(R=1.0, G_f=1.0, start_reach=1.0)
-        >>> float(GaugeTheorem(c, 100, 0.5).regret_bound(100))
+        >>> float(GaugeTheorem(c, 100, 0.5, error=0.0).regret_bound(100))
         30.0
     """
 
@@ -147,17 +145,17 @@ class GaugeTheorem(GaugedForHorizon):
     def regret_bound(self, t: Any) -> Array:
         r"""Return :math:`D_0^2/(2\eta) + (\eta/2)(1+\kappa)^2G_f^2t` plus the oracle's error."""
         D_0 = self.constants.reach
-        return D_0**2 / (2 * self.eta) + self.eta / 2 * self.slope**2 * rounds(t) + self._inexact(t)
+        ahead = self.eta / 2 * self.slope**2 * as_floats(t)
+        return D_0**2 / (2 * self.eta) + ahead + self._inexact(t)
 
     def interval_bound(self, length: Any) -> Array:
         r"""Bound the regret over any interval: :math:`2R^2/\eta + (\eta/2)(1+\kappa)^2G_f^2|I|`."""
         R = self.constants.R
-        ahead = self.eta / 2 * self.slope**2 * rounds(length)
+        ahead = self.eta / 2 * self.slope**2 * as_floats(length)
         return 2 * R**2 / self.eta + ahead + self._inexact(length)
 
 
 @final
-@dataclass(frozen=True)
 class StronglyConvexGauge(StronglyConvex, GaugedTheorem):
     r"""Costs that are :math:`\mu`-strongly convex, with :math:`\eta_t = 1/(\mu t)`.
 
@@ -177,11 +175,6 @@ class StronglyConvexGauge(StronglyConvex, GaugedTheorem):
 
     name: ClassVar[str] = "Mhammedi 2022, gauge reduction, strongly convex"
     regret_exponent: ClassVar[float] = 0.0
-
-    constants: Constants
-    inner_radius: float
-    error: float = 0.0
-    horizon: None = None
 
     def regret_bound(self, t: Any) -> Array:
         r"""Return :math:`((1+\kappa)G_f + \mu R)^2/(2\mu)\,(1 + \ln t)`."""

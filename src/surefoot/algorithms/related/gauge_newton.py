@@ -6,12 +6,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self, final
 
 import numpy as np
 
-from surefoot.algorithms.bounds import rounds
+from surefoot.algorithms.bounds import as_floats
 from surefoot.algorithms.guarantee import Tuned
 from surefoot.algorithms.inside import ForHorizon
 from surefoot.algorithms.related.gauge import Gauged, GaugedTheorem
@@ -19,7 +18,7 @@ from surefoot.core import checks
 from surefoot.core.algorithm import tuning
 from surefoot.core.arrays import map_runs
 from surefoot.core.constants import Constants
-from surefoot.core.parameters import anything, positive, projectable
+from surefoot.core.parameters import anything, count, positive, projectable
 from surefoot.core.points import dimension_of
 from surefoot.core.types import Array, Number, Real, Region, Source
 from surefoot.sets import Ball
@@ -106,8 +105,8 @@ class GaugeNewton(Gauged[GaugeNewtonState]):
         """
         gauge = gauge_of(domain)
         dimension = checks.positive_int(dimension_of(domain), "the dimension of the domain")
-        theorem = GaugeNewtonTheorem(constants, horizon, gauge.inner_radius, dimension, gauge.error)
-        return Tuned.of(cls, theorem, None, "beta", "reach", gauge=gauge)
+        theorem = GaugeNewtonTheorem(constants, horizon, gauge.inner_radius, gauge.error, dimension)
+        return Tuned.of(cls, theorem, None, gauge=gauge)
 
 
 def _newton_step(w: Array, g: Array, metric: Array, beta: float, radius: float) -> Array:
@@ -143,7 +142,6 @@ def _nearest_in_metric(y: Array, metric: Array, radius: float) -> Array:
 
 
 @final
-@dataclass(frozen=True)
 class GaugeNewtonTheorem(GaugedTheorem, ForHorizon):
     r"""The online Newton step: the condition number is added to the root of T, not multiplied.
 
@@ -172,7 +170,7 @@ class GaugeNewtonTheorem(GaugedTheorem, ForHorizon):
 
     Example:
         >>> c = Constants(R=1.0, G_f=1.0, start_reach=1.0, diameter=1.0)
-        >>> theorem = GaugeNewtonTheorem(c, 4, 0.5, 1)
+        >>> theorem = GaugeNewtonTheorem(c, 4, 0.5, 0.0, dimension=1)
         >>> round(theorem.beta, 6), round(theorem.log_term, 6)
         (0.333333, 2.609438)
     """
@@ -180,13 +178,7 @@ class GaugeNewtonTheorem(GaugedTheorem, ForHorizon):
     name: ClassVar[str] = "Gauge with an online Newton step (the rate of Mhammedi 2024)"
     regret_exponent: ClassVar[float] = 0.5
 
-    inner_radius: float
-    dimension: int
-    error: float = 0.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        checks.positive_int(self.dimension, "dimension")
+    dimension: int = count()
 
     @property
     def reach(self) -> float:
@@ -209,10 +201,10 @@ class GaugeNewtonTheorem(GaugedTheorem, ForHorizon):
         r"""The weight :math:`\min\{1/(G_f(1+\kappa)\max(D_0, R)), \sqrt{L/(2T)}/(G_fD)\}`."""
         steep = 1 / (self.slope * max(self.reach, self.constants.R))
         return min(
-            steep, math.sqrt(self.log_term / (2 * self.horizon)) / (self._G_f() * self.diameter)
+            steep, math.sqrt(self.log_term / (2 * self.horizon)) / (self._G_f * self.diameter)
         )
 
     def regret_bound(self, t: Any) -> Array:
         r"""Return :math:`L/(2\beta) + \beta G_f^2D^2t` plus the oracle's error."""
-        slope = self._G_f() * self.diameter
-        return self.log_term / (2 * self.beta) + self.beta * slope**2 * rounds(t) + self._inexact(t)
+        ahead = self.beta * (self._G_f * self.diameter) ** 2 * as_floats(t)
+        return self.log_term / (2 * self.beta) + ahead + self._inexact(t)

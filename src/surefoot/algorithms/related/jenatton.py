@@ -8,18 +8,17 @@ not known); g is one constraint, the largest where there are several.
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self, final
 
 import numpy as np
 
-from surefoot.algorithms.bounds import StronglyConvex, harmonic, power_sum, rounds
+from surefoot.algorithms.bounds import StronglyConvex, as_floats, harmonic, power_sum
 from surefoot.algorithms.guarantee import Kind, Measure, Tuned
 from surefoot.algorithms.related._lagrangian import Lagrangian, positive_part
 from surefoot.core import checks
 from surefoot.core.algorithm import OneConstraint, tuning
 from surefoot.core.constants import Constants
-from surefoot.core.parameters import nonnegative, positive, projectable, share
+from surefoot.core.parameters import nonnegative, positive, projectable, rounds, share
 from surefoot.core.types import Array, Number, Real, Region, Source
 
 __all__ = ["Jenatton", "JenattonStronglyConvex", "JenattonTradeOff"]
@@ -103,7 +102,7 @@ class Jenatton(OneConstraint[JenattonState]):
         """
         checks.check_horizon(horizon)
         theorem = JenattonTradeOff(constants, beta)
-        return Tuned.of(cls, theorem, domain, "eta", "theta", "beta", decay=beta)
+        return Tuned.of(cls, theorem, domain, decay=beta)
 
     @classmethod
     @tuning(beta=share())
@@ -116,7 +115,7 @@ class Jenatton(OneConstraint[JenattonState]):
         """
         checks.check_horizon(horizon)
         theorem = JenattonStronglyConvex(constants, beta)
-        return Tuned.of(cls, theorem, domain, "eta", "theta", "beta", decay=1.0)
+        return Tuned.of(cls, theorem, domain, decay=1.0)
 
 
 class _Adaptive(Lagrangian):
@@ -124,8 +123,10 @@ class _Adaptive(Lagrangian):
 
     kind: ClassVar[Kind] = "cumulative"
     changing: ClassVar[bool] = True
+    needed: ClassVar[tuple[str, ...]] = ("D_g",)
 
-    beta: float
+    beta: float = share(default=0.5)
+    horizon: int | None = rounds(default=None)
 
     @property
     @abstractmethod
@@ -140,13 +141,6 @@ class _Adaptive(Lagrangian):
         return 6 * G * (G * self.eta)
 
     @final
-    def _refuse(self, *wanted: str) -> None:
-        self.constants.require("R", "G_f", "G_g", "D_g", *wanted, by=self.name)
-        checks.between(0, 1, beta=self.beta)
-        if self.horizon is not None:
-            checks.check_horizon(self.horizon)
-
-    @final
     def _dual_steps(self, t: Any) -> Array:
         r"""Return :math:`D_g^2\sum\mu_s`, bounded by :math:`(s+1)\mu_s = s^\beta/\theta_1`."""
         (D_g,) = self.constants.require("D_g", by=self.name)
@@ -157,7 +151,7 @@ class _Adaptive(Lagrangian):
         r"""Return :math:`[\sum g]_+ \le \sqrt{2(Ft + \mathrm{Reg})(\sum_s\theta_s + \theta_1)}`."""
         F = self._F
         thetas = self.theta * (power_sum(t, self.beta) + 1)
-        left = np.sqrt(2 * (F * rounds(t) + self.regret_bound(t)))
+        left = np.sqrt(2 * (F * as_floats(t) + self.regret_bound(t)))
         return {"soft": left * np.sqrt(thetas)}
 
     @property
@@ -168,7 +162,6 @@ class _Adaptive(Lagrangian):
 
 
 @final
-@dataclass(frozen=True)
 class JenattonTradeOff(_Adaptive):
     r"""Convex costs: regret :math:`O(T^{\max(\beta, 1-\beta)})`, sum of g :math:`O(T^{1-\beta/2})`.
 
@@ -218,13 +211,6 @@ class JenattonTradeOff(_Adaptive):
         True
     """
 
-    constants: Constants
-    beta: float = 0.5
-    horizon: int | None = None
-
-    def __post_init__(self) -> None:
-        self._refuse()
-
     @property
     def name(self) -> str:
         """The name of the convex case."""
@@ -238,7 +224,7 @@ class JenattonTradeOff(_Adaptive):
     def regret_bound(self, t: Any) -> Array:
         r"""Return :math:`2R^2/\eta_t + G^2\sum\eta_s + D_g^2\sum\mu_s`."""
         R, G = self.constants.R, self._G
-        ends = 2 * R * G * rounds(t) ** self.beta
+        ends = 2 * R * G * as_floats(t) ** self.beta
         return ends + G * R * power_sum(t, self.beta) + self._dual_steps(t)
 
     @property
@@ -248,7 +234,6 @@ class JenattonTradeOff(_Adaptive):
 
 
 @final
-@dataclass(frozen=True)
 class JenattonStronglyConvex(StronglyConvex, _Adaptive):
     r"""Strongly convex costs: regret :math:`O(T^\beta)`, sum of g :math:`O(T^{1-\beta/2})`.
 
@@ -273,13 +258,6 @@ class JenattonStronglyConvex(StronglyConvex, _Adaptive):
         >>> float(JenattonStronglyConvex(c).regret_bound(1)) == 9 / 2 + 16 / 27
         True
     """
-
-    constants: Constants
-    beta: float = 0.5
-    horizon: int | None = None
-
-    def __post_init__(self) -> None:
-        self._refuse("strong_convexity")
 
     @property
     def name(self) -> str:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self, final
 
 import numpy as np
 
-from surefoot.algorithms.bounds import StrictStart, rounds
+from surefoot.algorithms.bounds import StrictStart, as_floats
 from surefoot.algorithms.guarantee import Tuned
 from surefoot.algorithms.premises import Premise
 from surefoot.core import checks
@@ -125,7 +124,6 @@ def _total(numbers: Array) -> Number:
 
 
 @final
-@dataclass(frozen=True)
 class HalvedSlack(StrictStart):
     r"""LB-SGD: a step leaves at least half of every slack; no regret bound is claimed.
 
@@ -139,19 +137,14 @@ class HalvedSlack(StrictStart):
 
     name: ClassVar[str] = "LB-SGD (Usmanova, As, Kamgarpour and Krause 2024)"
     regret_exponent: ClassVar[None] = None
-
-    constants: Constants
-    horizon: None = None
-
-    def __post_init__(self) -> None:
-        self._check_start("beta")
+    needed: ClassVar[tuple[str, ...]] = ("beta",)
+    horizon = None
 
     def regret_bound(self, t: Any) -> Array:
         """Return inf: none is claimed."""
-        return np.full_like(rounds(t), math.inf)
+        return np.full_like(as_floats(t), math.inf)
 
     @property
     def premises(self) -> tuple[Premise, ...]:
         """The start, which must be strictly feasible."""
-        (slack,) = self.constants.require("start_slack", by=self.name)
-        return (Premise("start", "the slack counted on", slack),)
+        return (Premise("start", "the slack counted on", self._slack),)

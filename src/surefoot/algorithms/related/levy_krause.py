@@ -16,17 +16,16 @@ that p is the projection onto, so :math:`\|y - p\| \le \|y - x_t\| = \eta_t\|\na
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self, final
 
-from surefoot.algorithms.bounds import StronglyConvex, harmonic, rounds
+from surefoot.algorithms.bounds import StronglyConvex, as_floats, harmonic
 from surefoot.algorithms.guarantee import Tuned
 from surefoot.algorithms.inside import Inside, OnBounded, bounded_diameter
 from surefoot.core import checks
 from surefoot.core.algorithm import COSTS_ONLY, CostsOnly, start_in, tuning
 from surefoot.core.arrays import dot, where
 from surefoot.core.constants import Constants
-from surefoot.core.parameters import anything, flag, positive
+from surefoot.core.parameters import anything, flag, nonnegative, positive, size
 from surefoot.core.types import Array, Number, Real, Region, Source
 from surefoot.sets.smooth import SmoothSet, smooth_of
 
@@ -118,7 +117,7 @@ class LevyKrause(CostsOnly[LevyKrauseState]):
             smooth.curvature,
             smooth.depth,
         )
-        return Tuned(cls(smooth=smooth, eta=theorem.eta), theorem)
+        return Tuned.of(cls, theorem, smooth=smooth)
 
     @classmethod
     @tuning
@@ -129,18 +128,13 @@ class LevyKrause(CostsOnly[LevyKrauseState]):
         checks.check_horizon(horizon)
         smooth = smooth_of(domain)
         theorem = LevyKrauseStronglyConvex(constants, smooth.reach, smooth.curvature, smooth.depth)
-        return Tuned(cls(smooth=smooth, eta=theorem.eta, decreasing=True), theorem)
+        return Tuned.of(cls, theorem, smooth=smooth, decreasing=True)
 
 
 class _Smooth(Inside):
-    reach: float
-    curvature: float
-    depth: float
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        checks.squarable(reach=self.reach, depth=self.depth)
-        checks.nonnegative(curvature=self.curvature)
+    reach: float = size()
+    curvature: float = nonnegative()
+    depth: float = size()
 
     @property
     def growth(self) -> float:
@@ -149,7 +143,6 @@ class _Smooth(Inside):
 
 
 @final
-@dataclass(frozen=True)
 class LevyKrauseTheorem(_Smooth, OnBounded):
     r"""Convex costs, with :math:`\eta = D/(G_f\sqrt{kT})`.
 
@@ -174,23 +167,18 @@ class LevyKrauseTheorem(_Smooth, OnBounded):
     name: ClassVar[str] = "Levy and Krause 2019, smooth sets"
     regret_exponent: ClassVar[float] = 0.5
 
-    reach: float
-    curvature: float
-    depth: float
-
     @property
     def eta(self) -> float:
         r"""The step size :math:`D/(G_f\sqrt{kT})`."""
-        return self.diameter / (self._G_f() * math.sqrt(self.growth * self.horizon))
+        return self.diameter / (self._G_f * math.sqrt(self.growth * self.horizon))
 
     def regret_bound(self, t: Any) -> Array:
         r"""Return :math:`D^2/(2\eta) + (\eta/2)kG_f^2t`."""
-        rate = self.eta / 2 * self.growth * self._G_f() ** 2
-        return self.diameter**2 / (2 * self.eta) + rate * rounds(t)
+        rate = self.eta / 2 * self.growth * self._G_f**2
+        return self.diameter**2 / (2 * self.eta) + rate * as_floats(t)
 
 
 @final
-@dataclass(frozen=True)
 class LevyKrauseStronglyConvex(StronglyConvex, _Smooth):
     r"""Costs that are :math:`\mu`-strongly convex, with :math:`\eta_t = 1/(\mu t)`.
 
@@ -206,12 +194,6 @@ class LevyKrauseStronglyConvex(StronglyConvex, _Smooth):
     name: ClassVar[str] = "Levy and Krause 2019, smooth sets, strongly convex"
     regret_exponent: ClassVar[float] = 0.0
 
-    constants: Constants
-    reach: float
-    curvature: float
-    depth: float
-    horizon: None = None
-
     def regret_bound(self, t: Any) -> Array:
         r"""Return :math:`kG_f^2/(2\mu)\,(1 + \ln t)`."""
-        return self.growth * self._G_f() ** 2 * self.eta / 2 * harmonic(t)
+        return self.growth * self._G_f**2 * self.eta / 2 * harmonic(t)

@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self, final
 
 import numpy as np
 
-from surefoot.algorithms.bounds import at_least, first_horizon, rounds
-from surefoot.algorithms.guarantee import Tuned
+from surefoot.algorithms.bounds import as_floats, at_least, first_horizon
+from surefoot.algorithms.guarantee import KnownHorizon, Tuned
 from surefoot.algorithms.premises import Premise
 from surefoot.algorithms.related._lagrangian import EachRow, Multiplying, positive_part
 from surefoot.core import checks
@@ -100,7 +99,7 @@ class Mahdavi(Multiplying[MahdaviState]):
         cls, constants: Constants, horizon: int, domain: Region | None = None
     ) -> Tuned[Self]:
         """Tune by Theorem 4: regret O(T^(1/2)), the sum of each constraint O(T^(3/4))."""
-        return cls._with(MahdaviBalanced(constants, horizon), domain, 0.0)
+        return Tuned.of(cls, MahdaviBalanced(constants, horizon), domain)
 
     @classmethod
     @tuning(gamma=nonnegative())
@@ -121,21 +120,19 @@ class Mahdavi(Multiplying[MahdaviState]):
             gamma: a tightening of your own, at most epsilon, for any horizon; the guarantee then
                 says what it is enough for.
         """
-        theorem = MahdaviNoViolation(constants, horizon, gamma)
-        return cls._with(theorem, domain, theorem.gamma)
-
-    @classmethod
-    def _with(
-        cls, theorem: MahdaviBalanced | MahdaviNoViolation, domain: Region | None, gamma: float
-    ) -> Tuned[Self]:
-        (rows,) = theorem.constants.require("rows", by=theorem.name)
-        return Tuned.of(cls, theorem, domain, "eta", "delta", rows=int(rows), gamma=gamma)
+        return Tuned.of(cls, MahdaviNoViolation(constants, horizon, gamma), domain)
 
 
-class _Regularised(EachRow):
+class _Regularised(KnownHorizon, EachRow):
     """Descent and ascent on the regularised Lagrangian of rows with a known largest value."""
 
-    horizon: int
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.horizon < self._shortest:
+            raise InvalidValueError(
+                f"{self.name} needs a horizon of {at_least(self._shortest)} "
+                f"for these constants, got {self.horizon}"
+            )
 
     @property
     @abstractmethod
@@ -145,18 +142,9 @@ class _Regularised(EachRow):
     @final
     def _known(self) -> tuple[float, float, float]:
         """Return D_0, sqrt(m + 1) G, and the root of the bound on both squared gradients at 0."""
-        m = self._m
+        m = self.rows
         slopes = math.sqrt(m + 1) * self._G
         return (self._D_0, slopes, math.hypot(slopes, math.sqrt(2 * m) * self.largest_value))
-
-    @final
-    def _refuse_short(self) -> None:
-        checks.check_horizon(self.horizon)
-        if self.horizon < self._shortest:
-            raise InvalidValueError(
-                f"{self.name} needs a horizon of {at_least(self._shortest)} "
-                f"for these constants, got {self.horizon}"
-            )
 
     @property
     @final
@@ -168,7 +156,7 @@ class _Regularised(EachRow):
     @final
     def _condition(self) -> float:
         r"""The number :math:`8(m+1)G^2\eta^2 T`, which T must reach for a delta to exist."""
-        D_0, m = self._D_0, self._m
+        D_0, m = self._D_0, self.rows
         ratio = self.largest_value / self._G
         return 8 * D_0 * D_0 / (1 + 2 * m / (m + 1) * ratio * ratio)
 
@@ -206,18 +194,17 @@ class _Regularised(EachRow):
     @final
     def _regret(self, t: Any) -> Array:
         D_0, _, both = self._known()
-        return D_0 / 2 * (D_0 / self.eta) + self.eta / 2 * both * (both * rounds(t))
+        return D_0 / 2 * (D_0 / self.eta) + self.eta / 2 * both * (both * as_floats(t))
 
     @final
     def _row(self, t: Any) -> Array:
         F = self._F
         # The product of the roots: the root of the product would overflow long before.
-        left = np.sqrt(2 * (F * rounds(t) + self._regret(t)))
-        return left * np.sqrt(self.delta * self.eta * rounds(t) + 1 / self.eta)
+        left = np.sqrt(2 * (F * as_floats(t) + self._regret(t)))
+        return left * np.sqrt(self.delta * self.eta * as_floats(t) + 1 / self.eta)
 
 
 @final
-@dataclass(frozen=True)
 class MahdaviBalanced(_Regularised):
     r"""Theorem 4: regret :math:`O(\sqrt T)`, each constraint's sum :math:`O(T^{3/4})`.
 
@@ -272,12 +259,6 @@ class MahdaviBalanced(_Regularised):
     violation_exponent: ClassVar[float] = 0.75
     changing: ClassVar[bool] = True
 
-    constants: Constants
-    horizon: int
-
-    def __post_init__(self) -> None:
-        self._refuse_short()
-
     @property
     def largest_value(self) -> float:
         """The bound D_g: the algorithm sees the constraints themselves."""
@@ -293,7 +274,6 @@ class MahdaviBalanced(_Regularised):
 
 
 @final
-@dataclass(frozen=True)
 class MahdaviNoViolation(_Regularised):
     r"""Theorem 4 on :math:`g_i + \gamma`: no constraint's sum is positive after T rounds.
 
@@ -335,12 +315,10 @@ class MahdaviNoViolation(_Regularised):
     name: ClassVar[str] = "Mahdavi et al. 2012, no violation"
     violation_exponent: ClassVar[None] = None
 
-    constants: Constants
-    horizon: int
     tightening: float | None = None
 
     def __post_init__(self) -> None:
-        self._refuse_short()
+        super().__post_init__()
         (epsilon, _) = self.constants.require("epsilon", "sigma", by=self.name)
         if self.tightening is not None:
             checks.nonnegative(gamma=self.tightening)
@@ -373,11 +351,11 @@ class MahdaviNoViolation(_Regularised):
     def regret_bound(self, t: Any) -> Array:
         r"""Return Theorem 4's, and :math:`(G_f/\sigma)\gamma t`."""
         G_f, sigma = self.constants.require("G_f", "sigma", by=self.name)
-        return self._regret(t) + G_f / sigma * self.gamma * rounds(t)
+        return self._regret(t) + G_f / sigma * self.gamma * as_floats(t)
 
     def _row_bound(self, t: Any) -> Array:
         r"""Return Theorem 4's less :math:`\gamma t`, where that is positive."""
-        return np.maximum(self._row(t) - self.gamma * rounds(t), 0.0)
+        return np.maximum(self._row(t) - self.gamma * as_floats(t), 0.0)
 
     @property
     def regret_exponent(self) -> float | None:

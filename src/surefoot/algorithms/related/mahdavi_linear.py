@@ -6,16 +6,14 @@ Notation of the theorem as in :mod:`surefoot.algorithms.related.mahdavi`.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self, final
 
 import numpy as np
 
-from surefoot.algorithms.bounds import rounds
-from surefoot.algorithms.guarantee import ConstraintForm, Tuned
+from surefoot.algorithms.bounds import as_floats
+from surefoot.algorithms.guarantee import ConstraintForm, KnownHorizon, Tuned
 from surefoot.algorithms.premises import Premise
 from surefoot.algorithms.related._lagrangian import EachRow, Multiplying, positive_part
-from surefoot.core import checks
 from surefoot.core.algorithm import tuning
 from surefoot.core.arrays import combine, rows_dot
 from surefoot.core.constants import Constants
@@ -117,14 +115,11 @@ class MahdaviLinear(Multiplying[MahdaviLinearState]):
             operator_norm: an upper bound on the largest singular value of A;
                 :math:`\sqrt m\,G_g` unless known better.
         """
-        theorem = MahdaviLinearBalanced(constants, horizon, operator_norm)
-        (rows,) = constants.require("rows", by=theorem.name)
-        return Tuned.of(cls, theorem, domain, "eta", rows=int(rows))
+        return Tuned.of(cls, MahdaviLinearBalanced(constants, horizon, operator_norm), domain)
 
 
 @final
-@dataclass(frozen=True)
-class MahdaviLinearBalanced(EachRow):
+class MahdaviLinearBalanced(KnownHorizon, EachRow):
     r"""Linear constraints :math:`Ax \le b`: regret and each sum :math:`O(T^{2/3})`.
 
     The rates are those of the paper's mirror-prox variant; its prediction step is not certain from
@@ -171,35 +166,26 @@ class MahdaviLinearBalanced(EachRow):
     violation_exponent: ClassVar[float] = 2 / 3
     constraint_form: ClassVar[ConstraintForm] = "linear"
 
-    constants: Constants
-    horizon: int
-    operator_norm: float | None = None
-
-    def __post_init__(self) -> None:
-        checks.check_horizon(self.horizon)
-        self.constants.require("G_f", "G_g", "rows", by=self.name)
-        if self.operator_norm is not None:
-            checks.positive(operator_norm=self.operator_norm)
+    operator_norm: float | None = positive(default=None)
 
     @property
     def eta(self) -> float:
         r"""The step size :math:`\min\{1/(\sqrt2\|A\|),\ (D_0/G_f)T^{-1/3}\}`."""
-        G_f, G_g = self.constants.require("G_f", "G_g", by=self.name)
         size = self.operator_norm
         if size is None:
-            size = math.sqrt(self._m) * G_g
-        return min(1 / (math.sqrt(2) * size), self._D_0 / (G_f * math.pow(self.horizon, 1 / 3)))
+            size = math.sqrt(self.rows) * self._G_g
+        usual = self._D_0 / (self._G_f * math.pow(self.horizon, 1 / 3))
+        return min(1 / (math.sqrt(2) * size), usual)
 
     def regret_bound(self, t: Any) -> Array:
         r"""Return :math:`D_0^2/(2\eta) + \eta G_f^2 t`."""
-        (G_f,) = self.constants.require("G_f", by=self.name)
-        D_0 = self._D_0
-        return D_0 / 2 * (D_0 / self.eta) + self.eta * G_f * (G_f * rounds(t))
+        D_0, G_f = self._D_0, self._G_f
+        return D_0 / 2 * (D_0 / self.eta) + self.eta * G_f * (G_f * as_floats(t))
 
     def _row_bound(self, t: Any) -> Array:
         r"""Return :math:`\sqrt{2(Ft + \mathrm{Reg})/\eta}`, which is the formula above."""
         F = self._F
-        return np.sqrt(2 * (F * rounds(t) + self.regret_bound(t))) / math.sqrt(self.eta)
+        return np.sqrt(2 * (F * as_floats(t) + self.regret_bound(t))) / math.sqrt(self.eta)
 
     @property
     def premises(self) -> tuple[Premise, ...]:

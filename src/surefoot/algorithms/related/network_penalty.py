@@ -10,20 +10,26 @@ evaluate every agent's functions at every agent's action.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self, final
 
 import numpy as np
 
-from surefoot.algorithms.bounds import StronglyConvex, harmonic, rounds
-from surefoot.algorithms.guarantee import Kind, Measure, Tuned
+from surefoot.algorithms.bounds import StronglyConvex, as_floats, harmonic
+from surefoot.algorithms.guarantee import Kind, KnownHorizon, Measure, Tuned
 from surefoot.algorithms.related._lagrangian import Lagrangian
 from surefoot.core import checks
 from surefoot.core.algorithm import NOTHING, Algorithm, tuning
 from surefoot.core.arrays import dot, maximum
 from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.parameters import anything, check_parameters, nonnegative, positive, projectable
+from surefoot.core.parameters import (
+    anything,
+    check_parameters,
+    nonnegative,
+    positive,
+    projectable,
+    share,
+)
 from surefoot.core.types import Array, Feedback, Info, Needs, Real, Source
 from surefoot.sets import Ball
 
@@ -141,7 +147,7 @@ class NetworkPenalty(Algorithm):
             c: strictly between 0 and 1.
         """
         theorem = NetworkTheorem(constants, horizon, mixing_rate(_mixing(mixing)), c)
-        return Tuned.of(cls, theorem, domain, "alpha", "gamma", mixing=mixing, decay=c)
+        return Tuned.of(cls, theorem, domain, mixing=mixing, decay=c)
 
     @classmethod
     @tuning(listed=False)
@@ -151,7 +157,7 @@ class NetworkPenalty(Algorithm):
         """Tune for strongly convex costs: own regret O(log T), violations O((T log T)^(1/2))."""
         checks.check_horizon(horizon)
         theorem = NetworkStronglyConvex(constants, mixing_rate(_mixing(mixing)))
-        return Tuned.of(cls, theorem, domain, "alpha", "gamma", mixing=mixing, decay=1.0)
+        return Tuned.of(cls, theorem, domain, mixing=mixing, decay=1.0)
 
 
 def _mixing(mixing: Array) -> Array:
@@ -196,18 +202,17 @@ class _Network(Lagrangian):
     kind: ClassVar[Kind] = "hard"
     changing: ClassVar[bool] = True
 
-    rate: float
+    rate: float = nonnegative()
 
     def __post_init__(self) -> None:
-        self.constants.require("R", "G_f", "G_g", by=self.name)
-        checks.nonnegative(rate=self.rate)
+        super().__post_init__()
         if not self.rate < 1:
             raise InvalidValueError(f"rate must be below 1, got {self.rate!r}")
 
     @property
     def gamma(self) -> float:
         r"""The weight of a violation, :math:`1/(4G_g^2)`."""
-        return 1 / (4 * self.constants.require("G_g", by=self.name)[0] ** 2)
+        return 1 / (4 * self._G_g**2)
 
     @property
     def _D(self) -> float:
@@ -220,8 +225,7 @@ class _Network(Lagrangian):
 
 
 @final
-@dataclass(frozen=True)
-class NetworkTheorem(_Network):
+class NetworkTheorem(_Network, KnownHorizon):
     r"""Convex costs: network regret :math:`O(T^{\max(c,1-c)})`, violations :math:`O(T^{1-c/2})`.
 
     With :math:`\alpha_t = \alpha t^{-c}`, :math:`\alpha = D/(\sqrt2G_f)`, D = 2R,
@@ -257,15 +261,7 @@ class NetworkTheorem(_Network):
         (0.707107, 0.25)
     """
 
-    constants: Constants
-    horizon: int
-    rate: float
-    c: float = 0.5
-
-    def __post_init__(self) -> None:
-        checks.check_horizon(self.horizon)
-        checks.between(0, 1, c=self.c)
-        super().__post_init__()
+    c: float = share(default=0.5)
 
     @property
     def name(self) -> str:
@@ -285,16 +281,15 @@ class NetworkTheorem(_Network):
     @property
     def alpha(self) -> float:
         r"""The first step size, :math:`D/(\sqrt2G_f)`."""
-        return self._D / (math.sqrt(2) * self.constants.require("G_f", by=self.name)[0])
+        return self._D / (math.sqrt(2) * self._G_f)
 
     def _steps(self, t: Any) -> Array:
         """Bound the sum of the step sizes by an integral."""
-        return self.alpha * rounds(t) ** (1 - self.c) / (1 - self.c)
+        return self.alpha * as_floats(t) ** (1 - self.c) / (1 - self.c)
 
-    def _regret(self, t: Any, share: float) -> Array:
-        (G_f,) = self.constants.require("G_f", by=self.name)
-        first = self._D**2 / (2 * self.alpha) * rounds(t) ** self.c
-        return first + share * G_f**2 * self._steps(t)
+    def _regret(self, t: Any, part: float) -> Array:
+        first = self._D**2 / (2 * self.alpha) * as_floats(t) ** self.c
+        return first + part * self._G_f**2 * self._steps(t)
 
     def own_regret_bound(self, t: Any) -> Array:
         """Bound the mean over agents of an agent's regret on its own costs."""
@@ -302,7 +297,7 @@ class NetworkTheorem(_Network):
 
     def own_violation_bound(self, t: Any) -> Array:
         """Bound the mean over agents of an agent's own violations."""
-        budget = self._F * rounds(t) + self.own_regret_bound(t)
+        budget = self._F * as_floats(t) + self.own_regret_bound(t)
         return np.sqrt(4 / 3 * budget * self._steps(t) / self.gamma)
 
     def regret_bound(self, t: Any) -> Array:
@@ -311,15 +306,13 @@ class NetworkTheorem(_Network):
 
     def bounds(self, t: Any) -> dict[Measure, Array]:
         """Bound the violations of every agent's action for every agent's constraint, on average."""
-        G_f, G_g = self.constants.require("G_f", "G_g", by=self.name)
         own = self.own_violation_bound(t)
-        apart = G_f * self._steps(t) + self.gamma * G_g * own
-        hard = own + math.sqrt(2) * G_g * self._apart * apart
+        apart = self._G_f * self._steps(t) + self.gamma * self._G_g * own
+        hard = own + math.sqrt(2) * self._G_g * self._apart * apart
         return {"soft": hard, "hard": hard}
 
 
 @final
-@dataclass(frozen=True)
 class NetworkStronglyConvex(StronglyConvex, _Network):
     r"""Costs that are :math:`\mu`-strongly convex, with :math:`\alpha_t = 1/(\mu t)`: own bounds.
 
@@ -335,10 +328,6 @@ class NetworkStronglyConvex(StronglyConvex, _Network):
     regret_exponent: ClassVar[float] = 0.0
     violation_exponent: ClassVar[float] = 0.5
 
-    constants: Constants
-    rate: float
-    horizon: None = None
-
     @property
     def alpha(self) -> float:
         r"""The first step size, :math:`1/\mu`."""
@@ -346,11 +335,10 @@ class NetworkStronglyConvex(StronglyConvex, _Network):
 
     def regret_bound(self, t: Any) -> Array:
         r"""Return :math:`(G_f^2/\mu)(1 + \ln t)`, for an agent on its own costs."""
-        (G_f,) = self.constants.require("G_f", by=self.name)
-        return G_f**2 * self.alpha * harmonic(t)
+        return self._G_f**2 * self.alpha * harmonic(t)
 
     def bounds(self, t: Any) -> dict[Measure, Array]:
         """Bound an agent's own violations, on average."""
-        budget = self._F * rounds(t) + self.regret_bound(t)
+        budget = self._F * as_floats(t) + self.regret_bound(t)
         hard = np.sqrt(4 / 3 * budget * self.alpha * harmonic(t) / self.gamma)
         return {"soft": hard, "hard": hard}

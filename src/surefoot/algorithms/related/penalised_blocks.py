@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any, ClassVar, Self, final
 
 import numpy as np
 
-from surefoot.algorithms.bounds import rounds
+from surefoot.algorithms.bounds import as_floats
 from surefoot.algorithms.guarantee import Kind, Measure, Tuned
 from surefoot.algorithms.inside import bounded_diameter
-from surefoot.algorithms.related._lagrangian import KnownHorizon
+from surefoot.algorithms.related._lagrangian import Lagrangian
 from surefoot.algorithms.related.garber_kretzu import Blocks, GarberKretzu, GarberKretzuState
 from surefoot.core import checks
 from surefoot.core.algorithm import Algorithm, tuning
@@ -80,8 +79,7 @@ class PenalisedBlocks(Algorithm):
 
 
 @final
-@dataclass(frozen=True)
-class PenalisedBlocksTheorem(Blocks, KnownHorizon):
+class PenalisedBlocksTheorem(Blocks, Lagrangian):
     r"""Regret and squared violations :math:`O(T^{3/4})`, by linear minimisation alone.
 
     With D the diameter of the simple set, :math:`b = \lceil\sqrt T\rceil`,
@@ -116,41 +114,30 @@ class PenalisedBlocksTheorem(Blocks, KnownHorizon):
     violation_exponent: ClassVar[float] = 0.75
     changing: ClassVar[bool] = True
 
-    diameter: float
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        checks.squarable(diameter=self.diameter)
-
-    @property
-    def _slopes(self) -> tuple[float, ...]:
-        return self.constants.require("G_f", "G_g", by=self.name)
-
     @property
     def eta(self) -> float:
         r"""The step size :math:`D/(G_f\sqrt{2bT})`."""
-        return self.diameter / (self._slopes[0] * math.sqrt(2 * self.block * self.horizon))
+        return self.diameter / (self._G_f * math.sqrt(2 * self.block * self.horizon))
 
     @property
     def theta(self) -> float:
         r"""The regulariser :math:`4\eta bG_g^2`."""
-        return 4 * self.eta * self.block * self._slopes[1] ** 2
+        return 4 * self.eta * self.block * self._G_g**2
 
     def linear_minimisations(self, largest_violation: float) -> int:
         """Return the largest number of linear minimisations, for violations up to a size."""
         checks.nonnegative(largest_violation=largest_violation)
-        G_f, G_g = self._slopes
-        first = self.closeness + self.eta * self.block * G_f + largest_violation / (4 * G_g)
-        return self._minimisations(first)
+        step = self.eta * self.block * self._G_f
+        return self._minimisations(self.closeness + step + largest_violation / (4 * self._G_g))
 
     def regret_bound(self, t: Any) -> Array:
         r"""Return :math:`D^2/(2\eta) + (\eta bG_f^2 + cG_f + c^2/(4\eta b))t`."""
-        (G_f, _), c, b = self._slopes, self.closeness, self.block
+        G_f, c, b = self._G_f, self.closeness, self.block
         rate = self.eta * b * G_f**2 + c * G_f + c**2 / (4 * self.eta * b)
-        return self.diameter**2 / (2 * self.eta) + rate * rounds(t)
+        return self.diameter**2 / (2 * self.eta) + rate * as_floats(t)
 
     def bounds(self, t: Any) -> dict[Measure, Array]:
         """Return the squares, and what follows for the violations by Cauchy and Schwarz."""
-        squared = 2 * self.theta * (self._F * rounds(t) + self.regret_bound(t))
-        hard = np.sqrt(rounds(t) * squared)
+        squared = 2 * self.theta * (self._F * as_floats(t) + self.regret_bound(t))
+        hard = np.sqrt(as_floats(t) * squared)
         return {"soft": hard, "hard": hard, "squared": squared}

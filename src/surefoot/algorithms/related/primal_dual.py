@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self, final
 
-from surefoot.algorithms.bounds import rounds
+from surefoot.algorithms.bounds import as_floats
 from surefoot.algorithms.guarantee import Tuned
 from surefoot.algorithms.related._lagrangian import Multiplying, RowsApart
 from surefoot.core.algorithm import tuning
@@ -93,11 +92,10 @@ class PrimalDual(Multiplying[PrimalDualState]):
         Needs ``slater_margin`` among the constants.
         """
         theorem = PrimalDualTheorem(constants, horizon)
-        return Tuned.of(cls, theorem, domain, "primal_step", "dual_step", "cap", "rows")
+        return Tuned.of(cls, theorem, domain)
 
 
 @final
-@dataclass(frozen=True)
 class PrimalDualTheorem(RowsApart):
     r"""Regret and the sum of each constraint :math:`O(\sqrt T)`, for constraints that change.
 
@@ -206,7 +204,7 @@ class PrimalDualTheorem(RowsApart):
         r"""Return :math:`D^2/(2\eta_P) + \tfrac12(\eta_PG_d^2 + \eta_DmD_g^2)t`."""
         (D_g,) = self.constants.require("D_g", by=self.name)
         rate = self.primal_step * self._slope**2 + self.dual_step * self.rows * D_g**2
-        return self._D**2 / (2 * self.primal_step) + 0.5 * rate * rounds(t)
+        return self._D**2 / (2 * self.primal_step) + 0.5 * rate * as_floats(t)
 
     @property
     def _limit(self) -> float:

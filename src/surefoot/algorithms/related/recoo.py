@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self, final
 
 import numpy as np
 
-from surefoot.algorithms.bounds import harmonic, power_sum, rounds
+from surefoot.algorithms.bounds import as_floats, harmonic, power_sum
 from surefoot.algorithms.guarantee import Kind, Measure, Tuned
 from surefoot.algorithms.premises import ROUNDING
 from surefoot.algorithms.related._lagrangian import Lagrangian
@@ -18,7 +17,7 @@ from surefoot.core.algorithm import OneConstraint, tuning
 from surefoot.core.arrays import map_runs, maximum, to_numpy
 from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.parameters import anything, nonnegative, positive, projectable
+from surefoot.core.parameters import anything, flag, nonnegative, positive, projectable
 from surefoot.core.types import Array, Needs, Number, Real, Region, Source
 from surefoot.sets import Ball
 from surefoot.sets.prox import Linearised, LinearProx, Prox, prox_of
@@ -163,8 +162,7 @@ class RECOO(OneConstraint[RECOOState]):
                 f"domain must be a ball around 0 of radius at most R = {constants.R:g}: the step "
                 f"uses no other set than that and its prox, got {checks.describe(domain)}"
             )
-        shared = ("alpha", "power", "growth", "floor")
-        return Tuned.of(cls, theorem, domain, *shared, prox=prox)
+        return Tuned.of(cls, theorem, domain, prox=prox)
 
 
 def _is_around_zero(domain: Region, radius: float) -> bool:
@@ -175,7 +173,6 @@ def _is_around_zero(domain: Region, radius: float) -> bool:
 
 
 @final
-@dataclass(frozen=True)
 class RecooTheorem(Lagrangian):
     r"""A proximal step on a rectified penalty whose multiplier is at least :math:`w_0t^p`.
 
@@ -226,15 +223,14 @@ class RecooTheorem(Lagrangian):
 
     kind: ClassVar[Kind] = "hard"
     floor: ClassVar[float] = 1.0
+    horizon = None
 
-    constants: Constants
-    strong: bool = False
-    varies: bool = False
-    distance: float | None = None
-    horizon: None = None
+    strong: bool = flag(default=False)
+    varies: bool = flag(default=False)
+    distance: float | None = positive(default=None)
 
     def __post_init__(self) -> None:
-        self.constants.require("R", "G_f", "G_g", by=self.name)
+        super().__post_init__()
         if self.strong:
             self.constants.require("strong_convexity", by=self.name)
 
@@ -275,21 +271,17 @@ class RecooTheorem(Lagrangian):
         return 2 * self.constants.R if self.distance is None else self.distance
 
     @property
-    def _slope(self) -> float:
-        return self.constants.require("G_f", by=self.name)[0]
-
-    @property
     def alpha(self) -> float:
         r"""The first weight of a move: :math:`\alpha_1 = G_f/(\sqrt2D)`, or :math:`\mu/2`."""
         if self.strong:
             return 0.5 * self.constants.require("strong_convexity", by=self.name)[0]
-        return self._slope / (math.sqrt(2) * self._D)
+        return self._G_f / (math.sqrt(2) * self._D)
 
     def regret_bound(self, t: Any) -> Array:
         """Return the bound of the table."""
         if self.strong:
-            return self._slope**2 / (4 * self.alpha) * harmonic(t)
-        return math.sqrt(2) * self._slope * self._D * np.sqrt(rounds(t))
+            return self._G_f**2 / (4 * self.alpha) * harmonic(t)
+        return math.sqrt(2) * self._G_f * self._D * np.sqrt(as_floats(t))
 
     def bounds(self, t: Any) -> dict[Measure, Array]:
         """Return the bound on the summed violations, and hence on the sum of g."""
@@ -297,21 +289,19 @@ class RecooTheorem(Lagrangian):
         return {"soft": hard, "hard": hard}
 
     def _fixed_bound(self, t: Any) -> Array:
-        p, q, a, G = self.power, self.growth, self.alpha, self._slope
-        before = np.maximum(rounds(t) - 1, 1.0)
+        p, q, a, G = self.power, self.growth, self.alpha, self._G_f
+        before = np.maximum(as_floats(t) - 1, 1.0)
         total = (
             self._F * power_sum(before, p + q)
             + G**2 / (4 * a) * power_sum(before, 2 * p + q)
             + a * self._D**2 * power_sum(before, q)
         )
         slack = self.constants.start_slack
-        (G_g,) = self.constants.require("G_g", by=self.name)
-        first = G_g * self._D if slack is None else max(-slack, 0.0)
-        return first + np.where(rounds(t) > 1, total / self.floor, 0.0)
+        first = self._G_g * self._D if slack is None else max(-slack, 0.0)
+        return first + np.where(as_floats(t) > 1, total / self.floor, 0.0)
 
     def _changing_bound(self, t: Any) -> Array:
-        p, a, G, F, T = self.power, self.alpha, self._slope, self._F, rounds(t)
-        (G_g,) = self.constants.require("G_g", by=self.name)
+        p, a, G, F, T = self.power, self.alpha, self._G_f, self._F, as_floats(t)
         moves = harmonic(T) if self.strong else power_sum(T, p)
         end = 0.0 if self.strong else a * T**p * self._D**2
         budget = F * T + G**2 / (2 * a) * moves + end
@@ -322,5 +312,5 @@ class RecooTheorem(Lagrangian):
             # p = 1/2: the terms are F/(2 sqrt s), G_f^2/(2 alpha s) and alpha D^2/(2 s).
             by_parts = 0.5 * F * power_sum(T, 0.5)
             by_parts = by_parts + (G**2 / (2 * a) + 0.5 * a * self._D**2) * harmonic(T)
-        apart = G_g * np.sqrt(2 * budget * moves / a)
+        apart = self._G_g * np.sqrt(2 * budget * moves / a)
         return (budget / T**p + by_parts) / self.floor + apart

@@ -81,7 +81,7 @@ class ScalarDPP(OneConstraint[ScalarDPPState]):
     def tuned(cls, constants: Constants, horizon: int, domain: Region | None = None) -> Tuned[Self]:
         r"""Tune with :math:`V = \sqrt T`, :math:`\alpha = T`."""
         theorem = DriftPlusPenalty(constants, horizon)
-        return Tuned.of(cls, theorem, domain, "V", "alpha")
+        return Tuned.of(cls, theorem, domain)
 
     @classmethod
     @tuning
@@ -95,7 +95,7 @@ class ScalarDPP(OneConstraint[ScalarDPPState]):
         constraints", 2017.
         """
         theorem = DriftPlusPenalty(constants, horizon, source="Neely-Yu 2017")
-        return Tuned.of(cls, theorem, domain, "V", "alpha")
+        return Tuned.of(cls, theorem, domain)
 
     @classmethod
     @tuning(V=positive(), window=count())
@@ -130,4 +130,4 @@ class ScalarDPP(OneConstraint[ScalarDPPState]):
             window=window,
             source=f"Liakopoulos et al. 2019, windows of {window}",
         )
-        return Tuned.of(cls, theorem, domain, "V", "alpha")
+        return Tuned.of(cls, theorem, domain)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self, final
 
 import numpy as np
 
-from surefoot.algorithms.bounds import rounds
+from surefoot.algorithms.bounds import as_floats
 from surefoot.algorithms.guarantee import Tuned
 from surefoot.algorithms.inside import AroundBall, ForHorizon
 from surefoot.core.algorithm import COSTS_ONLY, CostsOnly, tuning
@@ -134,11 +133,10 @@ class SeparationDescent(CostsOnly[SeparationDescentState]):
             inner = gauge_of(domain).inner_radius
         theorem = SeparationTheorem(constants, horizon, inner)
         separation = separation_of(domain)
-        return Tuned.of(cls, theorem, None, "eta", "depth", separation=separation, deep=deep)
+        return Tuned.of(cls, theorem, None, separation=separation, deep=deep)
 
 
 @final
-@dataclass(frozen=True)
 class SeparationTheorem(AroundBall, ForHorizon):
     r"""Cuts towards the shrunk set: regret :math:`O(\sqrt{\kappa T})`, no violation.
 
@@ -174,11 +172,9 @@ class SeparationTheorem(AroundBall, ForHorizon):
     name: ClassVar[str] = "Garber and Kretzu 2022, separation"
     regret_exponent: ClassVar[float] = 0.5
 
-    inner_radius: float
-
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not self.eta * self._G_f() < self.inner_radius:
+        if not self.eta * self._G_f < self.inner_radius:
             needed = math.floor((self.constants.reach / self.inner_radius) ** 2 / self._growth) + 1
             raise InvalidValueError(
                 f"{self.name} needs a horizon of at least {needed} rounds for these constants, "
@@ -192,12 +188,12 @@ class SeparationTheorem(AroundBall, ForHorizon):
     @property
     def eta(self) -> float:
         r"""The step size :math:`D_0/(G_f\sqrt{(1+2\kappa)T})`."""
-        return self.constants.reach / (self._G_f() * math.sqrt(self._growth * self.horizon))
+        return self.constants.reach / (self._G_f * math.sqrt(self._growth * self.horizon))
 
     @property
     def depth(self) -> float:
         r"""The distance :math:`\delta r = \eta G_f` by which a cut moves beyond the half-space."""
-        return self.eta * self._G_f()
+        return self.eta * self._G_f
 
     @property
     def cuts(self) -> float:
@@ -208,9 +204,9 @@ class SeparationTheorem(AroundBall, ForHorizon):
     def regret_bound(self, t: Any) -> Array:
         r"""Return :math:`D_0^2/(2\eta) + (\eta/2)(1+2\kappa)G_f^2t`."""
         D_0 = self.constants.reach
-        return D_0**2 / (2 * self.eta) + self.eta / 2 * self._growth * self._G_f() ** 2 * rounds(t)
+        return D_0**2 / (2 * self.eta) + self.eta / 2 * self._growth * self._G_f**2 * as_floats(t)
 
     def interval_bound(self, length: Any) -> Array:
         r"""Bound the regret over any interval: :math:`2R^2/\eta + (\eta/2)(1+2\kappa)G_f^2|I|`."""
-        rate = self.eta / 2 * self._growth * self._G_f() ** 2
-        return 2 * self.constants.R**2 / self.eta + rate * rounds(length)
+        rate = self.eta / 2 * self._growth * self._G_f**2
+        return 2 * self.constants.R**2 / self.eta + rate * as_floats(length)

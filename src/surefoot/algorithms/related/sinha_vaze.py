@@ -7,14 +7,13 @@ picks the constraints, and there need not be a Slater point.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self, final
 
 import numpy as np
 
-from surefoot.algorithms.bounds import harmonic, rounds
-from surefoot.algorithms.guarantee import Kind, Measure, Tuned
-from surefoot.algorithms.related._lagrangian import KnownHorizon, positive_part
+from surefoot.algorithms.bounds import as_floats, harmonic
+from surefoot.algorithms.guarantee import Kind, KnownHorizon, Measure, Tuned
+from surefoot.algorithms.related._lagrangian import Lagrangian, positive_part
 from surefoot.core.algorithm import OneConstraint, tuning
 from surefoot.core.arrays import dot, exp, maximum, minimum, sqrt, where
 from surefoot.core.constants import Constants
@@ -98,7 +97,7 @@ class SinhaVaze(OneConstraint[SinhaVazeState]):
     ) -> Tuned[Self]:
         r"""Tune for convex costs: :math:`b = 1/(2GD)`, :math:`\lambda = 1/(2\sqrt T)`."""
         theorem = SinhaVazeConvex(constants, horizon)
-        return Tuned.of(cls, theorem, domain, "scale", "rate", "diameter")
+        return Tuned.of(cls, theorem, domain)
 
 
 class StrongSinhaVazeState(NamedTuple):
@@ -166,11 +165,10 @@ class StrongSinhaVaze(OneConstraint[StrongSinhaVazeState]):
     ) -> Tuned[Self]:
         r"""Tune for costs of modulus H: :math:`V = 8G_g^2(1 + \ln T)/H`."""
         theorem = SinhaVazeStronglyConvex(constants, horizon)
-        return Tuned.of(cls, theorem, domain, "V", "strong_convexity")
+        return Tuned.of(cls, theorem, domain)
 
 
-@dataclass(frozen=True)
-class _Penalised(KnownHorizon):
+class _Penalised(KnownHorizon, Lagrangian):
     """What both cases share: the violations are summed, and the constraints may change."""
 
     kind: ClassVar[Kind] = "hard"
@@ -179,7 +177,6 @@ class _Penalised(KnownHorizon):
 
 
 @final
-@dataclass(frozen=True)
 class SinhaVazeConvex(_Penalised):
     r"""Convex costs: regret :math:`O(\sqrt T)`, summed violation :math:`O(\sqrt T\log T)`.
 
@@ -242,18 +239,17 @@ class SinhaVazeConvex(_Penalised):
 
     def regret_bound(self, t: Any) -> Array:
         r"""Return :math:`\sqrt2GD(1 + \lambda)\sqrt t`."""
-        return np.sqrt(rounds(t) / 2) * (1 + self.rate) / self.scale
+        return np.sqrt(as_floats(t) / 2) * (1 + self.rate) / self.scale
 
     def bounds(self, t: Any) -> dict[Measure, Array]:
         r"""Return :math:`\ln((1 + \sqrt{t/2} + bFt)/(1 - \lambda\sqrt{t/2}))/(b\lambda)`."""
-        r = np.sqrt(rounds(t) / 2)
-        gain = self.scale * self._F * rounds(t)
+        r = np.sqrt(as_floats(t) / 2)
+        gain = self.scale * self._F * as_floats(t)
         hard = np.log((1 + r + gain) / (1 - self.rate * r)) / (self.scale * self.rate)
         return {"soft": hard, "hard": hard}
 
 
 @final
-@dataclass(frozen=True)
 class SinhaVazeStronglyConvex(_Penalised):
     r"""Strongly convex costs: regret :math:`O(\log T)`, violation :math:`O(\sqrt{T\log T})`.
 
@@ -290,30 +286,25 @@ class SinhaVazeStronglyConvex(_Penalised):
     """
 
     name: ClassVar[str] = "Sinha-Vaze 2024, strongly convex"
-    needed: ClassVar[tuple[str, ...]] = ("G_f", "G_g", "strong_convexity")
+    needed: ClassVar[tuple[str, ...]] = ("strong_convexity",)
     regret_exponent: ClassVar[float] = 0.0
-
-    def _known(self) -> tuple[float, ...]:
-        return self.constants.require(*self.needed, by=self.name)
 
     @property
     def strong_convexity(self) -> float:
         """The modulus H of strong convexity of the costs."""
-        return self._known()[2]
+        return self.constants.require("strong_convexity", by=self.name)[0]
 
     @property
     def V(self) -> float:
         r"""The weight of the costs, :math:`8G_g^2(1 + \ln T)/H`."""
-        _, G_g, H = self._known()
-        return 8 * G_g**2 * (1 + math.log(self.horizon)) / H
+        return 8 * self._G_g**2 * (1 + math.log(self.horizon)) / self.strong_convexity
 
     def regret_bound(self, t: Any) -> Array:
         r"""Return :math:`(G_f^2/H)(1 + \ln t)`."""
-        G_f, _, H = self._known()
-        return G_f**2 / H * harmonic(t)
+        return self._G_f**2 / self.strong_convexity * harmonic(t)
 
     def bounds(self, t: Any) -> dict[Measure, Array]:
         r"""Return :math:`\sqrt{2V(Ft + (G_f^2/H)(1 + \ln t))}`."""
-        gain = self._F * rounds(t)
+        gain = self._F * as_floats(t)
         hard = np.sqrt(2 * self.V * (gain + self.regret_bound(t)))
         return {"soft": hard, "hard": hard}

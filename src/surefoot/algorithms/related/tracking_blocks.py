@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self, final
 
 import numpy as np
 
-from surefoot.algorithms.bounds import rounds
+from surefoot.algorithms.bounds import as_floats
 from surefoot.algorithms.guarantee import Tuned
 from surefoot.algorithms.inside import OnBounded, bounded_diameter
 from surefoot.algorithms.related._hedge import Mixing
@@ -101,7 +100,6 @@ class BlockLength(NamedTuple):
 
 
 @final
-@dataclass(frozen=True)
 class TrackingTheorem(OnBounded):
     r"""Regret :math:`O(T^{3/4}(1 + P/D)^{1/4})` against comparators of path length P.
 
@@ -134,7 +132,7 @@ class TrackingTheorem(OnBounded):
         for i in range((2 * T).bit_length()):
             b = math.ceil(math.sqrt(T / 2**i))
             found.append(
-                BlockLength(b, D * math.sqrt(2**i / (b * T)) / self._G_f(), D / math.sqrt(b))
+                BlockLength(b, D * math.sqrt(2**i / (b * T)) / self._G_f, D / math.sqrt(b))
             )
         return tuple(found)
 
@@ -142,7 +140,7 @@ class TrackingTheorem(OnBounded):
     def rate(self) -> float:
         r"""The learning rate :math:`\sqrt{8\ln N/T}/(G_fD)`."""
         N = len(self.experts)
-        return math.sqrt(8 * math.log(N) / self.horizon) / (self._G_f() * self.diameter)
+        return math.sqrt(8 * math.log(N) / self.horizon) / (self._G_f * self.diameter)
 
     def regret_bound(self, t: Any) -> Array:
         """Bound the regret against a fixed action, whose path has no length."""
@@ -150,13 +148,13 @@ class TrackingTheorem(OnBounded):
 
     def dynamic_bound(self, t: Any, path: Any) -> Array:
         """Bound the regret against comparators whose path has a given length."""
-        t, G_f, D = rounds(t), self._G_f(), self.diameter
+        t, G_f, D = as_floats(t), self._G_f, self.diameter
         best = np.min([self._expert_bound(e, t, path) for e in self.experts], axis=0)
         mixing = math.log(len(self.experts)) / self.rate
         return best + mixing + self.rate / 8 * (G_f * D) ** 2 * t
 
     def _expert_bound(self, expert: BlockLength, t: Array, path: Any) -> Array:
-        (b, eta, c), G_f = expert, self._G_f()
+        (b, eta, c), G_f = expert, self._G_f
         far = self.diameter + c
         start = (far**2 + 2 * far * path) / (2 * eta)
         return start + (eta / 2 * b * G_f**2 + c * G_f) * t + b * G_f * path

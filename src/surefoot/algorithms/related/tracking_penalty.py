@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self, final
 
 import numpy as np
 
-from surefoot.algorithms.bounds import rounds
-from surefoot.algorithms.guarantee import Kind, Measure, Tuned
+from surefoot.algorithms.bounds import as_floats
+from surefoot.algorithms.guarantee import Kind, KnownHorizon, Measure, Tuned
 from surefoot.algorithms.related._hedge import Mixing
-from surefoot.algorithms.related._lagrangian import KnownHorizon
+from surefoot.algorithms.related._lagrangian import Lagrangian
 from surefoot.algorithms.related.yi import Yi
 from surefoot.core.algorithm import COSTS_ONLY, tuning
 from surefoot.core.arrays import map_runs
@@ -99,8 +98,7 @@ class TrackingPenalty(Mixing[TrackingPenaltyState]):
 
 
 @final
-@dataclass(frozen=True)
-class TrackingPenaltyTheorem(KnownHorizon):
+class TrackingPenaltyTheorem(KnownHorizon, Lagrangian):
     r"""Regret :math:`O(\sqrt{T(1 + P)})` against comparators of path length P.
 
     With D = 2R and :math:`N = \lceil\log_2\sqrt{1 + 2T}\rceil + 1` copies,
@@ -131,8 +129,7 @@ class TrackingPenaltyTheorem(KnownHorizon):
 
     @property
     def _known(self) -> tuple[float, float, float]:
-        R, G_f, G_g = self.constants.require("R", "G_f", "G_g", by=self.name)
-        return 2 * R, G_f, G_g
+        return 2 * self.constants.R, self._G_f, self._G_g
 
     @property
     def _weights(self) -> list[float]:
@@ -163,13 +160,13 @@ class TrackingPenaltyTheorem(KnownHorizon):
 
     def dynamic_bound(self, t: Any, path: Any) -> Array:
         """Bound the regret against comparators whose path has a given length."""
-        t, (D, G_f, _) = rounds(t), self._known
+        t, (D, G_f, _) = as_floats(t), self._known
         best = np.min([self._copy_bound(a, t, path) for a in self._weights], axis=0)
         return best + math.log(len(self._weights)) / self.rate + self.rate / 8 * (G_f * D) ** 2 * t
 
     def bounds(self, t: Any) -> dict[Measure, Array]:
         """Bound the violations by the sum of the copies' bounds."""
-        t, (D, G_f, _) = rounds(t), self._known
+        t, (D, G_f, _) = as_floats(t), self._known
         hard = sum(
             np.sqrt(2 * (G_f * D * t + self._copy_bound(a, t, 0.0)) / a) for a in self._weights
         )

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self, final
 
 import numpy as np
 
-from surefoot.algorithms.bounds import rounds
-from surefoot.algorithms.guarantee import Kind, Measure, Tuned
-from surefoot.algorithms.related._lagrangian import KnownHorizon
-from surefoot.core import checks
+from surefoot.algorithms.bounds import as_floats
+from surefoot.algorithms.guarantee import Kind, KnownHorizon, Measure, Tuned
+from surefoot.algorithms.related._lagrangian import Lagrangian
 from surefoot.core.algorithm import OneConstraint, tuning
 from surefoot.core.arrays import map_runs, maximum
 from surefoot.core.constants import Constants
@@ -99,12 +97,11 @@ class Yi(OneConstraint[YiState]):
             c: strictly between 0 and 1.
         """
         theorem = YiTheorem(constants, horizon, c)
-        return Tuned.of(cls, theorem, None, "gamma", "alpha", prox=prox_of(domain))
+        return Tuned.of(cls, theorem, None, prox=prox_of(domain))
 
 
 @final
-@dataclass(frozen=True)
-class YiTheorem(KnownHorizon):
+class YiTheorem(KnownHorizon, Lagrangian):
     r"""Regret :math:`O(T^{\max(c, 1-c)})`, violations :math:`O(T^{(1-c)/2})`; no Slater point.
 
     With :math:`\gamma^2 = T^c`, :math:`\alpha = \tfrac12\gamma^2G_g^2 + \tfrac12T^c` and
@@ -139,11 +136,7 @@ class YiTheorem(KnownHorizon):
 
     kind: ClassVar[Kind] = "hard"
 
-    c: float = 0.5
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        checks.between(0, 1, c=self.c)
+    c: float = share(default=0.5)
 
     @property
     def name(self) -> str:
@@ -172,19 +165,16 @@ class YiTheorem(KnownHorizon):
     @property
     def alpha(self) -> float:
         r"""The weight of a move, :math:`\tfrac12\gamma^2G_g^2 + \tfrac12T^c`."""
-        (G_g,) = self.constants.require("G_g", by=self.name)
-        return 0.5 * self._weight * (G_g**2 + 1)
+        return 0.5 * self._weight * (self._G_g**2 + 1)
 
     def regret_bound(self, t: Any) -> Array:
         r"""Return :math:`\alpha D_0^2 + G_f^2t/(2T^c)`."""
-        (G_f,) = self.constants.require("G_f", by=self.name)
-        return self.alpha * self._D_0**2 + G_f**2 / (2 * self._weight) * rounds(t)
+        return self.alpha * self._D_0**2 + self._G_f**2 / (2 * self._weight) * as_floats(t)
 
     def bounds(self, t: Any) -> dict[Measure, Array]:
         """Return the bounds on the violations and on their squares."""
-        total = 2 * (self._F * rounds(t) + self.regret_bound(t)) / self._weight
+        total = 2 * (self._F * as_floats(t) + self.regret_bound(t)) / self._weight
         slack = self.constants.start_slack
-        (G_g,) = self.constants.require("G_g", by=self.name)
-        first = G_g * self._D_0 if slack is None else max(-slack, 0.0)
+        first = self._G_g * self._D_0 if slack is None else max(-slack, 0.0)
         hard = np.sqrt(total)
         return {"soft": hard, "hard": hard, "squared": total + first**2}

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self, final
 
-from surefoot.algorithms.bounds import rounds
+from surefoot.algorithms.bounds import as_floats
 from surefoot.algorithms.guarantee import ConstraintForm, Tuned
 from surefoot.algorithms.premises import Premise
 from surefoot.algorithms.related._lagrangian import Multiplying, RowsApart
@@ -91,11 +90,10 @@ class YuNeely(Multiplying[YuNeelyState]):
     ) -> Tuned[Self]:
         """Tune for linear constraints: regret O(T^(1/2)), the sum of each constraint O(1)."""
         theorem = YuNeelyTheorem(constants, horizon)
-        return Tuned.of(cls, theorem, domain, "gamma", "alpha", "rows")
+        return Tuned.of(cls, theorem, domain)
 
 
 @final
-@dataclass(frozen=True)
 class YuNeelyTheorem(RowsApart):
     r"""Regret :math:`O(\sqrt T)`, and the sum of each constraint :math:`O(1)`.
 
@@ -181,7 +179,7 @@ class YuNeelyTheorem(RowsApart):
     def regret_bound(self, t: Any) -> Array:
         r"""Return :math:`\alpha D_0^2 + G_f^2t/(2\sqrt T)`."""
         (G_f,) = self.constants.require("G_f", by=self.name)
-        return self.alpha * self._D_0**2 + G_f**2 / (2 * math.sqrt(self.horizon)) * rounds(t)
+        return self.alpha * self._D_0**2 + G_f**2 / (2 * math.sqrt(self.horizon)) * as_floats(t)
 
     @property
     def _limit(self) -> float:

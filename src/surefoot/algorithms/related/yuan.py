@@ -11,14 +11,13 @@ differ from round to round, against the best action that is feasible in all roun
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self, final
 
 import numpy as np
 
-from surefoot.algorithms.bounds import StronglyConvex, harmonic, rounds
-from surefoot.algorithms.guarantee import Kind, Measure, Tuned
-from surefoot.algorithms.related._lagrangian import KnownHorizon, Lagrangian
+from surefoot.algorithms.bounds import StronglyConvex, as_floats, harmonic
+from surefoot.algorithms.guarantee import Kind, KnownHorizon, Measure, PossibleHorizon, Tuned
+from surefoot.algorithms.related._lagrangian import Lagrangian
 from surefoot.core import checks
 from surefoot.core.algorithm import EachConstraint, tuning
 from surefoot.core.arrays import combine, maximum
@@ -111,7 +110,7 @@ class Yuan(EachConstraint[YuanState]):
             alpha: how the penalty is weighed, strictly between 0 and 1.
         """
         theorem = YuanTradeOff(constants, horizon, beta, alpha)
-        return Tuned.of(cls, theorem, domain, "eta", "theta")
+        return Tuned.of(cls, theorem, domain)
 
     @classmethod
     @tuning
@@ -124,12 +123,11 @@ class Yuan(EachConstraint[YuanState]):
         """
         checks.check_horizon(horizon)
         theorem = YuanStronglyConvex(constants)
-        return Tuned.of(cls, theorem, domain, "eta", "theta", decay=1.0)
+        return Tuned.of(cls, theorem, domain, decay=1.0)
 
 
 @final
-@dataclass(frozen=True)
-class YuanTradeOff(KnownHorizon):
+class YuanTradeOff(KnownHorizon, Lagrangian):
     r"""Convex costs: regret :math:`O(T^{\max(\beta, 1-\beta)})`, squares :math:`O(T^{1-\beta})`.
 
     With :math:`\alpha, \beta \in (0, 1)`, :math:`\sigma' = (m+1)G^2/(2(1-\alpha))`,
@@ -168,14 +166,10 @@ class YuanTradeOff(KnownHorizon):
     kind: ClassVar[Kind] = "squared"
     changing: ClassVar[bool] = True
 
-    needed: ClassVar[tuple[str, ...]] = ("R", "G_f", "G_g", "rows")
+    needed: ClassVar[tuple[str, ...]] = ("rows",)
 
-    beta: float = 0.5
-    alpha: float = 0.5
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        checks.between(0, 1, beta=self.beta, alpha=self.alpha)
+    beta: float = share(default=0.5)
+    alpha: float = share(default=0.5)
 
     @property
     def name(self) -> str:
@@ -184,7 +178,7 @@ class YuanTradeOff(KnownHorizon):
 
     @property
     def _slopes(self) -> float:
-        return math.sqrt(self._m + 1) * self._G
+        return math.sqrt(self.rows + 1) * self._G
 
     @property
     def eta(self) -> float:
@@ -199,13 +193,13 @@ class YuanTradeOff(KnownHorizon):
     def regret_bound(self, t: Any) -> Array:
         r"""Return :math:`D_0^2/(2\eta) + (\eta t/2)(m+1)G^2`."""
         D_0, slopes = self._D_0, self._slopes
-        return D_0 / 2 * (D_0 / self.eta) + slopes / 2 * (slopes * self.eta) * rounds(t)
+        return D_0 / 2 * (D_0 / self.eta) + slopes / 2 * (slopes * self.eta) * as_floats(t)
 
     def bounds(self, t: Any) -> dict[Measure, Array]:
         """Return the squares, and what follows for the violations by Cauchy and Schwarz."""
         F = self._F
-        squared = self.theta / self.alpha * (F * rounds(t) + self.regret_bound(t))
-        hard = np.sqrt(rounds(t)) * np.sqrt(squared)
+        squared = self.theta / self.alpha * (F * as_floats(t) + self.regret_bound(t))
+        hard = np.sqrt(as_floats(t)) * np.sqrt(squared)
         return {"soft": hard, "hard": hard, "squared": squared}
 
     @property
@@ -220,8 +214,7 @@ class YuanTradeOff(KnownHorizon):
 
 
 @final
-@dataclass(frozen=True)
-class YuanStronglyConvex(StronglyConvex, Lagrangian):
+class YuanStronglyConvex(PossibleHorizon, StronglyConvex, Lagrangian):
     r"""Strongly convex costs: regret :math:`O(\log T)`, violations :math:`O(\sqrt{T\log T})`.
 
     With H the modulus, :math:`\eta_t = 1/(Ht)`, :math:`\theta_t = (m+1)G^2\eta_t` and
@@ -256,20 +249,13 @@ class YuanStronglyConvex(StronglyConvex, Lagrangian):
     regret_exponent: ClassVar[float] = 0.0
     violation_exponent: ClassVar[float] = 0.5
     changing: ClassVar[bool] = True
-
-    constants: Constants
-    horizon: int | None = None
-
-    def __post_init__(self) -> None:
-        self.constants.require("R", "G_f", "G_g", "rows", "strong_convexity", by=self.name)
-        if self.horizon is not None:
-            checks.check_horizon(self.horizon)
+    needed: ClassVar[tuple[str, ...]] = ("rows",)
 
     @property
     def theta(self) -> float:
         """The regulariser of round 1, (m + 1) G^2/H."""
         G = self._G
-        return (self._m + 1) * G * (G * self.eta)
+        return (self.rows + 1) * G * (G * self.eta)
 
     def regret_bound(self, t: Any) -> Array:
         r"""Return :math:`\tfrac{(m+1)G^2}{2H}(1 + \ln t)`."""
@@ -279,5 +265,5 @@ class YuanStronglyConvex(StronglyConvex, Lagrangian):
         """Return the squares and the violations, as above."""
         F, c = self._F, self.theta / 2
         squared = 4 * c * (F * harmonic(t) + math.pi**2 / 6 * c)
-        hard = np.sqrt(4 * c * harmonic(t)) * np.sqrt(F * rounds(t) + self.regret_bound(t))
+        hard = np.sqrt(4 * c * harmonic(t)) * np.sqrt(F * as_floats(t) + self.regret_bound(t))
         return {"soft": hard, "hard": hard, "squared": squared}
