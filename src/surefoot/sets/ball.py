@@ -18,10 +18,22 @@ from surefoot.core.arrays import (
     where,
 )
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.types import Array, Number
-from surefoot.sets._centred import Centred
+from surefoot.core.parameters import Declared, size, vector
+from surefoot.core.types import Array, Number, Real
 
 __all__ = ["Ball"]
+
+
+class Centred(Declared, kw_only=False):
+    """The radius and the centre of a ball in some norm."""
+
+    radius: Real = size()
+    centre: Array | None = vector(default=None)
+
+    @property
+    def dimension(self) -> int | None:
+        """The length of the centre; None for a ball around 0, which has no dimension of its own."""
+        return None if self.centre is None else int(self.centre.shape[-1])
 
 
 class Ball(Centred, kw_only=False):

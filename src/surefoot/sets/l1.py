@@ -5,7 +5,7 @@ from __future__ import annotations
 from surefoot.core.arrays import convert_like, find_largest, maximum, namespace, where
 from surefoot.core.points import UNIT, check_length, clean, keep_nan, only_entry, sum_entries
 from surefoot.core.types import Array, Number
-from surefoot.sets._centred import Centred
+from surefoot.sets.ball import Centred
 from surefoot.sets.simplex import onto_simplex
 
 __all__ = ["L1Ball"]

@@ -7,8 +7,7 @@ from surefoot.problems.constraints.cone import SecondOrderCone
 from surefoot.problems.constraints.cvar import CVaR
 from surefoot.problems.constraints.functions import FunctionConstraint, JaxConstraint
 from surefoot.problems.constraints.guard import PeekingError, PlayedOnly
-from surefoot.problems.constraints.l1 import L1Norm
-from surefoot.problems.constraints.norms import L2Norm, LinfNorm
+from surefoot.problems.constraints.norms import L1Norm, L2Norm, LinfNorm
 from surefoot.problems.constraints.quadratic import EllipsoidNorm, QuadraticForm
 from surefoot.problems.constraints.shift import Shifted, shift
 from surefoot.problems.constraints.simplex import SimplexRows

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from scipy.sparse import csr_array
 
-__all__ = ["Rows"]
-
 
 class Rows(csr_array):  # type: ignore[misc]
     """A compressed sparse matrix that is equal to itself alone.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,14 +12,110 @@ from surefoot.core.arrays import convert_like, find_largest, namespace, take_row
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import Declared, matrix, vector
 from surefoot.core.types import Array, ArrayLike, Number, Region
-from surefoot.problems.constraints._rounding import gamma
-from surefoot.problems.constraints.base import Constraint, level_below, point
+from surefoot.problems.constraints.base import Constraint, bound_above, gamma, level_below, point
 from surefoot.sets import Ball, Box, Halfspace, Polytope
 
-__all__ = ["Affine"]
+
+class LinearRows(Constraint):
+    r"""The largest of m affine functions, :math:`g(x) = \max_i (a_i^\top x - b_i)`.
+
+    Value and subgradient come from the same row; of rows that tie, the first counts.
+
+    Attributes:
+        A: rows :math:`a_i`, ``(m, d)``.
+        b: :math:`b_i`, ``(m,)``.
+    """
+
+    A: Array
+    b: Array
+
+    def query(self, x: Array) -> tuple[Number, Array]:
+        """Return the largest row's value, and that row."""
+        x = point(x, self.A.shape[1])
+        value, index = find_largest(self._values(x))
+        return value, take_rows(convert_like(self.A, x), index)
+
+    def query_all(self, x: Array) -> tuple[Array, Array]:
+        """Return every row's value, and all rows.
+
+        Example:
+            >>> g = Affine([[1.0, 0.0], [0.0, 2.0]], [1.0, 1.0])
+            >>> g.query_all(np.array([0.5, 0.75]))[0]
+            array([-0.5,  0.5])
+        """
+        x = point(x, self.A.shape[1])
+        A = convert_like(self.A, x)
+        if x.ndim > 1:
+            A = namespace(x).broadcast_to(A, (x.shape[0], *A.shape))
+        return self._values(x), A
+
+    def _values(self, x: Array) -> Array:
+        A, b = convert_like(self.A, x), convert_like(self.b, x)
+        return (A @ x if x.ndim == 1 else x @ A.T) - b
+
+    def norms(self) -> Array:
+        """Return the norm of each row."""
+        return np.linalg.norm(self.A, axis=1)
+
+    def terms(self) -> int:
+        """Return the number of terms of a row, at most: its inner products round that often."""
+        return int(self.A.shape[1])
+
+    @property
+    def rows(self) -> int:
+        """The number of rows."""
+        return int(self.A.shape[0])
+
+    @property
+    def interior(self) -> Array | None:
+        """0 if every b is positive."""
+        return np.zeros(self.A.shape[1]) if (self.b > 0).all() else None
+
+    def value_bound(self, domain: Ball, point: Array | None = None) -> float:
+        r"""Return :math:`\max_i (|a_i^\top c - b_i| + \|a_i\|R)`, attained."""
+        return float((abs(self._at_centre(domain)) + self.norms() * domain.radius).max())
+
+    def _at_centre(self, domain: Ball) -> Array:
+        return (0.0 if domain.centre is None else self.A @ domain.centre) - self.b
+
+    def subgradient_bound(self, domain: Ball) -> float:
+        r"""Return the longest row: every subgradient is a convex combination of rows."""
+        return float(self.row_slopes(domain).max())
+
+    def row_slopes(self, domain: Ball) -> Array:
+        """Return the norm of each row, rounded up: no computed norm is above it."""
+        return bound_above(self.norms(), self.terms())
+
+    def row_errors(self, domain: Ball) -> Array:
+        r"""Return :math:`\gamma_{d+2}(\|a_i\|M + |b_i|)` with M the largest norm on the domain.
+
+        Of :math:`a_i^\top x` at most :math:`\gamma_d|a_i|^\top|x|`, of the difference with
+        :math:`b_i` once more. The subgradient is exact.
+        """
+        return row_errors(self.row_slopes(domain), self.b, domain, self.terms())
+
+    def evaluation_error(self, domain: Ball) -> float:
+        """Return the largest error of a row that can be the largest on the domain.
+
+        One that stays below another all over the domain, by more than both round, is never
+        returned, so a far limit beside near ones costs no digits.
+        """
+        values, errors = self._at_centre(domain), self.row_errors(domain)
+        spread = self.row_slopes(domain) * float(domain.radius)
+        # The values are rounded too, hence twice the errors.
+        lowest = (values - spread - 2 * errors).max()
+        return float(errors[values + spread + 2 * errors >= lowest].max())
+
+    def curvature(self, domain: Ball | None = None) -> float | None:
+        """Return 0 for one row; None for several, whose maximum has kinks."""
+        return 0.0 if self.rows == 1 else None
+
+    def row_curvatures(self, domain: Ball | None = None) -> Array:
+        """Return 0 for each row: all are linear."""
+        return np.zeros(self.rows)
 
 
-class Affine(Constraint, Declared, kw_only=False):
+class Affine(LinearRows, Declared, kw_only=False):
     r"""The largest of m affine functions, :math:`g(x) = \max_i (a_i^\top x - b_i)`.
 
     Value and subgradient come from the same row; of rows that tie, the first counts.
@@ -51,26 +147,10 @@ class Affine(Constraint, Declared, kw_only=False):
                 raise InvalidValueError(f"A must have no zero row, got zeros in row {zero[0]}")
             checks.to_vector(self.b, "b", length=len(self.A))
 
-    def query(self, x: Array) -> tuple[Number, Array]:
-        """Return the largest row's value, and that row."""
-        x = point(x, self.A.shape[-1])
-        A, b = convert_like(self.A, x), convert_like(self.b, x)
-        value, index = find_largest((A @ x if x.ndim == 1 else x @ A.T) - b)
-        return value, take_rows(A, index)
-
-    def query_all(self, x: Array) -> tuple[Array, Array]:
-        """Return every row's value, and all rows.
-
-        Example:
-            >>> g = Affine([[1.0, 0.0], [0.0, 2.0]], [1.0, 1.0])
-            >>> g.query_all(np.array([0.5, 0.75]))[0]
-            array([-0.5,  0.5])
-        """
-        x = point(x, self.A.shape[-1])
-        A, b = convert_like(self.A, x), convert_like(self.b, x)
-        if x.ndim == 1:
-            return A @ x - b, A
-        return x @ A.T - b, namespace(x).broadcast_to(A, (x.shape[0], *A.shape))
+    @property
+    def dimension(self) -> int:
+        """The length of an action."""
+        return int(self.A.shape[1])
 
     def normalized(self) -> Affine:
         r"""Return the same set with rows of norm 1: :math:`a_i/\|a_i\|`, :math:`b_i/\|a_i\|`.
@@ -82,19 +162,14 @@ class Affine(Constraint, Declared, kw_only=False):
             >>> Affine([[3.0, -4.0]], [10.0]).normalized()
             Affine(A=array([[ 0.6, -0.8]]), b=array([2.]))
         """
-        norms = np.linalg.norm(self.A, axis=1)
+        norms = self.norms()
         return Affine(self.A / norms[:, None], self.b / norms)
-
-    @property
-    def dimension(self) -> int:
-        """The length of an action."""
-        return int(self.A.shape[1])
 
     @property
     def interior(self) -> Array | None:
         """0 if every b is positive, the middle of a box, one unit inside a half-space."""
-        if (self.b > 0).all():
-            return np.zeros(self.dimension)
+        if (origin := super().interior) is not None:
+            return origin
         region = self.region
         if isinstance(region, Box):
             point = 0.5 * (region.lower + region.upper)
@@ -104,16 +179,6 @@ class Affine(Constraint, Declared, kw_only=False):
         else:
             return None
         return point if self.value(point) < 0 else None
-
-    @property
-    def rows(self) -> int:
-        """The number of rows."""
-        return len(self.A)
-
-    def value_bound(self, domain: Ball, point: Array | None = None) -> float:
-        r"""Return :math:`\max_i (|a_i^\top c - b_i| + \|a_i\|R)`, attained."""
-        centre = 0.0 if domain.centre is None else self.A @ domain.centre
-        return float((abs(centre - self.b) + np.linalg.norm(self.A, axis=1) * domain.radius).max())
 
     @property
     def region(self) -> Region:
@@ -138,38 +203,6 @@ class Affine(Constraint, Declared, kw_only=False):
         bounded = np.isfinite(lower).all() and np.isfinite(upper).all()
         return Box(lower, upper) if bounded and (lower <= upper).all() else None
 
-    def subgradient_bound(self, domain: Ball) -> float:
-        r"""Return the longest row: every subgradient is a convex combination of rows."""
-        # Rounded up, so that no computed norm of a row is above it.
-        return float(np.linalg.norm(self.A, axis=1).max()) * (1 + 2.0**-50)
-
-    def row_slopes(self, domain: Ball) -> Array:
-        """Return the norm of each row."""
-        return np.linalg.norm(self.A, axis=1) * (1 + 2.0**-50)
-
-    def row_errors(self, domain: Ball) -> Array:
-        r"""Return :math:`\gamma_{d+2}(\|a_i\|M + |b_i|)` with M the largest norm on the domain.
-
-        Of :math:`a_i^\top x` at most :math:`\gamma_d|a_i|^\top|x|`, of the difference with
-        :math:`b_i` once more. The subgradient is exact.
-        """
-        return row_errors(self.row_slopes(domain), self.b, domain, self.dimension)
-
-    def evaluation_error(self, domain: Ball) -> float:
-        """Return the largest error of a row that can be the largest on the domain."""
-        centre = 0.0 if domain.centre is None else self.A @ domain.centre
-        return active_error(
-            centre - self.b, self.row_slopes(domain), self.b, domain, self.dimension
-        )
-
-    def curvature(self, domain: Ball | None = None) -> float | None:
-        """Return 0 for one row; None for several, whose maximum has kinks."""
-        return 0.0 if self.rows == 1 else None
-
-    def row_curvatures(self, domain: Ball | None = None) -> Array:
-        """Return 0 for each row: all are linear."""
-        return np.zeros(self.rows)
-
     def exact_sigma(self, epsilon: float | None) -> tuple[float, float] | None:
         r"""Return sigma exactly if the rows form mutually orthogonal classes of parallel rows.
 
@@ -189,7 +222,7 @@ class Affine(Constraint, Declared, kw_only=False):
         classes = _orthogonal_classes(self.A)
         if classes is None:
             return None
-        norms = np.linalg.norm(self.A, axis=1)
+        norms = self.norms()
         shortest = np.array([norms[members].min() for members in classes])
         depth = min(_depth(self.A[c], self.b[c]) for c in classes)
         if not depth > 0:
@@ -200,31 +233,12 @@ class Affine(Constraint, Declared, kw_only=False):
         return sigma, level_below(depth, epsilon)
 
 
-def row_errors(norms: Any, b: Any, domain: Ball, terms: int) -> Any:
+def row_errors(norms: Array, b: Array, domain: Ball, terms: int) -> Array:
     """Return the rounding of each affine function, from their norms and offsets."""
     return gamma(terms + 2) * (norms * float(domain.reach_from_origin) + abs(b))
 
 
-def active_error(values: Any, norms: Any, b: Any, domain: Ball, terms: int) -> float:
-    """Return the largest rounding among the affine functions that can be largest on the domain.
-
-    One that stays below another all over the domain, by more than both round, is never returned,
-    so a far limit beside near ones costs no digits.
-
-    Args:
-        values: of the functions at the centre of the domain.
-        norms: of the rows.
-        b: the offsets.
-        domain: the ball.
-        terms: the number of terms of each inner product.
-    """
-    errors, spread = row_errors(norms, b, domain, terms), norms * float(domain.radius)
-    # The values are rounded too, hence twice the errors.
-    lowest = (values - spread - 2 * errors).max()
-    return float(errors[values + spread + 2 * errors >= lowest].max())
-
-
-def _orthogonal_classes(A: Any) -> list[Any] | None:
+def _orthogonal_classes(A: Array) -> list[np.ndarray] | None:
     """Return the indices of parallel rows per class; None if two classes are not orthogonal.
 
     Parallel and orthogonal up to 1e-12, the rounding of a rotation. Parallel is judged by the
@@ -246,7 +260,7 @@ def _orthogonal_classes(A: Any) -> list[Any] | None:
     return [np.array(members) for members in classes]
 
 
-def _largest_cosine(A: Any, classes: list[Any]) -> float:
+def _largest_cosine(A: Array, classes: list[np.ndarray]) -> float:
     """Return how far rows of different classes are from orthogonal."""
     unit = A / np.linalg.norm(A, axis=1, keepdims=True)
     cosines = abs(unit @ unit[[members[0] for members in classes]].T)
@@ -255,7 +269,7 @@ def _largest_cosine(A: Any, classes: list[Any]) -> float:
     return float(cosines.max())
 
 
-def _depth(A: Any, b: Any) -> float:
+def _depth(A: Array, b: Array) -> float:
     """Return minus the minimum over the line of the largest parallel row; inf if unbounded.
 
     With z the coordinate along the first row's direction, row i is n_i z - b_i, n_i signed. The

@@ -74,7 +74,7 @@ class Constraint(ArrayFields, ABC):
             Values ``(m,)`` and subgradients ``(m, d)``; ``(B, m)`` and ``(B, m, d)`` for a batch.
         """
         g, s = self.query(x)
-        if type(g) is float:
+        if isinstance(g, float):
             return np.array([g]), s[None]
         xp = namespace(s)
         return xp.reshape(g, (*s.shape[:-1], 1)), xp.expand_dims(s, axis=-2)
@@ -172,6 +172,88 @@ class Constraint(ArrayFields, ABC):
                 f"no sigma, got epsilon = {epsilon!r} with start_slack = {known.start_slack!r}"
             )
         return known
+
+
+class Wrapper(Constraint):
+    """A constraint made of another one, whose rows, slopes and curvatures it has.
+
+    Whatever else it does not define is that of the other constraint, too.
+    """
+
+    __slots__ = ()
+    constraint: Constraint
+
+    @property
+    def dimension(self) -> int | None:
+        """The dimension of the constraint; None where it knows none."""
+        return dimension_of(self.constraint)
+
+    @property
+    def rows(self) -> int:
+        """The number of rows of the constraint."""
+        return self.constraint.rows
+
+    @property
+    def region(self) -> Region | None:
+        """The region of the constraint."""
+        return self.constraint.region
+
+    @property
+    def interior(self) -> Array | None:
+        """The interior point of the constraint."""
+        return self.constraint.interior
+
+    def value_bound(self, domain: Ball, point: Array) -> float | None:
+        """Return the value bound of the constraint."""
+        return self.constraint.value_bound(domain, point)
+
+    def subgradient_bound(self, domain: Ball) -> float | None:
+        """Return the subgradient bound of the constraint."""
+        return self.constraint.subgradient_bound(domain)
+
+    def evaluation_error(self, domain: Ball) -> float | None:
+        """Return the evaluation error of the constraint."""
+        return self.constraint.evaluation_error(domain)
+
+    def curvature(self, domain: Ball | None = None) -> float | None:
+        """Return the curvature of the constraint."""
+        return self.constraint.curvature(domain)
+
+    def row_slopes(self, domain: Ball) -> Array:
+        """Return the row slopes of the constraint."""
+        return self.constraint.row_slopes(domain)
+
+    def row_curvatures(self, domain: Ball | None = None) -> Array:
+        """Return the row curvatures of the constraint."""
+        return self.constraint.row_curvatures(domain)
+
+    def row_errors(self, domain: Ball) -> Array:
+        """Return the row errors of the constraint."""
+        return self.constraint.row_errors(domain)
+
+    def exact_sigma(self, epsilon: float | None) -> tuple[float, float] | None:
+        """Return the sigma of the constraint."""
+        return self.constraint.exact_sigma(epsilon)
+
+
+def gamma(operations: float) -> float:
+    r"""Return :math:`\gamma_k = ku/(1 - ku)`, u = 2^-53: k roundings in a row, as a share.
+
+    An inner product of k terms, in any order, errs by at most :math:`\gamma_k` of the sum of the
+    terms' sizes. Underflow adds 2^-1074 for each term, which is nothing beside any of the scales
+    that constructors accept.
+    """
+    return operations * 2.0**-53 / (1 - operations * 2.0**-53)
+
+
+def bound_above(value: float, operations: int) -> float:
+    """Return an upper bound on a number whose computation rounded this often, by u = 2^-53 each."""
+    return value * (1 + (operations + 8) * 2.0**-53)
+
+
+def bound_below(value: float, operations: int) -> float:
+    """Return a lower bound on a number whose computation rounded this often."""
+    return value * (1 - (operations + 8) * 2.0**-53)
 
 
 def level_below(

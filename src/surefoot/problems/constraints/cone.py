@@ -11,8 +11,15 @@ from surefoot.core import checks
 from surefoot.core.arrays import convert_like, dot, norm, where
 from surefoot.core.parameters import Declared, matrix, number, vector
 from surefoot.core.types import Array, Number
-from surefoot.problems.constraints._rounding import gamma, rounded_down, rounded_up
-from surefoot.problems.constraints.base import Constraint, level_below, point, some_entry
+from surefoot.problems.constraints.base import (
+    Constraint,
+    bound_above,
+    bound_below,
+    gamma,
+    level_below,
+    point,
+    some_entry,
+)
 from surefoot.sets import Ball
 
 __all__ = ["SecondOrderCone"]
@@ -86,7 +93,7 @@ class SecondOrderCone(Constraint, Declared, kw_only=False):
         Every subgradient is :math:`A^\top u - c` with :math:`\|u\| \le 1`.
         """
         bound = float(np.linalg.norm(self.A, 2)) + float(np.linalg.norm(self.c))
-        return rounded_up(bound, self._operations())
+        return bound_above(bound, self._operations())
 
     def evaluation_error(self, domain: Ball) -> float:
         r"""Bound the rounding by that of the terms, at the largest norm M on the domain.
@@ -111,7 +118,7 @@ class SecondOrderCone(Constraint, Declared, kw_only=False):
         :math:`\|Az + b\| - \|A\|_2R` with z its centre. So
         :math:`\sqrt{\|Bx\|^2 + \delta^2}`, written with one more row, is smooth everywhere.
         """
-        steepest = rounded_up(float(np.linalg.norm(self.A, 2)), self._operations())
+        steepest = bound_above(float(np.linalg.norm(self.A, 2)), self._operations())
         farthest = float(np.linalg.norm(self.b))
         nearest = self._beyond_reach(None if domain is None else float(domain.reach_from_origin))
         if domain is not None:
@@ -121,7 +128,7 @@ class SecondOrderCone(Constraint, Declared, kw_only=False):
             nearest = max(nearest, length - gamma(self._operations()) * size)
         if not nearest > 0:
             return None if steepest > 0 else 0.0
-        return rounded_up(steepest * steepest / nearest, 8)
+        return bound_above(steepest * steepest / nearest, 8)
 
     def _beyond_reach(self, size: float | None) -> float:
         """Return a lower bound on the length of Ax + b for all x up to a size, or for all."""
@@ -157,7 +164,7 @@ class SecondOrderCone(Constraint, Declared, kw_only=False):
         # A slope in the last digits is no slope.
         if not slope > 1e-9 * scale:
             return None
-        return rounded_down(slope, 0), level_below(math.inf, epsilon)
+        return bound_below(slope, 0), level_below(math.inf, epsilon)
 
     def _axis(self) -> tuple[Any, float]:
         r"""Return the unit w with the largest :math:`c^\top w - \|Aw\|`, and that number.

@@ -7,8 +7,7 @@ import numpy as np
 from surefoot.core.arrays import convert_like, dot, namespace
 from surefoot.core.parameters import Declared, matrix, number, share
 from surefoot.core.types import Array, Number
-from surefoot.problems.constraints._rounding import gamma, rounded_up
-from surefoot.problems.constraints.base import Constraint, point, some_entry
+from surefoot.problems.constraints.base import Constraint, bound_above, gamma, point, some_entry
 from surefoot.sets import Ball
 
 __all__ = ["CVaR"]
@@ -95,7 +94,7 @@ class CVaR(Constraint, Declared, kw_only=False):
         tail = max((1.0 - float(self.level)) * len(L), 1.0)
         gram = L @ L.T if len(L) < L.shape[1] else L.T @ L
         by_spectrum = float(np.sqrt(np.linalg.eigvalsh(gram)[-1] / tail))
-        return rounded_up(min(by_rows, by_spectrum), 16 * sum(L.shape))
+        return bound_above(min(by_rows, by_spectrum), 16 * sum(L.shape))
 
     def evaluation_error(self, domain: Ball) -> float:
         r"""Return :math:`\gamma_{d+k+24}(\ell(M + 2R) + |\lambda|)`, :math:`\ell` the longest row.

@@ -8,10 +8,8 @@ import numpy as np
 
 from surefoot.core.arrays import is_concrete, to_numpy
 from surefoot.core.errors import InvalidValueError, SurefootError
-from surefoot.core.types import Array, Number, Region
-from surefoot.problems.constraints._wrapping import Wrapping
-from surefoot.problems.constraints.base import Constraint
-from surefoot.sets import Ball
+from surefoot.core.types import Array, Number
+from surefoot.problems.constraints.base import Constraint, Wrapper
 
 __all__ = ["PeekingError", "PlayedOnly"]
 
@@ -26,11 +24,12 @@ def _line(x: Any) -> str:
 
 
 @final
-class PlayedOnly(Wrapping, Constraint):
+class PlayedOnly(Wrapper):
     """A constraint that refuses to be asked anywhere but at the action just played.
 
     Put it into a problem, and give it to an algorithm that holds its own oracle: a game of the
-    loop or the batch says which action is played, and every other question raises.
+    loop or the batch says which action is played, and every other question raises. The region and
+    the constants are those of the constraint: the feedback model does not bind the comparator.
 
     Example:
         >>> from surefoot.problems.constraints import LinfNorm
@@ -78,37 +77,3 @@ class PlayedOnly(Wrapping, Constraint):
         """Return the constraint's answer, if x is the action played."""
         self._refuse_elsewhere(x)
         return self.constraint.query_all(x)
-
-    @property
-    def region(self) -> Region | None:
-        """The region of the constraint: the feedback model does not bind the comparator."""
-        return self.constraint.region
-
-    @property
-    def interior(self) -> Array | None:
-        """The interior point of the constraint."""
-        return self.constraint.interior
-
-    def value_bound(self, domain: Ball, point: Array) -> float | None:
-        """Return the value bound of the constraint."""
-        return self.constraint.value_bound(domain, point)
-
-    def subgradient_bound(self, domain: Ball) -> float | None:
-        """Return the subgradient bound of the constraint."""
-        return self.constraint.subgradient_bound(domain)
-
-    def evaluation_error(self, domain: Ball) -> float | None:
-        """Return the evaluation error of the constraint."""
-        return self.constraint.evaluation_error(domain)
-
-    def curvature(self, domain: Ball | None = None) -> float | None:
-        """Return the curvature of the constraint."""
-        return self.constraint.curvature(domain)
-
-    def row_errors(self, domain: Ball) -> Array:
-        """Return the row errors of the constraint."""
-        return self.constraint.row_errors(domain)
-
-    def exact_sigma(self, epsilon: float | None) -> tuple[float, float] | None:
-        """Return the sigma of the constraint."""
-        return self.constraint.exact_sigma(epsilon)

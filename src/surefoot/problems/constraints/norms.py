@@ -13,17 +13,16 @@ from surefoot.core.arrays import (
     is_one_run,
     namespace,
     sqrt,
+    to_numpy,
     where,
 )
-from surefoot.core.points import only_entry
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.parameters import Declared, count, size, vector
+from surefoot.core.points import only_entry, sum_entries
 from surefoot.core.types import Array, Number
-from surefoot.problems.constraints._polyhedral import PolyhedralNorm
-from surefoot.problems.constraints._rounding import gamma
-from surefoot.problems.constraints.base import Constraint, level_below, point
-from surefoot.sets import Ball, Box
-from surefoot.sets._centred import Centred
-
-__all__ = ["L2Norm", "LinfNorm"]
+from surefoot.problems.constraints.base import Constraint, gamma, level_below, point
+from surefoot.sets import Ball, Box, L1Ball
+from surefoot.sets.ball import Centred
 
 
 class L2Norm(Centred, Constraint, kw_only=False):
@@ -101,6 +100,78 @@ class L2Norm(Centred, Constraint, kw_only=False):
         Where g = -epsilon with epsilon < r, the distance to the centre is r - epsilon > 0.
         """
         return 1.0 - 2.0**-50, level_below(float(self.radius), epsilon)
+
+
+class PolyhedralNorm(Constraint, Declared, kw_only=False):
+    """A norm of the distance to a centre, whose constants depend on the dimension."""
+
+    radius: Number = size()
+    dimension: int = count()
+    centre: Array | None = vector(default=None)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.centre is not None and tuple(self.centre.shape) != (self.dimension,):
+            raise InvalidValueError(
+                f"centre.shape must be ({self.dimension},), got {tuple(self.centre.shape)}"
+            )
+
+    def _offset(self, x: Array) -> Array:
+        x = point(x, self.dimension)
+        return x if self.centre is None else x - convert_like(self.centre, x)
+
+    @property
+    def interior(self) -> Array:
+        """The centre."""
+        return np.zeros(self.dimension) if self.centre is None else to_numpy(self.centre)
+
+
+class L1Norm(PolyhedralNorm, kw_only=False):
+    r"""The cross-polytope as a constraint, :math:`g(x) = \sum_i |x_i - c_i| - r`.
+
+    The subgradient has the sign of each entry, 0 for an entry at its kink.
+
+    Args:
+        radius: :math:`r > 0`.
+        dimension: d; :math:`G_g` depends on it.
+        centre: :math:`c`; 0 unless given.
+
+    Example:
+        >>> L1Norm(1.0, dimension=3).query(np.array([0.5, 0.0, -1.25]))
+        (0.75, array([ 1.,  0., -1.]))
+    """
+
+    def query(self, x: Array) -> tuple[Number, Array]:
+        """Return the 1-norm of x - c minus the radius, and the signs of x - c."""
+        z = self._offset(x)
+        return sum_entries(abs(z)) - self.radius, namespace(z).sign(z)
+
+    @property
+    def region(self) -> L1Ball:
+        """The ball itself."""
+        return L1Ball(self.radius, self.centre)
+
+    def subgradient_bound(self, domain: Ball) -> float:
+        r"""Return :math:`\sqrt d`, attained off the axes: subgradient entries are in [-1, 1]."""
+        return math.sqrt(self.dimension)
+
+    def evaluation_error(self, domain: Ball) -> float:
+        r"""Return :math:`\gamma_{d+3}(\sqrt d L + r)`, L the largest distance to the centre.
+
+        The entries of x - c err by u of themselves, their sum by :math:`\gamma_d` of itself, the
+        difference with r once; a sign is exact.
+        """
+        farthest = math.sqrt(self.dimension) * domain.reach(self.interior)
+        return gamma(self.dimension + 3) * (farthest + float(self.radius))
+
+    def exact_sigma(self, epsilon: float | None) -> tuple[float, float]:
+        r"""Return 1, attained on the axes.
+
+        Where g = -epsilon with epsilon < r, the l1 distance to the centre is r - epsilon > 0, so
+        some entry is off its kink, and that entry of every subgradient is 1 or -1. On an axis
+        the other entries are at their kinks and may be 0.
+        """
+        return 1.0, level_below(float(self.radius), epsilon)
 
 
 class LinfNorm(PolyhedralNorm, kw_only=False):

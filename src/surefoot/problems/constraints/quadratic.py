@@ -13,8 +13,15 @@ from surefoot.core.arrays import convert_like, dot, maximum, sqrt, where
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import Declared, number, symmetric, vector
 from surefoot.core.types import Array, Number
-from surefoot.problems.constraints._rounding import gamma, rounded_down, rounded_up
-from surefoot.problems.constraints.base import Constraint, level_below, point, some_entry
+from surefoot.problems.constraints.base import (
+    Constraint,
+    bound_above,
+    bound_below,
+    gamma,
+    level_below,
+    point,
+    some_entry,
+)
 from surefoot.sets import Ball
 
 __all__ = ["EllipsoidNorm", "QuadraticForm"]
@@ -75,7 +82,7 @@ class EllipsoidNorm(Constraint, Declared, kw_only=False):
         With :math:`w = P^{1/2}(x - c) \ne 0` the gradient is :math:`P^{1/2}w/\|w\|`; at the
         centre the subgradients are :math:`P^{1/2}u` with :math:`\|u\| \le 1`.
         """
-        return rounded_up(math.sqrt(_spectrum(self.P)[1]), _operations(self.P))
+        return bound_above(math.sqrt(_spectrum(self.P)[1]), _operations(self.P))
 
     def evaluation_error(self, domain: Ball) -> float:
         r"""Bound the rounding by that of :math:`z^\top Pz`, z = x - c, under the root.
@@ -105,7 +112,7 @@ class EllipsoidNorm(Constraint, Declared, kw_only=False):
         middle = np.zeros(self.dimension) if domain.centre is None else domain.centre
         length = float(self.value(middle)) + 1.0 - self.evaluation_error(domain)
         nearest = length - math.sqrt(highest) * float(domain.radius) * (1 + 2.0**-50)
-        return rounded_up(highest / nearest, 8) if nearest > 0 else None
+        return bound_above(highest / nearest, 8) if nearest > 0 else None
 
     def exact_sigma(self, epsilon: float | None) -> tuple[float, float]:
         r"""Return :math:`\sqrt{\lambda_{\min}}`, attained along the longest half-axis.
@@ -117,7 +124,7 @@ class EllipsoidNorm(Constraint, Declared, kw_only=False):
         """
         lowest, highest = _spectrum(self.P)
         lowest -= _rounding(self.P) * highest
-        return rounded_down(math.sqrt(lowest), _operations(self.P)), level_below(1.0, epsilon)
+        return bound_below(math.sqrt(lowest), _operations(self.P)), level_below(1.0, epsilon)
 
 
 class QuadraticForm(Constraint, Declared, kw_only=False):
@@ -203,7 +210,7 @@ class QuadraticForm(Constraint, Declared, kw_only=False):
         slope = self.q if domain.centre is None else self.Q @ domain.centre + self.q
         steepest = max(_spectrum(self.Q)[1], 0.0)
         bound = float(np.linalg.norm(slope)) + steepest * float(domain.radius)
-        return rounded_up(bound, _operations(self.Q))
+        return bound_above(bound, _operations(self.Q))
 
     def evaluation_error(self, domain: Ball) -> float:
         r"""Bound the rounding by that of the terms, at the largest norm M on the domain.
@@ -221,7 +228,7 @@ class QuadraticForm(Constraint, Declared, kw_only=False):
     def curvature(self, domain: Ball | None = None) -> float:
         r"""Return :math:`\lambda_{\max}`, attained: the second-order term is quadratic."""
         highest = _spectrum(self.Q)[1]
-        return max(rounded_up(highest * (1 + _rounding(self.Q)), 8), 0.0)
+        return max(bound_above(highest * (1 + _rounding(self.Q)), 8), 0.0)
 
     def exact_sigma(self, epsilon: float | None) -> tuple[float, float] | None:
         r"""Return :math:`\sqrt{2\lambda_{\min}(\Delta - \epsilon)}` for a positive definite Q.
@@ -241,7 +248,7 @@ class QuadraticForm(Constraint, Declared, kw_only=False):
         if not depth > 0:
             return None
         level = level_below(depth, epsilon)
-        return rounded_down(math.sqrt(2 * lowest * (depth - level)), _operations(self.Q)), level
+        return bound_below(math.sqrt(2 * lowest * (depth - level)), _operations(self.Q)), level
 
     def _bottom(self) -> Any:
         """Return the shortest minimiser; of the curved part only, if g has no minimum."""

@@ -8,11 +8,9 @@ from surefoot.core import checks
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import Declared, instance_of, number
 from surefoot.core.types import Array, Number, Region
-from surefoot.problems.constraints._wrapping import Wrapping
 from surefoot.problems.constraints.affine import Affine
-from surefoot.problems.constraints.base import Constraint
-from surefoot.problems.constraints.l1 import L1Norm
-from surefoot.problems.constraints.norms import L2Norm, LinfNorm
+from surefoot.problems.constraints.base import Constraint, Wrapper
+from surefoot.problems.constraints.norms import L1Norm, L2Norm, LinfNorm
 from surefoot.problems.constraints.quadratic import EllipsoidNorm, QuadraticForm
 from surefoot.problems.constraints.sparse import SparseAffine
 from surefoot.problems.constraints.spectral import NuclearNorm, SpectralNorm
@@ -21,7 +19,7 @@ from surefoot.sets import Ball
 __all__ = ["Shifted", "shift"]
 
 
-class Shifted(Wrapping, Constraint, Declared, kw_only=False):
+class Shifted(Wrapper, Declared, kw_only=False):
     r"""The constraint :math:`g(x) + \rho \le 0`; build it with :func:`shift`."""
 
     constraint: Constraint = instance_of(Constraint)
@@ -54,18 +52,10 @@ class Shifted(Wrapping, Constraint, Declared, kw_only=False):
         point = self.constraint.interior
         return point if point is not None and self.value(point) < 0 else None
 
-    def subgradient_bound(self, domain: Ball) -> float | None:
-        """Return the constraint's own bound: a constant has no slope."""
-        return self.constraint.subgradient_bound(domain)
-
     def evaluation_error(self, domain: Ball) -> float | None:
         """Return twice the constraint's own error, to cover rounding g, plus a rounding of rho."""
         own = self.constraint.evaluation_error(domain)
         return None if own is None else 2 * own + 2.0**-52 * abs(float(self.rho))
-
-    def curvature(self, domain: Ball | None = None) -> float | None:
-        """Return the curvature of the constraint."""
-        return self.constraint.curvature(domain)
 
     def row_errors(self, domain: Ball) -> Array:
         """Return the evaluation error of each row, derived as for the whole."""

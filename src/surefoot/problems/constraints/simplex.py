@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import field
 from typing import final
 
 import numpy as np
 
-from surefoot.core.arrays import convert_like, find_largest, is_one_run, namespace, take_rows
 from surefoot.core.parameters import Declared, count, positive
-from surefoot.core.types import Array, Number
-from surefoot.problems.constraints.base import Constraint, point
-from surefoot.sets import Ball, Simplex
-
-__all__ = ["SimplexRows"]
+from surefoot.core.types import Array
+from surefoot.problems.constraints.affine import LinearRows
+from surefoot.sets import Simplex
 
 
 @final
-class SimplexRows(Constraint, Declared, kw_only=False):
+class SimplexRows(LinearRows, Declared, kw_only=False):
     r"""Shares of a total: :math:`g(x) = \max(\max_i -x_i,\ \sum_i x_i - s)`.
 
     The total is met up to the rounding of a sum, as :class:`surefoot.sets.Simplex` has it, so that
@@ -34,36 +32,16 @@ class SimplexRows(Constraint, Declared, kw_only=False):
 
     dimension: int = count()
     total: float = positive(default=1.0)
+    A: Array = field(init=False, repr=False, compare=False)
+    b: Array = field(init=False, repr=False, compare=False)
 
-    @property
-    def limit(self) -> float:
-        """The total plus the rounding of a sum of d shares."""
-        return self.total * (1 + (2 * self.dimension + 8) * 2.0**-53)
-
-    def query_all(self, x: Array) -> tuple[Array, Array]:
-        """Return minus each share, then the excess of the sum."""
-        x = point(x, self.dimension)
-        values, rows = self._values(x), convert_like(self._rows(), x)
-        return values, rows if is_one_run(x) else rows + 0.0 * x[:, None, :]
-
-    def query(self, x: Array) -> tuple[Number, Array]:
-        """Return the largest row, and its slope."""
-        x = point(x, self.dimension)
-        value, index = find_largest(self._values(x))
-        return value, take_rows(convert_like(self._rows(), x), index)
-
-    def _values(self, x: Array) -> Array:
-        xp = namespace(x)
-        over = xp.sum(x, axis=-1, keepdims=True) - self.limit
-        return xp.concat([-x, over], axis=-1)
-
-    def _rows(self) -> Array:
-        return np.vstack([-np.eye(self.dimension), np.ones((1, self.dimension))])
-
-    @property
-    def rows(self) -> int:
-        """One row per share, and one for the sum."""
-        return self.dimension + 1
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        d = self.dimension
+        # The total plus the rounding of a sum of d shares.
+        limit = self.total * (1 + (2 * d + 8) * 2.0**-53)
+        object.__setattr__(self, "A", np.vstack([-np.eye(d), np.ones((1, d))]))
+        object.__setattr__(self, "b", np.append(np.zeros(d), limit))
 
     @property
     def region(self) -> Simplex:
@@ -74,7 +52,3 @@ class SimplexRows(Constraint, Declared, kw_only=False):
     def interior(self) -> Array:
         """Equal shares of half the total."""
         return np.full(self.dimension, 0.5 * self.total / self.dimension)
-
-    def subgradient_bound(self, domain: Ball) -> float:
-        """Return the norm of the row of the sum."""
-        return float(np.sqrt(self.dimension)) * (1 + 2.0**-50)

@@ -10,8 +10,14 @@ import numpy as np
 
 from surefoot.core.arrays import namespace, norm, where
 from surefoot.core.types import Array, Number
-from surefoot.problems.constraints._rounding import gamma, rounded_down, rounded_up
-from surefoot.problems.constraints.base import Constraint, level_below, point
+from surefoot.problems.constraints.base import (
+    Constraint,
+    bound_above,
+    bound_below,
+    gamma,
+    level_below,
+    point,
+)
 from surefoot.sets import Ball, NuclearBall, SpectralBall
 from surefoot.sets.matrix import Matrices
 
@@ -87,7 +93,7 @@ class SpectralNorm(_MatrixNorm, kw_only=False):
 
     def subgradient_bound(self, domain: Ball) -> float:
         r"""Return 1: subgradients are convex combinations of :math:`uv^\top` of unit vectors."""
-        return rounded_up(1.0, self.dimension + sum(self.shape))
+        return bound_above(1.0, self.dimension + sum(self.shape))
 
     def evaluation_error(self, domain: Ball) -> float:
         r"""Bound what the top pair that is found may miss, and its own rounding.
@@ -109,7 +115,7 @@ class SpectralNorm(_MatrixNorm, kw_only=False):
         most the smaller side, and is that where all singular values are equal.
         """
         sigma = 1.0 / math.sqrt(min(self.shape))
-        return rounded_down(sigma, 0), level_below(float(self.radius), epsilon)
+        return bound_below(sigma, 0), level_below(float(self.radius), epsilon)
 
 
 class NuclearNorm(_MatrixNorm, kw_only=False):
@@ -150,7 +156,7 @@ class NuclearNorm(_MatrixNorm, kw_only=False):
         No singular value of a subgradient is above 1, so its Frobenius norm is at most that;
         :math:`UV^\top` attains it.
         """
-        return rounded_up(math.sqrt(min(self.shape)), self.dimension + 64 * sum(self.shape))
+        return bound_above(math.sqrt(min(self.shape)), self.dimension + 64 * sum(self.shape))
 
     def evaluation_error(self, domain: Ball) -> float:
         r"""Bound the errors of k singular values, and of vectors that are nearly orthonormal.

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, Self, TypeVar, final
+from typing import Self, TypeVar, final
 
 import numpy as np
 
 from surefoot.core import checks
 from surefoot.core.arrays import convert_like, find_largest, is_one_run, namespace, take_rows
-from surefoot.core.checks import invalid
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import Declared, instance_of, vector
-from surefoot.core.types import Array, Number
-from surefoot.problems.constraints._wrapping import Wrapping
+from surefoot.core.points import dimension_of
+from surefoot.core.types import Array, Index, Number
 from surefoot.problems.constraints.affine import Affine, row_errors
 from surefoot.problems.constraints.base import Constraint, point
 from surefoot.problems.constraints.shift import shift
@@ -64,11 +63,11 @@ class ConstraintStream(Declared, ABC, kw_only=False):
         return np.full(self.rows, np.inf)
 
     @abstractmethod
-    def query(self, t: Any, x: Array) -> tuple[Number, Array]:
+    def query(self, t: Index, x: Array) -> tuple[Number, Array]:
         """Return the value of round t's constraint and one subgradient, both at x."""
 
     @abstractmethod
-    def query_all(self, t: Any, x: Array) -> tuple[Array, Array]:
+    def query_all(self, t: Index, x: Array) -> tuple[Array, Array]:
         """Return all m constraints of round t separately."""
 
     @abstractmethod
@@ -81,7 +80,7 @@ class ConstraintStream(Declared, ABC, kw_only=False):
 
 
 @final
-class Drifting(Wrapping, ConstraintStream, kw_only=False):
+class Drifting(ConstraintStream, kw_only=False):
     """One constraint that tightens and loosens: :math:`g_t(x) = g(x) + o_t`.
 
     Args:
@@ -103,6 +102,24 @@ class Drifting(Wrapping, ConstraintStream, kw_only=False):
         """The number of rounds."""
         return int(self.offsets.shape[0])
 
+    @property
+    def dimension(self) -> int | None:
+        """The dimension of the constraint; None where it knows none."""
+        return dimension_of(self.constraint)
+
+    @property
+    def rows(self) -> int:
+        """The number of rows of the constraint."""
+        return self.constraint.rows
+
+    def row_slopes(self, domain: Ball) -> Array:
+        """Return the row slopes of the constraint."""
+        return self.constraint.row_slopes(domain)
+
+    def row_curvatures(self, domain: Ball | None = None) -> Array:
+        """Return the row curvatures of the constraint."""
+        return self.constraint.row_curvatures(domain)
+
     def value_bound(self, domain: Ball, point: Array) -> float | None:
         """Return the constraint's own bound plus the largest offset, up or down."""
         bound = self.constraint.value_bound(domain, point)
@@ -112,24 +129,19 @@ class Drifting(Wrapping, ConstraintStream, kw_only=False):
         """Return the row errors of the constraint shifted by the largest offset."""
         return shift(self.constraint, float(np.abs(self.offsets).max())).row_errors(domain)
 
-    def query(self, t: Any, x: Array) -> tuple[Number, Array]:
+    def query(self, t: Index, x: Array) -> tuple[Number, Array]:
         """Return the constraint's value plus the round's offset, and its subgradient."""
         g, s = self.constraint.query(x)
         return g + self._offset(t), s
 
-    def query_all(self, t: Any, x: Array) -> tuple[Array, Array]:
+    def query_all(self, t: Index, x: Array) -> tuple[Array, Array]:
         """Return every row's value plus the round's offset, and the subgradients."""
         g, s = self.constraint.query_all(x)
         return g + self._offset(t), s
 
-    def _offset(self, t: Any) -> Number:
-        if type(self.offsets) is np.ndarray:
-            try:
-                return float(self.offsets[t])
-            except (IndexError, TypeError) as error:
-                rule = f"a round from 0 to {len(self.offsets) - 1}"
-                raise invalid("t", rule, t) from error
-        return self.offsets[t]  # within a compiled game
+    def _offset(self, t: Index) -> Number:
+        offset = self.offsets[t]
+        return float(offset) if isinstance(self.offsets, np.ndarray) else offset
 
     def rounds(self, start: int, stop: int) -> Drifting:
         """Return the stream of the rounds from start to stop - 1."""
@@ -207,20 +219,20 @@ class AffineStream(ConstraintStream, kw_only=False):
         """Return the largest error over all rounds, for each row."""
         return row_errors(self.row_slopes(domain), abs(self.b).max(axis=0), domain, self.dimension)
 
-    def query(self, t: Any, x: Array) -> tuple[Number, Array]:
+    def query(self, t: Index, x: Array) -> tuple[Number, Array]:
         """Return value and subgradient of the largest row of round t."""
         x = point(x, self.dimension)
         A, values = self._values(t, x)
         value, index = find_largest(values)
         return value, take_rows(A, index)
 
-    def query_all(self, t: Any, x: Array) -> tuple[Array, Array]:
+    def query_all(self, t: Index, x: Array) -> tuple[Array, Array]:
         """Return all rows of round t."""
         x = point(x, self.dimension)
         A, values = self._values(t, x)
         return values, A if is_one_run(x) else namespace(x).broadcast_to(A, (x.shape[0], *A.shape))
 
-    def _values(self, t: Any, x: Array) -> tuple[Array, Array]:
+    def _values(self, t: Index, x: Array) -> tuple[Array, Array]:
         A, b = convert_like(self.A[t], x), convert_like(self.b[t], x)
         return A, (A @ x if is_one_run(x) else x @ A.T) - b
 
@@ -236,7 +248,7 @@ class AffineStream(ConstraintStream, kw_only=False):
         return Affine(A, b)
 
 
-def _unchecked(stream: S, **parts: Any) -> S:
+def _unchecked(stream: S, **parts: Array) -> S:
     """Return the same stream with parts of already checked arrays."""
     made = object.__new__(type(stream))
     for name, value in parts.items():
