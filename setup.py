@@ -19,17 +19,20 @@ def readme() -> str:
 
 # Never fused and never reordered: the bits are those of the text, whatever the compiler.
 GCC = ["-std=c99", "-O3", "-ffp-contract=off"]
-STEP = Extension(
-    "surefoot.kernel._step",
-    ["src/surefoot/kernel/_step.c"],
-    depends=sorted(str(p.relative_to(ROOT)) for p in ROOT.glob("src/surefoot/kernel/c/*.h")),
-    extra_compile_args=["/fp:precise"] if sys.platform == "win32" else GCC,
-    py_limited_api=True,
-    optional=True,  # without a compiler Python plays
-)
+KERNEL = [
+    Extension(
+        f"surefoot.kernel.{name}",
+        [f"src/surefoot/kernel/{name}.c"],
+        depends=sorted(str(p.relative_to(ROOT)) for p in ROOT.glob("src/surefoot/kernel/c/*.h")),
+        extra_compile_args=["/fp:precise"] if sys.platform == "win32" else GCC,
+        py_limited_api=True,
+        optional=True,  # without a compiler Python plays
+    )
+    for name in ("_step", "_games")
+]
 
 setup(
-    ext_modules=[STEP],
+    ext_modules=KERNEL,
     long_description=readme(),
     long_description_content_type="text/markdown",
     options={"bdist_wheel": {"py_limited_api": "cp311"}},

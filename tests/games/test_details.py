@@ -131,7 +131,7 @@ def test_an_error_after_rounds_were_played_is_not_hidden_by_another_engine(monke
         raise RuntimeError("late")
 
     toy = problem(20, LinfNorm(0.3, 2))
-    monkeypatch.setattr(playing, "choose", lambda *_: playing.Choice("scan", "a test"))
+    monkeypatch.setattr(playing, "choose", lambda *_, **__: playing.Choice("scan", "a test"))
     monkeypatch.setattr(playing, "compile_scan", lambda game: fails)
     with pytest.raises(RuntimeError, match="late"):
         play(PFS(eta=0.1, rho=0.0, domain=BALL), toy)

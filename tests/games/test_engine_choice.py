@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from tests._own import State, Stepping
 
-from surefoot import OGD, PFS, Ball, play, play_all, problems
+from surefoot import OGD, PFS, Ball, kernel, play, play_all, problems
 from surefoot.algorithms import ScalarDPP, Tighten
 from surefoot.core.types import Info, Needs
 from surefoot.games import engine_choice
@@ -17,6 +17,13 @@ from surefoot.sets import Polytope
 
 PLAYER = PFS(eta=0.02, rho=0.03, domain=Ball(1.0))
 TOY = problems.paper_toy(40, trials=3)
+
+
+@pytest.fixture(autouse=True)
+def _without_the_kernel():
+    """What is chosen where the kernel was not built, or does not have the game."""
+    with kernel.engine("python"):
+        yield
 
 
 def chosen(*, rounds, runs=3, problem=TOY, player=PLAYER, start=None):

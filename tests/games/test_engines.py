@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from surefoot import OGD, PFS, Ball, play, play_all, problems
+from surefoot import OGD, PFS, Ball, kernel, play, play_all, problems
 from surefoot.core.types import Info
 from surefoot.games import batch, scan
 from surefoot.problems import ADVERSARIES, Problem, adversarial_cube
@@ -116,10 +116,11 @@ def test_a_run_axis_of_one_stays_and_none_is_not_added(engine):
 def test_auto_takes_the_loop_for_one_run_and_the_batch_for_several():
     cube = adversarial_cube("constant", horizon=3)
     player = PFS(eta=0.1, rho=0.01, domain=Ball(1.0))
-    assert play(player, cube).engine == "loop"
-    assert play_all([player, player], cube)[1].engine == "batch"
-    assert play(player, problems.paper_toy(3, trials=1)).engine == "loop"
-    assert play(player, problems.paper_toy(3, trials=2)).engine == "batch"
+    with kernel.engine("python"):
+        assert play(player, cube).engine == "loop"
+        assert play_all([player, player], cube)[1].engine == "batch"
+        assert play(player, problems.paper_toy(3, trials=1)).engine == "loop"
+        assert play(player, problems.paper_toy(3, trials=2)).engine == "batch"
 
 
 def test_the_loop_takes_players_of_different_types_and_a_batch_does_not():

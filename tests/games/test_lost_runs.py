@@ -145,7 +145,7 @@ def test_a_loop_on_another_backend_says_what_numpy_raises(backend):
     problem = Problem.of(slopes, L2Norm(0.5), BALL, [0.0, 0.0])
     player = PFS(eta=0.01, rho=0.75, domain=BALL)  # s = 0 at the centre, and no g <= -3/4
     with pytest.raises(EmptyTighteningError, match=r"^round 1: ") as raised:
-        play(player, problem)
+        play(player, problem, engine="loop")
     with double_precision(backend):
         start = asarray([0.0, 0.0], backend)
     assert play(player, problem, start=start).status == str(raised.value)

@@ -26,7 +26,7 @@ CUBE = adversarial_cube("constant", horizon=20)
         ({"horizon": 2.5}, "horizon must be a whole number of rounds >= 1, got 2.5"),
         ({"horizon": True}, "horizon must be a whole number of rounds >= 1, got True"),
         ({"horizon": 21}, "horizon must be at most 20, the rounds of the costs, got 21"),
-        ({"engine": "gpu"}, "engine must be one of 'auto', 'loop', 'batch', 'scan', got 'gpu'"),
+        ({"engine": "gpu"}, "engine must be one of 'auto', 'loop', 'batch', 'kernel', 'scan', got"),
         ({"watch": "on"}, "watch must be one of 'off', 'record', 'warn', 'raise', got 'on'"),
         ({"every": 0}, "every must be a whole number >= 1 or None, got 0"),
         ({"every": 1.5}, "every must be a whole number >= 1 or None, got 1.5"),

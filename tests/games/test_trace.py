@@ -209,7 +209,7 @@ def test_plot_names_the_extra_that_is_missing(trace, monkeypatch):
 def test_a_trace_is_told_in_a_line_and_compared_by_identity(toy, trace):
     said = repr(trace)
     assert said.startswith(
-        f"<Trace of {toy.name!r}: 3 runs of 200 rounds, 200 kept, by batch; Theorem 1"
+        f"<Trace of {toy.name!r}: 3 runs of 200 rounds, 200 kept, by {trace.engine}; Theorem 1"
     )
     assert len(said) < 250
     assert trace == trace

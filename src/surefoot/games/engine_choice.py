@@ -17,6 +17,7 @@ import numpy as np
 
 from surefoot.algorithms import name_of
 from surefoot.core.types import Array, Needs, needs_of
+from surefoot.games.compiled import describe
 from surefoot.problems import Problem
 
 __all__ = [
@@ -51,8 +52,17 @@ class Choice(NamedTuple):
     reason: str
 
 
-def choose(algorithms: Sequence[Any], problem: Problem, horizons: Array, start: Any) -> Choice:
-    """Choose the loop for one run, the batch for several, the scan where it saves seconds.
+def choose(
+    algorithms: Sequence[Any],
+    problem: Problem,
+    horizons: Array,
+    start: Any,
+    *,
+    each_row: bool = False,
+) -> Choice:
+    """Choose the kernel where it has all parts of the game, else the quickest of the others.
+
+    These are the loop for one run, the batch for several, and the scan where it saves seconds.
 
     Several runs of rules, constraints and costs from outside the library are played in a loop,
     unless these have an attribute ``batches`` that is true.
@@ -62,10 +72,13 @@ def choose(algorithms: Sequence[Any], problem: Problem, horizons: Array, start: 
         problem: what is played.
         horizons: rounds of every run.
         start: the first action.
+        each_row: whether the values of all constraints are wanted.
     """
     runs, rounds = len(horizons), int(horizons.max())
     plain, size = ("loop", "one run") if runs == 1 else ("batch", f"{runs:,} runs")
     size += f" of {rounds:,} rounds" if rounds > 1 else " of one round"
+    if describe(algorithms, problem, start, each_row=each_row) is not None:
+        return Choice("kernel", size)
     parts = (*algorithms, problem.constraint, problem.costs)
     if runs > 1:
         alone = next((name_of(a) for a in algorithms if needs_of(a).one_run), None)

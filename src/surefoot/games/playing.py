@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
+from surefoot import kernel
 from surefoot.algorithms import Guarantee, Measure, name_of, unpack
 from surefoot.algorithms.premises import ROUNDING
 from surefoot.core import checks
@@ -16,6 +17,7 @@ from surefoot.core.arrays import to_numpy
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import Array, ArrayLike, needs_of
 from surefoot.games.batch import play_batch
+from surefoot.games.compiled import describe, play_compiled
 from surefoot.games.engine_choice import Choice, choose
 from surefoot.games.game import Directions, Game, Played
 from surefoot.games.ledger import ledger_of
@@ -30,7 +32,7 @@ from surefoot.sets import Ball
 
 __all__ = ["Engine", "play", "play_all"]
 
-Engine: TypeAlias = Literal["auto", "loop", "batch", "scan"]
+Engine: TypeAlias = Literal["auto", "loop", "batch", "kernel", "scan"]
 
 
 def play(
@@ -52,12 +54,15 @@ def play(
         player: an algorithm, or one with its guarantee (``Tuned``).
         problem: what is played.
         horizon: number of rounds; default: the guarantee's, else all rounds of the costs.
-        engine: "loop" plays run by run, round by round, on any backend; "batch" plays all runs
-            in one NumPy program; "scan" compiles that with JAX. The traces agree up to
-            rounding. "auto" chooses the loop for one run and the batch for several; and, if JAX is
-            installed, the scan for games of the library's own parts that are long enough to save
-            seconds (more than 200,000 rounds of one run, 15,000 of several). The trace's
-            ``engine_note`` says which engine played, and why.
+        engine: "kernel" plays in C, for quadratic or linear costs, the commonest constraints and
+            many rules; "loop" plays run by run, round by round, on any backend; "batch" plays all
+            runs in one NumPy program; "scan" compiles that with JAX. The traces agree up to
+            rounding. "auto" chooses the kernel where it was built and has the game; else the loop
+            for one run and the batch for several; and, if JAX is installed, the scan for games of
+            the library's own parts that are long enough to save seconds (more than 200,000 rounds
+            of one run, 15,000 of several). The trace's ``engine_note`` says which engine played,
+            and why. A run without a next action is an error of the loop; the others tell of it in
+            the trace's ``status``.
         start: the first action, if not the problem's; its backend is used by the loop.
         every: store every k-th round, and the last; None stores only the last. Sums, extremes and
             counts always cover all rounds.
@@ -118,7 +123,7 @@ class _Options(NamedTuple):
 
     def check(self) -> None:
         """Raise for what is none of the values that an argument may have."""
-        checks.one_of(("auto", "loop", "batch", "scan"), engine=self.engine)
+        checks.one_of(("auto", "loop", "batch", "kernel", "scan"), engine=self.engine)
         checks.one_of(("off", "record", "warn", "raise"), watch=self.watch)
         every, seed = self.every, self.seed
         if every is not None and (type(every) is not int or every < 1):
@@ -147,7 +152,8 @@ def _play_all(
     start = problem.start if options.start is None else options.start
     choice = Choice(options.engine, "as asked")
     if options.engine == "auto":
-        choice = choose(algorithms, problem, lengths[player_of], start)
+        each_row = any(_bounds("rows", g) for g in guarantees)
+        choice = choose(algorithms, problem, lengths[player_of], start, each_row=each_row)
     game = Game(
         algorithms=[algorithms[p] for p in player_of] if len(players) > 1 else algorithms,
         problem=problem,
@@ -197,11 +203,19 @@ def _run(game: Game, choice: Choice, *, may_change: bool) -> tuple[Choice, Playe
         raise InvalidValueError(
             f"{alone} is written for one run, not for a batch: play it with engine='loop' or 'auto'"
         )
+    if choice.engine == "kernel":
+        each_row = game.recorder.rows > 0
+        if describe(game.algorithms, game.problem, game.start, each_row=each_row) is None:
+            raise InvalidValueError(
+                f"{kernel.sentence()}; it must have rule, costs and constraint of the game, got "
+                f"{name_of(game.algorithms[0])}, {type(game.problem.costs).__name__} and "
+                f"{type(game.problem.constraint).__name__}: play it with engine='auto'"
+            )
     # A lost run is reported by its status; NumPy need not warn of the NaN it has become.
     with np.errstate(invalid="ignore", over="ignore"):
         if choice.engine == "scan":
             try:
-                play_compiled = compile_scan(game)
+                play_scan = compile_scan(game)
             except Exception:
                 if not may_change:
                     raise
@@ -209,10 +223,11 @@ def _run(game: Game, choice: Choice, *, may_change: bool) -> tuple[Choice, Playe
                 engine = "loop" if len(game.horizons) == 1 else "batch"
                 choice = Choice(engine, f"{choice.reason}; a scan of it does not compile")
             else:
-                played = play_compiled()
+                played = play_scan()
                 took = f" in {played.compile_seconds:.2g} s" if played.compile_seconds else ""
                 return choice._replace(reason=f"{choice.reason}, compiled{took}"), played
-        return choice, play_loop(game) if choice.engine == "loop" else play_batch(game)
+        plain = {"loop": play_loop, "batch": play_batch, "kernel": play_compiled}
+        return choice, plain[choice.engine](game)
 
 
 def _check_problem(problem: Any, players: Sequence[Any]) -> None:

@@ -119,24 +119,30 @@ class Recorder:
         low, high = np.searchsorted(self.rounds, [start + 1, stop + 1])
         return self.rounds[low:high] - start - 1
 
-    def block(self, start: int, stop: int, runs: int) -> Block:
-        """Return an empty block for an engine to fill in."""
+    def block(self, start: int, stop: int, runs: int, *, by_run: bool = False) -> Block:
+        """Return an empty block for an engine to fill in.
 
-        def empty(wanted: bool, *shape: int) -> Array | None:
-            return np.empty(shape) if wanted else None
+        Args:
+            start: how many rounds came before.
+            stop: rounds with it.
+            runs: how many play.
+            by_run: whether the numbers of a run, rather than those of a round, are neighbours.
+        """
 
-        length, watched = stop - start, self.watch.is_on
-        kept = 0 if self.actions is None else len(self.kept(start, stop))
-        dimension = 0 if self.actions is None else self.actions.shape[2]
-        return Block(
-            start,
-            np.empty((length, runs)),
-            np.empty((length, runs)),
-            empty(self.actions is not None, kept, runs, dimension),
-            empty(watched, length, runs),
-            empty(watched, length, runs),
-            np.zeros((runs, self.rows)) if self.rows else None,
-        )
+        def empty(*shape: int) -> Array:
+            return (
+                np.empty((runs, *shape)).swapaxes(0, 1)
+                if by_run
+                else np.empty((shape[0], runs, *shape[1:]))
+            )
+
+        length = stop - start
+        actions = None
+        if self.actions is not None:
+            actions = empty(len(self.kept(start, stop)), self.actions.shape[2])
+        gradient, subgradient = (empty(length) if self.watch.is_on else None for _ in range(2))
+        sums = np.zeros((runs, self.rows)) if self.rows else None
+        return Block(start, empty(length), empty(length), actions, gradient, subgradient, sums)
 
     def add(self, block: Block) -> None:
         """Add a block."""
@@ -187,9 +193,9 @@ class Recorder:
         return Progress(done, int(self.horizons[0]), self.total.copy(), worst, x)
 
 
-def block_length(runs: int, dimension: int) -> int:
+def block_length(runs: int, dimension: int, longest: int = 2_048) -> int:
     """Return the rounds per block: about 4 MB of actions, short enough for callbacks."""
-    return int(np.clip(500_000 // (runs * (dimension + 4)), 16, 2_048))
+    return int(np.clip(500_000 // (runs * (dimension + 4)), 16, longest))
 
 
 def segments(horizons: Array, length: int) -> Iterator[tuple[int, int, int]]:

@@ -42,7 +42,7 @@ class Trace:
     Attributes:
         problem: what was played.
         guarantee: what was promised, if anything.
-        engine: which engine played: "loop", "batch" or "scan".
+        engine: which engine played: "kernel", "loop", "batch" or "scan".
         engine_note: the same with the reason, and the time that it took to compile.
         horizon: rounds played.
         rounds: which rounds are kept, ``(n,)``, counted from 1.

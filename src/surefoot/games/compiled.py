@@ -1,0 +1,293 @@
+"""The engine "kernel": whole games in C, for the commonest costs, constraints and rules.
+
+What the C text has is a table here: a game whose parts are all in it is written as flat arrays,
+and C plays its blocks, in one thread per core; the bits do not depend on how many. The record of
+the rounds, their watch and the sentences about lost runs are those of the other engines.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from surefoot import kernel
+from surefoot.algorithms import (
+    DPP,
+    OGD,
+    PFS,
+    AdaGradOGD,
+    Certified,
+    DecayingOGD,
+    DoublingPFS,
+    DualAveraging,
+    Jenatton,
+    Mahdavi,
+    MahdaviLinear,
+    PrimalDual,
+    ScalarDPP,
+    ScheduledPFS,
+    SinhaVaze,
+    StrongSinhaVaze,
+    Tighten,
+    Yuan,
+    YuNeely,
+)
+from surefoot.core.types import Array, needs_of
+from surefoot.games.game import Game, Played
+from surefoot.games.record import Block, block_length, segments
+from surefoot.problems import Problem
+from surefoot.problems.constraints import Affine, EllipsoidNorm, L2Norm, LinfNorm, QuadraticForm
+from surefoot.problems.costs import Linear, Quadratic
+from surefoot.sets import Ball, Box
+
+__all__ = ["Description", "describe", "play_compiled"]
+
+_games: ModuleType | None
+try:
+    from surefoot.kernel import _games
+except ImportError:
+    _games = None
+
+# The number of a rule in kernel/c/games.h, and its parameters in the order there.
+_RULES: dict[type[Any], tuple[int, tuple[str, ...]]] = {
+    PFS: (1, ("eta", "rho")),
+    ScheduledPFS: (2, ("rho", "step_size", "power", "offset", "running", "adagrad")),
+    DoublingPFS: (3, ("eta", "rho")),
+    OGD: (4, ("eta",)),
+    DecayingOGD: (5, ("eta", "fast")),
+    AdaGradOGD: (6, ("eta",)),
+    DualAveraging: (7, ("eta",)),
+    ScalarDPP: (8, ("V", "alpha")),
+    Jenatton: (9, ("eta", "theta", "beta", "decay")),
+    SinhaVaze: (10, ("scale", "rate", "diameter")),
+    StrongSinhaVaze: (11, ("V", "strong_convexity")),
+    DPP: (12, ("V", "alpha")),
+    Mahdavi: (13, ("eta", "delta", "gamma")),
+    MahdaviLinear: (14, ("eta",)),
+    YuNeely: (15, ("gamma", "alpha")),
+    Yuan: (16, ("eta", "theta", "decay")),
+    PrimalDual: (17, ("primal_step", "dual_step", "cap")),
+}
+_COSTS: dict[type[Any], int] = {Quadratic: 0, Linear: 1}
+_PARAMETERS = 6
+"""Of a rule, at most."""
+_LONGEST = 16_384
+"""Rounds of a block, at most."""
+_NOTHING = np.empty(0)
+
+
+class Description(NamedTuple):
+    """The parts of a game as the C text has them.
+
+    Attributes:
+        codes: d, rows of the constraint, and the numbers of costs, constraint, rule and domain.
+        numbers: the curvature of the costs, the radius of the constraint.
+        arrays: matrix and vector of the constraint; centre, lower and upper limits of the domain.
+        players: of each algorithm its tightening, radius, inner radius and parameters.
+        rules: of each algorithm the certified rule in the kernel; None where it is another.
+    """
+
+    codes: tuple[int, ...]
+    numbers: tuple[float, float]
+    arrays: tuple[Array, ...]
+    players: list[list[float]]
+    rules: list[Any]
+
+
+class _Player(NamedTuple):
+    """An algorithm as the C text has it: of its domain a number and arrays."""
+
+    rule: int
+    domain: int
+    limits: tuple[Array, Array, Array]
+    numbers: list[float]
+    certified: Any = None
+
+
+def describe(
+    algorithms: Sequence[Any], problem: Problem, start: Any, *, each_row: bool = False
+) -> Description | None:
+    """Return a game as the kernel has it; None where the kernel does not play it.
+
+    Args:
+        algorithms: those that play.
+        problem: what is played.
+        start: the first action.
+        each_row: whether the values of all constraints are wanted.
+    """
+    is_numpy = isinstance(start, (np.ndarray, list, tuple))
+    costs: Any = problem.costs
+    d = costs.dimension
+    if _games is None or kernel.name() != "kernel" or not is_numpy or type(costs) not in _COSTS:
+        return None
+    constraint = _constraint(problem.constraint, needs_of(algorithms[0]).apart)
+    players = [p for a in algorithms if (p := _player(a, d)) is not None]
+    if constraint is None or len(players) < len(algorithms):
+        return None
+    kind, rows, matrix, vector, radius = constraint
+    first = players[0]
+    fits = all(getattr(a, "rows", rows) == rows for a in algorithms)
+    if not fits or not all(_go_together(first, p) for p in players):
+        return None
+    if each_row and rows != problem.constraint.rows:
+        return None
+    return Description(
+        (d, rows, _COSTS[type(costs)], kind, first.rule, first.domain),
+        (costs.strong_convexity, radius),
+        (matrix, vector, *first.limits),
+        [player.numbers for player in players],
+        [player.certified for player in players],
+    )
+
+
+def _player(algorithm: Any, d: int) -> _Player | None:
+    """Return an algorithm as C has it; None where it has not."""
+    if isinstance(algorithm, Certified):
+        if not hasattr(algorithm, "compiled"):
+            return None
+        rule = algorithm.compiled.rule(algorithm, np.zeros(d))
+        numbers = [0.0] * (3 + _PARAMETERS)
+        return None if rule is None else _Player(0, 0, (_NOTHING,) * 3, numbers, rule)
+    tightening: Any = 0.0
+    if type(algorithm) is Tighten:
+        tightening, algorithm = algorithm.rho, algorithm.base
+    if type(algorithm) not in _RULES or type(algorithm.domain) not in (Ball, Box):
+        return None
+    code, names = _RULES[type(algorithm)]
+    domain = algorithm.domain
+    radii: tuple[Any, Any] = (0.0, 0.0)
+    if isinstance(domain, Ball):
+        radii = domain.radius, domain._inner(np.zeros(d))
+        limits = _or_nothing(domain.centre), _NOTHING, _NOTHING
+    else:
+        limits = _NOTHING, domain.lower, domain.upper
+    numbers = [tightening, *radii, *(getattr(algorithm, name) or 0.0 for name in names)]
+    if not all(isinstance(number, (int, float)) for number in numbers):
+        return None  # a column of numbers is for a batch
+    numbers += [0.0] * (3 + _PARAMETERS - len(numbers))
+    return _Player(code, 1 if type(domain) is Ball else 2, limits, numbers)
+
+
+def _go_together(one: _Player, other: _Player) -> bool:
+    """Return whether two players can be in one game: they differ in their numbers alone."""
+    same = all(map(np.array_equal, one.limits, other.limits))
+    return same and one[:2] == other[:2]
+
+
+def _constraint(g: Any, apart: bool) -> tuple[int, int, Array, Array, float] | None:
+    """Return number, rows, matrix, vector and radius of a constraint, if C has it."""
+    if type(g) is Affine:
+        return 0, g.rows, g.A, g.b, 0.0
+    if type(g) is L2Norm:
+        return 1, 1, _NOTHING, _or_nothing(g.centre), float(g.radius)
+    if type(g) is LinfNorm and apart:
+        faces = np.vstack([np.eye(g.dimension), -np.eye(g.dimension)])
+        return 0, g.rows, faces, faces @ g.interior + g.radius, 0.0
+    if type(g) is LinfNorm:
+        return 2, 1, _NOTHING, _or_nothing(g.centre), float(g.radius)
+    if type(g) is EllipsoidNorm:
+        return 3, 1, g.P, _or_nothing(g.centre), 1.0
+    if type(g) is QuadraticForm:
+        return 4, 1, g.Q, g.q, float(g.r)
+    return None
+
+
+def _or_nothing(vector: Array | None) -> Array:
+    return _NOTHING if vector is None else vector
+
+
+def play_compiled(game: Game) -> Played:
+    """Play all runs in C, a block of rounds at a time."""
+    assert _games is not None
+    problem, recorder, runs = game.problem, game.recorder, len(game.horizons)
+    compiled = _Compiled(game)
+    d, threads, state = problem.costs.dimension, _threads(), compiled.first_states()
+    with ThreadPoolExecutor(threads) as pool:
+        for first, stop, active in segments(game.horizons, block_length(runs, d, _LONGEST)):
+            costs, kept = problem.costs.rounds(first, stop), recorder.kept(first, stop)
+            block, before = recorder.block(first, stop, active, by_run=True), state.copy()
+            play = partial(compiled.play, state, costs, kept, block)
+            edges = np.linspace(0, active, min(threads, active) + 1).astype(int).tolist()
+            list(pool.map(play, edges[:-1], edges[1:]))
+            recorder.add(block)
+            x = state[:active, :d]
+            game.after_block(first, stop, costs, partial(compiled.state_of, before), x)
+    return Played(state[:, :d].copy())
+
+
+def _threads() -> int:
+    """Return the cores that this process may use; fewer where OMP_NUM_THREADS says so."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    wanted = os.environ.get("OMP_NUM_THREADS", "")
+    return min(cores or 1, int(wanted)) if wanted.isdecimal() and int(wanted) else cores or 1
+
+
+class _Compiled:
+    """A game in C: what plays its blocks, and its states as rows of doubles.
+
+    Args:
+        game: one that the kernel has.
+    """
+
+    def __init__(self, game: Game) -> None:
+        described = describe(game.algorithms, game.problem, game.start)
+        assert described is not None
+        assert _games is not None
+        self._runs, self._streams, self._rules = len(game.horizons), game.streams, described.rules
+        self._first = [algorithm.init(game.start) for algorithm in game.algorithms]
+        rows = [
+            np.concatenate([np.ravel(leaf) for leaf in state])
+            if rule is None
+            else rule.block_of(state)
+            for state, rule in zip(self._first, self._rules, strict=True)
+        ]
+        size = max(map(len, rows))
+        self._rows = [np.pad(row, (0, size - len(row))) for row in rows]
+        copies = self._runs // len(rows)
+        self._handle = _games.make(
+            np.array([*described.codes, self._runs, size], dtype=np.int64),
+            np.array(described.numbers),
+            *(np.ascontiguousarray(array, dtype=np.float64) for array in described.arrays),
+            np.array(described.players * copies, dtype=np.float64),
+            tuple(rule.handle for rule in self._rules * copies if rule is not None),
+        )
+
+    def first_states(self) -> Array:
+        """Return the states before the first round, a row for each run."""
+        return np.array(self._rows * (self._runs // len(self._rows)))
+
+    def play(
+        self, state: Array, costs: Any, kept: Array, block: Block, low: int, high: int
+    ) -> None:
+        """Play the runs from low to high through a block, and fill it in."""
+        assert _games is not None
+        vectors = costs.targets if type(costs) is Quadratic else costs.slopes
+        # C has a row for each run, a block a column.
+        _, *columns, sums = block
+        by_run = [_NOTHING if column is None else column.swapaxes(0, 1) for column in columns]
+        _games.play(
+            self._handle,
+            low,
+            high,
+            state,
+            np.ascontiguousarray(vectors),
+            self._streams[: block.cost.shape[1]],
+            kept,
+            *by_run,
+            _NOTHING if sums is None else sums,
+        )
+
+    def state_of(self, states: Array, run: int) -> Any:
+        """Return a run's state as its algorithm has it."""
+        at = run if len(self._rules) > 1 else 0
+        first, rule, row = self._first[at], self._rules[at], states[run]
+        if rule is not None:
+            return rule.state_of(row[: rule.size])
+        ends = np.cumsum([np.size(leaf) for leaf in first])
+        return type(first)(*np.split(row[: ends[-1]], ends[:-1]))
