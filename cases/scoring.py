@@ -19,7 +19,7 @@ from surefoot.core.types import Array
 from surefoot.problems.constraints import Affine, QuadraticForm, max_of
 from surefoot.problems.costs import Logistic
 from surefoot.problems.problem import Problem
-from surefoot.problems.streams import draw_streams
+from surefoot.problems.ready import draw_streams
 from surefoot.sets import Ball
 
 __all__ = ["People", "census_people", "fair_scoring"]

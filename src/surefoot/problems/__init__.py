@@ -1,34 +1,13 @@
 """Problems: costs, a constraint, its constants, a strictly feasible start."""
 
-from surefoot.problems.adversarial import ADVERSARIES, adversarial_cube
-from surefoot.problems.crawl import crawl
-from surefoot.problems.paper_toy import HORIZONS, SETTINGS, Setting, binding_toy, paper_toy
-from surefoot.problems.problem import Problem
-from surefoot.problems.related import changing_halfspaces, portfolio, thin_box
-from surefoot.problems.synthetic import (
-    ellipsoid,
-    fair_logistic,
-    random_polytope,
-    rotated_box,
-    spectral_ball,
-)
+# ruff: noqa: F403 ("*" exports what a file names in its __all__)
 
-__all__ = [
-    "ADVERSARIES",
-    "HORIZONS",
-    "SETTINGS",
-    "Problem",
-    "Setting",
-    "adversarial_cube",
-    "binding_toy",
-    "changing_halfspaces",
-    "crawl",
-    "ellipsoid",
-    "fair_logistic",
-    "paper_toy",
-    "portfolio",
-    "random_polytope",
-    "rotated_box",
-    "spectral_ball",
-    "thin_box",
-]
+from surefoot.problems.paper_toy import *
+from surefoot.problems.problem import *
+from surefoot.problems.ready import *
+
+# What was imported above, and no submodule.
+__all__ = sorted(
+    ["ADVERSARIES", "HORIZONS", "SETTINGS"]
+    + [name for name, value in globals().items() if callable(value) and name[0] != "_"]
+)

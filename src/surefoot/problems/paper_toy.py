@@ -9,17 +9,18 @@ so does this module.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
 from surefoot.core import checks
 from surefoot.core.constants import polyak_rate
-from surefoot.core.errors import InvalidValueError
+from surefoot.core.types import Array
 from surefoot.problems.constraints import LinfNorm
 from surefoot.problems.costs import Quadratic
 from surefoot.problems.problem import Problem
-from surefoot.problems.streams import draw_streams
+from surefoot.problems.ready import draw_streams
 from surefoot.sets import Ball
 
 __all__ = ["HORIZONS", "SETTINGS", "Setting", "binding_toy", "paper_toy"]
@@ -93,40 +94,28 @@ def binding_toy(
     return _toy(targets, "binding toy", farthest=1.5 * math.sqrt(2))
 
 
-def _toy(targets: Any, name: str, farthest: float) -> Problem:
-    domain = Ball(1.0)
-    toy = Problem.of(
-        Quadratic(targets, curvature=6.0), LinfNorm(0.5, 2), domain, np.zeros(2), name=name
-    )
+def _toy(targets: Array, name: str, farthest: float) -> Problem:
+    costs = Quadratic(targets, curvature=6.0)
+    toy = Problem.of(costs, LinfNorm(0.5, 2), Ball(1.0), np.zeros(2), name=name)
     # The bound over all targets that could be drawn, not only those that were.
     G_f = 6 * (1 + farthest)
     cost_bound = 3 * (1 + farthest) ** 2
     constants = toy.constants.with_origin("derived", G_f=G_f, F=2 * G_f, cost_bound=cost_bound)
-    return Problem(
-        costs=toy.costs,
-        constraint=toy.constraint,
-        domain=domain,
-        start=toy.start,
-        constants=constants,
-        name=name,
+    return replace(toy, constants=constants)
+
+
+def _targets(horizon: int, trials: int, seed: int, streams: int | None) -> Array:
+    if streams is None:
+        return _published_targets(horizon, trials, seed)
+    return draw_streams(
+        lambda source, lead: source.uniform(-1, 0, (*lead, 2)), None, horizon, trials, streams
     )
 
 
-def _targets(horizon: int, trials: int, seed: int, streams: int | None) -> Any:
-    if streams is None:
-        return _published_targets(horizon, trials, seed)
-
-    def draw(source: Any, lead: tuple[int, ...]) -> Any:
-        return source.uniform(-1, 0, (*lead, 2))
-
-    return draw_streams(draw, None, horizon, trials, streams)
-
-
-def _published_targets(horizon: int, trials: int, seed: int) -> Any:
+def _published_targets(horizon: int, trials: int, seed: int) -> Array:
     """Return targets ``(T, trials, 2)`` in the order in which the published scripts draw them."""
     checks.check_horizon(horizon)
-    if type(trials) is not int or trials < 1:
-        raise InvalidValueError(f"trials must be a whole number >= 1, got {trials!r}")
+    checks.positive_int(trials, "trials")
     rng = np.random.default_rng(seed)
     drawn = max(horizon, _DRAWN)
     targets = np.empty((horizon, trials, 2))

@@ -19,7 +19,7 @@ from surefoot.core.points import (
 )
 from surefoot.core.types import Array, Number
 
-__all__ = ["Simplex", "onto_simplex"]
+__all__ = ["Simplex"]
 
 
 def onto_simplex(v: Array, total: Number, rescaled: Number) -> Array:

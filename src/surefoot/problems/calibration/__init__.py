@@ -1,22 +1,13 @@
 """Which guarantees apply before a run: constants with their origins, and what they buy."""
 
-from surefoot.problems.calibration.from_log import LogBounds, from_log
-from surefoot.problems.calibration.from_problem import calibrate, calibrate_constants
-from surefoot.problems.calibration.offers import Offer, Standing
-from surefoot.problems.calibration.probes import Probe
-from surefoot.problems.calibration.report import Calibration
-from surefoot.problems.calibration.slopes import Slope, finite_differences, through_sensitivity
+# ruff: noqa: F403 ("*" exports what a file names in its __all__)
 
-__all__ = [
-    "Calibration",
-    "LogBounds",
-    "Offer",
-    "Probe",
-    "Slope",
-    "Standing",
-    "calibrate",
-    "calibrate_constants",
-    "finite_differences",
-    "from_log",
-    "through_sensitivity",
-]
+from surefoot.problems.calibration.from_log import *
+from surefoot.problems.calibration.from_problem import *
+from surefoot.problems.calibration.offers import *
+from surefoot.problems.calibration.probes import *
+from surefoot.problems.calibration.report import *
+from surefoot.problems.calibration.slopes import *
+
+# The classes and functions imported above, and no submodule.
+__all__ = sorted(n for n, v in globals().items() if callable(v) and n[0] != "_")

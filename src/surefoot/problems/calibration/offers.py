@@ -10,7 +10,7 @@ from surefoot.core.constants import Constants
 from surefoot.core.types import Region, needs_of
 from surefoot.sets import Ball
 
-__all__ = ["Conditions", "Offer", "Standing", "estimated", "offers_for"]
+__all__ = ["Offer", "Standing"]
 
 Standing: TypeAlias = Literal["proved", "estimated", "none"]
 """The guarantee holds as the constants do; only if the estimates among them do; not to be had."""

@@ -16,15 +16,7 @@ from surefoot.core.types import Array, Region
 from surefoot.regions import LipschitzHull, Reading
 from surefoot.sets import Ball
 
-__all__ = [
-    "NO_ERRORS",
-    "Probe",
-    "QueryErrors",
-    "ask",
-    "certified_radius",
-    "contradiction",
-    "look_around",
-]
+__all__ = ["Probe"]
 
 
 class Probe(NamedTuple):

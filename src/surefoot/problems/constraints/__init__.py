@@ -1,47 +1,22 @@
 """Convex constraints, ``g(x) <= 0`` feasible: a value, a subgradient, and their constants."""
 
-from surefoot.problems.constraints.affine import Affine
-from surefoot.problems.constraints.base import Constraint
-from surefoot.problems.constraints.combine import MaxOf, max_of
-from surefoot.problems.constraints.cone import SecondOrderCone
-from surefoot.problems.constraints.cvar import CVaR
-from surefoot.problems.constraints.functions import FunctionConstraint, JaxConstraint
-from surefoot.problems.constraints.guard import PeekingError, PlayedOnly
-from surefoot.problems.constraints.norms import L1Norm, L2Norm, LinfNorm
-from surefoot.problems.constraints.quadratic import EllipsoidNorm, QuadraticForm
-from surefoot.problems.constraints.shift import Shifted, shift
-from surefoot.problems.constraints.simplex import SimplexRows
-from surefoot.problems.constraints.sparse import SparseAffine
-from surefoot.problems.constraints.spectral import NuclearNorm, SpectralNorm
-from surefoot.problems.constraints.start import NoStartError, Start, find_start
-from surefoot.problems.constraints.stream import AffineStream, ConstraintStream, Drifting
+# ruff: noqa: F403 ("*" exports what a file names in its __all__)
 
-__all__ = [
-    "Affine",
-    "AffineStream",
-    "CVaR",
-    "Constraint",
-    "ConstraintStream",
-    "Drifting",
-    "EllipsoidNorm",
-    "FunctionConstraint",
-    "JaxConstraint",
-    "L1Norm",
-    "L2Norm",
-    "LinfNorm",
-    "MaxOf",
-    "NoStartError",
-    "NuclearNorm",
-    "PeekingError",
-    "PlayedOnly",
-    "QuadraticForm",
-    "SecondOrderCone",
-    "Shifted",
-    "SimplexRows",
-    "SparseAffine",
-    "SpectralNorm",
-    "Start",
-    "find_start",
-    "max_of",
-    "shift",
-]
+from surefoot.problems.constraints.affine import *
+from surefoot.problems.constraints.base import *
+from surefoot.problems.constraints.combine import *
+from surefoot.problems.constraints.cone import *
+from surefoot.problems.constraints.cvar import *
+from surefoot.problems.constraints.functions import *
+from surefoot.problems.constraints.guard import *
+from surefoot.problems.constraints.norms import *
+from surefoot.problems.constraints.quadratic import *
+from surefoot.problems.constraints.shift import *
+from surefoot.problems.constraints.simplex import *
+from surefoot.problems.constraints.sparse import *
+from surefoot.problems.constraints.spectral import *
+from surefoot.problems.constraints.start import *
+from surefoot.problems.constraints.stream import *
+
+# The classes and functions imported above, and no submodule.
+__all__ = sorted(n for n, v in globals().items() if callable(v) and n[0] != "_")

@@ -15,6 +15,8 @@ from surefoot.core.types import Array, ArrayLike, Number, Region
 from surefoot.problems.constraints.base import Constraint, bound_above, gamma, level_below, point
 from surefoot.sets import Ball, Box, Halfspace, Polytope
 
+__all__ = ["Affine"]
+
 
 class LinearRows(Constraint):
     r"""The largest of m affine functions, :math:`g(x) = \max_i (a_i^\top x - b_i)`.

@@ -24,6 +24,8 @@ from surefoot.problems.constraints.base import Constraint, gamma, level_below, p
 from surefoot.sets import Ball, Box, L1Ball
 from surefoot.sets.ball import Centred
 
+__all__ = ["L1Norm", "L2Norm", "LinfNorm"]
+
 
 class L2Norm(Centred, Constraint, kw_only=False):
     r"""The Euclidean ball as a constraint, :math:`g(x) = \|x - c\| - r`.

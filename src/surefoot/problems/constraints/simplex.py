@@ -12,6 +12,8 @@ from surefoot.core.types import Array
 from surefoot.problems.constraints.affine import LinearRows
 from surefoot.sets import Simplex
 
+__all__ = ["SimplexRows"]
+
 
 @final
 class SimplexRows(LinearRows, Declared, kw_only=False):

@@ -16,6 +16,8 @@ from surefoot.problems.constraints.affine import LinearRows
 from surefoot.problems.constraints.base import point
 from surefoot.sets import Polytope
 
+__all__ = ["SparseAffine"]
+
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 

@@ -1,27 +1,16 @@
 """Cost streams: the convex costs of all rounds, as arrays of parameters or as they arrive."""
 
-from surefoot.problems.costs._stream import ArrayCosts
-from surefoot.problems.costs.classification import Hinge, Logistic
-from surefoot.problems.costs.functions import FromFunctions, from_jax
-from surefoot.problems.costs.linear import Adversarial, Linear
-from surefoot.problems.costs.live import Live
-from surefoot.problems.costs.portfolio import LogPortfolio
-from surefoot.problems.costs.quadratic import Quadratic
-from surefoot.problems.costs.regression import Absolute, Quantile
-from surefoot.problems.costs.scored import ScoredCosts
+# ruff: noqa: F403 ("*" exports what a file names in its __all__)
 
-__all__ = [
-    "Absolute",
-    "Adversarial",
-    "ArrayCosts",
-    "FromFunctions",
-    "Hinge",
-    "Linear",
-    "Live",
-    "LogPortfolio",
-    "Logistic",
-    "Quadratic",
-    "Quantile",
-    "ScoredCosts",
-    "from_jax",
-]
+from surefoot.problems.costs._stream import *
+from surefoot.problems.costs.classification import *
+from surefoot.problems.costs.functions import *
+from surefoot.problems.costs.linear import *
+from surefoot.problems.costs.live import *
+from surefoot.problems.costs.portfolio import *
+from surefoot.problems.costs.quadratic import *
+from surefoot.problems.costs.regression import *
+from surefoot.problems.costs.scored import *
+
+# The classes and functions imported above, and no submodule.
+__all__ = sorted(n for n, v in globals().items() if callable(v) and n[0] != "_")

@@ -1,0 +1,598 @@
+"""Ready problems: seeded sets in any dimension, adversaries, and what other methods are made for.
+
+``seed`` makes the set and, unless ``streams`` is given, the costs. With ``streams`` the costs come
+from that seed alone, each run's from its own generator: other costs on the same set. Fewer rounds
+or fewer runs are the first of more.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.random import Generator
+
+from surefoot.core import checks
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.types import Array, Index
+from surefoot.problems.constraints import (
+    Affine,
+    AffineStream,
+    Constraint,
+    EllipsoidNorm,
+    L2Norm,
+    LinfNorm,
+    SimplexRows,
+    SpectralNorm,
+    max_of,
+)
+from surefoot.problems.costs import Adversarial, Linear, Logistic, LogPortfolio, Quadratic
+from surefoot.problems.problem import Problem
+from surefoot.sets import Ball
+
+__all__ = [
+    "ADVERSARIES",
+    "adversarial_cube",
+    "changing_halfspaces",
+    "crawl",
+    "ellipsoid",
+    "fair_logistic",
+    "portfolio",
+    "random_polytope",
+    "rotated_box",
+    "spectral_ball",
+    "thin_box",
+]
+
+Draw: TypeAlias = Callable[[Generator, tuple[int, ...]], Array]
+"""From a generator and the leading axes, rounds and runs, to numbers."""
+
+
+def draw_streams(
+    draw: Draw,
+    rng: Generator | None,
+    horizon: int,
+    trials: int | None,
+    streams: Index | None,
+    part: int = 0,
+) -> Array:
+    """Return the numbers of all rounds and runs, ``(T, ...)`` or ``(T, trials, ...)``.
+
+    Without ``streams`` in one call on ``rng``. With it run k has a generator of its own,
+    ``SeedSequence(streams, spawn_key=(k, part))``, asked once for all rounds in their order: so
+    fewer rounds are the first of more, and fewer runs the first of more.
+
+    Args:
+        draw: takes a generator and the leading axes.
+        rng: the generator of the problem itself.
+        horizon: T.
+        trials: the number of runs; None for one run without a run axis.
+        streams: seed of the streams alone.
+        part: tells apart several numbers that are drawn for one stream.
+    """
+    checks.check_horizon(horizon)
+    runs = 1 if trials is None else checks.positive_int(trials, "trials")
+    if streams is None:
+        assert rng is not None
+        return draw(rng, (horizon,) if trials is None else (horizon, runs))
+    if not isinstance(streams, (int, np.integer)) or streams < 0:
+        raise InvalidValueError(f"streams must be a whole number >= 0, got {streams!r}")
+    seeds = (np.random.SeedSequence(int(streams), spawn_key=(k, part)) for k in range(runs))
+    each = [draw(np.random.default_rng(seed), (horizon,)) for seed in seeds]
+    return each[0] if trials is None else np.stack(each, axis=1)
+
+
+def _normal(dimension: int) -> Draw:
+    return lambda source, lead: source.normal(size=(*lead, dimension))
+
+
+def _chances(source: Generator, lead: tuple[int, ...]) -> Array:
+    return source.random(lead)
+
+
+def _uniform(most: float, dimension: int) -> Draw:
+    return lambda source, lead: source.uniform(-most, most, size=(*lead, dimension))
+
+
+def random_polytope(
+    dimension: int = 20,
+    rows: int = 60,
+    *,
+    horizon: int,
+    trials: int | None = None,
+    costs: Literal["linear", "quadratic"] = "quadratic",
+    seed: int = 0,
+    streams: int | None = None,
+) -> Problem:
+    """Return a random polytope around 0 and costs whose best action is on its boundary.
+
+    The rows, all of norm 1, are those of a cube, which keep the set bounded, and random ones that
+    cut into it; so there are at least twice as many as entries of an action.
+
+    Example:
+        >>> p = random_polytope(3, 9, horizon=10)
+        >>> p.constraint.A.shape, p.constants.origins["sigma"]
+        ((9, 3), 'local')
+    """
+    checks.positive_int(dimension, "dimension")
+    if checks.positive_int(rows, "rows") < 2 * dimension:
+        raise InvalidValueError(f"rows must be at least 2 dimension = {2 * dimension}, got {rows}")
+    rng = np.random.default_rng(seed)
+    cuts = rng.normal(size=(rows - 2 * dimension, dimension))
+    cuts /= np.linalg.norm(cuts, axis=1, keepdims=True)
+    A = np.vstack([np.eye(dimension), -np.eye(dimension), cuts])
+    b = np.append(np.ones(2 * dimension), rng.uniform(0.5, 1.0, len(cuts)))
+    name = f"random polytope, d = {dimension}, m = {rows}"
+    constraint, radius = Affine(A, b), math.sqrt(dimension)
+    return _pull_outwards(constraint, radius, dimension, horizon, trials, costs, rng, streams, name)
+
+
+def rotated_box(
+    dimension: int = 5,
+    *,
+    horizon: int,
+    trials: int | None = None,
+    costs: Literal["linear", "quadratic"] = "quadratic",
+    seed: int = 0,
+    streams: int | None = None,
+) -> Problem:
+    """Return a randomly rotated box with sides of different lengths; sigma is known exactly.
+
+    Example:
+        >>> rotated_box(3, horizon=10).constants.origins["sigma"]
+        'derived'
+    """
+    checks.positive_int(dimension, "dimension")
+    rng = np.random.default_rng(seed)
+    Q = np.linalg.qr(rng.normal(size=(dimension, dimension)))[0]
+    half = rng.uniform(0.5, 1.0, dimension)
+    constraint = Affine(np.vstack([Q, -Q]), np.append(half, half))
+    radius = float(np.linalg.norm(half)) * (1 + 1e-12)
+    name = f"rotated box, d = {dimension}"
+    return _pull_outwards(constraint, radius, dimension, horizon, trials, costs, rng, streams, name)
+
+
+def ellipsoid(
+    dimension: int = 5,
+    condition: float = 10.0,
+    *,
+    horizon: int,
+    trials: int | None = None,
+    costs: Literal["linear", "quadratic"] = "quadratic",
+    seed: int = 0,
+    streams: int | None = None,
+) -> Problem:
+    """Return a randomly rotated ellipsoid with half-axes from 1 down to 1/sqrt(condition).
+
+    Example:
+        >>> p = ellipsoid(3, horizon=10)
+        >>> round((p.constants.G_g / p.constants.sigma) ** 2, 6)  # the condition number
+        10.0
+    """
+    checks.positive_int(dimension, "dimension")
+    if not condition >= 1:
+        raise InvalidValueError(f"condition must be at least 1, got {condition!r}")
+    rng = np.random.default_rng(seed)
+    Q = np.linalg.qr(rng.normal(size=(dimension, dimension)))[0]
+    P = Q @ np.diag(np.geomspace(1.0, condition, dimension)) @ Q.T
+    name = f"ellipsoid, d = {dimension}, condition {condition:g}"
+    radius = 1 + 1e-9  # the eigenvalues of the computed P are those asked for up to rounding
+    constraint = EllipsoidNorm(0.5 * (P + P.T))
+    return _pull_outwards(constraint, radius, dimension, horizon, trials, costs, rng, streams, name)
+
+
+def spectral_ball(
+    shape: tuple[int, int] = (4, 3),
+    *,
+    horizon: int,
+    trials: int | None = None,
+    costs: Literal["linear", "quadratic"] = "quadratic",
+    seed: int = 0,
+    streams: int | None = None,
+) -> Problem:
+    """Return matrices of spectral norm at most 1; an action is the matrix row by row.
+
+    Example:
+        >>> spectral_ball((2, 3), horizon=10).costs.dimension
+        6
+    """
+    constraint = SpectralNorm(shape, 1.0)
+    radius = math.sqrt(min(shape)) * (1 + 1e-12)  # of min(shape) singular values, each at most 1
+    rng = np.random.default_rng(seed)
+    name = f"spectral ball, {shape[0]} x {shape[1]}"
+    dimension = shape[0] * shape[1]
+    return _pull_outwards(constraint, radius, dimension, horizon, trials, costs, rng, streams, name)
+
+
+def fair_logistic(
+    dimension: int = 10,
+    *,
+    horizon: int,
+    trials: int | None = None,
+    radius: float = 5.0,
+    tolerance: float = 0.05,
+    seed: int = 0,
+    streams: int | None = None,
+) -> Problem:
+    r"""Return logistic regression with a norm limit and nearly equal scores for two groups.
+
+    The score :math:`a_t^\top x` of a person must have a covariance of at most the tolerance with
+    group membership, measured on an audit batch of 2,000 people, with the row scaled to norm 1:
+    :math:`|c^\top x| \le \tau`, :math:`\|x\| \le R`. Features leak the group, so the unconstrained
+    fit is unfair.
+
+    Example:
+        >>> p = fair_logistic(4, horizon=50)
+        >>> float(p.constraint.value(p.start))
+        -0.05
+    """
+    checks.positive_int(dimension, "dimension")
+    checks.positive(radius=radius, tolerance=tolerance)
+    rng = np.random.default_rng(seed)
+    leak, truth = rng.normal(size=(2, dimension))
+
+    def groups(source: Generator, lead: tuple[int, ...]) -> Array:
+        return source.choice([-1.0, 1.0], lead)
+
+    def people(group: Array, noise: Array) -> Array:
+        features = noise + group[..., None] * leak
+        return features / np.linalg.norm(features, axis=-1, keepdims=True)
+
+    group = groups(rng, (2_000,))
+    audit = people(group, rng.normal(size=(2_000, dimension)))
+    covariance = (group - group.mean()) @ audit
+    row = covariance / np.linalg.norm(covariance)
+    group, noise, uniform = (
+        draw_streams(draw, rng, horizon, trials, streams, part)
+        for part, draw in enumerate((groups, _normal(dimension), _chances))
+    )
+    features = people(group, noise)
+    chance = 1 / (1 + np.exp(-4 * (features @ truth) - group))
+    classes = np.where(uniform < chance, 1.0, -1.0)
+    constraint = max_of(Affine([row, -row], [tolerance, tolerance]), L2Norm(radius))
+    return Problem.of(
+        Logistic(features, classes),
+        constraint,
+        Ball(radius),
+        np.zeros(dimension),
+        name=f"fair logistic regression, d = {dimension}",
+    )
+
+
+def _pull_outwards(
+    constraint: Constraint,
+    radius: float,
+    dimension: int,
+    horizon: int,
+    trials: int | None,
+    costs: str,
+    rng: Generator,
+    streams: int | None,
+    name: str,
+) -> Problem:
+    """Return costs that pull towards a point outside, with as much noise: the constraint binds."""
+    checks.one_of(("linear", "quadratic"), costs=costs)
+    pull = rng.normal(size=dimension)
+    pull *= 2 * radius / np.linalg.norm(pull)
+
+    noise = (
+        draw_streams(_normal(dimension), rng, horizon, trials, streams)
+        * 2
+        * radius
+        / math.sqrt(dimension)
+    )
+    stream = Linear(-(pull + noise) / radius) if costs == "linear" else Quadratic(pull + noise, 1.0)
+    start = np.zeros(dimension)
+    return Problem.of(stream, constraint, Ball(radius), start, name=f"{name}, {costs} costs")
+
+
+def thin_box(
+    dimension: int = 3,
+    kappa: float = 100.0,
+    *,
+    horizon: int,
+    trials: int | None = None,
+    seed: int = 0,
+    streams: int | None = None,
+) -> Problem:
+    r"""Return a box that is thin in one direction: outer radius about kappa times the inner.
+
+    Half-sides are 1, but for the second, which is :math:`1/\kappa`; linear costs of norm 1 pull
+    towards a corner with noise of their own size.
+
+    Example:
+        >>> p = thin_box(3, 10.0, horizon=5)
+        >>> p.constraint.region.upper
+        array([1. , 0.1, 1. ])
+    """
+    if checks.positive_int(dimension, "dimension") < 2:
+        raise InvalidValueError(f"dimension must be at least 2, got {dimension}")
+    if not kappa >= 1:
+        raise InvalidValueError(f"kappa must be at least 1, got {kappa!r}")
+    half = np.ones(dimension)
+    half[1] = 1 / kappa
+    faces = np.eye(dimension)
+    constraint = Affine(np.vstack([faces, -faces]), np.append(half, half))
+    pull = np.full(dimension, -1 / math.sqrt(dimension))
+
+    rng = np.random.default_rng(seed)
+    noise = draw_streams(_normal(dimension), rng, horizon, trials, streams)
+    slopes = pull + noise / math.sqrt(dimension)
+    slopes /= np.maximum(np.linalg.norm(slopes, axis=-1, keepdims=True), 1.0)
+    return Problem.of(
+        Linear(slopes),
+        constraint,
+        Ball(float(np.linalg.norm(half)) * (1 + 1e-12)),
+        np.zeros(dimension),
+        G_f=1.0,
+        name=f"thin box, d = {dimension}, kappa {kappa:g}",
+    )
+
+
+def portfolio(
+    dimension: int = 5,
+    *,
+    horizon: int,
+    trials: int | None = None,
+    spread: float = 0.2,
+    seed: int = 0,
+    streams: int | None = None,
+) -> Problem:
+    r"""Return log-wealth on a simplex, :math:`f_t(x) = -\log(r_t^\top x)`, price relatives near 1.
+
+    The start is the equal portfolio. It spends all, so it has no slack, and methods that need a
+    strictly feasible start refuse it.
+
+    Example:
+        >>> portfolio(4, horizon=5).start
+        array([0.25, 0.25, 0.25, 0.25])
+    """
+    checks.positive_int(dimension, "dimension")
+    checks.between(0, 1, spread=spread)
+
+    rng = np.random.default_rng(seed)
+    drift = 0.1 * spread * rng.uniform(-1.0, 1.0, dimension)
+    relatives = (
+        1
+        + drift
+        + 0.9 * spread * draw_streams(_uniform(1.0, dimension), rng, horizon, trials, streams)
+    )
+    return Problem.of(
+        LogPortfolio(relatives, cash=0.0),
+        SimplexRows(dimension),
+        Ball(1 + 1e-9),
+        np.full(dimension, 1 / dimension),
+        # On the simplex growth is at least 1 - spread, and a relative at most 1 + spread.
+        G_f=math.sqrt(dimension) * (1 + spread) / (1 - spread),
+        name=f"portfolio, d = {dimension}",
+    )
+
+
+def changing_halfspaces(
+    dimension: int = 2,
+    *,
+    horizon: int,
+    trials: int | None = None,
+    margin: float = 0.2,
+    seed: int = 0,
+    streams: int | None = None,
+) -> Problem:
+    r"""Return one half-space per round, in one of d + 1 directions; 0 meets all by a margin.
+
+    :math:`g_t(x) = a_t^\top x - b_t` with unit :math:`a_t` and :math:`b_t` between the margin and
+    three times as much; quadratic costs pull outwards. The comparator must meet every round.
+
+    Example:
+        >>> p = changing_halfspaces(2, horizon=5)
+        >>> p.constants.slater_margin
+        0.2
+    """
+    checks.positive_int(dimension, "dimension")
+    checks.between(0, 0.3, margin=margin)
+    rng = np.random.default_rng(seed)
+    directions = rng.normal(size=(dimension + 1, dimension))
+    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+    # Both numbers of a round in one draw, so that fewer rounds are the first of more.
+    drawn_limits, drawn_rows = rng.uniform(size=(checks.check_horizon(horizon), 2)).T
+    limits = margin * (1 + 2 * drawn_limits)
+    A = directions[(drawn_rows * (dimension + 1)).astype(int)][:, None]
+    pull = 1.5 * directions.mean(axis=0) / np.linalg.norm(directions.mean(axis=0))
+    targets = pull + draw_streams(_uniform(0.5, dimension), rng, horizon, trials, streams)
+    made = Problem.of(
+        Quadratic(targets, 6.0),
+        AffineStream(A, limits[:, None]),
+        Ball(1.0),
+        np.zeros(dimension),
+        name=f"changing half-spaces, d = {dimension}",
+    )
+    return replace(made, constants=made.constants.with_origin("derived", slater_margin=margin))
+
+
+def crawl(
+    kappa: float = 20.0,
+    *,
+    horizon: int,
+    dimension: int = 2,
+    size: float = 1.0,
+    trials: int | None = None,
+    streams: int | None = None,
+) -> Problem:
+    r"""Return Theorem H's lower-bound instance: a start with little slack, far from the best point.
+
+    With e the first axis, :math:`g(x) = \max(e^\top x/\kappa - 1/\kappa, \|x\| - 1)`, the start 0
+    and :math:`f_t(x) = -G_fe^\top x`: the set reaches D = 1 from the start, whose slack is
+    :math:`\alpha = 1/\kappa`, with :math:`G_g = 1`. A rule that is safe for every g with these
+    constants has a regret of at least :math:`G_f\kappa(1 - (1-1/\kappa)^T)`
+    (:func:`surefoot.algorithms.crawl_lower_bound`).
+
+    Args:
+        kappa: :math:`G_gD/\alpha`, at least 1.
+        horizon: rounds.
+        dimension: entries of an action.
+        size: G_f.
+        trials: the number of identical runs; default: one run without a run axis.
+        streams: not used, since nothing is random; all problems take it.
+
+    Example:
+        >>> problem = crawl(4.0, horizon=10)
+        >>> problem.constraint.query(problem.start)[0]
+        -0.25
+    """
+    checks.above(1.0 - 1e-15, kappa=kappa)
+    checks.positive(size=size)
+    checks.positive_int(dimension, "dimension")
+    axis = np.zeros(dimension)
+    axis[0] = 1.0
+    lead = (checks.check_horizon(horizon), *(() if trials is None else (trials,)))
+    return Problem.of(
+        Linear(np.broadcast_to(-size * axis, (*lead, dimension))),
+        max_of(Affine([axis / kappa], [1.0 / kappa]), L2Norm(1.0)),
+        Ball(1.0),
+        np.zeros(dimension),
+        G_f=size,
+        name=f"crawl, kappa = {kappa:g}",
+    )
+
+
+@dataclass(frozen=True)
+class PushOut:
+    """Push against the face whose constraint is largest, the one the next half-space will cut."""
+
+    constraint: LinfNorm
+    size: float
+
+    def __call__(self, t: Index, x: Array) -> Array:
+        """Return a slope whose descent leads out through the nearest face."""
+        return -self.size * self.constraint.query(x)[1]
+
+
+@dataclass(frozen=True)
+class PushUncut:
+    """Push against the nearest face that the next half-space will not cut.
+
+    A step in this direction is not corrected at all, so its whole length counts; in one
+    dimension, where there is only one face to approach, it is that one.
+    """
+
+    constraint: LinfNorm
+    size: float
+
+    def __call__(self, t: Index, x: Array) -> Array:
+        """Return a slope whose descent leads out through the second nearest face."""
+        s = self.constraint.query(x)[1]
+        if x.shape[-1] == 1:
+            return -self.size * s
+        # With the cut entry at 0 the largest of the others is found; the hair keeps an uncut entry
+        # ahead of the cut one when all are 0.
+        uncut = 1 - s * s
+        return -self.size * self.constraint.query(uncut * (x + 1e-300))[1]
+
+
+# Each draws its slopes for the leading axes: rounds, and runs if there are several.
+
+
+def _constant(rng: Generator, lead: tuple[int, ...], d: int, size: float, phase: int) -> Array:
+    return np.broadcast_to(_slopes(rng, (*lead[1:], d), size), (*lead, d)).copy()
+
+
+def _alternating(rng: Generator, lead: tuple[int, ...], d: int, size: float, phase: int) -> Array:
+    signs = np.where(np.arange(lead[0]) % 2, -1.0, 1.0)
+    return signs.reshape(-1, *(1 for _ in lead)) * _slopes(rng, (*lead[1:], d), size)
+
+
+def _random(rng: Generator, lead: tuple[int, ...], d: int, size: float, phase: int) -> Array:
+    return _slopes(rng, (*lead, d), size)
+
+
+def _corners(rng: Generator, lead: tuple[int, ...], d: int, size: float, phase: int) -> Array:
+    """Pull towards one corner until it must be reached, then another, in growing phases."""
+    slopes, length = np.empty((*lead, d)), phase
+    t = 0
+    while t < lead[0]:
+        corner = rng.choice([-1.0, 1.0], size=(*lead[1:], d))
+        slopes[t : t + length] = size * corner / np.sqrt(d)
+        t, length = t + length, length + max(1, length // 2)
+    return slopes
+
+
+def _slopes(rng: Generator, shape: tuple[int, ...], size: float) -> Array:
+    c = rng.normal(size=shape)
+    return size * c / np.linalg.norm(c, axis=-1, keepdims=True)
+
+
+ADVERSARIES: tuple[str, ...] = ("constant", "alternating", "random", "corners", "out", "uncut")
+"""One slope for ever; its sign in turn; a random direction; corner after corner; out through the
+nearest face; out through the nearest face that is not cut."""
+
+_OBLIVIOUS: dict[str, Callable[[Generator, tuple[int, ...], int, float, int], Array]] = {
+    "constant": _constant,
+    "alternating": _alternating,
+    "random": _random,
+    "corners": _corners,
+}
+
+_FIRST_PHASE = 32
+"""Rounds towards the first corner in streams of which shorter ones are the beginning."""
+
+
+def adversarial_cube(
+    adversary: str,
+    *,
+    horizon: int,
+    dimension: int = 2,
+    radius: float = 0.5,
+    size: float = 1.0,
+    seed: int = 0,
+    trials: int | None = None,
+    streams: int | None = None,
+) -> Problem:
+    """Return a cube with linear costs of a given size from one of the :data:`ADVERSARIES`.
+
+    The last two answer the actions: they have a rule and no streams, the same for every run.
+
+    Args:
+        adversary: which.
+        horizon: rounds.
+        dimension: entries of an action.
+        radius: half the length of an edge.
+        size: norm of every slope.
+        seed: of the slopes.
+        trials: runs with their own slopes; one without a run axis unless given.
+        streams: a seed of the slopes instead, each run's from its own generator: fewer rounds or
+            runs are the first of more. Phases towards a corner then start with 32 rounds, not with
+            the root of the horizon.
+
+    Example:
+        >>> p = adversarial_cube("uncut", horizon=100, dimension=5)
+        >>> p.costs.gradient(0, np.array([0.4, 0.0, 0.3, 0.0, 0.0]))
+        array([-0., -0., -1., -0., -0.])
+    """
+    checks.one_of(ADVERSARIES, adversary=adversary)
+    checks.check_horizon(horizon)
+    checks.positive_int(dimension, "dimension")
+    checks.positive(size=size, radius=radius)
+    constraint = LinfNorm(radius, dimension)
+    costs: Linear | Adversarial
+    if adversary in _OBLIVIOUS:
+        phase = max(1, int(np.sqrt(horizon))) if streams is None else _FIRST_PHASE
+
+        def draw(source: Generator, lead: tuple[int, ...]) -> Array:
+            return _OBLIVIOUS[adversary](source, lead, dimension, size, phase)
+
+        rng = np.random.default_rng(seed)
+        costs = Linear(draw_streams(draw, rng, horizon, trials, streams))
+    else:
+        if trials is not None and checks.positive_int(trials, "trials") > 1:
+            raise InvalidValueError(
+                f"trials must be 1 for the adversary {adversary!r}, which answers the actions and "
+                f"has no streams, got {trials!r}"
+            )
+        push = PushOut if adversary == "out" else PushUncut
+        costs = Adversarial(push(constraint, size), horizon, dimension, size)
+    domain = Ball(radius * np.sqrt(dimension))
+    return Problem.of(
+        costs, constraint, domain, np.zeros(dimension), G_f=size, name=f"cube, {adversary}"
+    )
