@@ -18,7 +18,7 @@ def readme() -> str:
 
 
 # Never fused and never reordered: the bits are those of the text, whatever the compiler.
-GCC = ["-std=c99", "-O3", "-ffp-contract=off"]
+GCC = ["-std=c99", "-O3", "-ffp-contract=off", "-fno-wrapv"]
 KERNEL = [
     Extension(
         f"surefoot.kernel.{name}",

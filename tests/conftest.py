@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
+from surefoot import kernel
 from surefoot.core.arrays import to_numpy
 
 # Derandomised: a failure today is a failure tomorrow. No deadline: the machine may be busy.
@@ -52,6 +53,13 @@ def pytest_collection_modifyitems(items):
         named = {p for p in parameters if isinstance(p, str)}
         if named & {"jax", "scan"} or "x64" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.slow)
+
+
+@pytest.fixture(params=kernel.engines())
+def each_engine(request):
+    """Let a test run with the compiled kernel, where it was built, and with Python."""
+    with kernel.engine(request.param):
+        yield request.param
 
 
 class Backend(NamedTuple):

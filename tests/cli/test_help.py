@@ -44,7 +44,8 @@ def test_no_command_is_a_question_for_help(desk):
 
 
 def test_the_version_is_the_package_s(desk):
-    assert desk.do("--version") == (0, f"surefoot {surefoot.__version__}\n", "")
+    line = f"surefoot {surefoot.__version__}: {surefoot.kernel.sentence()}\n"
+    assert desk.do("--version") == (0, line, "")
 
 
 @pytest.mark.parametrize(
@@ -93,7 +94,7 @@ def test_help_loads_nothing_heavy_and_takes_a_blink():
 def test_the_package_runs_as_a_module():
     end = child("-m", "surefoot", "--version")
     assert (end.returncode, end.stderr) == (0, "")
-    assert end.stdout == f"surefoot {surefoot.__version__}\n"
+    assert end.stdout == f"surefoot {surefoot.__version__}: {surefoot.kernel.sentence()}\n"
 
 
 def test_a_missing_typer_is_one_sentence(tmp_path):

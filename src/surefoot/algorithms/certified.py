@@ -22,7 +22,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -283,8 +283,29 @@ class Certified(Algorithm):
         x1 = checks.to_action(x1)
         return CertifiedState(x1, self.knowledge.init(x1), self.proposer.init(x1))
 
-    def step(self, state: CertifiedState, feedback: Feedback) -> tuple[CertifiedState, Info]:
+    @cached_property
+    def compiled(self) -> Any:
+        """The pair as the kernel has it, in each dimension."""
+        from surefoot.algorithms.compiled import Compiled
+
+        return Compiled()
+
+    @property
+    def engine(self) -> str:
+        """Which engine plays one run: "kernel", or "python" where the kernel has no such pair."""
+        d = getattr(self.domain, "dimension", None) or 1
+        return "python" if self.compiled.rule(self, np.zeros(d)) is None else "kernel"
+
+    def step(self, state: Any, feedback: Feedback) -> tuple[Any, Any]:
         """Return the state after a round, and what the step knew.
+
+        The kernel plays what it has, one run of NumPy; :meth:`step_in_python` says what a step is.
+        """
+        found: tuple[Any, Any] | None = self.compiled.step(self, state, feedback)
+        return self.step_in_python(state, feedback) if found is None else found
+
+    def step_in_python(self, state: Any, feedback: Feedback) -> tuple[CertifiedState, Info]:
+        """Return the same, by the Python text.
 
         A round without a measurement is a step, too: what is known grows older. So is one that was
         played outside of the domain, where nothing is known of the constants. Before the first

@@ -40,6 +40,7 @@ from surefoot.algorithms.cuts import (
     push_from_cuts,
     shorten,
 )
+from surefoot.algorithms.descent import square
 from surefoot.algorithms.observers import LeaderRegret
 from surefoot.core import checks
 from surefoot.core.arrays import dot, norm
@@ -186,11 +187,8 @@ class Leader(Proposer):
         grad = np.zeros_like(x)
         if feedback.cost_gradient is not None:
             grad = checks.read_gradient(x, feedback)
-        squared = dot(grad, grad)
-        if not squared < math.inf:
-            checks.refuse_unfinite(grad, "cost_gradient")
-            raise InvalidValueError("cost_gradient must have a finite square, got inf")
-        size, behind, t = math.sqrt(squared), norm(X - Z), region.round
+        squared, size = square(grad)
+        behind, t = norm(X - Z), region.round
         learner = learner._replace(
             gradients=learner.gradients + grad,
             energy=learner.energy + squared + size * behind * before,

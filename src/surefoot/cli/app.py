@@ -29,7 +29,9 @@ app = typer.Typer(
 
 def _version(value: bool) -> None:
     if value:
-        say(f"surefoot {__version__}")
+        from surefoot import kernel
+
+        say(f"surefoot {__version__}: {kernel.sentence()}")
         raise typer.Exit
 
 

@@ -60,6 +60,8 @@ def known_classes() -> dict[str, type[Any]]:
 def classes_in(value: Any) -> dict[str, type[Any]]:
     """Return the named tuples of a state by name; a user's own classes may be among them."""
     found: dict[str, type[Any]] = {}
+    if hasattr(value, "unpacked"):  # a state of the kernel
+        value = value.unpacked()
     if isinstance(value, tuple):
         if _is_named_tuple(type(value)):
             found[type(value).__name__] = type(value)
@@ -156,6 +158,8 @@ class _Writer:
     def write(self, value: Any, path: str) -> Any:
         if value is None or type(value) in (bool, int, str):
             return value
+        if hasattr(value, "unpacked"):  # a state of the kernel
+            value = value.unpacked()
         if type(value) is float:
             return value if math.isfinite(value) else {"float": repr(value)}
         if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in "biuf":

@@ -94,6 +94,8 @@ def encode(value: object, *, leave_out: bool = False, name: str = "value") -> An
 
 
 def _encode(value: object, path: str, name: str | None) -> Any:
+    if hasattr(value, "unpacked"):  # a state of the kernel
+        value = value.unpacked()
     if value is None or isinstance(value, (bool, int, float, str, np.ndarray, np.generic)):
         return _encode_numbers(value)
     form, parts = _take_apart(value)

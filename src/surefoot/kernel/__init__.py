@@ -23,7 +23,7 @@ from typing import Literal
 
 from surefoot.core import checks
 
-__all__ = ["Engine", "compiled", "engine", "name", "sentence"]
+__all__ = ["Engine", "compiled", "engine", "engines", "name", "sentence"]
 
 Engine = Literal["kernel", "python"]
 
@@ -39,6 +39,11 @@ _chosen: Engine = "python" if _step is None else "kernel"
 def compiled() -> ModuleType | None:
     """Return the compiled step; None where it was not built, or Python is to play."""
     return _step if _chosen == "kernel" else None
+
+
+def engines() -> tuple[Engine, ...]:
+    """Return the engines that are here."""
+    return ("python",) if _step is None else ("kernel", "python")
 
 
 def name() -> Engine:
@@ -61,7 +66,7 @@ def engine(wanted: Engine) -> Iterator[None]:
         wanted: "kernel" or "python"; the kernel must have been built.
     """
     global _chosen
-    checks.one_of(("kernel", "python") if _step is not None else ("python",), engine=wanted)
+    checks.one_of(engines(), engine=wanted)
     before, _chosen = _chosen, wanted
     try:
         yield

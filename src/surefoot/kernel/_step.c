@@ -12,7 +12,7 @@
 #include "c/surefoot.h"
 
 #define SF_CAPSULE "surefoot.kernel.rule"
-#define SF_OUT 20 /* numbers of an info, before its vectors */
+#define SF_OUT 21 /* numbers of an info, before its vectors */
 
 typedef struct {
     sf_rule rule; /* first: the capsule's pointer is one to it */
@@ -42,14 +42,15 @@ static const struct {
     FIELD('v', middle),
 };
 
-/* Look at n doubles; 0 where there are none of that kind. */
-static int look(PyObject *object, Py_buffer *view, size_t n, int flags)
+/* Look at n doubles of an array of one axis, or rows of one of two; 0 where there are none. */
+static int look(PyObject *object, Py_buffer *view, size_t n, int rows, int flags)
 {
     if (PyObject_GetBuffer(object, view, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT | flags) < 0) {
         PyErr_Clear();
         return 0;
     }
     if (view->itemsize == 8 && view->format && view->format[0] == 'd' && !view->format[1]
+        && view->ndim == (rows ? 2 : 1) && (!rows || view->shape[0] == rows)
         && (size_t)view->len == 8 * n && (uintptr_t)view->buf % sizeof(double) == 0) {
         return 1;
     }
@@ -89,7 +90,7 @@ static int read_field(sf_handle *handle, size_t i, PyObject *value, int *taken)
     } else {
         Py_buffer view;
         const size_t n = (size_t)(FIELDS[i].kind == 'v' ? handle->rule.d : handle->rule.rows);
-        if (!look(value, &view, n, 0)) {
+        if (!look(value, &view, n, 0, 0)) {
             PyErr_Format(PyExc_ValueError, "%s must be %zu doubles", FIELDS[i].name, n);
             return 0;
         }
@@ -154,11 +155,16 @@ static void write_info(const sf_rule *rule, const sf_info *info, double *out)
         info->bound, info->cut, info->alarms, info->kind, info->row, info->round, info->value,
         info->anchor_value, info->anchor_round, info->share, info->distance, info->room,
         info->rho, info->slope, info->note[0], info->note[1], info->note[2], info->note[3],
-        info->note[4], info->note[5],
+        info->note[4], info->note[5], info->drawn,
     };
     sf_copy(out, numbers, SF_OUT);
-    out += SF_OUT;
-    sf_copy(out, info->wanted, d);
+    sf_copy(out + SF_OUT, info->wanted, d);
+    sf_copy(out + SF_OUT + d, info->found ? info->found : info->wanted, d);
+    if (info->weights) {
+        sf_copy(out + SF_OUT + 2 * d, info->weights, rule->rows);
+    } else {
+        sf_fill(out + SF_OUT + 2 * d, 0.0, rule->rows);
+    }
 }
 
 /* step(rule, block, gradient, g, s, proposal, action, value_error, slope_error, age, out) */
@@ -178,7 +184,7 @@ static PyObject *step(PyObject *self, PyObject *const *args, Py_ssize_t count)
     double number[11];
     Py_buffer views[11];
     int held = 0, status = SF_OK;
-    const size_t sizes[11] = {0, handle->state, d, m, m * d, d, d, 0, 0, 0, SF_OUT + d};
+    const size_t sizes[11] = {0, handle->state, d, m > 1 ? m : 0, m * d, d, d, 0, 0, 0, SF_OUT + 2 * d + m};
     for (int i = 1; i < 11 && status == SF_OK; i++) {
         PyObject *value = args[i];
         if (value == Py_None) {
@@ -187,7 +193,7 @@ static PyObject *step(PyObject *self, PyObject *const *args, Py_ssize_t count)
             number[i] = PyFloat_AsDouble(value);
             vector[i] = &number[i];
             status = i >= 7 && i <= 9 ? SF_OK : i == 3 && m == 1 ? SF_OK : SF_ELSEWHERE;
-        } else if (sizes[i] && look(value, &views[held], sizes[i],
+        } else if (sizes[i] && look(value, &views[held], sizes[i], i == 4 && m > 1 ? (int)m : 0,
                                     i == 1 || i == 10 ? PyBUF_WRITABLE : 0)) {
             vector[i] = views[held++].buf;
         } else {
@@ -220,7 +226,7 @@ static PyObject *saved(PyObject *self, PyObject *const *args, Py_ssize_t count)
     (void)self;
     sf_handle *handle = count == 2 ? PyCapsule_GetPointer(args[0], SF_CAPSULE) : NULL;
     Py_buffer view;
-    if (!handle || !look(args[1], &view, handle->state, PyBUF_WRITABLE)) {
+    if (!handle || !look(args[1], &view, handle->state, 0, PyBUF_WRITABLE)) {
         return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_TypeError, "saved takes a block");
     }
     sf_copy(view.buf, handle->work, (int)sf_head_size(&handle->rule));

@@ -208,13 +208,6 @@ static inline int sf_in_hull(const sf_hull *hull, const double *w, double beyond
     return hull->anchor_radius > 0.0 && near.far <= near.room + beyond;
 }
 
-static inline int sf_hull_contains(const sf_region *region, const double *w, sf_work work)
-{
-    const int d = SF_DIM(region->rule);
-    return sf_in_hull(&region->hull, w, region->rounding, d, work)
-           || (region->has_start && sf_in_hull(&region->from_start, w, region->rounding, d, work));
-}
-
 /* The point of a hull nearest to w; w itself where it is in the hull, or in another. */
 static inline int sf_nearest_in(const sf_hull *hull, const sf_hull *other, double rounding,
                                 double *next, const double *w, int d, sf_work work)
@@ -250,9 +243,15 @@ static inline int sf_nearest_in_hull(const sf_region *region, double *next, cons
     return sf_nearest_in(&region->hull, other, region->rounding, next, w, d, work);
 }
 
+/* Whether a point is in the hull and in the domain, half as far beyond the edge as rounding may
+ * put one: then whoever asks again, and adds in another order, gets the same answer. */
 static inline int sf_in_both(const sf_region *region, const double *w, sf_work work)
 {
-    return sf_in_domain(region->rule, w) && sf_hull_contains(region, w, work);
+    const int d = SF_DIM(region->rule);
+    const double beyond = 0.5 * region->rounding;
+    return sf_in_domain(region->rule, w)
+           && (sf_in_hull(&region->hull, w, beyond, d, work)
+               || (region->has_start && sf_in_hull(&region->from_start, w, beyond, d, work)));
 }
 
 /* Nearly the nearest point of both, by the method of Douglas and Rachford; one of the domain. */

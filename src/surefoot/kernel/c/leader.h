@@ -100,23 +100,49 @@ static inline void sf_limit(const sf_rule *rule, const sf_leader *leader, double
     }
 }
 
-/* The product of each normal with a vector. */
-static inline void sf_rows_dot(double *out, const sf_leader *leader, const double *x, int d)
+/* The product of each of n rows with a vector. */
+SF_WIDE static void sf_multiply(double *out, const double *rows, int n, const double *x, int d)
 {
-    for (int k = 0; k < leader->count; k++) {
-        out[k] = sf_dot(leader->normals + (size_t)k * d, x, d);
+    for (int k = 0; k < n; k++) {
+        out[k] = sf_dot(rows + (size_t)k * d, x, d);
     }
 }
 
-/* The weighted sum of the normals. */
-static inline void sf_combine(double *out, const sf_leader *leader, const double *weights, int d)
+/* The weighted sum of n rows, four at once; what has no weight is left out. */
+SF_WIDE static void sf_add_up(double *out, const double *rows, int n, const double *weights, int d)
 {
+    const double *row[4] = {rows, rows, rows, rows};
+    double weight[4] = {0.0, 0.0, 0.0, 0.0};
+    int held = 0;
     sf_fill(out, 0.0, d);
-    for (int k = 0; k < leader->count; k++) {
+    for (int k = 0; k < n; k++) {
         if (weights[k] != 0.0) {
-            sf_along(out, out, weights[k], leader->normals + (size_t)k * d, d);
+            row[held] = rows + (size_t)k * d;
+            weight[held++] = weights[k];
+        }
+        if (held == 4) {
+            for (int i = 0; i < d; i++) {
+                const double a = weight[0] * row[0][i], b = weight[1] * row[1][i];
+                const double c = weight[2] * row[2][i], e = weight[3] * row[3][i];
+                out[i] = (((out[i] + a) + b) + c) + e;
+            }
+            held = 0;
         }
     }
+    for (int j = 0; j < held; j++) {
+        sf_along(out, out, weight[j], row[j], d);
+    }
+}
+
+/* The same for the normals of the cuts. */
+static inline void sf_rows_dot(double *out, const sf_leader *leader, const double *x, int d)
+{
+    sf_multiply(out, leader->normals, leader->count, x, d);
+}
+
+static inline void sf_combine(double *out, const sf_leader *leader, const double *weights, int d)
+{
+    sf_add_up(out, leader->normals, leader->count, weights, d);
 }
 
 /* Make room for one more cut: an idle one goes, or two become their sum; return the place.
@@ -253,9 +279,11 @@ static inline void sf_project_leader(const sf_rule *rule, const sf_leader *leade
             break;
         }
         const double share = sf_min(sf_dot(step, v, n) / bend, 1.0);
-        sf_rows_dot(down, leader, push, d);
         sf_along(mu, mu, share, step, n);
-        sf_along(v, v, -share, down, n);
+        if (sweep + 1 < rule->sweeps) {
+            sf_rows_dot(down, leader, push, d);
+            sf_along(v, v, -share, down, n);
+        }
     }
     sf_combine(push, leader, mu, d);
     sf_minus(z, free, push, d);

@@ -196,8 +196,8 @@ static inline int sf_check(const sf_rule *rule, const sf_feedback *seen)
             return SF_NOT_FINITE;
         }
     }
-    const double *numbers[] = {seen->g, seen->value_error, &seen->age};
-    for (int i = 0; i < 3; i++) {
+    const double *numbers[] = {seen->g, seen->value_error, seen->slope_error, &seen->age};
+    for (int i = 0; i < 4; i++) {
         if (numbers[i] && !sf_all_finite(numbers[i], 1)) {
             return SF_NOT_FINITE;
         }

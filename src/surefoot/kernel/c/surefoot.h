@@ -143,7 +143,7 @@ typedef struct {
     double rho;      /* length: the tightening of the round */
     double slope;    /* curvature: the product of the slope with the step */
     double note[6];  /* what the regret bound of the proposer wants to know */
-    double drawn;    /* descents: how far the point is from where the multipliers lead */
+    double drawn;    /* descents: how far what was found is from where the multipliers lead */
     const double *wanted;  /* in the scratch: what was wanted before the region was asked */
     const double *found;   /* in the scratch: where a descent was cut off */
     const double *weights; /* in the scratch: the multipliers of that, one per row */

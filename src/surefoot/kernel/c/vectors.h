@@ -8,6 +8,13 @@
 
 #define SF_UNIT 0x1p-53
 
+/* Where it can be asked, the processor chooses how many lanes are added at once: the same bits. */
+#if !defined(SF_D) && defined(__GNUC__) && defined(__x86_64__) && defined(__GLIBC__)
+#define SF_WIDE __attribute__((target_clones("avx2", "default")))
+#else
+#define SF_WIDE
+#endif
+
 /* Scratch memory; given by value, so that what a function takes is free after it. */
 typedef struct {
     double *next;
@@ -20,32 +27,44 @@ static inline double *sf_take(sf_work *work, int n)
     return taken;
 }
 
-/* The inner product, in eight lanes; what is left of n after eights is added one by one. */
-static inline double sf_dot(const double *a, const double *b, int n)
+/* The sum of eight lanes, and of the products from the i-th on, one by one. */
+static inline double sf_end_dot(const double *lane, const double *a, const double *b, int i, int n)
 {
-    double sum = 0.0;
-    int i = 0;
-    if (n >= 8) {
-        double lane[8] = {0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0};
-        for (; i + 8 <= n; i += 8) {
-            for (int k = 0; k < 8; k++) {
-                lane[k] += a[i + k] * b[i + k];
-            }
-        }
-        sum = ((lane[0] + lane[4]) + (lane[2] + lane[6]))
-              + ((lane[1] + lane[5]) + (lane[3] + lane[7]));
-    }
+    double sum = ((lane[0] + lane[4]) + (lane[2] + lane[6]))
+                 + ((lane[1] + lane[5]) + (lane[3] + lane[7]));
     for (; i < n; i++) {
         sum += a[i] * b[i];
     }
     return sum;
 }
 
+/* The inner product, in eight lanes; what is left of n after eights is added one by one. */
+static inline double sf_dot(const double *a, const double *b, int n)
+{
+    double lane[8] = {0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0};
+    int i = 0;
+    for (; i + 8 <= n; i += 8) {
+        for (int k = 0; k < 8; k++) {
+            lane[k] += a[i + k] * b[i + k];
+        }
+    }
+    return sf_end_dot(lane, a, b, i, n);
+}
+
 static inline int sf_all_finite(const double *a, int n)
 {
-    double none = 0.0;
-    for (int i = 0; i < n; i++) {
-        none += 0.0 * a[i]; /* NaN if an entry is not finite */
+    double lane[8] = {0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0}, none = 0.0;
+    int i = 0;
+    for (; i + 8 <= n; i += 8) {
+        for (int k = 0; k < 8; k++) {
+            lane[k] += 0.0 * a[i + k]; /* NaN if an entry is not finite */
+        }
+    }
+    for (; i < n; i++) {
+        none += 0.0 * a[i];
+    }
+    for (int k = 0; k < 8; k++) {
+        none += lane[k];
     }
     return none == 0.0;
 }
@@ -117,19 +136,15 @@ static inline double sf_norm(const double *a, int n)
 /* The squared distance of two points, added as sf_dot adds. */
 static inline double sf_squared_distance(const double *a, const double *b, int n)
 {
-    double sum = 0.0;
+    double lane[8] = {0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0};
     int i = 0;
-    if (n >= 8) {
-        double lane[8] = {0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0};
-        for (; i + 8 <= n; i += 8) {
-            for (int k = 0; k < 8; k++) {
-                const double way = a[i + k] - b[i + k];
-                lane[k] += way * way;
-            }
+    for (; i + 8 <= n; i += 8) {
+        for (int k = 0; k < 8; k++) {
+            const double way = a[i + k] - b[i + k];
+            lane[k] += way * way;
         }
-        sum = ((lane[0] + lane[4]) + (lane[2] + lane[6]))
-              + ((lane[1] + lane[5]) + (lane[3] + lane[7]));
     }
+    double sum = sf_end_dot(lane, a, b, n, n);
     for (; i < n; i++) {
         const double way = a[i] - b[i];
         sum += way * way;

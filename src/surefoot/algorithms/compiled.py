@@ -1,0 +1,508 @@
+"""Certified pairs in the kernel: how their constants and states are written as C has them.
+
+A pair that the kernel has is *compiled* once per dimension: its constants become a rule of
+``kernel/c/surefoot.h``, its state a flat block of doubles. :func:`step` is the pure step, which
+copies the block; :class:`Live` steps in place. Where the kernel does not have the pair, the form of
+what was told, or refuses the round, the caller lets Python play, from the same state: so there is
+one place that makes sentences, and an engine may change in the middle of a run.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from surefoot import kernel
+from surefoot.algorithms.certified import Certified, CertifiedState, Proposals
+from surefoot.algorithms.cuts import Cuts
+from surefoot.algorithms.descent import Descent, DescentNote, DescentState
+from surefoot.algorithms.leader import Leader, LeaderNote, LeaderState
+from surefoot.core.points import bounded_diameter
+from surefoot.core.types import Array, Feedback, Info
+from surefoot.regions import (
+    CertifiedLength,
+    Errors,
+    HullMemory,
+    LengthMemory,
+    LipschitzHull,
+    Projection,
+    Reading,
+)
+from surefoot.regions.anchor import Anchor
+from surefoot.regions.certificates import HullCertificate, StepCertificate
+from surefoot.sets import Ball, Box
+
+__all__ = ["Compiled", "KernelInfo", "KernelState", "Live", "Rule", "describe"]
+
+PROPOSERS: dict[type[Any], int] = {Proposals: 0, Leader: 1, Descent: 2}
+KNOWLEDGE: dict[type[Any], int] = {LipschitzHull: 0, CertifiedLength: 1}
+RULES = {3: "slack", 4: "contraction", 5: "pulled", 6: "stayed"}
+"""The words of :class:`StepCertificate` for what the kernel calls by numbers."""
+OUT = 21
+"""The numbers of an info, before its vectors."""
+
+
+# --- constants ------------------------------------------------------------------------------------
+
+
+def describe(player: Certified, d: int) -> dict[str, Any] | None:
+    """Return the fields of ``sf_rule`` in a dimension; None where the kernel has no such pair."""
+    proposer, knowledge = player.proposer, player.knowledge
+    if type(proposer) not in PROPOSERS or type(knowledge) not in KNOWLEDGE:
+        return None
+    fields = {"d": d, "rows": 1, "proposer": PROPOSERS[type(proposer)]}
+    fields["knowledge"] = KNOWLEDGE[type(knowledge)]
+    parts = [_domain(knowledge.domain, d), _knowledge(knowledge), _proposer(proposer, knowledge, d)]
+    for part in parts:
+        if part is None:
+            return None
+        fields |= part
+    vectors = ("centre", "lower", "upper", "middle", "beta")
+    numbers = [value for name, value in fields.items() if name not in vectors]
+    return fields if all(isinstance(value, (int, float)) for value in numbers) else None
+
+
+def _domain(domain: Any, d: int) -> dict[str, Any] | None:
+    if domain is None:
+        return {"domain": 0}
+    if getattr(domain, "dimension", None) not in (None, d):
+        return None
+    if type(domain) is Ball and isinstance(domain.radius, float):
+        inner = float(domain._inner(np.zeros(d)))
+        known = {"domain": 1, "radius": domain.radius, "inner": inner, "centre": domain.centre}
+        return known | {
+            "middle": domain.centre,
+            "around": domain.radius,
+            "diameter": domain.diameter,
+        }
+    if type(domain) is Box and isinstance(domain.lower, np.ndarray):
+        ball = domain.bounding_ball()
+        known = {"domain": 2, "lower": domain.lower, "upper": domain.upper}
+        return known | {
+            "middle": ball.centre,
+            "around": ball.radius,
+            "diameter": bounded_diameter(domain),
+        }
+    return None
+
+
+def _knowledge(knowledge: Any) -> dict[str, Any] | None:
+    errors = knowledge.errors
+    fields = {
+        "reach": knowledge.reach,
+        "value_error": errors.value,
+        "slope_error": errors.slope,
+        "drift": errors.drift,
+        "evaluation_error": errors.evaluation,
+    }
+    if isinstance(knowledge, LipschitzHull):
+        return fields | {"G_g": knowledge.G_g, "keep_start": int(knowledge.keep_start)}
+    sigma = 0.0 if knowledge.sigma is None else knowledge.sigma
+    length = {"G_g": knowledge.G_g, "rho": knowledge.rho, "sigma": sigma}
+    return fields | length | {"decreasing": int(knowledge.decreasing)}
+
+
+def _proposer(proposer: Any, knowledge: Any, d: int) -> dict[str, Any] | None:
+    if isinstance(proposer, Proposals):
+        return {"as_steps": int(proposer.as_steps)}
+    if isinstance(proposer, Descent):
+        eta = 0.0 if proposer.eta is None else proposer.eta
+        scale = math.sqrt(2.0) * proposer.radius
+        return {"ratchet": int(proposer.ratchet), "scale": scale, "eta": eta}
+    if proposer.leader is not None or proposer.domain != knowledge.domain:
+        return None
+    return {
+        "cuts": proposer.slots(d),
+        "keep": float(proposer.keep),
+        "lazy": int(proposer.lazy),
+        "sweeps": proposer.sweeps,
+        "expected": float(proposer.expected),
+        "strong_convexity": float(proposer.strong_convexity or 0.0),
+        "gradient_bound": float(proposer.gradient_bound or 0.0),
+    }
+
+
+# --- states ---------------------------------------------------------------------------------------
+
+
+class Rule:
+    """A pair in one dimension as the kernel has it, and its states as blocks of doubles.
+
+    Args:
+        player: the pair.
+        fields: of ``sf_rule``.
+        made: what the extension made of them: the rule, the doubles of a state and of its head.
+    """
+
+    def __init__(
+        self, player: Certified, fields: dict[str, Any], made: tuple[Any, int, int]
+    ) -> None:
+        self.player, self.fields = player, fields
+        self.handle, self.size, head = made
+        self.d, self.cuts, self.rows = fields["d"], fields.get("cuts", 0), fields["rows"]
+        self.layout = (fields["proposer"], fields["knowledge"], self.d, self.cuts, self.rows)
+        self.out = OUT + 2 * self.d + self.rows
+        is_hull = fields["knowledge"] == 0
+        self.learner = self.d + (1 + 3 * (self.d + 2) if is_hull else 11 + 5 * self.d)
+        self.normals = head
+
+    def block_of(self, state: Any) -> Array:
+        """Return a state as a block of its own."""
+        if type(state) is KernelState and state.rule.layout == self.layout:
+            return state.block.copy()
+        block = np.zeros(self.size)
+        block[: self.d] = state.x
+        memory, learner = state.memory, state.learner
+        if isinstance(memory, HullMemory):
+            spots = (part for spot in memory[1:] for part in (spot.x, spot[1:]))
+            parts = [(memory.rounds,), *spots]
+        else:
+            names = (
+                "rounds",
+                "slack",
+                "since",
+                "read",
+                "upper",
+                "level",
+                "rho",
+                "left",
+                "distance",
+            )
+            numbers = [getattr(memory, name) for name in names]
+            vectors = (memory.anchor, memory.x, memory.s, memory.drawn, memory.target)
+            parts = [(*numbers, memory.target_level, memory.is_pulled), *vectors]
+        if isinstance(learner, LeaderState):
+            cuts, none = learner.cuts, np.zeros(self.cuts - len(learner.cuts.offsets))
+            told = (learner.reach, learner.start_value, learner.depth, learner.deepened)
+            parts += [(*told, learner.is_careful, len(cuts.offsets)), learner.start]
+            parts += [cuts.offsets, none, cuts.inverses, none, learner.Z, learner.gradients]
+            parts += [
+                (learner.energy, learner.inverse_eta),
+                cuts.weights,
+                none,
+                cuts.normals.ravel(),
+            ]
+        else:
+            parts += [learner]
+        flat = np.concatenate([np.asarray(part, dtype=np.float64) for part in parts])
+        block[self.d : self.d + len(flat)] = flat
+        return block
+
+    def memory_of(self, block: Array) -> Any:
+        """Return what was read, from a block."""
+        d = self.d
+        if self.layout[1] == 0:
+            at = d + 1
+            spots = []
+            for _ in range(3):
+                value, when = block[at + d : at + d + 2].tolist()
+                spots.append(Anchor(block[at : at + d], value, when))
+                at += d + 2
+            return HullMemory(float(block[d]), *spots)
+        numbers = block[d : d + 11].tolist()
+        rounds, slack, since, read, upper, level, rho, left, distance, low, pulled = numbers
+        at = d + 11
+        anchor, x, s, drawn, target = (block[at + i * d : at + (i + 1) * d] for i in range(5))
+        parts = (upper, level, s, rho, drawn, left, distance, target, low, bool(pulled))
+        return LengthMemory(rounds, anchor, slack, since, x, read, *parts)
+
+    def learner_of(self, block: Array) -> Any:
+        """Return what was learnt, from a block."""
+        at, d, K = self.learner, self.d, self.cuts
+        if self.layout[0] == 0:
+            return ()
+        if self.layout[0] == 2:
+            return DescentState(*block[at : at + 2].tolist())
+        reach, start_value, depth, deepened, careful, n = block[at : at + 6].tolist()
+        count, at = int(n), at + 6
+        start, at = block[at : at + d], at + d
+        offsets, inverses = block[at : at + count], block[at + K : at + K + count]
+        at += 2 * K
+        Z, gradients, at = block[at : at + d], block[at + d : at + 2 * d], at + 2 * d
+        energy, inverse_eta = block[at : at + 2].tolist()
+        weights = block[at + 2 : at + 2 + count]
+        normals = block[self.normals : self.normals + count * d].reshape(count, d)
+        cuts = Cuts(normals, offsets, inverses, weights)
+        numbers = (energy, inverse_eta, depth, deepened, bool(careful))
+        return LeaderState(start, reach, start_value, cuts, Z, (), gradients, *numbers)
+
+
+class KernelState:
+    """A :class:`CertifiedState` whose parts are unpacked from a block when they are read.
+
+    Args:
+        rule: the rule that made it.
+        block: the doubles, which nobody writes to any more.
+    """
+
+    __slots__ = ("_parts", "block", "rule", "x")
+
+    _fields = CertifiedState._fields
+
+    def __init__(self, rule: Rule, block: Array) -> None:
+        block.setflags(write=False)
+        self.rule, self.block, self.x = rule, block, block[: rule.d]
+        self._parts: CertifiedState | None = None
+
+    def unpacked(self) -> CertifiedState:
+        """Return the state as a named tuple."""
+        if self._parts is None:
+            rule, block = self.rule, self.block
+            self._parts = CertifiedState(self.x, rule.memory_of(block), rule.learner_of(block))
+        return self._parts
+
+    @property
+    def memory(self) -> Any:
+        """What was read."""
+        return self.unpacked().memory
+
+    @property
+    def learner(self) -> Any:
+        """What was learnt."""
+        return self.unpacked().learner
+
+    def _replace(self, **changes: Any) -> CertifiedState:
+        return self.unpacked()._replace(**changes)
+
+    def _asdict(self) -> dict[str, Any]:
+        return self.unpacked()._asdict()
+
+    def __iter__(self) -> Any:
+        return iter(self.unpacked())
+
+    def __reduce__(self) -> Any:
+        return CertifiedState, tuple(self.unpacked())
+
+    def __repr__(self) -> str:
+        return repr(self.unpacked())
+
+
+class KernelInfo:
+    """An :class:`Info` whose numbers the kernel has found; words and regions are made when asked.
+
+    Args:
+        rule: the rule that made it.
+        before: the state before the round; None where there are no alarms.
+        after: the state after it.
+        told: what was told.
+        out: what the extension wrote.
+
+    Attributes:
+        x: the next action.
+        wish: where the rule would like to be.
+        bound: g there is at most this.
+        alarms: 0, or bits of ``surefoot.h``: what was seen contradicts the constants.
+        round: None: the region counts the rounds.
+    """
+
+    __slots__ = (
+        "_before",
+        "_numbers",
+        "_out",
+        "_rule",
+        "_told",
+        "after",
+        "alarms",
+        "bound",
+        "wish",
+        "x",
+    )
+
+    round = None
+
+    def __init__(self, rule: Rule, before: Any, after: Any, told: Feedback, out: Array) -> None:
+        self._rule, self._before, self.after, self._told, self._out = rule, before, after, told, out
+        numbers = self._numbers = out[:OUT].tolist()
+        self.x, self.wish = after.x, out[OUT : OUT + rule.d]
+        self.bound, self.alarms = numbers[0], int(numbers[2])
+
+    @property
+    def cut(self) -> bool:
+        """Whether the next action differs from the wish."""
+        return bool(self._numbers[1])
+
+    @property
+    def errors(self) -> Errors:
+        """What the round allows for."""
+        errors: Errors = self._rule.player.knowledge.errors.of_round(self._told)
+        return errors
+
+    @property
+    def region(self) -> Any:
+        """The certified region that x was taken from."""
+        return self._rule.player.knowledge.region(self.after.memory, self.errors)
+
+    @property
+    def note(self) -> Any:
+        """What the rule's own bound on the regret wants to know of the step."""
+        note, player, d = self._numbers[14:20], self._rule.player, self._rule.d
+        if isinstance(player.proposer, Leader):
+            return LeaderNote(*note)
+        if not isinstance(player.proposer, Descent) or self._told.cost_gradient is None:
+            return None
+        found = Projection(self._out[OUT + d : OUT + 2 * d], *self._weights())
+        radius = player.proposer.radius
+        return DescentNote(note[0], note[1], self.wish, bool(note[2]), radius, found)
+
+    def _weights(self) -> tuple[Any, float]:
+        """Return the multipliers of what was found, and how far that is from where they lead."""
+        at = OUT + 2 * self._rule.d
+        weights = self._out[at:]
+        return float(weights[0]), self._numbers[20]
+
+    @property
+    def certificate(self) -> Any:
+        """Why the next action is feasible."""
+        knowledge, numbers = self._rule.player.knowledge, self._numbers
+        bound, cut, _, kind, _, t, value, anchor_value, anchor_round, share = numbers[:10]
+        far, room, rho = numbers[10:13]
+        if isinstance(knowledge, LipschitzHull):
+            seen = (anchor_value, value, share, far, room, bound, float(knowledge.G_g))
+            return HullCertificate(int(t), int(anchor_round), *seen, bool(cut), self.errors)
+        taken = (-value, rho, room, far, bound, float(knowledge.G_g))
+        return StepCertificate(int(t), RULES[int(kind)], *taken, bool(cut), self.errors)
+
+    @property
+    def contradictions(self) -> tuple[str, ...]:
+        """What is impossible if the constants are right, one sentence each."""
+        return self._suspect() if self.alarms else ()
+
+    @property
+    def suspects(self) -> tuple[Any, ...]:
+        """A function that returns these sentences, where there are any."""
+        return (self._suspect,) if self.alarms else ()
+
+    def _suspect(self) -> tuple[str, ...]:
+        knowledge, told = self._rule.player.knowledge, self._told
+        x = self._before.x if told.action is None else told.action
+        g, s = knowledge.read(x, told)
+        reading = Reading(x, g, s, self.errors, told.age)
+        found: tuple[str, ...] = knowledge.contradictions(self._before.memory, reading)
+        return found
+
+    def _replace(self, **changes: Any) -> Info:
+        parts = (self.x, self.wish, self.region, self.suspects, self.note)
+        return Info(*parts)._replace(**changes)
+
+
+# --- steps ----------------------------------------------------------------------------------------
+
+
+class Compiled:
+    """The rules of a pair by dimension, made when they are first needed; never pickled."""
+
+    def __init__(self) -> None:
+        self.rules: dict[int, Rule | None] = {}
+
+    def __reduce__(self) -> Any:
+        return Compiled, ()
+
+    def rule(self, player: Certified, x: Any) -> Rule | None:
+        """Return the rule for actions like one; None where Python plays."""
+        extension = kernel.compiled()
+        if extension is None or type(x) is not np.ndarray or x.ndim != 1:
+            return None
+        d = len(x)
+        if d not in self.rules:
+            fields = describe(player, d)
+            made = extension.make(fields or {})
+            self.rules[d] = Rule(player, fields, made) if fields and made else None
+        return self.rules[d]
+
+    def step(self, player: Certified, state: Any, told: Feedback) -> tuple[Any, Any] | None:
+        """Return the state after a round, and what the step knew; None where Python plays it."""
+        rule = self.rule(player, state.x)
+        if rule is None or not isinstance(told, Feedback):
+            return None
+        block, out = rule.block_of(state), np.empty(rule.out)
+        if not take(rule, block, told, out):
+            return None
+        if not out[3]:  # nothing was read yet
+            return state, Info(state.x, wish=state.x)
+        after = KernelState(rule, block)
+        return after, KernelInfo(rule, state, after, told, out)
+
+
+def take(rule: Rule, block: Array, told: Feedback, out: Array) -> bool:
+    """Step a block in place; return whether the kernel did, and nothing has changed if not."""
+    grad, g, s, _, value_error, slope_error, action, age, proposal, within, _ = told
+    extension = kernel.compiled()
+    if within is not None or extension is None or not isinstance(age, int):
+        return False
+    parts = (proposal, action, value_error, slope_error, float(age) if age else None, out)
+    status: int = extension.step(rule.handle, block, grad, g, s, *parts)
+    return status == 0
+
+
+class Live:
+    """A state that steps in place, for a live loop: nothing is copied, a refused round undone.
+
+    Args:
+        player: an algorithm.
+        state: its state.
+
+    Attributes:
+        engine: "kernel" while a block is stepped, else "python".
+    """
+
+    def __init__(self, player: Any, state: Any) -> None:
+        self.player = player
+        compiled = player.compiled if isinstance(player, Certified) else None
+        self._rule = None if compiled is None else compiled.rule(player, state.x)
+        self._block: Array = None
+        self._state: Any = None
+        self.state = state
+
+    @property
+    def engine(self) -> str:
+        """Which engine plays."""
+        return "python" if self._rule is None else "kernel"
+
+    @property
+    def state(self) -> Any:
+        """The state, as the player's own."""
+        if self._rule is None:
+            return self._state
+        return KernelState(self._rule, self._block.copy()).unpacked()
+
+    @state.setter
+    def state(self, state: Any) -> None:
+        """Go on from another state."""
+        if self._rule is None:
+            self._state = state
+        else:
+            self._block = self._rule.block_of(state)
+
+    @property
+    def x(self) -> Array:
+        """The action to play."""
+        return self._state.x if self._rule is None else self._block[: self._rule.d].copy()
+
+    @property
+    def memory(self) -> Any:
+        """What was read."""
+        return self.state.memory
+
+    def step(self, told: Feedback) -> Any:
+        """Take a round; return what the step knew, whose region counts until the next round."""
+        rule = self._rule
+        if rule is None:
+            self._state, info = self.player.step(self._state, told)
+            return info
+        out = np.empty(rule.out)
+        if not take(rule, self._block, told, out):
+            self.state, info = self.player.step_in_python(self.state, told)
+            return info
+        if not out[3]:
+            return Info(self.x, wish=self.x)
+        before = self._before(rule) if out[2] else None
+        return KernelInfo(rule, before, self, told, out)
+
+    def _before(self, rule: Rule) -> KernelState:
+        """Return the state before the last step, but for its cuts, for the words of alarms."""
+        saved, extension = self._block.copy(), kernel.compiled()
+        assert extension is not None
+        extension.saved(rule.handle, saved)
+        return KernelState(rule, saved)

@@ -1,0 +1,85 @@
+"""Every player that the kernel has, with what its readings may be wrong by."""
+
+import numpy as np
+
+from surefoot import Ball, Feedback
+from surefoot.algorithms import CertifiedPFS, LeaderFollower, RegionFilter, SafetyFilter
+from surefoot.regions import Errors, LipschitzHull
+from surefoot.sets import Box
+
+BALL = Ball(2.0)
+
+
+def players(d):
+    """The players of a dimension by name."""
+    cube, off = Box.cube(0.3, d), Ball(2.0, np.full(d, 0.1))
+    leaders = {
+        "lazy": {},
+        "changing": {"lazy": False},
+        "few cuts": {"cuts": 2, "sweeps": 3},
+        "careful": {"gradient_bound": 1e-3},
+        "strongly convex": {"strong_convexity": 1.0, "lazy": False},
+        "expected": {"expected": 50.0, "keep": 0.2, "evaluation_error": 1e-9},
+        "in a box": {"domain": cube},
+        "in a ball": {"domain": Ball(0.25)},
+        "off centre": {"domain": off},
+        "value error": {"value_error": 0.02},
+        "slope error": {"value_error": 0.02, "slope_error": 0.05},
+        "slopes that only show the way": {"slope_error": np.inf},
+        "drift": {"value_error": 0.02, "drift": 2e-3},
+        "drift in a box": {"drift": 1e-3, "domain": cube},
+    }
+    lengths = {
+        "fixed": {"decreasing": False, "eta": 0.2, "ratchet": False},
+        "sigma": {"sigma": 0.5, "evaluation_error": 1e-9},
+        "in a box": {"domain": cube},
+        "off centre": {"domain": off},
+        "value error": {"value_error": 0.02},
+        "slope error": {"value_error": 0.02, "slope_error": 0.05},
+        "drift": {"value_error": 0.01, "drift": 2e-3},
+        "drift, sigma": {"drift": 2e-3, "sigma": 0.5},
+    }
+    hulls = {
+        "hull": LipschitzHull(G_g=1.1, reach=2.0),
+        "hull in a box": LipschitzHull(G_g=1.1, domain=Box.cube(0.2, d)),
+        "hull, value error": LipschitzHull(G_g=1.1, reach=2.0, errors=Errors(value=0.02)),
+        "hull, drift": LipschitzHull(G_g=1.1, reach=2.0, errors=Errors(drift=2e-3)),
+    }
+    found = {}
+    for name, options in leaders.items():
+        found[f"leader, {name}"] = LeaderFollower(**{"G_g": 1.1, "domain": BALL} | options)
+    for name, options in lengths.items():
+        found[f"length, {name}"] = CertifiedPFS(
+            **{"G_g": 1.1, "domain": BALL, "rho": 0.2} | options
+        )
+    for name, hull in hulls.items():
+        found[f"filter, {name}"] = RegionFilter(knowledge=hull)
+    found["filter, length"] = SafetyFilter(G_g=1.1, domain=BALL, rho=0.1)
+    found["filter, length, drift"] = SafetyFilter(G_g=1.1, domain=BALL, rho=0.1, drift=1e-3)
+    return found
+
+
+class Limit:
+    """A polytope with unit rows that moves as far as a drift allows, and readings that err."""
+
+    def __init__(self, player, d, seed=0):
+        self.errors, self.d = player.errors, d
+        self.rng = np.random.default_rng(seed)
+        rows = self.rng.normal(size=(3 * d, d))
+        self.rows = rows / np.linalg.norm(rows, axis=1)[:, None]
+        self.offsets = self.rng.uniform(0.2, 0.6, 3 * d)
+        self.best, self.filters = self.rng.normal(size=d), not player.proposer.cost_gradients
+
+    def told(self, t, x):
+        """What is told of an action in a round."""
+        errors, rng = self.errors, self.rng
+        values = self.rows @ x - self.offsets + errors.drift * np.sin(0.5 * t)
+        i = int(values.argmax())
+        slope = rng.normal(size=self.d)
+        finite = errors.slope if errors.slope < np.inf else 0.0
+        g = float(values[i]) + errors.value * rng.uniform(-1, 1)
+        s = self.rows[i] + finite * slope / np.linalg.norm(slope)
+        gradient = 2 * (x - self.best) + 0.3 * rng.normal(size=self.d)
+        if self.filters:
+            return Feedback(None, g, s, proposal=x - 0.2 * gradient)
+        return Feedback(gradient, g, s)

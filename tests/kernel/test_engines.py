@@ -1,0 +1,181 @@
+"""One step, two engines: states go from one to the other, and a refused round changes nothing."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+from surefoot import Ball, Feedback, LeaderFollower, kernel
+from surefoot.algorithms import CertifiedPFS, Delayed
+from surefoot.algorithms.compiled import KernelState, Live
+from surefoot.core.errors import InvalidValueError, SurefootError
+from surefoot.core.plain import encode
+from surefoot.sets import Box, Simplex
+from tests.kernel.players import Limit, players
+
+pytestmark = pytest.mark.skipif(kernel.compiled() is None, reason="the kernel was not built")
+LEADER = LeaderFollower(G_g=1.0, domain=Ball(1.0))
+SEEN = Feedback(np.array([-3.0, -4.0]), -0.5, np.array([0.0, 1.0]))
+
+
+def play(player, d=2, rounds=60):
+    limit, state = Limit(player, d), player.init(np.zeros(d))
+    for t in range(rounds):
+        state, info = player.step(state, limit.told(t, state.x))
+    return state, info
+
+
+def same(one, other):
+    """Whether two states have the same bits; the order of cuts counts."""
+    if isinstance(one, np.ndarray):
+        return np.array_equal(one, other)
+    if isinstance(one, tuple):
+        return len(one) == len(other) and all(map(same, one, other))
+    return one == other
+
+
+@pytest.mark.parametrize("name", list(players(2)))
+def test_a_state_is_the_same_after_it_was_unpacked_and_packed(name):
+    player = players(2)[name]
+    state, _ = play(player)
+    again = state.rule.block_of(state.unpacked())
+    count = 0 if not hasattr(state.learner, "cuts") else len(state.learner.cuts.offsets)
+    used = state.rule.normals + count * 2  # a block may have what a dropped cut left behind
+    kept = KernelState(state.rule, again)
+    assert same(tuple(kept), tuple(state))
+    if count == state.rule.cuts:
+        np.testing.assert_array_equal(again[:used], state.block[:used])
+
+
+@pytest.mark.parametrize("name", list(players(2)))
+def test_a_live_state_steps_in_place_as_the_pure_step_does(name):
+    player = players(2)[name]
+    limit, other = Limit(player, 2), Limit(player, 2)
+    state = player.init(np.zeros(2))
+    live = Live(player, state)
+    assert live.engine == "kernel"
+    for t in range(80):
+        state, info = player.step(state, limit.told(t, state.x))
+        found = live.step(other.told(t, live.x))
+        np.testing.assert_array_equal(live.x, state.x)
+        assert found.bound == info.bound
+        assert found.certificate == info.certificate
+    assert same(tuple(live.state), tuple(state))
+
+
+def test_engines_change_in_the_middle_of_a_run():
+    limit, state = Limit(LEADER, 2), LEADER.init(np.zeros(2))
+    kinds = set()
+    for t in range(90):
+        with kernel.engine("python" if t // 10 % 2 else "kernel"):
+            told = limit.told(t, state.x)
+            near = Box(state.x - 0.01, state.x + 0.01) if t % 7 == 3 else None
+            state, info = LEADER.step(state, told._replace(within=near))  # which only Python has
+            assert near is None or near.contains(state.x)
+        kinds.add(type(state).__name__)
+        assert info.certificate.bound <= 0
+        assert np.max(limit.rows @ state.x - limit.offsets) <= 0
+    assert kinds == {"CertifiedState", "KernelState"}
+
+
+BAD = {
+    "a NaN": (SEEN._replace(cost_gradient=np.array([np.nan, 0.0])), "cost_gradient"),
+    "an infinite value": (SEEN._replace(constraint_value=np.inf), "constraint_value"),
+    "another length": (SEEN._replace(cost_gradient=np.zeros(3)), "cost_gradient.shape"),
+    "an overflow": (SEEN._replace(cost_gradient=np.full(2, 1e200)), "finite square"),
+    "a row": (SEEN._replace(constraint_subgradient=np.ones((1, 2))), "constraint_subgradient"),
+    "a negative error": (SEEN._replace(value_error=-1.0), "value_error"),
+    "a negative age": (SEEN._replace(age=-1), "age"),
+    "single precision": (
+        SEEN._replace(constraint_subgradient=np.ones(2, dtype=np.float32)),
+        "constraint_subgradient",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_what_is_refused_is_refused_in_python_s_words_and_changes_nothing(name):
+    told, word = BAD[name]
+    state, _ = play(LEADER)
+    live = Live(LEADER, state)
+    block = live._block.copy()
+    for step in (live.step, lambda seen: LEADER.step(state, seen)):
+        with pytest.raises(InvalidValueError) as caught:
+            step(told)
+        with kernel.engine("python"), pytest.raises(InvalidValueError) as wanted:
+            LEADER.step(state, told)
+        assert str(caught.value) == str(wanted.value)
+        assert word in str(caught.value)
+    np.testing.assert_array_equal(live._block, block)
+
+
+def test_a_round_that_is_refused_after_a_cut_was_forgotten_is_undone():
+    # A slope whose square is 0 is found useless after the memory, which is full, has taken its cut.
+    player = LeaderFollower(G_g=10.0, domain=Ball(2.0), cuts=2, value_error=0.01, slope_error=0.1)
+    live = Live(player, player.init(np.zeros(2)))
+    rng = np.random.default_rng(0)
+    for _ in range(6):
+        live.step(Feedback(rng.normal(size=2), -0.5, rng.normal(size=2)))
+    block = live._block.copy()
+    told = Feedback(rng.normal(size=2), 0.5, np.array([1e-170, 1e-170]))
+    with pytest.raises(SurefootError):
+        live.step(told)
+    np.testing.assert_array_equal(live._block, block)
+
+
+def test_wrong_constants_are_said_in_the_same_words():
+    player = LeaderFollower(G_g=0.5, domain=Ball(2.0))
+    state = other = player.init(np.zeros(2))
+    limit, found = Limit(player, 2), 0
+    live = Live(player, state)
+    for t in range(40):
+        told = limit.told(t, other.x)._replace(action=other.x)
+        state, info = player.step(state, told)
+        other, wanted = player.step_in_python(other, told)
+        assert info.contradictions == wanted.contradictions
+        assert live.step(told).contradictions == wanted.contradictions
+        assert info.alarms > 0
+        found += len(wanted.contradictions)
+    assert found >= 40
+
+
+def test_players_that_the_kernel_has_not_are_python_s():
+    simplex = LeaderFollower(G_g=1.0, domain=Simplex(3))
+    assert simplex.engine == "python"
+    assert LEADER.engine == "kernel"
+    with kernel.engine("python"):
+        assert LEADER.engine == "python"
+    live = Live(simplex, simplex.init(np.full(3, 1 / 3)))
+    live.step(Feedback(np.ones(3), -0.5, np.ones(3) / 2))
+    assert live.engine == "python"
+    assert live.x.shape == (3,)
+
+
+def test_a_batch_and_a_column_of_constants_are_python_s():
+    player = CertifiedPFS(G_g=1.0, domain=Ball(1.0), rho=0.2)
+    state = player.init(np.zeros((3, 2)))
+    told = Feedback(np.ones((3, 2)), np.full((3, 1), -0.5), np.ones((3, 2)))
+    assert player.step(state, told)[0].x.shape == (3, 2)
+    columns = CertifiedPFS(G_g=np.ones((3, 1)), domain=Ball(1.0), rho=0.2)
+    assert columns.engine == "python"
+
+
+def test_a_state_can_be_pickled_stored_and_changed():
+    state, _ = play(LEADER)
+    assert same(pickle.loads(pickle.dumps(state)), tuple(state))
+    assert encode(state) == encode(state.unpacked())
+    moved = state._replace(x=np.array([0.1, 0.0]))
+    assert same(tuple(moved)[1:], tuple(state)[1:])
+    assert LEADER.step(moved, SEEN)[0].memory.last.x.tolist() == [0.1, 0.0]
+    with pytest.raises(ValueError, match="read-only"):
+        state.x[0] = 1.0
+    pickle.loads(pickle.dumps(LEADER))  # with what was compiled
+
+
+def test_wrappers_read_what_they_need_of_the_kernel_s_states():
+    player = Delayed(base=LEADER, delay=2)
+    state = player.init(np.zeros(2))
+    limit = Limit(LEADER, 2)
+    for t in range(30):
+        state, info = player.step(state, limit.told(t, state.x))
+    assert info.certificate.bound <= 0
