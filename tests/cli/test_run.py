@@ -320,7 +320,7 @@ def test_an_unexpected_error_is_one_sentence_and_with_debug_a_traceback(desk, mo
 
 
 def test_without_the_extra_for_figures_the_results_are_there_and_the_end_is_3(desk, monkeypatch):
-    for name in [m for m in sys.modules if m.split(".")[0] in ("matplotlib", "plotly")]:
+    for name in [m for m in sys.modules if m.split(".")[0] in ("matplotlib", "jinja2")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     code, out, err = desk.do("run limits.toml --workers 0")

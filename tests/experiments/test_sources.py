@@ -27,12 +27,12 @@ def package(tmp_path, monkeypatch):
     """A package with one source of each sort."""
     for name in (
         "games/scan.py",
-        "reports/page.py",
+        "experiments/page/write.py",
         "experiments/play_cell.py",
         "experiments/spec.py",
     ):
         path = tmp_path / name
-        path.parent.mkdir(exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(TEXT)
     monkeypatch.setattr(sources, "_PACKAGE", tmp_path)
     return tmp_path
@@ -44,7 +44,7 @@ def package(tmp_path, monkeypatch):
         ("games/scan.py", True),
         ("experiments/play_cell.py", True),
         ("sets/new.py", True),
-        ("reports/page.py", False),
+        ("experiments/page/write.py", False),
         ("experiments/spec.py", False),
     ],
 )

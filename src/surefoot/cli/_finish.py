@@ -44,9 +44,9 @@ def usable(folder: Path) -> Path:
 
 def write_report(results: Results, folder: Path, rows: Sequence[Row]) -> tuple[Path, list[Path]]:
     """Write figures and page of saved results, and return where they are."""
-    from surefoot import reports
+    from surefoot.experiments import report
 
-    return reports.write_report(results, folder, rows, pools=_pool)
+    return report.write_report(results, folder, rows, pools=_pool)
 
 
 def _pool(most: int) -> Workers:

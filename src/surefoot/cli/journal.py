@@ -162,7 +162,7 @@ def _to_parquet(record: JournalRecord, path: Path) -> Path:
 
 
 def _to_page(record: JournalRecord, path: Path) -> Path:
-    from surefoot.reports.page.journal import JournalPage, write_journal_page
+    from surefoot.experiments.page.journal import JournalPage, write_journal_page
 
     worst = "no constraint was told" if record.worst is None else f"worst g {record.worst:.4g}"
     outside = "none outside" if not record.outside else f"{record.outside:,} OUTSIDE"

@@ -27,6 +27,7 @@ from surefoot.experiments.plan import (
     pending,
 )
 from surefoot.experiments.play_cell import play_cells
+from surefoot.experiments.plugins import loaded
 from surefoot.experiments.record import FILE_NAME, CellResult, Status, time_now
 from surefoot.experiments.spec import Spec
 from surefoot.experiments.store import Results
@@ -229,6 +230,7 @@ def play_jobs(
             seed=seed,
             specification=text,
             data=data,
+            plugins=[plugin.name for plugin in loaded()],
             versions=versions(),
             sources=fingerprint()["sources"],
             created=results.header().get("created", now),

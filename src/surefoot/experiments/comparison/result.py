@@ -16,11 +16,11 @@ from surefoot.core.errors import InvalidValueError
 from surefoot.experiments.driver import Outcome
 from surefoot.experiments.export import to_csv, to_netcdf, to_parquet, to_xarray
 from surefoot.experiments.record import FILE_NAME
+from surefoot.experiments.report import write_report
 from surefoot.experiments.rows import Row, gather
 from surefoot.experiments.store import Results
 from surefoot.games import Trace
 from surefoot.games.curves import Curve, draw
-from surefoot.reports import write_report
 
 __all__ = ["Comparison"]
 

@@ -1,0 +1,351 @@
+"""What all figures share: which rows they show, sheets of a paper's width, curves and legends."""
+
+from __future__ import annotations
+
+import functools
+import math
+import textwrap
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Literal, NamedTuple, ParamSpec, TypeAlias, TypeVar
+
+import numpy as np
+
+from surefoot.core.errors import InvalidValueError, SurefootError
+from surefoot.core.optional import need
+from surefoot.experiments.figures.style import GRID, INK, look_of, paper_style
+from surefoot.experiments.rows import Row, mean_std
+from surefoot.experiments.rows import algorithms as labels_of
+from surefoot.experiments.rows import problems as problems_of
+
+Width: TypeAlias = Literal["column", "page"]
+
+MOST = 8
+"""Algorithms in a figure unless they are named: more curves than colours cannot be told apart."""
+
+HEIGHT: dict[Width, float] = {"column": 2.0, "page": 2.6}
+"""Inches of a panel over the whole width."""
+
+POINTS = 120
+"""Points of a curve over the rounds: finer than paper or screen resolve."""
+
+_LINE = 0.145  # inches that a line of the legend takes
+_LETTER = 0.045  # inches of a letter at 7 points, on the wide side
+_LONGEST = 44  # characters of a label
+_BOUND, _NO_CLAIM = (0, (3.5, 2)), (0, (1, 1.6))
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+
+# --- which rows ----------------------------------------------------------------------------------
+
+
+class NothingToDraw(SurefootError, ValueError):  # noqa: N818 - no mistake of the caller: data that is not there
+    """The rows have nothing that a figure could show."""
+
+
+class Selection(NamedTuple):
+    """The rows of a problem that a figure shows, by algorithm, horizons ascending."""
+
+    problem: str
+    groups: dict[str, list[Row]]
+
+    @property
+    def rows(self) -> list[Row]:
+        """All rows."""
+        return [row for group in self.groups.values() for row in group]
+
+    @property
+    def title(self) -> str:
+        """The problem, and what points and bars stand for."""
+        return f"{text_of(self.problem)}, {describe_trials(self.rows)}"
+
+
+def select(
+    rows: Sequence[Row],
+    problem: str | None,
+    algorithms: Sequence[str] | None,
+    usable: Callable[[Row], bool],
+    what: str,
+    most: int = MOST,
+) -> Selection:
+    """Return the rows of a problem that a figure can use; an algorithm without any is left out."""
+    if not rows:
+        raise NothingToDraw("there are no rows")
+    problem = rows[0].problem if problem is None else problem
+    known = labels_of(rows)
+    if problem not in problems_of(rows):
+        raise InvalidValueError(f"problem must be one of {problems_of(rows)}, got {problem!r}")
+    if unknown := [label for label in algorithms or () if label not in known]:
+        raise InvalidValueError(f"algorithms must be among {known}, got {unknown[0]!r}")
+    own = [r for r in rows if r.problem == problem and r.played and usable(r)]
+    groups = {
+        label: sorted((r for r in own if r.algorithm == label), key=lambda r: r.horizon)
+        for label in algorithms or known
+    }
+    full = [(label, group) for label, group in groups.items() if group]
+    if not full:
+        raise NothingToDraw(f"no row of {problem!r} has {what}")
+    return Selection(problem, dict(full if algorithms else full[:most]))
+
+
+def pick_horizon(groups: Mapping[str, list[Row]], horizon: int | None) -> dict[str, Row]:
+    """Return one row per algorithm: at the horizon, else the longest shared, else its own."""
+    if horizon is None:
+        shared = set.intersection(*({r.horizon for r in group} for group in groups.values()))
+        if not shared:
+            return {label: group[-1] for label, group in groups.items()}
+        horizon = max(shared)
+    found = {label: [r for r in group if r.horizon == horizon] for label, group in groups.items()}
+    picked = {label: group[-1] for label, group in found.items() if group}
+    if not picked:
+        raise NothingToDraw(f"no row at the horizon {horizon}")
+    return picked
+
+
+def names_of(algorithms: Sequence[str] | Mapping[str, str]) -> dict[str, str]:
+    """Return labels with the names to show for them."""
+    return dict(algorithms) if isinstance(algorithms, Mapping) else {a: a for a in algorithms}
+
+
+# --- words ---------------------------------------------------------------------------------------
+
+
+def text_of(label: str) -> str:
+    r"""Return a label as Matplotlib is to show it: nothing in it is a command.
+
+    >>> print(text_of("costs $5"))
+    costs \$5
+    """
+    clean = " ".join(label.split())
+    if len(clean) > _LONGEST:
+        clean = f"{clean[: _LONGEST - 12].rstrip()} … {clean[-9:].lstrip()}"
+    clean = clean.replace("$", r"\$")
+    # Matplotlib takes a leading underscore for "not in the legend".
+    return f" {clean}" if clean.startswith("_") else clean
+
+
+def describe_trials(rows: Iterable[Row]) -> str:
+    """Return what points and error bars stand for."""
+    counts = sorted({row.trials for row in rows})
+    if counts[-1] == 1:
+        return "one trial"
+    many = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+    return f"mean ± 1 std of {many} trials"
+
+
+def describe_horizons(rows: Iterable[Row]) -> str:
+    """Return the horizon of the rows, or the longest."""
+    horizons = sorted({row.horizon for row in rows})
+    return f"$T$ {'=' if len(horizons) == 1 else 'up to'} {horizons[-1]:,}"
+
+
+def list_names(names: Sequence[str], of: int) -> str:
+    """Return names, or how many they are where a line cannot hold them.
+
+    >>> list_names(["a", "b"], of=3), list_names(["a", "b"], of=2)
+    ('a, b', 'all')
+    """
+    if len(names) == of > 1:
+        return "all"
+    return ", ".join(map(text_of, names)) if len(names) <= 3 else f"{len(names)} of {of}"
+
+
+# --- the sheet -----------------------------------------------------------------------------------
+
+
+@functools.cache
+def _style(width: Width = "column") -> dict[str, Any]:
+    return paper_style(width)
+
+
+def inches_of(width: Width) -> float:
+    """Return the width of a column, or of the page, in inches."""
+    return float(_style(width)["figure.figsize"][0])
+
+
+def in_style(draw: Callable[_P, _T]) -> Callable[_P, _T]:
+    """Draw with the paper's settings and leave the caller's as they are."""
+
+    @functools.wraps(draw)
+    def styled(*args: _P.args, **kwargs: _P.kwargs) -> _T:
+        matplotlib = need("matplotlib", "plot", "a figure")
+        with matplotlib.rc_context(_style()):
+            return draw(*args, **kwargs)
+
+    return styled
+
+
+def new_sheet(
+    width: Width, panels: tuple[int, int] = (1, 1), height: float | None = None, **options: Any
+) -> tuple[Any, np.ndarray]:
+    """Return a figure and its axes, ``(rows, columns)``; the legend makes it higher."""
+    from matplotlib.figure import Figure
+
+    inches = (inches_of(width), HEIGHT[width] if height is None else height)
+    figure: Any = Figure(figsize=inches)
+    figure.set_layout_engine("constrained", w_pad=0.03, h_pad=0.03, wspace=0.04, hspace=0.04)
+    axes = figure.subplots(*panels, squeeze=False, **options)
+    for ax in axes.flat:
+        # Ticks that are made while drawing would take the caller's settings, not the paper's.
+        ax.tick_params(which="major", labelsize=7, width=0.6, length=2.5)
+        ax.tick_params(which="minor", labelsize=6, width=0.4, length=1.5)
+        ax.grid(visible=True, axis="y", color=GRID, lw=0.5)
+    return figure, axes
+
+
+def add_legend(figure: Any, handles: Sequence[Any]) -> None:
+    """Put the legend below the axes, where no curve runs, and make room for it."""
+    texts = [handle.get_label() for handle in handles]
+    columns = _columns(texts, figure.get_figwidth())
+    figure.set_figheight(figure.get_figheight() + _LINE * math.ceil(len(texts) / columns))
+    figure.legend(
+        handles,
+        texts,
+        loc="outside lower center",
+        ncols=columns,
+        columnspacing=1.2,
+        labelspacing=0.25,
+        handletextpad=0.5,
+        borderaxespad=0.1,
+    )
+
+
+def _columns(texts: Sequence[str], inches: float) -> int:
+    """Return how many columns of a legend, each as wide as its longest text, fit.
+
+    >>> _columns(["x" * 30, "x", "x", "x"], 3.25), _columns(["x" * 30, "x", "x" * 30, "x"], 3.25)
+    (4, 1)
+    """
+    best = 1
+    for count in range(2, min(6, len(texts)) + 1):
+        split = np.array_split([len(t) for t in texts], count)  # as Matplotlib does
+        fits = sum(0.44 + _LETTER * max(column) for column in split) <= inches
+        # A column more is worth it only if it saves a line.
+        if fits and math.ceil(len(texts) / count) < math.ceil(len(texts) / best):
+            best = count
+    return best
+
+
+def new_key(line: Any, text: str, **options: Any) -> Any:
+    """Return the legend's handle of a line style, in a colour that no algorithm has."""
+    from matplotlib.lines import Line2D
+
+    return Line2D([], [], **{"color": INK, "ls": line, "lw": 0.9, "label": text, **options})
+
+
+def add_title(ax: Any, *lines: str, inches: float) -> None:
+    """Write above a panel what it shows and what it cannot show."""
+    letters = max(20, int(inches / _LETTER))
+    folded = [part for line in lines if line for part in textwrap.wrap(line, letters)]
+    ax.set_title("\n".join(folded), loc="left", fontsize=7, color=INK, linespacing=1.15)
+
+
+# --- axes and curves -----------------------------------------------------------------------------
+
+
+def label_rounds(ax: Any, word: str) -> None:
+    """Name the axis of rounds, with ticks in thousands and millions: 20k, 1M."""
+    from matplotlib.ticker import EngFormatter, MaxNLocator
+
+    ax.xaxis.set_major_locator(MaxNLocator(5, integer=True))
+    ax.xaxis.set_major_formatter(EngFormatter(sep=""))
+    ax.set_xlabel(word)
+
+
+def scale_axis(ax: Any, values: Iterable[float], wide: float) -> None:
+    """Make the y axis logarithmic around 0 where sizes differ by more than a factor."""
+    values = [v for v in values if math.isfinite(v)]
+    sizes = [abs(v) for v in values if v]
+    if not sizes:
+        ax.set_ylim(-0.03, 1.0)  # a line at 0 needs an axis all the same
+        return
+    bottom = -0.03 * ax.get_ylim()[1]
+    if max(sizes) > wide * min(sizes):
+        # Five decades are as many as a panel has room for.
+        linear = 10.0 ** math.floor(math.log10(max(min(sizes), 1e-5 * max(sizes))))
+        ax.set_yscale("symlog", linthresh=linear, linscale=0.5)
+        ax.autoscale_view(scalex=False)
+        ax.axhline(0, color=INK, lw=0.5, zorder=0.5, label="_zero")
+        bottom = -0.2 * linear
+    if min(values) >= 0:
+        ax.set_ylim(bottom, ax.get_ylim()[1])
+
+
+def means_of(groups: Mapping[str, Sequence[Row]], name: str) -> dict[str, np.ndarray]:
+    """Return the means over the trials by algorithm, one per horizon."""
+    return {k: np.array([mean_std(r, name)[0] for r in group]) for k, group in groups.items()}
+
+
+def draw_curve(ax: Any, rows: Sequence[Row], name: str, **options: Any) -> Any:
+    """Draw an array of trials against the horizon, with bars of one standard deviation."""
+    pairs = np.array([mean_std(row, name) for row in rows])
+    look = look_of(rows[0].number)
+    given = {
+        "color": look.colour,
+        "marker": look.marker,
+        "markersize": look.size,
+        "ls": look.line,
+        "elinewidth": 0.7,
+        "capsize": 1.6,
+        "capthick": 0.7,
+        "markeredgewidth": 0.0,
+        "label": text_of(rows[0].algorithm),
+    }
+    horizons = [row.horizon for row in rows]
+    return ax.errorbar(horizons, pairs[:, 0], yerr=pairs[:, 1], **{**given, **options})
+
+
+def draw_bounds(
+    ax: Any, groups: Iterable[Sequence[Row]], bound: Callable[[Row], float | None]
+) -> list[Any]:
+    """Draw theorems' bounds, dashed where premises held, else dotted; return the keys."""
+    keys = {}
+    for rows in groups:
+        for claims, line, name, words in (
+            (True, _BOUND, "_bound", "bound of the theorem"),
+            (False, _NO_CLAIM, "_no claim", "no claim: a premise broke"),
+        ):
+            known = [(r.horizon, bound(r)) for r in rows if r.claims is claims]
+            own = [(T, b) for T, b in known if b is not None]
+            if own:
+                # One horizon makes no line: a short dash stands for it.
+                single = {"marker": "_", "markersize": 7} if len(own) == 1 else {}
+                colour = look_of(rows[0].number).colour
+                ax.plot(
+                    *zip(*own, strict=True), color=colour, ls=line, lw=0.9, label=name, **single
+                )
+                keys[words] = new_key(line, words)
+    return [keys[words] for words in sorted(keys)]
+
+
+def draw_band(ax: Any, row: Row, values: np.ndarray, place: float, least: float = -math.inf) -> Any:
+    """Draw values against the rounds, ``(rounds, trials)``: mean, and a band of one deviation."""
+    at = thin(len(values))
+    rounds, look = row.arrays["rounds"][at], look_of(row.number)
+    mean, std = values[at].mean(axis=1), values[at].std(axis=1)
+    stride = max(1, len(at) // 6)
+    (line,) = ax.plot(
+        rounds,
+        mean,
+        color=look.colour,
+        ls=look.line,
+        marker=look.marker,
+        markersize=look.size,
+        markevery=(int(place * stride), stride),  # not all in the same round
+        markeredgewidth=0.0,
+        label=text_of(row.algorithm),
+    )
+    if values.shape[1] > 1:
+        low = np.maximum(mean - std, least)
+        ax.fill_between(rounds, low, mean + std, color=look.colour, alpha=0.2, lw=0)
+    return line
+
+
+def thin(count: int, most: int = POINTS) -> np.ndarray:
+    """Return which of so many points are drawn: the last of each of as many parts.
+
+    >>> thin(3), len(thin(10_000)), thin(10_000)[-1]
+    (array([0, 1, 2]), 120, np.int64(9999))
+    """
+    parts = min(count, most)
+    return (np.arange(1, parts + 1) * count) // parts - 1

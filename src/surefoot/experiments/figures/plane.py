@@ -1,0 +1,244 @@
+"""Actions in the plane, with the feasible set and the balls that are certified to lie in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from surefoot.core.errors import InvalidValueError
+from surefoot.experiments.figures._sheet import (
+    Width,
+    add_legend,
+    add_title,
+    in_style,
+    inches_of,
+    names_of,
+    new_key,
+    new_sheet,
+    pick_horizon,
+    select,
+    text_of,
+    thin,
+)
+from surefoot.experiments.figures.style import FILL, INK, look_of
+from surefoot.experiments.rows import Row
+
+DOTS = 66
+"""Actions of a panel: as many as in the figure of the paper."""
+
+
+class Path(NamedTuple):
+    """The stored actions of a trial."""
+
+    rounds: np.ndarray
+    actions: np.ndarray
+
+
+class View(NamedTuple):
+    """A square of the plane: its centre and half its side."""
+
+    centre: np.ndarray
+    half: float
+
+    def frame(self, ax: Any) -> None:
+        """Show this square in a panel."""
+        (x, y), half = self.centre, self.half
+        ax.set(xlim=(x - half, x + half), ylim=(y - half, y + half))
+
+
+@in_style
+def action_figure(
+    rows: Sequence[Row],
+    problem: str | None = None,
+    algorithms: Sequence[str] | None = None,
+    *,
+    horizon: int | None = None,
+    trial: int = 0,
+    balls: int = 8,
+    width: Width = "page",
+) -> Any:
+    r"""Draw the actions of one trial in the plane, one panel per algorithm.
+
+    Args:
+        rows: as for every figure, like problem, horizon and width.
+        problem: a label.
+        algorithms: labels, at most four (two in a column); the first of the plan that have actions
+            unless given.
+        horizon: number of rounds.
+        trial: which of those whose actions were recorded.
+        balls: how many certified balls are drawn: of radius :math:`-g(x_t)/G_g` around an action,
+            in which every point is feasible, whatever the constraint looks like elsewhere.
+        width: "column" or "page".
+
+    Where the later actions crowd, a second panel below enlarges them.
+    """
+    from matplotlib.ticker import EngFormatter, MaxNLocator
+
+    most = 4 if width == "page" else 2
+    if len(algorithms or ()) > most:
+        raise InvalidValueError(f"algorithms must be at most {most} in a {width}, got {algorithms}")
+    choice = select(rows, problem, algorithms, _in_plane, "actions in the plane", most)
+    picked = pick_horizon(choice.groups, horizon)
+    paths = [_read_path(row, trial) for row in picked.values()]
+    far, near = _find_views(paths, picked.values())
+    down, across = 1 if near is None else 2, len(picked)
+    # Beside the panels stand labels and the bar of rounds, below each its ticks.
+    side = min((inches_of(width) - 1.05) / across - 0.06, 2.4)
+    figure, axes = new_sheet(width, (down, across), 0.44 + down * (side + 0.21))
+    figure.set_layout_engine("compressed", w_pad=0.03, h_pad=0.03, wspace=0.02, hspace=0.02)
+    handles: dict[str, Any] = {}
+    for column, (row, path) in enumerate(zip(picked.values(), paths, strict=True)):
+        for ax in axes[:, column]:
+            handles |= _draw_set(ax, row, trial)
+            handles |= _draw_balls(ax, row, path, trial, balls)
+            at = thin(len(path.rounds), DOTS)
+            dots = ax.scatter(
+                *path.actions[at].T,
+                c=path.rounds[at],
+                s=4,
+                lw=0,
+                vmin=0,
+                vmax=row.horizon,
+                zorder=3,
+            )
+        far.frame(axes[0, column])
+        add_title(axes[0, column], text_of(row.algorithm), inches=side)
+        if near is not None:
+            _enlarge(axes[0, column], axes[1, column], near)
+    for ax in axes[:, 1:].flat:
+        ax.tick_params(labelleft=False)  # all panels of a line have the same limits
+    for ax in axes[:, 0]:
+        ax.set_ylabel("$x_2$")
+    for ax in axes[-1]:
+        ax.set_xlabel("$x_1$")
+    bar = figure.colorbar(dots, ax=list(axes.flat), pad=0.015, aspect=30, label="round $t$")
+    bar.ax.yaxis.set_major_locator(MaxNLocator(5, integer=True))
+    bar.ax.yaxis.set_major_formatter(EngFormatter(sep=""))
+    bar.ax.tick_params(labelsize=7, width=0.6, length=2.5)
+    bar.outline.set_linewidth(0.6)
+    add_legend(figure, list(handles.values()))
+    return figure
+
+
+@in_style
+def paper_actions(
+    rows: Sequence[Row],
+    algorithms: Sequence[str] | Mapping[str, str],
+    *,
+    problem: str | None = None,
+    horizon: int | None = None,
+    every: int = 300,
+    trial: int = 0,
+) -> Any:
+    """Draw Figure 2 of the paper: every 300th action of one trial, two algorithms in one plane.
+
+    Args:
+        rows: from :func:`surefoot.experiments.gather`.
+        algorithms: labels, or labels with the names to show instead.
+        problem: label; the first one unless given.
+        horizon: the longest that all have unless given.
+        every: which rounds; where none of them was kept, all that were.
+        trial: which of those whose actions were kept.
+    """
+    names = names_of(algorithms)
+    choice = select(rows, problem, list(names), _in_plane, "actions in the plane")
+    picked = pick_horizon(choice.groups, horizon)
+    paths = {label: _read_path(row, trial, every) for label, row in picked.items()}
+    far, near = _find_views(list(paths.values()), picked.values())
+    figure, axes = new_sheet("column", (1, 1 if near is None else 2), 2.15 if near is None else 1.6)
+    for ax in axes.flat:
+        handles = {}
+        for label, row in picked.items():
+            look = look_of(row.number)
+            (handles[label],) = ax.plot(
+                *paths[label].actions.T,
+                look.marker,
+                color=look.colour,
+                ms=0.9 * look.size,
+                mew=0,
+                ls="none",
+                label=text_of(names[label]),
+            )
+        handles |= _draw_set(ax, next(iter(picked.values())), trial)
+        ax.set_xlabel("$x_1$")
+        far.frame(ax)
+    axes[0, 0].set_ylabel("$x_2$")
+    if near is not None:
+        _enlarge(axes[0, 0], axes[0, 1], near)
+    add_legend(figure, list(handles.values()))
+    return figure
+
+
+def _in_plane(row: Row) -> bool:
+    return "actions" in row.arrays and row.arrays["actions"].shape[-1] == 2
+
+
+def _read_path(row: Row, trial: int, every: int = 1) -> Path:
+    actions, rounds = row.arrays["actions"], row.arrays["rounds"]
+    if not 0 <= trial < actions.shape[1]:
+        raise InvalidValueError(f"trial must be one of the {actions.shape[1]} kept, got {trial!r}")
+    at = rounds % every == 0
+    at = at if at.any() else np.full(len(rounds), True)
+    return Path(rounds[at], actions[at, trial])
+
+
+def _draw_set(ax: Any, row: Row, trial: int) -> dict[str, Any]:
+    """Draw the feasible set, the start and the best fixed action."""
+    arrays, handles = row.arrays, {}
+    start = None if row.facts.problem is None else row.facts.problem.start
+    start = arrays["actions"][0, trial] if arrays["rounds"][0] == 1 else start
+    mark = {"ls": "none", "zorder": 4}
+    if start is not None:
+        (handles["start"],) = ax.plot(*start, "+", color=INK, ms=6, mew=1.0, label="start", **mark)
+    if "best" in arrays:
+        star = {"mfc": "white", "mec": "black", "mew": 0.6, "ms": 7, "label": "best fixed action"}
+        (handles["best"],) = ax.plot(*arrays["best"][trial], "*", **star, **mark)
+    if "boundary" in arrays:
+        area = {"fc": FILL, "ec": INK, "lw": 0.8, "zorder": 0, "label": "feasible set"}
+        (handles["set"],) = ax.fill(*arrays["boundary"].T, **area)
+    ax.grid(visible=False)
+    ax.set_aspect("equal")
+    return handles
+
+
+def _draw_balls(ax: Any, row: Row, path: Path, trial: int, count: int) -> dict[str, Any]:
+    """Draw balls of radius -g/G_g around some actions, where both are known."""
+    from matplotlib.patches import Circle
+
+    G_g = row.facts.constants["G_g"].value if "G_g" in row.facts.constants else None
+    if not isinstance(G_g, int | float) or G_g == 0 or count < 1 or "constraint" not in row.arrays:
+        return {}
+    g = row.arrays["constraint"][:, trial]
+    # Evenly in the logarithm of the round: most of the way is made early.
+    at = np.unique(np.geomspace(1, len(g), count).round().astype(int) - 1)
+    colour = look_of(row.number).colour
+    for i in at[g[at] < 0]:
+        ax.add_patch(Circle(path.actions[i], -g[i] / G_g, fill=False, ec=colour, lw=0.6, zorder=2))
+    ring = {"marker": "o", "mfc": "none", "mec": INK, "mew": 0.6, "ms": 7}
+    return {"balls": new_key("none", "certified balls", **ring)} if (g[at] < 0).any() else {}
+
+
+def _find_views(paths: Sequence[Path], rows: Iterable[Row]) -> tuple[View, View | None]:
+    """Return a square around all, and one around the later actions if it is much smaller."""
+    points = [p.actions for p in paths]
+    edges = [row.arrays["boundary"] for row in rows if "boundary" in row.arrays]
+    far = _find_square(np.concatenate([*points, *edges]), 0.54)
+    late = np.concatenate([p[len(p) // 2 :] for p in points])
+    near = _find_square(late, 0.65, least=0.01 * far.half)
+    return far, near if near.half < 0.4 * far.half else None
+
+
+def _find_square(points: np.ndarray, share: float, least: float = 1e-12) -> View:
+    low, high = np.nanmin(points, axis=0), np.nanmax(points, axis=0)
+    return View((low + high) / 2, max(share * float((high - low).max()), least))
+
+
+def _enlarge(whole: Any, close: Any, view: View) -> None:
+    from matplotlib.patches import Rectangle
+
+    view.frame(close)
+    close.spines[["top", "right"]].set_visible(True)
+    corner, side = tuple(view.centre - view.half), 2 * view.half
+    whole.add_patch(Rectangle(corner, side, side, fill=False, ec=INK, lw=0.6, zorder=6))

@@ -1,0 +1,212 @@
+"""Regret: against the horizon, with bounds or fitted rates, and against the rounds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from surefoot.experiments.figures._sheet import (
+    NothingToDraw,
+    Width,
+    add_legend,
+    add_title,
+    describe_horizons,
+    describe_trials,
+    draw_band,
+    draw_bounds,
+    draw_curve,
+    in_style,
+    inches_of,
+    label_rounds,
+    means_of,
+    new_key,
+    new_sheet,
+    pick_horizon,
+    scale_axis,
+    select,
+    text_of,
+    thin,
+)
+from surefoot.experiments.figures.style import look_of
+from surefoot.experiments.rates import Fit, fit_rates
+from surefoot.experiments.rows import Row
+
+WIDE = 20.0
+"""The ratio of the largest to the smallest value from which an axis is logarithmic."""
+
+
+@in_style
+def regret_figure(
+    rows: Sequence[Row],
+    problem: str | None = None,
+    algorithms: Sequence[str] | None = None,
+    *,
+    width: Width = "column",
+    log: bool | None = None,
+    bounds: bool = True,
+) -> Any:
+    """Draw regret against the horizon: mean and one standard deviation, with the theorems' bounds.
+
+    ``log`` says whether the regret's axis is logarithmic; a mean of 0 or less, which it cannot
+    show, is then named above it. None lets the range decide; where it is large and some means are 0
+    or less, the axis is logarithmic on both sides of 0. ``bounds`` are dashed, or dotted where a
+    premise broke.
+    """
+    choice = select(rows, problem, algorithms, _has_regret, "regret")
+    means = means_of(choice.groups, "regret")
+    limits = [r.regret_bound for r in choice.rows if bounds and r.regret_bound is not None]
+    values = np.concatenate([*means.values(), limits])
+    if log is None:
+        log = bool(values.min() > 0 and values.max() > WIDE * values.min())
+        wide = WIDE
+    else:
+        wide = np.inf
+    figure, ((ax,),) = new_sheet(width)
+    handles = [draw_curve(ax, group, "regret") for group in choice.groups.values()]
+    if bounds:
+        handles += draw_bounds(ax, choice.groups.values(), lambda r: r.regret_bound)
+    label_rounds(ax, "horizon $T$")
+    ax.set_ylabel("regret")
+    if log:
+        _check_positive(means)
+        ax.set_yscale("log", nonpositive="clip")
+    else:
+        scale_axis(ax, values, wide)
+    missing = _name_missing(choice.groups, means) if log else ""
+    add_title(ax, choice.title, missing, inches=inches_of(width))
+    add_legend(figure, handles)
+    return figure
+
+
+def _has_regret(row: Row) -> bool:
+    return "regret" in row.arrays
+
+
+def _check_positive(means: Mapping[str, np.ndarray]) -> None:
+    if not any((mean > 0).any() for mean in means.values()):
+        raise NothingToDraw("no mean regret is > 0: a logarithmic axis can show none")
+
+
+def _name_missing(groups: Mapping[str, Sequence[Row]], means: Mapping[str, np.ndarray]) -> str:
+    """Return which points a logarithmic axis cannot show."""
+    lost = []
+    for label, group in groups.items():
+        at = [row.horizon for row, mean in zip(group, means[label], strict=True) if mean <= 0]
+        if at:
+            which = "every $T$" if len(at) == len(group) else ", ".join(f"{T:,}" for T in at)
+            lost.append(f"{text_of(label)} at {which}")
+    return f"not shown, regret ≤ 0: {'; '.join(lost)}" if lost else ""
+
+
+@in_style
+def rate_figure(
+    rows: Sequence[Row],
+    problem: str | None = None,
+    algorithms: Sequence[str] | None = None,
+    *,
+    width: Width = "column",
+) -> Any:
+    """Draw regret against the horizon, both logarithmic, with fitted lines and their exponents.
+
+    Beside an exponent stands half the length of its 95 % interval, and in brackets the exponent of
+    the theorem, where it claims one.
+    """
+    from matplotlib.ticker import EngFormatter, LogLocator, NullFormatter
+
+    choice = select(rows, problem, algorithms, _has_regret, "regret")
+    groups = {k: g for k, g in choice.groups.items() if len({r.horizon for r in g}) > 1}
+    if not groups:
+        raise NothingToDraw(f"no algorithm played {choice.problem!r} at two horizons")
+    choice, means = choice._replace(groups=groups), means_of(groups, "regret")
+    _check_positive(means)
+    fits = {fit.algorithm: fit for fit in fit_rates(choice.rows)}
+    figure, ((ax,),) = new_sheet(width)
+    handles = []
+    for label, group in groups.items():
+        words = _describe_rate(group[-1], fits[label])
+        handles.append(draw_curve(ax, group, "regret", ls="none", label=words))
+        rate, look = fits[label].rate, look_of(group[0].number)
+        if rate is not None:
+            ends = np.array(fits[label].horizons, dtype=np.float64)[[0, -1]]
+            line = rate.scale * ends**rate.slope
+            ax.plot(ends, line, color=look.colour, ls=look.line, label="_fit")
+    ax.set(xscale="log", xlabel="horizon $T$", ylabel="regret")
+    ax.set_yscale("log", nonpositive="clip")
+    ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    ax.xaxis.set_major_formatter(EngFormatter(sep=""))
+    ax.xaxis.set_minor_formatter(NullFormatter())
+    add_title(
+        ax,
+        choice.title,
+        "exponent of $T$ ± 95 % interval (that of the theorem)",
+        _name_missing(groups, means),
+        inches=inches_of(width),
+    )
+    add_legend(figure, handles)
+    return figure
+
+
+def _describe_rate(row: Row, fit: Fit) -> str:
+    name = text_of(row.algorithm)
+    if fit.rate is None:
+        return f"{name}: no fit"
+    half = 0.5 * (fit.rate.high - fit.rate.low)
+    digits = 2 if half >= 0.01 else 3
+    slope = f"{fit.rate.slope:.{digits}f}".replace("-", "−")
+    text = f"{name}: {slope} ± {half:.{digits}f}"
+    exponent = row.regret_exponent
+    return text if exponent is None or not row.claims else f"{text} ({exponent:.3g})"
+
+
+@in_style
+def path_figure(
+    rows: Sequence[Row],
+    problem: str | None = None,
+    algorithms: Sequence[str] | None = None,
+    *,
+    horizon: int | None = None,
+    width: Width = "column",
+    bounds: bool = True,
+) -> Any:
+    """Draw regret against the rounds: mean, and a band of one standard deviation.
+
+    The comparator is the best fixed action of the whole horizon. ``bounds`` are those of theorems
+    after so many rounds, where premises held.
+    """
+    choice = select(rows, problem, algorithms, _has_path, "regret over the rounds")
+    picked = pick_horizon(choice.groups, horizon)
+    figure, ((ax,),) = new_sheet(width)
+    handles, limits = [], []
+    for i, row in enumerate(picked.values()):
+        handles.append(draw_band(ax, row, regret_path(row), i / len(picked)))
+        if bounds and row.claims and "bound_path" in row.arrays:
+            at, colour = thin(len(row.arrays["rounds"])), look_of(row.number).colour
+            limit = row.arrays["bound_path"][at]
+            dashes = {"ls": (0, (3.5, 2)), "lw": 0.9, "label": "_bound"}
+            ax.plot(row.arrays["rounds"][at], limit, color=colour, **dashes)
+            limits.append(float(limit[-1]))
+    if limits:
+        handles.append(new_key((0, (3.5, 2)), "bound of the theorem"))
+    label_rounds(ax, "round $t$")
+    ax.set_ylabel("regret")
+    ends = [float(regret_path(row)[-1].mean()) for row in picked.values()]
+    scale_axis(ax, [*ends, *limits], WIDE)
+    where = f"{text_of(choice.problem)}, {describe_horizons(picked.values())}"
+    add_title(ax, f"{where}, {describe_trials(picked.values())}", inches=inches_of(width))
+    add_legend(figure, handles)
+    return figure
+
+
+def regret_path(row: Row) -> np.ndarray:
+    """Return the regret after the recorded rounds against the best action of the horizon."""
+    arrays = row.arrays
+    if "best_sum" in arrays:
+        return np.asarray(arrays["cost_sum"] - arrays["best_sum"])
+    return arrays["regret_path"]
+
+
+def _has_path(row: Row) -> bool:
+    known = "best_sum" in row.arrays and "cost_sum" in row.arrays
+    return "rounds" in row.arrays and (known or "regret_path" in row.arrays)

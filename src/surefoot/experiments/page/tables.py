@@ -1,0 +1,352 @@
+"""The page's tables: cells with what sorts them, columns with what they mean."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from surefoot.experiments.notes import NOT_REPRODUCED, OTHER_CONSTANTS, REPRODUCED, Claim
+from surefoot.experiments.page.verdicts import BADGES, SUMS, Pair, word_of
+from surefoot.experiments.page.words import horizons, mean_and_spread, number, seconds
+from surefoot.experiments.rates import Fit
+from surefoot.experiments.record import Facts, Sourced
+from surefoot.experiments.rows import Row, mean_std, problems
+
+NONE = "–"
+
+
+class Column(NamedTuple):
+    """A column of a table: its title, what it means, and whether it holds numbers."""
+
+    title: str
+    meaning: str = ""
+    numeric: bool = False
+
+
+class Cell(NamedTuple):
+    """A cell: its text, the number that sorts it, the look of a badge, and a line below."""
+
+    text: str
+    value: float | None = None
+    badge: str = ""
+    aside: str = ""
+
+
+class Table(NamedTuple):
+    """A table; columns in which nothing stands are left out."""
+
+    name: str
+    caption: str
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[Cell]]
+
+    @classmethod
+    def of(
+        cls, name: str, caption: str, columns: Sequence[Column], rows: Iterable[Sequence[Cell]]
+    ) -> Table:
+        """Return a table without the columns that are empty, or that say the same problem."""
+        rows = list(rows)
+        kept = [
+            k
+            for k, column in enumerate(columns)
+            if any(row[k].text != NONE for row in rows)
+            and (column.title != "Problem" or len({row[k].text for row in rows}) > 1)
+        ]
+        shown = [[row[k] for k in kept] for row in rows]
+        return cls(name, caption, [columns[k] for k in kept], shown)
+
+
+_NAMES = (Column("Algorithm"), Column("Problem"))
+_PLACE = (*_NAMES, Column("T", "number of rounds", True))
+
+
+def _place(row: Row) -> list[Cell]:
+    return [Cell(row.algorithm), Cell(row.problem), Cell(f"{row.horizon:,}", row.horizon)]
+
+
+def _promise(row: Row) -> str:
+    return row.promise.replace("<=", "≤") or NONE
+
+
+def _number_cell(value: Any) -> Cell:
+    return Cell(number(value), None if value is None else float(value))
+
+
+def _badge_cell(word: str, kind: str, text: str = "", aside: str = "") -> Cell:
+    """Return a verdict, readable by its words; a promise about a sum has a look of its own."""
+    look = word.replace(" ", "-") if word in BADGES else "other"
+    about = " sum" if kind in SUMS else ""
+    return Cell(text or BADGES.get(word, word), badge=f"{look}{about}", aside=aside)
+
+
+def verdict_table(pairs: Sequence[Pair]) -> Table:
+    """Return what became of every algorithm's guarantee on every problem, and why."""
+    columns = [
+        Column("Algorithm"),
+        Column("Verdict", "whether its promise was kept, at the worst of its horizons"),
+        Column("Promised", "what the theorem promises of the constraint"),
+        Column(
+            "Rounds outside",
+            "mean number of rounds with g > 0, without tolerance, at that horizon; a promise about "
+            "sums allows some",
+            True,
+        ),
+        Column("Regret", "at that horizon: mean ± standard deviation", True),
+    ]
+    several = len({pair.problem for pair in pairs}) > 1
+    body = [_verdict_row(pair, pair.problem if several else "") for pair in pairs]
+    return Table.of("verdicts", "Verdicts", columns, body)
+
+
+def _verdict_row(pair: Pair, where: str) -> list[Cell]:
+    row, guarantee = pair.row, None if pair.row is None else pair.row.facts.guarantee
+    promised = Cell(NONE)
+    if row is not None and guarantee is not None:
+        promised = Cell(_promise(row), aside=guarantee.name)
+    why = "" if pair.word in ("held", "not claimed") else pair.sentence
+    aside = "; ".join(part for part in (why, pair.others) if part)
+    outside = None if row is None else row.outside
+    return [
+        Cell(pair.algorithm, aside=where),
+        _badge_cell(pair.word, "" if row is None else row.promised, pair.badge, aside),
+        promised,
+        Cell(NONE) if outside is None else Cell(f"{number(outside)} of {pair.horizon:,}", outside),
+        Cell(NONE) if row is None else _spread(row, "regret"),
+    ]
+
+
+def results_table(rows: Sequence[Row]) -> Table:
+    """Return regret and every measure of violation, for each horizon."""
+    columns = [
+        *_PLACE,
+        Column("Promised", "what the theorem promises of the constraint"),
+        Column("Verdict", "whether that was kept"),
+        Column("Rounds outside", "mean number of rounds with g > 0, without tolerance", True),
+        Column("max g", "the worst round of the worst trial; at most 0 is feasible", True),
+        Column("Regret", "upper end of the regret's interval: mean ± standard deviation", True),
+        Column("Trials", "over which means and deviations are taken", True),
+        Column("Bound", "what the theorem allows at T", True),
+        Column("Share of bound", "the largest regret of a trial over the bound", True),
+        Column("Σ[g]₊", "what was violated, summed: mean ± standard deviation", True),
+        Column("[Σg]₊", "violations with slack counted against them", True),
+        Column("Σg", "the same with its sign", True),
+        Column("Σ[g]₊²", "violations squared and summed", True),
+        Column("First violation", "the earliest round with g > 0 of any trial", True),
+        Column("Feasible from", "from this round on no trial has g > 0", True),
+        Column("Comparator gap", "how far the comparator's cost may be from the best", True),
+    ]
+    return Table.of("results", "Regret and violation", columns, map(_result, _sort(rows)))
+
+
+def _sort(rows: Sequence[Row]) -> list[Row]:
+    """Return rows by problem, the longest horizon first."""
+    place = {name: i for i, name in enumerate(problems(rows))}
+    return sorted(rows, key=lambda row: (place[row.problem], -row.horizon, row.number))
+
+
+def _result(row: Row) -> list[Cell]:
+    share, comparator = row.facts.regret_share, row.facts.comparator
+    exact = comparator is not None and comparator.exact
+    return [
+        *_place(row),
+        Cell(_promise(row)),
+        _badge_cell(word_of(row), row.promised),
+        _spread(row, "count"),
+        _if_known(row, "worst", lambda seen: _number_cell(np.max(seen))),
+        _spread(row, "regret"),
+        Cell(f"{row.trials:,}", row.trials),
+        _number_cell(row.regret_bound),
+        Cell(NONE if share is None else f"{number(100 * share, 3)} %", share),
+        *(_spread(row, name) for name in ("hard", "soft", "sum_g", "squared")),
+        _if_known(row, "first_violation", _first),
+        _if_known(row, "feasible_from", lambda seen: _feasible(int(seen.max()), row.horizon)),
+        Cell("exact", 0.0) if exact else _number_cell(comparator and comparator.gap),
+    ]
+
+
+def _if_known(row: Row, name: str, cell: Callable[[np.ndarray], Cell]) -> Cell:
+    return cell(row.arrays[name]) if row.played and name in row.arrays else Cell(NONE)
+
+
+def _spread(row: Row, name: str) -> Cell:
+    def cell(_: np.ndarray) -> Cell:
+        mean, std = mean_std(row, name)
+        return Cell(mean_and_spread(mean, std if row.trials > 1 else None), mean)
+
+    return _if_known(row, name, cell)
+
+
+def _first(seen: np.ndarray) -> Cell:
+    return _number_cell(seen[seen > 0].min()) if (seen > 0).any() else Cell("never", math.inf)
+
+
+def _feasible(last: int, horizon: int) -> Cell:
+    return Cell("not by the end", math.inf) if last > horizon else _number_cell(last)
+
+
+_ORACLE = {
+    "cost_gradients": "Cost gradients",
+    "constraint_values": "Constraint values",
+    "projections": "Projections",
+    "constraint_subgradients": "Constraint subgradients",
+    "linear_minimisations": "Linear minimisations",
+    "inner_solves": "Inner solves",
+}
+
+
+def effort_table(rows: Sequence[Row]) -> Table:
+    """Return what a run costs: time and calls of each oracle."""
+    columns = [
+        *_PLACE,
+        Column("Time", "of all trials together, on the machine named below", True),
+        Column("µs per round", "of one trial", True),
+        *(Column(title, "in one run, as declared", True) for title in _ORACLE.values()),
+        Column("Engine"),
+    ]
+    body = []
+    for row in _sort([row for row in rows if row.played]):
+        time, oracle = row.provenance.get("seconds"), row.facts.oracle
+        body.append(
+            [
+                *_place(row),
+                Cell(seconds(time), time),
+                _number_cell(row.provenance.get("microseconds_a_round")),
+                *(_number_cell(oracle and getattr(oracle, name)) for name in _ORACLE),
+                Cell(row.facts.engine or NONE),
+            ]
+        )
+    return Table.of("effort", "Time and oracle calls", columns, body)
+
+
+def rates_table(fits: Sequence[Fit], rows: Sequence[Row]) -> Table:
+    """Return the power of T with which regret grows, beside the power that is promised."""
+    columns = [
+        *_NAMES,
+        Column("Exponent", "slope of log regret against log T", True),
+        Column("95 % interval", "", True),
+        Column("Promised", "the power of T in the theorem's bound, logarithms aside", True),
+        Column("Horizons", "those that were fitted"),
+        Column("Fitted to", "or why nothing could be fitted"),
+    ]
+    promised = {(row.problem, row.algorithm): row.regret_exponent for row in rows}
+    body = []
+    for fit in fits if any(fit.rate is not None for fit in fits) else ():
+        slope = interval = None
+        if fit.rate is not None:
+            slope, interval = fit.rate.slope, (fit.rate.low, fit.rate.high)
+        body.append(
+            [
+                Cell(fit.algorithm),
+                Cell(fit.problem),
+                Cell(number(slope, 3), slope),
+                Cell(" to ".join(number(end, 3) for end in interval), interval[0])
+                if interval
+                else Cell(NONE),
+                _number_cell(promised.get((fit.problem, fit.algorithm))),
+                Cell(horizons(fit.horizons)),
+                Cell(fit.reason),
+            ]
+        )
+    return Table.of("rates", "Rates", columns, body)
+
+
+_SIGNS = {REPRODUCED: "held", OTHER_CONSTANTS: "premise-broken", NOT_REPRODUCED: "failed"}
+"""The badge that a verdict on a figure looks like."""
+
+
+def claims_table(claims: Sequence[Claim]) -> Table:
+    """Return what was published beside what was measured, a row per number."""
+    columns = [
+        Column("Figure"),
+        Column("Statement", "and the setting that was measured"),
+        Column("T", "number of rounds", True),
+        Column("Published", "", True),
+        Column("Measured", "", True),
+        Column("Verdict"),
+    ]
+    body = []
+    for claim in claims:
+        verdict = Cell(claim.verdict, None, _SIGNS.get(claim.verdict, "other"), claim.reason)
+        said = Cell(claim.statement, aside=claim.settings)
+        for T in sorted({*claim.published, *claim.measured}, key=_by_horizon) or [NONE]:
+            rounds = Cell(f"{int(T):,}", int(T)) if T.isdecimal() else Cell(T)
+            numbers = (_number_cell(d.get(T)) for d in (claim.published, claim.measured))
+            body.append([Cell(claim.figure), said, rounds, *numbers, verdict])
+    return Table.of("claims", "Published and measured", columns, body)
+
+
+def _by_horizon(T: str) -> tuple[bool, int, str]:
+    return not T.isdecimal(), int(T) if T.isdecimal() else 0, T
+
+
+# --- constants -----------------------------------------------------------------------------------
+
+
+class Used(NamedTuple):
+    """What an algorithm used on a problem: its theorem, and a table of numbers with origins."""
+
+    problem: str
+    size: str
+    algorithm: str
+    claim: str
+    premises: Sequence[str]
+    table: Table
+
+
+_BOUNDS = {
+    "round": "g(x_t)",
+    "soft": "[Σg]₊",
+    "hard": "Σ[g]₊",
+    "squared": "Σ[g]₊²",
+    "rows": "Σgᵢ",
+}
+
+
+def find_used(rows: Sequence[Row]) -> list[Used]:
+    """Return every constant and parameter with its origin, by problem and algorithm."""
+    grouped: dict[tuple[str, str], list[Row]] = {}
+    for row in sorted(rows, key=lambda row: row.horizon):
+        if row.facts.constants or row.facts.parameters:
+            grouped.setdefault((row.problem, row.algorithm), []).append(row)
+    order = {(row.problem, row.algorithm): i for i, row in enumerate(rows)}
+    return [_list_used(grouped[key], i) for i, key in enumerate(sorted(grouped, key=order.get))]  # type: ignore[arg-type]
+
+
+def _list_used(rows: Sequence[Row], place: int) -> Used:
+    columns = [Column("Name"), Column("Is a"), Column("Origin")]
+    columns += [Column(f"T = {row.horizon:,}", "", True) for row in rows]
+    body = []
+    for kind in ("constant", "parameter", "bound"):
+        every = [_numbers(kind, row.facts) for row in rows]
+        for name in dict.fromkeys(name for known in every for name in known):
+            pairs = [known.get(name) for known in every]
+            origins = "; ".join(dict.fromkeys(pair.origin for pair in pairs if pair is not None))
+            values = [Cell(NONE if pair is None else number(pair.value, 6)) for pair in pairs]
+            body.append([Cell(name), Cell(kind), Cell(origins), *values])
+    first, guarantee = rows[0].facts.problem, rows[-1].facts.guarantee
+    size = [f"{first.dimension} dimensions"] if first is not None else []
+    size += [f"{first.rows} rows of the constraint"] if first is not None and first.rows else []
+    return Used(
+        problem=rows[0].problem,
+        size=", ".join(size),
+        algorithm=rows[0].algorithm,
+        claim="" if guarantee is None else f"{guarantee.name} ({guarantee.kind})",
+        premises=() if guarantee is None else guarantee.premises,
+        table=Table.of(f"used-{place}", "Constants and parameters", columns, body),
+    )
+
+
+def _numbers(kind: str, facts: Facts) -> dict[str, Sourced]:
+    """Return constants, parameters or bounds: values with their origins, by name."""
+    if kind == "constant":
+        return facts.constants
+    if kind == "parameter":
+        return facts.parameters
+    if facts.guarantee is None:
+        return {}
+    named = {"regret": facts.guarantee.regret_bound}
+    named |= {_BOUNDS.get(m, m): limit for m, limit in facts.guarantee.bounds.items()}
+    return {n: Sourced(v, facts.guarantee.name) for n, v in named.items() if v is not None}

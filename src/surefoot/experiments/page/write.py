@@ -1,0 +1,276 @@
+"""Write one page per experiment: a single file that opens anywhere, offline."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+import shlex
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from surefoot.core.files import replacing
+from surefoot.core.optional import need
+from surefoot.experiments.figures import NothingToDraw
+from surefoot.experiments.figures.files import FIGURES, render_figure
+from surefoot.experiments.notes import claims_of, story_of
+from surefoot.experiments.page.findings import find_findings
+from surefoot.experiments.page.tables import (
+    claims_table,
+    effort_table,
+    find_used,
+    rates_table,
+    results_table,
+    verdict_table,
+)
+from surefoot.experiments.page.verdicts import SUMS, pairs_of, summarise_pairs
+from surefoot.experiments.page.words import clean, number
+from surefoot.experiments.rates import fit_rates
+from surefoot.experiments.rows import Row, algorithms, gather, problems
+from surefoot.experiments.store import Results
+
+Drawings: TypeAlias = Mapping[str, Mapping[str, bytes]]
+"""Figures as SVG, by problem and by the kind of the figure."""
+
+DRAWN = 4
+"""Problems whose figures are on the page; the folder ``figures`` has all."""
+
+_CAPTIONS = {
+    "regret": "Regret against the horizon",
+    "path": "Regret against the rounds",
+    "rate": "How regret grows with the horizon",
+    "violation": "Violation, summed over the rounds",
+    "instant": "Violation, round by round",
+    "actions": "Actions in the plane",
+    "cost": "What a round costs",
+}
+
+
+def write_page(
+    results: Results,
+    path: str | Path,
+    rows: Sequence[Row] | None = None,
+    drawings: Drawings | None = None,
+) -> Path:
+    """Write the report of an experiment: one HTML file without a reference to anything outside.
+
+    First what was found, one figure and the verdicts; then claims, figures, tables, every constant
+    with its origin, and the commands to repeat the experiment. The same results give the same
+    bytes.
+
+    Args:
+        results: the open file; nothing is played.
+        path: of the page; its folder is created if missing. An existing page is replaced in one
+            step, or kept as it is if anything goes wrong.
+        rows: what :func:`surefoot.experiments.gather` returned, if the file has been read already.
+        drawings: the figures, if they have been drawn already.
+
+    Returns:
+        The path.
+    """
+    rows = gather(results) if rows is None else rows
+    drawings = draw_figures(rows) if drawings is None else drawings
+    return write_template(Path(path), "page.html", **_fill(results, rows, drawings))
+
+
+def draw_figures(rows: Sequence[Row]) -> dict[str, dict[str, bytes]]:
+    """Return the figures of a page: those of its first problems, as SVG."""
+    drawn: dict[str, dict[str, bytes]] = {}
+    for problem in problems(rows)[:DRAWN]:
+        drawn[problem] = {}
+        for kind, draw in FIGURES.items():
+            try:
+                drawn[problem][kind] = render_figure(draw(rows, problem), ("svg",))["svg"]
+            except NothingToDraw:
+                continue
+    return drawn
+
+
+def _fill(results: Results, rows: Sequence[Row], drawings: Drawings) -> dict[str, Any]:
+    """Return what stands on the page, by the names of the template."""
+    header, claims, plan = results.header(), claims_of(results), results.places()
+    pairs, shown = pairs_of(rows, plan), problems(rows)
+    first, *more = find_findings(rows, claims)
+    groups = [
+        (problem, [(kind, _CAPTIONS[kind], drawings[problem][kind]) for kind in drawings[problem]])
+        for problem in shown[:DRAWN]
+        if drawings.get(problem)
+    ]
+    front = _pick_front(groups[0][1], rows) if groups else None
+    return {
+        "name": header.get("name") or "experiment",
+        "story": story_of(results),
+        "finding": first,
+        "findings": more,
+        "front": front,
+        "summary": summarise_pairs(pairs),
+        "verdicts": verdict_table(pairs),
+        "sums": any(pair.row is not None and pair.row.promised in SUMS for pair in pairs),
+        "facts": _count(header, rows, len(plan), len({place.address for place in plan})),
+        "claims": claims_table(claims),
+        "figures": [(p, [d for d in own if d is not front]) for p, own in groups],
+        "not_drawn": max(0, len(shown) - DRAWN),
+        "comparator": _describe_comparator(rows),
+        "results": results_table(rows),
+        "rates": rates_table(fit_rates(rows), rows),
+        "effort": effort_table(rows),
+        "used": find_used(rows),
+        "call": (header.get("data") or {}).get("call"),
+        "commands": _list_commands(header, reproduction=bool(claims)),
+        "specification": str(header.get("specification") or "").strip("\n"),
+        "provenance": _list_provenance(header, rows),
+    }
+
+
+def _pick_front(drawings: Sequence[Any], rows: Sequence[Row]) -> Any:
+    """Return the drawing of the first screen: regret, along what there is more than one of."""
+    several = len({row.horizon for row in rows}) > 1
+    order = ("regret", "path") if several else ("path", "regret")
+    by_kind = {drawing[0]: drawing for drawing in drawings}
+    return next((by_kind[kind] for kind in order if kind in by_kind), drawings[0])
+
+
+# --- the frame -----------------------------------------------------------------------------------
+
+
+def write_template(target: Path, template: str, **values: Any) -> Path:
+    """Write a page from a template of this folder, whole or not at all."""
+    script = _read("page.js")
+    digest = base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode()
+    text = _environment().get_template(template).render(script=script, digest=digest, **values)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(target) as draft:
+        draft.write_bytes(text.encode("utf-8"))
+    return target
+
+
+@cache
+def _environment() -> Any:
+    jinja2 = need("jinja2", "plot", "the report page")
+
+    def finish(value: Any) -> Any:
+        return clean(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
+
+    environment = jinja2.Environment(
+        loader=jinja2.FunctionLoader(_read),
+        autoescape=True,
+        finalize=finish,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    mark = need("markupsafe", "plot", "the report page").Markup
+    environment.globals["style"] = mark(_read("page.css"))
+    environment.filters |= {
+        "svg": lambda data: mark(compact_svg(data)),
+        "code": mark,
+        "coded": lambda text: base64.b64encode(clean(text).encode("utf-8")).decode(),
+    }
+    return environment
+
+
+def _read(name: str) -> str:
+    return files("surefoot.experiments.page").joinpath(name).read_text(encoding="utf-8")
+
+
+_GROUPED = re.compile(r'(<g clip-path="[^"]*">)<use [^>]*/></g>(?:\1<use [^>]*/></g>)+')
+_REMOVED = re.compile(
+    r"<\?xml.*?\?>|<!DOCTYPE.*?>|<!--.*?-->|<metadata>.*?</metadata>|<style .*?</style>"
+    r"""|; font-family: '[^;"]*| id="[A-Za-z.]+2?d?[A-Za-z]*_\d+"|xlink:(?=href)""",
+    flags=re.DOTALL,
+)
+_LETTERS = re.compile(
+    r'(<tspan x="[^"]*" (y="[^"]*" font-size="[^"]*")>[^<]*)</tspan><tspan x="[^"]*" \2>([^<]*)'
+)
+_LONG = re.compile(r"-?\d+\.\d\d+")
+
+
+def compact_svg(data: bytes) -> str:
+    """Return Matplotlib's SVG for the inside of a page: less than half as long, and no ids."""
+    text = _REMOVED.sub("", data.decode("utf-8"))
+    text = re.sub(r"<[^>]*>", lambda tag: _LONG.sub(_round, tag[0]), text)
+    text = re.sub(r">\s+<", "><", re.sub(r"\s+", " ", text)).strip()
+    text = re.sub(r'style="(fill|font-size): ([^;"]*)"', r'\1="\2"', text)
+    # After "M x y" every further pair is a line, with or without its letter.
+    text = re.sub(r' d="([MLz0-9. -]*)"', lambda m: m[0].replace(" L ", " "), text)
+    text = _GROUPED.sub(lambda m: m[0].replace(f"</g>{m[1]}", ""), text)
+    while (joined := _LETTERS.sub(r"\1\3", text)) != text:
+        text = joined
+    return text
+
+
+def _round(match: re.Match[str]) -> str:
+    return f"{float(match[0]):.1f}".removesuffix(".0")
+
+
+# --- the parts that are not tables ---------------------------------------------------------------
+
+
+def _count(
+    header: Mapping[str, Any], rows: Sequence[Row], cells: int, distinct: int
+) -> dict[str, str]:
+    """Return the numbers under the title."""
+    different = f" ({distinct:,} different)" if distinct != cells else ""
+    return {
+        "problems": f"{len(problems(rows)):,}",
+        "algorithms": f"{len(algorithms(rows)):,}",
+        "cells planned": f"{cells:,}{different}",
+        "rounds played": f"{sum(row.horizon * row.trials for row in rows):,}",
+        "seed": str(header.get("seed", "–")),
+    }
+
+
+def _describe_comparator(rows: Sequence[Row]) -> str:
+    """Return what regret is measured against, and how exactly that is known."""
+    known = [row.facts.comparator for row in rows if row.facts.comparator is not None]
+    said = "Regret is the cost beyond that of the best fixed feasible action in hindsight"
+    if not known:
+        return f"{said}."
+    if all(c.exact for c in known):
+        return f"{said}, which is known exactly here: its gap is 0."
+    gaps = [float(c.gap) for c in known if not c.exact and c.gap is not None]
+    exact = sum(bool(c.exact) for c in known)
+    largest = number(max(gaps), 3) if gaps else "not known"
+    return (
+        f"{said}. It is known exactly for {exact:,} of {len(known):,} rows; for the others its "
+        f"cost is within a certified gap of the best, at most {largest}, and regret is given at "
+        "the upper end of what that leaves open."
+    )
+
+
+def _list_commands(header: Mapping[str, Any], *, reproduction: bool) -> list[str]:
+    """Return the commands that make the same numbers and this page again."""
+    if reproduction:
+        return ["surefoot reproduce"]
+    file = f"{clean(header.get('name') or 'experiment')}.toml"
+    plugins = [word for name in header.get("plugins") or () for word in ("--plugin", str(name))]
+    return [shlex.join(["surefoot", "run", file, *plugins]), "surefoot report ."]
+
+
+def _list_provenance(header: Mapping[str, Any], rows: Sequence[Row]) -> list[tuple[str, str]]:
+    """Return versions, machine and times."""
+    made = Counter(
+        (*_list_versions(row.provenance), str(row.provenance.get("platform", "–")))
+        for row in rows
+        if row.provenance
+    )
+    items = [("Seed", str(header.get("seed", "–")))]
+    for which, count in made.most_common():
+        title = f"{count:,} of {sum(made.values()):,} rows" if len(made) > 1 else "Played with"
+        items.append((title, ", ".join(which)))
+    finished = sorted(str(r.provenance["finished"]) for r in rows if r.provenance.get("finished"))
+    if finished:
+        items.append(("Finished", f"{finished[0]} to {finished[-1]}"))
+    for key, value in sorted(header.items()):
+        if key not in ("name", "seed", "specification") and not isinstance(value, dict | list):
+            items.append((key.replace("_", " ").capitalize(), str(value)))
+    return items
+
+
+def _list_versions(provenance: Mapping[str, Any]) -> tuple[str, ...]:
+    versions = provenance.get("versions") or {}
+    return tuple(f"{name} {version}" for name, version in sorted(versions.items()) if version)

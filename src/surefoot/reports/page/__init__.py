@@ -1,5 +1,0 @@
-"""One page per experiment: a single file that opens anywhere, offline."""
-
-from surefoot.reports.page.write import write_page
-
-__all__ = ["write_page"]

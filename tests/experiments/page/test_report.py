@@ -1,0 +1,121 @@
+"""The whole report: one reading of the file, by any number of processes, and forged notes."""
+
+from collections import Counter
+from concurrent.futures import Future
+from contextlib import contextmanager
+
+import pytest
+
+pytest.importorskip("matplotlib")
+pytest.importorskip("tueplots")
+pytest.importorskip("jinja2")
+
+from surefoot.experiments import Results, StoreError, figures, report
+from surefoot.experiments.notes import Panels, PanelSetting, Shown, claims_of, panels_of
+from surefoot.experiments.report import write_report
+
+from . import _pages as pages
+
+PANELS = Panels(
+    problem="paper toy",
+    violation_problem="paper toy",
+    settings=(PanelSetting("as plotted", (Shown("PFS as plotted", "PFS"), Shown("DPP", "DPP"))),),
+    published={"regret": {"PFS": {"2000": 88.0}}},
+    every=300,
+)
+PAPER = {f"paper-as-plotted{end}.{kind}" for end in ("", "-actions") for kind in ("pdf", "png")}
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """Figures are laid out and not rendered, which takes seconds."""
+    monkeypatch.setattr(
+        figures.files, "render_figure", lambda _, formats: dict.fromkeys(formats, b"<svg></svg>")
+    )
+
+
+@pytest.fixture
+def reproduction(sample, tmp_path):
+    """A file with the notes of a reproduction, open."""
+    path = tmp_path / "results.sqlite"
+    sample.write(path, notes={"panels": PANELS.to_plain(), "claims": pages.CLAIMS})
+    with Results.open(path) as results:
+        yield results
+
+
+def at_once(most):
+    """A pool that does its work when it is handed over; how many it may be is kept."""
+
+    @contextmanager
+    def pool():
+        yield Pool()
+
+    class Pool:
+        def submit(self, function, *arguments, **named):
+            future = Future()
+            future.set_result(function(*arguments, **named))
+            return future
+
+    return pool()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("pools", [None, at_once], ids=["this process", "a pool"])
+def test_every_cell_is_read_once_for_figures_panels_and_page(
+    reproduction, tmp_path, quick, monkeypatch, pools
+):
+    monkeypatch.setattr(report, "FEW", 1)
+    read, reads = Results._cell, Counter()
+
+    def counted(self, address, row):
+        reads[address] += 1
+        return read(self, address, row)
+
+    monkeypatch.setattr(Results, "_cell", counted)
+    page, drawn = write_report(reproduction, tmp_path / "out", pools=pools)
+    assert set(reads.values()) == {1}
+    assert len(reads) == len(reproduction.places())
+    assert page.stat().st_size > 5e4
+    names = {path.name for path in drawn}
+    assert names >= PAPER | {"paper-toy-regret.pdf", "sparse-budget-violation.png"}
+    assert len(names) == len(drawn) == len(PAPER) + 3 * 13
+
+
+def test_rows_that_were_gathered_are_not_read_again(results, rows, tmp_path, quick, monkeypatch):
+    monkeypatch.setattr(Results, "_cell", None)
+    page, drawn = write_report(results, tmp_path, rows)
+    assert page.exists()
+    assert len(drawn) == 3 * 13  # no panels: this is no reproduction
+
+
+def test_notes_come_back_as_they_were_written(reproduction):
+    assert panels_of(reproduction) == PANELS
+    assert [claim.to_plain() for claim in claims_of(reproduction)] == pages.CLAIMS
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("notes", "why"),
+    [
+        ({"claims": {"figure": "1a"}}, "claims must be a list, got .*"),
+        ({"claims": [{"figure": "1a"}]}, r"claims\[0\] must have 'statement', got \['figure'\]"),
+        (
+            {"claims": [pages.CLAIMS[0], pages.CLAIMS[1] | {"measured": {"2000": "many"}}]},
+            r"claims\[1\].measured.2000 must be a number, got 'many'",
+        ),
+        ({"panels": []}, r"panels must be a table, got \[\]"),
+        (
+            {"panels": PANELS.to_plain() | {"settings": [["as plotted"]]}},
+            r"panels.settings\[0\] must be a list of 2, got \['as plotted'\]",
+        ),
+    ],
+)
+def test_forged_notes_are_one_sentence_and_no_report(sample, tmp_path, notes, why):
+    path = sample.write(tmp_path / "results.sqlite", notes=notes)
+    before = path.read_bytes()
+    (key,) = notes
+    sentence = f"^the note '{key}' of results '.*' is damaged: {why}$"
+    with Results.open(path) as results, pytest.raises(StoreError, match=sentence):
+        write_report(results, tmp_path / "out")
+    assert path.read_bytes() == before
+    assert not (tmp_path / "out" / "report.html").exists()
