@@ -216,11 +216,12 @@ def told(rounds: Rounds, *, ask: bool = False) -> Work:
         for state, seen in pairs:
             grad, g, s, wanted = *seen[:3], seen.proposal
             # Rounds come from all over a game: each is told in its own state, as if just asked for.
-            controller._state = state
+            run, loop, at = controller._now
+            controller._now = (run, loop._replace(state=state), at)
             if ask:
                 controller.ask()
             else:
-                controller._asked = controller._round
+                controller._asked = loop.round
             if filters:
                 controller.tell(proposal=wanted, constraint_value=g, constraint_subgradient=s)
             else:

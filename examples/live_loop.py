@@ -50,7 +50,7 @@ if __name__ == "__main__":
     if (child := parser.parse_args().child) is not None:
         run(child, 400, die_in=150)
     with tempfile.TemporaryDirectory() as folder:
-        killed, whole = Path(folder, "killed.db"), Path(folder, "whole.db")
+        killed, whole = Path(folder, "killed.jsonl"), Path(folder, "whole.jsonl")
         died = subprocess.run([sys.executable, __file__, "--child", str(killed)], check=False)
         print("the first process ended with", signal.Signals(-died.returncode).name)
         same = np.array_equal(run(killed, 400), run(whole, 400))

@@ -11,9 +11,9 @@ import argparse
 import itertools
 import json
 import shutil
-import sqlite3
 import sys
 import tempfile
+import warnings
 from collections import Counter
 from functools import cache
 from pathlib import Path
@@ -22,10 +22,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from surefoot import Ball, CertifiedPFS, Controller, replay
-from surefoot._sqlite import digest
 from surefoot.algorithms import PFS
-from surefoot.controller import LostRoundsError, StoreError
-from surefoot.controller._rows import remembered
+from surefoot.controller import JournalWarning, LostRoundsError, StoreError
+from surefoot.controller.journal import seal
 from surefoot.experiments import CellResult, DamagedCellError, Facts, Place, Results
 from surefoot.experiments import StoreError as ResultsError
 
@@ -34,16 +33,15 @@ PLAYERS = {
     "certified": CertifiedPFS(G_g=1.2, domain=Ball(1.5), rho=0.3),
     "PFS": PFS(eta=0.07, rho=0.03, domain=Ball(1.5)),
 }
-NAME = "run.db"
+NAME = "run.jsonl"
 Bytes = dict[str, bytes]
 
 
 class Journalled(NamedTuple):
-    """A journal as it was, with where its run really was."""
+    """A journal as it was, with the actions of its run."""
 
     files: Bytes
-    rounds: int
-    end: Any
+    actions: list[bytes]
 
 
 class WrongError(AssertionError):
@@ -76,21 +74,21 @@ def put(folder: Path, files: Bytes) -> None:
 
 @cache
 def journal(name: str, state: str, seed: int = 0) -> Journalled:
-    """A journal that was closed, or killed with its rounds in the log, some folded in before."""
+    """A journal that was closed, or killed, or is in several files."""
     with tempfile.TemporaryDirectory() as home:
-        path = Path(home) / NAME
-        controller = Controller(PLAYERS[name], START * (1 - 0.01 * seed), journal=path)
-        play(controller, 20)
-        if state == "folded":
-            connection = controller._journal.store._connection  # type: ignore[union-attr]
-            connection.execute("PRAGMA wal_checkpoint(RESTART)").fetchall()
-        play(controller, 15)
-        end = remembered(controller._memory())
+        path, actions = Path(home) / NAME, []
+        rotate = 12 if state == "several" else None
+        start = START * (1 - 0.01 * seed)
+        controller = Controller(PLAYERS[name], start, journal=path, rotate=rotate)
+        for _ in range(35):
+            actions.append(controller.ask().tobytes())
+            play(controller, 1)
+        actions.append(controller.ask().tobytes())
         files = files_in(Path(home))
         controller.close()
         if state == "closed":
             files = files_in(Path(home))
-    return Journalled(files, 35, end)
+    return Journalled(files, actions)
 
 
 # --- what is done to the bytes of any file -------------------------------------------------------
@@ -138,74 +136,41 @@ def swap(rng: Any, files: Bytes, state: str, name: str) -> str:
     return f"another's {part.removeprefix(NAME) or 'file'}"
 
 
-STRANGERS = (
-    "CREATE TRIGGER extra AFTER INSERT ON rounds BEGIN DELETE FROM rounds; END",
-    "CREATE TRIGGER extra BEFORE UPDATE ON now BEGIN SELECT RAISE(IGNORE); END",
-    "CREATE VIEW extra AS SELECT * FROM rounds",
-    "CREATE TABLE extra (a)",
-    "CREATE INDEX extra ON rounds (action)",
-)
-CHANGES = (
-    "UPDATE rounds SET constraint_value = -0.5 WHERE round = ?",
-    "UPDATE rounds SET cost_gradient = action WHERE round = ?",
-    "UPDATE rounds SET digest = zeroblob(32) WHERE round = ?",
-    "UPDATE rounds SET cost_value = 'many' WHERE round = ?",
-    "DELETE FROM rounds WHERE round = ?",
-    "UPDATE now SET round = ?",
-    "UPDATE now SET state = substr(state, ?)",
-    "UPDATE run SET player = substr(player, ?)",
-    "UPDATE run SET start = substr(start, ?)",
-    "DELETE FROM rounds WHERE round >= ?",
-)
-JUNK = (
-    None,
-    0,
-    -1,
-    1e400,
-    "",
-    "{}",
-    "[]",
-    "null",
-    b"",
-    b"\x93NUMPY",
-    "[" * 100_000,
-    '{"class": 3}',
-)
+JUNK = (None, 0, -1, "", [], {}, [[]], "[" * 1000, {"class": 3}, {"number": "x"}, {"array": 9})
 
 
 def by_hand(rng: Any, folder: Path, how: str) -> str:
-    """Change a journal by SQL; with fitting digests where it is forged."""
-    connection = sqlite3.connect(folder / NAME, isolation_level=None)
-    try:
-        if how == "stranger":
-            statement = str(rng.choice(STRANGERS))
-            connection.execute(statement)
-            return " ".join(statement.split()[:2])
-        if how == "changed":
-            statement = str(rng.choice(CHANGES))
-            connection.execute(statement, (int(rng.integers(1, 36)),))
-            return statement
-        table, column = (
-            ("run", "player"),
-            ("run", "arrays"),
-            ("run", "start"),
-            ("now", "state"),
-            ("now", "arrays"),
-            *(("rounds", c) for c in ("action", "cost_gradient", "constraint_value")),
-            *(("rounds", c) for c in ("constraint_subgradient", "cost_value", "certificate")),
-        )[int(rng.integers(11))]
-        junk = JUNK[int(rng.integers(len(JUNK)))]
-        if column in ("player", "state") and rng.random() < 0.6:
-            junk = twist(rng, connection.execute(f"SELECT {column} FROM {table}").fetchone()[0])
-        try:
-            connection.execute(f"UPDATE {table} SET {column} = ?", (junk,))
-        except sqlite3.Error:
-            return "junk that SQLite refuses"
-        forge(connection)
-        return f"{table}.{column} = {str(junk)[:20]!r}, with digests"
-    finally:
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-        connection.close()
+    """Change the lines of a journal; with fitting digests where they are forged."""
+    path = folder / NAME
+    lines = path.read_bytes().splitlines(keepends=True)
+    at = int(rng.integers(len(lines)))
+    if how == "changed":
+        kind = str(rng.choice(["left out", "twice", "swapped"]))
+        if kind == "left out":
+            del lines[at]
+        elif kind == "twice":
+            lines.insert(at, lines[at])
+        else:
+            lines[at], lines[at - 1] = lines[at - 1], lines[at]
+        path.write_bytes(b"".join(lines))
+        return f"line {at} {kind}"
+    records = [json.loads(line) for line in lines]
+    record = records[at]
+    del record["digest"]
+    if rng.random() < 0.4:
+        key = str(rng.choice(sorted(record)))
+        record[key] = JUNK[int(rng.integers(len(JUNK)))]
+        done = f"{key} = {str(record[key])[:20]!r}"
+    else:
+        records[at] = json.loads(twist(rng, json.dumps(record)))
+        done = "a part is another"
+    digest, data = "", b""
+    for one in records:
+        one.pop("digest", None)
+        line, digest = seal(digest, one)
+        data += line
+    path.write_bytes(data)
+    return f"line {at}: {done}, with digests"
 
 
 def twist(rng: Any, text: str) -> str:
@@ -222,22 +187,10 @@ def twist(rng: Any, text: str) -> str:
 
     walk(plain)
     node, key = places[int(rng.integers(len(places)))]
-    node[key] = [None, -1, 10**30, 1e300, "x", [], {}, {"array": 99}, {"float": "x"}][
+    node[key] = [None, -1, 10**30, 1e300, "x", [], {}, {"array": 99}, {"number": "x"}][
         int(rng.integers(9))
     ]
     return json.dumps(plain)
-
-
-def forge(connection: sqlite3.Connection) -> None:
-    """Write the digests again, so that they fit what is there."""
-    ((_, *columns, _),) = connection.execute("SELECT * FROM run").fetchall()
-    chain = digest(*columns)
-    connection.execute("UPDATE run SET digest = ?", (chain,))
-    for number, *rest, _ in connection.execute("SELECT * FROM rounds ORDER BY round").fetchall():
-        chain = digest(chain, number, *rest)
-        connection.execute("UPDATE rounds SET digest = ? WHERE round = ?", (chain, number))
-    ((_, number, *now, _),) = connection.execute("SELECT * FROM now").fetchall()
-    connection.execute("UPDATE now SET digest = ?", (digest(chain, number, *now),))
 
 
 # --- the promise ---------------------------------------------------------------------------------
@@ -246,48 +199,50 @@ def forge(connection: sqlite3.Connection) -> None:
 def attack_journal(number: int, folder: Path) -> tuple[str, str]:
     """Damage a journal and open it: what was done, and what came of it."""
     rng = np.random.default_rng([number, 18])
-    state = str(rng.choice(["closed", "killed", "folded"]))
+    state = str(rng.choice(["closed", "killed", "several"]))
     name = str(rng.choice(sorted(PLAYERS)))
     known = journal(name, state)
     files = dict(known.files)
-    how = str(
-        rng.choice(["hurt"] * 10 + ["swap"] * 2 + ["stranger", "changed", "forged", "forged"])
-    )
+    how = str(rng.choice(["hurt"] * 10 + ["swap"] * 2 + ["changed", "forged", "forged"]))
     if how == "hurt":
         done = hurt(rng, files)
         if files and rng.random() < 0.2:
             done += f" and {hurt(rng, files)}"
     elif how == "swap":
         done = swap(rng, files, state, name)
-        if state == "closed" or (done.endswith("file") and len(files) == 1):
+        if len(files) == 1:
             return "swapped whole", "a whole journal of another run"
     put(folder, files)
-    if how in ("stranger", "changed", "forged"):
+    if how in ("changed", "forged"):
         put(folder, journal(name, "closed").files)
         done = by_hand(rng, folder, how)
     what = f"{how}: {done} ({name}, {state})"
-    if not files_in(folder):
+    if not (folder / NAME).exists():
         return what, "nothing left"
     before = files_in(folder)
     read = outcome(what, lambda: replay(folder / NAME))
     if files_in(folder) != before:
         raise WrongError(f"{what}: replay changed {changed(before, files_in(folder))}")
-    opened = outcome(what, lambda: Controller.open(folder / NAME))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        opened = outcome(what, lambda: Controller.open(folder / NAME))
     if isinstance(opened, Exception):
         if files_in(folder) != before:
             raise WrongError(f"{what}: refused, and changed {changed(before, files_in(folder))}")
-        if not isinstance(read, Exception) and read.is_same and how != "forged":
-            raise WrongError(f"{what}: refused ({opened}), and the replay found nothing")
         return what, "loss named" if isinstance(opened, LostRoundsError) else "refused"
     with opened:
-        whole = opened.round == known.rounds + 1 and remembered(opened._memory()) == known.end
         if how == "forged":  # digests are no signature: what fits is a journal
             return what, "a forged one opened"
-        if not whole:
+        if opened.ask().tobytes() != known.actions[opened.round - 1]:
+            raise WrongError(f"{what}: opened in round {opened.round}, with another action")
+        is_said = any(issubclass(w.category, JournalWarning) for w in caught)
+        # A file that was cut between two lines is a whole journal, as promises.md says.
+        is_older = known.files[NAME].startswith(before[NAME]) and before[NAME].endswith(b"\n")
+        if opened.round != len(known.actions) and not is_said and not is_older:
             raise WrongError(f"{what}: opened in round {opened.round}, and rounds are lost")
-    if isinstance(read, Exception) or not read.is_same or read.rounds != known.rounds:
-        raise WrongError(f"{what}: opened whole, and the replay says {read}")
-    return what, "opened whole"
+    if isinstance(read, Exception) or not read.is_same or read.rounds != opened.round - 1:
+        raise WrongError(f"{what}: opened, and the replay says {read}")
+    return what, "opened whole" if opened.round == len(known.actions) else "torn or older"
 
 
 def outcome(what: str, call: Any) -> Any:

@@ -110,7 +110,7 @@ class Run:
 def seconds_a_round(folder):
     """How long this disk takes to make a round durable."""
     player = PLAYERS["PFS"]
-    with Controller(player, START, journal=folder / "timed.db") as controller:
+    with Controller(player, START, journal=folder / "timed.jsonl") as controller:
         begun = time.perf_counter()
         drive(controller, player, 20)
         return (time.perf_counter() - begun) / 20
@@ -122,7 +122,7 @@ def main(folder, wanted, *names):
     names = names or [n for n in PLAYERS if n != "PFS"]
     killed = runs = lost = different = same = stretches = 0
     while killed < wanted:
-        run = Run(folder / f"{runs}.db", names[runs % len(names)])
+        run = Run(folder / f"{runs}.jsonl", names[runs % len(names)])
         for _ in range(min(20, wanted - killed)):
             if not run.live(rng.uniform(0, longest), playing=rng.uniform() > 0.2):
                 break

@@ -53,7 +53,8 @@ ssize_t pwrite(int fd, const void *data, size_t size, off_t at) {
 ssize_t pwrite64(int fd, const void *data, size_t size, off_t at) { return pwrite(fd, data, size, at); }
 
 ssize_t write(int fd, const void *data, size_t size) {
-    off_t at = lseek(fd, 0, SEEK_CUR);
+    int flags = fcntl(fd, F_GETFL);
+    off_t at = lseek(fd, 0, flags >= 0 && (flags & O_APPEND) ? SEEK_END : SEEK_CUR);
     ssize_t n = REAL(ssize_t, "write", int, const void *, size_t)(fd, data, size);
     if (n > 0 && at >= 0) of('W', fd, at, data, n);
     return n;

@@ -630,7 +630,7 @@ def test_norms_at_their_limits_contradict_nothing():
     assert controller.explain().broken == ()
 
 
-@pytest.mark.parametrize("journal", [None, "journal.db"])
+@pytest.mark.parametrize("journal", [None, "journal.jsonl"])
 def test_a_tell_is_one_step_and_one_region_and_explaining_none(journal, tmp_path, monkeypatch):
     player, calls = PLAYERS["certified"], []
     real = CertifiedLength.region

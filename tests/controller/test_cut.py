@@ -4,13 +4,14 @@ import os
 import shutil
 import sys
 import tempfile
+import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from surefoot import Controller
-from surefoot.controller import StoreError, replay
+from surefoot.controller import JournalWarning, StoreError, replay
 
 from ._cut import Disk, record
 from ._live import PLAYERS, raw_loop, same_bits, seen_at
@@ -36,15 +37,21 @@ def read(folder):
 
 def holds(folder, acked, files):
     """The journal has all that was acknowledged, at most one round more, and goes on."""
-    path = folder / "run.db"
+    path = folder / "run.jsonl"
     put(folder, files)
     if acked is None and not path.exists():
         return
     least = acked or 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", JournalWarning)
+        check(path, least, files)
+
+
+def check(path, least, files):
     found = replay(path)
     assert found.is_same, str(found)
     assert found.rounds in (least, least + 1)
-    assert read(folder) == files
+    assert read(path.parent) == files
     with Controller.open(path) as controller:
         assert controller.round == found.rounds + 1
         assert same_bits(controller.ask(), ACTIONS[found.rounds])
@@ -55,22 +62,25 @@ def holds(folder, acked, files):
 
 
 def flipped(folder, acked, files, rng):
-    """One bit more: opened whole, or refused and unchanged."""
-    name = str(rng.choice([n for n in sorted(files) if n.startswith("run.db") and files[n]]))
+    """One bit more: refused and unchanged, or only the end of the last line is gone, and said."""
+    name = str(rng.choice([n for n in sorted(files) if n.startswith("run.jsonl") and files[n]]))
     data = bytearray(files[name])
-    used = np.flatnonzero(np.frombuffer(data, np.uint8))  # zeros are mostly those of an empty mark
+    used = np.flatnonzero(np.frombuffer(data, np.uint8))
     data[int(rng.choice(used))] ^= 1 << int(rng.integers(8))
     put(folder, files | {name: bytes(data)})
     before = read(folder)
-    try:
-        controller = Controller.open(folder / "run.db")
-    except StoreError:
-        assert read(folder) == before
-        return 0
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            controller = Controller.open(folder / "run.jsonl")
+        except StoreError:
+            assert read(folder) == before
+            return 1
     with controller:
-        assert controller.round > acked
+        assert caught
+        assert controller.round >= acked
         assert same_bits(controller.ask(), ACTIONS[controller.round - 1])
-    return 1
+    return 0
 
 
 def cuts(tmp_path, loop, hows):
@@ -92,18 +102,18 @@ def cuts(tmp_path, loop, hows):
                 seen.add(key)
                 holds(folder, disk.acked, files)
                 done += 1
-                if "run.db" in files and disk.acked is not None:
+                if "run.jsonl" in files and disk.acked is not None:
                     whole += flipped(folder, disk.acked, files, rng)
     return len(ops), done, whole
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("loop", ["through", "growing", "reopened"])
+@pytest.mark.parametrize("loop", ["through", "turning", "torn"])
 def test_power_cuts_after_every_call_take_no_round_that_was_acknowledged(loop, tmp_path):
-    calls, done, whole = cuts(tmp_path, loop, ["none", "all", "some", "some", "prefix"])
-    assert calls > 100
-    assert done > 1.5 * calls
-    assert 0.2 * done < whole < done
+    calls, done, refused = cuts(tmp_path, loop, ["none", "all", "some", "some", "prefix"])
+    assert calls > 30
+    assert done > 0.5 * calls
+    assert refused > 0.5 * done
 
 
 def test_a_round_is_one_sync(tmp_path):
@@ -114,5 +124,5 @@ def test_a_round_is_one_sync(tmp_path):
             syncs.clear()
         elif op.what in "SD":
             syncs[op.path] = syncs.get(op.path, 0) + 1
-    rounds = [s for s in acked if set(s) == {"run.db-mark"}]
-    assert rounds.count({"run.db-mark": 1}) >= 5
+    rounds = [s for s in acked if set(s) == {"run.jsonl"}]
+    assert rounds.count({"run.jsonl": 1}) >= 12

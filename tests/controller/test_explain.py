@@ -14,7 +14,7 @@ from surefoot.algorithms import (
     RegionFilter,
     observed_regret_bound,
 )
-from surefoot.controller.serving import Service
+from surefoot.controller.serve import Service
 from surefoot.regions import EmptyRegionError, Errors, LipschitzHull
 from surefoot.sets import Box
 
@@ -315,11 +315,10 @@ def test_serve_says_so_too():
     assert "not proved any more" in answer["warnings"][0]
 
 
-@pytest.mark.xfail(strict=True, reason="House II: a refused round is a record of the journal")
 def test_a_journal_remembers_that_a_round_was_refused(tmp_path):
-    controller, _ = refused(journal=tmp_path / "run.db")
+    controller, _ = refused(journal=tmp_path / "run.jsonl")
     controller.close()
-    with Controller.open(tmp_path / "run.db") as again:
+    with Controller.open(tmp_path / "run.jsonl") as again:
         assert again.explain().standing == "not proved"
 
 

@@ -111,7 +111,7 @@ def test_an_announced_set_holds_the_next_action_and_is_replayed(player, tmp_path
     wish = (
         {"proposal": [9.0, 9.0]} if needs_of(player).proposals else {"cost_gradient": [-9.0, -9.0]}
     )
-    with Controller(player, [0.0, 0.0], journal=tmp_path / "run.db") as controller:
+    with Controller(player, [0.0, 0.0], journal=tmp_path / "run.jsonl") as controller:
         controller.ask()
         controller.tell(
             constraint_value=-1.0,
@@ -120,7 +120,7 @@ def test_an_announced_set_holds_the_next_action_and_is_replayed(player, tmp_path
             **wish,
         )
         assert controller.ask().tolist() == [0.25, 0.25]
-    assert replay(tmp_path / "run.db").is_same
+    assert replay(tmp_path / "run.jsonl").is_same
 
 
 def test_a_rule_that_takes_no_announced_set_says_so():

@@ -145,8 +145,8 @@ def wander(player, rng, path=None, rounds=60):
 @pytest.mark.parametrize("name", MOVABLE)
 def test_whatever_the_actuator_does_every_action_asked_for_is_feasible(name, tmp_path):
     rng = np.random.default_rng(len(name))
-    assert wander(MOVABLE[name], rng, tmp_path / "run.db") <= 0
-    assert replay(tmp_path / "run.db").is_same
+    assert wander(MOVABLE[name], rng, tmp_path / "run.jsonl") <= 0
+    assert replay(tmp_path / "run.jsonl").is_same
 
 
 @pytest.mark.slow
@@ -241,7 +241,7 @@ def blind(player, true_drift, rng, rounds=60):
         x = controller.ask()
         risen = true_drift * (t - 1)
         g = (ROWS @ x - LIMITS).max() + risen
-        if controller._anchor is not None and controller._anchor.level(t, 1e-3) >= 0:
+        if controller._now[1].anchor is not None and controller._now[1].anchor.level(t, 1e-3) >= 0:
             break
         outside += g > 0
         if t > 2 and rng.uniform() < 0.7:
@@ -301,10 +301,10 @@ def test_the_true_g_is_bounded_with_both_errors_of_its_value(value_error, most):
 
 def test_the_error_of_one_value_is_in_the_journal(tmp_path):
     player = RegionFilter(knowledge=LipschitzHull(G_g=1.0, reach=1.0))
-    with Controller(player, [0.0, 0.0], journal=tmp_path / "j.db") as controller:
+    with Controller(player, [0.0, 0.0], journal=tmp_path / "j.jsonl") as controller:
         controller.tell(proposal=[0.0, 9.0], value_error=0.125, **line(controller.ask()))
         assert controller.ask()[1] == pytest.approx(0.375)
-    assert replay(tmp_path / "j.db").is_same
+    assert replay(tmp_path / "j.jsonl").is_same
 
 
 @pytest.mark.parametrize("wrong", [-0.1, np.inf, np.nan, "much"])

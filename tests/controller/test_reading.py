@@ -1,8 +1,6 @@
 """A journal read for people: all that it says, while it is written, and nothing changed by it."""
 
-import contextlib
 import hashlib
-import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -11,9 +9,11 @@ import numpy as np
 import pytest
 
 from surefoot import Ball, Controller
-from surefoot.algorithms import OGD, CertifiedPFS
+from surefoot.algorithms import OGD, CertifiedPFS, RegionFilter
 from surefoot.controller import StoreError, read_journal
+from surefoot.regions import Errors, LipschitzHull
 
+from ._lines import change
 from ._live import PLAYERS, START, drive
 
 WRITER = """
@@ -35,7 +35,7 @@ def bytes_of(path):
 
 
 def test_a_decision_is_shown_with_what_was_known_before_it_was_played(tmp_path):
-    path, player = tmp_path / "j.db", PLAYERS["certified"]
+    path, player = tmp_path / "j.jsonl", PLAYERS["certified"]
     with Controller(player, START, journal=path) as controller:
         told = []
         for _ in range(12):
@@ -65,7 +65,7 @@ def test_a_decision_is_shown_with_what_was_known_before_it_was_played(tmp_path):
 
 @pytest.mark.parametrize("name", PLAYERS)
 def test_the_journal_of_every_player_can_be_read(tmp_path, name):
-    path, player = tmp_path / "j.db", PLAYERS[name]
+    path, player = tmp_path / "j.jsonl", PLAYERS[name]
     with Controller(player, START, journal=path, on_contradiction="record") as controller:
         actions = drive(controller, player, 4)
         record = read_journal(path)  # by the process that writes it
@@ -77,7 +77,7 @@ def test_the_journal_of_every_player_can_be_read(tmp_path, name):
 
 
 def test_only_the_rounds_asked_for_are_returned_and_all_are_counted(tmp_path):
-    path, player = tmp_path / "j.db", PLAYERS["certified"]
+    path, player = tmp_path / "j.jsonl", PLAYERS["certified"]
     with Controller(player, START, journal=path) as controller:
         drive(controller, player, 20)
     whole = read_journal(path)
@@ -98,7 +98,7 @@ def test_only_the_rounds_asked_for_are_returned_and_all_are_counted(tmp_path):
 
 
 def test_a_contradiction_is_named_with_what_it_costs(tmp_path):
-    path = tmp_path / "j.db"
+    path = tmp_path / "j.jsonl"
     player = CertifiedPFS(G_g=1.0, domain=Ball(1.0), rho=0.5)
     with Controller(player, [0.0, 0.0], journal=path, on_contradiction="record") as controller:
         for s in (1.0, 7.0):
@@ -116,7 +116,7 @@ def test_what_could_not_be_stored_is_not_needed_to_read(tmp_path):
     class Half(Ball):
         pass
 
-    path = tmp_path / "j.db"
+    path = tmp_path / "j.jsonl"
     player = OGD(eta=0.1, domain=Half(0.5))
     with Controller(player, [0.0, 0.0], journal=path) as controller:
         controller.ask()
@@ -130,7 +130,7 @@ def test_what_could_not_be_stored_is_not_needed_to_read(tmp_path):
 
 
 def test_a_journal_is_read_while_another_process_writes_it_and_its_writer_goes_on(tmp_path):
-    path = tmp_path / "j.db"
+    path = tmp_path / "j.jsonl"
     command = [sys.executable, "-c", WRITER, str(path), str(Path(__file__).parent)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as writer:
         assert writer.stdout.readline() == "open\n"
@@ -138,7 +138,6 @@ def test_a_journal_is_read_while_another_process_writes_it_and_its_writer_goes_o
         for _ in range(12):
             record = read_journal(path, latest=1)
             assert record.is_open
-            assert record.loss is None
             counts.append(record.told)
         assert writer.poll() is None
         writer.kill()
@@ -149,37 +148,17 @@ def test_a_journal_is_read_while_another_process_writes_it_and_its_writer_goes_o
     stopped = read_journal(path)
     assert bytes_of(path) == before
     assert stopped.told >= counts[-1]
-    assert stopped.loss is None
     with Controller.open(path) as controller:
         assert controller.round == stopped.told + 1
         assert controller.ask().tobytes() == stopped.action.tobytes()
 
 
-def test_rounds_that_only_the_mark_has_are_read(tmp_path):
-    path, player = tmp_path / "j.db", PLAYERS["certified"]
-    controller = Controller(player, START, journal=path)
-    drive(controller, player, 30)
-    lost = tmp_path / "lost"
-    lost.mkdir()
-    # As after a power cut: the file without its log, and the mark.
-    (lost / "j.db").write_bytes(path.read_bytes())
-    (lost / "j.db-mark").write_bytes((tmp_path / "j.db-mark").read_bytes())
-    record = read_journal(lost / "j.db")
-    assert (record.told, record.loss) == (30, None)
-    assert record.action.tobytes() == controller.ask().tobytes()
-    (lost / "j.db-mark").unlink()
-    assert "may have lost rounds" in read_journal(lost / "j.db").facts()["lost rounds"]
-    controller.close()
-
-
 def test_a_changed_row_a_foreign_file_and_none_are_refused_in_one_sentence(tmp_path):
-    path, player = tmp_path / "j.db", PLAYERS["certified"]
+    path, player = tmp_path / "j.jsonl", PLAYERS["certified"]
     with Controller(player, START, journal=path) as controller:
         drive(controller, player, 5)
-    with contextlib.closing(sqlite3.connect(path)) as file:
-        file.execute("UPDATE rounds SET constraint_value = -0.9 WHERE round = 3")
-        file.commit()
-    with pytest.raises(StoreError, match="the row of round 3 is not what was written"):
+    change(path, '{"kind":"round","round":3,', '{"kind":"round","round":7,')
+    with pytest.raises(StoreError, match=r"is not what was written; .* certain is 2"):
         read_journal(path)
     (tmp_path / "text").write_text("hello")
     with pytest.raises(StoreError, match="is not a Surefoot journal"):
@@ -190,10 +169,40 @@ def test_a_changed_row_a_foreign_file_and_none_are_refused_in_one_sentence(tmp_p
 
 def test_a_record_is_a_table_of_pandas(tmp_path):
     pytest.importorskip("pandas")
-    path, player = tmp_path / "j.db", PLAYERS["certified"]
+    path, player = tmp_path / "j.jsonl", PLAYERS["certified"]
     with Controller(player, START, journal=path) as controller:
         actions = drive(controller, player, 6)
     table = read_journal(path).to_pandas()
     assert list(table.index) == [1, 2, 3, 4, 5, 6]
     assert table[["action_0", "action_1"]].to_numpy().tolist() == actions[:6].tolist()
     assert table["bound"].isna().tolist() == [True] + [False] * 5
+
+
+def noisy(path, readings, told_error):
+    """The journal of rounds at one place, read with an error."""
+    known = LipschitzHull(G_g=1.0, reach=2.0, errors=Errors(value=told_error))
+    with Controller(RegionFilter(knowledge=known), [0.0], journal=path) as controller:
+        for g in readings:
+            controller.ask()
+            if g is None:
+                controller.tell(missing=True)
+            else:
+                controller.tell(proposal=[0.0], constraint_value=g, constraint_subgradient=[1.0])
+    return read_journal(path)
+
+
+def test_readings_above_0_within_the_told_error_are_no_violations(tmp_path):
+    record = noisy(tmp_path / "j.jsonl", [-0.25, 0.03, -0.1, 0.04], 0.2)
+    assert (record.outside, record.within_error) == (0, 2)
+    assert "0 rounds outside, 2 readings above 0 within the told error" in str(record)
+    assert "g = 0.03, above 0 within the told error" in str(record.rounds[1])
+    assert "OUTSIDE" not in str(record.rounds[1])
+
+
+def test_a_round_that_nobody_measured_is_missing_and_no_contradiction(tmp_path):
+    record = noisy(tmp_path / "j.jsonl", [-0.25, None, None, -0.25], 0.0)
+    assert record.missing == 2
+    assert record.breaches == ()
+    assert record.status == "the data contradict nothing"
+    assert "4, 3 with a certificate, 2 not measured" in str(record)
+    assert "nothing was measured" in str(record.rounds[1])

@@ -1,31 +1,22 @@
-import sqlite3
-
 import numpy as np
 import pytest
 
 from surefoot import Controller
-from surefoot._sqlite import digest, to_bytes
-from surefoot.controller import StoreError, replay
+from surefoot.controller import JournalWarning, StoreError, replay
 from surefoot.core.types import Info
 
+from ._lines import forge, records
 from ._live import PLAYERS, START, drive, same_bits, seen_at
 
 
 @pytest.fixture
 def path(tmp_path):
-    return tmp_path / "journal.db"
+    return tmp_path / "journal.jsonl"
 
 
 def written(path, name, rounds=9):
     with Controller(PLAYERS[name], START, journal=path) as controller:
         drive(controller, PLAYERS[name], rounds)
-
-
-def change(path, statement, *arguments):
-    connection = sqlite3.connect(path)
-    assert connection.execute(statement, arguments).rowcount == 1
-    connection.commit()
-    connection.close()
 
 
 @pytest.mark.parametrize("name", PLAYERS)
@@ -65,15 +56,27 @@ def test_a_journal_is_replayed_with_the_guarantee_that_it_was_played_with(name, 
     assert replay(path).is_same
 
 
+def put(key, value, t):
+    """Put something into the record of a round."""
+
+    def edit(found):
+        (record,) = (r for r in found if r["kind"] == "round" and r["round"] == t)
+        record[key] = value
+
+    return edit
+
+
 def test_an_action_that_was_changed_is_found_with_its_round(path):
     written(path, "PFS")
-    change(path, "UPDATE rounds SET action = ? WHERE round = 4", to_bytes(np.array([0.25, 0.5])))
+    forge(path, put("next", [0.25, 0.5], 3))
     found = replay(path).difference
-    assert (found.round, found.part) == (4, "action")
+    assert (found.round, found.part) == (3, "action")
     assert same_bits(found.stored, np.array([0.25, 0.5]))
     whole = Controller(PLAYERS["PFS"], START)
     assert same_bits(found.derived, drive(whole, PLAYERS["PFS"], 3)[3])
-    assert str(found).startswith("round 4: the action is [0.25 0.5 ], derived [")
+    assert str(found).startswith("round 3: the action is [0.25 0.5 ], derived [")
+    with pytest.raises(StoreError, match=r"what it tells leads elsewhere \(round 3: the action is"):
+        Controller.open(path)
 
 
 def test_the_last_bit_of_an_action_counts(path):
@@ -81,72 +84,68 @@ def test_the_last_bit_of_an_action_counts(path):
     whole = Controller(PLAYERS["PFS"], START)
     third = drive(whole, PLAYERS["PFS"], 2)[2]
     third[1] = np.nextafter(third[1], 1.0)
-    change(path, "UPDATE rounds SET action = ? WHERE round = 3", to_bytes(third))
-    assert replay(path).difference.round == 3
+    forge(path, put("next", third.tolist(), 2))
+    assert replay(path).difference.round == 2
+
+
+def test_other_last_bits_are_gone_on_from_and_said(path):
+    written(path, "certified")
+    next_ = records(path)[-2]["next"]
+    next_[1] = float(np.nextafter(next_[1], 1.0))
+    forge(path, put("next", next_, 9))
+    heard = []
+    with pytest.warns(JournalWarning, match="were derived again, with other last bits"):
+        controller = Controller.open(path, on_alarm=heard.append)
+    with controller:
+        assert controller.ask().tolist() == next_  # the recorded action stands
+        drive(controller, PLAYERS["certified"], 3, first=10)
+    assert [alarm.kind for alarm in heard] == ["journal"]
+    assert replay(path).difference.round == 9
+    forge(path, lambda found: found.insert(1, {"kind": "rebuilt", "round": 1, "sentence": "."}))
+    found = replay(path)
+    assert found.is_same
+    assert str(found).endswith("every action derived again, to 1e-12")
 
 
 @pytest.mark.parametrize(
-    ("column", "value"),
+    ("old", "new"),
     [
-        ("cost_gradient", to_bytes(np.array([0.125, 0.25]))),
-        ("constraint_value", -0.75),
-        ("constraint_subgradient", to_bytes(np.array([0.125, 0.25]))),
-        ("cost_value", 3.5),
-        ("certificate", None),
-        ("digest", b"0" * 32),
+        ('"cost_gradient":[', '"cost_gradient":[1'),
+        ('"constraint_value":-0', '"constraint_value":-1'),
+        ('"constraint_subgradient":[', '"constraint_subgradient":[1'),
+        ('"time":"20', '"time":"21'),
+        ('"certificate":', '"certificatf":'),
+        ('"digest":"', '"digest":"0'),
     ],
 )
 @pytest.mark.parametrize("name", ["PFS", "certified"])
-def test_whatever_else_of_a_row_was_changed_is_found_with_its_round(column, value, name, path):
+def test_whatever_else_of_a_line_was_changed_is_found_with_its_round(old, new, name, path):
     written(path, name)
-    if name == "PFS" and column == "certificate":
-        value = "{}"
-    change(path, f"UPDATE rounds SET {column} = ? WHERE round = 6", value)
+    data = path.read_bytes()
+    at = data.index(b'{"kind":"round","round":6')
+    path.write_bytes(data[:at] + data[at:].replace(old.encode(), new.encode(), 1))
     found = replay(path)
     assert (found.difference.round, found.difference.part) == (6, "row")
-    assert str(found).endswith("9 rounds: round 6: the row was changed after it was written")
+    assert str(found).endswith("5 rounds: round 6: the line was changed after it was written")
 
 
-def test_a_row_that_is_no_array_is_an_action_that_differs(path):
+def test_a_round_that_was_left_out_is_found(path):
     written(path, "PFS")
-    change(path, "UPDATE rounds SET action = ? WHERE round = 2", b"none")
+    forge(path, lambda found: found.pop(5))
     found = replay(path).difference
-    assert (found.round, found.part, found.stored) == (2, "action", None)
+    assert (found.round, found.part) == (5, "row")
 
 
-@pytest.mark.parametrize(
-    ("name", "edit", "where"),
-    [
-        pytest.param("PFS", "DELETE FROM rounds WHERE round = 5", (5, "row"), id="a row gone"),
-        pytest.param(
-            "certified", "DELETE FROM rounds WHERE round = 9", (9, "state"), id="the last row gone"
-        ),
-        pytest.param(
-            "certified",
-            "UPDATE now SET state = replace(state, 'rounds\": 9.0', 'rounds\": 8.0')",
-            (10, "state"),
-            id="an end that the rounds do not lead to",
-        ),
-        pytest.param(
-            "certified", "UPDATE now SET digest = zeroblob(32)", (10, "state"), id="the last digest"
-        ),
-    ],
-)
-def test_what_was_cut_off_or_changed_at_the_end_is_found(name, edit, where, path):
-    written(path, name)
-    change(path, edit)
-    found = replay(path).difference
-    assert (found.round, found.part) == where
+def test_a_snapshot_that_the_rounds_do_not_lead_to_is_found(path):
+    written(path, "certified", 60)
+    at = [i for i, record in enumerate(records(path)) if record["kind"] == "snapshot"]
+    assert len(at) >= 1
 
+    def edit(found):
+        found[at[-1]]["loop"]["state"]["memory"]["distance"] += 1.0
 
-def test_a_page_that_belongs_to_nothing_is_damage(path):
-    written(path, "PFS")
-    data = bytearray(path.read_bytes())
-    size = int.from_bytes(data[16:18], "big")
-    data[28:32] = (len(data) // size + 1).to_bytes(4, "big")  # so many pages, says the header
-    path.write_bytes(data + bytes(size))
-    with pytest.raises(StoreError, match=r"is damaged: .*never used"):
-        replay(path)
+    forge(path, edit)
+    assert replay(path).difference.part == "state"
 
 
 def test_another_rule_is_found_at_the_first_action_that_it_changes(path, monkeypatch):
@@ -160,7 +159,7 @@ def test_another_rule_is_found_at_the_first_action_that_it_changes(path, monkeyp
 
     monkeypatch.setattr(kind, "step", slower)
     found = replay(path).difference
-    assert (found.round, found.part) == (7, "action")
+    assert (found.round, found.part) == (6, "action")
 
 
 def test_another_certificate_is_found(path, monkeypatch):
@@ -186,15 +185,15 @@ def test_a_rule_that_refuses_what_was_told_is_found(path, monkeypatch):
 
 def test_a_certificate_that_is_none_is_a_sentence_however_well_it_is_forged(path):
     written(path, "PFS")
-    connection = sqlite3.connect(path)
-    ((before,),) = connection.execute("SELECT digest FROM rounds WHERE round = 8").fetchall()
-    ((_, *columns, _, _),) = connection.execute("SELECT * FROM rounds WHERE round = 9").fetchall()
-    chain = digest(before, 9, *columns, "-1")
-    ((_, *now, _),) = connection.execute("SELECT * FROM now").fetchall()
-    connection.execute("UPDATE rounds SET certificate = '-1', digest = ? WHERE round = 9", (chain,))
-    connection.execute("UPDATE now SET digest = ?", (digest(chain, *now),))
-    connection.commit()
-    connection.close()
+    forge(path, put("certificate", -1, 9))
     for call in (replay, Controller.open):
-        with pytest.raises(StoreError, match=r"round 9 cannot be read \(a certificate has a bound"):
+        with pytest.raises(StoreError, match=r"cannot be read \(a certificate has a bound"):
             call(path)
+
+
+def test_a_journal_is_replayed_while_it_is_written(path):
+    with Controller(PLAYERS["certified"], START, journal=path) as controller:
+        drive(controller, PLAYERS["certified"], 4)
+        assert replay(path).is_same
+        drive(controller, PLAYERS["certified"], 2, first=5)
+    assert replay(path).rounds == 6

@@ -12,7 +12,7 @@ from surefoot import Ball, Controller, replay
 from surefoot.algorithms import OGD, CertifiedPFS, LeaderFollower, RegionFilter, SafetyFilter
 from surefoot.controller import read_journal
 from surefoot.controller.configuring import player_from
-from surefoot.controller.serving import LONGEST, PROTOCOL, Service
+from surefoot.controller.serve import LONGEST, PROTOCOL, Service
 from surefoot.regions import LipschitzHull
 from surefoot.sets import Box
 

@@ -75,10 +75,11 @@ def export_c(
 def _read(source: Path, dimension: int | None) -> tuple[Any, int, Any]:
     """Return the player, the length of its action, and the start if it is known."""
     from surefoot.controller.configuring import object_from
+    from surefoot.controller.journal import HEAD
 
     with source.open("rb") as file:
         data = file.read(_LARGEST + 1)
-    if data.startswith(b"SQLite format 3"):
+    if data.startswith(HEAD):
         player, start = _of_journal(source)
         return player, len(start), start
     table = _table(source, data)
@@ -98,11 +99,12 @@ def _read(source: Path, dimension: int | None) -> tuple[Any, int, Any]:
 
 
 def _of_journal(source: Path) -> tuple[Any, Any]:
-    from surefoot._sqlite import snapshot
-    from surefoot.controller._rows import JOURNAL, read_run
+    from surefoot.controller.journal import read_header
+    from surefoot.controller.records import run_from
 
-    with snapshot(source, JOURNAL) as store:
-        run, _ = read_run(store, {})
+    header = read_header(source)
+    size = source.stat().st_size
+    run = run_from(f"journal '{source}'", header, {}, size, str(header.get("surefoot")))
     return run.algorithm, run.start
 
 

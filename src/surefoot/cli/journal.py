@@ -48,10 +48,10 @@ def journal(
     --to and --last choose the rounds of the table and of the files.
 
     Examples:
-      surefoot journal machines.db
-      surefoot journal machines.db --table --last 50
-      surefoot journal machines.db --round 1204
-      surefoot journal machines.db --csv rounds.csv --page machines.html
+      surefoot journal machines.jsonl
+      surefoot journal machines.jsonl --table --last 50
+      surefoot journal machines.jsonl --round 1204
+      surefoot journal machines.jsonl --csv rounds.csv --page machines.html
     """
     from surefoot.controller import read_journal
 
@@ -109,7 +109,9 @@ def _summary(record: JournalRecord) -> dict[str, Any]:
         "on_contradiction": record.on_contradiction,
         "rounds": record.told,
         "certified": record.certified,
+        "missing": record.missing,
         "outside": record.outside,
+        "within_error": record.within_error,
         "worst_g": record.worst,
         "least_margin": record.margin,
         "contradictions": [
@@ -117,7 +119,6 @@ def _summary(record: JournalRecord) -> dict[str, Any]:
             for b in record.breaches
         ],
         "notes": [note._asdict() for note in record.notes],
-        "lost": record.loss,
         "next_action": record.action,
     }
 
@@ -166,6 +167,8 @@ def _to_page(record: JournalRecord, path: Path) -> Path:
 
     worst = "no constraint was told" if record.worst is None else f"worst g {record.worst:.4g}"
     outside = "none outside" if not record.outside else f"{record.outside:,} OUTSIDE"
+    if record.within_error:
+        outside += f", {record.within_error:,} readings above 0 within the told error"
     page = JournalPage(
         title=record.path.name,
         lead=f"{record.told:,} rounds, {outside}, {worst}: {record.status}.",

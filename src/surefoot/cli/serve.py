@@ -16,7 +16,7 @@ from surefoot.cli._output import argument, option, warn
 
 if TYPE_CHECKING:
     from surefoot.controller import Controller
-    from surefoot.controller.serving import Service
+    from surefoot.controller.serve import Service
 
 __all__ = ["serve"]
 
@@ -64,7 +64,7 @@ def serve(
     Examples:
       surefoot serve machines.toml
       surefoot serve --player LeaderFollower --constant R=1.5 --constant G_g=1.1
-               --constant start_slack=0.2 --start 0.2,0.2 --journal machines.db
+               --constant start_slack=0.2 --start 0.2,0.2 --journal machines.jsonl
     """
     given: dict[str, Any] = {} if config is None else _read(config)
     if player is not None:
@@ -81,7 +81,7 @@ def serve(
     given |= {name: value for name, value in options.items() if value is not None}
     if missing := [name for name in ("player", "start") if name not in given]:
         raise UsageError(f"{' and '.join(missing)} must be given, in a file or as options")
-    from surefoot.controller.serving import Service
+    from surefoot.controller.serve import Service
 
     try:
         controller = _controller(given)
@@ -183,7 +183,7 @@ def _answer_all(service: Service, source: BinaryIO, target: BinaryIO) -> None:
 
 def _next_line(source: BinaryIO) -> tuple[bytes, int]:
     """Return the next line and its size; of one that is too long nothing is kept but its size."""
-    from surefoot.controller.serving import LONGEST
+    from surefoot.controller.serve import LONGEST
 
     line = source.readline(LONGEST + 2)
     size = len(line)

@@ -1,10 +1,10 @@
 """An algorithm in a live loop: ask and tell, a reason for each action, a journal, a replay."""
 
-from surefoot._sqlite import StoreError
 from surefoot.algorithms import Breach, Policy, PremiseError, PremiseWarning
-from surefoot.controller._journal import LostRoundsError
-from surefoot.controller.controller import Controller
+from surefoot.controller.alarms import Alarm
+from surefoot.controller.controller import Controller, JournalWarning
 from surefoot.controller.explanation import Explanation
+from surefoot.controller.journal import LostRoundsError
 from surefoot.controller.reading import (
     JournalNote,
     JournalRecord,
@@ -13,8 +13,10 @@ from surefoot.controller.reading import (
     read_journal,
 )
 from surefoot.controller.replaying import Difference, Replay, replay
+from surefoot.core.errors import StoreError
 
 __all__ = [
+    "Alarm",
     "Breach",
     "Controller",
     "Difference",
@@ -22,6 +24,7 @@ __all__ = [
     "JournalNote",
     "JournalRecord",
     "JournalRound",
+    "JournalWarning",
     "LostRoundsError",
     "Policy",
     "PremiseError",

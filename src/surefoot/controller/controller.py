@@ -3,37 +3,48 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from typing import Any, Self
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any, NoReturn, Self
 
-import numpy as np
-
-from surefoot.algorithms import Breach, Guarantee, PremiseWarning, Reaction, unpack
-from surefoot.controller._checks import (
-    check_player,
-    check_policies,
-    checked_run,
-    first_memory,
+from surefoot.algorithms import Guarantee, PremiseWarning, Reaction
+from surefoot.controller.alarms import Alarm, OnAlarm, sound
+from surefoot.controller.decide import Decision, decide, order, resume
+from surefoot.controller.explanation import Explanation, explain
+from surefoot.controller.feedback import Told, read_feedback
+from surefoot.controller.journal import Journal, Position, bytes_in, now
+from surefoot.controller.loop import POLICIES, LoopState, Run, check_text
+from surefoot.controller.records import (
+    Options,
+    describe_order,
+    describe_round,
+    encode_loop,
+    header_of,
+    player_of,
+    snapshot_of,
 )
-from surefoot.controller._journal import Journal
-from surefoot.controller._orders import Ordered
-from surefoot.controller._plain import to_plain
-from surefoot.controller._records import Run
-from surefoot.controller._rows import open_for_replay, read_run
-from surefoot.controller._told import measure
-from surefoot.controller.explanation import Explanation, explained
+from surefoot.controller.replaying import restore
+from surefoot.core import checks
 from surefoot.core.errors import InvalidValueError, warn_caller
-from surefoot.core.types import Array, ArrayLike, Region
-from surefoot.regions import EmptyRegionError
+from surefoot.core.files import Closing
+from surefoot.core.plain import digest, encode
+from surefoot.core.types import Array, ArrayLike, Region, State
 
-__all__ = ["Controller"]
+__all__ = ["Controller", "JournalWarning"]
 
 
-class Controller(Ordered):
+class JournalWarning(UserWarning):
+    """Warn that a journal ended in the middle of a record, or was written elsewhere."""
+
+
+class Controller(Closing):
     """A player in a live loop: :meth:`ask`, play the action, :meth:`tell` what was observed.
 
     Every input is checked: a call that raises has changed nothing, and the next correct call
     works. One run, NumPy, float64.
+
+    Calls from several threads are taken one after the other; of two that tell the same round one is
+    refused. ``ask``, ``explain`` and the properties never wait for the disk.
 
     Args:
         player: an algorithm, one with its guarantee (``Tuned``), or a filter such as
@@ -49,6 +60,10 @@ class Controller(Ordered):
         on_missing: what to do in a round without a measurement: "hold", "retreat" or "raise".
         rotate: the number of rounds in a file of the journal, or its size ("64 MB"); after so many
             the run goes on in FILE.2, FILE.3 and so on.
+        durable_every: how many rounds may be lost when the power ends; with 1 each round is on the
+            disk when :meth:`tell` returns. The end of the process alone loses none.
+        on_alarm: a function that is called with every :class:`Alarm`, after the round is over.
+            The standard library's logger ``surefoot`` has them, too.
 
     Example:
         >>> from surefoot import Ball
@@ -69,7 +84,7 @@ class Controller(Ordered):
         the next g is at most -0.204
     """
 
-    __slots__ = ()
+    __slots__ = ("__weakref__", "_asked", "_journal", "_now", "_options", "_telling", "on_alarm")
 
     def __init__(
         self,
@@ -80,11 +95,36 @@ class Controller(Ordered):
         on_contradiction: Reaction = "raise",
         on_missing: str = "hold",
         rotate: int | str | None = None,
+        durable_every: int = 1,
+        on_alarm: OnAlarm | None = None,
     ) -> None:
-        run = checked_run(player, start, on_contradiction, on_missing, rotate)
-        memory = first_memory(run)
-        written = None if journal is None else Journal.create(journal, run, memory)
-        self._set_up(run, memory, None, written)
+        run = Run.of(player, start, on_contradiction=on_contradiction, on_missing=on_missing)
+        if isinstance(rotate, str):
+            bytes_in(rotate)
+        elif rotate is not None:
+            rotate = checks.positive_int(rotate, "rotate")
+        options = Options(rotate, checks.positive_int(durable_every, "durable_every"))
+        loop, written, at = run.begin(), None, None
+        if journal is not None:
+            written, at = Journal.create(journal, header_of(run, loop, options))
+        self._set_up(run, loop, written, at, options, on_alarm)
+
+    def _set_up(
+        self,
+        run: Run,
+        loop: LoopState,
+        journal: Journal | None,
+        at: Position | None,
+        options: Options,
+        on_alarm: OnAlarm | None,
+    ) -> None:
+        if on_alarm is not None:
+            checks.function(on_alarm=on_alarm)
+        self._telling = threading.RLock()
+        self._journal, self._options, self.on_alarm = journal, options, on_alarm
+        self._asked = 0  # the last round that was asked for
+        # The one thing that changes: what is played, where it is, and how far the file has come.
+        self._now: tuple[Run, LoopState, Position | None] = (run, loop, at)
 
     @classmethod
     def open(
@@ -93,17 +133,23 @@ class Controller(Ordered):
         *,
         on_contradiction: Reaction | None = None,
         on_missing: str | None = None,
+        at_least: int = 0,
+        on_alarm: OnAlarm | None = None,
         **given: Any,
     ) -> Self:
         """Continue from a journal, bit for bit as if nothing had happened.
 
         The current action may have been played already: the outcome of an action is known only
-        after :meth:`tell`.
+        after :meth:`tell`. A round whose record was being written when the process or the power
+        ended was never acknowledged: it is taken off, with a warning and an alarm.
 
         Args:
             path: of the journal; of its first file, where it has several.
             on_contradiction: another policy than before.
             on_missing: likewise.
+            at_least: so many rounds were told, as far as you know from elsewhere. A file that ends
+                between two records is a whole journal: nothing in it says that it is an old copy.
+            on_alarm: as for a new controller.
             given: what could not be stored, by the name of the algorithm's field (functions,
                 sets of your own), or ``algorithm`` itself where its class is not the library's.
 
@@ -111,28 +157,59 @@ class Controller(Ordered):
             StoreError: if the file is not a journal, damaged, newer than this version or in use.
         """
         both = {"on_contradiction": on_contradiction, "on_missing": on_missing}
-        return cls._open(path, {name: p for name, p in both.items() if p is not None}, given)
+        policies = {name: p for name, p in both.items() if p is not None}
+        return cls._open(path, policies, given, at_least, on_alarm)
 
     @classmethod
     def _open(
         cls,
         path: str | os.PathLike[str],
-        changed: dict[str, Any],
-        given: dict[str, Any],
-        accept: Callable[[Run], None] | None = None,
+        policies: dict[str, Any],
+        given: Mapping[str, object],
+        at_least: int = 0,
+        on_alarm: OnAlarm | None = None,
+        mine: Run | None = None,
     ) -> Self:
-        """Continue from a journal, where what it plays is accepted, with other policies."""
-        check_policies(**changed)
-        journal, memory, last = Journal.open(path, given, accept)
+        """Continue from a journal, where what it plays is the same, with other policies."""
+        for name, policy in policies.items():
+            checks.one_of(POLICIES[name], **{name: policy})
+        journal, paths = Journal.open(path)
         self = cls.__new__(cls)
         try:
-            run = journal.run._replace(**changed)
-            check_player(run)
-            self._set_up(run, memory, last, journal)
+            end = restore(paths, given, at_least)
+            if mine is not None:
+                _check_same(path, end.run, end.first, mine)
+            run = end.run.with_policies(**policies)
+            journal.name_last(paths[-1])
+            options = Options(journal.rotate, journal.durable_every)
+            self._set_up(run, end.loop, journal, end.at, options, on_alarm)
+            self._say_opened(end.torn, is_rebuilt=end.is_rebuilt)
         except BaseException:
-            journal.close()
+            journal.close(None)
             raise
         return self
+
+    def _say_opened(self, torn: int, *, is_rebuilt: bool) -> None:
+        """Say what was found at the end of a journal, in it, too."""
+        run, loop, at = self._now
+        t, found = loop.round, []
+        if torn:
+            words = f"round {t} was being written; {t - 1} is the last certain round"
+            found.append(("torn", {"bytes": torn, "sentence": words}))
+        if is_rebuilt:
+            words = f"the last rounds up to {t - 1} were derived again, with other last bits"
+            found.append(("rebuilt", {"sentence": words, "loop": encode_loop(loop)}))
+        for kind, what in found:
+            assert self._journal is not None
+            assert at is not None
+            record = {"kind": kind, "round": t, "time": now(), **what}
+            if kind == "torn":
+                self._journal.take_off(at)
+            at = self._journal.append(at, [record])
+            self._now = (run, loop, at)
+            sentence = f"{self._journal.name}: {what['sentence']}"
+            sound([Alarm.of(t, "journal", sentence)], self.on_alarm)
+            warn_caller(sentence, JournalWarning)
 
     @classmethod
     def open_or_create(
@@ -175,64 +252,50 @@ class Controller(Ordered):
         """
         if not os.path.lexists(path):
             return cls(player, start, journal=path, **options)
-        allowed = {n: p for n, p in options.items() if n in ("on_contradiction", "on_missing")}
-        mine, left_out = unpack(player), given or {}
-
-        def accept(run: Run) -> None:
-            other = _difference((run.algorithm, run.guarantee), mine)
-            if other is None:
-                return
-            with open_for_replay(path) as store:  # another may have taken its place since then
-                first, _ = read_run(store, left_out)
-            if _difference((first.algorithm, first.guarantee), mine) is not None:
-                raise InvalidValueError(
-                    f"journal '{os.fspath(path)}' is that of {other}: name that player, or another "
-                    "journal"
-                )
-
-        return cls._open(path, allowed, left_out, accept)
+        policies = {n: options[n] for n in POLICIES if n in options}
+        mine = Run.of(player, start)
+        return cls._open(path, policies, given or {}, 0, options.get("on_alarm"), mine)
 
     # --- what a user asks ------------------------------------------------------------------------
 
     @property
     def algorithm(self) -> Any:
         """The rule or filter that chooses the actions."""
-        return self._run.algorithm
+        return self._now[0].algorithm
 
     @property
     def guarantee(self) -> Guarantee | None:
         """The guarantee that the algorithm was tuned for, if any."""
-        guarantee: Guarantee | None = self._run.guarantee
-        return guarantee
+        return self._now[0].guarantee
 
     @property
     def round(self) -> int:
         """The current round; the first is 1."""
-        return self._round
+        return self._now[1].round
 
     @property
-    def state(self) -> Any:
+    def state(self) -> State:
         """The state of the algorithm."""
-        return self._state
+        return self._now[1].state
 
     @property
     def on_contradiction(self) -> Reaction:
         """What to do when the data contradict a premise; may be set between rounds."""
-        policy: Reaction = self._run.on_contradiction  # type: ignore[assignment]
+        policy: Reaction = self._now[0].on_contradiction  # type: ignore[assignment]
         return policy
 
     @on_contradiction.setter
     def on_contradiction(self, policy: Reaction) -> None:
         """Set the policy from the next round on."""
-        check_policies(on_contradiction=policy)
-        run = self._run._replace(on_contradiction=policy)
-        check_player(run)
-        self._run = run
+        with self._telling:
+            run, loop, at = self._now
+            self._now = (run.with_policies(on_contradiction=policy), loop, at)
 
     @property
     def halted(self) -> str | None:
         """Why nothing moves until :meth:`resume`; None in a loop that runs."""
-        return None if self._halt is None else self._halt.reason
+        halt = self._now[1].halt
+        return None if halt is None else halt.reason
 
     def ask(self) -> Array:
         """Return the action to play in this round, as a read-only copy; the same until ``tell``.
@@ -240,24 +303,23 @@ class Controller(Ordered):
         Warns where this round was told and refused, by a contradiction or because drift leaves no
         action certified: it is not proved then.
         """
-        if self._journal is not None:
-            self._journal.settle()  # after a call that was interrupted twice
-        if self._refused:
+        loop = self._now[1]
+        if loop.refused:
             warn_caller(
-                f"{self._refused[0].sentence}; that round was refused, and its action, which is "
+                f"{loop.refused[0].sentence}; that round was refused, and its action, which is "
                 "not proved any more, is still the one at hand: retreat, or resume with a player",
                 PremiseWarning,
             )
-        x = self._state.x.copy()
+        x = loop.x.copy()
         x.setflags(write=False)
-        self._asked = self._round
+        self._asked = loop.round
         return x
 
     def tell(
         self,
         *,
         cost_gradient: ArrayLike | None = None,
-        constraint_value: Any = None,
+        constraint_value: ArrayLike | float | None = None,
         constraint_subgradient: ArrayLike | None = None,
         cost_value: float | None = None,
         cost: Callable[[Array], tuple[float, Array]] | None = None,
@@ -296,64 +358,187 @@ class Controller(Ordered):
                 drift the action is not proved for another one.
             StoreError: if the journal cannot be written; nothing has changed then.
         """
+        told = {name: value for name, value in locals().items() if name != "self"}
         with self._telling:  # of two threads that tell one round, one is refused
-            if self._asked != self._round:
-                self._refuse_telling()
-            t = self._round
-            told = (cost_gradient, constraint_value, constraint_subgradient, cost_value)
-            others: tuple[Any, ...] = (cost, constraint, proposal, action, value_error, within)
-            if missing is not False:
-                self._tell_nothing(missing, (*told, *others))
-                return
-            before, seen, played = self._understood(*told, *others)
-            broken = self._watch.look(t, *measure(seen, self._first_name))
-            if self._tell_specially(t, before, seen, played):
-                return
-            try:
-                # Numbers may be of any size; what overflows is refused, so NumPy need not warn.
-                with np.errstate(over="ignore", invalid="ignore"):
-                    after, info = self._step(seen, played, within)
-            except EmptyRegionError as error:
-                if self._errors.drift:  # which may have taken the action outside by the next round
-                    self._refused = (Breach(t, "drift", str(error), "feasibility"),)
-                raise
-            if info is not None and (sentences := info.contradictions):
-                # It stands for what the watch has to say about the constraint.
-                kept = [b for b in broken if b.constant not in ("G_g", "the bound on g")]
-                broken = [*kept, Breach(t, "constants", sentences[0], "both")]
-            self._end(t, before, after, info, seen, broken, played, within)
+            run, loop, at = self._now
+            if self._asked != loop.round:
+                _refuse_telling(loop.round)
+            seen = read_feedback(run, loop.state, told)
+            decision = decide(run, loop, seen)
+            if decision.warnings:
+                warn_caller(decision.warnings[0], PremiseWarning)
+            if at is not None:
+                decision, at = self._write_round(run, loop, seen, decision, at)
+            self._now = (run, decision.loop, at)
+        sound(decision.alarms, self.on_alarm)
+        if decision.error is not None:
+            raise decision.error
+
+    def _write_round(
+        self, run: Run, loop: LoopState, seen: Told, decision: Decision, at: Position
+    ) -> tuple[Decision, Position]:
+        """Write a round; return its decision with a certificate, and where the journal ends."""
+        journal = self._journal
+        assert journal is not None
+        decision = decision._replace(loop=decision.loop.with_certificate())
+        records = [describe_round(loop, seen, decision)]
+        durable = decision.error is not None
+        if decision.error is None:
+            if journal.is_full(at):
+                at = journal.turn_over(
+                    at, header_of(run, loop, self._options, rounds=loop.round - 1)
+                )
+            elif at.since >= at.least and seen.feedback.action is None:
+                # Not before a round whose words need what the last step knew.
+                records.insert(0, snapshot_of(loop))
+        return decision, journal.append(at, records, durable=durable)
 
     def explain(self) -> Explanation:
         """Return why the current action may be played; its ``str`` is one line."""
-        self._certificate_now()
-        return explained(self)
+        run, loop, _ = self._now
+        return explain(run, loop)
+
+    # --- what an operator orders between rounds --------------------------------------------------
+
+    def hold(self, reason: str) -> None:
+        """Keep the current action until :meth:`resume`; rounds are still told and journalled.
+
+        For a fixed g that is proved to be safe for ever. Where g may drift, the controller holds
+        while the bound allows it, and then takes the least way back.
+
+        Args:
+            reason: in words, for :meth:`explain` and the journal.
+        """
+        check_text(reason, "reason")
+        with self._telling:
+            run, loop, _ = self._now
+            self._take_order("hold", {"reason": reason}, order(run, loop, reason, "held", None))
+
+    def retreat(self, reason: str, speed: float | None = None) -> None:
+        """Go back towards the first action, and stay there until :meth:`resume`: ask again.
+
+        For a convex and fixed g every point of the way is feasible. Where g is not convex it need
+        not be; where g may drift, :meth:`explain` says how long it is.
+
+        Args:
+            reason: in words, for :meth:`explain` and the journal.
+            speed: the distance per round, the current one included; all of it at once unless given.
+        """
+        if speed is not None:
+            checks.positive(speed=speed)
+            speed = float(speed)
+        check_text(reason, "reason")
+        with self._telling:
+            run, loop, _ = self._now
+            decision = order(run, loop, reason, "retreated", speed)
+            self._take_order("retreat", {"reason": reason, "speed": speed}, decision)
+
+    def note(self, text: str) -> None:
+        """Write an operator's note to the journal; nothing else changes."""
+        check_text(text, "text")
+        with self._telling:
+            run, loop, at = self._now
+            if self._journal is None or at is None:
+                raise InvalidValueError("note needs a journal, got a controller without one")
+            record = describe_order("note", loop.round, {"text": text}, loop)
+            self._now = (run, loop, self._journal.append(at, [record]))
+
+    def resume(
+        self,
+        player: Any = None,
+        *,
+        start: ArrayLike | None = None,
+        reason: str = "resumed",
+        **policies: Any,
+    ) -> None:
+        """Go on after a hold, a retreat or a contradiction, in the same journal: ask again.
+
+        Without a player the rule goes on from where it is, with its constants. With one, which
+        may have other constants, that one starts from the first action of the run (or another
+        start), whose slack it measures anew; contradictions of the player before are history.
+
+        Args:
+            player: as for a new controller; None for the same.
+            start: its first action; that of the run unless given.
+            reason: in words, for the journal.
+            policies: as for a new controller.
+        """
+        check_text(reason, "reason")
+        if strangers := sorted(set(policies) - set(POLICIES)):
+            raise InvalidValueError(f"resume takes {', '.join(POLICIES)}, got {strangers[0]}")
+        if player is None and start is not None:
+            raise InvalidValueError(f"start must come with a player, got start={start!r} alone")
+        with self._telling:
+            before, loop, _ = self._now
+            run = before
+            if player is not None:
+                if start is None:
+                    start = before.start if loop.anchor is None else loop.anchor.x
+                run = Run.of(player, start)
+                kept = {name: getattr(before, name) for name in POLICIES}
+                policies = kept | policies
+            run = run.with_policies(**policies)
+            decision = resume(run, loop, before, reason, fresh=player is not None)
+            what: dict[str, object] = {"reason": reason}
+            if run is not before:
+                what |= {**player_of(run), "fresh": player is not None}
+                what["loop"] = encode_loop(decision.loop)
+            self._take_order("resume", what, decision, run)
+
+    def _take_order(
+        self, kind: str, what: Mapping[str, object], decision: Decision, run: Run | None = None
+    ) -> None:
+        """Write an order and have what follows from it."""
+        before, loop, at = self._now
+        after = decision.loop
+        if self._journal is not None and at is not None:
+            after = after.with_certificate()
+            record = describe_order(kind, loop.round, what, after)
+            at = self._journal.append(at, [record])
+        self._now = (run or before, after, at)
+        self._asked = 0
+        sound(decision.alarms, self.on_alarm)
 
     def close(self) -> None:
         """Close the journal, so that others can open it; without one nothing happens."""
         if self._journal is not None:
-            self._journal.close()
+            self._journal.close(self._now[2])
 
     def __repr__(self) -> str:
-        where = "" if self._journal is None else f", journal='{self._journal.store.path}'"
-        return f"<Controller of {self._run.algorithm!r} in round {self._round}{where}>"
+        run, loop, _ = self._now
+        where = "" if self._journal is None else f", journal='{self._journal.first}'"
+        return f"<Controller of {run.algorithm!r} in round {loop.round}{where}>"
 
 
-def _difference(stored: Any, given: Any) -> str | None:
+def _refuse_telling(t: int) -> NoReturn:
+    if t == 1:
+        raise InvalidValueError("tell must come after ask, got tell before the first ask")
+    raise InvalidValueError(
+        f"tell must come once after each ask, got a second tell for round {t - 1}: "
+        f"ask for the action of round {t} first"
+    )
+
+
+def _check_same(path: str | os.PathLike[str], last: Run, first: Run, mine: Run) -> None:
+    """Raise unless a player is the one that a journal began with, or goes on with."""
+    other = _difference(last, mine)
+    if other is not None and _difference(first, mine) is not None:
+        raise InvalidValueError(
+            f"journal '{os.fspath(path)}' is that of {other}: name that player, or another journal"
+        )
+
+
+def _difference(stored: Run, given: Run) -> str | None:
     """Return in words how two players, each with its guarantee, differ; None if they do not.
 
     All that they are made of is compared: the text of a long array is its shape.
     """
-    if isinstance(stored, tuple):
-        found = (_difference(*pair) for pair in zip(stored, given, strict=True))
-        return next((words for words in found if words is not None), None)
-    if repr(stored) != repr(given):
-        return f"{stored!r}, not of {given!r}"
-    if to_plain(stored, may_leave_out=True) == to_plain(given, may_leave_out=True):
-        return None
-    names = [
-        name
-        for name in getattr(stored, "__dataclass_fields__", {})
-        if to_plain(getattr(stored, name, None), may_leave_out=True)
-        != to_plain(getattr(given, name, None), may_leave_out=True)
-    ]
-    return f"another {type(stored).__name__}, by its {' and '.join(names) or 'content'}"
+    for one, other in ((stored.algorithm, given.algorithm), (stored.guarantee, given.guarantee)):
+        if digest(one, leave_out=True) == digest(other, leave_out=True):
+            continue
+        if repr(one) != repr(other):
+            return f"{one!r}, not of {other!r}"
+        parts, others = (encode(part, leave_out=True) for part in (one, other))
+        names = [name for name in parts if parts[name] != others[name]]
+        return f"another {stored.name}, by its {' and '.join(names)}"
+    return None

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 
 from surefoot.algorithms import Breach, Guarantee
-from surefoot.controller._ways import WayBack
+from surefoot.controller.loop import LoopState, Run
+from surefoot.controller.way_back import WayBack
 from surefoot.core.display import facts_html
 from surefoot.core.types import Certificate
 from surefoot.regions import Errors
 
-__all__ = ["Explanation", "Standing", "explained"]
+__all__ = ["Explanation", "Standing", "explain"]
 
 Standing: TypeAlias = Literal["proved", "not proved"]
 """Whether the current action is proved to be feasible."""
@@ -39,6 +40,8 @@ class Explanation:
             that was refused for it, until another is told in its place.
         errors: what the certificate allows for.
         halted: why nothing moves until the controller is resumed.
+        uncovered: why the regret bound ended with a round that contradicts nothing, in words.
+        visit: the round in which the anchor will be visited, announced one round before.
 
     What an algorithm does not have is None.
     """
@@ -53,6 +56,8 @@ class Explanation:
     broken: tuple[Breach, ...]
     errors: Errors | None = None
     halted: str | None = None
+    uncovered: str | None = None
+    visit: int | None = None
 
     @property
     def standing(self) -> Standing:
@@ -75,6 +80,11 @@ class Explanation:
 
     def __str__(self) -> str:
         parts = [self._step()]
+        losing = [b for b in self.broken if b.loses != "regret"]
+        if losing and not self.is_proven:
+            parts.insert(
+                0, f"not proved: round {losing[0].round} contradicted {losing[0].constant}"
+            )
         if self.certificate is None and self.bound is not None:
             parts.append(f"the next g is at most {self.bound:.3g}")
         if self.errors is not None:
@@ -89,6 +99,10 @@ class Explanation:
             parts.append("the data contradict nothing")
         else:
             parts.append("no guarantee was given")
+        if self.uncovered is not None:
+            parts.append(f"{self.uncovered}, which no regret bound covers")
+        if self.visit is not None:
+            parts.append(f"the anchor is visited in round {self.visit}")
         if self.halted is not None:
             parts.append(f"halted until resumed: {self.halted}")
         return "; ".join(parts)
@@ -109,38 +123,37 @@ class Explanation:
         return f"round {told}: slack {self.slack:.3g}{taken}"
 
 
-def explained(live: Any) -> Explanation:
-    """Return why the current action of a controller may be played."""
-    value, told = live._value, live._round - 1
+def explain(run: Run, loop: LoopState) -> Explanation:
+    """Return why the action at hand may be played."""
+    guarantee, told = run.guarantee, loop.round - 1
     # What was known of the action at hand does not stand where a round at it was refused.
-    certificate = None if live._refused else live._certificate_now()
-    guarantee = live._run.guarantee
-    broken: tuple[Breach, ...] = (*live._broken, *live._refused)
-    regular = not any(b.loses != "feasibility" for b in broken)
-    bound = regret = None
-    way = isinstance(certificate, WayBack)
-    if certificate is not None and (live._is_safe or way):
-        bound = certificate.bound
-    elif live._is_safe and not live._refused and guarantee is not None:
-        bound = float(guarantee.bounds(live._round).get("round", math.inf))
-    if bound is not None and not bound < math.inf:
-        bound = None
-    if live._regret is not None and told:
-        # Made of what was observed: it rests on convexity, and on no constant.
-        if not any(b.constant == "constants" for b in broken):
-            regret = live._regret.bound(live._run.algorithm, live._state)
-    elif regular and guarantee is not None and told:
-        limit = float(guarantee.regret_bound(told))
-        regret = limit if limit < math.inf else None
+    certificate = None if loop.refused else loop.with_certificate().certificate
+    bound = loop.bound(run)
+    is_way = isinstance(certificate, WayBack)
     return Explanation(
-        round=live._round,
+        round=loop.round,
         certificate=certificate,
-        slack=None if value is None else 0.0 - float(np.max(value)),
-        feasibility_step=live._cut if live._info is None else live._info.cut,
-        bound=bound,
+        slack=None if loop.value is None else 0.0 - float(np.max(loop.value)),
+        feasibility_step=loop.cut if loop.info is None else loop.info.cut,
+        bound=bound if bound < math.inf else None,
         guarantee=guarantee,
-        regret_bound=regret,
-        broken=broken,
-        errors=None if certificate is None or way else live._errors,
-        halted=None if live._halt is None else live._halt.reason,
+        regret_bound=_regret_bound(run, loop) if told else None,
+        broken=(*loop.breaches, *loop.refused),
+        errors=None if certificate is None or is_way else run.errors,
+        halted=None if loop.halt is None else loop.halt.reason,
+        uncovered=loop.uncovered,
+        visit=loop.visit,
     )
+
+
+def _regret_bound(run: Run, loop: LoopState) -> float | None:
+    """Return the bound on the regret of the rounds told; None where there is none."""
+    broken = (*loop.breaches, *loop.refused)
+    if loop.regret is not None:
+        # Made of what was observed: it rests on convexity, and on no constant.
+        wrong = any(b.constant == "constants" for b in broken)
+        return None if wrong else loop.regret.bound(run.algorithm, loop.state)
+    if run.guarantee is None or loop.uncovered or any(b.loses != "feasibility" for b in broken):
+        return None
+    limit = float(run.guarantee.regret_bound(loop.round - 1))
+    return limit if limit < math.inf else None

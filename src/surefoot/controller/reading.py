@@ -5,30 +5,21 @@ from __future__ import annotations
 import math
 import os
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from surefoot._sqlite import DamagedError, Store, StoreError, from_bytes, snapshot
-from surefoot._sqlite.files import absolute, beside, read_head
-from surefoot._sqlite.mark import Mark
-from surefoot.controller._journal import parts
-from surefoot.controller._plain import NotPlainError, Plain, as_data, constructed, from_plain
-from surefoot.controller._read import JournalNote, JournalRecord, JournalRound
-from surefoot.controller._records import JOURNAL, OWN, REASONS, JournalEntry, Write
-from surefoot.controller._rows import (
-    digest_of,
-    each_write,
-    read_now,
-    read_round,
-    readable,
-    run_columns,
-)
-from surefoot.controller._tail import Reader, tail_by
+from surefoot.algorithms import Breach
+from surefoot.controller.journal import HEAD, Reader, parts_of
+from surefoot.controller.records import OWN, certificate_from, unreadable
 from surefoot.core import checks
-from surefoot.core.types import Certificate, needs_of
+from surefoot.core.errors import StoreError
+from surefoot.core.optional import need
+from surefoot.core.plain import NotPlainError, decode, describe
+from surefoot.core.types import Array, Certificate, Number
 
 __all__ = [
     "JournalNote",
@@ -37,6 +28,256 @@ __all__ = [
     "is_journal",
     "read_journal",
 ]
+
+
+class JournalNote(NamedTuple):
+    """A note by the operator, or an order: to hold, to retreat, to resume.
+
+    Attributes:
+        round: the round that was current.
+        text: of the note; of an order, what it was and why.
+    """
+
+    round: int
+    text: str
+
+
+class JournalRound(NamedTuple):
+    """One decision of a journal: why the action could be played, the action, what was told.
+
+    Attributes:
+        round: its number.
+        action: that was played.
+        certificate: that showed it to be feasible before it was played; None where there is none.
+        bound: on g by the certificate, known before the action was played; None without one.
+        length: how far a step was certified; None without a certificate.
+        g: the largest constraint value told; None if the constraint was not told.
+        constraint_value: as it was told.
+        constraint_subgradient: as it was told.
+        cost_gradient: as it was told.
+        cost_value: as it was told.
+        proposal: as it was told to a filter.
+        played: the action that was really played, where it was not the one asked for.
+        how: the next action came about: "stepped" by the rule; "held" or "retreated".
+        error: by how much g may be off, as it was told.
+        time: when it was told.
+    """
+
+    round: int
+    action: np.ndarray
+    certificate: Certificate | None
+    bound: float | None
+    length: float | None
+    g: float | None
+    constraint_value: Any
+    constraint_subgradient: np.ndarray | None
+    cost_gradient: np.ndarray | None
+    cost_value: float | None
+    proposal: np.ndarray | None = None
+    played: np.ndarray | None = None
+    how: str = "stepped"
+    error: float = 0.0
+    time: str = ""
+
+    @property
+    def is_missing(self) -> bool:
+        """Whether nobody measured anything in the round."""
+        told = (self.cost_gradient, self.proposal, self.constraint_value, self.cost_value)
+        return all(value is None for value in told)
+
+    def __str__(self) -> str:
+        return "; ".join(self.sentences())
+
+    def sentences(self) -> Iterator[str]:
+        """Yield why the action could be played, the action, and what came of it, in words."""
+        action = _short(self.action)
+        if self.certificate is not None:
+            yield f"chosen by {self.certificate}"
+        elif self.round == 1:
+            yield "the start"
+        else:
+            yield "chosen without a certificate"
+        if self.played is None:
+            yield f"round {self.round} played {action}"
+        else:
+            yield f"round {self.round} asked for {action}, but {_short(self.played)} was played"
+        if self.g is None:
+            yield "nothing was measured" if self.is_missing else "the constraint was not told"
+        else:
+            where = "feasible"
+            if self.g > 0:
+                where = "OUTSIDE" if self.g > self.error else "above 0 within the told error"
+            yield f"g = {self.g:.6g}, {where}"
+        if self.bound is not None and self.g is not None:
+            side = "below" if self.g <= self.bound else "ABOVE"
+            yield f"{abs(self.bound - self.g):.3g} {side} the bound {self.bound:.3g}"
+        if self.how != "stepped":
+            yield f"then {self.how}, not by the rule"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JournalRecord:
+    """What a journal says; its ``str`` is a summary of a few lines.
+
+    Attributes:
+        path: of the file.
+        surefoot: the version that wrote it.
+        created: when.
+        player: the algorithm, in the form of its constructor.
+        guarantee: what it was tuned for, in words; None without a guarantee.
+        on_contradiction: the policy it was created with.
+        start: the first action.
+        action: the one at hand, whose outcome has not been told.
+        certificate: of the action at hand; None where there is none.
+        is_open: whether its writer has not closed it: it is being written, or was stopped.
+        g: the largest constraint value of each round; NaN where it was not told.
+        bounds: on g by the certificate of each round's action, before it was played; NaN without.
+        lengths: certified, likewise.
+        errors: by how much each g may be off, as it was told.
+        missing: how many rounds nobody measured.
+        rounds: the decisions that were asked for; all of them unless told otherwise.
+        breaches: the premises that the data contradict, each with its first round.
+        notes: by the operator, and about the journal itself.
+    """
+
+    path: Path
+    surefoot: str
+    created: str
+    player: str
+    guarantee: str | None
+    on_contradiction: str
+    start: np.ndarray
+    action: np.ndarray
+    certificate: Certificate | None
+    is_open: bool
+    g: np.ndarray
+    bounds: np.ndarray
+    lengths: np.ndarray
+    errors: np.ndarray
+    missing: int
+    rounds: tuple[JournalRound, ...]
+    breaches: tuple[Breach, ...]
+    notes: tuple[JournalNote, ...]
+
+    @property
+    def told(self) -> int:
+        """The number of rounds told."""
+        return len(self.g)
+
+    @property
+    def outside(self) -> int:
+        """The number of rounds with g > 0, by more than its reading may be off."""
+        return int(np.sum(self.g > self.errors))
+
+    @property
+    def within_error(self) -> int:
+        """The number of readings above 0 that the told error explains: no violations."""
+        return int(np.sum((self.g > 0) & (self.g <= self.errors)))
+
+    @property
+    def worst(self) -> float | None:
+        """The largest g of all rounds; None where no constraint was told."""
+        return _extreme(self.g, np.nanmax)
+
+    @property
+    def margin(self) -> float | None:
+        """The least distance of g below its certified bound: negative where a bound was wrong."""
+        return _extreme(self.bounds - self.g, np.nanmin)
+
+    @property
+    def certified(self) -> int:
+        """The number of rounds whose action had a certificate."""
+        return int((~np.isnan(self.bounds)).sum())
+
+    @property
+    def status(self) -> str:
+        """What the data leave of the guarantee, in words."""
+        lost = {b.loses for b in self.breaches}
+        if not lost:
+            if self.guarantee is None and not self.certified and self.certificate is None:
+                return "no guarantee was given"
+            return "the data contradict nothing"
+        if lost == {"regret"}:
+            return "feasibility holds; the regret bound no longer applies"
+        return "contradicted: feasibility is not guaranteed from the first contradiction on"
+
+    def columns(self) -> dict[str, list[Any]]:
+        """Return the rounds as columns of plain numbers and texts, by name.
+
+        Actions, gradients and subgradients have one column for each entry; of separate
+        constraints only the values and the largest are listed.
+        """
+        found: dict[str, list[Any]] = {"round": [], "g": [], "bound": [], "certified_length": []}
+        for i, row in enumerate(self.rounds):
+            parts: dict[str, Any] = {
+                "round": row.round,
+                "g": row.g,
+                "bound": row.bound,
+                "certified_length": row.length,
+                **_entries("action", row.action),
+                **_entries("cost_gradient", row.cost_gradient),
+                **_entries("constraint_value", row.constraint_value),
+                **_entries("constraint_subgradient", row.constraint_subgradient),
+                "cost_value": row.cost_value,
+                **_entries("proposal", row.proposal),
+                **_entries("played", row.played),
+                "how": row.how,
+                "time": row.time,
+                "certificate": None if row.certificate is None else str(row.certificate),
+            }
+            for name, value in parts.items():
+                found.setdefault(name, [None] * i).append(value)
+            for column in found.values():
+                if len(column) == i:
+                    column.append(None)
+        return found
+
+    def to_pandas(self) -> Any:
+        """Return the rounds as a ``pandas.DataFrame``, one row each, indexed by the round."""
+        pandas = need("pandas", "export", "a table of the journal")
+        return pandas.DataFrame(self.columns()).set_index("round")
+
+    def __str__(self) -> str:
+        return "\n".join(f"{name:<16}{value}" for name, value in self.facts().items())
+
+    def facts(self) -> dict[str, str]:
+        """Return the summary: a few facts by name, in words."""
+        facts = {
+            "journal": f"{self.path}{' (not closed)' if self.is_open else ''}",
+            "written by": f"Surefoot {self.surefoot}, created {self.created}",
+            "player": self.player,
+            "guarantee": self.guarantee or "none",
+            "status": self.status,
+            "rounds": f"{self.told}, {self.certified} with a certificate",
+        }
+        if self.missing:
+            facts["rounds"] += f", {self.missing} not measured"
+        if self.worst is not None:
+            facts["worst g"] = f"{self.worst:.6g}, {self.outside} rounds outside"
+        if self.within_error:
+            facts["worst g"] += f", {self.within_error} readings above 0 within the told error"
+        if self.margin is not None:
+            facts["least margin"] = f"{self.margin:.3g} between g and its certified bound"
+        facts["contradictions"] = "; ".join(b.sentence for b in self.breaches) or "none"
+        facts["notes"] = "; ".join(f"round {n.round}: {n.text}" for n in self.notes) or "none"
+        return facts
+
+
+def _short(action: np.ndarray) -> str:
+    return np.array2string(action, precision=6, separator=", ", threshold=8)
+
+
+def _entries(name: str, value: Any) -> dict[str, Any]:
+    """Return the numbers of a vector by name; of one number that number, of a matrix nothing."""
+    if value is None or np.ndim(value) > 1:
+        return {}
+    if np.ndim(value) == 0:
+        return {name: float(value)}
+    return {f"{name}_{i}": float(v) for i, v in enumerate(value)}
+
+
+def _extreme(values: np.ndarray, which: Callable[[np.ndarray], Any]) -> float | None:
+    return None if np.isnan(values).all() else float(which(values))
 
 
 def read_journal(
@@ -64,7 +305,7 @@ def read_journal(
         >>> import tempfile
         >>> from surefoot import Ball, Controller
         >>> from surefoot.algorithms import CertifiedPFS
-        >>> path = Path(tempfile.mkdtemp()) / "one.db"
+        >>> path = Path(tempfile.mkdtemp()) / "one.jsonl"
         >>> player = CertifiedPFS(G_g=1.0, domain=Ball(1.0), rho=0.5)
         >>> controller = Controller(player, [0.0, 0.0], journal=path)
         >>> x = controller.ask()
@@ -82,15 +323,21 @@ def read_journal(
     for name, value in (("first", first), ("last", last), ("latest", latest)):
         if value is not None:
             checks.positive_int(value, name)
-    path = absolute(path)
-    was_open = beside(path, "-wal").exists()
-    try:
-        return _read(path, _Rows(first, last, latest))
-    except DamagedError:
-        # A writer may have come while a closed file was read where it is.
-        if was_open or not beside(path, "-wal").exists():
-            raise
-    return _read(path, _Rows(first, last, latest))
+    rows = _Rows(first, last, latest)
+    paths = parts_of(path)
+    for one in paths:
+        reader = Reader(one)
+        rows.begin(reader)
+        for line in reader:
+            try:
+                rows.add(reader.parse(line))
+            except StoreError:
+                raise
+            except Exception as error:  # whoever writes a file can put anything into it
+                raise unreadable(reader.name, f"line at byte {reader.size}", error) from error
+        if reader.damage is not None:
+            raise reader.damaged(reader.damage, len(rows.g))
+    return rows.record(paths[0])
 
 
 def is_journal(path: str | os.PathLike[str]) -> bool:
@@ -100,59 +347,10 @@ def is_journal(path: str | os.PathLike[str]) -> bool:
     False
     """
     try:
-        read_head(absolute(path), JOURNAL, whole=False)
-    except StoreError:
+        with Path(os.fspath(path)).open("rb") as file:
+            return file.read(len(HEAD)) == HEAD
+    except (OSError, ValueError):
         return False
-    return True
-
-
-def _read(path: Path, rows: _Rows) -> JournalRecord:
-    """Read all files of a journal, the one after the other."""
-    run: dict[str, Any] = {}
-    for part in parts(path):
-        marked = Mark.read(beside(part, "-mark"))
-        with snapshot(part, JOURNAL) as store:
-            store.check()
-            of, newer = _run(store)
-            run = newer | {name: run[name] for name in ("created", "start") if name in run}
-            rows.is_filter = run.pop("is_filter")
-            reader = Reader(store, of)
-            for write in each_write(store):
-                reader.take(write)
-                rows.add(store, write)
-            number, now, found = read_now(store)
-            chain = reader.record.digest
-            if reader.rounds != number - 1 or digest_of(chain, (number, *now)) != found:
-                raise store.damaged("the last state is not what was written")
-            loss = None
-            # A mark that moves is that of a writer who is at work: then the file has all of it.
-            if marked == Mark.read(beside(part, "-mark")):
-                tail = tail_by(marked, reader)
-                loss = None if tail.loss is None else str(tail.loss)
-                for write in tail.writes:
-                    rows.add(store, write)
-                if tail.now is not None:
-                    _, now, _ = tail.now
-            with readable(store, "state"):
-                memory = as_data(now, OWN)
-                action = np.asarray(memory["state"]["x"])
-            is_open = not store.is_sealed
-        if loss is not None:
-            break
-    return JournalRecord(
-        path=path,
-        **run,
-        action=action,
-        certificate=rows.certificate,
-        is_open=is_open,
-        g=np.array(rows.g),
-        bounds=np.array(rows.bounds),
-        lengths=np.array(rows.lengths),
-        rounds=tuple(rows.kept),
-        breaches=tuple(memory["broken"]),
-        notes=tuple(rows.notes),
-        loss=loss,
-    )
 
 
 class _Rows:
@@ -163,82 +361,128 @@ class _Rows:
         self.g: list[float] = []
         self.bounds: list[float] = []
         self.lengths: list[float] = []
-        self.kept: deque[JournalRound] = deque(maxlen=latest)
+        self.errors: list[float] = []
+        self.rounds: deque[JournalRound] = deque(maxlen=latest)
         self.certificate: Certificate | None = None  # of the next action
         self.notes: list[JournalNote] = []
-        self.is_filter = False
+        self.breaches: list[Breach] = []
+        self.run: dict[str, Any] = {}
+        self.missing, self.is_open = 0, True
 
-    def add(self, store: Store, write: Write) -> None:
-        """Take a round or an entry."""
-        if isinstance(write, JournalEntry):
-            with readable(store, f"entry {write.number}"):
-                self._add_entry(write)
-        else:
-            self._add_round(store, write)
+    def begin(self, reader: Reader) -> None:
+        """Take the first line of a file."""
+        header = reader.header
+        try:
+            if not self.run:
+                self.run = _run_in(header)
+                self.action: Array = np.array(header["loop"]["state"]["x"], dtype=np.float64)
+            self.errors_told = header["errors"]
+        except Exception as error:
+            raise unreadable(reader.name, "player", error) from error
 
-    def _add_entry(self, entry: JournalEntry) -> None:
-        what = entry.contents
-        if entry.kind == "note":
-            self.notes.append(JournalNote(entry.round, what["text"]))
-        elif entry.kind != "continued":
-            self.notes.append(JournalNote(entry.round, f"{entry.kind}: {what['reason']}"))
-            if what.get("way") is not None:
-                self.certificate = from_plain(Plain(what["way"], b""), own=REASONS)
+    def add(self, record: Mapping[str, Any]) -> None:
+        """Take a line."""
+        kind = record["kind"]
+        self.is_open = kind != "closed"
+        if kind == "round":
+            self._add_round(record)
+        elif kind == "note":
+            self.notes.append(JournalNote(record["round"], record["text"]))
+        elif kind in ("torn", "rebuilt"):
+            self.notes.append(JournalNote(record["round"], record["sentence"]))
+        elif kind == "refused":
+            sentence = decode(record["breaches"][0], OWN).sentence
+            self.notes.append(JournalNote(record["round"], f"refused: {sentence}"))
+        elif kind in ("hold", "retreat", "resume"):
+            self.notes.append(JournalNote(record["round"], f"{kind}: {record['reason']}"))
+            self.errors_told = record.get("errors", self.errors_told)
+        if kind == "resume" and record.get("fresh"):
+            self.breaches = []
+        if "next" in record:
+            self.action = np.array(record["next"], dtype=np.float64)
+            self.certificate = certificate_from(record["certificate"])
 
-    def _add_round(self, store: Store, write: tuple[Any, ...]) -> None:
+    def _add_round(self, record: Mapping[str, Any]) -> None:
         """Take a round: its action was shown to be feasible by the certificate before it."""
-        told, certificate = read_round(store, write), self.certificate
+        certificate = self.certificate
         bound = math.inf if certificate is None else float(certificate.bound)
-        value = told.seen.constraint_value
-        # The region of a hull says how far as its room.
-        length = getattr(certificate, "length", getattr(certificate, "room", None))
+        told = {name: decode(record.get(name)) for name in _TOLD}
+        value: Number = told["constraint_value"]
         row = JournalRound(
-            told.number,
-            told.action,
-            certificate,
-            bound if bound < math.inf else None,
-            None if length is None else max(float(length), 0.0),
-            None if value is None else float(np.max(value)),
-            value,
-            told.seen.constraint_subgradient,
-            None if self.is_filter else told.seen.cost_gradient,
-            told.seen.cost_value,
-            told.seen.cost_gradient if self.is_filter else None,
-            told.more.played,
-            told.more.how,
+            round=record["round"],
+            action=self.action,
+            certificate=certificate,
+            bound=bound if bound < math.inf else None,
+            length=_length_of(certificate),
+            g=None if value is None else float(np.max(value)),
+            **told,
+            how=record.get("how", "stepped"),
+            error=record.get("value_error", self.errors_told["value"]),
+            time=record["time"],
         )
-        self.certificate = told.certificate
+        self.missing += "missing" in record
+        self.breaches += [decode(b, OWN) for b in record.get("breaches", ())]
         for column, part in (
             (self.g, row.g),
             (self.bounds, row.bound),
             (self.lengths, row.length),
+            (self.errors, row.error),
         ):
             column.append(math.nan if part is None else part)
-        if told.number >= self.first and (self.last is None or told.number <= self.last):
-            self.kept.append(row)
+        if row.round >= self.first and (self.last is None or row.round <= self.last):
+            self.rounds.append(row)
+
+    def record(self, path: Path) -> JournalRecord:
+        """Return what was read."""
+        return JournalRecord(
+            path=path,
+            **self.run,
+            action=self.action,
+            certificate=self.certificate,
+            is_open=self.is_open,
+            g=np.array(self.g),
+            bounds=np.array(self.bounds),
+            lengths=np.array(self.lengths),
+            errors=np.array(self.errors),
+            missing=self.missing,
+            rounds=tuple(self.rounds),
+            breaches=tuple(self.breaches),
+            notes=tuple(self.notes),
+        )
 
 
-def _run(store: Store) -> tuple[bytes, dict[str, Any]]:
-    """Return the digest of what does not change, and what it says in words."""
-    (writer, created, text, arrays, start), found = run_columns(store)
-    with readable(store, "player"):
-        player = Plain(text, arrays)
-        try:
-            made: Mapping[str, Any] = from_plain(player)
-            algorithm, guarantee = repr(made["algorithm"]), made["guarantee"]
-            filters = bool(needs_of(made["algorithm"]).proposals)
-            promise = None if guarantee is None else str(guarantee)
-        except NotPlainError:  # functions of the user's, which are not needed to read
-            made = as_data(player, {})
-            algorithm = constructed(made["algorithm"])
-            filters = "Proposals(" in algorithm
-            promise = None if made["guarantee"] is None else str(made["guarantee"].get("name"))
-        return found, {
-            "surefoot": writer,
-            "created": created,
-            "player": algorithm,
-            "guarantee": promise,
-            "on_contradiction": made["on_contradiction"],
-            "start": from_bytes(start),
-            "is_filter": filters,
-        }
+_TOLD = (
+    "constraint_value",
+    "constraint_subgradient",
+    "cost_gradient",
+    "cost_value",
+    "proposal",
+    "played",
+)
+
+
+def _length_of(certificate: Certificate | None) -> float | None:
+    """Return how far a step was certified; the region of a hull says so as its room."""
+    for name in ("length", "room"):
+        if (length := getattr(certificate, name, None)) is not None:
+            return max(float(length), 0.0)
+    return None
+
+
+def _run_in(header: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what is played, in words."""
+    try:
+        player, guarantee = repr(decode(header["player"])), decode(header["guarantee"])
+        promise = None if guarantee is None else str(guarantee)
+    except NotPlainError:  # functions of the user's, which are not needed to read
+        player, promise = describe(header["player"]), None
+        if header["guarantee"] is not None:
+            promise = str(header["guarantee"].get("class"))
+    return {
+        "surefoot": header["surefoot"],
+        "created": header["created"],
+        "player": player,
+        "guarantee": promise,
+        "on_contradiction": header["on_contradiction"],
+        "start": np.array(header["start"], dtype=np.float64),
+    }

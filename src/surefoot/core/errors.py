@@ -5,7 +5,15 @@ from __future__ import annotations
 import sys
 import warnings
 
-__all__ = ["InvalidTypeError", "InvalidValueError", "SurefootError", "first_line", "warn_caller"]
+__all__ = [
+    "DamagedError",
+    "InvalidTypeError",
+    "InvalidValueError",
+    "StoreError",
+    "SurefootError",
+    "first_line",
+    "warn_caller",
+]
 
 
 class SurefootError(Exception):
@@ -34,6 +42,14 @@ class InvalidValueError(_OneLineError, ValueError):
 
 class InvalidTypeError(_OneLineError, TypeError):
     """An argument of an invalid type; the sentence gives name, rule and type."""
+
+
+class StoreError(SurefootError, RuntimeError):
+    """A file that cannot be created, opened, read or written; the message says why."""
+
+
+class DamagedError(StoreError):
+    """A file, or a part of one, that does not hold what was written."""
 
 
 def first_line(error: BaseException) -> str:

@@ -19,7 +19,7 @@ _PACKAGE = Path(__file__).parents[1]
 
 _NOT_NUMERIC = {
     *("adapters", "calibration", "cli", "comparison", "controller", "experiments", "paper"),
-    *("reports", "results", "testing", "_closing", "_display", "_extras", "_sqlite"),
+    *("reports", "results", "testing", "_closing", "_display", "_extras"),
 }
 _NUMERIC_HERE = ("measures", "play_cell", "players", "problems", "seeds", "shared")
 

@@ -409,6 +409,19 @@ class LengthRegion(Region):
         self.slack = knowledge._slack(memory, memory.rounds + 1.0, errors)
         self._find_point()
 
+    @property
+    def visit_due(self) -> bool:  # type: ignore[override]
+        """Whether the anchor is to be visited after the next action, if that is no better."""
+        memory, drift = self.memory, self.errors.drift
+        if (
+            is_zero(drift)
+            or not isinstance(memory.slack, float)
+            or _same(self.point, memory.anchor)
+        ):
+            return False
+        used = drift * (memory.rounds + 2.0 - memory.since)
+        return bool(0.5 * memory.slack <= used < memory.slack)
+
     def _find_point(self) -> None:
         r"""Find what is certified where there is no room: the pull's end, or the action itself.
 

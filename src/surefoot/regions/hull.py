@@ -269,6 +269,15 @@ class HullRegion(Region):
         """The hull of both balls, also where the anchor is to be visited."""
         return self if self.before_visit is None else self.before_visit
 
+    @property
+    def visit_due(self) -> bool:  # type: ignore[override]
+        """Whether the anchor is to be visited after the next action, if that is no better."""
+        anchor, drift = self.whole.anchor, self.errors.drift
+        if not drift or self.before_visit is not None or not self.anchor_radius > 0:
+            return False
+        level = anchor.level(self.round + 2.0, drift)
+        return bool(level >= 0.5 * anchor.value and level < 0)
+
     def to_visit(self, measured: Anchor) -> HullRegion:
         """Return the hull under drift: of the anchor alone, once its slack is half used up.
 

@@ -68,6 +68,11 @@ class Within(Region):
         """The region's own point."""
         return self.base.inside
 
+    @property
+    def visit_due(self) -> bool:  # type: ignore[override]
+        """Whether the region's anchor is to be measured again."""
+        return self.base.visit_due
+
     def contains(self, w: Array) -> bool:
         """Return whether a point is certified and in the set."""
         return bool(self.known.contains(w)) and bool(self.base.contains(w))

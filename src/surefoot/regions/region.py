@@ -160,9 +160,11 @@ class Region:
         noise: the part of the margin that rounding takes.
         curvature_seen: the least that explains the last two readings; 0 where none is known.
         reach: the largest norm of a feasible point.
+        visit_due: whether the action after the next will be the anchor, to be measured again.
     """
 
     curvature_seen: float = 0.0
+    visit_due: bool = False
 
     round: float
     x: Array

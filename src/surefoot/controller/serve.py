@@ -7,6 +7,7 @@ that cannot be served is answered by one sentence and changes nothing.
 from __future__ import annotations
 
 import json
+import logging
 import math
 import warnings
 from collections.abc import Callable, Mapping
@@ -14,13 +15,12 @@ from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 
-from surefoot import sets
-from surefoot._sqlite import StoreError
+from surefoot import __version__, sets
 from surefoot.algorithms import PremiseError
-from surefoot.controller._rows import __version__
+from surefoot.controller.alarms import Alarm
 from surefoot.controller.configuring import object_from
 from surefoot.controller.controller import Controller
-from surefoot.core.errors import SurefootError
+from surefoot.core.errors import StoreError, SurefootError
 from surefoot.core.plain import json_plain
 
 __all__ = ["LONGEST", "PROTOCOL", "Service"]
@@ -59,6 +59,9 @@ class Service:
 
     def __init__(self, controller: Controller) -> None:
         self._controller = controller
+        self._alarms: list[Alarm] = []
+        listener, controller.on_alarm = controller.on_alarm, self._hear
+        self._listener = listener
         self._commands: dict[str, tuple[Callable[[dict[str, Any]], Answer], frozenset[str]]] = {
             "hello": (self._hello, frozenset()),
             "ask": (self._ask, frozenset()),
@@ -83,7 +86,7 @@ class Service:
                 found = self._served(request)
             if caught:
                 found["warnings"] = [_sentence(w.message) for w in caught]
-            return _line({"ok": True, **head, **found})
+            return _line(self._with_alarms({"ok": True, **head, **found}))
         except RequestError as error:
             return self._refused(head, "request", error)
         except PremiseError as error:
@@ -96,6 +99,26 @@ class Service:
             sentence = f"unexpected {type(error).__name__}: {error} (this is a bug)"
             return self._refused(head, "internal", sentence)
 
+    def _hear(self, alarm: Alarm) -> None:
+        """Keep an alarm for the answer, and pass it on."""
+        self._alarms.append(alarm)
+        if self._listener is not None:
+            self._listener(alarm)
+
+    def _with_alarms(self, answer: Answer) -> Answer:
+        """Return an answer with the alarms that came up since the last one."""
+        heard = [
+            {
+                "round": alarm.round,
+                "kind": alarm.kind,
+                "level": logging.getLevelName(alarm.level).lower(),
+                "sentence": _sentence(alarm.sentence),
+            }
+            for alarm in self._alarms
+        ]
+        self._alarms.clear()
+        return answer | {"alarms": heard} if heard else answer
+
     def too_long(self, size: int) -> str:
         """Return the answer to a line that was longer than :data:`LONGEST`.
 
@@ -107,9 +130,8 @@ class Service:
 
     def _refused(self, head: Answer, kind: str, error: Any) -> str:
         sentence = _sentence(error)
-        return _line(
-            {"ok": False, **head, "kind": kind, "error": sentence, "round": self._controller.round}
-        )
+        answer = {"ok": False, **head, "kind": kind, "error": sentence}
+        return _line(self._with_alarms({**answer, "round": self._controller.round}))
 
     def _served(self, request: dict[str, Any]) -> Answer:
         name = request.pop("do", None)

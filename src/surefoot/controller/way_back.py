@@ -22,11 +22,11 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from surefoot.core.arrays import norm, round_up
 from surefoot.core.types import Array
-from surefoot.regions import Anchor
+from surefoot.regions import Anchor, pull_share
 
 __all__ = ["Halt", "How", "Spot", "Stand", "WayBack", "risen"]
 
-How: TypeAlias = Literal["told", "held", "retreated"]
+How: TypeAlias = Literal["stepped", "held", "retreated"]
 """How the next action came about: by the rule, by staying, or by the way back."""
 
 # Of the anchor's slack, what the way back keeps when drift has used up the bound: above rounding.
@@ -127,21 +127,21 @@ class Spot(NamedTuple):
     drift: float
     reason: str
 
-    def held(self, keep: float = 0.0, aim: float = 0.0) -> Stand:
+    def held(self, keep: float = 0.0) -> Stand:
         """Return x for the next round while its bound allows that, else the least way back.
 
         Args:
             keep: the share of the anchor's slack that the way back restores.
-            aim: the share of the anchor's slack that x must have to stay.
         """
         bound, slack = self.bound, self._slack
         unknown = not bound < math.inf and not self.drift
-        if self.anchor is None or unknown or bound <= -aim * max(slack, 0.0):
+        if self.anchor is None or unknown or bound <= 0:
             return Stand(self.x, self._way("held", 0.0, bound))
         # Nothing is proved without slack: then the anchor is what is least wrong.
-        kept = max(keep, _KEPT) * slack
-        share = (bound + kept) / (bound + slack) if slack > 0 and bound < math.inf else 1.0
-        return self._at(self.anchor, min(share, 1.0))
+        share = 1.0
+        if bound < math.inf:
+            share = min(pull_share(bound, -slack, max(keep, _KEPT) * slack), 1.0)
+        return self._at(self.anchor, share)
 
     def back(self, speed: float | None = None) -> Stand:
         """Return a point of the way back, at most so far along it, for the next round.

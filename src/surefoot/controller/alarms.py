@@ -1,0 +1,65 @@
+"""What somebody should hear of a live loop: the logger ``surefoot``, a callback, the journal."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable
+from typing import Literal, NamedTuple, TypeAlias
+
+__all__ = ["Alarm", "AlarmKind", "OnAlarm", "sound"]
+
+LOGGER = logging.getLogger("surefoot")
+LOGGER.addHandler(logging.NullHandler())
+
+AlarmKind: TypeAlias = Literal[
+    "contradiction", "refused", "deviation", "missing", "visit", "order", "journal"
+]
+
+LEVELS: dict[AlarmKind, int] = {
+    "contradiction": logging.ERROR,
+    "refused": logging.CRITICAL,
+    "deviation": logging.WARNING,
+    "missing": logging.INFO,
+    "visit": logging.INFO,
+    "order": logging.WARNING,
+    "journal": logging.WARNING,
+}
+"""How loud each kind is. A contradiction that only the regret bound rests on is a warning."""
+
+
+class Alarm(NamedTuple):
+    """One thing that somebody should hear of.
+
+    Attributes:
+        round: in which it happened.
+        kind: a "contradiction" of what was said about g; a round that was "refused" for one; a
+            "deviation", another action than the one asked for; a round that was "missing"; a
+            "visit" of the anchor that is due in the next round; an operator's "order"; something
+            about the "journal".
+        sentence: in words.
+        level: of the standard library's ``logging``.
+    """
+
+    round: int
+    kind: AlarmKind
+    sentence: str
+    level: int
+
+    @classmethod
+    def of(cls, t: int, kind: AlarmKind, sentence: str, level: int | None = None) -> Alarm:
+        """Return an alarm, as loud as its kind unless told otherwise."""
+        return cls(t, kind, sentence, LEVELS[kind] if level is None else level)
+
+
+OnAlarm: TypeAlias = Callable[[Alarm], object]
+
+
+def sound(alarms: Iterable[Alarm], listener: OnAlarm | None) -> None:
+    """Log alarms and pass them on; a listener that fails is logged, and stops nothing."""
+    for alarm in alarms:
+        LOGGER.log(alarm.level, "%s", alarm.sentence, extra={"alarm": alarm})
+        if listener is not None:
+            try:
+                listener(alarm)
+            except Exception:
+                LOGGER.exception("on_alarm failed at: %s", alarm.sentence)

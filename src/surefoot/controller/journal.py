@@ -1,0 +1,610 @@
+r"""The journal of a live loop: one append-only text file, a line of JSON a record.
+
+A line has a kind, what it says, and last a digest: the SHA-256, in hexadecimal, of the digest
+before it and of the line up to it. So no line can be changed by itself. Floats are written as
+Python's ``repr`` writes them, which reads back to the same bits::
+
+    {"kind":"journal","format":1,...,"digest":"9f..."}
+    {"kind":"round","round":1,"time":"...","cost_gradient":[...],...,"next":[...],"digest":"07..."}
+
+=============  =================================================================================
+kind           says
+=============  =================================================================================
+"journal"      what is played: the first line of a file, with the state that it begins with
+"round"        what a round was told, the next action, and its certificate
+"refused"      that a round was refused, for a contradiction
+"snapshot"     the state, every so often: opening replays from the last one
+"note"         an operator's words; also "hold", "retreat" and "resume"
+"torn"         that the record of a round was being written when the process or the power ended
+"rebuilt"      that the rounds since a snapshot were derived again elsewhere, with other last bits
+"continued"    that the run goes on in another file, which begins with this line's digest
+"closed"       that the writer has left
+=============  =================================================================================
+
+``tell`` returns when the line of its round is on the disk. A write that is cut off by the end of
+the process or of the power leaves a line without an end, or with pages of zeros in it: it is a
+round that was never acknowledged, and is taken off, with a warning, when the file is opened for
+writing. Anything else that does not have its digest is damage: it is named with the last certain
+round, and the file is not changed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import json
+import os
+import stat
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple, NoReturn
+
+from surefoot.core.errors import DamagedError, InvalidValueError, StoreError
+
+try:
+    import fcntl
+except ImportError:  # elsewhere nothing keeps a second process from writing
+    fcntl = None  # type: ignore[assignment]
+
+__all__ = ["Journal", "LostRoundsError", "Position", "Reader", "parts_of", "read_header", "seal"]
+
+FORMAT = 1
+HEAD = b'{"kind":"journal","format":'
+_LARGEST_HEAD = 1 << 26
+_PAGE = 4096
+_UNITS = {"kB": 10**3, "MB": 10**6, "GB": 10**9}
+_SHARE = 10  # of the bytes between two snapshots, what a snapshot has
+_DIGEST = len(',"digest":""}') + 64
+_WRITERS: set[tuple[int, int]] = set()
+_WHY = {errno.ENOSPC: "the disk is full", errno.EROFS: "it is read-only"}
+
+
+class LostRoundsError(DamagedError):
+    """A journal that lacks rounds, or may lack some; it is not written to.
+
+    Attributes:
+        certain: the last round that is certainly as it was told.
+    """
+
+    def __init__(self, message: str, certain: int) -> None:
+        super().__init__(message)
+        self.certain = certain
+
+
+class Position(NamedTuple):
+    """How far a journal has come: a write goes there, and takes off what lies beyond.
+
+    Attributes:
+        part: which file.
+        size: its bytes.
+        digest: of its last line.
+        rounds: how many rounds this file has.
+        since: the bytes since the last snapshot.
+        least: so many bytes come between two snapshots.
+    """
+
+    part: int
+    size: int
+    digest: str
+    rounds: int
+    since: int
+    least: int
+
+
+# --- lines ---------------------------------------------------------------------------------------
+
+
+def seal(digest: str, record: Mapping[str, Any]) -> tuple[bytes, str]:
+    """Return a record as a line, and its digest.
+
+    >>> line, digest = seal("", {"kind": "note", "text": "hello"})
+    >>> line[:30], len(digest), line == seal("", json.loads(line[:-79] + b"}"))[0]
+    (b'{"kind":"note","text":"hello",', 64, True)
+    """
+    body = json.dumps(record, separators=(",", ":"), allow_nan=False)[:-1]
+    found = hashlib.sha256((digest + body).encode()).hexdigest()
+    return f'{body},"digest":"{found}"}}\n'.encode(), found
+
+
+def open_line(digest: str, line: bytes) -> str | None:
+    """Return the digest of a line that follows another; None if it is not what was written."""
+    body, end = line[: -_DIGEST - 1], line[-_DIGEST - 1 :]
+    if not (end.startswith(b',"digest":"') and end.endswith(b'"}\n')):
+        return None
+    found = hashlib.sha256(digest.encode() + body).hexdigest()
+    return found if end[11:-3] == found.encode() else None
+
+
+def now() -> str:
+    """Return the time as files have it: UTC, in microseconds."""
+    seconds, nanos = divmod(time.time_ns(), 10**9)
+    return f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(seconds))}.{nanos // 1000:06d}Z"
+
+
+class Reader:
+    """The lines of one file of a journal, compared with their digests while they are read.
+
+    Iterating yields the records, as bytes, up to the first that is not what was written.
+
+    Args:
+        path: of the file.
+
+    Attributes:
+        header: the first record.
+        size: the bytes of the lines that are right so far.
+        digest: of the last of them.
+        torn: the bytes after them that an interrupted write has left.
+        damage: what is wrong with the next line; None if nothing is.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.name, self.torn = path, f"journal '{path}'", 0
+        self.damage: str | None = None
+        with _open(path) as file:
+            line = file.readline(_LARGEST_HEAD)
+        self.header = self._read_head(line)
+
+    def _read_head(self, line: bytes) -> dict[str, Any]:
+        if not line.startswith(HEAD):
+            what = "it is empty" if not line else "it does not begin as one"
+            raise StoreError(f"'{self.path}' is not a Surefoot journal: {what}")
+        head = _parse(line)
+        if head is None and not line.endswith(b"\n"):
+            raise DamagedError(f"{self.name} is damaged: it was cut short")
+        version = None if head is None else head.get("format")
+        if isinstance(version, int) and version != FORMAT:
+            newer = "a newer Surefoot" if version > FORMAT else "no Surefoot"
+            raise StoreError(
+                f"{self.name} was written by {newer}: its format is {version}, and this one reads "
+                f"up to {FORMAT}"
+            )
+        digest = None if head is None else open_line(str(head.get("after", "")), line)
+        if head is None or digest is None:
+            raise DamagedError(f"{self.name} is damaged: its first line is not what was written")
+        self.size, self.digest = len(line), digest
+        return head
+
+    def __iter__(self) -> Iterator[bytes]:
+        with _open(self.path) as file:
+            file.seek(self.size)
+            for line in file:
+                digest = open_line(self.digest, line)
+                if digest is None:
+                    rest = line + file.read()
+                    if _is_torn(self.size, rest, int(self.header["durable_every"])):
+                        self.torn = len(rest)
+                    else:
+                        self.damage = f"the line at byte {self.size} is not what was written"
+                    return
+                yield line
+                self.size, self.digest = self.size + len(line), digest
+
+    def parse(self, line: bytes) -> dict[str, Any]:
+        """Return a record; its digest is right, but whoever writes a file may write anything."""
+        found = _parse(line)
+        if found is None or not isinstance(found.get("kind"), str):
+            raise DamagedError(f"{self.name} is damaged: the line at byte {self.size} is no record")
+        return found
+
+    def damaged(self, why: str, certain: int) -> LostRoundsError:
+        """Return the error to raise when what was read is impossible."""
+        words = f"{self.name} is damaged: {why}; the last round that is certain is {certain}"
+        return LostRoundsError(words, certain)
+
+
+def _parse(line: bytes) -> dict[str, Any] | None:
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _open(path: Path) -> BinaryIO:
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):  # to open a pipe is to wait for its other end
+            what = "is a directory" if path.is_dir() else "is no file"
+            raise StoreError(f"journal '{path}' cannot be opened: it cannot be read ({what})")
+        return path.open("rb")
+    except FileNotFoundError as error:
+        raise StoreError(f"journal '{path}' cannot be opened: it does not exist") from error
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        raise StoreError(f"journal '{path}' cannot be opened: it cannot be read ({why})") from error
+
+
+def _is_torn(at: int, rest: bytes, durable_every: int) -> bool:
+    """Return whether bytes that are no line are the rest of a write that was interrupted.
+
+    Such a write ends too soon, or lacks pages, which are zeros then; and no more lines follow than
+    one write has.
+    """
+    lines = rest.count(b"\n")
+    if not lines:
+        return True
+    hole = rest.find(b"\0")
+    if hole < 0 or lines > 2 * durable_every:
+        return False
+    end = hole
+    while end < len(rest) and not rest[end]:
+        end += 1
+    return (at + hole) % _PAGE == 0 or (at + end) % _PAGE == 0 or end == len(rest)
+
+
+# --- files ---------------------------------------------------------------------------------------
+
+
+def bytes_in(size: str) -> int:
+    """Return a size in bytes, such as "64 MB".
+
+    >>> bytes_in("64 MB")
+    64000000
+    """
+    number, _, unit = size.strip().partition(" ")
+    if not number.isdecimal() or unit not in _UNITS or not int(number):
+        raise InvalidValueError(
+            f"rotate must be a number of rounds or a size such as '64 MB', got {size!r}"
+        )
+    return int(number) * _UNITS[unit]
+
+
+def part_of(first: Path, part: int) -> Path:
+    """Return the path of one of the files of a run: FILE, FILE.2, FILE.3, ..."""
+    return first if part == 1 else first.with_name(f"{first.name}.{part}")
+
+
+def parts_of(path: str | os.PathLike[str]) -> list[Path]:
+    """Return the paths of all files of a run, the first of which is given."""
+    first = Path(os.fspath(path)).absolute()
+    found = [first]
+    while os.path.lexists(beyond := part_of(first, len(found) + 1)):
+        found.append(beyond)
+    return found
+
+
+def read_header(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Return what the first line of a journal says, as plain data."""
+    return Reader(Path(os.fspath(path)).absolute()).header
+
+
+def sync(file: int) -> None:
+    """Wait until what was written to a file is on the disk."""
+    getattr(os, "fdatasync", os.fsync)(file)
+
+
+def sync_folder(path: Path) -> None:
+    """Sync the folder of a file, so that its name is on the disk."""
+    with contextlib.suppress(OSError):  # a folder is no file on Windows
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+class _File(NamedTuple):
+    """The file that is written: its descriptor, which file of the run it is, and which inode."""
+
+    number: int
+    part: int
+    inode: tuple[int, int]
+
+    @classmethod
+    def of(cls, number: int, part: int) -> _File:
+        file = cls(number, part, _identity(number))
+        _WRITERS.add(file.inode)
+        return file
+
+    def close(self) -> None:
+        _WRITERS.discard(self.inode)
+        os.close(self.number)
+
+
+class Journal:
+    """The writer of a journal: appends records at a position, and returns the next one.
+
+    What a position does not know of was never acknowledged, and is taken off by the next write.
+
+    Args:
+        first: the path of the first file.
+        part: the file that is written.
+        file: its descriptor, locked.
+        durable_every: so many rounds are written between two syncs.
+        rotate: the number of rounds in a file, or its size; None for one file.
+    """
+
+    def __init__(
+        self, first: Path, part: int, file: int, durable_every: int, rotate: int | str | None
+    ) -> None:
+        self.first, self.durable_every, self.rotate = first, durable_every, rotate
+        self._process, self._written, self._unsynced = os.getpid(), 0, 0
+        self._failed: str | None = None
+        self._file: _File | None = _File.of(file, part)
+
+    @property
+    def name(self) -> str:
+        """The journal in a sentence."""
+        return f"journal '{self.first}'"
+
+    @classmethod
+    def create(
+        cls, path: str | os.PathLike[str], header: Mapping[str, Any]
+    ) -> tuple[Journal, Position]:
+        """Make a new journal; where a file exists it is not overwritten."""
+        first = Path(os.fspath(path)).absolute()
+        if os.path.lexists(first):
+            raise StoreError(
+                f"journal '{first}' exists already and is not overwritten: continue it with "
+                "Controller.open"
+            )
+        line, digest = seal("", header)
+        draft = first.with_name(f".{first.name}.{os.getpid()}")
+        with _explain_making(first, draft):
+            _make(draft, line)
+            _give_name(draft, first)
+            file = os.open(first, os.O_RDWR | os.O_APPEND)
+        _lock(file, first)
+        journal = cls(first, 1, file, header["durable_every"], header["rotate"])
+        return journal, Position(1, len(line), digest, 0, 0, _SHARE * len(line))
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str]) -> tuple[Journal, list[Path]]:
+        """Lock a journal for writing; nothing is written yet.
+
+        Returns:
+            The writer at the last file, and the paths of all files; the last may be one that has
+            no name yet, see :meth:`name_last`.
+        """
+        paths = parts_of(path)
+        header = Reader(paths[0]).header
+        _refuse_later_part(header, paths[0])
+        draft = _next_draft(paths[0], len(paths))
+        known = list(paths)
+        if draft.exists() and _ends_continued(paths[-1]):
+            # The process ended before the next file had its name; it gets it with the first write.
+            paths.append(draft)
+        try:
+            file = os.open(paths[-1], os.O_RDWR | os.O_APPEND)
+        except OSError as error:
+            raise StoreError(
+                f"journal '{paths[0]}' cannot be opened for writing: {error.strerror}"
+            ) from error
+        try:
+            _lock(file, paths[0])
+            if parts_of(path) != known:
+                raise StoreError(f"journal '{paths[0]}' is in use by another process")
+        except BaseException:
+            os.close(file)
+            raise
+        journal = cls(paths[0], len(paths), file, header["durable_every"], header["rotate"])
+        return journal, paths
+
+    def append(
+        self, at: Position, records: Sequence[Mapping[str, Any]], *, durable: bool = True
+    ) -> Position:
+        """Write records, all or none of them; when this returns they are on the disk.
+
+        Args:
+            at: where they go.
+            records: what they say.
+            durable: whether to sync in any case; else as often as was said.
+
+        Raises:
+            StoreError: if they cannot be written; the file is as it was.
+        """
+        file = self._file_at(at)
+        data, digest, snapshot, rounds = b"", at.digest, None, 0
+        for record in records:
+            line, digest = seal(digest, record)
+            data += line
+            rounds += record["kind"] == "round"
+            if record["kind"] == "snapshot":
+                snapshot = len(line)
+        self._write(file, at.size, data)
+        self._unsynced += 1
+        if durable or self._unsynced >= self.durable_every:
+            self._sync(file, at.size)
+        size, total = at.size + len(data), at.rounds + rounds
+        if snapshot is not None:
+            return Position(at.part, size, digest, total, 0, _SHARE * snapshot)
+        return Position(at.part, size, digest, total, at.since + len(data), at.least)
+
+    def name_last(self, path: Path) -> None:
+        """Give the last file of the run its name, where the process ended before it had one."""
+        if path != (named := part_of(self.first, self._checked().part)):
+            path.rename(named)
+            sync_folder(named)
+
+    def take_off(self, at: Position) -> None:
+        """Take off what an interrupted write has left after a position."""
+        file = self._checked()
+        try:
+            os.ftruncate(file.number, at.size)
+            sync(file.number)
+        except OSError as error:
+            raise StoreError(f"{self.name} cannot be written: {error.strerror}") from error
+
+    def is_full(self, at: Position) -> bool:
+        """Return whether the next round goes to a new file."""
+        if isinstance(self.rotate, str):
+            return at.rounds > 0 and at.size >= bytes_in(self.rotate)
+        return self.rotate is not None and at.rounds >= self.rotate
+
+    def turn_over(self, at: Position, header: Mapping[str, Any]) -> Position:
+        """Go on in a new file; the old one ends with the name of the new one.
+
+        Args:
+            at: where the old one ends.
+            header: of the new one.
+        """
+        before, part = self._file_at(at), at.part + 1
+        path = part_of(self.first, part)
+        end, after = seal(at.digest, {"kind": "continued", "file": path.name, "time": now()})
+        line, digest = seal(after, {**header, "part": part, "after": after})
+        draft = _next_draft(self.first, at.part)
+        with _explain_making(path, draft):
+            _make(draft, line)
+            sync_folder(draft)  # before the old file says that it continues there
+            number = os.open(draft, os.O_RDWR | os.O_APPEND)
+        try:
+            _lock(number, path)
+            self._write(before, at.size, end)
+            self._sync(before, at.size)
+            draft.rename(path)
+        except BaseException:
+            os.close(number)
+            raise
+        sync_folder(path)
+        self._file = _File.of(number, part)
+        before.close()
+        return Position(part, len(line), digest, 0, 0, _SHARE * len(line))
+
+    def close(self, at: Position | None) -> None:
+        """Say that the writer leaves, and let others open the journal."""
+        file = self._file
+        if file is None:
+            return
+        if self._process != os.getpid():
+            os.close(file.number)  # the lock is the parent's
+        else:
+            if at is not None and self._failed is None:
+                with contextlib.suppress(StoreError):
+                    self.append(at, [{"kind": "closed", "time": now()}])
+            file.close()
+        self._file = None
+
+    def _checked(self) -> _File:
+        """Return the file; raise where this process must not write to it."""
+        if self._file is None:
+            raise StoreError(f"{self.name} has been closed")
+        if self._process != os.getpid():
+            raise StoreError(
+                f"{self.name} is written by process {self._process}: a fork of it must not write"
+            )
+        if self._failed is not None:
+            raise StoreError(f"{self.name} cannot be written: {self._failed}: open it again")
+        return self._file
+
+    def _file_at(self, at: Position) -> _File:
+        """Return the file of a position; take off what an interrupted call has left beyond it."""
+        file = self._checked()
+        size = os.fstat(file.number).st_size
+        if size == at.size and file.part == at.part:
+            return file
+        beyond = part_of(self.first, at.part + 1)
+        if file.part != at.part:
+            later, number = file, os.open(part_of(self.first, at.part), os.O_RDWR | os.O_APPEND)
+            _lock(number, self.first)
+            file = self._file = _File.of(number, at.part)
+            later.close()
+            size = self._written = os.fstat(number).st_size
+        if not at.size <= size <= max(self._written, at.size):
+            raise StoreError(f"{self.name} has moved on without its writer: open it again")
+        if os.path.lexists(beyond):
+            beyond.unlink()
+            sync_folder(beyond)
+        os.ftruncate(file.number, at.size)
+        return file
+
+    def _write(self, file: _File, size: int, data: bytes) -> None:
+        self._written = size + len(data)
+        left = memoryview(data)
+        try:
+            while left:
+                left = left[os.write(file.number, left) :]
+        except OSError as error:
+            self._take_back(file, size, error)
+
+    def _sync(self, file: _File, size: int) -> None:
+        try:
+            sync(file.number)
+        except OSError as error:
+            # What the disk has of it now nobody knows.
+            self._failed = "it could not be synced"
+            self._take_back(file, size, error)
+        self._unsynced = 0
+
+    def _take_back(self, file: _File, size: int, error: OSError) -> NoReturn:
+        with contextlib.suppress(OSError):  # then the next write takes it off
+            os.ftruncate(file.number, size)
+        why = _WHY.get(error.errno or 0, error.strerror)
+        raise StoreError(f"{self.name} cannot be written: {why}") from error
+
+
+def _make(draft: Path, line: bytes) -> None:
+    """Make a file with its first line, on the disk."""
+    with contextlib.suppress(FileNotFoundError):
+        draft.unlink()
+    with draft.open("xb", buffering=0) as file:
+        left = memoryview(line)
+        while left:
+            left = left[os.write(file.fileno(), left) :]
+        sync(file.fileno())
+
+
+@contextlib.contextmanager
+def _explain_making(path: Path, draft: Path) -> Iterator[None]:
+    """Raise one sentence where a file cannot be made, and leave no draft of it."""
+    try:
+        yield
+    except (OSError, StoreError) as error:
+        with contextlib.suppress(OSError):
+            draft.unlink()
+        if isinstance(error, StoreError):
+            raise
+        why = "its folder does not exist or cannot be written"
+        why = _WHY.get(error.errno or 0, why)
+        raise StoreError(f"journal '{path}' cannot be created: {why}") from error
+
+
+def _give_name(draft: Path, path: Path) -> None:
+    """Move a complete file to its path, where no file may exist."""
+    try:
+        os.link(draft, path)  # fails where a file is, which a rename would replace
+        draft.unlink()
+    except FileExistsError as error:
+        raise StoreError(f"journal '{path}' exists already and is not overwritten") from error
+    except OSError:  # a file system without links
+        draft.rename(path)
+    sync_folder(path)
+
+
+def _lock(file: int, path: Path) -> None:
+    if _identity(file) in _WRITERS:
+        raise StoreError(f"journal '{path}' is in use by this process: one writer at a time")
+    if fcntl is not None:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise StoreError(
+                f"journal '{path}' is in use by another process: one writer at a time"
+            ) from error
+
+
+def _identity(file: int) -> tuple[int, int]:
+    found = os.fstat(file)
+    return found.st_dev, found.st_ino
+
+
+def _next_draft(first: Path, part: int) -> Path:
+    """Return the name of the file after a part, before the part says that it continues there."""
+    return first.with_name(f".{first.name}.{part + 1}-next")
+
+
+def _ends_continued(path: Path) -> bool:
+    with path.open("rb") as file:
+        file.seek(max(path.stat().st_size - _PAGE, 0))
+        return b'{"kind":"continued"' in file.read().rstrip(b"\n").rpartition(b"\n")[2]
+
+
+def _refuse_later_part(header: Mapping[str, Any], path: Path) -> None:
+    part = int(header.get("part", 1))
+    if part == 1:
+        return
+    first = path.with_name(path.name.removesuffix(f".{part}"))
+    beyond = part_of(first, part + 1)
+    if os.path.lexists(beyond):
+        raise StoreError(f"journal '{path}' goes on in '{beyond.name}': open '{first}'")
+    raise StoreError(f"journal '{path}' is part {part} of a run: open '{first}'")

@@ -1,0 +1,206 @@
+"""What a live loop is made of: the run, which does not change in a round, and one state."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple, Self, get_args
+
+import numpy as np
+
+from surefoot.algorithms import Breach, Guarantee, Premise, Reaction, Tuned, name_of, unpack
+from surefoot.controller.way_back import Halt, WayBack
+from surefoot.core import checks
+from surefoot.core.algorithm import errors_of, observer_of
+from surefoot.core.errors import InvalidTypeError, InvalidValueError
+from surefoot.core.types import (
+    Array,
+    ArrayLike,
+    Certificate,
+    Info,
+    Needs,
+    Number,
+    RegretObserver,
+    State,
+    needs_of,
+)
+from surefoot.regions import Anchor, Errors, Knowledge
+
+__all__ = ["POLICIES", "LoopState", "Run", "check_text"]
+
+POLICIES = {"on_contradiction": get_args(Reaction), "on_missing": ("hold", "retreat", "raise")}
+"""What may be done after a contradiction, and in a round without a measurement."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """What is played, and how: it stays the same from round to round.
+
+    Attributes:
+        algorithm: the player.
+        guarantee: what it was tuned for.
+        start: the first action.
+        on_contradiction: what to do when the data contradict a premise.
+        on_missing: what to do in a round without a measurement.
+    """
+
+    algorithm: Any
+    guarantee: Guarantee | None
+    start: Array
+    on_contradiction: str = "raise"
+    on_missing: str = "hold"
+
+    @classmethod
+    def of(cls, player: Any, start: ArrayLike, **policies: str) -> Self:
+        """Return the run of a player, from what a user gave."""
+        algorithm, guarantee = unpack(player)
+        run = cls(algorithm, guarantee, checks.to_vector(start, "start"))
+        return run.with_policies(**policies)
+
+    def with_policies(self, **policies: str) -> Self:
+        """Return the run with other policies; refuse those that there are not."""
+        for name, policy in policies.items():
+            checks.one_of(POLICIES[name], **{name: policy})
+            if policy == "retreat" and self.certifies is None:
+                raise InvalidValueError(
+                    f"{name}='retreat' needs a rule that can start from another action, got "
+                    f"{self.name}"
+                )
+        changes: dict[str, Any] = dict(policies)
+        return replace(self, **changes)
+
+    def begin(self) -> LoopState:
+        """Return the state before the first round."""
+        return LoopState(1, self.algorithm.init(self.start), regret=observer_of(self.algorithm))
+
+    @property
+    def player(self) -> Any:
+        """The algorithm, with its guarantee where it has one."""
+        return self.algorithm if self.guarantee is None else Tuned(self.algorithm, self.guarantee)
+
+    @cached_property
+    def name(self) -> str:
+        """The name that a user writes for the algorithm."""
+        return name_of(self.algorithm)
+
+    @cached_property
+    def needs(self) -> Needs:
+        """What a round asks for."""
+        return needs_of(self.algorithm)
+
+    @cached_property
+    def is_filter(self) -> bool:
+        """Whether the player is told proposals."""
+        return bool(self.needs.proposals)
+
+    @cached_property
+    def certifies(self) -> Errors | None:
+        """What readings may be wrong by; None from rules that certify nothing."""
+        errors: Errors | None = errors_of(self.algorithm)
+        return errors
+
+    @cached_property
+    def errors(self) -> Errors:
+        """What readings may be wrong by; exact where the player says nothing."""
+        return self.certifies or Errors()
+
+    @cached_property
+    def knowledge(self) -> Knowledge | None:
+        """What is known of g; None where nothing is."""
+        return None if self.certifies is None else self.algorithm.knowledge
+
+    @cached_property
+    def rows(self) -> int | None:
+        """How many constraints are seen apart, if the player fixes it."""
+        if self.knowledge is not None:
+            return self.knowledge.row_count
+        rows: int | None = getattr(self.algorithm, "rows", None)
+        return rows
+
+    @cached_property
+    def premises(self) -> tuple[Premise, ...]:
+        """What the guarantee rests on."""
+        return () if self.guarantee is None else self.guarantee.premises
+
+
+class LoopState(NamedTuple):
+    """All that changes from round to round.
+
+    Attributes:
+        round: the current one, whose outcome has not been told.
+        state: of the algorithm; its ``x`` is the action at hand.
+        info: what the last step knew; None where no step led here.
+        certificate: of the action at hand, where no info has it.
+        cut: whether something changed the action that was wanted; None if unknown.
+        value: g of the last round told.
+        regret: the sums that bound the regret so far.
+        anchor: the end of the way back; None before the first measurement.
+        halt: why nothing moves until the controller is resumed.
+        breaches: the premises that the data contradict.
+        uncovered: why the regret bound ended with a round that contradicts nothing.
+        visit: the round in which the anchor is to be visited, where that is announced.
+        refused: the contradictions by which the current round was refused.
+    """
+
+    round: int
+    state: State
+    info: Info | None = None
+    certificate: Certificate | None = None
+    cut: bool | None = None
+    value: Number = None
+    regret: RegretObserver | None = None
+    anchor: Anchor | None = None
+    halt: Halt | None = None
+    breaches: tuple[Breach, ...] = ()
+    uncovered: str | None = None
+    visit: int | None = None
+    refused: tuple[Breach, ...] = ()
+
+    @property
+    def x(self) -> Array:
+        """The action at hand."""
+        return self.state.x
+
+    @property
+    def is_safe(self) -> bool:
+        """Whether no premise of feasibility is contradicted."""
+        return all(b.loses == "regret" for b in self.breaches)
+
+    def with_certificate(self) -> LoopState:
+        """Return the state with the certificate of its action, made where it was not yet."""
+        if self.certificate is not None or self.info is None:
+            return self
+        return self._replace(certificate=self.info.certificate)
+
+    def bound(self, run: Run) -> float:
+        """Return the bound on g at the action at hand, infinite where there is none."""
+        certificate = self.with_certificate().certificate
+        if self.refused:
+            return math.inf
+        if isinstance(certificate, WayBack):
+            return certificate.bound
+        if not self.is_safe:
+            return math.inf
+        if certificate is not None:
+            return float(certificate.bound)
+        if run.guarantee is not None:
+            return float(run.guarantee.bounds(self.round).get("round", math.inf))
+        return math.inf
+
+
+def check_text(text: object, name: str) -> None:
+    """Raise unless a text can be written to a journal."""
+    if not isinstance(text, str):
+        raise InvalidTypeError(f"{name} must be a str, got {text!r}")
+    if not text.strip():
+        raise InvalidValueError(f"{name} must not be empty, got {text!r}")
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidValueError(f"{name} must be text that can be stored, got {text!r}") from error
+
+
+def largest(value: Number) -> float | None:
+    """Return the largest of several values of g; None where none was told."""
+    return None if value is None else float(np.max(value))

@@ -1,0 +1,266 @@
+"""What the lines of a journal say: runs, states, rounds and orders as plain data, and back."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from surefoot import __version__
+from surefoot.algorithms import Breach
+from surefoot.controller.decide import Decision
+from surefoot.controller.feedback import NOTHING, Told, read_feedback
+from surefoot.controller.journal import now
+from surefoot.controller.loop import LoopState, Run
+from surefoot.controller.way_back import Halt, WayBack
+from surefoot.core import checks
+from surefoot.core.errors import DamagedError, StoreError, first_line
+from surefoot.core.plain import NotPlainError, decode, encode, records_in
+from surefoot.core.types import Array, Certificate
+from surefoot.regions import Anchor
+
+__all__ = ["describe_order", "describe_round", "header_of", "loop_from", "run_from", "snapshot_of"]
+
+ENGINE = "numpy"
+"""What computes a step here."""
+
+OWN: dict[str, type] = {
+    "Anchor": Anchor,
+    "Breach": Breach,
+    "Halt": Halt,
+    "LoopState": LoopState,
+    "WayBack": WayBack,
+}
+TOLD = (
+    "cost_gradient",
+    "proposal",
+    "constraint_value",
+    "constraint_subgradient",
+    "cost_value",
+    "value_error",
+    "within",
+)
+"""What a round may be told, beside the action that was played."""
+_SIZES = ("rows", "delay", "window")  # fields of a player by which its state grows
+
+
+class Options(NamedTuple):
+    """How a journal is written.
+
+    Attributes:
+        rotate: the number of rounds in a file, or its size; None for all.
+        durable_every: so many rounds are written between two syncs.
+    """
+
+    rotate: int | str | None = None
+    durable_every: int = 1
+
+
+# --- what is written -----------------------------------------------------------------------------
+
+
+def header_of(run: Run, loop: LoopState, options: Options, **more: object) -> dict[str, Any]:
+    """Return the first line of a file."""
+    return {
+        "kind": "journal",
+        "format": 1,
+        "surefoot": __version__,
+        "created": now(),
+        "engine": ENGINE,
+        **player_of(run),
+        **options._asdict(),
+        **more,
+        "loop": encode_loop(loop),
+    }
+
+
+def player_of(run: Run) -> dict[str, Any]:
+    """Return what is played, and how, as plain data."""
+    return {
+        "player": encode(run.algorithm, leave_out=True, name="algorithm"),
+        "guarantee": encode(run.guarantee, leave_out=True, name="guarantee"),
+        "start": encode(run.start),
+        "on_contradiction": run.on_contradiction,
+        "on_missing": run.on_missing,
+        "errors": encode_errors(run),
+    }
+
+
+def encode_errors(run: Run) -> dict[str, float | None]:
+    """Return what the player allows for; None for an error that does not count."""
+    errors = run.errors
+    slope = None if errors.slope == math.inf else errors.slope
+    return {
+        "value": errors.value,
+        "slope": slope,
+        "drift": errors.drift,
+        "evaluation": errors.evaluation,
+    }
+
+
+def encode_loop(loop: LoopState) -> Any:
+    """Return the state of a loop as plain data; what its last step knew is derived again."""
+    cut = loop.cut if loop.info is None else loop.info.cut
+    try:
+        return encode(loop.with_certificate()._replace(info=None, cut=cut))
+    except NotPlainError as error:
+        raise StoreError(f"the state of the algorithm cannot be journalled: {error}") from error
+
+
+def snapshot_of(loop: LoopState) -> dict[str, Any]:
+    """Return the line from which opening a journal replays."""
+    return {"kind": "snapshot", "round": loop.round, "loop": encode_loop(loop)}
+
+
+def describe_round(loop: LoopState, told: Told, decision: Decision) -> dict[str, Any]:
+    """Return the line of a round; of one that was refused, that it was."""
+    if decision.error is not None:
+        refused = [encode(b) for b in decision.loop.refused]
+        return {"kind": "refused", "round": loop.round, "time": now(), "breaches": refused}
+    seen = told.feedback
+    record: dict[str, Any] = {"kind": "round", "round": loop.round, "time": now()}
+    for name in TOLD:
+        if (value := getattr(seen, name)) is not None:
+            record[name] = encode(value)
+    if seen.action is not None:
+        record["played"] = encode(seen.action)
+    if told.is_missing:
+        record["missing"] = True
+    if decision.how != "stepped":
+        record["how"] = decision.how
+    if decision.why:
+        record["why"] = dict(decision.why)
+    if decision.breaches:
+        record["breaches"] = [encode(b) for b in decision.breaches]
+    record["next"] = decision.loop.x.tolist()
+    record["certificate"] = encode(decision.loop.certificate)
+    return record
+
+
+def describe_order(
+    kind: str, t: int, what: Mapping[str, object], loop: LoopState
+) -> dict[str, Any]:
+    """Return the line of an operator's order or note."""
+    record = {"kind": kind, "round": t, "time": now(), **what}
+    if kind != "note":
+        record |= {"next": loop.x.tolist(), "certificate": encode(loop.certificate)}
+    return record
+
+
+# --- what is read --------------------------------------------------------------------------------
+
+
+def run_from(
+    name: str, data: Mapping[str, Any], given: Mapping[str, object], size: int, writer: str
+) -> Run:
+    """Return what is played, and how, from plain data.
+
+    Args:
+        name: of the journal, in a sentence.
+        data: a header, or the record of a new player.
+        given: what could not be stored.
+        size: the bytes of the line with the state.
+        writer: the version that wrote it.
+    """
+    left_out = _given_in(data["player"]) | _given_in(data["guarantee"]) if "player" in data else ()
+    if unknown := sorted(set(given) - set(left_out)):
+        raise StoreError(
+            f"{name} cannot be opened: what is given again must be what was left out "
+            f"({', '.join(sorted(left_out)) or 'nothing was'}), got {', '.join(unknown)}"
+        )
+    try:
+        _check_sizes(name, data["player"], size)
+        player, guarantee = (decode(data[key], given=given) for key in ("player", "guarantee"))
+    except DamagedError:
+        raise
+    except Exception as error:
+        if set(left_out) - set(given):
+            raise StoreError(f"{name} cannot be opened: {error}") from error
+        raise StoreError(
+            f"{name} was written by Surefoot {writer}, whose player this one, {__version__}, "
+            f"cannot make again: {first_line(error)}"
+        ) from error
+    try:
+        start: Array = checks.to_vector(decode(data["start"]), "start")
+        run = Run(player, guarantee, start)
+        return run.with_policies(**{n: data[n] for n in ("on_contradiction", "on_missing")})
+    except Exception as error:
+        raise unreadable(name, "player", error) from error
+
+
+def _given_in(data: object) -> set[str]:
+    """Return the names of what was left out of plain data."""
+    if isinstance(data, list):
+        return set().union(*map(_given_in, data)) if data and not _is_numbers(data) else set()
+    if not isinstance(data, Mapping):
+        return set()
+    if "given" in data:
+        return {str(data["given"])}
+    return set().union(*map(_given_in, data.values()))
+
+
+def _is_numbers(data: list[object]) -> bool:
+    return isinstance(data[0], (int, float))
+
+
+def _check_sizes(name: str, data: object, size: int) -> None:
+    """Raise for a player whose state would be larger than the one in the file.
+
+    Each row and round of delay has a byte of the state at least. Whoever writes a file can
+    name any number of them, and to make the first state of such a player is what costs.
+    """
+    if isinstance(data, list) and data and not _is_numbers(data):
+        for part in data:
+            _check_sizes(name, part, size)
+    if isinstance(data, Mapping):
+        for key, part in data.items():
+            if key in _SIZES and isinstance(part, int) and part > size:
+                raise DamagedError(f"{name} is damaged: its state has no room for {key} = {part}")
+            _check_sizes(name, part, size)
+
+
+def loop_from(name: str, data: object, run: Run) -> LoopState:
+    """Return the state of a loop from plain data."""
+    try:
+        first = run.begin()
+        loop: Any = decode(data, OWN | records_in((first.state, first.regret)))
+        fits = (
+            type(loop) is LoopState
+            and type(loop.state) is type(first.state)
+            and loop.state.x.shape == first.state.x.shape
+            and type(loop.regret) in (type(first.regret), type(None))
+            and all(type(b) is Breach for b in (*loop.breaches, *loop.refused))
+            and type(loop.halt) in (Halt, type(None))
+            and type(loop.anchor) in (Anchor, type(None))
+            and type(loop.round) is int
+        )
+    except Exception as error:
+        raise unreadable(name, "state", error) from error
+    if not fits:
+        raise DamagedError(f"{name} is damaged: its state is none")
+    found: LoopState = loop
+    return found
+
+
+def certificate_from(data: object) -> Certificate | None:
+    """Return a certificate from plain data."""
+    found: Certificate | None = decode(data, OWN)
+    if found is not None and not isinstance(getattr(found, "bound", None), float):
+        raise NotPlainError(f"a certificate has a bound, got {found!r}")
+    return found
+
+
+def told_in(run: Run, loop: LoopState, record: Mapping[str, Any]) -> Told:
+    """Return what a round was told, as it was read when it was told."""
+    if record.get("missing"):
+        return NOTHING
+    told: dict[str, Any] = dict.fromkeys((*TOLD, "cost", "constraint", "action"))
+    told |= {name: decode(record[name]) for name in TOLD if name in record}
+    if "played" in record:
+        told["action"] = decode(record["played"])
+    return read_feedback(run, loop.state, told | {"missing": False})
+
+
+def unreadable(name: str, what: str, error: Exception) -> DamagedError:
+    """Return the error for data that cannot be read back, which anybody may have written."""
+    return DamagedError(f"{name} is damaged: its {what} cannot be read ({first_line(error)})")
