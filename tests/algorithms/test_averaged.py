@@ -22,7 +22,7 @@ from surefoot.algorithms import (
     ValuesFollower,
     WithProbability,
 )
-from surefoot.algorithms._windows import no_windows
+from surefoot.algorithms.averaged import no_windows
 from surefoot.controller import Controller
 from surefoot.core.errors import InvalidValueError
 from surefoot.problems import paper_toy

@@ -15,7 +15,7 @@ from surefoot.algorithms import (
 )
 from surefoot.algorithms.certified import CertifiedState
 from surefoot.algorithms.descent import DescentState
-from surefoot.algorithms.related._lagrangian import positive_part
+from surefoot.algorithms.related.lagrangian import positive_part
 from surefoot.core.points import bounded_diameter
 from surefoot.problems.constraints import QuadraticForm
 from surefoot.problems.costs import Linear

@@ -47,7 +47,7 @@ def test_the_numbers_of_tracking_under_a_penalty():
     rate = sqrt(8 * log(N) / T) / (G_f * D)
     table = {"rate": rate, "regret_exponent": 0.5, "violation_exponent": 0.5}
     for i, a in enumerate(weights):
-        table |= {("copies", i, 0): sqrt(a), ("copies", i, 1): a * 1.36 / 2}
+        table |= {("experts", i, 0): sqrt(a), ("experts", i, 1): a * 1.36 / 2}
 
     def each(t, P):
         return [a * 1.36 / 2 * (D**2 + 2 * D * P) + G_f**2 * t / (2 * a) for a in weights]
@@ -65,5 +65,5 @@ def test_the_numbers_of_tracking_under_a_penalty():
     theorem = TrackingPenaltyTheorem(known, T)
     assert_worked(theorem, table)
     # The roots of 61, 65 and 101, against 2^3 and 2^4.
-    assert [len(TrackingPenaltyTheorem(known, n).copies) for n in (30, 32, T)] == [4, 5, N]
+    assert [len(TrackingPenaltyTheorem(known, n).experts) for n in (30, 32, T)] == [4, 5, N]
     assert len(chosen) >= 3

@@ -232,10 +232,10 @@ def test_the_exact_penalty_makes_a_recoo_step_a_projection():
             ),
             "slater_margin",
         ),
-        (lambda: TrackingPenalty(copies=(), rate=1.0), "copies must be rules Yi"),
+        (lambda: TrackingPenalty(experts=(), rate=1.0), "experts must be rules Yi"),
         (
             lambda: TrackingPenalty(
-                copies=(Yi(prox=LinearProx(), domain=Ball(1.0), gamma=1.0, alpha=1.0),), rate=1.0
+                experts=(Yi(prox=LinearProx(), domain=Ball(1.0), gamma=1.0, alpha=1.0),), rate=1.0
             ),
             "prox must know the violation",
         ),

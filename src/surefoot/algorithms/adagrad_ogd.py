@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, NamedTuple, Self, final
+from typing import ClassVar, NamedTuple, Self, final
 
 import numpy as np
 
 from surefoot.algorithms.bounds import as_floats
 from surefoot.algorithms.guarantee import Tuned
-from surefoot.algorithms.inside import Anytime, Projecting, bounded_diameter
+from surefoot.algorithms.inside import Anytime, Projecting
 from surefoot.core.algorithm import tuning
 from surefoot.core.arrays import dot, number_like, sqrt, where
 from surefoot.core.constants import Constants
+from surefoot.core.points import bounded_diameter
 from surefoot.core.types import Array, Number, Region, Source
 
 __all__ = ["AdaGradNorm", "AdaGradOGD"]
@@ -63,8 +64,7 @@ class AdaGradOGD(Projecting[AdaGradOGDState]):
     @tuning
     def adaptive(cls, constants: Constants, horizon: int | None, domain: Region) -> Tuned[Self]:
         r"""Tune with :math:`\eta = D/\sqrt2`; G_f and the horizon enter only the bound."""
-        theorem = AdaGradNorm(constants, bounded_diameter(domain))
-        return Tuned.of(cls, theorem, domain)
+        return Tuned.of(cls, AdaGradNorm(constants, bounded_diameter(domain)), domain)
 
 
 @final
@@ -86,6 +86,6 @@ class AdaGradNorm(Anytime):
         r"""The step size times the root of the squared gradients, :math:`D/\sqrt2`."""
         return self.diameter / math.sqrt(2)
 
-    def regret_bound(self, t: Any) -> Array:
+    def regret_bound(self, t: Number) -> Array:
         r"""Return :math:`\sqrt2 D G_f\sqrt t`; with observed gradients it is tighter."""
         return math.sqrt(2) * self.diameter * self._G_f * np.sqrt(as_floats(t))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, ClassVar, final
+from typing import ClassVar, final
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from surefoot.algorithms.guarantee import EveryRound, Guarantee
 from surefoot.algorithms.premises import Premise
 from surefoot.core.constants import polyak_rate
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.types import Array
+from surefoot.core.types import Array, Number
 
 __all__ = [
     "SHRINK",
@@ -28,17 +28,17 @@ __all__ = [
 ]
 
 
-def as_floats(t: Any) -> Array:
+def as_floats(t: Number) -> Array:
     """Return a number of rounds, or an array of them, as floats."""
     return np.asarray(t, dtype=np.float64)
 
 
-def harmonic(t: Any) -> Array:
+def harmonic(t: Number) -> Array:
     r"""Bound :math:`\sum_{s \le t} 1/s` by its first term and an integral."""
     return 1 + np.log(as_floats(t))
 
 
-def power_sum(t: Any, power: float) -> Array:
+def power_sum(t: Number, power: float) -> Array:
     r"""Bound :math:`\sum_{s \le t} s^{-p}`, p < 1, by its first term and an integral."""
     return 1 + (as_floats(t) ** (1 - power) - 1) / (1 - power)
 

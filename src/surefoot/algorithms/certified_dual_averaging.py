@@ -312,7 +312,7 @@ class TheoremK(StrictStart):
         usual = self.constants.reach / (L * math.sqrt((1 + 12 * k + 10 * b) * self.horizon))
         return min(usual, short, R / (2 * L))
 
-    def regret_bound(self, t: Any) -> Array:
+    def regret_bound(self, t: Number) -> Array:
         """Return the explicit bound of the fixed step; else inf."""
         T = np.asarray(t, dtype=np.float64)
         eta = self.eta

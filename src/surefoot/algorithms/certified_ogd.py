@@ -9,7 +9,7 @@ certified ball. docs/certified.md has the proofs.
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, final
+from typing import ClassVar, final
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from surefoot.algorithms.under_errors import under_errors
 from surefoot.core.algorithm import tuning
 from surefoot.core.constants import Constants, as_constants
 from surefoot.core.parameters import count, flag
-from surefoot.core.types import Array, Source
+from surefoot.core.types import Array, Number, Source
 from surefoot.core.types import Region as Set
 from surefoot.regions import Curvature, CurvatureRows, curvature_of
 
@@ -113,7 +113,7 @@ class TheoremC(StrictStart):
 
     rows: int = count(default=1)
 
-    def regret_bound(self, t: Any) -> Array:
+    def regret_bound(self, t: Number) -> Array:
         """Return the explicit bound; inf if G_f is unknown or there are several rows."""
         T = np.asarray(t, dtype=np.float64)
         c = self.constants

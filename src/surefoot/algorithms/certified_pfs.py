@@ -12,7 +12,6 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from surefoot.algorithms._start import check_domain
 from surefoot.algorithms.bounds import StrictStart
 from surefoot.algorithms.certified import Certified, Name
 from surefoot.algorithms.descent import Descent
@@ -21,9 +20,9 @@ from surefoot.algorithms.under_errors import tune_by_slope_bound
 from surefoot.core import checks
 from surefoot.core.algorithm import tuning
 from surefoot.core.constants import Constants, as_constants, polyak_rate
-from surefoot.core.parameters import flag, positive, rounds
+from surefoot.core.parameters import flag, parameters_of, positive, rounds
 from surefoot.core.points import bounded_diameter
-from surefoot.core.types import Array, Needs, Source
+from surefoot.core.types import Array, Needs, Number, Source
 from surefoot.core.types import Region as Set
 from surefoot.regions import CertifiedLength
 from surefoot.sets import Ball
@@ -67,7 +66,7 @@ class CertifiedPFS(Name):
         """Return the pair; the radius of the descent is half the diameter of the domain."""
         domain = parameters.get("domain")
         if domain is not None and "radius" not in parameters:
-            check_domain(domain)
+            parameters_of(CertifiedLength)["domain"].check(domain)
             is_ball = isinstance(domain, Ball)
             parameters["radius"] = domain.radius if is_ball else 0.5 * bounded_diameter(domain)
         return super().pair(**{"decreasing": True} | parameters)
@@ -160,13 +159,13 @@ class TheoremD(StrictStart):
     eta: float | None = positive(default=None)
     horizon: int | None = rounds(default=None)
 
-    def tightening(self, t: Any) -> Array:
+    def tightening(self, t: Number) -> Array:
         r"""Return :math:`\rho_t`."""
         t = np.asarray(t, dtype=np.float64)
         rho = self.rho / np.sqrt(t) if self.decreasing else np.full_like(t, self.rho)
         return np.minimum(0.5 * self._slack, rho)
 
-    def regret_bound(self, t: Any) -> Array:
+    def regret_bound(self, t: Number) -> Array:
         """Return the explicit bound; inf where G_f is not known."""
         T = np.asarray(t, dtype=np.float64)
         c = self.constants

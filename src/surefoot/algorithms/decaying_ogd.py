@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, NamedTuple, Self, final
+from typing import ClassVar, NamedTuple, Self, final
 
 import numpy as np
 
 from surefoot.algorithms.bounds import StronglyConvex, as_floats, harmonic
 from surefoot.algorithms.guarantee import Tuned
-from surefoot.algorithms.inside import Anytime, Inside, Projecting, bounded_diameter
+from surefoot.algorithms.inside import Anytime, Inside, Projecting
 from surefoot.core.algorithm import tuning
 from surefoot.core.arrays import sqrt
 from surefoot.core.constants import Constants
 from surefoot.core.parameters import flag
+from surefoot.core.points import bounded_diameter
 from surefoot.core.types import Array, Number, Region, Source
 
 __all__ = ["DecayingOGD", "DecayingStep", "StronglyConvexDescent"]
@@ -65,8 +66,7 @@ class DecayingOGD(Projecting[DecayingOGDState]):
     @tuning
     def anytime(cls, constants: Constants, horizon: int | None, domain: Region) -> Tuned[Self]:
         r"""Step :math:`D/(G_f\sqrt t)`; the horizon is not used."""
-        theorem = DecayingStep(constants, bounded_diameter(domain))
-        return Tuned.of(cls, theorem, domain)
+        return Tuned.of(cls, DecayingStep(constants, bounded_diameter(domain)), domain)
 
     @classmethod
     @tuning
@@ -74,8 +74,7 @@ class DecayingOGD(Projecting[DecayingOGDState]):
         cls, constants: Constants, horizon: int | None, domain: Region
     ) -> Tuned[Self]:
         """Step 1/(Ht); the horizon is not used."""
-        theorem = StronglyConvexDescent(constants)
-        return Tuned.of(cls, theorem, domain, fast=True)
+        return Tuned.of(cls, StronglyConvexDescent(constants), domain, fast=True)
 
 
 @final
@@ -96,7 +95,7 @@ class DecayingStep(Anytime):
         r"""The step size of round 1, :math:`D/G_f`."""
         return self.diameter / self._G_f
 
-    def regret_bound(self, t: Any) -> Array:
+    def regret_bound(self, t: Number) -> Array:
         r"""Return :math:`\tfrac32 D G_f \sqrt t`."""
         return 1.5 * self.diameter * self._G_f * np.sqrt(as_floats(t))
 
@@ -115,6 +114,6 @@ class StronglyConvexDescent(StronglyConvex, Inside):
     name: ClassVar[str] = "Hazan, Agarwal and Kale 2007, strongly convex"
     regret_exponent: ClassVar[float] = 0.0
 
-    def regret_bound(self, t: Any) -> Array:
+    def regret_bound(self, t: Number) -> Array:
         r"""Return :math:`(G_f^2/2H)(1 + \ln t)`."""
         return 0.5 * self._G_f**2 * self.eta * harmonic(t)

@@ -14,7 +14,7 @@ from surefoot.core import checks
 from surefoot.core.algorithm import rest
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import count, flag
-from surefoot.core.types import Array, Feedback, Info
+from surefoot.core.types import Array, Feedback, Info, Number
 
 __all__ = ["Delayed", "InTurns"]
 
@@ -212,7 +212,7 @@ class InTurns(EveryRound):
         """That of one copy."""
         return self.each.regret_exponent
 
-    def regret_bound(self, t: Any) -> Array:
+    def regret_bound(self, t: Number) -> Array:
         """Return the sum of the bounds of the copies."""
         n = self.delay + 1
         return n * self.each.regret_bound(np.ceil(np.asarray(t, dtype=np.float64) / n))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple, Self, final
+from typing import ClassVar, NamedTuple, Self, final
 
 import numpy as np
 
@@ -99,8 +99,7 @@ class DoublingPFS(OneConstraint[DoublingState]):
         cls, constants: Constants, horizon: int | None = None, domain: Ball | None = None
     ) -> Tuned[Self]:
         """Tune by Corollary 1 in every phase; the horizon is not used."""
-        theorem = DoublingHorizon(constants)
-        return Tuned.of(cls, theorem, domain)
+        return Tuned.of(cls, DoublingHorizon(constants), domain)
 
 
 @final
@@ -153,7 +152,7 @@ class DoublingHorizon(EveryRound):
         """The step size of the first phase."""
         return self._first.eta
 
-    def regret_bound(self, t: Any) -> Array:
+    def regret_bound(self, t: Number) -> Array:
         """Sum Corollary 1 of the phases that have ended and Theorem 1 of the one going on."""
         t = as_floats(t)
         # t = mantissa 2^exponent with a mantissa in [1/2, 1): exact, as a logarithm is not.

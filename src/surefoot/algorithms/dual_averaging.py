@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import ClassVar, NamedTuple, Self, final
 
 from surefoot.algorithms.guarantee import Tuned
-from surefoot.algorithms.inside import FixedStep, Projecting, bounded_diameter
+from surefoot.algorithms.inside import FixedStep, Projecting
 from surefoot.core.algorithm import tuning
 from surefoot.core.constants import Constants
+from surefoot.core.points import bounded_diameter
 from surefoot.core.types import Array, Region, Source
 
 __all__ = ["DualAveraging", "DualAveragingTheorem"]

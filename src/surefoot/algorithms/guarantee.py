@@ -40,7 +40,7 @@ from surefoot.core.parameters import (
     share,
     size,
 )
-from surefoot.core.types import Array
+from surefoot.core.types import Array, Number
 from surefoot.sets import Ball
 
 __all__ = [
@@ -142,10 +142,10 @@ class Guarantee(_WithHorizon, Declared, ABC, kw_only=False):
         return 1 if self.kind == "every round" else np.inf
 
     @abstractmethod
-    def regret_bound(self, t: Any) -> Array:
+    def regret_bound(self, t: Number) -> Array:
         """Return what no regret after t rounds exceeds; t may be an array."""
 
-    def dynamic_bound(self, t: Any, path: Any) -> Array | None:
+    def dynamic_bound(self, t: Number, path: Number) -> Array | None:
         """Return what no regret after t rounds against moving comparators exceeds.
 
         Args:
@@ -157,12 +157,12 @@ class Guarantee(_WithHorizon, Declared, ABC, kw_only=False):
         """
         return None
 
-    def interval_bound(self, length: Any) -> Array | None:
+    def interval_bound(self, length: Number) -> Array | None:
         """Return what no regret over an interval of that many rounds exceeds; None as above."""
         return None
 
     @abstractmethod
-    def bounds(self, t: Any) -> dict[Measure, Array]:
+    def bounds(self, t: Number) -> dict[Measure, Array]:
         """Return every bound that is promised of the constraint after t rounds, by measure.
 
         Args:
@@ -192,7 +192,7 @@ class Guarantee(_WithHorizon, Declared, ABC, kw_only=False):
         return (*found, Premise("horizon", "the horizon", self.horizon))
 
     @final
-    def _at_worst(self, t: Any) -> Array:
+    def _at_worst(self, t: Number) -> Array:
         """Return :math:`2RG_ft`, by which the costs of feasible points differ; inf without G_f."""
         G_f = self.constants.G_f
         most = np.inf if G_f is None else 2 * self.constants.R * G_f
@@ -231,7 +231,7 @@ class EveryRound(Guarantee):
         return self._and_horizon(*found)
 
     @final
-    def bounds(self, t: Any) -> dict[Measure, Array]:
+    def bounds(self, t: Number) -> dict[Measure, Array]:
         """Return 0 for every round."""
         return {"round": np.zeros_like(np.asarray(t, dtype=np.float64))}
 
@@ -271,11 +271,11 @@ class NoClaim(PossibleHorizon):
 
     name: str = "no claim"
 
-    def regret_bound(self, t: Any) -> Array:
+    def regret_bound(self, t: Number) -> Array:
         """Return inf."""
         return np.full_like(np.asarray(t, dtype=np.float64), np.inf)
 
-    def bounds(self, t: Any) -> dict[Measure, Array]:
+    def bounds(self, t: Number) -> dict[Measure, Array]:
         """Return no bound at all."""
         return {}
 

@@ -8,16 +8,15 @@ the constants are used.
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, final
+from typing import ClassVar, final
 
 from surefoot.algorithms.bounds import as_floats
 from surefoot.algorithms.guarantee import EveryRound, KnownHorizon
 from surefoot.algorithms.premises import Premise
 from surefoot.core import checks
 from surefoot.core.algorithm import COSTS_ONLY, CostsOnly, S
-from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import positive, projectable, size
-from surefoot.core.types import Array, Real, Region
+from surefoot.core.types import Array, Number, Real, Region
 
 __all__ = [
     "Anytime",
@@ -27,7 +26,6 @@ __all__ = [
     "Inside",
     "OnBounded",
     "Projecting",
-    "bounded_diameter",
 ]
 
 
@@ -38,16 +36,6 @@ class Projecting(CostsOnly[S]):
 
     eta: Real = positive()
     domain: Region = projectable()
-
-
-def bounded_diameter(domain: Any) -> float:
-    """Return the diameter of a feasible set; raise if it is unknown or infinite."""
-    diameter = getattr(domain, "diameter", None)
-    if diameter is None or not diameter < math.inf:
-        raise InvalidValueError(
-            f"domain must be bounded, got {domain!r} with diameter {diameter!r}"
-        )
-    return float(diameter)
 
 
 class Inside(EveryRound):
@@ -108,7 +96,7 @@ class FixedStep(OnBounded):
         return self.diameter / (self._G_f * math.sqrt(self.horizon))
 
     @final
-    def regret_bound(self, t: Any) -> Array:
+    def regret_bound(self, t: Number) -> Array:
         r"""Return :math:`D^2/(2\eta) + (\eta/2) G_f^2 t`."""
         return self.diameter**2 / (2 * self.eta) + self.eta / 2 * self._G_f**2 * as_floats(t)
 

@@ -21,7 +21,7 @@ from surefoot.core import checks
 from surefoot.core.algorithm import tuning
 from surefoot.core.constants import Constants, as_constants
 from surefoot.core.parameters import flag
-from surefoot.core.types import Array, Needs, Source
+from surefoot.core.types import Array, Needs, Number, Source
 from surefoot.core.types import Region as Set
 from surefoot.regions import LipschitzHull
 
@@ -141,7 +141,7 @@ class TheoremG(PossibleHorizon, StrictStart):
         r"""The condition number :math:`\kappa = \max(1, G_gD/\alpha)`."""
         return max(1.0, self._G_g * self.constants.reach / self._slack)
 
-    def regret_bound(self, t: Any) -> Array:
+    def regret_bound(self, t: Number) -> Array:
         """Return the bound in advance, at most :math:`2RG_fT`; inf where G_f is not known."""
         T = np.asarray(t, dtype=np.float64)
         R, G_f, D = self.constants.R, self.constants.G_f, self.constants.reach
@@ -153,7 +153,7 @@ class TheoremG(PossibleHorizon, StrictStart):
         return np.minimum(plain, self.kappa**2 * D * G_f * (31 * np.sqrt(T) + np.log(T) + 22))
 
 
-def crawl_lower_bound(t: Any, *, G_f: float, D: float, kappa: float) -> Array:
+def crawl_lower_bound(t: Number, *, G_f: float, D: float, kappa: float) -> Array:
     r"""Return the regret that no safe rule stays below on the instance of Theorem H.
 
     .. math:: G_fD\kappa\big(1 - (1 - 1/\kappa)^T\big)

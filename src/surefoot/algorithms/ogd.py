@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple, Self, final
+from typing import ClassVar, NamedTuple, Self, final
 
 from surefoot.algorithms.guarantee import Tuned
-from surefoot.algorithms.inside import FixedStep, Projecting, bounded_diameter
+from surefoot.algorithms.inside import FixedStep, Projecting
 from surefoot.core.algorithm import tuning
 from surefoot.core.constants import Constants
-from surefoot.core.types import Array, Region, Source
+from surefoot.core.points import bounded_diameter
+from surefoot.core.types import Array, Number, Region, Source
 
 __all__ = ["OGD", "Zinkevich"]
 
@@ -54,8 +55,7 @@ class OGD(Projecting[OGDState]):
     @tuning
     def fixed(cls, constants: Constants, horizon: int, domain: Region) -> Tuned[Self]:
         r"""Tune with the fixed step :math:`D/(G_f\sqrt T)`, D the diameter of the feasible set."""
-        theorem = Zinkevich(constants, horizon, bounded_diameter(domain))
-        return Tuned.of(cls, theorem, domain)
+        return Tuned.of(cls, Zinkevich(constants, horizon, bounded_diameter(domain)), domain)
 
 
 @final
@@ -75,11 +75,11 @@ class Zinkevich(FixedStep):
 
     name: ClassVar[str] = "Zinkevich 2003, fixed step"
 
-    def interval_bound(self, length: Any) -> Array:
+    def interval_bound(self, length: Number) -> Array:
         """Bound the regret over any interval: the same line, begun at any action."""
         return self.regret_bound(length)
 
-    def dynamic_bound(self, t: Any, path: Any) -> Array:
+    def dynamic_bound(self, t: Number, path: Number) -> Array:
         r"""Bound the regret against comparators whose path has a given length P.
 
         :math:`(D^2 + 2DP)/(2\eta) + (\eta/2)G_f^2t`: a move of the comparator changes the squared

@@ -10,7 +10,7 @@ rounding.
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, final
+from typing import ClassVar, final
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from surefoot.algorithms.premises import Premise
 from surefoot.core.constants import polyak_rate
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import nonnegative, positive
-from surefoot.core.types import Array
+from surefoot.core.types import Array, Number
 
 __all__ = ["BoundedNoise", "SlowDrift"]
 
@@ -115,7 +115,7 @@ class BoundedNoise(KnownHorizon, FromStart):
         r"""The step size :math:`\xi'\rho/(G_fG_g)`."""
         return self._step * self.rho / self._G_f
 
-    def regret_bound(self, t: Any) -> Array:
+    def regret_bound(self, t: Number) -> Array:
         """Return the bound above."""
         t = as_floats(t)
         R, G_f = self.constants.R, self._G_f
@@ -262,7 +262,7 @@ class SlowDrift(KnownHorizon, StrictStart):
         r"""The step size :math:`(\xi\rho/G_g - \nu/\sigma)/G_f`."""
         return (self._step * self.rho - self.drift / self.sigma) / self._G_f
 
-    def regret_bound(self, t: Any) -> Array:
+    def regret_bound(self, t: Number) -> Array:
         """Return the bound above; infinite without a common strictly feasible point."""
         t = as_floats(t)
         if self._common is None:

@@ -21,7 +21,7 @@ from surefoot.core.arrays import dot, freeze
 from surefoot.core.constants import Constants, as_constants, polyak_rate
 from surefoot.core.numerics import minimise_bracketed
 from surefoot.core.parameters import nonnegative, positive, projectable, rounds
-from surefoot.core.types import Array, Feedback, Info, Needs, Real, Source
+from surefoot.core.types import Array, Feedback, Info, Needs, Number, Real, Source
 from surefoot.sets import Ball, project_halfspace
 
 __all__ = ["PFS", "Corollary1", "Corollary2", "Corollary3", "Theorem1", "tune_polyak"]
@@ -253,14 +253,14 @@ class Theorem1(Guarantee):
         slack = self.constants.start_slack
         return 2 * R if slack is None else min(2 * R, max(0.0, self.rho - slack) / sigma)
 
-    def regret_bound(self, t: Any) -> Array:
+    def regret_bound(self, t: Number) -> Array:
         r"""Return :math:`2R^2/\eta + (\eta/2) G_f^2 t + (G_f\rho/\sigma) t`."""
         R, G_f, _, sigma = self._known()
         t = as_floats(t)
         cost = 1 / sigma if self.tightening_cost is None else self.tightening_cost
         return 2 * R**2 / self.eta + self.eta / 2 * G_f**2 * t + G_f * self.rho * cost * t
 
-    def bounds(self, t: Any) -> dict[Measure, Array]:
+    def bounds(self, t: Number) -> dict[Measure, Array]:
         r"""Return :math:`G_g\gamma^{(t-1)/2} dist(x_1, X_\rho) + \eta G_g G_f/\xi - \rho`."""
         t = as_floats(t)
         if self.kind == "every round":
@@ -328,11 +328,11 @@ class _Corollary(KnownHorizon):
         return Theorem1(self.constants, corollary.eta, corollary.rho, self.horizon)
 
     @final
-    def regret_bound(self, t: Any) -> Array:
+    def regret_bound(self, t: Number) -> Array:
         """Return Theorem 1's bound; at t = horizon it is the corollary's."""
         return self.theorem.regret_bound(t)
 
-    def bounds(self, t: Any) -> dict[Measure, Array]:
+    def bounds(self, t: Number) -> dict[Measure, Array]:
         """Return Theorem 1's bound on each round; never above the corollary's."""
         return self.theorem.bounds(t)
 
@@ -409,7 +409,7 @@ class Corollary2(_Corollary):
         """After t0, or every round if the start's slack is known to reach rho."""
         return self.theorem.kind
 
-    def bounds(self, t: Any) -> dict[Measure, Array]:
+    def bounds(self, t: Number) -> dict[Measure, Array]:
         """Return Theorem 1's; where T is large enough the sum of g is at most 0 at t = T."""
         each = super().bounds(t)
         if not self.is_cumulative or np.any(np.asarray(t) != self.horizon):
@@ -458,7 +458,7 @@ class Corollary3(_Corollary):
     kind: ClassVar[Kind] = "bounded"
     violation_exponent: ClassVar[float] = 0.5
 
-    def bounds(self, t: Any) -> dict[Measure, Array]:
+    def bounds(self, t: Number) -> dict[Measure, Array]:
         """Return Theorem 1's, and their sum: a geometric series and t times a constant."""
         t = as_floats(t)
         xi = self.constants.xi

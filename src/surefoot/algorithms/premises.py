@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from surefoot.core.errors import SurefootError
+from surefoot.core.types import Number
 
 __all__ = [
     "ROUNDING",
@@ -110,7 +111,7 @@ class Premise:
             return "feasibility"
         return "both"
 
-    def broken(self, observed: Any) -> Any:
+    def broken(self, observed: Number) -> Any:
         """Return whether an observed value breaks the premise; entry by entry for arrays."""
         # The limit may be negative: a start outside has a slack below 0.
         margin = ROUNDING * abs(self.limit)
@@ -119,7 +120,7 @@ class Premise:
         return observed < self.limit - margin
 
     def observe(
-        self, t: Any, gradient: Any, g: Any, subgradient: Any, curvature: Any = None
+        self, t: Number, gradient: Number, g: Number, subgradient: Number, curvature: Number = None
     ) -> tuple[Any, Any]:
         """Return the value that the premise limits, and whether the round is one it speaks of.
 

@@ -59,7 +59,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from typing import Any, ClassVar, NamedTuple, Self, final
+from typing import ClassVar, NamedTuple, Self, final
 
 import numpy as np
 
@@ -239,7 +239,7 @@ class ScheduledSteps(FromStart):
         return None
 
     @final
-    def tightening(self, t: Any) -> Array:
+    def tightening(self, t: Number) -> Array:
         r"""Return :math:`\rho_t`; t may be an array."""
         return self.rho / (as_floats(t) + self.offset) ** self.power
 
@@ -331,7 +331,7 @@ class UnknownHorizon(_GivenGradients):
         """The level that the start and sigma allow."""
         return self.level
 
-    def regret_bound(self, t: Any) -> Array:
+    def regret_bound(self, t: Number) -> Array:
         """Return the bound above."""
         T = as_floats(t)
         R, G_f = self.constants.require("R", "G_f", by=self.name)
@@ -423,7 +423,7 @@ class UnknownGradients(PossibleHorizon, ScheduledSteps):
         r"""The constant :math:`\sqrt2R` if adaptive, else None."""
         return math.sqrt(2) * self.constants.R if self.adaptive else None
 
-    def regret_bound(self, t: Any) -> Array:
+    def regret_bound(self, t: Number) -> Array:
         """Return the bounds above; infinite where G_f is not known."""
         T = as_floats(t)
         L = self.constants.G_f
@@ -492,7 +492,7 @@ class StronglyConvexSchedule(_GivenGradients):
         r"""The number :math:`t_0` of rounds by which the schedule is shifted."""
         return float(max(math.ceil(self.rho / self.level) - 1, 0))
 
-    def regret_bound(self, t: Any) -> Array:
+    def regret_bound(self, t: Number) -> Array:
         """Return the bound above."""
         T = as_floats(t)
         R, G_f, H = self.constants.require("R", "G_f", "strong_convexity", by=self.name)

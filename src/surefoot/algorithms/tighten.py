@@ -28,7 +28,7 @@ from surefoot.core.algorithm import NOTHING, Algorithm, tuning
 from surefoot.core.constants import Constants, as_constants
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import algorithm, instance_of, nonnegative, parameters_of, share
-from surefoot.core.types import Array, Feedback, Info, Needs, Real, Region, Source, needs_of
+from surefoot.core.types import Array, Feedback, Info, Needs, Number, Real, Region, Source, needs_of
 
 __all__ = ["Tighten", "Tightened", "tightened_constants"]
 
@@ -288,12 +288,12 @@ class Tightened(KnownHorizon, Summed):
             )
         return min(costs)
 
-    def regret_bound(self, t: Any) -> Array:
+    def regret_bound(self, t: Number) -> Array:
         r"""Return :math:`A_t + G_f\rho\kappa t`."""
         each = self._G_f * self.rho * self.tightening_cost
         return self.base.regret_bound(t) + each * as_floats(t)
 
-    def bounds(self, t: Any) -> dict[Measure, Array]:
+    def bounds(self, t: Number) -> dict[Measure, Array]:
         """Return the base's, less rho per round; the sum of g is then at most 0 at the horizon."""
         found = self.base.bounds(t)
         measure, total = _summed(self.base, t)
@@ -325,7 +325,7 @@ class Tightened(KnownHorizon, Summed):
         )
 
 
-def _summed(base: Guarantee, t: Any) -> tuple[Measure, Array]:
+def _summed(base: Guarantee, t: Number) -> tuple[Measure, Array]:
     r"""Return the smallest bound on the sum of g that a guarantee gives, or on each row's sum.
 
     A sum of g is at most that of :math:`[g]_+`, which is at most

@@ -16,7 +16,7 @@ from surefoot.algorithms.bounds import StrictStart
 from surefoot.algorithms.guarantee import Guarantee, Tuned
 from surefoot.algorithms.premises import Premise
 from surefoot.core.parameters import flag, rounds
-from surefoot.core.types import Array
+from surefoot.core.types import Array, Number
 from surefoot.regions import Errors
 
 __all__ = ["TheoremN", "tune_by_slope_bound", "under_errors"]
@@ -58,7 +58,7 @@ class TheoremN(StrictStart):
         """Whether the constraint may differ from round to round: where it drifts."""
         return (self.constants.drift or 0.0) > 0
 
-    def regret_bound(self, t: Any) -> Array:
+    def regret_bound(self, t: Number) -> Array:
         """Return inf: none is claimed."""
         return np.full_like(np.asarray(t, dtype=np.float64), math.inf)
 

@@ -14,7 +14,7 @@ from surefoot.core.algorithm import tuning
 from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import parameters_of
-from surefoot.core.types import Array, Needs, Source
+from surefoot.core.types import Array, Needs, Number, Source
 from surefoot.core.types import Region as Set
 
 __all__ = ["ValuesFollower", "ValuesOnly"]
@@ -91,7 +91,7 @@ class FromValues(PossibleHorizon, StrictStart):
     regret_exponent: ClassVar[float] = 1.0
 
     @final
-    def regret_bound(self, t: Any) -> Array:
+    def regret_bound(self, t: Number) -> Array:
         """Return :math:`2RG_fT`; inf where G_f is not known."""
         return self._at_worst(t)
 

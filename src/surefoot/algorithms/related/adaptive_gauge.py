@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, NamedTuple, Self, final
+from typing import ClassVar, NamedTuple, Self, final
 
 import numpy as np
 
@@ -183,11 +183,11 @@ class AdaptiveGaugeTheorem(GaugedForHorizon):
 
     name: ClassVar[str] = "Adaptive regret by one gauge per round (after Lu et al. 2023)"
 
-    def regret_bound(self, t: Any) -> Array:
+    def regret_bound(self, t: Number) -> Array:
         """Bound the regret of the first t rounds, which are an interval."""
         return self.interval_bound(t)
 
-    def interval_bound(self, length: Any) -> Array:
+    def interval_bound(self, length: Number) -> Array:
         """Bound the regret over any interval of that length."""
         covering = 2 * math.sqrt(2) / (math.sqrt(2) - 1)
         each = (2 + 4 * math.sqrt(math.log(2 * self.horizon))) * self.constants.R * self.slope

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, Self, final
+from typing import ClassVar, Self, final
 
 from surefoot.algorithms.bounds import as_floats
 from surefoot.algorithms.guarantee import Tuned
@@ -14,7 +14,7 @@ from surefoot.algorithms.related.exploring import BanditState, BanditTheorem, Ex
 from surefoot.core.algorithm import tuning
 from surefoot.core.constants import Constants
 from surefoot.core.parameters import minimising, positive
-from surefoot.core.types import Array, Real, Region, Source
+from surefoot.core.types import Array, Number, Real, Region, Source
 
 __all__ = ["BanditFrankWolfe", "SmoothedBanditTheorem"]
 
@@ -120,7 +120,7 @@ class SmoothedBanditTheorem(BanditTheorem):
         r"""The step size :math:`\tfrac34\sigma^{3/2}D\delta/(dF_0)`."""
         return 0.75 * math.pow(self.step, 1.5) * self.diameter * self.radius / self._noise
 
-    def regret_bound(self, t: Any) -> Array:
+    def regret_bound(self, t: Number) -> Array:
         """Bound the expected regret."""
         rate = self.eta / 2 * (self._noise / self.radius) ** 2 + self._price * self.radius
         rate += 2 * self._G_f * self.diameter * math.sqrt(self.step)

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, Self, final
+from typing import ClassVar, Self, final
 
 from surefoot.algorithms.bounds import as_floats
 from surefoot.algorithms.guarantee import Tuned
@@ -21,7 +21,7 @@ from surefoot.core.algorithm import tuning
 from surefoot.core.arrays import map_runs
 from surefoot.core.constants import Constants
 from surefoot.core.parameters import minimising, positive
-from surefoot.core.types import Array, Real, Region, Source
+from surefoot.core.types import Array, Number, Real, Region, Source
 
 __all__ = ["BlockBandit", "BlockBanditTheorem"]
 
@@ -146,7 +146,7 @@ class BlockBanditTheorem(BanditTheorem):
         """The largest number of linear minimisations over all rounds."""
         return (self.horizon // self.block) * (math.ceil(4 * self.diameter**2 / self.gap) + 2)
 
-    def regret_bound(self, t: Any) -> Array:
+    def regret_bound(self, t: Number) -> Array:
         """Bound the expected regret."""
         rate = self.eta / 2 * self._variance + self._price * self.radius
         rate += self._G_f * math.sqrt(2 * self.gap)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple, Self, final
+from typing import ClassVar, NamedTuple, Self, final
 
 import numpy as np
 
@@ -202,11 +202,11 @@ class CVVProTheorem(Guarantee):
         """The rate :math:`G_f/R` of the velocities."""
         return self._G_f / self.constants.R
 
-    def regret_bound(self, t: Any) -> Array:
+    def regret_bound(self, t: Number) -> Array:
         r"""Return :math:`29.1\,G_fR\sqrt{t + 15}`."""
         return 29.1 * self._G_f * self.constants.R * np.sqrt(as_floats(t) + 15)
 
-    def bounds(self, t: Any) -> dict[Measure, Array]:
+    def bounds(self, t: Number) -> dict[Measure, Array]:
         r"""Return :math:`C/\sqrt{t + 15}` for every round where the rows are smooth."""
         if not self.smooth:
             return {}

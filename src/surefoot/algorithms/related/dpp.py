@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, NamedTuple, Self, final
+from typing import ClassVar, NamedTuple, Self, final
 
 import numpy as np
 
 from surefoot.algorithms.bounds import as_floats
 from surefoot.algorithms.guarantee import Kind, KnownHorizon, Measure, Tuned
-from surefoot.algorithms.related._lagrangian import Lagrangian, Multiplying, positive_part
+from surefoot.algorithms.related.lagrangian import Lagrangian, Multiplying, positive_part
 from surefoot.core.algorithm import tuning
 from surefoot.core.arrays import combine, number_like, rows_dot
 from surefoot.core.constants import Constants, as_constants
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import count, nonnegative, positive, projectable
-from surefoot.core.types import Array, Real, Region, Source
+from surefoot.core.types import Array, Number, Real, Region, Source
 
 __all__ = ["DPP", "DriftPlusPenalty"]
 
@@ -99,8 +99,7 @@ class DPP(Multiplying[DPPState]):
         if rows is None:
             by = "DPP with a queue for each constraint"
             rows = int(as_constants(constants).require("rows", by=by)[0])
-        theorem = DriftPlusPenalty(constants, horizon, rows)
-        return Tuned.of(cls, theorem, domain)
+        return Tuned.of(cls, DriftPlusPenalty(constants, horizon, rows), domain)
 
 
 @final
@@ -245,14 +244,14 @@ class DriftPlusPenalty(KnownHorizon, Lagrangian):
     def _power(self) -> float:
         return 0.5 if self.horizon == 1 else math.log(self.V) / math.log(self.horizon)
 
-    def regret_bound(self, t: Any) -> Array:
+    def regret_bound(self, t: Number) -> Array:
         r"""Return :math:`\alpha D_0^2/V + (VG_f^2/(4\alpha) + mB^2/(2V))t`."""
         _, G_f, _, _ = self._known()
         each = self.V * G_f**2 / (4 * self.alpha) + self._half_square / self.V
         each += 0.5 * self._window / self.V
         return self.alpha * self._D_0**2 / self.V + each * as_floats(t)
 
-    def queue_bound(self, t: Any) -> Array:
+    def queue_bound(self, t: Number) -> Array:
         r"""Return :math:`q_t`: no queue, and no norm of the queues, is longer up to round t."""
         c, c_0 = self.constants, self._drift
         growing = np.sqrt(2 * self.alpha * self._D_0**2 + (2 * c_0 + self._window) * as_floats(t))
@@ -261,7 +260,7 @@ class DriftPlusPenalty(KnownHorizon, Lagrangian):
         settled = (c_0 / self.slack) ** 2 + 2 * self.alpha * (2 * c.R) ** 2 + 2 * c_0
         return np.minimum(growing, math.sqrt(settled))
 
-    def bounds(self, t: Any) -> dict[Measure, Array]:
+    def bounds(self, t: Number) -> dict[Measure, Array]:
         """Return the bound on the sum of g for one queue, of each constraint for several."""
         _, G_f, G_g, _ = self._known()
         t = as_floats(t)

@@ -14,7 +14,7 @@ from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import anything, check_parameters, count, positive
 from surefoot.core.points import clean
-from surefoot.core.types import Array, Needs, Real, Source
+from surefoot.core.types import Array, Needs, Number, Real, Source
 from surefoot.sets import Simplex
 
 __all__ = ["EntropicDualAveraging", "EntropicTheorem"]
@@ -121,7 +121,7 @@ class EntropicTheorem(ForHorizon):
         r"""The step size :math:`\sqrt{2\ln d/T}/G_\infty`."""
         return math.sqrt(2 * math.log(self.dimension) / self.horizon) / self._G_f
 
-    def regret_bound(self, t: Any) -> Array:
+    def regret_bound(self, t: Number) -> Array:
         r"""Return :math:`s\ln d/\eta + (\eta s/2)G_\infty^2 t + 2s(1 - 1/d)G_\infty`."""
         t, s, G = as_floats(t), self.total, self._G_f
         first = s * math.log(self.dimension) / self.eta + 2 * s * (1 - 1 / self.dimension) * G

@@ -16,14 +16,14 @@ import math
 from abc import abstractmethod
 from typing import ClassVar, NamedTuple
 
-from surefoot.algorithms.inside import AroundBall, ForHorizon, bounded_diameter
+from surefoot.algorithms.inside import AroundBall, ForHorizon
 from surefoot.core import checks
 from surefoot.core.algorithm import COSTS_ONLY, NOTHING, Algorithm, start_in
 from surefoot.core.arrays import number_like
 from surefoot.core.constants import Constants, as_constants
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import count, minimising, positive, size
-from surefoot.core.points import dimension_of, snap_inside
+from surefoot.core.points import bounded_diameter, dimension_of, snap_inside
 from surefoot.core.types import Array, Feedback, Info, Number, Real, Region
 from surefoot.sets.gauge import gauge_of
 

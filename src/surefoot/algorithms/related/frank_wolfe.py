@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, ClassVar, NamedTuple, Self, final
+from typing import ClassVar, NamedTuple, Self, final
 
 import numpy as np
 
 from surefoot.algorithms.bounds import as_floats
 from surefoot.algorithms.guarantee import Tuned
-from surefoot.algorithms.inside import OnBounded, bounded_diameter
+from surefoot.algorithms.inside import OnBounded
 from surefoot.core import checks
 from surefoot.core.algorithm import COSTS_ONLY, CostsOnly, tuning
 from surefoot.core.arrays import minimum, number_like, sqrt, where
 from surefoot.core.constants import Constants
 from surefoot.core.parameters import check_parameters, flag, minimising, positive
-from surefoot.core.points import snap_inside
+from surefoot.core.points import bounded_diameter, snap_inside
 from surefoot.core.types import Array, Number, Real, Region, Source
 
 __all__ = ["FrankWolfe", "FrankWolfeTheorem"]
@@ -147,7 +147,7 @@ class FrankWolfeTheorem(OnBounded):
         """The fixed step of the tuned form; None for the textbook's decaying one."""
         return min(1.0, math.sqrt(3.0 / self.horizon)) if self.is_tuned else None
 
-    def regret_bound(self, t: Any) -> Array:
+    def regret_bound(self, t: Number) -> Array:
         """Return the bound at the horizon."""
         factor = 4 / 3**0.75 if self.is_tuned else 8.0
         bound = factor * self.diameter * self._G_f * self.horizon**0.75

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, NamedTuple, Self, final
+from typing import ClassVar, NamedTuple, Self, final
 
 from surefoot.algorithms.bounds import as_floats
 from surefoot.algorithms.guarantee import KnownHorizon, Tuned
-from surefoot.algorithms.inside import Inside, bounded_diameter
+from surefoot.algorithms.inside import Inside
 from surefoot.core.algorithm import COSTS_ONLY, CostsOnly, tuning
 from surefoot.core.arrays import map_runs, number_like
 from surefoot.core.constants import Constants
 from surefoot.core.parameters import minimising, positive, size
-from surefoot.core.points import snap_inside
+from surefoot.core.points import bounded_diameter, snap_inside
 from surefoot.core.types import Array, Number, Real, Region, Source
 
 __all__ = ["BlockedTheorem", "GarberKretzu"]
@@ -96,8 +96,7 @@ class GarberKretzu(CostsOnly[GarberKretzuState]):
     @tuning
     def known_horizon(cls, constants: Constants, horizon: int, domain: Region) -> Tuned[Self]:
         """Tune for regret O(T^(3/4)), no violation, at most about 1.4 minimisations per round."""
-        theorem = BlockedTheorem(constants, horizon, bounded_diameter(domain))
-        return Tuned.of(cls, theorem, domain)
+        return Tuned.of(cls, BlockedTheorem(constants, horizon, bounded_diameter(domain)), domain)
 
 
 def close_projection(domain: Region, x: Array, y: Array, closeness: float) -> tuple[Array, Array]:
@@ -207,13 +206,13 @@ class BlockedTheorem(Blocks, Inside):
         """The largest number of linear minimisations over all rounds."""
         return self._minimisations(self.closeness + self.eta * self.block * self._G_f)
 
-    def regret_bound(self, t: Any) -> Array:
+    def regret_bound(self, t: Number) -> Array:
         r"""Return :math:`D^2/(2\eta) + (\eta/2)bG_f^2t + cG_ft`."""
         G_f, D = self._G_f, self.diameter
         rate = self.eta / 2 * self.block * G_f**2 + self.closeness * G_f
         return D**2 / (2 * self.eta) + rate * as_floats(t)
 
-    def interval_bound(self, length: Any) -> Array:
+    def interval_bound(self, length: Number) -> Array:
         r"""Bound the regret over any interval.
 
         :math:`(D+c)^2/(2\eta) + (\eta/2)bG_f^2|I| + cG_f|I| + 2bG_fD`.
@@ -222,7 +221,7 @@ class BlockedTheorem(Blocks, Inside):
         rate = self.eta / 2 * self.block * G_f**2 + c * G_f
         return (D + c) ** 2 / (2 * self.eta) + rate * as_floats(length) + 2 * self.block * G_f * D
 
-    def dynamic_bound(self, t: Any, path: Any) -> Array:
+    def dynamic_bound(self, t: Number, path: Number) -> Array:
         r"""Bound the regret against comparators whose path has a given length P.
 
         :math:`((D+c)^2 + 2(D+c)P)/(2\eta) + (\eta/2)bG_f^2t + cG_ft + bG_fP`.

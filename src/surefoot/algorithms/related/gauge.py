@@ -113,7 +113,7 @@ class GaugedTheorem(AroundBall):
         r"""The largest norm of a surrogate gradient, :math:`(1 + \kappa)G_f`."""
         return (1 + self.kappa) * self._G_f
 
-    def _inexact(self, t: Any) -> Array:
+    def _inexact(self, t: Number) -> Array:
         return self.error * self._G_f * self.constants.R * as_floats(t)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, ClassVar, NamedTuple, Self, final
+from typing import ClassVar, NamedTuple, Self, final
 
 from surefoot.algorithms.bounds import StronglyConvex, as_floats, harmonic
 from surefoot.algorithms.guarantee import Tuned
@@ -142,13 +142,13 @@ class GaugeTheorem(GaugedForHorizon):
         r"""The step size :math:`D_0/((1+\kappa)G_f\sqrt T)`."""
         return self.constants.reach / (self.slope * math.sqrt(self.horizon))
 
-    def regret_bound(self, t: Any) -> Array:
+    def regret_bound(self, t: Number) -> Array:
         r"""Return :math:`D_0^2/(2\eta) + (\eta/2)(1+\kappa)^2G_f^2t` plus the oracle's error."""
         D_0 = self.constants.reach
         ahead = self.eta / 2 * self.slope**2 * as_floats(t)
         return D_0**2 / (2 * self.eta) + ahead + self._inexact(t)
 
-    def interval_bound(self, length: Any) -> Array:
+    def interval_bound(self, length: Number) -> Array:
         r"""Bound the regret over any interval: :math:`2R^2/\eta + (\eta/2)(1+\kappa)^2G_f^2|I|`."""
         R = self.constants.R
         ahead = self.eta / 2 * self.slope**2 * as_floats(length)
@@ -176,7 +176,7 @@ class StronglyConvexGauge(StronglyConvex, GaugedTheorem):
     name: ClassVar[str] = "Mhammedi 2022, gauge reduction, strongly convex"
     regret_exponent: ClassVar[float] = 0.0
 
-    def regret_bound(self, t: Any) -> Array:
+    def regret_bound(self, t: Number) -> Array:
         r"""Return :math:`((1+\kappa)G_f + \mu R)^2/(2\mu)\,(1 + \ln t)`."""
         steep = self.slope + self.constants.R / self.eta
         return steep**2 * self.eta / 2 * harmonic(t) + self._inexact(t)

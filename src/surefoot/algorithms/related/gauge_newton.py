@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, NamedTuple, Self, final
+from typing import ClassVar, NamedTuple, Self, final
 
 import numpy as np
 
@@ -204,7 +204,7 @@ class GaugeNewtonTheorem(GaugedTheorem, ForHorizon):
             steep, math.sqrt(self.log_term / (2 * self.horizon)) / (self._G_f * self.diameter)
         )
 
-    def regret_bound(self, t: Any) -> Array:
+    def regret_bound(self, t: Number) -> Array:
         r"""Return :math:`L/(2\beta) + \beta G_f^2D^2t` plus the oracle's error."""
         ahead = self.beta * (self._G_f * self.diameter) ** 2 * as_floats(t)
         return self.log_term / (2 * self.beta) + ahead + self._inexact(t)

@@ -8,13 +8,13 @@ not known); g is one constraint, the largest where there are several.
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, ClassVar, NamedTuple, Self, final
+from typing import ClassVar, NamedTuple, Self, final
 
 import numpy as np
 
 from surefoot.algorithms.bounds import StronglyConvex, as_floats, harmonic, power_sum
 from surefoot.algorithms.guarantee import Kind, Measure, Tuned
-from surefoot.algorithms.related._lagrangian import Lagrangian, positive_part
+from surefoot.algorithms.related.lagrangian import Lagrangian, positive_part
 from surefoot.core import checks
 from surefoot.core.algorithm import OneConstraint, tuning
 from surefoot.core.constants import Constants
@@ -101,8 +101,7 @@ class Jenatton(OneConstraint[JenattonState]):
             beta: strictly between 0 and 1.
         """
         checks.check_horizon(horizon)
-        theorem = JenattonTradeOff(constants, beta)
-        return Tuned.of(cls, theorem, domain, decay=beta)
+        return Tuned.of(cls, JenattonTradeOff(constants, beta), domain, decay=beta)
 
     @classmethod
     @tuning(beta=share())
@@ -114,8 +113,7 @@ class Jenatton(OneConstraint[JenattonState]):
         The arguments are the same as for :meth:`trade_off`.
         """
         checks.check_horizon(horizon)
-        theorem = JenattonStronglyConvex(constants, beta)
-        return Tuned.of(cls, theorem, domain, decay=1.0)
+        return Tuned.of(cls, JenattonStronglyConvex(constants, beta), domain, decay=1.0)
 
 
 class _Adaptive(Lagrangian):
@@ -141,13 +139,13 @@ class _Adaptive(Lagrangian):
         return 6 * G * (G * self.eta)
 
     @final
-    def _dual_steps(self, t: Any) -> Array:
+    def _dual_steps(self, t: Number) -> Array:
         r"""Return :math:`D_g^2\sum\mu_s`, bounded by :math:`(s+1)\mu_s = s^\beta/\theta_1`."""
         (D_g,) = self.constants.require("D_g", by=self.name)
         return D_g * (D_g / self.theta) * power_sum(t, 1 - self.beta)
 
     @final
-    def bounds(self, t: Any) -> dict[Measure, Array]:
+    def bounds(self, t: Number) -> dict[Measure, Array]:
         r"""Return :math:`[\sum g]_+ \le \sqrt{2(Ft + \mathrm{Reg})(\sum_s\theta_s + \theta_1)}`."""
         F = self._F
         thetas = self.theta * (power_sum(t, self.beta) + 1)
@@ -221,7 +219,7 @@ class JenattonTradeOff(_Adaptive):
         """The step size of round 1, R/G."""
         return self.constants.R / self._G
 
-    def regret_bound(self, t: Any) -> Array:
+    def regret_bound(self, t: Number) -> Array:
         r"""Return :math:`2R^2/\eta_t + G^2\sum\eta_s + D_g^2\sum\mu_s`."""
         R, G = self.constants.R, self._G
         ends = 2 * R * G * as_floats(t) ** self.beta
@@ -264,7 +262,7 @@ class JenattonStronglyConvex(StronglyConvex, _Adaptive):
         """The name of the strongly convex case."""
         return f"Jenatton et al. 2016, strongly convex, beta = {self.beta:g}"
 
-    def regret_bound(self, t: Any) -> Array:
+    def regret_bound(self, t: Number) -> Array:
         r"""Return :math:`(G^2/H)(1 + \ln t) + D_g^2\sum\mu_s`."""
         G = self._G
         return G * (G * self.eta) * harmonic(t) + self._dual_steps(t)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, NamedTuple, Self, final
+from typing import ClassVar, NamedTuple, Self, final
 
 import numpy as np
 
@@ -140,7 +140,7 @@ class HalvedSlack(StrictStart):
     needed: ClassVar[tuple[str, ...]] = ("beta",)
     horizon = None
 
-    def regret_bound(self, t: Any) -> Array:
+    def regret_bound(self, t: Number) -> Array:
         """Return inf: none is claimed."""
         return np.full_like(as_floats(t), math.inf)
 

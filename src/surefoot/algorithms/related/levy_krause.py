@@ -16,16 +16,17 @@ that p is the projection onto, so :math:`\|y - p\| \le \|y - x_t\| = \eta_t\|\na
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, NamedTuple, Self, final
+from typing import ClassVar, NamedTuple, Self, final
 
 from surefoot.algorithms.bounds import StronglyConvex, as_floats, harmonic
 from surefoot.algorithms.guarantee import Tuned
-from surefoot.algorithms.inside import Inside, OnBounded, bounded_diameter
+from surefoot.algorithms.inside import Inside, OnBounded
 from surefoot.core import checks
 from surefoot.core.algorithm import COSTS_ONLY, CostsOnly, start_in, tuning
 from surefoot.core.arrays import dot, where
 from surefoot.core.constants import Constants
 from surefoot.core.parameters import anything, flag, nonnegative, positive, size
+from surefoot.core.points import bounded_diameter
 from surefoot.core.types import Array, Number, Real, Region, Source
 from surefoot.sets.smooth import SmoothSet, smooth_of
 
@@ -172,7 +173,7 @@ class LevyKrauseTheorem(_Smooth, OnBounded):
         r"""The step size :math:`D/(G_f\sqrt{kT})`."""
         return self.diameter / (self._G_f * math.sqrt(self.growth * self.horizon))
 
-    def regret_bound(self, t: Any) -> Array:
+    def regret_bound(self, t: Number) -> Array:
         r"""Return :math:`D^2/(2\eta) + (\eta/2)kG_f^2t`."""
         rate = self.eta / 2 * self.growth * self._G_f**2
         return self.diameter**2 / (2 * self.eta) + rate * as_floats(t)
@@ -194,6 +195,6 @@ class LevyKrauseStronglyConvex(StronglyConvex, _Smooth):
     name: ClassVar[str] = "Levy and Krause 2019, smooth sets, strongly convex"
     regret_exponent: ClassVar[float] = 0.0
 
-    def regret_bound(self, t: Any) -> Array:
+    def regret_bound(self, t: Number) -> Array:
         r"""Return :math:`kG_f^2/(2\mu)\,(1 + \ln t)`."""
         return self.growth * self._G_f**2 * self.eta / 2 * harmonic(t)

@@ -10,21 +10,21 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from typing import Any, ClassVar, NamedTuple, Self, final
+from typing import ClassVar, NamedTuple, Self, final
 
 import numpy as np
 
 from surefoot.algorithms.bounds import as_floats, at_least, first_horizon
 from surefoot.algorithms.guarantee import KnownHorizon, Tuned
 from surefoot.algorithms.premises import Premise
-from surefoot.algorithms.related._lagrangian import EachRow, Multiplying, positive_part
+from surefoot.algorithms.related.lagrangian import EachRow, Multiplying, positive_part
 from surefoot.core import checks
 from surefoot.core.algorithm import tuning
 from surefoot.core.arrays import combine
 from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import count, nonnegative, positive, projectable
-from surefoot.core.types import Array, Real, Region, Source
+from surefoot.core.types import Array, Number, Real, Region, Source
 
 __all__ = ["Mahdavi", "MahdaviBalanced", "MahdaviNoViolation"]
 
@@ -192,12 +192,12 @@ class _Regularised(KnownHorizon, EachRow):
         return 2 * slopes**2 / (1 + math.sqrt(under))
 
     @final
-    def _regret(self, t: Any) -> Array:
+    def _regret(self, t: Number) -> Array:
         D_0, _, both = self._known()
         return D_0 / 2 * (D_0 / self.eta) + self.eta / 2 * both * (both * as_floats(t))
 
     @final
-    def _row(self, t: Any) -> Array:
+    def _row(self, t: Number) -> Array:
         F = self._F
         # The product of the roots: the root of the product would overflow long before.
         left = np.sqrt(2 * (F * as_floats(t) + self._regret(t)))
@@ -264,11 +264,11 @@ class MahdaviBalanced(_Regularised):
         """The bound D_g: the algorithm sees the constraints themselves."""
         return self.constants.require("D_g", by=self.name)[0]
 
-    def regret_bound(self, t: Any) -> Array:
+    def regret_bound(self, t: Number) -> Array:
         r"""Return :math:`D_0^2/(2\eta) + (\eta t/2)((m+1)G^2 + 2mD_g^2)`."""
         return self._regret(t)
 
-    def _row_bound(self, t: Any) -> Array:
+    def _row_bound(self, t: Number) -> Array:
         r"""Return :math:`\sqrt{2(Ft + \mathrm{Reg})(\delta\eta t + 1/\eta)}`."""
         return self._row(t)
 
@@ -348,12 +348,12 @@ class MahdaviNoViolation(_Regularised):
         r"""The tightening :math:`bT^{-1/4}`, unless given."""
         return self._shift(self.horizon) if self.tightening is None else self.tightening
 
-    def regret_bound(self, t: Any) -> Array:
+    def regret_bound(self, t: Number) -> Array:
         r"""Return Theorem 4's, and :math:`(G_f/\sigma)\gamma t`."""
         G_f, sigma = self.constants.require("G_f", "sigma", by=self.name)
         return self._regret(t) + G_f / sigma * self.gamma * as_floats(t)
 
-    def _row_bound(self, t: Any) -> Array:
+    def _row_bound(self, t: Number) -> Array:
         r"""Return Theorem 4's less :math:`\gamma t`, where that is positive."""
         return np.maximum(self._row(t) - self.gamma * as_floats(t), 0.0)
 

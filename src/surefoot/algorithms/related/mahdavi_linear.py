@@ -6,19 +6,19 @@ Notation of the theorem as in :mod:`surefoot.algorithms.related.mahdavi`.
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, NamedTuple, Self, final
+from typing import ClassVar, NamedTuple, Self, final
 
 import numpy as np
 
 from surefoot.algorithms.bounds import as_floats
 from surefoot.algorithms.guarantee import ConstraintForm, KnownHorizon, Tuned
 from surefoot.algorithms.premises import Premise
-from surefoot.algorithms.related._lagrangian import EachRow, Multiplying, positive_part
+from surefoot.algorithms.related.lagrangian import EachRow, Multiplying, positive_part
 from surefoot.core.algorithm import tuning
 from surefoot.core.arrays import combine, rows_dot
 from surefoot.core.constants import Constants
 from surefoot.core.parameters import count, positive, projectable
-from surefoot.core.types import Array, Real, Region, Source
+from surefoot.core.types import Array, Number, Real, Region, Source
 
 __all__ = ["MahdaviLinear", "MahdaviLinearBalanced"]
 
@@ -177,12 +177,12 @@ class MahdaviLinearBalanced(KnownHorizon, EachRow):
         usual = self._D_0 / (self._G_f * math.pow(self.horizon, 1 / 3))
         return min(1 / (math.sqrt(2) * size), usual)
 
-    def regret_bound(self, t: Any) -> Array:
+    def regret_bound(self, t: Number) -> Array:
         r"""Return :math:`D_0^2/(2\eta) + \eta G_f^2 t`."""
         D_0, G_f = self._D_0, self._G_f
         return D_0 / 2 * (D_0 / self.eta) + self.eta * G_f * (G_f * as_floats(t))
 
-    def _row_bound(self, t: Any) -> Array:
+    def _row_bound(self, t: Number) -> Array:
         r"""Return :math:`\sqrt{2(Ft + \mathrm{Reg})/\eta}`, which is the formula above."""
         F = self._F
         return np.sqrt(2 * (F * as_floats(t) + self.regret_bound(t))) / math.sqrt(self.eta)

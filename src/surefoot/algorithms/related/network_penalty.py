@@ -10,13 +10,13 @@ evaluate every agent's functions at every agent's action.
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, NamedTuple, Self, final
+from typing import ClassVar, NamedTuple, Self, final
 
 import numpy as np
 
 from surefoot.algorithms.bounds import StronglyConvex, as_floats, harmonic
 from surefoot.algorithms.guarantee import Kind, KnownHorizon, Measure, Tuned
-from surefoot.algorithms.related._lagrangian import Lagrangian
+from surefoot.algorithms.related.lagrangian import Lagrangian
 from surefoot.core import checks
 from surefoot.core.algorithm import NOTHING, Algorithm, tuning
 from surefoot.core.arrays import dot, maximum
@@ -30,7 +30,7 @@ from surefoot.core.parameters import (
     projectable,
     share,
 )
-from surefoot.core.types import Array, Feedback, Info, Needs, Real, Source
+from surefoot.core.types import Array, Feedback, Info, Needs, Number, Real, Source
 from surefoot.sets import Ball
 
 __all__ = ["NetworkPenalty", "NetworkStronglyConvex", "NetworkTheorem"]
@@ -283,28 +283,28 @@ class NetworkTheorem(_Network, KnownHorizon):
         r"""The first step size, :math:`D/(\sqrt2G_f)`."""
         return self._D / (math.sqrt(2) * self._G_f)
 
-    def _steps(self, t: Any) -> Array:
+    def _steps(self, t: Number) -> Array:
         """Bound the sum of the step sizes by an integral."""
         return self.alpha * as_floats(t) ** (1 - self.c) / (1 - self.c)
 
-    def _regret(self, t: Any, part: float) -> Array:
+    def _regret(self, t: Number, part: float) -> Array:
         first = self._D**2 / (2 * self.alpha) * as_floats(t) ** self.c
         return first + part * self._G_f**2 * self._steps(t)
 
-    def own_regret_bound(self, t: Any) -> Array:
+    def own_regret_bound(self, t: Number) -> Array:
         """Bound the mean over agents of an agent's regret on its own costs."""
         return self._regret(t, 1.0)
 
-    def own_violation_bound(self, t: Any) -> Array:
+    def own_violation_bound(self, t: Number) -> Array:
         """Bound the mean over agents of an agent's own violations."""
         budget = self._F * as_floats(t) + self.own_regret_bound(t)
         return np.sqrt(4 / 3 * budget * self._steps(t) / self.gamma)
 
-    def regret_bound(self, t: Any) -> Array:
+    def regret_bound(self, t: Number) -> Array:
         """Bound the regret of every agent's action on every agent's costs, on average."""
         return self._regret(t, (1 + self._apart / math.sqrt(2)) ** 2)
 
-    def bounds(self, t: Any) -> dict[Measure, Array]:
+    def bounds(self, t: Number) -> dict[Measure, Array]:
         """Bound the violations of every agent's action for every agent's constraint, on average."""
         own = self.own_violation_bound(t)
         apart = self._G_f * self._steps(t) + self.gamma * self._G_g * own
@@ -333,11 +333,11 @@ class NetworkStronglyConvex(StronglyConvex, _Network):
         r"""The first step size, :math:`1/\mu`."""
         return self.eta
 
-    def regret_bound(self, t: Any) -> Array:
+    def regret_bound(self, t: Number) -> Array:
         r"""Return :math:`(G_f^2/\mu)(1 + \ln t)`, for an agent on its own costs."""
         return self._G_f**2 * self.alpha * harmonic(t)
 
-    def bounds(self, t: Any) -> dict[Measure, Array]:
+    def bounds(self, t: Number) -> dict[Measure, Array]:
         """Bound an agent's own violations, on average."""
         budget = self._F * as_floats(t) + self.regret_bound(t)
         hard = np.sqrt(4 / 3 * budget * self.alpha * harmonic(t) / self.gamma)

@@ -72,7 +72,7 @@ def polyak_step(x: Array, value: Number, s: Array, best: Number) -> Array:
     return x - excess / where(squared > 0, squared, 1.0) * s
 
 
-def polyak_bound(k: Any, G_f: float, distance: float) -> Array:
+def polyak_bound(k: Number, G_f: float, distance: float) -> Array:
     r"""Bound :math:`\min_{j \le k}f(x_j) - f^*` by :math:`G_f\|x_1 - x^*\|/\sqrt k`."""
     checks.positive(G_f=G_f, distance=distance)
     return G_f * distance / np.sqrt(np.asarray(k, dtype=np.float64))
@@ -268,7 +268,9 @@ def velocity_step(
     return x - eta * (gradient + push * s)
 
 
-def gap_bound(k: Any, D: float, G: float, regularity: float, G_g: float, beta: float = 1.0) -> Any:
+def gap_bound(
+    k: Number, D: float, G: float, regularity: float, G_g: float, beta: float = 1.0
+) -> Any:
     r"""Bound the expected gap and distance of the mean of the forward steps after k of them.
 
     With :math:`\mathrm{dist}^2(v, X) \le \kappa\,\mathbb{E}_\omega[g_\omega(v)]_+^2` on Y,

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, Self, final
+from typing import ClassVar, Self, final
 
 import numpy as np
 
 from surefoot.algorithms.bounds import as_floats
 from surefoot.algorithms.guarantee import Kind, Measure, Tuned
-from surefoot.algorithms.inside import bounded_diameter
-from surefoot.algorithms.related._lagrangian import Lagrangian
 from surefoot.algorithms.related.garber_kretzu import Blocks, GarberKretzu, GarberKretzuState
+from surefoot.algorithms.related.lagrangian import Lagrangian
 from surefoot.core import checks
 from surefoot.core.algorithm import Algorithm, tuning
 from surefoot.core.arrays import maximum
 from surefoot.core.constants import Constants
 from surefoot.core.parameters import instance_of, positive
-from surefoot.core.types import Array, Feedback, Info, Needs, Real, Region, Source
+from surefoot.core.points import bounded_diameter
+from surefoot.core.types import Array, Feedback, Info, Needs, Number, Real, Region, Source
 
 __all__ = ["PenalisedBlocks", "PenalisedBlocksTheorem"]
 
@@ -130,13 +130,13 @@ class PenalisedBlocksTheorem(Blocks, Lagrangian):
         step = self.eta * self.block * self._G_f
         return self._minimisations(self.closeness + step + largest_violation / (4 * self._G_g))
 
-    def regret_bound(self, t: Any) -> Array:
+    def regret_bound(self, t: Number) -> Array:
         r"""Return :math:`D^2/(2\eta) + (\eta bG_f^2 + cG_f + c^2/(4\eta b))t`."""
         G_f, c, b = self._G_f, self.closeness, self.block
         rate = self.eta * b * G_f**2 + c * G_f + c**2 / (4 * self.eta * b)
         return self.diameter**2 / (2 * self.eta) + rate * as_floats(t)
 
-    def bounds(self, t: Any) -> dict[Measure, Array]:
+    def bounds(self, t: Number) -> dict[Measure, Array]:
         """Return the squares, and what follows for the violations by Cauchy and Schwarz."""
         squared = 2 * self.theta * (self._F * as_floats(t) + self.regret_bound(t))
         hard = np.sqrt(as_floats(t) * squared)

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, NamedTuple, Self, final
+from typing import ClassVar, NamedTuple, Self, final
 
 from surefoot.algorithms.bounds import as_floats
 from surefoot.algorithms.guarantee import Tuned
-from surefoot.algorithms.related._lagrangian import Multiplying, RowsApart
+from surefoot.algorithms.related.lagrangian import Multiplying, RowsApart
 from surefoot.core.algorithm import tuning
 from surefoot.core.arrays import combine, maximum, norm
 from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import count, positive, projectable
-from surefoot.core.types import Array, Real, Region, Source
+from surefoot.core.types import Array, Number, Real, Region, Source
 
 __all__ = ["PrimalDual", "PrimalDualTheorem"]
 
@@ -91,8 +91,7 @@ class PrimalDual(Multiplying[PrimalDualState]):
 
         Needs ``slater_margin`` among the constants.
         """
-        theorem = PrimalDualTheorem(constants, horizon)
-        return Tuned.of(cls, theorem, domain)
+        return Tuned.of(cls, PrimalDualTheorem(constants, horizon), domain)
 
 
 @final
@@ -200,7 +199,7 @@ class PrimalDualTheorem(RowsApart):
         r"""The dual step :math:`\eta_Pc^2/(2D^2)`."""
         return self.primal_step * self.cap**2 / (2 * self._D**2)
 
-    def regret_bound(self, t: Any) -> Array:
+    def regret_bound(self, t: Number) -> Array:
         r"""Return :math:`D^2/(2\eta_P) + \tfrac12(\eta_PG_d^2 + \eta_DmD_g^2)t`."""
         (D_g,) = self.constants.require("D_g", by=self.name)
         rate = self.primal_step * self._slope**2 + self.dual_step * self.rows * D_g**2

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, ClassVar, NamedTuple, Self, final
+from typing import ClassVar, NamedTuple, Self, final
 
 import numpy as np
 
 from surefoot.algorithms.bounds import as_floats, harmonic, power_sum
 from surefoot.algorithms.guarantee import Kind, Measure, Tuned
 from surefoot.algorithms.premises import ROUNDING
-from surefoot.algorithms.related._lagrangian import Lagrangian
+from surefoot.algorithms.related.lagrangian import Lagrangian
 from surefoot.core import checks
 from surefoot.core.algorithm import OneConstraint, tuning
 from surefoot.core.arrays import map_runs, maximum, to_numpy
@@ -277,18 +277,18 @@ class RecooTheorem(Lagrangian):
             return 0.5 * self.constants.require("strong_convexity", by=self.name)[0]
         return self._G_f / (math.sqrt(2) * self._D)
 
-    def regret_bound(self, t: Any) -> Array:
+    def regret_bound(self, t: Number) -> Array:
         """Return the bound of the table."""
         if self.strong:
             return self._G_f**2 / (4 * self.alpha) * harmonic(t)
         return math.sqrt(2) * self._G_f * self._D * np.sqrt(as_floats(t))
 
-    def bounds(self, t: Any) -> dict[Measure, Array]:
+    def bounds(self, t: Number) -> dict[Measure, Array]:
         """Return the bound on the summed violations, and hence on the sum of g."""
         hard = self._changing_bound(t) if self.varies else self._fixed_bound(t)
         return {"soft": hard, "hard": hard}
 
-    def _fixed_bound(self, t: Any) -> Array:
+    def _fixed_bound(self, t: Number) -> Array:
         p, q, a, G = self.power, self.growth, self.alpha, self._G_f
         before = np.maximum(as_floats(t) - 1, 1.0)
         total = (
@@ -300,7 +300,7 @@ class RecooTheorem(Lagrangian):
         first = self._G_g * self._D if slack is None else max(-slack, 0.0)
         return first + np.where(as_floats(t) > 1, total / self.floor, 0.0)
 
-    def _changing_bound(self, t: Any) -> Array:
+    def _changing_bound(self, t: Number) -> Array:
         p, a, G, F, T = self.power, self.alpha, self._G_f, self._F, as_floats(t)
         moves = harmonic(T) if self.strong else power_sum(T, p)
         end = 0.0 if self.strong else a * T**p * self._D**2

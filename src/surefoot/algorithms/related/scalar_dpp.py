@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import ClassVar, NamedTuple, Self
 
 from surefoot.algorithms.guarantee import Tuned
-from surefoot.algorithms.related._lagrangian import positive_part
 from surefoot.algorithms.related.dpp import DriftPlusPenalty
+from surefoot.algorithms.related.lagrangian import positive_part
 from surefoot.core.algorithm import OneConstraint, tuning
 from surefoot.core.arrays import dot, number_like
 from surefoot.core.constants import Constants
@@ -80,8 +80,7 @@ class ScalarDPP(OneConstraint[ScalarDPPState]):
     @tuning
     def tuned(cls, constants: Constants, horizon: int, domain: Region | None = None) -> Tuned[Self]:
         r"""Tune with :math:`V = \sqrt T`, :math:`\alpha = T`."""
-        theorem = DriftPlusPenalty(constants, horizon)
-        return Tuned.of(cls, theorem, domain)
+        return Tuned.of(cls, DriftPlusPenalty(constants, horizon), domain)
 
     @classmethod
     @tuning
@@ -94,8 +93,7 @@ class ScalarDPP(OneConstraint[ScalarDPPState]):
         constraints. Reference: Neely and Yu, "Online convex optimization with time-varying
         constraints", 2017.
         """
-        theorem = DriftPlusPenalty(constants, horizon, source="Neely-Yu 2017")
-        return Tuned.of(cls, theorem, domain)
+        return Tuned.of(cls, DriftPlusPenalty(constants, horizon, source="Neely-Yu 2017"), domain)
 
     @classmethod
     @tuning(V=positive(), window=count())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, NamedTuple, Self, final
+from typing import ClassVar, NamedTuple, Self, final
 
 import numpy as np
 
@@ -201,12 +201,12 @@ class SeparationTheorem(AroundBall, ForHorizon):
         start = 0.0 if self.constants.reach <= self.constants.R else self.kappa**2
         return self._growth * self.horizon + start
 
-    def regret_bound(self, t: Any) -> Array:
+    def regret_bound(self, t: Number) -> Array:
         r"""Return :math:`D_0^2/(2\eta) + (\eta/2)(1+2\kappa)G_f^2t`."""
         D_0 = self.constants.reach
         return D_0**2 / (2 * self.eta) + self.eta / 2 * self._growth * self._G_f**2 * as_floats(t)
 
-    def interval_bound(self, length: Any) -> Array:
+    def interval_bound(self, length: Number) -> Array:
         r"""Bound the regret over any interval: :math:`2R^2/\eta + (\eta/2)(1+2\kappa)G_f^2|I|`."""
         rate = self.eta / 2 * self._growth * self._G_f**2
         return 2 * self.constants.R**2 / self.eta + rate * as_floats(length)

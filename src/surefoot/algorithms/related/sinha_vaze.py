@@ -7,13 +7,13 @@ picks the constraints, and there need not be a Slater point.
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, NamedTuple, Self, final
+from typing import ClassVar, NamedTuple, Self, final
 
 import numpy as np
 
 from surefoot.algorithms.bounds import as_floats, harmonic
 from surefoot.algorithms.guarantee import Kind, KnownHorizon, Measure, Tuned
-from surefoot.algorithms.related._lagrangian import Lagrangian, positive_part
+from surefoot.algorithms.related.lagrangian import Lagrangian, positive_part
 from surefoot.core.algorithm import OneConstraint, tuning
 from surefoot.core.arrays import dot, exp, maximum, minimum, sqrt, where
 from surefoot.core.constants import Constants
@@ -96,8 +96,7 @@ class SinhaVaze(OneConstraint[SinhaVazeState]):
         cls, constants: Constants, horizon: int, domain: Region | None = None
     ) -> Tuned[Self]:
         r"""Tune for convex costs: :math:`b = 1/(2GD)`, :math:`\lambda = 1/(2\sqrt T)`."""
-        theorem = SinhaVazeConvex(constants, horizon)
-        return Tuned.of(cls, theorem, domain)
+        return Tuned.of(cls, SinhaVazeConvex(constants, horizon), domain)
 
 
 class StrongSinhaVazeState(NamedTuple):
@@ -164,8 +163,7 @@ class StrongSinhaVaze(OneConstraint[StrongSinhaVazeState]):
         cls, constants: Constants, horizon: int, domain: Region | None = None
     ) -> Tuned[Self]:
         r"""Tune for costs of modulus H: :math:`V = 8G_g^2(1 + \ln T)/H`."""
-        theorem = SinhaVazeStronglyConvex(constants, horizon)
-        return Tuned.of(cls, theorem, domain)
+        return Tuned.of(cls, SinhaVazeStronglyConvex(constants, horizon), domain)
 
 
 class _Penalised(KnownHorizon, Lagrangian):
@@ -237,11 +235,11 @@ class SinhaVazeConvex(_Penalised):
         r"""The rate of the exponential penalty, :math:`\lambda = 1/(2\sqrt T)`."""
         return 1 / (2 * math.sqrt(self.horizon))
 
-    def regret_bound(self, t: Any) -> Array:
+    def regret_bound(self, t: Number) -> Array:
         r"""Return :math:`\sqrt2GD(1 + \lambda)\sqrt t`."""
         return np.sqrt(as_floats(t) / 2) * (1 + self.rate) / self.scale
 
-    def bounds(self, t: Any) -> dict[Measure, Array]:
+    def bounds(self, t: Number) -> dict[Measure, Array]:
         r"""Return :math:`\ln((1 + \sqrt{t/2} + bFt)/(1 - \lambda\sqrt{t/2}))/(b\lambda)`."""
         r = np.sqrt(as_floats(t) / 2)
         gain = self.scale * self._F * as_floats(t)
@@ -299,11 +297,11 @@ class SinhaVazeStronglyConvex(_Penalised):
         r"""The weight of the costs, :math:`8G_g^2(1 + \ln T)/H`."""
         return 8 * self._G_g**2 * (1 + math.log(self.horizon)) / self.strong_convexity
 
-    def regret_bound(self, t: Any) -> Array:
+    def regret_bound(self, t: Number) -> Array:
         r"""Return :math:`(G_f^2/H)(1 + \ln t)`."""
         return self._G_f**2 / self.strong_convexity * harmonic(t)
 
-    def bounds(self, t: Any) -> dict[Measure, Array]:
+    def bounds(self, t: Number) -> dict[Measure, Array]:
         r"""Return :math:`\sqrt{2V(Ft + (G_f^2/H)(1 + \ln t))}`."""
         gain = self._F * as_floats(t)
         hard = np.sqrt(2 * self.V * (gain + self.regret_bound(t)))

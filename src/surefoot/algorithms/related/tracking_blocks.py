@@ -5,31 +5,19 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar, NamedTuple, Self, final
 
-import numpy as np
-
-from surefoot.algorithms.bounds import as_floats
 from surefoot.algorithms.guarantee import Tuned
-from surefoot.algorithms.inside import OnBounded, bounded_diameter
-from surefoot.algorithms.related._hedge import Mixing
+from surefoot.algorithms.inside import OnBounded
 from surefoot.algorithms.related.garber_kretzu import GarberKretzu
+from surefoot.algorithms.related.mixing import Mixing, MixingTheorem
 from surefoot.core.algorithm import COSTS_ONLY, tuning
 from surefoot.core.constants import Constants
-from surefoot.core.parameters import anything, positive
-from surefoot.core.points import snap_inside
-from surefoot.core.types import Array, Feedback, Real, Region, Source
+from surefoot.core.points import bounded_diameter, snap_inside
+from surefoot.core.types import Array, Feedback, Number, Region, Source
 
 __all__ = ["TrackingBlocks", "TrackingTheorem"]
 
 
-class TrackingBlocksState(NamedTuple):
-    """The action to play, the states of the experts and the logarithms of their weights."""
-
-    x: Array
-    experts: tuple[Any, ...]
-    log_weights: Array
-
-
-class TrackingBlocks(Mixing[TrackingBlocksState]):
+class TrackingBlocks(Mixing):
     r"""Exponential weights over blocks of several lengths.
 
     .. math:: x_t = \sum_i\pi_{t,i}x_t^i, \qquad
@@ -59,24 +47,14 @@ class TrackingBlocks(Mixing[TrackingBlocksState]):
     with dynamic and adaptive regret guarantees", AAAI 2024; rule and constants derived here.
     """
 
-    state = TrackingBlocksState
+    kind = GarberKretzu
     needs = COSTS_ONLY._replace(linear_minimisations=2, work="d log T", numpy_only=True)
     source = Source("Wang et al., AAAI 2024", "derived here")
 
-    experts: tuple[GarberKretzu, ...] = anything("several GarberKretzu")
-    rate: Real = positive()
+    def _step_expert(self, expert: GarberKretzu, own: Any, gradient: Array) -> Any:
+        return expert.update(own, Feedback(gradient))
 
-    def __post_init__(self) -> None:
-        self._own("experts", GarberKretzu)
-
-    @property
-    def _experts(self) -> tuple[GarberKretzu, ...]:
-        return self.experts
-
-    def _told(self, expert: GarberKretzu, own: Any, gradient: Array) -> Any:
-        return expert.update(own, Feedback(gradient, None, None))
-
-    def _inside(self, x: Array) -> Array:
+    def _snap(self, x: Array) -> Array:
         return snap_inside(self.domain, x)
 
     @classmethod
@@ -84,11 +62,8 @@ class TrackingBlocks(Mixing[TrackingBlocksState]):
     def known_horizon(cls, constants: Constants, horizon: int, domain: Region) -> Tuned[Self]:
         """Tune for regret O(T^(3/4) (1 + P)^(1/4)) against optima that move by P."""
         theorem = TrackingTheorem(constants, horizon, bounded_diameter(domain))
-        experts = tuple(
-            GarberKretzu(eta=e.eta, block=e.block, closeness=e.closeness, domain=domain)
-            for e in theorem.experts
-        )
-        return Tuned(cls(experts=experts, rate=theorem.rate), theorem)
+        experts = tuple(GarberKretzu(domain=domain, **e._asdict()) for e in theorem.experts)
+        return Tuned.of(cls, theorem, experts=experts)
 
 
 class BlockLength(NamedTuple):
@@ -100,7 +75,7 @@ class BlockLength(NamedTuple):
 
 
 @final
-class TrackingTheorem(OnBounded):
+class TrackingTheorem(OnBounded, MixingTheorem):
     r"""Regret :math:`O(T^{3/4}(1 + P/D)^{1/4})` against comparators of path length P.
 
     Expert i = 0, 1, ... while :math:`2^i \le 2T` has blocks of
@@ -127,33 +102,20 @@ class TrackingTheorem(OnBounded):
     @property
     def experts(self) -> tuple[BlockLength, ...]:
         """The experts, from the longest blocks to the shortest."""
-        T, D = self.horizon, self.diameter
-        found = []
-        for i in range((2 * T).bit_length()):
-            b = math.ceil(math.sqrt(T / 2**i))
-            found.append(
-                BlockLength(b, D * math.sqrt(2**i / (b * T)) / self._G_f, D / math.sqrt(b))
-            )
-        return tuple(found)
+        T, D, G_f = self.horizon, self.diameter, self._G_f
+        blocks = ((i, math.ceil(math.sqrt(T / 2**i))) for i in range((2 * T).bit_length()))
+        return tuple(
+            BlockLength(b, D * math.sqrt(2**i / (b * T)) / G_f, D / math.sqrt(b)) for i, b in blocks
+        )
 
     @property
-    def rate(self) -> float:
-        r"""The learning rate :math:`\sqrt{8\ln N/T}/(G_fD)`."""
-        N = len(self.experts)
-        return math.sqrt(8 * math.log(N) / self.horizon) / (self._G_f * self.diameter)
+    def _D(self) -> float:
+        return self.diameter
 
-    def regret_bound(self, t: Any) -> Array:
-        """Bound the regret against a fixed action, whose path has no length."""
-        return self.dynamic_bound(t, 0.0)
+    def _expert_bounds(self, t: Number, path: Number) -> list[Array]:
+        return [self._expert_bound(expert, t, path) for expert in self.experts]
 
-    def dynamic_bound(self, t: Any, path: Any) -> Array:
-        """Bound the regret against comparators whose path has a given length."""
-        t, G_f, D = as_floats(t), self._G_f, self.diameter
-        best = np.min([self._expert_bound(e, t, path) for e in self.experts], axis=0)
-        mixing = math.log(len(self.experts)) / self.rate
-        return best + mixing + self.rate / 8 * (G_f * D) ** 2 * t
-
-    def _expert_bound(self, expert: BlockLength, t: Array, path: Any) -> Array:
+    def _expert_bound(self, expert: BlockLength, t: Number, path: Number) -> Array:
         (b, eta, c), G_f = expert, self._G_f
         far = self.diameter + c
         start = (far**2 + 2 * far * path) / (2 * eta)

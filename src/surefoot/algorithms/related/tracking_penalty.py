@@ -3,36 +3,27 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, NamedTuple, Self, final
+from typing import Any, ClassVar, Self, final
 
 import numpy as np
 
 from surefoot.algorithms.bounds import as_floats
-from surefoot.algorithms.guarantee import Kind, KnownHorizon, Measure, Tuned
-from surefoot.algorithms.related._hedge import Mixing
-from surefoot.algorithms.related._lagrangian import Lagrangian
+from surefoot.algorithms.guarantee import Kind, Measure, Tuned
+from surefoot.algorithms.related.lagrangian import Lagrangian
+from surefoot.algorithms.related.mixing import Mixing, MixingTheorem
 from surefoot.algorithms.related.yi import Yi
 from surefoot.core.algorithm import COSTS_ONLY, tuning
 from surefoot.core.arrays import map_runs
 from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.parameters import anything, positive
-from surefoot.core.types import Array, Feedback, Real, Region, Source
+from surefoot.core.types import Array, Feedback, Number, Region, Source
 from surefoot.sets import Ball
 from surefoot.sets.prox import prox_of
 
 __all__ = ["TrackingPenalty", "TrackingPenaltyTheorem"]
 
 
-class TrackingPenaltyState(NamedTuple):
-    """The action to play, the states of the copies and the logarithms of their weights."""
-
-    x: Array
-    copies: tuple[Any, ...]
-    log_weights: Array
-
-
-class TrackingPenalty(Mixing[TrackingPenaltyState]):
+class TrackingPenalty(Mixing):
     r"""Exponential weights over :class:`~surefoot.algorithms.Yi` with several step sizes.
 
     .. math:: x_t = \sum_i\pi_{t,i}x_t^i, \qquad
@@ -42,7 +33,7 @@ class TrackingPenalty(Mixing[TrackingPenaltyState]):
     point, which the proximal oracle of a fixed set knows. NumPy only.
 
     Args:
-        copies: the rules that are mixed, all with one proximal oracle.
+        experts: the rules that are mixed, all with one proximal oracle.
         rate: :math:`\beta > 0`.
 
     Example:
@@ -50,7 +41,7 @@ class TrackingPenalty(Mixing[TrackingPenaltyState]):
         >>> from surefoot.sets import Box
         >>> prox = prox_of(Box([-0.5], [0.5]))
         >>> slow, fast = (Yi(prox=prox, domain=Ball(1.0), gamma=2.0, alpha=a) for a in (8.0, 2.0))
-        >>> player = TrackingPenalty(copies=(slow, fast), rate=0.1)
+        >>> player = TrackingPenalty(experts=(slow, fast), rate=0.1)
         >>> state = player.init(np.array([0.0]))
         >>> player.update(state, Feedback(np.array([-1.0]), -0.5, np.array([1.0]))).x
         array([0.15625])
@@ -59,30 +50,23 @@ class TrackingPenalty(Mixing[TrackingPenaltyState]):
     theirs; this form and its constants are derived here.
     """
 
-    state = TrackingPenaltyState
+    kind = Yi
     needs = COSTS_ONLY._replace(proxes=8, work="d log T", numpy_only=True)
     source = Source("Yi et al., ICML 2021", "derived here")
 
-    copies: tuple[Yi, ...] = anything("several Yi")
-    rate: Real = positive()
-
     def __post_init__(self) -> None:
-        self._own("copies", Yi)
-        for copy in self.copies:
+        super().__post_init__()
+        for copy in self.experts:
             if not hasattr(copy.prox, "violation"):
                 raise InvalidValueError(
                     f"prox must know the violation of a fixed set, got {copy.prox!r}"
                 )
 
-    @property
-    def _experts(self) -> tuple[Yi, ...]:
-        return self.copies
-
-    def _told(self, copy: Yi, own: Any, gradient: Array) -> Any:
+    def _step_expert(self, copy: Yi, own: Any, gradient: Array) -> Any:
         g = map_runs(copy.prox.violation, (own.x,))  # type: ignore[attr-defined]
         return copy.update(own, Feedback(gradient, g, 0.0 * own.x))
 
-    def _inside(self, x: Array) -> Array:
+    def _snap(self, x: Array) -> Array:
         return self.domain.project(x)
 
     @classmethod
@@ -92,13 +76,13 @@ class TrackingPenalty(Mixing[TrackingPenaltyState]):
         theorem, prox = TrackingPenaltyTheorem(constants, horizon), prox_of(domain)
         copies = tuple(
             Yi(prox=prox, domain=Ball(constants.R), gamma=gamma, alpha=alpha)
-            for gamma, alpha in theorem.copies
+            for gamma, alpha in theorem.experts
         )
-        return Tuned(cls(copies=copies, rate=theorem.rate), theorem)
+        return Tuned.of(cls, theorem, experts=copies)
 
 
 @final
-class TrackingPenaltyTheorem(KnownHorizon, Lagrangian):
+class TrackingPenaltyTheorem(MixingTheorem, Lagrangian):
     r"""Regret :math:`O(\sqrt{T(1 + P)})` against comparators of path length P.
 
     With D = 2R and :math:`N = \lceil\log_2\sqrt{1 + 2T}\rceil + 1` copies,
@@ -128,46 +112,28 @@ class TrackingPenaltyTheorem(KnownHorizon, Lagrangian):
     violation_exponent: ClassVar[float] = 0.5
 
     @property
-    def _known(self) -> tuple[float, float, float]:
-        return 2 * self.constants.R, self._G_f, self._G_g
+    def _D(self) -> float:
+        return 2 * self.constants.R
 
     @property
     def _weights(self) -> list[float]:
-        D, G_f, G_g = self._known
         count = math.ceil(math.log2(math.sqrt(1 + 2 * self.horizon))) + 1
-        first = G_f * math.sqrt(self.horizon) / (D * math.sqrt(G_g**2 + 1))
+        first = self._G_f * math.sqrt(self.horizon) / (self._D * math.sqrt(self._G_g**2 + 1))
         return [first / 2**i for i in range(count)]
 
     @property
-    def copies(self) -> tuple[tuple[float, float], ...]:
+    def experts(self) -> tuple[tuple[float, float], ...]:
         r"""The pairs :math:`(\gamma_i, \alpha_i)`, from the smallest steps to the largest."""
-        _, _, G_g = self._known
-        return tuple((math.sqrt(a), 0.5 * a * (G_g**2 + 1)) for a in self._weights)
+        return tuple((math.sqrt(a), 0.5 * a * (self._G_g**2 + 1)) for a in self._weights)
 
-    @property
-    def rate(self) -> float:
-        r"""The learning rate :math:`\sqrt{8\ln N/T}/(G_fD)`."""
-        D, G_f, _ = self._known
-        return math.sqrt(8 * math.log(len(self._weights)) / self.horizon) / (G_f * D)
+    def _expert_bounds(self, t: Number, path: Number) -> list[Array]:
+        G_f, G_g, far = self._G_f, self._G_g, self._D**2 + 2 * self._D * path
+        return [0.5 * a * (G_g**2 + 1) * far + G_f**2 / (2 * a) * t for a in self._weights]
 
-    def _copy_bound(self, a: float, t: Array, path: Any) -> Array:
-        D, G_f, G_g = self._known
-        return 0.5 * a * (G_g**2 + 1) * (D**2 + 2 * D * path) + G_f**2 / (2 * a) * t
-
-    def regret_bound(self, t: Any) -> Array:
-        """Bound the regret against a fixed action, whose path has no length."""
-        return self.dynamic_bound(t, 0.0)
-
-    def dynamic_bound(self, t: Any, path: Any) -> Array:
-        """Bound the regret against comparators whose path has a given length."""
-        t, (D, G_f, _) = as_floats(t), self._known
-        best = np.min([self._copy_bound(a, t, path) for a in self._weights], axis=0)
-        return best + math.log(len(self._weights)) / self.rate + self.rate / 8 * (G_f * D) ** 2 * t
-
-    def bounds(self, t: Any) -> dict[Measure, Array]:
+    def bounds(self, t: Number) -> dict[Measure, Array]:
         """Bound the violations by the sum of the copies' bounds."""
-        t, (D, G_f, _) = as_floats(t), self._known
-        hard = sum(
-            np.sqrt(2 * (G_f * D * t + self._copy_bound(a, t, 0.0)) / a) for a in self._weights
-        )
+        t = as_floats(t)
+        least = self._G_f * self._D * t
+        each = zip(self._expert_bounds(t, 0.0), self._weights, strict=True)
+        hard = sum(np.sqrt(2 * (least + regret) / a) for regret, a in each)
         return {"soft": hard, "hard": hard}

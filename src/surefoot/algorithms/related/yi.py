@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, NamedTuple, Self, final
+from typing import ClassVar, NamedTuple, Self, final
 
 import numpy as np
 
 from surefoot.algorithms.bounds import as_floats
 from surefoot.algorithms.guarantee import Kind, KnownHorizon, Measure, Tuned
-from surefoot.algorithms.related._lagrangian import Lagrangian
+from surefoot.algorithms.related.lagrangian import Lagrangian
 from surefoot.core.algorithm import OneConstraint, tuning
 from surefoot.core.arrays import map_runs, maximum
 from surefoot.core.constants import Constants
@@ -96,8 +96,7 @@ class Yi(OneConstraint[YiState]):
             domain: the feasible set, or a proximal oracle.
             c: strictly between 0 and 1.
         """
-        theorem = YiTheorem(constants, horizon, c)
-        return Tuned.of(cls, theorem, None, prox=prox_of(domain))
+        return Tuned.of(cls, YiTheorem(constants, horizon, c), None, prox=prox_of(domain))
 
 
 @final
@@ -167,11 +166,11 @@ class YiTheorem(KnownHorizon, Lagrangian):
         r"""The weight of a move, :math:`\tfrac12\gamma^2G_g^2 + \tfrac12T^c`."""
         return 0.5 * self._weight * (self._G_g**2 + 1)
 
-    def regret_bound(self, t: Any) -> Array:
+    def regret_bound(self, t: Number) -> Array:
         r"""Return :math:`\alpha D_0^2 + G_f^2t/(2T^c)`."""
         return self.alpha * self._D_0**2 + self._G_f**2 / (2 * self._weight) * as_floats(t)
 
-    def bounds(self, t: Any) -> dict[Measure, Array]:
+    def bounds(self, t: Number) -> dict[Measure, Array]:
         """Return the bounds on the violations and on their squares."""
         total = 2 * (self._F * as_floats(t) + self.regret_bound(t)) / self._weight
         slack = self.constants.start_slack

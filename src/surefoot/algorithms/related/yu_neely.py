@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, NamedTuple, Self, final
+from typing import ClassVar, NamedTuple, Self, final
 
 from surefoot.algorithms.bounds import as_floats
 from surefoot.algorithms.guarantee import ConstraintForm, Tuned
 from surefoot.algorithms.premises import Premise
-from surefoot.algorithms.related._lagrangian import Multiplying, RowsApart
+from surefoot.algorithms.related.lagrangian import Multiplying, RowsApart
 from surefoot.core.algorithm import tuning
 from surefoot.core.arrays import combine, maximum, number_like, where
 from surefoot.core.constants import Constants
@@ -89,8 +89,7 @@ class YuNeely(Multiplying[YuNeelyState]):
         cls, constants: Constants, horizon: int, domain: Region | None = None
     ) -> Tuned[Self]:
         """Tune for linear constraints: regret O(T^(1/2)), the sum of each constraint O(1)."""
-        theorem = YuNeelyTheorem(constants, horizon)
-        return Tuned.of(cls, theorem, domain)
+        return Tuned.of(cls, YuNeelyTheorem(constants, horizon), domain)
 
 
 @final
@@ -176,7 +175,7 @@ class YuNeelyTheorem(RowsApart):
         r"""The weight of a move, :math:`\tfrac12(\beta^2+1)\sqrt T`."""
         return 0.5 * (self.lipschitz**2 + 1) * math.sqrt(self.horizon)
 
-    def regret_bound(self, t: Any) -> Array:
+    def regret_bound(self, t: Number) -> Array:
         r"""Return :math:`\alpha D_0^2 + G_f^2t/(2\sqrt T)`."""
         (G_f,) = self.constants.require("G_f", by=self.name)
         return self.alpha * self._D_0**2 + G_f**2 / (2 * math.sqrt(self.horizon)) * as_floats(t)

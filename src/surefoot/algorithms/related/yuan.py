@@ -11,13 +11,13 @@ differ from round to round, against the best action that is feasible in all roun
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, NamedTuple, Self, final
+from typing import ClassVar, NamedTuple, Self, final
 
 import numpy as np
 
 from surefoot.algorithms.bounds import StronglyConvex, as_floats, harmonic
 from surefoot.algorithms.guarantee import Kind, KnownHorizon, Measure, PossibleHorizon, Tuned
-from surefoot.algorithms.related._lagrangian import Lagrangian
+from surefoot.algorithms.related.lagrangian import Lagrangian
 from surefoot.core import checks
 from surefoot.core.algorithm import EachConstraint, tuning
 from surefoot.core.arrays import combine, maximum
@@ -109,8 +109,7 @@ class Yuan(EachConstraint[YuanState]):
             beta: of the step size, strictly between 0 and 1.
             alpha: how the penalty is weighed, strictly between 0 and 1.
         """
-        theorem = YuanTradeOff(constants, horizon, beta, alpha)
-        return Tuned.of(cls, theorem, domain)
+        return Tuned.of(cls, YuanTradeOff(constants, horizon, beta, alpha), domain)
 
     @classmethod
     @tuning
@@ -122,8 +121,7 @@ class Yuan(EachConstraint[YuanState]):
         The parameters and bounds are for any number of rounds.
         """
         checks.check_horizon(horizon)
-        theorem = YuanStronglyConvex(constants)
-        return Tuned.of(cls, theorem, domain, decay=1.0)
+        return Tuned.of(cls, YuanStronglyConvex(constants), domain, decay=1.0)
 
 
 @final
@@ -190,12 +188,12 @@ class YuanTradeOff(KnownHorizon, Lagrangian):
         r"""The regulariser :math:`(m+1)G^2\eta/(2(1-\alpha))`."""
         return self._slopes * (self._slopes * self.eta) / (2 * (1 - self.alpha))
 
-    def regret_bound(self, t: Any) -> Array:
+    def regret_bound(self, t: Number) -> Array:
         r"""Return :math:`D_0^2/(2\eta) + (\eta t/2)(m+1)G^2`."""
         D_0, slopes = self._D_0, self._slopes
         return D_0 / 2 * (D_0 / self.eta) + slopes / 2 * (slopes * self.eta) * as_floats(t)
 
-    def bounds(self, t: Any) -> dict[Measure, Array]:
+    def bounds(self, t: Number) -> dict[Measure, Array]:
         """Return the squares, and what follows for the violations by Cauchy and Schwarz."""
         F = self._F
         squared = self.theta / self.alpha * (F * as_floats(t) + self.regret_bound(t))
@@ -257,11 +255,11 @@ class YuanStronglyConvex(PossibleHorizon, StronglyConvex, Lagrangian):
         G = self._G
         return (self.rows + 1) * G * (G * self.eta)
 
-    def regret_bound(self, t: Any) -> Array:
+    def regret_bound(self, t: Number) -> Array:
         r"""Return :math:`\tfrac{(m+1)G^2}{2H}(1 + \ln t)`."""
         return self.theta / 2 * harmonic(t)
 
-    def bounds(self, t: Any) -> dict[Measure, Array]:
+    def bounds(self, t: Number) -> dict[Measure, Array]:
         """Return the squares and the violations, as above."""
         F, c = self._F, self.theta / 2
         squared = 4 * c * (F * harmonic(t) + math.pi**2 / 6 * c)

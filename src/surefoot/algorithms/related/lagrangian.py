@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from typing import Any, ClassVar, final
+from typing import ClassVar, final
 
 import numpy as np
 
@@ -107,10 +107,10 @@ class EachRow(Lagrangian):
     needed: ClassVar[tuple[str, ...]] = ("rows",)
 
     @abstractmethod
-    def _row_bound(self, t: Any) -> Array:
+    def _row_bound(self, t: Number) -> Array:
         r"""Bound every :math:`[\sum_{s \le t} g_i(x_s)]_+`, and the Euclidean norm of all m."""
 
-    def bounds(self, t: Any) -> dict[Measure, Array]:
+    def bounds(self, t: Number) -> dict[Measure, Array]:
         """Return the bound on the sum of g for one constraint, of each constraint for several.
 
         The sum of the largest constraint is not bounded by the constraints' own sums: two that
@@ -131,11 +131,11 @@ class RowsApart(KnownHorizon, EachRow):
         """Return the bound on the sum of each constraint."""
 
     @final
-    def _row_bound(self, t: Any) -> Array:
+    def _row_bound(self, t: Number) -> Array:
         return np.full_like(as_floats(t), self._limit)
 
     @final
-    def bounds(self, t: Any) -> dict[Measure, Array]:
+    def bounds(self, t: Number) -> dict[Measure, Array]:
         """Return the bound on the sum of each constraint; of the maximum where there is one."""
         each: dict[Measure, Array] = {"rows": self._row_bound(t)}
         return each | super().bounds(t)
