@@ -72,7 +72,7 @@ NUMBERS = [
     (
         FrankWolfeTheorem(KNOWN, T, D, is_tuned=True),
         0.75,
-        {"eta": D / (2 * G_f) * (3 / T) ** 0.75, "step": sqrt(3 / T)},
+        {"eta": D / (2 * G_f) * (3 / T) ** 0.75, "step_size": sqrt(3 / T)},
         lambda t: 4 / 3**0.75 * D * G_f * T**0.75,
         {},
     ),

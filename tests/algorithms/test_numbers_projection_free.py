@@ -106,7 +106,7 @@ ETA_LATE = 4.5 / sqrt(10**4 * V_LATE)
             )
             for t, P in ((4, 1.5), (13, 20.0))
         ),
-        (SMOOTHED, "step", None, 0.25),
+        (SMOOTHED, "step_size", None, 0.25),
         (SMOOTHED, "radius", None, 0.375),
         (SMOOTHED, "shrink", None, 0.5),
         (SMOOTHED, "eta", None, ETA_S),
@@ -121,7 +121,7 @@ ETA_LATE = 4.5 / sqrt(10**4 * V_LATE)
             )
             for t in (4, 32)
         ),
-        (LATER, "step", None, 0.01),
+        (LATER, "step_size", None, 0.01),
         (LATER, "radius", None, DELTA_L),
         (LATER, "shrink", None, DELTA_L / 0.75),
         (LATER, "eta", None, ETA_L),

@@ -33,7 +33,7 @@ def unfold(name):
 def test_the_numbers_without_a_horizon(name):
     known, a, sigma, xi, kappa = unfold(name)
     s = xi / (G_f * G_g)
-    table = {"rho": a, "level": a, "sigma": sigma, "xi": xi / HAIR, "cost": kappa, "step": s}
+    table = {"rho": a, "level": a, "sigma": sigma, "xi": xi / HAIR, "cost": kappa, "step_size": s}
     table["regret_exponent"] = 0.5
     table |= {("tightening", 9): a / 3, "offset": 0.0, "power": 0.5}
     for t in (7, 50):
@@ -49,7 +49,7 @@ def test_the_numbers_without_G_f(name, T, adaptive):
     known, a, _, xi, kappa = unfold(name)
     s, c = xi / G_g, (sqrt(2) * R if adaptive else float("inf"))
     rho = a if T is None else min(a, R * sqrt(2 / (s * (s / 2 + kappa) * T)))
-    table = {"rho": rho, "step": s, "power": 0.5 if T is None else 0.0, "offset": 0.0}
+    table = {"rho": rho, "step_size": s, "power": 0.5 if T is None else 0.0, "offset": 0.0}
     table["regret_exponent"] = 0.5
     if adaptive:
         table["adagrad"] = c
@@ -72,7 +72,7 @@ def test_the_numbers_without_G_f_where_the_limit_of_adagrad_decides():
     # A step of up to 0.4 a round and a ball of 0.01: c = 0.014.
     known = Constants(R=0.01, G_f=G_f, G_g=G_g, sigma=2.5, epsilon=0.4, start_slack=0.3)
     s, a, c, kappa = HAIR * 0.4, 0.3, sqrt(2) * 0.01, 0.02 / 0.3
-    table = {"adagrad": c, "rho": a, "step": s, "cost": kappa, "regret_exponent": 0.5}
+    table = {"adagrad": c, "rho": a, "step_size": s, "cost": kappa, "regret_exponent": 0.5}
     for t in (2, 50):
         root = G_f * sqrt(t)
         regret = 2 * 0.01**2 * root / c + c * root
@@ -98,7 +98,7 @@ def test_the_numbers_of_strongly_convex_costs(name):
     known, a, _, xi, kappa = unfold(name)
     C = G_f * G_g / (xi * H)
     t0 = ceil(C / a) - 1
-    table = {"rho": C, "offset": t0, "power": 1.0, "step": xi / (G_f * G_g)}
+    table = {"rho": C, "offset": t0, "power": 1.0, "step_size": xi / (G_f * G_g)}
     table["regret_exponent"] = 0.0
     table["tightening", 9] = C / (9 + t0)
     for t in (7, 50):

@@ -71,9 +71,11 @@ def test_steps_and_bounds_are_the_printed_formulas(name, eta, t, bound):
 
 
 def test_the_fixed_step_of_frank_wolfe_is_at_most_whole():
-    steps = [algorithms.FrankWolfeTheorem(KNOWN, T, D, is_tuned=True).step for T in (1, 3, 12, 300)]
+    steps = [
+        algorithms.FrankWolfeTheorem(KNOWN, T, D, is_tuned=True).step_size for T in (1, 3, 12, 300)
+    ]
     assert steps == [1.0, 1.0, 0.5, 0.1]
-    assert algorithms.FrankWolfeTheorem(KNOWN, 300, D, is_tuned=False).step is None
+    assert algorithms.FrankWolfeTheorem(KNOWN, 300, D, is_tuned=False).step_size is None
 
 
 def test_the_bound_of_frank_wolfe_is_that_of_the_horizon():

@@ -154,7 +154,7 @@ def test_the_tuned_players_have_the_numbers_of_the_theorem(name):
     assert player.domain == Ball(1.5)
     for field in ("rho", "power", "offset", "running", "adagrad"):
         assert getattr(player, field) == getattr(theorem, field)
-    assert player.step_size == theorem.step
+    assert player.step_size == theorem.step_size
     around = Ball(1.5, [0.25, 0.0])
     assert getattr(ScheduledPFS, name)(KNOWN, 50, around).algorithm.domain == around
 

@@ -48,8 +48,8 @@ def test_without_a_horizon_by_hand():
     theorem = UnknownHorizon(KNOWN)
     a, s = 0.3, 0.2 / 17.5
     assert (theorem.rho, theorem.power, theorem.offset) == (0.3, 0.5, 0.0)
-    assert theorem.step == near(s)
-    assert theorem.step < s
+    assert theorem.step_size == near(s)
+    assert theorem.step_size < s
     assert theorem.tightening(9) == near(0.1)
     slope = 2 * 1.5**2 / (s * a) + s * a * 49 + 2 / 1.5 * a * 7
     wanted = slope * 20 + 1.5 / 1.5 / s * math.log(400)
@@ -102,7 +102,7 @@ def test_strongly_convex_costs_by_hand():
     assert (theorem.rho, theorem.offset, theorem.power) == (near(C), t0, 1.0)
     assert theorem.rho > C
     assert theorem.tightening(1) <= 0.3
-    assert theorem.step * theorem.tightening(5) == pytest.approx(1 / (3 * (5 + t0)), rel=1e-14)
+    assert theorem.step_size * theorem.tightening(5) == pytest.approx(1 / (3 * (5 + t0)), rel=1e-14)
     log = math.log((400 + t0) / (1 + t0))
     wanted = 2 * 3 * t0 * 1.5**2 + 2 * 1.5 * 3 / 1.5 * C * log
     wanted += (49 / 6 + 7 / 1.5 * C) * (1 / (1 + t0) + log)
@@ -175,7 +175,7 @@ def test_theorem_E2_is_that_of_certified_steps_with_the_steps_of_the_schedule(th
     rng = np.random.default_rng(4)
     sizes = 7 * rng.random(60)
     rhos = theorem.tightening(np.arange(1, 61))
-    etas = theorem.step * rhos
+    etas = theorem.step_size * rhos
     if theorem.running:
         etas = etas / np.maximum.accumulate(sizes)
     if theorem.adagrad is not None:
@@ -213,9 +213,9 @@ def test_the_start_alone_is_enough_and_schedules_then_begin_at_half_of_its_slack
     assert (theorem.level, theorem.rho) == (0.15, 0.15)
     assert theorem.sigma == pytest.approx(0.075)
     assert theorem.cost == pytest.approx(2 / 0.3)
-    assert theorem.step == near(polyak_rate(0.075, 2.5) / 17.5)
+    assert theorem.step_size == near(polyak_rate(0.075, 2.5) / 17.5)
     strong = StronglyConvexSchedule(local)
-    C = 1 / (3 * strong.step)
+    C = 1 / (3 * strong.step_size)
     assert strong.offset == math.ceil(2 * C / 0.3) - 1
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import ClassVar, final
+from typing import ClassVar
 
 import numpy as np
 
@@ -70,7 +70,6 @@ class StronglyConvex(Guarantee):
     horizon = None
 
     @property
-    @final
     def eta(self) -> float:
         """The step size of round 1, 1/H."""
         return 1 / self.constants.require("strong_convexity", by=self.name)[0]
@@ -86,7 +85,6 @@ class StrictStart(EveryRound):
         check_strict_start(self._slack, self.name)
 
     @property
-    @final
     def _slack(self) -> float:
         return self.constants.require("start_slack", by=self.name)[0]
 
@@ -124,7 +122,6 @@ class FromStart(StrictStart):
     """
 
     @property
-    @final
     def level(self) -> float:
         r"""The largest tightening allowed: :math:`\min(\alpha, \epsilon)`.
 
@@ -136,7 +133,6 @@ class FromStart(StrictStart):
         return min(self._slack, *c.require("epsilon", by=self.name))
 
     @property
-    @final
     def sigma(self) -> float:
         """The larger of the known sigma and the start's, at this level."""
         c = self.constants
@@ -146,13 +142,11 @@ class FromStart(StrictStart):
         return min(self._G_g, max(found))
 
     @property
-    @final
     def xi(self) -> float:
         r"""The share of a distance that a feasibility step removes, :math:`\xi`."""
         return polyak_rate(self.sigma, self._G_g)
 
     @property
-    @final
     def cost(self) -> float:
         r"""How far the best action moves per unit of tightening, :math:`\kappa`.
 

@@ -117,9 +117,9 @@ class Guarantee(_WithHorizon, Declared, ABC, kw_only=False):
         """What is promised about the constraint."""
 
     @property
-    @abstractmethod
     def regret_exponent(self) -> float | None:
-        """The power of T in the regret bound, ignoring logarithms; None without a horizon."""
+        """The power of T in the regret bound, ignoring logarithms; None where none is known."""
+        return None
 
     @property
     @abstractmethod
@@ -141,9 +141,12 @@ class Guarantee(_WithHorizon, Declared, ABC, kw_only=False):
         """The round from which g(x_t) <= 0 is promised; inf if never."""
         return 1 if self.kind == "every round" else np.inf
 
-    @abstractmethod
     def regret_bound(self, t: Number) -> Array:
-        """Return what no regret after t rounds exceeds; t may be an array."""
+        """Return what no regret after t rounds exceeds; t may be an array.
+
+        inf unless a theorem says more.
+        """
+        return np.full_like(np.asarray(t, dtype=np.float64), np.inf)
 
     def dynamic_bound(self, t: Number, path: Number) -> Array | None:
         """Return what no regret after t rounds against moving comparators exceeds.
@@ -264,16 +267,11 @@ class NoClaim(PossibleHorizon):
     """
 
     kind: ClassVar[Kind] = "none"
-    regret_exponent: ClassVar[None] = None
     violation_exponent: ClassVar[None] = None
     changing: ClassVar[bool] = True
     premises: ClassVar[tuple[Premise, ...]] = ()
 
     name: str = "no claim"
-
-    def regret_bound(self, t: Number) -> Array:
-        """Return inf."""
-        return np.full_like(np.asarray(t, dtype=np.float64), np.inf)
 
     def bounds(self, t: Number) -> dict[Measure, Array]:
         """Return no bound at all."""

@@ -8,15 +8,17 @@ the constants are used.
 from __future__ import annotations
 
 import math
-from typing import ClassVar, final
+from typing import ClassVar
 
 from surefoot.algorithms.bounds import as_floats
 from surefoot.algorithms.guarantee import EveryRound, KnownHorizon
 from surefoot.algorithms.premises import Premise
 from surefoot.core import checks
 from surefoot.core.algorithm import COSTS_ONLY, CostsOnly, S
+from surefoot.core.constants import Constants, as_constants
 from surefoot.core.parameters import positive, projectable, size
 from surefoot.core.types import Array, Number, Real, Region
+from surefoot.sets.gauge import gauge_of
 
 __all__ = [
     "Anytime",
@@ -26,6 +28,7 @@ __all__ = [
     "Inside",
     "OnBounded",
     "Projecting",
+    "inner_radius_of",
 ]
 
 
@@ -38,6 +41,12 @@ class Projecting(CostsOnly[S]):
     domain: Region = projectable()
 
 
+def inner_radius_of(constants: Constants, domain: Region) -> float:
+    """Return the radius of a ball around 0 in a feasible set: a constant, or that of its gauge."""
+    inner = as_constants(constants).inner_radius
+    return float(gauge_of(domain).inner_radius if inner is None else inner)
+
+
 class Inside(EveryRound):
     """A guarantee without violations; subclasses differ in the regret bound.
 
@@ -48,7 +57,6 @@ class Inside(EveryRound):
     needed: ClassVar[tuple[str, ...]] = ("G_f",)
 
     @property
-    @final
     def premises(self) -> tuple[Premise, ...]:
         """The gradient bound, for the regret alone; the horizon if one was used."""
         found = [Premise("cost gradient", "G_f", self._G_f, only_regret=True)]
@@ -68,7 +76,6 @@ class AroundBall(Inside):
         checks.at_most(R * (1 + 1e-9), "the outer radius", inner_radius=self.inner_radius)
 
     @property
-    @final
     def kappa(self) -> float:
         """The condition number R/r, at least 1."""
         return max(self.constants.R / self.inner_radius, 1.0)
@@ -90,12 +97,10 @@ class FixedStep(OnBounded):
     regret_exponent: ClassVar[float] = 0.5
 
     @property
-    @final
     def eta(self) -> float:
         r"""The step size :math:`D/(G_f\sqrt T)`."""
         return self.diameter / (self._G_f * math.sqrt(self.horizon))
 
-    @final
     def regret_bound(self, t: Number) -> Array:
         r"""Return :math:`D^2/(2\eta) + (\eta/2) G_f^2 t`."""
         return self.diameter**2 / (2 * self.eta) + self.eta / 2 * self._G_f**2 * as_floats(t)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -138,20 +139,16 @@ class Measuring(Wrapper):
         """Return the state after a round and what the step knew: the lines of the docstring."""
         seen, t = self.locate(state, feedback), state.rounds + 1.0
         is_read, is_new = seen.constraint_value is not None, False
-        suspects: tuple[Any, ...] = ()
+        suspects: tuple[Callable[[], tuple[str, ...]], ...] = ()
         if not (is_read or state.rounds):
             return state, Info(state.x, wish=state.x)
         state = state._replace(rounds=t)
         if is_read:
-            g = checks.read_constraint_value(seen.constraint_value, seen.action)
-            checks.finite(constraint_value=g)
-            read = Reading(seen.action, g, None, self.errors.of_round(seen))
+            read = self._read(seen)
             bound = state.bound if (read.x == state.x).all() else math.inf
             suspects = (partial(self._contradict, t, read, bound),)
             if t == 1.0:
-                upper = g + read.errors.value
-                check_start(g, upper, self._margin(g, len(read.x)))
-                state = state._replace(start=Anchor(read.x, upper, t))
+                state = state._replace(start=self._first_anchor(read))
             state, is_new = self._take(state, read)
         # From the base that a probe differs from, with the value that was read there.
         region = self._region(state, self._room(state), seen)
@@ -162,15 +159,13 @@ class Measuring(Wrapper):
             reason = "nothing was read, and the action stays, which was certified before"
             region = self._point(state, state.x, min(state.bound, 0.0), reason, seen)
         elif is_read and state.probing < 0 and not is_new:
-            is_cut = bool((region.nearest(aim) != wanted).any())
-            if is_cut and self._is_rough(state):
+            if (region.nearest(aim) != wanted).any() and self._is_rough(state):
                 state, region = self._begin(state, seen)
         elif is_read and state.probing >= 0:
             region = self._region(state, 0.0, seen)
         if state.probing >= 0:
             aim = self._probe(state, state.probing)
-        if wish.contradictions:
-            suspects = (*suspects, lambda: wish.contradictions)
+        suspects = (*suspects, lambda: wish.contradictions)
         new = freeze(region.nearest(aim))
         state = state._replace(x=new, bound=float(region.certificate(new).bound))
         return state, Info(new, wanted, region, suspects, round=int(t))
@@ -181,6 +176,18 @@ class Measuring(Wrapper):
             return self.init(x)
         x = freeze(np.array(x))
         return state._replace(x=x, rounds=state.rounds + 1.0, probing=-1, bound=math.inf)
+
+    def _read(self, seen: Feedback) -> Reading:
+        """Return the value that was read, with what it may be wrong by."""
+        g = checks.read_constraint_value(seen.constraint_value, seen.action)
+        checks.finite(constraint_value=g)
+        return Reading(seen.action, g, None, self.errors.of_round(seen))
+
+    def _first_anchor(self, read: Reading) -> Anchor:
+        """Return the start, which must have slack for certain."""
+        upper = read.g + read.errors.value
+        check_start(read.g, upper, self._margin(read.g, len(read.x)))
+        return Anchor(read.x, upper, 1.0)
 
     def _take(self, state: MeasuringState, read: Reading) -> tuple[MeasuringState, bool]:
         """Return the state with a value, and whether that has completed a slope."""

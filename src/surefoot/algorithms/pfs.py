@@ -226,8 +226,9 @@ class Theorem1(Guarantee):
         (epsilon,) = self.constants.require("epsilon", by=self.name)
         checks.at_most(epsilon, "epsilon", rho=self.rho)
 
-    def _known(self) -> tuple[float, ...]:
-        return self.constants.require("R", "G_f", "G_g", "sigma", by=self.name)
+    @property
+    def _sigma(self) -> float:
+        return self.constants.require("sigma", by=self.name)[0]
 
     @property
     def kind(self) -> Kind:
@@ -239,8 +240,7 @@ class Theorem1(Guarantee):
     @property
     def drift(self) -> float:
         r"""How far a steady stream of costs can push: :math:`\eta G_g G_f/\xi`."""
-        _, G_f, G_g, _ = self._known()
-        return self.eta * G_g * G_f / self.constants.xi
+        return self.eta * self._G_g * self._G_f / self.constants.xi
 
     @property
     def start_distance(self) -> float:
@@ -249,15 +249,13 @@ class Theorem1(Guarantee):
         0 when the start's slack is at least rho; else :math:`(\rho - \alpha)/\sigma` by Lemma 1,
         and never more than 2R.
         """
-        R, _, _, sigma = self._known()
-        slack = self.constants.start_slack
-        return 2 * R if slack is None else min(2 * R, max(0.0, self.rho - slack) / sigma)
+        R, slack = self.constants.R, self.constants.start_slack
+        return 2 * R if slack is None else min(2 * R, max(0.0, self.rho - slack) / self._sigma)
 
     def regret_bound(self, t: Number) -> Array:
         r"""Return :math:`2R^2/\eta + (\eta/2) G_f^2 t + (G_f\rho/\sigma) t`."""
-        R, G_f, _, sigma = self._known()
-        t = as_floats(t)
-        cost = 1 / sigma if self.tightening_cost is None else self.tightening_cost
+        t, R, G_f = as_floats(t), self.constants.R, self._G_f
+        cost = 1 / self._sigma if self.tightening_cost is None else self.tightening_cost
         return 2 * R**2 / self.eta + self.eta / 2 * G_f**2 * t + G_f * self.rho * cost * t
 
     def bounds(self, t: Number) -> dict[Measure, Array]:
@@ -265,8 +263,7 @@ class Theorem1(Guarantee):
         t = as_floats(t)
         if self.kind == "every round":
             return {"round": np.zeros_like(t)}  # any slack below it is spent on rounding (SHRINK)
-        _, _, G_g, sigma = self._known()
-        gamma = self.constants.gamma
+        G_g, sigma, gamma = self._G_g, self._sigma, self.constants.gamma
         # The logarithm where gamma is closer to 1 than to 0: 1 - 1e-18 is no float.
         fading = (
             gamma ** ((t - 1) / 2)
@@ -283,7 +280,7 @@ class Theorem1(Guarantee):
     @property
     def first_feasible(self) -> float:
         """The first round from which the violation bound is at most 0; inf if there is none."""
-        _, _, G_g, sigma = self._known()
+        G_g, sigma = self._G_g, self._sigma
         excess, room = G_g * self.start_distance, self.rho - self.drift
         if excess <= room:
             return 1
@@ -298,12 +295,11 @@ class Theorem1(Guarantee):
     @property
     def premises(self) -> tuple[Premise, ...]:
         """The bounds G_f, G_g and sigma; the start and the horizon if they matter."""
-        _, G_f, G_g, sigma = self._known()
         c = self.constants
         found = [
-            Premise("cost gradient", "G_f", G_f),
-            Premise("constraint subgradient", "G_g", G_g),
-            Premise("subgradient near the boundary", "sigma", sigma, level=c.epsilon or 0.0),
+            Premise("cost gradient", "G_f", self._G_f),
+            Premise("constraint subgradient", "G_g", self._G_g),
+            Premise("subgradient near the boundary", "sigma", self._sigma, level=c.epsilon or 0.0),
         ]
         if c.start_slack is not None:
             found.append(Premise("start", "the slack counted on", min(c.start_slack, self.rho)))
@@ -321,13 +317,11 @@ class _Corollary(KnownHorizon):
         _ = self.theorem
 
     @property
-    @final
     def theorem(self) -> Theorem1:
         """Theorem 1 at these parameters, which covers every round, not only the last."""
         corollary: Any = self
         return Theorem1(self.constants, corollary.eta, corollary.rho, self.horizon)
 
-    @final
     def regret_bound(self, t: Number) -> Array:
         """Return Theorem 1's bound; at t = horizon it is the corollary's."""
         return self.theorem.regret_bound(t)
@@ -337,7 +331,6 @@ class _Corollary(KnownHorizon):
         return self.theorem.bounds(t)
 
     @property
-    @final
     def premises(self) -> tuple[Premise, ...]:
         """The premises of Theorem 1 at these parameters."""
         return self.theorem.premises

@@ -168,7 +168,7 @@ class ScheduledPFS(OneConstraint[ScheduledState]):
 
         The horizon is not used; all tunings take one.
         """
-        return cls._with(UnknownHorizon(constants), domain)
+        return Tuned.of(cls, UnknownHorizon(constants), domain)
 
     @classmethod
     @tuning
@@ -176,7 +176,7 @@ class ScheduledPFS(OneConstraint[ScheduledState]):
         cls, constants: Constants, horizon: int | None = None, domain: Ball | None = None
     ) -> Tuned[Self]:
         r"""Tune by the largest gradient so far; the tightening falls if no horizon is given."""
-        return cls._with(UnknownGradients(constants, horizon), domain)
+        return Tuned.of(cls, UnknownGradients(constants, horizon), domain)
 
     @classmethod
     @tuning
@@ -184,7 +184,7 @@ class ScheduledPFS(OneConstraint[ScheduledState]):
         cls, constants: Constants, horizon: int | None = None, domain: Ball | None = None
     ) -> Tuned[Self]:
         r"""Tune the same, with steps of at most :math:`\sqrt2R/\sqrt{S_t}`, as in AdaGrad-norm."""
-        return cls._with(UnknownGradients(constants, horizon, adaptive=True), domain)
+        return Tuned.of(cls, UnknownGradients(constants, horizon, adaptive=True), domain)
 
     @classmethod
     @tuning
@@ -192,11 +192,7 @@ class ScheduledPFS(OneConstraint[ScheduledState]):
         cls, constants: Constants, horizon: int | None = None, domain: Ball | None = None
     ) -> Tuned[Self]:
         """Step 1/(H(t + t_0)): feasible in every round, O(log T); the horizon is not used."""
-        return cls._with(StronglyConvexSchedule(constants), domain)
-
-    @classmethod
-    def _with(cls, theorem: ScheduledSteps, domain: Ball | None) -> Tuned[Self]:
-        return Tuned.of(cls, theorem, domain, step_size=theorem.step)
+        return Tuned.of(cls, StronglyConvexSchedule(constants), domain)
 
 
 class ScheduledSteps(FromStart):
@@ -211,7 +207,7 @@ class ScheduledSteps(FromStart):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _ = self.rho, self.step  # what they need, too
+        _ = self.rho, self.step_size  # what they need, too
 
     @property
     @abstractmethod
@@ -230,7 +226,7 @@ class ScheduledSteps(FromStart):
 
     @property
     @abstractmethod
-    def step(self) -> float:
+    def step_size(self) -> float:
         """The step s per unit of tightening."""
 
     @property
@@ -238,12 +234,10 @@ class ScheduledSteps(FromStart):
         r"""The constant of the limit :math:`c/\sqrt{S_t}` on the step; None without a limit."""
         return None
 
-    @final
     def tightening(self, t: Number) -> Array:
         r"""Return :math:`\rho_t`; t may be an array."""
         return self.rho / (as_floats(t) + self.offset) ** self.power
 
-    @final
     def observed_bound(self, sizes: Array) -> Array:
         r"""Return Theorem E2 on what was observed, after each round.
 
@@ -255,7 +249,7 @@ class ScheduledSteps(FromStart):
         rho, squares = self.tightening(t), np.cumsum(sizes**2, axis=0)
         largest = np.maximum.accumulate(sizes, axis=0)
         # 1/eta, which is 0 before the first gradient: a step of any size would do.
-        slow = (largest if self.running else np.ones_like(sizes)) / (self.step * rho)
+        slow = (largest if self.running else np.ones_like(sizes)) / (self.step_size * rho)
         if self.adagrad is not None:
             slow = np.maximum(slow, np.sqrt(squares) / self.adagrad)
         moved = np.divide(sizes**2, slow, out=np.zeros_like(sizes), where=slow > 0)
@@ -270,7 +264,6 @@ class ScheduledSteps(FromStart):
         )
 
     @property
-    @final
     def premises(self) -> tuple[Premise, ...]:
         """G_g, sigma and the start; G_f, only for the regret unless the steps depend on it."""
         return self._and_rest(
@@ -287,8 +280,7 @@ class _GivenGradients(ScheduledSteps):
     horizon = None
 
     @property
-    @final
-    def step(self) -> float:
+    def step_size(self) -> float:
         r"""The step :math:`\xi/(G_fG_g)`, slightly shorter."""
         return SHRINK * self.xi / (self._G_f * self._G_g)
 
@@ -318,7 +310,7 @@ class UnknownHorizon(_GivenGradients):
     Example:
         >>> c = Constants(R=1.0, G_f=2.0, G_g=1.0, sigma=1.0, epsilon=0.5, start_slack=0.25)
         >>> anytime = UnknownHorizon(c)
-        >>> anytime.rho, round(anytime.step, 6), float(anytime.regret_bound(100).round(3))
+        >>> anytime.rho, round(anytime.step_size, 6), float(anytime.regret_bound(100).round(3))
         (0.25, 0.5, 184.21)
     """
 
@@ -335,7 +327,7 @@ class UnknownHorizon(_GivenGradients):
         """Return the bound above."""
         T = as_floats(t)
         R, G_f = self.constants.require("R", "G_f", by=self.name)
-        a, s, cost = self.rho, self.step, self.cost
+        a, s, cost = self.rho, self.step_size, self.cost
         slope = 2 * R**2 / (s * a) + s * a * G_f**2 + 2 * cost * a * G_f
         return slope * np.sqrt(T) + R * cost / s * np.log(T)
 
@@ -409,12 +401,12 @@ class UnknownGradients(PossibleHorizon, ScheduledSteps):
         """The level a; with a horizon, the minimiser of the bound if it is smaller."""
         if self.horizon is None:
             return self.level
-        s, R = self.step, self.constants.R
+        s, R = self.step_size, self.constants.R
         best = R * math.sqrt(2 / (s * (s / 2 + self.cost) * self.horizon))
         return min(self.level, best)
 
     @property
-    def step(self) -> float:
+    def step_size(self) -> float:
         r"""The step :math:`\xi/G_g`, slightly shorter."""
         return SHRINK * self.xi / self._G_g
 
@@ -429,7 +421,7 @@ class UnknownGradients(PossibleHorizon, ScheduledSteps):
         L = self.constants.G_f
         if L is None:
             return np.full_like(T, math.inf)
-        R, s, cost = self.constants.R, self.step, self.cost
+        R, s, cost = self.constants.R, self.step_size, self.cost
         c = math.inf if self.adagrad is None else self.adagrad
         root, last = L * np.sqrt(T), self.tightening(T)
         first = 2 * R**2 * np.maximum(L / (s * last), root / c)
@@ -485,7 +477,7 @@ class StronglyConvexSchedule(_GivenGradients):
     def rho(self) -> float:
         """The constant C, slightly larger, since the steps 1/(H(t + t_0)) are fixed."""
         (H,) = self.constants.require("strong_convexity", by=self.name)
-        return 1 / (H * self.step)
+        return 1 / (H * self.step_size)
 
     @property
     def offset(self) -> float:

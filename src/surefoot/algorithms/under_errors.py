@@ -7,16 +7,12 @@ that allows for them; docs/noise.md has the proofs.
 
 from __future__ import annotations
 
-import math
 from typing import Any, ClassVar, final
-
-import numpy as np
 
 from surefoot.algorithms.bounds import StrictStart
 from surefoot.algorithms.guarantee import Guarantee, Tuned
 from surefoot.algorithms.premises import Premise
 from surefoot.core.parameters import flag, rounds
-from surefoot.core.types import Array, Number
 from surefoot.regions import Errors
 
 __all__ = ["TheoremN", "tune_by_slope_bound", "under_errors"]
@@ -44,7 +40,6 @@ class TheoremN(StrictStart):
     """
 
     name: ClassVar[str] = "Theorem N (certified under errors)"
-    regret_exponent: ClassVar[None] = None
 
     slopes: bool = flag(default=True)
     horizon: int | None = rounds(default=None)
@@ -57,10 +52,6 @@ class TheoremN(StrictStart):
     def changing(self) -> bool:
         """Whether the constraint may differ from round to round: where it drifts."""
         return (self.constants.drift or 0.0) > 0
-
-    def regret_bound(self, t: Number) -> Array:
-        """Return inf: none is claimed."""
-        return np.full_like(np.asarray(t, dtype=np.float64), math.inf)
 
     @property
     def premises(self) -> tuple[Premise, ...]:

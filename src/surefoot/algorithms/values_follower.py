@@ -90,7 +90,6 @@ class FromValues(PossibleHorizon, StrictStart):
 
     regret_exponent: ClassVar[float] = 1.0
 
-    @final
     def regret_bound(self, t: Number) -> Array:
         """Return :math:`2RG_fT`; inf where G_f is not known."""
         return self._at_worst(t)

@@ -24,9 +24,8 @@ from surefoot.core.arrays import (
     sqrt,
 )
 from surefoot.core.constants import Constants
-from surefoot.core.parameters import anything, count, positive, projectable
+from surefoot.core.parameters import count, positive
 from surefoot.core.types import Array, Number, Real, Region, Source
-from surefoot.sets import Ball
 from surefoot.sets.gauge import Gauge, gauge_of
 
 __all__ = ["AdaptiveGauge", "AdaptiveGaugeTheorem"]
@@ -79,7 +78,7 @@ class AdaptiveGauge(Gauged[AdaptiveGaugeState]):
         horizon: T, the number of rounds that the experts cover.
 
     Example:
-        >>> from surefoot import Feedback
+        >>> from surefoot import Ball, Feedback
         >>> from surefoot.sets import Box
         >>> player = AdaptiveGauge(
         ...     gauge=gauge_of(Box([-0.5], [0.5])), domain=Ball(1.0), slope=3.0, horizon=4
@@ -97,8 +96,6 @@ class AdaptiveGauge(Gauged[AdaptiveGaugeState]):
     needs = Gauged.needs._replace(work="d log T")
     source = Source("Lu, Brukhim, Gradu and Hazan, ALT 2023", "derived here")
 
-    gauge: Gauge = anything("the gauge of the feasible set")
-    domain: Ball = projectable()
     slope: Real = positive()
     horizon: int = count()
 

@@ -13,7 +13,7 @@ from surefoot.algorithms.guarantee import Tuned
 from surefoot.algorithms.related.exploring import BanditState, BanditTheorem, Exploring, shape_of
 from surefoot.core.algorithm import tuning
 from surefoot.core.constants import Constants
-from surefoot.core.parameters import minimising, positive
+from surefoot.core.parameters import positive
 from surefoot.core.types import Array, Number, Real, Region, Source
 
 __all__ = ["BanditFrankWolfe", "SmoothedBanditTheorem"]
@@ -55,11 +55,8 @@ class BanditFrankWolfe(Exploring):
 
     source = Source("Chen, Zhang and Karbasi, AISTATS 2019", "as recalled")
 
-    radius: Real = positive()
-    shrink: Real = positive()
     eta: Real = positive()
     step_size: Real = positive()
-    domain: Region = minimising()
 
     def next_state(self, state: BanditState, estimate: Array) -> BanditState:
         gradients = state.gradients + estimate
@@ -76,7 +73,7 @@ class BanditFrankWolfe(Exploring):
         Needs ``cost_bound`` among the constants.
         """
         theorem = SmoothedBanditTheorem(constants, horizon, *shape_of(constants, domain))
-        return Tuned.of(cls, theorem, domain, step_size=theorem.step)
+        return Tuned.of(cls, theorem, domain)
 
 
 @final
@@ -111,17 +108,17 @@ class SmoothedBanditTheorem(BanditTheorem):
     _share: ClassVar[float] = 2 / 3
 
     @property
-    def step(self) -> float:
+    def step_size(self) -> float:
         r"""The step :math:`\sigma = T^{-2/5}`."""
         return math.pow(self.horizon, -0.4)
 
     @property
     def eta(self) -> float:
         r"""The step size :math:`\tfrac34\sigma^{3/2}D\delta/(dF_0)`."""
-        return 0.75 * math.pow(self.step, 1.5) * self.diameter * self.radius / self._noise
+        return 0.75 * math.pow(self.step_size, 1.5) * self.diameter * self.radius / self._noise
 
     def regret_bound(self, t: Number) -> Array:
         """Bound the expected regret."""
         rate = self.eta / 2 * (self._noise / self.radius) ** 2 + self._price * self.radius
-        rate += 2 * self._G_f * self.diameter * math.sqrt(self.step)
+        rate += 2 * self._G_f * self.diameter * math.sqrt(self.step_size)
         return self._first_round + self.diameter**2 / (2 * self.eta) + rate * as_floats(t)

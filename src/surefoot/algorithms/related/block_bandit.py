@@ -20,7 +20,7 @@ from surefoot.algorithms.related.exploring import (
 from surefoot.core.algorithm import tuning
 from surefoot.core.arrays import map_runs
 from surefoot.core.constants import Constants
-from surefoot.core.parameters import minimising, positive
+from surefoot.core.parameters import positive
 from surefoot.core.types import Array, Number, Real, Region, Source
 
 __all__ = ["BlockBandit", "BlockBanditTheorem"]
@@ -61,12 +61,9 @@ class BlockBandit(Exploring):
     needs = VALUES_ONLY._replace(linear_minimisations=8)
     source = Source("Garber and Kretzu, AISTATS 2020", "as recalled")
 
-    radius: Real = positive()
-    shrink: Real = positive()
     eta: Real = positive()
     block: Real = positive()
     gap: Real = positive()
-    domain: Region = minimising()
 
     def next_state(self, state: BanditState, estimate: Array) -> BanditState:
         gradients = state.gradients + estimate

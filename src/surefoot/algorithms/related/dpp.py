@@ -65,7 +65,6 @@ class DPP(Multiplying[DPPState]):
 
     V: Real = positive()
     alpha: Real = positive()
-    rows: int = count()
     domain: Region = projectable()
     queue: Real = nonnegative(default=0.0)
 
@@ -186,9 +185,6 @@ class DriftPlusPenalty(KnownHorizon, Lagrangian):
         if self.window > 1 and self.rows > 1:
             raise InvalidValueError(f"rows must be 1 for a window of rounds, got {self.rows}")
 
-    def _known(self) -> tuple[float, ...]:
-        return self.constants.require("R", "G_f", "G_g", "D_g", by=self.name)
-
     @property
     def name(self) -> str:
         """The source and the number of queues."""
@@ -217,23 +213,24 @@ class DriftPlusPenalty(KnownHorizon, Lagrangian):
         return max([0.0, *(value for value in known if value is not None)])
 
     @property
+    def _largest(self) -> float:
+        return self._D_g + 2 * self.constants.R * self._G_g
+
+    @property
     def _half_square(self) -> float:
         r"""The constant :math:`mB^2/2`."""
-        R, _, G_g, D_g = self._known()
-        return self.rows * (D_g + 2 * R * G_g) ** 2 / 2
+        return self.rows * self._largest**2 / 2
 
     @property
     def _window(self) -> float:
         r"""The largest excess of a comparator within a window, :math:`BD_g(K-1)`."""
-        R, _, G_g, D_g = self._known()
-        return (D_g + 2 * R * G_g) * D_g * (self.window - 1)
+        return self._largest * self._D_g * (self.window - 1)
 
     @property
     def _drift(self) -> float:
         r"""The most that a round adds to U, :math:`c_0`."""
-        _, G_f, _, _ = self._known()
-        F = self._F
-        return self.V * F + (self.V * G_f) ** 2 / (4 * self.alpha) + self._half_square
+        steps = (self.V * self._G_f) ** 2 / (4 * self.alpha)
+        return self.V * self._F + steps + self._half_square
 
     @property
     def regret_exponent(self) -> float:
@@ -246,8 +243,7 @@ class DriftPlusPenalty(KnownHorizon, Lagrangian):
 
     def regret_bound(self, t: Number) -> Array:
         r"""Return :math:`\alpha D_0^2/V + (VG_f^2/(4\alpha) + mB^2/(2V))t`."""
-        _, G_f, _, _ = self._known()
-        each = self.V * G_f**2 / (4 * self.alpha) + self._half_square / self.V
+        each = self.V * self._G_f**2 / (4 * self.alpha) + self._half_square / self.V
         each += 0.5 * self._window / self.V
         return self.alpha * self._D_0**2 / self.V + each * as_floats(t)
 
@@ -262,8 +258,7 @@ class DriftPlusPenalty(KnownHorizon, Lagrangian):
 
     def bounds(self, t: Number) -> dict[Measure, Array]:
         """Return the bound on the sum of g for one queue, of each constraint for several."""
-        _, G_f, G_g, _ = self._known()
-        t = as_floats(t)
+        t, G_f, G_g = as_floats(t), self._G_f, self._G_g
         pull = math.sqrt(self.rows) * G_g**2 / (2 * self.alpha)
         push = G_g * G_f * self.V / (2 * self.alpha)
         total = (1 + pull * t) * self.queue_bound(t) + push * t

@@ -16,16 +16,15 @@ import math
 from abc import abstractmethod
 from typing import ClassVar, NamedTuple
 
-from surefoot.algorithms.inside import AroundBall, ForHorizon
+from surefoot.algorithms.inside import AroundBall, ForHorizon, inner_radius_of
 from surefoot.core import checks
 from surefoot.core.algorithm import COSTS_ONLY, NOTHING, Algorithm, start_in
 from surefoot.core.arrays import number_like
-from surefoot.core.constants import Constants, as_constants
+from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import count, minimising, positive, size
 from surefoot.core.points import bounded_diameter, dimension_of, snap_inside
 from surefoot.core.types import Array, Feedback, Info, Number, Real, Region
-from surefoot.sets.gauge import gauge_of
 
 __all__ = ["VALUES_ONLY", "BanditState", "BanditTheorem", "Exploring", "shape_of"]
 
@@ -109,10 +108,8 @@ def shape_of(constants: Constants, domain: Region) -> tuple[float, int, float]:
     dimension = dimension_of(domain)
     if dimension is None:
         raise InvalidValueError(f"domain must know its dimension, got {domain!r}")
-    inner = as_constants(constants).inner_radius
-    if inner is None:
-        inner = gauge_of(domain).inner_radius
-    return float(inner) * (1 - math.ulp(1.0)), dimension, bounded_diameter(domain)
+    inner = inner_radius_of(constants, domain) * (1 - math.ulp(1.0))
+    return inner, dimension, bounded_diameter(domain)
 
 
 class BanditTheorem(AroundBall, ForHorizon):

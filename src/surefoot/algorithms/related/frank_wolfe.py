@@ -100,14 +100,14 @@ class FrankWolfe(CostsOnly[FrankWolfeState]):
     def tuned(cls, constants: Constants, horizon: int, domain: Region) -> Tuned[Self]:
         """Tune with a fixed step (Weibel et al. 2025): at most half the textbook's constant."""
         theorem = FrankWolfeTheorem(constants, horizon, bounded_diameter(domain), is_tuned=True)
-        return Tuned.of(cls, theorem, domain, step_size=theorem.step)
+        return Tuned.of(cls, theorem, domain)
 
     @classmethod
     @tuning
     def textbook(cls, constants: Constants, horizon: int, domain: Region) -> Tuned[Self]:
         """Tune as in Hazan's textbook, as recalled."""
         theorem = FrankWolfeTheorem(constants, horizon, bounded_diameter(domain), is_tuned=False)
-        return Tuned.of(cls, theorem, domain, step_size=theorem.step)
+        return Tuned.of(cls, theorem, domain)
 
 
 @final
@@ -143,7 +143,7 @@ class FrankWolfeTheorem(OnBounded):
         return scale * float(power**0.75)
 
     @property
-    def step(self) -> float | None:
+    def step_size(self) -> float | None:
         """The fixed step of the tuned form; None for the textbook's decaying one."""
         return min(1.0, math.sqrt(3.0 / self.horizon)) if self.is_tuned else None
 

@@ -140,18 +140,15 @@ class Blocks(KnownHorizon):
     diameter: float = size()
 
     @property
-    @final
     def block(self) -> int:
         r"""The block length :math:`\lceil\sqrt T\rceil`."""
         return math.isqrt(self.horizon - 1) + 1
 
     @property
-    @final
     def closeness(self) -> float:
         r"""The error of a projection, :math:`D\sqrt{b/T}`."""
         return self.diameter * math.sqrt(self.block / self.horizon)
 
-    @final
     def _minimisations(self, first: float) -> int:
         """Return the most linear minimisations in all, by the first distance of a block."""
         c = self.closeness

@@ -28,7 +28,7 @@ from surefoot.algorithms.inside import AroundBall, ForHorizon
 from surefoot.core import checks
 from surefoot.core.algorithm import COSTS_ONLY, NOTHING, CostsOnly, S
 from surefoot.core.arrays import dot, freeze, minimum, where
-from surefoot.core.parameters import nonnegative, projectable
+from surefoot.core.parameters import anything, nonnegative, projectable
 from surefoot.core.types import Array, Feedback, Info, Number
 from surefoot.sets import Ball
 from surefoot.sets.gauge import Gauge
@@ -63,7 +63,7 @@ class Gauged(CostsOnly[S]):
 
     needs = COSTS_ONLY._replace(gauges=1)
 
-    gauge: Gauge
+    gauge: Gauge = anything("the gauge of the feasible set")
     domain: Ball = projectable()
 
     def step(self, state: S, feedback: Feedback) -> tuple[S, Info]:

@@ -16,9 +16,8 @@ from surefoot.core import checks
 from surefoot.core.algorithm import tuning
 from surefoot.core.arrays import number_like
 from surefoot.core.constants import Constants
-from surefoot.core.parameters import anything, nonnegative, positive, projectable
+from surefoot.core.parameters import nonnegative, positive
 from surefoot.core.types import Array, Number, Real, Region, Source
-from surefoot.sets import Ball
 from surefoot.sets.gauge import Gauge, gauge_of
 
 __all__ = ["GaugeDescent", "GaugeTheorem", "StronglyConvexGauge"]
@@ -57,7 +56,7 @@ class GaugeDescent(Gauged[GaugeDescentState]):
 
     Example:
         >>> import numpy as np
-        >>> from surefoot import Feedback
+        >>> from surefoot import Ball, Feedback
         >>> from surefoot.sets import Box
         >>> gauge = gauge_of(Box([-0.5, -0.5], [0.5, 0.5]))
         >>> player = GaugeDescent(gauge=gauge, domain=Ball(2.0), eta=0.5)
@@ -78,8 +77,6 @@ class GaugeDescent(Gauged[GaugeDescentState]):
         "strongly_convex": Source("Mhammedi, COLT 2022", "derived here")
     }
 
-    gauge: Gauge = anything("the gauge of the feasible set")
-    domain: Ball = projectable()
     eta: Real = positive()
     strong_convexity: Real = nonnegative(default=0.0)
 

@@ -18,10 +18,9 @@ from surefoot.core import checks
 from surefoot.core.algorithm import tuning
 from surefoot.core.arrays import map_runs
 from surefoot.core.constants import Constants
-from surefoot.core.parameters import anything, count, positive, projectable
+from surefoot.core.parameters import count, positive
 from surefoot.core.points import dimension_of
 from surefoot.core.types import Array, Number, Real, Region, Source
-from surefoot.sets import Ball
 from surefoot.sets.gauge import Gauge, gauge_of
 
 __all__ = ["GaugeNewton", "GaugeNewtonTheorem"]
@@ -58,7 +57,7 @@ class GaugeNewton(Gauged[GaugeNewtonState]):
         reach: the first metric is :math:`I/(\beta\,\text{reach})^2`; R for a start at 0.
 
     Example:
-        >>> from surefoot import Feedback
+        >>> from surefoot import Ball, Feedback
         >>> from surefoot.sets import Box
         >>> gauge = gauge_of(Box([-0.5], [0.5]))
         >>> player = GaugeNewton(gauge=gauge, domain=Ball(1.0), beta=1 / 3, reach=1.0)
@@ -78,8 +77,6 @@ class GaugeNewton(Gauged[GaugeNewtonState]):
     needs = Gauged.needs._replace(work="d^3", numpy_only=True)
     source = Source("Mhammedi, 2024", "derived here")
 
-    gauge: Gauge = anything("the gauge of the feasible set")
-    domain: Ball = projectable()
     beta: Real = positive()
     reach: Real = positive()
 

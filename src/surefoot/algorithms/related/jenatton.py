@@ -132,19 +132,15 @@ class _Adaptive(Lagrangian):
         """The first step size."""
 
     @property
-    @final
     def theta(self) -> float:
         r"""The first regulariser: :math:`6G^2\eta_1`."""
         G = self._G
         return 6 * G * (G * self.eta)
 
-    @final
     def _dual_steps(self, t: Number) -> Array:
         r"""Return :math:`D_g^2\sum\mu_s`, bounded by :math:`(s+1)\mu_s = s^\beta/\theta_1`."""
-        (D_g,) = self.constants.require("D_g", by=self.name)
-        return D_g * (D_g / self.theta) * power_sum(t, 1 - self.beta)
+        return self._D_g * (self._D_g / self.theta) * power_sum(t, 1 - self.beta)
 
-    @final
     def bounds(self, t: Number) -> dict[Measure, Array]:
         r"""Return :math:`[\sum g]_+ \le \sqrt{2(Ft + \mathrm{Reg})(\sum_s\theta_s + \theta_1)}`."""
         F = self._F
@@ -153,7 +149,6 @@ class _Adaptive(Lagrangian):
         return {"soft": left * np.sqrt(thetas)}
 
     @property
-    @final
     def violation_exponent(self) -> float:
         """The exponent 1 - beta/2 of the sum of g."""
         return 1 - self.beta / 2

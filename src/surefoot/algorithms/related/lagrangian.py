@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from typing import ClassVar, final
+from typing import ClassVar
 
 import numpy as np
 
@@ -72,13 +72,11 @@ class Lagrangian(Summed):
     needed: ClassVar[tuple[str, ...]] = ("R", "G_f", "G_g")
 
     @property
-    @final
     def _D_0(self) -> float:
         """Return how far the best action may be from the first; 2R where not known."""
         return self.constants.reach
 
     @property
-    @final
     def _F(self) -> float:
         """Return by how much a cost may be larger at the best action than at the one played.
 
@@ -89,10 +87,14 @@ class Lagrangian(Summed):
         return 2 * c.R * self._G_f if c.F is None else c.F
 
     @property
-    @final
     def _G(self) -> float:
         """Return the one G of theorems that have one for costs and constraints."""
         return max(self._G_f, self._G_g)
+
+    @property
+    def _D_g(self) -> float:
+        """Return the largest absolute value of a constraint on the ball."""
+        return self.constants.require("D_g", by=self.name)[0]
 
     @property
     def rows(self) -> int:
@@ -130,11 +132,9 @@ class RowsApart(KnownHorizon, EachRow):
     def _limit(self) -> float:
         """Return the bound on the sum of each constraint."""
 
-    @final
     def _row_bound(self, t: Number) -> Array:
         return np.full_like(as_floats(t), self._limit)
 
-    @final
     def bounds(self, t: Number) -> dict[Measure, Array]:
         """Return the bound on the sum of each constraint; of the maximum where there is one."""
         each: dict[Measure, Array] = {"rows": self._row_bound(t)}

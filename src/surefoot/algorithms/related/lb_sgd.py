@@ -7,7 +7,7 @@ from typing import ClassVar, NamedTuple, Self, final
 
 import numpy as np
 
-from surefoot.algorithms.bounds import StrictStart, as_floats
+from surefoot.algorithms.bounds import StrictStart
 from surefoot.algorithms.guarantee import Tuned
 from surefoot.algorithms.premises import Premise
 from surefoot.core import checks
@@ -136,13 +136,8 @@ class HalvedSlack(StrictStart):
     """
 
     name: ClassVar[str] = "LB-SGD (Usmanova, As, Kamgarpour and Krause 2024)"
-    regret_exponent: ClassVar[None] = None
     needed: ClassVar[tuple[str, ...]] = ("beta",)
     horizon = None
-
-    def regret_bound(self, t: Number) -> Array:
-        """Return inf: none is claimed."""
-        return np.full_like(as_floats(t), math.inf)
 
     @property
     def premises(self) -> tuple[Premise, ...]:

@@ -23,7 +23,7 @@ from surefoot.core.algorithm import tuning
 from surefoot.core.arrays import combine
 from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.parameters import count, nonnegative, positive, projectable
+from surefoot.core.parameters import nonnegative, positive, projectable
 from surefoot.core.types import Array, Number, Real, Region, Source
 
 __all__ = ["Mahdavi", "MahdaviBalanced", "MahdaviNoViolation"]
@@ -80,7 +80,6 @@ class Mahdavi(Multiplying[MahdaviState]):
 
     eta: Real = positive()
     delta: Real = nonnegative()
-    rows: int = count()
     domain: Region = projectable()
     gamma: Real = nonnegative(default=0.0)
 
@@ -139,7 +138,6 @@ class _Regularised(KnownHorizon, EachRow):
     def largest_value(self) -> float:
         """The largest absolute value of a constraint as the algorithm sees it."""
 
-    @final
     def _known(self) -> tuple[float, float, float]:
         """Return D_0, sqrt(m + 1) G, and the root of the bound on both squared gradients at 0."""
         m = self.rows
@@ -147,13 +145,11 @@ class _Regularised(KnownHorizon, EachRow):
         return (self._D_0, slopes, math.hypot(slopes, math.sqrt(2 * m) * self.largest_value))
 
     @property
-    @final
     def _shortest(self) -> int:
         """The first T for which a delta exists."""
         return max(1, math.ceil(self._condition))
 
     @property
-    @final
     def _condition(self) -> float:
         r"""The number :math:`8(m+1)G^2\eta^2 T`, which T must reach for a delta to exist."""
         D_0, m = self._D_0, self.rows
@@ -161,21 +157,18 @@ class _Regularised(KnownHorizon, EachRow):
         return 8 * D_0 * D_0 / (1 + 2 * m / (m + 1) * ratio * ratio)
 
     @property
-    @final
     def a(self) -> float:
         r"""The constant :math:`D_0\sqrt{(m+1)G^2 + 2mD_g^2}`."""
         D_0, _, both = self._known()
         return D_0 * both
 
     @property
-    @final
     def eta(self) -> float:
         r"""The step size :math:`D_0^2/(a\sqrt T)`."""
         D_0, _, both = self._known()
         return D_0 / (both * math.sqrt(self.horizon))
 
     @property
-    @final
     def delta(self) -> float:
         r"""The smallest :math:`\delta \ge (m+1)G^2 + 2\delta^2\eta^2`.
 
@@ -184,19 +177,16 @@ class _Regularised(KnownHorizon, EachRow):
         """
         return self._delta(self.horizon)
 
-    @final
     def _delta(self, horizon: int) -> float:
         _, slopes, _ = self._known()
         # Not below 0 by rounding where the horizon is just enough.
         under = max(0.0, 1 - self._condition / horizon)
         return 2 * slopes**2 / (1 + math.sqrt(under))
 
-    @final
     def _regret(self, t: Number) -> Array:
         D_0, _, both = self._known()
         return D_0 / 2 * (D_0 / self.eta) + self.eta / 2 * both * (both * as_floats(t))
 
-    @final
     def _row(self, t: Number) -> Array:
         F = self._F
         # The product of the roots: the root of the product would overflow long before.
@@ -262,7 +252,7 @@ class MahdaviBalanced(_Regularised):
     @property
     def largest_value(self) -> float:
         """The bound D_g: the algorithm sees the constraints themselves."""
-        return self.constants.require("D_g", by=self.name)[0]
+        return self._D_g
 
     def regret_bound(self, t: Number) -> Array:
         r"""Return :math:`D_0^2/(2\eta) + (\eta t/2)((m+1)G^2 + 2mD_g^2)`."""

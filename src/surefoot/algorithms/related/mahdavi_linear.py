@@ -17,7 +17,7 @@ from surefoot.algorithms.related.lagrangian import EachRow, Multiplying, positiv
 from surefoot.core.algorithm import tuning
 from surefoot.core.arrays import combine, rows_dot
 from surefoot.core.constants import Constants
-from surefoot.core.parameters import count, positive, projectable
+from surefoot.core.parameters import positive, projectable
 from surefoot.core.types import Array, Number, Real, Region, Source
 
 __all__ = ["MahdaviLinear", "MahdaviLinearBalanced"]
@@ -81,7 +81,6 @@ class MahdaviLinear(Multiplying[MahdaviLinearState]):
     source = Source("Mahdavi, Jin and Yang, JMLR 2012", "derived here")
 
     eta: Real = positive()
-    rows: int = count()
     domain: Region = projectable()
 
     def first_state(self, x1: Array) -> MahdaviLinearState:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from typing import Any, ClassVar, NamedTuple, final
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -117,18 +117,15 @@ class MixingTheorem(KnownHorizon):
         """Return a bound on the regret of each expert."""
 
     @property
-    @final
     def rate(self) -> float:
         r"""The learning rate :math:`\sqrt{8\ln N/T}/(G_fD)`."""
         N = len(self.experts)
         return math.sqrt(8 * math.log(N) / self.horizon) / (self._G_f * self._D)
 
-    @final
     def regret_bound(self, t: Number) -> Array:
         """Bound the regret against a fixed action, whose path has no length."""
         return self.dynamic_bound(t, 0.0)
 
-    @final
     def dynamic_bound(self, t: Number, path: Number) -> Array:
         """Bound the regret against comparators whose path has a given length."""
         t = as_floats(t)

@@ -12,7 +12,7 @@ from surefoot.core.algorithm import tuning
 from surefoot.core.arrays import combine, maximum, norm
 from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.parameters import count, positive, projectable
+from surefoot.core.parameters import positive, projectable
 from surefoot.core.types import Array, Number, Real, Region, Source
 
 __all__ = ["PrimalDual", "PrimalDualTheorem"]
@@ -66,7 +66,6 @@ class PrimalDual(Multiplying[PrimalDualState]):
     primal_step: Real = positive()
     dual_step: Real = positive()
     cap: Real = positive()
-    rows: int = count()
     domain: Region = projectable()
 
     def first_state(self, x1: Array) -> PrimalDualState:
@@ -157,10 +156,9 @@ class PrimalDualTheorem(RowsApart):
 
     def _first_horizon(self) -> int:
         """Return the least T that meets both conditions, each of them monotone in T."""
-        (D_g,) = self.constants.require("D_g", by=self.name)
         slope, D = self._slope, self._D
         # Both steps are a constant over the root of T.
-        first = 0.5 * D * slope + 0.25 * self.cap**2 / (D * slope) * self.rows * D_g**2
+        first = 0.5 * D * slope + 0.25 * self.cap**2 / (D * slope) * self.rows * self._D_g**2
         root = max(first / self._loss, 8 * self._loss / (D * slope))
         return math.floor(root**2 * (1 + 1e-12)) + 1
 
@@ -186,8 +184,7 @@ class PrimalDualTheorem(RowsApart):
 
     @property
     def _slope(self) -> float:
-        G_f, G_g = self.constants.require("G_f", "G_g", by=self.name)
-        return G_f + math.sqrt(self.rows) * G_g * self.cap
+        return self._G_f + math.sqrt(self.rows) * self._G_g * self.cap
 
     @property
     def primal_step(self) -> float:
@@ -201,8 +198,7 @@ class PrimalDualTheorem(RowsApart):
 
     def regret_bound(self, t: Number) -> Array:
         r"""Return :math:`D^2/(2\eta_P) + \tfrac12(\eta_PG_d^2 + \eta_DmD_g^2)t`."""
-        (D_g,) = self.constants.require("D_g", by=self.name)
-        rate = self.primal_step * self._slope**2 + self.dual_step * self.rows * D_g**2
+        rate = self.primal_step * self._slope**2 + self.dual_step * self.rows * self._D_g**2
         return self._D**2 / (2 * self.primal_step) + 0.5 * rate * as_floats(t)
 
     @property

@@ -9,15 +9,14 @@ import numpy as np
 
 from surefoot.algorithms.bounds import as_floats
 from surefoot.algorithms.guarantee import Tuned
-from surefoot.algorithms.inside import AroundBall, ForHorizon
+from surefoot.algorithms.inside import AroundBall, ForHorizon, inner_radius_of
 from surefoot.core.algorithm import COSTS_ONLY, CostsOnly, tuning
 from surefoot.core.arrays import map_runs
-from surefoot.core.constants import Constants, as_constants
+from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import anything, flag, positive, projectable
 from surefoot.core.types import Array, Number, Real, Region, Source
 from surefoot.sets import Ball
-from surefoot.sets.gauge import gauge_of
 from surefoot.sets.separation import Separation, separation_of
 
 __all__ = ["SeparationDescent", "SeparationTheorem"]
@@ -128,12 +127,8 @@ class SeparationDescent(CostsOnly[SeparationDescentState]):
     def _tuned(
         cls, constants: Constants, horizon: int, domain: Region, *, deep: bool
     ) -> Tuned[Self]:
-        inner = as_constants(constants).inner_radius
-        if inner is None:
-            inner = gauge_of(domain).inner_radius
-        theorem = SeparationTheorem(constants, horizon, inner)
-        separation = separation_of(domain)
-        return Tuned.of(cls, theorem, None, separation=separation, deep=deep)
+        theorem = SeparationTheorem(constants, horizon, inner_radius_of(constants, domain))
+        return Tuned.of(cls, theorem, separation=separation_of(domain), deep=deep)
 
 
 @final

@@ -12,7 +12,7 @@ from surefoot.algorithms.related.lagrangian import Multiplying, RowsApart
 from surefoot.core.algorithm import tuning
 from surefoot.core.arrays import combine, maximum, number_like, where
 from surefoot.core.constants import Constants
-from surefoot.core.parameters import count, positive, projectable
+from surefoot.core.parameters import positive, projectable
 from surefoot.core.types import Array, Number, Real, Region, Source
 
 __all__ = ["YuNeely", "YuNeelyTheorem"]
@@ -69,7 +69,6 @@ class YuNeely(Multiplying[YuNeelyState]):
 
     gamma: Real = positive()
     alpha: Real = positive()
-    rows: int = count()
     domain: Region = projectable()
 
     def first_state(self, x1: Array) -> YuNeelyState:
@@ -162,8 +161,7 @@ class YuNeelyTheorem(RowsApart):
     def lipschitz(self) -> float:
         r"""The Lipschitz constant :math:`\beta` of the constraints."""
         known = self.constants.rows_lipschitz
-        (G_g,) = self.constants.require("G_g", by=self.name)
-        return math.sqrt(self.rows) * G_g if known is None else known
+        return math.sqrt(self.rows) * self._G_g if known is None else known
 
     @property
     def gamma(self) -> float:
@@ -177,13 +175,14 @@ class YuNeelyTheorem(RowsApart):
 
     def regret_bound(self, t: Number) -> Array:
         r"""Return :math:`\alpha D_0^2 + G_f^2t/(2\sqrt T)`."""
-        (G_f,) = self.constants.require("G_f", by=self.name)
-        return self.alpha * self._D_0**2 + G_f**2 / (2 * math.sqrt(self.horizon)) * as_floats(t)
+        return self.alpha * self._D_0**2 + self._G_f**2 / (2 * math.sqrt(self.horizon)) * as_floats(
+            t
+        )
 
     @property
     def _limit(self) -> float:
         """Return the second bound of the docstring."""
-        G_f, D_g = self.constants.require("G_f", "D_g", by=self.name)
+        G_f, D_g = self._G_f, self._D_g
         root, values = math.sqrt(self.horizon), math.sqrt(self.rows) * D_g
         c = self._F + G_f**2 / (2 * root)
         spread = (self.lipschitz**2 + 1) * (2 * self.constants.R) ** 2
