@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -161,7 +160,8 @@ def from_log(
         chosen = np.sort(np.random.default_rng(seed).choice(n, most, replace=False))
     few = (points[chosen], values[chosen], None if slopes is None else slopes[chosen])
     found = _Pairs(*few, value_error, slope_error)
-    found.compare()
+    for at in range(0, len(few[0]), _BLOCK):
+        found.compare(slice(at, at + _BLOCK))
     return LogBounds(
         rows=n,
         pairs=len(chosen) * (len(chosen) - 1) // 2,
@@ -180,12 +180,7 @@ class _Pairs:
     """The largest rise, bend and spread of all pairs."""
 
     def __init__(
-        self,
-        x: np.ndarray,
-        g: np.ndarray,
-        s: np.ndarray | None,
-        value_error: float,
-        slope_error: float,
+        self, x: Array, g: Array, s: Array | None, value_error: float, slope_error: float
     ) -> None:
         self.x, self.g, self.s = x, g, s
         self.value_error, self.slope_error = value_error, slope_error
@@ -193,12 +188,8 @@ class _Pairs:
         self.not_convex: str | None = None
         self._lowest = 0.0
 
-    def compare(self) -> None:
-        """Compare all pairs, a block of rows at a time."""
-        for at in range(0, len(self.x), _BLOCK):
-            self._block(slice(at, at + _BLOCK))
-
-    def _block(self, rows: slice) -> None:
+    def compare(self, rows: slice) -> None:
+        """Compare a block of rows with all."""
         way = self.x[None, :, :] - self.x[rows, None, :]
         far = np.linalg.norm(way, axis=2)
         up = self.g[None, :] - self.g[rows, None]
@@ -229,7 +220,9 @@ class _Pairs:
             )
 
 
-def _columns(x: Any, g: Any, s: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+def _columns(
+    x: Array, g: Array | None, s: Array | None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
     """Return actions, values and slopes of the rounds that have a value."""
     if g is None:
         told = [row for row in getattr(x, "rounds", ()) if row.g is not None]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from surefoot.core import checks
 from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.types import Array, ArrayLike, Region
+from surefoot.core.types import Array, ArrayLike, CostStream, Number, Region
 from surefoot.problems import Problem
 from surefoot.problems.calibration.offers import Conditions, offers_for
 from surefoot.problems.calibration.probes import (
@@ -19,7 +20,7 @@ from surefoot.problems.calibration.probes import (
     QueryErrors,
     ask,
     certified_radius,
-    contradiction,
+    find_contradiction,
     look_around,
 )
 from surefoot.problems.calibration.report import Calibration
@@ -35,10 +36,10 @@ __all__ = ["calibrate", "calibrate_constants"]
 _ROUNDS = 16  # of a cost stream without a bound, at which its gradients are looked at
 
 
-class _Given(NamedTuple):
+class _Case(NamedTuple):
     """What is to be calibrated, in one form."""
 
-    query: Callable[[Array], Any]
+    query: Callable[[Array], tuple[Number, Array]]
     start: Array
     domain: Ball
     known: Constants
@@ -47,9 +48,15 @@ class _Given(NamedTuple):
     gradients: Callable[[Array], list[Array]] | None
     horizon: int | None
 
+    def conditions(self, horizon: int) -> Conditions:
+        g = self.constraint
+        linear = g is not None and not g.row_curvatures(self.domain).any()
+        region = None if g is None else g.region
+        return Conditions(horizon, self.domain, region, linear, self.changing)
+
 
 def calibrate(
-    problem: Problem | Constraint | ConstraintStream | Callable[[Array], Any],
+    problem: Problem | Constraint | ConstraintStream | Callable[[Array], tuple[Number, Array]],
     start: ArrayLike | None = None,
     domain: Ball | None = None,
     *,
@@ -113,56 +120,58 @@ def calibrate(
     """
     checks.positive_int(probes, "probes")
     checks.above(1.0, factor=factor)
-    case = _given(problem, start, domain, given)
-    if within is not None:
-        holds = getattr(within, "contains", None)
-        if not callable(holds) or not holds(case.start):
-            raise InvalidValueError(
-                f"within must be a set that holds the start {case.start!r}, got {within!r}"
-            )
-    chance = _allowed_for(noise, repeats, delta, probes + 1)
+    case = _read_case(problem, start, domain, given)
+    _check_within(within, case.start)
+    if cost_gradient is not None:
+        checks.function(cost_gradient=cost_gradient)
+        case = case._replace(gradients=partial(_one_gradient, cost_gradient))
+    chance = _allow_for(noise, repeats, delta, probes + 1)
     rounds = case.horizon if horizon is None else horizon
     if rounds is None:
         raise InvalidValueError("horizon must be given where there is no cost stream, got None")
     checks.check_horizon(rounds)
 
-    def query(x: Array) -> Probe:
-        return ask(case.query, x, repeats)
-
+    query = partial(ask, case.query, repeats=repeats)
     first = query(case.start)
-    known = _with_start(case, first, given, chance)
+    known = _add_start(case, first, given, chance)
     errors = QueryErrors((known.value_error or 0.0) + chance, known.slope_error or 0.0)
     radius = certified_radius(first, known, case.domain, errors)
-    found = [first]
+    seen = [first]
     if radius > 0:
-        found += look_around(query, case.start, radius, probes, seed, within)
-    elif known.G_g is not None and known.origins["G_g"] != "estimated" and first.value < 0:
-        # A slack below the rounding of g, or below the errors of the sensors, is none.
-        local = known.origins.get("sigma") == "local"
-        gone = {"sigma": None, "epsilon": None} if local else {}
-        known = known.with_origin("derived", start_slack=0.0, **gone)
-    if wrong := contradiction(found, known, errors):
+        seen += look_around(query, case.start, radius, probes, seed, within)
+    elif first.value < 0:
+        known = _drop_slack(known)
+    if wrong := find_contradiction(seen, known, errors):
         raise InvalidValueError(f"what is given is contradicted: {wrong}")
-    gradients = case.gradients
-    if cost_gradient is not None:
-        checks.function(cost_gradient=cost_gradient)
-        function = cost_gradient
-
-        def gradients(x: Array) -> list[Array]:
-            return [function(x)]
-
-    known = _with_estimates(known, found, gradients, factor)
-    feasible = None if case.constraint is None else case.constraint.region
-    linear = case.constraint is not None and not case.constraint.row_curvatures(case.domain).any()
-    conditions = Conditions(rounds, case.domain, feasible, linear, case.changing)
+    known = _add_estimates(known, seen, case.gradients, factor)
     return Calibration(
         constants=known,
         horizon=rounds,
-        offers=offers_for(known, conditions),
-        probes=tuple(found),
+        offers=offers_for(known, case.conditions(rounds)),
+        probes=tuple(seen),
         radius=radius,
-        notes=tuple(_notes(known, found, radius, errors, delta if chance else None)),
+        notes=tuple(_notes(known, seen, radius, errors, delta if chance else None)),
     )
+
+
+def _check_within(within: object, start: Array) -> None:
+    if within is not None and not (isinstance(within, Region) and within.contains(start)):
+        raise InvalidValueError(
+            f"within must be a set that holds the start {start!r}, got {within!r}"
+        )
+
+
+def _drop_slack(known: Constants) -> Constants:
+    """Forget a slack below the rounding of g, or below the errors of the sensors: it is none."""
+    if known.G_g is None or known.origins["G_g"] == "estimated":
+        return known
+    local = known.origins.get("sigma") == "local"
+    gone = {"sigma": None, "epsilon": None} if local else {}
+    return known.with_origin("derived", start_slack=0.0, **gone)
+
+
+def _one_gradient(cost_gradient: Callable[[Array], Array], x: Array) -> list[Array]:
+    return [cost_gradient(x)]
 
 
 def calibrate_constants(known: Constants, horizon: int) -> Calibration:
@@ -184,17 +193,13 @@ def calibrate_constants(known: Constants, horizon: int) -> Calibration:
     checks.check_horizon(horizon)
     known = known.completed(2 * known.R)
     conditions = Conditions(horizon, Ball(known.R), None, linear=False, changing=False)
-    return Calibration(
-        constants=known,
-        horizon=horizon,
-        offers=offers_for(known, conditions),
-        probes=(),
-        radius=0.0,
-        notes=(),
-    )
+    offers = offers_for(known, conditions)
+    return Calibration(constants=known, horizon=horizon, offers=offers)
 
 
-def _given(problem: Any, start: Any, domain: Any, given: dict[str, float]) -> _Given:
+def _read_case(
+    problem: Any, start: Array | None, domain: Ball | None, given: dict[str, float]
+) -> _Case:
     # R is the radius of the domain.
     strangers = sorted(set(given) - set(Constants.names()) | ({"R"} & set(given)))
     if strangers:
@@ -209,7 +214,7 @@ def _given(problem: Any, start: Any, domain: Any, given: dict[str, float]) -> _G
         if x1 is not problem.start or ball is not problem.domain:
             parts = problem.costs, problem.constraint, ball, x1
             known = Problem.of(*parts, outside=True).constants
-        return _Given(
+        return _Case(
             whole.query,
             x1,
             ball,
@@ -231,20 +236,20 @@ def _given(problem: Any, start: Any, domain: Any, given: dict[str, float]) -> _G
         known = whole.constants(domain, x1)
         known = known.with_origin("derived", D_g=problem.value_bound(domain, x1), rows=problem.rows)
         changing = isinstance(problem, ConstraintStream)
-        return _Given(whole.query, x1, domain, known, whole, changing, None, None)
+        return _Case(whole.query, x1, domain, known, whole, changing, None, None)
     checks.function(problem=problem)
     known = Constants(R=float(domain.radius))
-    return _Given(problem, x1, domain, known, None, False, None, None)
+    return _Case(problem, x1, domain, known, None, False, None, None)
 
 
-def _stream_gradients(costs: Any) -> Callable[[Array], list[Array]]:
+def _stream_gradients(costs: CostStream) -> Callable[[Array], list[Array]]:
     """Return the gradients of some rounds at a point, of one run if there are several."""
     one = costs if costs.runs is None else costs.run(0)
     rounds = np.unique(np.linspace(0, costs.horizon - 1, _ROUNDS).astype(int)).tolist()
     return lambda x: [one.gradient(t, x) for t in rounds]
 
 
-def _allowed_for(noise: float | None, repeats: int, delta: float, points: int) -> float:
+def _allow_for(noise: float | None, repeats: int, delta: float, points: int) -> float:
     """Return by how much the means at so many points may err; 0 without noise."""
     checks.positive_int(repeats, "repeats")
     if not 0 < delta < 1:
@@ -255,7 +260,7 @@ def _allowed_for(noise: float | None, repeats: int, delta: float, points: int) -
     return float(noise) * math.sqrt(2 * math.log(2 * points / delta) / repeats)
 
 
-def _with_start(case: _Given, first: Probe, given: dict[str, float], chance: float) -> Constants:
+def _add_start(case: _Case, first: Probe, given: dict[str, float], chance: float) -> Constants:
     """Add the start to what is given, and what follows from it."""
     known = case.known.with_origin("given", **given) if given else case.known
     if known.F is not None and "G_f" in given and "F" not in given:
@@ -266,7 +271,7 @@ def _with_start(case: _Given, first: Probe, given: dict[str, float], chance: flo
     return known.completed(reach, value=first.value + (known.value_error or 0.0) + chance)
 
 
-def _with_estimates(
+def _add_estimates(
     known: Constants,
     probes: list[Probe],
     gradients: Callable[[Array], list[Array]] | None,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import partial
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from surefoot.algorithms import ALGORITHMS, Entry, Guarantee, Tuned, tuned_for
@@ -42,7 +44,7 @@ class Offer(NamedTuple):
     missing: str = ""
 
 
-def estimated(constants: Constants) -> tuple[str, ...]:
+def estimates_in(constants: Constants) -> tuple[str, ...]:
     """Return the names of the constants that are only estimates."""
     return tuple(name for name, origin in constants.origins.items() if origin == "estimated")
 
@@ -68,55 +70,46 @@ class Conditions(NamedTuple):
 def offers_for(constants: Constants, conditions: Conditions) -> tuple[Offer, ...]:
     """Return one offer per algorithm and theorem, in the order of the catalogue."""
     return tuple(
-        _offer_of(_Theorem(kind, tuning, conditions), constants)
+        _make_offer(partial(_attempt, kind, tuning, conditions), constants, conditions.horizon)
         for kind in ALGORITHMS
         for tuning in kind.tunings
     )
 
 
-class _Theorem(NamedTuple):
-    """An algorithm with one of its theorems, and the problem to apply it to."""
-
-    algorithm: type[Any]
-    tuning: str
-    conditions: Conditions
-
-    def attempt(self, known: Constants) -> Entry:
-        """Return what the theorem says for some constants."""
-        entry = tuned_for(self.algorithm, self.tuning, known, *self.conditions[:3])
-        if entry.tuned is None:
-            return entry
-        guarantee = entry.tuned.guarantee
-        if self.conditions.changing and not guarantee.changing:
-            note = f"{guarantee.name} is for a constraint that does not change"
-            return entry._replace(tuned=None, note=note)
-        if guarantee.constraint_form == "linear" and not self.conditions.linear:
-            note = f"{guarantee.name} needs linear constraints, which these are not known to be"
-            return entry._replace(tuned=None, note=note)
-        for error in ("value_error", "slope_error", "drift"):
-            if getattr(known, error) and not _allows(entry.tuned.algorithm, error):
-                note = f"{guarantee.name} does not allow for {error} = {getattr(known, error):g}"
-                return entry._replace(tuned=None, note=note)
-        return entry
+def _attempt(kind: type, tuning: str, conditions: Conditions, known: Constants) -> Entry:
+    """Return what a theorem says for some constants."""
+    entry = tuned_for(kind, tuning, known, *conditions[:3])
+    why_not = None if entry.tuned is None else _refuse(entry.tuned, conditions, known)
+    return entry if why_not is None else entry._replace(tuned=None, note=why_not)
 
 
-def _allows(algorithm: Any, error: str) -> bool:
-    """Return whether a rule, or what it knows about g, takes an error into account."""
-    if error == "slope_error" and not needs_of(algorithm).constraint_subgradients:
-        return True  # it sees none
-    errors = algorithm.errors
-    return errors is not None and bool(getattr(errors, error.removesuffix("_error")))
+def _refuse(tuned: Tuned[Any], conditions: Conditions, known: Constants) -> str | None:
+    """Return why a theorem is not for such a problem; None if it is."""
+    guarantee = tuned.guarantee
+    if conditions.changing and not guarantee.changing:
+        return f"{guarantee.name} is for a constraint that does not change"
+    if guarantee.constraint_form == "linear" and not conditions.linear:
+        return f"{guarantee.name} needs linear constraints, which these are not known to be"
+    allowed = tuned.algorithm.errors
+    errors = {"slope": known.slope_error, "value": known.value_error, "drift": known.drift}
+    if not needs_of(tuned.algorithm).constraint_subgradients:
+        del errors["slope"]  # it sees none
+    for name, error in errors.items():
+        if error and (allowed is None or not vars(allowed)[name]):
+            full = name if name == "drift" else f"{name}_error"
+            return f"{guarantee.name} does not allow for {full} = {error:g}"
+    return None
 
 
-def _offer_of(theorem: _Theorem, constants: Constants) -> Offer:
+def _make_offer(attempt: Callable[[Constants], Entry], constants: Constants, horizon: int) -> Offer:
     """Try the proved constants first; if they do not suffice, the estimates, labelled so."""
-    guesses, horizon = estimated(constants), theorem.conditions.horizon
-    hoped = theorem.attempt(constants)
-    sure = theorem.attempt(_without(constants, *guesses)) if guesses else hoped
+    guesses = estimates_in(constants)
+    hoped = attempt(constants)
+    sure = attempt(_without(constants, *guesses)) if guesses else hoped
     if hoped.tuned is None and sure.tuned is None:
         return Offer(hoped.name, "none", missing=hoped.note)
     regret_if = _regret(hoped, horizon)
-    without = {n: theorem.attempt(_without(constants, n)) for n in guesses}
+    without = {n: attempt(_without(constants, n)) for n in guesses}
     if sure.tuned is not None:
         offer = _offer(sure.name, "proved", sure.tuned, horizon)
         if regret_if < offer.regret:
@@ -131,15 +124,8 @@ def _offer_of(theorem: _Theorem, constants: Constants) -> Offer:
 
 
 def _offer(name: str, standing: Standing, tuned: Tuned[Any], horizon: int) -> Offer:
-    guarantee = tuned.guarantee
-    return Offer(
-        name,
-        standing,
-        tuned,
-        guarantee.kind,
-        _promise(guarantee, horizon),
-        float(guarantee.regret_bound(horizon)),
-    )
+    kind, promise = tuned.guarantee.kind, _promise(tuned.guarantee, horizon)
+    return Offer(name, standing, tuned, kind, promise, float(tuned.guarantee.regret_bound(horizon)))
 
 
 def _without(constants: Constants, *names: str) -> Constants:

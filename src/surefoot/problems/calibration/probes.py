@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from surefoot.core import checks
 from surefoot.core.arrays import to_numpy
 from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.types import Array, Region
+from surefoot.core.types import Array, Number, Region
 from surefoot.regions import LipschitzHull, Reading
 from surefoot.sets import Ball
 
@@ -46,23 +46,18 @@ class QueryErrors(NamedTuple):
         slope: of a subgradient, as a distance.
     """
 
-    value: float = 0.0
-    slope: float = 0.0
+    value: float
+    slope: float
 
 
-NO_ERRORS = QueryErrors()
-
-
-def ask(query: Callable[[Array], Any], point: Array, repeats: int = 1) -> Probe:
+def ask(query: Callable[[Array], tuple[Number, Array]], point: Array, repeats: int = 1) -> Probe:
     """Query the constraint and return the mean of the answers; raise if one is not valid."""
-    found = [_answer(query, point) for _ in range(repeats)]
-    if repeats == 1:
-        return found[0]
-    value = math.fsum(probe.value for probe in found) / repeats
-    return Probe(point, value, np.mean([probe.subgradient for probe in found], axis=0))
+    answers = [_answer(query, point) for _ in range(repeats)]
+    value = math.fsum(probe.value for probe in answers) / repeats
+    return Probe(point, value, np.mean([probe.subgradient for probe in answers], axis=0))
 
 
-def _answer(query: Callable[[Array], Any], point: Array) -> Probe:
+def _answer(query: Callable[[Array], tuple[Number, Array]], point: Array) -> Probe:
     answer = query(point)
     try:
         value, subgradient = answer
@@ -78,7 +73,7 @@ def _answer(query: Callable[[Array], Any], point: Array) -> Probe:
 
 
 def certified_radius(
-    start: Probe, constants: Constants, domain: Ball, errors: QueryErrors = NO_ERRORS
+    start: Probe, constants: Constants, domain: Ball, errors: QueryErrors
 ) -> float:
     r"""Return the radius :math:`\alpha/G_g` of a ball around the start that is certainly feasible.
 
@@ -135,8 +130,8 @@ def _inside(within: Region | None, start: Array, point: Array) -> Array:
     return nearest
 
 
-def contradiction(
-    probes: Sequence[Probe], constants: Constants, errors: QueryErrors = NO_ERRORS
+def find_contradiction(
+    probes: Sequence[Probe], constants: Constants, errors: QueryErrors
 ) -> str | None:
     """Return what the answers prove wrong about constants or constraint; None if nothing."""
     G_g, slack = constants.G_g, constants.start_slack

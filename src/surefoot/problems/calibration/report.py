@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from surefoot.core.constants import Constants, constants_table
 from surefoot.core.display import Table, facts_html
-from surefoot.problems.calibration.offers import Offer, estimated
+from surefoot.problems.calibration.offers import Offer, estimates_in
 from surefoot.problems.calibration.probes import Probe
 
 __all__ = ["Calibration"]
@@ -32,9 +32,9 @@ class Calibration:
     constants: Constants
     horizon: int
     offers: tuple[Offer, ...]
-    probes: tuple[Probe, ...]
-    radius: float
-    notes: tuple[str, ...]
+    probes: tuple[Probe, ...] = ()
+    radius: float = 0.0
+    notes: tuple[str, ...] = ()
 
     @property
     def proved(self) -> tuple[Offer, ...]:
@@ -44,12 +44,12 @@ class Calibration:
         observed: with a bound on the curvature, then with G_g alone. They have the least regret
         of the rules that need no more than the feedback of a round; then by the regret bound.
         """
-        return _ordered(o for o in self.offers if o.standing == "proved")
+        return _sort(o for o in self.offers if o.standing == "proved")
 
     @property
     def only_if(self) -> tuple[Offer, ...]:
         """The guarantees that rest on an estimate."""
-        return _ordered(o for o in self.offers if o.standing == "estimated")
+        return _sort(o for o in self.offers if o.standing == "estimated")
 
     @property
     def missing(self) -> tuple[Offer, ...]:
@@ -74,15 +74,10 @@ class Calibration:
         )
 
     def _repr_html_(self) -> str:
-        proved = [(o.name, o.constraint, _regret(o)) for o in self.proved]
-        missing = [(o.name, o.missing) for o in self.missing]
-        return facts_html(
-            f"Calibration for T = {self.horizon}",
-            {"asked": self._asked(), **{f"note {i + 1}": n for i, n in enumerate(self.notes)}},
-            constants_table(self.constants),
-            Table(("guarantees that apply", "constraint", "regret at most"), proved),
-            *([Table(("do not apply", "because"), missing)] if missing else []),
-        )
+        facts = {"asked": self._asked()} | {f"note {i + 1}": n for i, n in enumerate(self.notes)}
+        tables = [table._replace(head=(title, *table.head[1:])) for title, table in self._tables()]
+        constants = constants_table(self.constants)
+        return facts_html(f"Calibration for T = {self.horizon}", facts, constants, *tables)
 
     def _asked(self) -> str:
         if not self.probes:
@@ -91,36 +86,30 @@ class Calibration:
         where = f" within {self.radius:.3g} of the start, all feasible" if self.radius else ""
         return f"g queried at {points}{where}"
 
+    def _tables(self) -> Iterator[tuple[str, Table]]:
+        """Return the tables of what applies, only if estimates hold, and not at all."""
+        head = ("tuned by", "constraint", "regret at most")
+        proved = [(o.name, o.constraint, _regret(o)) for o in self.proved]
+        yield "guarantees that apply" if proved else "no guarantee applies", Table(head, proved)
+        if self.only_if:
+            guesses = ", ".join(estimates_in(self.constants))
+            rows = [
+                (o.name, o.constraint, f"{o.regret_if:.4g}", ", ".join(o.rests_on))
+                for o in self.only_if
+            ]
+            title = f"only if the estimates hold ({guesses}): no guarantee"
+            yield title, Table((*head, "rests on"), rows)
+        if self.missing:
+            missing = [(o.name, o.missing) for o in self.missing]
+            yield "guarantees that do not apply", Table(("tuned by", "because"), missing)
+
     def _lines(self) -> Iterator[str]:
         yield f"for T = {self.horizon}; {self._asked()}"
-        yield from self.notes
-        yield ""
-        origins = self.constants.origins
-        yield from _table(
-            ("constant", "value", "origin"),
-            [(n, f"{getattr(self.constants, n):.6g}", origins[n]) for n in origins],
-        )
-        if self.proved:
-            yield from ("", "guarantees that apply")
-            yield from _table(
-                ("tuned by", "constraint", "regret at most"),
-                [(o.name, o.constraint, _regret(o)) for o in self.proved],
-            )
-        else:
-            yield from ("", "no guarantee applies")
-        if self.only_if:
-            guesses = ", ".join(estimated(self.constants))
-            yield from ("", f"only if the estimates hold ({guesses}): no guarantee")
-            yield from _table(
-                ("tuned by", "constraint", "regret at most", "rests on"),
-                [
-                    (o.name, o.constraint, f"{o.regret_if:.4g}", ", ".join(o.rests_on))
-                    for o in self.only_if
-                ],
-            )
-        if self.missing:
-            yield from ("", "guarantees that do not apply")
-            yield from _table(("tuned by", "because"), [(o.name, o.missing) for o in self.missing])
+        yield from (*self.notes, "")
+        yield from _indent(constants_table(self.constants)._replace(right=()))
+        for title, table in self._tables():
+            yield from ("", title)
+            yield from _indent(table) if table.rows else ()
 
 
 # What to begin with: measured, they lead by far; their bounds, which hold for any costs, do not.
@@ -132,7 +121,7 @@ _FIRST = (
 _ORDER = ("every round", "after t0", "bounded", "cumulative", "hard", "squared", "none")
 
 
-def _ordered(offers: Iterator[Offer]) -> tuple[Offer, ...]:
+def _sort(offers: Iterator[Offer]) -> tuple[Offer, ...]:
     def place(offer: Offer) -> tuple[int, int, float, str]:
         first = _FIRST.index(offer.name) if offer.name in _FIRST else len(_FIRST)
         regret = min(offer.regret, offer.regret_if)
@@ -149,5 +138,5 @@ def _regret(offer: Offer) -> str:
     return "no number without G_f"
 
 
-def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
-    return (f"  {line}" for line in Table(head, rows).lines())
+def _indent(table: Table) -> Iterator[str]:
+    return (f"  {line}" for line in table.lines())
