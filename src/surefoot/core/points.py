@@ -83,9 +83,14 @@ def dimension_of(owner: Any) -> int | None:
     return None if dimension is None else int(dimension)
 
 
-def to_dense(A: Any) -> Array:
+def is_sparse(A: Array) -> bool:
+    """Return whether a matrix is one of SciPy's sparse ones."""
+    return hasattr(A, "tocsr")
+
+
+def to_dense(A: Array) -> Array:
     """Return a matrix of NumPy for one that may be SciPy's sparse."""
-    return A.toarray() if hasattr(A, "toarray") else A
+    return A.toarray() if is_sparse(A) else A
 
 
 def snap_inside(region: Region, x: Array) -> Array:

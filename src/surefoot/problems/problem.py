@@ -166,8 +166,8 @@ class Problem(Declared):
         if G_f is not None:
             known = known.with_origin("given", G_f=G_f)
         else:
-            bound: Any = costs.gradient_bound  # type: ignore[attr-defined]  # the library's have one
-            known = known.with_origin("derived", G_f=bound(domain))
+            stream: Any = costs  # the library's have a bound
+            known = known.with_origin("derived", G_f=stream.gradient_bound(domain))
         known = known.with_origin(
             "derived",
             R=known.R,
@@ -190,21 +190,33 @@ def _check_parts(costs: Any, constraint: Any, domain: Any) -> None:
     """Raise for parts of another kind, or constraints on actions of another length."""
     known = (Constraint, ConstraintStream)
     if not _is_stream(costs):
-        swapped = isinstance(costs, known) and _is_stream(constraint)
+        swapped = isinstance(costs, known)
+        instead = _instead(
+            costs,
+            (swapped, "a constraint comes after the costs"),
+            (callable(costs), "FromFunctions(...) takes functions of round and action"),
+            (bool(np.ndim(costs)), "Linear(...) takes gradients, Quadratic(...) targets"),
+        )
         raise InvalidValueError(
             "costs must be a cost stream, as Linear(...) or FromFunctions(...) of "
-            f"surefoot.problems.costs, got {_costs_instead(costs)}"
-            f"{': it comes after the costs' if swapped else ''}"
+            f"surefoot.problems.costs, got {instead}"
         )
     if not isinstance(constraint, known):
+        instead = _instead(
+            constraint,
+            (isinstance(constraint, Region), "a constraint has values, as L2Norm and Affine do"),
+            (callable(constraint), "FunctionConstraint(g, subgradient) takes it"),
+            (bool(np.ndim(constraint)), "Affine(A, b) takes rows and limits"),
+        )
         raise InvalidValueError(
             "constraint must be a Constraint or a ConstraintStream, as FunctionConstraint makes of "
-            f"two functions, got {_constraint_instead(constraint)}"
+            f"two functions, got {instead}"
         )
     if not isinstance(domain, Ball):
+        holds = hasattr(domain, "bounding_ball"), "its bounding_ball() is one"
         raise InvalidValueError(
             "domain must be a Ball that holds the feasible set, as Ball(1.0), "
-            f"got {_domain_instead(domain)}"
+            f"got {_instead(domain, holds)}"
         )
     for part, name in ((constraint, "constraint"), (domain, "domain")):
         # A constraint on actions of another length would have constants that are not true.
@@ -266,36 +278,9 @@ def _is_stream(costs: Any) -> bool:
     return all(hasattr(costs, name) for name in ("horizon", "dimension", "value", "gradient"))
 
 
-def _costs_instead(value: Any) -> str:
-    """Return what was given for the costs, and the class that takes it where there is one."""
-    if isinstance(value, (Constraint, ConstraintStream)):
-        return f"the constraint {checks.repr_line(value)}"
-    takes_functions = "FromFunctions(...) takes functions of round and action"
-    return _named(value, takes_functions, "Linear(...) takes gradients, Quadratic(...) targets")
-
-
-def _constraint_instead(value: Any) -> str:
-    """Return what was given for the constraint, and the class that takes it where there is one."""
-    if hasattr(value, "project"):
-        return (
-            f"the set {checks.repr_line(value)}: a constraint has values, as L2Norm and Affine do"
-        )
-    takes_function = "FunctionConstraint(g, subgradient) takes it"
-    return _named(value, takes_function, "Affine(A, b) takes rows and limits")
-
-
-def _named(value: Any, of_a_function: str, of_an_array: str) -> str:
-    """Return what was given, and what takes it if it is a function or an array."""
-    brief = checks.describe(value)
-    if callable(value):
-        return f"{brief}: {of_a_function}"
-    return f"{brief}: {of_an_array}" if hasattr(value, "shape") else brief
-
-
-def _domain_instead(value: Any) -> str:
-    """Return what was given for the domain, and a ball that holds it where there is one."""
-    holds = ": its bounding_ball() is one" * hasattr(value, "bounding_ball")
-    return f"{checks.describe(value)}{holds}"
+def _instead(value: object, *hints: tuple[bool, str]) -> str:
+    """Return what was given, and the class that takes it where there is one."""
+    return checks.describe(value) + next((f": {hint}" for fits, hint in hints if fits), "")
 
 
 def _curvature(constraint: Constraint | ConstraintStream, domain: Ball) -> float | None:

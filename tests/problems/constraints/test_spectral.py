@@ -1,10 +1,9 @@
 import math
-import sys
 
 import numpy as np
 import pytest
 
-from surefoot.problems.constraints import NuclearNorm, SpectralNorm, spectral
+from surefoot.problems.constraints import NuclearNorm, SpectralNorm
 from surefoot.sets import Ball, NuclearBall, SpectralBall
 
 SHAPES = [(1, 1), (1, 5), (5, 1), (2, 3), (3, 2), (4, 4)]
@@ -96,32 +95,6 @@ def test_the_bounds_hold_as_computed_and_are_attained(shape):
 def test_the_regions_are_the_balls_of_matrices():
     assert SpectralNorm((2, 3), 1.5).region == SpectralBall((2, 3), 1.5)
     assert NuclearNorm([2, 3], 1.5).region == NuclearBall((2, 3), 1.5)
-
-
-@pytest.mark.parametrize("shape", [(60, 50), (50, 60)])
-def test_large_matrices_take_one_eigenpair_and_agree(shape, monkeypatch):
-    g = SpectralNorm(shape, 1.0)
-    x = np.random.default_rng(4).normal(size=math.prod(shape))
-    fast = g.query(x)
-    monkeypatch.setattr(spectral, "_LARGE", 10**9)
-    slow = g.query(x)
-    assert fast[0] == pytest.approx(slow[0], rel=1e-13)
-    np.testing.assert_allclose(fast[1], slow[1], atol=1e-10)
-
-
-def test_without_scipy_all_eigenpairs_are_taken(monkeypatch):
-    x = np.random.default_rng(5).normal(size=2500)
-    g = SpectralNorm((50, 50), 1.0)
-    expected = g.query(x)
-    monkeypatch.setitem(sys.modules, "scipy.linalg", None)
-    spectral._one_pair.cache_clear()
-    try:
-        assert spectral._one_pair() is None
-        value, s = g.query(x)
-    finally:
-        spectral._one_pair.cache_clear()
-    assert value == pytest.approx(expected[0], rel=1e-13)
-    np.testing.assert_allclose(s, expected[1], atol=1e-10)
 
 
 @pytest.mark.parametrize("kind", [SpectralNorm, NuclearNorm])

@@ -11,7 +11,7 @@ from surefoot import Ball
 from surefoot.problems.constraints import Affine, L2Norm, LinfNorm
 from surefoot.problems.costs import Adversarial, Linear, Quadratic
 from surefoot.problems.hindsight import best_action, has_closed_form
-from surefoot.problems.hindsight.closed_form import closed_form
+from surefoot.problems.hindsight.best import closed_form
 from surefoot.sets import Box
 
 T, B, D = 40, 3, 4

@@ -8,7 +8,7 @@ import numpy as np
 
 from surefoot.problems.constraints import Affine
 from surefoot.problems.costs import Quadratic
-from surefoot.problems.hindsight.closed_form import closed_form
+from surefoot.problems.hindsight.best import closed_form
 from surefoot.problems.hindsight.level_bundle import _draw_back, _Model
 from surefoot.sets import Ball, Box
 

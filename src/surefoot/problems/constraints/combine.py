@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
 
 import numpy as np
 
-from surefoot.core import checks
 from surefoot.core.arrays import namespace, where
+from surefoot.core.checks import describe
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import Declared
 from surefoot.core.points import dimension_of, to_dense
@@ -31,7 +31,7 @@ class MaxOf(Constraint, Declared, kw_only=False):
             raise InvalidValueError("max_of must be given at least one constraint, got none")
         for part in self.parts:
             if not isinstance(part, Constraint):
-                raise InvalidValueError(f"max_of must be given constraints, got {_instead(part)}")
+                raise InvalidValueError(f"max_of must be given constraints, got {describe(part)}")
         lengths = {d for part in self.parts if (d := dimension_of(part)) is not None}
         if len(lengths) > 1:
             raise InvalidValueError(
@@ -45,12 +45,8 @@ class MaxOf(Constraint, Declared, kw_only=False):
         for part in self.parts[1:]:
             g, s = part.query(x)
             # A NaN is larger than anything: a part that is not known must not be passed over.
-            if type(g) is float and type(value) is float:
-                if g > value or g != g:
-                    value, subgradient = g, s
-            else:
-                larger = (g > value) | (g != g)
-                value, subgradient = where(larger, g, value), where(larger, s, subgradient)
+            larger = (g > value) | (g != g)
+            value, subgradient = where(larger, g, value), where(larger, s, subgradient)
         return value, subgradient
 
     def query_all(self, x: Array) -> tuple[Array, Array]:
@@ -79,8 +75,7 @@ class MaxOf(Constraint, Declared, kw_only=False):
 
     def value_bound(self, domain: Ball, point: Array) -> float | None:
         """Return the largest bound of a part, if all are known."""
-        bounds = [part.value_bound(domain, point) for part in self.parts]
-        return None if None in bounds else max(b for b in bounds if b is not None)
+        return _largest(part.value_bound(domain, point) for part in self.parts)
 
     @property
     def region(self) -> Region | None:
@@ -95,13 +90,11 @@ class MaxOf(Constraint, Declared, kw_only=False):
 
     def subgradient_bound(self, domain: Ball) -> float | None:
         """Return the largest bound of a part, if all are known."""
-        bounds = [part.subgradient_bound(domain) for part in self.parts]
-        return None if None in bounds else max(b for b in bounds if b is not None)
+        return _largest(part.subgradient_bound(domain) for part in self.parts)
 
     def evaluation_error(self, domain: Ball) -> float | None:
         """Return the largest error of a part, if all are known."""
-        errors = [part.evaluation_error(self._known(domain)) for part in self.parts]
-        return None if None in errors else max(e for e in errors if e is not None)
+        return _largest(part.evaluation_error(self._known(domain)) for part in self.parts)
 
     def curvature(self, domain: Ball | None = None) -> float | None:
         """Return the curvature of the only part; None for several, whose maximum has kinks."""
@@ -126,9 +119,10 @@ class MaxOf(Constraint, Declared, kw_only=False):
         return Ball(domain.radius, np.zeros(self.dimension))
 
 
-def _instead(part: Any) -> str:
-    how = ": FunctionConstraint(g, subgradient) takes it" * callable(part)
-    return f"{checks.describe(part)}{how}"
+def _largest(bounds: Iterable[float | None]) -> float | None:
+    """Return the largest of the parts' bounds, if all are known."""
+    known = list(bounds)
+    return None if None in known else max(b for b in known if b is not None)
 
 
 def max_of(*constraints: Constraint) -> MaxOf:

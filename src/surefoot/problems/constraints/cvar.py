@@ -52,11 +52,6 @@ class CVaR(Constraint, Declared, kw_only=False):
         x = point(x, self.losses.shape[-1])
         L = convert_like(self.losses, x)
         weights = self._weights(x)
-        if type(x) is np.ndarray and x.ndim == 1:
-            loss = L @ x
-            tail = np.argsort(-loss, kind="stable")[: np.count_nonzero(weights)]
-            w = weights[: len(tail)]
-            return float(w.dot(loss[tail])) - self.limit, w @ L[tail]
         xp = namespace(x)
         loss = L @ x if x.ndim == 1 else x @ L.T
         # The place of each scenario in falling order; its weight goes with the place.

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from surefoot.core import checks
 from surefoot.core.errors import InvalidValueError, SurefootError
-from surefoot.core.points import dimension_of
+from surefoot.core.points import dimension_of, is_sparse, to_dense
 from surefoot.core.types import Array, Region
-from surefoot.problems.constraints.affine import Affine
 from surefoot.problems.constraints.base import Constraint
-from surefoot.problems.constraints.combine import MaxOf
-from surefoot.problems.constraints.shift import Shifted
-from surefoot.problems.constraints.sparse import SparseAffine
 
 __all__ = ["NoStartError", "Start", "find_start"]
 
@@ -76,6 +70,7 @@ def find_start(
         NoStartError: if no strictly feasible point was found, with the reason if it is known.
 
     Example:
+        >>> from surefoot.problems.constraints import Affine
         >>> from surefoot.sets import Ball
         >>> g = Affine([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0]], [3.0, -1.0, 0.0])  # 1 <= x <= 3
         >>> start = find_start(g, Ball(4.0))
@@ -84,8 +79,8 @@ def find_start(
     """
     checks.positive_int(iterations, "iterations")
     checks.positive(tolerance=tolerance)
-    _refuse_equality(constraint)
     x = _first(constraint, domain, guess)
+    _refuse_equality(constraint, x)
     # The domain comes first: a certificate over it says nothing of a point outside.
     x = best_x = domain.project(x)
     best, lower, target = math.inf, -math.inf, None
@@ -134,7 +129,7 @@ def find_start(
     )
 
 
-def _first(constraint: Constraint, domain: Any, guess: Array | None) -> Array:
+def _first(constraint: Constraint, domain: Region, guess: Array | None) -> Array:
     """Return where to begin, which also fixes the length of an action."""
     if guess is not None:
         return checks.to_vector(guess, "guess", length=dimension_of(constraint))
@@ -157,7 +152,7 @@ class _Cuts:
         self.domain = domain
         self.count = 0
         self.weight = self.offset = self.terms = self.lengths = 0.0
-        self.slope: Any = 0.0
+        self.slope: Array = 0.0
 
     def add(self, weight: float, g: float, s: Array, x: Array) -> float:
         """Add a cut; the bound that all of them give, less what rounding may have added."""
@@ -176,32 +171,19 @@ class _Cuts:
         return bound / self.weight
 
 
-class _Block(NamedTuple):
-    """Linear rows of a constraint, with the index of the first among all constraints."""
-
-    first: int
-    A: Any
-    b: Any
-
-
-def _refuse_equality(constraint: Constraint) -> None:
+def _refuse_equality(constraint: Constraint, x: Array) -> None:
     """Raise if two linear rows are an equality: then no point is strictly feasible."""
-    blocks = list(_linear(constraint, itertools.count()))
-    if not blocks:
+    linear = np.flatnonzero(constraint.row_curvatures() == 0)
+    if not len(linear):
         return
-    number = np.concatenate([block.first + np.arange(len(block.b)) for block in blocks])
-    owner = np.repeat(np.arange(len(blocks)), [len(block.b) for block in blocks])
-    lengths = np.concatenate([_norms(block.A) for block in blocks])
-    offsets = np.concatenate([block.b for block in blocks]) / lengths
-
-    def unit(i: Any) -> Any:
-        block = blocks[owner[i]]
-        A, row = block.A, number[i] - block.first
-        return (A[row] if isinstance(A, np.ndarray) else A[[row]].toarray()[0]) / lengths[i]
-
+    values, A = constraint.query_all(x)
+    values, A = values[linear], A[linear]
+    squares = A.multiply(A) if is_sparse(A) else A * A
+    lengths = np.sqrt(np.asarray(squares.sum(axis=1)).ravel())
+    offsets = (A @ x - values) / lengths
     # One random number for each unit row: opposite rows have opposite ones, which sorting finds.
-    direction = np.random.default_rng(0).standard_normal(blocks[0].A.shape[1])
-    keys = np.concatenate([block.A @ direction for block in blocks]) / lengths
+    direction = np.random.default_rng(0).standard_normal(len(x))
+    keys = (A @ direction) / lengths
     order = np.argsort(keys)
     near = 1e-12 * float(np.linalg.norm(direction))
     low = np.searchsorted(keys[order], -keys - near)
@@ -209,30 +191,11 @@ def _refuse_equality(constraint: Constraint) -> None:
     for i in np.flatnonzero(high > low):
         for j in order[low[i] : high[i]]:
             opposite = abs(offsets[i] + offsets[j]) <= 1e-12 * (1 + abs(offsets[i]))
-            if opposite and abs(unit(i) + unit(j)).max() <= 1e-12:
+            one, other = to_dense(A[[i, j]]) / lengths[[i, j], None]
+            if opposite and abs(one + other).max() <= 1e-12:
                 raise NoStartError(
-                    f"rows {number[min(i, j)]} and {number[max(i, j)]} are an equality written "
+                    f"rows {linear[min(i, j)]} and {linear[max(i, j)]} are an equality written "
                     "as two inequalities, so no point is strictly feasible: solve it for one "
                     "variable and substitute that, or keep one row and let a free variable, such "
                     "as cash, take its slack"
                 )
-
-
-def _linear(constraint: Constraint, number: Iterator[int], rho: float = 0.0) -> Iterator[_Block]:
-    """Return the linear rows of a constraint, numbered as ``query_all`` orders them."""
-    if isinstance(constraint, (Affine, SparseAffine)):
-        rows = [next(number) for _ in constraint.b]
-        yield _Block(rows[0], constraint.A, constraint.b - rho)
-    elif isinstance(constraint, MaxOf):
-        for part in constraint.parts:
-            yield from _linear(part, number, rho)
-    elif isinstance(constraint, Shifted):
-        yield from _linear(constraint.constraint, number, rho + float(constraint.rho))
-    else:
-        next(number)
-
-
-def _norms(A: Any) -> Any:
-    if isinstance(A, np.ndarray):
-        return np.linalg.norm(A, axis=1)
-    return np.sqrt(A.multiply(A).sum(axis=1))

@@ -2,15 +2,13 @@
 
 # ruff: noqa: F403 ("*" exports what a file names in its __all__)
 
-from surefoot.problems.costs._stream import *
-from surefoot.problems.costs.classification import *
 from surefoot.problems.costs.functions import *
 from surefoot.problems.costs.linear import *
 from surefoot.problems.costs.live import *
+from surefoot.problems.costs.losses import *
 from surefoot.problems.costs.portfolio import *
 from surefoot.problems.costs.quadratic import *
-from surefoot.problems.costs.regression import *
-from surefoot.problems.costs.scored import *
+from surefoot.problems.costs.stream import *
 
 # The classes and functions imported above, and no submodule.
 __all__ = sorted(n for n, v in globals().items() if callable(v) and n[0] != "_")

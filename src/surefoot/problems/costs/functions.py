@@ -13,7 +13,7 @@ from surefoot.core.arrays import is_one_run, namespace
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.optional import need
 from surefoot.core.parameters import Declared, count, function, nonnegative, positive, rounds
-from surefoot.core.types import Array, Number
+from surefoot.core.types import Array, Index, Number
 from surefoot.sets import Ball
 
 __all__ = ["FromFunctions", "from_jax"]
@@ -57,11 +57,11 @@ class FromFunctions(Declared):
         """None: every run meets the same functions."""
         return
 
-    def value(self, t: Any, x: Array) -> Number:
+    def value(self, t: Index, x: Array) -> Number:
         """Return the value of the given function."""
         return checks.to_number(self.value_of(self.first + t, x), x, "value_of(t, x)")
 
-    def gradient(self, t: Any, x: Array) -> Array:
+    def gradient(self, t: Index, x: Array) -> Array:
         """Return the gradient of the given function, as float64."""
         gradient = self.gradient_of(self.first + t, x)
         if type(x) is np.ndarray:
@@ -85,7 +85,7 @@ class FromFunctions(Declared):
         # NumPy's integer, which a compiled scan takes as data: a Python int would be compiled in.
         return replace(self, horizon=stop - start, first=np.int64(self.first + start))
 
-    def run(self, index: Any) -> FromFunctions:
+    def run(self, index: Index) -> FromFunctions:
         """Return the same functions: there are no streams to choose from."""
         return self
 
@@ -123,13 +123,13 @@ def from_jax(
         False: jax.jit(jax.vmap(slope, in_axes=(0, *[None] * len(arrays)))),
     }
 
-    def call(functions: dict[bool, Any], t: Any, x: Array) -> Any:
+    def call(functions: dict[bool, Any], t: Index, x: Array) -> Any:
         with jax.enable_x64(True):
             if namespace(x) is np:
                 return np.array(functions[is_one_run(x)](x, *(a[t] for a in arrays)))
             return functions[is_one_run(x)](x, *(jax.numpy.asarray(a)[t] for a in arrays))
 
-    def value_of(t: Any, x: Array) -> Number:
+    def value_of(t: Index, x: Array) -> Number:
         value = call(one, t, x)
         return value if is_one_run(x) else value[:, None]
 

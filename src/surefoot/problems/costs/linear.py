@@ -9,8 +9,8 @@ import numpy as np
 
 from surefoot.core.arrays import convert_like, dot
 from surefoot.core.parameters import Declared, count, function, positive, rounds
-from surefoot.core.types import Array, Number
-from surefoot.problems.costs._stream import ArrayCosts
+from surefoot.core.types import Array, Index, Number
+from surefoot.problems.costs.stream import ArrayCosts
 from surefoot.sets import Ball
 
 __all__ = ["Adversarial", "Linear"]
@@ -32,11 +32,11 @@ class Linear(ArrayCosts, kw_only=False):
 
     slopes: Array
 
-    def value(self, t: Any, x: Array) -> Number:
+    def value(self, t: Index, x: Array) -> Number:
         r"""Return :math:`c_t^\top x`."""
         return dot(x, convert_like(self.slopes[t], x))
 
-    def gradient(self, t: Any, x: Array) -> Array:
+    def gradient(self, t: Index, x: Array) -> Array:
         r"""Return :math:`c_t`, repeated for each run."""
         c = convert_like(self.slopes[t], x)
         # A shared slope still has to be an array per run, so that feedback has one shape.
@@ -86,11 +86,11 @@ class Adversarial(Declared, kw_only=False):
         """None: every run meets the same rule."""
         return
 
-    def value(self, t: Any, x: Array) -> Number:
+    def value(self, t: Index, x: Array) -> Number:
         r"""Return :math:`r(t, x)^\top x`."""
         return dot(x, self.gradient(t, x))
 
-    def gradient(self, t: Any, x: Array) -> Array:
+    def gradient(self, t: Index, x: Array) -> Array:
         r"""Return :math:`r(t, x)`."""
         return self.rule(self.first + t, x)
 
@@ -104,7 +104,7 @@ class Adversarial(Declared, kw_only=False):
         first = np.int64(self.first + start)
         return Adversarial(self.rule, stop - start, self.dimension, self.bound, first)
 
-    def run(self, index: Any) -> Adversarial:
+    def run(self, index: Index) -> Adversarial:
         """Return the same rule: it has no streams to choose from."""
         return self
 

@@ -10,8 +10,8 @@ import numpy as np
 from surefoot.core import checks
 from surefoot.core.checks import invalid
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.types import Array, Number
-from surefoot.problems.costs._stream import ArrayCosts
+from surefoot.core.types import Array, Index, Number
+from surefoot.problems.costs.stream import ArrayCosts
 from surefoot.sets import Ball
 
 __all__ = ["Live"]
@@ -132,7 +132,7 @@ class Live:
         """Zero: nothing is known about costs that have not arrived."""
         return 0.0
 
-    def run(self, index: Any) -> Any:
+    def run(self, index: Index) -> Any:
         """Return the stream itself if all runs share it, else a view of one run."""
         return self if self.runs is None else _OneRun(self, index)
 
@@ -140,7 +140,7 @@ class Live:
 class _OneRun:
     """One run of live costs that have several."""
 
-    def __init__(self, live: Live, index: Any) -> None:
+    def __init__(self, live: Live, index: Index) -> None:
         self._live, self._index = live, index
         self.horizon, self.dimension, self.runs = live.horizon, live.dimension, None
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
 from surefoot.core.arrays import convert_like, dot, log
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import nonnegative
-from surefoot.core.types import Array, Number
-from surefoot.problems.costs._stream import ArrayCosts
+from surefoot.core.types import Array, Index, Number
+from surefoot.problems.costs.stream import ArrayCosts
 from surefoot.sets import Ball
 
 __all__ = ["LogPortfolio"]
@@ -37,7 +37,7 @@ class LogPortfolio(ArrayCosts, kw_only=False):
     returns: Array
     cash: Number = nonnegative(default=1.0)
 
-    def value(self, t: Any, x: Array) -> Number:
+    def value(self, t: Index, x: Array) -> Number:
         """Return minus the logarithm of the round's growth."""
         growth = self.cash + dot(x, convert_like(self.returns[t], x))
         if type(growth) is float and not growth > 0:
@@ -47,7 +47,7 @@ class LogPortfolio(ArrayCosts, kw_only=False):
             )
         return -log(growth)
 
-    def gradient(self, t: Any, x: Array) -> Array:
+    def gradient(self, t: Index, x: Array) -> Array:
         """Return minus the returns divided by the growth."""
         r = convert_like(self.returns[t], x)
         return -r / (self.cash + dot(x, r if r.ndim == x.ndim else r + 0.0 * x))

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
 from surefoot.core.arrays import convert_like, dot
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import positive
-from surefoot.core.types import Array, Number
-from surefoot.problems.costs._stream import ArrayCosts
+from surefoot.core.types import Array, Index, Number
+from surefoot.problems.costs.stream import ArrayCosts
 from surefoot.sets import Ball
 
 __all__ = ["Quadratic"]
@@ -43,16 +43,16 @@ class Quadratic(ArrayCosts, kw_only=False):
                 f"curvature must be one number, got shape {self.curvature.shape}"
             )
 
-    def value(self, t: Any, x: Array) -> Number:
+    def value(self, t: Index, x: Array) -> Number:
         r"""Return :math:`\tfrac{h}{2}\|x - v_t\|^2`."""
         away = x - convert_like(self.targets[t], x)
         return 0.5 * self.curvature * dot(away, away)
 
-    def gradient(self, t: Any, x: Array) -> Array:
+    def gradient(self, t: Index, x: Array) -> Array:
         r"""Return :math:`h(x - v_t)`."""
         return self.curvature * (x - convert_like(self.targets[t], x))
 
-    def query(self, t: Any, x: Array) -> tuple[Number, Array]:
+    def query(self, t: Index, x: Array) -> tuple[Number, Array]:
         """Return value and gradient from one difference."""
         away = x - convert_like(self.targets[t], x)
         return 0.5 * self.curvature * dot(away, away), self.curvature * away

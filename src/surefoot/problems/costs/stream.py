@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import fields
-from typing import Any, ClassVar, Self, final
+from typing import ClassVar, Self, final
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from surefoot.core import checks
 from surefoot.core.arrays import namespace
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import Declared
-from surefoot.core.types import Array, Number
+from surefoot.core.types import Array, Index, Number
 from surefoot.sets import Ball
 
 __all__ = ["ArrayCosts"]
@@ -33,14 +33,14 @@ class ArrayCosts(Declared, ABC, kw_only=False):
         _freeze(self)
 
     @abstractmethod
-    def value(self, t: Any, x: Array) -> Number:
+    def value(self, t: Index, x: Array) -> Number:
         """Return the cost of round t at x."""
 
     @abstractmethod
-    def gradient(self, t: Any, x: Array) -> Array:
+    def gradient(self, t: Index, x: Array) -> Array:
         """Return a (sub)gradient of the cost of round t at x."""
 
-    def query(self, t: Any, x: Array) -> tuple[Number, Array]:
+    def query(self, t: Index, x: Array) -> tuple[Number, Array]:
         """Return value and gradient together; override this where they share work."""
         return self.value(t, x), self.gradient(t, x)
 
@@ -85,7 +85,7 @@ class ArrayCosts(Declared, ABC, kw_only=False):
         return self._with({name: getattr(self, name)[start:stop] for name in self.series})
 
     @final
-    def run(self, index: Any) -> Self:
+    def run(self, index: Index) -> Self:
         """Return the stream of one run, or of the runs of a slice or an array of indices."""
         if self.runs is None:
             return self
