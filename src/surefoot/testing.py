@@ -26,7 +26,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from surefoot import algorithms, regions, sets
-from surefoot.algorithms import Proposer, name_of, tuned_for
+from surefoot.algorithms import Proposer, name_of, try_tuning
 from surefoot.core import checks
 from surefoot.core.arrays import to_numpy
 from surefoot.core.errors import InvalidValueError
@@ -198,7 +198,7 @@ def tuned_cases(kind: type[Any]) -> list[tuple[Any, list[float]]]:
     cases = []
     for tuning in kind.tunings:
         for horizon in (1_000, 10**15):
-            entry = tuned_for(kind, tuning, problem.constants, horizon, problem.domain, feasible)
+            entry = try_tuning(kind, tuning, problem.constants, horizon, problem.domain, feasible)
             if entry.tuned is not None:
                 cases.append((entry.tuned.algorithm, start))
                 break

@@ -3,7 +3,7 @@
 import pytest
 
 from surefoot import algorithms, problems
-from surefoot.algorithms import ALGORITHMS, tuned_for
+from surefoot.algorithms import ALGORITHMS, try_tuning
 from surefoot.algorithms.catalogue import find_algorithms
 from surefoot.core.errors import InvalidTypeError
 from surefoot.core.types import needs_of
@@ -13,7 +13,7 @@ from surefoot.sets import Ball, Box, Simplex
 def test_a_logarithm_is_no_power():
     toy = problems.paper_toy(1_000, trials=1)
     kind = algorithms.ScheduledPFS
-    entry = tuned_for(kind, "strongly_convex", toy.constants, 1_000, toy.domain)
+    entry = try_tuning(kind, "strongly_convex", toy.constants, 1_000, toy.domain)
     assert entry.promise == "every round; regret log T"
 
 

@@ -11,31 +11,31 @@ START = Premise("start", "the slack counted on", 0.1)
 @pytest.mark.parametrize("premise", [GRADIENT, Premise("constraint subgradient", "G_g", 1.41)])
 def test_an_upper_limit_breaks_above_it_alone(premise):
     assert premise.is_upper
-    assert not premise.broken(1.41)
-    assert not premise.broken(0.0)
-    assert premise.broken(1.42)
+    assert not premise.is_broken_by(1.41)
+    assert not premise.is_broken_by(0.0)
+    assert premise.is_broken_by(1.42)
     # The rounding of a computed norm is no breach.
-    assert not premise.broken(1.41 * (1 + 1e-15))
+    assert not premise.is_broken_by(1.41 * (1 + 1e-15))
 
 
 @pytest.mark.parametrize("premise", [NEAR, Premise("start", "the slack counted on", 0.5)])
 def test_a_lower_limit_breaks_below_it_alone(premise):
     assert not premise.is_upper
-    assert not premise.broken(0.5)
-    assert not premise.broken(7.0)
-    assert premise.broken(0.49)
-    assert not premise.broken(0.5 * (1 - 1e-15))
+    assert not premise.is_broken_by(0.5)
+    assert not premise.is_broken_by(7.0)
+    assert premise.is_broken_by(0.49)
+    assert not premise.is_broken_by(0.5 * (1 - 1e-15))
 
 
 def test_a_start_outside_keeps_its_premise():
     outside = Premise("start", "the slack counted on", -0.3)
-    assert not outside.broken(-0.3)
-    assert not outside.broken(-0.2)
-    assert outside.broken(-0.31)
+    assert not outside.is_broken_by(-0.3)
+    assert not outside.is_broken_by(-0.2)
+    assert outside.is_broken_by(-0.31)
 
 
 def test_arrays_are_compared_entry_by_entry():
-    assert GRADIENT.broken(np.array([1.0, 8.4, 1.41])).tolist() == [False, True, False]
+    assert GRADIENT.is_broken_by(np.array([1.0, 8.4, 1.41])).tolist() == [False, True, False]
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_arrays_are_compared_entry_by_entry():
     ],
 )
 def test_a_breach_is_one_sentence_with_round_and_numbers(premise, observed, sentence):
-    assert premise.broken(observed)
+    assert premise.is_broken_by(observed)
     assert premise.sentence(17, observed) == sentence
 
 
@@ -86,7 +86,7 @@ def test_a_constraint_that_is_not_known_to_be_linear_breaks_its_premise_in_round
 ):
     seen, counts = LINEAR.observe(1, 0.0, -1.0, 1.0, curvature)
     assert counts
-    assert LINEAR.broken(seen) == broken
+    assert LINEAR.is_broken_by(seen) == broken
     assert not LINEAR.observe(2, 0.0, -1.0, 1.0, curvature)[1]
     assert LINEAR.breach(1, 2.0).sentence == (
         "round 1: the constraints are not known to be linear: the regret bound and the feasibility "
@@ -95,7 +95,7 @@ def test_a_constraint_that_is_not_known_to_be_linear_breaks_its_premise_in_round
 
 
 @pytest.mark.parametrize(
-    ("premise", "loses"),
+    ("premise", "affected"),
     [
         (GRADIENT, "both"),
         (Premise("cost gradient", "G_f", 1.0, only_regret=True), "regret"),
@@ -106,13 +106,13 @@ def test_a_constraint_that_is_not_known_to_be_linear_breaks_its_premise_in_round
         (LINEAR, "both"),
     ],
 )
-def test_what_is_lost_with_a_premise(premise, loses):
-    assert premise.loses == loses
+def test_what_is_lost_with_a_premise(premise, affected):
+    assert premise.affects == affected
     assert premise.breach(3, 0.5, run=2)[:5] == (
         3,
         premise.constant,
         premise.sentence(3, 0.5),
-        loses,
+        affected,
         0.5,
     )
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from surefoot import Ball, Constants, Feedback
-from surefoot.algorithms import tuned_for
+from surefoot.algorithms import try_tuning
 from surefoot.algorithms.related.recoo import RECOO
 from surefoot.algorithms.related.tracking_penalty import TrackingPenalty
 from surefoot.algorithms.related.yi import Yi
@@ -204,7 +204,7 @@ def test_changing_constraints_are_played_in_the_ball_that_was_given():
     small = Ball(0.4, [0.0, 0.0])
     assert RECOO.changing(CONSTANTS, 10, small).algorithm.domain == small
     # A constraint without a set that it could be projected onto is no hindrance.
-    entry = tuned_for(RECOO, "changing", CONSTANTS, 10, Ball(1.0), None)
+    entry = try_tuning(RECOO, "changing", CONSTANTS, 10, Ball(1.0), None)
     assert entry.tuned.algorithm.domain == Ball(1.0)
 
 

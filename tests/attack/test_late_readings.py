@@ -49,7 +49,7 @@ def play(order, *, delay, v, told, copies, rounds=60):
     assert len(proved) > told - delay - 2
     # That nothing is certified any more, under drift, is no contradiction.
     broken = [b for b in controller.explain().broken if b.constant != "drift"]
-    wrong = [b.sentence for b in broken if b.loses != "regret"]
+    wrong = [b.sentence for b in broken if b.affects != "regret"]
     return float(max(proved)), wrong
 
 

@@ -544,7 +544,7 @@ def test_a_warning_that_is_an_error_leaves_the_round_open():
 def test_a_contradiction_may_be_recorded_in_silence():
     controller = asked(PLAYERS["PFS tuned"], START, on_contradiction="record")
     controller.tell(**steep("PFS tuned"))
-    assert [b.loses for b in controller.explain().broken] == ["feasibility"]
+    assert [b.affects for b in controller.explain().broken] == ["feasibility"]
 
 
 def test_the_policy_may_change_between_rounds():
@@ -568,7 +568,7 @@ def test_what_only_the_regret_bound_rests_on_is_warned_of_but_not_refused():
     with pytest.warns(PremiseWarning, match="the round = 2 exceeds the horizon = 1"):
         controller.tell(**seen_at(player, 2, controller.ask()))
     explained = controller.explain()
-    assert [b.loses for b in explained.broken] == ["regret", "regret"]
+    assert [b.affects for b in explained.broken] == ["regret", "regret"]
     assert explained.is_proven
     assert explained.regret_bound > 0  # of what was observed: G_f has no part in it
 

@@ -44,7 +44,7 @@ def test_the_certificate_starts_from_the_action_that_was_played():
     assert breach.sentence == (
         "round 2: an action 0.3 away from the one asked for was played, which was certified too"
     )
-    assert breach.loses == "regret"
+    assert breach.affects == "regret"
 
 
 def test_an_action_that_was_not_certified_is_said_and_gone_on_from():

@@ -17,7 +17,7 @@ from surefoot.algorithms import (
     NoClaim,
     Tighten,
     Tuned,
-    tuned_for,
+    try_tuning,
 )
 from surefoot.core.types import Info, Needs
 from surefoot.games.verdict import judge
@@ -54,7 +54,7 @@ def problem():
 def test_no_guarantee_of_the_catalogue_holds_for_a_player_that_never_looks(problem):
     region, domain = problem.benchmark.region, problem.domain
     entries = [
-        tuned_for(kind, tuning, problem.constants, T, domain, region)
+        try_tuning(kind, tuning, problem.constants, T, domain, region)
         for kind in ALGORITHMS
         for tuning in kind.tunings
     ]

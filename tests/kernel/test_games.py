@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.games._compare import assert_same_trace
 
 from surefoot import PFS, Ball, Problem, kernel, play, play_all, problems
 from surefoot.algorithms import (
@@ -30,6 +29,7 @@ from surefoot.games import compiled
 from surefoot.problems.constraints import Affine, EllipsoidNorm, L2Norm, LinfNorm, QuadraticForm
 from surefoot.problems.costs import Linear, Quadratic
 from surefoot.sets import Box
+from tests.games._compare import assert_same_trace
 
 pytestmark = pytest.mark.skipif(kernel.name() != "kernel", reason="the kernel was not built")
 

@@ -16,7 +16,7 @@ from surefoot.algorithms.catalogue import catalogue as catalogue
 from surefoot.algorithms.catalogue import domain_of as domain_of
 from surefoot.algorithms.catalogue import feedback_words as feedback_words
 from surefoot.algorithms.catalogue import source_of as source_of
-from surefoot.algorithms.catalogue import tuned_for as tuned_for
+from surefoot.algorithms.catalogue import try_tuning as try_tuning
 from surefoot.algorithms.catalogue import find_algorithms
 
 from surefoot.algorithms.guarantee import *

@@ -18,7 +18,7 @@ __all__ = [
     "feedback_words",
     "find_algorithms",
     "source_of",
-    "tuned_for",
+    "try_tuning",
 ]
 
 
@@ -106,11 +106,12 @@ def catalogue(
         ('gradient, g, subgradient', 'O(d)')
     """
     return [
-        tuned_for(kind, tuning, constants, horizon, domain, feasible) for kind, tuning in _tunings()
+        try_tuning(kind, tuning, constants, horizon, domain, feasible)
+        for kind, tuning in _tunings()
     ]
 
 
-def tuned_for(
+def try_tuning(
     kind: type[Any],
     tuning: str,
     constants: Constants,

@@ -15,8 +15,8 @@ from surefoot.core.types import Number
 
 __all__ = [
     "ROUNDING",
+    "Affected",
     "Breach",
-    "Loss",
     "Policy",
     "Premise",
     "PremiseError",
@@ -37,7 +37,7 @@ Quantity: TypeAlias = Literal[
 where g is near 0, from below; the slack of the first action, from below; the number of rounds; the
 curvature of the constraints, which is 0 for linear ones."""
 
-Loss: TypeAlias = Literal["feasibility", "regret", "both"]
+Affected: TypeAlias = Literal["feasibility", "regret", "both"]
 """The bounds that rest on a premise, and no longer apply where it breaks."""
 
 Policy: TypeAlias = Literal["raise", "warn", "record"]
@@ -51,7 +51,7 @@ the last certain point."""
 # below any difference that matters to a bound.
 ROUNDING = 1e-12
 
-_LOSSES: dict[Loss, str] = {
+_WORDS: dict[Affected, str] = {
     "feasibility": "the feasibility guarantee no longer applies",
     "regret": "the regret bound no longer applies; feasibility does not rest on it",
     "both": "the regret bound and the feasibility guarantee no longer apply",
@@ -87,7 +87,7 @@ class Premise:
 
     Example:
         >>> premise = Premise("cost gradient", "G_f", 3.0, only_regret=True)
-        >>> premise.broken(2.5), premise.broken(3.5), premise.loses
+        >>> premise.is_broken_by(2.5), premise.is_broken_by(3.5), premise.affects
         (False, True, 'regret')
     """
 
@@ -103,7 +103,7 @@ class Premise:
         return self.quantity not in ("subgradient near the boundary", "start")
 
     @property
-    def loses(self) -> Loss:
+    def affects(self) -> Affected:
         """The bounds that rest on the premise."""
         if self.only_regret or self.quantity == "horizon":
             return "regret"
@@ -111,7 +111,7 @@ class Premise:
             return "feasibility"
         return "both"
 
-    def broken(self, observed: Number) -> Any:
+    def is_broken_by(self, observed: Number) -> Any:
         """Return whether an observed value breaks the premise; entry by entry for arrays."""
         # The limit may be negative: a start outside has a slack below 0.
         margin = ROUNDING * abs(self.limit)
@@ -146,7 +146,7 @@ class Premise:
     def breach(self, t: int, observed: float, run: int = 0) -> Breach:
         """Return the record of a round that breaks the premise."""
         sentence = self.sentence(t, observed)
-        return Breach(t, self.constant, sentence, self.loses, observed, self.limit, run)
+        return Breach(t, self.constant, sentence, self.affects, observed, self.limit, run)
 
     @property
     def requirement(self) -> str:
@@ -167,13 +167,13 @@ class Premise:
     def sentence(self, t: int, observed: float) -> str:
         """Return a breach in words: what was seen, and what no longer applies."""
         if self.quantity == "curvature":
-            return f"round {t}: the constraints are not known to be linear: {_LOSSES[self.loses]}"
+            return f"round {t}: the constraints are not known to be linear: {_WORDS[self.affects]}"
         what = {
             "start": "the slack -g(x_1)",
             "horizon": "the round",
             "cost gradient": "|grad f|",
         }.get(self.quantity, "|s|")
-        lost = _LOSSES[self.loses]
+        lost = _WORDS[self.affects]
         if not self.only_regret and self.quantity == "start":
             lost = "the feasibility guarantee does not apply"
         if not self.only_regret and self.quantity == "horizon":
@@ -194,7 +194,7 @@ class Breach(NamedTuple):
         round: that round.
         constant: the name of what was wrong; "constants" where an algorithm found it out itself.
         sentence: what was seen, and what no longer applies.
-        loses: which bounds that is.
+        affects: which bounds that is.
         observed: the number seen, where it is one.
         limit: the number it was compared with.
         run: which run it was, where several were played.
@@ -203,7 +203,7 @@ class Breach(NamedTuple):
     round: int
     constant: str
     sentence: str
-    loses: Loss
+    affects: Affected
     observed: float | None = None
     limit: float | None = None
     run: int = 0

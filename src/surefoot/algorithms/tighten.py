@@ -241,7 +241,7 @@ class Tightened(KnownHorizon, Summed):
     @property
     def rho(self) -> float:
         r"""The tightening :math:`S_T/T`, rounded up."""
-        return float(_summed(self.base, self.horizon)[1]) / self.horizon * (1 + 2.0**-50)
+        return float(_bound_sum(self.base, self.horizon)[1]) / self.horizon * (1 + 2.0**-50)
 
     @property
     def room(self) -> float:
@@ -261,7 +261,7 @@ class Tightened(KnownHorizon, Summed):
         base: Any = self.base
         if horizon != self.horizon and base.horizon is not None:
             base = replace(base, horizon=horizon)  # theorems choose their parameters by it
-        return float(_summed(base, horizon)[1]) * (1 + 2.0**-50) <= self.room * horizon
+        return float(_bound_sum(base, horizon)[1]) * (1 + 2.0**-50) <= self.room * horizon
 
     def _enough_words(self) -> str:
         """Return the smallest horizon that is large enough, in words: S_T/T falls as T grows."""
@@ -296,7 +296,7 @@ class Tightened(KnownHorizon, Summed):
     def bounds(self, t: Number) -> dict[Measure, Array]:
         """Return the base's, less rho per round; the sum of g is then at most 0 at the horizon."""
         found = self.base.bounds(t)
-        measure, total = _summed(self.base, t)
+        measure, total = _bound_sum(self.base, t)
         found[measure] = total
         for part in {"rows", measure} & found.keys():
             found[part] = np.maximum(found[part] - self.rho * as_floats(t), 0.0)
@@ -309,7 +309,7 @@ class Tightened(KnownHorizon, Summed):
         """The larger of the base's two exponents: tightening costs as much as the sum of g."""
         regret, violation = self.base.regret_exponent, self.base.violation_exponent or 0.0
         if self.base.kind == "squared":
-            violation = (1 + violation) / 2  # Cauchy-Schwarz, see _summed
+            violation = (1 + violation) / 2  # Cauchy-Schwarz, see _bound_sum
         return None if regret is None else max(regret, violation)
 
     @property
@@ -325,7 +325,7 @@ class Tightened(KnownHorizon, Summed):
         )
 
 
-def _summed(base: Guarantee, t: Number) -> tuple[Measure, Array]:
+def _bound_sum(base: Guarantee, t: Number) -> tuple[Measure, Array]:
     r"""Return the smallest bound on the sum of g that a guarantee gives, or on each row's sum.
 
     A sum of g is at most that of :math:`[g]_+`, which is at most

@@ -115,7 +115,7 @@ def _summary(record: JournalRecord) -> dict[str, Any]:
         "worst_g": record.worst,
         "least_margin": record.margin,
         "contradictions": [
-            {"round": b.round, "constant": b.constant, "loses": b.loses, "sentence": b.sentence}
+            {"round": b.round, "constant": b.constant, "affects": b.affects, "sentence": b.sentence}
             for b in record.breaches
         ],
         "notes": [note._asdict() for note in record.notes],

@@ -143,7 +143,7 @@ def _plugged() -> Iterator[dict[str, Any]]:
 def _everywhere() -> Iterator[Entry]:
     """Yield every theorem, for constants and a set that it applies to."""
     from surefoot import Ball
-    from surefoot.algorithms import ALGORITHMS, tuned_for
+    from surefoot.algorithms import ALGORITHMS, try_tuning
     from surefoot.core.types import needs_of
     from surefoot.sets import Box, Simplex
 
@@ -153,7 +153,7 @@ def _everywhere() -> Iterator[Entry]:
         region: Any = simplex if needs.domain == "simplex" else box
         region = disc if needs.smooth_queries else region
         for tuning in kind.tunings:
-            yield tuned_for(kind, tuning, _some_constants(), HORIZON, Ball(1.0), region)
+            yield try_tuning(kind, tuning, _some_constants(), HORIZON, Ball(1.0), region)
 
 
 def _on_networks() -> Iterator[Entry]:

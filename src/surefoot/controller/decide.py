@@ -124,7 +124,7 @@ def decide_step(run: Run, loop: LoopState, told: Told) -> Decision:
     played = told.feedback.action
     if played is not None:
         found.append(_deviation(loop, played, _upper_at_action(run, loop, told)))
-    if any(b.loses != "regret" for b in found):
+    if any(b.affects != "regret" for b in found):
         return _decide_contradiction(run, loop, told, state, info, found)
     return _stepped(run, loop, told, state, info, found, {})
 
@@ -164,7 +164,7 @@ def _broken_premises(run: Run, loop: LoopState, told: Told) -> list[Breach]:
     for premise in run.premises:
         if premise.constant not in gone:
             seen, counts = premise.observe(float(t), told.gradient, told.worst, told.steepness)
-            if counts and seen is not None and premise.broken(seen):
+            if counts and seen is not None and premise.is_broken_by(seen):
                 found.append(premise.breach(t, seen))
     if found or told.worst is None or told.worst <= 0 or not loop.is_safe:
         return found
@@ -184,7 +184,7 @@ def _decide_contradiction(
     run: Run, loop: LoopState, told: Told, state: State, info: Info, found: list[Breach]
 ) -> Decision:
     """Return what the policy says after a contradiction that feasibility rests on."""
-    serious = tuple(b for b in found if b.loses != "regret")
+    serious = tuple(b for b in found if b.affects != "regret")
     here = _at_action(loop, told)
     read, known = _locate(run, loop, told), loop._replace(refused=())
     bound = known.bound(run) if (read.action == here.x).all() else math.inf
@@ -333,7 +333,7 @@ def _finish(
 
 def _alarm_of(breach: Breach) -> Alarm:
     kind: AlarmKind = "deviation" if breach.constant == "action" else "contradiction"
-    level = logging.WARNING if breach.loses == "regret" else None
+    level = logging.WARNING if breach.affects == "regret" else None
     if breach.constant == "action" and breach.limit is None:
         level = logging.INFO
     return Alarm.of(breach.round, kind, breach.sentence, level)

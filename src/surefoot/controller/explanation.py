@@ -80,7 +80,7 @@ class Explanation:
 
     def __str__(self) -> str:
         parts = [self._step()]
-        losing = [b for b in self.broken if b.loses != "regret"]
+        losing = [b for b in self.broken if b.affects != "regret"]
         if losing and not self.is_proven:
             parts.insert(
                 0, f"not proved: round {losing[0].round} contradicted {losing[0].constant}"
@@ -153,7 +153,7 @@ def _regret_bound(run: Run, loop: LoopState) -> float | None:
         # Made of what was observed: it rests on convexity, and on no constant.
         wrong = any(b.constant == "constants" for b in broken)
         return None if wrong else loop.regret.bound(run.algorithm, loop.state)
-    if run.guarantee is None or loop.uncovered or any(b.loses != "feasibility" for b in broken):
+    if run.guarantee is None or loop.uncovered or any(b.affects != "feasibility" for b in broken):
         return None
     limit = float(run.guarantee.regret_bound(loop.round - 1))
     return limit if limit < math.inf else None

@@ -165,7 +165,7 @@ class LoopState(NamedTuple):
     @property
     def is_safe(self) -> bool:
         """Whether no premise of feasibility is contradicted."""
-        return all(b.loses == "regret" for b in self.breaches)
+        return all(b.affects == "regret" for b in self.breaches)
 
     def with_certificate(self) -> LoopState:
         """Return the state with the certificate of its action, made where it was not yet."""

@@ -192,7 +192,7 @@ class JournalRecord:
     @property
     def status(self) -> str:
         """What the data leave of the guarantee, in words."""
-        lost = {b.loses for b in self.breaches}
+        lost = {b.affects for b in self.breaches}
         if not lost:
             if self.guarantee is None and not self.certified and self.certificate is None:
                 return "no guarantee was given"

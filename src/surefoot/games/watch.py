@@ -96,7 +96,7 @@ class BlockWatch:
             seen, counts = premise.observe(
                 t, gradient[:, here], g[:, here], subgradient[:, here], self._curvature
             )
-            bad = np.broadcast_to(counts & premise.broken(seen), (len(g), len(here)))
+            bad = np.broadcast_to(counts & premise.is_broken_by(seen), (len(g), len(here)))
             seen = np.broadcast_to(seen, bad.shape)
             broken = bad.any(axis=0)
             for k in np.flatnonzero(broken):

@@ -9,7 +9,7 @@ import pytest
 from tests._own import Forgetful, State
 
 from surefoot import OGD, PFS, Ball, Problem, play, play_all, problems
-from surefoot.algorithms import ALGORITHMS, DPP, FrankWolfe, tuned_for
+from surefoot.algorithms import ALGORITHMS, DPP, FrankWolfe, try_tuning
 from surefoot.core.types import Info, needs_of
 from surefoot.problems.constraints import (
     Affine,
@@ -174,7 +174,7 @@ def test_honest_algorithms_play_as_without_a_guard(engine):
     players = [
         entry.tuned.algorithm
         for kind in ALGORITHMS
-        for entry in [tuned_for(kind, kind.tunings[0], known, 60, toy.domain, region)]
+        for entry in [try_tuning(kind, kind.tunings[0], known, 60, toy.domain, region)]
         if entry.tuned is not None
         and not (engine == "batch" and needs_of(entry.tuned.algorithm).one_run)
     ]

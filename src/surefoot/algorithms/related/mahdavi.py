@@ -138,7 +138,7 @@ class _Regularised(KnownHorizon, EachRow):
     def largest_value(self) -> float:
         """The largest absolute value of a constraint as the algorithm sees it."""
 
-    def _known(self) -> tuple[float, float, float]:
+    def _sizes(self) -> tuple[float, float, float]:
         """Return D_0, sqrt(m + 1) G, and the root of the bound on both squared gradients at 0."""
         m = self.rows
         slopes = math.sqrt(m + 1) * self._G
@@ -159,13 +159,13 @@ class _Regularised(KnownHorizon, EachRow):
     @property
     def a(self) -> float:
         r"""The constant :math:`D_0\sqrt{(m+1)G^2 + 2mD_g^2}`."""
-        D_0, _, both = self._known()
+        D_0, _, both = self._sizes()
         return D_0 * both
 
     @property
     def eta(self) -> float:
         r"""The step size :math:`D_0^2/(a\sqrt T)`."""
-        D_0, _, both = self._known()
+        D_0, _, both = self._sizes()
         return D_0 / (both * math.sqrt(self.horizon))
 
     @property
@@ -178,13 +178,13 @@ class _Regularised(KnownHorizon, EachRow):
         return self._delta(self.horizon)
 
     def _delta(self, horizon: int) -> float:
-        _, slopes, _ = self._known()
+        _, slopes, _ = self._sizes()
         # Not below 0 by rounding where the horizon is just enough.
         under = max(0.0, 1 - self._condition / horizon)
         return 2 * slopes**2 / (1 + math.sqrt(under))
 
     def _regret(self, t: Number) -> Array:
-        D_0, _, both = self._known()
+        D_0, _, both = self._sizes()
         return D_0 / 2 * (D_0 / self.eta) + self.eta / 2 * both * (both * as_floats(t))
 
     def _row(self, t: Number) -> Array:
@@ -326,7 +326,7 @@ class MahdaviNoViolation(_Regularised):
         return sum(self.constants.require("D_g", "epsilon", by=self.name))
 
     def _shift(self, horizon: int) -> float:
-        D_0, _, both = self._known()
+        D_0, _, both = self._sizes()
         F = self._F
         b = math.sqrt(2 * (F + D_0 * both)) * math.sqrt(
             self._delta(horizon) * D_0 / both + both / D_0

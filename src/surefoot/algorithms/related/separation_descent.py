@@ -115,16 +115,16 @@ class SeparationDescent(CostsOnly[SeparationDescentState]):
 
         Needs ``inner_radius`` among the constants unless the set has a gauge.
         """
-        return cls._tuned(constants, horizon, domain, deep=False)
+        return cls._tune(constants, horizon, domain, deep=False)
 
     @classmethod
     @tuning
     def deep_cuts(cls, constants: Constants, horizon: int, domain: Region) -> Tuned[Self]:
         """Return the same with cuts as deep as the oracle allows: the same bounds, fewer calls."""
-        return cls._tuned(constants, horizon, domain, deep=True)
+        return cls._tune(constants, horizon, domain, deep=True)
 
     @classmethod
-    def _tuned(
+    def _tune(
         cls, constants: Constants, horizon: int, domain: Region, *, deep: bool
     ) -> Tuned[Self]:
         theorem = SeparationTheorem(constants, horizon, inner_radius_of(constants, domain))

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from surefoot.algorithms import ALGORITHMS, Entry, Guarantee, Tuned, tuned_for
+from surefoot.algorithms import ALGORITHMS, Entry, Guarantee, Tuned, try_tuning
 from surefoot.core.constants import Constants
 from surefoot.core.types import Region, needs_of
 from surefoot.sets import Ball
@@ -78,7 +78,7 @@ def offers_for(constants: Constants, conditions: Conditions) -> tuple[Offer, ...
 
 def _attempt(kind: type, tuning: str, conditions: Conditions, known: Constants) -> Entry:
     """Return what a theorem says for some constants."""
-    entry = tuned_for(kind, tuning, known, *conditions[:3])
+    entry = try_tuning(kind, tuning, known, *conditions[:3])
     why_not = None if entry.tuned is None else _refuse(entry.tuned, conditions, known)
     return entry if why_not is None else entry._replace(tuned=None, note=why_not)
 
