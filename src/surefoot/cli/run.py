@@ -215,7 +215,7 @@ def unreportable() -> str:
     """Return why a report cannot be made with what is installed; empty if it can."""
     from importlib.util import find_spec
 
-    needed = ("matplotlib", "jinja2", "tueplots")
+    needed = ("matplotlib", "jinja2")
     missing = next((name for name in needed if find_spec(name) is None), None)
     if missing is None:
         return ""

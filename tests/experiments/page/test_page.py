@@ -195,6 +195,7 @@ def test_the_wheel_has_every_piece_of_the_page():
     pieces = [p.name for p in here.iterdir() if p.suffix in (".html", ".css", ".js")]
     assert len(pieces) == 5
     assert {f"surefoot/experiments/page/{name}" for name in pieces} <= files
+    assert "surefoot/experiments/figures/paper.mplstyle" in files
 
 
 def test_a_drawing_is_shortened_and_its_words_are_not():
@@ -313,9 +314,7 @@ def test_findings_say_who_stayed_inside_who_was_best_and_what_was_not_reproduced
     for words in (
         "A. Author, Steps, 2025 . Do the figures come out again?",
         "as written the constants of the text",
-        "Not reproduced : Figure 1b, DPP, [sum g]+",
-        "Only with other constants : Figure 1a, PFS, regret: 191 published, 191.1 measured at "
-        "T = 10,000 (what was tried, at T = 2,000 and 10,000: as written it is 112.0).",
+        "Figure 1a is reproduced only with other constants than stated and Figure 1b is not",
     ):
         assert words in said, words
     (found,) = re.findall(r"paper toy : (\d) of (\d) algorithms stayed inside", said)
@@ -406,10 +405,10 @@ def test_the_table_of_results_has_the_numbers_of_the_file(path, rows):
     assert row[11].startswith(f"{hard.mean():.1f} ± ")
     assert row[6] == f"{worst.max():.4g}"
     assert row[15] == str(dpp.arrays["first_violation"].min())
-    assert row[16:] == ["not by the end", "exact"]
+    assert row[16:] == ["not by the end", "exact", "750 ms", "9.5", "batch"]
     never = row_of(path, "results", "|PFS, Corollary 1|", "|paper toy|", "|20,000|")
     assert never[5] == never[11] == "0"
-    assert never[15:] == ["never", "1", "exact"]
+    assert never[15:18] == ["never", "1", "exact"]
 
 
 def test_the_first_violation_is_that_of_the_trials_that_have_one(sample, tmp_path):
@@ -451,7 +450,7 @@ def test_the_gap_of_the_comparator_is_stated(sample, tmp_path):
     made = pages.made_page(sample, tmp_path / "p", [*cells, *sample.cells[4:6]])
     assert "known exactly for 1 of 3 rows" in read(made).text
     assert "certified gap of the best, at most 0.0125, and regret" in read(made).text
-    assert row_of(made, "results", "|2,000|")[-1] == "0.0125"
+    assert row_of(made, "results", "|2,000|")[-4] == "0.0125"
 
 
 @pytest.mark.slow

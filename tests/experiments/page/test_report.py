@@ -7,7 +7,6 @@ from contextlib import contextmanager
 import pytest
 
 pytest.importorskip("matplotlib")
-pytest.importorskip("tueplots")
 pytest.importorskip("jinja2")
 
 from surefoot.experiments import Results, StoreError, figures, report

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import textwrap
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, ParamSpec, TypeAlias, TypeVar
 
 import numpy as np
@@ -133,10 +133,11 @@ def describe_trials(rows: Iterable[Row]) -> str:
     return f"mean ± 1 std of {many} trials"
 
 
-def describe_horizons(rows: Iterable[Row]) -> str:
-    """Return the horizon of the rows, or the longest."""
+def describe_picked(problem: str, rows: Collection[Row]) -> str:
+    """Return the problem, its horizon or the longest, and what curves stand for."""
     horizons = sorted({row.horizon for row in rows})
-    return f"$T$ {'=' if len(horizons) == 1 else 'up to'} {horizons[-1]:,}"
+    where = f"$T$ {'=' if len(horizons) == 1 else 'up to'} {horizons[-1]:,}"
+    return f"{text_of(problem)}, {where}, {describe_trials(rows)}"
 
 
 def list_names(names: Sequence[str], of: int) -> str:
@@ -233,8 +234,9 @@ def new_key(line: Any, text: str, **options: Any) -> Any:
     return Line2D([], [], **{"color": INK, "ls": line, "lw": 0.9, "label": text, **options})
 
 
-def add_title(ax: Any, *lines: str, inches: float) -> None:
+def add_title(ax: Any, *lines: str) -> None:
     """Write above a panel what it shows and what it cannot show."""
+    inches = ax.figure.get_figwidth() / ax.get_gridspec().ncols
     letters = max(20, int(inches / _LETTER))
     folded = [part for line in lines if line for part in textwrap.wrap(line, letters)]
     ax.set_title("\n".join(folded), loc="left", fontsize=7, color=INK, linespacing=1.15)

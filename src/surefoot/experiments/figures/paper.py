@@ -6,20 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from surefoot.experiments.figures._sheet import (
-    add_legend,
-    add_title,
-    draw_curve,
-    in_style,
-    label_rounds,
-    names_of,
-    new_key,
-    new_sheet,
-    pick_horizon,
-    scale_axis,
-    select,
-    text_of,
-)
+from surefoot.experiments.figures import _sheet as sheet
+from surefoot.experiments.figures._sheet import in_style
 from surefoot.experiments.figures.files import file_name, save_figure
 from surefoot.experiments.figures.plane import paper_actions
 from surefoot.experiments.figures.style import look_of
@@ -52,31 +40,31 @@ def paper_figure(
         published_violation: the same for the cumulative violation.
         horizon: of the instantaneous violation; the longest that all have unless given.
     """
-    names = names_of(algorithms)
+    names = sheet.names_of(algorithms)
     second = violation_problem or problem
 
     def find(where: str | None, name: str) -> dict[str, list[Row]]:
-        return select(rows, where, list(names), lambda r: name in r.arrays, name).groups
+        return sheet.select(rows, where, list(names), lambda r: name in r.arrays, name).groups
 
-    figure, axes = new_sheet("page", (1, 3), 1.75)
+    figure, axes = sheet.new_sheet("page", (1, 3), 1.75)
     handles: dict[str, Any] = {}
     for ax, measure, word, where, published in (
         (axes[0, 0], "regret", "regret", problem, published_regret or {}),
         (axes[0, 1], "soft", MEASURES["soft"], second, published_violation or {}),
     ):
         for label, group in find(where, measure).items():
-            handles[label] = draw_curve(ax, group, measure, label=text_of(names[label]))
+            handles[label] = sheet.draw_curve(ax, group, measure, label=sheet.text_of(names[label]))
             if published.get(label):
                 handles[""] = _draw_published(ax, published[label], group[0])
         ax.set_ylabel(word)
-        label_rounds(ax, "horizon $T$")
-        scale_axis(ax, [ax.get_ylim()[1]], float("inf"))
-    picked = pick_horizon(find(second, "constraint"), horizon)
+        sheet.label_rounds(ax, "horizon $T$")
+        sheet.scale_axis(ax, [ax.get_ylim()[1]], float("inf"))
+    picked = sheet.pick_horizon(find(second, "constraint"), horizon)
     *instants, peak = draw_instants(axes[0, 2], picked)
     handles = dict(zip(picked, instants, strict=True)) | handles
     for ax, letter in zip(axes[0], "abc", strict=True):
-        add_title(ax, f"({letter})", inches=2.0)
-    add_legend(figure, [*(handles[k] for k in (*names, "") if k in handles), peak])
+        sheet.add_title(ax, f"({letter})")
+    sheet.add_legend(figure, [*(handles[k] for k in (*names, "") if k in handles), peak])
     return figure
 
 
@@ -85,7 +73,7 @@ def _draw_published(ax: Any, values: Mapping[int, float], row: Row) -> Any:
     hollow: dict[str, Any] = {"mfc": "none", "mew": 0.8, "ls": "none", "label": "_published"}
     T, read = list(values), list(values.values())
     ax.plot(T, read, look.marker, ms=2 * look.size, color=look.colour, zorder=4, **hollow)
-    return new_key("none", "published", marker="o", ms=6, mfc="none", mew=0.8)
+    return sheet.new_key("none", "published", marker="o", ms=6, mfc="none", mew=0.8)
 
 
 def save_panels(

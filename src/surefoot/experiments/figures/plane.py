@@ -8,20 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from surefoot.core.errors import InvalidValueError
-from surefoot.experiments.figures._sheet import (
-    Width,
-    add_legend,
-    add_title,
-    in_style,
-    inches_of,
-    names_of,
-    new_key,
-    new_sheet,
-    pick_horizon,
-    select,
-    text_of,
-    thin,
-)
+from surefoot.experiments.figures import _sheet as sheet
+from surefoot.experiments.figures._sheet import Width, in_style
 from surefoot.experiments.figures.style import FILL, INK, look_of
 from surefoot.experiments.rows import Row
 
@@ -79,21 +67,21 @@ def action_figure(
     most = 4 if width == "page" else 2
     if len(algorithms or ()) > most:
         raise InvalidValueError(f"algorithms must be at most {most} in a {width}, got {algorithms}")
-    choice = select(rows, problem, algorithms, _in_plane, "actions in the plane", most)
-    picked = pick_horizon(choice.groups, horizon)
+    choice = sheet.select(rows, problem, algorithms, _in_plane, "actions in the plane", most)
+    picked = sheet.pick_horizon(choice.groups, horizon)
     paths = [_read_path(row, trial) for row in picked.values()]
     far, near = _find_views(paths, picked.values())
     down, across = 1 if near is None else 2, len(picked)
     # Beside the panels stand labels and the bar of rounds, below each its ticks.
-    side = min((inches_of(width) - 1.05) / across - 0.06, 2.4)
-    figure, axes = new_sheet(width, (down, across), 0.44 + down * (side + 0.21))
+    side = min((sheet.inches_of(width) - 1.05) / across - 0.06, 2.4)
+    figure, axes = sheet.new_sheet(width, (down, across), 0.44 + down * (side + 0.21))
     figure.set_layout_engine("compressed", w_pad=0.03, h_pad=0.03, wspace=0.02, hspace=0.02)
     handles: dict[str, Any] = {}
     for column, (row, path) in enumerate(zip(picked.values(), paths, strict=True)):
         for ax in axes[:, column]:
             handles |= _draw_set(ax, row, trial)
             handles |= _draw_balls(ax, row, path, trial, balls)
-            at = thin(len(path.rounds), DOTS)
+            at = sheet.thin(len(path.rounds), DOTS)
             dots = ax.scatter(
                 *path.actions[at].T,
                 c=path.rounds[at],
@@ -104,7 +92,7 @@ def action_figure(
                 zorder=3,
             )
         far.frame(axes[0, column])
-        add_title(axes[0, column], text_of(row.algorithm), inches=side)
+        sheet.add_title(axes[0, column], sheet.text_of(row.algorithm))
         if near is not None:
             _enlarge(axes[0, column], axes[1, column], near)
     for ax in axes[:, 1:].flat:
@@ -118,7 +106,7 @@ def action_figure(
     bar.ax.yaxis.set_major_formatter(EngFormatter(sep=""))
     bar.ax.tick_params(labelsize=7, width=0.6, length=2.5)
     bar.outline.set_linewidth(0.6)
-    add_legend(figure, list(handles.values()))
+    sheet.add_legend(figure, list(handles.values()))
     return figure
 
 
@@ -142,12 +130,14 @@ def paper_actions(
         every: which rounds; where none of them was kept, all that were.
         trial: which of those whose actions were kept.
     """
-    names = names_of(algorithms)
-    choice = select(rows, problem, list(names), _in_plane, "actions in the plane")
-    picked = pick_horizon(choice.groups, horizon)
+    names = sheet.names_of(algorithms)
+    choice = sheet.select(rows, problem, list(names), _in_plane, "actions in the plane")
+    picked = sheet.pick_horizon(choice.groups, horizon)
     paths = {label: _read_path(row, trial, every) for label, row in picked.items()}
     far, near = _find_views(list(paths.values()), picked.values())
-    figure, axes = new_sheet("column", (1, 1 if near is None else 2), 2.15 if near is None else 1.6)
+    figure, axes = sheet.new_sheet(
+        "column", (1, 1 if near is None else 2), 2.15 if near is None else 1.6
+    )
     for ax in axes.flat:
         handles = {}
         for label, row in picked.items():
@@ -159,7 +149,7 @@ def paper_actions(
                 ms=0.9 * look.size,
                 mew=0,
                 ls="none",
-                label=text_of(names[label]),
+                label=sheet.text_of(names[label]),
             )
         handles |= _draw_set(ax, next(iter(picked.values())), trial)
         ax.set_xlabel("$x_1$")
@@ -167,7 +157,7 @@ def paper_actions(
     axes[0, 0].set_ylabel("$x_2$")
     if near is not None:
         _enlarge(axes[0, 0], axes[0, 1], near)
-    add_legend(figure, list(handles.values()))
+    sheet.add_legend(figure, list(handles.values()))
     return figure
 
 
@@ -217,7 +207,7 @@ def _draw_balls(ax: Any, row: Row, path: Path, trial: int, count: int) -> dict[s
     for i in at[g[at] < 0]:
         ax.add_patch(Circle(path.actions[i], -g[i] / G_g, fill=False, ec=colour, lw=0.6, zorder=2))
     ring = {"marker": "o", "mfc": "none", "mec": INK, "mew": 0.6, "ms": 7}
-    return {"balls": new_key("none", "certified balls", **ring)} if (g[at] < 0).any() else {}
+    return {"balls": sheet.new_key("none", "certified balls", **ring)} if (g[at] < 0).any() else {}
 
 
 def _find_views(paths: Sequence[Path], rows: Iterable[Row]) -> tuple[View, View | None]:

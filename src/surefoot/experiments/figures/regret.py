@@ -7,28 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from surefoot.experiments.figures._sheet import (
-    NothingToDraw,
-    Width,
-    add_legend,
-    add_title,
-    describe_horizons,
-    describe_trials,
-    draw_band,
-    draw_bounds,
-    draw_curve,
-    in_style,
-    inches_of,
-    label_rounds,
-    means_of,
-    new_key,
-    new_sheet,
-    pick_horizon,
-    scale_axis,
-    select,
-    text_of,
-    thin,
-)
+from surefoot.experiments.figures import _sheet as sheet
+from surefoot.experiments.figures._sheet import Width, in_style
 from surefoot.experiments.figures.style import look_of
 from surefoot.experiments.rates import Fit, fit_rates
 from surefoot.experiments.rows import Row
@@ -54,8 +34,8 @@ def regret_figure(
     or less, the axis is logarithmic on both sides of 0. ``bounds`` are dashed, or dotted where a
     premise broke.
     """
-    choice = select(rows, problem, algorithms, _has_regret, "regret")
-    means = means_of(choice.groups, "regret")
+    choice = sheet.select(rows, problem, algorithms, _has_regret, "regret")
+    means = sheet.means_of(choice.groups, "regret")
     limits = [r.regret_bound for r in choice.rows if bounds and r.regret_bound is not None]
     values = np.concatenate([*means.values(), limits])
     if log is None:
@@ -63,20 +43,20 @@ def regret_figure(
         wide = WIDE
     else:
         wide = np.inf
-    figure, ((ax,),) = new_sheet(width)
-    handles = [draw_curve(ax, group, "regret") for group in choice.groups.values()]
+    figure, ((ax,),) = sheet.new_sheet(width)
+    handles = [sheet.draw_curve(ax, group, "regret") for group in choice.groups.values()]
     if bounds:
-        handles += draw_bounds(ax, choice.groups.values(), lambda r: r.regret_bound)
-    label_rounds(ax, "horizon $T$")
+        handles += sheet.draw_bounds(ax, choice.groups.values(), lambda r: r.regret_bound)
+    sheet.label_rounds(ax, "horizon $T$")
     ax.set_ylabel("regret")
     if log:
         _check_positive(means)
         ax.set_yscale("log", nonpositive="clip")
     else:
-        scale_axis(ax, values, wide)
+        sheet.scale_axis(ax, values, wide)
     missing = _name_missing(choice.groups, means) if log else ""
-    add_title(ax, choice.title, missing, inches=inches_of(width))
-    add_legend(figure, handles)
+    sheet.add_title(ax, choice.title, missing)
+    sheet.add_legend(figure, handles)
     return figure
 
 
@@ -86,7 +66,7 @@ def _has_regret(row: Row) -> bool:
 
 def _check_positive(means: Mapping[str, np.ndarray]) -> None:
     if not any((mean > 0).any() for mean in means.values()):
-        raise NothingToDraw("no mean regret is > 0: a logarithmic axis can show none")
+        raise sheet.NothingToDraw("no mean regret is > 0: a logarithmic axis can show none")
 
 
 def _name_missing(groups: Mapping[str, Sequence[Row]], means: Mapping[str, np.ndarray]) -> str:
@@ -96,7 +76,7 @@ def _name_missing(groups: Mapping[str, Sequence[Row]], means: Mapping[str, np.nd
         at = [row.horizon for row, mean in zip(group, means[label], strict=True) if mean <= 0]
         if at:
             which = "every $T$" if len(at) == len(group) else ", ".join(f"{T:,}" for T in at)
-            lost.append(f"{text_of(label)} at {which}")
+            lost.append(f"{sheet.text_of(label)} at {which}")
     return f"not shown, regret ≤ 0: {'; '.join(lost)}" if lost else ""
 
 
@@ -115,18 +95,18 @@ def rate_figure(
     """
     from matplotlib.ticker import EngFormatter, LogLocator, NullFormatter
 
-    choice = select(rows, problem, algorithms, _has_regret, "regret")
+    choice = sheet.select(rows, problem, algorithms, _has_regret, "regret")
     groups = {k: g for k, g in choice.groups.items() if len({r.horizon for r in g}) > 1}
     if not groups:
-        raise NothingToDraw(f"no algorithm played {choice.problem!r} at two horizons")
-    choice, means = choice._replace(groups=groups), means_of(groups, "regret")
+        raise sheet.NothingToDraw(f"no algorithm played {choice.problem!r} at two horizons")
+    choice, means = choice._replace(groups=groups), sheet.means_of(groups, "regret")
     _check_positive(means)
     fits = {fit.algorithm: fit for fit in fit_rates(choice.rows)}
-    figure, ((ax,),) = new_sheet(width)
+    figure, ((ax,),) = sheet.new_sheet(width)
     handles = []
     for label, group in groups.items():
         words = _describe_rate(group[-1], fits[label])
-        handles.append(draw_curve(ax, group, "regret", ls="none", label=words))
+        handles.append(sheet.draw_curve(ax, group, "regret", ls="none", label=words))
         rate, look = fits[label].rate, look_of(group[0].number)
         if rate is not None:
             ends = np.array(fits[label].horizons, dtype=np.float64)[[0, -1]]
@@ -137,19 +117,18 @@ def rate_figure(
     ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     ax.xaxis.set_major_formatter(EngFormatter(sep=""))
     ax.xaxis.set_minor_formatter(NullFormatter())
-    add_title(
+    sheet.add_title(
         ax,
         choice.title,
         "exponent of $T$ ± 95 % interval (that of the theorem)",
         _name_missing(groups, means),
-        inches=inches_of(width),
     )
-    add_legend(figure, handles)
+    sheet.add_legend(figure, handles)
     return figure
 
 
 def _describe_rate(row: Row, fit: Fit) -> str:
-    name = text_of(row.algorithm)
+    name = sheet.text_of(row.algorithm)
     if fit.rate is None:
         return f"{name}: no fit"
     half = 0.5 * (fit.rate.high - fit.rate.low)
@@ -175,27 +154,26 @@ def path_figure(
     The comparator is the best fixed action of the whole horizon. ``bounds`` are those of theorems
     after so many rounds, where premises held.
     """
-    choice = select(rows, problem, algorithms, _has_path, "regret over the rounds")
-    picked = pick_horizon(choice.groups, horizon)
-    figure, ((ax,),) = new_sheet(width)
+    choice = sheet.select(rows, problem, algorithms, _has_path, "regret over the rounds")
+    picked = sheet.pick_horizon(choice.groups, horizon)
+    figure, ((ax,),) = sheet.new_sheet(width)
     handles, limits = [], []
     for i, row in enumerate(picked.values()):
-        handles.append(draw_band(ax, row, regret_path(row), i / len(picked)))
+        handles.append(sheet.draw_band(ax, row, regret_path(row), i / len(picked)))
         if bounds and row.claims and "bound_path" in row.arrays:
-            at, colour = thin(len(row.arrays["rounds"])), look_of(row.number).colour
+            at, colour = sheet.thin(len(row.arrays["rounds"])), look_of(row.number).colour
             limit = row.arrays["bound_path"][at]
             dashes = {"ls": (0, (3.5, 2)), "lw": 0.9, "label": "_bound"}
             ax.plot(row.arrays["rounds"][at], limit, color=colour, **dashes)
             limits.append(float(limit[-1]))
     if limits:
-        handles.append(new_key((0, (3.5, 2)), "bound of the theorem"))
-    label_rounds(ax, "round $t$")
+        handles.append(sheet.new_key((0, (3.5, 2)), "bound of the theorem"))
+    sheet.label_rounds(ax, "round $t$")
     ax.set_ylabel("regret")
     ends = [float(regret_path(row)[-1].mean()) for row in picked.values()]
-    scale_axis(ax, [*ends, *limits], WIDE)
-    where = f"{text_of(choice.problem)}, {describe_horizons(picked.values())}"
-    add_title(ax, f"{where}, {describe_trials(picked.values())}", inches=inches_of(width))
-    add_legend(figure, handles)
+    sheet.scale_axis(ax, [*ends, *limits], WIDE)
+    sheet.add_title(ax, sheet.describe_picked(choice.problem, picked.values()))
+    sheet.add_legend(figure, handles)
     return figure
 
 

@@ -5,12 +5,14 @@ Nothing here needs a plotting library until :func:`paper_style` is called.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from surefoot.core.display import BLACK, BLUE, GREEN, ORANGE, PINK, SKY, VERMILLION
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.optional import need
 
+_INCHES = {"column": 3.25, "page": 6.75}
 _VIOLET = "#7B3294"
 COLOURS = (BLUE, VERMILLION, GREEN, PINK, SKY, ORANGE, BLACK, _VIOLET)
 """The palette of all figures; violet stands for its yellow, which white paper swallows."""
@@ -53,52 +55,16 @@ def look_of(number: int) -> Look:
 
 
 def paper_style(width: str = "column", height: float | None = None) -> dict[str, Any]:
-    """Return Matplotlib settings for a two-column paper.
+    """Return Matplotlib settings for a two-column paper (``paper.mplstyle`` beside this file).
 
     Args:
         width: "column" for one of the two columns, "page" for both.
         height: in inches; None takes the golden ratio.
     """
-    bundles = need("tueplots.bundles", "plot", "a figure for a paper")
-    if width not in ("column", "page"):
+    matplotlib = need("matplotlib", "plot", "a figure")
+    if width not in _INCHES:
         raise InvalidValueError(f"width must be 'column' or 'page', got {width!r}")
-    style: dict[str, Any] = bundles.icml2024(
-        column="half" if width == "column" else "full", usetex=False
-    )
-    inches, golden = style["figure.figsize"]
-    # A font that comes with Matplotlib: the same figure on every machine. Times-like, as the text.
-    return style | {
-        "figure.constrained_layout.use": False,  # figures choose their layout themselves
-        "figure.figsize": (inches, golden if height is None else height),
-        "font.family": ["STIXGeneral", "DejaVu Sans"],
-        "mathtext.fontset": "stix",
-        "axes.labelsize": 8,
-        "axes.titlesize": 8,
-        "xtick.labelsize": 7,
-        "ytick.labelsize": 7,
-        "legend.fontsize": 7,
-        "legend.frameon": False,
-        "legend.handlelength": 2.2,
-        "axes.linewidth": 0.6,
-        "axes.edgecolor": INK,
-        "axes.spines.top": False,
-        "axes.spines.right": False,
-        "axes.axisbelow": True,
-        "axes.unicode_minus": True,
-        "grid.color": GRID,
-        "grid.linewidth": 0.5,
-        "lines.linewidth": 1.1,
-        "lines.markersize": 3.2,
-        "xtick.major.width": 0.6,
-        "ytick.major.width": 0.6,
-        "xtick.minor.width": 0.4,
-        "ytick.minor.width": 0.4,
-        "xtick.major.size": 2.5,
-        "ytick.major.size": 2.5,
-        "xtick.minor.size": 1.5,
-        "ytick.minor.size": 1.5,
-        "pdf.fonttype": 42,  # TrueType: publishers refuse Type 3
-        "svg.fonttype": "none",
-        "svg.hashsalt": "surefoot",  # else the names inside a file are new each time
-        "savefig.dpi": 300,
-    }
+    file = Path(__file__).with_name("paper.mplstyle")
+    style = dict(matplotlib.rc_params_from_file(file, use_default_template=False))
+    inches = _INCHES[width]
+    return style | {"figure.figsize": (inches, 0.618 * inches if height is None else height)}

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from surefoot.experiments.notes import CLAIM_WORDS, NOT_REPRODUCED, OTHER_CONSTANTS, Claim
+from surefoot.experiments.notes import CLAIM_WORDS, Claim
 from surefoot.experiments.page.words import enumerate_words, mean_and_spread, number
 from surefoot.experiments.rows import Row, mean_std, problems
 
@@ -29,7 +29,6 @@ class Finding(NamedTuple):
 def find_findings(rows: Sequence[Row], claims: Sequence[Claim]) -> list[Finding]:
     """Return all sentences, the one for the first screen in front."""
     found = [Finding("Figures", figures)] if (figures := judge_figures(claims)) else []
-    found += _name_differences(claims)
     shown = problems(rows)
     found += [Finding(name, _tell_problem(name, rows)) for name in shown[:_MOST]]
     if len(shown) > _MOST:
@@ -114,26 +113,3 @@ def judge_figures(claims: Sequence[Claim]) -> str:
 def _gravity(verdict: str) -> int:
     """Return 0 for the gravest; a word of another version is as good as any."""
     return CLAIM_WORDS.index(verdict) if verdict in CLAIM_WORDS else len(CLAIM_WORDS)
-
-
-def _name_differences(claims: Sequence[Claim]) -> Iterator[Finding]:
-    """Yield what is not as published, with the reason."""
-    kinds = ((NOT_REPRODUCED, "Not reproduced"), (OTHER_CONSTANTS, "Only with other constants"))
-    for verdict, words in kinds:
-        for claim in claims:
-            numbered = claim.published and all(T.isdecimal() for T in claim.published)
-            if claim.verdict == verdict and numbered:
-                at = enumerate_words([f"{int(T):,}" for T in sorted(claim.published, key=int)])
-                tried = f" (what was tried, at T = {at}: {claim.reason})" if claim.reason else ""
-                said = f"Figure {claim.figure}, {claim.statement}{_compare(claim)}{tried}."
-                yield Finding(words, said)
-
-
-def _compare(claim: Claim) -> str:
-    """Return the last published number beside the measured one."""
-    both = [T for T in claim.published if claim.measured.get(T) is not None]
-    if not both:
-        return ""
-    T = max(both, key=int)
-    published, measured = number(claim.published[T]), number(claim.measured[T])
-    return f": {published} published, {measured} measured at T = {int(T):,}"

@@ -119,7 +119,7 @@ def _verdict_row(pair: Pair, where: str) -> list[Cell]:
 
 
 def results_table(rows: Sequence[Row]) -> Table:
-    """Return regret and every measure of violation, for each horizon."""
+    """Return regret, every measure of violation and time, the longest horizon first."""
     columns = [
         *_PLACE,
         Column("Promised", "what the theorem promises of the constraint"),
@@ -137,19 +137,19 @@ def results_table(rows: Sequence[Row]) -> Table:
         Column("First violation", "the earliest round with g > 0 of any trial", True),
         Column("Feasible from", "from this round on no trial has g > 0", True),
         Column("Comparator gap", "how far the comparator's cost may be from the best", True),
+        Column("Time", "of all trials together, on the machine named below", True),
+        Column("µs per round", "of one trial", True),
+        Column("Engine", "which played it"),
     ]
-    return Table.of("results", "Regret and violation", columns, map(_result, _sort(rows)))
-
-
-def _sort(rows: Sequence[Row]) -> list[Row]:
-    """Return rows by problem, the longest horizon first."""
     place = {name: i for i, name in enumerate(problems(rows))}
-    return sorted(rows, key=lambda row: (place[row.problem], -row.horizon, row.number))
+    rows = sorted(rows, key=lambda row: (place[row.problem], -row.horizon, row.number))
+    return Table.of("results", "Regret, violation and time", columns, map(_result, rows))
 
 
 def _result(row: Row) -> list[Cell]:
     share, comparator = row.facts.regret_share, row.facts.comparator
     exact = comparator is not None and comparator.exact
+    time = row.provenance.get("seconds")
     return [
         *_place(row),
         Cell(_promise(row)),
@@ -164,6 +164,9 @@ def _result(row: Row) -> list[Cell]:
         _if_known(row, "first_violation", _first),
         _if_known(row, "feasible_from", lambda seen: _feasible(int(seen.max()), row.horizon)),
         Cell("exact", 0.0) if exact else _number_cell(comparator and comparator.gap),
+        Cell(seconds(time), time),
+        _number_cell(row.provenance.get("microseconds_a_round")),
+        Cell(row.facts.engine or NONE),
     ]
 
 
@@ -185,40 +188,6 @@ def _first(seen: np.ndarray) -> Cell:
 
 def _feasible(last: int, horizon: int) -> Cell:
     return Cell("not by the end", math.inf) if last > horizon else _number_cell(last)
-
-
-_ORACLE = {
-    "cost_gradients": "Cost gradients",
-    "constraint_values": "Constraint values",
-    "projections": "Projections",
-    "constraint_subgradients": "Constraint subgradients",
-    "linear_minimisations": "Linear minimisations",
-    "inner_solves": "Inner solves",
-}
-
-
-def effort_table(rows: Sequence[Row]) -> Table:
-    """Return what a run costs: time and calls of each oracle."""
-    columns = [
-        *_PLACE,
-        Column("Time", "of all trials together, on the machine named below", True),
-        Column("µs per round", "of one trial", True),
-        *(Column(title, "in one run, as declared", True) for title in _ORACLE.values()),
-        Column("Engine"),
-    ]
-    body = []
-    for row in _sort([row for row in rows if row.played]):
-        time, oracle = row.provenance.get("seconds"), row.facts.oracle
-        body.append(
-            [
-                *_place(row),
-                Cell(seconds(time), time),
-                _number_cell(row.provenance.get("microseconds_a_round")),
-                *(_number_cell(oracle and getattr(oracle, name)) for name in _ORACLE),
-                Cell(row.facts.engine or NONE),
-            ]
-        )
-    return Table.of("effort", "Time and oracle calls", columns, body)
 
 
 def rates_table(fits: Sequence[Fit], rows: Sequence[Row]) -> Table:

@@ -21,7 +21,6 @@ from surefoot.experiments.notes import claims_of, story_of
 from surefoot.experiments.page.findings import find_findings
 from surefoot.experiments.page.tables import (
     claims_table,
-    effort_table,
     find_used,
     rates_table,
     results_table,
@@ -30,7 +29,7 @@ from surefoot.experiments.page.tables import (
 from surefoot.experiments.page.verdicts import SUMS, pairs_of, summarise_pairs
 from surefoot.experiments.page.words import clean, number
 from surefoot.experiments.rates import fit_rates
-from surefoot.experiments.rows import Row, algorithms, gather, problems
+from surefoot.experiments.rows import Row, gather, problems
 from surefoot.experiments.store import Results
 
 Drawings: TypeAlias = Mapping[str, Mapping[str, bytes]]
@@ -110,14 +109,12 @@ def _fill(results: Results, rows: Sequence[Row], drawings: Drawings) -> dict[str
         "summary": summarise_pairs(pairs),
         "verdicts": verdict_table(pairs),
         "sums": any(pair.row is not None and pair.row.promised in SUMS for pair in pairs),
-        "facts": _count(header, rows, len(plan), len({place.address for place in plan})),
         "claims": claims_table(claims),
         "figures": [(p, [d for d in own if d is not front]) for p, own in groups],
         "not_drawn": max(0, len(shown) - DRAWN),
         "comparator": _describe_comparator(rows),
         "results": results_table(rows),
         "rates": rates_table(fit_rates(rows), rows),
-        "effort": effort_table(rows),
         "used": find_used(rows),
         "call": (header.get("data") or {}).get("call"),
         "commands": _list_commands(header, reproduction=bool(claims)),
@@ -210,20 +207,6 @@ def _round(match: re.Match[str]) -> str:
 # --- the parts that are not tables ---------------------------------------------------------------
 
 
-def _count(
-    header: Mapping[str, Any], rows: Sequence[Row], cells: int, distinct: int
-) -> dict[str, str]:
-    """Return the numbers under the title."""
-    different = f" ({distinct:,} different)" if distinct != cells else ""
-    return {
-        "problems": f"{len(problems(rows)):,}",
-        "algorithms": f"{len(algorithms(rows)):,}",
-        "cells planned": f"{cells:,}{different}",
-        "rounds played": f"{sum(row.horizon * row.trials for row in rows):,}",
-        "seed": str(header.get("seed", "–")),
-    }
-
-
 def _describe_comparator(rows: Sequence[Row]) -> str:
     """Return what regret is measured against, and how exactly that is known."""
     known = [row.facts.comparator for row in rows if row.facts.comparator is not None]
@@ -258,7 +241,8 @@ def _list_provenance(header: Mapping[str, Any], rows: Sequence[Row]) -> list[tup
         for row in rows
         if row.provenance
     )
-    items = [("Seed", str(header.get("seed", "–")))]
+    played = f"{sum(row.horizon * row.trials for row in rows):,}"
+    items = [("Seed", str(header.get("seed", "–"))), ("Rounds played", played)]
     for which, count in made.most_common():
         title = f"{count:,} of {sum(made.values()):,} rows" if len(made) > 1 else "Played with"
         items.append((title, ", ".join(which)))
