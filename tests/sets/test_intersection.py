@@ -111,8 +111,8 @@ def test_a_set_of_ones_own_needs_a_projection_and_contains():
     ("sets", "inner", "words"),
     [
         ([], [0.0], "at least one set"),
-        ([Ball(1.0), 3], [0.0], "method project, got 3"),
-        ([Ball], [0.0], "method project"),
+        ([Ball(1.0), 3], [0.0], "must have project and contains, got 3"),
+        ([Ball], [0.0], "must have project and contains"),
         ([Box([0.0], [1.0]), Box([0.0, 0.0], [1.0, 1.0])], [0.0], "one dimension, got 1 and 2"),
         ([Ball(1.0), Box([0.5], [2.0])], [0.0], "inner must be in every set"),
         ([Ball(1.0)], "x", "inner"),

@@ -147,6 +147,14 @@ def bounded_diameter(domain: Any) -> float:
     return float(diameter)
 
 
+def diameter_of(domain: Any) -> float:
+    """Return the diameter of a set; inf where it is unknown or has no end."""
+    try:
+        return bounded_diameter(domain)
+    except InvalidValueError:  # a polytope raises where it finds no end
+        return math.inf
+
+
 def _bounding_ball(region: Any) -> Any:
     own = getattr(region, "bounding_ball", None)
     return None if own is None else own()

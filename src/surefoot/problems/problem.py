@@ -13,7 +13,7 @@ from surefoot.core.constants import Constants, constants_table
 from surefoot.core.display import facts_html
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import Declared
-from surefoot.core.points import dimension_of
+from surefoot.core.points import diameter_of, dimension_of
 from surefoot.core.types import Array, ArrayLike, CostStream, Region, Solving
 from surefoot.problems.constraints import Constraint, ConstraintStream, PlayedOnly
 from surefoot.problems.hindsight import Comparator, best_action
@@ -253,7 +253,7 @@ def _check_domain(region: Region | None, domain: Ball, x1: Array) -> None:
     """
     if region is None or isinstance(region, Solving):
         return  # sets that take a solver are not asked
-    if not getattr(region, "diameter", math.inf) < math.inf:
+    if not diameter_of(region) < math.inf:
         return  # only what is in the ball is meant
     c = 0.0 * x1 if domain.centre is None else domain.centre
     ones = 1.0 + 0.0 * x1

@@ -10,7 +10,7 @@ from surefoot.core import checks
 from surefoot.core.arrays import convert_like, namespace
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import Declared, vector
-from surefoot.core.points import UNIT, check_length, clean, keep_nan
+from surefoot.core.points import UNIT, all_entries, check_length, clean, keep_nan
 from surefoot.core.types import Array, ArrayLike
 from surefoot.sets.ball import Ball
 
@@ -85,7 +85,7 @@ class Box(Declared, kw_only=False):
             xp.maximum(x, convert_like(self.lower, x)), convert_like(self.upper, x)
         )
         # Clipping would hide an infinity: one run is refused, a run of a batch becomes NaN.
-        if type(x) is np.ndarray and x.ndim == 1:
+        if isinstance(x, np.ndarray) and x.ndim == 1:
             checks.refuse_unfinite(x, "the point to project")
             return clipped
         return xp.where(xp.isfinite(x), clipped, xp.nan)
@@ -97,11 +97,7 @@ class Box(Declared, kw_only=False):
     def contains(self, x: Array) -> Array:
         """Return whether every entry is within its limits."""
         x = check_length(x, self.dimension)
-        xp = namespace(x)
-        inside = (x >= convert_like(self.lower, x)) & (x <= convert_like(self.upper, x))
-        if type(x) is np.ndarray and x.ndim == 1:
-            return bool(inside.all())
-        return xp.all(inside, axis=-1, keepdims=x.ndim > 1)
+        return all_entries((x >= convert_like(self.lower, x)) & (x <= convert_like(self.upper, x)))
 
     def minimize_linear(self, c: Array) -> Array:
         """Return the corner opposite to c; the lower face where c is 0."""

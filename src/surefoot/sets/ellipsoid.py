@@ -51,7 +51,7 @@ class Ellipsoid(Declared, kw_only=False):
         super().__post_init__()
         P = self.P
         curvatures, axes = namespace(P).linalg.eigh(P)
-        if type(P) is np.ndarray:
+        if isinstance(P, np.ndarray):
             _definite(curvatures)
             curvatures.setflags(write=False)
             axes.setflags(write=False)

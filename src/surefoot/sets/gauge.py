@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import field
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -27,11 +27,10 @@ from surefoot.core.arrays import (
 )
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import Declared, function, matrix, positive
-from surefoot.core.points import to_dense
 from surefoot.core.types import Array, Number
 from surefoot.sets.ball import Ball
 from surefoot.sets.box import Box
-from surefoot.sets.polytope import Polytope
+from surefoot.sets.polytope import Polytope, rows_of
 
 __all__ = ["BallGauge", "BisectionGauge", "Gauge", "RowsGauge", "gauge_of"]
 
@@ -108,9 +107,9 @@ class RowsGauge(Declared, kw_only=False):
         object.__setattr__(self, "inner_radius", float(inner) if xp is np else inner)
 
     @classmethod
-    def of_limits(cls, A: Any, b: Any) -> RowsGauge:
+    def of_limits(cls, A: Array, b: Array) -> RowsGauge:
         """Return the gauge of the polytope Ax <= b, whose b must be positive."""
-        A = checks.to_matrix(to_dense(A), "A")
+        A = checks.to_matrix(A, "A")
         b = checks.to_vector(b, "b", length=len(A))
         if not (b > 0).all():
             raise InvalidValueError(
@@ -175,7 +174,7 @@ class BisectionGauge(Declared, kw_only=False):
 
     def __call__(self, w: Array) -> tuple[Number, Array]:
         """Return the inner end of the bisection, and a subgradient."""
-        if w.ndim != 1 or type(w) is not np.ndarray:
+        if w.ndim != 1 or not isinstance(w, np.ndarray):
             raise InvalidValueError(
                 f"a gauge by bisection must be given one NumPy run, got shape {tuple(w.shape)}"
             )
@@ -226,7 +225,7 @@ class BisectionGauge(Declared, kw_only=False):
         return s
 
 
-def gauge_of(region: Any) -> Gauge:
+def gauge_of(region: object) -> Gauge:
     """Return the exact gauge of a set that has one.
 
     Example:
@@ -235,12 +234,8 @@ def gauge_of(region: Any) -> Gauge:
     """
     if isinstance(region, Ball) and region.centre is None:
         return BallGauge(region.radius)
-    if isinstance(region, Box):
-        faces = np.eye(region.dimension)
-        limits = np.concatenate([region.upper, -region.lower])
-        return RowsGauge.of_limits(np.vstack([faces, -faces]), limits)
-    if isinstance(region, Polytope):
-        return RowsGauge.of_limits(region.A, region.b)
+    if isinstance(region, (Box, Polytope)):
+        return RowsGauge.of_limits(*rows_of(region))
     if isinstance(region, Gauge):
         return region
     raise InvalidValueError(

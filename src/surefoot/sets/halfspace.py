@@ -9,16 +9,12 @@ import numpy as np
 
 from surefoot.core import checks, parameters
 from surefoot.core.arrays import convert_like, dot, maximum, namespace, to_numpy, where
-from surefoot.core.checks import invalid
 from surefoot.core.errors import InvalidValueError, SurefootError
 from surefoot.core.parameters import Declared
 from surefoot.core.points import check_length
 from surefoot.core.types import Array, Number
 
 __all__ = ["EmptyTighteningError", "Halfspace", "project_halfspace"]
-
-
-_INF = math.inf
 
 
 class EmptyTighteningError(SurefootError, ValueError):
@@ -47,25 +43,24 @@ def project_halfspace(y: Array, excess: Number, s: Array, squared: Number | None
         >>> project_halfspace(np.array([0.1, 0.7]), 0.25, np.array([0.0, 1.0]))
         array([0.1 , 0.45])
     """
-    if type(excess) is float:
-        if -_INF < excess <= 0.0:
+    if isinstance(excess, (int, float, np.number)):
+        excess = float(excess)
+        if -math.inf < excess <= 0.0:
             return y
         squared = dot(s, s) if squared is None else squared
         # The quotient last: of a square that has lost its digits it is infinite.
-        if not (0.0 < squared < _INF and 0.0 < excess < _INF and (step := excess / squared) < _INF):
+        if not (
+            0.0 < squared < math.inf
+            and 0.0 < excess < math.inf
+            and (step := excess / squared) < math.inf
+        ):
             _refuse(y, excess, s)
         return y - step * s
-    if isinstance(excess, (int, np.number)):
-        return project_halfspace(y, float(excess), s)
-    if not hasattr(excess, "shape"):
-        raise invalid("excess", "a number or a column of numbers", excess)
     squared = dot(s, s) if squared is None else squared
-    if type(squared) is np.ndarray and squared.min() > 0 and excess.min() > -_INF:
-        return y - maximum(excess, 0.0) / squared * s  # the common case, at half of the price
     cuts = squared > 0
     step = maximum(excess, 0.0) / where(cuts, squared, 1.0)
     # An excess of -inf would be no step at all: like the other infinities it is refused.
-    exists = (cuts | (excess <= 0)) & (excess > -_INF)
+    exists = (cuts | (excess <= 0)) & (excess > -math.inf)
     return y - where(exists, step, math.nan) * s
 
 

@@ -3,26 +3,47 @@
 from __future__ import annotations
 
 import math
-from functools import cached_property
-from typing import Any
+from functools import cached_property, reduce
+from operator import and_
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
 from surefoot.core import checks
 from surefoot.core.arrays import norm
-from surefoot.core.errors import InvalidTypeError, InvalidValueError
+from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import Declared
-from surefoot.core.points import UNIT, check_length, clean, dimension_of, to_dense
+from surefoot.core.points import (
+    UNIT,
+    check_length,
+    clean,
+    diameter_of,
+    dimension_of,
+    to_dense,
+)
 from surefoot.core.types import Array, Region
 from surefoot.sets._dykstra import dykstra
 from surefoot.sets.halfspace import Halfspace
-from surefoot.sets.polytope import Nearest, Polytope
+from surefoot.sets.polytope import Nearest, Polytope, refuse_others
 
 __all__ = ["Intersection"]
 
 _CYCLES = 5_000
 _ROWS = 64  # of a polytope that is projected onto row by row; a larger one by its solver
 _APART = 1e-14  # of the points of the sets when cycles end, as a share of their norm
+
+
+@runtime_checkable
+class Projecting(Protocol):
+    """What an intersection needs of a set."""
+
+    def project(self, x: Array) -> Array:
+        """Return the nearest point of the set."""
+        ...
+
+    def contains(self, x: Array) -> Array:
+        """Return whether x is in the set."""
+        ...
 
 
 # No slots: the half-spaces of polytopes are kept in the instance.
@@ -52,9 +73,8 @@ class Intersection(Declared, kw_only=False):
         if not sets:
             raise InvalidValueError("sets must be at least one set, got none")
         for one in sets:
-            for need in ("project", "contains"):
-                if isinstance(one, type) or not callable(getattr(one, need, None)):
-                    raise InvalidValueError(f"sets must have a method {need}, got {one!r}")
+            if isinstance(one, type) or not isinstance(one, Projecting):
+                raise InvalidValueError(f"sets must have project and contains, got {one!r}")
         known = {d for one in sets if (d := dimension_of(one)) is not None}
         if len(known) > 1:
             raise InvalidValueError(
@@ -75,11 +95,11 @@ class Intersection(Declared, kw_only=False):
     @property
     def diameter(self) -> float:
         """The smallest diameter of a set: an upper bound."""
-        return min(map(_diameter, self.sets))
+        return min(map(diameter_of, self.sets))
 
     def project(self, x: Array) -> Array:
         """Return the nearest point, in every set exactly; :meth:`nearest` has its error."""
-        _numpy_only(x)
+        refuse_others(x, "an Intersection")
         x = clean(x, self.dimension)
         if x.ndim == 1:
             return self.nearest(x).point
@@ -96,7 +116,7 @@ class Intersection(Declared, kw_only=False):
             \tfrac12\|y - p^*\|^2 \le \tfrac12\|y - z\|^2 - (y - z)^\top(x - z)
             + \sum p_i^\top(a_i - z).
         """
-        _numpy_only(x)
+        refuse_others(x, "an Intersection")
         x = clean(x, self.dimension)
         if self.contains(x):
             return Nearest(x, 0.0, 0.0)
@@ -136,10 +156,7 @@ class Intersection(Declared, kw_only=False):
     def contains(self, x: Array) -> Array:
         """Return whether the point is in every set."""
         x = check_length(x, self.dimension)
-        inside: Any = self.sets[0].contains(x)
-        for one in self.sets[1:]:
-            inside = inside & one.contains(x)
-        return inside
+        return reduce(and_, (one.contains(x) for one in self.sets))
 
     def minimize_linear(self, c: Array) -> Array:
         """Raise: the minimum over each set says little about that over all."""
@@ -147,15 +164,3 @@ class Intersection(Declared, kw_only=False):
             "minimize_linear must be given a set with a closed form, got an Intersection: "
             "take a rule that projects"
         )
-
-
-def _diameter(one: Any) -> float:
-    try:
-        return float(getattr(one, "diameter", math.inf))
-    except InvalidValueError:  # a polytope without an end
-        return math.inf
-
-
-def _numpy_only(x: Array) -> None:
-    if type(x) is not np.ndarray:
-        raise InvalidTypeError(f"an Intersection must be given NumPy arrays, got {type(x)!r}")

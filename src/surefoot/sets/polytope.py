@@ -8,6 +8,7 @@ its distance from the true projection is bounded by multipliers that only need t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -17,9 +18,11 @@ import numpy as np
 from surefoot.core import checks
 from surefoot.core.errors import InvalidTypeError, InvalidValueError
 from surefoot.core.optional import need
-from surefoot.core.points import UNIT, check_length, clean, nan_where_invalid
+from surefoot.core.points import UNIT, check_length, clean, is_sparse, nan_where_invalid, to_dense
 from surefoot.core.types import Array
 from surefoot.sets.ball import Ball
+from surefoot.sets.box import Box
+from surefoot.sets.halfspace import Halfspace
 
 __all__ = ["Nearest", "Polytope"]
 
@@ -64,7 +67,7 @@ class Polytope:
 
     def __post_init__(self) -> None:
         A = self.A
-        if hasattr(A, "tocsr"):
+        if is_sparse(A):
             A = A.tocsr().astype(np.float64, copy=True)
             A.sum_duplicates()
             A.eliminate_zeros()
@@ -90,7 +93,7 @@ class Polytope:
             return False
         different = self.A != other.A  # sparse if both are, else dense
         return bool(np.array_equal(self.b, other.b)) and not (
-            different.nnz if hasattr(different, "nnz") else different.any()
+            different.nnz if is_sparse(different) else different.any()
         )
 
     @property
@@ -105,7 +108,7 @@ class Polytope:
 
     def project(self, x: Array) -> Array:
         """Return the point of :meth:`nearest`, row by row for a batch."""
-        _numpy_only(x)
+        refuse_others(x, "a Polytope")
         if x.ndim == 1:
             return self.nearest(x).point
         x = clean(x, self.dimension)
@@ -124,9 +127,9 @@ class Polytope:
             raise InvalidValueError(f"x.shape must be (d,) or (B, d), got {x.shape}")
         return self._drawn_in(x) if x.ndim == 1 else np.array([self._drawn_in(p) for p in x])
 
-    def contains(self, x: Array) -> Any:
+    def contains(self, x: Array) -> Array:
         """Return whether every computed row of Ax - b is at most 0."""
-        _numpy_only(x)
+        refuse_others(x, "a Polytope")
         x = check_length(x, self.dimension)
         x = nan_where_invalid(x)
         if x.ndim == 1:
@@ -148,7 +151,7 @@ class Polytope:
         of what is left is added to it. Its second term is then at least a rounding error, and the
         bound on the distance at least the root of one, about 1e-7, although the point is better.
         """
-        _numpy_only(x)
+        refuse_others(x, "a Polytope")
         x = clean(x, self.dimension)
         if self.contains(x):
             return Nearest(x, 0.0, 0.0)
@@ -158,13 +161,13 @@ class Polytope:
         violation = self._excess(x) / norms
         unit = float(violation.max())
         right = -violation / unit
-        solved = None if hasattr(rows, "tocsc") else _solve_dense(rows, right)
+        solved = None if is_sparse(rows) else _solve_dense(rows, right)
         q, z = _solve_sparse(rows, right) if solved is None else solved
         return self._certified(x, x + unit * q, np.maximum(z, 0.0) * (unit / norms))
 
     def minimize_linear(self, c: Array) -> Array:
         """Return a corner that minimises the inner product with c, a rounding error inside."""
-        _numpy_only(c)
+        refuse_others(c, "a Polytope")
         c = clean(c, self.dimension, "c")
         if c.ndim > 1:
             return np.array([r if np.isnan(r[0]) else self.minimize_linear(r) for r in c])
@@ -198,9 +201,9 @@ class Polytope:
         return self._chebyshev[1]
 
     @cached_property
-    def _unit_rows(self) -> tuple[Any, Array]:
+    def _unit_rows(self) -> tuple[Array, Array]:
         """The rows divided by their lengths, and the lengths."""
-        if not hasattr(self.A, "tocsr"):
+        if not is_sparse(self.A):
             norms = np.linalg.norm(self.A, axis=1)
             return self.A / norms[:, None], norms
         diagonal = need("scipy.sparse", "solve", "solving over a polytope").diags_array
@@ -208,7 +211,7 @@ class Polytope:
         return (diagonal(1 / norms) @ self.A).tocsr(), norms
 
     @cached_property
-    def _sizes(self) -> Any:
+    def _sizes(self) -> Array:
         return abs(self.A)
 
     def _excess(self, x: Array) -> Array:
@@ -221,7 +224,7 @@ class Polytope:
         away by one more, and each entry of the point, itself computed, by at most 4 u.
         """
         size = sum(abs(p) for p in points)
-        terms = int(np.diff(self.A.indptr).max()) if hasattr(self.A, "tocsr") else self.dimension
+        terms = int(np.diff(self.A.indptr).max()) if is_sparse(self.A) else self.dimension
         return (terms + 6) * UNIT * (self._sizes @ size + abs(self.b))
 
     def _drawn_in(self, p: Array) -> Array:
@@ -266,7 +269,7 @@ class Polytope:
         # max r subject to (rows) x + r <= b: never infeasible, and bounded by a limit on r.
         table = (
             sparse.hstack([rows, ones], format="csr")
-            if hasattr(rows, "tocsr")
+            if is_sparse(rows)
             else np.hstack([rows, ones])
         )
         objective = np.append(np.zeros(d), -1.0)
@@ -339,9 +342,20 @@ class Polytope:
         return Ball(half + 8 * (d + 8) * UNIT * (half + float(np.linalg.norm(middle))), middle)
 
 
-def _numpy_only(x: Array) -> None:
-    if type(x) is not np.ndarray:
-        raise InvalidTypeError(f"a Polytope must be given NumPy arrays, got {type(x)!r}")
+def rows_of(region: Box | Halfspace | Polytope) -> tuple[Array, Array]:
+    """Return the rows and limits, dense, whose polytope a set is."""
+    if isinstance(region, Halfspace):
+        return np.atleast_2d(region.normal), np.atleast_1d(region.offset)
+    if isinstance(region, Polytope):
+        return to_dense(region.A), region.b
+    faces = np.eye(region.dimension)
+    return np.vstack([faces, -faces]), np.concatenate([region.upper, -region.lower])
+
+
+def refuse_others(x: Array, owner: str) -> None:
+    """Raise unless x is NumPy's."""
+    if not isinstance(x, np.ndarray):
+        raise InvalidTypeError(f"{owner} must be given NumPy arrays, got {type(x)!r}")
 
 
 def _solve_dense(rows: Array, right: Array) -> tuple[Array, Array] | None:
@@ -356,7 +370,7 @@ def _solve_dense(rows: Array, right: Array) -> tuple[Array, Array] | None:
     return (q, z) if flag == 1 and np.isfinite(q).all() and np.isfinite(z).all() else None
 
 
-def _solve_sparse(rows: Any, right: Array) -> tuple[Array, Array]:
+def _solve_sparse(rows: Array, right: Array) -> tuple[Array, Array]:
     """Return the same by PIQP, an interior point method, as accurate as it is."""
     solver = need("qpsolvers", "solve", "projecting onto a polytope")
     need("piqp", "solve", "projecting onto a polytope")
@@ -378,7 +392,9 @@ def _solve_sparse(rows: Any, right: Array) -> tuple[Array, Array]:
     return found.x, found.z
 
 
-def _linprog(c: Array, rows: Any, right: Array, limits: Any) -> Any:
+def _linprog(
+    c: Array, rows: Array, right: Array, limits: Sequence[tuple[float | None, float | None]]
+) -> Any:
     optimize = need("scipy.optimize", "solve", "solving over a polytope")
     tight = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
     return optimize.linprog(c, A_ub=rows, b_ub=right, bounds=limits, method="highs", options=tight)

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any
+from functools import reduce
+from operator import and_
 
 from surefoot.core import checks
 from surefoot.core.arrays import namespace
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import Declared
-from surefoot.core.points import check_length, clean, dimension_of, nan_where_invalid, snap_inside
+from surefoot.core.points import (
+    check_length,
+    clean,
+    diameter_of,
+    dimension_of,
+    nan_where_invalid,
+    snap_inside,
+)
 from surefoot.core.types import Array, Region
 
 __all__ = ["Product"]
@@ -44,7 +52,7 @@ class Product(Declared, kw_only=False):
                 raise InvalidValueError(f"sets must be sets, got {one!r}")
         object.__setattr__(self, "sets", sets)
         known = [dimension_of(one) for one in sets]
-        sizes: list[Any] = list(self.sizes) or known
+        sizes: list[int | None] = list(self.sizes) or known
         if None in sizes:
             name = type(sets[sizes.index(None)]).__name__
             raise InvalidValueError(
@@ -70,8 +78,7 @@ class Product(Declared, kw_only=False):
     @property
     def diameter(self) -> float:
         """The root of the sum of the squared diameters."""
-        parts: list[Any] = list(self.sets)
-        return math.hypot(*(part.diameter for part in parts))
+        return math.hypot(*map(diameter_of, self.sets))
 
     def project(self, x: Array) -> Array:
         """Project each part onto its own set."""
@@ -87,11 +94,8 @@ class Product(Declared, kw_only=False):
     def contains(self, x: Array) -> Array:
         """Return whether each part is in its own set."""
         x = check_length(x, self.dimension)
-        (one, part), *others = self._split(nan_where_invalid(x))
-        inside = one.contains(part)
-        for one, part in others:
-            inside = inside & one.contains(part)
-        return inside
+        parts = self._split(nan_where_invalid(x))
+        return reduce(and_, (one.contains(part) for one, part in parts))
 
     def minimize_linear(self, c: Array) -> Array:
         """Minimise over each part's own set."""

@@ -11,18 +11,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
 from surefoot.core.errors import InvalidValueError
+from surefoot.core.optional import need
 from surefoot.core.parameters import Declared
-from surefoot.core.points import to_dense
 from surefoot.core.types import Array
 from surefoot.sets.ball import Ball
 from surefoot.sets.box import Box
 from surefoot.sets.halfspace import Halfspace
-from surefoot.sets.polytope import Polytope
+from surefoot.sets.polytope import Polytope, rows_of
 
 __all__ = ["BallProx", "BoxProx", "LinearProx", "Linearised", "Prox", "RowsProx", "prox_of"]
 
@@ -205,8 +205,6 @@ class RowsProx(Declared, kw_only=False):
         excess = self.A @ z - self.b
         if excess.max() <= 0:
             return z
-        from surefoot.core.optional import need
-
         solve_qp = need("qpsolvers", "solve", "a proximal step with several rows").solve_qp
         d, m = len(z), len(self.b)
         # v >= 0 as large as it pays: a tiny curvature keeps the problem strictly convex.
@@ -232,7 +230,7 @@ def _cut_level(sizes: Array, least: float, total: float) -> float:
     return float(max(levels[k], least))
 
 
-def prox_of(region: Any) -> Prox:
+def prox_of(region: object) -> Prox:
     """Return the proximal oracle of a feasible set.
 
     Example:
@@ -245,13 +243,8 @@ def prox_of(region: Any) -> Prox:
         sides = region.upper - region.lower
         if np.ptp(sides) <= 1e-12 * sides.max():
             return BoxProx(0.5 * (region.lower + region.upper), float(0.5 * sides.max()))
-        faces = np.eye(region.dimension)
-        limits = np.concatenate([region.upper, -region.lower])
-        return RowsProx(np.vstack([faces, -faces]), limits)
-    if isinstance(region, Halfspace):
-        return RowsProx(np.atleast_2d(region.normal), np.atleast_1d(region.offset))
-    if isinstance(region, Polytope):
-        return RowsProx(to_dense(region.A), region.b)
+    if isinstance(region, (Box, Halfspace, Polytope)):
+        return RowsProx(*rows_of(region))
     if isinstance(region, Prox) and not isinstance(region, type):
         return region
     raise InvalidValueError(

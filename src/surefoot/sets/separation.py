@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import Declared, function
-from surefoot.core.points import to_dense
-from surefoot.core.types import Array
+from surefoot.core.types import Array, Number, Region
 from surefoot.sets.box import Box
-from surefoot.sets.polytope import Polytope
+from surefoot.sets.polytope import Polytope, rows_of
 
 __all__ = ["ConstraintSeparation", "RowSeparation", "Separation", "SetSeparation", "separation_of"]
 
@@ -45,7 +44,7 @@ class ConstraintSeparation(Declared, kw_only=False):
         True
     """
 
-    query: Callable[[Array], tuple[Any, Array]] = function()
+    query: Callable[[Array], tuple[Number, Array]] = function()
 
     def __call__(self, y: Array) -> tuple[float, Array] | None:
         """Return g and its subgradient where g > 0."""
@@ -70,7 +69,7 @@ class SetSeparation(Declared, kw_only=False):
         (0.25, array([0.5, 0. ]))
     """
 
-    region: Any
+    region: Region
 
     def __call__(self, y: Array) -> tuple[float, Array] | None:
         """Return the way from the nearest point, and its squared length as the depth."""
@@ -102,7 +101,7 @@ class RowSeparation(Declared, kw_only=False):
         return None if excess[i] <= 0 else (float(excess[i]), self.A[i])
 
 
-def separation_of(region: Any) -> Separation:
+def separation_of(region: object) -> Separation:
     """Return the separation oracle of a set: by rows for boxes and polytopes.
 
     Example:
@@ -110,14 +109,9 @@ def separation_of(region: Any) -> Separation:
         >>> separation_of(Box([-1.0, -1.0], [1.0, 1.0]))(np.array([1.5, 0.0]))
         (0.5, array([1., 0.]))
     """
-    if isinstance(region, Box):
-        faces = np.eye(region.dimension)
-        return RowSeparation(
-            np.vstack([faces, -faces]), np.concatenate([region.upper, -region.lower])
-        )
-    if isinstance(region, Polytope):
-        return RowSeparation(to_dense(region.A), region.b)
-    if callable(getattr(region, "project", None)):
+    if isinstance(region, (Box, Polytope)):
+        return RowSeparation(*rows_of(region))
+    if isinstance(region, Region):
         return SetSeparation(region)
     if isinstance(region, Separation) and not isinstance(region, type):
         return region

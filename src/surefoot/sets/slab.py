@@ -35,7 +35,8 @@ class Slab(Declared, kw_only=False):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if type(self.lower) is float and type(self.upper) is float and self.lower >= self.upper:
+        both = isinstance(self.lower, float) and isinstance(self.upper, float)
+        if both and self.lower >= self.upper:
             raise InvalidValueError(
                 f"upper must be above lower = {self.lower:g}, got {self.upper:g}: "
                 "a hyperplane is better parametrised than projected onto"

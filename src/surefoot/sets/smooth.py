@@ -3,7 +3,7 @@ r"""Sets :math:`\{h \le 0\}` of a smooth convex h, given by its value and gradie
 from __future__ import annotations
 
 from dataclasses import field
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -46,7 +46,7 @@ class SmoothSet(Protocol):
         """Return the interior point as an array of x's backend."""
         ...
 
-    def contains(self, x: Array) -> Any:
+    def contains(self, x: Array) -> Array:
         """Return whether h is at most 0."""
         ...
 
@@ -90,7 +90,7 @@ class SmoothBall(Declared, kw_only=False):
         centre = self.ball.centre
         return 0.0 * x if centre is None else convert_like(centre, x)
 
-    def contains(self, x: Array) -> Any:
+    def contains(self, x: Array) -> Array:
         """Return whether the point is in the ball."""
         return self.ball.contains(x)
 
@@ -123,7 +123,7 @@ class QuadraticSet(Declared, kw_only=False):
 
     def __post_init__(self) -> None:
         P = self.shape
-        if type(P) in (list, tuple, np.ndarray):
+        if isinstance(P, (list, tuple, np.ndarray)):
             P = checks.to_matrix(P, "shape")
             object.__setattr__(self, "shape", P)
             centre = checks.to_vector(self.centre, "centre", length=len(P))
@@ -157,7 +157,7 @@ class QuadraticSet(Declared, kw_only=False):
         """Return the centre."""
         return convert_like(self.centre, x)
 
-    def contains(self, x: Array) -> Any:
+    def contains(self, x: Array) -> Array:
         """Return whether h is at most 0."""
         return self(x)[0] <= 0
 
@@ -168,7 +168,7 @@ class QuadraticSet(Declared, kw_only=False):
         return dot(product, z) - 1.0, 2.0 * product
 
 
-def smooth_of(region: Any) -> SmoothSet:
+def smooth_of(region: object) -> SmoothSet:
     """Return a smooth function whose set a ball or an ellipsoid is.
 
     Example:
