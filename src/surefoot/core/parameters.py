@@ -373,7 +373,8 @@ class Declared(ArrayFields):
     def __init_subclass__(cls, *, kw_only: bool = True, **options: object) -> None:
         """Make a frozen dataclass of the class."""
         super().__init_subclass__(**options)
-        dataclass(frozen=True, kw_only=kw_only)(cls)
+        # Equality, hash and text are the methods above: none is to be written for each class.
+        dataclass(frozen=True, kw_only=kw_only, eq=False, repr=False)(cls)
 
 
 def _field_values(owner: Any) -> list[tuple[Field[object], object]]:

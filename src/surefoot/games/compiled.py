@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from itertools import pairwise
+from threading import Thread
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -208,16 +209,20 @@ def play_compiled(game: Game) -> Played:
     problem, recorder, runs = game.problem, game.recorder, len(game.horizons)
     compiled = _Compiled(game)
     d, threads, state = problem.costs.dimension, _threads(), compiled.first_states()
-    with ThreadPoolExecutor(threads) as pool:
-        for first, stop, active in segments(game.horizons, block_length(runs, d, _LONGEST)):
-            costs, kept = problem.costs.rounds(first, stop), recorder.kept(first, stop)
-            block, before = recorder.block(first, stop, active, by_run=True), state.copy()
-            play = partial(compiled.play, state, costs, kept, block)
-            edges = np.linspace(0, active, min(threads, active) + 1).astype(int).tolist()
-            list(pool.map(play, edges[:-1], edges[1:]))
-            recorder.add(block)
-            x = state[:active, :d]
-            game.after_block(first, stop, costs, partial(compiled.state_of, before), x)
+    for first, stop, active in segments(game.horizons, block_length(runs, d, _LONGEST)):
+        costs, kept = problem.costs.rounds(first, stop), recorder.kept(first, stop)
+        block, before = recorder.block(first, stop, active, by_run=True), state.copy()
+        # A part of the runs in each thread, the first of them in this one.
+        edges = np.linspace(0, active, min(threads, active) + 1).astype(int).tolist()
+        mine, *others = [(state, costs, kept, block, *part) for part in pairwise(edges)]
+        running = [Thread(target=compiled.play, args=other) for other in others]
+        for thread in running:
+            thread.start()
+        compiled.play(*mine)
+        for thread in running:
+            thread.join()
+        recorder.add(block)
+        game.after_block(first, stop, costs, partial(compiled.state_of, before), state[:active, :d])
     return Played(state[:, :d].copy())
 
 
@@ -236,11 +241,17 @@ class _Compiled:
     """
 
     def __init__(self, game: Game) -> None:
-        described = describe(game.algorithms, game.problem, game.start)
+        # Runs of one player share an algorithm: which of these each run has.
+        index = {id(algorithm): i for i, algorithm in enumerate(game.algorithms)}
+        algorithms = [game.algorithms[i] for i in index.values()]
+        place = {key: i for i, key in enumerate(index)}
+        runs = range(len(game.horizons))
+        self._which = [place[id(game.algorithm(run))] for run in runs]
+        described = describe(algorithms, game.problem, game.start)
         assert described is not None
         assert _games is not None
-        self._runs, self._streams, self._rules = len(game.horizons), game.streams, described.rules
-        self._first = [algorithm.init(game.start) for algorithm in game.algorithms]
+        self._streams, self._rules = game.streams, described.rules
+        self._first = [algorithm.init(game.start) for algorithm in algorithms]
         rows = [
             np.concatenate([np.ravel(leaf) for leaf in state])
             if rule is None
@@ -248,19 +259,18 @@ class _Compiled:
             for state, rule in zip(self._first, self._rules, strict=True)
         ]
         size = max(map(len, rows))
-        self._rows = [np.pad(row, (0, size - len(row))) for row in rows]
-        copies = self._runs // len(rows)
+        self._rows = np.array([np.pad(row, (0, size - len(row))) for row in rows])
         self._handle = _games.make(
-            np.array([*described.codes, self._runs, size], dtype=np.int64),
+            np.array([*described.codes, len(runs), size], dtype=np.int64),
             np.array(described.numbers),
             *(np.ascontiguousarray(array, dtype=np.float64) for array in described.arrays),
-            np.array(described.players * copies, dtype=np.float64),
-            tuple(rule.handle for rule in self._rules * copies if rule is not None),
+            np.array(described.players, dtype=np.float64)[self._which],
+            tuple(r.handle for i in self._which if (r := self._rules[i]) is not None),
         )
 
     def first_states(self) -> Array:
         """Return the states before the first round, a row for each run."""
-        return np.array(self._rows * (self._runs // len(self._rows)))
+        return self._rows[self._which]
 
     def play(
         self, state: Array, costs: Any, kept: Array, block: Block, low: int, high: int
@@ -285,8 +295,8 @@ class _Compiled:
 
     def state_of(self, states: Array, run: int) -> Any:
         """Return a run's state as its algorithm has it."""
-        at = run if len(self._rules) > 1 else 0
-        first, rule, row = self._first[at], self._rules[at], states[run]
+        which, row = self._which[run], states[run]
+        first, rule = self._first[which], self._rules[which]
         if rule is not None:
             return rule.state_of(row[: rule.size])
         ends = np.cumsum([np.size(leaf) for leaf in first])
