@@ -10,10 +10,12 @@ from surefoot.algorithms import (
     DPP,
     OGD,
     AdaGradOGD,
+    CertifiedPFS,
     DecayingOGD,
     DoublingPFS,
     DualAveraging,
     Jenatton,
+    LeaderFollower,
     Mahdavi,
     MahdaviLinear,
     PrimalDual,
@@ -114,6 +116,27 @@ def test_each_rule_of_several_constraints_plays_as_in_python(rule, constraint):
 @pytest.mark.parametrize("constraint", CONSTRAINTS)
 def test_all_costs_and_constraints_are_those_of_python(costs, constraint):
     assert_as_in_python(RULES["PFS"], game(costs, constraint))
+
+
+CERTIFIED = {
+    "leader": LeaderFollower.default,
+    "descent": CertifiedPFS.default,
+    "descent, horizon known": CertifiedPFS.known_horizon,
+}
+
+
+@pytest.mark.parametrize("constraint", ["rows", "cube", "ellipsoid", "form"])
+@pytest.mark.parametrize("rule", CERTIFIED)
+def test_certified_rules_play_as_in_python(rule, constraint):
+    problem = game(constraint=constraint)
+    player = CERTIFIED[rule](problem.constants, T, problem.domain)
+    seen = play(player, problem, engine="kernel")
+    with kernel.engine("python"):
+        wanted = play(player, problem, engine="loop")
+    assert seen.violations.worst.max() <= 0
+    np.testing.assert_allclose(seen.cost_sum, wanted.cost_sum, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(seen.actions[:50], wanted.actions[:50], rtol=0, atol=1e-12)
+    assert seen.verdict().split(" held")[0] == wanted.verdict().split(" held")[0]
 
 
 def test_there_is_a_test_for_every_rule_that_c_has():

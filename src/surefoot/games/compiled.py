@@ -39,6 +39,7 @@ from surefoot.algorithms import (
     Yuan,
     YuNeely,
 )
+from surefoot.algorithms.compiled import KernelState
 from surefoot.core.types import Array, needs_of
 from surefoot.games.game import Game, Played
 from surefoot.games.record import Block, block_length, segments
@@ -149,9 +150,7 @@ def describe(
 
 def _player(algorithm: Any, d: int) -> _Player | None:
     """Return an algorithm as C has it; None where it has not."""
-    if isinstance(algorithm, Certified):
-        if not hasattr(algorithm, "compiled"):
-            return None
+    if type(algorithm) is Certified:
         rule = algorithm.compiled.rule(algorithm, np.zeros(d))
         numbers = [0.0] * (3 + _PARAMETERS)
         return None if rule is None else _Player(0, 0, (_NOTHING,) * 3, numbers, rule)
@@ -298,6 +297,6 @@ class _Compiled:
         which, row = self._which[run], states[run]
         first, rule = self._first[which], self._rules[which]
         if rule is not None:
-            return rule.state_of(row[: rule.size])
+            return KernelState(rule, row[: rule.size].copy()).unpacked()
         ends = np.cumsum([np.size(leaf) for leaf in first])
         return type(first)(*np.split(row[: ends[-1]], ends[:-1]))

@@ -64,7 +64,8 @@ def to_numpy_state(state: Any, like: Any) -> Any:
         return type(like)(*map(to_numpy_state, state, like))
     if isinstance(like, (bool, int, float)):
         return type(like)(to_numpy(state).item())
-    return np.array(to_numpy(state)).reshape(np.shape(like))
+    array = np.array(to_numpy(state))
+    return array.reshape(np.shape(like)) if array.size == np.size(like) else array
 
 
 def flatten(tree: Any) -> tuple[list[Any], Any]:

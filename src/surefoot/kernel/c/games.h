@@ -98,20 +98,16 @@ SF_INLINE int sf_put_in_domain(const sf_rule *rule, double *p, int d)
     return sf_project_domain(rule, p) == SF_OK;
 }
 
-/* out = M x for a square M. */
-static inline void sf_times(double *out, const double *matrix, const double *x, int d)
-{
-    for (int i = 0; i < d; i++) {
-        out[i] = sf_dot(matrix + (size_t)i * d, x, d);
-    }
-}
-
 /* The values of all rows; the index of the largest, of equals the first. */
 static inline int sf_query_rows(const sf_game *game, const double *x, double *values, int d)
 {
     int largest = 0;
+    if (d != 2) {
+        sf_multiply(values, game->matrix, game->m, x, d);
+    }
     for (int i = 0; i < game->m; i++) {
-        values[i] = sf_inner(game->matrix + (size_t)i * d, x, d) - game->vector[i];
+        const double product = d == 2 ? sf_inner(game->matrix + 2 * i, x, 2) : values[i];
+        values[i] = product - game->vector[i];
         largest = values[i] > values[largest] ? i : largest;
     }
     return largest;
@@ -140,7 +136,7 @@ SF_INLINE double sf_query(const sf_game *game, const double *x, double *values, 
         return fabs(z[largest]) - game->radius;
     }
     if (game->constraint == SF_FORM) {
-        sf_times(z, game->matrix, x, d);
+        sf_multiply(z, game->matrix, d, x, d);
         for (int i = 0; i < d; i++) {
             s[i] = z[i] + c[i];
         }
@@ -150,7 +146,7 @@ SF_INLINE double sf_query(const sf_game *game, const double *x, double *values, 
         z[i] = c ? x[i] - c[i] : x[i];
     }
     if (game->constraint == SF_ELLIPSOID) {
-        sf_times(s, game->matrix, z, d);
+        sf_multiply(s, game->matrix, d, z, d);
     } else {
         sf_copy(s, z, d);
     }
@@ -159,15 +155,6 @@ SF_INLINE double sf_query(const sf_game *game, const double *x, double *values, 
         s[i] = length > 0.0 ? s[i] / length : 0.0;
     }
     return length - game->radius;
-}
-
-/* out = sum of weights times the m rows, plus out. */
-static inline void sf_add_rows(double *out, const double *weights, const double *rows, int m,
-                               int d)
-{
-    for (int j = 0; j < m; j++) {
-        sf_along(out, out, weights[j], rows + (size_t)j * d, d);
-    }
 }
 
 static inline double sf_positive(double a)
@@ -309,10 +296,9 @@ static inline int sf_each_constraint(const sf_game *game, const sf_player *playe
     const int d = game->d, m = game->m;
     double *x = state, *own = state + d, *y = work, *way = work + d, *w = work + 2 * d;
     double bad = 0.0;
-    sf_fill(y, 0.0, d);
     switch (game->rule) {
     case SF_DPP: /* V, alpha; queues */
-        sf_add_rows(y, own, s, m, d);
+        sf_add_up(y, s, m, own, d);
         for (int i = 0; i < d; i++) {
             y[i] = x[i] - (p[0] * grad[i] + y[i]) / (2.0 * p[1]);
         }
@@ -328,7 +314,7 @@ static inline int sf_each_constraint(const sf_game *game, const sf_player *playe
         }
         return bad == 0.0;
     case SF_MAHDAVI: /* eta, delta, gamma; multipliers */
-        sf_add_rows(y, own, s, m, d);
+        sf_add_up(y, s, m, own, d);
         sf_along(y, grad, 1.0, y, d);
         for (int j = 0; j < m; j++) {
             const double ascent = (g[j] + p[2]) - p[1] * p[0] * own[j];
@@ -345,13 +331,12 @@ static inline int sf_each_constraint(const sf_game *game, const sf_player *playe
             mu[j] = sf_positive(mu[j] + p[0] * g[j]);
             bad += 0.0 * mu[j];
         }
-        sf_add_rows(y, w, s, m, d);
+        sf_add_up(y, s, m, w, d);
         sf_along(y, grad, 1.0, y, d);
         if (!sf_descend(rule, z, p[0], y, d)) {
             return 0;
         }
-        sf_fill(y, 0.0, d);
-        sf_add_rows(y, mu, s, m, d);
+        sf_add_up(y, s, m, mu, d);
         sf_copy(x, z, d);
         return sf_descend(rule, x, p[0], y, d) && bad == 0.0;
     }
@@ -362,7 +347,7 @@ static inline int sf_each_constraint(const sf_game *game, const sf_player *playe
             w[j] = own[j] + p[0] * g[j];
         }
         own[m] += 1.0;
-        sf_add_rows(y, w, s, m, d);
+        sf_add_up(y, s, m, w, d);
         for (int i = 0; i < d; i++) {
             x[i] = x[i] - (grad[i] + p[0] * y[i]) / (2.0 * p[1]);
         }
@@ -374,12 +359,12 @@ static inline int sf_each_constraint(const sf_game *game, const sf_player *playe
         for (int j = 0; j < m; j++) {
             w[j] = sf_max(g[j], 0.0) / theta;
         }
-        sf_add_rows(y, w, s, m, d);
+        sf_add_up(y, s, m, w, d);
         sf_along(y, grad, 1.0, y, d);
         return sf_descend(rule, x, p[0] / fade, y, d);
     }
     default: { /* SF_PRIMAL_DUAL: primal_step, dual_step, cap; multipliers */
-        sf_add_rows(y, own, s, m, d);
+        sf_add_up(y, s, m, own, d);
         sf_along(y, grad, 1.0, y, d);
         for (int j = 0; j < m; j++) {
             own[j] = sf_max(own[j] + p[1] * g[j], 0.0);
